@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Targets only. What is built from what stands in the parts' own .mk files.
+
+.DEFAULT_GOAL := all
+BUILD := build
+VENV  := .venv
+PY    := $(VENV)/bin/python
+
+include setup/setup.mk
+include kmod/kmod.mk
+include policies/policies.mk
+include userspace/userspace.mk
+include experiments/experiments.mk
+
+.PHONY: all setup demo check check-unit check-lab check-kernels lint clean help
+
+all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
+
+demo: setup all			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
+	$(PY) -m experiments.demo
+
+check: setup all		## every test; what .ci/run calls
+	$(PY) -m pytest
+
+clean:				## removes what was built here, not the downloads
+	$(RM) -r $(BUILD)
+
+help:				## this list
+	@sed -n 's/^\([a-z-]*\):.*##[[:space:]]*/\1\t/p' $(MAKEFILE_LIST) | expand -t 18

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* What the module and its users agree on. Text files, see Documentation/ABI. */
+#ifndef _UAPI_NUMAPLACE_H
+#define _UAPI_NUMAPLACE_H
+
+#define NUMAPLACE_VERSION	"0.1.0"
+
+/* Raised when a file's grammar changes so that an old tool would misread it. */
+#define NUMAPLACE_ABI		1
+
+#define NUMAPLACE_DIR		"/sys/kernel/debug/numaplace"
+
+/* A write longer than this is refused with E2BIG. */
+#define NUMAPLACE_MAX_WRITE	4096
+
+/*
+ * What became of a page, in the order in which the counts are printed after
+ * asked=. asked is always their sum.
+ */
+#define NUMAPLACE_COUNTS(X)	\
+	X(moved)		\
+	X(already)		\
+	X(absent)		\
+	X(pinned)		\
+	X(shared)		\
+	X(file)			\
+	X(hugetlb)		\
+	X(thp_split)		\
+	X(busy)			\
+	X(no_memory)
+
+#endif

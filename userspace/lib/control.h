@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Acting on running tasks: one table of operations, three implementations
+ * (the module, plain system calls, a fake for tests).
+ */
+#ifndef NUMAPLACE_LIB_CONTROL_H
+#define NUMAPLACE_LIB_CONTROL_H
+
+#include <numa.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../../kmod/uapi/numaplace.h"
+
+#define NP_ERR_LEN 256
+
+enum np_engine { NP_ENGINE_AUTO, NP_ENGINE_MODULE, NP_ENGINE_SYSCALL, NP_ENGINE_FAKE };
+
+struct np_place_request {
+	pid_t pid;
+	bool one_thread;		/* only the thread pid, not the whole group */
+	const struct bitmask *cpus;	/* NULL: leave the CPUs alone */
+	int mem_mode;			/* MPOL_* of <numaif.h>; -1: leave it alone */
+	const struct bitmask *mem_nodes;	/* node numbers; NULL for MPOL_DEFAULT, MPOL_LOCAL */
+	bool inherit;
+};
+
+struct np_migrate_request {
+	pid_t pid;
+	const struct bitmask *from;	/* node numbers; NULL: any */
+	int to;				/* node number */
+	uint64_t start, end;		/* both 0: the whole process */
+	unsigned int max_stall_us;	/* 0: the engine's default */
+	unsigned int rate_mib;		/* MiB a second, 0: no limit */
+};
+
+struct np_migrate_result {
+	uint64_t asked;
+#define X(name) uint64_t name;
+	NUMAPLACE_COUNTS(X)
+#undef X
+	uint64_t bytes, ns;
+	uint64_t longest_pause_us;
+	const char *engine;		/* "module", "syscall" */
+};
+
+struct np_control {
+	const char *name;
+	/* 0, or -errno and one line in err saying what is missing and how to get it. */
+	int (*probe)(char *err, size_t err_len);
+	int (*place)(const struct np_place_request *r, char *err, size_t err_len);
+	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
+		       char *err, size_t err_len);
+	/* pid 0: everything under control. Sets *n to the number of tasks restored. */
+	int (*restore)(pid_t pid, size_t *n, char *err, size_t err_len);
+};
+
+/*
+ * The engine to use. AUTO takes the module when it is loaded and of our ABI,
+ * plain system calls otherwise. Returns NULL with one line in err.
+ */
+const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len);
+
+/* "auto", "module", "syscall"; returns -EINVAL for anything else. */
+int np_engine_parse(const char *word, enum np_engine *engine);
+
+#endif

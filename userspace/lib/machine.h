@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* This machine as the policies see it, read from sysfs and procfs. */
+#ifndef NUMAPLACE_LIB_MACHINE_H
+#define NUMAPLACE_LIB_MACHINE_H
+
+#include "../../policies/policy.h"
+
+/* Where the numbers printed here come from. */
+enum np_where { NP_WHERE_REAL, NP_WHERE_LAB_PLAIN, NP_WHERE_LAB_SIMULATED };
+
+/*
+ * Fills m. Returns 0 or -errno with one line in err. The caller releases it
+ * with np_machine_free(). root is "" for the real /sys and /proc, or a folder
+ * holding a copy of them (tests).
+ */
+int np_machine_read(struct np_machine *m, const char *root, char *err, size_t err_len);
+void np_machine_free(struct np_machine *m);
+
+/* "lab-plain" when the kernel was booted with numaplace_lab=NAME,plain. */
+enum np_where np_machine_where(const char *root);
+const char *np_where_name(enum np_where where);	/* "real", "lab-plain", "lab-simulated" */
+
+/* Index of the node with this kernel number, or NP_NODE_NONE. */
+int np_machine_node_index(const struct np_machine *m, int id);
+
+/* Index of the node that all CPUs in mask belong to, or NP_NODE_NONE. */
+struct bitmask;
+int np_machine_node_of_cpus(const struct np_machine *m, const struct bitmask *cpus);
+
+#endif

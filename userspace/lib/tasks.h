@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Running tasks (thread groups) as the policies see them. */
+#ifndef NUMAPLACE_LIB_TASKS_H
+#define NUMAPLACE_LIB_TASKS_H
+
+#include "machine.h"
+
+struct np_tasks {
+	size_t n;
+	struct np_task *task;	/* [n]; task[i].pages points into pages */
+	uint64_t *pages;	/* [n * n_nodes] resident anonymous pages */
+	uint64_t *file_pages;	/* [n * n_nodes] resident pages of file mappings */
+	unsigned long long *start;	/* [n] start time in ticks: tells a reused pid */
+};
+
+/*
+ * Reads the given thread groups (n_pids > 0) or every one that may be read
+ * (n_pids == 0, kernel threads left out). With sample_ms > 0 the CPUs a task
+ * keeps busy are measured over that time, else taken as 1.
+ * A pid that does not exist is an error (-ESRCH) when it was named.
+ */
+int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
+		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
+void np_tasks_free(struct np_tasks *t);
+
+/* Share of the task's anonymous pages on the node it runs on, 0..1; -1 when
+ * it has no pages or runs on several nodes. */
+double np_task_locality(const struct np_machine *m, const struct np_task *t);
+
+/* "pid=N,penalty=P,mpki=M": P and M become the task's, source "declared". */
+int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_len);
+
+const char *np_source_name(enum np_source s);	/* "unknown","counters","declared","machine" */
+
+#endif
