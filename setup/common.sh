@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# Shared by the scripts of this folder: where things are kept, and how they speak. Sourced, not run.
+
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+CACHE=${XDG_CACHE_HOME:-${HOME:?HOME is not set, so there is no place for downloads: set XDG_CACHE_HOME}/.cache}/numaplace
+LOG=$CACHE/setup.log
+
+say() {
+	printf 'setup: %s\n' "$*"
+}
+
+# die STATUS MESSAGE: 1 it failed, 3 this machine cannot do that
+die() {
+	status=$1
+	shift
+	printf 'setup: %s\n' "$*" >&2
+	exit "$status"
+}
+
+# The most likely cause that a log gives, with what to do about it.
+cause() {
+	if grep -q 'No space left on device' "$1"; then
+		echo "the disk is full ($(df -h --output=avail,target "$CACHE" | tail -n 1 | xargs) left): free some space and run make setup again"
+	elif grep -qE 'resolv|[Cc]onnect|unreachable|timed out|NewConnectionError' "$1"; then
+		echo "no network or the package source is down: run make setup again when it is reachable"
+	else
+		echo "'$(grep -E '^(E|ERROR|error|dpkg|tar)[: ]' "$1" | tail -n 1 | cut -c 1-200)'"
+	fi
+}
+
+# attempt WHAT COMMAND..: runs it silently; where it fails, one line says what, why and where the log is.
+attempt() {
+	what=$1
+	shift
+	mkdir -p "$CACHE" || die 1 "cannot make $CACHE for downloads: set XDG_CACHE_HOME to a folder that can be written"
+	"$@" >"$LOG" 2>&1 </dev/null || die 1 "cannot $what: $(cause "$LOG") (log: $LOG)"
+}
+
+host_version() {
+	(. /etc/os-release && echo "${VERSION_ID:-99}")
+}
+
+# kernel_series: "series debian suite" of each line of KERNELS, as this machine takes it
+kernel_series() {
+	awk -v host="$(host_version)" '
+	/^[0-9]/ {
+		n = split($2, suites, ",")
+		for (i = 1; i <= n; i++) {
+			split(suites[i], part, ":")
+			if (part[1] <= host + 0)
+				break
+		}
+		print $1, part[1], part[2]
+	}' "$TOP/KERNELS"
+}
+
+# kernel_root SERIES: the root to build in, or nothing where this machine's own programs will do
+kernel_root() {
+	kernel_series | while read -r series debian suite; do
+		[ "$series" = "$1" ] || continue
+		[ "$debian" -le "$(host_version)" ] || echo "$CACHE/roots/${suite%-backports}"
+	done
+}

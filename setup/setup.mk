@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-only
+
+.PHONY: setup
+
+setup:				## installs what is missing, says what and why; under a second when nothing is
+	@setup/run
