@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The experiments' programs and their entry in the command line.
+
+EXP_SRC    := experiments/kernels
+EXP_OBJ    := $(BUILD)/experiments
+# -ffp-contract=off: the triad's check is exact, a fused multiply-add must not hide in it.
+EXP_CFLAGS := -std=gnu11 -O3 -g -Wall -Wextra -Werror -ffp-contract=off -D_GNU_SOURCE
+EXP_BUILT_WITH = $(shell $(CC) --version | head -n 1), $(EXP_CFLAGS)
+EXP_DEFINES = -DNP_VERSION='"0.1.0"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
+
+EXP_TRIAD := np_triad worker triad pages emit
+EXP_REDIS := np_redis redis_workloads redis_data client histogram emit
+
+$(BUILD)/np-triad: $(EXP_TRIAD:%=$(EXP_OBJ)/%.o)
+	$(CC) -o $@ $^ -pthread -lnuma -ljansson
+
+$(BUILD)/np-redis: $(EXP_REDIS:%=$(EXP_OBJ)/%.o)
+	$(CC) -o $@ $^ -lhiredis -ljansson -lm
+
+$(EXP_OBJ)/%.o: $(EXP_SRC)/%.c experiments/experiments.mk
+	@mkdir -p $(@D)
+	$(CC) $(EXP_CFLAGS) $(EXP_DEFINES) -MMD -MP -c -o $@ $<
+
+-include $(wildcard $(EXP_OBJ)/*.d)
+
+$(BUILD)/numaplace-experiment: experiments/runner/numaplace-experiment.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+.PHONY: tools
+tools: $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment

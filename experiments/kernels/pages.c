@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pages.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <unistd.h>
+
+#define BATCH 4096
+
+/* First page of run number k of n; run n is the end. */
+static size_t run_start(size_t pages, unsigned int k, unsigned int n)
+{
+	return pages * k / n;
+}
+
+static size_t page_count(size_t bytes)
+{
+	return bytes / (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int np_pages_prefer(void *start, size_t bytes, const struct bitmask *nodes)
+{
+	size_t page = sysconf(_SC_PAGESIZE), pages = bytes / page, first, end;
+	struct bitmask *one = numa_allocate_nodemask();
+	unsigned int n = numa_bitmask_weight(nodes), k = 0;
+	int err = 0;
+
+	for (unsigned int node = 0; node < nodes->size && !err; node++) {
+		if (!numa_bitmask_isbitset(nodes, node))
+			continue;
+		first = run_start(pages, k, n);
+		end = run_start(pages, ++k, n);
+		numa_bitmask_setbit(numa_bitmask_clearall(one), node);
+		if (mbind((char *)start + first * page, (end - first) * page,
+			  MPOL_PREFERRED, one->maskp, one->size + 1, 0))
+			err = -errno;
+	}
+	numa_bitmask_free(one);
+	return err;
+}
+
+int np_pages_forget(void *start, size_t bytes)
+{
+	return mbind(start, bytes, MPOL_DEFAULT, NULL, 0, 0) ? -errno : 0;
+}
+
+int np_pages_count(void *start, size_t bytes, struct np_pages *count)
+{
+	size_t page = sysconf(_SC_PAGESIZE), pages = bytes / page, n;
+	void *address[BATCH];
+	int status[BATCH];
+
+	for (size_t done = 0; done < pages; done += n) {
+		n = pages - done < BATCH ? pages - done : BATCH;
+		for (size_t i = 0; i < n; i++)
+			address[i] = (char *)start + (done + i) * page;
+		if (numa_move_pages(0, n, address, NULL, status, 0))
+			return -errno;
+		for (size_t i = 0; i < n; i++) {
+			if (status[i] >= 0 && status[i] < NP_MAX_NODES)
+				count->node[status[i]]++;
+			else
+				count->absent++;
+		}
+	}
+	return 0;
+}
+
+void np_pages_asked(size_t bytes, const struct bitmask *nodes, struct np_pages *count)
+{
+	unsigned int n = numa_bitmask_weight(nodes), k = 0;
+	size_t pages = page_count(bytes);
+
+	for (unsigned int node = 0; node < nodes->size && node < NP_MAX_NODES; node++) {
+		if (!numa_bitmask_isbitset(nodes, node))
+			continue;
+		count->node[node] += run_start(pages, k + 1, n) - run_start(pages, k, n);
+		k++;
+	}
+}
