@@ -19,7 +19,7 @@
 
 #define NP_NODE_NONE (-1)
 #define NP_COMM_LEN 16
-#define NP_REASON_LEN 120
+#define NP_REASON_LEN 200
 
 /* Where a number comes from. Printed beside every penalty and MPKI. */
 enum np_source {
@@ -34,14 +34,14 @@ struct np_node {
 	unsigned int cpus;	/* online CPUs; 0 for a CPU-less node */
 	bool has_memory;
 	uint64_t mem_total;	/* bytes */
-	uint64_t mem_free;	/* bytes */
+	uint64_t mem_free;	/* bytes that can be had now */
 };
 
 struct np_machine {
 	char name[64];
 	size_t n_nodes;
 	struct np_node *node;	/* [n_nodes] */
-	int *distance;		/* [n_nodes * n_nodes], SLIT units, row = from */
+	int *distance;		/* [n_nodes * n_nodes], SLIT units, row = the CPU's node */
 	size_t n_cpus;		/* length of cpu_node: highest CPU number + 1 */
 	int *cpu_node;		/* node index of each CPU, NP_NODE_NONE if offline */
 	uint64_t page_size;	/* bytes */
@@ -69,6 +69,8 @@ struct np_decision {
 	uint64_t pages_to_move;	/* pages that are not yet on pages_to */
 	double cost;		/* estimated seconds for the pages' move */
 	double gain;		/* expected speed-up, 1.0 = none; 0: no estimate */
+	double penalty;		/* that the policy reckoned with */
+	enum np_source penalty_source;
 	char reason[NP_REASON_LEN];
 };
 
@@ -90,8 +92,10 @@ struct np_option {
 	const char *meaning;
 };
 
+#define NP_OPTIONS_MAX 16
+
 struct np_options {
-	double value[16];	/* in the order of the policy's option table */
+	double value[NP_OPTIONS_MAX];	/* in the order of the policy's option table */
 };
 
 struct np_policy {
@@ -114,6 +118,9 @@ extern const struct np_policy *const np_policies[];
 /* The policy of that name, or NULL. */
 const struct np_policy *np_policy_find(const char *name);
 
+/* Number of options in p's table. */
+size_t np_options_count(const struct np_policy *p);
+
 /* Sets every option to its default. p->option may be NULL. */
 void np_options_defaults(const struct np_policy *p, struct np_options *o);
 
@@ -124,11 +131,21 @@ void np_options_defaults(const struct np_policy *p, struct np_options *o);
 int np_options_set(const struct np_policy *p, struct np_options *o,
 		   const char *assignment, char *err, size_t err_len);
 
+/*
+ * The value of option i as the user would write it: "0.05", "on", "follow".
+ * Returns text.
+ */
+const char *np_option_text(const struct np_option *option, double value,
+			   char *text, size_t text_len);
+
 /* The value of the option called name; the name must be in p's table. */
 double np_options_get(const struct np_policy *p, const struct np_options *o,
 		      const char *name);
 
-/* Runs p->plan with p's invariants checked before (0, -EINVAL, -ENOMEM). */
+/*
+ * Runs p->plan after checking that machine, tasks and options make sense.
+ * out->decision must hold n decisions. Returns 0, -EINVAL or -ENOMEM.
+ */
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n,
 		   const struct np_options *o, struct np_plan *out);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * maximum-local (Majo and Gross, "Memory management in NUMA multicore systems:
+ * trapped between cache contention and interconnect overhead", ISMM 2011):
+ * tasks in descending NUMA penalty take a free core on their home node, else
+ * on the nearest node.
+ *
+ * The paper has two nodes. With more, a task that overflows could take the last
+ * core of a node that is home to a task of lower penalty; so every task that
+ * fits at home is placed before any overflows. On two nodes that is the same.
+ * The paper leaves the pages where they are: pages=stay. By default they follow.
+ */
+#include "maximum_local.h"
+
+const char *const np_pages_words[] = { "follow", "stay", NULL };
+
+/* The node that task i wants: that of its pages, else where it runs. */
+static int wanted_node(const struct np_placing *p, size_t i)
+{
+	const struct np_decision *d = &p->decision[i];
+
+	return d->home != NP_NODE_NONE ? d->home : d->from;
+}
+
+static bool fits_on_some_node(const struct np_placing *p, unsigned int cores)
+{
+	for (size_t node = 0; node < p->m->n_nodes; node++)
+		if (cores <= p->m->node[node].cpus)
+			return true;
+	return false;
+}
+
+/* True if a is a better place for task i than b, by distance to what it wants. */
+static bool nearer(const struct np_placing *p, size_t i, int a, int b)
+{
+	int wanted = wanted_node(p, i);
+	int da = 0, db = 0;
+
+	if (b == NP_NODE_NONE)
+		return true;
+	if (wanted != NP_NODE_NONE) {
+		da = np_distance(p->m, a, wanted);
+		db = np_distance(p->m, b, wanted);
+	}
+	if (da != db)
+		return da < db;
+	return a == p->decision[i].from && b != a;
+}
+
+static int nearest_with_room(const struct np_placing *p, size_t i)
+{
+	int best = NP_NODE_NONE;
+
+	for (int node = 0; node < (int)p->m->n_nodes; node++)
+		if (np_has_room(p, node, p->tasks[i].cores) && nearer(p, i, node, best))
+			best = node;
+	return best;
+}
+
+/* The load that node would have with task i, compared without rounding. */
+static int least_loaded(const struct np_placing *p, size_t i)
+{
+	const struct np_node *nodes = p->m->node;
+	unsigned int cores = p->tasks[i].cores;
+	int best = NP_NODE_NONE;
+
+	for (int node = 0; node < (int)p->m->n_nodes; node++) {
+		uint64_t mine, other;
+
+		if (!nodes[node].cpus)
+			continue;
+		if (best == NP_NODE_NONE) {
+			best = node;
+			continue;
+		}
+		mine = (p->used[node] + cores) * nodes[best].cpus;
+		other = (p->used[best] + cores) * nodes[node].cpus;
+		if (mine < other || (mine == other && nearer(p, i, node, best)))
+			best = node;
+	}
+	return best;
+}
+
+static void take_home(struct np_placing *p, size_t i)
+{
+	struct np_decision *d = &p->decision[i];
+	int home = d->home;
+
+	if (d->to != NP_NODE_NONE || home == NP_NODE_NONE ||
+	    !np_has_room(p, home, p->tasks[i].cores))
+		return;
+	np_place_on(p, i, home);
+	if (d->from == home)
+		np_reason(d, "runs on its home node %d already", p->m->node[home].id);
+	else
+		np_reason(d, "free core on its home node %d", p->m->node[home].id);
+}
+
+/*
+ * Of tasks with the same penalty those that are at home already stay there, so
+ * that planning again after a plan was carried out changes nothing.
+ */
+static void fill_homes(struct np_placing *p)
+{
+	const struct np_decision *d = p->decision;
+	size_t end;
+
+	for (size_t start = 0; start < p->n; start = end) {
+		double penalty = d[p->order[start]].penalty;
+
+		for (end = start; end < p->n && d[p->order[end]].penalty == penalty; end++)
+			if (d[p->order[end]].from == d[p->order[end]].home)
+				take_home(p, p->order[end]);
+		for (size_t k = start; k < end; k++)
+			take_home(p, p->order[k]);
+	}
+}
+
+static void say_overflow(const struct np_placing *p, size_t i, int node)
+{
+	struct np_decision *d = &p->decision[i];
+	const struct np_node *nodes = p->m->node;
+
+	if (!np_has_room(p, node, p->tasks[i].cores))
+		np_reason(d, "no free core left: shares node %d (%llu busy on %u CPUs)",
+			  nodes[node].id, (unsigned long long)p->used[node] + p->tasks[i].cores,
+			  nodes[node].cpus);
+	else if (d->home != NP_NODE_NONE && nodes[d->home].cpus)
+		np_reason(d, "no free core on home node %d, node %d is the nearest with one",
+			  nodes[d->home].id, nodes[node].id);
+	else if (d->home != NP_NODE_NONE)
+		np_reason(d, "home node %d has no CPUs, node %d is the nearest with a free core",
+			  nodes[d->home].id, nodes[node].id);
+	else
+		np_reason(d, "has no pages yet: node %d is the %s", nodes[node].id,
+			  d->from == NP_NODE_NONE ? "least loaded" : "nearest with a free core");
+}
+
+/* A task that wants no node goes where there is least to do. */
+static void overflow(struct np_placing *p, size_t i)
+{
+	int node = NP_NODE_NONE;
+
+	if (wanted_node(p, i) != NP_NODE_NONE)
+		node = nearest_with_room(p, i);
+	if (node == NP_NODE_NONE)
+		node = least_loaded(p, i);
+	say_overflow(p, i, node);
+	np_place_on(p, i, node);
+}
+
+void np_place_maximum_local(struct np_placing *p)
+{
+	fill_homes(p);
+	for (size_t k = 0; k < p->n; k++) {
+		size_t i = p->order[k];
+
+		if (p->decision[i].to != NP_NODE_NONE)
+			continue;
+		if (fits_on_some_node(p, p->tasks[i].cores))
+			overflow(p, i);
+		else
+			np_reason(&p->decision[i],
+				  "keeps %u CPUs busy, more than any node has: left to the kernel",
+				  p->tasks[i].cores);
+	}
+}
+
+static int nearest_with_memory(const struct np_machine *m, int node)
+{
+	int best = NP_NODE_NONE;
+
+	if (m->node[node].has_memory)
+		return node;
+	for (int i = 0; i < (int)m->n_nodes; i++)
+		if (m->node[i].has_memory &&
+		    (best == NP_NODE_NONE ||
+		     np_distance(m, node, i) < np_distance(m, node, best)))
+			best = i;
+	return best;
+}
+
+void np_pages_follow(struct np_placing *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->decision[i].to != NP_NODE_NONE)
+			p->decision[i].pages_to = nearest_with_memory(p->m, p->decision[i].to);
+}
+
+static const struct np_option options[] = {
+	{
+		.name = "pages",
+		.type = NP_OPT_ENUM,
+		.def = NP_PAGES_FOLLOW,
+		.words = np_pages_words,
+		.unit = "",
+		.meaning = "follow: pages that are on another node than their task move to it; "
+			   "stay: no page moves, as in the paper",
+	},
+	NP_OPTION_PENALTY,
+	NP_OPTION_RATE,
+	{ 0 },
+};
+
+static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,
+		const struct np_options *o, struct np_plan *out)
+{
+	const struct np_policy *self = &np_policy_maximum_local;
+	struct np_placing p;
+	int err = np_placing_init(&p, m, tasks, n, np_options_get(self, o, "penalty"), out);
+
+	if (err)
+		return err;
+	np_place_maximum_local(&p);
+	if (np_options_get(self, o, "pages") == NP_PAGES_FOLLOW)
+		np_pages_follow(&p);
+	err = np_plan_pages(&p, np_options_get(self, o, "rate"));
+	np_placing_free(&p);
+	return err;
+}
+
+const struct np_policy np_policy_maximum_local = {
+	.name = "maximum-local",
+	.summary = "tasks of high NUMA penalty first choose a core on the node of their pages",
+	.origin = "Majo and Gross, ISMM 2011",
+	.needs = "penalty",
+	.option = options,
+	.plan = plan,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NUMAPLACE_MAXIMUM_LOCAL_H
+#define NUMAPLACE_MAXIMUM_LOCAL_H
+
+#include "placing.h"
+
+/* Decides the node of every task. n-mass starts from this too. */
+void np_place_maximum_local(struct np_placing *p);
+
+/* Sends every placed task's pages to its node, or the nearest with memory. */
+void np_pages_follow(struct np_placing *p);
+
+enum np_pages_word { NP_PAGES_FOLLOW, NP_PAGES_STAY };
+extern const char *const np_pages_words[];
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus)
+{
+	memset(f, 0, sizeof(*f));
+	f->m.n_nodes = n_nodes;
+	f->m.node = f->node;
+	f->m.distance = f->distance;
+	f->m.page_size = 4096;
+	for (size_t i = 0; i < n_nodes; i++) {
+		f->node[i] = (struct np_node) {
+			.id = (int)i,
+			.cpus = cpus,
+			.has_memory = true,
+			.mem_total = 1ULL << 30,
+			.mem_free = 1ULL << 30,
+		};
+		for (size_t j = 0; j < n_nodes; j++)
+			f->distance[i * n_nodes + j] = i == j ? 10 : 21;
+	}
+}
+
+struct np_task *fixture_task(struct fixture *f, int node, double penalty, double mpki)
+{
+	struct np_task *t = &f->task[f->n];
+
+	*t = (struct np_task) {
+		.pid = 100 + (int)f->n,
+		.comm = "task",
+		.threads = 1,
+		.cores = 1,
+		.node = node,
+		.pages = f->pages[f->n],
+		.penalty = penalty,
+		.penalty_source = penalty == UNKNOWN ? NP_SOURCE_NONE : NP_SOURCE_DECLARED,
+		.mpki = mpki,
+		.mpki_source = mpki == UNKNOWN ? NP_SOURCE_NONE : NP_SOURCE_DECLARED,
+	};
+	f->n++;
+	return t;
+}
+
+static int set_options(const struct np_policy *p, struct np_options *o, const char *options)
+{
+	char *copy = strdup(options), *rest = copy, *one, err[256];
+	int result = 0;
+
+	while (!result && (one = strsep(&rest, ",")))
+		result = np_options_set(p, o, one, err, sizeof(err));
+	free(copy);
+	return result;
+}
+
+int fixture_plan(struct fixture *f, const char *name, const char *options)
+{
+	const struct np_policy *p = np_policy_find(name);
+	int err;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+	np_options_defaults(p, &f->options);
+	err = options ? set_options(p, &f->options, options) : 0;
+	f->plan.decision = f->decision;
+	return err ? err : np_policy_plan(p, &f->m, f->task, f->n, &f->options, &f->plan);
+}
+
+uint64_t fixture_pages(const struct fixture *f, size_t task)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < f->m.n_nodes; i++)
+		sum += f->pages[task][i];
+	return sum;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Machines and tasks written down in a few lines. */
+#ifndef NUMAPLACE_TESTS_FIXTURE_H
+#define NUMAPLACE_TESTS_FIXTURE_H
+
+#include <CUnit/Basic.h>
+
+#include "policy.h"
+
+#define MAX_NODES 8
+#define MAX_TASKS 64
+#define MIB_PAGES 256		/* 4 KiB pages in a MiB */
+#define UNKNOWN (-1.0)
+
+struct fixture {
+	struct np_machine m;
+	struct np_node node[MAX_NODES];
+	int distance[MAX_NODES * MAX_NODES];
+	struct np_task task[MAX_TASKS];
+	uint64_t pages[MAX_TASKS][MAX_NODES];
+	size_t n;
+	struct np_decision decision[MAX_TASKS];
+	struct np_plan plan;
+	struct np_options options;
+};
+
+/* Nodes of cpus CPUs and 1 GiB, all free; distance 10 within, 21 between. */
+void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus);
+
+/* A task with one busy core on node, penalty and mpki declared or UNKNOWN. */
+struct np_task *fixture_task(struct fixture *f, int node, double penalty, double mpki);
+
+/* Plans with the policy called name, options as "a=1,b=2"; NULL for defaults. */
+int fixture_plan(struct fixture *f, const char *name, const char *options);
+
+uint64_t fixture_pages(const struct fixture *f, size_t task);
+
+void add_option_cases(void);
+void add_maximum_local_cases(void);
+void add_n_mass_cases(void);
+void add_page_cases(void);
+void add_properties(void);
+
+#define CHECK_REASON(f, i, words) \
+	CU_ASSERT_PTR_NOT_NULL(strstr((f)->decision[i].reason, words))
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static char err[256];
+
+static const struct np_policy *n_mass(struct np_options *o)
+{
+	const struct np_policy *p = np_policy_find("n-mass");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+	np_options_defaults(p, o);
+	return p;
+}
+
+static void finds_policies_by_name(void)
+{
+	CU_ASSERT_PTR_NOT_NULL(np_policy_find("none"));
+	CU_ASSERT_PTR_NOT_NULL(np_policy_find("maximum-local"));
+	CU_ASSERT_PTR_NOT_NULL(np_policy_find("n-mass"));
+	CU_ASSERT_PTR_NULL(np_policy_find("nmass"));
+	CU_ASSERT_PTR_NULL(np_policy_find(""));
+}
+
+static void sets_values(void)
+{
+	struct np_options o;
+	const struct np_policy *p = n_mass(&o);
+
+	CU_ASSERT_DOUBLE_EQUAL(np_options_get(p, &o, "relief"), 0.01, 0);
+	CU_ASSERT_EQUAL(np_options_set(p, &o, "relief=0.5", err, sizeof(err)), 0);
+	CU_ASSERT_DOUBLE_EQUAL(np_options_get(p, &o, "relief"), 0.5, 0);
+	CU_ASSERT_EQUAL(np_options_set(p, &o, "pages=follow", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_options_get(p, &o, "pages"), 0);
+	CU_ASSERT_TRUE(isnan(np_options_get(p, &o, "nothing")));
+}
+
+static void unknown_name_lists_the_right_ones(void)
+{
+	struct np_options o;
+	const struct np_policy *p = n_mass(&o);
+
+	CU_ASSERT_EQUAL(np_options_set(p, &o, "releif=1", err, sizeof(err)), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err, "policy n-mass has no option \"releif\": "
+			       "use relief, hysteresis, pages, penalty, rate");
+	CU_ASSERT_EQUAL(np_options_set(np_policy_find("none"), &o, "x=1", err, sizeof(err)),
+			-EINVAL);
+	CU_ASSERT_STRING_EQUAL(err, "policy none has no option \"x\": it has none at all");
+}
+
+static void wrong_value_says_the_range(void)
+{
+	static const char *const wrong[] = {
+		"relief=", "relief", "relief=1x", "relief=-1", "relief=11", "relief=nan",
+		"relief=inf",
+	};
+	struct np_options o;
+	const struct np_policy *p = n_mass(&o);
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		CU_ASSERT_EQUAL(np_options_set(p, &o, wrong[i], err, sizeof(err)), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, "use a number from 0 to 10 1/MPKI"));
+		CU_ASSERT_DOUBLE_EQUAL(np_options_get(p, &o, "relief"), 0.01, 0);
+	}
+	CU_ASSERT_EQUAL(np_options_set(p, &o, "pages=go", err, sizeof(err)), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err, "option pages of policy n-mass cannot be \"go\": "
+			       "use follow, stay");
+}
+
+static void whole_numbers_and_switches(void)
+{
+	static const struct np_option table[] = {
+		{ .name = "count", .type = NP_OPT_INT, .def = 1, .min = 0, .max = 9, .unit = "" },
+		{ .name = "loud", .type = NP_OPT_BOOL, .unit = "" },
+		{ 0 },
+	};
+	static const struct np_policy p = { .name = "own", .option = table };
+	struct np_options o;
+	char text[32];
+
+	np_options_defaults(&p, &o);
+	CU_ASSERT_EQUAL(np_options_set(&p, &o, "count=3", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_options_set(&p, &o, "count=3.5", err, sizeof(err)), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err, "option count of policy own cannot be \"3.5\": "
+			       "use a whole number from 0 to 9");
+	CU_ASSERT_EQUAL(np_options_set(&p, &o, "loud=yes", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_options_set(&p, &o, "loud=maybe", err, sizeof(err)), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err, "option loud of policy own cannot be \"maybe\": use on or off");
+	CU_ASSERT_STRING_EQUAL(np_option_text(&table[0], o.value[0], text, sizeof(text)), "3");
+	CU_ASSERT_STRING_EQUAL(np_option_text(&table[1], o.value[1], text, sizeof(text)), "on");
+}
+
+static void short_error_buffer_is_not_overrun(void)
+{
+	struct np_options o;
+	char small[8] = "1234567";
+
+	CU_ASSERT_EQUAL(np_options_set(n_mass(&o), &o, "releif=1", small, 5), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(small, "poli");
+	CU_ASSERT_EQUAL(small[5], '6');
+}
+
+static void every_default_is_in_its_range(void)
+{
+	for (size_t k = 0; np_policies[k]; k++) {
+		const struct np_policy *p = np_policies[k];
+
+		CU_ASSERT_TRUE(np_options_count(p) <= NP_OPTIONS_MAX);
+		for (size_t i = 0; i < np_options_count(p); i++) {
+			const struct np_option *option = &p->option[i];
+			char value[64], text[128];
+			struct np_options o = { { 0 } };
+
+			np_option_text(option, option->def, value, sizeof(value));
+			snprintf(text, sizeof(text), "%s=%s", option->name, value);
+			CU_ASSERT_EQUAL(np_options_set(p, &o, text, err, sizeof(err)), 0);
+			CU_ASSERT_DOUBLE_EQUAL(o.value[i], option->def, 1e-9);
+			CU_ASSERT_TRUE(option->meaning && *option->meaning);
+		}
+	}
+}
+
+void add_option_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("options", NULL, NULL);
+
+	CU_add_test(suite, "finds policies by name", finds_policies_by_name);
+	CU_add_test(suite, "sets values", sets_values);
+	CU_add_test(suite, "an unknown name lists the right ones",
+		    unknown_name_lists_the_right_ones);
+	CU_add_test(suite, "a wrong value says the range", wrong_value_says_the_range);
+	CU_add_test(suite, "whole numbers and switches", whole_numbers_and_switches);
+	CU_add_test(suite, "a short error buffer is not overrun",
+		    short_error_buffer_is_not_overrun);
+	CU_add_test(suite, "every default is in its range", every_default_is_in_its_range);
+}
