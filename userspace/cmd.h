@@ -3,8 +3,14 @@
 #ifndef NUMAPLACE_CMD_H
 #define NUMAPLACE_CMD_H
 
-#include <stdbool.h>
+#include <argp.h>
 #include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "lib/control.h"
+#include "lib/machine.h"
+#include "lib/tasks.h"
 
 /* Exit statuses of every command. */
 enum {
@@ -41,6 +47,46 @@ void np_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Set by a command that was given --json, before anything is printed. */
 extern bool np_json;
+
+/* np_error() and NP_EXIT_USAGE: return np_usage("..."). */
+int np_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * argp_parse() with errors of one line: 0, or an exit status after the error
+ * was printed. A parser that printed its own error returns ECANCELED. --help
+ * prints and exits. argv[0] is the command's name.
+ */
+int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
+
+/* What options and arguments hold; 0, or ECANCELED after printing the error. */
+int np_arg_pid(const char *text, pid_t *pid);
+int np_arg_engine(const char *text, enum np_engine *engine);
+int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value);
+
+/* "20ms", "5us", "1s"; a bare number is milliseconds. */
+int np_arg_microseconds(const char *text, const char *what, unsigned int *us);
+
+/* Appends a pid to an array that the caller frees; as above. */
+struct np_pids {
+	pid_t *pid;
+	size_t n;
+};
+int np_arg_add_pid(const char *text, struct np_pids *pids);
+
+/* This machine; NP_EXIT_OK, or an exit status after printing the error. */
+int np_cmd_machine(struct np_machine *m);
+
+/* The engine, or NULL after printing the error; *status is then to be returned. */
+const struct np_control *np_cmd_engine(enum np_engine engine, int *status);
+
+/* {"0": pages, "1": pages} by the kernel's node numbers. */
+json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages);
+
+/* A list of CPUs or nodes as a string, "0-3,8". */
+json_t *np_json_list(const struct bitmask *mask);
+
+/* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
+json_t *np_json_migrate(const struct np_migrate_result *r);
 
 /* Prints j on stdout, indented, newline at the end, and releases it. */
 void np_json_print(json_t *j);

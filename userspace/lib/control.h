@@ -12,10 +12,11 @@
 #include <sys/types.h>
 
 #include "../../kmod/uapi/numaplace.h"
-
-#define NP_ERR_LEN 256
+#include "error.h"
 
 enum np_engine { NP_ENGINE_AUTO, NP_ENGINE_MODULE, NP_ENGINE_SYSCALL, NP_ENGINE_FAKE };
+
+struct np_migrate_result;
 
 struct np_place_request {
 	pid_t pid;
@@ -33,6 +34,12 @@ struct np_migrate_request {
 	uint64_t start, end;		/* both 0: the whole process */
 	unsigned int max_stall_us;	/* 0: the engine's default */
 	unsigned int rate_mib;		/* MiB a second, 0: no limit */
+	/*
+	 * Called now and then while pages move; may be NULL. Returning false
+	 * cancels: what was moved stays, the call ends with -ECANCELED.
+	 */
+	bool (*progress)(const struct np_migrate_result *so_far, void *arg);
+	void *progress_arg;
 };
 
 struct np_migrate_result {
@@ -47,13 +54,22 @@ struct np_migrate_result {
 
 struct np_control {
 	const char *name;
-	/* 0, or -errno and one line in err saying what is missing and how to get it. */
+	/*
+	 * Every operation: 0, or -errno and one line in err saying what, on
+	 * which object, why, and what to do. -EOPNOTSUPP: not with this engine.
+	 */
 	int (*probe)(char *err, size_t err_len);
+	/* All threads or none: what was done before a failure is undone. */
 	int (*place)(const struct np_place_request *r, char *err, size_t err_len);
+	/* *out is filled on success and on -ECANCELED. */
 	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
 		       char *err, size_t err_len);
-	/* pid 0: everything under control. Sets *n to the number of tasks restored. */
-	int (*restore)(pid_t pid, size_t *n, char *err, size_t err_len);
+	/*
+	 * pid 0: everything under control. Sets *n to the number of tasks
+	 * (threads) restored and *kept to those left as the user changed them
+	 * after us. -ENOENT: nothing of this pid is under control.
+	 */
+	int (*restore)(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
 };
 
 /*
@@ -61,6 +77,17 @@ struct np_control {
  * plain system calls otherwise. Returns NULL with one line in err.
  */
 const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len);
+
+/*
+ * Restores through every engine that holds originals: the module when it is
+ * there, and the state file of plain system calls. pid 0: everything. *n is
+ * the number of tasks restored; *kept those left alone because the user had
+ * changed them since, with one line in err.
+ */
+int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
+
+/* The exit status (NP_EXIT_* of cmd.h) for an operation's return value. */
+int np_control_exit(int r);
 
 /* "auto", "module", "syscall"; returns -EINVAL for anything else. */
 int np_engine_parse(const char *word, enum np_engine *engine);

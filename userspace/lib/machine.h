@@ -20,6 +20,14 @@ void np_machine_free(struct np_machine *m);
 enum np_where np_machine_where(const char *root);
 const char *np_where_name(enum np_where where);	/* "real", "lab-plain", "lab-simulated" */
 
+/* The numbers that lists of nodes or CPUs may name; masks are the caller's to free. */
+struct bitmask *np_machine_nodes(const struct np_machine *m);
+struct bitmask *np_machine_memory_nodes(const struct np_machine *m);
+struct bitmask *np_machine_cpus(const struct np_machine *m);
+
+/* The CPUs of the nodes (kernel numbers) in mask. */
+struct bitmask *np_machine_cpus_of_nodes(const struct np_machine *m, const struct bitmask *nodes);
+
 /* Index of the node with this kernel number, or NP_NODE_NONE. */
 int np_machine_node_index(const struct np_machine *m, int id);
 

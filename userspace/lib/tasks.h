@@ -5,12 +5,15 @@
 
 #include "machine.h"
 
+struct bitmask;
+
 struct np_tasks {
 	size_t n;
 	struct np_task *task;	/* [n]; task[i].pages points into pages */
 	uint64_t *pages;	/* [n * n_nodes] resident anonymous pages */
 	uint64_t *file_pages;	/* [n * n_nodes] resident pages of file mappings */
 	unsigned long long *start;	/* [n] start time in ticks: tells a reused pid */
+	struct bitmask **cpus;	/* [n] that any of its threads may run on */
 };
 
 /*

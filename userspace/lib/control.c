@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "control.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "control_engines.h"
+
+const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len)
+{
+	const struct np_control *control = NULL;
+
+	switch (engine) {
+	case NP_ENGINE_AUTO:
+		control = np_control_module.probe(err, err_len) ? &np_control_syscall
+								: &np_control_module;
+		break;
+	case NP_ENGINE_MODULE:
+		control = &np_control_module;
+		break;
+	case NP_ENGINE_SYSCALL:
+		control = &np_control_syscall;
+		break;
+	case NP_ENGINE_FAKE:
+		control = &np_control_fake;
+		break;
+	}
+	return control && !control->probe(err, err_len) ? control : NULL;
+}
+
+int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+{
+	size_t from_module = 0, module_kept = 0;
+	char module_err[NP_ERR_LEN] = "";
+	int module = -ENOENT, syscall;
+
+	if (!np_control_module.probe(module_err, sizeof(module_err)))
+		module = np_control_module.restore(pid, &from_module, &module_kept, module_err,
+						   sizeof(module_err));
+	syscall = np_control_syscall.restore(pid, n, kept, err, err_len);
+	*n += from_module;
+	*kept += module_kept;
+	if (module == 0 && syscall == -ENOENT)
+		syscall = 0;
+	if (module_kept || (module && module != -ENOENT))
+		np_fail(err, err_len, 0, "%s", module_err);
+	return module && module != -ENOENT ? module : syscall;
+}
+
+int np_control_exit(int r)
+{
+	switch (r) {
+	case 0:
+		return 0;
+	case -EOPNOTSUPP:
+	case -EPROTO:
+	case -ENOSYS:
+		return 3;
+	default:
+		return 1;
+	}
+}
+
+int np_engine_parse(const char *word, enum np_engine *engine)
+{
+	static const struct {
+		const char *word;
+		enum np_engine engine;
+	} engines[] = {
+		{ "auto", NP_ENGINE_AUTO },
+		{ "module", NP_ENGINE_MODULE },
+		{ "syscall", NP_ENGINE_SYSCALL },
+	};
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		if (!strcmp(word, engines[i].word)) {
+			*engine = engines[i].engine;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The three implementations of struct np_control. */
+#ifndef NUMAPLACE_LIB_CONTROL_ENGINES_H
+#define NUMAPLACE_LIB_CONTROL_ENGINES_H
+
+#include "control.h"
+
+extern const struct np_control np_control_module;
+extern const struct np_control np_control_syscall;
+extern const struct np_control np_control_fake;
+
+/* What the fake was asked, and what it is to answer. */
+struct np_fake {
+	unsigned int placed, migrated, restored;
+	pid_t pid;			/* of the last request */
+	unsigned int fail_at;		/* this many-th operation from now fails; 0: none */
+	int error;			/* with this -errno */
+	struct np_migrate_result result;	/* of every migrate */
+};
+
+extern struct np_fake np_fake;
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Plain system calls: everything that works without the module. */
+#include <errno.h>
+
+#include "affinity.h"
+#include "control_engines.h"
+#include "move.h"
+#include "proc.h"
+
+static int syscall_probe(char *err, size_t err_len)
+{
+	if (numa_available() < 0)
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "this kernel has no NUMA system calls (CONFIG_NUMA is off)");
+	return 0;
+}
+
+static int syscall_place(const struct np_place_request *r, char *err, size_t err_len)
+{
+	struct np_proc_stat st;
+	int e = np_proc_check(r->pid, r->one_thread, &st, err, err_len);
+
+	if (e)
+		return e;
+	if (r->mem_mode >= 0)
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "the memory policy of process %d cannot be set: no system call sets "
+			       "another process's policy; load the numaplace module (`make module`, "
+			       "`insmod`), or start the program with `numactl`", r->pid);
+	if (!r->cpus)
+		return np_fail(err, err_len, -EINVAL, "nothing to do for process %d", r->pid);
+	return np_affinity_place(r->pid, r->one_thread, r->inherit, r->cpus, err, err_len);
+}
+
+static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+			   char *err, size_t err_len)
+{
+	struct np_proc_stat st;
+	int e = np_proc_check(r->pid, false, &st, err, err_len);
+
+	return e ? e : np_move_pages(r, out, err, err_len);
+}
+
+const struct np_control np_control_syscall = {
+	.name = "syscall",
+	.probe = syscall_probe,
+	.place = syscall_place,
+	.migrate = syscall_migrate,
+	.restore = np_affinity_restore,
+};

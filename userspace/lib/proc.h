@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What /proc says about one process or thread. */
+#ifndef NUMAPLACE_LIB_PROC_H
+#define NUMAPLACE_LIB_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct bitmask;
+
+struct np_proc_stat {
+	pid_t pid, ppid;
+	char comm[16];
+	char state;
+	bool kernel_thread;		/* PF_KTHREAD */
+	bool fixed_affinity;		/* PF_NO_SETAFFINITY */
+	unsigned long long ticks;	/* user and system time used, in clock ticks */
+	unsigned int threads;
+	unsigned long long start;	/* in ticks since boot: tells a reused pid */
+	int cpu;			/* that it last ran on */
+};
+
+/* Parses a line of /proc/PID/stat. Returns 0 or -EINVAL. */
+int np_proc_stat_parse(const char *line, struct np_proc_stat *out);
+
+/* Reads /proc/PID/stat: the totals of the thread group. 0 or -errno (-ESRCH). */
+int np_proc_stat(pid_t pid, struct np_proc_stat *out);
+
+/* Reads /proc/PID/task/TID/stat: one thread's own. */
+int np_proc_thread_stat(pid_t pid, pid_t tid, struct np_proc_stat *out);
+
+/* The thread ids of a thread group. The caller frees *tids. 0 or -errno. */
+int np_proc_threads(pid_t pid, pid_t **tids, size_t *n);
+
+/* Every thread group there is. The caller frees *pids. 0 or -errno. */
+int np_proc_all(pid_t **pids, size_t *n);
+
+/* The thread group that this thread belongs to, or -errno. */
+pid_t np_proc_group(pid_t tid);
+
+/*
+ * Checks that pid is a running user process (or, with thread_ok, a thread of
+ * one). 0 with *st filled, or -ESRCH, -EINVAL and one line in err.
+ */
+int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, char *err, size_t err_len);
+
+/* "permission denied": whose process it is and what to do. Returns -EPERM. */
+int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len);
+
+/* Reads a whole small file; NULL with errno set. The caller frees it. */
+char *np_read_file(const char *path);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The CPUs that threads were allowed before plain system calls placed them,
+ * in a file, so that `restore` works after the tool that placed them is gone.
+ * A thread is named by its id and start time: a reused id is never touched.
+ */
+#ifndef NUMAPLACE_LIB_STATE_H
+#define NUMAPLACE_LIB_STATE_H
+
+#include <limits.h>
+#include <numa.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct np_saved {
+	pid_t tid, pid;			/* the thread and its process */
+	unsigned long long start;	/* of the thread */
+	bool inherit;			/* restore its children too */
+	struct bitmask *original;	/* allowed CPUs before we changed them */
+	struct bitmask *set;		/* what we changed them to */
+};
+
+struct np_state {
+	char path[PATH_MAX];
+	int lock;			/* held from open to close */
+	size_t n;
+	struct np_saved *saved;
+};
+
+/*
+ * Locks and loads the state file; path NULL means the default one:
+ * /run/numaplace/state.json for root, $XDG_RUNTIME_DIR/numaplace/state.json
+ * for others. Records of threads that have exited, or of an earlier boot, are
+ * dropped. 0, or -errno with one line in err.
+ */
+int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len);
+
+/* Writes it to disk, replacing the file in one step. */
+int np_state_save(const struct np_state *s, char *err, size_t err_len);
+
+/* Unlocks and releases; does not save. */
+void np_state_close(struct np_state *s);
+
+/* The record of this thread, or NULL. Valid until the next add or drop. */
+struct np_saved *np_state_find(struct np_state *s, pid_t tid);
+
+/* Adds a record (masks are copied). 0 or -ENOMEM. */
+int np_state_add(struct np_state *s, const struct np_saved *record);
+
+/* Removes the record of this thread, if there is one. */
+void np_state_drop(struct np_state *s, pid_t tid);
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command table: dispatch and help. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+static const struct np_cmd commands[] = {
+	{ "topology", cmd_topology, "", "nodes, CPUs, caches, distances, memory; module and kernel" },
+	{ "ps", cmd_ps, "[PID..]", "tasks: node they run on, pages per node, locality" },
+	{ "place", cmd_place, "PID --cpus LIST --mem MODE:NODES", "binds a running task" },
+	{ "restore", cmd_restore, "PID | --all", "undoes every place and apply" },
+	{ "migrate", cmd_migrate, "PID [--from A] --to B", "moves a running task's pages" },
+	{ "jobs", cmd_jobs, "", "the module's page moves, running and done" },
+	{ "cancel", cmd_cancel, "JOB", "ends a page move" },
+	{ "policies", cmd_policies, "", "the policies built in, their options and needs" },
+	{ "plan", cmd_plan, "--policy P [PID..]", "what a policy would do and why; does nothing" },
+	{ "apply", cmd_apply, "--policy P [PID..]", "does what the policy says" },
+	{ "run", cmd_run, "--policy P -- CMD", "starts a program under a policy" },
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* Programs beside this one, when they are built: numaplace-NAME. */
+static const struct np_cmd programs[] = {
+	{ "lab", NULL, "list | run --machine M -- CMD", "runs a program on a simulated machine" },
+	{ "experiment", NULL, "list | run SUITE | report DIR", "runs and compares whole experiments" },
+};
+
+#define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
+
+/* Path of the program numaplace-NAME beside this one; false if there is none. */
+static bool find_program(const char *name, char *path, size_t len)
+{
+	char self[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0 || strchr(name, '/'))
+		return false;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	if ((size_t)snprintf(path, len, "%s/numaplace-%s", self, name) >= len)
+		return false;
+	return access(path, X_OK) == 0;
+}
+
+static void print_command(const struct np_cmd *c)
+{
+	char synopsis[128];
+
+	snprintf(synopsis, sizeof(synopsis), "%s %s", c->name, c->args);
+	printf("  %-42s %s\n", synopsis, c->summary);
+}
+
+static int print_help(void)
+{
+	char path[PATH_MAX];
+
+	printf("Usage: numaplace COMMAND [ARGUMENT...]\n"
+	       "Places tasks and their pages on the nodes of a NUMA machine.\n\n");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		print_command(&commands[i]);
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		if (find_program(programs[i].name, path, sizeof(path)))
+			print_command(&programs[i]);
+	printf("\n`numaplace COMMAND --help` explains one; --json prints records for programs;\n"
+	       "`numaplace --version` prints the version and the module's ABI.\n");
+	return NP_EXIT_OK;
+}
+
+static int print_version(void)
+{
+	printf("numaplace %s (module ABI %d)\n", NUMAPLACE_VERSION, NUMAPLACE_ABI);
+	return NP_EXIT_OK;
+}
+
+/* Single-letter insertions, deletions and replacements from a to b. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[64], n = strlen(b);
+
+	if (n >= 64)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 1; *a; a++, i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			size_t best = diagonal + (*a != b[j - 1]);
+
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = row[j];
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+static int unknown_command(const char *name)
+{
+	const char *nearest = commands[0].name;
+
+	for (size_t i = 0; i < N_COMMANDS + N_PROGRAMS; i++) {
+		const char *have = i < N_COMMANDS ? commands[i].name
+						  : programs[i - N_COMMANDS].name;
+
+		if (edit_distance(name, have) < edit_distance(name, nearest))
+			nearest = have;
+	}
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		if (!strcmp(name, programs[i].name))
+			return np_usage("the program numaplace-%s is not beside this one; `make` "
+					"builds it", name);
+	return np_usage("no command \"%s\"; the nearest is \"%s\", and numaplace --help lists all",
+			name, nearest);
+}
+
+static bool wants_json(char **argv)
+{
+	for (; *argv && strcmp(*argv, "--"); argv++)
+		if (!strcmp(*argv, "--json"))
+			return true;
+	return false;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	char path[PATH_MAX], name[64];
+
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (strcmp(argv[0], commands[i].name))
+			continue;
+		np_json = wants_json(argv + 1);
+		return commands[i].run(argc, argv);
+	}
+	if (!find_program(argv[0], path, sizeof(path)))
+		return unknown_command(argv[0]);
+	snprintf(name, sizeof(name), "numaplace-%s", argv[0]);
+	argv[0] = name;
+	execv(path, argv);
+	np_error("%s cannot be run: %s", path, strerror(errno));
+	return NP_EXIT_FAIL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : NULL;
+	char help[] = "--help";
+
+	if (!first)
+		return np_usage("no command; numaplace --help lists them");
+	if (!strcmp(first, "--version") || !strcmp(first, "-V"))
+		return print_version();
+	if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help")) {
+		char *again[] = { argc > 2 ? argv[2] : NULL, help, NULL };
+
+		return again[0] ? dispatch(2, again) : print_help();
+	}
+	return dispatch(argc - 1, argv + 1);
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# build/libnumaplace.a, build/numaplace, their tests and fuzz targets.
+
+US_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP
+US_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+US_LIBS := -lnuma -ljansson -lm
+
+US_LIB_SRC := $(wildcard userspace/lib/*.c)
+US_CMD_SRC := $(wildcard userspace/*.c)
+US_TEST_SRC := $(wildcard userspace/tests/*.c)
+
+LIBNUMAPLACE := $(BUILD)/libnumaplace.a
+US_LIB_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/%.o)
+US_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/%.o)
+US_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/%.o)
+US_ASAN_LIB_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/asan/%.o)
+US_ASAN_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/asan/%.o)
+US_ASAN_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/asan/%.o)
+
+.PHONY: tools
+tools: $(BUILD)/numaplace		## the command line, build/numaplace
+
+$(LIBNUMAPLACE): $(US_LIB_OBJ)
+	$(RM) $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/numaplace: $(US_CMD_OBJ) $(LIBNUMAPLACE) $(LIBPOLICIES)
+	$(CC) -o $@ $^ $(US_LIBS)
+
+$(BUILD)/userspace/%.o: userspace/%.c
+	@mkdir -p $(@D)
+	$(CC) $(US_CFLAGS) -c -o $@ $<
+
+$(BUILD)/asan/userspace/%.o: userspace/%.c
+	@mkdir -p $(@D)
+	$(CC) $(US_CFLAGS) $(US_SANITIZE) -c -o $@ $<
+
+$(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(LIBNUMAPLACE)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ $(US_LIBS) -lcunit
+
+$(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(US_ASAN_LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS) -lcunit
+
+$(BUILD)/asan/numaplace: $(US_ASAN_CMD_OBJ) $(US_ASAN_LIB_OBJ) $(POLICIES_ASAN_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS)
+
+-include $(patsubst %.o,%.d,$(US_LIB_OBJ) $(US_CMD_OBJ) $(US_TEST_OBJ))
+-include $(patsubst %.o,%.d,$(US_ASAN_LIB_OBJ) $(US_ASAN_CMD_OBJ) $(US_ASAN_TEST_OBJ))
