@@ -4,3 +4,9 @@
 
 setup:				## installs what is missing, says what and why; under a second when nothing is
 	@setup/run
+
+$(BUILD)/numaplace-lab: experiments/lab/numaplace-lab.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+tools: $(BUILD)/numaplace-lab

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a command in a lab machine: boots, forwards its output and its status, powers off."""
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.lab import qemu
+from experiments.lab.console import failure
+from experiments.lab.errors import TIME_LIMIT, LabError
+from experiments.lab.kernels import Kernel
+from experiments.lab.machine import Machine
+
+GUEST = Path(__file__).parent / "guest.sh"
+PASSED_ON = ("LANG", "PATH", "TERM")  # and NUMAPLACE_*
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Ended(BaseException):
+    """A signal asked the lab to end."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.status = 128 + number
+
+
+@dataclass
+class Job:
+    machine: Machine
+    kernel: Kernel
+    command: list[str]
+    module: Path | None
+    timeout: float | None
+
+
+class Pump(threading.Thread):
+    """Copies what the guest writes to one of our own outputs, as it comes."""
+
+    def __init__(self, target: int):
+        super().__init__(daemon=True)
+        self.target = target
+        self.source, self.sink = os.pipe()
+        self.on_broken = lambda: None
+
+    def run(self):
+        while data := os.read(self.source, 65536):
+            try:
+                while data:
+                    data = data[os.write(self.target, data):]
+            except BrokenPipeError:
+                self.on_broken()
+                return
+
+
+def prepare(job: Job, files: qemu.Files):
+    settings = {name: value for name, value in os.environ.items()
+                if name in PASSED_ON or name.startswith("NUMAPLACE_")}
+    settings["NUMAPLACE_KO"] = str(job.module or "")
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()]
+    (files.run / "settings").write_text("".join(lines), encoding="utf-8")
+    (files.run / "command").write_text(f"exec {shlex.join(job.command)}\n", encoding="utf-8")
+
+
+@contextmanager
+def ending_signals():
+    def end(number, _frame):
+        raise Ended(number)
+
+    before = {number: signal.signal(number, end) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def run(job: Job) -> int:
+    """The exit status of the command."""
+    cwd = Path.cwd()
+    qemu.check_host(job.machine, cwd)
+    with ending_signals(), tempfile.TemporaryDirectory(prefix="numaplace-lab-") as folder:
+        files = qemu.Files(Path(folder))
+        prepare(job, files)
+        script = shlex.join(["sh", str(GUEST), str(files.run)])
+        argv = qemu.command(job.machine, job.kernel, files, cwd, script)
+        try:
+            finished = boot(argv, files, job.timeout)
+        except Ended as ended:
+            return ended.status
+        if not finished:
+            raise LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of "
+                           f"{job.timeout:g} s, in the step '{step(files)}': give more with --timeout")
+        status = read(files.run / "status")
+        if status == "":
+            raise failure(files.run, step(files), job)
+        return int(status)
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def step(files: qemu.Files) -> str:
+    return read(files.run / "step") or "boot"
+
+
+def boot(argv: list[str], files: qemu.Files, timeout: float | None) -> bool:
+    """Runs QEMU until it ends by itself; false when the time was up."""
+    pumps = [Pump(1), Pump(2)]
+    argv = [*qemu.TIED, *qemu.adapt(argv, files, *(pump.sink for pump in pumps))]
+    with (files.run / "qemu").open("wb") as log:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                   pass_fds=[pump.sink for pump in pumps], process_group=0)
+    broken = threading.Event()
+    for pump in pumps:
+        os.close(pump.sink)
+        pump.on_broken = lambda: (broken.set(), process.kill())
+        pump.start()
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        process.kill()
+        process.wait()
+        for pump in pumps:
+            pump.join()
+    if broken.is_set():
+        raise Ended(signal.SIGPIPE)
+    return True

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace lab: the command line."""
+
+import argparse
+import json
+import sys
+
+from experiments.lab import boot, kernels, machine
+from experiments.lab.errors import USAGE, LabError
+
+EPILOG = """\
+The command runs as root in the current folder, which is writable; the rest of the file system is the host's,
+and changes to it are lost. Exit status: the command's own (128+N when signal N ended it); 2 wrong usage or
+machine file, 3 this computer cannot run the lab, 124 the time limit, 125 the machine failed."""
+
+
+def say(text: str):
+    print(f"numaplace lab: {text}", file=sys.stderr, flush=True)
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1e7:
+        raise ValueError
+    return value
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        raise LabError(USAGE, f"{message}: see numaplace lab --help")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = Parser(prog="numaplace lab", description="NUMA machines on any Linux computer.")
+    actions = top.add_subparsers(dest="action", required=True, parser_class=Parser)
+    listing = actions.add_parser("list", help="the machines there are")
+    listing.add_argument("--json", action="store_true")
+    run = actions.add_parser("run", help="run a command in a machine", epilog=EPILOG,
+                             formatter_class=argparse.RawDescriptionHelpFormatter)
+    run.add_argument("--machine", required=True, metavar="NAME|FILE.toml")
+    run.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
+                     help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
+    run.add_argument("--plain", action="store_true", help="without a timing model: times mean nothing")
+    run.add_argument("--timeout", type=seconds, default=600, metavar="SECONDS",
+                     help="for boot and command together; 0 is none; default %(default)s")
+    run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
+    run.add_argument("command", nargs="+", metavar="CMD", help="after --")
+    return top
+
+
+def list_machines(as_json: bool) -> int:
+    machines = machine.known()
+    if as_json:
+        print(json.dumps({"machines": [m.as_dict() for m in machines]}, indent=1))
+    else:
+        for m in machines:
+            print(f"{m.name:16} {len(m.nodes)} nodes, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
+    return 0
+
+
+def run_command(args: argparse.Namespace) -> int:
+    described = machine.find(args.machine)
+    kernel = kernels.find(args.kernel)
+    module = None if args.no_module else kernel.module
+    if module and not module.exists():
+        say(f"runs without the module, as {module} is not built: run make modules")
+        module = None
+    if not args.plain:
+        say(f"'{described.name}' runs plain, there is no timing model yet: its times mean nothing")
+    return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None))
+
+
+def main(argv: list[str] | None = None) -> int:
+    try:
+        args = parser().parse_args(argv)
+        return list_machines(args.json) if args.action == "list" else run_command(args)
+    except LabError as error:
+        say(str(error))
+        return error.status

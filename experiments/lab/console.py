@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What went wrong in a boot: the step that failed, and the console's last lines."""
+
+import re
+from pathlib import Path
+
+from experiments.lab.errors import BOOT_FAILED, LabError
+
+LAST_LINES = 15
+
+
+def text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").replace("\r", "")
+    except FileNotFoundError:
+        return ""
+
+
+def failed_step(run: Path, step: str) -> str:
+    """In words, from how far the guest came and what its console says."""
+    console = text(run / "console")
+    if step == "module":
+        return "loading the module failed"
+    if step == "command":
+        return "the kernel died while the command ran"
+    if step == "machine":
+        return "preparing the machine (debugfs, numa_balancing) failed"
+    if "Run /init as init process" in console:
+        return "mounting the root file system failed"
+    if console:
+        return "the kernel did not start"
+    return "QEMU did not start"
+
+
+def failure(run: Path, step: str, job) -> LabError:
+    console = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text(run / "console"))
+    lines = (console.splitlines() + text(run / "qemu").splitlines())[-LAST_LINES:]
+    tail = "".join(f"\n  | {line}" for line in lines) or " no output"
+    return LabError(BOOT_FAILED, f"machine '{job.machine.name}' with kernel {job.kernel.release}: "
+                    f"{failed_step(run, step)}; last lines of its console:{tail}")

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the lab says when it cannot go on, and the exit status that goes with it."""
+
+USAGE = 2        # also a machine file that does not hold together
+UNABLE = 3       # this computer cannot do that
+TIME_LIMIT = 124  # as timeout(1)
+BOOT_FAILED = 125  # the lab, not the command
+
+
+class LabError(Exception):
+    def __init__(self, status: int, message: str):
+        super().__init__(message)
+        self.status = status

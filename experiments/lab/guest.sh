@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# guest.sh RUN: the first program of the lab's machine. RUN, a folder of the host, holds `settings` and
+# `command`; `step` and `status` say there how far it came. What this script itself says goes to the console.
+run=$1
+group=/sys/fs/cgroup/numaplace-lab
+exec </dev/null
+
+step() {
+	echo "$1" >"$run/step"
+}
+
+# port NAME: the device that leads to the host; udev, which would name it, need not be there
+port() {
+	for device in /sys/class/virtio-ports/*; do
+		read -r name <"$device/name"
+		[ "$name" != "numaplace.$1" ] || echo "/dev/${device##*/}"
+	done
+}
+
+# A port takes one writer at a time and no second opening: programs get a pipe.
+connect() {
+	device=$(port "$1")
+	[ -n "$device" ] || { echo "the channel '$1' to the host is missing" && return 1; }
+	cat "/run/$1" >"$device" &
+}
+
+step machine
+. "$run/settings"
+mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || exit
+[ ! -e /proc/sys/kernel/numa_balancing ] || echo 0 >/proc/sys/kernel/numa_balancing || exit
+modprobe -q virtio_console
+mkfifo /run/out /run/err
+connect out && connect err && mkdir "$group" || exit
+
+if [ -n "$NUMAPLACE_KO" ]; then
+	step module
+	insmod "$NUMAPLACE_KO" || exit
+fi
+
+step command
+exec 2>/dev/null # where this shell reports the signal that ends a command
+(exec sh -c 'echo $$ >"$1/cgroup.procs"; exec sh "$2"' sh "$group" "$run/command" >/run/out 2>/run/err)
+echo $? >"$run/status"
+echo 1 >"$group/cgroup.kill" # what the command left behind may hold the pipes open
+wait

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernels that set-up unpacked into the cache, and the module built for each."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.lab.errors import UNABLE, USAGE, LabError
+
+TOP = Path(__file__).resolve().parents[2]
+DEFAULT_SERIES = "6.12"
+
+
+@dataclass
+class Kernel:
+    series: str
+    release: str
+    image: Path
+
+    @property
+    def module(self) -> Path:
+        return TOP / "build" / "modules" / self.series / "numaplace.ko"
+
+
+def cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "numaplace"
+
+
+def known_series() -> list[str]:
+    lines = (TOP / "KERNELS").read_text(encoding="utf-8").splitlines()
+    return [line.split()[0] for line in lines if line and not line.startswith("#")]
+
+
+def find(series: str) -> Kernel:
+    if series not in known_series():
+        raise LabError(USAGE, f"there is no kernel series '{series}': known are "
+                       f"{', '.join(known_series())} (file KERNELS)")
+    folder = cache() / "kernels" / series
+    try:
+        release = (folder / "release").read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise LabError(UNABLE, f"kernel {series} is not in {folder}: run make setup") from error
+    image = folder / "boot" / f"vmlinuz-{release}"
+    if not image.exists():
+        raise LabError(UNABLE, f"{image} is missing: remove {folder} and run make setup")
+    return Kernel(series, release, image)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The QEMU command of a machine. virtme-ng writes it; what the lab wants otherwise is changed here."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
+from experiments.lab.kernels import TOP, Kernel
+from experiments.lab.machine import Machine
+
+VIRTME_RUN = TOP / ".venv" / "bin" / "virtme-run"
+OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
+# Dies with the process that started it, however that ends.
+TIED = ("setpriv", "--pdeathsig", "KILL", "--")
+# The guest sees the host's files; virtme-ng can only name paths of these characters.
+NAMEABLE = re.compile(r"[A-Za-z0-9_+ /.-]+")
+CPU_MODEL = "max,la57=off"  # five-level page tables only make every TLB miss dearer under TCG
+KERNEL_OPTIONS = (
+    "numa_balancing=disable",  # it would move pages behind the experiments' back
+    "oops=panic",              # a broken kernel must end the run, not colour its results
+    "mitigations=off", "audit=0", "nowatchdog", "no_timer_check", "tsc=reliable",
+    "random.trust_cpu=on", "cryptomgr.notests", "loglevel=7",
+)
+
+
+@dataclass
+class Files:
+    """Where the host's side of a run is kept."""
+    run: Path
+
+    @property
+    def initramfs(self) -> Path:
+        return self.run / "initramfs"
+
+    @property
+    def console(self) -> Path:
+        return self.run / "console"
+
+
+def check_host(machine: Machine, cwd: Path):
+    if not shutil.which("qemu-system-x86_64"):
+        raise LabError(UNABLE, "qemu-system-x86_64 is not installed, and the lab's machine runs "
+                       "in it: run make setup, or apt-get install qemu-system-x86")
+    if not VIRTME_RUN.exists():
+        raise LabError(UNABLE, f"{VIRTME_RUN} is missing, and it boots the lab: run make setup")
+    if not NAMEABLE.fullmatch(str(cwd)) or cwd == Path("/"):
+        raise LabError(UNABLE, f"the lab cannot make the current folder '{cwd}' writable: run it from "
+                       "a folder whose path has only letters, digits, blanks and _+.-")
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if machine.memory > total:
+        raise LabError(UNABLE, f"machine '{machine.name}' has {machine.memory >> 20} MiB of memory "
+                       f"and this computer {total >> 20} MiB: choose a smaller one")
+
+
+def machine_options(machine: Machine) -> list[str]:
+    options = ["--memory", f"{machine.memory >> 20}M", "--cpus", topology(machine)]
+    for node in machine.nodes:
+        memory = f"{node.memory >> 20}M" if node.memory else "0"
+        cpus = "".join(f",cpus={cpu}" for cpu in node.cpus)
+        options += ["--numa", memory + cpus]
+    for i, row in enumerate(machine.distances):
+        for j, value in enumerate(row):
+            if i != j:
+                options += ["--numa-distance", f"src={i},dst={j},val={value}"]
+    return options
+
+
+def topology(machine: Machine) -> str:
+    """One socket a node where the nodes are alike; a socket, and so a last-level cache, never spans two nodes."""
+    sizes = {len(node.cpus) for node in machine.nodes if node.cpus}
+    in_order = [cpu for node in machine.nodes for cpu in node.cpus] == list(range(machine.cpus))
+    cores = sizes.pop() if len(sizes) == 1 and in_order else 1
+    return f"{machine.cpus},sockets={machine.cpus // cores},cores={cores},threads=1"
+
+
+def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str) -> list[str]:
+    """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
+    kernel_options = (*KERNEL_OPTIONS, f"numaplace_lab={machine.name},plain")
+    argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",
+            "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,
+            *machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
+            *(word for folder in OVERLAYS for word in ("--overlay-rwdir", folder)),
+            *(word for option in kernel_options for word in ("--kopt", option)),
+            "--save-initramfs", str(files.initramfs),
+            "--script-sh", script, "--dry-run", "--show-command"]
+    made = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    lines = made.stdout.strip().splitlines()
+    if made.returncode != 0 or not lines:
+        why = (made.stderr.strip() or made.stdout.strip() or f"status {made.returncode}").splitlines()[-1]
+        raise LabError(BOOT_FAILED, f"virtme-ng cannot prepare machine '{machine.name}': {why}")
+    return shlex.split(lines[-1])
+
+
+def without_script_ports(argv: list[str]) -> list[str]:
+    """Without virtme-ng's channels for a script: its init finds them only where udev runs."""
+    kept = []
+    for option, value in pairs(argv):
+        script_port = (option == "-device" and value.startswith(("virtio-serial", "virtserialport"))
+                       or option == "-chardev" and ",id=console," not in value)
+        if not script_port:
+            kept += [option] if value is None else [option, value]
+    return kept
+
+
+def pairs(words: list[str]) -> list[tuple[str, str | None]]:
+    """Options with their values; no option of QEMU's has two."""
+    result: list[tuple[str, str | None]] = []
+    for word in words:
+        if word.startswith("-") or not result or result[-1][1] is not None:
+            result.append((word, None))
+        else:
+            result[-1] = (result[-1][0], word)
+    return result
+
+
+def adapt(argv: list[str], files: Files, out: int, err: int) -> list[str]:
+    """The command's output and the kernel's go different ways; sockets and CPU model fit the machine."""
+    argv = without_script_ports(argv)
+    for index, word in enumerate(argv):
+        if word.startswith("file,id=console,"):
+            argv[index] = f"file,id=console,path={files.console}"
+    argv[argv.index("-cpu") + 1] = CPU_MODEL
+    argv += ["-device", "virtio-serial-pci"]
+    for name, fd in (("out", out), ("err", err)):
+        argv += ["-chardev", f"file,id={name},path=/proc/self/fd/{fd}",
+                 "-device", f"virtserialport,name=numaplace.{name},chardev={name}"]
+    return argv
