@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the policies decided, in words, from the plans that were applied."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from . import words
+from .load import Observation, Results
+
+
+def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
+    """Per policy: its decisions, equal ones of several tasks and repeats told once."""
+    found = []
+    for policy in results.policies:
+        observations = [o for o in results.select(workload, policy) if o.apply]
+        groups: dict[tuple, dict[str, Any]] = {}
+        for o in observations:
+            for decision in o.apply.get("decisions") or []:
+                _add(groups, decision, _role(o, decision), o.repeat)
+        told = [_tell(group, len(observations)) for group in groups.values()]
+        found.append({"policy": policy, "told": told})
+    return found
+
+
+def _role(o: Observation, decision: dict[str, Any]) -> str:
+    names = {task.get("pid"): str(task.get("role", "")) for task in o.tasks}
+    return names.get(decision.get("pid")) or str(decision.get("comm", "task"))
+
+
+def _add(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None:
+    reason = str(decision.get("reason") or "")
+    same = (decision.get("from"), decision.get("to"), decision.get("pages_to"),
+            re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
+    group = groups.setdefault(same, {"roles": {}, "repeats": set(), "decision": decision,
+                                     "reason": reason, "pages": []})
+    group["roles"].setdefault(role)
+    group["repeats"].add(repeat)
+    group["pages"].append(_moved(decision))
+
+
+def _moved(decision: dict[str, Any]) -> int:
+    """Pages that really moved; the plan's number where nothing was migrated."""
+    migrate = (decision.get("result") or {}).get("migrate") or {}
+    return migrate.get("moved", decision.get("pages_to_move") or 0)
+
+
+def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
+    decision, pages = group["decision"], group["pages"]
+    return {"roles": list(group["roles"]), "where": _where(decision), "reason": group["reason"],
+            "pages": _pages(decision, sum(pages) / len(pages)),
+            "error": str(decision.get("error") or ""),
+            "often": "" if len(group["repeats"]) == observations
+            else f"in {len(group['repeats'])} of {observations} observations"}
+
+
+def _where(decision: dict[str, Any]) -> str:
+    start, end = decision.get("from"), decision.get("to")
+    if end is None or start == end:
+        return "stays" if start is None else f"stays on node {start}"
+    return f"to node {end}" if start is None else f"node {start} → node {end}"
+
+
+def _pages(decision: dict[str, Any], moved: float) -> str:
+    target = decision.get("pages_to")
+    if target is None or not moved:
+        return "pages stay"
+    return f"{words.number(round(moved))} pages to node {target}"

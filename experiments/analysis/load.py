@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads a results directory: manifest.json and results.jsonl.
+
+Only clean observations may be averaged: not a warm-up, not marked, result verified. Every other
+module asks for `Results.clean`, so that rule stands here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SOURCES = ("real", "lab-plain", "lab-simulated", "paper")
+PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
+POLICY_ORDER = ("none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted")
+SOURCE_TEXT = {
+    "real": "measured on real hardware",
+    "lab-plain": "times come from plain QEMU, which has no NUMA timing: functional, not performance",
+    "lab-simulated": "times come from the lab's memory model, not from hardware",
+    "paper": "figures printed in a paper, not measured here",
+}
+
+
+class ResultsError(Exception):
+    """A results directory that cannot be used. The text is one line, ready for the user."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    workload: str
+    policy: str
+    source: str
+    repeat: int
+    order: int
+    warmup: bool
+    marks: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    tasks: tuple[dict[str, Any], ...]
+    apply: dict[str, Any] | None
+    raw: dict[str, Any] = field(repr=False)
+
+    @property
+    def clean(self) -> bool:
+        return not self.warmup and not self.marks
+
+    def value(self, metric: str) -> float | None:
+        return next((m.value for m in self.metrics if m.name == metric), None)
+
+
+@dataclass(frozen=True)
+class Results:
+    directory: Path
+    manifest: dict[str, Any]
+    observations: tuple[Observation, ...]
+    notices: tuple[str, ...]
+
+    @property
+    def measured(self) -> list[Observation]:
+        """Everything but the warm-ups."""
+        return [o for o in self.observations if not o.warmup]
+
+    @property
+    def clean(self) -> list[Observation]:
+        return [o for o in self.observations if o.clean]
+
+    @property
+    def sources(self) -> list[str]:
+        return sorted({o.source for o in self.measured}, key=SOURCES.index)
+
+    @property
+    def workloads(self) -> list[str]:
+        return sorted({o.workload for o in self.measured}, key=natural)
+
+    @property
+    def policies(self) -> list[str]:
+        return sorted({o.policy for o in self.measured}, key=policy_rank)
+
+    @property
+    def suite(self) -> str:
+        return text_of(self.manifest.get("suite")) or self.observations[0].raw.get("suite", "")
+
+    @property
+    def machine(self) -> str:
+        return text_of(self.manifest.get("machine"))
+
+    def select(self, workload: str, policy: str | None = None) -> list[Observation]:
+        return [o for o in self.clean
+                if o.workload == workload and policy in (None, o.policy)]
+
+    def performance_metrics(self, workload: str) -> list[tuple[str, str]]:
+        """Names and units of times and throughputs, the workload's first metric first."""
+        found = {(m.name, m.unit): None for o in self.measured if o.workload == workload
+                 for m in o.metrics if m.name not in PLACEMENT_METRICS}
+        return list(found)
+
+
+def natural(name: str) -> list[tuple[int, int | str]]:
+    """Sort key that puts 2 before 10."""
+    return [(0, int(part)) if part.isdigit() else (1, part)
+            for part in re.split(r"(\d+)", name) if part]
+
+
+def policy_rank(name: str) -> tuple[int, str]:
+    known = name in POLICY_ORDER
+    return (POLICY_ORDER.index(name) if known else len(POLICY_ORDER), name)
+
+
+def text_of(value: Any) -> str:
+    """A name, where the manifest has either a string or a record with a name."""
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("title") or ""
+    return "" if value is None else str(value)
+
+
+def higher_is_better(unit: str) -> bool | None:
+    if unit.endswith("/s"):
+        return True
+    return False if unit in ("s", "ms", "us", "ns", "min") else None
+
+
+def read(directory: str | Path) -> Results:
+    directory = Path(directory)
+    path = directory / "results.jsonl"
+    notices: list[str] = []
+    records = _records(_text(path, "run the experiment first"), path, notices)
+    observations = [_observation(record, f"{path} line {number}") for number, record in records]
+    observations = _without_repeats(observations, notices)
+    if not any(not o.warmup for o in observations):
+        raise ResultsError(f"{path}: no observation; run the experiment first")
+    return Results(directory, _manifest(directory, notices), tuple(observations), tuple(notices))
+
+
+def _text(path: Path, remedy: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}; {remedy}") from None
+
+
+def _manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
+    path = directory / "manifest.json"
+    if not path.exists():
+        notices.append(f"{path.name} is missing: the state of the machine is not known")
+        return {}
+    try:
+        manifest = json.loads(_text(path, "check its permissions"))
+    except ValueError as error:
+        raise ResultsError(f"{path}: not JSON ({error}); run the experiment again") from None
+    if not isinstance(manifest, dict):
+        raise ResultsError(f"{path}: not a JSON object; run the experiment again")
+    return manifest
+
+
+def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[str, Any]]]:
+    lines = text.split("\n")
+    unfinished = len(lines) if lines[-1] else 0  # a finished file ends with a newline
+    records = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError("not an object")
+        except ValueError as error:
+            if number != unfinished:
+                raise ResultsError(f"{path} line {number}: not a JSON object ({error}); "
+                                   "remove the line or run the experiment again") from None
+            notices.append(f"{path.name} line {number} is cut off (the run was killed): skipped")
+            continue
+        records.append((number, record))
+    return records
+
+
+def _observation(record: dict[str, Any], where: str) -> Observation:
+    def need(key: str, kind: type) -> Any:
+        if not isinstance(record.get(key), kind) or isinstance(record.get(key), bool):
+            raise ResultsError(f"{where}: '{key}' is missing or no {kind.__name__}; "
+                               "remove the line or run the experiment again")
+        return record[key]
+
+    source = need("source", str)
+    if source not in SOURCES:
+        raise ResultsError(f"{where}: source '{source}' is not one of {', '.join(SOURCES)}")
+    marks = [str(mark) for mark in record.get("marks") or []]
+    if record.get("check", "ok") != "ok":
+        marks.append(f"check failed: {record['check']}")
+    return Observation(
+        workload=need("workload", str), policy=need("policy", str), source=source,
+        repeat=need("repeat", int), order=int(record.get("order") or 0),
+        warmup=bool(record.get("warmup")), marks=tuple(marks),
+        metrics=tuple(_metric(m, where) for m in need("metrics", list)),
+        tasks=tuple(t for t in record.get("tasks") or [] if isinstance(t, dict)),
+        apply=record["apply"] if isinstance(record.get("apply"), dict) else None, raw=record)
+
+
+def _metric(metric: Any, where: str) -> Metric:
+    try:
+        name, unit, value = str(metric["name"]), str(metric["unit"]), metric["value"]
+    except (TypeError, KeyError):
+        raise ResultsError(f"{where}: a metric without name, unit or value") from None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ResultsError(f"{where}: metric '{name}' is {value!r}, not a finite number")
+    return Metric(name, unit, float(value))
+
+
+def _without_repeats(observations: list[Observation], notices: list[str]) -> list[Observation]:
+    """A resumed run may hold one observation twice: marked attempts stay, the last clean one counts."""
+    def key(o: Observation) -> tuple[str, str, str, int]:
+        return (o.workload, o.policy, o.source, o.repeat)
+
+    twice = [k for k, n in Counter(key(o) for o in observations if o.clean).items() if n > 1]
+    last = {key(o): o for o in observations if o.clean}
+    for workload, policy, _, repeat in twice:
+        notices.append(f"{workload} under {policy}, repeat {repeat}, stands there more than once: "
+                       "the last one counts")
+    return [o for o in observations if not o.clean or last[key(o)] is o]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""report.html: one file that opens from disk, with every figure and table inside."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from . import figures, theme, words
+from .decisions import decisions
+from .load import PLACEMENT_METRICS, SOURCE_TEXT, Results, read, text_of
+from .stats import LEVEL, t_interval, welch
+from .summary import notes, write_text
+from .variation import across_workloads, within_workload
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def write(directory: str | Path) -> Path:
+    """Writes report.html and figures/*.svg; returns the report's path."""
+    results = read(directory)
+    slugs = _slugs(results.workloads)
+    sections = [_section(results, workload, slugs[workload]) for workload in results.workloads]
+    drawings = results.directory / "figures"
+    drawings.mkdir(exist_ok=True)
+    for section in sections:
+        write_text(drawings / f"{section['slug']}.svg", section["standalone"])
+    page = _environment().get_template("report.html").render(
+        title=_title(results), question=_question(results), facts=_facts(results),
+        sources=[(s, SOURCE_TEXT[s]) for s in results.sources], notes=notes(results),
+        matrix=_matrix(results, slugs), sections=sections, across=across_workloads(results),
+        manifest=list(_flat(results.manifest)), level=round(100 * LEVEL),
+        light=Markup(theme.variables(False)), dark=Markup(theme.variables(True)),
+        font=Markup(theme.FONT), created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"))
+    return write_text(results.directory / "report.html", page)
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True,
+                                     undefined=jinja2.StrictUndefined, trim_blocks=True,
+                                     lstrip_blocks=True)
+    environment.filters |= {"clean": words.printable, "p": words.p_value, "number": words.number}
+    environment.globals["include_raw"] = lambda name: Markup((TEMPLATES / name).read_text())
+    return environment
+
+
+def _slugs(names: list[str]) -> dict[str, str]:
+    """Names as they may stand in a file name and an id; different names stay different."""
+    slugs: dict[str, str] = {}
+    for name in names:
+        slug = base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "workload"
+        count = 1
+        while slug in slugs.values():
+            count += 1
+            slug = f"{base}-{count}"
+        slugs[name] = slug
+    return slugs
+
+
+def _title(results: Results) -> str:
+    return f"{results.suite} on {results.machine}" if results.machine else results.suite
+
+
+def _question(results: Results) -> str:
+    for key in ("question", "description", "title"):
+        if isinstance(results.manifest.get(key), str):
+            return results.manifest[key]
+    return ""
+
+
+def _facts(results: Results) -> list[tuple[str, str]]:
+    manifest = results.manifest
+    repeats = {o.repeat for o in results.measured}
+    kernel, module = manifest.get("kernel"), manifest.get("module")
+    found = [
+        ("machine", results.machine),
+        ("kernel", kernel.get("release", "") if isinstance(kernel, dict) else text_of(kernel)),
+        ("module", module.get("version", "") if isinstance(module, dict) else text_of(module)),
+        ("source", ", ".join(results.sources)),
+        ("policies", ", ".join(results.policies)),
+        ("repeats", str(manifest.get("repeats", len(repeats)))),
+        ("observations", f"{len(results.clean)} counted of {len(results.measured)}"),
+        ("seed", str(manifest.get("seed", ""))),
+        ("started", min(str(o.raw.get("started", ""))[:16].replace("T", " ")
+                        for o in results.observations)),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
+    """Locality after, workload x policy, and what it was before."""
+    rows = []
+    for workload in results.workloads:
+        cells = [_cell(results, workload, policy) for policy in results.policies]
+        rows.append({"workload": workload, "slug": slugs[workload], "cells": cells})
+    return {"policies": results.policies, "rows": rows}
+
+
+def _cell(results: Results, workload: str, policy: str) -> dict[str, Any]:
+    after = _mean(results, workload, policy, "locality_after")
+    before = _mean(results, workload, policy, "locality_before")
+    return {"after": words.fraction(after), "before": words.fraction(before),
+            "moved": words.number(_mean(results, workload, policy, "pages_moved")),
+            "value": after, "shade": round(0.06 + 0.44 * after, 3) if after is not None else 0}
+
+
+def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
+    found = figures.values(results, workload, policy, metric)
+    return t_interval(found).mean if found else None
+
+
+def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
+    placement = figures.placement_panel(results, workload, slug)
+    timing = figures.timing_panel(results, workload, slug)
+    metrics = results.performance_metrics(workload)
+    subtitle = words.source_line(_sources(results, workload))
+    return {
+        "name": workload, "slug": slug, "placement": Markup(placement),
+        "timing": Markup(timing) if timing else "", "source_line": subtitle,
+        "standalone": theme.standalone([p for p in (placement, timing) if p], workload, subtitle),
+        "metrics": [(words.label(name), unit) for name, unit in metrics],
+        "rows": [_numbers(results, workload, policy, metrics) for policy in results.policies],
+        "decisions": decisions(results, workload),
+        "marks": [(o.policy, o.repeat, mark) for o in results.measured
+                  if o.workload == workload for mark in o.marks],
+        "variation": within_workload(results, workload),
+    }
+
+
+def _sources(results: Results, workload: str) -> list[str]:
+    used = {o.source for o in results.measured if o.workload == workload}
+    return [s for s in results.sources if s in used]
+
+
+def _numbers(results: Results, workload: str, policy: str,
+             metrics: list[tuple[str, str]]) -> dict[str, Any]:
+    before, after, moved = (_mean(results, workload, policy, m) for m in PLACEMENT_METRICS)
+    cells = []
+    for metric, _ in metrics:
+        found = figures.values(results, workload, policy, metric)
+        base = figures.values(results, workload, "none", metric)
+        interval = t_interval(found) if found else None
+        against = welch(base, found) if found and base and policy != "none" else None
+        cells.append({
+            "text": words.spread(interval) if interval else words.DASH,
+            "value": interval.mean if interval else None,
+            "change": _change(against, base), "p": against.p if against else None})
+    return {"policy": policy, "n": len(results.select(workload, policy)),
+            "before": before, "after": after, "moved": moved,
+            "before_text": words.fraction(before), "after_text": words.fraction(after),
+            "moved_text": words.number(moved), "cells": cells}
+
+
+def _change(against: Any, base: list[float]) -> str:
+    if against is None:
+        return ""
+    mean = t_interval(base).mean
+    return words.percent(against.difference / mean) if mean else words.number(against.difference)
+
+
+def _flat(value: Any, path: str = "") -> Any:
+    """The manifest as lines of a two-column table."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(v, (dict, list)) for v in value):
+        for i, inner in enumerate(value):
+            yield from _flat(inner, f"{path}[{i}]")
+    elif isinstance(value, list):
+        yield path, ", ".join(v if isinstance(v, str) else json.dumps(v) for v in value)
+    else:
+        yield path, value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""summary.json: one row per workload, policy, metric and source."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .load import SOURCES, Results, natural, policy_rank, read
+from .stats import t_interval
+
+
+def rows(results: Results) -> list[dict[str, Any]]:
+    """Means over clean observations with Student-t limits; null limits where n is 1."""
+    groups: dict[tuple[str, str, str, str, str], list[float]] = {}
+    for o in results.clean:
+        for m in o.metrics:
+            groups.setdefault((o.workload, o.policy, m.name, m.unit, o.source), []).append(m.value)
+    found = []
+    for (workload, policy, metric, unit, source), values in groups.items():
+        interval = t_interval(values)
+        found.append({"workload": workload, "policy": policy, "metric": metric, "unit": unit,
+                      "mean": interval.mean, "ci95_low": interval.low, "ci95_high": interval.high,
+                      "n": interval.n, "source": source})
+    return sorted(found, key=lambda r: (natural(r["workload"]), policy_rank(r["policy"]),
+                                        r["metric"], SOURCES.index(r["source"])))
+
+
+def notes(results: Results) -> list[str]:
+    """What a reader of the means must know: what was left out, and where no interval is possible."""
+    found = list(results.notices)
+    warm = sum(o.warmup for o in results.observations)
+    marked = sum(bool(o.marks) for o in results.measured)
+    if warm:
+        found.append(f"{_count(warm, 'warm-up')} not averaged")
+    if marked:
+        found.append(f"{_count(marked, 'marked observation')} not averaged")
+    if any(row["n"] == 1 for row in rows(results)):
+        found.append("a mean of one observation has no confidence interval (null)")
+    return found
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
+
+
+def build(results: Results) -> dict[str, Any]:
+    return {"suite": results.suite, "source": ", ".join(results.sources),
+            "machine": results.machine,
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "notes": notes(results), "rows": rows(results)}
+
+
+def write(directory: str | Path) -> Path:
+    results = read(directory)
+    return write_text(results.directory / "summary.json",
+                      json.dumps(build(results), indent=1, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Whole or not at all: a reader never sees half a file."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+    return path

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results directories for the tests of the analysis, and one browser for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import report
+from experiments.analysis.tests import synthetic
+from experiments.analysis.tests.browser import Browser, chromium
+
+HOSTILE = "<script>document.title='hacked'</script><img src=x onerror=alert(1)>\"'&$x^{\x07"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Four workloads under three policies, three repeats, warm-ups, one marked observation."""
+    marked = synthetic.observation("cross", "n-mass", 4, value=1e9,
+                                   marks=["numa_balancing was 1 after the run"])
+    return synthetic.write(tmp_path / "results", [*synthetic.full(), marked])
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = synthetic.write(tmp_path_factory.mktemp("report"), synthetic.full())
+    return report.write(directory)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("profile")) as running:
+        yield running

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""report.html in a real browser: nothing missing, nothing fetched, nothing executed from data."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import report
+from experiments.analysis.tests import synthetic
+from experiments.analysis.tests.browser import Browser
+from experiments.analysis.tests.conftest import HOSTILE
+
+FUNCTIONAL = "which has no NUMA timing: functional, not performance"
+
+
+def test_browser_reports_errors_itself(browser: Browser, tmp_path: Path) -> None:
+    """The checks below are worth nothing if a broken page passes."""
+    page = tmp_path / "broken.html"
+    page.write_text("<script>console.error('seen'); missing();</script><img src='http://127.0.0.1:9/x'>")
+    browser.open(page)
+    problems = " ".join(browser.problems())
+    assert "seen" in problems and "missing is not defined" in problems
+    assert "http://127.0.0.1:9/x" in browser.requests()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_opens_without_problems(browser: Browser, page: Path, width: int, dark: bool) -> None:
+    browser.open(page, width=width, dark=dark)
+    assert browser.problems() == []
+    assert [u for u in browser.requests() if not u.startswith(("file:", "data:"))] == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_every_figure_is_there_and_has_a_size(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    found = browser.evaluate("""Object.fromEntries([...document.querySelectorAll("section.workload")].map(
+        s => [s.id, [...s.querySelectorAll("figure svg")].map(v => [
+            v.getBoundingClientRect().width, v.getBoundingClientRect().height,
+            v.querySelectorAll("text").length, v.querySelector("title").textContent,
+            v.querySelector("desc").textContent])]))""")
+    assert set(found) == set(synthetic.WORKLOADS)
+    for name, panels in found.items():
+        assert len(panels) == 2
+        for width, height, texts, title, description in panels:
+            assert width > 300 and height > 80 and texts > 8
+            assert name in title and "maximum-local" in description
+
+
+def test_figures_are_files_too(page: Path) -> None:
+    for name in synthetic.WORKLOADS:
+        text = (page.parent / "figures" / f"{name}.svg").read_text()
+        ElementTree.fromstring(text)
+        assert FUNCTIONAL in text and "maximum-local" in text and "0badc" not in text
+
+
+def test_no_id_twice(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    assert browser.evaluate("""(() => { const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+        return ids.filter((id, i) => ids.indexOf(id) !== i); })()""") == []
+    assert browser.evaluate("""[...document.querySelectorAll("[aria-labelledby],[aria-describedby]")].flatMap(
+        e => (e.getAttribute("aria-labelledby") ?? e.getAttribute("aria-describedby")).split(" ")
+        ).filter(id => !document.getElementById(id))""") == []
+
+
+def test_text_is_text_and_names_no_network(page: Path) -> None:
+    html = page.read_text()
+    namespaces = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert set(re.findall(r"https?://[^\"'\s<)]+", html)) <= namespaces
+    assert "@import" not in html and "0badc" not in html
+    assert len(html) < 400_000
+
+
+def test_times_say_what_they_are(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    assert FUNCTIONAL in browser.evaluate("document.querySelector('header').textContent")
+    for name in synthetic.WORKLOADS:
+        for place in ("figure", ".functional[id]"):
+            text = browser.evaluate(f"document.getElementById('{name}').querySelector('{place}').textContent")
+            assert FUNCTIONAL in text
+
+
+def test_matrix_shows_what_each_policy_did(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    cells = browser.evaluate("""[...document.querySelectorAll(".matrix tbody tr")].map(
+        r => [...r.cells].map(c => (c.querySelector("b") ?? c).textContent.trim()))""")
+    assert cells == [[name, "0.00", "1.00", "1.00"] for name in sorted(synthetic.WORKLOADS)]
+
+
+def _lightness(browser: Browser, selector: str) -> float:
+    return browser.evaluate(f"""(() => {{ const c = document.createElement("canvas").getContext("2d");
+        c.fillStyle = getComputedStyle(document.querySelector({selector!r})).backgroundColor;
+        c.fillRect(0, 0, 1, 1); const [r, g, b] = c.getImageData(0, 0, 1, 1).data;
+        return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255; }})()""")
+
+
+def test_dark_and_light_and_paper(browser: Browser, page: Path) -> None:
+    browser.open(page, dark=False)
+    assert _lightness(browser, "body") > 0.95
+    browser.open(page, dark=True)
+    assert _lightness(browser, "body") < 0.15
+    browser.open(page, dark=True, media="print")
+    assert _lightness(browser, "body") > 0.95
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_contrast_of_texts(browser: Browser, page: Path, dark: bool) -> None:
+    """WCAG 2.1: at least 4.5 between text and page, and text and the matrix's darkest cell."""
+    browser.open(page, dark=dark)
+    ratios = browser.evaluate("""(() => {
+      const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+      const light = (colour) => { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...pen.getImageData(0, 0, 1, 1).data].map(v => { v /= 255;
+          return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+      const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
+        return (x + 0.05) / (y + 0.05); };
+      const page = getComputedStyle(document.body).backgroundColor;
+      return [...document.querySelectorAll("p, h1, h2, h3, th, td, dt, dd, small, li")].map(e => {
+        const cell = e.closest(".matrix td");
+        return [ratio(getComputedStyle(e).color, cell ? getComputedStyle(cell).backgroundColor : page),
+                e.textContent.slice(0, 40)]; }).sort((a, b) => a[0] - b[0]); })()""")
+    assert len(ratios) > 100
+    assert ratios[0][0] >= 4.5, ratios[0]
+
+
+def test_tables_sort(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    order = """[...document.querySelector("#cross table.numbers").tBodies[0].rows].map(
+        r => r.cells[0].textContent)"""
+    click = """document.querySelectorAll("#cross table.numbers th button")[5].click()"""
+    values = "[...document.querySelectorAll('#cross table.numbers tbody tr td:nth-child(6)')].map(c => +c.dataset.sort)"
+    assert browser.evaluate(order) == ["none", "maximum-local", "n-mass"]
+    browser.evaluate(click)
+    ascending = browser.evaluate(values)
+    assert ascending == sorted(ascending)
+    browser.evaluate(click)
+    assert browser.evaluate(values) == ascending[::-1]
+    assert browser.evaluate(
+        "document.querySelectorAll('#cross table.numbers th')[5].getAttribute('aria-sort')") == "descending"
+
+
+def text_of(browser: Browser, section: str) -> str:
+    return re.sub(r"[ \n]+", " ", browser.evaluate(f"document.getElementById('{section}').textContent"))
+
+
+def test_reasons_marks_and_analysis_are_told(browser: Browser, results: Path) -> None:
+    browser.open(report.write(results))
+    text = text_of(browser, "cross")
+    assert "left: node 1 → node 0, pages stay – home node 0 has a free core" in text
+    assert "n-mass, repeat 4: numa_balancing was 1 after the run" in text
+    assert "Type II, 9 observations" in text
+    assert "remote-0, remote-1: stays on node 1, 16\u202f384 pages to node 1" in text_of(
+        browser, "contention-2L2R")
+    assert "numa_balancing" in text_of(browser, "manifest")
+
+
+def hostile_results(directory: Path) -> Path:
+    synthetic.WORKLOADS[HOSTILE] = synthetic.WORKLOADS["cross"]
+    try:
+        records = [synthetic.observation(HOSTILE, p, i, value=10.0 + i) for p in ("none", HOSTILE)
+                   for i in (1, 2, 3)]
+    finally:
+        del synthetic.WORKLOADS[HOSTILE]
+    for record in records:
+        for task in record["tasks"]:
+            task["role"] = task["comm"] = HOSTILE
+        for decision in record["apply"]["decisions"] if record["apply"] else []:
+            decision |= {"comm": HOSTILE, "reason": HOSTILE, "error": HOSTILE}
+        record["metrics"][0] |= {"name": HOSTILE, "unit": HOSTILE}
+    records.append({**records[0], "repeat": 4, "marks": [HOSTILE]})
+    return synthetic.write(directory, records, {"suite": HOSTILE, "machine": HOSTILE, "question": HOSTILE,
+                                                "kernel": {"release": HOSTILE}, HOSTILE: [HOSTILE]})
+
+
+def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
+    page = report.write(hostile_results(tmp_path / "hostile"))
+    browser.open(page)
+    assert browser.problems() == []
+    assert "hacked" not in browser.evaluate("document.title").replace("document.title='hacked'", "")
+    assert browser.evaluate("document.querySelectorAll('script').length") == 1
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
+    assert browser.evaluate("document.querySelectorAll('figure svg').length") == 2
+    for drawing in (page.parent / "figures").iterdir():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+\.svg", drawing.name)
+        ElementTree.parse(drawing)
+
+
+def test_different_workloads_never_share_a_file() -> None:
+    slugs = report._slugs(["a/b", "a b", "a-b", "..", "<>"])
+    assert len(set(slugs.values())) == 5
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", s) and s.strip(".") for s in slugs.values())
+
+
+def test_smallest_results(browser: Browser, tmp_path: Path) -> None:
+    """One observation without tasks, plan or manifest; another with no time at all."""
+    bare = synthetic.observation("cross", "none", 1, tasks=[], apply=None)
+    timeless = synthetic.observation("redis-lists", "none", 1)
+    timeless["metrics"] = timeless["metrics"][-3:]
+    directory = synthetic.write(tmp_path / "bare", [bare, timeless], {})
+    (directory / "manifest.json").unlink()
+    browser.open(report.write(directory), width=390)
+    assert browser.problems() == []
+    assert browser.evaluate("document.querySelectorAll('figure svg').length") == 3
+    assert "No time and no throughput" in browser.evaluate("document.body.textContent")
