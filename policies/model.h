@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The contention model: what memory traffic is granted on a described machine.
+ *
+ * A pure, deterministic function: a machine and its flows in, the bandwidth
+ * and the loaded latency of every flow out. No I/O, no allocation, no global
+ * state; it may be called from several threads at once. Three users share it:
+ * the `measured` policy, `simulate`, and the lab's QEMU plugin, which calls it
+ * once per window of simulated time.
+ *
+ * Each core is a closed customer: it keeps a bounded number of lines in
+ * flight, so a longer latency means less bandwidth. A line passes its own
+ * node's request port, the links on its way and the controller of the node
+ * that holds it; each of them makes it wait the longer the busier it is.
+ * Documentation/lab-model.md argues the model and says what it leaves out.
+ *
+ * Bandwidth is DRAM traffic: every line read, every line fetched before it is
+ * written, every line written back. A triad without non-temporal stores that
+ * reports 3 lines an element block moves 4.
+ *
+ * Nodes are named by index, as in policy.h.
+ */
+#ifndef NUMAPLACE_MODEL_H
+#define NUMAPLACE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define NP_MODEL_NODES 16
+#define NP_MODEL_LINKS 64
+#define NP_MODEL_HOPS 4		/* links on the longest route */
+#define NP_MODEL_FLOWS 1024	/* of one call */
+
+/* A rate of 0 means "no limit here", unless said otherwise. */
+struct np_model_node {
+	double core_outstanding;	/* lines that one core keeps in flight at most; 0: no cores */
+
+	/* The port through which the node's own cores reach memory. */
+	double port_bytes_per_s;
+	double port_remote_weight;	/* of a line for another node, relative to a local one */
+	double port_variability;	/* of its waiting time; 1: a random (M/M/1) queue, 0: none */
+
+	/* The memory controller. */
+	double dram_bytes_per_s;	/* that it sustains with one stream; 0: no memory */
+	double dram_latency_ns;		/* unloaded, from a core of the same node */
+	double dram_variability;
+	double dram_local_share;	/* reserved for the node's own cores; 0: first come, first served */
+
+	/* Lines that may queue at the node before it loses time with retries. */
+	double local_entries;		/* from its own cores; 0: as many as come */
+	double remote_entries;		/* from other nodes; 0: as many as come */
+	double overflow_loss;		/* part of dram_bytes_per_s lost when twice the entries ask */
+	double stream_loss;		/* part of dram_bytes_per_s that each stream costs in row conflicts */
+
+	double cache_latency_ns;	/* of its last-level cache, for flows with from_cache */
+};
+
+struct np_model_link {
+	int node[2];
+	double bytes_per_s;		/* each way */
+	double latency_ns;		/* that it adds to a read, both ways together */
+	double header_bytes;		/* of each packet, with or without a line */
+	double variability;
+};
+
+struct np_model {
+	char name[64];
+	double line_bytes;
+	size_t n_nodes, n_links;
+	struct np_model_node node[NP_MODEL_NODES];
+	struct np_model_link link[NP_MODEL_LINKS];
+
+	/* Filled by np_model_prepare(). */
+	double link_ns[NP_MODEL_NODES][NP_MODEL_NODES];	/* added by the route */
+	unsigned char hops[NP_MODEL_NODES][NP_MODEL_NODES];
+	unsigned char route[NP_MODEL_NODES][NP_MODEL_NODES][NP_MODEL_HOPS];	/* 2 * link + direction */
+};
+
+/* Some cores of one node that do the same to the memory of one node. */
+struct np_model_flow {
+	int from;			/* the cores' node */
+	int to;				/* the node that holds the lines */
+	double cores;			/* may be a fraction: the part of the window they were busy with it */
+	double outstanding;		/* lines each core keeps in flight: 1 for a pointer chase; 0: as many as it can */
+	double demand_bytes_per_s;	/* of each core, were the machine idle; 0: as much as it can */
+	double write_fraction;		/* of the traffic that is written to memory */
+	double posted_fraction;		/* of the traffic that no core waits for: write-backs; <= write_fraction */
+	double streams;			/* sequential streams of each core; triad 3 */
+	bool from_cache;		/* served by the last-level cache of `to`, not by its DRAM */
+};
+
+struct np_model_grant {
+	double bytes_per_s;		/* all cores of the flow together */
+	double latency_ns;		/* of one line that a core waits for */
+};
+
+/* How busy a solution keeps the machine: for reports and for tests. */
+struct np_model_load {
+	double port_bytes_per_s[NP_MODEL_NODES];	/* remote lines by their weight */
+	double dram_bytes_per_s[NP_MODEL_NODES];
+	double dram_capacity[NP_MODEL_NODES];		/* after overflow and row conflicts */
+	double link_bytes_per_s[NP_MODEL_LINKS][2];	/* headers included; [0]: node[0] to node[1] */
+};
+
+/*
+ * Checks a machine and finds the routes (fewest links, then least latency).
+ * Returns 0, or -EINVAL with a one-line explanation in err. Call it once
+ * after filling or changing a machine; the functions below need it.
+ */
+int np_model_prepare(struct np_model *m, char *err, size_t err_len);
+
+/*
+ * Fills and prepares a machine from its text form (Documentation/lab-model.md):
+ *
+ *	machine name=demo-2s line_bytes=64
+ *	node 0 core_outstanding=10 dram_bytes_per_s=2.0e10 ..
+ *	link 0 1 bytes_per_s=1.0e10 latency_ns=40 ..
+ *
+ * Keys are the fields' names above. Same errors as np_model_prepare().
+ */
+int np_model_parse(struct np_model *m, const char *text, char *err, size_t err_len);
+
+/* Unloaded latency in nanoseconds of a line of node `to`, or 0 if it has no memory. */
+double np_model_unloaded_ns(const struct np_model *m, int from, int to);
+
+/*
+ * Grants every flow its bandwidth and its latency. flow and grant hold n
+ * entries. Returns 0, or -EINVAL: too many flows, a node that does not exist,
+ * has no cores or no memory, a number that is negative or not finite.
+ */
+int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, size_t n,
+		   struct np_model_grant *grant);
+
+/* What the grants of np_model_solve() put on ports, links and controllers. */
+void np_model_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
+		   const struct np_model_grant *grant, struct np_model_load *load);
+
+#endif
