@@ -145,7 +145,8 @@ int np_arg_engine(const char *text, enum np_engine *engine)
 	return ECANCELED;
 }
 
-int np_arg_microseconds(const char *text, const char *what, unsigned int *us)
+int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
+			unsigned int *us)
 {
 	static const struct {
 		const char *name;
@@ -154,14 +155,15 @@ int np_arg_microseconds(const char *text, const char *what, unsigned int *us)
 	char *end;
 	double value = strtod(text, &end);
 
-	for (size_t i = 0; isdigit((unsigned char)*text) && i < 4; i++) {
-		if (strcmp(end, units[i].name) || value * units[i].us < 1 ||
-		    value * units[i].us > 3600e6)
+	for (size_t i = 0; isdigit((unsigned char)*text) && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].name) || value * units[i].us < min ||
+		    value * units[i].us > max)
 			continue;
 		*us = (unsigned int)(value * units[i].us);
 		return 0;
 	}
-	np_error("%s \"%s\" is not a time from 1us to 3600s, such as 500us, 20ms or 1s", what, text);
+	np_error("%s \"%s\" is not a time from %gms to %gms, such as 500us or 20ms", what, text,
+		 min / 1e3, max / 1e3);
 	return ECANCELED;
 }
 

@@ -63,8 +63,9 @@ int np_arg_pid(const char *text, pid_t *pid);
 int np_arg_engine(const char *text, enum np_engine *engine);
 int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value);
 
-/* "20ms", "5us", "1s"; a bare number is milliseconds. */
-int np_arg_microseconds(const char *text, const char *what, unsigned int *us);
+/* "20ms", "500us", "1s", from min to max microseconds; a bare number is milliseconds. */
+int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
+			unsigned int *us);
 
 /* Appends a pid to an array that the caller frees; as above. */
 struct np_pids {

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* numaplace migrate */
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "lib/list.h"
+#include "lib/proc.h"
+#include "lib/residency.h"
+#include "lib/spaces.h"
+
+enum { KEY_MAX_STALL = 0x100, KEY_RATE, KEY_ENGINE };
+
+struct arguments {
+	struct np_pids pids;
+	const char *from, *to;
+	uint64_t start, end;
+	unsigned int max_stall_us;
+	unsigned long rate_mib;
+	enum np_engine engine;
+};
+
+static const struct argp_option options[] = {
+	{ "from", 'f', "NODES", 0, "Only pages on these nodes (any)", 0 },
+	{ "to", 't', "NODE", 0, "The node that they go to", 0 },
+	{ "range", 'r', "START-END", 0, "Only these addresses, in hexadecimal", 0 },
+	{ "max-stall", KEY_MAX_STALL, "TIME", 0, "Longest time that the task may be held up at "
+	  "once, such as 500us or 20ms (20ms)", 0 },
+	{ "rate", KEY_RATE, "MIB", 0, "At most MIB MiB a second (no limit)", 0 },
+	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (the module if it is loaded), module, syscall", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ 0 },
+};
+
+static int parse_range(const char *text, struct arguments *a)
+{
+	char *dash, *end;
+
+	errno = 0;
+	a->start = strtoull(text, &dash, 16);
+	if (isxdigit((unsigned char)*text) && *dash == '-' && isxdigit((unsigned char)dash[1])) {
+		a->end = strtoull(dash + 1, &end, 16);
+		if (!*end && !errno && a->start < a->end)
+			return 0;
+	}
+	np_error("--range \"%s\" is not START-END in hexadecimal, as /proc/PID/maps writes them",
+		 text);
+	return ECANCELED;
+}
+
+static int check(const struct arguments *a)
+{
+	if (a->pids.n == 1 && a->to)
+		return 0;
+	np_error("migrate: %s", a->pids.n == 1 ? "say where to: --to NODE" : "name one process");
+	return ECANCELED;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'f':
+		a->from = arg;
+		return 0;
+	case 't':
+		a->to = arg;
+		return 0;
+	case 'r':
+		return parse_range(arg, a);
+	case 'j':
+		np_json = true;
+		return 0;
+	case KEY_MAX_STALL:
+		return np_arg_microseconds(arg, "--max-stall", NUMAPLACE_MIN_STALL_US,
+					   NUMAPLACE_MAX_STALL_US, &a->max_stall_us);
+	case KEY_RATE:
+		return np_arg_number(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &a->rate_mib);
+	case KEY_ENGINE:
+		return np_arg_engine(arg, &a->engine);
+	case ARGP_KEY_ARG:
+		return np_arg_add_pid(arg, &a->pids);
+	case ARGP_KEY_END:
+		return check(a);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "PID",
+	.doc = "Moves the pages of a running process to a node and says what became of each page: "
+	       "moved, already there, or why it stayed. Ctrl-C ends the move; what has moved stays "
+	       "moved.\v"
+	       "Where the process runs is not changed; `numaplace place` does that.",
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static void catch_interrupt(void)
+{
+	struct sigaction sa = { .sa_handler = on_interrupt };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+struct expected {
+	const struct np_migrate_request *r;
+	uint64_t pages;		/* that will be asked about, for the progress bar */
+};
+
+static int expect(const struct np_mapping *map, void *arg)
+{
+	struct expected *x = arg;
+
+	if ((x->r->start || x->r->end) &&
+	    (map->start < x->r->start || map->start >= x->r->end))
+		return 0;
+	x->pages += map->total;
+	return 0;
+}
+
+/* Called while pages move: draws the bar, and ends the move after Ctrl-C. */
+static bool progress(const struct np_migrate_result *so_far, void *arg)
+{
+	static const char full[] = "########################################";
+	const struct expected *x = arg;
+	double share = x->pages ? (double)so_far->asked / (double)x->pages : 1;
+	double rate = so_far->ns ? (double)so_far->bytes / (1 << 20) / ((double)so_far->ns / 1e9) : 0;
+
+	if (share > 1)
+		share = 1;
+	if (x->pages)
+		fprintf(stderr, "\r[%-40.*s] %3.0f%%  %llu pages moved, %.0f MiB/s ",
+			(int)(share * 40), full, share * 100, (unsigned long long)so_far->moved,
+			rate);
+	return !interrupted;
+}
+
+static void print_counts(const struct np_migrate_result *out)
+{
+	const char *separator = "";
+
+#define X(name) \
+	if (out->name) { \
+		printf("%s%llu %s", separator, (unsigned long long)out->name, #name); \
+		separator = ", "; \
+	}
+	NUMAPLACE_COUNTS(X)
+#undef X
+	printf("%s", *separator ? "" : "none");
+}
+
+static void report(const struct np_migrate_request *r, const struct np_migrate_result *out,
+		   const char *from, bool cancelled)
+{
+	struct np_proc_stat st = { .comm = "exited" };
+
+	np_proc_stat(r->pid, &st);
+	if (np_json) {
+		np_json_print(json_pack("{s:i,s:s,s:s,s:i,s:b,s:o}", "pid", r->pid, "comm", st.comm,
+					"from", from ? from : "any", "to", r->to, "cancelled",
+					cancelled, "migrate", np_json_migrate(out)));
+		return;
+	}
+	printf("%s %d (%s) to node %d: %llu pages: ", cancelled ? "cancelled, moving" : "moved",
+	       r->pid, st.comm, r->to, (unsigned long long)out->asked);
+	print_counts(out);
+	printf("; %.1f MiB in %.3f s (%s)\n", (double)out->bytes / (1 << 20),
+	       (double)out->ns / 1e9, out->engine);
+}
+
+static int migrate(const struct arguments *a, struct np_migrate_request *r)
+{
+	struct expected x = { .r = r };
+	struct np_migrate_result out;
+	const struct np_control *control;
+	char err[NP_ERR_LEN];
+	int status, e;
+
+	control = np_cmd_engine(a->engine, &status);
+	if (!control)
+		return status;
+	if (isatty(STDERR_FILENO) && !np_json)
+		np_mappings(r->pid, (uint64_t)sysconf(_SC_PAGESIZE), expect, &x);
+	catch_interrupt();
+	r->progress = progress;
+	r->progress_arg = &x;
+	e = control->migrate(r, &out, err, sizeof(err));
+	if (x.pages)
+		fprintf(stderr, "\r%79s\r", "");
+	if (!e || e == -ECANCELED)
+		report(r, &out, a->from, e);
+	else
+		np_error("%s", err);
+	return np_control_exit(e);
+}
+
+/* Checks the nodes against the machine, then moves. */
+static int resolve_and_migrate(const struct arguments *a, const struct np_machine *m)
+{
+	struct np_migrate_request r = { .pid = a->pids.pid[0], .start = a->start, .end = a->end,
+					.max_stall_us = a->max_stall_us,
+					.rate_mib = (unsigned int)a->rate_mib };
+	int status = NP_EXIT_USAGE;
+	struct bitmask *from = NULL;
+	char err[NP_ERR_LEN];
+	struct np_spaces s;
+
+	if (m->n_nodes == 1) {
+		np_error("this machine has one node (%d), so there is nowhere to move pages; "
+			 "`numaplace lab run` gives a machine with several", m->node[0].id);
+		return NP_EXIT_CANNOT;
+	}
+	np_spaces_open(&s, m);
+	r.to = np_spaces_one_node(&s.memory, a->to, err, sizeof(err));
+	if (r.to >= 0 && a->from)
+		from = np_list_parse(a->from, &s.node, err, sizeof(err));
+	if (r.to < 0 || (a->from && !from)) {
+		np_error("%s", err);
+	} else {
+		r.from = from;
+		status = migrate(a, &r);
+	}
+	np_spaces_close(&s);
+	if (from)
+		numa_bitmask_free(from);
+	return status;
+}
+
+int cmd_migrate(int argc, char **argv)
+{
+	struct arguments a = { 0 };
+	struct np_machine m = { 0 };
+	int status = np_args(&argp, argc, argv, 0, &a);
+
+	if (!status)
+		status = np_cmd_machine(&m);
+	if (!status)
+		status = resolve_and_migrate(&a, &m);
+	np_machine_free(&m);
+	free(a.pids.pid);
+	return status;
+}
