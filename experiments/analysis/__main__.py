@@ -32,8 +32,9 @@ def compare(args: argparse.Namespace) -> None:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="numaplace experiment", description=__doc__)
     commands = top.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("report", help="writes summary.json, report.html and figures/, "
-                                             "and shows the table")
+    one = commands.add_parser(
+        "report", help="writes summary.json, report.html and figures/, and shows the table"
+    )
     one.add_argument("directory", metavar="DIR")
     one.set_defaults(run=report)
     two = commands.add_parser("compare", help="two runs: differences and their significance")

@@ -11,7 +11,7 @@ from .load import Observation, Results
 
 
 def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
-    """Per policy: its decisions, equal ones of several tasks and repeats told once."""
+    """Per policy: its decisions, equal ones of several repeats and tasks told once."""
     found = []
     for policy in results.policies:
         observations = [o for o in results.select(workload, policy) if o.apply]
@@ -20,7 +20,7 @@ def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
             for decision in o.apply.get("decisions") or []:
                 _add(groups, decision, _role(o, decision), o.repeat)
         told = [_tell(group, len(observations)) for group in groups.values()]
-        found.append({"policy": policy, "told": told})
+        found.append({"policy": policy, "told": _merge(told)})
     return found
 
 
@@ -30,12 +30,12 @@ def _role(o: Observation, decision: dict[str, Any]) -> str:
 
 
 def _add(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None:
+    """Repeats count as equal when only the numbers inside the reason differ."""
     reason = str(decision.get("reason") or "")
-    same = (decision.get("from"), decision.get("to"), decision.get("pages_to"),
-            re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
-    group = groups.setdefault(same, {"roles": {}, "repeats": set(), "decision": decision,
-                                     "reason": reason, "pages": []})
-    group["roles"].setdefault(role)
+    place = (decision.get("from"), decision.get("to"), decision.get("pages_to"))
+    same = (role, *place, re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
+    new = {"role": role, "repeats": set(), "decision": decision, "reason": reason, "pages": []}
+    group = groups.setdefault(same, new)
     group["repeats"].add(repeat)
     group["pages"].append(_moved(decision))
 
@@ -47,12 +47,27 @@ def _moved(decision: dict[str, Any]) -> int:
 
 
 def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
-    decision, pages = group["decision"], group["pages"]
-    return {"roles": list(group["roles"]), "where": _where(decision), "reason": group["reason"],
-            "pages": _pages(decision, sum(pages) / len(pages)),
-            "error": str(decision.get("error") or ""),
-            "often": "" if len(group["repeats"]) == observations
-            else f"in {len(group['repeats'])} of {observations} observations"}
+    decision, pages, repeats = group["decision"], group["pages"], len(group["repeats"])
+    return {
+        "roles": [group["role"]],
+        "where": _where(decision),
+        "pages": _pages(decision, sum(pages) / len(pages)),
+        "reason": group["reason"],
+        "error": str(decision.get("error") or ""),
+        "often": "" if repeats == observations else f"in {repeats} of {observations} observations",
+    }
+
+
+def _merge(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tasks of which the same is told stand in one line."""
+    merged: list[dict[str, Any]] = []
+    for one in told:
+        same = next((m for m in merged if m | {"roles": []} == one | {"roles": []}), None)
+        if same:
+            same["roles"] += one["roles"]
+        else:
+            merged.append(one)
+    return merged
 
 
 def _where(decision: dict[str, Any]) -> str:

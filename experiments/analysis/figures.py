@@ -7,19 +7,18 @@ from collections import Counter
 from dataclasses import dataclass
 
 import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-matplotlib.use("svg")
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-
-from . import theme, words  # noqa: E402
-from .load import Observation, Results  # noqa: E402
-from .stats import Interval, t_interval  # noqa: E402
+from . import theme, words
+from .load import Observation, Results
+from .stats import Interval, t_interval
 
 WIDTH_IN = 4.7
 ROW_IN = 0.165
 MAX_METRICS = 3
-LABEL, CHIP = 0.30, 0.045
+LABEL, CHIP, BAR = 0.30, 0.045, 0.54  # where the squares start, their and the bars' widths
+SMALL = {"ink": "muted", "size": 8.5}
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,11 @@ class TaskState:
 
 def task_states(observations: list[Observation]) -> list[TaskState]:
     """Two states per role, before and after, in the order of the tasks."""
-    roles = list(dict.fromkeys(str(t.get("role", "task")) for o in observations for t in o.tasks))
-    return [_state(role, when, [t for o in observations for t in o.tasks
-                                if str(t.get("role", "task")) == role])
-            for role in roles for when in ("before", "after")]
+    tasks: dict[str, list[dict]] = {}
+    for o in observations:
+        for task in o.tasks:
+            tasks.setdefault(str(task.get("role", "task")), []).append(task)
+    return [_state(role, when, tasks[role]) for role in tasks for when in ("before", "after")]
 
 
 def _state(role: str, when: str, tasks: list[dict]) -> TaskState:
@@ -61,74 +61,76 @@ def placement_panel(results: Results, workload: str, prefix: str) -> str:
     rows = sum(len(states) + 1.6 for _, states in groups) + 2
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, rows * ROW_IN))
-        axes = _canvas(figure, rows)
-        _legend(axes, sorted({n for _, states in groups for s in states
-                              for n in (*s.pages, *s.nodes_seen) if n is not None}))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, 1), ylim=(rows, 0))
+        axes.axis("off")
+        _legend(axes, [state for _, states in groups for state in states])
         y = 2.0
         for policy, states in groups:
-            axes.text(0, y + 0.5, words.printable(policy), weight="bold", va="center",
-                      color=theme.colour("ink"))
-            y += 1.2
-            for state in states:
-                _bar(axes, state, y + (0.06 if state.when == "before" else -0.06))
-                y += 1
+            _text(axes, 0, y + 0.5, policy, weight="bold")
             if not states:
-                axes.text(0.3, y - 0.7, "no clean observation", va="center",
-                          color=theme.colour("muted"))
-            y += 0.4
-        return theme.inline(figure, f"{prefix}-placement", f"{workload}: pages per node",
-                            _describe_placement(groups))
+                _text(axes, LABEL, y + 0.5, "no task was recorded", **SMALL)
+            for i, state in enumerate(states):
+                _bar(axes, state, y + 1.2 + i)
+            y += len(states) + 1.6
+        title = f"{workload}: pages per node"
+        return theme.inline(figure, f"{prefix}-placement", title, _describe_placement(groups))
 
 
-def _canvas(figure: Figure, rows: float) -> Axes:
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, 1), ylim=(rows, 0))
-    axes.axis("off")
-    return axes
+def _text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:
+    """A piece of text, centred on y."""
+    style = {"va": "center", "color": theme.colour(ink)} | style
+    axes.text(x, y, words.printable(text), **style)
 
 
-def _legend(axes: Axes, nodes: list[int]) -> None:
-    x = 0.0
-    for node in nodes:
-        axes.barh(0.55, 0.024, 0.62, x, color=theme.node_colour(node))
-        axes.text(x + 0.034, 0.55, f"on node {node}", va="center", color=theme.colour("muted"))
+def _legend(axes: Axes, states: list[TaskState]) -> None:
+    x, y = 0.0, 0.55
+    for node in sorted({n for s in states for n in (*s.pages, *s.nodes_seen) if n is not None}):
+        axes.barh(y, 0.024, 0.62, x, color=theme.node_colour(node))
+        _text(axes, x + 0.034, y, f"on node {node}", "muted")
         x += 0.21
     if x < 0.65:
-        axes.barh(0.55, 0.024, 0.62, x, color="none", edgecolor=theme.colour("muted"), linewidth=0.8)
-        axes.text(x + 0.034, 0.55, "node of the task", va="center", color=theme.colour("muted"))
-    axes.text(1, 0.55, "pages", va="center", ha="right", size=8.5, color=theme.colour("muted"))
+        axes.barh(y, 0.024, 0.62, x, color="none", edgecolor=theme.colour("muted"), linewidth=0.8)
+        _text(axes, x + 0.034, y, "node of the task", "muted")
+    _text(axes, 1, y, "pages", ha="right", **SMALL)
 
 
 def _bar(axes: Axes, state: TaskState, y: float) -> None:
-    middle, thick = y + 0.5, 0.8
-    if state.when == "before":
-        axes.text(0, y + 1, words.shorten(words.printable(state.role), 13), va="center",
-                  color=theme.colour("ink"))
-    axes.text(LABEL - 0.012, middle, state.when, va="center", ha="right", size=8.5,
-              color=theme.colour("muted"))
-    _chip(axes, state, middle, thick)
-    left, full = LABEL + CHIP + 0.012, 0.54
+    """One line of the panel; a task's two lines stand closer together than two tasks."""
+    before = state.when == "before"
+    middle = y + 0.5 + (0.06 if before else -0.06)
+    if before:
+        _text(axes, 0, y + 1, words.shorten(state.role, 13))
+    _text(axes, LABEL - 0.012, middle, state.when, ha="right", **SMALL)
+    _chip(axes, state, middle)
+    left = LABEL + CHIP + 0.012
     for node, pages in state.pages.items():
-        if state.total and pages:
-            share = pages / state.total
-            axes.barh(middle, share * full, thick, left, color=theme.node_colour(node),
-                      alpha=0.5 if state.when == "before" else 1, linewidth=0)
-            if state.when == "after" and share >= 0.2:
-                axes.text(left + share * full / 2, middle, f"{100 * share:.0f} %", size=8.5,
-                          va="center_baseline", ha="center", color=theme.on_node_colour(node))
-            left += share * full
-    axes.text(1, middle, words.number(round(state.total)) if state.total else "no pages", size=8.5,
-              va="center", ha="right", color=theme.colour("muted"))
+        if not pages:
+            continue
+        share = pages / state.total
+        _block(axes, middle, left, share * BAR, node, before)
+        if share >= 0.2 and not before:
+            _text(axes, left + share * BAR / 2, middle, f"{100 * share:.0f} %",
+                  theme.on_node(node), va="center_baseline", ha="center", size=8.5)
+        left += share * BAR
+    total = words.number(round(state.total)) if state.total else "no pages"
+    _text(axes, 1, middle, total, ha="right", **SMALL)
 
 
-def _chip(axes: Axes, state: TaskState, middle: float, thick: float) -> None:
+def _chip(axes: Axes, state: TaskState, middle: float) -> None:
     """The node the task runs on, in that node's colour: same colour as its bar means local."""
-    certain = state.node if len(state.nodes_seen) == 1 else None
-    text = "*" if len(state.nodes_seen) > 1 else ("any" if state.node is None else str(state.node))
-    axes.barh(middle, CHIP, thick, LABEL, color=theme.node_colour(certain), linewidth=0,
-              alpha=0.5 if state.when == "before" else 1)
-    axes.text(LABEL + CHIP / 2, middle, text, size=8.5, weight="bold", va="center_baseline", ha="center",
-              color=theme.colour("ink") if state.when == "before" else theme.on_node_colour(certain))
+    before, certain = state.when == "before", len(state.nodes_seen) == 1
+    node = state.node if certain else None
+    text = ("any" if node is None else str(node)) if certain else "*"
+    _block(axes, middle, LABEL, CHIP, node, before)
+    _text(axes, LABEL + CHIP / 2, middle, text, "ink" if before else theme.on_node(node),
+          va="center_baseline", ha="center", size=8.5, weight="bold")
+
+
+def _block(axes: Axes, middle: float, left: float, width: float, node: int | None,
+           pale: bool) -> None:
+    axes.barh(middle, width, 0.8, left, color=theme.node_colour(node), linewidth=0,
+              alpha=0.5 if pale else 1)
 
 
 def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
@@ -147,15 +149,16 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
     if not metrics:
         return None
     block = len(results.policies) * 0.36 + 0.95
+    total = block * len(metrics)
     with matplotlib.rc_context(theme.SETTINGS):
-        figure = Figure((WIDTH_IN, block * len(metrics)))
+        figure = Figure((WIDTH_IN, total))
         for i, (metric, unit) in enumerate(metrics):
-            bottom = 1 - (i + 1) / len(metrics) + 0.52 / (block * len(metrics))
-            height = (block - 0.87) / (block * len(metrics))
-            axes = figure.add_axes((0.24, bottom, 0.49, height))
+            bottom = 1 - (i + 1) / len(metrics) + 0.52 / total
+            axes = figure.add_axes((0.24, bottom, 0.49, (block - 0.87) / total))
             _metric(axes, results, workload, metric, unit)
+        title = f"{workload}: " + ", ".join(words.label(m) for m, _ in metrics)
         description = "; ".join(_describe_metric(results, workload, *m) for m in metrics)
-        return theme.inline(figure, f"{prefix}-time", f"{workload}: " + ", ".join(words.label(m) for m, _ in metrics), description)
+        return theme.inline(figure, f"{prefix}-time", title, description)
 
 
 def values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
@@ -165,21 +168,22 @@ def values(results: Results, workload: str, policy: str, metric: str) -> list[fl
 
 def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
     everything: list[float] = []
+    beside = {"transform": axes.get_yaxis_transform()}
     for y, policy in enumerate(results.policies):
         found = values(results, workload, policy, metric)
-        axes.text(-0.04, y, words.printable(policy), transform=axes.get_yaxis_transform(),
-                  ha="right", va="center", color=theme.colour("ink"))
+        _text(axes, -0.04, y, policy, ha="right", **beside)
         if not found:
-            axes.text(0.02, y, "no clean observation", va="center", color=theme.colour("muted"),
-                      transform=axes.get_yaxis_transform())
+            _text(axes, 0.02, y, "no clean observation", "muted", **beside)
             continue
         interval = t_interval(found)
         everything += found + [v for v in (interval.low, interval.high) if v is not None]
         _row(axes, y, found, interval)
+        _text(axes, 1.05, y, words.spread(interval), **beside)
     _axis(axes, everything, len(results.policies))
     better = words.direction(unit)
-    axes.set_title(words.printable(f"{words.label(metric)}, {unit}") + (f" ({better})" if better else ""),
-                   loc="left", size=9.5, color=theme.colour("ink"), x=-0.48, pad=7)
+    title = f"{words.label(metric)}, {unit}" + (f" ({better})" if better else "")
+    axes.set_title(words.printable(title), loc="left", size=9.5, color=theme.colour("ink"),
+                   x=-0.48, pad=7)
 
 
 def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
@@ -189,17 +193,14 @@ def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
         axes.plot([interval.low, interval.high], [y - 0.12] * 2, "-", linewidth=2.2,
                   color=theme.colour("mean"), solid_capstyle="butt", zorder=2)
     axes.plot([interval.mean], [y - 0.12], "D", markersize=5, color=theme.colour("mean"), zorder=4)
-    axes.text(1.05, y, words.spread(interval), transform=axes.get_yaxis_transform(), va="center",
-              color=theme.colour("ink"))
 
 
 def _axis(axes: Axes, everything: list[float], rows: int) -> None:
+    """From 0 where that does not hide the differences; otherwise the axis says that it does not."""
     low, high = (min(everything), max(everything)) if everything else (0.0, 1.0)
-    from_zero = low >= 0 and low < 0.75 * high
+    from_zero = 0 <= low < 0.75 * high or not everything
     pad = 0.06 * ((high - low) or abs(high) or 1)
-    axes.set_xlim(0 if from_zero or not everything else low - pad, high + pad)
-    axes.set_ylim(rows - 0.45, -0.55)
-    axes.set_yticks([])
+    axes.set(xlim=(0 if from_zero else low - pad, high + pad), ylim=(rows - 0.45, -0.55), yticks=[])
     axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
     axes.xaxis.set_major_formatter(lambda x, _: words.number(x))
     axes.tick_params(axis="x", colors=theme.colour("muted"), labelsize=8.5, length=3,
@@ -207,9 +208,8 @@ def _axis(axes: Axes, everything: list[float], rows: int) -> None:
     axes.grid(axis="x", color=theme.colour("line"), linewidth=0.7)
     axes.set_axisbelow(True)
     for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color(theme.colour("line"))
-    if not from_zero and everything:
+        spine.set(visible=side == "bottom", color=theme.colour("line"))
+    if not from_zero:
         axes.set_xlabel("the axis does not start at 0", size=8.5, color=theme.colour("muted"))
 
 

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
 POLICY_ORDER = ("none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted")
 SOURCE_TEXT = {
     "real": "measured on real hardware",
-    "lab-plain": "times come from plain QEMU, which has no NUMA timing: functional, not performance",
+    "lab-plain": "times come from plain QEMU, which has no NUMA timing: functional, "
+    "not performance",
     "lab-simulated": "times come from the lab's memory model, not from hardware",
     "paper": "figures printed in a paper, not measured here",
 }
@@ -81,11 +83,14 @@ class Results:
 
     @property
     def workloads(self) -> list[str]:
-        return sorted({o.workload for o in self.measured}, key=natural)
+        """In the suite's order where the manifest tells it."""
+        place = _places(self.manifest.get("workloads"))
+        return sorted({o.workload for o in self.measured}, key=lambda w: (place(w), natural(w)))
 
     @property
     def policies(self) -> list[str]:
-        return sorted({o.policy for o in self.measured}, key=policy_rank)
+        place = _places(self.manifest.get("policies"))
+        return sorted({o.policy for o in self.measured}, key=lambda p: (place(p), policy_rank(p)))
 
     @property
     def suite(self) -> str:
@@ -95,21 +100,36 @@ class Results:
     def machine(self) -> str:
         return text_of(self.manifest.get("machine"))
 
+    def about(self, workload: str) -> str:
+        described = self.manifest.get("workloads")
+        return text_of(described.get(workload)) if isinstance(described, dict) else ""
+
     def select(self, workload: str, policy: str | None = None) -> list[Observation]:
-        return [o for o in self.clean
-                if o.workload == workload and policy in (None, o.policy)]
+        return [o for o in self.clean if o.workload == workload and policy in (None, o.policy)]
 
     def performance_metrics(self, workload: str) -> list[tuple[str, str]]:
         """Names and units of times and throughputs, the workload's first metric first."""
-        found = {(m.name, m.unit): None for o in self.measured if o.workload == workload
-                 for m in o.metrics if m.name not in PLACEMENT_METRICS}
+        found = {
+            (m.name, m.unit): None
+            for o in self.measured
+            if o.workload == workload
+            for m in o.metrics
+            if m.name not in PLACEMENT_METRICS
+        }
         return list(found)
+
+
+def _places(names: Any) -> Callable[[str], int]:
+    """Where a name stands in the manifest's list; names that are not in it come last."""
+    order = list(names or [])
+    return lambda name: order.index(name) if name in order else len(order)
 
 
 def natural(name: str) -> list[tuple[int, int | str]]:
     """Sort key that puts 2 before 10."""
-    return [(0, int(part)) if part.isdigit() else (1, part)
-            for part in re.split(r"(\d+)", name) if part]
+    return [
+        (0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part
+    ]
 
 
 def policy_rank(name: str) -> tuple[int, str]:
@@ -135,11 +155,16 @@ def read(directory: str | Path) -> Results:
     path = directory / "results.jsonl"
     notices: list[str] = []
     records = _records(_text(path, "run the experiment first"), path, notices)
-    observations = [_observation(record, f"{path} line {number}") for number, record in records]
+    manifest = _manifest(directory, notices)
+    observations = []
+    for number, record in records:
+        # An observation that failed early does not know where it ran.
+        record["source"] = record.get("source") or manifest.get("source")
+        observations.append(_observation(record, f"{path} line {number}"))
     observations = _without_repeats(observations, notices)
     if not any(not o.warmup for o in observations):
         raise ResultsError(f"{path}: no observation; run the experiment first")
-    return Results(directory, _manifest(directory, notices), tuple(observations), tuple(notices))
+    return Results(directory, manifest, tuple(observations), tuple(notices))
 
 
 def _text(path: Path, remedy: str) -> str:
@@ -176,8 +201,10 @@ def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[
                 raise ValueError("not an object")
         except ValueError as error:
             if number != unfinished:
-                raise ResultsError(f"{path} line {number}: not a JSON object ({error}); "
-                                   "remove the line or run the experiment again") from None
+                raise ResultsError(
+                    f"{path} line {number}: not a JSON object ({error}); "
+                    "remove the line or run the experiment again"
+                ) from None
             notices.append(f"{path.name} line {number} is cut off (the run was killed): skipped")
             continue
         records.append((number, record))
@@ -187,23 +214,37 @@ def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[
 def _observation(record: dict[str, Any], where: str) -> Observation:
     def need(key: str, kind: type) -> Any:
         if not isinstance(record.get(key), kind) or isinstance(record.get(key), bool):
-            raise ResultsError(f"{where}: '{key}' is missing or no {kind.__name__}; "
-                               "remove the line or run the experiment again")
+            raise ResultsError(
+                f"{where}: '{key}' is missing or no {kind.__name__}; "
+                "remove the line or run the experiment again"
+            )
         return record[key]
 
     source = need("source", str)
     if source not in SOURCES:
         raise ResultsError(f"{where}: source '{source}' is not one of {', '.join(SOURCES)}")
-    marks = [str(mark) for mark in record.get("marks") or []]
-    if record.get("check", "ok") != "ok":
-        marks.append(f"check failed: {record['check']}")
     return Observation(
-        workload=need("workload", str), policy=need("policy", str), source=source,
-        repeat=need("repeat", int), order=int(record.get("order") or 0),
-        warmup=bool(record.get("warmup")), marks=tuple(marks),
+        workload=need("workload", str),
+        policy=need("policy", str),
+        source=source,
+        repeat=need("repeat", int),
+        order=int(record.get("order") or 0),
+        warmup=bool(record.get("warmup")),
+        marks=_marks(record),
         metrics=tuple(_metric(m, where) for m in need("metrics", list)),
         tasks=tuple(t for t in record.get("tasks") or [] if isinstance(t, dict)),
-        apply=record["apply"] if isinstance(record.get("apply"), dict) else None, raw=record)
+        apply=record["apply"] if isinstance(record.get("apply"), dict) else None,
+        raw=record,
+    )
+
+
+def _marks(record: dict[str, Any]) -> tuple[str, ...]:
+    """Why it may not be averaged; a failed check is a mark too."""
+    marks = [str(mark) for mark in record.get("marks") or []]
+    check = record.get("check", "ok")
+    if check != "ok" and not (check == "not reached" and marks):
+        marks.append(f"check failed: {check}")
+    return tuple(marks)
 
 
 def _metric(metric: Any, where: str) -> Metric:
@@ -217,13 +258,16 @@ def _metric(metric: Any, where: str) -> Metric:
 
 
 def _without_repeats(observations: list[Observation], notices: list[str]) -> list[Observation]:
-    """A resumed run may hold one observation twice: marked attempts stay, the last clean one counts."""
+    """A resumed run may hold one observation twice: the last clean one counts."""
+
     def key(o: Observation) -> tuple[str, str, str, int]:
         return (o.workload, o.policy, o.source, o.repeat)
 
     twice = [k for k, n in Counter(key(o) for o in observations if o.clean).items() if n > 1]
     last = {key(o): o for o in observations if o.clean}
     for workload, policy, _, repeat in twice:
-        notices.append(f"{workload} under {policy}, repeat {repeat}, stands there more than once: "
-                       "the last one counts")
+        notices.append(
+            f"{workload} under {policy}, repeat {repeat}, stands there more than once: "
+            "the last one counts"
+        )
     return [o for o in observations if not o.clean or last[key(o)] is o]

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from . import figures, theme, words
 from .decisions import decisions
-from .load import PLACEMENT_METRICS, SOURCE_TEXT, Results, read, text_of
+from .load import PLACEMENT_METRICS, SOURCE_TEXT, Results, ResultsError, read, text_of
 from .stats import LEVEL, t_interval, welch
 from .summary import notes, write_text
 from .variation import across_workloads, within_workload
@@ -25,27 +25,53 @@ TEMPLATES = Path(__file__).parent / "templates"
 def write(directory: str | Path) -> Path:
     """Writes report.html and figures/*.svg; returns the report's path."""
     results = read(directory)
+    if len(results.sources) > 1:
+        raise ResultsError(
+            f"{results.directory}: holds numbers of more than one source "
+            f"({', '.join(results.sources)}); a report is about one"
+        )
     slugs = _slugs(results.workloads)
     sections = [_section(results, workload, slugs[workload]) for workload in results.workloads]
     drawings = results.directory / "figures"
     drawings.mkdir(exist_ok=True)
     for section in sections:
         write_text(drawings / f"{section['slug']}.svg", section["standalone"])
-    page = _environment().get_template("report.html").render(
-        title=_title(results), question=_question(results), facts=_facts(results),
-        sources=[(s, SOURCE_TEXT[s]) for s in results.sources], notes=notes(results),
-        matrix=_matrix(results, slugs), sections=sections, across=across_workloads(results),
-        manifest=list(_flat(results.manifest)), level=round(100 * LEVEL),
-        light=Markup(theme.variables(False)), dark=Markup(theme.variables(True)),
-        font=Markup(theme.FONT), created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"))
+    page = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=_title(results),
+            question=_question(results),
+            facts=_facts(results),
+            sources=[(s, SOURCE_TEXT[s]) for s in results.sources],
+            notes=notes(results),
+            matrix=_matrix(results, slugs),
+            sections=sections,
+            across=across_workloads(results),
+            manifest=list(_flat(results.manifest)),
+            level=round(100 * LEVEL),
+            light=Markup(theme.variables(False)),
+            dark=Markup(theme.variables(True)),
+            font=Markup(theme.FONT),
+            created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        )
+    )
     return write_text(results.directory / "report.html", page)
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True,
-                                     undefined=jinja2.StrictUndefined, trim_blocks=True,
-                                     lstrip_blocks=True)
-    environment.filters |= {"clean": words.printable, "p": words.p_value, "number": words.number}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "clean": words.printable,
+        "clean_lines": lambda text: words.printable(text, keep="\n\t"),
+        "p": words.p_value,
+    }
     environment.globals["include_raw"] = lambda name: Markup((TEMPLATES / name).read_text())
     return environment
 
@@ -77,20 +103,32 @@ def _question(results: Results) -> str:
 def _facts(results: Results) -> list[tuple[str, str]]:
     manifest = results.manifest
     repeats = {o.repeat for o in results.measured}
-    kernel, module = manifest.get("kernel"), manifest.get("module")
+    kernel = manifest.get("kernel")
     found = [
         ("machine", results.machine),
         ("kernel", kernel.get("release", "") if isinstance(kernel, dict) else text_of(kernel)),
-        ("module", module.get("version", "") if isinstance(module, dict) else text_of(module)),
+        ("module", _module(manifest)),
         ("source", ", ".join(results.sources)),
         ("policies", ", ".join(results.policies)),
         ("repeats", str(manifest.get("repeats", len(repeats)))),
         ("observations", f"{len(results.clean)} counted of {len(results.measured)}"),
+        ("answers to", text_of(manifest.get("paper"))),
         ("seed", str(manifest.get("seed", ""))),
-        ("started", min(str(o.raw.get("started", ""))[:16].replace("T", " ")
-                        for o in results.observations)),
+        (
+            "started",
+            min(str(o.raw.get("started", ""))[:16].replace("T", " ") for o in results.observations),
+        ),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _module(manifest: dict[str, Any]) -> str:
+    """What /sys/kernel/debug/numaplace/version said."""
+    module = manifest.get("module")
+    if not isinstance(module, dict):
+        return text_of(module) or ("not loaded" if "module" in manifest else "")
+    version = module.get("numaplace") or module.get("version") or "loaded"
+    return f"{version} (ABI {module['abi']})" if "abi" in module else str(version)
 
 
 def _matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
@@ -105,9 +143,13 @@ def _matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
 def _cell(results: Results, workload: str, policy: str) -> dict[str, Any]:
     after = _mean(results, workload, policy, "locality_after")
     before = _mean(results, workload, policy, "locality_before")
-    return {"after": words.fraction(after), "before": words.fraction(before),
-            "moved": words.number(_mean(results, workload, policy, "pages_moved")),
-            "value": after, "shade": round(0.06 + 0.44 * after, 3) if after is not None else 0}
+    return {
+        "after": words.fraction(after),
+        "before": words.fraction(before),
+        "moved": words.number(_mean(results, workload, policy, "pages_moved")),
+        "value": after,
+        "shade": round(0.06 + 0.44 * after, 3) if after is not None else 0,
+    }
 
 
 def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
@@ -119,27 +161,31 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     placement = figures.placement_panel(results, workload, slug)
     timing = figures.timing_panel(results, workload, slug)
     metrics = results.performance_metrics(workload)
-    subtitle = words.source_line(_sources(results, workload))
+    subtitle = words.source_line(results.sources)
     return {
-        "name": workload, "slug": slug, "placement": Markup(placement),
-        "timing": Markup(timing) if timing else "", "source_line": subtitle,
+        "name": workload,
+        "about": results.about(workload),
+        "slug": slug,
+        "placement": Markup(placement),
+        "timing": Markup(timing) if timing else "",
+        "source_line": subtitle,
         "standalone": theme.standalone([p for p in (placement, timing) if p], workload, subtitle),
         "metrics": [(words.label(name), unit) for name, unit in metrics],
         "rows": [_numbers(results, workload, policy, metrics) for policy in results.policies],
         "decisions": decisions(results, workload),
-        "marks": [(o.policy, o.repeat, mark) for o in results.measured
-                  if o.workload == workload for mark in o.marks],
+        "marks": [
+            (o.policy, o.repeat, mark)
+            for o in results.measured
+            if o.workload == workload
+            for mark in o.marks
+        ],
         "variation": within_workload(results, workload),
     }
 
 
-def _sources(results: Results, workload: str) -> list[str]:
-    used = {o.source for o in results.measured if o.workload == workload}
-    return [s for s in results.sources if s in used]
-
-
-def _numbers(results: Results, workload: str, policy: str,
-             metrics: list[tuple[str, str]]) -> dict[str, Any]:
+def _numbers(
+    results: Results, workload: str, policy: str, metrics: list[tuple[str, str]]
+) -> dict[str, Any]:
     before, after, moved = (_mean(results, workload, policy, m) for m in PLACEMENT_METRICS)
     cells = []
     for metric, _ in metrics:
@@ -147,14 +193,25 @@ def _numbers(results: Results, workload: str, policy: str,
         base = figures.values(results, workload, "none", metric)
         interval = t_interval(found) if found else None
         against = welch(base, found) if found and base and policy != "none" else None
-        cells.append({
-            "text": words.spread(interval) if interval else words.DASH,
-            "value": interval.mean if interval else None,
-            "change": _change(against, base), "p": against.p if against else None})
-    return {"policy": policy, "n": len(results.select(workload, policy)),
-            "before": before, "after": after, "moved": moved,
-            "before_text": words.fraction(before), "after_text": words.fraction(after),
-            "moved_text": words.number(moved), "cells": cells}
+        cells.append(
+            {
+                "text": words.spread(interval) if interval else words.DASH,
+                "value": interval.mean if interval else None,
+                "change": _change(against, base),
+                "p": against.p if against else None,
+            }
+        )
+    return {
+        "policy": policy,
+        "n": len(results.select(workload, policy)),
+        "before": before,
+        "after": after,
+        "moved": moved,
+        "before_text": words.fraction(before),
+        "after_text": words.fraction(after),
+        "moved_text": words.number(moved),
+        "cells": cells,
+    }
 
 
 def _change(against: Any, base: list[float]) -> str:

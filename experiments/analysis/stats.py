@@ -68,7 +68,7 @@ def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Welch
     if va + vb == 0:
         return Welch(difference)
     error = math.sqrt(va + vb)
-    df = (va + vb) ** 2 / (va ** 2 / (len(a) - 1) + vb ** 2 / (len(b) - 1))
+    df = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
     half = stats.t.ppf((1 + level) / 2, df) * error
     p = 2 * stats.t.sf(abs(difference) / error, df)
     return Welch(difference, difference - half, difference + half, difference / error, df, float(p))
@@ -104,8 +104,9 @@ class Anova:
     model: str
 
 
-def anova(frame: pd.DataFrame, response: str, factors: Sequence[str],
-          blocks: Sequence[str] = ()) -> Anova | str:
+def anova(
+    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = ()
+) -> Anova | str:
     """Type II analysis of variance: full factorial in `factors`, `blocks` added to it.
 
     Type II: each term is adjusted for all others that do not contain it (Yates 1934; Langsrud,
@@ -128,8 +129,9 @@ def anova(frame: pd.DataFrame, response: str, factors: Sequence[str],
     return Anova(_terms(fit), len(frame), log, shapiro_p, f"{response} ~ {model}")
 
 
-def _fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str],
-         log: bool):
+def _fit(
+    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], log: bool
+):
     import numpy
     from statsmodels.formula.api import ols
 
@@ -142,8 +144,10 @@ def _fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Seq
         return "a combination has no clean observation"
     fit = model.fit()
     if fit.df_resid < MIN_RESIDUAL_DF:
-        return (f"too few observations: {len(frame)} leave {int(fit.df_resid)} degrees of freedom "
-                f"for the error, {MIN_RESIDUAL_DF} are wanted")
+        return (
+            f"too few observations: {len(frame)} leave {int(fit.df_resid)} degrees of freedom "
+            f"for the error, {MIN_RESIDUAL_DF} are wanted"
+        )
     if fit.ssr <= 1e-12 * max(fit.centered_tss, 1e-300):
         return "repeats do not differ: no error to compare with"
     return fit
@@ -159,9 +163,17 @@ def _terms(fit) -> tuple[Term, ...]:
 
     table = anova_lm(fit, typ=2)
     total = fit.centered_tss
-    return tuple(Term(_plain(name), row["sum_sq"], row["df"], _number(row["F"]),
-                      _number(row["PR(>F)"]), row["sum_sq"] / total)
-                 for name, row in table.iterrows())
+    return tuple(
+        Term(
+            _plain(name),
+            row["sum_sq"],
+            row["df"],
+            _number(row["F"]),
+            _number(row["PR(>F)"]),
+            row["sum_sq"] / total,
+        )
+        for name, row in table.iterrows()
+    )
 
 
 def _plain(name: str) -> str:

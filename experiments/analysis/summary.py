@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from .load import SOURCES, Results, natural, policy_rank, read
+from .load import SOURCES, Results, read
 from .stats import t_interval
 
 
@@ -22,15 +22,32 @@ def rows(results: Results) -> list[dict[str, Any]]:
     found = []
     for (workload, policy, metric, unit, source), values in groups.items():
         interval = t_interval(values)
-        found.append({"workload": workload, "policy": policy, "metric": metric, "unit": unit,
-                      "mean": interval.mean, "ci95_low": interval.low, "ci95_high": interval.high,
-                      "n": interval.n, "source": source})
-    return sorted(found, key=lambda r: (natural(r["workload"]), policy_rank(r["policy"]),
-                                        r["metric"], SOURCES.index(r["source"])))
+        found.append(
+            {
+                "workload": workload,
+                "policy": policy,
+                "metric": metric,
+                "unit": unit,
+                "mean": interval.mean,
+                "ci95_low": interval.low,
+                "ci95_high": interval.high,
+                "n": interval.n,
+                "source": source,
+            }
+        )
+    return sorted(
+        found,
+        key=lambda r: (
+            results.workloads.index(r["workload"]),
+            results.policies.index(r["policy"]),
+            r["metric"],
+            SOURCES.index(r["source"]),
+        ),
+    )
 
 
 def notes(results: Results) -> list[str]:
-    """What a reader of the means must know: what was left out, and where no interval is possible."""
+    """What a reader of the means must know: what was left out, where there is no interval."""
     found = list(results.notices)
     warm = sum(o.warmup for o in results.observations)
     marked = sum(bool(o.marks) for o in results.measured)
@@ -48,16 +65,22 @@ def _count(n: int, what: str) -> str:
 
 
 def build(results: Results) -> dict[str, Any]:
-    return {"suite": results.suite, "source": ", ".join(results.sources),
-            "machine": results.machine,
-            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "notes": notes(results), "rows": rows(results)}
+    return {
+        "suite": results.suite,
+        "source": ", ".join(results.sources),
+        "machine": results.machine,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "notes": notes(results),
+        "rows": rows(results),
+    }
 
 
 def write(directory: str | Path) -> Path:
     results = read(directory)
-    return write_text(results.directory / "summary.json",
-                      json.dumps(build(results), indent=1, ensure_ascii=False) + "\n")
+    return write_text(
+        results.directory / "summary.json",
+        json.dumps(build(results), indent=1, ensure_ascii=False) + "\n",
+    )
 
 
 def write_text(path: Path, text: str) -> Path:

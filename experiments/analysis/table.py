@@ -20,8 +20,14 @@ from .stats import Interval, t_interval
 def console(stream: TextIO | None = None) -> Console:
     stream = stream or sys.stdout
     watched = stream.isatty()
-    return Console(file=stream, width=None if watched else 80, no_color=not watched,
-                   highlight=False, emoji=False, markup=False)
+    return Console(
+        file=stream,
+        width=None if watched else 80,
+        no_color=not watched,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
 
 
 def show(directory: str | Path, stream: TextIO | None = None) -> None:
@@ -29,38 +35,60 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
     results, out = read(directory), console(stream)
     for notice in results.notices:
         out.print(Text(f"note: {words.printable(notice)}"))
-    table = _table(("workload", "left"), ("policy", "left"), ("locality", "left"),
-                   ("moved", "right"), ("result", "right"), ("vs none", "right"))
+    table = _table(
+        ("workload", "left"),
+        ("policy", "left"),
+        ("locality", "left"),
+        ("moved", "right"),
+        ("result", "right"),
+        ("vs none", "right"),
+    )
     for source in results.sources:
         for workload in results.workloads:
             _add_workload(table, results, workload, source)
     out.print(table)
-    out.print(Text("locality: pages on the node of the task that uses them, before -> after; "
-                   "moved: pages; result: mean ± 95 % CI (Student t)", style="dim"))
+    out.print(
+        Text(
+            "locality: pages on the node of the task that uses them, before -> after; "
+            "moved: pages; result: mean ± 95 % CI (Student t)",
+            style="dim",
+        )
+    )
     out.print(Text(words.source_line(results.sources), style="bold"))
 
 
 def _table(*columns: tuple[str, str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name, justify in columns:
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=name in ("workload", "locality"))
+        table.add_column(
+            name, justify=justify, overflow="fold", no_wrap=name in ("workload", "locality")
+        )
     return table
 
 
 def _add_workload(table: Table, results: Results, workload: str, source: str) -> None:
     metrics = results.performance_metrics(workload)
     metric, unit = metrics[0] if metrics else (None, "")
-    groups = {policy: [o for o in results.select(workload, policy) if o.source == source]
-              for policy in results.policies}
+    groups = {
+        policy: [o for o in results.select(workload, policy) if o.source == source]
+        for policy in results.policies
+    }
     base = _mean(groups.get("none", []), metric)
-    asked = {policy: sum((o.workload, o.policy, o.source) == (workload, policy, source)
-                         for o in results.measured) for policy in groups}
+    asked = {
+        policy: sum(
+            (o.workload, o.policy, o.source) == (workload, policy, source) for o in results.measured
+        )
+        for policy in groups
+    }
     shown = [policy for policy in groups if asked[policy]]
     titles = _first_column(workload, f"{words.label(metric)}, {unit}" if metric else "", len(shown))
     for title, policy in zip(titles, shown):
-        table.add_row(_name(title), _name(policy),
-                      *map(Text, _cells(groups[policy], metric, base, asked[policy])),
-                      end_section=policy == shown[-1])
+        table.add_row(
+            _name(title),
+            _name(policy),
+            *map(Text, _cells(groups[policy], metric, base, asked[policy])),
+            end_section=policy == shown[-1],
+        )
 
 
 def _first_column(workload: str, measured: str, rows: int) -> list[str]:
@@ -74,17 +102,23 @@ def _name(text: str) -> Text:
     return Text(words.printable(text))
 
 
-def _cells(group: list[Observation], metric: str | None, base: float | None,
-           asked: int) -> tuple[str, str, str, str]:
+def _cells(
+    group: list[Observation], metric: str | None, base: float | None, asked: int
+) -> tuple[str, str, str, str]:
     if not group:
         return ("", "", f"{asked} marked, none counted", "")
-    locality = f"{words.fraction(_mean(group, 'locality_before'))} -> " \
-               f"{words.fraction(_mean(group, 'locality_after'))}"
+    locality = (
+        f"{words.fraction(_mean(group, 'locality_before'))} -> "
+        f"{words.fraction(_mean(group, 'locality_after'))}"
+    )
     interval = _interval(group, metric)
     against = interval.mean / base - 1 if interval and base else None
-    return (locality, words.ungrouped(words.number(_mean(group, "pages_moved"))),
-            words.ungrouped(words.spread(interval)) if interval else words.DASH,
-            words.DASH if group[0].policy == "none" else words.percent(against))
+    return (
+        locality,
+        words.ungrouped(words.number(_mean(group, "pages_moved"))),
+        words.ungrouped(words.spread(interval)) if interval else words.DASH,
+        words.DASH if group[0].policy == "none" else words.percent(against),
+    )
 
 
 def _interval(group: list[Observation], metric: str | None) -> Interval | None:
@@ -102,31 +136,54 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
     out = console(stream)
     for side in "ab":
         run = found[side]
-        out.print(_name(f"{side}: {run['directory']} ({run['suite']} on "
-                        f"{run['machine'] or 'an unnamed machine'}, {run['source']})"))
+        out.print(
+            _name(
+                f"{side}: {run['directory']} ({run['suite']} on "
+                f"{run['machine'] or 'an unnamed machine'}, {run['source']})"
+            )
+        )
     shown = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
-    table = _table(("workload", "left"), ("policy", "left"), ("metric", "left"),
-                   ("a", "right"), ("b", "right"), ("b - a", "right"), ("p (Holm)", "right"))
+    table = _table(
+        ("workload", "left"),
+        ("policy", "left"),
+        ("metric", "left"),
+        ("a", "right"),
+        ("b", "right"),
+        ("b - a", "right"),
+        ("p (Holm)", "right"),
+    )
     previous = ()
     for row in shown:
         title = (row["workload"], row["policy"])
-        table.add_row(*map(_name, title if title != previous else ("", "")),
-                      _name(f"{words.label(row['metric'])}, {row['unit']}"), *map(Text, _change(row)))
+        table.add_row(
+            *map(_name, title if title != previous else ("", "")),
+            _name(f"{words.label(row['metric'])}, {row['unit']}"),
+            *map(Text, _change(row)),
+        )
         previous = title
     out.print(table)
-    out.print(Text(f"* significant at {found['alpha']}: Welch's t test, p adjusted by Holm over all "
-                   "rows; – no test: fewer than two observations or no spread", style="dim"))
+    out.print(
+        Text(
+            f"* significant at {found['alpha']}: Welch's t test, p adjusted by Holm over "
+            "all rows; – no test: fewer than two observations or no spread",
+            style="dim",
+        )
+    )
     if len(shown) < len(found["rows"]):
         out.print(Text(f"{len(found['rows']) - len(shown)} more rows are equal in both"))
     for side in "ab":
         for name in found[f"only_in_{side}"]:
             out.print(_name(f"only in {side}: {name}"))
-    out.print(Text(words.source_line(sorted({found[side]["source"] for side in "ab"})), style="bold"))
+    sources = sorted({found[side]["source"] for side in "ab"})
+    out.print(Text(words.source_line(sources), style="bold"))
 
 
 def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:
     relative = row["relative"]
     change = words.number(row["difference"]) if relative is None else words.percent(relative)
-    return (words.ungrouped(words.number(row["mean_a"], 4)),
-            words.ungrouped(words.number(row["mean_b"], 4)),
-            words.ungrouped(change), words.p_value(row["p_holm"]) + (" *" if row["significant"] else ""))
+    return (
+        words.ungrouped(words.number(row["mean_a"], 4)),
+        words.ungrouped(words.number(row["mean_b"], 4)),
+        words.ungrouped(change),
+        words.p_value(row["p_holm"]) + (" *" if row["significant"] else ""),
+    )

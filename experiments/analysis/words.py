@@ -66,9 +66,9 @@ def source_line(sources: list[str]) -> str:
     return "; ".join(f"{s}: {SOURCE_TEXT[s]}" for s in sources)
 
 
-def printable(text: object) -> str:
-    """A name from the measured machine may hold anything; control characters have no place on paper."""
-    return "".join(c if c.isprintable() or c == THIN_SPACE else "\ufffd" for c in str(text))
+def printable(text: object, keep: str = THIN_SPACE) -> str:
+    """A name from the measured machine may hold anything, even control characters."""
+    return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in str(text))
 
 
 def ungrouped(text: str) -> str:
@@ -77,4 +77,4 @@ def ungrouped(text: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    return text if len(text) <= width else text[:width - 1] + "…"
+    return text if len(text) <= width else text[: width - 1] + "…"

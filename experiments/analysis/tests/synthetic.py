@@ -13,28 +13,62 @@ from typing import Any
 
 POLICIES = ("none", "maximum-local", "n-mass")
 WORKLOADS: dict[str, dict[str, Any]] = {
-    "contention-1L1R": {"roles": ("local-0", "remote-0"), "home": (0, 0), "start": (1, 1),
-                        "pages": 16384, "metrics": (("bandwidth", "MB/s", 800.0),)},
-    "contention-2L2R": {"roles": ("local-0", "local-1", "remote-0", "remote-1"),
-                        "home": (0, 0, 0, 0), "start": (1, 1, 1, 1), "pages": 16384,
-                        "metrics": (("bandwidth", "MB/s", 950.0),)},
-    "cross": {"roles": ("left", "right"), "home": (0, 1), "start": (1, 0), "pages": 16384,
-              "metrics": (("bandwidth", "MB/s", 700.0),)},
-    "redis-lists": {"roles": ("server", "client"), "home": (0, 0), "start": (1, 1), "pages": 9000,
-                    "metrics": (("throughput", "requests/s", 21000.0), ("latency_p99", "ms", 1.4),
-                                ("seconds", "s", 4.0))},
+    "contention-1L1R": {
+        "roles": ("local-0", "remote-0"),
+        "home": (0, 0),
+        "start": (1, 1),
+        "pages": 16384,
+        "metrics": (("bandwidth", "MB/s", 800.0),),
+    },
+    "contention-2L2R": {
+        "roles": ("local-0", "local-1", "remote-0", "remote-1"),
+        "home": (0, 0, 0, 0),
+        "start": (1, 1, 1, 1),
+        "pages": 16384,
+        "metrics": (("bandwidth", "MB/s", 950.0),),
+    },
+    "cross": {
+        "roles": ("left", "right"),
+        "home": (0, 1),
+        "start": (1, 0),
+        "pages": 16384,
+        "metrics": (("bandwidth", "MB/s", 700.0),),
+    },
+    "redis-lists": {
+        "roles": ("server", "client"),
+        "home": (0, 0),
+        "start": (1, 1),
+        "pages": 9000,
+        "metrics": (
+            ("throughput", "requests/s", 21000.0),
+            ("latency_p99", "ms", 1.4),
+            ("seconds", "s", 4.0),
+        ),
+    },
 }
 MANIFEST = {
-    "suite": "policy-matrix", "machine": "demo-2s", "seed": 20240229, "repeats": 3,
+    "suite": "policy-matrix",
+    "machine": "demo-2s",
+    "seed": 20240229,
+    "repeats": 3,
     "question": "What does each placement policy do to misplaced tasks?",
-    "source": "lab-plain", "kernel": {"release": "6.12.0-synthetic", "cmdline": "numaplace_lab=demo-2s,plain"},
-    "module": {"version": "0.1.0", "abi": 1}, "numa_balancing": 0,
+    "source": "lab-plain",
+    "kernel": {"release": "6.12.0-synthetic", "cmdline": "numaplace_lab=demo-2s,plain"},
+    "module": {"numaplace": "0.1.0", "abi": "1", "srcversion": "0"},
+    "numa_balancing": 0,
     "nodes": [{"id": 0, "free_mib": 900}, {"id": 1, "free_mib": 910}],
 }
 
 
-def observation(workload: str, policy: str, repeat: int, *, value: float | None = None,
-                factor: float = 1.0, **changes: Any) -> dict[str, Any]:
+def observation(
+    workload: str,
+    policy: str,
+    repeat: int,
+    *,
+    value: float | None = None,
+    factor: float = 1.0,
+    **changes: Any,
+) -> dict[str, Any]:
     """One line of results.jsonl. `value` replaces the first metric's value."""
     spec = WORKLOADS[workload]
     local = policy != "none"
@@ -43,33 +77,71 @@ def observation(workload: str, policy: str, repeat: int, *, value: float | None 
         pages = spec["pages"] if role != "client" else 200
         node = start if not local else (home if i < 2 else start)
         place = node if local else home
-        tasks.append({"role": role, "pid": 1000 + i, "comm": "triad", "node_before": start,
-                      "node_after": node, "pages_before": {str(home): pages},
-                      "pages_after": {str(place): pages}, "locality_before": 0.0,
-                      "locality_after": 1.0 if local else 0.0})
+        tasks.append(
+            {
+                "role": role,
+                "pid": 1000 + i,
+                "comm": "triad",
+                "node_before": start,
+                "node_after": node,
+                "pages_before": {str(home): pages},
+                "pages_after": {str(place): pages},
+                "locality_before": 0.0,
+                "locality_after": 1.0 if local else 0.0,
+            }
+        )
         moved = pages if place != home else 0
-        decisions.append({"pid": 1000 + i, "comm": "triad", "from": start, "to": node if local else None,
-                          "home": home, "pages_to": place if moved else None, "pages_to_move": moved,
-                          "cost_s": 0.01, "gain": 0.3 if local else 0.0,
-                          "reason": f"home node {home} has a free core" if local and i < 2 else
-                          ("home node is full: nearest node with room" if local else "left alone"),
-                          "penalty": {"value": 1.4, "source": "assumed"},
-                          "mpki": {"value": 20.0, "source": "assumed"},
-                          "result": {"cpus": "0-1", "mem": "bind", "engine": "module",
-                                     "migrate": {"asked": moved, "moved": moved, "ns": 8_000_000}}})
+        decisions.append(
+            {
+                "pid": 1000 + i,
+                "comm": "triad",
+                "from": start,
+                "to": node if local else None,
+                "home": home,
+                "pages_to": place if moved else None,
+                "pages_to_move": moved,
+                "cost_s": 0.01,
+                "gain": 0.3 if local else 0.0,
+                "reason": f"home node {home} has a free core"
+                if local and i < 2
+                else ("home node is full: nearest node with room" if local else "left alone"),
+                "penalty": {"value": 1.4, "source": "assumed"},
+                "mpki": {"value": 20.0, "source": "assumed"},
+                "result": {
+                    "cpus": "0-1",
+                    "mem": "bind",
+                    "engine": "module",
+                    "migrate": {"asked": moved, "moved": moved, "ns": 8_000_000},
+                },
+            }
+        )
     metrics = [{"name": n, "unit": u, "value": v * factor} for n, u, v in spec["metrics"]]
     if value is not None:
         metrics[0]["value"] = value
     moved = sum(d["pages_to_move"] for d in decisions)
-    metrics += [{"name": "locality_before", "unit": "fraction", "value": 0.0},
-                {"name": "locality_after", "unit": "fraction", "value": 1.0 if local else 0.0},
-                {"name": "pages_moved", "unit": "pages", "value": moved}]
-    record = {"suite": "policy-matrix", "workload": workload, "policy": policy, "repeat": repeat,
-              "order": repeat, "seed": 20240229, "source": "lab-plain",
-              "started": "2024-02-29T12:00:00+00:00", "seconds": 4.0, "metrics": metrics,
-              "tasks": tasks, "marks": [], "check": "ok",
-              "apply": {"where": "lab-plain", "policy": policy, "options": {},
-                        "decisions": decisions} if local else None}
+    metrics += [
+        {"name": "locality_before", "unit": "fraction", "value": 0.0},
+        {"name": "locality_after", "unit": "fraction", "value": 1.0 if local else 0.0},
+        {"name": "pages_moved", "unit": "pages", "value": moved},
+    ]
+    record = {
+        "suite": "policy-matrix",
+        "workload": workload,
+        "policy": policy,
+        "repeat": repeat,
+        "order": repeat,
+        "seed": 20240229,
+        "source": "lab-plain",
+        "started": "2024-02-29T12:00:00+00:00",
+        "seconds": 4.0,
+        "metrics": metrics,
+        "tasks": tasks,
+        "marks": [],
+        "check": "ok",
+        "apply": {"where": "lab-plain", "policy": policy, "options": {}, "decisions": decisions}
+        if local
+        else None,
+    }
     return record | changes
 
 
@@ -85,8 +157,12 @@ def full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
     return records
 
 
-def write(directory: Path, records: list[dict[str, Any]], manifest: dict[str, Any] | None = None,
-          tail: str = "") -> Path:
+def write(
+    directory: Path,
+    records: list[dict[str, Any]],
+    manifest: dict[str, Any] | None = None,
+    tail: str = "",
+) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "manifest.json").write_text(json.dumps(MANIFEST if manifest is None else manifest))
     lines = "".join(json.dumps(record) + "\n" for record in records)

@@ -28,8 +28,10 @@ def rows(directory: Path) -> dict[tuple[str, str, str], dict]:
 
 def three(tmp_path: Path, *extra: dict, tail: str = "") -> Path:
     """Bandwidths 8, 10, 12 and whatever is added."""
-    records = [synthetic.observation("cross", "none", i, value=v)
-               for i, v in enumerate((8.0, 10.0, 12.0), 1)]
+    records = [
+        synthetic.observation("cross", "none", i, value=v)
+        for i, v in enumerate((8.0, 10.0, 12.0), 1)
+    ]
     return synthetic.write(tmp_path / "three", [*records, *extra], tail=tail)
 
 
@@ -46,16 +48,26 @@ def test_summary_rows_by_hand(tmp_path: Path) -> None:
 
 def test_summary_head(results: Path) -> None:
     data = json.loads(summary.write(results).read_text())
-    assert (data["suite"], data["source"], data["machine"]) == ("policy-matrix", "lab-plain", "demo-2s")
+    assert (data["suite"], data["source"], data["machine"]) == (
+        "policy-matrix",
+        "lab-plain",
+        "demo-2s",
+    )
     assert data["created"].endswith("+00:00")
     assert "4 warm-ups not averaged" in data["notes"]
     assert "1 marked observation not averaged" in data["notes"]
     assert not list(results.glob("*.partial"))
 
 
-@pytest.mark.parametrize("spoilt", [
-    {"marks": ["page off its node"]}, {"warmup": True}, {"check": "digest differs"},
-], ids=["marked", "warm-up", "check failed"])
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"marks": ["page off its node"]},
+        {"warmup": True},
+        {"check": "digest differs"},
+    ],
+    ids=["marked", "warm-up", "check failed"],
+)
 def test_spoilt_observations_are_never_averaged(tmp_path: Path, spoilt: dict) -> None:
     odd = synthetic.observation("cross", "none", 4, value=1e6, **spoilt)
     row = rows(three(tmp_path, odd))["cross", "none", "bandwidth"]
@@ -65,12 +77,17 @@ def test_spoilt_observations_are_never_averaged(tmp_path: Path, spoilt: dict) ->
 def test_one_observation_has_null_limits(tmp_path: Path) -> None:
     directory = synthetic.write(tmp_path / "one", [synthetic.observation("cross", "none", 1)])
     data = json.loads(summary.write(directory).read_text())
-    assert all(r["ci95_low"] is None and r["ci95_high"] is None and r["n"] == 1 for r in data["rows"])
+    assert all(
+        r["ci95_low"] is None and r["ci95_high"] is None and r["n"] == 1 for r in data["rows"]
+    )
     assert any("no confidence interval" in note for note in data["notes"])
 
 
 def test_sources_are_never_mixed(tmp_path: Path) -> None:
-    other = [synthetic.observation("cross", "none", i, value=500.0, source="lab-simulated") for i in (1, 2)]
+    other = [
+        synthetic.observation("cross", "none", i, value=500.0, source="lab-simulated")
+        for i in (1, 2)
+    ]
     data = json.loads(summary.write(three(tmp_path, *other)).read_text())
     found = [(r["source"], r["mean"], r["n"]) for r in data["rows"] if r["metric"] == "bandwidth"]
     assert found == [("lab-plain", 10, 3), ("lab-simulated", 500, 2)]
@@ -102,18 +119,30 @@ def test_unknown_fields_are_fine(tmp_path: Path) -> None:
 
 
 def _bad(tmp_path: Path, **changes: object) -> Path:
-    return three(tmp_path, synthetic.observation("cross", "none", 4) | changes,
-                 synthetic.observation("cross", "none", 5))
+    return three(
+        tmp_path,
+        synthetic.observation("cross", "none", 4) | changes,
+        synthetic.observation("cross", "none", 5),
+    )
 
 
-@pytest.mark.parametrize(("changes", "words_in_error"), [
-    ({"workload": None}, "line 4: 'workload' is missing"),
-    ({"repeat": True}, "line 4: 'repeat' is missing"),
-    ({"source": "dreamt"}, "line 4: source 'dreamt' is not one of"),
-    ({"metrics": [{"name": "x", "unit": "s"}]}, "line 4: a metric without"),
-    ({"metrics": [{"name": "x", "unit": "s", "value": float("nan")}]}, "line 4: metric 'x' is nan"),
-    ({"metrics": [{"name": "x", "unit": "s", "value": "fast"}]}, "line 4: metric 'x' is 'fast'"),
-])
+@pytest.mark.parametrize(
+    ("changes", "words_in_error"),
+    [
+        ({"workload": None}, "line 4: 'workload' is missing"),
+        ({"repeat": True}, "line 4: 'repeat' is missing"),
+        ({"source": "dreamt"}, "line 4: source 'dreamt' is not one of"),
+        ({"metrics": [{"name": "x", "unit": "s"}]}, "line 4: a metric without"),
+        (
+            {"metrics": [{"name": "x", "unit": "s", "value": float("nan")}]},
+            "line 4: metric 'x' is nan",
+        ),
+        (
+            {"metrics": [{"name": "x", "unit": "s", "value": "fast"}]},
+            "line 4: metric 'x' is 'fast'",
+        ),
+    ],
+)
 def test_bad_record_is_one_clear_line(tmp_path: Path, changes: dict, words_in_error: str) -> None:
     with pytest.raises(load.ResultsError, match=words_in_error) as caught:
         load.read(_bad(tmp_path, **changes))
@@ -142,22 +171,66 @@ def test_missing_manifest_is_said(tmp_path: Path) -> None:
     assert "manifest.json is missing" in load.read(directory).notices[0]
 
 
+def test_early_failure_takes_the_source_of_its_run(tmp_path: Path) -> None:
+    """The runner writes such a line when a task dies before it was looked at."""
+    failed = synthetic.observation(
+        "cross", "none", 4, source="", metrics=[], tasks=[], apply=None, check="not reached"
+    )
+    results = load.read(three(tmp_path, failed | {"marks": ["task left vanished"]}))
+    assert len(results.clean) == 3
+    assert results.measured[-1].marks == ("task left vanished",)
+    assert results.sources == ["lab-plain"]
+
+
+def test_manifest_orders_workloads_and_policies(tmp_path: Path) -> None:
+    manifest = synthetic.MANIFEST | {
+        "workloads": {"redis-lists": "three lists", "cross": "a pair"},
+        "policies": ["n-mass", "none"],
+    }
+    records = [
+        synthetic.observation(w, p, 1)
+        for w in ("contention-1L1R", "cross", "redis-lists")
+        for p in ("maximum-local", "none", "n-mass")
+    ]
+    results = load.read(synthetic.write(tmp_path / "r", records, manifest))
+    assert results.workloads == ["redis-lists", "cross", "contention-1L1R"]
+    assert results.policies == ["n-mass", "none", "maximum-local"]
+    assert results.about("redis-lists") == "three lists"
+    order = list(dict.fromkeys(r["workload"] for r in summary.rows(results)))
+    assert order == results.workloads
+
+
 def test_orders() -> None:
     assert sorted(["w10", "w2", "w1"], key=load.natural) == ["w1", "w2", "w10"]
-    assert sorted(["zeta", "n-mass", "none", "maximum-local"], key=load.policy_rank) == \
-        ["none", "maximum-local", "n-mass", "zeta"]
+    assert sorted(["zeta", "n-mass", "none", "maximum-local"], key=load.policy_rank) == [
+        "none",
+        "maximum-local",
+        "n-mass",
+        "zeta",
+    ]
 
 
-@pytest.mark.parametrize(("interval", "text"), [
-    (Interval(12.345, 12.3, 12.39, 3), "12.345 ± 0.045"), (Interval(1116.4, 1019, 1213.8, 3), "1\u202f116 ± 97"),
-    (Interval(5.0, None, None, 1), "5.000"), (Interval(5.0, 5.0, 5.0, 3), "5.000"),
-])
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        (Interval(12.345, 12.3, 12.39, 3), "12.345 ± 0.045"),
+        (Interval(1116.4, 1019, 1213.8, 3), "1\u202f116 ± 97"),
+        (Interval(5.0, None, None, 1), "5.000"),
+        (Interval(5.0, 5.0, 5.0, 3), "5.000"),
+    ],
+)
 def test_spread_in_words(interval: Interval, text: str) -> None:
     assert words.spread(interval) == text
 
 
 def test_locality_is_never_rounded_up() -> None:
-    assert [words.fraction(v) for v in (0.999, 1.0, 0.0, 0.57, None)] == ["0.99", "1.00", "0.00", "0.57", "–"]
+    assert [words.fraction(v) for v in (0.999, 1.0, 0.0, 0.57, None)] == [
+        "0.99",
+        "1.00",
+        "0.00",
+        "0.57",
+        "–",
+    ]
 
 
 def shown(directory: Path) -> str:
@@ -171,14 +244,18 @@ def test_table_fits_80_columns_and_says_what_it_is(results: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
     last = " ".join(text.split("lab-plain:")[-1].split())
-    assert last == "times come from plain QEMU, which has no NUMA timing: functional, not performance"
+    assert last == (
+        "times come from plain QEMU, which has no NUMA timing: functional, not performance"
+    )
     for workload in synthetic.WORKLOADS:
         assert workload in text
 
 
 def test_table_numbers(tmp_path: Path) -> None:
-    better = [synthetic.observation("cross", "maximum-local", i, value=v)
-              for i, v in enumerate((10.0, 12.5, 15.0), 1)]
+    better = [
+        synthetic.observation("cross", "maximum-local", i, value=v)
+        for i, v in enumerate((10.0, 12.5, 15.0), 1)
+    ]
     text = shown(three(tmp_path, *better))
     none, local = (line for line in text.splitlines() if "->" in line and "locality" not in line)
     assert none.split()[-8:] == ["0.00", "->", "0.00", "0", "10.0", "±", "5.0", "–"]
@@ -194,9 +271,13 @@ def two_runs(tmp_path: Path) -> tuple[Path, Path]:
     """Student's sleep data as two runs, and one metric that is equal in both."""
     from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
 
-    return tuple(synthetic.write(tmp_path / name, [
-        synthetic.observation("cross", "none", i, value=v) for i, v in enumerate(values, 1)])
-        for name, values in (("a", SLEEP_2), ("b", SLEEP_1)))
+    return tuple(
+        synthetic.write(
+            tmp_path / name,
+            [synthetic.observation("cross", "none", i, value=v) for i, v in enumerate(values, 1)],
+        )
+        for name, values in (("a", SLEEP_2), ("b", SLEEP_1))
+    )
 
 
 def test_compare_published_example(tmp_path: Path) -> None:
@@ -206,8 +287,11 @@ def test_compare_published_example(tmp_path: Path) -> None:
     assert row["difference"] == pytest.approx(-1.58)
     assert (row["n_a"], row["n_b"], row["significant"]) == (10, 10, False)
     assert row["p_holm"] == row["p"]  # the other metrics have no spread: no test
-    assert all(r["p"] is None and r["significant"] is None
-               for r in found["rows"] if r["metric"] != "bandwidth")
+    assert all(
+        r["p"] is None and r["significant"] is None
+        for r in found["rows"]
+        if r["metric"] != "bandwidth"
+    )
 
 
 def test_compare_refuses_runs_without_anything_in_common(tmp_path: Path) -> None:
@@ -218,8 +302,13 @@ def test_compare_refuses_runs_without_anything_in_common(tmp_path: Path) -> None
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "experiments.analysis", *map(str, arguments)],
-                          cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "experiments.analysis", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_command_compare_json_and_table(tmp_path: Path) -> None:
@@ -233,14 +322,25 @@ def test_command_compare_json_and_table(tmp_path: Path) -> None:
 def test_command_report(results: Path) -> None:
     done = command("report", results)
     assert done.returncode == 0, done.stderr
-    assert {p.name for p in results.iterdir()} == {"manifest.json", "results.jsonl", "summary.json",
-                                                   "report.html", "figures"}
+    assert {p.name for p in results.iterdir()} == {
+        "manifest.json",
+        "results.jsonl",
+        "summary.json",
+        "report.html",
+        "figures",
+    }
     assert done.stdout.splitlines()[-1] == str(results / "report.html")
 
 
-@pytest.mark.parametrize(("arguments", "status"), [
-    (("report", "/nonexistent"), 1), (("compare", "/nonexistent", "/nonexistent"), 1),
-    (("report",), 2), (("sing",), 2)])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("report", "/nonexistent"), 1),
+        (("compare", "/nonexistent", "/nonexistent"), 1),
+        (("report",), 2),
+        (("sing",), 2),
+    ],
+)
 def test_command_errors(arguments: tuple[str, ...], status: int) -> None:
     done = command(*arguments)
     assert done.returncode == status
@@ -260,6 +360,11 @@ def test_reference_tables_are_whole() -> None:
         lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
         head, *body = csv.reader(lines)
         assert body and all(len(row) == len(head) for row in body), path.name
-    luo = {path.name: max(float(v) for row in list(csv.reader(path.read_text().splitlines()[2:]))
-                          for v in row[1:]) for path in files if path.name.startswith("luo")}
+    luo = {
+        path.name: max(
+            float(v) for row in list(csv.reader(path.read_text().splitlines()[2:])) for v in row[1:]
+        )
+        for path in files
+        if path.name.startswith("luo")
+    }
     assert luo == {"luo-table1-e5620.csv": 1.260403052, "luo-table1-ls3a.csv": 1.480886933}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import report
+from experiments.analysis.load import ResultsError
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser
 from experiments.analysis.tests.conftest import HOSTILE
@@ -20,7 +21,9 @@ FUNCTIONAL = "which has no NUMA timing: functional, not performance"
 def test_browser_reports_errors_itself(browser: Browser, tmp_path: Path) -> None:
     """The checks below are worth nothing if a broken page passes."""
     page = tmp_path / "broken.html"
-    page.write_text("<script>console.error('seen'); missing();</script><img src='http://127.0.0.1:9/x'>")
+    page.write_text(
+        "<script>console.error('seen'); missing();</script><img src='http://127.0.0.1:9/x'>"
+    )
     browser.open(page)
     problems = " ".join(browser.problems())
     assert "seen" in problems and "missing is not defined" in problems
@@ -38,8 +41,9 @@ def test_opens_without_problems(browser: Browser, page: Path, width: int, dark: 
 
 def test_every_figure_is_there_and_has_a_size(browser: Browser, page: Path) -> None:
     browser.open(page)
-    found = browser.evaluate("""Object.fromEntries([...document.querySelectorAll("section.workload")].map(
-        s => [s.id, [...s.querySelectorAll("figure svg")].map(v => [
+    found = browser.evaluate("""Object.fromEntries(
+        [...document.querySelectorAll("section.workload")].map(s => [
+            s.id, [...s.querySelectorAll("figure svg")].map(v => [
             v.getBoundingClientRect().width, v.getBoundingClientRect().height,
             v.querySelectorAll("text").length, v.querySelector("title").textContent,
             v.querySelector("desc").textContent])]))""")
@@ -60,11 +64,19 @@ def test_figures_are_files_too(page: Path) -> None:
 
 def test_no_id_twice(browser: Browser, page: Path) -> None:
     browser.open(page)
-    assert browser.evaluate("""(() => { const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
-        return ids.filter((id, i) => ids.indexOf(id) !== i); })()""") == []
-    assert browser.evaluate("""[...document.querySelectorAll("[aria-labelledby],[aria-describedby]")].flatMap(
-        e => (e.getAttribute("aria-labelledby") ?? e.getAttribute("aria-describedby")).split(" ")
-        ).filter(id => !document.getElementById(id))""") == []
+    assert (
+        browser.evaluate("""(() => {
+        const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+        return ids.filter((id, i) => ids.indexOf(id) !== i); })()""")
+        == []
+    )
+    assert (
+        browser.evaluate("""[...document.querySelectorAll(
+        "[aria-labelledby],[aria-describedby]")].flatMap(
+            e => (e.getAttribute("aria-labelledby") ?? e.getAttribute("aria-describedby")).split(" ")
+        ).filter(id => !document.getElementById(id))""")
+        == []
+    )
 
 
 def test_text_is_text_and_names_no_network(page: Path) -> None:
@@ -80,7 +92,9 @@ def test_times_say_what_they_are(browser: Browser, page: Path) -> None:
     assert FUNCTIONAL in browser.evaluate("document.querySelector('header').textContent")
     for name in synthetic.WORKLOADS:
         for place in ("figure", ".functional[id]"):
-            text = browser.evaluate(f"document.getElementById('{name}').querySelector('{place}').textContent")
+            text = browser.evaluate(
+                f"document.querySelector('[id=\"{name}\"] {place}').textContent"
+            )
             assert FUNCTIONAL in text
 
 
@@ -92,7 +106,8 @@ def test_matrix_shows_what_each_policy_did(browser: Browser, page: Path) -> None
 
 
 def _lightness(browser: Browser, selector: str) -> float:
-    return browser.evaluate(f"""(() => {{ const c = document.createElement("canvas").getContext("2d");
+    return browser.evaluate(f"""(() => {{
+        const c = document.createElement("canvas").getContext("2d");
         c.fillStyle = getComputedStyle(document.querySelector({selector!r})).backgroundColor;
         c.fillRect(0, 0, 1, 1); const [r, g, b] = c.getImageData(0, 0, 1, 1).data;
         return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255; }})()""")
@@ -122,8 +137,9 @@ def test_contrast_of_texts(browser: Browser, page: Path, dark: bool) -> None:
       const page = getComputedStyle(document.body).backgroundColor;
       return [...document.querySelectorAll("p, h1, h2, h3, th, td, dt, dd, small, li")].map(e => {
         const cell = e.closest(".matrix td");
-        return [ratio(getComputedStyle(e).color, cell ? getComputedStyle(cell).backgroundColor : page),
-                e.textContent.slice(0, 40)]; }).sort((a, b) => a[0] - b[0]); })()""")
+        const behind = cell ? getComputedStyle(cell).backgroundColor : page;
+        return [ratio(getComputedStyle(e).color, behind), e.textContent.slice(0, 40)];
+      }).sort((a, b) => a[0] - b[0]); })()""")
     assert len(ratios) > 100
     assert ratios[0][0] >= 4.5, ratios[0]
 
@@ -133,19 +149,24 @@ def test_tables_sort(browser: Browser, page: Path) -> None:
     order = """[...document.querySelector("#cross table.numbers").tBodies[0].rows].map(
         r => r.cells[0].textContent)"""
     click = """document.querySelectorAll("#cross table.numbers th button")[5].click()"""
-    values = "[...document.querySelectorAll('#cross table.numbers tbody tr td:nth-child(6)')].map(c => +c.dataset.sort)"
+    values = """[...document.querySelectorAll("#cross .numbers td:nth-child(6)")].map(
+        c => +c.dataset.sort)"""
     assert browser.evaluate(order) == ["none", "maximum-local", "n-mass"]
     browser.evaluate(click)
     ascending = browser.evaluate(values)
     assert ascending == sorted(ascending)
     browser.evaluate(click)
     assert browser.evaluate(values) == ascending[::-1]
-    assert browser.evaluate(
-        "document.querySelectorAll('#cross table.numbers th')[5].getAttribute('aria-sort')") == "descending"
+    assert (
+        browser.evaluate("""document.querySelectorAll("#cross table.numbers th")[5]
+        .getAttribute("aria-sort")""")
+        == "descending"
+    )
 
 
 def text_of(browser: Browser, section: str) -> str:
-    return re.sub(r"[ \n]+", " ", browser.evaluate(f"document.getElementById('{section}').textContent"))
+    text = browser.evaluate(f"document.getElementById('{section}').textContent")
+    return re.sub(r"[ \n]+", " ", text)
 
 
 def test_reasons_marks_and_analysis_are_told(browser: Browser, results: Path) -> None:
@@ -154,16 +175,20 @@ def test_reasons_marks_and_analysis_are_told(browser: Browser, results: Path) ->
     assert "left: node 1 → node 0, pages stay – home node 0 has a free core" in text
     assert "n-mass, repeat 4: numa_balancing was 1 after the run" in text
     assert "Type II, 9 observations" in text
-    assert "remote-0, remote-1: stays on node 1, 16\u202f384 pages to node 1" in text_of(
-        browser, "contention-2L2R")
+    assert "remote-0, remote-1: stays on node 1, 16\u202f384 pages to node 1 each" in text_of(
+        browser, "contention-2L2R"
+    )
     assert "numa_balancing" in text_of(browser, "manifest")
 
 
 def hostile_results(directory: Path) -> Path:
     synthetic.WORKLOADS[HOSTILE] = synthetic.WORKLOADS["cross"]
     try:
-        records = [synthetic.observation(HOSTILE, p, i, value=10.0 + i) for p in ("none", HOSTILE)
-                   for i in (1, 2, 3)]
+        records = [
+            synthetic.observation(HOSTILE, p, i, value=10.0 + i)
+            for p in ("none", HOSTILE)
+            for i in (1, 2, 3)
+        ]
     finally:
         del synthetic.WORKLOADS[HOSTILE]
     for record in records:
@@ -173,8 +198,17 @@ def hostile_results(directory: Path) -> Path:
             decision |= {"comm": HOSTILE, "reason": HOSTILE, "error": HOSTILE}
         record["metrics"][0] |= {"name": HOSTILE, "unit": HOSTILE}
     records.append({**records[0], "repeat": 4, "marks": [HOSTILE]})
-    return synthetic.write(directory, records, {"suite": HOSTILE, "machine": HOSTILE, "question": HOSTILE,
-                                                "kernel": {"release": HOSTILE}, HOSTILE: [HOSTILE]})
+    return synthetic.write(
+        directory,
+        records,
+        {
+            "suite": HOSTILE,
+            "machine": HOSTILE,
+            "question": HOSTILE,
+            "kernel": {"release": HOSTILE},
+            HOSTILE: [HOSTILE],
+        },
+    )
 
 
 def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
@@ -194,6 +228,15 @@ def test_different_workloads_never_share_a_file() -> None:
     slugs = report._slugs(["a/b", "a b", "a-b", "..", "<>"])
     assert len(set(slugs.values())) == 5
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+", s) and s.strip(".") for s in slugs.values())
+
+
+def test_sources_are_not_mixed(tmp_path: Path) -> None:
+    records = [
+        synthetic.observation("cross", "none", i, source=source)
+        for i, source in enumerate(("lab-plain", "real"), 1)
+    ]
+    with pytest.raises(ResultsError, match="more than one source"):
+        report.write(synthetic.write(tmp_path / "mixed", records))
 
 
 def test_smallest_results(browser: Browser, tmp_path: Path) -> None:

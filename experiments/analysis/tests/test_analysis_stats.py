@@ -34,8 +34,13 @@ MOORE = {
 
 
 def moore() -> pd.DataFrame:
-    return pd.DataFrame([{"partner": partner, "category": category, "conformity": float(y)}
-                         for (partner, category), ys in MOORE.items() for y in ys])
+    return pd.DataFrame(
+        [
+            {"partner": partner, "category": category, "conformity": float(y)}
+            for (partner, category), ys in MOORE.items()
+            for y in ys
+        ]
+    )
 
 
 def test_interval_by_hand() -> None:
@@ -95,9 +100,11 @@ def test_anova_published_moore() -> None:
     found = anova(data, "conformity", ["category", "partner"])
     assert isinstance(found, Anova) and not found.log
     table = {term.name: term for term in found.terms}
-    published = {"category": (11.614700, 2, 0.276958, 0.759564),
-                 "partner": (212.213778, 1, 10.120692, 0.002874),
-                 "category × partner": (175.488928, 2, 4.184623, 0.022572)}
+    published = {
+        "category": (11.614700, 2, 0.276958, 0.759564),
+        "partner": (212.213778, 1, 10.120692, 0.002874),
+        "category × partner": (175.488928, 2, 4.184623, 0.022572),
+    }
     for name, (sum_sq, df, f, p) in published.items():
         assert table[name].sum_sq == pytest.approx(sum_sq, abs=5e-7)
         assert table[name].df == df
@@ -110,8 +117,11 @@ def test_anova_published_moore() -> None:
 def test_anova_by_hand_with_blocks() -> None:
     # Two policies, five blocks. Differences 4, 6, 5, 5, 5: SS(policy) = 10 * 2.5^2 = 62.5;
     # error = sum((d - 5)^2) / 2 = 1 with 4 degrees of freedom. Values below 0 have no logarithm.
-    rows = [{"policy": policy, "repeat": i, "y": 2.0 * i - 20 + (d if policy == "b" else 0.0)}
-            for i, d in enumerate((4.0, 6.0, 5.0, 5.0, 5.0), 1) for policy in "ab"]
+    rows = [
+        {"policy": policy, "repeat": i, "y": 2.0 * i - 20 + (d if policy == "b" else 0.0)}
+        for i, d in enumerate((4.0, 6.0, 5.0, 5.0, 5.0), 1)
+        for policy in "ab"
+    ]
     found = anova(pd.DataFrame(rows), "y", ["policy"], ["repeat"])
     assert isinstance(found, Anova)
     table = {term.name: term for term in found.terms}
@@ -124,18 +134,27 @@ def test_anova_by_hand_with_blocks() -> None:
 
 def test_anova_takes_the_logarithm_when_residuals_ask() -> None:
     noise = random.Random(3)
-    rows = [{"policy": p, "y": scale * math.exp(noise.gauss(0, 1))}
-            for p, scale in (("a", 1.0), ("b", 20.0)) for _ in range(20)]
+    rows = [
+        {"policy": p, "y": scale * math.exp(noise.gauss(0, 1))}
+        for p, scale in (("a", 1.0), ("b", 20.0))
+        for _ in range(20)
+    ]
     found = anova(pd.DataFrame(rows), "y", ["policy"])
     assert isinstance(found, Anova) and found.log
     assert found.shapiro_p > 0.05
 
 
-@pytest.mark.parametrize(("rows", "why"), [
-    ([("a", 1, 1.0), ("a", 2, 2.0)], "nothing was varied"),
-    ([("a", 1, 1.0), ("a", 2, 2.0), ("b", 1, 1.5), ("b", 2, 2.5)], "too few observations"),
-    ([(p, r, 5.0 if p == "a" else 6.0) for p in "ab" for r in range(1, 7)], "repeats do not differ"),
-])
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([("a", 1, 1.0), ("a", 2, 2.0)], "nothing was varied"),
+        ([("a", 1, 1.0), ("a", 2, 2.0), ("b", 1, 1.5), ("b", 2, 2.5)], "too few observations"),
+        (
+            [(p, r, 5.0 if p == "a" else 6.0) for p in "ab" for r in range(1, 7)],
+            "repeats do not differ",
+        ),
+    ],
+)
 def test_anova_says_why_not(rows: list, why: str) -> None:
     frame = pd.DataFrame(rows, columns=["policy", "repeat", "y"])
     assert why in anova(frame, "y", ["policy"], ["repeat"])
