@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* apply: does what a policy says, all of it or nothing. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "lib/apply.h"
+#include "policy_args.h"
+
+static volatile sig_atomic_t stop;
+
+static const struct argp_option options[] = {
+	NP_POLICY_OPTIONS,
+	NP_ASSUME_OPTION,
+	NP_ENGINE_OPTION,
+	NP_JSON_OPTION,
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct np_policy_words *w = state->input;
+
+	if (key == ARGP_KEY_ARG)
+		return np_arg_add_pid(arg, &w->pids);
+	return np_policy_args_parse(key, arg, w);
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "PID..",
+	.doc = "Does what a policy says: binds every thread of each task to its node's CPUs, makes "
+	       "its new pages prefer the node where its pages go, then moves the pages.\v"
+	       "If a step fails, or on Ctrl-C, everything done so far is undone; a task that has "
+	       "exited is skipped. `numaplace restore` brings CPUs and memory policies back, also "
+	       "after a crash of this program. `numaplace plan` says beforehand what will be done.",
+};
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+/* Without SA_RESTART, so that a call that blocks ends. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static void report(const struct np_applied *a, int e, const char *err)
+{
+	json_t *j;
+
+	if (np_json) {
+		j = np_applied_json(a);
+		if (e)
+			json_object_set_new(j, "error", json_string(err));
+		np_json_print(j);
+		return;
+	}
+	np_applied_print(stdout, a);
+	if (e)
+		np_error("%s; everything that this apply had done was undone", err);
+}
+
+static int carry_out(const struct np_planning *p, const struct np_control *control)
+{
+	char err[NP_ERR_LEN];
+	struct np_applied a;
+	int e = np_apply(&a, p, control, &stop, err, sizeof(err));
+
+	if (a.step)
+		report(&a, e, err);
+	else
+		np_error("%s", err);
+	np_applied_free(&a);
+	return np_control_exit(e);
+}
+
+static int apply(const struct np_policy_words *w)
+{
+	const struct np_control *control;
+	struct np_policy_args args;
+	struct np_planning p;
+	int status = np_policy_args_resolve(w, &args);
+
+	if (status)
+		return status;
+	if (!args.n_pids)
+		return np_usage("apply: no process id; `numaplace ps` lists the processes");
+	control = np_cmd_engine(w->engine, &status);
+	if (!control)
+		return status;
+	catch_signals();
+	status = np_cmd_planning(&p, &args);
+	if (status)
+		return status;
+	status = carry_out(&p, control);
+	np_planning_free(&p);
+	return status;
+}
+
+int cmd_apply(int argc, char **argv)
+{
+	struct np_policy_words w;
+	int status;
+
+	np_policy_words_init(&w);
+	status = np_args(&argp, argc, argv, 0, &w);
+	if (!status)
+		status = apply(&w);
+	np_policy_words_free(&w);
+	return status;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* policies: what each policy does, comes from, must know and can be told. */
+#include <stdio.h>
+
+#include "../policies/policy.h"
+#include "cmd.h"
+
+static const char *const type_name[] = {
+	[NP_OPT_DOUBLE] = "number",
+	[NP_OPT_INT] = "whole number",
+	[NP_OPT_BOOL] = "switch",
+	[NP_OPT_ENUM] = "word",
+};
+
+static json_t *default_json(const struct np_option *o)
+{
+	switch (o->type) {
+	case NP_OPT_ENUM:
+		return json_string(o->words[(size_t)o->def]);
+	case NP_OPT_BOOL:
+		return json_boolean(o->def != 0);
+	default:
+		return json_real(o->def);
+	}
+}
+
+static json_t *option_json(const struct np_option *o)
+{
+	json_t *j = json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", o->name,
+			      "type", type_name[o->type], "default", default_json(o),
+			      "unit", o->unit, "meaning", o->meaning);
+	json_t *words;
+
+	if (o->type == NP_OPT_ENUM) {
+		words = json_array();
+		for (size_t i = 0; o->words[i]; i++)
+			json_array_append_new(words, json_string(o->words[i]));
+		json_object_set_new(j, "words", words);
+	} else if (o->type != NP_OPT_BOOL) {
+		json_object_set_new(j, "min", json_real(o->min));
+		json_object_set_new(j, "max", json_real(o->max));
+	}
+	return j;
+}
+
+static json_t *policy_json(const struct np_policy *p)
+{
+	json_t *options = json_array();
+
+	for (size_t i = 0; i < np_options_count(p); i++)
+		json_array_append_new(options, option_json(&p->option[i]));
+	return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", p->name, "summary", p->summary,
+			 "origin", p->origin, "needs", p->needs, "options", options);
+}
+
+static void print_values(const struct np_option *o)
+{
+	char def[64];
+
+	np_option_text(o, o->def, def, sizeof(def));
+	switch (o->type) {
+	case NP_OPT_ENUM:
+		for (size_t i = 0; o->words[i]; i++)
+			printf("%s%s", i ? "|" : "", o->words[i]);
+		break;
+	case NP_OPT_BOOL:
+		printf("on|off");
+		break;
+	default:
+		printf("%g..%g", o->min, o->max);
+	}
+	printf(", default %s%s%s", def, *o->unit ? " " : "", o->unit);
+}
+
+static void print_policy(const struct np_policy *p)
+{
+	printf("%s\n    %s\n    from %s; needs to know: %s\n", p->name, p->summary, p->origin,
+	       p->needs);
+	for (size_t i = 0; i < np_options_count(p); i++) {
+		const struct np_option *o = &p->option[i];
+
+		printf("    -o %s=", o->name);
+		print_values(o);
+		printf("\n        %s\n", o->meaning);
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	(void)state;
+	return key == 'j' ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp_option options[] = {
+	{ "json", 'j', 0, 0, "print one JSON object", 0 },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "Lists the policies built in, where each comes from, what it needs to know of the "
+	       "tasks, and its options.",
+};
+
+int cmd_policies(int argc, char **argv)
+{
+	int status = np_args(&argp, argc, argv, 0, NULL);
+	json_t *list;
+
+	if (status)
+		return status;
+	list = json_array();
+	for (size_t i = 0; np_policies[i]; i++) {
+		if (np_json)
+			json_array_append_new(list, policy_json(np_policies[i]));
+		else
+			print_policy(np_policies[i]);
+	}
+	if (np_json)
+		np_json_print(json_pack("{s:O}", "policies", list));
+	json_decref(list);
+	return NP_EXIT_OK;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "apply.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+#include "proc.h"
+
+static struct bitmask *cpus_of_node(const struct np_machine *m, int node)
+{
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] == node)
+			numa_bitmask_setbit(cpus, cpu);
+	return cpus;
+}
+
+/* True when the task may run on CPUs of another node than the decided one. */
+static bool needs_binding(const struct np_planning *p, size_t i)
+{
+	const struct np_machine *m = &p->machine;
+
+	if (p->plan.decision[i].to == NP_NODE_NONE)
+		return false;
+	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
+		if (numa_bitmask_isbitset(p->tasks.cpus[i], cpu) &&
+		    m->cpu_node[cpu] != NP_NODE_NONE &&
+		    m->cpu_node[cpu] != p->plan.decision[i].to)
+			return true;
+	return false;
+}
+
+bool np_decision_acts(const struct np_planning *p, size_t i)
+{
+	return needs_binding(p, i) || p->plan.decision[i].pages_to_move > 0;
+}
+
+static int skip(struct np_applied *a, size_t i)
+{
+	const struct np_task *t = &a->p->tasks.task[i];
+
+	a->step[i].state = NP_STEP_SKIPPED;
+	a->skipped++;
+	np_fail(a->step[i].err, NP_ERR_LEN, 0, "process %d (%s) has exited", t->pid, t->comm);
+	return 0;
+}
+
+/* A pid that now belongs to another process is not the task that was planned for. */
+static bool has_exited(const struct np_applied *a, size_t i)
+{
+	struct np_proc_stat st;
+
+	return np_proc_stat(a->p->tasks.task[i].pid, &st) || st.start != a->p->tasks.start[i];
+}
+
+static int place(struct np_applied *a, size_t i, struct np_place_request *r, char *err,
+		 size_t err_len)
+{
+	int mem = a->p->plan.decision[i].pages_to;
+	struct bitmask *nodes;
+	int e;
+
+	if (mem == NP_NODE_NONE || a->no_memory_policy)
+		return r->cpus ? a->control->place(r, err, err_len) : 0;
+	nodes = numa_bitmask_alloc(NP_MAX_NODES);
+	numa_bitmask_setbit(nodes, (unsigned int)a->p->machine.node[mem].id);
+	r->mem_mode = MPOL_PREFERRED;
+	r->mem_nodes = nodes;
+	e = a->control->place(r, err, err_len);
+	numa_bitmask_free(nodes);
+	if (!e)
+		a->step[i].mem = mem;
+	if (e != -EOPNOTSUPP)
+		return e;
+	a->no_memory_policy = true;
+	np_fail(a->note, sizeof(a->note), 0, "the %s engine cannot set a running task's memory "
+		"policy, so pages that it allocates from now on go where its own policy says",
+		a->control->name);
+	r->mem_mode = -1;
+	r->mem_nodes = NULL;
+	return r->cpus ? a->control->place(r, err, err_len) : 0;
+}
+
+static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
+{
+	const struct np_planning *p = a->p;
+	struct np_step *step = &a->step[i];
+	struct np_place_request r = {
+		.pid = p->tasks.task[i].pid,
+		.mem_mode = -1,
+		.inherit = true,
+	};
+	int e;
+
+	if (!np_decision_acts(p, i))
+		return 0;
+	if (has_exited(a, i))
+		return skip(a, i);
+	if (needs_binding(p, i))
+		r.cpus = step->cpus = cpus_of_node(&p->machine, p->plan.decision[i].to);
+	e = place(a, i, &r, err, err_len);
+	if (e == -ESRCH)
+		return skip(a, i);
+	step->state = e ? NP_STEP_FAILED : NP_STEP_DONE;
+	if (e)
+		np_fail(step->err, NP_ERR_LEN, e, "%s", err);
+	return e;
+}
+
+static int place_tasks(struct np_applied *a, char *err, size_t err_len)
+{
+	int e = 0;
+
+	for (size_t i = 0; !e && i < a->p->plan.n; i++) {
+		if (*a->stop)
+			return np_fail(err, err_len, -EINTR, "interrupted");
+		e = place_task(a, i, err, err_len);
+	}
+	return e;
+}
+
+int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_control *control,
+	     const volatile sig_atomic_t *stop, char *err, size_t err_len)
+{
+	int e;
+
+	*a = (struct np_applied) { .p = p, .control = control, .stop = stop };
+	a->step = calloc(p->plan.n + 1, sizeof(*a->step));
+	if (!a->step)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->plan.n; i++)
+		a->step[i].mem = NP_NODE_NONE;
+	e = place_tasks(a, err, err_len);
+	if (!e)
+		e = np_apply_pages(a, err, err_len);
+	if (e)
+		np_apply_undo(a);
+	return e;
+}
+
+void np_applied_free(struct np_applied *a)
+{
+	for (size_t i = 0; a->step && i < a->p->plan.n; i++)
+		if (a->step[i].cpus)
+			numa_bitmask_free(a->step[i].cpus);
+	free(a->step);
+	a->step = NULL;
+}

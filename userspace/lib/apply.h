@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Carries a plan out: CPUs and memory policy of every task first, then the pages. */
+#ifndef NUMAPLACE_LIB_APPLY_H
+#define NUMAPLACE_LIB_APPLY_H
+
+#include <signal.h>
+
+#include "control.h"
+#include "planning.h"
+
+enum np_step_state {
+	NP_STEP_NOTHING,	/* the decision asks for nothing, or its turn never came */
+	NP_STEP_DONE,
+	NP_STEP_SKIPPED,	/* the task has exited */
+	NP_STEP_FAILED,		/* err says why; everything is undone */
+	NP_STEP_UNDONE,
+};
+
+/* What was done about one decision. */
+struct np_step {
+	enum np_step_state state;
+	struct bitmask *cpus;		/* that it was bound to; NULL: left alone */
+	int mem;			/* node index its new pages prefer, or NP_NODE_NONE */
+	bool migrated;
+	struct np_migrate_result moved;	/* sums over all calls for this task */
+	char err[NP_ERR_LEN];
+};
+
+struct np_applied {
+	const struct np_planning *p;
+	const struct np_control *control;
+	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
+	struct np_step *step;		/* [p->plan.n] */
+	size_t skipped;
+	bool undone;
+	bool no_memory_policy;		/* the engine cannot set one */
+	char note[NP_ERR_LEN];		/* what the engine could not do; "" if nothing */
+};
+
+/*
+ * 0, or -errno with one line in err after undoing everything that this call
+ * did. A task that has exited is skipped. Released with np_applied_free() in
+ * either case.
+ */
+int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_control *control,
+	     const volatile sig_atomic_t *stop, char *err, size_t err_len);
+void np_applied_free(struct np_applied *a);
+
+/* True when the decision asks for something that is not so already. */
+bool np_decision_acts(const struct np_planning *p, size_t i);
+
+/* np_planning_json() with "engine", "skipped", "undone", "notes" and each decision's result. */
+json_t *np_applied_json(const struct np_applied *a);
+void np_applied_print(FILE *out, const struct np_applied *a);
+
+/* Parts of np_apply(). */
+
+/* Moves the planned pages in an order that never overfills a node. */
+int np_apply_pages(struct np_applied *a, char *err, size_t err_len);
+
+/*
+ * Moves about limit pages, never more, of task i from the nodes in from (NULL:
+ * any) to node index to. *moved is set in any case. 0 or -errno.
+ */
+int np_apply_move(struct np_applied *a, size_t i, const struct bitmask *from, int to,
+		  uint64_t limit, uint64_t *moved, char *err, size_t err_len);
+
+/* Moves pages back and restores what was bound, last task first. */
+void np_apply_undo(struct np_applied *a);
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The order in which planned pages move. A task moves whole when its target has
+ * room, tasks that leave the fullest node first; when none fits, as much of one
+ * as there is room for, which makes room for the others in turn.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "areas.h"
+
+/* Less than this is not worth a call of its own: 1 MiB of 4 KiB pages. */
+#define SMALLEST_PART 256
+
+struct queue {
+	struct np_applied *a;
+	uint64_t *want;		/* [n] pages still to move */
+	uint64_t *room;		/* [n_nodes] pages that fit */
+};
+
+static bool go_on(const struct np_migrate_result *so_far, void *arg)
+{
+	const struct np_applied *a = arg;
+
+	(void)so_far;
+	return !*a->stop;
+}
+
+static void add_result(struct np_step *step, const struct np_migrate_result *r)
+{
+	struct np_migrate_result *sum = &step->moved;
+
+	step->migrated = true;
+	sum->engine = r->engine;
+	sum->asked += r->asked;
+#define X(name) sum->name += r->name;
+	NUMAPLACE_COUNTS(X)
+#undef X
+	sum->bytes += r->bytes;
+	sum->ns += r->ns;
+	if (r->longest_pause_us > sum->longest_pause_us)
+		sum->longest_pause_us = r->longest_pause_us;
+}
+
+/* One call to the engine; start and end 0: the whole task. */
+static int move_range(struct np_applied *a, size_t i, struct np_migrate_request *r,
+		      uint64_t *moved, char *err, size_t err_len)
+{
+	struct np_migrate_result result;
+	int e;
+
+	memset(&result, 0, sizeof(result));
+	if (!a->undone) {
+		r->progress = go_on;
+		r->progress_arg = a;
+	}
+	e = a->control->migrate(r, &result, err, err_len);
+	if (!a->undone && (!e || result.asked))
+		add_result(&a->step[i], &result);
+	*moved += result.moved;
+	return e == -ECANCELED ? -EINTR : e;
+}
+
+/* A range as long as the pages that are left to move never holds more of them. */
+static int move_in_area(struct np_applied *a, size_t i, struct np_migrate_request *r,
+			const struct np_area *area, uint64_t limit, uint64_t *moved,
+			char *err, size_t err_len)
+{
+	uint64_t page_size = a->p->machine.page_size, at = area->start;
+	int e = 0;
+
+	while (!e && at < area->end && *moved + limit / 32 < limit) {
+		uint64_t length = (limit - *moved) * page_size;
+
+		if (length < area->page_size)
+			break;
+		length -= length % area->page_size;
+		if (length > area->end - at)
+			length = area->end - at;
+		r->start = at;
+		r->end = at + length;
+		e = move_range(a, i, r, moved, err, err_len);
+		at += length;
+	}
+	return e;
+}
+
+int np_apply_move(struct np_applied *a, size_t i, const struct bitmask *from, int to,
+		  uint64_t limit, uint64_t *moved, char *err, size_t err_len)
+{
+	struct np_migrate_request r = {
+		.pid = a->p->tasks.task[i].pid,
+		.from = from,
+		.to = a->p->machine.node[to].id,
+	};
+	struct np_area *areas = NULL;
+	size_t n = 0;
+	int e;
+
+	*moved = 0;
+	e = np_areas(r.pid, a->p->machine.page_size, 0, 0, &areas, &n);
+	if (e)
+		return np_fail(err, err_len, e, "process %d: its mappings cannot be read: %s",
+			       r.pid, strerror(-e));
+	for (size_t k = 0; !e && k < n; k++)
+		e = move_in_area(a, i, &r, &areas[k], limit, moved, err, err_len);
+	free(areas);
+	return e;
+}
+
+static uint64_t pages_elsewhere(const struct np_planning *p, size_t i)
+{
+	uint64_t sum = 0;
+
+	for (size_t node = 0; node < p->machine.n_nodes; node++)
+		if ((int)node != p->plan.decision[i].pages_to)
+			sum += p->tasks.task[i].pages[node];
+	return sum;
+}
+
+/* Room on the fullest node that task i leaves. */
+static uint64_t tightest_source(const struct queue *q, size_t i)
+{
+	const struct np_planning *p = q->a->p;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t node = 0; node < p->machine.n_nodes; node++)
+		if ((int)node != p->plan.decision[i].pages_to && p->tasks.task[i].pages[node] &&
+		    q->room[node] < least)
+			least = q->room[node];
+	return least;
+}
+
+/* The next task to move and how many of its pages; false when none can. */
+static bool choose(const struct queue *q, size_t *task, uint64_t *amount)
+{
+	const struct np_planning *p = q->a->p;
+	uint64_t tightest = UINT64_MAX, most = 0;
+	bool whole = false;
+
+	for (size_t i = 0; i < p->plan.n; i++) {
+		uint64_t room, source;
+
+		if (!q->want[i])
+			continue;
+		room = q->room[p->plan.decision[i].pages_to];
+		source = tightest_source(q, i);
+		if (q->want[i] <= room && (!whole || source < tightest)) {
+			whole = true;
+			tightest = source;
+			*task = i;
+			*amount = q->want[i];
+		} else if (!whole && room >= SMALLEST_PART && room > most) {
+			most = room;
+			*task = i;
+			*amount = room;
+		}
+	}
+	return whole || most;
+}
+
+static void book(struct queue *q, size_t i, uint64_t moved)
+{
+	const struct np_planning *p = q->a->p;
+	const struct np_decision *d = &p->plan.decision[i];
+	uint64_t elsewhere = pages_elsewhere(p, i), *room = &q->room[d->pages_to];
+
+	*room -= moved < *room ? moved : *room;
+	for (size_t node = 0; elsewhere && node < p->machine.n_nodes; node++)
+		if ((int)node != d->pages_to)
+			q->room[node] += (uint64_t)((double)moved *
+						    (double)p->tasks.task[i].pages[node] /
+						    (double)elsewhere);
+}
+
+static int move_task(struct queue *q, size_t i, uint64_t amount, char *err, size_t err_len)
+{
+	struct np_applied *a = q->a;
+	const struct np_decision *d = &a->p->plan.decision[i];
+	struct np_migrate_request r = {
+		.pid = a->p->tasks.task[i].pid,
+		.to = a->p->machine.node[d->pages_to].id,
+	};
+	uint64_t moved = 0;
+	int e;
+
+	if (amount == pages_elsewhere(a->p, i))
+		e = move_range(a, i, &r, &moved, err, err_len);
+	else
+		e = np_apply_move(a, i, NULL, d->pages_to, amount, &moved, err, err_len);
+	book(q, i, moved);
+	q->want[i] -= moved && moved < q->want[i] && amount < q->want[i] ? moved : q->want[i];
+	if (e == -ESRCH) {
+		a->step[i].state = NP_STEP_SKIPPED;
+		a->skipped++;
+		np_fail(a->step[i].err, NP_ERR_LEN, 0, "%s", err);
+		return 0;
+	}
+	if (e && e != -EINTR) {
+		a->step[i].state = NP_STEP_FAILED;
+		np_fail(a->step[i].err, NP_ERR_LEN, e, "%s", err);
+	}
+	return e;
+}
+
+static int move_all(struct queue *q, char *err, size_t err_len)
+{
+	uint64_t amount = 0;
+	size_t i = 0;
+	int e = 0;
+
+	while (!e && choose(q, &i, &amount)) {
+		if (*q->a->stop)
+			e = -EINTR;
+		else
+			e = move_task(q, i, amount, err, err_len);
+	}
+	return e == -EINTR ? np_fail(err, err_len, e, "interrupted") : e;
+}
+
+int np_apply_pages(struct np_applied *a, char *err, size_t err_len)
+{
+	const struct np_planning *p = a->p;
+	struct queue q = { .a = a };
+	int e = -ENOMEM;
+
+	q.want = calloc(p->plan.n + 1, sizeof(*q.want));
+	q.room = calloc(p->machine.n_nodes, sizeof(*q.room));
+	if (q.want && q.room) {
+		for (size_t i = 0; i < p->plan.n; i++)
+			if (a->step[i].state == NP_STEP_DONE)
+				q.want[i] = p->plan.decision[i].pages_to_move;
+		for (size_t node = 0; node < p->machine.n_nodes; node++)
+			q.room[node] = p->machine.node[node].mem_free / p->machine.page_size;
+		e = move_all(&q, err, err_len);
+	} else {
+		np_fail(err, err_len, e, "out of memory");
+	}
+	free(q.want);
+	free(q.room);
+	return e;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "planning.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len)
+{
+	if (m->n_nodes > 1)
+		return 0;
+	return np_fail(err, err_len, -EOPNOTSUPP,
+		       "machine %s has one node, so there is nowhere to move a task or a page; "
+		       "`numaplace lab run --machine demo-2s -- COMMAND` boots one with two",
+		       m->name);
+}
+
+static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
+		      char *err, size_t err_len)
+{
+	int e = np_tasks_read(&p->tasks, &p->machine, args->pids, args->n_pids,
+			      args->sample_ms, err, err_len);
+
+	for (size_t i = 0; !e && i < args->n_assume; i++)
+		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
+	return e;
+}
+
+static int ask_policy(struct np_planning *p, char *err, size_t err_len)
+{
+	int e;
+
+	p->plan.decision = calloc(p->tasks.n + 1, sizeof(*p->plan.decision));
+	if (!p->plan.decision)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	e = np_policy_plan(p->policy, &p->machine, p->tasks.task, p->tasks.n, &p->options,
+			   &p->plan);
+	if (e == -EINVAL)
+		return np_fail(err, err_len, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
+			       "no node has CPUs, or a distance is missing",
+			       p->policy->name, p->machine.name);
+	if (e)
+		return np_fail(err, err_len, e, "policy %s cannot plan: %s", p->policy->name,
+			       strerror(-e));
+	return 0;
+}
+
+int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
+		     char *err, size_t err_len)
+{
+	int e;
+
+	memset(p, 0, sizeof(*p));
+	p->where = np_machine_where("");
+	p->policy = args->policy;
+	p->options = args->options;
+	e = np_machine_read(&p->machine, "", err, err_len);
+	if (e)
+		return e == -ENOMEM ? e : -EOPNOTSUPP;
+	e = np_planning_check_nodes(&p->machine, err, err_len);
+	if (!e)
+		e = read_tasks(p, args, err, err_len);
+	if (!e)
+		e = ask_policy(p, err, err_len);
+	if (e)
+		np_planning_free(p);
+	return e;
+}
+
+void np_planning_free(struct np_planning *p)
+{
+	free(p->plan.decision);
+	p->plan.decision = NULL;
+	np_tasks_free(&p->tasks);
+	np_machine_free(&p->machine);
+}

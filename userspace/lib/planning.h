@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A policy asked about running tasks on this machine, and its answer. */
+#ifndef NUMAPLACE_LIB_PLANNING_H
+#define NUMAPLACE_LIB_PLANNING_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "error.h"
+#include "machine.h"
+#include "tasks.h"
+
+/* Which policy is asked about which tasks. */
+struct np_policy_args {
+	const struct np_policy *policy;
+	struct np_options options;
+	const char **assume;		/* [n_assume] "pid=N,penalty=P,mpki=M" */
+	size_t n_assume;
+	const pid_t *pids;		/* [n_pids] */
+	size_t n_pids;
+	unsigned int sample_ms;		/* 0: every task is taken to keep one CPU busy */
+};
+
+struct np_planning {
+	enum np_where where;
+	struct np_machine machine;
+	struct np_tasks tasks;
+	const struct np_policy *policy;
+	struct np_options options;
+	struct np_plan plan;		/* plan.decision[i] is about tasks.task[i] */
+};
+
+/*
+ * Reads machine and tasks and asks the policy. 0, or -errno with one line in
+ * err: -ESRCH when a task does not exist, -EOPNOTSUPP when the machine has one
+ * node. The caller releases p with np_planning_free().
+ */
+int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
+		     char *err, size_t err_len);
+/* 0, or -EOPNOTSUPP with one line in err: a policy needs more than one node. */
+int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len);
+
+void np_planning_free(struct np_planning *p);
+
+/* {"where", "policy", "options", "decisions": [..]} */
+json_t *np_planning_json(const struct np_planning *p);
+
+/* One decision, without what was done about it. */
+json_t *np_decision_json(const struct np_planning *p, size_t i);
+
+/* The heading line and one aligned line a task. */
+void np_planning_print(FILE *out, const struct np_planning *p);
+
+/* "maximum-local (pages=follow, penalty=0, rate=935)". Returns text. */
+const char *np_policy_text(const struct np_policy *policy, const struct np_options *o,
+			   char *text, size_t text_len);
+
+/* The kernel's number of the node, or "-". Returns text. */
+const char *np_node_text(const struct np_machine *m, int node, char *text, size_t text_len);
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A plan as a table and as JSON. Nodes are named by the kernel's numbers. */
+#include <math.h>
+#include <string.h>
+
+#include "planning.h"
+
+static json_t *node_json(const struct np_machine *m, int node)
+{
+	return node == NP_NODE_NONE ? json_null() : json_integer(m->node[node].id);
+}
+
+/* Rounded to what the estimate is worth, so that it prints short. */
+static json_t *rounded_json(double value)
+{
+	return json_real(round(value * 1e4) / 1e4);
+}
+
+static json_t *known_json(double value, enum np_source source)
+{
+	return json_pack("{s:o, s:s}", "value",
+			 source == NP_SOURCE_NONE ? json_null() : rounded_json(value),
+			 "source", np_source_name(source));
+}
+
+json_t *np_decision_json(const struct np_planning *p, size_t i)
+{
+	const struct np_machine *m = &p->machine;
+	const struct np_task *t = &p->tasks.task[i];
+	const struct np_decision *d = &p->plan.decision[i];
+
+	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:s, s:o, s:o}",
+			 "pid", (int)t->pid, "comm", t->comm,
+			 "from", node_json(m, d->from), "to", node_json(m, d->to),
+			 "home", node_json(m, d->home), "pages_to", node_json(m, d->pages_to),
+			 "pages_to_move", (json_int_t)d->pages_to_move,
+			 "cost_s", rounded_json(d->cost), "gain", rounded_json(d->gain),
+			 "reason", d->reason,
+			 "penalty", known_json(d->penalty, d->penalty_source),
+			 "mpki", known_json(t->mpki, t->mpki_source));
+}
+
+static json_t *options_json(const struct np_policy *policy, const struct np_options *o)
+{
+	json_t *object = json_object();
+	char text[64];
+
+	for (size_t i = 0; i < np_options_count(policy); i++) {
+		const struct np_option *option = &policy->option[i];
+		json_t *value;
+
+		if (option->type == NP_OPT_ENUM)
+			value = json_string(np_option_text(option, o->value[i], text, sizeof(text)));
+		else if (option->type == NP_OPT_BOOL)
+			value = json_boolean(o->value[i] != 0);
+		else
+			value = json_real(o->value[i]);
+		json_object_set_new(object, option->name, value);
+	}
+	return object;
+}
+
+json_t *np_planning_json(const struct np_planning *p)
+{
+	json_t *decisions = json_array();
+
+	for (size_t i = 0; i < p->plan.n; i++)
+		json_array_append_new(decisions, np_decision_json(p, i));
+	return json_pack("{s:s, s:s, s:o, s:o}", "where", np_where_name(p->where),
+			 "policy", p->policy->name,
+			 "options", options_json(p->policy, &p->options),
+			 "decisions", decisions);
+}
+
+const char *np_node_text(const struct np_machine *m, int node, char *text, size_t text_len)
+{
+	if (node == NP_NODE_NONE)
+		snprintf(text, text_len, "-");
+	else
+		snprintf(text, text_len, "%d", m->node[node].id);
+	return text;
+}
+
+const char *np_policy_text(const struct np_policy *policy, const struct np_options *o,
+			   char *text, size_t text_len)
+{
+	char value[64];
+	size_t at = (size_t)snprintf(text, text_len, "%s", policy->name);
+
+	for (size_t i = 0; i < np_options_count(policy) && at < text_len; i++)
+		at += (size_t)snprintf(text + at, text_len - at, "%s%s=%s", i ? ", " : " (",
+				       policy->option[i].name,
+				       np_option_text(&policy->option[i], o->value[i], value,
+						      sizeof(value)));
+	if (np_options_count(policy) && at < text_len)
+		snprintf(text + at, text_len - at, ")");
+	return text;
+}
+
+static void known_text(double value, enum np_source source, char *text, size_t text_len)
+{
+	if (source == NP_SOURCE_NONE)
+		snprintf(text, text_len, "unknown");
+	else
+		snprintf(text, text_len, "%.3g %s", value, np_source_name(source));
+}
+
+static void print_decision(FILE *out, const struct np_planning *p, size_t i)
+{
+	const struct np_task *t = &p->tasks.task[i];
+	const struct np_decision *d = &p->plan.decision[i];
+	char from[12], to[12], way[32], penalty[32], mpki[32];
+
+	np_node_text(&p->machine, d->from, from, sizeof(from));
+	np_node_text(&p->machine, d->to, to, sizeof(to));
+	snprintf(way, sizeof(way), "%s -> %s", from, to);
+	known_text(d->penalty, d->penalty_source, penalty, sizeof(penalty));
+	known_text(t->mpki, t->mpki_source, mpki, sizeof(mpki));
+	fprintf(out, "%8d  %-15s  %-8s %9llu %8.3f s  %6.2f  %-13s  %-13s  %s\n", t->pid, t->comm,
+		way, (unsigned long long)d->pages_to_move, d->cost, d->gain, penalty, mpki,
+		d->reason);
+}
+
+void np_planning_print(FILE *out, const struct np_planning *p)
+{
+	char policy[256];
+
+	fprintf(out, "%s on %s (%s)\n",
+		np_policy_text(p->policy, &p->options, policy, sizeof(policy)),
+		p->machine.name, np_where_name(p->where));
+	fprintf(out, "%8s  %-15s  %-8s %9s %10s  %6s  %-13s  %-13s  %s\n", "PID", "TASK",
+		"NODE", "PAGES", "COST", "GAIN", "PENALTY", "MPKI", "WHY");
+	for (size_t i = 0; i < p->plan.n; i++)
+		print_decision(out, p, i);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "policy_args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLE_MS 200
+#define SAMPLE_MAX_MS 60000
+
+void np_policy_words_init(struct np_policy_words *w)
+{
+	*w = (struct np_policy_words) { .sample_ms = SAMPLE_MS, .engine = NP_ENGINE_AUTO };
+}
+
+void np_policy_words_free(struct np_policy_words *w)
+{
+	free(w->option.word);
+	free(w->assume.word);
+	free(w->pids.pid);
+}
+
+static int add_word(struct np_word_list *list, const char *word)
+{
+	const char **bigger = realloc(list->word, sizeof(*bigger) * (list->n + 1));
+
+	if (!bigger)
+		return ENOMEM;
+	list->word = bigger;
+	list->word[list->n++] = word;
+	return 0;
+}
+
+int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
+{
+	switch (key) {
+	case 'p':
+		w->policy = arg;
+		return 0;
+	case 'o':
+		return add_word(&w->option, arg);
+	case 'a':
+		return add_word(&w->assume, arg);
+	case 's':
+		return np_arg_number(arg, "sample", SAMPLE_MAX_MS, &w->sample_ms);
+	case 'e':
+		return np_arg_engine(arg, &w->engine);
+	case 'j':
+		return 0;	/* the dispatcher has set np_json */
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const char *policy_names(char *text, size_t text_len)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; np_policies[i] && at < text_len; i++)
+		at += (size_t)snprintf(text + at, text_len - at, "%s%s", i ? ", " : "",
+				       np_policies[i]->name);
+	return text;
+}
+
+int np_policy_args_resolve(const struct np_policy_words *w, struct np_policy_args *args)
+{
+	char err[NP_ERR_LEN], names[NP_ERR_LEN];
+
+	*args = (struct np_policy_args) {
+		.assume = w->assume.word,
+		.n_assume = w->assume.n,
+		.pids = w->pids.pid,
+		.n_pids = w->pids.n,
+		.sample_ms = (unsigned int)w->sample_ms,
+	};
+	if (!w->policy)
+		return np_usage("no policy; say --policy and one of %s",
+				policy_names(names, sizeof(names)));
+	args->policy = np_policy_find(w->policy);
+	if (!args->policy)
+		return np_usage("no policy \"%s\"; use one of %s", w->policy,
+				policy_names(names, sizeof(names)));
+	np_options_defaults(args->policy, &args->options);
+	for (size_t i = 0; i < w->option.n; i++)
+		if (np_options_set(args->policy, &args->options, w->option.word[i], err,
+				   sizeof(err)))
+			return np_usage("%s", err);
+	return NP_EXIT_OK;
+}
+
+int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args)
+{
+	char err[NP_ERR_LEN];
+	int e = np_planning_make(p, args, err, sizeof(err));
+
+	if (!e)
+		return NP_EXIT_OK;
+	if (e == -EINVAL)
+		return np_usage("%s", err);
+	np_error("%s", err);
+	return np_control_exit(e);
+}

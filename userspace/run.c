@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/apply.h"
+
+/* A program with less than 1 MiB (of 4 KiB pages) has not come to its memory yet. */
+#define FIRST_PAGES 256
+/* Nor has one that grew by more than a tenth since the last look. */
+#define GROWTH 1.1
+/* Pages that go astray later are fetched when they are worth a move of their own. */
+#define STRAY_PAGES 256
+#define STRAY_SHARE 20
+
+/* Signals go on to the program; they never interrupt a step half-way. */
+static const volatile sig_atomic_t never;
+
+static void complain(struct np_run *r, const char *what)
+{
+	if (!strcmp(r->complaint, what))
+		return;
+	snprintf(r->complaint, sizeof(r->complaint), "%s", what);
+	np_error("run: %s", what);
+}
+
+static uint64_t count_pages(const struct np_planning *p, size_t i)
+{
+	uint64_t sum = 0;
+
+	for (size_t node = 0; node < p->machine.n_nodes; node++)
+		sum += p->tasks.task[i].pages[node];
+	return sum;
+}
+
+/* The pids of those who are busy, in memory that the caller frees, or NULL if none is. */
+static pid_t *busy_pids(struct np_run *r, size_t *n)
+{
+	pid_t *pids;
+
+	*n = 0;
+	if (np_family_update(&r->family) || !r->family.n)
+		return NULL;
+	pids = calloc(r->family.n, sizeof(*pids));
+	for (size_t i = 0; pids && i < r->family.n; i++)
+		if (r->family.member[i].busy)
+			pids[(*n)++] = r->family.member[i].pid;
+	if (*n)
+		return pids;
+	free(pids);
+	return NULL;
+}
+
+/* "pid=N,penalty=P,mpki=M" for each. */
+static const char **assumptions(const struct np_run *r, const pid_t *pids, size_t n)
+{
+	size_t each = strlen(r->assume) + 32;
+	const char **list = malloc(n * (sizeof(*list) + each));
+	char *text = list ? (char *)(list + n) : NULL;
+
+	for (size_t i = 0; list && i < n; i++, text += each) {
+		snprintf(text, each, "pid=%d,%s", pids[i], r->assume);
+		list[i] = text;
+	}
+	return list;
+}
+
+/* Plans for those who are busy. False when there is nothing to plan. */
+static bool look(struct np_run *r, struct np_planning *p, unsigned int sample_ms)
+{
+	struct np_policy_args args = r->args;
+	char err[NP_ERR_LEN];
+	pid_t *pids = busy_pids(r, &args.n_pids);
+	int e = -ESRCH;
+
+	if (pids) {
+		args.pids = pids;
+		args.sample_ms = sample_ms;
+		args.assume = r->assume ? assumptions(r, pids, args.n_pids) : NULL;
+		args.n_assume = args.assume ? args.n_pids : 0;
+		e = np_planning_make(p, &args, err, sizeof(err));
+		free(args.assume);
+		free(pids);
+	}
+	if (e && e != -ESRCH)
+		complain(r, err);
+	return !e;
+}
+
+bool np_run_has_settled(struct np_run *r)
+{
+	uint64_t before = r->pages;
+	struct np_planning p;
+
+	if (!look(r, &p, 0))
+		return false;
+	r->pages = 0;
+	for (size_t i = 0; i < p.tasks.n; i++)
+		r->pages += count_pages(&p, i);
+	np_planning_free(&p);
+	return r->pages >= FIRST_PAGES && (double)r->pages <= (double)before * GROWTH;
+}
+
+/* Something to do that the last step for this task did not already try. */
+static bool is_new(struct np_run *r, const struct np_planning *p, size_t i)
+{
+	const struct np_decision *d = &p->plan.decision[i];
+	const struct np_member *m = np_family_find(&r->family, p->tasks.task[i].pid);
+	uint64_t stray;
+
+	if (!np_decision_acts(p, i))
+		return false;
+	if (!m || !m->placed || m->to != d->to || m->pages_to != d->pages_to)
+		return true;
+	stray = count_pages(p, i) / STRAY_SHARE;
+	return d->pages_to_move > m->left + (stray > STRAY_PAGES ? stray : STRAY_PAGES);
+}
+
+static void remember(struct np_run *r, const struct np_applied *a)
+{
+	for (size_t i = 0; i < a->p->plan.n; i++) {
+		const struct np_decision *d = &a->p->plan.decision[i];
+		struct np_member *m = np_family_find(&r->family, a->p->tasks.task[i].pid);
+		uint64_t moved = a->step[i].moved.moved;
+
+		if (!m || a->step[i].state != NP_STEP_DONE)
+			continue;
+		m->placed = true;
+		m->to = d->to;
+		m->pages_to = d->pages_to;
+		m->left = d->pages_to_move > moved ? d->pages_to_move - moved : 0;
+	}
+}
+
+static void say(const struct np_applied *a)
+{
+	char from[12], to[12];
+
+	for (size_t i = 0; i < a->p->plan.n; i++) {
+		const struct np_decision *d = &a->p->plan.decision[i];
+
+		if (a->step[i].state != NP_STEP_DONE)
+			continue;
+		fprintf(stderr, "numaplace: run: process %d (%s), node %s -> %s, "
+			"%llu of %llu pages moved: %s\n",
+			a->p->tasks.task[i].pid, a->p->tasks.task[i].comm,
+			np_node_text(&a->p->machine, d->from, from, sizeof(from)),
+			np_node_text(&a->p->machine, d->to, to, sizeof(to)),
+			(unsigned long long)a->step[i].moved.moved,
+			(unsigned long long)d->pages_to_move, d->reason);
+	}
+}
+
+static void carry_out(struct np_run *r, const struct np_planning *p)
+{
+	struct np_applied a;
+	char err[NP_ERR_LEN];
+
+	if (np_apply(&a, p, r->control, &never, err, sizeof(err))) {
+		complain(r, err);
+	} else {
+		r->applied = true;
+		remember(r, &a);
+		if (a.note[0] && !r->quiet)
+			complain(r, a.note);
+		if (!r->quiet)
+			say(&a);
+	}
+	np_applied_free(&a);
+}
+
+void np_run_step(struct np_run *r)
+{
+	struct np_planning p;
+	bool wanted = false;
+
+	if (!look(r, &p, r->args.sample_ms))
+		return;
+	for (size_t i = 0; i < p.plan.n; i++)
+		wanted |= is_new(r, &p, i);
+	if (wanted)
+		carry_out(r, &p);
+	np_planning_free(&p);
+}
+
+void np_run_restore(struct np_run *r)
+{
+	char err[NP_ERR_LEN];
+	size_t n, kept;
+	int e;
+
+	np_family_update(&r->family);
+	for (size_t i = 0; i < r->family.n; i++) {
+		if (!r->family.member[i].placed)
+			continue;
+		e = r->control->restore(r->family.member[i].pid, &n, &kept, err, sizeof(err));
+		if (e && e != -ENOENT && e != -ESRCH)
+			complain(r, err);
+	}
+}

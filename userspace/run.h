@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A policy kept up over a program that was started under it. */
+#ifndef NUMAPLACE_RUN_H
+#define NUMAPLACE_RUN_H
+
+#include "cmd.h"
+#include "lib/family.h"
+#include "lib/planning.h"
+
+struct np_run {
+	struct np_policy_args args;	/* pids and assumptions are filled in at each step */
+	const char *assume;		/* of every task: "penalty=P,mpki=M", or NULL */
+	const struct np_control *control;
+	bool quiet;
+	struct np_family family;
+	uint64_t pages;			/* anonymous ones of the busy tasks, at the last look */
+	bool applied;			/* at least once */
+	char complaint[NP_ERR_LEN];	/* said last: nothing is said twice in a row */
+};
+
+/* True once the program has memory that has stopped to grow quickly. */
+bool np_run_has_settled(struct np_run *r);
+
+/* Plans for the busy tasks and, where that differs from what was done, applies it. */
+void np_run_step(struct np_run *r);
+
+/* Gives everything that is still alive its CPUs and memory policies back. */
+void np_run_restore(struct np_run *r);
+
+#endif
