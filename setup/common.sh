@@ -25,7 +25,7 @@ cause() {
 	elif grep -qE 'resolv|[Cc]onnect|unreachable|timed out|NewConnectionError' "$1"; then
 		echo "no network or the package source is down: run make setup again when it is reachable"
 	else
-		echo "'$(grep -E '^(E|ERROR|error|dpkg|tar)[: ]' "$1" | tail -n 1 | cut -c 1-200)'"
+		{ grep -E '^(E|ERROR|error|dpkg|tar)[: ]' "$1" || tail -n 1 "$1"; } | tail -n 1 | cut -c 1-200
 	fi
 }
 
