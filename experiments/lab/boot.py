@@ -3,6 +3,7 @@
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -37,6 +38,7 @@ class Job:
     command: list[str]
     module: Path | None
     timeout: float | None
+    console: str | None = None  # where to keep it
 
 
 class Pump(threading.Thread):
@@ -93,6 +95,8 @@ def run(job: Job) -> int:
             finished = boot(argv, files, job.timeout)
         except Ended as ended:
             return ended.status
+        finally:
+            keep_console(job, files)
         if not finished:
             raise LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of "
                            f"{job.timeout:g} s, in the step '{step(files)}': give more with --timeout")
@@ -100,6 +104,11 @@ def run(job: Job) -> int:
         if status == "":
             raise failure(files.run, step(files), job)
         return int(status)
+
+
+def keep_console(job: Job, files: qemu.Files):
+    if job.console and files.console.exists():
+        shutil.copyfile(files.console, job.console)
 
 
 def read(path: Path) -> str:

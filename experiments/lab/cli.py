@@ -3,10 +3,12 @@
 
 import argparse
 import json
+import os
 import sys
+from pathlib import Path
 
 from experiments.lab import boot, kernels, machine
-from experiments.lab.errors import USAGE, LabError
+from experiments.lab.errors import READER_GONE, USAGE, LabError
 
 EPILOG = """\
 The command runs as root in the current folder, which is writable; the rest of the file system is the host's,
@@ -43,6 +45,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--plain", action="store_true", help="without a timing model: times mean nothing")
     run.add_argument("--timeout", type=seconds, default=600, metavar="SECONDS",
                      help="for boot and command together; 0 is none; default %(default)s")
+    run.add_argument("--module", metavar="FILE", help="load this one; default build/modules/SERIES/numaplace.ko")
+    run.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
     run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
     run.add_argument("command", nargs="+", metavar="CMD", help="after --")
     return top
@@ -51,29 +55,42 @@ def parser() -> argparse.ArgumentParser:
 def list_machines(as_json: bool) -> int:
     machines = machine.known()
     if as_json:
-        print(json.dumps({"machines": [m.as_dict() for m in machines]}, indent=1))
+        print(json.dumps({"machines": [m.as_dict() for m in machines]}, indent=1), flush=True)
     else:
         for m in machines:
             print(f"{m.name:16} {len(m.nodes)} nodes, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
     return 0
 
 
+def choose_module(args: argparse.Namespace, kernel: kernels.Kernel) -> Path | None:
+    if args.no_module:
+        return None
+    if args.module:
+        if not Path(args.module).is_file():
+            raise LabError(USAGE, f"there is no module file '{args.module}'")
+        return Path(args.module).resolve()
+    if not kernel.module.exists():
+        say(f"runs without the module, as {kernel.module} is not built: run make modules")
+        return None
+    return kernel.module
+
+
 def run_command(args: argparse.Namespace) -> int:
     described = machine.find(args.machine)
     kernel = kernels.find(args.kernel)
-    module = None if args.no_module else kernel.module
-    if module and not module.exists():
-        say(f"runs without the module, as {module} is not built: run make modules")
-        module = None
+    module = choose_module(args, kernel)
     if not args.plain:
         say(f"'{described.name}' runs plain, there is no timing model yet: its times mean nothing")
-    return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None))
+    return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console))
 
 
 def main(argv: list[str] | None = None) -> int:
     try:
         args = parser().parse_args(argv)
         return list_machines(args.json) if args.action == "list" else run_command(args)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the last flush complains
+        return READER_GONE
     except LabError as error:
         say(str(error))
         return error.status

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the lab says when it cannot go on, and the exit status that goes with it."""
 
-USAGE = 2        # also a machine file that does not hold together
-UNABLE = 3       # this computer cannot do that
-TIME_LIMIT = 124  # as timeout(1)
+USAGE = 2          # also a machine file that does not hold together
+UNABLE = 3         # this computer cannot do that
+TIME_LIMIT = 124   # as timeout(1)
 BOOT_FAILED = 125  # the lab, not the command
+READER_GONE = 141  # 128 + SIGPIPE
 
 
 class LabError(Exception):

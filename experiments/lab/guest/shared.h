@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The memory that QEMU's plugin writes and the guest's module reads: a file
+ * on the host, the second BAR of an ivshmem device in the guest.
+ *
+ * Every word has one writer and is read and written in one access.
+ */
+#ifndef NP_LAB_SHARED_H
+#define NP_LAB_SHARED_H
+
+#include <linux/types.h>
+
+#define NP_LAB_MAGIC	   0x62616c2d616d756eULL /* "numa-lab" */
+#define NP_LAB_VERSION	   1
+#define NP_LAB_MAX_NODES   16
+#define NP_LAB_MAX_CPUS	   256
+#define NP_LAB_SHARED_SIZE (1 << 20)
+
+/* Totals since the machine was switched on. */
+struct np_lab_cpu {
+	__u64 instructions;
+	__u64 cycles;	   /* while not halted */
+	__u64 llc_references;
+	__u64 llc_misses;
+	__u64 local_dram;  /* lines read from the CPU's own node */
+	__u64 remote_dram; /* lines read from the other nodes */
+	__u64 remote_cache; /* lines read from the cache of another node, which had them modified */
+	__u64 sim_ns;	   /* simulated time while not halted */
+	__u64 stall_ns;	   /* of these, waiting for a cache or for memory */
+	__u64 dram_writes; /* lines written back or written past the caches, any node */
+	__u64 dram[NP_LAB_MAX_NODES]; /* lines read, by node */
+	__u64 reserved[6];
+};
+
+struct np_lab_shared {
+	__u64 magic;
+	__u32 version;
+	__u32 cpus;
+	__u32 nodes;
+	__u32 line_bytes;
+	__u64 reserved0[5];
+	__u64 now_ns; /* simulated time, never goes back */
+	__u64 reserved1[23];
+	struct np_lab_cpu cpu[NP_LAB_MAX_CPUS];
+};
+
+#endif

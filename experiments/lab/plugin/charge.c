@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "charge.h"
+
+static void stall(struct np_cpu *cpu, uint64_t ps)
+{
+	cpu->pending_ps += ps;
+	cpu->stall_ps += ps;
+}
+
+static void memory_stall(struct np_cpu *cpu, uint64_t ps)
+{
+	stall(cpu, ps);
+	np_show(cpu->memory_stall_ps, cpu->memory_stall_ps + ps);
+}
+
+/*
+ * Lines that are fetched ahead follow each other at the pace that the core's
+ * outstanding misses allow. The core computes meanwhile, up to as many lines
+ * ahead; the waiting in queues comes on top.
+ */
+static void pace(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind)
+{
+	const struct np_cost *cost = &cpu->cost[node][kind];
+	uint64_t service = np_look(cost->service_ps), now = cpu->ps + cpu->pending_ps;
+	uint64_t ahead = np_look(cost->latency_ps), *ready = &cpu->ready_ps[node][kind];
+
+	if (*ready + ahead < now)
+		*ready = now - ahead;
+	*ready += service;
+	memory_stall(cpu, (*ready > now ? *ready - now : 0) + np_look(cost->extra_ps));
+}
+
+static void fetch(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind, bool overlapped)
+{
+	struct np_traffic *traffic = &cpu->traffic[node][kind];
+
+	if (overlapped) {
+		np_show(traffic->foreseen, traffic->foreseen + 1);
+		pace(cpu, node, kind);
+	} else {
+		np_show(traffic->waited, traffic->waited + 1);
+		memory_stall(cpu, np_look(cpu->cost[node][kind].latency_ps));
+	}
+}
+
+static void count_dram(struct np_cpu *cpu, unsigned int node)
+{
+	if (node == cpu->node)
+		cpu->local_dram++;
+	else
+		cpu->remote_dram++;
+	cpu->dram[node]++;
+}
+
+static void write_back(struct np_cpu *cpu, int node)
+{
+	if (node < 0)
+		return;
+	cpu->dram_writes++;
+	np_show(cpu->traffic[node][NP_DRAM].written, cpu->traffic[node][NP_DRAM].written + 1);
+}
+
+void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
+{
+	const struct np_config *c = &np_sim.config;
+	struct np_result r = np_memory_access(&np_sim.memory, cpu->index, vaddr, line, store);
+	bool foreseen;
+
+	if (r.served == NP_SERVED_UPGRADE)
+		return;
+	foreseen = np_stream_miss(&cpu->streams, vaddr >> c->line_shift);
+	if (r.served == NP_SERVED_L2) {
+		stall(cpu, foreseen ? 0 : c->l2.latency_ns * 1000);
+		return;
+	}
+	cpu->llc_references++;
+	if (r.served == NP_SERVED_LLC) {
+		/* The prefetcher keeps as many lines in flight as the core can. */
+		double ns = c->llc.latency_ns;
+
+		stall(cpu, 1000 * (foreseen || store ? ns / c->model.node[cpu->node].core_outstanding : ns));
+		return;
+	}
+	cpu->llc_misses++;
+	if (r.served == NP_SERVED_DRAM)
+		count_dram(cpu, r.node);
+	else
+		cpu->remote_cache++;
+	fetch(cpu, r.node, r.served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE, foreseen || store);
+	write_back(cpu, r.written_back[0]);
+	write_back(cpu, r.written_back[1]);
+}
+
+void np_charge_past_caches(struct np_cpu *cpu, uint32_t line)
+{
+	unsigned int node = np_config_line_node(&np_sim.config, line);
+
+	for (unsigned int i = 0; i < NP_COMBINING; i++)
+		if (cpu->open_line[i] == line + 1ull)
+			return;
+	cpu->open_line[cpu->next_open] = line + 1ull;
+	cpu->next_open = (cpu->next_open + 1) % NP_COMBINING;
+	np_memory_bypass(&np_sim.memory, line);
+	cpu->dram_writes++;
+	np_show(cpu->traffic[node][NP_DRAM].past, cpu->traffic[node][NP_DRAM].past + 1);
+	pace(cpu, node, NP_DRAM);
+}

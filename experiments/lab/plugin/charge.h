@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What an access costs: counters and simulated time. */
+#ifndef NP_CHARGE_H
+#define NP_CHARGE_H
+
+#include "cpu.h"
+
+/* A load or a store that the first level could not serve alone. */
+void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store);
+
+/* A non-temporal store. */
+void np_charge_past_caches(struct np_cpu *cpu, uint32_t line);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Simulated time. Every CPU has a clock; the guest sees the one that is
+ * furthest. Clocks are kept within a quantum of each other by letting the
+ * fast ones nap.
+ */
+#ifndef NP_CLOCK_H
+#define NP_CLOCK_H
+
+#include "cpu.h"
+
+#define NP_TICK_PS 500000	/* a CPU brings its clock up to date at least this often */
+
+/* Moves the CPU's pending time to its clock, publishes, waits for slower CPUs. */
+void np_clock_tick(struct np_cpu *cpu);
+
+/* The CPU halts; the CPU goes on. */
+void np_clock_idle(struct np_cpu *cpu);
+void np_clock_resume(struct np_cpu *cpu);
+
+#endif

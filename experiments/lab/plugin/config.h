@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The machine to simulate, from a file of `key=value ...` lines that the lab
+ * writes from a machine description. '#' begins a comment.
+ *
+ *   shared=PATH                      memory shared with the guest
+ *   cpu_node=0,0,1,1                 node of every CPU
+ *   ram=NODE START END               address range of a node's memory, once or more per node
+ *   core=MHZ IPC                     speed without misses
+ *   line=BYTES
+ *   l1=BYTES                         of each CPU, virtually indexed
+ *   l2=BYTES WAYS LATENCY_NS         of each CPU; may be left out
+ *   llc=BYTES WAYS LATENCY_NS        of each node
+ *   machine .. , node N .. , link A B ..   the contention model's own lines (policies/model.h)
+ *   quantum=NS                       how far apart the CPUs' clocks may be
+ *   window=NS                        over which traffic is counted
+ */
+#ifndef NP_CONFIG_H
+#define NP_CONFIG_H
+
+#include "../guest/shared.h"
+#include "../../../policies/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NP_MAX_RAM 64
+
+struct np_ram {
+	unsigned int node;
+	uint64_t start, end;	/* guest physical, end excluded */
+	uint64_t first_line;	/* running number of its first line */
+};
+
+struct np_geometry {
+	uint64_t bytes;
+	unsigned int ways;
+	double latency_ns;
+};
+
+struct np_config {
+	char shared[4096];
+	unsigned int cpus, nodes;
+	unsigned int cpu_node[NP_LAB_MAX_CPUS];
+	unsigned int n_ram;
+	struct np_ram ram[NP_MAX_RAM];	/* sorted by address */
+	uint64_t lines;			/* of all memory */
+	double mhz, ipc;
+	unsigned int line_bytes, line_shift;
+	struct np_geometry l1, l2, llc;	/* l2.bytes is 0 without one */
+	struct np_model model;
+	uint64_t quantum_ns, window_ns;
+};
+
+/* Returns 0, or -1 with one line in err that says where and why. */
+int np_config_read(const char *path, struct np_config *c, char *err, size_t err_len);
+
+/* The node of a guest physical address, or -1; *line is the line's running number. */
+static inline int np_config_node(const struct np_config *c, uint64_t address, uint64_t *line)
+{
+	for (unsigned int i = 0; i < c->n_ram; i++) {
+		const struct np_ram *r = &c->ram[i];
+
+		if (address < r->start || address >= r->end)
+			continue;
+		*line = r->first_line + ((address - r->start) >> c->line_shift);
+		return r->node;
+	}
+	return -1;
+}
+
+/* The node of a line by its running number. */
+static inline unsigned int np_config_line_node(const struct np_config *c, uint64_t line)
+{
+	unsigned int i = c->n_ram - 1;
+
+	while (i && line < c->ram[i].first_line)
+		i--;
+	return c->ram[i].node;
+}
+
+#endif

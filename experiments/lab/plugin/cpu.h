@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A simulated CPU. Its own thread writes it; other threads look at what is
+ * marked so, and take a slightly old value as well as a new one.
+ *
+ * Time is in picoseconds: 2^64 of them are 213 days.
+ */
+#ifndef NP_CPU_H
+#define NP_CPU_H
+
+#include "memory.h"
+#include "stream.h"
+
+#define NP_COMBINING 10	/* lines that non-temporal stores may have open */
+
+/* Lines that a CPU moved to or from a node, since the start. Others look. */
+struct np_traffic {
+	uint64_t foreseen;	/* read ahead by the prefetcher, or stores that no one waits for */
+	uint64_t waited;	/* reads that came unforeseen */
+	uint64_t written;	/* written back */
+	uint64_t past;		/* written past the caches */
+};
+
+/* What a line costs a CPU now. Another thread sets it once per window. */
+struct np_cost {
+	uint32_t service_ps;	/* between two foreseen lines, on an idle machine */
+	uint32_t extra_ps;	/* that load adds to a foreseen line */
+	uint32_t latency_ps;	/* of a line that is waited for */
+};
+
+enum np_source_kind { NP_DRAM, NP_CACHE, NP_KINDS };
+
+struct np_cpu {
+	struct np_l1 *l1;
+	uint64_t instructions;
+	uint64_t pending_ps;	/* of time, not yet in ps */
+	uint64_t ps;		/* its clock. Others look */
+	uint64_t busy_ps;	/* not halted, since the start. Others look */
+	uint64_t stall_ps, memory_stall_ps;	/* the second: others look */
+	uint64_t sync_ps;	/* when to compare clocks again */
+	uint64_t llc_references, llc_misses, local_dram, remote_dram, remote_cache, dram_writes;
+	uint64_t dram[NP_LAB_MAX_NODES];
+	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS];	/* when its prefetcher can take one more */
+	struct np_streams streams;
+	uint64_t open_line[NP_COMBINING];	/* running number + 1 */
+	unsigned int next_open;
+	unsigned int index, node;
+	bool busy;		/* Others look */
+	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
+	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];
+} __attribute__((aligned(128)));
+
+struct np_machine_state {
+	struct np_config config;
+	struct np_memory memory;
+	struct np_cpu *cpu;
+	struct np_lab_shared *shared;
+	uint32_t insn_ps;
+};
+
+extern struct np_machine_state np_sim;
+
+#define np_look(word)	   __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define np_show(word, new) __atomic_store_n(&(word), new, __ATOMIC_RELAXED)
+
+#endif

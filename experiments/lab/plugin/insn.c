@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "insn.h"
+
+#include <stdbool.h>
+
+enum { PP_NONE, PP_66, PP_F3, PP_F2 };
+
+struct opcode {
+	unsigned int map;	/* 0: one byte, 1: 0f, 2: 0f 38 */
+	unsigned int pp;	/* prefix that belongs to the opcode */
+	uint8_t byte, modrm;
+	bool vex;
+};
+
+static bool is_prefix(uint8_t byte)
+{
+	switch (byte) {
+	case 0x66:
+	case 0xf2:
+	case 0xf3:
+	case 0xf0:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x26:
+	case 0x64:
+	case 0x65:
+	case 0x67:
+		return true;
+	default:
+		return byte >> 4 == 4;	/* REX */
+	}
+}
+
+static unsigned int pp_of(uint8_t prefix, unsigned int pp)
+{
+	return prefix == 0x66 && pp == PP_NONE ? PP_66 :
+	       prefix == 0xf3 ? PP_F3 :
+	       prefix == 0xf2 ? PP_F2 : pp;
+}
+
+static bool decode_vex(struct opcode *op, const uint8_t *code, size_t len)
+{
+	static const uint8_t header[] = { [0] = 2, [1] = 3, [2] = 4 };	/* c5, c4, 62 */
+	size_t n = header[code[0] == 0xc5 ? 0 : code[0] == 0xc4 ? 1 : 2];
+
+	if (len < n + 2)
+		return false;
+	op->vex = true;
+	op->map = n == 2 ? 1 : code[1] & (n == 3 ? 0x1f : 0x07);
+	op->pp = code[n == 2 ? 1 : 2] & 3;
+	op->byte = code[n];
+	op->modrm = code[n + 1];
+	return true;
+}
+
+static bool decode(struct opcode *op, const uint8_t *code, size_t len)
+{
+	*op = (struct opcode){ 0 };
+	for (; len && is_prefix(*code); code++, len--)
+		op->pp = pp_of(*code, op->pp);
+	if (!len)
+		return false;
+	if (*code == 0xc5 || *code == 0xc4 || *code == 0x62)
+		return decode_vex(op, code, len);
+	for (; len && *code == 0x0f && !op->map; code++, len--)
+		op->map = 1;
+	if (op->map && len && *code == 0x38) {
+		op->map = 2;
+		code++;
+		len--;
+	}
+	if (!len)
+		return false;
+	op->byte = code[0];
+	op->modrm = len > 1 ? code[1] : 0;
+	return true;
+}
+
+static bool drops_translations(const struct opcode *op)
+{
+	unsigned int reg = op->modrm >> 3 & 7;
+
+	if (op->vex)
+		return false;
+	if (op->map == 1 && op->byte == 0x22)	/* mov to a control register */
+		return reg == 0 || reg == 3 || reg == 4;
+	if (op->map == 1 && op->byte == 0x01)	/* invlpg */
+		return reg == 7 && op->modrm >> 6 != 3;
+	return op->map == 2 && op->pp == PP_66 && op->byte == 0x82;	/* invpcid */
+}
+
+static bool stores_past_caches(const struct opcode *op)
+{
+	if (op->map != 1 || op->modrm >> 6 == 3)
+		return false;
+	switch (op->byte) {
+	case 0x2b:	/* movntps, movntpd */
+	case 0xe7:	/* movntdq, movntq */
+		return op->pp == PP_NONE || op->pp == PP_66;
+	case 0xc3:	/* movnti */
+		return !op->vex && op->pp == PP_NONE;
+	default:
+		return false;
+	}
+}
+
+enum np_insn np_insn_kind(const uint8_t *code, size_t len)
+{
+	struct opcode op;
+
+	if (!decode(&op, code, len))
+		return NP_INSN_OTHER;
+	if (op.map == 0)
+		return op.byte == 0x90 && op.pp == PP_F3 ? NP_INSN_PAUSE : NP_INSN_OTHER;
+	if (drops_translations(&op))
+		return NP_INSN_NEW_TRANSLATIONS;
+	return stores_past_caches(&op) ? NP_INSN_STORE_PAST_CACHES : NP_INSN_OTHER;
+}

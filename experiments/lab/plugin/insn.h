@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the simulation must know of an x86-64 instruction beyond its loads and stores. */
+#ifndef NP_INSN_H
+#define NP_INSN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum np_insn {
+	NP_INSN_OTHER,
+	NP_INSN_STORE_PAST_CACHES,	/* non-temporal store */
+	NP_INSN_NEW_TRANSLATIONS,	/* loads CR3 or CR4, or drops TLB entries */
+	NP_INSN_PAUSE,
+};
+
+enum np_insn np_insn_kind(const uint8_t *code, size_t len);
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "memory.h"
+#include "lock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* What the directory says of a line; the node is in the low bits. */
+#define NOWHERE	 0x00
+#define ALONE	 0x20	/* unmodified, in this node only */
+#define SHARED	 0x40	/* unmodified, in several nodes perhaps */
+#define MODIFIED 0x80	/* in this node only */
+#define NODE	 0x1f
+
+static int init_cpu(struct np_memory *m, unsigned int cpu, unsigned int bit)
+{
+	const struct np_config *c = m->config;
+
+	m->core_bit[cpu] = 1u << bit % 16;
+	np_l1_init(&m->cpu[cpu].l1, c->l1.ways, c->line_shift);
+	return c->l2.bytes ? np_cache_init(&m->cpu[cpu].l2, c->l2.bytes, c->l2.ways, c->line_bytes) :
+			     0;
+}
+
+int np_memory_init(struct np_memory *m, const struct np_config *config)
+{
+	unsigned int cores[NP_LAB_MAX_NODES] = { 0 };
+	int ret = 0;
+
+	*m = (struct np_memory){ .config = config };
+	m->cpu = calloc(config->cpus, sizeof(*m->cpu));
+	/* Of this only the pages that the guest's memory needs become real. */
+	m->directory = mmap(NULL, config->lines, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!m->cpu || m->directory == MAP_FAILED)
+		return -ENOMEM;
+	for (unsigned int cpu = 0; cpu < config->cpus; cpu++)
+		ret = ret ?: init_cpu(m, cpu, cores[config->cpu_node[cpu]]++);
+	for (unsigned int node = 0; node < config->nodes; node++)
+		if (cores[node])
+			ret = ret ?: np_cache_init(&m->llc[node], config->llc.bytes,
+						   config->llc.ways, config->line_bytes);
+	return ret;
+}
+
+void np_memory_free(struct np_memory *m)
+{
+	for (unsigned int cpu = 0; cpu < m->config->cpus; cpu++)
+		np_cache_free(&m->cpu[cpu].l2);
+	for (unsigned int node = 0; node < m->config->nodes; node++)
+		np_cache_free(&m->llc[node]);
+	munmap(m->directory, m->config->lines);
+	free(m->cpu);
+}
+
+static void drop_private(struct np_memory *m, unsigned int node, unsigned int cores, uint32_t line)
+{
+	for (unsigned int cpu = 0; cpu < m->config->cpus; cpu++) {
+		struct np_private *p = &m->cpu[cpu];
+
+		if (m->config->cpu_node[cpu] != node || !(m->core_bit[cpu] & cores))
+			continue;
+		np_lock(&p->lock);
+		np_l1_drop(&p->l1, line);
+		if (p->l2.sets)
+			np_cache_drop(&p->l2, line);
+		np_unlock(&p->lock);
+	}
+}
+
+static void drop_node(struct np_memory *m, unsigned int node, uint32_t line)
+{
+	struct np_way *way = m->llc[node].sets ? np_cache_peek(&m->llc[node], line) : NULL;
+
+	if (!way)
+		return;
+	drop_private(m, node, way->cores, line);
+	*way = (struct np_way){ 0 };
+}
+
+static void drop_elsewhere(struct np_memory *m, unsigned int node, uint32_t line)
+{
+	unsigned int state = m->directory[line];
+
+	if (state == NOWHERE || (state != SHARED && (state & NODE) == node))
+		return;
+	for (unsigned int other = 0; other < m->config->nodes; other++)
+		if (other != node)
+			drop_node(m, other, line);
+}
+
+/* A node reads what another has modified: that one keeps it, unmodified, and memory gets it. */
+static void downgrade(struct np_memory *m, unsigned int holder, uint32_t line)
+{
+	struct np_way *way = np_cache_peek(&m->llc[holder], line);
+
+	if (!way)
+		return;
+	drop_private(m, holder, way->cores, line);
+	way->writable = false;
+}
+
+/* The least recently used line leaves the node; returns the node that it is written to, or -1. */
+static int evict(struct np_memory *m, unsigned int node, const struct np_way *victim)
+{
+	uint32_t line = victim->line - 1;
+
+	if (!victim->line)
+		return -1;
+	drop_private(m, node, victim->cores, line);
+	if (m->directory[line] != SHARED)
+		m->directory[line] = NOWHERE;
+	return victim->writable ? (int)np_config_line_node(m->config, line) : -1;
+}
+
+static struct np_result miss(struct np_memory *m, unsigned int node, uint32_t line, bool store)
+{
+	unsigned int state = m->directory[line];
+	struct np_result r = { NP_SERVED_DRAM, np_config_line_node(m->config, line), { -1, -1 } };
+
+	if (state & MODIFIED && (state & NODE) != node) {
+		r.served = NP_SERVED_REMOTE_CACHE;
+		if (!store) {
+			downgrade(m, state & NODE, line);
+			r.written_back[0] = r.node;
+		}
+		r.node = state & NODE;
+	}
+	if (store)
+		drop_elsewhere(m, node, line);
+	else
+		m->directory[line] = state == NOWHERE ? ALONE | node : SHARED;
+	return r;
+}
+
+static struct np_result hit(struct np_memory *m, unsigned int cpu, struct np_way *way, uint32_t line,
+			    bool store)
+{
+	unsigned int node = m->config->cpu_node[cpu], bit = m->core_bit[cpu];
+	bool alone = way->cores == bit && m->directory[line] != SHARED;
+	struct np_result r = { NP_SERVED_LLC, node, { -1, -1 } };
+
+	if (!store)
+		return r;
+	if (alone && np_l1_find(&m->cpu[cpu].l1, line) >= 0)
+		r.served = NP_SERVED_UPGRADE;
+	drop_private(m, node, way->cores & ~bit, line);
+	way->cores = 0;
+	drop_elsewhere(m, node, line);
+	return r;
+}
+
+static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
+				   uint32_t line, bool store)
+{
+	struct np_private *p = &m->cpu[cpu];
+	unsigned int node = m->config->cpu_node[cpu];
+	struct np_way *way = np_cache_find(&m->llc[node], line), victim = { 0 };
+	struct np_result r;
+
+	if (way) {
+		r = hit(m, cpu, way, line, store);
+	} else {
+		r = miss(m, node, line, store);
+		way = np_cache_insert(&m->llc[node], line, &victim);
+		r.written_back[1] = evict(m, node, &victim);
+	}
+	way->cores |= m->core_bit[cpu];
+	if (store) {
+		way->writable = true;
+		m->directory[line] = MODIFIED | node;
+	}
+	np_lock(&p->lock);
+	if (p->l2.sets) {
+		struct np_way *own = np_cache_find(&p->l2, line);
+
+		own = own ?: np_cache_insert(&p->l2, line, &victim);
+		own->writable = store;
+	}
+	np_l1_fill(&p->l1, vaddr, line, store);
+	np_unlock(&p->lock);
+	return r;
+}
+
+static bool second_level(struct np_private *p, uint64_t vaddr, uint32_t line, bool store)
+{
+	struct np_way *way;
+	bool found;
+
+	if (!p->l2.sets)
+		return false;
+	np_lock(&p->lock);
+	way = np_cache_find(&p->l2, line);
+	found = way && (!store || way->writable);
+	if (found)
+		np_l1_fill(&p->l1, vaddr, line, way->writable);
+	np_unlock(&p->lock);
+	return found;
+}
+
+struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
+				  uint32_t line, bool store)
+{
+	struct np_result r = { NP_SERVED_L2, m->config->cpu_node[cpu], { -1, -1 } };
+	uint8_t *stripe;
+
+	if (second_level(&m->cpu[cpu], vaddr, line, store))
+		return r;
+	/* All last levels have the same sets, so one lock covers a line in all of them. */
+	stripe = &m->stripe[line % m->llc[r.node].sets % NP_STRIPES];
+	np_lock(stripe);
+	r = last_level(m, cpu, vaddr, line, store);
+	np_unlock(stripe);
+	return r;
+}
+
+void np_memory_bypass(struct np_memory *m, uint32_t line)
+{
+	uint8_t *stripe;
+
+	if (__atomic_load_n(&m->directory[line], __ATOMIC_RELAXED) == NOWHERE)
+		return;
+	stripe = &m->stripe[line % m->llc[m->config->cpu_node[0]].sets % NP_STRIPES];
+	np_lock(stripe);
+	for (unsigned int node = 0; node < m->config->nodes; node++)
+		drop_node(m, node, line);
+	m->directory[line] = NOWHERE;
+	np_unlock(stripe);
+}

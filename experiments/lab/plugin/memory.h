@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where an access is served from: private caches of every CPU, a last-level
+ * cache for every node that holds whatever they hold, a directory that knows
+ * which node's cache has a line modified, DRAM.
+ *
+ * Knows nothing of time and of QEMU.
+ */
+#ifndef NP_MEMORY_H
+#define NP_MEMORY_H
+
+#include "cache.h"
+#include "config.h"
+#include "l1.h"
+
+#define NP_STRIPES 1024
+
+enum np_served {
+	NP_SERVED_UPGRADE,	/* it was there, alone: becomes writable at no cost */
+	NP_SERVED_L2,
+	NP_SERVED_LLC,		/* of the own node */
+	NP_SERVED_REMOTE_CACHE,	/* another node's cache had it modified */
+	NP_SERVED_DRAM,
+};
+
+struct np_result {
+	enum np_served served;
+	unsigned int node;	/* of the DRAM, or of the other cache */
+	int written_back[2];	/* nodes whose DRAM gets a line because of this; -1: none */
+};
+
+struct np_private {
+	uint8_t lock;		/* others take lines away */
+	struct np_l1 l1;
+	struct np_cache l2;	/* no sets: none */
+};
+
+struct np_memory {
+	const struct np_config *config;
+	struct np_private *cpu;
+	unsigned int core_bit[NP_LAB_MAX_CPUS];
+	struct np_cache llc[NP_LAB_MAX_NODES];
+	uint8_t *directory;	/* [config->lines] */
+	uint8_t stripe[NP_STRIPES];	/* a set of the last level, in all nodes at once */
+};
+
+/* Returns 0 or -ENOMEM. */
+int np_memory_init(struct np_memory *m, const struct np_config *config);
+void np_memory_free(struct np_memory *m);
+
+/* A CPU uses a line that its first level does not have, or may not write. */
+struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
+				  uint32_t line, bool store);
+
+/* A store that goes past the caches: no copy stays in any. */
+void np_memory_bypass(struct np_memory *m, uint32_t line);
+
+#endif

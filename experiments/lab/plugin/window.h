@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Contention. The traffic of every CPU is counted over a window of simulated
+ * time; the contention model says what each would be granted; the delay is
+ * charged in the next window.
+ */
+#ifndef NP_WINDOW_H
+#define NP_WINDOW_H
+
+#include "cpu.h"
+
+/* Sets the costs of an idle machine. Returns 0 or -ENOMEM. */
+int np_window_init(void);
+
+/* Ends the window if it is over. Any thread may call it at any time. */
+void np_window_advance(uint64_t now_ps);
+
+#endif

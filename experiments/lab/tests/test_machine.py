@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Machine files: what is accepted, and that every fault is reported with its line, field and reason."""
+
+import pytest
+
+from experiments.lab import machine
+from experiments.lab.errors import USAGE, LabError
+
+DEMO = (machine.MACHINES / "demo-2s.toml").read_text(encoding="utf-8")
+
+
+def fault_of(tmp_path, text: str) -> str:
+    path = tmp_path / "m.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LabError) as caught:
+        machine.read(path)
+    assert caught.value.status == USAGE
+    message = str(caught.value)
+    assert message.startswith(f"{path}:") and "\n" not in message
+    return message.removeprefix(f"{path}:")
+
+
+def edited(old: str, new: str, count: int = -1) -> str:
+    assert old in DEMO
+    return DEMO.replace(old, new, count)
+
+
+def line_with(text: str, needle: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if needle in line)
+
+
+def test_demo_2s_is_two_nodes_with_two_cpus_and_a_gib_each():
+    demo = machine.find("demo-2s")
+    assert [(node.cpus, node.memory) for node in demo.nodes] == [([0, 1], 1 << 30), ([2, 3], 1 << 30)]
+    assert demo.distances == [[10, 21], [21, 10]]
+    assert (demo.cpus, demo.memory) == (4, 2 << 30)
+
+
+def test_every_machine_is_found_by_its_own_name():
+    for described in machine.known():
+        assert machine.find(described.name) == described
+
+
+@pytest.mark.parametrize(("old", "new", "where", "why"), [
+    ('cpus = "2-3"', 'cpus = "1-2"', "node[1].cpus", "CPU 1 is also on node 0"),
+    ('cpus = "2-3"', 'cpus = "2"', "cpus", "its nodes describe [0, 1, 2]"),
+    ('cpus = "2-3"', 'cpus = "3-2"', "node[1].cpus", "not a list of CPUs"),
+    ('cpus = "2-3"', 'cpus = 2', "node[1].cpus", "2 is not a text"),
+    ('cpus = "2-3"\n', '', "node[1]", "the field 'cpus' is missing"),
+    ('cpus = "2-3"\n', 'cpus = "2-3"\nspeed = 3\n', "node[1].speed", "unknown field"),
+    ("cpus = 4", "cpus = 0", "cpus", "0 is outside 1 to 255"),
+    ("cpus = 4", "cpus = true", "cpus", "True is not a whole number"),
+    ('memory = "2 GiB"', 'memory = "3 GiB"', "memory", "has 3072 MiB, but its nodes sum up to 2048 MiB"),
+    ('memory = "2 GiB"', 'memory = "2 GB"', "memory", "'2 GB' is not a size"),
+    ('memory = "2 GiB"', 'memory = "2 GiB"\ncolour = "red"', "colour", "unknown field"),
+    ("[21, 10],\n]", "[21, 10, 10],\n]", "distances", "square matrix"),
+    ("    [21, 10],\n", "", "distances", "square matrix of 2 rows"),
+    ("[10, 21]", "[10, 9]", "distances", "9 (node 0 to 1) must be 11 to 254"),
+    ("[10, 21]", "[20, 21]", "distances", "20 (node 0 to itself) must be 10"),
+    ("[10, 21]", '[10, "far"]', "distances", "'far' (node 0 to 1) is not a whole number"),
+    ('name = "demo-2s"', 'name = "Demo 2"', "name", "must be lower-case letters"),
+])
+def test_fault_is_reported_with_line_field_and_reason(tmp_path, old, new, where, why):
+    text = edited(old, new)
+    message = fault_of(tmp_path, text)
+    line, field, reason = message.split(":", 2)
+    assert field.strip() == where
+    assert why in reason
+    assert 1 <= int(line) <= len(text.splitlines())
+
+
+def test_line_is_the_field_s_own(tmp_path):
+    text = edited('memory = "1 GiB"\n\n', 'memory = "1.5 GiB"\n\n')
+    assert fault_of(tmp_path, text).startswith(f"{line_with(text, '1.5')}: node[0].memory")
+    text = edited('cpus = "2-3"', 'cpus = "x"')
+    line = line_with(text, '"x"')
+    assert fault_of(tmp_path, text).startswith(f"{line}: node[1].cpus")
+
+
+def test_text_that_is_not_toml_is_reported_with_its_line(tmp_path):
+    assert fault_of(tmp_path, 'name = "x"\ncpus = = 4\n').startswith("2: ")
+
+
+def test_node_without_cpus_or_memory_is_a_node_but_one_must_have_both(tmp_path):
+    text = edited('cpus = "2-3"', 'cpus = ""').replace("cpus = 4", "cpus = 2")
+    path = tmp_path / "m.toml"
+    path.write_text(text, encoding="utf-8")
+    assert machine.read(path).nodes[1].cpus == []
+    text = text.replace('cpus = "0-1"\nmemory = "1 GiB"', 'cpus = "0-1"\nmemory = "0"')
+    assert "no node has both" in fault_of(tmp_path, text.replace('"2 GiB"', '"1 GiB"'))
+
+
+def test_optional_values_need_their_source(tmp_path):
+    dram = "[[dram]]\nnode = 0\nbandwidth_mb_s = 25600\nlatency_ns = 70\n"
+    assert "the field 'source' is missing" in fault_of(tmp_path, DEMO + dram)
+    path = tmp_path / "m.toml"
+    path.write_text(DEMO + dram + 'source = "data sheet"\n', encoding="utf-8")
+    assert machine.read(path).dram[0]["bandwidth_mb_s"] == 25600
+    assert "there is no node 7" in fault_of(
+        tmp_path, DEMO + dram.replace("node = 0", "node = 7") + 'source = "data sheet"\n')
+
+
+def test_unknown_machine_and_missing_file_say_what_there_is():
+    with pytest.raises(LabError, match="there is no machine 'nope': known are .*demo-2s"):
+        machine.find("nope")
+    with pytest.raises(LabError, match="nope.toml: cannot read the machine file: No such file"):
+        machine.find("nope.toml")

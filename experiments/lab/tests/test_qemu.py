@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The options that describe a machine to virtme-ng and QEMU."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.lab import machine, qemu
+from experiments.lab.errors import UNABLE, LabError
+from experiments.lab.machine import Machine, Node
+
+GIB = 1 << 30
+
+
+def made(*nodes: Node) -> Machine:
+    size = len(nodes)
+    return Machine("m", "", "", list(nodes), [[10 if i == j else 21 for j in range(size)] for i in range(size)])
+
+
+def test_nodes_and_distances_of_demo_2s():
+    options = qemu.machine_options(machine.find("demo-2s"))
+    assert options == ["--memory", "2048M", "--cpus", "4,sockets=2,cores=2,threads=1",
+                       "--numa", "1024M,cpus=0,cpus=1", "--numa", "1024M,cpus=2,cpus=3",
+                       "--numa-distance", "src=0,dst=1,val=21", "--numa-distance", "src=1,dst=0,val=21"]
+
+
+def test_node_without_cpus_and_node_without_memory():
+    options = qemu.machine_options(made(Node([0, 1], GIB), Node([], GIB), Node([2, 3], 0)))
+    assert [options[i + 1] for i, word in enumerate(options) if word == "--numa"] == [
+        "1024M,cpus=0,cpus=1", "1024M", "0,cpus=2,cpus=3"]
+
+
+@pytest.mark.parametrize("nodes", [
+    ([0, 1, 2], [3]),  # of different sizes
+    ([0, 2], [1, 3]),  # interleaved
+])
+def test_socket_never_spans_nodes(nodes):
+    described = made(*(Node(list(cpus), GIB) for cpus in nodes))
+    assert qemu.topology(described) == "4,sockets=4,cores=1,threads=1"
+
+
+def test_script_ports_of_virtme_are_dropped_and_the_rest_kept():
+    argv = ["qemu", "-m", "1G", "-no-reboot", "-chardev", "file,id=console,path=/dev/null",
+            "-chardev", "stdio,id=stdin", "-device", "virtio-serial-pci",
+            "-device", "virtserialport,name=x,chardev=stdin", "-device", "virtio-9p-pci,fsdev=a",
+            "-kernel", "k"]
+    assert qemu.without_script_ports(argv) == [
+        "qemu", "-m", "1G", "-no-reboot", "-chardev", "file,id=console,path=/dev/null",
+        "-device", "virtio-9p-pci,fsdev=a", "-kernel", "k"]
+
+
+@pytest.mark.parametrize("cwd", ["/", "/tmp/a,b", "/tmp/a=b", "/tmp/ü"])
+def test_folder_that_cannot_be_passed_on_is_refused(cwd):
+    with pytest.raises(LabError, match="cannot make the current folder") as caught:
+        qemu.check_host(machine.find("demo-2s"), Path(cwd))
+    assert caught.value.status == UNABLE
+
+
+def test_machine_larger_than_this_computer_is_refused():
+    with pytest.raises(LabError, match="choose a smaller one"):
+        qemu.check_host(made(Node([0], 1 << 60)), Path("/tmp"))

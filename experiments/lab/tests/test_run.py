@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace lab run, as a user sees it: real boots, real signals."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.lab import kernels
+
+TOP = kernels.TOP
+SERIES = kernels.DEFAULT_SERIES
+
+
+def lab(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "experiments.lab", *arguments]
+
+
+def run_in(*command: str, options: tuple[str, ...] = ("--plain", "--no-module"), env: dict | None = None,
+           cwd: Path = TOP) -> subprocess.CompletedProcess:
+    return subprocess.run(lab("run", "--machine", "demo-2s", *options, "--", *command), cwd=cwd,
+                          env=os.environ | {"PYTHONPATH": str(TOP)} | (env or {}),
+                          capture_output=True, text=True, check=False, timeout=300)
+
+
+def one_line(text: str) -> str:
+    assert text.count("\n") == 1, text
+    return text.strip()
+
+
+# What needs no boot
+
+def test_list_names_the_machines():
+    listed = subprocess.run(lab("list", "--json"), cwd=TOP, capture_output=True, text=True, check=True)
+    machines = {entry["name"]: entry for entry in json.loads(listed.stdout)["machines"]}
+    assert machines["demo-2s"]["cpus"] == 4
+    assert machines["demo-2s"]["distances"] == [[10, 21], [21, 10]]
+
+
+@pytest.mark.parametrize(("options", "status", "message"), [
+    (("--kernel", "5.4"), 2, "there is no kernel series '5.4': known are 6.1, 6.12"),
+    (("--timeout", "soon"), 2, "--timeout"),
+    (("--module", "no.ko"), 2, "there is no module file 'no.ko'"),
+    (("--machine", "nope"), 2, "there is no machine 'nope'"),
+])
+def test_wrong_usage_is_one_line(options, status, message):
+    done = run_in("true", options=("--plain", *options))
+    assert done.returncode == status
+    assert message in one_line(done.stderr)
+
+
+def test_missing_qemu_is_one_line(tmp_path):
+    for name in ("sh", "env", "setpriv"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    done = run_in("true", env={"PATH": str(tmp_path)})
+    assert done.returncode == 3
+    assert "qemu-system-x86_64 is not installed" in one_line(done.stderr)
+
+
+def test_missing_kernel_is_one_line(tmp_path):
+    done = run_in("true", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 3
+    assert f"kernel {SERIES} is not in {tmp_path}" in one_line(done.stderr)
+
+
+# What boots
+
+def qemu_of(parent: int, limit: float = 30) -> int:
+    """The QEMU that a lab process started, once it runs."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        for child in children:
+            if Path(f"/proc/{child}/comm").read_text().startswith("qemu-system"):
+                return int(child)
+        time.sleep(0.05)
+    raise AssertionError("no QEMU was started")
+
+
+def gone(pid: int, limit: float = 10) -> bool:
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_signal_leaves_no_qemu_behind(number):
+    started = subprocess.Popen(lab("run", "--machine", "demo-2s", "--plain", "--no-module", "--", "sleep", "99"),
+                               cwd=TOP, stderr=subprocess.PIPE, text=True)
+    machine = qemu_of(started.pid)
+    started.send_signal(number)
+    status = started.wait(30)
+    assert status == (-number if number == signal.SIGKILL else 128 + number)
+    assert gone(machine)
+    assert started.stderr.read() == ""
+
+
+@pytest.mark.lab
+def test_time_limit_ends_the_machine():
+    started = time.monotonic()
+    done = run_in("sleep", "99", options=("--plain", "--no-module", "--timeout", "2"))
+    assert time.monotonic() - started < 20
+    assert done.returncode == 124
+    assert "time limit of 2 s" in one_line(done.stderr)
+
+
+@pytest.mark.lab
+def test_output_status_and_place_of_a_command(tmp_path):
+    script = "\n".join((
+        "echo to-out; echo to-err >&2; echo reopened >/dev/stdout",
+        "test ! -s /dev/stdin || echo input",
+        "touch made-in-the-machine",
+        "echo $(id -u) $(pwd) $(cat /proc/sys/kernel/numa_balancing) $(cat /proc/sys/kernel/tainted)",
+        "grep -o numaplace_lab=[^\\ ]* /proc/cmdline",
+        "ls -d /sys/kernel/debug/sched",
+        "cat /sys/devices/system/node/node*/cpulist /sys/devices/system/node/node*/distance",
+        "exit 37"))
+    done = run_in("sh", "-c", script, cwd=tmp_path)
+    assert done.returncode == 37, done.stderr
+    assert done.stderr == "to-err\n"
+    assert done.stdout.splitlines() == [
+        "to-out", "reopened", f"0 {tmp_path} 0 0", "numaplace_lab=demo-2s,plain",
+        "/sys/kernel/debug/sched", "0-1", "2-3", "10 21", "21 10"]
+    assert (tmp_path / "made-in-the-machine").exists()
+
+
+@pytest.mark.lab
+def test_signal_death_much_output_and_processes_left_behind():
+    done = run_in("sh", "-c", "sleep 1000 & seq 200000; kill -SEGV $$")
+    assert done.returncode == 128 + signal.SIGSEGV, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.split() == [str(number) for number in range(1, 200001)]
+
+
+@pytest.mark.lab
+def test_kernel_that_dies_under_the_command_is_reported():
+    done = run_in("sh", "-c", "echo before; sleep 1; echo c >/proc/sysrq-trigger; sleep 60")
+    assert done.returncode == 125
+    assert done.stdout == "before\n"
+    assert "the kernel died while the command ran" in done.stderr
+    assert "sysrq: Trigger a crash" in done.stderr or "Kernel panic" in done.stderr
+
+
+@pytest.mark.lab
+def test_wrong_module_is_reported(tmp_path):
+    wrong = tmp_path / "numaplace.ko"
+    wrong.write_bytes(b"this is no module")
+    done = run_in("true", options=("--plain", "--module", str(wrong)))
+    assert done.returncode == 125
+    assert "loading the module failed" in done.stderr
+    assert "could not insert module" in done.stderr
+
+
+@pytest.mark.lab
+def test_root_file_system_that_cannot_be_mounted_is_reported(tmp_path):
+    """A kernel without its modules has no driver for the host's files."""
+    kernel = kernels.find(SERIES)
+    bare = tmp_path / "numaplace" / "kernels" / SERIES
+    (bare / "boot").mkdir(parents=True)
+    (bare / "release").write_text(kernel.release)
+    (bare / "boot" / kernel.image.name).symlink_to(kernel.image)
+    (bare / "boot" / kernel.image.name).unlink()
+    shutil.copy(kernel.image, bare / "boot" / kernel.image.name)
+    done = run_in("true", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 125
+    assert "mounting the root file system failed" in done.stderr
+
+
+@pytest.mark.lab
+def test_kernel_that_is_none_is_reported(tmp_path):
+    bare = tmp_path / "numaplace" / "kernels" / SERIES
+    (bare / "boot").mkdir(parents=True)
+    (bare / "release").write_text("6.12.0-none")
+    (bare / "boot" / "vmlinuz-6.12.0-none").write_bytes(b"\0" * 4096)
+    done = run_in("true", env={"XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 125
+    assert "QEMU did not start" in done.stderr
+
+
+@pytest.mark.lab
+def test_plain_is_announced_where_it_was_not_asked_for():
+    done = run_in("true", options=("--no-module", "--timeout", "1"))
+    assert "runs plain" in done.stderr.splitlines()[0]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests that run inside the lab, all of a kernel series in one boot."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[1]
+MACHINE = "demo-2s"
+TIME_LIMIT = 900
+LAST_LINES = 40
+FAULT = re.compile(r"WARNING:|BUG:|Oops|general protection|Call Trace|INFO: task|self-detected stall"
+                   r"|suspicious RCU usage|leaked|refcount_t")
+
+
+def folders() -> list[str]:
+    return sorted(str(path.relative_to(TOP)) for area in ("kmod", "userspace", "policies", "experiments")
+                  for path in (TOP / area).glob("**/tests/guest") if any(path.glob("test_*.py")))
+
+
+def inner_tests() -> list[str]:
+    """Names of the tests in the guest folders; importing them needs only pytest and the standard library."""
+    if not folders():
+        return []
+    listed = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-header", *folders()],
+        cwd=TOP, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        raise RuntimeError(f"the guest tests cannot be collected:\n{listed.stdout}{listed.stderr}")
+    return [line for line in listed.stdout.splitlines() if "::" in line]
+
+
+@dataclass
+class Run:
+    """One boot of one series, and what each test in it did."""
+    series: str
+    results: dict[str, dict] = field(default_factory=dict)
+    running: str | None = None
+    status: int = 0
+    output: str = ""
+    console: str = ""
+
+    def execute(self, tests: list[str]):
+        report = TOP / "build" / f"guest-{self.series}.jsonl"
+        console = TOP / "build" / f"guest-{self.series}.console"
+        report.parent.mkdir(exist_ok=True)
+        report.unlink(missing_ok=True)
+        lab = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--plain",
+               "--kernel", self.series, "--timeout", str(TIME_LIMIT), "--console", str(console), "--",
+               "env", f"NUMAPLACE_GUEST_REPORT={report}", ".venv/bin/python", "-m", "pytest", "-q",
+               "-p", "tests.guest_report", "-p", "no:cacheprovider", *tests]
+        done = subprocess.run(lab, cwd=TOP, capture_output=True, text=True, check=False)
+        self.status = done.returncode
+        self.output = "\n".join((done.stdout + done.stderr).splitlines()[-LAST_LINES:])
+        self.console = console.read_text(errors="replace") if console.exists() else ""
+        if report.exists():
+            self.read(report)
+
+    def read(self, report: Path):
+        for line in report.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            name = record["test"]
+            if record["event"] == "start":
+                self.running = name
+            elif record["event"] == "finish":
+                self.running = None
+            elif self.results.get(name, {}).get("outcome") != "failed":
+                self.results[name] = record
+
+    def explain_missing(self, test: str) -> str:
+        if test == self.running:
+            return f"the machine ended during this test (status {self.status}):\n{self.output}"
+        return f"the machine ended before this test (status {self.status}):\n{self.output}"
+
+    def kernel_faults(self) -> list[str]:
+        return [line for line in self.console.splitlines() if FAULT.search(line)]

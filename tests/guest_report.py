@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""pytest plugin for the run inside the lab: one JSON line as each test starts and as it ends.
+
+Written at once, so that after a crash of the machine the host knows which test was running.
+"""
+
+import json
+import os
+
+
+def write(**record):
+    path = os.environ.get("NUMAPLACE_GUEST_REPORT")
+    if path:
+        with open(path, "a", encoding="utf-8") as report:
+            report.write(json.dumps(record) + "\n")
+
+
+def pytest_runtest_logstart(nodeid):
+    write(event="start", test=nodeid)
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" or report.outcome != "passed":
+        write(event=report.when, test=report.nodeid, outcome=report.outcome, seconds=report.duration,
+              text=str(report.longrepr[2] if report.skipped else report.longreprtext),
+              output=report.capstdout + report.capstderr)
+
+
+def pytest_runtest_logfinish(nodeid):
+    write(event="finish", test=nodeid)
