@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The contention model's solver.
+ *
+ * Ports, links and controllers are queues. A core keeps a bounded number of
+ * lines in flight, so with T the time that one line takes, waiting included,
+ * its traffic is lines / T. A queue of capacity C with load Y makes a line
+ * wait w = k * s * u / (1 - u), where u = Y / C, s is the time that one line
+ * takes of the queue and k its variability. The waiting times that satisfy
+ * both for every flow and queue are found by going round the queues, solving
+ * one at a time while the others stand still. Loads fall and waiting times
+ * rise along one convex function, so the answer is unique where each queue
+ * has a capacity of its own.
+ */
+#include "model.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "model_queues.h"
+
+#define SWEEPS_MAX 60
+#define PRECISION 1e-5		/* of a flow's bandwidth, between two sweeps */
+
+static bool is_amount(double value)
+{
+	return isfinite(value) && value >= 0;
+}
+
+static bool flow_is_valid(const struct np_model *m, const struct np_model_flow *f)
+{
+	int nodes = (int)m->n_nodes;
+
+	return f->from >= 0 && f->from < nodes && f->to >= 0 && f->to < nodes &&
+	       m->node[f->from].core_outstanding > 0 &&
+	       (f->from_cache || m->node[f->to].dram_bytes_per_s > 0) &&
+	       is_amount(f->cores) && is_amount(f->outstanding) &&
+	       is_amount(f->demand_bytes_per_s) && is_amount(f->streams) &&
+	       is_amount(f->posted_fraction) && f->posted_fraction < 1 &&
+	       f->posted_fraction <= f->write_fraction && f->write_fraction <= 1;
+}
+
+/*
+ * Waiting time at q if all its customers were alike: their load then falls as
+ * load / (1 + (w - wait) * slope), which meets the queue's own curve where a
+ * quadratic is zero.
+ */
+static double queue_wait(const struct queue *q, double load, double slope)
+{
+	double a = q->capacity * slope;
+	double b = q->capacity * (1 - q->wait_ns * slope) - load;
+	double c = load * q->scale_ns;
+	double root = sqrt(b * b + 4 * a * c);
+
+	if (c <= 0 && b >= 0)
+		return 0;
+	return b > 0 ? 2 * c / (b + root) : (root - b) / (2 * a);
+}
+
+/* Solves one queue; returns by which part its load changed. */
+static double settle(struct queues *s, struct queue *q)
+{
+	double load = 0, slope = 0, wait, step;
+
+	for (unsigned int i = q->first_visit; i < q->first_visit + q->n_visits; i++) {
+		const struct customer *c = &s->customer[s->visit[i].customer];
+		double part = s->visit[i].weight * c->bytes / c->time_ns;
+
+		load += part;
+		slope += s->visit[i].weight * part / c->time_ns;
+	}
+	q->load = load;
+	if (load <= 0)
+		return 0;
+	slope /= load;
+	wait = queue_wait(q, load, slope);
+	step = wait - q->wait_ns;
+	q->wait_ns = wait;
+	for (unsigned int i = q->first_visit; i < q->first_visit + q->n_visits; i++)
+		s->customer[s->visit[i].customer].time_ns += step * s->visit[i].weight;
+	q->load = load / (1 + step * slope);
+	return fabs(step) * slope;
+}
+
+static void settle_all(struct queues *s)
+{
+	double change = 1;
+
+	for (int sweep = 0; sweep < SWEEPS_MAX && change > PRECISION; sweep++) {
+		change = 0;
+		for (size_t i = 0; i < s->n_used; i++) {
+			struct queue *q = &s->queue[s->used[i]];
+
+			np_queues_share(s, s->used[i]);
+			change = fmax(change, settle(s, q));
+		}
+	}
+}
+
+/* Sweeping ends a little off the solution: what is granted must fit all the same. */
+static double fits(const struct queues *s, const struct customer *c)
+{
+	double part = 1;
+
+	for (unsigned int i = 0; i < c->n_visits; i++) {
+		const struct queue *q = &s->queue[c->queue[i]];
+
+		if (q->load > q->capacity)
+			part = fmin(part, q->capacity / q->load);
+	}
+	return part;
+}
+
+int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, size_t n,
+		   struct np_model_grant *grant)
+{
+	struct queues s;
+
+	if (n > NP_MODEL_FLOWS)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		if (!flow_is_valid(m, &flow[i]))
+			return -EINVAL;
+		np_queues_customer(&s.customer[i], m, &flow[i]);
+	}
+	np_queues_build(&s, m, flow, n);
+	settle_all(&s);
+	np_queues_total(&s, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct customer *c = &s.customer[i];
+		double time = c->time_ns / fits(&s, c);
+
+		grant[i].bytes_per_s = c->bytes / time * NS_PER_S;
+		grant[i].latency_ns = time - c->think_ns;
+	}
+	return 0;
+}

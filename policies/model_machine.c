@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A model's machine: whether its numbers make sense, its routes, its idle latencies. */
+#include "model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define UNREACHABLE 255
+
+__attribute__((format(printf, 3, 4)))
+static int fault(char *err, size_t err_len, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err, err_len, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+/* A number's name, its value and the most that it may be. */
+struct bound {
+	const char *name;
+	double value, max;
+};
+
+static int check_bounds(const char *what, size_t index, const struct bound *bound, size_t n,
+			char *err, size_t err_len)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(bound[i].value >= 0 && bound[i].value <= bound[i].max))
+			return fault(err, err_len, "%s %zu: %s is %g, must be 0 to %g", what, index,
+				     bound[i].name, bound[i].value, bound[i].max);
+	return 0;
+}
+
+static int check_node(const struct np_model *m, size_t index, char *err, size_t err_len)
+{
+	const struct np_model_node *d = &m->node[index];
+	const struct bound bound[] = {
+		{ "core_outstanding", d->core_outstanding, 1e4 },
+		{ "port_bytes_per_s", d->port_bytes_per_s, 1e15 },
+		{ "port_remote_weight", d->port_remote_weight, 100 },
+		{ "port_variability", d->port_variability, 1e4 },
+		{ "dram_bytes_per_s", d->dram_bytes_per_s, 1e15 },
+		{ "dram_latency_ns", d->dram_latency_ns, 1e6 },
+		{ "dram_variability", d->dram_variability, 1e4 },
+		{ "dram_local_share", d->dram_local_share, 0.99 },
+		{ "local_entries", d->local_entries, 1e6 },
+		{ "remote_entries", d->remote_entries, 1e6 },
+		{ "overflow_loss", d->overflow_loss, 100 },
+		{ "stream_loss", d->stream_loss, 100 },
+		{ "cache_latency_ns", d->cache_latency_ns, 1e6 },
+	};
+
+	if (d->dram_bytes_per_s > 0 && !(d->dram_latency_ns > 0))
+		return fault(err, err_len, "node %zu: has DRAM but no dram_latency_ns", index);
+	if (!(d->dram_bytes_per_s > 0) && !(d->core_outstanding > 0))
+		return fault(err, err_len,
+			     "node %zu: has neither cores (core_outstanding) nor memory (dram_bytes_per_s)",
+			     index);
+	return check_bounds("node", index, bound, sizeof(bound) / sizeof(*bound), err, err_len);
+}
+
+static int check_link(const struct np_model *m, size_t index, char *err, size_t err_len)
+{
+	const struct np_model_link *l = &m->link[index];
+	const struct bound bound[] = {
+		{ "bytes_per_s", l->bytes_per_s, 1e15 },
+		{ "latency_ns", l->latency_ns, 1e6 },
+		{ "header_bytes", l->header_bytes, 1e3 },
+		{ "variability", l->variability, 1e4 },
+	};
+
+	for (int end = 0; end < 2; end++)
+		if (l->node[end] < 0 || l->node[end] >= (int)m->n_nodes)
+			return fault(err, err_len, "link %zu: there is no node %d", index, l->node[end]);
+	if (l->node[0] == l->node[1])
+		return fault(err, err_len, "link %zu: joins node %d to itself", index, l->node[0]);
+	return check_bounds("link", index, bound, sizeof(bound) / sizeof(*bound), err, err_len);
+}
+
+static int check(const struct np_model *m, char *err, size_t err_len)
+{
+	int result = 0;
+
+	if (!m->n_nodes || m->n_nodes > NP_MODEL_NODES)
+		return fault(err, err_len, "%zu nodes, must be 1 to %d", m->n_nodes, NP_MODEL_NODES);
+	if (m->n_links > NP_MODEL_LINKS)
+		return fault(err, err_len, "%zu links, must be at most %d", m->n_links, NP_MODEL_LINKS);
+	if (!(m->line_bytes >= 8 && m->line_bytes <= 4096))
+		return fault(err, err_len, "line_bytes is %g, must be 8 to 4096", m->line_bytes);
+	for (size_t i = 0; i < m->n_nodes && !result; i++)
+		result = check_node(m, i, err, err_len);
+	for (size_t i = 0; i < m->n_links && !result; i++)
+		result = check_link(m, i, err, err_len);
+	return result;
+}
+
+/* Goes on from node `via` by link l if that makes a better route from `from`. */
+static bool extend(struct np_model *m, size_t from, size_t via, size_t l, int direction)
+{
+	size_t to = (size_t)m->link[l].node[1 - direction];
+	unsigned int hops = m->hops[from][via] + 1u;
+	double ns = m->link_ns[from][via] + m->link[l].latency_ns;
+
+	if (hops > NP_MODEL_HOPS || hops > m->hops[from][to] ||
+	    (hops == m->hops[from][to] && ns >= m->link_ns[from][to]))
+		return false;
+	m->hops[from][to] = (unsigned char)hops;
+	m->link_ns[from][to] = ns;
+	memcpy(m->route[from][to], m->route[from][via], sizeof(m->route[from][to]));
+	m->route[from][to][hops - 1] = (unsigned char)(2 * l + (size_t)direction);
+	return true;
+}
+
+static void find_routes(struct np_model *m, size_t from)
+{
+	bool better = true;
+
+	memset(m->hops[from], UNREACHABLE, sizeof(m->hops[from]));
+	m->hops[from][from] = 0;
+	m->link_ns[from][from] = 0;
+	while (better) {
+		better = false;
+		for (size_t l = 0; l < m->n_links; l++)
+			for (int direction = 0; direction < 2; direction++) {
+				size_t via = (size_t)m->link[l].node[direction];
+
+				if (m->hops[from][via] != UNREACHABLE)
+					better |= extend(m, from, via, l, direction);
+			}
+	}
+}
+
+int np_model_prepare(struct np_model *m, char *err, size_t err_len)
+{
+	int result = check(m, err, err_len);
+
+	if (result)
+		return result;
+	for (size_t from = 0; from < m->n_nodes; from++) {
+		find_routes(m, from);
+		for (size_t to = 0; to < m->n_nodes; to++)
+			if (m->hops[from][to] == UNREACHABLE)
+				return fault(err, err_len, "nodes %zu and %zu: no route of up to %d links",
+					     from, to, NP_MODEL_HOPS);
+	}
+	return 0;
+}
+
+double np_model_unloaded_ns(const struct np_model *m, int from, int to)
+{
+	if (!(m->node[to].dram_bytes_per_s > 0))
+		return 0;
+	return m->node[to].dram_latency_ns + m->link_ns[from][to];
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which queues a flow visits, with what weight, and how much each can take. */
+#include "model_queues.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LINK_SHARE 0.5		/* outward and back packets take turns */
+#define NO_WAIT_SCALE 1e-3	/* nanoseconds: a queue without variability waits only when full */
+
+/* Lines that each core of f keeps in flight. */
+static double lines_in_flight(const struct np_model *m, const struct np_model_flow *f)
+{
+	double most = m->node[f->from].core_outstanding;
+
+	return f->outstanding > 0 && f->outstanding < most ? f->outstanding : most;
+}
+
+static double unloaded_ns(const struct np_model *m, const struct np_model_flow *f)
+{
+	const struct np_model_node *to = &m->node[f->to];
+
+	return (f->from_cache ? to->cache_latency_ns : to->dram_latency_ns) +
+	       m->link_ns[f->from][f->to];
+}
+
+void np_queues_customer(struct customer *c, const struct np_model *m,
+			const struct np_model_flow *f)
+{
+	double lines = lines_in_flight(m, f);
+	double bytes = lines * m->line_bytes / (1 - f->posted_fraction);
+	double unloaded = unloaded_ns(m, f);
+	double think = 0;
+
+	if (f->demand_bytes_per_s > 0)
+		think = fmax(0, bytes * NS_PER_S / f->demand_bytes_per_s - unloaded);
+	c->bytes = f->cores * bytes;
+	c->think_ns = think;
+	c->time_ns = think + unloaded;
+	c->asked_lines = f->cores * lines * unloaded / (unloaded + think);
+	c->n_visits = 0;
+}
+
+static void set_queue(struct queue *q, const struct np_model *m, double bytes_per_s,
+		      double variability, double share)
+{
+	double capacity = bytes_per_s / NS_PER_S;
+
+	*q = (struct queue) { .whole = capacity, .share = share, .capacity = capacity };
+	q->scale_ns = fmax(NO_WAIT_SCALE, variability * m->line_bytes / capacity);
+}
+
+static void visit(struct queues *s, struct customer *c, unsigned int queue, double weight)
+{
+	c->queue[c->n_visits] = (unsigned short)queue;
+	c->weight[c->n_visits++] = weight;
+	s->queue[queue].n_visits++;
+}
+
+/* Bytes on the wire for each byte of f's traffic, towards the lines' node or back. */
+static double link_weight(const struct np_model *m, const struct np_model_link *l,
+			  const struct np_model_flow *f, bool back)
+{
+	double lines = back ? 1 - f->write_fraction : f->write_fraction;
+
+	/* A packet each way for every line; one of the two carries the line. */
+	return lines + l->header_bytes / m->line_bytes;
+}
+
+static void visit_port(struct queues *s, const struct np_model *m,
+		       const struct np_model_flow *f, struct customer *c)
+{
+	const struct np_model_node *node = &m->node[f->from];
+	double weight = f->from == f->to ? 1 : node->port_remote_weight;
+
+	if (node->port_bytes_per_s > 0 && weight > 0)
+		visit(s, c, PORT(f->from), weight);
+}
+
+static void visit_links(struct queues *s, const struct np_model *m,
+			const struct np_model_flow *f, struct customer *c)
+{
+	for (int i = 0; i < m->hops[f->from][f->to]; i++) {
+		unsigned int out = m->route[f->from][f->to][i];
+		const struct np_model_link *l = &m->link[out / 2];
+
+		if (!(l->bytes_per_s > 0))
+			continue;
+		visit(s, c, LINK(out / 2, out % 2, OUTWARD),
+		      link_weight(m, l, f, false));
+		visit(s, c, LINK(out / 2, 1 - out % 2, BACK),
+		      link_weight(m, l, f, true));
+	}
+}
+
+static int class_of(const struct np_model *m, const struct np_model_flow *f)
+{
+	return m->node[f->to].dram_local_share > 0 && f->from != f->to ? REMOTE : LOCAL;
+}
+
+static double overflow(double asked, double entries)
+{
+	return entries > 0 && asked > entries ? asked / entries - 1 : 0;
+}
+
+/* What a controller sustains: retries and row conflicts take their part. */
+static double dram_capacity(const struct queues *s, const struct np_model *m, int node,
+			    const struct np_model_flow *flow, size_t n)
+{
+	const struct np_model_node *d = &m->node[node];
+	double streams = 0, asked[2] = { 0, 0 }, lost;
+
+	for (size_t i = 0; i < n; i++) {
+		if (flow[i].to != node || flow[i].from_cache)
+			continue;
+		streams += flow[i].cores * flow[i].streams;
+		asked[flow[i].from == node ? LOCAL : REMOTE] += s->customer[i].asked_lines;
+	}
+	lost = d->overflow_loss * (overflow(asked[LOCAL], d->local_entries) +
+				   overflow(asked[REMOTE], d->remote_entries)) +
+	       d->stream_loss * fmax(0, streams - 1);
+	return d->dram_bytes_per_s / (1 + lost);
+}
+
+static void set_node_queues(struct queues *s, const struct np_model *m, int node,
+			    const struct np_model_flow *flow, size_t n)
+{
+	const struct np_model_node *d = &m->node[node];
+	double capacity = dram_capacity(s, m, node, flow, n), local = d->dram_local_share;
+
+	set_queue(&s->queue[PORT(node)], m, d->port_bytes_per_s, d->port_variability, 0);
+	set_queue(&s->queue[DRAM(node, LOCAL)], m, capacity, d->dram_variability, local);
+	set_queue(&s->queue[DRAM(node, REMOTE)], m, capacity, d->dram_variability, 1 - local);
+}
+
+static void set_link_queues(struct queues *s, const struct np_model *m, int link)
+{
+	const struct np_model_link *l = &m->link[link];
+
+	for (int q = LINK(link, 0, 0); q < LINK(link + 1, 0, 0); q++)
+		set_queue(&s->queue[q], m, l->bytes_per_s, l->variability, LINK_SHARE);
+}
+
+/* Turns "flow visits queues" into "queue is visited by flows". */
+static void list_visits(struct queues *s, size_t n)
+{
+	unsigned int next = 0;
+
+	s->n_used = 0;
+	for (unsigned int q = 0; q < QUEUES_MAX; q++) {
+		if (!s->queue[q].n_visits)
+			continue;
+		s->used[s->n_used++] = (unsigned short)q;
+		s->queue[q].first_visit = next;
+		next += s->queue[q].n_visits;
+		s->queue[q].n_visits = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct customer *c = &s->customer[i];
+
+		for (unsigned int v = 0; v < c->n_visits; v++) {
+			struct queue *q = &s->queue[c->queue[v]];
+
+			s->visit[q->first_visit + q->n_visits++] =
+				(struct visit) { (unsigned short)i, c->weight[v] };
+		}
+	}
+}
+
+void np_queues_build(struct queues *s, const struct np_model *m,
+		     const struct np_model_flow *flow, size_t n)
+{
+	memset(s->queue, 0, sizeof(s->queue));
+	for (size_t node = 0; node < m->n_nodes; node++)
+		set_node_queues(s, m, (int)node, flow, n);
+	for (size_t link = 0; link < m->n_links; link++)
+		set_link_queues(s, m, (int)link);
+	for (size_t i = 0; i < n; i++) {
+		struct customer *c = &s->customer[i];
+
+		if (!(c->bytes > 0))
+			continue;
+		visit_port(s, m, &flow[i], c);
+		visit_links(s, m, &flow[i], c);
+		if (!flow[i].from_cache)
+			visit(s, c, DRAM(flow[i].to, class_of(m, &flow[i])), 1);
+	}
+	list_visits(s, n);
+}
+
+/*
+ * Each class has its reserved share, and what the other class leaves over.
+ * Half a step at a time, since the two classes follow each other.
+ */
+void np_queues_share(struct queues *s, unsigned int q)
+{
+	struct queue *mine = &s->queue[q];
+	double reserved, left;
+
+	if (!(mine->share > 0))
+		return;
+	reserved = mine->share * mine->whole;
+	left = mine->whole - s->queue[q ^ 1].load;
+	mine->capacity += 0.5 * (fmax(reserved, left) - mine->capacity);
+}
+
+void np_queues_total(struct queues *s, size_t n)
+{
+	for (size_t i = 0; i < s->n_used; i++)
+		s->queue[s->used[i]].load = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct customer *c = &s->customer[i];
+
+		for (unsigned int v = 0; v < c->n_visits; v++)
+			s->queue[c->queue[v]].load += c->weight[v] * c->bytes / c->time_ns;
+	}
+}
