@@ -136,39 +136,16 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
     out = console(stream)
     for side in "ab":
         run = found[side]
-        out.print(
-            _name(
-                f"{side}: {run['directory']} ({run['suite']} on "
-                f"{run['machine'] or 'an unnamed machine'}, {run['source']})"
-            )
-        )
+        machine = run["machine"] or "an unnamed machine"
+        where = f"{run['suite']} on {machine}, {run['source']}"
+        out.print(_name(f"{side}: {run['directory']} ({where})"))
     shown = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
-    table = _table(
-        ("workload", "left"),
-        ("policy", "left"),
-        ("metric", "left"),
-        ("a", "right"),
-        ("b", "right"),
-        ("b - a", "right"),
-        ("p (Holm)", "right"),
+    out.print(_comparison(shown))
+    told = (
+        f"* significant at {found['alpha']}: Welch's t test, p adjusted by Holm over "
+        "all rows; – no test: fewer than two observations or no spread"
     )
-    previous = ()
-    for row in shown:
-        title = (row["workload"], row["policy"])
-        table.add_row(
-            *map(_name, title if title != previous else ("", "")),
-            _name(f"{words.label(row['metric'])}, {row['unit']}"),
-            *map(Text, _change(row)),
-        )
-        previous = title
-    out.print(table)
-    out.print(
-        Text(
-            f"* significant at {found['alpha']}: Welch's t test, p adjusted by Holm over "
-            "all rows; – no test: fewer than two observations or no spread",
-            style="dim",
-        )
-    )
+    out.print(Text(told, style="dim"))
     if len(shown) < len(found["rows"]):
         out.print(Text(f"{len(found['rows']) - len(shown)} more rows are equal in both"))
     for side in "ab":
@@ -176,6 +153,19 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
             out.print(_name(f"only in {side}: {name}"))
     sources = sorted({found[side]["source"] for side in "ab"})
     out.print(Text(words.source_line(sources), style="bold"))
+
+
+def _comparison(rows: list[dict[str, Any]]) -> Table:
+    names = [(name, "left") for name in ("workload", "policy", "metric")]
+    table = _table(*names, *((name, "right") for name in ("a", "b", "b - a", "p (Holm)")))
+    previous = ()
+    for row in rows:
+        title = (row["workload"], row["policy"])
+        metric = _name(f"{words.label(row['metric'])}, {row['unit']}")
+        same = title == previous
+        table.add_row(*map(_name, ("", "") if same else title), metric, *map(Text, _change(row)))
+        previous = title
+    return table
 
 
 def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:

@@ -70,65 +70,22 @@ def observation(
     **changes: Any,
 ) -> dict[str, Any]:
     """One line of results.jsonl. `value` replaces the first metric's value."""
-    spec = WORKLOADS[workload]
-    local = policy != "none"
-    tasks, decisions = [], []
-    for i, (role, home, start) in enumerate(zip(spec["roles"], spec["home"], spec["start"])):
-        pages = spec["pages"] if role != "client" else 200
-        node = start if not local else (home if i < 2 else start)
-        place = node if local else home
-        tasks.append(
-            {
-                "role": role,
-                "pid": 1000 + i,
-                "comm": "triad",
-                "node_before": start,
-                "node_after": node,
-                "pages_before": {str(home): pages},
-                "pages_after": {str(place): pages},
-                "locality_before": 0.0,
-                "locality_after": 1.0 if local else 0.0,
-            }
-        )
-        moved = pages if place != home else 0
-        decisions.append(
-            {
-                "pid": 1000 + i,
-                "comm": "triad",
-                "from": start,
-                "to": node if local else None,
-                "home": home,
-                "pages_to": place if moved else None,
-                "pages_to_move": moved,
-                "cost_s": 0.01,
-                "gain": 0.3 if local else 0.0,
-                "reason": f"home node {home} has a free core"
-                if local and i < 2
-                else ("home node is full: nearest node with room" if local else "left alone"),
-                "penalty": {"value": 1.4, "source": "assumed"},
-                "mpki": {"value": 20.0, "source": "assumed"},
-                "result": {
-                    "cpus": "0-1",
-                    "mem": "bind",
-                    "engine": "module",
-                    "migrate": {"asked": moved, "moved": moved, "ns": 8_000_000},
-                },
-            }
-        )
+    spec, local = WORKLOADS[workload], policy != "none"
+    tasks = [_task(spec, i, local) for i in range(len(spec["roles"]))]
+    decisions = [_decision(task, i) for i, task in enumerate(tasks)]
     metrics = [{"name": n, "unit": u, "value": v * factor} for n, u, v in spec["metrics"]]
     if value is not None:
         metrics[0]["value"] = value
-    moved = sum(d["pages_to_move"] for d in decisions)
+    moved = sum(d["pages_to_move"] for d in decisions) if local else 0
     metrics += [
         {"name": "locality_before", "unit": "fraction", "value": 0.0},
         {"name": "locality_after", "unit": "fraction", "value": 1.0 if local else 0.0},
         {"name": "pages_moved", "unit": "pages", "value": moved},
     ]
+    head = {"suite": "policy-matrix", "workload": workload, "policy": policy, "repeat": repeat}
+    apply = {"where": "lab-plain", "policy": policy, "options": {}, "decisions": decisions}
     record = {
-        "suite": "policy-matrix",
-        "workload": workload,
-        "policy": policy,
-        "repeat": repeat,
+        **head,
         "order": repeat,
         "seed": 20240229,
         "source": "lab-plain",
@@ -136,13 +93,55 @@ def observation(
         "seconds": 4.0,
         "metrics": metrics,
         "tasks": tasks,
+        "apply": apply if local else None,
         "marks": [],
         "check": "ok",
-        "apply": {"where": "lab-plain", "policy": policy, "options": {}, "decisions": decisions}
-        if local
-        else None,
     }
     return record | changes
+
+
+def _task(spec: dict[str, Any], i: int, local: bool) -> dict[str, Any]:
+    """A policy sends the first two tasks to their pages, and the pages of the others to them."""
+    home, start = spec["home"][i], spec["start"][i]
+    pages = spec["pages"] if spec["roles"][i] != "client" else 200
+    node = home if local and i < 2 else start
+    return {
+        "role": spec["roles"][i],
+        "pid": 1000 + i,
+        "comm": "triad",
+        "node_before": start,
+        "node_after": node,
+        "pages_before": {str(home): pages},
+        "pages_after": {str(node if local else home): pages},
+        "locality_before": 0.0,
+        "locality_after": 1.0 if local else 0.0,
+    }
+
+
+def _decision(task: dict[str, Any], i: int) -> dict[str, Any]:
+    home, node = int(next(iter(task["pages_before"]))), task["node_after"]
+    moved = task["pages_before"][str(home)] if node != home else 0
+    free = f"home node {home} has a free core"
+    return {
+        "pid": task["pid"],
+        "comm": "triad",
+        "from": task["node_before"],
+        "to": node,
+        "home": home,
+        "pages_to": node if moved else None,
+        "pages_to_move": moved,
+        "cost_s": 0.01,
+        "gain": 0.3,
+        "reason": free if i < 2 else "home node is full: nearest node with room",
+        "penalty": {"value": 1.4, "source": "assumed"},
+        "mpki": {"value": 20.0, "source": "assumed"},
+        "result": {
+            "cpus": "0-1",
+            "mem": "bind",
+            "engine": "module",
+            "migrate": {"asked": moved, "moved": moved, "ns": 8_000_000},
+        },
+    }
 
 
 def full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
