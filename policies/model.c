@@ -20,7 +20,8 @@
 #include "model_queues.h"
 
 #define SWEEPS_MAX 60
-#define PRECISION 1e-5		/* of a flow's bandwidth, between two sweeps */
+#define WHOLE_SWEEP 3		/* one sweep in so many is over all queues */
+#define PRECISION 1e-4		/* of a queue's load, between two sweeps */
 
 static bool is_amount(double value)
 {
@@ -60,39 +61,50 @@ static double queue_wait(const struct queue *q, double load, double slope)
 /* Solves one queue; returns by which part its load changed. */
 static double settle(struct queues *s, struct queue *q)
 {
+	const struct visit *first = &s->visit[q->first_visit], *end = first + q->n_visits;
 	double load = 0, slope = 0, wait, step;
 
-	for (unsigned int i = q->first_visit; i < q->first_visit + q->n_visits; i++) {
-		const struct customer *c = &s->customer[s->visit[i].customer];
-		double part = s->visit[i].weight * c->bytes / c->time_ns;
+	for (const struct visit *v = first; v < end; v++) {
+		const struct customer *c = &s->customer[v->customer];
+		double part = v->weight * c->bytes * c->per_ns;
 
 		load += part;
-		slope += s->visit[i].weight * part / c->time_ns;
+		slope += v->weight * part * c->per_ns;
 	}
-	q->load = load;
-	if (load <= 0)
-		return 0;
 	slope /= load;
 	wait = queue_wait(q, load, slope);
 	step = wait - q->wait_ns;
 	q->wait_ns = wait;
-	for (unsigned int i = q->first_visit; i < q->first_visit + q->n_visits; i++)
-		s->customer[s->visit[i].customer].time_ns += step * s->visit[i].weight;
+	for (const struct visit *v = first; v < end; v++) {
+		struct customer *c = &s->customer[v->customer];
+
+		c->time_ns += step * v->weight;
+		c->per_ns = 1 / c->time_ns;
+	}
 	q->load = load / (1 + step * slope);
 	return fabs(step) * slope;
 }
 
+/*
+ * Most queues are nearly idle and settle at once, a few are contended: those
+ * are swept again alone, until a sweep over all finds nothing to change.
+ */
 static void settle_all(struct queues *s)
 {
 	double change = 1;
 
 	for (int sweep = 0; sweep < SWEEPS_MAX && change > PRECISION; sweep++) {
-		change = 0;
+		bool whole = sweep % WHOLE_SWEEP == 0;
+
+		change = whole ? 0 : change;
 		for (size_t i = 0; i < s->n_used; i++) {
 			struct queue *q = &s->queue[s->used[i]];
 
+			if (!whole && q->change <= PRECISION)
+				continue;
 			np_queues_share(s, s->used[i]);
-			change = fmax(change, settle(s, q));
+			q->change = settle(s, q);
+			change = whole ? fmax(change, q->change) : change;
 		}
 	}
 }

@@ -37,6 +37,7 @@ void np_queues_customer(struct customer *c, const struct np_model *m,
 	c->bytes = f->cores * bytes;
 	c->think_ns = think;
 	c->time_ns = think + unloaded;
+	c->per_ns = 1 / c->time_ns;
 	c->asked_lines = f->cores * lines * unloaded / (unloaded + think);
 	c->n_visits = 0;
 }

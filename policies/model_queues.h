@@ -30,6 +30,7 @@ struct queue {
 	double scale_ns;	/* waiting time where the queue is half busy */
 	double wait_ns;		/* of a line that weighs 1 */
 	double load;		/* bytes per nanosecond, weighted */
+	double change;		/* part of the load that the last sweep changed */
 	unsigned int first_visit, n_visits;
 };
 
@@ -37,6 +38,7 @@ struct customer {
 	double bytes;		/* in flight, those that no core waits for included */
 	double think_ns;	/* that a core does without memory */
 	double time_ns;		/* of one line: thinking, unloaded latency, waiting */
+	double per_ns;		/* 1 / time_ns */
 	double asked_lines;	/* in flight on an idle machine */
 	unsigned int n_visits;
 	unsigned short queue[VISITS_MAX];
