@@ -8,18 +8,19 @@ import signal
 import subprocess
 import tempfile
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab import qemu
-from experiments.lab.console import failure
+from experiments.lab.console import failure, qemu_was_at_fault
 from experiments.lab.errors import TIME_LIMIT, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 
 GUEST = Path(__file__).parent / "guest.sh"
 PASSED_ON = ("LANG", "PATH", "TERM")  # and NUMAPLACE_*
+STARTS = 3
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -29,6 +30,13 @@ class Ended(BaseException):
     def __init__(self, number: int):
         super().__init__()
         self.status = 128 + number
+
+
+class FlawedStart(LabError):
+    """QEMU broke the kernel before the command began: worth another start."""
+
+    def __init__(self, failure: LabError):
+        super().__init__(failure.status, str(failure))
 
 
 @dataclass
@@ -84,26 +92,36 @@ def ending_signals():
 
 def run(job: Job) -> int:
     """The exit status of the command."""
-    cwd = Path.cwd()
-    qemu.check_host(job.machine, cwd)
-    with ending_signals(), tempfile.TemporaryDirectory(prefix="numaplace-lab-") as folder:
+    qemu.check_host(job.machine, Path.cwd())
+    with ending_signals():
+        try:
+            for _ in range(STARTS - 1):
+                with suppress(FlawedStart):
+                    return run_once(job)
+            return run_once(job)
+        except Ended as ended:
+            return ended.status
+
+
+def run_once(job: Job) -> int:
+    with tempfile.TemporaryDirectory(prefix="numaplace-lab-") as folder:
         files = qemu.Files(Path(folder))
         prepare(job, files)
         script = shlex.join(["sh", str(GUEST), str(files.run)])
-        argv = qemu.command(job.machine, job.kernel, files, cwd, script)
+        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script)
         try:
             finished = boot(argv, files, job.timeout)
-        except Ended as ended:
-            return ended.status
         finally:
             keep_console(job, files)
         if not finished:
             raise LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of "
                            f"{job.timeout:g} s, in the step '{step(files)}': give more with --timeout")
         status = read(files.run / "status")
-        if status == "":
-            raise failure(files.run, step(files), job)
-        return int(status)
+        if status:
+            return int(status)
+        if step(files) != "command" and qemu_was_at_fault(files.run):
+            raise FlawedStart(failure(files.run, step(files), job))
+        raise failure(files.run, step(files), job)
 
 
 def keep_console(job: Job, files: qemu.Files):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.lab.errors import USAGE, LabError
+from experiments.lab.model_fields import check_model
 from experiments.lab.toml_lines import line_of
 
 MACHINES = Path(__file__).parent / "machines"
@@ -18,13 +19,11 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 # field -> type; a question mark: may be left out. Every measured value comes with its source.
 MACHINE_FIELDS = {"name": str, "summary": str, "source": str, "cpus": int, "memory": str,
-                  "distances": list, "node": list, "cache?": list, "dram?": list, "link?": list}
+                  "distances": list, "node": list, "cache?": list, "model?": dict}
 TABLE_FIELDS = {
     "node": {"cpus": str, "memory": str},
     "cache": {"level": int, "size": str, "ways": int, "line_bytes": int, "shared_by_cpus": int,
               "latency_ns?": float, "source": str},
-    "dram": {"node": int, "bandwidth_mb_s": float, "latency_ns": float, "source": str},
-    "link": {"from": int, "to": int, "bandwidth_mb_s": float, "latency_ns": float, "source": str},
 }
 
 
@@ -42,8 +41,7 @@ class Machine:
     nodes: list[Node]
     distances: list[list[int]]
     cache: list[dict[str, Any]] = field(default_factory=list)
-    dram: list[dict[str, Any]] = field(default_factory=list)
-    link: list[dict[str, Any]] = field(default_factory=list)
+    model: dict[str, Any] = field(default_factory=dict)
 
     @property
     def cpus(self) -> int:
@@ -97,7 +95,8 @@ class Checker:
         return cpus
 
 
-KIND_NAMES = {str: "a text", int: "a whole number", float: "a number", list: "a list"}
+KIND_NAMES = {str: "a text", int: "a whole number", float: "a number", list: "a list",
+              dict: "a table"}
 
 
 def is_kind(value: Any, kind: type) -> bool:
@@ -165,14 +164,6 @@ def check_distances(check: Checker, matrix: list[Any], nodes: int):
                            f"{LOCAL_DISTANCE + 1} to {MAX_DISTANCE}")
 
 
-def check_references(check: Checker, data: dict[str, Any], nodes: int):
-    for section, names in (("dram", ("node",)), ("link", ("from", "to"))):
-        for index, table in enumerate(data.get(section, [])):
-            for name in names:
-                if not 0 <= table[name] < nodes:
-                    check.fail((section, index, name), f"there is no node {table[name]}")
-
-
 def read(path: Path) -> Machine:
     try:
         text = path.read_text(encoding="utf-8")
@@ -191,9 +182,10 @@ def read(path: Path) -> Machine:
     nodes = read_nodes(check, data)
     check_totals(check, data, nodes)
     check_distances(check, data["distances"], len(nodes))
-    check_references(check, data, len(nodes))
+    if "model" in data:
+        check_model(check, data["model"], len(nodes))
     return Machine(data["name"], data["summary"], data["source"], nodes, data["distances"],
-                   data.get("cache", []), data.get("dram", []), data.get("link", []))
+                   data.get("cache", []), data.get("model", {}))
 
 
 def known() -> list[Machine]:

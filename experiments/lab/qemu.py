@@ -19,6 +19,9 @@ OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
 TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 # The guest sees the host's files; virtme-ng can only name paths of these characters.
 NAMEABLE = re.compile(r"[A-Za-z0-9_+ /.-]+")
+# Of a whole system's start, what a lab machine can do without: found first, they do nothing.
+SKIPPED = TOP / "experiments" / "lab" / "skipped"
+MAX_KERNEL_OPTIONS = 2047  # COMMAND_LINE_SIZE of x86; a longer line is cut, not refused
 CPU_MODEL = "max,la57=off"  # five-level page tables only make every TLB miss dearer under TCG
 KERNEL_OPTIONS = (
     "numa_balancing=disable",  # it would move pages behind the experiments' back
@@ -80,7 +83,8 @@ def topology(machine: Machine) -> str:
 
 def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str) -> list[str]:
     """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
-    kernel_options = (*KERNEL_OPTIONS, f"numaplace_lab={machine.name},plain")
+    kernel_options = (*KERNEL_OPTIONS, f"numaplace_lab={machine.name},plain",
+                      f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin")
     argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,
             *machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
@@ -93,7 +97,11 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: s
     if made.returncode != 0 or not lines:
         why = (made.stderr.strip() or made.stdout.strip() or f"status {made.returncode}").splitlines()[-1]
         raise LabError(BOOT_FAILED, f"virtme-ng cannot prepare machine '{machine.name}': {why}")
-    return shlex.split(lines[-1])
+    argv = shlex.split(lines[-1])
+    if len(argv[argv.index("-append") + 1].encode()) > MAX_KERNEL_OPTIONS:
+        raise LabError(UNABLE, f"the paths {cwd}, {TOP} and {kernel.image} are too long for a kernel's "
+                       "command line: use shorter ones")
+    return argv
 
 
 def without_script_ports(argv: list[str]) -> list[str]:

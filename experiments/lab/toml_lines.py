@@ -16,16 +16,22 @@ def line_of(text: str, where: tuple) -> int:
                     break
             if re.match(rf"\s*{re.escape(key)}\s*=", lines[number]):
                 return number + 1
-    if key is not None and not table:
-        return header_line(lines, key) or 1
+    if key is not None:
+        name = ".".join(part for part in where if not isinstance(part, int))
+        return header_line(lines, name) or start + 1
     return start + 1
 
 
 def split(where: tuple) -> tuple[tuple, str | None]:
-    """The [[table]] with its index, and the key in it."""
-    if len(where) >= 2 and isinstance(where[1], int):
-        return where[:2], where[2] if len(where) > 2 else None
-    return (), where[0] if where else None
+    """The [table] with its dotted name, the number of a [[table]], and the key in it."""
+    if not where:
+        return (), None
+    inner = [i for i, part in enumerate(where) if isinstance(part, int)]
+    end = inner[-1] + 1 if inner else len(where) - 1
+    end = max(end, len(where) - 1)
+    name = ".".join(part for part in where[:end] if not isinstance(part, int))
+    number = where[inner[-1]] if inner else 0
+    return (name, number) if name else (), where[end] if len(where) > end else None
 
 
 def is_header(line: str) -> bool:
@@ -34,7 +40,7 @@ def is_header(line: str) -> bool:
 
 def header_line(lines: list[str], name: str) -> int | None:
     for number, line in enumerate(lines):
-        if re.match(rf"\s*\[\[?{re.escape(name)}\]", line):
+        if re.match(rf"\s*\[\[?{re.escape(name)}[].]", line):
             return number + 1
     return None
 
@@ -45,7 +51,7 @@ def table_start(lines: list[str], table: tuple) -> int:
         return 0
     seen = -1
     for number, line in enumerate(lines):
-        if re.match(rf"\s*\[\[{re.escape(table[0])}\]\]", line):
+        if re.match(rf"\s*\[\[?{re.escape(table[0])}\]", line):
             seen += 1
             if seen == table[1]:
                 return number

@@ -4,35 +4,229 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define PS_PER_NS 1000.0
-#define NS_PER_S  1e9
-#define FEWEST	  8	/* lines: what moves less in a window is no flow */
-#define POSTED_MOST 0.8	/* write-backs to a node that nothing is read from still hold up something */
+#define PS_PER_NS   1000.0
+#define NS_PER_S    1e9
+#define FEWEST	    8	/* lines: what moves less in a window is no flow */
+#define POSTED_MOST 0.8	/* a flow of write-backs alone: something waits for them in the end */
 
-/* What a CPU did in the window that ends. */
-struct share {
-	double busy_ns, compute_ns;
-	double foreseen, waited, posted, past;	/* lines, of the flow at hand */
-};
+enum np_class { FORESEEN, WAITED, CLASSES };
 
 struct seen {
 	uint64_t busy_ps, memory_stall_ps, misses;
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 };
 
-enum np_class { FORESEEN, WAITED, CLASSES };
+/* What a CPU did in the window that ends. */
+struct activity {
+	double busy_ns, compute_ns, unloaded_ns, streams;
+	double occupied_ns;	/* by all its lines together, as loaded as they were */
+	struct np_traffic lines[NP_LAB_MAX_NODES][NP_KINDS];
+};
 
-/* A flow of the model and whose cost it decides. */
+/* Whose cost a flow of the model decides. */
 struct origin {
-	unsigned short cpu;
-	unsigned char node, kind, class;
+	unsigned int cpu, node;
+	enum np_source_kind kind;
+	enum np_class class;
 };
 
 static uint8_t ending;		/* a thread is at it */
-static uint64_t end_ps;
+static uint64_t start_ps, end_ps;
 static struct seen *seen;	/* [cpus], at the end of the last window */
+static size_t n_flows;
 static struct np_model_flow flow[NP_MODEL_FLOWS];
 static struct np_model_grant grant[NP_MODEL_FLOWS];
 static struct origin origin[NP_MODEL_FLOWS];
-static size_t n_flows;
+static double loaded_ns[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES][NP_KINDS];
+
+static double idle_ns(unsigned int from, unsigned int to, enum np_source_kind kind)
+{
+	const struct np_model *m = &np_sim.config.model;
+
+	if (kind == NP_CACHE)
+		return m->node[to].cache_latency_ns + m->link_ns[from][to];
+	return np_model_unloaded_ns(m, from, to);
+}
+
+static double outstanding(unsigned int node)
+{
+	return np_sim.config.model.node[node].core_outstanding;
+}
+
+static void set_idle_costs(struct np_cpu *cpu)
+{
+	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
+		for (int kind = 0; kind < NP_KINDS; kind++) {
+			double ns = idle_ns(cpu->node, node, kind);
+
+			cpu->cost[node][kind] = (struct np_cost){
+				.service_ps = ns / outstanding(cpu->node) * PS_PER_NS,
+				.latency_ps = ns * PS_PER_NS,
+			};
+		}
+}
+
+int np_window_init(void)
+{
+	seen = calloc(np_sim.config.cpus, sizeof(*seen));
+	if (!seen)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		set_idle_costs(&np_sim.cpu[i]);
+	end_ps = np_sim.config.window_ns * PS_PER_NS;
+	return 0;
+}
+
+static uint64_t since(const uint64_t *now, uint64_t *then)
+{
+	uint64_t value = __atomic_load_n(now, __ATOMIC_RELAXED), difference = value - *then;
+
+	*then = value;
+	return difference;
+}
+
+static double count_streams(const struct np_cpu *cpu, uint64_t misses)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < NP_STREAMS; i++)
+		if (np_look(cpu->streams.stream[i].equal) >= NP_STREAM_TRAINING &&
+		    np_look(cpu->streams.stream[i].used) + misses > np_look(cpu->streams.clock))
+			n++;
+	return n;
+}
+
+static void look_at(struct np_cpu *cpu, struct seen *s, struct activity *a)
+{
+	double waited_ns = 0, paced_ns = 0;
+
+	*a = (struct activity){ .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
+	a->compute_ns = fmax(0, a->busy_ns - since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS);
+	a->streams = count_streams(cpu, since(&cpu->streams.clock, &s->misses));
+	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
+		for (int kind = 0; kind < NP_KINDS; kind++) {
+			const struct np_traffic *t = &cpu->traffic[node][kind];
+			struct np_traffic *then = &s->traffic[node][kind], *l = &a->lines[node][kind];
+			double idle = idle_ns(cpu->node, node, kind);
+			double load = np_look(cpu->cost[node][kind].latency_ps) / PS_PER_NS;
+
+			l->foreseen = since(&t->foreseen, &then->foreseen);
+			l->waited = since(&t->waited, &then->waited);
+			l->written = since(&t->written, &then->written);
+			l->past = since(&t->past, &then->past);
+			waited_ns += l->waited * idle;
+			paced_ns += (l->foreseen + l->past) * idle / outstanding(cpu->node);
+			a->occupied_ns += l->waited * load +
+					  (l->foreseen + l->past) * load / outstanding(cpu->node);
+		}
+	a->unloaded_ns = fmax(a->compute_ns + waited_ns, paced_ns);
+}
+
+static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
+		     double awaited, double posted, double past, double window_ns)
+{
+	double in_flight = o->class == WAITED ? 1 : outstanding(cpu->node);
+	double load = np_look(cpu->cost[o->node][o->kind].latency_ps) / PS_PER_NS;
+	double part = fmax(awaited, 1) * load / in_flight / fmax(a->occupied_ns, 1);
+	double lines = awaited + posted, bytes = lines * np_sim.config.line_bytes;
+
+	if (lines < FEWEST || n_flows == NP_MODEL_FLOWS)
+		return;
+	part = fmin(1, part);
+	origin[n_flows] = *o;
+	flow[n_flows++] = (struct np_model_flow){
+		.from = cpu->node,
+		.to = o->node,
+		.cores = fmin(1, a->busy_ns / window_ns) * part,
+		.outstanding = o->class == WAITED ? 1 : 0,
+		.demand_bytes_per_s = bytes / (a->unloaded_ns * part) * NS_PER_S,
+		.write_fraction = fmin(1, (posted + past) / lines),
+		.posted_fraction = fmin(POSTED_MOST, posted / lines),
+		.streams = o->class == FORESEEN ? a->streams * part : 0,
+		.from_cache = o->kind == NP_CACHE,
+	};
+}
+
+static void add_flows(const struct np_cpu *cpu, const struct activity *a, double window_ns)
+{
+	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
+		for (int kind = 0; kind < NP_KINDS; kind++) {
+			const struct np_traffic *l = &a->lines[node][kind];
+			double ahead = l->foreseen + l->past;
+			bool with_waited = l->waited > ahead;
+			struct origin o = { cpu->index, node, kind, FORESEEN };
+
+			add_flow(cpu, a, &o, ahead, with_waited ? 0 : l->written, l->past, window_ns);
+			o.class = WAITED;
+			add_flow(cpu, a, &o, l->waited, with_waited ? l->written : 0, 0, window_ns);
+		}
+}
+
+/* Half way from the old cost: flows and delays follow each other, and must not swing. */
+static void approach(uint32_t *cost, double ns)
+{
+	__atomic_store_n(cost, (uint32_t)((np_look(*cost) + ns * PS_PER_NS) / 2), __ATOMIC_RELAXED);
+}
+
+static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind,
+		     const double class_ns[CLASSES])
+{
+	struct np_cost *cost = &cpu->cost[node][kind];
+	double idle = idle_ns(cpu->node, node, kind), other = loaded_ns[cpu->node][node][kind];
+	double ahead = class_ns[FORESEEN] ?: other, waited = class_ns[WAITED] ?: other;
+
+	approach(&cost->extra_ps, fmax(0, ahead - idle) / outstanding(cpu->node));
+	approach(&cost->latency_ps, fmax(idle, waited));
+}
+
+/* A flow that starts next finds what the flows between the same nodes find now. */
+static void set_costs(void)
+{
+	static double ns[NP_LAB_MAX_CPUS][NP_LAB_MAX_NODES][NP_KINDS][CLASSES];
+
+	for (unsigned int from = 0; from < np_sim.config.nodes; from++)
+		for (unsigned int to = 0; to < np_sim.config.nodes; to++)
+			for (int kind = 0; kind < NP_KINDS; kind++)
+				loaded_ns[from][to][kind] = idle_ns(from, to, kind);
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		memset(ns[i], 0, sizeof(ns[i]));
+	for (size_t i = 0; i < n_flows; i++) {
+		const struct origin *o = &origin[i];
+		double *loaded = &loaded_ns[flow[i].from][o->node][o->kind];
+
+		*loaded = fmax(*loaded, grant[i].latency_ns);
+		ns[o->cpu][o->node][o->kind][o->class] = grant[i].latency_ns;
+	}
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		for (unsigned int node = 0; node < np_sim.config.nodes; node++)
+			for (int kind = 0; kind < NP_KINDS; kind++)
+				set_cost(&np_sim.cpu[i], node, kind, ns[i][node][kind]);
+}
+
+static void end(double window_ns)
+{
+	n_flows = 0;
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		struct activity a;
+
+		look_at(&np_sim.cpu[i], &seen[i], &a);
+		if (a.busy_ns > 0)
+			add_flows(&np_sim.cpu[i], &a, window_ns);
+	}
+	if (!np_model_solve(&np_sim.config.model, flow, n_flows, grant))
+		set_costs();
+}
+
+void np_window_advance(uint64_t now_ps)
+{
+	if (now_ps < np_look(end_ps) || __atomic_exchange_n(&ending, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (now_ps >= end_ps) {
+		end((now_ps - start_ps) / PS_PER_NS);
+		start_ps = now_ps;
+		np_show(end_ps, now_ps + (uint64_t)(np_sim.config.window_ns * PS_PER_NS));
+	}
+	__atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+}

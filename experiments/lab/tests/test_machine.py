@@ -91,13 +91,11 @@ def test_node_without_cpus_or_memory_is_a_node_but_one_must_have_both(tmp_path):
 
 
 def test_optional_values_need_their_source(tmp_path):
-    dram = "[[dram]]\nnode = 0\nbandwidth_mb_s = 25600\nlatency_ns = 70\n"
-    assert "the field 'source' is missing" in fault_of(tmp_path, DEMO + dram)
+    cache = '[[cache]]\nlevel = 3\nsize = "12 MiB"\nways = 16\nline_bytes = 64\nshared_by_cpus = 2\n'
+    assert "the field 'source' is missing" in fault_of(tmp_path, DEMO + cache)
     path = tmp_path / "m.toml"
-    path.write_text(DEMO + dram + 'source = "data sheet"\n', encoding="utf-8")
-    assert machine.read(path).dram[0]["bandwidth_mb_s"] == 25600
-    assert "there is no node 7" in fault_of(
-        tmp_path, DEMO + dram.replace("node = 0", "node = 7") + 'source = "data sheet"\n')
+    path.write_text(DEMO + cache + 'source = "data sheet"\n', encoding="utf-8")
+    assert machine.read(path).cache[0]["ways"] == 16
 
 
 def test_unknown_machine_and_missing_file_say_what_there_is():

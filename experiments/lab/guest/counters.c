@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "lab.h"
+
+static struct dentry *folder;
+
+static void show_cpu(struct seq_file *s, const struct np_lab_shared *shared, unsigned int cpu)
+{
+	const struct np_lab_cpu *c = &shared->cpu[cpu];
+	unsigned int node;
+
+	seq_printf(s, "cpu=%u instructions=%llu cycles=%llu llc_references=%llu llc_misses=%llu",
+		   cpu, READ_ONCE(c->instructions), READ_ONCE(c->cycles),
+		   READ_ONCE(c->llc_references), READ_ONCE(c->llc_misses));
+	seq_printf(s, " local_dram=%llu remote_dram=%llu remote_cache=%llu sim_ns=%llu stall_ns=%llu",
+		   READ_ONCE(c->local_dram), READ_ONCE(c->remote_dram), READ_ONCE(c->remote_cache),
+		   READ_ONCE(c->sim_ns), READ_ONCE(c->stall_ns));
+	seq_printf(s, " dram_writes=%llu", READ_ONCE(c->dram_writes));
+	for (node = 0; node < shared->nodes; node++)
+		seq_printf(s, " dram_node%u=%llu", node, READ_ONCE(c->dram[node]));
+	seq_putc(s, '\n');
+}
+
+static int counters_show(struct seq_file *s, void *unused)
+{
+	const struct np_lab_shared *shared = s->private;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < shared->cpus; cpu++)
+		show_cpu(s, shared, cpu);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(counters);
+
+void numaplace_lab_counters_create(const struct np_lab_shared *shared)
+{
+	folder = debugfs_create_dir("numaplace_lab", NULL);
+	debugfs_create_file("counters", 0400, folder, (void *)shared, &counters_fops);
+}
+
+void numaplace_lab_counters_remove(void)
+{
+	debugfs_remove(folder);
+}

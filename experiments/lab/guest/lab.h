@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _NUMAPLACE_LAB_H
+#define _NUMAPLACE_LAB_H
+
+#include "shared.h"
+
+/* clock.c: time of day, timers and sleeps follow simulated time. */
+int numaplace_lab_clock_register(const struct np_lab_shared *shared);
+void numaplace_lab_clock_unregister(void);
+
+/* counters.c: /sys/kernel/debug/numaplace_lab/counters */
+void numaplace_lab_counters_create(const struct np_lab_shared *shared);
+void numaplace_lab_counters_remove(void);
+
+#endif

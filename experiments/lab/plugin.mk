@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The simulation: a plugin for this machine's QEMU, and the guest's module that reads it.
+
+LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c)
+LAB_MODEL_SRC  := $(wildcard policies/model*.c)
+LAB_PLUGIN_OBJ := $(LAB_PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) $(LAB_MODEL_SRC:%.c=$(BUILD)/plugin/%.o)
+LAB_PLUGIN_PARTS := $(filter-out %/plugin.o,$(LAB_PLUGIN_OBJ))
+
+# QEMU 9 refuses plugins that speak version 1 of its interface; version 3 came with 9.1.
+LAB_QEMU_VERSION = $(shell qemu-system-x86_64 --version 2>/dev/null | sed -n 's/.*version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
+LAB_QEMU_API = $(shell set -- $(LAB_QEMU_VERSION) 7 2; \
+	if [ $$1 -lt 9 ]; then echo 1; elif [ $$1 -eq 9 ] && [ $$2 -eq 0 ]; then echo 2; else echo 3; fi)
+
+LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-plt \
+	-Wall -Wextra -Werror -MMD -MP
+
+$(BUILD)/lab/plugin.so: $(LAB_PLUGIN_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -shared -o $@ $^ -lm
+
+$(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
+	@mkdir -p $(@D)
+	$(CC) $(LAB_PLUGIN_CFLAGS) -DNP_QEMU_API=$(LAB_QEMU_API) -c -o $@ $<
+
+-include $(LAB_PLUGIN_OBJ:.o=.d)
+
+# One kbuild tree per kernel, so that they can be built at the same time.
+LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c lab.h shared.h)
+LAB_SERIES := $(shell awk '!/^\#/ && NF { print $$1 }' KERNELS)
+LAB_GUEST_KO := $(LAB_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
+
+$(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC) experiments/lab/plugin.mk
+	@mkdir -p $(BUILD)/lab/guest/$* $(@D)
+	cp $(LAB_GUEST_SRC) $(BUILD)/lab/guest/$*
+	setup/kernel-build $* M=$(CURDIR)/$(BUILD)/lab/guest/$* W=1 modules
+	cp $(BUILD)/lab/guest/$*/numaplace_lab.ko $@
+
+.PHONY: lab-simulation
+lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO)

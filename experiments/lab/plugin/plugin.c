@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A QEMU TCG plugin that gives a guest the caches, the memory and the time of
+ * a described NUMA machine. This file joins QEMU's callbacks to the parts.
+ */
+#include "charge.h"
+#include "clock.h"
+#include "insn.h"
+#include "qemu_api.h"
+#include "window.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAUSE_PS 20000
+
+int qemu_plugin_version = NP_QEMU_API < 2 ? 1 : 2;
+
+struct np_machine_state np_sim;
+
+static void on_block(unsigned int vcpu, void *instructions)
+{
+	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+
+	cpu->instructions += (uintptr_t)instructions;
+	cpu->pending_ps += (uintptr_t)instructions * np_sim.insn_ps;
+	if (cpu->pending_ps >= NP_TICK_PS)
+		np_clock_tick(cpu);
+}
+
+/* The running number of the line, or false: a device, or memory of no node. */
+static bool find_line(qemu_plugin_meminfo_t info, uint64_t vaddr, uint32_t *line)
+{
+	struct qemu_plugin_hwaddr *address = qemu_plugin_get_hwaddr(info, vaddr);
+	uint64_t number;
+
+	if (!address || qemu_plugin_hwaddr_is_io(address))
+		return false;
+	if (np_config_node(&np_sim.config, qemu_plugin_hwaddr_phys_addr(address), &number) < 0)
+		return false;
+	*line = number;
+	return true;
+}
+
+static __attribute__((noinline)) void first_level_miss(struct np_cpu *cpu,
+						       qemu_plugin_meminfo_t info, uint64_t vaddr,
+						       bool store)
+{
+	uint32_t line;
+
+	if (find_line(info, vaddr, &line) && !np_l1_retag(cpu->l1, vaddr, line, store))
+		np_charge_access(cpu, vaddr, line, store);
+}
+
+static void on_load(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
+{
+	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+
+	(void)data;
+	if (!np_l1_hit(cpu->l1, vaddr, false))
+		first_level_miss(cpu, info, vaddr, false);
+}
+
+static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
+{
+	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+
+	(void)data;
+	if (!np_l1_hit(cpu->l1, vaddr, true))
+		first_level_miss(cpu, info, vaddr, true);
+}
+
+static void on_store_past_caches(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+				 void *data)
+{
+	uint32_t line;
+
+	(void)data;
+	if (find_line(info, vaddr, &line))
+		np_charge_past_caches(&np_sim.cpu[vcpu], line);
+}
+
+static void on_new_translations(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_l1_forget_tags(np_sim.cpu[vcpu].l1);
+}
+
+static void on_pause(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_sim.cpu[vcpu].pending_ps += PAUSE_PS;
+}
+
+static enum np_insn kind_of(const struct qemu_plugin_insn *insn)
+{
+	size_t len = qemu_plugin_insn_size(insn);
+#if NP_QEMU_API >= 3
+	uint8_t code[16];
+
+	len = qemu_plugin_insn_data(insn, code, len < sizeof(code) ? len : sizeof(code));
+#else
+	const uint8_t *code = qemu_plugin_insn_data(insn);
+#endif
+	return np_insn_kind(code, len);
+}
+
+static void on_translate_insn(struct qemu_plugin_insn *insn)
+{
+	enum np_insn kind = kind_of(insn);
+
+	if (kind == NP_INSN_NEW_TRANSLATIONS)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_new_translations,
+						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+	else if (kind == NP_INSN_PAUSE)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, QEMU_PLUGIN_CB_NO_REGS, NULL);
+	qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R,
+					 NULL);
+	qemu_plugin_register_vcpu_mem_cb(
+		insn, kind == NP_INSN_STORE_PAST_CACHES ? on_store_past_caches : on_store,
+		QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, NULL);
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+
+	(void)id;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
+	for (size_t i = 0; i < n; i++)
+		on_translate_insn(qemu_plugin_tb_get_insn(tb, i));
+}
+
+static void on_idle(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	(void)id;
+	np_clock_idle(&np_sim.cpu[vcpu]);
+}
+
+static void on_resume(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	(void)id;
+	np_clock_resume(&np_sim.cpu[vcpu]);
+}
+
+static int map_shared(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int ret = fd < 0 || fstat(fd, &st) ? -errno : 0;
+
+	if (!ret && st.st_size < NP_LAB_SHARED_SIZE)
+		ret = -ENOSPC;
+	if (!ret) {
+		np_sim.shared = mmap(NULL, NP_LAB_SHARED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		ret = np_sim.shared == MAP_FAILED ? -errno : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int init_cpus(void)
+{
+	const struct np_config *c = &np_sim.config;
+	size_t size = c->cpus * sizeof(*np_sim.cpu);
+
+	np_sim.cpu = aligned_alloc(_Alignof(struct np_cpu), size);
+	if (!np_sim.cpu)
+		return -ENOMEM;
+	memset(np_sim.cpu, 0, size);
+	for (unsigned int i = 0; i < c->cpus; i++) {
+		np_sim.cpu[i].index = i;
+		np_sim.cpu[i].node = c->cpu_node[i];
+		np_sim.cpu[i].l1 = &np_sim.memory.cpu[i].l1;
+	}
+	np_sim.insn_ps = 1e6 / c->mhz / c->ipc;
+	return np_window_init();
+}
+
+static void init_shared(void)
+{
+	memset(np_sim.shared, 0, sizeof(*np_sim.shared));
+	np_sim.shared->version = NP_LAB_VERSION;
+	np_sim.shared->cpus = np_sim.config.cpus;
+	np_sim.shared->nodes = np_sim.config.nodes;
+	np_sim.shared->line_bytes = np_sim.config.line_bytes;
+	np_sim.shared->magic = NP_LAB_MAGIC;
+}
+
+__attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
+{
+	va_list args;
+
+	fputs("numaplace lab plugin: ", stderr);
+	va_start(args, why);
+	vfprintf(stderr, why, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return -1;
+}
+
+static int init(const char *path, int vcpus)
+{
+	const struct np_config *c = &np_sim.config;
+	char err[512];
+	int ret;
+
+	if (np_config_read(path, &np_sim.config, err, sizeof(err)))
+		return refuse("%s", err);
+	if (c->cpus != (unsigned int)vcpus)
+		return refuse("%s: cpu_node names %u CPUs and the machine has %d", path, c->cpus, vcpus);
+	ret = map_shared(c->shared);
+	if (ret)
+		return refuse("%s: cannot map the shared memory: %s", c->shared, strerror(-ret));
+	if (np_memory_init(&np_sim.memory, c) || init_cpus())
+		return refuse("out of memory");
+	init_shared();
+	return 0;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
+		return refuse("simulates x86_64 machines only");
+	if (argc != 1 || strncmp(argv[0], "config=", 7))
+		return refuse("needs one argument, config=FILE");
+	if (init(argv[0] + 7, info->system.smp_vcpus))
+		return -1;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+	qemu_plugin_register_vcpu_resume_cb(id, on_resume);
+	return 0;
+}
