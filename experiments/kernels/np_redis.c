@@ -8,6 +8,8 @@
 #include "redis_workloads.h"
 
 #include <getopt.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -205,6 +207,16 @@ static int serve(struct client_state *s)
 	return 0;
 }
 
+/*
+ * Memory that loading has touched is kept and used again: the node of this
+ * process's pages is decided then, not anew with every large answer.
+ */
+static void keep_heap(void)
+{
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .elements = 10000, .pipeline = 1, .seed = 1, .max_length = 20 };
@@ -213,6 +225,7 @@ int main(int argc, char **argv)
 
 	if (parse_options(&s, &o, argc, argv))
 		return 2;
+	keep_heap();
 	if (np_client_open(&s.client, o.socket))
 		return 1;
 	if (optind == argc)

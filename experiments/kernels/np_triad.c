@@ -44,11 +44,11 @@ static const char usage[] =
 static int parse_lists(struct options *o, int opt, const char *text)
 {
 	if (opt == 'c') {
-		o->cpus = numa_parse_cpustring(text);
+		o->cpus = numa_parse_cpustring_all(text);
 		return o->cpus ? 0 : np_fail("--cpus %s: no such CPU here; "
 					     "'numaplace topology' lists them", text);
 	}
-	o->nodes = numa_parse_nodestring(text);
+	o->nodes = numa_parse_nodestring_all(text);
 	if (o->nodes && numa_bitmask_weight(o->nodes))
 		return 0;
 	return np_fail("--mem %s: no such node with memory here; "

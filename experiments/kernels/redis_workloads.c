@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define STRUCTURES 3	/* lists, sorted sets */
+#define KEYS_AT_ONCE 1000
 #define SCORES 100	/* scores and their increments are 0..99 */
 
 /* Streams of the data set: which string or number of an element is meant. */
@@ -206,20 +207,31 @@ static bool first_time(unsigned char *seen, uint64_t i)
 	return true;
 }
 
-static int check_key(struct np_client *c, const struct np_data *d, const redisReply *key,
-		     const char *value, unsigned char *seen, struct np_check *check)
+/* The values of some of the keys, in one command: a round trip a key would take longer than loading. */
+static int check_keys(struct np_client *c, const struct np_data *d, redisReply *const *keys,
+		      size_t n, const char *value, unsigned char *seen, struct np_check *check)
 {
-	uint64_t i = np_data_index(d, key->str, key->len);
-	redisReply *got = np_client_ask(c, REDIS_REPLY_STRING, 2,
-					(const char *[]){ "GET", key->str },
-					(size_t[]){ 3, key->len });
+	const char *argv[1 + KEYS_AT_ONCE] = { "MGET" };
+	size_t len[1 + KEYS_AT_ONCE] = { 4 };
+	redisReply *values;
 
-	if (!got)
+	for (size_t k = 0; k < n; k++) {
+		argv[1 + k] = keys[k]->str;
+		len[1 + k] = keys[k]->len;
+	}
+	values = np_client_ask(c, REDIS_REPLY_ARRAY, 1 + n, argv, len);
+	if (!values)
 		return -1;
-	take(check, 0, 0, key, got->str);
-	check->mismatches += !first_time(seen, i) || !is_string(d, STREAM_KEY, i, key) ||
-			     strcmp(got->str, value);
-	freeReplyObject(got);
+	for (size_t k = 0; k < n && k < values->elements; k++) {
+		const redisReply *got = values->element[k];
+		const char *text = got->type == REDIS_REPLY_STRING ? got->str : "";
+		uint64_t i = np_data_index(d, keys[k]->str, keys[k]->len);
+
+		take(check, 0, 0, keys[k], text);
+		check->mismatches += !first_time(seen, i) || strcmp(text, value) ||
+				     !is_string(d, STREAM_KEY, i, keys[k]);
+	}
+	freeReplyObject(values);
 	return 0;
 }
 
@@ -237,8 +249,10 @@ static int keys_verify(struct np_client *c, const struct np_data *d, unsigned in
 	}
 	snprintf(value, sizeof(value), "%u", generation + 1);
 	check->expected = d->elements;
-	for (size_t i = 0; i < all->elements && !err; i++)
-		err = check_key(c, d, all->element[i], value, seen, check);
+	for (size_t i = 0, n; i < all->elements && !err; i += n) {
+		n = all->elements - i < KEYS_AT_ONCE ? all->elements - i : KEYS_AT_ONCE;
+		err = check_keys(c, d, all->element + i, n, value, seen, check);
+	}
 	freeReplyObject(all);
 	free(seen);
 	return err;

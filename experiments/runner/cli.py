@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace experiment: list, run, report, compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from . import plan, suite as suites
+from .errors import CannotError, ExperimentError, Interrupted, UsageError
+from .run import Request, line, run
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="numaplace experiment", description="Suites of experiments.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    one = commands.add_parser("list", help="the suites, what they answer and how long they take")
+    one.add_argument("--json", action="store_true")
+    one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
+    add_run_options(one)
+    one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
+    one.add_argument("directory", metavar="DIR")
+    one = commands.add_parser("compare", help="two runs: differences and their significance")
+    one.add_argument("a", metavar="A")
+    one.add_argument("b", metavar="B")
+    one.add_argument("--json", action="store_true")
+    return top
+
+
+def add_run_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
+    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE")
+    one.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
+    one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
+    one.add_argument("--repeats", type=int, metavar="N")
+    one.add_argument("--seed", type=int, metavar="N")
+    one.add_argument("--workloads", metavar="NAME,..", type=split)
+    one.add_argument("--policies", metavar="NAME,..", type=split)
+    one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
+                     help="a parameter, as in triad.size=512M")
+    one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
+    one.add_argument("--quick", action="store_true", help="the suite's small levels")
+    one.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
+    one.add_argument("--force", action="store_true", help="throws away the results in DIR")
+
+
+def split(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
+
+
+def request_of(args: argparse.Namespace) -> Request:
+    suite = suites.load(args.suite)
+    if args.quick:
+        suite = suites.make_quick(suite)
+    suite = suites.change(suites.choose(suite, args.workloads, args.policies), args.set)
+    suite = suites.repeated(suite, args.repeats, args.seed)
+    if args.kernel and not args.lab:
+        raise UsageError("--kernel is the lab's: give --lab MACHINE too")
+    if args.resume and args.force:
+        raise UsageError("--resume keeps the results and --force throws them away: give one of them")
+    return Request(suite, args.out or Path("results") / suite.name, args.engine,
+                   args.resume, args.force)
+
+
+def command_list(args: argparse.Namespace) -> int:
+    found = []
+    for name in suites.names():
+        suite = suites.load(name)
+        found.append({"name": suite.name, "question": suite.question, "paper": suite.paper,
+                      "takes": suite.takes, "observations": len(plan.make(suite)),
+                      "workloads": [w.name for w in suite.workloads],
+                      "policies": list(suite.policies), "repeats": suite.repeats})
+    if args.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    for suite in found:
+        print(f"{suite['name']}: {suite['question']}\n"
+              f"  answers to  {suite['paper']}\n"
+              f"  workloads   {', '.join(suite['workloads'])}\n"
+              f"  policies    {', '.join(suite['policies'])}\n"
+              f"  takes       {suite['takes']}: {suite['observations']} observations, "
+              f"{suite['repeats']} repeats and the warm-ups")
+    return 0
+
+
+def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
+    """The same run, as the guest is to be told: the folder is prepared, so it goes on there."""
+    words = ["run", args.suite, "--out", str(request.out), "--engine", args.engine]
+    for name, value in (("--repeats", args.repeats), ("--seed", args.seed)):
+        words += [name, str(value)] if value is not None else []
+    for name, values in (("--workloads", args.workloads), ("--policies", args.policies)):
+        words += [name, ",".join(values)] if values else []
+    words += [word for assignment in args.set for word in ("--set", assignment)]
+    return words + ["--quick"] * args.quick + ["--resume"] * args.resume
+
+
+def command_run(args: argparse.Namespace) -> int:
+    request = request_of(args)
+    if args.lab:
+        from . import lab
+        status = lab.run(request, args.lab, args.kernel, lab_arguments(args, request))
+    else:
+        bad = run(request, lambda *what: print(line(*what), flush=True))
+        if bad:
+            raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
+                                  "check; they are never averaged")
+        status = 0
+    return status
+
+
+def command_analysis(args: argparse.Namespace) -> int:
+    """pandas and matplotlib are slow to load: only the commands that need them do."""
+    try:
+        from ..analysis import __main__ as analysis
+    except ImportError as error:
+        raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
+    words = [args.directory] if args.command == "report" else [args.a, args.b]
+    return analysis.main([args.command, *words, *(["--json"] if getattr(args, "json", False) else [])])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    args = parser().parse_args(arguments)
+    commands = {"list": command_list, "run": command_run,
+                "report": command_analysis, "compare": command_analysis}
+    try:
+        return commands[args.command](args)
+    except ExperimentError as error:
+        print(f"numaplace experiment: {error}", file=sys.stderr)
+        return error.status
+    except Interrupted as stop:
+        print("numaplace experiment: stopped; every placement was restored; "
+              "--resume goes on from here", file=sys.stderr)
+        return 128 + stop.number

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What can go wrong, as one line for the user and an exit status."""
+
+from __future__ import annotations
+
+
+class ExperimentError(Exception):
+    """What was asked did not happen."""
+
+    status = 1
+
+
+class UsageError(ExperimentError):
+    """The command line or the suite is wrong."""
+
+    status = 2
+
+
+class CannotError(ExperimentError):
+    """This machine cannot do that."""
+
+    status = 3
+
+
+class Interrupted(BaseException):
+    """A signal asked to stop: everything is put back on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number

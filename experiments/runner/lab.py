@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run in the lab, seen from the host: starts it, watches its results file, says why it failed."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+from . import plan, progress, results, workloads
+from .errors import CannotError, ExperimentError, UsageError
+from .numaplace import BUILD, Numaplace, last_line
+from .run import Request, check_policies, prepare_folder, stop_signals
+
+LOG = "lab.log"
+CONSOLE = "console.log"
+POLL = 0.5  # s
+
+
+def run(request: Request, machine: str, kernel: str | None, arguments: list[str]) -> int:
+    """Boots the machine, runs `numaplace experiment ARGUMENTS` in it. Returns its exit status."""
+    numaplace = BUILD / "numaplace"
+    if not numaplace.exists():
+        raise CannotError(f"{numaplace} is missing: run 'make tools'")
+    check_policies(request.suite, Numaplace())
+    workloads.check_programs(request.suite)
+    prepare_folder(request)
+    _check_shared(request.out)
+    items = plan.make(request.suite)
+    series = ["--kernel", kernel] if kernel else []
+    command = [numaplace, "lab", "run", "--machine", machine, *series, "--plain", "--timeout", "0",
+               "--console", request.out / CONSOLE, "--", BUILD / "numaplace-experiment", *arguments]
+    with stop_signals(), open(request.out / LOG, "w+b") as log:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            _watch(child, request.out, items, machine)
+        finally:
+            _end(child)
+        if child.returncode:
+            _explain(child.returncode, request.out / LOG, machine)
+    return child.returncode
+
+
+def _check_shared(out: Path) -> None:
+    """The guest can write to the current folder only."""
+    if not out.resolve().is_relative_to(Path.cwd().resolve()):
+        raise UsageError(f"--out {out}: the lab can write below the current folder only; "
+                         f"go to a folder above it first")
+
+
+def _watch(child: subprocess.Popen[bytes], out: Path, items: list[plan.Item], machine: str) -> None:
+    with progress.make(len(items)) as display:
+        display.show(results.count(out), f"booting {machine}")
+        while child.poll() is None:
+            done = results.count(out)
+            if done and done < len(items):
+                display.show(done, f"{items[done].workload.name} / {items[done].policy}")
+            time.sleep(POLL)
+        display.show(results.count(out), "finished" if not child.returncode else "stopped")
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Asks the lab to power off; it leaves no QEMU behind when asked so."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(30)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def _explain(status: int, log: Path, machine: str) -> None:
+    """The guest's own one line where there is one; everything else stands in the log."""
+    why = last_line(log.read_text(errors="replace")) or "nothing was said"
+    kind = {2: UsageError, 3: CannotError}.get(status, ExperimentError)
+    raise kind(f"in the lab ({machine}): {why} (all of it: {log})")

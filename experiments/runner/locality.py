@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How much of their memory tasks have beside them, from the records of 'numaplace ps --json'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def pages(task: Mapping[str, Any]) -> int:
+    """All anonymous pages."""
+    return sum(task["pages"].values())
+
+
+def local_pages(task: Mapping[str, Any]) -> int | None:
+    """Those on the node that the task runs on; None when it may run on several."""
+    if task["node"] is None:
+        return None
+    return task["pages"].get(str(task["node"]), 0)
+
+
+def of_task(task: Mapping[str, Any]) -> float | None:
+    local, total = local_pages(task), pages(task)
+    return None if local is None or not total else local / total
+
+
+def overall(tasks: Iterable[Mapping[str, Any]]) -> float | None:
+    """Over all tasks: local pages / all pages. None when some task has no node of its own."""
+    local = total = 0
+    for task in tasks:
+        own = local_pages(task)
+        if own is None:
+            return None
+        local += own
+        total += pages(task)
+    return local / total if total else None
+
+
+def share_on(task: Mapping[str, Any], nodes: Iterable[int]) -> float:
+    """The part of the task's pages that are on these nodes; 1 for a task without pages."""
+    total = pages(task)
+    return sum(task["pages"].get(str(node), 0) for node in nodes) / total if total else 1.0

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""manifest.json: the state of the machine and all that is needed to do the run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from . import machine
+from .errors import ExperimentError, UsageError
+from .guard import numa_balancing
+from .numaplace import BUILD, ROOT, Numaplace
+from .suite import Suite
+
+NAME = "manifest.json"
+# What must be equal for a run to be gone on with.
+SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
+        "engine", "machine", "source", "kernel")
+
+
+def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
+    return {
+        "suite": suite.name, "question": suite.question, "paper": suite.paper,
+        "machine": machine_name(), "source": source,
+        "seed": suite.seed, "repeats": suite.repeats, "warmups": suite.warmups,
+        "workloads": {w.name: w.about for w in suite.workloads}, "policies": list(suite.policies),
+        "responses": list(suite.responses), "parameters": suite.parameters,
+        "engine": numaplace.engine,
+        "kernel": {"release": platform.release(), "version": platform.version(),
+                   "cmdline": _read("/proc/cmdline")},
+        "nodes": [asdict(node) for node in machine.nodes()],
+        "numa_balancing": _number(numa_balancing()),
+        **_machine_state(), "module": _module(), "tool": _tool(), "redis": _said("redis-server", "--version"),
+        "python": platform.python_version(), "load": os.getloadavg(),
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "suite_text": suite.text,
+    }
+
+
+def write(directory: Path, manifest: dict[str, Any]) -> None:
+    """Whole or not at all."""
+    partial = directory / (NAME + ".partial")
+    try:
+        partial.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        os.replace(partial, directory / NAME)
+    except OSError as error:
+        raise ExperimentError(f"{directory / NAME}: {error.strerror}: make room or "
+                              "choose another folder with --out") from None
+
+
+def check_same(directory: Path, now: dict[str, Any]) -> None:
+    """That what is there is the beginning of the same run on the same machine."""
+    path = directory / NAME
+    try:
+        then = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--resume: {path} cannot be read ({error}); start anew with --force") from None
+    now = json.loads(json.dumps(now))
+    for key in SAME:
+        if then.get(key) != now[key]:
+            raise UsageError(f"--resume: {path} is of another run: its {key.replace('_', ' ')} differs; "
+                             "take the same options, another --out, or start anew with --force")
+
+
+def machine_name() -> str:
+    """The lab's machine, or the host."""
+    lab = re.search(r"\bnumaplace_lab=([^,\s]+)", _read("/proc/cmdline") or "")
+    return lab[1] if lab else platform.node()
+
+
+def _read(path: str | Path) -> str | None:
+    try:
+        return Path(path).read_text(errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.lstrip("-").isdigit() else None
+
+
+def _said(*command: str | Path) -> str | None:
+    """The first line that a program prints, or None."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.splitlines()
+    return lines[0] if lines and not done.returncode else None
+
+
+def _machine_state() -> dict[str, Any]:
+    cpu = Path("/sys/devices/system/cpu")
+    info = _read("/proc/cpuinfo") or ""
+    governors = {_read(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    huge = Path("/sys/kernel/mm/transparent_hugepage")
+    return {
+        "cpu": {"model": _field(info, "model name"), "microcode": _field(info, "microcode"),
+                "online": _read(cpu / "online"), "smt": _read(cpu / "smt/control"),
+                "governors": sorted(filter(None, governors)) or None,
+                "no_turbo": _read(cpu / "intel_pstate/no_turbo"), "boost": _read(cpu / "cpufreq/boost"),
+                "vulnerabilities": {path.name: _read(path) for path in
+                                    sorted((cpu / "vulnerabilities").glob("*"))}},
+        "thp": {name: _read(huge / name) for name in ("enabled", "defrag")},
+        "huge_pages": _number(_read("/proc/sys/vm/nr_hugepages")),
+        "zone_reclaim_mode": _number(_read("/proc/sys/vm/zone_reclaim_mode")),
+        "aslr": _number(_read("/proc/sys/kernel/randomize_va_space")),
+    }
+
+
+def _field(info: str, name: str) -> str | None:
+    found = re.search(rf"^{name}\s*:\s*(.*)$", info, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _module() -> dict[str, Any] | None:
+    """None when it is not loaded."""
+    if not Path("/sys/module/numaplace").exists():
+        return None
+    said = _read("/sys/kernel/debug/numaplace/version") or ""
+    return dict(pair.split("=", 1) for pair in said.split() if "=" in pair) | {
+        "srcversion": _read("/sys/module/numaplace/srcversion")}
+
+
+def _tool() -> dict[str, Any]:
+    git = ("git", "-c", f"safe.directory={ROOT}", "-C", ROOT)
+    return {"commit": _said(*git, "rev-parse", "HEAD"),
+            "changed_since": bool(_said(*git, "status", "--porcelain", "--untracked-files=no")),
+            "programs": {name: _said(BUILD / name, "--version")
+                         for name in ("numaplace", "np-triad", "np-redis")}}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Calls of the numaplace command. The experiments use what any user has, no short cut."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from .errors import CannotError, ExperimentError, UsageError
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"
+LIMIT = 300  # s, for one call
+
+
+class Numaplace:
+    def __init__(self, program: Path = BUILD / "numaplace", engine: str = "auto") -> None:
+        self.program, self.engine = program, engine
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run([self.program, *arguments], capture_output=True, text=True,
+                                  timeout=LIMIT, stdin=subprocess.DEVNULL)
+        except FileNotFoundError:
+            raise CannotError(f"{self.program} is missing: run 'make tools'") from None
+        except subprocess.TimeoutExpired:
+            raise ExperimentError(f"numaplace {' '.join(arguments)}: no answer for {LIMIT} s") from None
+
+    def _json(self, *arguments: str) -> Any:
+        done = self._run(*arguments)
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError:
+            answer = {"error": last_line(done.stderr) or last_line(done.stdout) or "no answer"}
+        if done.returncode and "decisions" not in answer:
+            kind = {2: UsageError, 3: CannotError}.get(done.returncode, ExperimentError)
+            raise kind(f"numaplace {arguments[0]}: {answer.get('error', 'failed')}")
+        return answer
+
+    def topology(self) -> dict[str, Any]:
+        return self._json("topology", "--json")
+
+    def policies(self) -> dict[str, Any] | list[Any]:
+        return self._json("policies", "--json")
+
+    def ps(self, pids: list[int]) -> dict[str, Any]:
+        return self._json("ps", "--json", *map(str, pids))
+
+    def apply(self, policy: str, pids: list[int], assume: list[str]) -> dict[str, Any]:
+        options = [word for text in assume for word in ("--assume", text)]
+        return self._json("apply", "--policy", policy, "--engine", self.engine, *options,
+                          "--json", *map(str, pids))
+
+    def restore(self, pids: list[int]) -> str | None:
+        """None, or why it did not work."""
+        done = self._run("restore", *map(str, pids))
+        return last_line(done.stderr) or f"status {done.returncode}" if done.returncode else None
+
+
+def last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One observation: start misplaced, look, apply the policy, measure, look again, verify, undo."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from . import locality
+from .errors import CannotError, ExperimentError, UsageError
+from .guard import numa_balancing
+from .machine import Node
+from .numaplace import Numaplace
+from .plan import Item
+from .suite import Suite
+from .workloads import KINDS, Measured, Running, metric
+
+ENOUGH = 0.95  # share of the pages that must be where they were asked to be
+
+
+class Observer:
+    def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path) -> None:
+        self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
+
+    def observe(self, item: Item) -> dict[str, Any]:
+        """A line for results.jsonl. What goes wrong with this observation alone becomes a mark."""
+        record = self._record(item)
+        begin = time.monotonic()
+        self.saved_cpus: dict[int, set[int]] = {}
+        running = KINDS[item.workload.kind](item, self.suite, self.nodes, self.scratch)
+        try:
+            self._steps(item, running, record)
+        except (CannotError, UsageError):
+            raise
+        except ExperimentError as error:
+            record["marks"] += [*running.vanished(), str(error)]
+            record["check"] = "not reached"
+        finally:
+            self._undo(running, record)
+        record["seconds"] = round(time.monotonic() - begin, 3)
+        return record
+
+    def _record(self, item: Item) -> dict[str, Any]:
+        record = {"suite": self.suite.name, "workload": item.workload.name, "policy": item.policy,
+                  "repeat": item.repeat, "order": item.order, "seed": self.suite.seed,
+                  "source": "", "started": datetime.now(timezone.utc).isoformat(),
+                  "seconds": 0.0, "steps": {}, "metrics": [], "tasks": [], "apply": None,
+                  "marks": [], "check": "ok"}
+        if item.warmup:
+            record["warmup"] = True
+        if numa_balancing() not in (None, "0"):
+            record["marks"].append(f"kernel.numa_balancing is {numa_balancing()}: the kernel moves "
+                                   "pages too")
+        return record
+
+    def _steps(self, item: Item, running: Running, record: dict[str, Any]) -> None:
+        timed = Stopwatch(record["steps"]).step
+        with timed("start"):
+            running.start()
+        with timed("ps_before"):
+            before = self._ps(running, record)
+        self._check_start(item, running, before, record)
+        self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
+        with timed("apply"):
+            record["apply"] = self.numaplace.apply(item.policy, running.pids, assume(running))
+        with timed("measure"):
+            measured = running.measure()
+        with timed("ps_after"):
+            after = self._ps(running, record)
+        with timed("verify"):
+            record["check"] = running.verify()
+        self._check_end(running, after, record)
+        self._fill(running, before, after, measured, record)
+
+    def _ps(self, running: Running, record: dict[str, Any]) -> list[dict[str, Any]]:
+        """The tasks in the workload's order."""
+        answer = self.numaplace.ps(running.pids)
+        record["source"] = answer["where"]
+        by_pid = {task["pid"]: task for task in answer["tasks"]}
+        missing = [pid for pid in running.pids if pid not in by_pid]
+        if missing:
+            raise ExperimentError(f"numaplace ps does not list pid {missing[0]}")
+        return [by_pid[pid] for pid in running.pids]
+
+    def _check_start(self, item: Item, running: Running, before: list[dict[str, Any]],
+                     record: dict[str, Any]) -> None:
+        """Marks tasks that are not as misplaced as the suite wants them."""
+        for task, seen in zip(running.tasks, before):
+            memory = [self.nodes[n].id for n in task.memory_on]
+            if locality.share_on(seen, memory) < ENOUGH:
+                record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
+                                       f"{seen['pages']}: fell back to another node")
+            if seen["node"] != self.nodes[task.runs_on].id:
+                record["marks"].append(f"{task.role}: was to run on node "
+                                       f"{self.nodes[task.runs_on].id}, runs on CPUs {seen['cpus']}")
+
+    def _check_end(self, running: Running, after: list[dict[str, Any]],
+                   record: dict[str, Any]) -> None:
+        """The tasks and pages must be where the policy's answer says."""
+        by_pid = {task["pid"]: task for task in after}
+        problems = [] if record["check"] == "ok" else [record["check"]]
+        if record["apply"].get("error"):
+            problems.append(f"apply: {record['apply']['error']}")
+        for decision in record["apply"]["decisions"]:
+            seen = by_pid[decision["pid"]]
+            if decision.get("error"):
+                problems.append(f"pid {decision['pid']}: {decision['error']}")
+                continue
+            if decision["to"] is not None and seen["node"] != decision["to"]:
+                problems.append(f"pid {decision['pid']}: to run on node {decision['to']}, "
+                                f"runs on CPUs {seen['cpus']}")
+            wanted = decision["pages_to"]
+            if wanted is not None and locality.share_on(seen, [wanted]) < ENOUGH:
+                problems.append(f"pid {decision['pid']}: pages to be on node {wanted}, "
+                                f"are {seen['pages']}")
+        record["check"] = "; ".join(problems) or "ok"
+
+    def _fill(self, running: Running, before: list[dict[str, Any]], after: list[dict[str, Any]],
+              measured: Measured, record: dict[str, Any]) -> None:
+        record["marks"] += measured.marks
+        record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
+                           for task, b, a in zip(running.tasks, before, after)]
+        record["metrics"] = measured.metrics
+        for name, tasks in (("locality_before", before), ("locality_after", after)):
+            value = locality.overall(tasks)
+            if value is None:
+                record["marks"].append(f"no {name}: a task may run on several nodes")
+            else:
+                record["metrics"].append(metric(name, "fraction", value))
+        record["metrics"].append(metric("pages_moved", "pages", pages_moved(record["apply"])))
+
+    def _undo(self, running: Running, record: dict[str, Any]) -> None:
+        """Restores what apply did, looks whether it worked, and ends the processes."""
+        timed = Stopwatch(record["steps"]).step
+        try:
+            with timed("restore"):
+                self._restore(record)
+        finally:
+            with timed("stop"):
+                running.stop()
+
+    def _restore(self, record: dict[str, Any]) -> None:
+        if record["apply"] is None:
+            for pid in self.saved_cpus:  # begun, but no answer came: nobody knows what was changed
+                self.numaplace.restore([pid])
+            return
+        pids = placed(record["apply"])
+        if pids and (why := self.numaplace.restore(pids)):
+            record["marks"].append(f"not restored: {why}")
+        for pid in pids:
+            cpus = os.sched_getaffinity(pid)
+            if cpus != self.saved_cpus[pid]:
+                record["marks"].append(f"pid {pid} was not restored: it runs on CPUs {sorted(cpus)}, "
+                                       f"not {sorted(self.saved_cpus[pid])}")
+
+
+class Stopwatch:
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(time.monotonic() - begin, 3)
+
+
+def assume(running: Running) -> list[str]:
+    """What the suite declares about its tasks, in the words of --assume."""
+    return [f"pid={pid},penalty={task.penalty:g},mpki={task.mpki:g}"
+            for pid, task in zip(running.pids, running.tasks)]
+
+
+def placed(applied: dict[str, Any]) -> list[int]:
+    """The tasks whose CPUs or memory policy were changed; apply has undone its own failures."""
+    if applied.get("undone"):
+        return []
+    results = ((d["pid"], d.get("result") or {}) for d in applied["decisions"])
+    return [pid for pid, result in results if result.get("cpus") or result.get("mem")]
+
+
+def pages_moved(applied: dict[str, Any]) -> int:
+    results = [d.get("result") or {} for d in applied["decisions"]]
+    return sum((r.get("migrate") or {}).get("moved", 0) for r in results)
+
+
+def task_record(role: str, before: dict[str, Any], after: dict[str, Any],
+                details: dict[str, Any] | None) -> dict[str, Any]:
+    record = {"role": role, "pid": after["pid"], "comm": after["comm"]}
+    for when, task in (("before", before), ("after", after)):
+        record |= {f"node_{when}": task["node"], f"pages_{when}": task["pages"],
+                   f"locality_{when}": locality.of_task(task)}
+    return record | {"penalty": before["penalty"], "mpki": before["mpki"], "details": details}

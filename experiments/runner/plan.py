@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The order of the observations: blocked, and random within a block from a seed that is kept."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from .suite import Suite, Workload
+
+
+@dataclass(frozen=True)
+class Item:
+    """One observation to be made."""
+
+    workload: Workload
+    policy: str
+    repeat: int
+    order: int
+    warmup: bool
+
+    @property
+    def key(self) -> tuple[str, str, int, bool]:
+        return (self.workload.name, self.policy, self.repeat, self.warmup)
+
+
+def make(suite: Suite) -> list[Item]:
+    """Warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
+
+    Whatever changes slowly (temperature, free memory) then falls on all combinations alike.
+    """
+    items: list[Item] = []
+
+    def add(workload: Workload, policy: str, repeat: int, warmup: bool) -> None:
+        items.append(Item(workload, policy, repeat, len(items), warmup))
+
+    for repeat in range(suite.warmups):
+        for workload in suite.workloads:
+            add(workload, suite.policies[0], repeat, True)
+    for repeat in range(suite.repeats):
+        block = [(w, p) for w in suite.workloads for p in suite.policies]
+        random.Random(f"{suite.seed}/{repeat}").shuffle(block)
+        for workload, policy in block:
+            add(workload, policy, repeat, False)
+    return items
+
+
+def key_of(record: dict) -> tuple[str, str, int, bool]:
+    """The key of a line of results.jsonl."""
+    return (record["workload"], record["policy"], record["repeat"],
+            bool(record.get("warmup")))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""results.jsonl: one line an observation, on the disk before the next one starts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .errors import ExperimentError
+
+NAME = "results.jsonl"
+
+
+def read(directory: Path) -> list[dict[str, Any]]:
+    """The whole lines. One that a kill cut off is left out, and overwritten by the next append."""
+    path = directory / NAME
+    if not path.exists():
+        return []
+    whole, _, _ = path.read_bytes().rpartition(b"\n")
+    records = []
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            records.append(json.loads(line))
+        except ValueError as error:
+            raise ExperimentError(f"{path} line {number}: not JSON ({error}): "
+                                  "remove the line or start anew with --force") from None
+    return records
+
+
+def count(directory: Path) -> int:
+    """Whole lines so far, for a progress display."""
+    try:
+        return (directory / NAME).read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
+
+
+class Writer:
+    """Appends. A line that does not fit on the disk leaves no half of itself behind."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / NAME
+        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
+        self.size = len(whole) + len(newline)
+        os.ftruncate(self.fd, self.size)
+
+    def append(self, record: dict[str, Any]) -> None:
+        line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        try:
+            written = 0
+            while written < len(line):
+                written += os.pwrite(self.fd, line[written:], self.size + written)
+            os.fsync(self.fd)
+        except OSError as error:
+            os.ftruncate(self.fd, self.size)
+            raise ExperimentError(
+                f"{self.path}: {error.strerror}: what was measured before is safe; "
+                "make room and go on with --resume") from None
+        self.size += len(line)
+
+    def close(self) -> None:
+        os.close(self.fd)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Suites: what is run, read from suites/NAME.toml and checked before anything starts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .errors import UsageError
+
+FOLDER = Path(__file__).resolve().parent.parent / "suites"
+
+# Parameters of each kind of workload and the type that a value must have.
+PARAMETERS: dict[str, dict[str, type]] = {
+    "triad": {"size": str, "kernel": str, "seconds": float},
+    "redis": {"elements": int, "max_length": int, "load_pipeline": int, "pipeline": int},
+}
+REDIS_ROLES = ("server", "client")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A process of a workload. Nodes are positions among the machine's usable nodes."""
+
+    role: str
+    runs_on: int
+    memory_on: tuple[int, ...]
+    penalty: float
+    mpki: float
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    kind: str
+    about: str
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    text: str = field(repr=False)
+    question: str
+    paper: str
+    takes: str
+    repeats: int
+    warmups: int
+    seed: int
+    nodes: int
+    responses: tuple[str, ...]
+    policies: tuple[str, ...]
+    workloads: tuple[Workload, ...]
+    parameters: dict[str, dict[str, Any]]
+    quick: dict[str, Any] = field(repr=False)
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load(name: str) -> Suite:
+    """The suite of that name, or of that file."""
+    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    if not path.is_file():
+        raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(names())}")
+    try:
+        text = path.read_text(encoding="utf-8")
+        return parse(text)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"suite {path}: {error}; correct the file") from None
+    except UsageError as error:
+        raise UsageError(f"suite {path}: {error}") from None
+
+
+def parse(text: str) -> Suite:
+    data = tomllib.loads(text)
+    suite = Suite(
+        name=_get(data, "name", str), text=text, question=_get(data, "question", str),
+        paper=_get(data, "paper", str), takes=_get(data, "takes", str),
+        repeats=_get(data, "repeats", int), warmups=_get(data, "warmups", int),
+        seed=_get(data, "seed", int), nodes=_get(data, "nodes", int),
+        responses=tuple(_get(data, "responses", list)),
+        policies=tuple(_get(_get(data, "factors", dict), "policy", list)),
+        workloads=tuple(_workload(w) for w in _get(data, "workload", list)),
+        parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
+        quick=data.get("quick", {}))
+    _check(suite)
+    return suite
+
+
+def _get(table: Mapping[str, Any], key: str, kind: type) -> Any:
+    value = table.get(key)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise UsageError(f"'{key}' is missing or not a {kind.__name__}")
+    return value
+
+
+def _workload(table: Mapping[str, Any]) -> Workload:
+    name, kind = _get(table, "name", str), _get(table, "kind", str)
+    if kind not in PARAMETERS:
+        raise UsageError(f"workload {name}: kind '{kind}' is not one of {', '.join(PARAMETERS)}")
+    tasks = tuple(_task(t) for t in _get(table, "task", list))
+    roles = [task.role for task in tasks]
+    if not tasks or len(set(roles)) != len(roles):
+        raise UsageError(f"workload {name}: needs tasks with different roles")
+    if kind == "redis" and tuple(roles) != REDIS_ROLES:
+        raise UsageError(f"workload {name}: its roles are {' and '.join(REDIS_ROLES)}")
+    return Workload(name, kind, _get(table, "about", str), tasks)
+
+
+def _task(table: Mapping[str, Any]) -> Task:
+    where = table.get("memory_on")
+    nodes = tuple(where) if isinstance(where, list) else (_get(table, "memory_on", int),)
+    if not nodes or list(nodes) != sorted(set(nodes)):
+        raise UsageError("'memory_on' is a node or an ascending list of nodes")
+    return Task(_get(table, "role", str), _get(table, "runs_on", int), nodes,
+                _get(table, "penalty", float), _get(table, "mpki", float))
+
+
+def _parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    for key in table:
+        if key not in PARAMETERS[kind]:
+            raise UsageError(f"{kind}.{key} is not one of {', '.join(PARAMETERS[kind])}")
+    return {key: _get(table, key, PARAMETERS[kind][key]) for key in table}
+
+
+def _check(suite: Suite) -> None:
+    for kind in {w.kind for w in suite.workloads}:
+        missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys()
+        if missing:
+            raise UsageError(f"{kind}.{min(missing)} is missing")
+    for workload in suite.workloads:
+        for task in workload.tasks:
+            for node in (task.runs_on, *task.memory_on):
+                if not 0 <= node < suite.nodes:
+                    raise UsageError(f"workload {workload.name}, task {task.role}: node {node} "
+                                     f"does not exist; the suite has {suite.nodes} nodes")
+
+
+def make_quick(suite: Suite) -> Suite:
+    """The suite with the levels of its [quick] table."""
+    parameters = {kind: values | _parameters(kind, suite.quick.get(kind, {}))
+                  for kind, values in suite.parameters.items()}
+    return replace(suite, repeats=suite.quick.get("repeats", suite.repeats),
+                   warmups=suite.quick.get("warmups", suite.warmups), parameters=parameters)
+
+
+def change(suite: Suite, assignments: list[str]) -> Suite:
+    """Applies KIND.PARAMETER=VALUE."""
+    parameters = {kind: dict(values) for kind, values in suite.parameters.items()}
+    for assignment in assignments:
+        name, separator, value = assignment.partition("=")
+        kind, _, key = name.partition(".")
+        wanted = PARAMETERS.get(kind, {}).get(key)
+        if not separator or wanted is None:
+            known = ", ".join(f"{k}.{p}" for k, ps in PARAMETERS.items() for p in ps)
+            raise UsageError(f"--set {assignment}: needs NAME=VALUE with one of {known}")
+        try:
+            parameters[kind][key] = wanted(value)
+        except ValueError:
+            raise UsageError(f"--set {assignment}: the value is no {wanted.__name__}") from None
+    return replace(suite, parameters=parameters)
+
+
+def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
+    """Only some of the levels. A policy need not be one of the suite's own."""
+    if workloads:
+        known = {w.name: w for w in suite.workloads}
+        for name in workloads:
+            if name not in known:
+                raise UsageError(f"workload '{name}' is not in suite {suite.name}; "
+                                 f"there are: {', '.join(known)}")
+        suite = replace(suite, workloads=tuple(known[name] for name in dict.fromkeys(workloads)))
+    return replace(suite, policies=tuple(dict.fromkeys(policies))) if policies else suite
+
+
+def repeated(suite: Suite, repeats: int | None, seed: int | None) -> Suite:
+    """With another number of repeats or another seed."""
+    if repeats is not None and repeats < 1:
+        raise UsageError(f"--repeats {repeats}: at least 1 is needed")
+    return replace(suite, repeats=suite.repeats if repeats is None else repeats,
+                   seed=suite.seed if seed is None else seed)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is asked wrongly gets one line, a status, and nothing is started or written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import machine, workloads
+from experiments.runner.cli import main
+from experiments.runner.errors import CannotError
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    status = main(list(words))
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1 and said.err.startswith("numaplace experiment: ")
+    assert "Traceback" not in said.err
+    return status, said.err
+
+
+@pytest.mark.parametrize("words, status, said", [
+    (["nothing"], 2, "suite 'nothing' does not exist; there are: policy-matrix"),
+    (["policy-matrix", "--workloads", "cross,crass"], 2, "workload 'crass' is not in suite"),
+    (["policy-matrix", "--policies", "maximum-global"], 2,
+     "policy 'maximum-global' does not exist; there are: none, maximum-local, n-mass"),
+    (["policy-matrix", "--repeats", "0"], 2, "--repeats 0: at least 1"),
+    (["policy-matrix", "--set", "triad.sise=4M"], 2, "triad.size"),
+    (["policy-matrix", "--set", "triad.seconds=long"], 2, "the value is no float"),
+    (["policy-matrix", "--kernel", "6.1"], 2, "--lab"),
+    (["policy-matrix", "--resume", "--force"], 2, "one of them"),
+    (["policy-matrix", "--lab", "demo-9s"], 2, "demo-9s"),
+    (["policy-matrix", "--lab", "demo-2s", "--kernel", "5.4"], 2, "5.4"),
+])
+def test_bad_input(capsys, tmp_path: Path, monkeypatch, words: list[str], status: int, said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    got, text = refused(capsys, "run", *words, "--out", "out")
+    assert (got, said in text) == (status, True), text
+    assert not (tmp_path / "out" / "results.jsonl").exists()
+
+
+def test_results_of_a_lab_must_be_below_the_current_folder(capsys, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    status, text = refused(capsys, "run", "policy-matrix", "--lab", "demo-2s", "--out", str(tmp_path / "there"))
+    assert status == 2 and "below the current folder" in text
+
+
+def one_node(root: Path, number: int, cpus: str, kib: int) -> None:
+    folder = root / f"node{number}"
+    folder.mkdir(parents=True)
+    (folder / "cpulist").write_text(cpus + "\n")
+    (folder / "distance").write_text("10 21\n")
+    (folder / "meminfo").write_text(f"Node {number} MemTotal:  {kib} kB\nNode {number} MemFree: {kib} kB\n")
+
+
+def test_a_machine_without_two_nodes_of_cpus_and_memory(tmp_path: Path) -> None:
+    one_node(tmp_path, 0, "0-1", 1024)
+    one_node(tmp_path, 1, "", 1024)
+    one_node(tmp_path, 2, "2-3", 0)
+    with pytest.raises(CannotError, match=r"has 1 \(node 0\): run it in the lab") as refused_:
+        machine.usable(2, "policy-matrix", tmp_path)
+    assert refused_.value.status == 3
+    one_node(tmp_path, 10, "4-5,7", 2048)
+    assert [(n.id, n.cpus) for n in machine.usable(2, "policy-matrix", tmp_path)] == [
+        (0, (0, 1)), (10, (4, 5, 7))]
+
+
+def test_no_redis_server(monkeypatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(CannotError, match="redis-server is not installed: apt-get install") as refused_:
+        workloads.redis_server()
+    assert refused_.value.status == 3
+
+
+def test_the_command_works_from_any_folder(tmp_path: Path) -> None:
+    done = subprocess.run([ROOT / "build" / "numaplace", "experiment", "list", "--json"], cwd=tmp_path,
+                          capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""})
+    assert done.returncode == 0, done.stderr
+    listed = {suite["name"]: suite for suite in json.loads(done.stdout)}
+    assert listed["policy-matrix"]["observations"] == 80

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SIGKILL of the runner: its programs die, the sysctls come back, the scratch folder goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+RUNNER = """
+import os, sys, time
+from pathlib import Path
+from experiments.runner.guard import Guard
+from experiments.runner.numaplace import BUILD
+from experiments.runner.program import Program
+with Guard({Path(sys.argv[1]): "0"}) as guard:
+    program = Program([BUILD / "np-triad", "--size", "1M"], os.sched_getaffinity(0), {})
+    program.receive("ready", 30)
+    print(program.pid, guard.scratch, flush=True)
+    if sys.argv[2] == "wait":
+        time.sleep(60)
+    program.stop()
+"""
+
+
+def wait_until(true: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return true()
+
+
+def start(sysctl: Path, how: str) -> tuple[subprocess.Popen[str], int, Path]:
+    sysctl.write_text("1\n")
+    runner = subprocess.Popen([sys.executable, "-c", RUNNER, sysctl, how], cwd=ROOT,
+                              stdout=subprocess.PIPE, text=True)
+    pid, scratch = runner.stdout.readline().split()
+    return runner, int(pid), Path(scratch)
+
+
+def test_everything_is_put_back_after_sigkill(tmp_path: Path) -> None:
+    sysctl = tmp_path / "sysctl"
+    runner, pid, scratch = start(sysctl, "wait")
+    assert sysctl.read_text() == "0" and scratch.is_dir()
+    assert Path(f"/proc/{pid}").exists()
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    assert wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    assert wait_until(lambda: sysctl.read_text() == "1\n")
+    assert wait_until(lambda: not scratch.exists())
+
+
+def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:
+    runner, pid, scratch = start(tmp_path / "sysctl", "end")
+    assert runner.wait(30) == 0
+    assert (tmp_path / "sysctl").read_text() == "1\n"
+    assert not scratch.exists() and not Path(f"/proc/{pid}").exists()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Suites are checked when they are read; the plan is blocked, random and the same for a seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from experiments.runner import plan, suite as suites
+from experiments.runner.errors import UsageError
+
+
+@pytest.fixture
+def suite() -> suites.Suite:
+    return suites.load("policy-matrix")
+
+
+def keys(suite: suites.Suite) -> list[tuple]:
+    return [item.key for item in plan.make(suite)]
+
+
+def test_the_same_seed_gives_the_same_order_and_another_seed_another(suite) -> None:
+    assert keys(suite) == keys(suite)
+    assert keys(suite) != keys(replace(suite, seed=suite.seed + 1))
+    assert sorted(keys(suite)) == sorted(keys(replace(suite, seed=suite.seed + 1)))
+
+
+def test_warmups_come_first_and_every_block_has_every_combination_once(suite) -> None:
+    items = plan.make(suite)
+    warm = len(suite.workloads) * suite.warmups
+    assert [item.warmup for item in items] == [True] * warm + [False] * (len(items) - warm)
+    combinations = {(w.name, p) for w in suite.workloads for p in suite.policies}
+    size = len(combinations)
+    blocks = [items[i:i + size] for i in range(warm, len(items), size)]
+    assert len(blocks) == suite.repeats
+    for repeat, block in enumerate(blocks):
+        assert Counter((i.workload.name, i.policy) for i in block) == Counter(combinations)
+        assert {i.repeat for i in block} == {repeat}
+    assert len({tuple((i.workload.name, i.policy) for i in block) for block in blocks}) == len(blocks)
+
+
+def test_a_line_of_the_results_has_its_item_s_key(suite) -> None:
+    for item in plan.make(suite)[:12]:
+        line = {"workload": item.workload.name, "policy": item.policy, "repeat": item.repeat}
+        assert plan.key_of(line | ({"warmup": True} if item.warmup else {})) == item.key
+
+
+def test_the_suite_has_the_eight_workloads_and_three_policies(suite) -> None:
+    assert [w.name for w in suite.workloads] == [
+        "contention-1L1R", "contention-0L2R", "contention-2L2R", "cross", "split",
+        "redis-lists", "redis-keys", "redis-zsets"]
+    assert suite.policies == ("none", "maximum-local", "n-mass")
+    assert suite.repeats >= 3
+
+
+def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
+    quick = suites.make_quick(suite)
+    assert len(plan.make(quick)) < len(plan.make(suite))
+    assert quick.parameters["triad"]["kernel"] == suite.parameters["triad"]["kernel"]
+    assert quick.parameters["triad"]["seconds"] < suite.parameters["triad"]["seconds"]
+    changed = suites.change(suite, ["triad.seconds=7"])
+    assert changed.parameters["triad"]["seconds"] == 7.0
+    assert changed.parameters["redis"] == suite.parameters["redis"]
+
+
+@pytest.mark.parametrize("before, after, said", [
+    ('kind = "triad"', 'kind = "triat"', "kind 'triat' is not one of triad, redis"),
+    ("runs_on = 1, memory_on = 0", "runs_on = 2, memory_on = 0", "node 2 does not exist"),
+    ("memory_on = [0, 1]", "memory_on = [1, 0]", "ascending list of nodes"),
+    ("memory_on = [0, 1]", 'memory_on = "0"', "'memory_on' is missing or not a int"),
+    ('role = "local-1"', 'role = "local-0"', "different roles"),
+    ('role = "server"', 'role = "sever"', "its roles are server and client"),
+    ("repeats = 3", 'repeats = "3"', "'repeats' is missing or not a int"),
+    ("penalty = 1.5, ", "", "'penalty' is missing"),
+    ("load_pipeline = 256", "load_pipelin = 256", "redis.load_pipelin is not one of"),
+    ("seconds = 1.0", "", "triad.seconds is missing"),
+])
+def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, said: str) -> None:
+    assert before in suite.text
+    with pytest.raises(UsageError) as refused:
+        suites.parse(suite.text.replace(before, after, 1))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)

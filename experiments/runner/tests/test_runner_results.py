@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results survive kills and full disks, and are not mixed with others."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import manifest, results, suite as suites
+from experiments.runner.errors import ExperimentError, UsageError
+from experiments.runner.run import Request, prepare_folder
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def record(number: int) -> dict:
+    return {"workload": "cross", "policy": "none", "repeat": number, "text": "x" * 200}
+
+
+def test_a_line_that_a_kill_cut_off_is_written_over(tmp_path: Path) -> None:
+    writer = results.Writer(tmp_path)
+    writer.append(record(0))
+    writer.append(record(1))
+    writer.close()
+    path = tmp_path / results.NAME
+    path.write_bytes(path.read_bytes()[:-50])
+    assert results.read(tmp_path) == [record(0)]
+    writer = results.Writer(tmp_path)
+    writer.append(record(2))
+    writer.close()
+    assert results.read(tmp_path) == [record(0), record(2)]
+    assert results.count(tmp_path) == 2
+
+
+def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
+    (tmp_path / results.NAME).write_text('{"a": 1}\nnot json\n')
+    with pytest.raises(ExperimentError, match=r"line 2: not JSON"):
+        results.read(tmp_path)
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from experiments.runner import results
+from experiments.runner.errors import ExperimentError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+writer = results.Writer(Path(sys.argv[1]))
+for number in range(5):
+    try:
+        writer.append({"number": number, "text": "x" * 200})
+    except ExperimentError as error:
+        sys.exit(str(error))
+"""
+
+
+def test_no_room_leaves_whole_lines_and_says_how_to_go_on(tmp_path: Path) -> None:
+    """A limit on the file's size makes write(2) fail in the middle of a line, as a full disk does."""
+    done = subprocess.run([sys.executable, "-c", FULL, tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "--resume" in done.stderr
+    assert [r["number"] for r in results.read(tmp_path)] == [0, 1, 2]
+    assert (tmp_path / results.NAME).read_bytes().endswith(b"\n")
+
+
+def test_results_are_neither_mixed_nor_thrown_away_unasked(tmp_path: Path) -> None:
+    suite = suites.load("policy-matrix")
+    (tmp_path / results.NAME).write_text("{}\n")
+    with pytest.raises(UsageError, match="--resume"):
+        prepare_folder(Request(suite, tmp_path))
+    prepare_folder(Request(suite, tmp_path, resume=True))
+    assert (tmp_path / results.NAME).exists()
+    prepare_folder(Request(suite, tmp_path, force=True))
+    assert not (tmp_path / results.NAME).exists()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExperimentError, match="choose another folder"):
+        prepare_folder(Request(suites.load("policy-matrix"), tmp_path / "file" / "out"))
+
+
+def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:
+    now = {key: key for key in manifest.SAME} | {"created": "now"}
+    manifest.write(tmp_path, now)
+    manifest.check_same(tmp_path, now | {"created": "later"})
+    for key in manifest.SAME:
+        with pytest.raises(UsageError, match="is of another run: its " + key.replace("_", " ")):
+            manifest.check_same(tmp_path, now | {key: "other"})
+    (tmp_path / manifest.NAME).unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        manifest.check_same(tmp_path, now)
+
+
+def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
+    from experiments.runner.numaplace import Numaplace
+
+    suite = suites.load("policy-matrix")
+    manifest.write(tmp_path, manifest.collect(suite, Numaplace(), "real"))
+    written = json.loads((tmp_path / manifest.NAME).read_text())
+    assert written["suite_text"] == suite.text and written["seed"] == suite.seed
+    assert written["nodes"] and all(n["total_kib"] >= n["free_kib"] for n in written["nodes"])
+    for program in ("numaplace", "np-triad", "np-redis"):
+        assert written["tool"]["programs"][program].startswith(program)
+    assert "-O3" in written["tool"]["programs"]["np-triad"]
+    assert len(written["tool"]["commit"]) >= 40
