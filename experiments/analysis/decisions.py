@@ -20,8 +20,19 @@ def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
             for decision in o.apply.get("decisions") or []:
                 _add(groups, decision, _role(o, decision), o.repeat)
         told = [_tell(group, len(observations)) for group in groups.values()]
-        found.append({"policy": policy, "told": _merge(told)})
+        options = next((_options(o.apply) for o in observations), "")
+        clean = bool(results.select(workload, policy))
+        found.append({"policy": policy, "options": options, "clean": clean, "told": _merge(told)})
     return found
+
+
+def _options(apply: dict[str, Any]) -> str:
+    options = apply.get("options")
+    if not isinstance(options, dict):
+        return ""
+    return ", ".join(
+        f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in options.items()
+    )
 
 
 def _role(o: Observation, decision: dict[str, Any]) -> str:
@@ -53,9 +64,20 @@ def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
         "where": _where(decision),
         "pages": _pages(decision, sum(pages) / len(pages)),
         "reason": group["reason"],
+        "known": _known(decision),
         "error": str(decision.get("error") or ""),
         "often": "" if repeats == observations else f"in {repeats} of {observations} observations",
     }
+
+
+def _known(decision: dict[str, Any]) -> str:
+    """What the policy knew of the task, and from where."""
+    found = []
+    for key, name in (("penalty", "penalty"), ("mpki", "MPKI")):
+        estimate = decision.get(key)
+        if isinstance(estimate, dict) and isinstance(estimate.get("value"), (int, float)):
+            found.append(f"{name} {estimate['value']:g} {estimate.get('source') or ''}".strip())
+    return ", ".join(found)
 
 
 def _merge(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,4 +103,4 @@ def _pages(decision: dict[str, Any], moved: float) -> str:
     target = decision.get("pages_to")
     if target is None or not moved:
         return "pages stay"
-    return f"{words.number(round(moved))} pages to node {target}"
+    return f"{words.count(moved)} pages to node {target}"

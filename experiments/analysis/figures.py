@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -69,7 +70,7 @@ def placement_panel(results: Results, workload: str, prefix: str) -> str:
         for policy, states in groups:
             _text(axes, 0, y + 0.5, policy, weight="bold")
             if not states:
-                _text(axes, LABEL, y + 0.5, "no task was recorded", **SMALL)
+                _text(axes, LABEL, y + 0.5, "no clean observation", **SMALL)
             for i, state in enumerate(states):
                 _bar(axes, state, y + 1.2 + i)
             y += len(states) + 1.6
@@ -85,6 +86,8 @@ def _text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: 
 
 def _legend(axes: Axes, states: list[TaskState]) -> None:
     x, y = 0.0, 0.55
+    if not states:
+        return
     for node in sorted({n for s in states for n in (*s.pages, *s.nodes_seen) if n is not None}):
         axes.barh(y, 0.024, 0.62, x, color=theme.node_colour(node))
         _text(axes, x + 0.034, y, f"on node {node}", "muted")
@@ -110,10 +113,10 @@ def _bar(axes: Axes, state: TaskState, y: float) -> None:
         share = pages / state.total
         _block(axes, middle, left, share * BAR, node, before)
         if share >= 0.2 and not before:
-            _text(axes, left + share * BAR / 2, middle, f"{100 * share:.0f} %",
+            _text(axes, left + share * BAR / 2, middle, f"{math.floor(100 * share)} %",
                   theme.on_node(node), va="center_baseline", ha="center", size=8.5)
         left += share * BAR
-    total = words.number(round(state.total)) if state.total else "no pages"
+    total = words.count(state.total) if state.total else "no pages"
     _text(axes, 1, middle, total, ha="right", **SMALL)
 
 
@@ -145,7 +148,7 @@ def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
 
 def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
     """Every observation as a dot, the mean and its 95 % interval, one row per policy."""
-    metrics = results.performance_metrics(workload)[:MAX_METRICS]
+    metrics = _worth_drawing(results, workload)[:MAX_METRICS]
     if not metrics:
         return None
     block = len(results.policies) * 0.36 + 0.95
@@ -159,6 +162,16 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
         title = f"{workload}: " + ", ".join(words.label(m) for m, _ in metrics)
         description = "; ".join(_describe_metric(results, workload, *m) for m in metrics)
         return theme.inline(figure, f"{prefix}-time", title, description)
+
+
+def _worth_drawing(results: Results, workload: str) -> list[tuple[str, str]]:
+    """Metrics that have values, and not the same ones as a metric before them."""
+    found: dict[tuple[float | None, ...], tuple[str, str]] = {}
+    for metric, unit in results.performance_metrics(workload):
+        seen = tuple(o.value(metric) for o in results.select(workload))
+        if any(v is not None for v in seen):
+            found.setdefault(seen, (metric, unit))
+    return list(found.values())
 
 
 def values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
@@ -197,8 +210,8 @@ def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
 
 def _axis(axes: Axes, everything: list[float], rows: int) -> None:
     """From 0 where that does not hide the differences; otherwise the axis says that it does not."""
-    low, high = (min(everything), max(everything)) if everything else (0.0, 1.0)
-    from_zero = 0 <= low < 0.75 * high or not everything
+    low, high = min(everything), max(everything)
+    from_zero = 0 <= low < 0.75 * high or 0 <= low == high
     pad = 0.06 * ((high - low) or abs(high) or 1)
     axes.set(xlim=(0 if from_zero else low - pad, high + pad), ylim=(rows - 0.45, -0.55), yticks=[])
     axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])

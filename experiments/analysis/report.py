@@ -42,6 +42,7 @@ def write(directory: str | Path) -> Path:
         .render(
             title=_title(results),
             question=_question(results),
+            paper=text_of(results.manifest.get("paper")),
             facts=_facts(results),
             sources=[(s, SOURCE_TEXT[s]) for s in results.sources],
             notes=notes(results),
@@ -112,7 +113,6 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("policies", ", ".join(results.policies)),
         ("repeats", str(manifest.get("repeats", len(repeats)))),
         ("observations", f"{len(results.clean)} counted of {len(results.measured)}"),
-        ("answers to", text_of(manifest.get("paper"))),
         ("seed", str(manifest.get("seed", ""))),
         (
             "started",
@@ -143,13 +143,15 @@ def _matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
 def _cell(results: Results, workload: str, policy: str) -> dict[str, Any]:
     after = _mean(results, workload, policy, "locality_after")
     before = _mean(results, workload, policy, "locality_before")
-    return {
-        "after": words.fraction(after),
-        "before": words.fraction(before),
-        "moved": words.number(_mean(results, workload, policy, "pages_moved")),
-        "value": after,
-        "shade": round(0.06 + 0.44 * after, 3) if after is not None else 0,
-    }
+    moved = _mean(results, workload, policy, "pages_moved")
+    marked = sum(
+        (o.workload, o.policy) == (workload, policy) and not o.clean for o in results.measured
+    )
+    told = [f"was {words.fraction(before)},", f"{words.count(moved)} moved"]
+    if after is None:
+        told = [f"{marked} marked" if marked else "not measured"]
+    shade = 0 if after is None else round(0.06 + 0.44 * after, 3)
+    return {"after": words.fraction(after), "told": told, "shade": shade}
 
 
 def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
@@ -209,7 +211,7 @@ def _numbers(
         "moved": moved,
         "before_text": words.fraction(before),
         "after_text": words.fraction(after),
-        "moved_text": words.number(moved),
+        "moved_text": words.count(moved),
         "cells": cells,
     }
 

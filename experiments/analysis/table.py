@@ -50,7 +50,8 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
     out.print(
         Text(
             "locality: pages on the node of the task that uses them, before -> after; "
-            "moved: pages; result: mean ± 95 % CI (Student t)",
+            "moved: pages; result: mean ± 95 % CI (Student t), one observation has none; "
+            "marked observations are not counted",
             style="dim",
         )
     )
@@ -84,7 +85,7 @@ def _add_workload(table: Table, results: Results, workload: str, source: str) ->
     titles = _first_column(workload, f"{words.label(metric)}, {unit}" if metric else "", len(shown))
     for title, policy in zip(titles, shown):
         table.add_row(
-            _name(title),
+            Text("\n").join(map(_name, title.split("\n"))),
             _name(policy),
             *map(Text, _cells(groups[policy], metric, base, asked[policy])),
             end_section=policy == shown[-1],
@@ -94,7 +95,7 @@ def _add_workload(table: Table, results: Results, workload: str, source: str) ->
 def _first_column(workload: str, measured: str, rows: int) -> list[str]:
     """The workload in its first row, what was measured in the next."""
     if rows == 1:
-        return [f"{workload} ({measured})"]
+        return [f"{workload}\n{measured}"]
     return [workload, measured, *[""] * (rows - 2)]
 
 
@@ -106,7 +107,7 @@ def _cells(
     group: list[Observation], metric: str | None, base: float | None, asked: int
 ) -> tuple[str, str, str, str]:
     if not group:
-        return ("", "", f"{asked} marked, none counted", "")
+        return (f"{asked} marked", "", words.DASH, "")
     locality = (
         f"{words.fraction(_mean(group, 'locality_before'))} -> "
         f"{words.fraction(_mean(group, 'locality_after'))}"
@@ -115,7 +116,7 @@ def _cells(
     against = interval.mean / base - 1 if interval and base else None
     return (
         locality,
-        words.ungrouped(words.number(_mean(group, "pages_moved"))),
+        words.ungrouped(words.count(_mean(group, "pages_moved"))),
         words.ungrouped(words.spread(interval)) if interval else words.DASH,
         words.DASH if group[0].policy == "none" else words.percent(against),
     )

@@ -24,6 +24,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{max(0, digits - 1 - magnitude)}f}".replace(",", THIN_SPACE)
 
 
+def count(value: float | None) -> str:
+    """A mean of whole things."""
+    return DASH if value is None else f"{value:,.0f}".replace(",", THIN_SPACE)
+
+
 def spread(interval: Interval) -> str:
     """12.3 ± 0.4: the half width has two digits and the mean as many decimals as it."""
     if not interval.half:

@@ -248,4 +248,29 @@ def test_smallest_results(browser: Browser, tmp_path: Path) -> None:
     browser.open(report.write(directory), width=390)
     assert browser.problems() == []
     assert browser.evaluate("document.querySelectorAll('figure svg').length") == 3
-    assert "No time and no throughput" in browser.evaluate("document.body.textContent")
+    assert "No clean observation of a time" in browser.evaluate("document.body.textContent")
+
+
+def test_only_marked_observations(browser: Browser, tmp_path: Path) -> None:
+    bad = [synthetic.observation("cross", "none", i, marks=["not restored"]) for i in (1, 2)]
+    records = [*bad, synthetic.observation("redis-lists", "n-mass", 1)]
+    browser.open(report.write(synthetic.write(tmp_path / "marked", records)))
+    assert browser.problems() == []
+    cells = browser.evaluate("""[...document.querySelectorAll(".matrix td small")].map(
+        c => c.textContent.trim())""")
+    assert cells == ["2 marked", "not measured", "not measured", "was 0.00, 0 moved"]
+    assert "none no clean observation" in text_of(browser, "cross")
+
+
+def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
+    """Bytes credited and bytes on the bus are the same with non-temporal stores."""
+    records = [synthetic.observation("cross", "none", i, value=10.0 + i) for i in (1, 2, 3)]
+    for record in records:
+        record["metrics"].insert(1, record["metrics"][0] | {"name": "bandwidth_bus"})
+    page = report.write(synthetic.write(tmp_path / "equal", records))
+    drawing = (page.parent / "figures" / "cross.svg").read_text()
+    assert ">bandwidth, MB/s (more is better)<" in drawing and "bandwidth bus" not in drawing
+    assert "bandwidth bus, MB/s" in page.read_text()
+    records[0]["metrics"][1]["value"] += 1
+    page = report.write(synthetic.write(tmp_path / "unequal", records))
+    assert "bandwidth bus" in (page.parent / "figures" / "cross.svg").read_text()
