@@ -32,5 +32,29 @@ $(BUILD)/asan/test_policies: $(POLICIES_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit -lm
 
+# The contention model for Python, to compare it with the papers' tables.
+$(BUILD)/libmodel.so: $(wildcard policies/model*.c policies/model*.h)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -MMD -MP,$(POLICIES_CFLAGS)) -shared -fPIC -o $@ $(filter %.c,$^) -lm
+
+.PHONY: model-table
+model-table:			## the contention model beside the papers' tables, cell by cell
+	$(PY) -m experiments.lab.calibration
+
 -include $(POLICIES_OBJ:.o=.d) $(POLICIES_TEST_OBJ:.o=.d)
 -include $(POLICIES_ASAN_OBJ:.o=.d) $(POLICIES_TEST_ASAN_OBJ:.o=.d)
+
+# What carries a plan out, tested with an engine that only takes notes.
+APPLY_TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard userspace/tests/apply/*.c))
+APPLY_TEST_ASAN_OBJ := $(APPLY_TEST_OBJ:$(BUILD)/%=$(BUILD)/asan/%)
+
+$(BUILD)/tests/test_apply: $(APPLY_TEST_OBJ) $(BUILD)/libnumaplace.a $(LIBPOLICIES)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lcunit -lnuma -ljansson -lm
+
+$(BUILD)/asan/test_apply: $(APPLY_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ) \
+		$(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard userspace/lib/*.c))
+	@mkdir -p $(@D)
+	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit -lnuma -ljansson -lm
+
+-include $(APPLY_TEST_OBJ:.o=.d) $(APPLY_TEST_ASAN_OBJ:.o=.d)

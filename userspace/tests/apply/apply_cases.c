@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The order in which a plan is carried out, and how it is taken back. */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "../../lib/list.h"
+#include "fixture.h"
+
+static volatile sig_atomic_t stop;
+static struct np_applied applied;
+static char err[NP_ERR_LEN];
+
+static int apply(struct plan_fixture *f)
+{
+	return np_apply(&applied, &f->p, &engine, &stop, err, sizeof(err));
+}
+
+static void finish(struct plan_fixture *f)
+{
+	np_applied_free(&applied);
+	plan_fixture_free(f);
+}
+
+/* What the undoing finds in /proc: the sleepers' own CPUs, so that it binds nothing again. */
+static void use_own_cpus(struct plan_fixture *f)
+{
+	for (size_t i = 0; i < f->p.tasks.n; i++) {
+		numa_bitmask_clearall(f->cpus[i]);
+		numa_sched_getaffinity(f->task[i].pid, f->cpus[i]);
+		numa_bitmask_setbit(f->cpus[i], 0);
+		numa_bitmask_setbit(f->cpus[i], 1);
+	}
+}
+
+static void places_all_then_moves(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 1, 0, 10, 500);
+	plan_fixture_start(&f, 0, 1, 600, 0);
+	engine_reset(&f, 0, 0, true);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_STRING_EQUAL(engine_notes,
+			       "place 0 cpus=0-1 mem=0; place 1 cpus=2-3 mem=1; "
+			       "move 0 to=0; move 1 to=1; ");
+	CU_ASSERT_EQUAL(applied.step[0].moved.moved, 500);
+	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_DONE);
+	CU_ASSERT_EQUAL(applied.step[0].mem, 0);
+	finish(&f);
+}
+
+/* Task 0 does not fit on node 0 before task 1 has left it. */
+static void makes_room_first(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 100, 1000);
+	plan_fixture_start(&f, 1, 0, 0, 400);
+	plan_fixture_start(&f, 0, 1, 500, 0);
+	engine_reset(&f, 0, 0, true);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 1 to=1; move 0 to=0; "));
+	CU_ASSERT_FALSE(engine_overfilled);
+	finish(&f);
+}
+
+/* Neither fits whole: they change places part by part. */
+static void exchanges_in_parts(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 300, 300);
+	plan_fixture_start(&f, 1, 0, 0, 1000);
+	plan_fixture_start(&f, 0, 1, 1000, 0);
+	engine_reset(&f, 0, 0, true);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 part to=0; "));
+	CU_ASSERT_FALSE(engine_overfilled);
+	CU_ASSERT(applied.step[0].moved.moved >= 900);
+	CU_ASSERT(applied.step[1].moved.moved >= 900);
+	finish(&f);
+}
+
+/* A plan for part of the pages moves no more than that part. */
+static void moves_no_more_than_planned(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 5000, 5000);
+	plan_fixture_start(&f, 1, 0, 0, 1000);
+	engine_reset(&f, 0, 0, true);
+	f.decision[0].pages_to_move = 400;
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_PTR_NULL(strstr(engine_notes, "move 0 to=0; "));
+	CU_ASSERT(applied.step[0].moved.moved <= 400 && applied.step[0].moved.moved >= 300);
+	finish(&f);
+}
+
+static void leaves_alone_what_is_right(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 0, 0, 500, 0);
+	plan_fixture_start(&f, 1, 0, 500, 0);
+	f.decision[1].to = f.decision[1].pages_to = NP_NODE_NONE;
+	engine_reset(&f, 0, 0, true);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_STRING_EQUAL(engine_notes, "");
+	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_NOTHING);
+	finish(&f);
+}
+
+static void says_when_no_memory_policy_can_be_set(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 1, 0, 500, 0);
+	plan_fixture_start(&f, 0, 0, 500, 20);
+	engine_reset(&f, 0, 0, false);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=-; move 1 to=0; ");
+	CU_ASSERT_PTR_NOT_NULL(strstr(applied.note, "cannot set a running task's memory policy"));
+	CU_ASSERT_EQUAL(applied.step[0].mem, NP_NODE_NONE);
+	finish(&f);
+}
+
+static void failed_placement_is_rolled_back(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	for (int i = 0; i < 3; i++)
+		plan_fixture_start(&f, 1, 0, 0, 100);
+	use_own_cpus(&f);
+	for (int i = 0; i < 3; i++)
+		f.decision[i].to = f.decision[i].pages_to = 1, f.decision[i].pages_to_move = 0;
+	engine_reset(&f, 3, -EINVAL, true);
+	CU_ASSERT_EQUAL(apply(&f), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err, "told to fail");
+	CU_ASSERT_PTR_NULL(strstr(engine_notes, "move"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "place 2 cpus=2-3 mem=1; restore 2; "));
+	CU_ASSERT(strstr(engine_notes, "restore 1; ") < strstr(engine_notes, "restore 0; "));
+	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_UNDONE);
+	CU_ASSERT_EQUAL(applied.step[2].state, NP_STEP_FAILED);
+	CU_ASSERT_TRUE(applied.undone);
+	finish(&f);
+}
+
+static void failed_move_is_rolled_back(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 100000, 100000);
+	plan_fixture_start(&f, 0, 1, 20000, 0);
+	plan_fixture_start(&f, 0, 1, 10000, 0);
+	engine_reset(&f, 4, -EIO, true);
+	CU_ASSERT_EQUAL(apply(&f), -EIO);
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=1; move 1 to=1; "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "restore 1; "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=0; restore 0; "));
+	CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_FAILED);
+	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_UNDONE);
+	finish(&f);
+}
+
+/* An earlier placement is what the rollback goes back to. */
+static void rollback_keeps_an_earlier_placement(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 1, 0, 500, 0);
+	numa_bitmask_setbit(f.cpus[0], 200);	/* never what the sleeper itself may use */
+	engine_reset(&f, 1, -EINVAL, true);
+	CU_ASSERT_EQUAL(apply(&f), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=0; restore 0; "
+			       "place 0 cpus=2-3,200 mem=-; ");
+	finish(&f);
+}
+
+static void exited_and_reused_pids_are_skipped(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	for (int i = 0; i < 3; i++)
+		plan_fixture_start(&f, 1, 0, 500, 0);
+	plan_fixture_kill(&f, 0);
+	f.start[1]++;
+	engine_reset(&f, 0, 0, true);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 2 cpus=0-1 mem=0; ");
+	CU_ASSERT_EQUAL(applied.skipped, 2);
+	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_SKIPPED);
+	CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_SKIPPED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(applied.step[0].err, "(sleeper) has exited"));
+	f.start[1]--;
+	finish(&f);
+}
+
+static void exits_while_it_is_placed_or_moved(void)
+{
+	for (unsigned int at = 1; at <= 3; at += 2) {
+		struct plan_fixture f;
+
+		plan_fixture_init(&f, 1000, 1000);
+		plan_fixture_start(&f, 0, 1, 500, 0);
+		plan_fixture_start(&f, 0, 1, 400, 0);
+		engine_reset(&f, at, -ESRCH, true);
+		CU_ASSERT_EQUAL(apply(&f), 0);
+		CU_ASSERT_EQUAL(applied.skipped, 1);
+		CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_SKIPPED);
+		CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_DONE);
+		CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 1 to=1; "));
+		finish(&f);
+	}
+}
+
+static void interrupt_undoes(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 0, 1, 500, 0);
+	engine_reset(&f, 0, 0, true);
+	stop = 1;
+	CU_ASSERT_EQUAL(apply(&f), -EINTR);
+	stop = 0;
+	CU_ASSERT_STRING_EQUAL(engine_notes, "");
+	CU_ASSERT_TRUE(applied.undone);
+	finish(&f);
+}
+
+void add_apply_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("apply", NULL, NULL);
+
+	CU_add_test(suite, "places all, then moves", places_all_then_moves);
+	CU_add_test(suite, "makes room first", makes_room_first);
+	CU_add_test(suite, "exchanges in parts", exchanges_in_parts);
+	CU_add_test(suite, "moves no more than planned", moves_no_more_than_planned);
+	CU_add_test(suite, "leaves alone what is right", leaves_alone_what_is_right);
+	CU_add_test(suite, "says when no memory policy can be set",
+		    says_when_no_memory_policy_can_be_set);
+	CU_add_test(suite, "a failed placement is rolled back", failed_placement_is_rolled_back);
+	CU_add_test(suite, "a failed move is rolled back", failed_move_is_rolled_back);
+	CU_add_test(suite, "rollback keeps an earlier placement",
+		    rollback_keeps_an_earlier_placement);
+	CU_add_test(suite, "exited and reused pids are skipped", exited_and_reused_pids_are_skipped);
+	CU_add_test(suite, "exits while it is placed or moved", exits_while_it_is_placed_or_moved);
+	CU_add_test(suite, "an interrupt undoes", interrupt_undoes);
+}

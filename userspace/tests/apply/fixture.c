@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/list.h"
+#include "../../lib/proc.h"
+
+char engine_notes[4096];
+bool engine_overfilled;
+
+static struct plan_fixture *fixture;
+static unsigned int fail_at;
+static int fail_error;
+static bool sets_mem;
+static uint64_t free_pages[2], left_to_move[MAX_TASKS];
+
+void plan_fixture_init(struct plan_fixture *f, uint64_t free0, uint64_t free1)
+{
+	static const int distance[] = { 10, 21, 21, 10 }, cpu_node[] = { 0, 0, 1, 1 };
+
+	memset(f, 0, sizeof(*f));
+	memcpy(f->distance, distance, sizeof(distance));
+	memcpy(f->cpu_node, cpu_node, sizeof(cpu_node));
+	for (int i = 0; i < 2; i++)
+		f->node[i] = (struct np_node) {
+			.id = i, .cpus = 2, .has_memory = true, .mem_total = 1ULL << 30,
+			.mem_free = (i ? free1 : free0) * 4096,
+		};
+	f->p.machine = (struct np_machine) {
+		.name = "written-down", .n_nodes = 2, .node = f->node, .distance = f->distance,
+		.n_cpus = 4, .cpu_node = f->cpu_node, .page_size = 4096,
+	};
+	f->p.tasks = (struct np_tasks) { .task = f->task, .start = f->start, .cpus = f->cpus };
+	f->p.policy = np_policy_find("maximum-local");
+	np_options_defaults(f->p.policy, &f->p.options);
+	f->p.plan.decision = f->decision;
+}
+
+void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint64_t pages0,
+		      uint64_t pages1)
+{
+	size_t i = f->p.tasks.n++;
+
+	f->pages[i][0] = pages0;
+	f->pages[i][1] = pages1;
+	f->task[i] = (struct np_task) {
+		.pid = pid, .comm = "sleeper", .threads = 1, .cores = 1, .node = node,
+		.pages = f->pages[i], .penalty = 1.25, .penalty_source = NP_SOURCE_DECLARED,
+	};
+	f->cpus[i] = numa_bitmask_alloc(NP_MAX_CPUS);
+	numa_bitmask_setbit(f->cpus[i], (unsigned int)node * 2);
+	numa_bitmask_setbit(f->cpus[i], (unsigned int)node * 2 + 1);
+	f->decision[i] = (struct np_decision) {
+		.from = node, .to = to, .home = pages1 > pages0, .pages_to = to,
+		.pages_to_move = to ? pages0 : pages1, .cost = 0.5, .gain = 1.25,
+		.penalty = 1.25, .penalty_source = NP_SOURCE_DECLARED, .reason = "written down",
+	};
+	f->p.plan.n = f->p.tasks.n;
+}
+
+static unsigned long resident_kib(pid_t pid)
+{
+	char path[64];
+	unsigned long pages = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	f = fopen(path, "r");
+	CU_ASSERT_FATAL(f && fscanf(f, "%*u %lu", &pages) == 1);
+	fclose(f);
+	return pages * 4;
+}
+
+/* Has addresses for the engine to be asked about. */
+static _Noreturn void sleeper(void)
+{
+	static char memory[16 << 20];
+
+	memset(memory, 1, sizeof(memory));
+	while (true)
+		pause();
+}
+
+void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages0,
+			uint64_t pages1)
+{
+	struct np_proc_stat st;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		sleeper();
+	CU_ASSERT_FATAL(pid > 0 && !np_proc_stat(pid, &st));
+	while (resident_kib(pid) < 16 << 10)
+		usleep(1000);
+	plan_fixture_add(f, pid, node, to, pages0, pages1);
+	f->start[f->p.tasks.n - 1] = st.start;
+}
+
+void plan_fixture_kill(struct plan_fixture *f, size_t i)
+{
+	kill(f->task[i].pid, SIGKILL);
+	waitpid(f->task[i].pid, NULL, 0);
+	f->start[i] = 0;
+}
+
+void plan_fixture_free(struct plan_fixture *f)
+{
+	for (size_t i = 0; i < f->p.tasks.n; i++) {
+		if (f->start[i])
+			plan_fixture_kill(f, i);
+		numa_bitmask_free(f->cpus[i]);
+	}
+}
+
+void engine_reset(struct plan_fixture *f, unsigned int at, int error, bool mem)
+{
+	fixture = f;
+	fail_at = at;
+	fail_error = error;
+	sets_mem = mem;
+	engine_notes[0] = '\0';
+	engine_overfilled = false;
+	for (size_t i = 0; i < 2; i++)
+		free_pages[i] = f->node[i].mem_free / 4096;
+	for (size_t i = 0; i < f->p.plan.n; i++)
+		left_to_move[i] = f->decision[i].pages_to_move;
+}
+
+static void note(const char *format, ...)
+{
+	size_t at = strlen(engine_notes);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(engine_notes + at, sizeof(engine_notes) - at, format, ap);
+	va_end(ap);
+}
+
+static int task_of(pid_t pid)
+{
+	for (size_t i = 0; i < fixture->p.tasks.n; i++)
+		if (fixture->task[i].pid == pid)
+			return (int)i;
+	return -1;
+}
+
+static int answer(char *err, size_t err_len)
+{
+	if (fail_at && --fail_at == 0)
+		return np_fail(err, err_len, fail_error, "told to fail");
+	return 0;
+}
+
+static int place(const struct np_place_request *r, char *err, size_t err_len)
+{
+	char cpus[NP_LIST_LEN] = "-", mem[NP_LIST_LEN] = "-";
+
+	if (r->cpus)
+		np_list_format(r->cpus, cpus, sizeof(cpus));
+	if (r->mem_nodes)
+		np_list_format(r->mem_nodes, mem, sizeof(mem));
+	if (r->mem_mode >= 0 && !sets_mem)
+		return np_fail(err, err_len, -EOPNOTSUPP, "no memory policies here");
+	note("place %d cpus=%s mem=%s; ", task_of(r->pid), cpus, mem);
+	return answer(err, err_len);
+}
+
+/* As if the pages lay one after the other wherever a range is asked for. */
+static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+		   char *err, size_t err_len)
+{
+	int i = task_of(r->pid), e = answer(err, err_len);
+	uint64_t pages = left_to_move[i];
+
+	*out = (struct np_migrate_result) { .engine = "notes" };
+	note("move %d %sto=%d; ", i, r->end ? "part " : "", r->to);
+	if (e)
+		return e;
+	if (r->end && (r->end - r->start) / 4096 < pages)
+		pages = (r->end - r->start) / 4096;
+	engine_overfilled |= pages > free_pages[r->to];
+	free_pages[r->to] -= pages;
+	free_pages[!r->to] += pages;
+	left_to_move[i] -= pages;
+	out->asked = out->moved = pages;
+	out->bytes = pages * 4096;
+	return 0;
+}
+
+static int restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+{
+	(void)err;
+	(void)err_len;
+	*n = 1;
+	*kept = 0;
+	note("restore %d; ", task_of(pid));
+	return 0;
+}
+
+const struct np_control engine = {
+	.name = "notes", .place = place, .migrate = migrate, .restore = restore,
+};

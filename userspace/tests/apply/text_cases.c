@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables and JSON, compared with what stands in golden/. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static void check_golden(const char *name, const char *got)
+{
+	char path[256], *want = NULL;
+	size_t size = 0;
+	ssize_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "userspace/tests/apply/golden/%s", name);
+	f = fopen(path, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	n = getdelim(&want, &size, '\0', f);
+	fclose(f);
+	if (n < 0 || strcmp(want, got))
+		printf("\n%s is not what was printed:\n%s", path, got);
+	CU_ASSERT_FATAL(n >= 0);
+	CU_ASSERT_STRING_EQUAL(got, want);
+	free(want);
+}
+
+/* Takes over j. */
+static void check_golden_json(const char *name, json_t *j)
+{
+	char *text = json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)), *line;
+
+	CU_ASSERT_FATAL(text && asprintf(&line, "%s\n", text) > 0);
+	check_golden(name, line);
+	free(text);
+	free(line);
+	json_decref(j);
+}
+
+static void write_plan(struct plan_fixture *f)
+{
+	plan_fixture_init(f, 1000, 1000);
+	f->node[1].id = 4;
+	plan_fixture_add(f, 1234, 1, 0, 51200, 0);
+	plan_fixture_add(f, 77, 0, 1, 1000000, 24);
+	plan_fixture_add(f, 8, 0, 0, 0, 0);
+	f->task[1].mpki = 31.4;
+	f->task[1].mpki_source = NP_SOURCE_COUNTERS;
+	f->decision[1].penalty = 2.1;
+	f->decision[1].penalty_source = NP_SOURCE_MACHINE;
+	f->decision[2].to = f->decision[2].from = f->decision[2].home = NP_NODE_NONE;
+	f->decision[2].pages_to = NP_NODE_NONE;
+}
+
+static void plan_table_and_json(void)
+{
+	struct plan_fixture f;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	write_plan(&f);
+	np_planning_print(out, &f.p);
+	fclose(out);
+	check_golden("plan.txt", text);
+	free(text);
+	check_golden_json("plan.json", np_planning_json(&f.p));
+	memset(f.start, 0, sizeof(f.start));
+	plan_fixture_free(&f);
+}
+
+static void applied_table_and_json(void)
+{
+	struct plan_fixture f;
+	struct np_step step[3] = { { .mem = 0 }, { .mem = 1 }, { .mem = NP_NODE_NONE } };
+	struct np_applied a = { .p = &f.p, .control = &engine, .step = step, .skipped = 1 };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	write_plan(&f);
+	step[0].state = NP_STEP_SKIPPED;
+	step[0].mem = NP_NODE_NONE;
+	np_fail(step[0].err, NP_ERR_LEN, 0, "process 1234 (sleeper) has exited");
+	step[1].state = NP_STEP_DONE;
+	step[1].cpus = f.cpus[0];
+	step[1].migrated = true;
+	step[1].moved = (struct np_migrate_result) {
+		.asked = 1000024, .moved = 999997, .already = 24, .busy = 3,
+		.bytes = 999997ULL * 4096, .ns = 4200000000, .engine = "notes",
+	};
+	np_fail(a.note, sizeof(a.note), 0, "A note.");
+	np_applied_print(out, &a);
+	fclose(out);
+	check_golden("applied.txt", text);
+	free(text);
+	check_golden_json("applied.json", np_applied_json(&a));
+	memset(f.start, 0, sizeof(f.start));
+	plan_fixture_free(&f);
+}
+
+void add_text_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("tables and JSON", NULL, NULL);
+
+	CU_add_test(suite, "a plan", plan_table_and_json);
+	CU_add_test(suite, "what was applied", applied_table_and_json);
+}
