@@ -138,12 +138,19 @@ def words(fields: dict[str, Field], values: dict[str, float]) -> list[str]:
             for name, value in values.items() if name in fields and fields[name].key]
 
 
+def last_level_latency_ns(machine) -> float:
+    last = max(machine.cache, key=lambda cache: cache["level"], default={})
+    return last.get("latency_ns", 0)
+
+
 def node_line(machine, number: int) -> str:
     """A node without CPUs has no core and no port, one without memory no controller."""
     node, values = machine.nodes[number], node_values(machine.model, number)
     kept = (["core", "port"] if node.cpus else []) + (["dram"] if node.memory else [])
+    cache = last_level_latency_ns(machine) if node.cpus else 0
     return " ".join(["node", str(number),
-                     *(word for name in kept for word in words(NODE_SECTIONS[name], values[name]))])
+                     *(word for name in kept for word in words(NODE_SECTIONS[name], values[name])),
+                     *([f"cache_latency_ns={cache:g}"] if cache else [])])
 
 
 def link_lines(model: dict[str, Any]) -> list[str]:

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Finds the numbers that the machine files call calibrated. Prints them; a person writes them in.
+
+Bounded least squares from the values in the file, with numerical derivatives: no random number, so
+the same file gives the same answer.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from experiments.lab import machine
+from experiments.lab.calibration import luo
+from experiments.lab.calibration.native import Model
+from experiments.lab.model_fields import model_text
+
+STEP = 1e-3          # relative, of the numerical derivatives: well above the solver's precision
+BOUND_WEIGHT = 20
+PATTERN_WEIGHT = 0.5  # of a figure from the text against a cell of the table
+
+
+@dataclass(frozen=True)
+class Free:
+    """A number that is calibrated, and the range in which it is physically sensible."""
+    section: str
+    field: str
+    low: float
+    high: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}.{self.field}"
+
+
+def entry_of(model: dict, free: Free) -> dict:
+    section = model[free.section]
+    return (section[0] if isinstance(section, list) else section)[free.field]
+
+
+E5620 = [Free("port", "bandwidth_mb_s", 14000, 20000),
+         Free("dram", "bandwidth_mb_s", 16000, 25600),
+         Free("dram", "latency_ns", 60, 78),
+         Free("dram", "overflow_loss", 0, 3),
+         Free("link", "bandwidth_mb_s", 6000, 11720),
+         Free("link", "latency_ns", 25, 60)]
+
+LS3A = [Free("port", "bandwidth_mb_s", 200, 800),
+        Free("port", "variability", 0.01, 4),
+        Free("dram", "bandwidth_mb_s", 300, 6400),
+        Free("dram", "latency_ns", 60, 500),
+        Free("link", "latency_ns", 20, 500)]
+
+
+def e5620_patterns(model: Model) -> np.ndarray:
+    """Cross: about -30 % with one opposite thread and flat after, under 5 % for one thread."""
+    change = luo.cross(model)
+    target = np.full(change.shape, -0.30)
+    target[0] = -0.03  # well inside the bound
+    return (change - target).ravel()
+
+
+def ls3a_patterns(model: Model) -> np.ndarray:
+    """Cross: at most -10 %, a bound, so a breach of it weighs more than a figure that is off."""
+    return BOUND_WEIGHT * np.minimum(0, luo.cross(model) + 0.10).ravel()
+
+
+@dataclass(frozen=True)
+class Fit:
+    table: luo.Table
+    free: list[Free]
+    patterns: Callable[[Model], np.ndarray]
+    bytes_per_s: float | None  # of a triad at 4L0R, where nothing else sets the table's scale
+
+
+FITS = {luo.E5620.machine: Fit(luo.E5620, E5620, e5620_patterns, 12e9),
+        luo.LS3A.machine: Fit(luo.LS3A, LS3A, ls3a_patterns, None)}
+
+
+def with_values(described: machine.Machine, free: list[Free], values) -> Model:
+    for one, value in zip(free, values, strict=True):
+        entry_of(described.model, one)["value"] = float(value)
+    return Model(model_text(described))
+
+
+def fit(name: str) -> tuple[dict[str, float], Model]:
+    """The calibrated numbers by name, and the machine with them."""
+    task, described = FITS[name], deepcopy(machine.find(name))
+    cells, fitted = task.table.cells(), task.table.fitted()
+
+    def residuals(values: np.ndarray) -> np.ndarray:
+        model = with_values(described, task.free, values)
+        total = luo.contention(model)
+        relative = total / total[luo.CORES, 0]
+        scale = [total[luo.CORES, 0] / task.bytes_per_s - 1] if task.bytes_per_s else []
+        return np.concatenate([(relative - cells)[fitted], PATTERN_WEIGHT * task.patterns(model), scale])
+
+    start = [float(entry_of(described.model, one)["value"]) for one in task.free]
+    solution = least_squares(residuals, start, x_scale=[one.high - one.low for one in task.free],
+                             bounds=([one.low for one in task.free], [one.high for one in task.free]),
+                             diff_step=STEP)
+    model = with_values(described, task.free, solution.x)
+    return {one.name: float(value) for one, value in zip(task.free, solution.x, strict=True)}, model

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Luo et al. 2013: Table 1 cell by cell, and the cross and split patterns of its text."""
+
+import csv
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.lab.calibration.native import ROOT, TRIAD, Model
+
+CORES = 4
+THREADS = range(CORES + 1)
+
+
+@dataclass(frozen=True)
+class Table:
+    machine: str
+    file: str
+    title: str
+    outliers: frozenset[tuple[int, int]]  # (local, remote): reported, not fitted
+    bound: float  # of the mean absolute error, in parts of 4L0R
+
+    def cells(self) -> np.ndarray:
+        """Total bandwidth with x local and y remote threads, in parts of 4L0R."""
+        text = (ROOT / "experiments/reference" / self.file).read_text(encoding="utf-8")
+        rows = [row for row in csv.reader(text.splitlines()) if row and row[0].isdigit()]
+        return np.array([[float(cell) for cell in row[1:]] for row in rows])
+
+    def fitted(self) -> np.ndarray:
+        return np.array([[(x, y) not in self.outliers | {(0, 0)} for y in THREADS] for x in THREADS])
+
+
+E5620 = Table("xeon-e5620-2s", "luo-table1-e5620.csv", "Table 1(b), Xeon E5620", frozenset(), 0.04)
+LS3A = Table("ls3a-2s", "luo-table1-ls3a.csv", "Table 1(a), LS 3A", frozenset({(2, 3), (3, 4)}), 0.06)
+
+
+def contention(model: Model) -> np.ndarray:
+    """x local threads on node 0, y remote ones on node 1, all data on node 0; bytes a second."""
+    return np.array([[sum(model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD)) if x + y else 0.0
+                      for y in THREADS] for x in THREADS])
+
+
+def relative(model: Model) -> np.ndarray:
+    totals = contention(model)
+    return totals / totals[CORES, 0]
+
+
+def local_share(model: Model) -> np.ndarray:
+    """Of the total, what the local threads get."""
+    shares = [[model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD) for y in THREADS[1:]] for x in THREADS[1:]]
+    return np.array([[local / (local + remote) for local, remote in row] for row in shares])
+
+
+def cross(model: Model) -> np.ndarray:
+    """Change of x threads on node 0 using node 1, when y on node 1 use node 0."""
+    alone = [model.bandwidths([(0, 1, x)], TRIAD)[0] for x in THREADS[1:]]
+    both = [[model.bandwidths([(0, 1, x), (1, 0, y)], TRIAD)[0] for y in THREADS[1:]] for x in THREADS[1:]]
+    return np.array(both) / np.array(alone)[:, None] - 1
+
+
+def split(model: Model) -> np.ndarray:
+    """Change of x threads on node 0 using node 0, when y more on node 0 use node 1."""
+    alone = [model.bandwidths([(0, 0, x)], TRIAD)[0] for x in THREADS[1:]]
+    both = [[model.bandwidths([(0, 0, x), (0, 1, y)], TRIAD)[0] for y in THREADS[1:]] for x in THREADS[1:]]
+    return np.array(both) / np.array(alone)[:, None] - 1
+
+
+@dataclass(frozen=True)
+class Errors:
+    mean: float          # over the table's 24 cells
+    mean_fitted: float   # without the outliers
+    worst: float
+    worst_fitted: float
+
+
+def errors(table: Table, model: Model) -> Errors:
+    residual = np.abs(relative(model) - table.cells())
+    fitted = residual[table.fitted()]
+    return Errors(residual.sum() / (residual.size - 1), fitted.mean(), residual.max(), fitted.max())
