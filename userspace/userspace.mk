@@ -35,11 +35,11 @@ $(BUILD)/asan/userspace/%.o: userspace/%.c
 	@mkdir -p $(@D)
 	$(CC) $(US_CFLAGS) $(US_SANITIZE) -c -o $@ $<
 
-$(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(LIBNUMAPLACE)
+$(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(LIBNUMAPLACE) $(LIBPOLICIES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(US_LIBS) -lcunit
 
-$(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(US_ASAN_LIB_OBJ)
+$(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(US_ASAN_LIB_OBJ) $(POLICIES_ASAN_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS) -lcunit
 

@@ -72,13 +72,14 @@ static long relative(const struct bitmask *allowed, long n)
 static int no_such(const struct np_list_space *s, long n, bool is_relative,
 		   char *err, size_t err_len)
 {
+	const struct bitmask *known = is_relative ? s->allowed : s->exist;
 	char have[NP_LIST_LEN];
 
-	np_list_format(is_relative ? s->allowed : s->exist, have, sizeof(have));
-	return np_fail(err, err_len, -EINVAL, "%s %s%ld does not exist; %s %s %s",
-		       s->what, is_relative ? "+" : "", n,
-		       is_relative ? "counted from those allowed here:" : "this machine has",
-		       s->what, have);
+	return np_fail(err, err_len, -EINVAL, "%s %s%ld does not exist; %s %s%s %s", s->what,
+		       is_relative ? "+" : "", n,
+		       is_relative ? "counted from those allowed here," : "this machine has", s->what,
+		       numa_bitmask_weight(known) == 1 ? "" : "s",
+		       np_list_format(known, have, sizeof(have)));
 }
 
 static int set_range(const struct np_list_space *s, long first, long last, bool is_relative,

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Choosing an engine, and the fake one. */
+#include "../lib/control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../lib/control_engines.h"
+#include "../lib/module.h"
+#include "suites.h"
+
+static void engines_by_name(void)
+{
+	enum np_engine engine;
+
+	CU_ASSERT(!np_engine_parse("auto", &engine) && engine == NP_ENGINE_AUTO);
+	CU_ASSERT(!np_engine_parse("module", &engine) && engine == NP_ENGINE_MODULE);
+	CU_ASSERT(!np_engine_parse("syscall", &engine) && engine == NP_ENGINE_SYSCALL);
+	CU_ASSERT_EQUAL(np_engine_parse("", &engine), -EINVAL);
+	CU_ASSERT_EQUAL(np_engine_parse("fake", &engine), -EINVAL);
+	CU_ASSERT_EQUAL(np_engine_parse("Module", &engine), -EINVAL);
+}
+
+static bool never(const struct np_migrate_result *so_far, void *arg)
+{
+	(void)so_far, (void)arg;
+	return false;
+}
+
+static void the_fake_remembers_and_fails_on_demand(void)
+{
+	struct np_migrate_request migrate = { .pid = 8 };
+	struct np_place_request place = { .pid = 7 };
+	struct np_migrate_result out;
+	char err[NP_ERR_LEN];
+	const struct np_control *c = np_control_get(NP_ENGINE_FAKE, err, sizeof(err));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+	np_fake = (struct np_fake){ .fail_at = 2, .error = -EPERM, .result = { .moved = 5 } };
+	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), 0);
+	CU_ASSERT(np_fake.placed == 1 && np_fake.pid == 7);
+	CU_ASSERT_EQUAL(c->migrate(&migrate, &out, err, sizeof(err)), -EPERM);
+	CU_ASSERT_EQUAL(np_fake.migrated, 0);
+	CU_ASSERT_EQUAL(c->migrate(&migrate, &out, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(out.moved, 5);
+	migrate.progress = never;
+	CU_ASSERT_EQUAL(c->migrate(&migrate, &out, err, sizeof(err)), -ECANCELED);
+}
+
+static void the_syscall_engine_says_what_it_cannot(void)
+{
+	struct np_place_request place = { .pid = getpid(), .mem_mode = 0 };
+	char err[NP_ERR_LEN];
+	const struct np_control *c = np_control_get(NP_ENGINE_SYSCALL, err, sizeof(err));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "load the numaplace module"));
+	place.mem_mode = -1;
+	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), -EINVAL);
+}
+
+/* With files of another ABI in the module's place: module says so, auto goes on without. */
+static void auto_passes_by_another_abi(void)
+{
+	char err[NP_ERR_LEN];
+
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=9 abi=9\n");
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, err, sizeof(err)), &np_control_syscall);
+	CU_ASSERT_PTR_NULL(np_control_get(NP_ENGINE_MODULE, err, sizeof(err)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "has ABI 9, this tool needs 1"));
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, err, sizeof(err)), &np_control_module);
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
+CU_TestInfo control_tests[] = {
+	{ "engines by name", engines_by_name },
+	{ "the fake remembers and fails on demand", the_fake_remembers_and_fails_on_demand },
+	{ "the syscall engine says what it cannot", the_syscall_engine_says_what_it_cannot },
+	{ "auto passes by another ABI", auto_passes_by_another_abi },
+	CU_TEST_INFO_NULL,
+};

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""plan, apply and run act on real programs: what they did is read from /proc, not from them."""
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import NODE_CPUS, TOOL, Target, Tool
+
+MIB_PAGES = 256
+BUSY = f"""
+area = bytearray({32 << 20})
+while True:
+    for at in range(0, len(area), 4096):
+        area[at] = 1
+"""
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
+
+
+def share_on(target: Target, node: int) -> float:
+    pages = target.pages()
+    return pages[node] / sum(pages.values())
+
+
+def assume(*known: tuple[Target, float, float]) -> list[str]:
+    return [word for target, penalty, mpki in known
+            for word in ("--assume", f"pid={target.pid},penalty={penalty},mpki={mpki}")]
+
+
+def by_pid(answer: dict, target: Target) -> dict:
+    return next(d for d in answer["decisions"] if d["pid"] == target.pid)
+
+
+def away(start_target, mib: int = 16) -> Target:
+    """A program on node 1 whose memory is on node 0."""
+    target = start_target(cpus=1, memory=0)
+    target.ask(f"allocate {mib} small")
+    return target
+
+
+def three(start_target) -> tuple[list[Target], list[str]]:
+    """One more than node 0 has CPUs, in ascending penalty."""
+    targets = [away(start_target) for _ in range(3)]
+    return targets, assume(*((t, 1.2 + i / 10, 1) for i, t in enumerate(targets)))
+
+
+def test_plan_says_and_does_nothing(tool: Tool, start_target) -> None:
+    target = away(start_target)
+    before = target.pages()
+    answer = tool("plan", "--policy", "maximum-local", "--sample", 0, target.pid)
+    assert answer["where"].startswith("lab-") and answer["policy"] == "maximum-local"
+    assert answer["options"]["pages"] == "follow"
+    decision = answer["decisions"][0]
+    assert (decision["from"], decision["to"], decision["home"]) == (1, 0, 0)
+    assert decision["penalty"] == {"value": 2.1, "source": "machine"}
+    assert decision["mpki"] == {"value": None, "source": "unknown"}
+    assert "result" not in decision
+    assert target.cpus() == {NODE_CPUS[1]} and target.pages() == before
+
+
+def test_plan_prints_a_table(tool: Tool, start_target) -> None:
+    target = away(start_target)
+    done = tool.run("plan", "--policy", "maximum-local", "--sample", 0, target.pid)
+    title, heading, line = done.stdout.splitlines()
+    assert title == "maximum-local (pages=follow, penalty=0, rate=935) on demo-2s (lab-plain)"
+    assert heading.split() == ["PID", "TASK", "NODE", "PAGES", "COST", "GAIN", "PENALTY", "MPKI",
+                               "WHY"]
+    assert line.split()[0] == str(target.pid)
+    assert line.index("free core on its home node 0") == heading.index("WHY")
+
+
+def test_maximum_local_brings_tasks_and_pages_together(tool: Tool, start_target,
+                                                       engine: str) -> None:
+    targets, known = three(start_target)
+    answer = tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, *known,
+                  *(t.pid for t in targets))
+    for target, node in zip(targets, (1, 0, 0)):
+        assert target.cpus() == {NODE_CPUS[node]}
+        assert share_on(target, node) >= 0.95
+        assert target.ask("check") == "wrong 0"
+    moved = by_pid(answer, targets[0])
+    assert (moved["from"], moved["to"], moved["home"], moved["pages_to"]) == (1, 1, 0, 1)
+    assert moved["result"]["engine"] == engine
+    assert moved["result"]["migrate"]["moved"] >= 16 * MIB_PAGES
+    came_home = by_pid(answer, targets[2])["result"]
+    assert came_home["cpus"] == NODE_CPUS[0] and came_home["migrate"] is None
+
+
+def test_restore_brings_back_what_apply_changed(tool: Tool, start_target, engine: str) -> None:
+    targets, known = three(start_target)
+    for target in targets:
+        target.ask("sleepers 2")
+    policies = [t.policy() for t in targets]
+    tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, *known,
+         *(t.pid for t in targets))
+    tool("restore", "--all")
+    assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
+    assert [t.policy() for t in targets] == policies == ["bind:0"] * 3
+
+
+def test_new_pages_follow_with_the_module(tool: Tool, start_target, module: None) -> None:
+    targets, known = three(start_target)
+    tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", "module", *known,
+         *(t.pid for t in targets))
+    targets[0].ask("allocate 16 small")
+    assert share_on(targets[0], 1) >= 0.95
+
+
+def test_without_the_module_apply_says_what_is_missing(tool: Tool, start_target) -> None:
+    targets, known = three(start_target)
+    answer = tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", "syscall",
+                  *known, *(t.pid for t in targets))
+    assert len(answer["notes"]) == 1 and "memory policy" in answer["notes"][0]
+
+
+def test_applying_again_does_nothing(tool: Tool, start_target, engine: str) -> None:
+    targets, known = three(start_target)
+    words = ["apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, *known,
+             *(t.pid for t in targets)]
+    tool(*words)
+    for decision in tool(*words)["decisions"]:
+        assert decision["from"] == decision["to"]
+        assert decision["result"]["cpus"] is None
+        assert decision["pages_to_move"] < MIB_PAGES
+
+
+def test_n_mass_moves_low_penalty_and_leaves_high(tool: Tool, start_target, engine: str) -> None:
+    heavy, light = (start_target(cpus=0, memory=0) for _ in range(2))
+    for target in (heavy, light):
+        target.ask("allocate 16 small")
+    answer = tool("apply", "--policy", "n-mass", "--sample", 0, "--engine", engine,
+                  *assume((heavy, 1.8, 30), (light, 1.1, 28)), heavy.pid, light.pid)
+    assert "cache pressure" in by_pid(answer, light)["reason"]
+    assert heavy.cpus() == {NODE_CPUS[0]} and light.cpus() == {NODE_CPUS[1]}
+    assert share_on(light, 0) >= 0.95 and share_on(heavy, 0) >= 0.95
+
+
+def test_none_leaves_everything(tool: Tool, start_target, engine: str) -> None:
+    target = away(start_target)
+    before = target.pages()
+    answer = tool("apply", "--policy", "none", "--engine", engine, target.pid)
+    assert answer["decisions"][0]["to"] is None
+    assert answer["decisions"][0]["result"]["migrate"] is None
+    assert target.cpus() == {NODE_CPUS[1]} and target.pages() == before
+
+
+def test_a_task_that_exits_is_skipped(tool: Tool, start_target, engine: str) -> None:
+    stays, goes = away(start_target), away(start_target)
+    apply = subprocess.Popen([TOOL, "apply", "--policy", "maximum-local", "--sample", "2500",
+                              "--engine", engine, str(stays.pid), str(goes.pid)], text=True,
+                             stdout=subprocess.PIPE)
+    time.sleep(1.2)
+    goes.end()
+    output, _ = apply.communicate(timeout=60)
+    assert apply.returncode == 0, output
+    assert "has exited" in output and "1 of 2 tasks skipped" in output
+    assert stays.cpus() == {NODE_CPUS[0]}
+
+
+def interrupted(targets: list[Target], known: list[str], engine: str,
+                number: signal.Signals) -> subprocess.Popen[str]:
+    """apply, ended by this signal once pages of the first task are on their way."""
+    apply = subprocess.Popen([TOOL, "apply", "--policy", "maximum-local", "--sample", "0",
+                              "--engine", engine, *known, *(str(t.pid) for t in targets)],
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: targets[0].pages()[1] > 100)
+    apply.send_signal(number)
+    return apply
+
+
+def three_large(start_target) -> tuple[list[Target], list[str]]:
+    targets, known = three(start_target)
+    targets[0].ask("allocate 256 small")
+    return targets, known
+
+
+def test_interrupted_apply_undoes_everything(tool: Tool, start_target, engine: str) -> None:
+    targets, known = three_large(start_target)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        apply = interrupted(targets, known, engine, number)
+        _, errors = apply.communicate(timeout=120)
+        assert apply.returncode == 1, errors
+        assert errors == "numaplace: interrupted; everything that this apply had done was undone\n"
+        assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
+        assert [t.policy() for t in targets] == ["bind:0"] * 3
+        assert share_on(targets[0], 0) >= 0.99
+    assert targets[0].ask("check") == "wrong 0"
+    assert tool("restore", "--all")["restored"] == 0
+
+
+def test_restore_after_apply_was_killed(tool: Tool, start_target, engine: str) -> None:
+    targets, known = three_large(start_target)
+    apply = interrupted(targets, known, engine, signal.SIGKILL)
+    apply.communicate(timeout=60)
+    assert targets[2].cpus() == {NODE_CPUS[0]}
+    assert tool("restore", "--all")["restored"] == (3 if engine == "module" else 2)
+    assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
+    assert [t.policy() for t in targets] == ["bind:0"] * 3
+    assert targets[0].ask("check") == "wrong 0"
+
+
+def test_failed_step_rolls_back(tool: Tool, start_target, engine: str, tmp_path: Path) -> None:
+    """The second task's cpuset allows only node 1, where it is not to run."""
+    free, jailed = away(start_target), away(start_target)
+    groups = tmp_path / "cgroup"
+    groups.mkdir()
+    subprocess.run(["mount", "-t", "cgroup2", "none", groups], check=True)
+    jail = groups / "numaplace-test"
+    try:
+        (groups / "cgroup.subtree_control").write_text("+cpuset")
+        jail.mkdir()
+        (jail / "cpuset.cpus").write_text(NODE_CPUS[1])
+        (jail / "cgroup.procs").write_text(str(jailed.pid))
+        status, error = fails_with_table(tool, "apply", "--policy", "maximum-local", "--sample", 0,
+                                         "--engine", engine, free.pid, jailed.pid)
+        assert status == 1 and str(jailed.pid) in error and "undone" in error
+        assert free.cpus() == jailed.cpus() == {NODE_CPUS[1]}
+        assert share_on(free, 0) >= 0.95
+    finally:
+        jailed.end()
+        wait_until(lambda: not (jail / "cgroup.procs").read_text())
+        jail.rmdir()
+        subprocess.run(["umount", groups], check=True)
+
+
+def fails_with_table(tool: Tool, *words: object) -> tuple[int, str]:
+    done = tool.run(*words)
+    assert done.stderr.count("\n") == 1, done
+    return done.returncode, done.stderr
+
+
+class Run:
+    """numaplace run of a busy program on node 1 with its memory on node 0."""
+
+    def __init__(self, *options: object, command: list[str] | None = None) -> None:
+        command = command or [sys.executable, "-c", BUSY]
+        self.process = subprocess.Popen(
+            [TOOL, "run", "--policy", "maximum-local", "--interval", "300ms", *map(str, options),
+             "--", "numactl", "--cpunodebind=1", "--membind=0", *command],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def child(self) -> Target:
+        """The program, looked at as a target."""
+        target = Target.__new__(Target)
+        wait_until(lambda: self.children() != [])
+        target.pid = self.children()[0]
+        return target
+
+    def children(self) -> list[int]:
+        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in text.split()]
+
+    def placed(self) -> Target:
+        child = self.child()
+        wait_until(lambda: child.cpus() == {NODE_CPUS[0]})
+        return child
+
+
+def test_run_places_forwards_and_ends_with_the_program(tool: Tool, engine: str) -> None:
+    run = Run("--engine", engine)
+    child = run.placed()
+    assert share_on(child, 0) >= 0.95
+    run.process.terminate()
+    _, errors = run.process.communicate(timeout=30)
+    assert run.process.returncode == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{child.pid}").exists()
+    assert re.search(r"process \d+ \(python3?\S*\), node 1 -> 0, \d+ of \d+ pages moved: ", errors)
+    assert tool("restore", "--all")["restored"] == 0
+
+
+def test_run_moves_pages_of_the_task_that_overflows(tool: Tool, start_target,
+                                                    engine: str) -> None:
+    """Three busy children with their memory on node 0, which has two CPUs."""
+    code = f"import os\nos.fork() and os.fork()\n{BUSY}"
+    run = Run("--engine", engine, "--quiet", command=[sys.executable, "-c", code])
+
+    def nodes() -> list[set[str]]:
+        found = []
+        for pid in family(run.process.pid):
+            task = Target.__new__(Target)
+            task.pid = pid
+            found.append((task.cpus(), task.pages()))
+        return sorted(found, key=lambda item: str(item[0]))
+
+    def settled() -> bool:
+        found = nodes()
+        if [cpus for cpus, _ in found] != [{"0-1"}, {"0-1"}, {"2-3"}]:
+            return False
+        pages = found[2][1]
+        return pages[1] > 0.95 * sum(pages.values())
+
+    wait_until(settled)
+    for pid in family(run.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    run.process.communicate(timeout=30)
+    assert run.process.returncode == 128 + signal.SIGKILL
+
+
+def family(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [pid for child in map(int, text.split()) for pid in [child, *family(child)]]
+
+
+def outlives(run: Run) -> None:
+    """The program ends with status 7; its busy child lives on, on the node it came from."""
+    orphan = Target.__new__(Target)
+    wait_until(lambda: any("-c" in arguments(pid) for pid in family(run.process.pid)[1:]))
+    orphan.pid = next(pid for pid in family(run.process.pid)[1:] if "-c" in arguments(pid))
+    try:
+        wait_until(lambda: orphan.cpus() == {NODE_CPUS[0]}, 10)
+        assert run.process.wait(timeout=30) == 7
+        assert orphan.cpus() == {NODE_CPUS[1]}
+        assert orphan.policy() == "bind:0"
+    finally:
+        os.kill(orphan.pid, signal.SIGKILL)
+        run.process.communicate(timeout=30)
+
+
+def arguments(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1:2]
+
+
+def test_run_restores_what_outlives_the_program(tool: Tool, engine: str) -> None:
+    outlives(Run("--engine", engine, "--quiet", command=[
+        "sh", "-c", '"$0" -c "$1" & sleep 10; exit 7', sys.executable, BUSY]))
+
+
+def test_run_restores_what_inherited_its_place(tool: Tool, module: None) -> None:
+    """The parent is placed while it starts, its child is born on the new CPUs."""
+    code = (f"import subprocess, sys, time\n"
+            f"subprocess.Popen([sys.executable, '-c', {BUSY!r}])\n"
+            f"time.sleep(10)\nsys.exit(7)")
+    outlives(Run("--engine", "module", "--quiet", command=[sys.executable, "-c", code]))
+
+
+def test_restore_after_run_was_killed(tool: Tool, engine: str) -> None:
+    run = Run("--engine", engine)
+    child = run.placed()
+    run.process.kill()
+    run.process.wait()
+    try:
+        assert child.cpus() == {NODE_CPUS[0]}
+        assert tool("restore", "--all")["restored"] >= 1
+        assert child.cpus() == {NODE_CPUS[1]} and child.policy() == "bind:0"
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("command", "status"), [
+    (["true"], 0), (["sh", "-c", "exit 5"], 5), (["sh", "-c", "kill -9 $$"], 137),
+    (["/nonexistent/program"], 127), (["/etc/passwd"], 126),
+])
+def test_run_has_the_programs_exit_status(tool: Tool, command: list[str], status: int) -> None:
+    done = tool.run("run", "--policy", "maximum-local", "--", *command)
+    assert done.returncode == status, done
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == (status in (126, 127))

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module's answers: version, records. */
+#include "../lib/module.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../lib/error.h"
+#include "../lib/record.h"
+#include "suites.h"
+
+static void versions(void)
+{
+	static const char *const bad[] = { "", "abi=1", "numaplace=1", "numaplace=1 abi=", "numaplace=1 abi=x",
+					   "numaplace=1 abi=-1", "numaplace=1 abi=99999999999",
+					   "numaplace=1\nabi=1" };
+	struct np_module_info info;
+
+	CU_ASSERT_EQUAL(np_module_version_parse("numaplace=0.1.0 abi=1\n", &info), 0);
+	CU_ASSERT_STRING_EQUAL(info.version, "0.1.0");
+	CU_ASSERT_EQUAL(info.abi, 1);
+	CU_ASSERT_EQUAL(np_module_version_parse("abi=7 new=x numaplace=2", &info), 0);
+	CU_ASSERT_EQUAL(info.abi, 7);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_EQUAL(np_module_version_parse(bad[i], &info), -EINVAL);
+}
+
+static void another_abi_is_refused_by_number(void)
+{
+	struct np_module_info info;
+	char err[NP_ERR_LEN];
+
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=9.9.9 abi=77\n");
+	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), -EPROTO);
+	CU_ASSERT_STRING_EQUAL(err, "the module (version 9.9.9) has ABI 77, this tool needs 1: use the "
+			       "tool and the module of one build");
+	fixture_write("version", "something else\n");
+	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), -EPROTO);
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), 0);
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
+static void records(void)
+{
+	const char *text = "job=12 pid=4 state=done from=0-1 asked=18446744073709551615 moved=1x empty=\n"
+			   "job=3 state=running\n\n";
+	char value[16], tiny[3];
+	uint64_t number;
+
+	CU_ASSERT(np_record_get(text, "state", value, sizeof(value)) && !strcmp(value, "done"));
+	CU_ASSERT(np_record_get(text, "empty", value, sizeof(value)) == false || value[0] == '\0');
+	CU_ASSERT(!np_record_get(text, "stat", value, sizeof(value)));
+	CU_ASSERT(!np_record_get(text, "ob", value, sizeof(value)));
+	CU_ASSERT(!np_record_get(text, "state", tiny, sizeof(tiny)));
+	CU_ASSERT(np_record_number(text, "asked", &number) && number == UINT64_MAX);
+	CU_ASSERT(!np_record_number(text, "moved", &number));
+	CU_ASSERT(!np_record_number(text, "state", &number));
+	CU_ASSERT(!np_record_number("a=18446744073709551616", "a", &number));
+	CU_ASSERT(!np_record_number("a=-1", "a", &number));
+	text = np_record_next(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT(np_record_number(text, "job", &number) && number == 3);
+	CU_ASSERT(!np_record_get(text, "pid", value, sizeof(value)));
+	CU_ASSERT_PTR_NULL(np_record_next("last"));
+	CU_ASSERT_PTR_NULL(np_record_next("last\n"));
+}
+
+CU_TestInfo module_tests[] = {
+	{ "versions", versions },
+	{ "another ABI is refused by number", another_abi_is_refused_by_number },
+	{ "records", records },
+	CU_TEST_INFO_NULL,
+};

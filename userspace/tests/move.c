@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How the statuses of move_pages(2) are read. */
+#include "../lib/move.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "suites.h"
+
+#define U NP_STATUS_UNSET
+
+static void a_failed_call_tells_how_far_it_got(void)
+{
+	/* The last batch failed: everything was tried. */
+	static const int at_end[] = { 0, 0, U, U };
+	/* One batch of all, failed. */
+	static const int whole[] = { U, U, U, U };
+	/* A batch that page 2, whose status is stored, ended: the rest was not tried. */
+	static const int middle[] = { U, U, -ENOENT, U, U, U };
+	static const int later[] = { 0, -EACCES, U, U, 0, U, U };
+
+	CU_ASSERT_EQUAL(np_move_tried(at_end, 4), 4);
+	CU_ASSERT_EQUAL(np_move_tried(whole, 4), 4);
+	CU_ASSERT_EQUAL(np_move_tried(middle, 6), 3);
+	CU_ASSERT_EQUAL(np_move_tried(later, 7), 5);
+	CU_ASSERT_EQUAL(np_move_tried(whole, 1), 1);
+}
+
+static void every_refusal_has_a_name(void)
+{
+	struct np_migrate_result r = { 0 };
+
+	np_move_count(&r, -ENOENT, 1);
+	np_move_count(&r, -EFAULT, 2);
+	np_move_count(&r, -EACCES, 4);
+	np_move_count(&r, -ENOMEM, 8);
+	np_move_count(&r, -EBUSY, 16);
+	np_move_count(&r, -EIO, 32);
+	np_move_count(&r, -EAGAIN, 512);
+	CU_ASSERT(r.absent == 3 && r.shared == 4 && r.no_memory == 8 && r.busy == 560);
+	CU_ASSERT_EQUAL(r.asked, 575);
+}
+
+/* On any machine: asking for the node where everything is already moves nothing. */
+static void counts_sum_up_on_this_machine(void)
+{
+	struct np_migrate_request r = { .to = 0 };
+	struct np_migrate_result out;
+	char err[NP_ERR_LEN] = "";
+	uint64_t sum = 0;
+	int started[2];
+	char byte;
+
+	/* The pipe closes when the other program has taken over. */
+	CU_ASSERT_EQUAL_FATAL(pipe2(started, O_CLOEXEC), 0);
+	r.pid = fork();
+	if (r.pid == 0) {
+		execlp("sleep", "sleep", "1000", NULL);
+		_exit(127);
+	}
+	close(started[1]);
+	CU_ASSERT_EQUAL(read(started[0], &byte, 1), 0);
+	close(started[0]);
+	CU_ASSERT_EQUAL(np_move_pages(&r, &out, err, sizeof(err)), 0);
+#define X(name) sum += out.name;
+	NUMAPLACE_COUNTS(X)
+#undef X
+	CU_ASSERT_EQUAL(out.asked, sum);
+	CU_ASSERT(out.already + out.moved + out.shared >= 10);
+	kill(r.pid, SIGKILL);
+	waitpid(r.pid, NULL, 0);
+	CU_ASSERT_EQUAL(np_move_pages(&r, &out, err, sizeof(err)), -ESRCH);
+}
+
+CU_TestInfo move_tests[] = {
+	{ "a failed call tells how far it got", a_failed_call_tells_how_far_it_got },
+	{ "every refusal has a name", every_refusal_has_a_name },
+	{ "counts sum up on this machine", counts_sum_up_on_this_machine },
+	CU_TEST_INFO_NULL,
+};

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The file that holds the originals, and placing and restoring this machine's own threads. */
+#include "../lib/state.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../lib/affinity.h"
+#include "../lib/error.h"
+#include "../lib/list.h"
+#include "../lib/proc.h"
+#include "suites.h"
+
+static char path[128];
+
+static void state_begin(void)
+{
+	snprintf(path, sizeof(path), "%s/state.json", fixture_begin());
+}
+
+/* Opens the state and adds a record of a process, as it is or with another start time. */
+static void add_record(struct np_state *s, pid_t pid, int start_off)
+{
+	struct np_saved r = { .tid = pid, .pid = pid };
+	struct np_proc_stat st;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_state_open(s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_proc_stat(pid, &st), 0);
+	r.start = st.start + (unsigned long long)start_off;
+	r.original = numa_bitmask_alloc(NP_MAX_CPUS);
+	r.set = numa_bitmask_alloc(NP_MAX_CPUS);
+	np_list_parse_kernel("0-3,8191", r.original);
+	np_list_parse_kernel("1", r.set);
+	CU_ASSERT_EQUAL(np_state_add(s, &r), 0);
+	numa_bitmask_free(r.original);
+	numa_bitmask_free(r.set);
+}
+
+static void survives_the_tool(void)
+{
+	char err[NP_ERR_LEN], list[NP_LIST_LEN];
+	struct np_state s;
+	struct stat st;
+
+	state_begin();
+	add_record(&s, getpid(), 0);
+	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	CU_ASSERT_EQUAL(stat(path, &st), 0);
+	CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(s.n, 1);
+	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].original, list, sizeof(list)), "0-3,8191");
+	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].set, list, sizeof(list)), "1");
+	np_state_drop(&s, getpid());
+	CU_ASSERT_PTR_NULL(np_state_find(&s, getpid()));
+	np_state_close(&s);
+	fixture_end();
+}
+
+static void keeps_any_mask_whole(void)
+{
+	struct bitmask *odd = numa_bitmask_alloc(NP_MAX_CPUS);
+	char err[NP_ERR_LEN];
+	struct np_state s;
+
+	for (unsigned int cpu = 1; cpu < NP_MAX_CPUS; cpu += 2)
+		numa_bitmask_setbit(odd, cpu);
+	state_begin();
+	add_record(&s, getpid(), 0);
+	copy_bitmask_to_bitmask(odd, s.saved[0].original);
+	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(s.n, 1);
+	CU_ASSERT(numa_bitmask_equal(s.saved[0].original, odd));
+	np_state_close(&s);
+	numa_bitmask_free(odd);
+	fixture_end();
+}
+
+static void forgets_a_reused_pid(void)
+{
+	char err[NP_ERR_LEN];
+	struct np_state s;
+
+	state_begin();
+	add_record(&s, getpid(), -1);
+	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(s.n, 0);
+	np_state_close(&s);
+	fixture_end();
+}
+
+static void forgets_an_earlier_boot(void)
+{
+	char err[NP_ERR_LEN], text[512];
+	struct np_proc_stat st;
+	struct np_state s;
+
+	state_begin();
+	np_proc_stat(getpid(), &st);
+	snprintf(text, sizeof(text), "{\"boot\":\"another\",\"threads\":[{\"tid\":%d,\"pid\":%d,"
+		 "\"start\":%llu,\"inherit\":false,\"original\":\"0\",\"set\":\"1\"}]}", getpid(),
+		 getpid(), st.start);
+	fixture_write("state.json", text);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(s.n, 0);
+	np_state_close(&s);
+	fixture_end();
+}
+
+static void refuses_a_damaged_file(void)
+{
+	static const char *const bad[] = {
+		"", "{", "[]", "{}", "{\"boot\":1,\"threads\":[]}", "{\"boot\":\"x\",\"threads\":{}}",
+	};
+	static const char *const bad_records[] = {
+		"1", "{}", "{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0\"}",
+		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"\",\"set\":\"0\"}",
+		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"9999\",\"set\":\"0\"}",
+		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0-\",\"set\":\"0\"}",
+	};
+	char err[NP_ERR_LEN], text[512], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
+	struct np_state s;
+
+	state_begin();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		fixture_write("state.json", bad[i]);
+		CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, path));
+	}
+	for (size_t i = 0; i < sizeof(bad_records) / sizeof(bad_records[0]); i++) {
+		snprintf(text, sizeof(text), "{\"boot\":\"%.36s\",\"threads\":[%s]}", boot,
+			 bad_records[i]);
+		fixture_write("state.json", text);
+		CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+	}
+	free(boot);
+	fixture_end();
+}
+
+/* A process of our own that does nothing. */
+static pid_t start_idle(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	return child;
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static void set_list(struct bitmask *mask, const char *list)
+{
+	np_list_parse_kernel(list, mask);
+}
+
+/* The state goes to XDG_RUNTIME_DIR for others; root's own file is used as root. */
+static void places_and_restores_a_process(void)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t child = start_idle();
+	char err[NP_ERR_LEN] = "";
+	size_t n, kept;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	np_affinity_get(child, before);
+	set_list(want, "0");
+	CU_ASSERT_EQUAL(np_affinity_place(child, false, false, want, err, sizeof(err)), 0);
+	np_affinity_get(child, now);
+	CU_ASSERT(numa_bitmask_equal(now, want));
+	CU_ASSERT_EQUAL(np_affinity_restore(child, &n, &kept, err, sizeof(err)), 0);
+	CU_ASSERT(n == 1 && kept == 0);
+	np_affinity_get(child, now);
+	CU_ASSERT(numa_bitmask_equal(now, before));
+	CU_ASSERT_EQUAL(np_affinity_restore(child, &n, &kept, err, sizeof(err)), -ENOENT);
+	end(child);
+	numa_bitmask_free(before);
+	numa_bitmask_free(want);
+	numa_bitmask_free(now);
+	fixture_end();
+}
+
+/* CPUs that are not there: the kernel refuses, and nothing is remembered. */
+static void a_refused_placement_leaves_nothing(void)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t child = start_idle();
+	char err[NP_ERR_LEN] = "";
+	size_t n, kept;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	np_affinity_get(child, before);
+	set_list(want, "8000-8001");
+	CU_ASSERT_NOT_EQUAL(np_affinity_place(child, false, false, want, err, sizeof(err)), 0);
+	set_list(want, "0,8000");
+	CU_ASSERT_NOT_EQUAL(np_affinity_place(child, false, false, want, err, sizeof(err)), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "allows only CPUs 0 of 0,8000"));
+	np_affinity_get(child, now);
+	CU_ASSERT(numa_bitmask_equal(now, before));
+	CU_ASSERT_EQUAL(np_affinity_restore(child, &n, &kept, err, sizeof(err)), -ENOENT);
+	end(child);
+	numa_bitmask_free(before);
+	numa_bitmask_free(want);
+	numa_bitmask_free(now);
+	fixture_end();
+}
+
+CU_TestInfo state_tests[] = {
+	{ "survives the tool", survives_the_tool },
+	{ "keeps any mask whole", keeps_any_mask_whole },
+	{ "forgets a reused pid", forgets_a_reused_pid },
+	{ "forgets an earlier boot", forgets_an_earlier_boot },
+	{ "refuses a damaged file", refuses_a_damaged_file },
+	{ "places and restores a process", places_and_restores_a_process },
+	{ "a refused placement leaves nothing", a_refused_placement_leaves_nothing },
+	CU_TEST_INFO_NULL,
+};

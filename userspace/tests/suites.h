@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The suites that main.c runs, and what they share. */
+#ifndef NUMAPLACE_TESTS_SUITES_H
+#define NUMAPLACE_TESTS_SUITES_H
+
+#include <CUnit/CUnit.h>
+
+extern CU_TestInfo list_tests[];
+extern CU_TestInfo machine_tests[];
+extern CU_TestInfo residency_tests[];
+extern CU_TestInfo proc_tests[];
+extern CU_TestInfo state_tests[];
+extern CU_TestInfo module_tests[];
+extern CU_TestInfo move_tests[];
+extern CU_TestInfo control_tests[];
+extern CU_TestInfo tasks_tests[];
+
+/* A folder for this test, removed by fixture_end(). */
+const char *fixture_begin(void);
+void fixture_end(void);
+
+/* Writes a file below the fixture, with the folders it needs. */
+void fixture_write(const char *path, const char *text);
+
+#endif

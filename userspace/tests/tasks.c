@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tasks as the policies see them. */
+#include "../lib/tasks.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../lib/error.h"
+#include "suites.h"
+
+static void reads_itself_on_this_machine(void)
+{
+	pid_t pids[] = { getpid(), getpid() };
+	struct np_machine m;
+	struct np_tasks t;
+	char err[NP_ERR_LEN];
+	uint64_t pages = 0;
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, pids, 2, 0, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(t.n, 1);
+	CU_ASSERT(t.task[0].pid == getpid() && t.task[0].threads == 1 && t.task[0].cores == 1);
+	for (size_t i = 0; i < m.n_nodes; i++)
+		pages += t.task[0].pages[i];
+	CU_ASSERT(pages > 10);
+	np_tasks_free(&t);
+	np_machine_free(&m);
+}
+
+static void names_the_process_that_is_not_there(void)
+{
+	pid_t pids[] = { getpid(), 0x7fffffff };
+	struct np_machine m;
+	struct np_tasks t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_tasks_read(&t, &m, pids, 2, 0, err, sizeof(err)), -ESRCH);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "2147483647"));
+	CU_ASSERT_EQUAL(t.n, 0);
+	np_machine_free(&m);
+}
+
+static void a_busy_process_keeps_a_core_busy(void)
+{
+	pid_t pid = fork();
+	struct np_machine m;
+	struct np_tasks t;
+	char err[NP_ERR_LEN];
+
+	if (pid == 0)
+		for (volatile unsigned int i = 0;; i++)
+			;
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, &pid, 1, 100, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(t.task[0].cores, 1);
+	np_tasks_free(&t);
+	np_machine_free(&m);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void assumptions(void)
+{
+	static const char *const bad[] = {
+		"", "pid=7", "penalty=2", "pid=7,penalty=0.5", "pid=7,mpki=-1", "pid=7,penalty=x",
+		"pid=0,mpki=1", "pid=7,mpki=1x", "pid=7,mpki=nan", "pid=7,mpki=inf", "pid=1.5,mpki=1",
+		"pid=7,penalty=1e99", "pid=7,speed=1", "7,mpki=1",
+	};
+	struct np_task task = { .pid = 7, .penalty = 1 };
+	struct np_tasks t = { .n = 1, .task = &task };
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=7,penalty=1.5,mpki=30", err, sizeof(err)), 0);
+	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51 && task.mpki > 29.9);
+	CU_ASSERT(task.penalty_source == NP_SOURCE_DECLARED && task.mpki_source == NP_SOURCE_DECLARED);
+	CU_ASSERT_STRING_EQUAL(np_source_name(task.mpki_source), "declared");
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "mpki=0,pid=7", err, sizeof(err)), 0);
+	CU_ASSERT(task.mpki < 0.1 && task.penalty > 1.49);
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=8,mpki=1", err, sizeof(err)), -ESRCH);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_EQUAL(np_tasks_assume(&t, bad[i], err, sizeof(err)), -EINVAL);
+	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51);
+}
+
+static void locality(void)
+{
+	uint64_t pages[] = { 100, 300 };
+	struct np_task task = { .node = 1, .pages = pages };
+	struct np_machine m = { .n_nodes = 2 };
+
+	CU_ASSERT_DOUBLE_EQUAL(np_task_locality(&m, &task), 0.75, 1e-9);
+	task.node = NP_NODE_NONE;
+	CU_ASSERT(np_task_locality(&m, &task) < 0);
+	pages[0] = pages[1] = 0;
+	task.node = 0;
+	CU_ASSERT(np_task_locality(&m, &task) < 0);
+}
+
+CU_TestInfo tasks_tests[] = {
+	{ "reads itself on this machine", reads_itself_on_this_machine },
+	{ "names the process that is not there", names_the_process_that_is_not_there },
+	{ "a busy process keeps a core busy", a_busy_process_keeps_a_core_busy },
+	{ "assumptions", assumptions },
+	{ "locality", locality },
+	CU_TEST_INFO_NULL,
+};
