@@ -37,3 +37,10 @@ $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC) experimen
 
 .PHONY: lab-simulation
 lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO)
+
+# Programs that know nothing of the lab. -O2 without vectors: what a simple loop costs.
+LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,chase triad)
+
+$(BUILD)/lab/checks/%: experiments/lab/checks/%.c experiments/lab/plugin.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread

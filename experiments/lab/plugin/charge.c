@@ -22,12 +22,14 @@ static void pace(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind
 {
 	const struct np_cost *cost = &cpu->cost[node][kind];
 	uint64_t service = np_look(cost->service_ps), now = cpu->ps + cpu->pending_ps;
-	uint64_t ahead = np_look(cost->latency_ps), *ready = &cpu->ready_ps[node][kind];
+	uint64_t ahead = np_look(cost->latency_ps), extra = np_look(cost->extra_ps);
+	uint64_t *ready = &cpu->ready_ps[node][kind];
 
 	if (*ready + ahead < now)
 		*ready = now - ahead;
 	*ready += service;
-	memory_stall(cpu, (*ready > now ? *ready - now : 0) + np_look(cost->extra_ps));
+	memory_stall(cpu, (*ready > now ? *ready - now : 0) + extra);
+	*ready += extra;
 }
 
 static void fetch(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind, bool overlapped)

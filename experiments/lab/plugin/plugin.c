@@ -59,22 +59,14 @@ static __attribute__((noinline)) void first_level_miss(struct np_cpu *cpu,
 		np_charge_access(cpu, vaddr, line, store);
 }
 
-static void on_load(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
 {
 	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+	bool store = qemu_plugin_mem_is_store(info);
 
 	(void)data;
-	if (!np_l1_hit(cpu->l1, vaddr, false))
-		first_level_miss(cpu, info, vaddr, false);
-}
-
-static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
-{
-	struct np_cpu *cpu = &np_sim.cpu[vcpu];
-
-	(void)data;
-	if (!np_l1_hit(cpu->l1, vaddr, true))
-		first_level_miss(cpu, info, vaddr, true);
+	if (!np_l1_hit(cpu->l1, vaddr, store))
+		first_level_miss(cpu, info, vaddr, store);
 }
 
 static void on_store_past_caches(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
@@ -121,11 +113,10 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 						       QEMU_PLUGIN_CB_NO_REGS, NULL);
 	else if (kind == NP_INSN_PAUSE)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, QEMU_PLUGIN_CB_NO_REGS, NULL);
-	qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R,
-					 NULL);
+	/* QEMU 7.2 calls the wrong one of two callbacks, one for loads and one for stores. */
 	qemu_plugin_register_vcpu_mem_cb(
-		insn, kind == NP_INSN_STORE_PAST_CACHES ? on_store_past_caches : on_store,
-		QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, NULL);
+		insn, kind == NP_INSN_STORE_PAST_CACHES ? on_store_past_caches : on_access,
+		QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
