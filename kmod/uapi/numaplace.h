@@ -13,6 +13,19 @@
 /* A write longer than this is refused with E2BIG. */
 #define NUMAPLACE_MAX_WRITE	4096
 
+/* Bounds of the numbers in a line written to migrate. */
+#define NUMAPLACE_MIN_STALL_US	100
+#define NUMAPLACE_MAX_STALL_US	1000000
+#define NUMAPLACE_STALL_US	20000	/* where max_stall_us= is not given, or 0 */
+#define NUMAPLACE_MAX_RATE_MIB	1048576
+#define NUMAPLACE_MAX_THREADS	16
+
+/* Jobs not yet finished, beyond which a write to migrate gives EBUSY. */
+#define NUMAPLACE_MAX_JOBS	256
+
+/* Finished jobs that jobs still shows; older ones are forgotten. */
+#define NUMAPLACE_KEPT_JOBS	128
+
 /*
  * What became of a page, in the order in which the counts are printed after
  * asked=. asked is always their sum.

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/mmzone.h>
+#include <linux/pid.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "job.h"
+#include "migrate.h"
+#include "target.h"
+#include "trace.h"
+
+/* Guards the list, and the jobs' state, counts and times. */
+static DEFINE_SPINLOCK(lock);
+static LIST_HEAD(jobs);
+static unsigned int unfinished, finished;
+static u64 last_id;
+
+static struct workqueue_struct *workers;
+
+static void job_release(struct kref *ref)
+{
+	struct numaplace_job *job = container_of(ref, struct numaplace_job, ref);
+
+	mmdrop(job->mm);
+	put_pid(job->pid);
+	kfree(job);
+}
+
+static void job_put(struct numaplace_job *job)
+{
+	kref_put(&job->ref, job_release);
+}
+
+static bool is_cancelled(const struct numaplace_job *job)
+{
+	return READ_ONCE(job->cancelled);
+}
+
+/* Adds a batch to what is shown of the job. */
+static void note_progress(struct numaplace_job *job, const struct numaplace_batch *b, u64 begun)
+{
+	spin_lock(&lock);
+	numaplace_stats_sum(&job->counts, &b->counts);
+	job->ns = ktime_get_ns() - begun;
+	spin_unlock(&lock);
+	numaplace_stats_add_counts(&b->counts);
+	trace_batch(job, b);
+}
+
+/* Whether the target may still use the node: its cpuset may have shrunk. */
+static int check_target(const struct numaplace_job *job)
+{
+	struct task_struct *task = get_pid_task(job->pid, PIDTYPE_PID);
+	bool allowed;
+
+	if (!task)
+		return -ESRCH;
+	allowed = numaplace_target_allows_node(task, job->request.to);
+	put_task_struct(task);
+	return allowed ? 0 : -EACCES;
+}
+
+/* Keeps to rate_mib: sleeps until the bytes so far are due, or the job is cancelled. */
+static void pace(struct numaplace_job *job, u64 begun)
+{
+	u64 due, now = ktime_get_ns() - begun;
+
+	if (!job->request.rate_mib)
+		return;
+	due = div_u64(job->counts.bytes >> 10, job->request.rate_mib) * (NSEC_PER_SEC >> 10);
+	if (due > now)
+		wait_event_timeout(job->wait, is_cancelled(job), nsecs_to_jiffies(due - now) + 1);
+}
+
+static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsigned long *pos,
+		     u64 begun)
+{
+	unsigned long end = job->request.end ? job->request.end : ULONG_MAX & PAGE_MASK;
+	bool more;
+	int err = check_target(job);
+
+	if (err)
+		return err;
+	/* Held only for a batch: a process that ends is not kept for a whole job. */
+	if (!mmget_not_zero(job->mm))
+		return -ESRCH;
+	more = numaplace_migrate_next(b, pos, end, NUMAPLACE_BATCH_PAGES);
+	if (more)
+		numaplace_migrate_batch(b);
+	mmput(job->mm);
+	if (more)
+		note_progress(job, b, begun);
+	return more;
+}
+
+static int run(struct numaplace_job *job)
+{
+	struct numaplace_batch b = {
+		.mm = job->mm,
+		.from = job->request.from,
+		.to = job->request.to,
+		.shared = job->request.shared,
+		.split = job->request.split,
+		.workers = job->request.threads,
+	};
+	unsigned long pos = job->request.start;
+	u64 begun = ktime_get_ns();
+	int more = numaplace_migrate_init(&b);
+
+	if (more)
+		goto free_batch;
+	do {
+		more = move_next(job, &b, &pos, begun);
+		pace(job, begun);
+		cond_resched();
+	} while (more > 0 && !is_cancelled(job));
+free_batch:
+	numaplace_migrate_free(&b);
+	return min(more, 0);
+}
+
+/* The oldest of the finished jobs, if there are too many. Takes it out of the list. */
+static struct numaplace_job *too_many(void)
+{
+	struct numaplace_job *job;
+
+	lockdep_assert_held(&lock);
+	if (finished <= NUMAPLACE_KEPT_JOBS)
+		return NULL;
+	list_for_each_entry(job, &jobs, link) {
+		if (job->state < NUMAPLACE_JOB_DONE)
+			continue;
+		list_del(&job->link);
+		finished--;
+		return job;
+	}
+	return NULL;
+}
+
+static void finish(struct numaplace_job *job, int err)
+{
+	static const enum numaplace_stat stat[] = {
+		[NUMAPLACE_JOB_DONE] = NUMAPLACE_STAT_jobs_done,
+		[NUMAPLACE_JOB_CANCELLED] = NUMAPLACE_STAT_jobs_cancelled,
+		[NUMAPLACE_JOB_FAILED] = NUMAPLACE_STAT_jobs_failed,
+	};
+	unsigned int state = err ? NUMAPLACE_JOB_FAILED : NUMAPLACE_JOB_DONE;
+	struct numaplace_job *old;
+
+	if (!err && is_cancelled(job))
+		state = NUMAPLACE_JOB_CANCELLED;
+	numaplace_stats_add(stat[state], 1);
+	spin_lock(&lock);
+	job->error = err;
+	job->state = state;
+	unfinished--;
+	finished++;
+	old = too_many();
+	spin_unlock(&lock);
+	trace_job_end(job);
+	if (old)
+		job_put(old);
+}
+
+static void work(struct work_struct *work)
+{
+	struct numaplace_job *job = container_of(work, struct numaplace_job, work);
+	int err = 0;
+
+	spin_lock(&lock);
+	job->state = NUMAPLACE_JOB_RUNNING;
+	spin_unlock(&lock);
+	trace_job_begin(job);
+	if (!is_cancelled(job))
+		err = run(job);
+	finish(job, err);
+	job_put(job);
+}
+
+static int check_request(struct numaplace_job_request *r)
+{
+	bool range = r->start || r->end;
+
+	if (range && (r->start >= r->end || !PAGE_ALIGNED(r->start) || !PAGE_ALIGNED(r->end)))
+		return -EINVAL;
+	if (!r->max_stall_us)
+		r->max_stall_us = NUMAPLACE_STALL_US;
+	if (r->max_stall_us < NUMAPLACE_MIN_STALL_US || r->max_stall_us > NUMAPLACE_MAX_STALL_US)
+		return -EINVAL;
+	if (r->rate_mib > NUMAPLACE_MAX_RATE_MIB)
+		return -EINVAL;
+	if (!r->threads || r->threads > NUMAPLACE_MAX_THREADS)
+		return -EINVAL;
+	return node_state(r->to, N_MEMORY) ? 0 : -ENODEV;
+}
+
+static struct numaplace_job *job_new(const struct numaplace_job_request *request,
+				     struct task_struct *task)
+{
+	struct numaplace_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+	struct mm_struct *mm = get_task_mm(task);
+
+	if (!mm || !job) {
+		if (mm)
+			mmput(mm);
+		kfree(job);
+		return ERR_PTR(mm ? -ENOMEM : -ESRCH);
+	}
+	mmgrab(mm);
+	mmput(mm);
+	job->mm = mm;
+	job->pid = get_task_pid(task, PIDTYPE_PID);
+	job->request = *request;
+	kref_init(&job->ref);
+	init_waitqueue_head(&job->wait);
+	INIT_WORK(&job->work, work);
+	return job;
+}
+
+static int enqueue(struct numaplace_job *job, u64 *id)
+{
+	spin_lock(&lock);
+	if (unfinished >= NUMAPLACE_MAX_JOBS) {
+		spin_unlock(&lock);
+		return -EBUSY;
+	}
+	job->id = *id = ++last_id;
+	kref_get(&job->ref);
+	list_add_tail(&job->link, &jobs);
+	unfinished++;
+	spin_unlock(&lock);
+	numaplace_stats_add(NUMAPLACE_STAT_jobs, 1);
+	/* Copies are made near where they go to. */
+	queue_work_node(job->request.to, workers, &job->work);
+	return 0;
+}
+
+/**
+ * numaplace_job_start() - begin to move pages
+ * @request: what is asked for
+ * @id: set to the number of the job
+ *
+ * Return: 0; -EINVAL for numbers out of their bounds or a kernel thread; -ESRCH;
+ * -ENODEV for a target node without memory; -EACCES for one outside of the
+ * task's cpuset; -EBUSY with too many jobs; -ENOMEM.
+ */
+int numaplace_job_start(const struct numaplace_job_request *request, u64 *id)
+{
+	struct numaplace_job_request r = *request;
+	struct numaplace_job *job;
+	struct task_struct *task;
+	int err = check_request(&r);
+
+	if (err)
+		return err;
+	task = numaplace_target_get(r.pid);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	if (!numaplace_target_allows_node(task, r.to)) {
+		put_task_struct(task);
+		return -EACCES;
+	}
+	job = job_new(&r, task);
+	put_task_struct(task);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	err = enqueue(job, id);
+	if (err)
+		job_put(job);
+	return err;
+}
+
+static void cancel(struct numaplace_job *job)
+{
+	lockdep_assert_held(&lock);
+	WRITE_ONCE(job->cancelled, true);
+	wake_up(&job->wait);
+}
+
+/**
+ * numaplace_job_cancel() - have a job stop after the batch that it moves
+ * @id: its number
+ *
+ * Return: 0, also for a job that has finished; -ENOENT if there is none.
+ */
+int numaplace_job_cancel(u64 id)
+{
+	struct numaplace_job *job;
+	int err = -ENOENT;
+
+	spin_lock(&lock);
+	list_for_each_entry(job, &jobs, link) {
+		if (job->id == id) {
+			cancel(job);
+			err = 0;
+			break;
+		}
+	}
+	spin_unlock(&lock);
+	return err;
+}
+
+static void show_one(struct seq_file *m, const struct numaplace_job *job)
+{
+	static const char *const states[] = {
+		[NUMAPLACE_JOB_QUEUED] = "queued",
+		[NUMAPLACE_JOB_RUNNING] = "running",
+		[NUMAPLACE_JOB_DONE] = "done",
+		[NUMAPLACE_JOB_CANCELLED] = "cancelled",
+		[NUMAPLACE_JOB_FAILED] = "failed",
+	};
+	const struct numaplace_job_request *r = &job->request;
+
+	seq_printf(m, "job=%llu pid=%d state=%s error=%d", job->id, pid_vnr(job->pid),
+		   states[job->state], -job->error);
+	if (nodes_equal(r->from, node_possible_map))
+		seq_puts(m, " from=any");
+	else
+		seq_printf(m, " from=%*pbl", nodemask_pr_args(&r->from));
+	seq_printf(m, " to=%d", r->to);
+	numaplace_stats_show_counts(m, &job->counts);
+	seq_printf(m, " ns=%llu longest_pause_us=%llu\n", job->ns, job->longest_pause_us);
+}
+
+/**
+ * numaplace_job_show() - print the jobs, oldest first
+ * @m: where to
+ */
+void numaplace_job_show(struct seq_file *m)
+{
+	struct numaplace_job *job;
+
+	spin_lock(&lock);
+	list_for_each_entry(job, &jobs, link)
+		show_one(m, job);
+	spin_unlock(&lock);
+}
+
+/**
+ * numaplace_job_init() - get ready to run jobs
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int numaplace_job_init(void)
+{
+	workers = alloc_workqueue("numaplace", WQ_UNBOUND, NUMAPLACE_MAX_JOBS);
+	return workers ? 0 : -ENOMEM;
+}
+
+/**
+ * numaplace_job_exit() - cancel all jobs, wait for them and forget them
+ */
+void numaplace_job_exit(void)
+{
+	struct numaplace_job *job, *next;
+
+	spin_lock(&lock);
+	list_for_each_entry(job, &jobs, link)
+		cancel(job);
+	spin_unlock(&lock);
+	destroy_workqueue(workers);
+	list_for_each_entry_safe(job, next, &jobs, link) {
+		list_del(&job->link);
+		job_put(job);
+	}
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Moves as asynchronous jobs: queue, progress, pacing, cancel. */
+#ifndef _NUMAPLACE_JOB_H
+#define _NUMAPLACE_JOB_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/nodemask.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "stats.h"
+
+struct mm_struct;
+struct pid;
+struct seq_file;
+
+enum numaplace_job_state {
+	NUMAPLACE_JOB_QUEUED,
+	NUMAPLACE_JOB_RUNNING,
+	NUMAPLACE_JOB_DONE,
+	NUMAPLACE_JOB_CANCELLED,
+	NUMAPLACE_JOB_FAILED,
+};
+
+/**
+ * struct numaplace_job_request - one line written to migrate
+ * @pid: whose pages
+ * @from: nodes that they are to leave
+ * @to: node that they are to go to
+ * @start: where to begin, with @end; both 0 for the whole process
+ * @end: where to stop
+ * @pause: whether the process is stopped while a batch moves
+ * @max_stall_us: for how long, at most
+ * @rate_mib: MiB a second at most, or 0
+ * @threads: how many copy
+ * @shared: also anonymous pages that other processes map
+ * @split: break transparent huge pages up to move them
+ */
+struct numaplace_job_request {
+	pid_t pid;
+	nodemask_t from;
+	int to;
+	u64 start, end;
+	unsigned int pause;
+	u32 max_stall_us;
+	u32 rate_mib;
+	u32 threads;
+	bool shared;
+	bool split;
+};
+
+/**
+ * struct numaplace_job - one move
+ * @link: in the list of jobs, oldest first
+ * @ref: the list holds one, and so does the worker
+ * @id: never used twice
+ * @request: what was asked for
+ * @pid: whose pages, held
+ * @mm: its address space at the time of asking; the structure is held, not the pages
+ * @work: runs it
+ * @cancelled: asked to stop
+ * @wait: to be woken for that
+ * @state: an enum numaplace_job_state
+ * @error: negative errno of a failed job
+ * @counts: what became of the pages so far
+ * @ns: time that it took so far
+ * @longest_pause_us: that the process was stopped for
+ */
+struct numaplace_job {
+	struct list_head link;
+	struct kref ref;
+	u64 id;
+	struct numaplace_job_request request;
+	struct pid *pid;
+	struct mm_struct *mm;
+	struct work_struct work;
+	bool cancelled;
+	wait_queue_head_t wait;
+	unsigned int state;
+	int error;
+	struct numaplace_counts counts;
+	u64 ns;
+	u64 longest_pause_us;
+};
+
+int numaplace_job_init(void);
+void numaplace_job_exit(void);
+int numaplace_job_start(const struct numaplace_job_request *request, u64 *id);
+int numaplace_job_cancel(u64 id);
+void numaplace_job_show(struct seq_file *m);
+
+#endif

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The module for the lab's kernels (modules) and for the running one (module).
+
+KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
+KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch]) $(wildcard kmod/uapi/*.h)
+KMOD_TESTS := $(patsubst kmod/tests/%.c,$(BUILD)/tests/%,$(wildcard kmod/tests/*.c))
+KERNELRELEASE ?= $(shell uname -r)
+KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
+
+.PHONY: modules module kmod-tests dkms-install
+
+modules: $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) kmod-tests	## the module for every kernel series in KERNELS
+module: $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko		## the module for the running kernel
+kmod-tests: $(KMOD_TESTS)
+
+# Kbuild leaves what it makes among the sources, so that every kernel gets sources of its own.
+define kmod-copy
+	@mkdir -p $(@D)/src
+	@cp -p --parents $(KMOD_SOURCES) $(@D)/src
+endef
+
+$(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko): $(BUILD)/modules/%/numaplace.ko: $(KMOD_SOURCES)
+	$(kmod-copy)
+	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 modules
+	@cp $(@D)/src/numaplace.ko $@
+
+ifeq ($(filter $(KERNELRELEASE),$(KMOD_SERIES)),)
+$(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko: $(KMOD_SOURCES)
+	@test -d $(KERNELDIR) || { echo "module: no headers of kernel $(KERNELRELEASE) in $(KERNELDIR): \
+	install linux-headers-$(KERNELRELEASE)" >&2; exit 1; }
+	$(kmod-copy)
+	$(MAKE) -C $(KERNELDIR) M=$(CURDIR)/$(@D)/src W=1 modules
+	@cp $(@D)/src/numaplace.ko $@
+endif
+
+$(KMOD_TESTS): $(BUILD)/tests/%: kmod/tests/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $< -lnuma -pthread
+
+dkms-install:			## hands the module to dkms, which builds it for every kernel installed
+	dkms add $(CURDIR)
+	dkms install numaplace/$(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/module.h>
+
+#include "debugfs.h"
+#include "job.h"
+#include "kin.h"
+#include "taskwork.h"
+#include "uapi/numaplace.h"
+
+static int __init numaplace_init(void)
+{
+	int err;
+
+	err = numaplace_job_init();
+	if (err)
+		goto err_job;
+	err = numaplace_kin_init();
+	if (err)
+		goto err_kin;
+	/* Last: from here on there are users. */
+	err = numaplace_debugfs_init();
+	if (err)
+		goto err_debugfs;
+	return 0;
+
+err_debugfs:
+	numaplace_kin_exit();
+err_kin:
+	numaplace_job_exit();
+err_job:
+	pr_err("not loaded: error %d\n", err);
+	return err;
+}
+
+static void __exit numaplace_exit(void)
+{
+	numaplace_debugfs_exit();
+	numaplace_kin_exit();
+	numaplace_job_exit();
+	numaplace_taskwork_exit();
+}
+
+module_init(numaplace_init);
+module_exit(numaplace_exit);
+
+MODULE_DESCRIPTION("Moves the pages and the tasks of running programs between NUMA nodes");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(NUMAPLACE_VERSION);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Moves the pages of one address space, a batch at a time. */
+#ifndef _NUMAPLACE_MIGRATE_H
+#define _NUMAPLACE_MIGRATE_H
+
+#include <linux/mm_types.h>
+#include <linux/nodemask.h>
+
+#include "stats.h"
+
+/* Pages in a batch, at most: what a pause may have to wait for. */
+#define NUMAPLACE_BATCH_PAGES	4096U
+
+/**
+ * struct numaplace_batch - some pages next to each other and what becomes of them
+ * @mm: whose pages
+ * @from: nodes that they are to leave
+ * @to: node that they are to go to
+ * @shared: also those that other processes map
+ * @split: break transparent huge pages up to move them
+ * @workers: how many threads copy
+ * @start: address of the first page
+ * @n: number of pages
+ * @open: how many of them are to be moved
+ * @full: the node has no room: try no more pages of this batch
+ * @counts: what became of them
+ * @setup_ns: taken to unmap pages
+ * @copy_ns: taken to allocate and to copy
+ * @finish_ns: taken to map the new pages
+ * @fate: what becomes of each page, an enum numaplace_fate
+ * @src: for migrate_vma
+ * @dst: for migrate_vma
+ */
+struct numaplace_batch {
+	struct mm_struct *mm;
+	nodemask_t from;
+	int to;
+	bool shared;
+	bool split;
+	unsigned int workers;
+
+	unsigned long start;
+	unsigned int n;
+	unsigned int open;
+	bool full;
+	struct numaplace_counts counts;
+	u64 setup_ns, copy_ns, finish_ns;
+
+	u8 *fate;
+	unsigned long *src, *dst;
+};
+
+int numaplace_migrate_init(struct numaplace_batch *b);
+void numaplace_migrate_free(struct numaplace_batch *b);
+bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end,
+			    unsigned int room);
+void numaplace_migrate_batch(struct numaplace_batch *b);
+
+#endif

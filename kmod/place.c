@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/cgroup.h>
+#include <linux/err.h>
+#include <linux/mempolicy.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+#include "mempolicy.h"
+#include "place.h"
+#include "placement.h"
+#include "restore.h"
+#include "stats.h"
+#include "target.h"
+#include "trace.h"
+
+/* Threads that start while others are placed are looked for this often. */
+#define MAX_ROUNDS 16
+
+static u64 last_call;
+
+/* Too large for the stack; used under numaplace_placement_mutex only. */
+static struct cpumask now_mask;
+
+/**
+ * numaplace_place_read_cpus() - the CPUs that a task may use now
+ * @task: the task
+ * @cpus: set to them
+ */
+void numaplace_place_read_cpus(struct task_struct *task, struct cpumask *cpus)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&task->pi_lock, flags);
+	cpumask_copy(cpus, &task->cpus_mask);
+	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
+}
+
+static bool in_root_cpuset(struct task_struct *task)
+{
+	bool root = true;
+
+#ifdef CONFIG_CPUSETS
+	rcu_read_lock();
+	root = !task_css(task, cpuset_cgrp_id)->parent;
+	rcu_read_unlock();
+#endif
+	return root;
+}
+
+/*
+ * No function that knows a cpuset's CPUs is there for modules. What is known:
+ * those of the root are all, and a task's own have been within its cpuset.
+ */
+static bool cpuset_allows(const struct numaplace_placement *p, const struct cpumask *now,
+			  const struct cpumask *cpus)
+{
+	if (in_root_cpuset(p->task) || cpumask_subset(cpus, now))
+		return true;
+	return p->has_cpus && cpumask_subset(cpus, p->saved_cpus);
+}
+
+static int check_cpus(const struct numaplace_placement *p, const struct cpumask *now,
+		      const struct cpumask *cpus)
+{
+	if (p->task->flags & PF_NO_SETAFFINITY)
+		return -EINVAL;
+	/* Its bandwidth was granted for the CPUs that it has. */
+	if (p->task->policy == SCHED_DEADLINE)
+		return -EBUSY;
+	return cpuset_allows(p, now, cpus) ? 0 : -EINVAL;
+}
+
+/* Noted before it is done, so that a child that is born meanwhile is known. */
+static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
+		      const struct cpumask *cpus)
+{
+	spin_lock(&numaplace_placement_lock);
+	/* What the user chose after us is the original from here on. */
+	if (!p->has_cpus || !cpumask_equal(now, p->set_cpus))
+		cpumask_copy(p->saved_cpus, now);
+	cpumask_copy(p->set_cpus, cpus);
+	p->has_cpus = true;
+	spin_unlock(&numaplace_placement_lock);
+}
+
+static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
+{
+	struct cpumask *now = &now_mask;
+	int err;
+
+	lockdep_assert_held(&numaplace_placement_mutex);
+	numaplace_place_read_cpus(p->task, now);
+	err = check_cpus(p, now, cpus);
+	if (err)
+		return err;
+	note_cpus(p, now, cpus);
+	err = set_cpus_allowed_ptr(p->task, cpus);
+	/* What it really got: within what it asked for itself, where it did. */
+	numaplace_place_read_cpus(p->task, now);
+	spin_lock(&numaplace_placement_lock);
+	cpumask_copy(p->set_cpus, now);
+	spin_unlock(&numaplace_placement_lock);
+	trace_place(p->task, now, err);
+	return err;
+}
+
+static int place_mem(struct numaplace_placement *p, struct mempolicy *policy)
+{
+	struct mempolicy *now, *old;
+	int err;
+
+	err = numaplace_mempolicy_check(p->task, policy);
+	if (err)
+		return err;
+	do {
+		now = numaplace_mempolicy_get(p->task);
+		mpol_get(policy);
+		err = numaplace_mempolicy_swap(p->task, now, policy, &old, false);
+		if (err)
+			numaplace_mempolicy_put(policy);
+		numaplace_mempolicy_put(now);
+	} while (err == -ESTALE);
+	trace_policy(p->task, policy, err);
+	if (err)
+		return err;
+
+	mpol_get(policy);
+	spin_lock(&numaplace_placement_lock);
+	if (p->has_mem && old == p->set_mem) {
+		swap(p->set_mem, policy);
+	} else {
+		/* The first original, or the user's choice after ours. */
+		swap(p->saved_mem, old);
+		swap(p->set_mem, policy);
+		p->has_mem = true;
+	}
+	spin_unlock(&numaplace_placement_lock);
+	numaplace_mempolicy_put(old);
+	numaplace_mempolicy_put(policy);
+	numaplace_stats_add(NUMAPLACE_STAT_policies, 1);
+	return 0;
+}
+
+/* The record of a task, made if need be. NULL if it is about to end. */
+static struct numaplace_placement *record_of(struct task_struct *task, u64 call, bool inherit)
+{
+	struct numaplace_placement *p, *fresh = numaplace_placement_new(task, GFP_KERNEL);
+
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	spin_lock(&numaplace_placement_lock);
+	p = numaplace_placement_find(task);
+	if (!p) {
+		p = fresh;
+		fresh = NULL;
+		numaplace_placement_add(p);
+	}
+	p->call = call;
+	p->inherit = inherit;
+	p->leaving = false;
+	/* The exit hook may have looked for the record before it was there. */
+	if (task->flags & PF_EXITING) {
+		numaplace_placement_remove(p);
+		swap(fresh, p);
+	}
+	spin_unlock(&numaplace_placement_lock);
+	if (fresh)
+		numaplace_placement_free(fresh);
+	return p;
+}
+
+static int place_thread(struct task_struct *task, u64 call,
+			const struct numaplace_place_request *request, struct mempolicy *policy)
+{
+	struct numaplace_placement *p = record_of(task, call, request->inherit);
+	int err = 0;
+
+	lockdep_assert_held(&numaplace_placement_mutex);
+	if (IS_ERR_OR_NULL(p))
+		return p ? PTR_ERR(p) : -ESRCH;
+	if (!cpumask_empty(request->cpus))
+		err = place_cpus(p, request->cpus);
+	if (!err && request->mem)
+		err = place_mem(p, policy);
+	if (!err)
+		numaplace_stats_add(NUMAPLACE_STAT_placed, 1);
+	return err;
+}
+
+static bool is_placed(struct task_struct *task, u64 call)
+{
+	struct numaplace_placement *p;
+	bool placed;
+
+	spin_lock(&numaplace_placement_lock);
+	p = numaplace_placement_find(task);
+	placed = p && p->call == call;
+	spin_unlock(&numaplace_placement_lock);
+	return placed;
+}
+
+/* Places those threads that are not placed yet. Returns how many, or -errno. */
+static int place_round(struct task_struct *task, u64 call,
+		       const struct numaplace_place_request *request, struct mempolicy *policy)
+{
+	struct numaplace_threads *threads = numaplace_target_threads(task);
+	int err = 0, placed = 0;
+	unsigned int i;
+
+	if (!threads)
+		return -ENOMEM;
+	for (i = 0; i < threads->n && !err; i++) {
+		if (is_placed(threads->task[i], call))
+			continue;
+		err = place_thread(threads->task[i], call, request, policy);
+		if (err == -ESRCH)
+			err = 0;
+		else
+			placed++;
+	}
+	numaplace_target_put_threads(threads);
+	return err ? err : placed;
+}
+
+static int place_process(struct task_struct *task, u64 call,
+			 const struct numaplace_place_request *request, struct mempolicy *policy)
+{
+	int n = 0, total = 0, round;
+
+	for (round = 0; round < MAX_ROUNDS; round++) {
+		n = place_round(task, call, request, policy);
+		if (n <= 0)
+			break;
+		total += n;
+	}
+	if (n < 0)
+		return n;
+	return total ? 0 : -ESRCH;
+}
+
+static bool was_placed_by(const struct numaplace_placement *p, const void *call)
+{
+	return p->call == *(const u64 *)call;
+}
+
+/**
+ * numaplace_place() - give a process or a thread other CPUs and memory
+ * @request: what is asked for
+ *
+ * What a task had before is kept for numaplace_restore(). If one thread cannot
+ * be placed, those placed for this request are restored.
+ *
+ * Return: 0; -EINVAL if nothing is asked for, or CPUs that the task may not use,
+ * or for a task that must not be moved; -ESRCH, -EBUSY, -EACCES, -ENOMEM, -EINTR.
+ */
+int numaplace_place(const struct numaplace_place_request *request)
+{
+	struct mempolicy *policy = NULL;
+	struct task_struct *task;
+	u64 call;
+	int err;
+
+	if (cpumask_empty(request->cpus) && !request->mem)
+		return -EINVAL;
+	task = numaplace_target_get(request->pid);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	err = mutex_lock_killable(&numaplace_placement_mutex);
+	if (err)
+		goto put_task;
+	call = ++last_call;
+	if (request->mem)
+		policy = numaplace_mempolicy_get(current);
+	if (request->threads == NUMAPLACE_THREADS_ONE)
+		err = place_thread(task, call, request, policy);
+	else
+		err = place_process(task, call, request, policy);
+	if (err)
+		numaplace_restore_matching(was_placed_by, &call, false);
+	numaplace_mempolicy_put(policy);
+	mutex_unlock(&numaplace_placement_mutex);
+put_task:
+	put_task_struct(task);
+	return err;
+}

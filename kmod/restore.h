@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Gives tasks back what they had. */
+#ifndef _NUMAPLACE_RESTORE_H
+#define _NUMAPLACE_RESTORE_H
+
+#include <linux/types.h>
+
+struct numaplace_placement;
+
+/**
+ * struct numaplace_restore_request - one line written to restore
+ * @pid: all the threads of this process, or 0
+ * @tid: this thread, or 0
+ * @all: every task under control
+ */
+struct numaplace_restore_request {
+	pid_t pid, tid;
+	bool all;
+};
+
+int numaplace_restore(const struct numaplace_restore_request *request);
+int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p,
+					     const void *data),
+			       const void *data, bool patient);
+bool numaplace_restore_sweep(void);
+void numaplace_restore_all(void);
+
+#endif

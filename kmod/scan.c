@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/hugetlb.h>
+#include <linux/ksm.h>
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/pgtable.h>
+#include <linux/rcupdate.h>
+#include <linux/swapops.h>
+
+#include "migrate.h"
+#include "scan.h"
+
+/*
+ * The table of pmds that covers addr, or NULL. *next is where the level that
+ * is missing ends, so that huge holes are crossed in large steps.
+ */
+static pmd_t *pmd_at(struct mm_struct *mm, unsigned long addr, unsigned long end,
+		     unsigned long *next)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	*next = pgd_addr_end(addr, end);
+	if (pgd_none(*pgd) || unlikely(pgd_bad(*pgd)))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	*next = p4d_addr_end(addr, end);
+	if (p4d_none(*p4d) || unlikely(p4d_bad(*p4d)))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	*next = pud_addr_end(addr, end);
+	/* A leaf here belongs to hugetlb or a device: those are not walked. */
+	if (pud_none(*pud) || unlikely(pud_bad(*pud)))
+		return NULL;
+	*next = pmd_addr_end(addr, end);
+	return pmd_offset(pud, addr);
+}
+
+/**
+ * numaplace_scan_skip() - cross a hole in the page tables
+ * @mm: whose; its mmap_lock is held
+ * @addr: where to begin, inside a mapping
+ * @end: where to stop, in the same mapping
+ *
+ * Return: the first address that may have a page, or @end.
+ */
+unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsigned long end)
+{
+	unsigned long next;
+	pmd_t *pmd;
+
+	mmap_assert_locked(mm);
+	for (; addr < end; addr = next) {
+		pmd = pmd_at(mm, addr, end, &next);
+		if (pmd && !pmd_none(pmdp_get_lockless(pmd)))
+			break;
+	}
+	return addr;
+}
+
+/* Somebody else holds the page: it is neither mapped nor cached that often. */
+static bool has_extra_reference(struct folio *folio, int mapped)
+{
+	int known = mapped + folio_test_swapcache(folio);
+
+	/* Off the LRU list it may be a list's reference that is too many. */
+	return folio_test_lru(folio) && folio_ref_count(folio) > known;
+}
+
+static u8 fate_of_large(const struct numaplace_batch *b, struct folio *folio, bool whole, bool last)
+{
+	if (last || !b->split || !whole)
+		return NUMAPLACE_FATE_thp_split;
+	if (folio_entire_mapcount(folio) > 1 && !b->shared)
+		return NUMAPLACE_FATE_shared;
+	if (folio_maybe_dma_pinned(folio))
+		return NUMAPLACE_FATE_pinned;
+	return NUMAPLACE_FATE_open;
+}
+
+static u8 fate_of_small(const struct numaplace_batch *b, struct folio *folio, bool last)
+{
+	int mapped = atomic_read(&folio->_mapcount) + 1;
+
+	if (folio_test_ksm(folio) || (mapped > 1 && !b->shared))
+		return NUMAPLACE_FATE_shared;
+	if (folio_maybe_dma_pinned(folio))
+		return NUMAPLACE_FATE_pinned;
+	if (!last)
+		return NUMAPLACE_FATE_open;
+	return has_extra_reference(folio, mapped) ? NUMAPLACE_FATE_pinned : NUMAPLACE_FATE_busy;
+}
+
+/* The page is mapped and the lock of its page table held, so it stays. */
+static u8 fate_of_page(const struct numaplace_batch *b, struct vm_area_struct *vma,
+		       struct page *page, bool whole, bool last)
+{
+	struct folio *folio = page_folio(page);
+	int nid = folio_nid(folio);
+
+	/* Not a file's and not a program's own: the huge zero page. */
+	if (whole && !folio_test_anon(folio) && vma_is_anonymous(vma))
+		return NUMAPLACE_FATE_absent;
+	if (nid == b->to)
+		return NUMAPLACE_FATE_already;
+	if (!node_isset(nid, b->from))
+		return NUMAPLACE_FATE_not_asked;
+	if (!folio_test_anon(folio) || is_zone_device_page(page))
+		return NUMAPLACE_FATE_file;
+	if (folio_test_large(folio))
+		return fate_of_large(b, folio, whole, last);
+	return fate_of_small(b, folio, last);
+}
+
+static u8 fate_of_pte(const struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte,
+		      bool last)
+{
+	if (pte_none(pte))
+		return NUMAPLACE_FATE_absent;
+	if (!pte_present(pte)) {
+		/* Swapped out, or on its way to another place just now. */
+		if (!is_migration_entry(pte_to_swp_entry(pte)))
+			return NUMAPLACE_FATE_absent;
+		return last ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_open;
+	}
+	if (is_zero_pfn(pte_pfn(pte)))
+		return NUMAPLACE_FATE_absent;
+	if (pte_special(pte) || pte_devmap(pte))
+		return NUMAPLACE_FATE_file;
+	return fate_of_page(b, vma, pte_page(pte), false, last);
+}
+
+static void set_fates(struct numaplace_batch *b, unsigned long addr, unsigned long end, u8 fate)
+{
+	unsigned int i = (addr - b->start) >> PAGE_SHIFT;
+	unsigned int past = (end - b->start) >> PAGE_SHIFT;
+
+	for (; i < past; i++)
+		if (b->fate[i] == NUMAPLACE_FATE_open)
+			b->fate[i] = fate;
+}
+
+static void scan_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
+		      unsigned long addr, unsigned long end, bool last)
+{
+	u8 fate = last ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_open;
+	spinlock_t *ptl = pmd_lock(b->mm, pmd);
+
+	/* Otherwise it changed under us: the next pass sees what it became. */
+	if (pmd_trans_huge(*pmd) && pmd_present(*pmd))
+		fate = fate_of_page(b, vma, pmd_page(*pmd), true, last);
+	spin_unlock(ptl);
+	set_fates(b, addr, end, fate);
+}
+
+/*
+ * pte_offset_map_lock() is not there for modules. The same by hand: the table
+ * may be taken away (by khugepaged, or an emptied one) until its lock is held
+ * and the pmd is seen to point to it still; RCU keeps its memory until then.
+ */
+static void scan_table(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
+		       pmd_t pmdval, unsigned long addr, unsigned long end, bool last)
+{
+	unsigned int i = (addr - b->start) >> PAGE_SHIFT;
+	spinlock_t *ptl;
+	pte_t *pte;
+
+	rcu_read_lock();
+	pte = pte_offset_kernel(&pmdval, addr);
+	ptl = pte_lockptr(b->mm, &pmdval);
+	spin_lock(ptl);
+	if (likely(pmd_same(pmdval, pmdp_get_lockless(pmd)))) {
+		for (; addr < end; addr += PAGE_SIZE, pte++, i++)
+			if (b->fate[i] == NUMAPLACE_FATE_open)
+				b->fate[i] = fate_of_pte(b, vma, ptep_get(pte), last);
+	} else if (last) {
+		set_fates(b, addr, end, NUMAPLACE_FATE_busy);
+	}
+	spin_unlock(ptl);
+	rcu_read_unlock();
+}
+
+static void scan_mapping(struct numaplace_batch *b, struct vm_area_struct *vma, unsigned long addr,
+			 unsigned long end, bool last)
+{
+	unsigned long next;
+	pmd_t *pmd, pmdval;
+
+	for (; addr < end; addr = next) {
+		pmd = pmd_at(b->mm, addr, end, &next);
+		pmdval = pmd ? pmdp_get_lockless(pmd) : __pmd(0);
+		if (pmd_none(pmdval))
+			set_fates(b, addr, next, NUMAPLACE_FATE_absent);
+		else if (!pmd_present(pmdval) || pmd_trans_huge(pmdval) || pmd_devmap(pmdval))
+			scan_huge(b, vma, pmd, addr, next, last);
+		else if (unlikely(pmd_bad(pmdval)))
+			set_fates(b, addr, next, NUMAPLACE_FATE_busy);
+		else
+			scan_table(b, vma, pmd, pmdval, addr, next, last);
+	}
+}
+
+/**
+ * numaplace_scan_batch() - decide what can become of the open pages of a batch
+ * @b: the batch; the mmap_lock of its mm is held
+ * @last: leave none open: what is still to be moved now is busy or pinned
+ */
+void numaplace_scan_batch(struct numaplace_batch *b, bool last)
+{
+	unsigned long addr = b->start, end = b->start + ((unsigned long)b->n << PAGE_SHIFT), next;
+	struct vm_area_struct *vma;
+
+	mmap_assert_locked(b->mm);
+	for (; addr < end; addr = next) {
+		vma = find_vma(b->mm, addr);
+		if (!vma || vma->vm_start > addr) {
+			next = vma ? min(vma->vm_start, end) : end;
+			set_fates(b, addr, next, NUMAPLACE_FATE_absent);
+			continue;
+		}
+		next = min(vma->vm_end, end);
+		if (is_vm_hugetlb_page(vma))
+			set_fates(b, addr, next, NUMAPLACE_FATE_hugetlb);
+		else if (vma->vm_flags & VM_SPECIAL || vma_is_dax(vma))
+			set_fates(b, addr, next, NUMAPLACE_FATE_file);
+		else
+			scan_mapping(b, vma, addr, next, last);
+	}
+}

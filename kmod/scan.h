@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads page tables: what stands at each address, without touching it. */
+#ifndef _NUMAPLACE_SCAN_H
+#define _NUMAPLACE_SCAN_H
+
+#include <linux/types.h>
+
+struct mm_struct;
+struct numaplace_batch;
+
+unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsigned long end);
+void numaplace_scan_batch(struct numaplace_batch *b, bool last);
+
+#endif

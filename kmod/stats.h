@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Totals since the module was loaded, and the counts of one job. */
+#ifndef _NUMAPLACE_STATS_H
+#define _NUMAPLACE_STATS_H
+
+#include <linux/types.h>
+
+#include "uapi/numaplace.h"
+
+struct seq_file;
+
+/* What became of pages. Index into a job's counts. */
+enum numaplace_fate {
+#define X(name) NUMAPLACE_FATE_##name,
+	NUMAPLACE_COUNTS(X)
+#undef X
+	NUMAPLACE_FATES,
+	/* Not yet known; never counted. */
+	NUMAPLACE_FATE_open = NUMAPLACE_FATES,
+	/* On a node that was not asked about; never counted. */
+	NUMAPLACE_FATE_not_asked,
+};
+
+struct numaplace_counts {
+	u64 fate[NUMAPLACE_FATES];
+	u64 bytes;
+};
+
+#define NUMAPLACE_STATS(X)	\
+	X(jobs)			\
+	X(jobs_done)		\
+	X(jobs_cancelled)	\
+	X(jobs_failed)		\
+	X(pauses)		\
+	X(placed)		\
+	X(policies)		\
+	X(inherited)		\
+	X(inherit_failed)	\
+	X(restored)		\
+	X(kept_by_user)
+
+enum numaplace_stat {
+#define X(name) NUMAPLACE_STAT_##name,
+	NUMAPLACE_STATS(X)
+#undef X
+	NUMAPLACE_STAT_COUNT,
+};
+
+void numaplace_stats_add(enum numaplace_stat which, u64 n);
+void numaplace_stats_add_counts(const struct numaplace_counts *counts);
+void numaplace_stats_sum(struct numaplace_counts *to, const struct numaplace_counts *more);
+void numaplace_stats_show_counts(struct seq_file *m, const struct numaplace_counts *counts);
+void numaplace_stats_show(struct seq_file *m);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+
+#include "target.h"
+
+/**
+ * numaplace_target_may() - whether the caller may act on tasks through a file
+ * @file: the open file
+ *
+ * Both who opened the file and who uses it now must be privileged, so that a
+ * privileged program that is handed a descriptor cannot be made to write to it.
+ */
+bool numaplace_target_may(const struct file *file)
+{
+	return file_ns_capable(file, &init_user_ns, CAP_SYS_NICE) && capable(CAP_SYS_NICE);
+}
+
+/**
+ * numaplace_target_get() - the task behind a number
+ * @nr: process or thread number in the caller's pid namespace
+ *
+ * Return: the task, to be released with put_task_struct(); -ESRCH if there is
+ * none or it has ended, -EINVAL for a kernel thread.
+ */
+struct task_struct *numaplace_target_get(pid_t nr)
+{
+	struct pid *pid = find_get_pid(nr);
+	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
+
+	put_pid(pid);
+	if (!task)
+		return ERR_PTR(-ESRCH);
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING)) {
+		int err = task->flags & PF_EXITING ? -ESRCH : -EINVAL;
+
+		put_task_struct(task);
+		return ERR_PTR(err);
+	}
+	return task;
+}
+
+static unsigned int collect_threads(struct task_struct *task, struct numaplace_threads *threads,
+				    unsigned int room)
+{
+	struct task_struct *t;
+	unsigned int n = 0;
+
+	rcu_read_lock();
+	for_each_thread(task, t) {
+		/* Kernel helpers of the process have no user side to act on. */
+		if (t->flags & (PF_IO_WORKER | PF_EXITING))
+			continue;
+		if (n < room)
+			threads->task[n] = get_task_struct(t);
+		n++;
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+/**
+ * numaplace_target_threads() - the threads of a process at this moment
+ * @task: any of its threads
+ *
+ * Return: the threads, or NULL without memory. Threads that are ending are
+ * left out, so there may be none.
+ */
+struct numaplace_threads *numaplace_target_threads(struct task_struct *task)
+{
+	unsigned int room = get_nr_threads(task) + 4;
+	struct numaplace_threads *threads;
+	unsigned int n;
+
+	for (;;) {
+		threads = kvmalloc(struct_size(threads, task, room), GFP_KERNEL);
+		if (!threads)
+			return NULL;
+		n = collect_threads(task, threads, room);
+		threads->n = min(n, room);
+		if (n <= room)
+			return threads;
+		numaplace_target_put_threads(threads);
+		room = n + n / 4;
+	}
+}
+
+/**
+ * numaplace_target_put_threads() - release what numaplace_target_threads() gave
+ * @threads: the threads, or NULL
+ */
+void numaplace_target_put_threads(struct numaplace_threads *threads)
+{
+	unsigned int i;
+
+	for (i = 0; threads && i < threads->n; i++)
+		put_task_struct(threads->task[i]);
+	kvfree(threads);
+}
+
+/**
+ * numaplace_target_allows_node() - whether a task's cpuset lets it use a node
+ * @task: the task
+ * @nid: the node
+ */
+bool numaplace_target_allows_node(struct task_struct *task, int nid)
+{
+	bool allowed;
+
+	task_lock(task);
+	allowed = node_isset(nid, task->mems_allowed);
+	task_unlock(task);
+	return allowed;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who is acted upon: from a number to tasks that stay, and who may ask for it. */
+#ifndef _NUMAPLACE_TARGET_H
+#define _NUMAPLACE_TARGET_H
+
+#include <linux/types.h>
+
+struct file;
+struct task_struct;
+
+/**
+ * struct numaplace_threads - the threads of a process, each held
+ * @n: how many
+ * @task: them
+ */
+struct numaplace_threads {
+	unsigned int n;
+	struct task_struct *task[];
+};
+
+bool numaplace_target_may(const struct file *file);
+struct task_struct *numaplace_target_get(pid_t nr);
+struct numaplace_threads *numaplace_target_threads(struct task_struct *task);
+void numaplace_target_put_threads(struct numaplace_threads *threads);
+bool numaplace_target_allows_node(struct task_struct *task, int nid);
+
+#endif

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Around every test of the module: NUMA balancing off, the module loaded, nothing left, no fault logged."""
+
+import os
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import driver  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def balancing_off():
+    knob = Path("/proc/sys/kernel/numa_balancing")
+    before = knob.read_text()
+    knob.write_text("0")
+    yield
+    knob.write_text(before)
+
+
+@pytest.fixture(autouse=True)
+def clean_kernel():
+    mark = f"numaplace test {uuid.uuid4()}"
+    with open("/dev/kmsg", "w", encoding="utf-8") as log:
+        log.write(mark + "\n")
+    if not driver.is_loaded():
+        assert driver.load() == 0
+    yield
+    log = driver.kernel_log()
+    start = max((i for i, line in enumerate(log) if mark in line), default=0)
+    faults = [line for line in log[start:] if driver.FAULT.search(line)]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.fixture
+def target():
+    """Starts targets and ends them; nothing of them may stay under control."""
+    started = []
+
+    def start(*args, **kwargs) -> driver.Target:
+        started.append(driver.Target(*args, **kwargs))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+    if driver.is_loaded():
+        pids = {str(one.pid) for one in started}
+        assert driver.eventually(lambda: not any(p["pid"] in pids for p in driver.records("placements")))
+
+
+@pytest.fixture
+def unprivileged():
+    """Runs a function in a child that is nobody; gives what it returned, an int."""
+    def run(act) -> int:
+        child = os.fork()
+        if child == 0:
+            status = 255
+            try:
+                os.setgroups([])
+                os.setresgid(65534, 65534, 65534)
+                os.setresuid(65534, 65534, 65534)
+                status = act()
+            finally:
+                os._exit(status)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return run

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests act with: the module's files, programs to act upon, and the kernel's log."""
+
+import errno
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+DIR = Path("/sys/kernel/debug/numaplace")
+TARGET = TOP / "build" / "tests" / "target"
+COUNTS = ("moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
+          "no_memory")
+FAULT = re.compile(r"WARNING:|BUG:|Oops|general protection|INFO: task|self-detected stall"
+                   r"|suspicious RCU usage|possible recursive locking|circular locking|leaked|refcount_t")
+
+
+def record(line: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in line.split())
+
+
+def records(name: str) -> list[dict[str, str]]:
+    return [record(line) for line in (DIR / name).read_text().splitlines()]
+
+
+def stats() -> dict[str, int]:
+    return {key: int(value) for key, value in records("stats")[0].items()}
+
+
+def write(name: str, line: str | bytes):
+    data = line if isinstance(line, bytes) else line.encode()
+    fd = os.open(DIR / name, os.O_WRONLY)
+    try:
+        assert os.write(fd, data) == len(data)
+    finally:
+        os.close(fd)
+
+
+def refusal(name: str, line: str | bytes) -> str:
+    """The name of the error that a write gives, "" if it is taken."""
+    try:
+        write(name, line)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return ""
+
+
+def start_job(line: str) -> int:
+    fd = os.open(DIR / "migrate", os.O_RDWR)
+    try:
+        os.write(fd, line.encode())
+        return int(record(os.read(fd, 100).decode())["job"])
+    finally:
+        os.close(fd)
+
+
+def job(number: int) -> dict[str, str]:
+    return next(j for j in records("jobs") if int(j["job"]) == number)
+
+
+def wait_job(number: int, seconds: float = 60) -> dict[str, str]:
+    deadline = time.monotonic() + seconds
+    while True:
+        found = job(number)
+        assert int(found["asked"]) == sum(int(found[name]) for name in COUNTS)
+        if found["state"] in ("done", "cancelled", "failed"):
+            return found
+        assert time.monotonic() < deadline, f"job is still {found}"
+        time.sleep(0.005)
+
+
+def migrate(line: str, seconds: float = 60) -> dict[str, str]:
+    """Moves to the end; the counts are those of the reply."""
+    return wait_job(start_job(line), seconds)
+
+
+def counts(reply: dict[str, str]) -> dict[str, int]:
+    """Those that are not zero."""
+    return {name: int(reply[name]) for name in COUNTS if reply[name] != "0"}
+
+
+class Target:
+    """The program kmod/tests/target.c, told what to do through its standard input."""
+
+    def __init__(self, kind: str, pages: int, node: int = 0, threads: int = 0, wrap: tuple = ()):
+        argv = [*wrap, TARGET, kind, str(pages), str(node), str(threads)]
+        self.process = subprocess.Popen([str(word) for word in argv], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        word, start, length = self.answer().split()
+        assert word == "ready"
+        self.start = int(start, 16)
+        self.end = self.start + int(length)
+
+    def answer(self) -> str:
+        line = self.process.stdout.readline().strip()
+        assert line, "the target has ended"
+        return line
+
+    def ask(self, words: str) -> str:
+        self.tell(words)
+        return self.answer()
+
+    def tell(self, words: str):
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+
+    def where(self, words: str = "where") -> dict[str, int]:
+        pairs = (pair.split(":") for pair in self.ask(words).split())
+        return {node: int(pages) for node, pages in pairs if pages != "0"}
+
+    def tids(self) -> list[int]:
+        return sorted(int(tid) for tid in os.listdir(f"/proc/{self.pid}/task"))
+
+    def range(self) -> str:
+        return f"start={self.start:#x} end={self.end:#x}"
+
+    def move(self, origin: str, to: int, extra: str = "") -> dict[str, str]:
+        return migrate(f"pid={self.pid} from={origin} to={to} {self.range()} {extra}")
+
+    def is_whole(self) -> bool:
+        return self.ask("check") == "ok"
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def module() -> str:
+    return os.environ["NUMAPLACE_KO"]
+
+
+def is_loaded() -> bool:
+    return Path("/sys/module/numaplace").exists()
+
+
+def load() -> int:
+    return subprocess.run(["insmod", module()], check=False).returncode
+
+
+def unload(seconds: float = 10) -> int:
+    return subprocess.run(["rmmod", "numaplace"], check=False, timeout=seconds,
+                          stderr=subprocess.DEVNULL).returncode
+
+
+def kernel_log() -> list[str]:
+    return subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def eventually(condition, seconds: float = 5) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

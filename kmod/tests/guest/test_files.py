@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The files themselves: modes, who may use them, what they do not take."""
+
+import errno
+import os
+import random
+import stat
+import subprocess
+
+import driver
+import pytest
+from driver import DIR, refusal
+
+MODES = {"version": 0o444, "place": 0o200, "placements": 0o400, "restore": 0o200, "migrate": 0o600,
+         "jobs": 0o400, "cancel": 0o200, "stats": 0o400}
+WRITABLE = [name for name, mode in MODES.items() if mode & 0o200]
+READABLE = [name for name, mode in MODES.items() if mode & 0o400]
+
+
+def test_files_modes():
+    assert {f: stat.S_IMODE(os.stat(DIR / f).st_mode) for f in os.listdir(DIR)} == MODES
+
+
+def test_version_pos():
+    assert driver.records("version") == [{"numaplace": "0.1.0", "abi": "1"}]
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize("line, error", [
+    (b"", "EINVAL"), (b"\n", "EINVAL"), (b" ", "EINVAL"), (b"=", "EINVAL"), (b"pid", "EINVAL"),
+    (b"pid=", "EINVAL"), (b"pid=1\0", "EINVAL"), (b"\0" * 100, "EINVAL"), (b"pid=1x", "EINVAL"),
+    (b"pid=+1", "EINVAL"), (b"pid=99999999999999999999", "EINVAL"), (b"what=1", "EINVAL"),
+    (b"pid=1\npid=2\n", "EINVAL"), (b"x" * 4096, "EINVAL"), (b"x" * 4097, "E2BIG"),
+    (b"x" * (1 << 20), "E2BIG"),
+])
+def test_write_neg(name, line, error):
+    if not line:
+        pytest.skip("a write of nothing does not reach the module")
+    before = driver.records("jobs"), driver.records("placements")
+    assert refusal(name, line) == error
+    assert (driver.records("jobs"), driver.records("placements")) == before
+
+
+@pytest.mark.parametrize("line, error", [
+    ("pid={pid} from=0", "EINVAL"), ("pid={pid} to=1", "EINVAL"), ("from=0 to=1", "EINVAL"),
+    ("pid={pid} from=0 to=7", "ENODEV"), ("pid={pid} from=0 to=99999", "ENODEV"),
+    ("pid={pid} from=7 to=1", "ENODEV"), ("pid={pid} from=0-99999 to=1", "ENODEV"),
+    ("pid={pid} from= to=1", "EINVAL"), ("pid={pid} from=1-0 to=1", "EINVAL"),
+    ("pid={pid} from=all to=1", "EINVAL"), ("pid={pid} from=0 to=-1", "EINVAL"),
+    ("pid={pid} from=0 to=1 start=0x1000", "EINVAL"),
+    ("pid={pid} from=0 to=1 start=0x2000 end=0x1000", "EINVAL"),
+    ("pid={pid} from=0 to=1 start=0x1001 end=0x2000", "EINVAL"),
+    ("pid={pid} from=0 to=1 start=0x1000 end=0x10000000000000000", "EINVAL"),
+    ("pid={pid} from=0 to=1 rate_mib=1048577", "EINVAL"),
+    ("pid={pid} from=0 to=1 split=2", "EINVAL"), ("pid=4194305 from=0 to=1", "ESRCH"),
+    ("pid=2 from=0 to=1", "EINVAL"),
+])
+def test_migrate_neg(line, error):
+    before = driver.records("jobs")
+    assert refusal("migrate", line.format(pid=os.getpid())) == error
+    assert driver.records("jobs") == before
+
+
+def test_cancel_neg():
+    assert refusal("cancel", "job=0") == "ENOENT"
+    assert refusal("cancel", "job=18446744073709551615") == "ENOENT"
+    assert refusal("cancel", "job=18446744073709551616") == "EINVAL"
+
+
+def test_migrate_reply_is_of_the_open_file(target):
+    t = target("anon", 4)
+    first, second = (os.open(DIR / "migrate", os.O_RDWR) for _ in range(2))
+    assert os.read(first, 100) == b""
+    for fd in (first, second, first):
+        os.write(fd, f"pid={t.pid} from=0 to=1 {t.range()}".encode())
+    replies = [driver.record(os.read(fd, 100).decode()) for fd in (first, second)]
+    assert int(replies[0]["job"]) == int(replies[1]["job"]) + 1
+    assert os.read(first, 100) == b""
+    assert os.pread(first, 4, 0) == b"job="
+    os.close(first)
+    os.close(second)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_read_in_pieces(target, name):
+    t = target("anon", 4)
+    t.move("0", 1)
+    driver.write("place", f"pid={t.pid} cpus=1")
+    whole = (DIR / name).read_bytes()
+    fd = os.open(DIR / name, os.O_RDONLY)
+    pieces = b""
+    while piece := os.read(fd, 7):
+        pieces += piece
+    os.close(fd)
+    assert pieces == whole
+
+
+def test_open_by_nobody_neg(unprivileged):
+    """The folder above is root's alone as a rule: the files must refuse by themselves."""
+    def act() -> int:
+        for name in MODES:
+            try:
+                os.close(os.open(DIR / name, os.O_WRONLY if name in WRITABLE else os.O_RDONLY))
+                if name != "version":
+                    return 1
+            except PermissionError:
+                pass
+        return 0
+
+    mode = stat.S_IMODE(os.stat("/sys/kernel/debug").st_mode)
+    os.chmod("/sys/kernel/debug", 0o755)
+    try:
+        assert unprivileged(act) == 0
+    finally:
+        os.chmod("/sys/kernel/debug", mode)
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_write_by_nobody_through_open_file_neg(target, unprivileged, name):
+    """A descriptor that root opened is of no use to who has no privilege."""
+    t = target("anon", 1)
+    fd = os.open(DIR / name, os.O_RDWR if name == "migrate" else os.O_WRONLY)
+
+    def act() -> int:
+        try:
+            os.write(fd, f"pid={t.pid} cpus=1 from=0 to=1".encode())
+        except OSError as error:
+            return error.errno
+        return 0
+
+    assert unprivileged(act) == errno.EPERM
+    os.close(fd)
+
+
+def test_write_by_root_through_file_of_nobody_neg(unprivileged):
+    """Nor may a privileged program be made to write to what another opened."""
+    os.chmod("/sys/kernel/debug", 0o755)
+    os.chmod(DIR / "cancel", 0o222)
+    try:
+        def act() -> int:
+            fd = os.open(DIR / "cancel", os.O_WRONLY)
+            # su is gone by now; sh -c as root cannot be had, so the file is handed to root below
+            os.dup2(fd, 100)
+            return 0
+        assert unprivileged(act) == 0
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            fd = os.open(DIR / "version", os.O_RDONLY)  # proves that the folder can be reached
+            os.close(fd)
+            os.seteuid(65534)
+            fd = os.open(DIR / "cancel", os.O_WRONLY)
+            os.seteuid(0)
+            try:
+                os.write(fd, b"job=1")
+                os.write(write, b"0")
+            except OSError as error:
+                os.write(write, str(error.errno).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert int(os.read(read, 10)) == errno.EPERM
+    finally:
+        os.chmod(DIR / "cancel", 0o200)
+        os.chmod("/sys/kernel/debug", 0o700)
+
+
+def test_pid_is_of_the_writers_namespace(target):
+    t = target("anon", 16)
+    line = f"pid={t.pid} from=0 to=1 {t.range()}"
+    done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                           f"echo {line} >{DIR}/migrate"], capture_output=True, text=True, check=False)
+    assert "No such process" in done.stderr
+    assert t.where() == {"0": 16}
+
+
+def test_write_random_neg():
+    """Nothing that is not a line of the grammar has an effect."""
+    seed = random.Random(20250)
+    words = ["pid=", "tid=", "all", "job=", "cpus=", "mem=caller", "from=", "to=", "start=", "end=", "=",
+             " ", "\t", "0x", "node:", ",", "-", "99999999999", "\n", "\0", "\xff", "any"]
+    before = driver.records("placements")
+    jobs = driver.stats()["jobs"]
+    for _ in range(3000):
+        line = "".join(seed.choice(words) for _ in range(seed.randrange(1, 12)))
+        if "pid=" in line or "tid=" in line or line.strip() == "all":
+            line += " nonsense=1"
+        refusal(seed.choice(WRITABLE), line.encode("latin-1"))
+    assert driver.records("placements") == before
+    assert driver.stats()["jobs"] == jobs

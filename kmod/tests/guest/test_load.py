@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Loading and unloading, with users of every kind about."""
+
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import driver
+
+
+def test_load_unload_many_times():
+    for _ in range(20):
+        assert driver.unload() == 0
+        assert not driver.DIR.exists()
+        assert driver.load() == 0
+
+
+def test_unload_with_open_file():
+    fd = os.open(driver.DIR / "stats", os.O_RDONLY)
+    if driver.unload() == 0:  # newer kernels cut the file off instead
+        try:
+            os.read(fd, 100)
+            raise AssertionError("the file outlived the module")
+        except OSError:
+            pass
+        os.close(fd)
+        return
+    assert os.read(fd, 100)
+    os.close(fd)
+    assert driver.unload() == 0
+
+
+def test_unload_while_moving(target):
+    t = target("anon", 8192, threads=2)
+    driver.start_job(f"pid={t.pid} from=0 to=1 rate_mib=1")
+    assert driver.eventually(lambda: driver.records("jobs")[-1]["moved"] != "0")
+    assert driver.unload() == 0
+    assert sum(t.where().values()) == 8192
+    assert t.ask("counters") == "ok"
+    assert t.is_whole()
+
+
+def test_unload_among_readers_and_writers(target):
+    """Refused while a file is open, done in the end, and nobody is harmed."""
+    t = target("anon", 256)
+    stop = threading.Event()
+
+    def use(name: str, line: str):
+        while not stop.is_set():
+            try:
+                if line:
+                    driver.write(name, line)
+                else:
+                    (driver.DIR / name).read_bytes()
+            except OSError:
+                pass
+
+    work = [("stats", ""), ("jobs", ""), ("placements", ""), ("place", f"pid={t.pid} cpus=0-1"),
+            ("restore", "all"), ("migrate", f"pid={t.pid} from=any to=1 {t.range()}")]
+    threads = [threading.Thread(target=use, args=item) for item in work]
+    for thread in threads:
+        thread.start()
+    assert driver.eventually(lambda: driver.unload() == 0, 20)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert os.sched_getaffinity(t.pid) == {0, 1, 2, 3}
+    assert t.is_whole()
+
+
+def test_unload_leaves_no_slab_behind(target):
+    """Tasks, pids and mms that were acted upon are released when they end."""
+    def in_use() -> dict[str, int]:
+        lines = Path("/proc/slabinfo").read_text().splitlines()
+        return {f[0]: int(f[1]) for f in map(str.split, lines) if f and f[0] in ("task_struct", "mm_struct")}
+
+    before = in_use()
+    for _ in range(60):
+        t = target("anon", 4)
+        driver.write("place", f"pid={t.pid} cpus=1")
+        t.move("0", 1)
+        t.stop()
+    assert driver.unload() == 0
+
+    def settled() -> bool:
+        now = in_use()
+        return all(now[name] <= before[name] + 30 for name in before)
+    assert driver.eventually(settled, 10), (before, in_use())
+
+
+def test_load_taints_only_as_expected():
+    """O: out of the tree, E: unsigned. Nothing else is of our making."""
+    taint = int(Path("/proc/sys/kernel/tainted").read_text())
+    assert taint & ~((1 << 12) | (1 << 13)) == 0
+
+
+def test_load_twice_neg():
+    done = subprocess.run(["insmod", driver.module()], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "File exists" in done.stderr

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Moving pages: every page is where it was asked to be or counted under a reason, with its contents."""
+
+import os
+import time
+
+import driver
+import pytest
+from driver import counts, migrate
+
+PAGES = 2048
+
+
+def test_migrate_range_pos(target):
+    t = target("anon", PAGES)
+    assert t.where() == {"0": PAGES}
+    reply = t.move("0", 1)
+    assert reply["state"] == "done"
+    assert counts(reply) == {"moved": PAGES}
+    assert int(reply["bytes"]) == PAGES * 4096
+    assert t.where() == {"1": PAGES}
+    assert counts(t.move("1", 0)) == {"moved": PAGES}
+    assert t.where() == {"0": PAGES}
+    assert t.is_whole()
+
+
+def test_migrate_whole_process_pos(target):
+    t = target("anon", PAGES)
+    reply = migrate(f"pid={t.pid} from=any to=1")
+    assert reply["state"] == "done"
+    assert int(reply["moved"]) >= PAGES
+    assert t.where() == {"1": PAGES}
+    assert t.is_whole()
+
+
+def test_migrate_numa_maps_agrees(target):
+    t = target("anon", PAGES)
+    t.move("any", 1)
+    with open(f"/proc/{t.pid}/numa_maps", encoding="ascii") as maps:
+        line = next(line for line in maps if int(line.split()[0], 16) == t.start)
+    assert f" N1={PAGES} " in line
+    assert " N0=" not in line
+
+
+def test_migrate_part_of_range_pos(target):
+    t = target("anon", PAGES)
+    middle = t.start + 100 * 4096
+    reply = migrate(f"pid={t.pid} from=0 to=1 start={middle:#x} end={middle + 50 * 4096:#x}")
+    assert counts(reply) == {"moved": 50}
+    assert t.where() == {"0": PAGES - 50, "1": 50}
+    reply = t.move("0", 1)
+    assert counts(reply) == {"moved": PAGES - 50, "already": 50}
+    assert t.is_whole()
+
+
+def test_migrate_other_node_is_not_asked(target):
+    t = target("anon", 64)
+    reply = t.move("1", 1)
+    assert reply["asked"] == "0"
+    assert t.where() == {"0": 64}
+
+
+@pytest.mark.parametrize("kind, reason", [
+    ("zero", "absent"), ("hole", "absent"), ("shm", "file"), ("file", "file"), ("forked", "shared"),
+])
+def test_migrate_left_with_reason(target, kind, reason):
+    t = target(kind, 256)
+    before = t.where()
+    reply = t.move("any", 1)
+    assert counts(reply) == {reason: 256}
+    assert t.where() == before
+    assert t.is_whole()
+
+
+def test_migrate_shared_anon_when_asked(target):
+    t = target("forked", 256)
+    assert counts(t.move("0", 1, "shared=1")) == {"moved": 256}
+    assert t.where() == {"1": 256}
+    assert t.is_whole()
+
+
+def test_migrate_private_file_copies_pos(target):
+    t = target("file-cow", 256)
+    assert counts(t.move("0", 1)) == {"moved": 256}
+    assert t.where() == {"1": 256}
+    assert t.is_whole()
+
+
+def test_migrate_mlocked_pos(target):
+    t = target("mlock", 256)
+
+    def locked() -> str:
+        with open(f"/proc/{t.pid}/smaps", encoding="ascii") as maps:
+            text = maps.read().split(f"{t.start:x}-")[1]
+        return text.split("Locked:")[1].split("\n")[0].strip()
+
+    before = locked()
+    assert counts(t.move("0", 1)) == {"moved": 256}
+    assert locked() == before
+    assert t.is_whole()
+
+
+def test_migrate_pages_in_pipe_are_pinned(target):
+    t = target("pipe", 128)
+    assert counts(t.move("0", 1)) == {"pinned": 128}
+    assert t.where() == {"0": 128}
+    assert t.is_whole()
+
+
+def thp_of(t) -> int:
+    with open(f"/proc/{t.pid}/smaps", encoding="ascii") as maps:
+        text = maps.read().split(f"{t.start:x}-")[1]
+    return int(text.split("AnonHugePages:")[1].split()[0]) // 2048
+
+
+def test_migrate_thp_stays_whole(target):
+    t = target("thp", 2048)
+    if thp_of(t) != 4:
+        pytest.skip("the kernel gave no huge pages")
+    reply = t.move("0", 1)
+    if "moved" not in counts(reply):  # a kernel that cannot move them whole
+        assert counts(reply) == {"thp_split": 2048}
+        assert t.where() == {"0": 2048}
+    assert thp_of(t) == 4
+    assert t.is_whole()
+
+
+def test_migrate_thp_split_when_asked(target):
+    t = target("thp", 2048)
+    if thp_of(t) != 4:
+        pytest.skip("the kernel gave no huge pages")
+    assert counts(t.move("0", 1, "split=1")) == {"moved": 2048}
+    assert t.where() == {"1": 2048}
+    assert t.is_whole()
+
+
+def test_migrate_hugetlb_is_left(target):
+    with open("/proc/sys/vm/nr_hugepages", "w", encoding="ascii") as knob:
+        knob.write("8")
+    try:
+        t = target("hugetlb", 1024)
+        assert counts(t.move("0", 1)) == {"hugetlb": 1024}
+        assert t.where() == {"0": 1024}
+        assert t.is_whole()
+        t.stop()
+    finally:
+        with open("/proc/sys/vm/nr_hugepages", "w", encoding="ascii") as knob:
+            knob.write("0")
+
+
+def test_migrate_while_threads_write(target):
+    t = target("anon", 512, threads=3)
+    moved = 0
+    for i in range(12):
+        moved += int(t.move(str(i % 2), 1 - i % 2)["moved"])
+    assert moved > 6 * 512
+    assert t.ask("counters") == "ok"
+    assert t.is_whole()
+
+
+def test_migrate_opposite_directions_end(target):
+    t = target("anon", 512, threads=2)
+    jobs = [driver.start_job(f"pid={t.pid} from={i % 2} to={1 - i % 2} {t.range()}") for i in range(16)]
+    for number in jobs:
+        assert driver.wait_job(number)["state"] == "done"
+    assert sum(t.where().values()) == 512
+    assert t.ask("counters") == "ok"
+    assert t.is_whole()
+
+
+def test_migrate_fills_node_without_killing(target):
+    """The target node has less room than needed: what is left is counted and nobody is killed."""
+    free = {}
+    for node in (0, 1):
+        with open(f"/sys/devices/system/node/node{node}/meminfo", encoding="ascii") as info:
+            free[node] = int(info.read().split("MemFree:")[1].split()[0]) // 4
+    hog = target("anon", max(free[1] - 16384, 1), 1)
+    t = target("anon", 24576, 0)
+    reply = t.move("0", 1)
+    assert reply["state"] == "done"
+    assert int(reply["no_memory"]) > 0
+    assert int(reply["asked"]) == 24576
+    assert t.where() == {"0": 24576 - int(reply["moved"]), "1": int(reply["moved"])}
+    assert hog.process.poll() is None
+    assert t.is_whole()
+
+
+def test_migrate_rate_is_kept(target):
+    t = target("anon", 4096)  # 16 MiB
+    begin = time.monotonic()
+    t.move("0", 1, "rate_mib=16")
+    assert time.monotonic() - begin > 0.9
+    assert t.where() == {"1": 4096}
+
+
+def test_migrate_cancel(target):
+    t = target("anon", 16384)
+    number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
+    assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+    begin = time.monotonic()
+    driver.write("cancel", f"job={number}\n")
+    reply = driver.wait_job(number, 5)
+    assert time.monotonic() - begin < 1
+    assert reply["state"] == "cancelled"
+    assert 0 < int(reply["moved"]) < 16384
+    assert t.where() == {"0": 16384 - int(reply["moved"]), "1": int(reply["moved"])}
+    assert t.is_whole()
+
+
+def test_migrate_target_ends_meanwhile(target):
+    t = target("anon", 16384)
+    number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
+    assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+    t.stop()
+    reply = driver.wait_job(number)
+    assert reply["state"] == "failed"
+    assert os.strerror(int(reply["error"])) == "No such process"
+
+
+def test_migrate_target_execs_meanwhile(target):
+    """The new program's pages are not those that were asked for."""
+    t = target("anon", 16384)
+    number = driver.start_job(f"pid={t.pid} from=any to=1 rate_mib=1")
+    assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+    t.ask("exec")
+    assert driver.wait_job(number)["state"] == "failed"
+    assert t.where() == {"0": 16384}
+    assert t.is_whole()
+
+
+def test_jobs_keeps_a_bounded_number(target):
+    t = target("anon", 4)
+    for _ in range(140):
+        last = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()}")
+    driver.wait_job(last)
+    assert driver.eventually(lambda: all(j["state"] == "done" for j in driver.records("jobs")))
+    jobs = driver.records("jobs")
+    assert len(jobs) == 128
+    assert int(jobs[-1]["job"]) == last
+
+
+def test_stats_grow_by_the_counts(target):
+    t = target("anon", 256)
+    before = driver.stats()
+    t.move("0", 1)
+    after = driver.stats()
+    assert after["moved"] - before["moved"] == 256
+    assert after["jobs_done"] - before["jobs_done"] == 1
+    assert after["asked"] == sum(after[name] for name in driver.COUNTS)

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The tracepoints numaplace:*. Documentation/ABI says what they promise. */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM numaplace
+
+#if !defined(_NUMAPLACE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _NUMAPLACE_TRACE_H
+
+#include <linux/cpumask.h>
+#include <linux/mempolicy.h>
+#include <linux/sched.h>
+#include <linux/tracepoint.h>
+
+#include "job.h"
+#include "migrate.h"
+
+TRACE_EVENT(job_begin,
+	TP_PROTO(const struct numaplace_job *job),
+	TP_ARGS(job),
+	TP_STRUCT__entry(
+		__field(u64, job)
+		__field(pid_t, pid)
+		__field(int, to)
+		__field(u64, start)
+		__field(u64, end)
+	),
+	TP_fast_assign(
+		__entry->job = job->id;
+		__entry->pid = pid_nr(job->pid);
+		__entry->to = job->request.to;
+		__entry->start = job->request.start;
+		__entry->end = job->request.end;
+	),
+	TP_printk("job=%llu pid=%d to=%d start=0x%llx end=0x%llx", __entry->job, __entry->pid,
+		  __entry->to, __entry->start, __entry->end)
+);
+
+TRACE_EVENT(job_end,
+	TP_PROTO(const struct numaplace_job *job),
+	TP_ARGS(job),
+	TP_STRUCT__entry(
+		__field(u64, job)
+		__field(pid_t, pid)
+		__field(int, error)
+		__field(u64, moved)
+		__field(u64, bytes)
+		__field(u64, ns)
+		__field(u64, longest_pause_us)
+	),
+	TP_fast_assign(
+		__entry->job = job->id;
+		__entry->pid = pid_nr(job->pid);
+		__entry->error = job->error;
+		__entry->moved = job->counts.fate[NUMAPLACE_FATE_moved];
+		__entry->bytes = job->counts.bytes;
+		__entry->ns = job->ns;
+		__entry->longest_pause_us = job->longest_pause_us;
+	),
+	TP_printk("job=%llu pid=%d error=%d moved=%llu bytes=%llu ns=%llu longest_pause_us=%llu",
+		  __entry->job, __entry->pid, __entry->error, __entry->moved, __entry->bytes,
+		  __entry->ns, __entry->longest_pause_us)
+);
+
+#define NUMAPLACE_TRACE_FIELD(name)	__field(u64, name)
+#define NUMAPLACE_TRACE_ASSIGN(name)	__entry->name = batch->counts.fate[NUMAPLACE_FATE_##name];
+
+TRACE_EVENT(batch,
+	TP_PROTO(const struct numaplace_job *job, const struct numaplace_batch *batch),
+	TP_ARGS(job, batch),
+	TP_STRUCT__entry(
+		__field(u64, job)
+		__field(pid_t, pid)
+		__field(int, to)
+		__field(u64, start)
+		__field(unsigned int, pages)
+		NUMAPLACE_COUNTS(NUMAPLACE_TRACE_FIELD)
+		__field(u64, bytes)
+		__field(u64, setup_ns)
+		__field(u64, copy_ns)
+		__field(u64, finish_ns)
+	),
+	TP_fast_assign(
+		__entry->job = job->id;
+		__entry->pid = pid_nr(job->pid);
+		__entry->to = batch->to;
+		__entry->start = batch->start;
+		__entry->pages = batch->n;
+		NUMAPLACE_COUNTS(NUMAPLACE_TRACE_ASSIGN)
+		__entry->bytes = batch->counts.bytes;
+		__entry->setup_ns = batch->setup_ns;
+		__entry->copy_ns = batch->copy_ns;
+		__entry->finish_ns = batch->finish_ns;
+	),
+	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u moved=%llu busy=%llu bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu",
+		  __entry->job, __entry->pid, __entry->to, __entry->start, __entry->pages,
+		  __entry->moved, __entry->busy, __entry->bytes, __entry->setup_ns,
+		  __entry->copy_ns, __entry->finish_ns)
+);
+
+TRACE_EVENT(place,
+	TP_PROTO(struct task_struct *task, const struct cpumask *cpus, int error),
+	TP_ARGS(task, cpus, error),
+	TP_STRUCT__entry(
+		__field(pid_t, tid)
+		__field(pid_t, pid)
+		__field(unsigned int, cpus)
+		__field(unsigned int, first_cpu)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->tid = task->pid;
+		__entry->pid = task->tgid;
+		__entry->cpus = cpumask_weight(cpus);
+		__entry->first_cpu = cpumask_first(cpus);
+		__entry->error = error;
+	),
+	TP_printk("tid=%d pid=%d cpus=%u first_cpu=%u error=%d", __entry->tid, __entry->pid,
+		  __entry->cpus, __entry->first_cpu, __entry->error)
+);
+
+TRACE_EVENT(policy,
+	TP_PROTO(struct task_struct *task, const struct mempolicy *policy, int error),
+	TP_ARGS(task, policy, error),
+	TP_STRUCT__entry(
+		__field(pid_t, tid)
+		__field(pid_t, pid)
+		__field(unsigned int, mode)
+		__field(unsigned int, nodes)
+		__field(int, first_node)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->tid = task->pid;
+		__entry->pid = task->tgid;
+		__entry->mode = policy ? policy->mode : MPOL_DEFAULT;
+		__entry->nodes = policy ? nodes_weight(policy->nodes) : 0;
+		__entry->first_node = __entry->nodes ? first_node(policy->nodes) : NUMA_NO_NODE;
+		__entry->error = error;
+	),
+	TP_printk("tid=%d pid=%d mode=%u nodes=%u first_node=%d error=%d", __entry->tid,
+		  __entry->pid, __entry->mode, __entry->nodes, __entry->first_node,
+		  __entry->error)
+);
+
+TRACE_EVENT(restore,
+	TP_PROTO(struct task_struct *task, bool kept, int error),
+	TP_ARGS(task, kept, error),
+	TP_STRUCT__entry(
+		__field(pid_t, tid)
+		__field(pid_t, pid)
+		__field(bool, kept)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->tid = task->pid;
+		__entry->pid = task->tgid;
+		__entry->kept = kept;
+		__entry->error = error;
+	),
+	TP_printk("tid=%d pid=%d kept=%d error=%d", __entry->tid, __entry->pid, __entry->kept,
+		  __entry->error)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
