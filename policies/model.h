@@ -34,6 +34,7 @@
 /* A rate of 0 means "no limit here", unless said otherwise. */
 struct np_model_node {
 	double core_outstanding;	/* lines that one core keeps in flight at most; 0: no cores */
+	double core_bytes_per_s;	/* that one core can take in, however short the latency */
 
 	/* The port through which the node's own cores reach memory. */
 	double port_bytes_per_s;
@@ -49,8 +50,8 @@ struct np_model_node {
 	/* Lines that may queue at the node before it loses time with retries. */
 	double local_entries;		/* from its own cores; 0: as many as come */
 	double remote_entries;		/* from other nodes; 0: as many as come */
-	double overflow_loss;		/* part of dram_bytes_per_s lost when twice the entries ask */
-	double stream_loss;		/* part of dram_bytes_per_s that each stream costs in row conflicts */
+	double overflow_loss;		/* time lost for each line's service when twice the entries ask */
+	double stream_loss;		/* time lost to row conflicts for each stream after the first */
 
 	double cache_latency_ns;	/* of its last-level cache, for flows with from_cache */
 };

@@ -42,6 +42,7 @@ static int check_node(const struct np_model *m, size_t index, char *err, size_t 
 	const struct np_model_node *d = &m->node[index];
 	const struct bound bound[] = {
 		{ "core_outstanding", d->core_outstanding, 1e4 },
+		{ "core_bytes_per_s", d->core_bytes_per_s, 1e15 },
 		{ "port_bytes_per_s", d->port_bytes_per_s, 1e15 },
 		{ "port_remote_weight", d->port_remote_weight, 100 },
 		{ "port_variability", d->port_variability, 1e4 },

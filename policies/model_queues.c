@@ -24,21 +24,29 @@ static double unloaded_ns(const struct np_model *m, const struct np_model_flow *
 	       m->link_ns[f->from][f->to];
 }
 
+/* Bytes a second that a core of f asks for on an idle machine; 0: as much as it can. */
+static double demand(const struct np_model *m, const struct np_model_flow *f)
+{
+	double most = m->node[f->from].core_bytes_per_s;
+
+	if (most > 0 && (f->demand_bytes_per_s > most || !(f->demand_bytes_per_s > 0)))
+		return most;
+	return f->demand_bytes_per_s;
+}
+
 void np_queues_customer(struct customer *c, const struct np_model *m,
 			const struct np_model_flow *f)
 {
-	double lines = lines_in_flight(m, f);
+	double lines = lines_in_flight(m, f), unloaded = unloaded_ns(m, f);
 	double bytes = lines * m->line_bytes / (1 - f->posted_fraction);
-	double unloaded = unloaded_ns(m, f);
-	double think = 0;
+	double asked = demand(m, f);
+	double think = asked > 0 ? fmax(0, bytes * NS_PER_S / asked - unloaded) : 0;
 
-	if (f->demand_bytes_per_s > 0)
-		think = fmax(0, bytes * NS_PER_S / f->demand_bytes_per_s - unloaded);
 	c->bytes = f->cores * bytes;
 	c->think_ns = think;
 	c->time_ns = think + unloaded;
 	c->per_ns = 1 / c->time_ns;
-	c->asked_lines = f->cores * lines * unloaded / (unloaded + think);
+	c->asked_lines = f->cores * lines * unloaded / c->time_ns;
 	c->n_visits = 0;
 }
 
@@ -190,19 +198,25 @@ void np_queues_build(struct queues *s, const struct np_model *m,
 }
 
 /*
- * Each class has its reserved share, and what the other class leaves over.
+ * Each class has its reserved share, and borrows what the other one leaves
+ * idle of its own. A link lends packet by packet, all that is idle. A
+ * controller reserves entries: one is lent only while no request of the other
+ * class is about, so that what it lends falls with the square of the idle part.
  * Half a step at a time, since the two classes follow each other.
  */
 void np_queues_share(struct queues *s, unsigned int q)
 {
 	struct queue *mine = &s->queue[q];
-	double reserved, left;
+	const struct queue *other = &s->queue[q ^ 1];
+	double reserved, lent;
 
 	if (!(mine->share > 0))
 		return;
-	reserved = mine->share * mine->whole;
-	left = mine->whole - s->queue[q ^ 1].load;
-	mine->capacity += 0.5 * (fmax(reserved, left) - mine->capacity);
+	reserved = other->share * mine->whole;
+	lent = fmax(0, 1 - other->load / reserved);
+	if (q < LINK(0, 0, 0))
+		lent *= lent;
+	mine->capacity += 0.5 * (mine->whole - reserved * (1 - lent) - mine->capacity);
 }
 
 void np_queues_total(struct queues *s, size_t n)

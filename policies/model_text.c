@@ -25,6 +25,7 @@ static const struct field machine_fields[] = {
 
 static const struct field node_fields[] = {
 	NODE_FIELD(core_outstanding),
+	NODE_FIELD(core_bytes_per_s),
 	NODE_FIELD(port_bytes_per_s),
 	NODE_FIELD(port_remote_weight),
 	NODE_FIELD(port_variability),
