@@ -26,6 +26,7 @@ class Field:
 # What the file's names become in policies/model.h.
 NODE_SECTIONS = {
     "core": {"outstanding": Field("core_outstanding", required=True),
+             "bandwidth_mb_s": Field("core_bytes_per_s", MB),
              "mhz": Field("", required=True),
              "instructions_per_cycle": Field("", required=True)},
     "port": {"bandwidth_mb_s": Field("port_bytes_per_s", MB, required=True),
@@ -174,3 +175,13 @@ def core_speed(machine) -> tuple[float, float]:
     """Megahertz, and instructions a cycle while nothing misses."""
     core = machine.model["core"]
     return core["mhz"]["value"], core["instructions_per_cycle"]["value"]
+
+
+def calibrated(machine) -> list[str]:
+    """The numbers whose source is a calibration, by section and field."""
+    tables = [(section, machine.model[section]) for section in ("core", "port", "dram")]
+    tables += [("link", link) for link in machine.model.get("link", [])]
+    tables += [(f"node.{section}", exception[section]) for exception in machine.model.get("node", [])
+               for section in NODE_SECTIONS if section in exception]
+    return [f"{section}.{name}" for section, table in tables for name, entry in table.items()
+            if isinstance(entry, dict) and entry["source"].startswith("calibrated: ")]
