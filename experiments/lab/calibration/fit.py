@@ -18,8 +18,8 @@ from experiments.lab.calibration.native import Model
 from experiments.lab.model_fields import model_text
 
 STEP = 1e-3          # relative, of the numerical derivatives: well above the solver's precision
-BOUND_WEIGHT = 20
-PATTERN_WEIGHT = 0.5  # of a figure from the text against a cell of the table
+BOUND_WEIGHT = 100
+PATTERN_WEIGHT = 0.1  # of a figure from the text against a cell of the table
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,13 @@ E5620 = [Free("port", "bandwidth_mb_s", 14000, 20000),
          Free("dram", "latency_ns", 60, 78),
          Free("dram", "overflow_loss", 0, 3),
          Free("link", "bandwidth_mb_s", 6000, 11720),
-         Free("link", "latency_ns", 25, 60)]
+         Free("link", "latency_ns", 28, 60)]
 
 LS3A = [Free("port", "bandwidth_mb_s", 200, 800),
         Free("port", "variability", 0.01, 4),
         Free("dram", "bandwidth_mb_s", 300, 6400),
         Free("dram", "latency_ns", 60, 500),
+        Free("dram", "stream_loss", 0, 0.05),
         Free("link", "latency_ns", 20, 500)]
 
 

@@ -55,17 +55,18 @@ class Model:
         if library().np_model_parse(self.machine, text.encode(), error, ctypes.c_size_t(ROOM_FOR_ERROR)):
             raise ValueError(error.value.decode())
 
-    def bandwidths(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[float]:
-        """Bytes a second that each (from, to, cores) reports, all running the same kernel."""
-        used = [flow for flow in flows if flow[2] > 0]
-        array = (Flow * len(used))(*(
+    def grants(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
+        """Bytes a second that each (from, to, cores) reports, all running one kernel, and nanoseconds a line."""
+        array = (Flow * len(flows))(*(
             Flow(a, b, cores, 0, 0, traffic.write_fraction, traffic.write_fraction, traffic.streams, False)
-            for a, b, cores in used))
-        grants = (Grant * len(used))()
-        if library().np_model_solve(self.machine, array, ctypes.c_size_t(len(used)), grants):
-            raise ValueError(f"the model refuses the flows {used}")
-        granted = iter(grants)
-        return [next(granted).bytes_per_s / traffic.moved if flow[2] > 0 else 0.0 for flow in flows]
+            for a, b, cores in flows))
+        grants = (Grant * len(flows))()
+        if library().np_model_solve(self.machine, array, ctypes.c_size_t(len(flows)), grants):
+            raise ValueError(f"the model refuses the flows {flows}")
+        return [(grant.bytes_per_s / traffic.moved, grant.latency_ns) for grant in grants]
+
+    def bandwidths(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[float]:
+        return [bandwidth for bandwidth, _ in self.grants(flows, traffic)]
 
     def unloaded_ns(self, a: int, b: int) -> float:
         return library().np_model_unloaded_ns(self.machine, a, b)

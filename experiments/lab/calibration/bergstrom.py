@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bergstrom, "Measuring NUMA effects with the STREAM benchmark": COPY with and without NUMA awareness."""
+
+from dataclasses import dataclass
+
+from experiments.lab.calibration.native import COPY, Model
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    nodes: int
+    cores: int        # of a node
+    bad_node: int     # without NUMA awareness node i uses node i + bad_node, in another package
+    peak_gb_s: float  # NUMA-aware, from the text
+    peak_bound: float  # how far the model may be off, in parts
+
+
+OPTERON = Machine("opteron-6172-4s", 8, 6, 2, 55, 0.05)
+XEON = Machine("xeon-x7560-4s", 4, 8, 1, 40, 0.05)
+
+
+@dataclass(frozen=True)
+class Point:
+    threads: int
+    aware_gb_s: float
+    unaware_gb_s: float
+    aware_ns: float    # of one line, of the busiest node's threads
+    unaware_ns: float
+
+
+def spread(nodes: int, threads: int) -> list[int]:
+    """Threads of each node: the paper fills nodes sparsely, not one after the other."""
+    return [threads // nodes + (node < threads % nodes) for node in range(nodes)]
+
+
+def copy(machine: Machine, model: Model, threads: int) -> Point:
+    cores = spread(machine.nodes, threads)
+    aware, unaware = (
+        model.grants([(node, (node + step) % machine.nodes, cores[node]) for node in range(machine.nodes)],
+                     COPY) for step in (0, machine.bad_node))
+    return Point(threads, sum(b for b, _ in aware) / 1e9, sum(b for b, _ in unaware) / 1e9,
+                 max(ns for _, ns in aware), max(ns for _, ns in unaware))
+
+
+def curve(machine: Machine, model: Model) -> list[Point]:
+    whole = machine.nodes * machine.cores
+    return [copy(machine, model, threads)
+            for threads in sorted({1, *range(machine.nodes, whole + 1, machine.nodes)})]
