@@ -10,3 +10,16 @@ $(BUILD)/numaplace-lab: experiments/lab/numaplace-lab.sh
 	install -m 755 $< $@
 
 tools: $(BUILD)/numaplace-lab
+
+# Built before tests run, not beside set-up: that may have to bring the compiler first.
+check-unit: setup		## the tests that need no machine of the lab
+	@$(MAKE) --no-print-directory all
+	$(PY) -m pytest -m "not lab"
+
+check-lab: setup		## the tests that boot machines
+	@$(MAKE) --no-print-directory all
+	$(PY) -m pytest -m lab
+
+check-kernels: setup		## the tests inside the lab, on every kernel series in KERNELS
+	@$(MAKE) --no-print-directory all
+	NUMAPLACE_KERNELS=all $(PY) -m pytest tests/guest.toml

@@ -7,6 +7,7 @@ from pathlib import Path
 from experiments.lab.errors import BOOT_FAILED, LabError
 
 LAST_LINES = 15
+FAULT = re.compile(r"Kernel panic|BUG: |Oops: |general protection fault")
 
 
 def text(path: Path) -> str:
@@ -38,9 +39,16 @@ def failed_step(run: Path, step: str) -> str:
     return "QEMU did not start"
 
 
-def failure(run: Path, step: str, job) -> LabError:
+def last_lines(run: Path) -> list[str]:
+    """The end of what was said, with the first sign of a fault where that is further up."""
     console = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text(run / "console"))
-    lines = (console.splitlines() + text(run / "qemu").splitlines())[-LAST_LINES:]
-    tail = "".join(f"\n  | {line}" for line in lines) or " no output"
+    lines = console.splitlines() + text(run / "qemu").splitlines()
+    end = lines[-LAST_LINES:]
+    sign = next((line for line in lines if FAULT.search(line)), None)
+    return end if sign is None or sign in end else [sign, "..."] + end
+
+
+def failure(run: Path, step: str, job) -> LabError:
+    tail = "".join(f"\n  | {line}" for line in last_lines(run)) or " none"
     return LabError(BOOT_FAILED, f"machine '{job.machine.name}' with kernel {job.kernel.release}: "
                     f"{failed_step(run, step)}; last lines of its console:{tail}")

@@ -11,7 +11,7 @@ LAB_QEMU_VERSION = $(shell qemu-system-x86_64 --version 2>/dev/null | sed -n 's/
 LAB_QEMU_API = $(shell set -- $(LAB_QEMU_VERSION) 7 2; \
 	if [ $$1 -lt 9 ]; then echo 1; elif [ $$1 -eq 9 ] && [ $$2 -eq 0 ]; then echo 2; else echo 3; fi)
 
-LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-plt \
+LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -g -fPIC -fvisibility=hidden -fno-plt \
 	-Wall -Wextra -Werror -MMD -MP
 
 $(BUILD)/lab/plugin.so: $(LAB_PLUGIN_OBJ)

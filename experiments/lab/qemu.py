@@ -90,7 +90,7 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: s
             *machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
             *(word for folder in OVERLAYS for word in ("--overlay-rwdir", folder)),
             *(word for option in kernel_options for word in ("--kopt", option)),
-            "--save-initramfs", str(files.initramfs),
+            "--force-initramfs", "--save-initramfs", str(files.initramfs),
             "--script-sh", script, "--dry-run", "--show-command"]
     made = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     lines = made.stdout.strip().splitlines()

@@ -9,6 +9,7 @@ int np_cache_init(struct np_cache *c, uint64_t bytes, unsigned int ways, unsigne
 {
 	c->ways = ways;
 	c->sets = bytes / line_bytes / ways;
+	c->reciprocal = UINT64_MAX / c->sets + 1;
 	c->way = calloc((size_t)c->sets * ways, sizeof(*c->way));
 	return c->way ? 0 : -ENOMEM;
 }
@@ -19,9 +20,16 @@ void np_cache_free(struct np_cache *c)
 	c->way = NULL;
 }
 
+/* Short enough that a call of memmove costs more. */
+static void shift(struct np_way *first, struct np_way *end)
+{
+	for (; end > first; end--)
+		end[0] = end[-1];
+}
+
 static struct np_way *set_of(const struct np_cache *c, uint32_t line)
 {
-	return c->way + (size_t)(line % c->sets) * c->ways;
+	return c->way + (size_t)np_cache_set(c, line) * c->ways;
 }
 
 struct np_way *np_cache_peek(const struct np_cache *c, uint32_t line)
@@ -41,7 +49,7 @@ struct np_way *np_cache_find(struct np_cache *c, uint32_t line)
 	if (!found || found == set)
 		return found;
 	kept = *found;
-	memmove(set + 1, set, (found - set) * sizeof(*set));
+	shift(set, found);
 	*set = kept;
 	return set;
 }
@@ -54,9 +62,14 @@ struct np_way *np_cache_insert(struct np_cache *c, uint32_t line, struct np_way 
 	while (empty < last && empty->line)
 		empty++;
 	*victim = *empty;
-	memmove(set + 1, set, (empty - set) * sizeof(*set));
+	shift(set, empty);
 	*set = (struct np_way){ .line = line + 1 };
 	return set;
+}
+
+void np_cache_clear(struct np_cache *c)
+{
+	memset(c->way, 0, (size_t)c->sets * c->ways * sizeof(*c->way));
 }
 
 void np_cache_drop(struct np_cache *c, uint32_t line)

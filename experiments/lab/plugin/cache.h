@@ -15,9 +15,18 @@ struct np_way {
 
 struct np_cache {
 	uint32_t sets;
+	uint64_t reciprocal;	/* of sets */
 	unsigned int ways;
 	struct np_way *way;	/* [sets * ways], most recently used first */
 };
+
+/* line % c->sets, without a division. */
+static inline uint32_t np_cache_set(const struct np_cache *c, uint32_t line)
+{
+	uint64_t fraction = c->reciprocal * line;
+
+	return ((unsigned __int128)fraction * c->sets) >> 64;
+}
 
 /* Returns 0 or -ENOMEM. */
 int np_cache_init(struct np_cache *c, uint64_t bytes, unsigned int ways, unsigned int line_bytes);
@@ -29,6 +38,7 @@ struct np_way *np_cache_find(struct np_cache *c, uint32_t line);
 
 /* Enters a line that is not there; what had to leave is in *victim (line 0: nothing). */
 struct np_way *np_cache_insert(struct np_cache *c, uint32_t line, struct np_way *victim);
+void np_cache_clear(struct np_cache *c);
 void np_cache_drop(struct np_cache *c, uint32_t line);
 
 #endif

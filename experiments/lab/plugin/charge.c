@@ -102,7 +102,7 @@ void np_charge_past_caches(struct np_cpu *cpu, uint32_t line)
 			return;
 	cpu->open_line[cpu->next_open] = line + 1ull;
 	cpu->next_open = (cpu->next_open + 1) % NP_COMBINING;
-	np_memory_bypass(&np_sim.memory, line);
+	np_memory_bypass(&np_sim.memory, cpu->index, line);
 	cpu->dram_writes++;
 	np_show(cpu->traffic[node][NP_DRAM].past, cpu->traffic[node][NP_DRAM].past + 1);
 	pace(cpu, node, NP_DRAM);

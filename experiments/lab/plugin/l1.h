@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define NP_L1_MAX_SETS 256	/* a page of the shortest lines */
 #define NP_L1_MAX_WAYS 16
@@ -25,7 +28,7 @@ struct np_l1_set {
 	uint16_t writable;		/* bit per way */
 	uint8_t recent;			/* way of the last hit */
 	uint8_t next;			/* way to replace, unless recent */
-};
+} __attribute__((aligned(64)));
 
 struct np_l1 {
 	unsigned int ways, line_shift, set_mask;
@@ -45,17 +48,37 @@ static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int 
 	l1->set_mask = (1u << (NP_PAGE_SHIFT - line_shift)) - 1;
 }
 
+/* The ways that hold this in a field of a set, a bit each. Unused ways hold zero. */
+static inline unsigned int np_l1_ways_with(const uint32_t *field, unsigned int ways, uint32_t value)
+{
+	unsigned int mask = 0;
+
+#ifdef __SSE2__
+	__m128i wanted = _mm_set1_epi32(value);
+
+	for (unsigned int i = 0; i < ways; i += 4) {
+		__m128i equal = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(field + i)), wanted);
+
+		mask |= _mm_movemask_ps(_mm_castsi128_ps(equal)) << i;
+	}
+#else
+	for (unsigned int i = 0; i < ways; i++)
+		mask |= (field[i] == value) << i;
+#endif
+	return mask;
+}
+
 static inline bool np_l1_hit(struct np_l1 *l1, uint64_t vaddr, bool store)
 {
 	struct np_l1_set *s = &l1->set[(vaddr >> l1->line_shift) & l1->set_mask];
 	uint32_t tag = np_l1_tag(vaddr);
-	unsigned int way = s->recent;
+	unsigned int way = s->recent, found;
 
 	if (s->tag[way] != tag) {
-		for (way = 0; way < l1->ways && s->tag[way] != tag; way++)
-			;
-		if (way == l1->ways)
+		found = np_l1_ways_with(s->tag, l1->ways, tag);
+		if (!found)
 			return false;
+		way = __builtin_ctz(found);
 		s->recent = way;
 	}
 	return !store || s->writable >> way & 1;
@@ -66,10 +89,9 @@ static inline int np_l1_find(const struct np_l1 *l1, uint32_t line)
 {
 	const struct np_l1_set *s = &l1->set[line & l1->set_mask];
 
-	for (unsigned int way = 0; way < l1->ways; way++)
-		if (s->line[way] == line + 1)
-			return way;
-	return -1;
+	unsigned int found = np_l1_ways_with(s->line, l1->ways, line + 1);
+
+	return found ? __builtin_ctz(found) : -1;
 }
 
 static inline void np_l1_fill(struct np_l1 *l1, uint64_t vaddr, uint32_t line, bool writable)
@@ -120,6 +142,11 @@ static inline void np_l1_forget_tags(struct np_l1 *l1)
 {
 	for (unsigned int set = 0; set <= l1->set_mask; set++)
 		memset(l1->set[set].tag, 0, sizeof(l1->set[set].tag));
+}
+
+static inline void np_l1_clear(struct np_l1 *l1)
+{
+	memset(l1->set, 0, sizeof(l1->set));
 }
 
 #endif

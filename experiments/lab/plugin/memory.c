@@ -54,81 +54,118 @@ void np_memory_free(struct np_memory *m)
 	free(m->cpu);
 }
 
-static void drop_private(struct np_memory *m, unsigned int node, unsigned int cores, uint32_t line)
+static void drop_now(struct np_private *p, uint32_t line)
 {
-	for (unsigned int cpu = 0; cpu < m->config->cpus; cpu++) {
+	np_l1_drop(&p->l1, line);
+	if (p->l2.sets)
+		np_cache_drop(&p->l2, line);
+}
+
+static void drop_later(struct np_taken *t, uint32_t line)
+{
+	np_lock(&t->lock);
+	if (t->n < NP_TAKEN)
+		t->line[t->n++] = line;
+	else
+		t->all = true;
+	np_unlock(&t->lock);
+}
+
+void np_memory_give_up(struct np_private *p)
+{
+	struct np_taken *t = &p->taken;
+
+	if (!__atomic_load_n(&t->n, __ATOMIC_RELAXED))
+		return;
+	np_lock(&t->lock);
+	for (unsigned int i = 0; i < t->n; i++)
+		drop_now(p, t->line[i]);
+	if (t->all) {
+		np_l1_clear(&p->l1);
+		np_cache_clear(&p->l2);
+	}
+	t->all = false;
+	t->n = 0;
+	np_unlock(&t->lock);
+}
+
+/* The node's private caches lose a line. `self` is the CPU whose thread this is. */
+static void drop_private(struct np_memory *m, unsigned int self, unsigned int node,
+			 unsigned int cores, uint32_t line)
+{
+	for (unsigned int cpu = 0; cores && cpu < m->config->cpus; cpu++) {
 		struct np_private *p = &m->cpu[cpu];
 
 		if (m->config->cpu_node[cpu] != node || !(m->core_bit[cpu] & cores))
 			continue;
-		np_lock(&p->lock);
-		np_l1_drop(&p->l1, line);
-		if (p->l2.sets)
-			np_cache_drop(&p->l2, line);
-		np_unlock(&p->lock);
+		if (cpu == self)
+			drop_now(p, line);
+		else if (np_l1_find(&p->l1, line) >= 0 ||
+			 (p->l2.sets && np_cache_peek(&p->l2, line)))
+			drop_later(&p->taken, line);
 	}
 }
 
-static void drop_node(struct np_memory *m, unsigned int node, uint32_t line)
+static void drop_node(struct np_memory *m, unsigned int self, unsigned int node, uint32_t line)
 {
 	struct np_way *way = m->llc[node].sets ? np_cache_peek(&m->llc[node], line) : NULL;
 
 	if (!way)
 		return;
-	drop_private(m, node, way->cores, line);
+	drop_private(m, self, node, way->cores, line);
 	*way = (struct np_way){ 0 };
 }
 
-static void drop_elsewhere(struct np_memory *m, unsigned int node, uint32_t line)
+static void drop_elsewhere(struct np_memory *m, unsigned int self, uint32_t line)
 {
-	unsigned int state = m->directory[line];
+	unsigned int state = m->directory[line], node = m->config->cpu_node[self];
 
 	if (state == NOWHERE || (state != SHARED && (state & NODE) == node))
 		return;
 	for (unsigned int other = 0; other < m->config->nodes; other++)
 		if (other != node)
-			drop_node(m, other, line);
+			drop_node(m, self, other, line);
 }
 
 /* A node reads what another has modified: that one keeps it, unmodified, and memory gets it. */
-static void downgrade(struct np_memory *m, unsigned int holder, uint32_t line)
+static void downgrade(struct np_memory *m, unsigned int self, unsigned int holder, uint32_t line)
 {
 	struct np_way *way = np_cache_peek(&m->llc[holder], line);
 
 	if (!way)
 		return;
-	drop_private(m, holder, way->cores, line);
+	drop_private(m, self, holder, way->cores, line);
 	way->writable = false;
 }
 
 /* The least recently used line leaves the node; returns the node that it is written to, or -1. */
-static int evict(struct np_memory *m, unsigned int node, const struct np_way *victim)
+static int evict(struct np_memory *m, unsigned int self, const struct np_way *victim)
 {
 	uint32_t line = victim->line - 1;
 
 	if (!victim->line)
 		return -1;
-	drop_private(m, node, victim->cores, line);
+	drop_private(m, self, m->config->cpu_node[self], victim->cores, line);
 	if (m->directory[line] != SHARED)
 		m->directory[line] = NOWHERE;
 	return victim->writable ? (int)np_config_line_node(m->config, line) : -1;
 }
 
-static struct np_result miss(struct np_memory *m, unsigned int node, uint32_t line, bool store)
+static struct np_result miss(struct np_memory *m, unsigned int cpu, uint32_t line, bool store)
 {
-	unsigned int state = m->directory[line];
+	unsigned int node = m->config->cpu_node[cpu], state = m->directory[line];
 	struct np_result r = { NP_SERVED_DRAM, np_config_line_node(m->config, line), { -1, -1 } };
 
 	if (state & MODIFIED && (state & NODE) != node) {
 		r.served = NP_SERVED_REMOTE_CACHE;
 		if (!store) {
-			downgrade(m, state & NODE, line);
+			downgrade(m, cpu, state & NODE, line);
 			r.written_back[0] = r.node;
 		}
 		r.node = state & NODE;
 	}
 	if (store)
-		drop_elsewhere(m, node, line);
+		drop_elsewhere(m, cpu, line);
 	else
 		m->directory[line] = state == NOWHERE ? ALONE | node : SHARED;
 	return r;
@@ -145,16 +182,26 @@ static struct np_result hit(struct np_memory *m, unsigned int cpu, struct np_way
 		return r;
 	if (alone && np_l1_find(&m->cpu[cpu].l1, line) >= 0)
 		r.served = NP_SERVED_UPGRADE;
-	drop_private(m, node, way->cores & ~bit, line);
+	drop_private(m, cpu, node, way->cores & ~bit, line);
 	way->cores = 0;
-	drop_elsewhere(m, node, line);
+	drop_elsewhere(m, cpu, line);
 	return r;
+}
+
+static void fill_private(struct np_private *p, uint64_t vaddr, uint32_t line, bool writable)
+{
+	struct np_way victim, *own;
+
+	np_l1_fill(&p->l1, vaddr, line, writable);
+	if (!p->l2.sets)
+		return;
+	own = np_cache_find(&p->l2, line) ?: np_cache_insert(&p->l2, line, &victim);
+	own->writable = writable;
 }
 
 static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
 				   uint32_t line, bool store)
 {
-	struct np_private *p = &m->cpu[cpu];
 	unsigned int node = m->config->cpu_node[cpu];
 	struct np_way *way = np_cache_find(&m->llc[node], line), victim = { 0 };
 	struct np_result r;
@@ -162,41 +209,27 @@ static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint64
 	if (way) {
 		r = hit(m, cpu, way, line, store);
 	} else {
-		r = miss(m, node, line, store);
+		r = miss(m, cpu, line, store);
 		way = np_cache_insert(&m->llc[node], line, &victim);
-		r.written_back[1] = evict(m, node, &victim);
+		r.written_back[1] = evict(m, cpu, &victim);
 	}
 	way->cores |= m->core_bit[cpu];
 	if (store) {
 		way->writable = true;
 		m->directory[line] = MODIFIED | node;
 	}
-	np_lock(&p->lock);
-	if (p->l2.sets) {
-		struct np_way *own = np_cache_find(&p->l2, line);
-
-		own = own ?: np_cache_insert(&p->l2, line, &victim);
-		own->writable = store;
-	}
-	np_l1_fill(&p->l1, vaddr, line, store);
-	np_unlock(&p->lock);
+	fill_private(&m->cpu[cpu], vaddr, line, store);
 	return r;
 }
 
 static bool second_level(struct np_private *p, uint64_t vaddr, uint32_t line, bool store)
 {
-	struct np_way *way;
-	bool found;
+	struct np_way *way = p->l2.sets ? np_cache_find(&p->l2, line) : NULL;
 
-	if (!p->l2.sets)
+	if (!way || (store && !way->writable))
 		return false;
-	np_lock(&p->lock);
-	way = np_cache_find(&p->l2, line);
-	found = way && (!store || way->writable);
-	if (found)
-		np_l1_fill(&p->l1, vaddr, line, way->writable);
-	np_unlock(&p->lock);
-	return found;
+	np_l1_fill(&p->l1, vaddr, line, way->writable);
+	return true;
 }
 
 struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
@@ -205,26 +238,27 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_
 	struct np_result r = { NP_SERVED_L2, m->config->cpu_node[cpu], { -1, -1 } };
 	uint8_t *stripe;
 
+	np_memory_give_up(&m->cpu[cpu]);
 	if (second_level(&m->cpu[cpu], vaddr, line, store))
 		return r;
 	/* All last levels have the same sets, so one lock covers a line in all of them. */
-	stripe = &m->stripe[line % m->llc[r.node].sets % NP_STRIPES];
+	stripe = &m->stripe[np_cache_set(&m->llc[r.node], line) % NP_STRIPES];
 	np_lock(stripe);
 	r = last_level(m, cpu, vaddr, line, store);
 	np_unlock(stripe);
 	return r;
 }
 
-void np_memory_bypass(struct np_memory *m, uint32_t line)
+void np_memory_bypass(struct np_memory *m, unsigned int cpu, uint32_t line)
 {
 	uint8_t *stripe;
 
 	if (__atomic_load_n(&m->directory[line], __ATOMIC_RELAXED) == NOWHERE)
 		return;
-	stripe = &m->stripe[line % m->llc[m->config->cpu_node[0]].sets % NP_STRIPES];
+	stripe = &m->stripe[np_cache_set(&m->llc[m->config->cpu_node[cpu]], line) % NP_STRIPES];
 	np_lock(stripe);
 	for (unsigned int node = 0; node < m->config->nodes; node++)
-		drop_node(m, node, line);
+		drop_node(m, cpu, node, line);
 	m->directory[line] = NOWHERE;
 	np_unlock(stripe);
 }

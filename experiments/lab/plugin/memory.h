@@ -14,6 +14,7 @@
 #include "l1.h"
 
 #define NP_STRIPES 1024
+#define NP_TAKEN   256
 
 enum np_served {
 	NP_SERVED_UPGRADE,	/* it was there, alone: becomes writable at no cost */
@@ -29,10 +30,21 @@ struct np_result {
 	int written_back[2];	/* nodes whose DRAM gets a line because of this; -1: none */
 };
 
+/*
+ * Only its own CPU touches a private cache. What others take away from it is
+ * noted here, and goes when the CPU next looks.
+ */
+struct np_taken {
+	uint8_t lock;
+	bool all;		/* more than could be noted */
+	unsigned int n;
+	uint32_t line[NP_TAKEN];
+};
+
 struct np_private {
-	uint8_t lock;		/* others take lines away */
 	struct np_l1 l1;
 	struct np_cache l2;	/* no sets: none */
+	struct np_taken taken __attribute__((aligned(64)));
 };
 
 struct np_memory {
@@ -52,7 +64,10 @@ void np_memory_free(struct np_memory *m);
 struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
 				  uint32_t line, bool store);
 
+/* Gives up the lines that others took away. Called by the CPU, now and then. */
+void np_memory_give_up(struct np_private *p);
+
 /* A store that goes past the caches: no copy stays in any. */
-void np_memory_bypass(struct np_memory *m, uint32_t line);
+void np_memory_bypass(struct np_memory *m, unsigned int cpu, uint32_t line);
 
 #endif

@@ -25,6 +25,8 @@ int qemu_plugin_version = NP_QEMU_API < 2 ? 1 : 2;
 
 struct np_machine_state np_sim;
 
+static qemu_plugin_meminfo_t store_bit;	/* of every access's description; 0: ask QEMU */
+
 static void on_block(unsigned int vcpu, void *instructions)
 {
 	struct np_cpu *cpu = &np_sim.cpu[vcpu];
@@ -62,7 +64,7 @@ static __attribute__((noinline)) void first_level_miss(struct np_cpu *cpu,
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
 {
 	struct np_cpu *cpu = &np_sim.cpu[vcpu];
-	bool store = qemu_plugin_mem_is_store(info);
+	bool store = store_bit ? info & store_bit : qemu_plugin_mem_is_store(info);
 
 	(void)data;
 	if (!np_l1_hit(cpu->l1, vaddr, store))
@@ -186,6 +188,15 @@ static void init_shared(void)
 	np_sim.shared->magic = NP_LAB_MAGIC;
 }
 
+/* Asking QEMU for every access would cost as much as a first-level hit. */
+static void find_store_bit(void)
+{
+	qemu_plugin_meminfo_t load = QEMU_PLUGIN_MEM_R << 16, store = QEMU_PLUGIN_MEM_W << 16;
+
+	if (qemu_plugin_mem_is_store(store) && !qemu_plugin_mem_is_store(load))
+		store_bit = store;
+}
+
 __attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
 {
 	va_list args;
@@ -214,6 +225,7 @@ static int init(const char *path, int vcpus)
 	if (np_memory_init(&np_sim.memory, c) || init_cpus())
 		return refuse("out of memory");
 	init_shared();
+	find_store_bit();
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which misses a prefetcher would have foreseen: those that continue one of
- * the last few sequences of equal steps within a page or so.
+ * the last few sequences of equal steps.
  */
 #ifndef NP_STREAM_H
 #define NP_STREAM_H
@@ -13,41 +13,58 @@
 #define NP_STREAM_REACH	   32	/* longest step, in lines */
 #define NP_STREAM_TRAINING 2	/* equal steps after which the next is foreseen */
 
-struct np_stream {
-	uint64_t last;		/* line */
-	int32_t step;
-	uint32_t equal;		/* steps so far */
-	uint64_t used;
+struct np_streams {
+	uint32_t last[NP_STREAMS];	/* line, its low bits */
+	int32_t step[NP_STREAMS];
+	uint32_t equal[NP_STREAMS];	/* steps so far */
+	uint64_t used[NP_STREAMS];	/* by the clock; 0: free */
+	uint64_t clock;			/* misses so far */
 };
 
-struct np_streams {
-	uint64_t clock;
-	struct np_stream stream[NP_STREAMS];
-};
+/* The sequences that end within reach of a line, a bit each. */
+static inline unsigned int np_stream_near(const struct np_streams *s, uint32_t line)
+{
+	unsigned int near = 0;
+
+	for (unsigned int i = 0; i < NP_STREAMS; i++)
+		near |= (line - s->last[i] + NP_STREAM_REACH <= 2 * NP_STREAM_REACH) << i;
+	return near;
+}
+
+static inline void np_stream_begin(struct np_streams *s, uint32_t line)
+{
+	unsigned int oldest = 0;
+
+	for (unsigned int i = 1; i < NP_STREAMS; i++)
+		if (s->used[i] < s->used[oldest])
+			oldest = i;
+	s->last[oldest] = line;
+	s->step[oldest] = 0;
+	s->equal[oldest] = 0;
+	s->used[oldest] = s->clock;
+}
 
 /* A line was missed; returns whether it was foreseen. */
-static inline bool np_stream_miss(struct np_streams *all, uint64_t line)
+static inline bool np_stream_miss(struct np_streams *s, uint64_t full_line)
 {
-	struct np_stream *oldest = &all->stream[0];
+	uint32_t line = (uint32_t)full_line;
+	unsigned int near = np_stream_near(s, line), i;
+	int32_t step;
 
-	all->clock++;
-	for (struct np_stream *s = all->stream; s < all->stream + NP_STREAMS; s++) {
-		int64_t step = (int64_t)(line - s->last);
-
-		if (s->used < oldest->used)
-			oldest = s;
-		if (!s->used || step > NP_STREAM_REACH || step < -NP_STREAM_REACH)
-			continue;
-		s->used = all->clock;
-		if (!step)
-			return s->equal >= NP_STREAM_TRAINING;
-		s->equal = step == s->step ? s->equal + 1 : 0;
-		s->step = step;
-		s->last = line;
-		return s->equal >= NP_STREAM_TRAINING;
+	s->clock++;
+	if (!near) {
+		np_stream_begin(s, line);
+		return false;
 	}
-	*oldest = (struct np_stream){ .last = line, .used = all->clock };
-	return false;
+	i = __builtin_ctz(near);
+	step = (int32_t)(line - s->last[i]);
+	s->used[i] = s->clock;
+	if (step) {
+		s->equal[i] = step == s->step[i] ? s->equal[i] + 1 : 0;
+		s->step[i] = step;
+		s->last[i] = line;
+	}
+	return s->equal[i] >= NP_STREAM_TRAINING;
 }
 
 #endif

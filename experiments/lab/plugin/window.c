@@ -92,8 +92,8 @@ static double count_streams(const struct np_cpu *cpu, uint64_t misses)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < NP_STREAMS; i++)
-		if (np_look(cpu->streams.stream[i].equal) >= NP_STREAM_TRAINING &&
-		    np_look(cpu->streams.stream[i].used) + misses > np_look(cpu->streams.clock))
+		if (np_look(cpu->streams.equal[i]) >= NP_STREAM_TRAINING &&
+		    np_look(cpu->streams.used[i]) + misses > np_look(cpu->streams.clock))
 			n++;
 	return n;
 }

@@ -151,7 +151,7 @@ def test_kernel_that_dies_under_the_command_is_reported():
     assert done.returncode == 125
     assert done.stdout == "before\n"
     assert "the kernel died while the command ran" in done.stderr
-    assert "sysrq: Trigger a crash" in done.stderr or "Kernel panic" in done.stderr
+    assert "Kernel panic - not syncing: sysrq triggered crash" in done.stderr
 
 
 @pytest.mark.lab
@@ -171,8 +171,6 @@ def test_root_file_system_that_cannot_be_mounted_is_reported(tmp_path):
     bare = tmp_path / "numaplace" / "kernels" / SERIES
     (bare / "boot").mkdir(parents=True)
     (bare / "release").write_text(kernel.release)
-    (bare / "boot" / kernel.image.name).symlink_to(kernel.image)
-    (bare / "boot" / kernel.image.name).unlink()
     shutil.copy(kernel.image, bare / "boot" / kernel.image.name)
     done = run_in("true", env={"XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 125
