@@ -21,6 +21,11 @@ $(EXP_OBJ)/%.o: $(EXP_SRC)/%.c experiments/experiments.mk
 	@mkdir -p $(@D)
 	$(CC) $(EXP_CFLAGS) $(EXP_DEFINES) -MMD -MP -c -o $@ $<
 
+$(BUILD)/tests/test_experiments: $(EXP_SRC)/tests/units.c $(EXP_SRC)/histogram.c $(EXP_SRC)/redis_data.c \
+		$(EXP_SRC)/histogram.h $(EXP_SRC)/redis_data.h
+	@mkdir -p $(@D)
+	$(CC) $(EXP_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcunit -lm
+
 -include $(wildcard $(EXP_OBJ)/*.d)
 
 $(BUILD)/numaplace-experiment: experiments/runner/numaplace-experiment.sh

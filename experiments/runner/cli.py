@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import plan, suite as suites
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
+from .manifest import in_lab
 from .run import Request, line, run
 
 
@@ -53,7 +54,9 @@ def split(text: str) -> list[str]:
 def request_of(args: argparse.Namespace) -> Request:
     suite = suites.load(args.suite)
     if args.quick:
-        suite = suites.make_quick(suite)
+        suite = suites.with_levels(suite, suite.quick)
+    elif not (args.lab or in_lab()):
+        suite = suites.with_levels(suite, suite.real)
     suite = suites.change(suites.choose(suite, args.workloads, args.policies), args.set)
     suite = suites.repeated(suite, args.repeats, args.seed)
     if args.kernel and not args.lab:

@@ -69,10 +69,14 @@ def check_same(directory: Path, now: dict[str, Any]) -> None:
                              "take the same options, another --out, or start anew with --force")
 
 
+def in_lab() -> str | None:
+    """The name of the lab's machine that this is."""
+    found = re.search(r"\bnumaplace_lab=([^,\s]+)", _read("/proc/cmdline") or "")
+    return found[1] if found else None
+
+
 def machine_name() -> str:
-    """The lab's machine, or the host."""
-    lab = re.search(r"\bnumaplace_lab=([^,\s]+)", _read("/proc/cmdline") or "")
-    return lab[1] if lab else platform.node()
+    return in_lab() or platform.node()
 
 
 def _read(path: str | Path) -> str | None:

@@ -197,4 +197,4 @@ def task_record(role: str, before: dict[str, Any], after: dict[str, Any],
     for when, task in (("before", before), ("after", after)):
         record |= {f"node_{when}": task["node"], f"pages_{when}": task["pages"],
                    f"locality_{when}": locality.of_task(task)}
-    return record | {"penalty": before["penalty"], "mpki": before["mpki"], "details": details}
+    return record | {"details": details}

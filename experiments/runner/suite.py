@@ -56,6 +56,7 @@ class Suite:
     workloads: tuple[Workload, ...]
     parameters: dict[str, dict[str, Any]]
     quick: dict[str, Any] = field(repr=False)
+    real: dict[str, Any] = field(repr=False)
 
 
 def names() -> list[str]:
@@ -87,8 +88,10 @@ def parse(text: str) -> Suite:
         policies=tuple(_get(_get(data, "factors", dict), "policy", list)),
         workloads=tuple(_workload(w) for w in _get(data, "workload", list)),
         parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
-        quick=data.get("quick", {}))
+        quick=data.get("quick", {}), real=data.get("real", {}))
     _check(suite)
+    for levels in (suite.quick, suite.real):
+        with_levels(suite, levels)
     return suite
 
 
@@ -143,12 +146,12 @@ def _check(suite: Suite) -> None:
                                      f"does not exist; the suite has {suite.nodes} nodes")
 
 
-def make_quick(suite: Suite) -> Suite:
-    """The suite with the levels of its [quick] table."""
-    parameters = {kind: values | _parameters(kind, suite.quick.get(kind, {}))
+def with_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
+    """The suite with the levels of its [quick] or [real] table instead."""
+    parameters = {kind: values | _parameters(kind, levels.get(kind, {}))
                   for kind, values in suite.parameters.items()}
-    return replace(suite, repeats=suite.quick.get("repeats", suite.repeats),
-                   warmups=suite.quick.get("warmups", suite.warmups), parameters=parameters)
+    return replace(suite, repeats=levels.get("repeats", suite.repeats),
+                   warmups=levels.get("warmups", suite.warmups), parameters=parameters)
 
 
 def change(suite: Suite, assignments: list[str]) -> Suite:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The whole job once: every workload under every policy, then the table and the report.
+
+On a machine with two nodes it runs on the machine itself, else in the lab.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .runner import cli, machine, results
+from .runner.numaplace import BUILD, ROOT
+
+SUITE = "policy-matrix"
+MACHINE = "demo-2s"
+OUT = Path("results") / "demo"
+MODULE = Path("/sys/module/numaplace")
+
+
+def say(text: str) -> None:
+    print(f"demo: {text}", flush=True)
+
+
+def may_load_module() -> bool:
+    """Only a person who was asked can allow it: the default is no."""
+    if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    answer = input("demo: build numaplace.ko and load it into this machine's kernel until the demo ends? [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+@contextmanager
+def module() -> Iterator[None]:
+    """The module, when it is wanted; afterwards the kernel is as before."""
+    if MODULE.exists() or not may_load_module():
+        say("the module is loaded" if MODULE.exists() else
+            "without the module: pages and tasks are moved by system calls")
+        yield
+        return
+    path = BUILD / "modules" / os.uname().release / "numaplace.ko"
+    made = subprocess.run(["make", "-s", "module"], cwd=ROOT).returncode == 0
+    if not made or subprocess.run(["insmod", path]).returncode:
+        say("the module could not be loaded: pages and tasks are moved by system calls")
+        yield
+        return
+    try:
+        yield
+    finally:
+        subprocess.run(["rmmod", "numaplace"])
+
+
+def run(words: list[str]) -> int:
+    usable = [node for node in machine.nodes() if node.usable]
+    words = ["run", SUITE, "--out", str(OUT), "--force", *words]
+    if len(usable) >= 2:
+        say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
+        with module():
+            return cli.main(words)
+    say(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
+    return cli.main([*words, "--lab", MACHINE])
+
+
+def show() -> None:
+    from .analysis import report, summary, table
+
+    summary.write(OUT)
+    page = report.write(OUT)
+    table.show(OUT)
+    print(f"\nThe report, with a figure for every workload: {page.resolve()}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="the suite's small levels")
+    args = parser.parse_args(arguments)
+    os.chdir(ROOT)
+    begin = time.monotonic()
+    status = run(["--quick"] if args.quick else [])
+    if results.count(OUT):
+        say(f"{results.count(OUT)} observations in {time.monotonic() - begin:.0f} s")
+        show()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
