@@ -114,22 +114,23 @@ static bool is_new(struct np_run *r, const struct np_planning *p, size_t i)
 
 	if (!np_decision_acts(p, i))
 		return false;
-	if (!m || !m->placed || m->to != d->to || m->pages_to != d->pages_to)
+	if (!m || !m->tried || m->to != d->to || m->pages_to != d->pages_to)
 		return true;
 	stray = count_pages(p, i) / STRAY_SHARE;
 	return d->pages_to_move > m->left + (stray > STRAY_PAGES ? stray : STRAY_PAGES);
 }
 
+/* What was tried, whether it worked or not: trying again would end the same way. */
 static void remember(struct np_run *r, const struct np_applied *a)
 {
 	for (size_t i = 0; i < a->p->plan.n; i++) {
 		const struct np_decision *d = &a->p->plan.decision[i];
 		struct np_member *m = np_family_find(&r->family, a->p->tasks.task[i].pid);
-		uint64_t moved = a->step[i].moved.moved;
+		uint64_t moved = a->undone ? 0 : a->step[i].moved.moved;
 
-		if (!m || a->step[i].state != NP_STEP_DONE)
+		if (!m || !np_decision_acts(a->p, i))
 			continue;
-		m->placed = true;
+		m->tried = true;
 		m->to = d->to;
 		m->pages_to = d->pages_to;
 		m->left = d->pages_to_move > moved ? d->pages_to_move - moved : 0;
@@ -159,17 +160,16 @@ static void carry_out(struct np_run *r, const struct np_planning *p)
 {
 	struct np_applied a;
 	char err[NP_ERR_LEN];
+	int e = np_apply(&a, p, r->control, &never, err, sizeof(err));
 
-	if (np_apply(&a, p, r->control, &never, err, sizeof(err))) {
+	if (e)
 		complain(r, err);
-	} else {
-		r->applied = true;
+	else if (a.note[0] && !r->quiet)
+		complain(r, a.note);
+	if (!e && !r->quiet)
+		say(&a);
+	if (a.step)
 		remember(r, &a);
-		if (a.note[0] && !r->quiet)
-			complain(r, a.note);
-		if (!r->quiet)
-			say(&a);
-	}
 	np_applied_free(&a);
 }
 
@@ -187,6 +187,7 @@ void np_run_step(struct np_run *r)
 	np_planning_free(&p);
 }
 
+/* Every member: one that was never placed may have inherited its CPUs from one that was. */
 void np_run_restore(struct np_run *r)
 {
 	char err[NP_ERR_LEN];
@@ -195,8 +196,6 @@ void np_run_restore(struct np_run *r)
 
 	np_family_update(&r->family);
 	for (size_t i = 0; i < r->family.n; i++) {
-		if (!r->family.member[i].placed)
-			continue;
 		e = r->control->restore(r->family.member[i].pid, &n, &kept, err, sizeof(err));
 		if (e && e != -ENOENT && e != -ESRCH)
 			complain(r, err);

@@ -14,7 +14,6 @@ struct np_run {
 	bool quiet;
 	struct np_family family;
 	uint64_t pages;			/* anonymous ones of the busy tasks, at the last look */
-	bool applied;			/* at least once */
 	char complaint[NP_ERR_LEN];	/* said last: nothing is said twice in a row */
 };
 

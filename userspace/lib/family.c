@@ -9,6 +9,8 @@
 #include "proc.h"
 
 #define BUSY_CPUS 0.1
+/* Shorter than this is too short to tell who is busy; the kernel counts in ticks. */
+#define SHORTEST 0.05
 
 struct process {
 	struct np_proc_stat st;
@@ -76,16 +78,17 @@ static size_t mark(struct process *all, size_t n, pid_t ancestor)
 	return marked;
 }
 
-static struct np_member meet(struct np_family *f, const struct np_proc_stat *st, double now)
+static struct np_member meet(struct np_family *f, const struct np_proc_stat *st, double passed)
 {
 	struct np_member *old = np_family_find(f, st->pid);
 	struct np_member m = { .pid = st->pid, .start = st->start };
-	double used, hz = (double)sysconf(_SC_CLK_TCK);
+	bool known = old && old->start == st->start;
 
-	if (old && old->start == st->start)
+	if (known)
 		m = *old;
-	used = (double)(st->ticks - m.ticks) / hz;
-	m.busy = used >= BUSY_CPUS * (now - f->updated);
+	if (known && passed < SHORTEST)
+		return m;
+	m.busy = (double)(st->ticks - m.ticks) >= BUSY_CPUS * passed * (double)sysconf(_SC_CLK_TCK);
 	m.ticks = st->ticks;
 	return m;
 }
@@ -104,14 +107,15 @@ int np_family_update(struct np_family *f)
 	member = calloc(n_in + 1, sizeof(*member));
 	for (size_t i = 0; member && i < n; i++)
 		if (all[i].in)
-			member[at++] = meet(f, &all[i].st, now);
+			member[at++] = meet(f, &all[i].st, now - f->updated);
 	free(all);
 	if (!member)
 		return -ENOMEM;
 	free(f->member);
 	f->member = member;
 	f->n = at;
-	f->updated = now;
+	if (now - f->updated >= SHORTEST)
+		f->updated = now;
 	return 0;
 }
 

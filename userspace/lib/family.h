@@ -13,8 +13,8 @@ struct np_member {
 	unsigned long long start;	/* tells a reused pid */
 	unsigned long long ticks;	/* of CPU time used at the last update */
 	bool busy;			/* used a tenth of a CPU since the update before */
-	/* The decision that was last carried out for it. */
-	bool placed;
+	/* The decision that was last tried for it, if one was. */
+	bool tried;
 	int to, pages_to;
 	uint64_t left;			/* pages that would not move then */
 };

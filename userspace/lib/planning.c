@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "room.h"
+
 int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len)
 {
 	if (m->n_nodes > 1)
@@ -57,6 +59,7 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 	e = np_machine_read(&p->machine, "", err, err_len);
 	if (e)
 		return e == -ENOMEM ? e : -EOPNOTSUPP;
+	np_room_add_cache(&p->machine);
 	e = np_planning_check_nodes(&p->machine, err, err_len);
 	if (!e)
 		e = read_tasks(p, args, err, err_len);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../lib/list.h"
+#include "../../lib/room.h"
 #include "fixture.h"
 
 static volatile sig_atomic_t stop;
@@ -235,6 +236,22 @@ static void interrupt_undoes(void)
 	finish(&f);
 }
 
+static void clean_file_cache_counts_as_room(void)
+{
+	static const char meminfo[] =
+		"Node 0 MemFree:            1000 kB\n"
+		"Node 0 Active:             9000 kB\n"
+		"Node 0 Active(file):        300 kB\n"
+		"Node 0 Inactive(file):      500 kB\n"
+		"Node 0 Dirty:                60 kB\n"
+		"Node 0 Writeback:            40 kB\n"
+		"Node 0 WritebackTmp:        999 kB\n";
+
+	CU_ASSERT_EQUAL(np_room_cache(meminfo), 700 * 1024);
+	CU_ASSERT_EQUAL(np_room_cache("Node 0 Inactive(file): 1 kB\nNode 0 Dirty: 2 kB\n"), 0);
+	CU_ASSERT_EQUAL(np_room_cache(""), 0);
+}
+
 void add_apply_cases(void)
 {
 	CU_pSuite suite = CU_add_suite("apply", NULL, NULL);
@@ -253,4 +270,5 @@ void add_apply_cases(void)
 	CU_add_test(suite, "exited and reused pids are skipped", exited_and_reused_pids_are_skipped);
 	CU_add_test(suite, "exits while it is placed or moved", exits_while_it_is_placed_or_moved);
 	CU_add_test(suite, "an interrupt undoes", interrupt_undoes);
+	CU_add_test(suite, "clean file cache counts as room", clean_file_cache_counts_as_room);
 }

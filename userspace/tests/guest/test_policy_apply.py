@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import NODE_CPUS, TOOL, Target, Tool
+from placed import NODE_CPUS, TOOL, Target, Tool
 
 MIB_PAGES = 256
+PYTHON = [sys.executable, "-IS"]  # without site-packages: starts at once
 BUSY = f"""
 area = bytearray({32 << 20})
 while True:
@@ -82,15 +83,31 @@ def test_plan_prints_a_table(tool: Tool, start_target) -> None:
     assert line.index("free core on its home node 0") == heading.index("WHY")
 
 
-def test_maximum_local_brings_tasks_and_pages_together(tool: Tool, start_target,
-                                                       engine: str) -> None:
+def test_maximum_local_applied_again_and_restored(tool: Tool, start_target, engine: str) -> None:
     targets, known = three(start_target)
-    answer = tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, *known,
-                  *(t.pid for t in targets))
+    for target in targets:
+        target.ask("sleepers 2")
+    words = ["apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, *known,
+             *(t.pid for t in targets)]
+    answer = tool(*words)
+    check_tasks_and_pages_together(targets)
+    check_answer(answer, targets, engine)
+    check_nothing_left_to_do(tool(*words))
+    check_new_pages(answer, targets[0], engine)
+    assert all(target.ask("check") == "wrong 0" for target in targets)
+    tool("restore", "--all")
+    assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
+    assert [t.policy() for t in targets] == ["bind:0"] * 3
+
+
+def check_tasks_and_pages_together(targets: list[Target]) -> None:
+    """The one of lowest penalty overflows to node 1 and its pages follow."""
     for target, node in zip(targets, (1, 0, 0)):
         assert target.cpus() == {NODE_CPUS[node]}
         assert share_on(target, node) >= 0.95
-        assert target.ask("check") == "wrong 0"
+
+
+def check_answer(answer: dict, targets: list[Target], engine: str) -> None:
     moved = by_pid(answer, targets[0])
     assert (moved["from"], moved["to"], moved["home"], moved["pages_to"]) == (1, 1, 0, 1)
     assert moved["result"]["engine"] == engine
@@ -99,42 +116,22 @@ def test_maximum_local_brings_tasks_and_pages_together(tool: Tool, start_target,
     assert came_home["cpus"] == NODE_CPUS[0] and came_home["migrate"] is None
 
 
-def test_restore_brings_back_what_apply_changed(tool: Tool, start_target, engine: str) -> None:
-    targets, known = three(start_target)
-    for target in targets:
-        target.ask("sleepers 2")
-    policies = [t.policy() for t in targets]
-    tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, *known,
-         *(t.pid for t in targets))
-    tool("restore", "--all")
-    assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
-    assert [t.policy() for t in targets] == policies == ["bind:0"] * 3
-
-
-def test_new_pages_follow_with_the_module(tool: Tool, start_target, module: None) -> None:
-    targets, known = three(start_target)
-    tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", "module", *known,
-         *(t.pid for t in targets))
-    targets[0].ask("allocate 16 small")
-    assert share_on(targets[0], 1) >= 0.95
-
-
-def test_without_the_module_apply_says_what_is_missing(tool: Tool, start_target) -> None:
-    targets, known = three(start_target)
-    answer = tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", "syscall",
-                  *known, *(t.pid for t in targets))
-    assert len(answer["notes"]) == 1 and "memory policy" in answer["notes"][0]
-
-
-def test_applying_again_does_nothing(tool: Tool, start_target, engine: str) -> None:
-    targets, known = three(start_target)
-    words = ["apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, *known,
-             *(t.pid for t in targets)]
-    tool(*words)
-    for decision in tool(*words)["decisions"]:
+def check_nothing_left_to_do(answer: dict) -> None:
+    for decision in answer["decisions"]:
         assert decision["from"] == decision["to"]
         assert decision["result"]["cpus"] is None
         assert decision["pages_to_move"] < MIB_PAGES
+
+
+def check_new_pages(answer: dict, target: Target, engine: str) -> None:
+    """With the module they follow; without it apply says that they cannot."""
+    target.ask("allocate 16 small")
+    if engine == "module":
+        assert answer["notes"] == [] and target.policy() == "prefer:1"
+        assert share_on(target, 1) >= 0.95
+    else:
+        assert len(answer["notes"]) == 1 and "memory policy" in answer["notes"][0]
+        assert target.policy() == "bind:0"
 
 
 def test_n_mass_moves_low_penalty_and_leaves_high(tool: Tool, start_target, engine: str) -> None:
@@ -187,16 +184,18 @@ def three_large(start_target) -> tuple[list[Target], list[str]]:
     return targets, known
 
 
-def test_interrupted_apply_undoes_everything(tool: Tool, start_target, engine: str) -> None:
+@pytest.mark.parametrize(("engine", "number"), [("module", signal.SIGINT),
+                                                ("syscall", signal.SIGTERM)])
+def test_interrupted_apply_undoes_everything(tool: Tool, start_target, engine: str,
+                                             number: signal.Signals) -> None:
     targets, known = three_large(start_target)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        apply = interrupted(targets, known, engine, number)
-        _, errors = apply.communicate(timeout=120)
-        assert apply.returncode == 1, errors
-        assert errors == "numaplace: interrupted; everything that this apply had done was undone\n"
-        assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
-        assert [t.policy() for t in targets] == ["bind:0"] * 3
-        assert share_on(targets[0], 0) >= 0.99
+    apply = interrupted(targets, known, engine, number)
+    _, errors = apply.communicate(timeout=120)
+    assert apply.returncode == 1, errors
+    assert errors == "numaplace: interrupted; everything that this apply had done was undone\n"
+    assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
+    assert [t.policy() for t in targets] == ["bind:0"] * 3
+    assert share_on(targets[0], 0) >= 0.99
     assert targets[0].ask("check") == "wrong 0"
     assert tool("restore", "--all")["restored"] == 0
 
@@ -246,7 +245,7 @@ class Run:
     """numaplace run of a busy program on node 1 with its memory on node 0."""
 
     def __init__(self, *options: object, command: list[str] | None = None) -> None:
-        command = command or [sys.executable, "-c", BUSY]
+        command = command or [*PYTHON, "-c", BUSY]
         self.process = subprocess.Popen(
             [TOOL, "run", "--policy", "maximum-local", "--interval", "300ms", *map(str, options),
              "--", "numactl", "--cpunodebind=1", "--membind=0", *command],
@@ -285,28 +284,34 @@ def test_run_moves_pages_of_the_task_that_overflows(tool: Tool, start_target,
                                                     engine: str) -> None:
     """Three busy children with their memory on node 0, which has two CPUs."""
     code = f"import os\nos.fork() and os.fork()\n{BUSY}"
-    run = Run("--engine", engine, "--quiet", command=[sys.executable, "-c", code])
-
-    def nodes() -> list[set[str]]:
-        found = []
-        for pid in family(run.process.pid):
-            task = Target.__new__(Target)
-            task.pid = pid
-            found.append((task.cpus(), task.pages()))
-        return sorted(found, key=lambda item: str(item[0]))
+    run = Run("--engine", engine, "--quiet", command=[*PYTHON, "-c", code])
 
     def settled() -> bool:
-        found = nodes()
-        if [cpus for cpus, _ in found] != [{"0-1"}, {"0-1"}, {"2-3"}]:
+        found = sorted(nodes_of_family(run.process.pid))
+        if [cpus for cpus, _ in found] != ["0-1", "0-1", "2-3"]:
             return False
         pages = found[2][1]
-        return pages[1] > 0.95 * sum(pages.values())
+        return pages[1] > 0.95 * sum(pages)
 
     wait_until(settled)
     for pid in family(run.process.pid):
         os.kill(pid, signal.SIGKILL)
     run.process.communicate(timeout=30)
     assert run.process.returncode == 128 + signal.SIGKILL
+
+
+def nodes_of_family(pid: int) -> list[tuple[str, tuple[int, int]]]:
+    """CPUs and pages by node of each descendant, or nothing when one has just exited."""
+    found = []
+    for member in family(pid):
+        task = Target.__new__(Target)
+        task.pid = member
+        try:
+            cpus, pages = task.cpus(), task.pages()
+        except (FileNotFoundError, ProcessLookupError):
+            return []
+        found.append((",".join(sorted(cpus)), (pages[0], pages[1])))
+    return found
 
 
 def family(pid: int) -> list[int]:
@@ -330,20 +335,20 @@ def outlives(run: Run) -> None:
 
 
 def arguments(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1:2]
+    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
 
 
 def test_run_restores_what_outlives_the_program(tool: Tool, engine: str) -> None:
     outlives(Run("--engine", engine, "--quiet", command=[
-        "sh", "-c", '"$0" -c "$1" & sleep 10; exit 7', sys.executable, BUSY]))
+        "sh", "-c", '"$0" -IS -c "$1" & sleep 10; exit 7', sys.executable, BUSY]))
 
 
 def test_run_restores_what_inherited_its_place(tool: Tool, module: None) -> None:
     """The parent is placed while it starts, its child is born on the new CPUs."""
     code = (f"import subprocess, sys, time\n"
-            f"subprocess.Popen([sys.executable, '-c', {BUSY!r}])\n"
+            f"subprocess.Popen([sys.executable, '-IS', '-c', {BUSY!r}])\n"
             f"time.sleep(10)\nsys.exit(7)")
-    outlives(Run("--engine", "module", "--quiet", command=[sys.executable, "-c", code]))
+    outlives(Run("--engine", "module", "--quiet", command=[*PYTHON, "-c", code]))
 
 
 def test_restore_after_run_was_killed(tool: Tool, engine: str) -> None:
