@@ -19,9 +19,9 @@
 
 #include "model_queues.h"
 
-#define SWEEPS_MAX 60
-#define WHOLE_SWEEP 3		/* one sweep in so many is over all queues */
-#define PRECISION 1e-4		/* of a queue's load, between two sweeps */
+#define SWEEPS_MAX  60
+#define WHOLE_SWEEP 3	 /* one sweep in so many is over all queues */
+#define PRECISION   1e-4 /* of a queue's load, between two sweeps */
 
 static bool is_amount(double value)
 {
@@ -34,10 +34,9 @@ static bool flow_is_valid(const struct np_model *m, const struct np_model_flow *
 
 	return f->from >= 0 && f->from < nodes && f->to >= 0 && f->to < nodes &&
 	       m->node[f->from].core_outstanding > 0 &&
-	       (f->from_cache || m->node[f->to].dram_bytes_per_s > 0) &&
-	       is_amount(f->cores) && is_amount(f->outstanding) &&
-	       is_amount(f->demand_bytes_per_s) && is_amount(f->streams) &&
-	       is_amount(f->posted_fraction) && f->posted_fraction < 1 &&
+	       (f->from_cache || m->node[f->to].dram_bytes_per_s > 0) && is_amount(f->cores) &&
+	       is_amount(f->outstanding) && is_amount(f->demand_bytes_per_s) &&
+	       is_amount(f->streams) && is_amount(f->posted_fraction) && f->posted_fraction < 1 &&
 	       f->posted_fraction <= f->write_fraction && f->write_fraction <= 1;
 }
 
@@ -116,9 +115,12 @@ static double fits(const struct queues *s, const struct customer *c)
 
 	for (unsigned int i = 0; i < c->n_visits; i++) {
 		const struct queue *q = &s->queue[c->queue[i]];
+		double load = q->load;
 
-		if (q->load > q->capacity)
-			part = fmin(part, q->capacity / q->load);
+		if (q->share > 0)
+			load += s->queue[c->queue[i] ^ 1].load;
+		if (load > q->whole)
+			part = fmin(part, q->whole / load);
 	}
 	return part;
 }

@@ -28,39 +28,40 @@
 
 #define NP_MODEL_NODES 16
 #define NP_MODEL_LINKS 64
-#define NP_MODEL_HOPS 4		/* links on the longest route */
-#define NP_MODEL_FLOWS 1024	/* of one call */
+#define NP_MODEL_HOPS  4    /* links on the longest route */
+#define NP_MODEL_FLOWS 1024 /* of one call */
 
 /* A rate of 0 means "no limit here", unless said otherwise. */
 struct np_model_node {
-	double core_outstanding;	/* lines that one core keeps in flight at most; 0: no cores */
-	double core_bytes_per_s;	/* that one core can take in, however short the latency */
+	double core_outstanding; /* lines that one core keeps in flight at most; 0: no cores */
+	double core_bytes_per_s; /* that one core can take in, however short the latency */
 
 	/* The port through which the node's own cores reach memory. */
 	double port_bytes_per_s;
-	double port_remote_weight;	/* of a line for another node, relative to a local one */
-	double port_variability;	/* of its waiting time; 1: a random (M/M/1) queue, 0: none */
+	double port_remote_weight; /* of a line for another node, relative to a local one */
+	double port_variability;   /* of its waiting time; 1: a random (M/M/1) queue, 0: none */
 
 	/* The memory controller. */
-	double dram_bytes_per_s;	/* that it sustains with one stream; 0: no memory */
-	double dram_latency_ns;		/* unloaded, from a core of the same node */
+	double dram_bytes_per_s; /* that it sustains with one stream; 0: no memory */
+	double dram_latency_ns;	 /* unloaded, from a core of the same node */
 	double dram_variability;
-	double dram_local_share;	/* reserved for the node's own cores; 0: first come, first served */
+	double dram_local_share; /* reserved for the node's own cores; 0: first come, first served
+				  */
 
 	/* Lines that may queue at the node before it loses time with retries. */
-	double local_entries;		/* from its own cores; 0: as many as come */
-	double remote_entries;		/* from other nodes; 0: as many as come */
-	double overflow_loss;		/* time lost for each line's service when twice the entries ask */
-	double stream_loss;		/* time lost to row conflicts for each stream after the first */
+	double local_entries;  /* from its own cores; 0: as many as come */
+	double remote_entries; /* from other nodes; 0: as many as come */
+	double overflow_loss;  /* time lost for each line's service when twice the entries ask */
+	double stream_loss;    /* time lost to row conflicts for each stream after the first */
 
-	double cache_latency_ns;	/* of its last-level cache, for flows with from_cache */
+	double cache_latency_ns; /* of its last-level cache, for flows with from_cache */
 };
 
 struct np_model_link {
 	int node[2];
-	double bytes_per_s;		/* each way */
-	double latency_ns;		/* that it adds to a read, both ways together */
-	double header_bytes;		/* of each packet, with or without a line */
+	double bytes_per_s;  /* each way */
+	double latency_ns;   /* that it adds to a read, both ways together */
+	double header_bytes; /* of each packet, with or without a line */
 	double variability;
 };
 
@@ -72,35 +73,38 @@ struct np_model {
 	struct np_model_link link[NP_MODEL_LINKS];
 
 	/* Filled by np_model_prepare(). */
-	double link_ns[NP_MODEL_NODES][NP_MODEL_NODES];	/* added by the route */
+	double link_ns[NP_MODEL_NODES][NP_MODEL_NODES]; /* added by the route */
 	unsigned char hops[NP_MODEL_NODES][NP_MODEL_NODES];
-	unsigned char route[NP_MODEL_NODES][NP_MODEL_NODES][NP_MODEL_HOPS];	/* 2 * link + direction */
+	unsigned char route[NP_MODEL_NODES][NP_MODEL_NODES]
+			   [NP_MODEL_HOPS]; /* 2 * link + direction */
 };
 
 /* Some cores of one node that do the same to the memory of one node. */
 struct np_model_flow {
-	int from;			/* the cores' node */
-	int to;				/* the node that holds the lines */
-	double cores;			/* may be a fraction: the part of the window they were busy with it */
-	double outstanding;		/* lines each core keeps in flight: 1 for a pointer chase; 0: as many as it can */
-	double demand_bytes_per_s;	/* of each core, were the machine idle; 0: as much as it can */
-	double write_fraction;		/* of the traffic that is written to memory */
-	double posted_fraction;		/* of the traffic that no core waits for: write-backs; <= write_fraction */
-	double streams;			/* sequential streams of each core; triad 3 */
-	bool from_cache;		/* served by the last-level cache of `to`, not by its DRAM */
+	int from;	    /* the cores' node */
+	int to;		    /* the node that holds the lines */
+	double cores;	    /* may be a fraction: the part of the window they were busy with it */
+	double outstanding; /* lines each core keeps in flight: 1 for a pointer chase; 0: as many as
+			       it can */
+	double demand_bytes_per_s; /* of each core, were the machine idle; 0: as much as it can */
+	double write_fraction;	   /* of the traffic that is written to memory */
+	double posted_fraction;	   /* of the traffic that no core waits for: write-backs; <=
+				      write_fraction */
+	double streams;		   /* sequential streams of each core; triad 3 */
+	bool from_cache;	   /* served by the last-level cache of `to`, not by its DRAM */
 };
 
 struct np_model_grant {
-	double bytes_per_s;		/* all cores of the flow together */
-	double latency_ns;		/* of one line that a core waits for */
+	double bytes_per_s; /* all cores of the flow together */
+	double latency_ns;  /* of one line that a core waits for */
 };
 
 /* How busy a solution keeps the machine: for reports and for tests. */
 struct np_model_load {
-	double port_bytes_per_s[NP_MODEL_NODES];	/* remote lines by their weight */
+	double port_bytes_per_s[NP_MODEL_NODES]; /* remote lines by their weight */
 	double dram_bytes_per_s[NP_MODEL_NODES];
-	double dram_capacity[NP_MODEL_NODES];		/* after overflow and row conflicts */
-	double link_bytes_per_s[NP_MODEL_LINKS][2];	/* headers included; [0]: node[0] to node[1] */
+	double dram_capacity[NP_MODEL_NODES];	    /* after overflow and row conflicts */
+	double link_bytes_per_s[NP_MODEL_LINKS][2]; /* headers included; [0]: node[0] to node[1] */
 };
 
 /*

@@ -10,8 +10,8 @@
 
 #define UNREACHABLE 255
 
-__attribute__((format(printf, 3, 4)))
-static int fault(char *err, size_t err_len, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fault(char *err, size_t err_len,
+						       const char *format, ...)
 {
 	va_list args;
 
@@ -41,27 +41,28 @@ static int check_node(const struct np_model *m, size_t index, char *err, size_t 
 {
 	const struct np_model_node *d = &m->node[index];
 	const struct bound bound[] = {
-		{ "core_outstanding", d->core_outstanding, 1e4 },
-		{ "core_bytes_per_s", d->core_bytes_per_s, 1e15 },
-		{ "port_bytes_per_s", d->port_bytes_per_s, 1e15 },
-		{ "port_remote_weight", d->port_remote_weight, 100 },
-		{ "port_variability", d->port_variability, 1e4 },
-		{ "dram_bytes_per_s", d->dram_bytes_per_s, 1e15 },
-		{ "dram_latency_ns", d->dram_latency_ns, 1e6 },
-		{ "dram_variability", d->dram_variability, 1e4 },
-		{ "dram_local_share", d->dram_local_share, 0.99 },
-		{ "local_entries", d->local_entries, 1e6 },
-		{ "remote_entries", d->remote_entries, 1e6 },
-		{ "overflow_loss", d->overflow_loss, 100 },
-		{ "stream_loss", d->stream_loss, 100 },
-		{ "cache_latency_ns", d->cache_latency_ns, 1e6 },
+		{"core_outstanding", d->core_outstanding, 1e4},
+		{"core_bytes_per_s", d->core_bytes_per_s, 1e15},
+		{"port_bytes_per_s", d->port_bytes_per_s, 1e15},
+		{"port_remote_weight", d->port_remote_weight, 100},
+		{"port_variability", d->port_variability, 1e4},
+		{"dram_bytes_per_s", d->dram_bytes_per_s, 1e15},
+		{"dram_latency_ns", d->dram_latency_ns, 1e6},
+		{"dram_variability", d->dram_variability, 1e4},
+		{"dram_local_share", d->dram_local_share, 0.99},
+		{"local_entries", d->local_entries, 1e6},
+		{"remote_entries", d->remote_entries, 1e6},
+		{"overflow_loss", d->overflow_loss, 100},
+		{"stream_loss", d->stream_loss, 100},
+		{"cache_latency_ns", d->cache_latency_ns, 1e6},
 	};
 
 	if (d->dram_bytes_per_s > 0 && !(d->dram_latency_ns > 0))
 		return fault(err, err_len, "node %zu: has DRAM but no dram_latency_ns", index);
 	if (!(d->dram_bytes_per_s > 0) && !(d->core_outstanding > 0))
 		return fault(err, err_len,
-			     "node %zu: has neither cores (core_outstanding) nor memory (dram_bytes_per_s)",
+			     "node %zu: has neither cores (core_outstanding) nor memory "
+			     "(dram_bytes_per_s)",
 			     index);
 	return check_bounds("node", index, bound, sizeof(bound) / sizeof(*bound), err, err_len);
 }
@@ -70,15 +71,16 @@ static int check_link(const struct np_model *m, size_t index, char *err, size_t 
 {
 	const struct np_model_link *l = &m->link[index];
 	const struct bound bound[] = {
-		{ "bytes_per_s", l->bytes_per_s, 1e15 },
-		{ "latency_ns", l->latency_ns, 1e6 },
-		{ "header_bytes", l->header_bytes, 1e3 },
-		{ "variability", l->variability, 1e4 },
+		{"bytes_per_s", l->bytes_per_s, 1e15},
+		{"latency_ns", l->latency_ns, 1e6},
+		{"header_bytes", l->header_bytes, 1e3},
+		{"variability", l->variability, 1e4},
 	};
 
 	for (int end = 0; end < 2; end++)
 		if (l->node[end] < 0 || l->node[end] >= (int)m->n_nodes)
-			return fault(err, err_len, "link %zu: there is no node %d", index, l->node[end]);
+			return fault(err, err_len, "link %zu: there is no node %d", index,
+				     l->node[end]);
 	if (l->node[0] == l->node[1])
 		return fault(err, err_len, "link %zu: joins node %d to itself", index, l->node[0]);
 	return check_bounds("link", index, bound, sizeof(bound) / sizeof(*bound), err, err_len);
@@ -89,9 +91,11 @@ static int check(const struct np_model *m, char *err, size_t err_len)
 	int result = 0;
 
 	if (!m->n_nodes || m->n_nodes > NP_MODEL_NODES)
-		return fault(err, err_len, "%zu nodes, must be 1 to %d", m->n_nodes, NP_MODEL_NODES);
+		return fault(err, err_len, "%zu nodes, must be 1 to %d", m->n_nodes,
+			     NP_MODEL_NODES);
 	if (m->n_links > NP_MODEL_LINKS)
-		return fault(err, err_len, "%zu links, must be at most %d", m->n_links, NP_MODEL_LINKS);
+		return fault(err, err_len, "%zu links, must be at most %d", m->n_links,
+			     NP_MODEL_LINKS);
 	if (!(m->line_bytes >= 8 && m->line_bytes <= 4096))
 		return fault(err, err_len, "line_bytes is %g, must be 8 to 4096", m->line_bytes);
 	for (size_t i = 0; i < m->n_nodes && !result; i++)
@@ -147,8 +151,9 @@ int np_model_prepare(struct np_model *m, char *err, size_t err_len)
 		find_routes(m, from);
 		for (size_t to = 0; to < m->n_nodes; to++)
 			if (m->hops[from][to] == UNREACHABLE)
-				return fault(err, err_len, "nodes %zu and %zu: no route of up to %d links",
-					     from, to, NP_MODEL_HOPS);
+				return fault(err, err_len,
+					     "nodes %zu and %zu: no route of up to %d links", from,
+					     to, NP_MODEL_HOPS);
 	}
 	return 0;
 }

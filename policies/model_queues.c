@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LINK_SHARE 0.5		/* outward and back packets take turns */
-#define NO_WAIT_SCALE 1e-3	/* nanoseconds: a queue without variability waits only when full */
+#define LINK_SHARE    0.5  /* outward and back packets take turns */
+#define NO_WAIT_SCALE 1e-3 /* nanoseconds: a queue without variability waits only when full */
 
 /* Lines that each core of f keeps in flight. */
 static double lines_in_flight(const struct np_model *m, const struct np_model_flow *f)
@@ -34,8 +34,7 @@ static double demand(const struct np_model *m, const struct np_model_flow *f)
 	return f->demand_bytes_per_s;
 }
 
-void np_queues_customer(struct customer *c, const struct np_model *m,
-			const struct np_model_flow *f)
+void np_queues_customer(struct customer *c, const struct np_model *m, const struct np_model_flow *f)
 {
 	double lines = lines_in_flight(m, f), unloaded = unloaded_ns(m, f);
 	double bytes = lines * m->line_bytes / (1 - f->posted_fraction);
@@ -55,12 +54,14 @@ static void set_queue(struct queue *q, const struct np_model *m, double bytes_pe
 {
 	double capacity = bytes_per_s / NS_PER_S;
 
-	*q = (struct queue) { .whole = capacity, .share = share, .capacity = capacity };
+	*q = (struct queue){.whole = capacity, .share = share, .capacity = capacity};
 	q->scale_ns = fmax(NO_WAIT_SCALE, variability * m->line_bytes / capacity);
 }
 
 static void visit(struct queues *s, struct customer *c, unsigned int queue, double weight)
 {
+	if (!(weight > 0))
+		return;
 	c->queue[c->n_visits] = (unsigned short)queue;
 	c->weight[c->n_visits++] = weight;
 	s->queue[queue].n_visits++;
@@ -76,18 +77,18 @@ static double link_weight(const struct np_model *m, const struct np_model_link *
 	return lines + l->header_bytes / m->line_bytes;
 }
 
-static void visit_port(struct queues *s, const struct np_model *m,
-		       const struct np_model_flow *f, struct customer *c)
+static void visit_port(struct queues *s, const struct np_model *m, const struct np_model_flow *f,
+		       struct customer *c)
 {
 	const struct np_model_node *node = &m->node[f->from];
 	double weight = f->from == f->to ? 1 : node->port_remote_weight;
 
-	if (node->port_bytes_per_s > 0 && weight > 0)
+	if (node->port_bytes_per_s > 0)
 		visit(s, c, PORT(f->from), weight);
 }
 
-static void visit_links(struct queues *s, const struct np_model *m,
-			const struct np_model_flow *f, struct customer *c)
+static void visit_links(struct queues *s, const struct np_model *m, const struct np_model_flow *f,
+			struct customer *c)
 {
 	for (int i = 0; i < m->hops[f->from][f->to]; i++) {
 		unsigned int out = m->route[f->from][f->to][i];
@@ -95,10 +96,8 @@ static void visit_links(struct queues *s, const struct np_model *m,
 
 		if (!(l->bytes_per_s > 0))
 			continue;
-		visit(s, c, LINK(out / 2, out % 2, OUTWARD),
-		      link_weight(m, l, f, false));
-		visit(s, c, LINK(out / 2, 1 - out % 2, BACK),
-		      link_weight(m, l, f, true));
+		visit(s, c, LINK(out / 2, out % 2, OUTWARD), link_weight(m, l, f, false));
+		visit(s, c, LINK(out / 2, 1 - out % 2, BACK), link_weight(m, l, f, true));
 	}
 }
 
@@ -117,7 +116,7 @@ static double dram_capacity(const struct queues *s, const struct np_model *m, in
 			    const struct np_model_flow *flow, size_t n)
 {
 	const struct np_model_node *d = &m->node[node];
-	double streams = 0, asked[2] = { 0, 0 }, lost;
+	double streams = 0, asked[2] = {0, 0}, lost;
 
 	for (size_t i = 0; i < n; i++) {
 		if (flow[i].to != node || flow[i].from_cache)
@@ -171,13 +170,13 @@ static void list_visits(struct queues *s, size_t n)
 			struct queue *q = &s->queue[c->queue[v]];
 
 			s->visit[q->first_visit + q->n_visits++] =
-				(struct visit) { (unsigned short)i, c->weight[v] };
+				(struct visit){(unsigned short)i, c->weight[v]};
 		}
 	}
 }
 
-void np_queues_build(struct queues *s, const struct np_model *m,
-		     const struct np_model_flow *flow, size_t n)
+void np_queues_build(struct queues *s, const struct np_model *m, const struct np_model_flow *flow,
+		     size_t n)
 {
 	memset(s->queue, 0, sizeof(s->queue));
 	for (size_t node = 0; node < m->n_nodes; node++)

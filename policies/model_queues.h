@@ -19,27 +19,28 @@ enum { LOCAL, REMOTE };
 enum { OUTWARD, BACK };
 
 #define DRAM(node, class) (2 * (node) + (class))
-#define LINK(link, direction, class) (DRAM(NP_MODEL_NODES, 0) + 4 * (link) + 2 * (direction) + (class))
+#define LINK(link, direction, class) \
+	(DRAM(NP_MODEL_NODES, 0) + 4 * (link) + 2 * (direction) + (class))
 #define PORT(node) (LINK(NP_MODEL_LINKS, 0, 0) + (node))
 #define QUEUES_MAX PORT(NP_MODEL_NODES)
 
 struct queue {
-	double whole;		/* capacity of the server, bytes per nanosecond */
-	double share;		/* reserved for this class; 0: the queue has the server to itself */
-	double capacity;	/* that this class has, given what the other one takes */
-	double scale_ns;	/* waiting time where the queue is half busy */
-	double wait_ns;		/* of a line that weighs 1 */
-	double load;		/* bytes per nanosecond, weighted */
-	double change;		/* part of the load that the last sweep changed */
+	double whole;	 /* capacity of the server, bytes per nanosecond */
+	double share;	 /* reserved for this class; 0: the queue has the server to itself */
+	double capacity; /* that this class has, given what the other one takes */
+	double scale_ns; /* waiting time where the queue is half busy */
+	double wait_ns;	 /* of a line that weighs 1 */
+	double load;	 /* bytes per nanosecond, weighted */
+	double change;	 /* part of the load that the last sweep changed */
 	unsigned int first_visit, n_visits;
 };
 
 struct customer {
-	double bytes;		/* in flight, those that no core waits for included */
-	double think_ns;	/* that a core does without memory */
-	double time_ns;		/* of one line: thinking, unloaded latency, waiting */
-	double per_ns;		/* 1 / time_ns */
-	double asked_lines;	/* in flight on an idle machine */
+	double bytes;	    /* in flight, those that no core waits for included */
+	double think_ns;    /* that a core does without memory */
+	double time_ns;	    /* of one line: thinking, unloaded latency, waiting */
+	double per_ns;	    /* 1 / time_ns */
+	double asked_lines; /* in flight on an idle machine */
 	unsigned int n_visits;
 	unsigned short queue[VISITS_MAX];
 	double weight[VISITS_MAX];
@@ -47,7 +48,7 @@ struct customer {
 
 struct visit {
 	unsigned short customer;
-	double weight;		/* bytes that the queue handles for each byte of traffic */
+	double weight; /* bytes that the queue handles for each byte of traffic */
 };
 
 struct queues {
@@ -63,8 +64,8 @@ void np_queues_customer(struct customer *c, const struct np_model *m,
 			const struct np_model_flow *f);
 
 /* Sets up queues and visits. Every flow's customer must be set but for its visits. */
-void np_queues_build(struct queues *s, const struct np_model *m,
-		     const struct np_model_flow *flow, size_t n);
+void np_queues_build(struct queues *s, const struct np_model *m, const struct np_model_flow *flow,
+		     size_t n);
 
 /* Adapts the capacity of queue q to what the other class of its server takes. */
 void np_queues_share(struct queues *s, unsigned int q);

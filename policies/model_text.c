@@ -8,37 +8,33 @@
 #include <string.h>
 
 #define LINE_LEN 1024
-#define BLANKS " \t"
+#define BLANKS	 " \t"
 
 struct field {
 	const char *name;
 	size_t offset;
 };
 
-#define NODE_FIELD(name) { #name, offsetof(struct np_model_node, name) }
-#define LINK_FIELD(name) { #name, offsetof(struct np_model_link, name) }
+#define NODE_FIELD(name)                                    \
+	{                                                   \
+#name, offsetof(struct np_model_node, name) \
+	}
+#define LINK_FIELD(name)                                    \
+	{                                                   \
+#name, offsetof(struct np_model_link, name) \
+	}
 
 static const struct field machine_fields[] = {
-	{ "line_bytes", offsetof(struct np_model, line_bytes) },
-	{ NULL, 0 },
+	{"line_bytes", offsetof(struct np_model, line_bytes)},
+	{NULL, 0},
 };
 
 static const struct field node_fields[] = {
-	NODE_FIELD(core_outstanding),
-	NODE_FIELD(core_bytes_per_s),
-	NODE_FIELD(port_bytes_per_s),
-	NODE_FIELD(port_remote_weight),
-	NODE_FIELD(port_variability),
-	NODE_FIELD(dram_bytes_per_s),
-	NODE_FIELD(dram_latency_ns),
-	NODE_FIELD(dram_variability),
-	NODE_FIELD(dram_local_share),
-	NODE_FIELD(local_entries),
-	NODE_FIELD(remote_entries),
-	NODE_FIELD(overflow_loss),
-	NODE_FIELD(stream_loss),
-	NODE_FIELD(cache_latency_ns),
-	{ NULL, 0 },
+	NODE_FIELD(core_outstanding),	NODE_FIELD(core_bytes_per_s), NODE_FIELD(port_bytes_per_s),
+	NODE_FIELD(port_remote_weight), NODE_FIELD(port_variability), NODE_FIELD(dram_bytes_per_s),
+	NODE_FIELD(dram_latency_ns),	NODE_FIELD(dram_variability), NODE_FIELD(dram_local_share),
+	NODE_FIELD(local_entries),	NODE_FIELD(remote_entries),   NODE_FIELD(overflow_loss),
+	NODE_FIELD(stream_loss),	NODE_FIELD(cache_latency_ns), {NULL, 0},
 };
 
 static const struct field link_fields[] = {
@@ -46,7 +42,7 @@ static const struct field link_fields[] = {
 	LINK_FIELD(latency_ns),
 	LINK_FIELD(header_bytes),
 	LINK_FIELD(variability),
-	{ NULL, 0 },
+	{NULL, 0},
 };
 
 struct reader {
@@ -156,7 +152,7 @@ static int read_line(struct reader *r, char *line)
 
 int np_model_parse(struct np_model *m, const char *text, char *err, size_t err_len)
 {
-	struct reader r = { .m = m, .err = err, .err_len = err_len };
+	struct reader r = {.m = m, .err = err, .err_len = err_len};
 	char line[LINE_LEN];
 	int result = 0;
 

@@ -40,6 +40,9 @@ void add_maximum_local_cases(void);
 void add_n_mass_cases(void);
 void add_page_cases(void);
 void add_properties(void);
+void add_model_cases(void);
+void add_model_machine_cases(void);
+void add_model_properties(void);
 
 #define CHECK_REASON(f, i, words) \
 	CU_ASSERT_PTR_NOT_NULL(strstr((f)->decision[i].reason, words))

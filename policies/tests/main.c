@@ -12,6 +12,9 @@ int main(void)
 	add_n_mass_cases();
 	add_page_cases();
 	add_properties();
+	add_model_cases();
+	add_model_machine_cases();
+	add_model_properties();
 	if (CU_get_error() != CUE_SUCCESS)
 		return 2;
 	CU_basic_set_mode(CU_BRM_VERBOSE);

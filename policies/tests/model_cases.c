@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What each part of the contention model does, alone. */
+#include <math.h>
+
+#include "fixture.h"
+#include "model_fixture.h"
+
+#define CORES 4
+#define LINE  64.0
+#define NODE  "core_outstanding=10 dram_bytes_per_s=2e10 dram_latency_ns=80 dram_variability=1 "
+#define LINK  "link 0 1 bytes_per_s=1e10 latency_ns=40 header_bytes=8 variability=0.1\n"
+#define TWO(extra) \
+	"machine name=two line_bytes=64\nnode 0 " NODE extra "\nnode 1 " NODE extra "\n" LINK
+
+static void one_flow_alone_gets_its_unloaded_rate(void)
+{
+	struct np_model m = model_of(TWO(""));
+	struct np_model_flow chase = {.from = 0, .to = 0, .cores = 1, .outstanding = 1};
+	struct np_model_grant grant = model_alone(&m, chase);
+
+	CLOSE(grant.bytes_per_s, LINE / 80e-9, 0.01);
+	CLOSE(grant.latency_ns, 80, 0.01);
+	chase.to = 1;
+	grant = model_alone(&m, chase);
+	CLOSE(grant.bytes_per_s, LINE / 120e-9, 0.01);
+	CLOSE(grant.latency_ns, np_model_unloaded_ns(&m, 0, 1), 0.01);
+}
+
+static void nobody_gets_more_than_asked_for(void)
+{
+	struct np_model m = model_of(TWO(""));
+	struct np_model_flow flow = model_triad(0, 0, 1);
+
+	flow.demand_bytes_per_s = 1e8;
+	CLOSE(model_alone(&m, flow).bytes_per_s, 1e8, 0.01);
+	CU_ASSERT(model_alone(&m, flow).bytes_per_s <= 1e8);
+	m = model_of(TWO("core_bytes_per_s=2e9 "));
+	CU_ASSERT(model_alone(&m, model_triad(0, 0, 2)).bytes_per_s <= 4e9);
+	CU_ASSERT(model_alone(&m, flow).bytes_per_s <= 1e8);
+}
+
+static void a_rate_limit_hides_latency_but_not_contention(void)
+{
+	struct np_model m = model_of(TWO("core_bytes_per_s=2e9 "));
+	double local = model_alone(&m, model_triad(0, 0, 1)).bytes_per_s;
+
+	CLOSE(model_alone(&m, model_triad(0, 1, 1)).bytes_per_s, local, 0.02);
+	CU_ASSERT(model_beside(&m, model_triad(0, 0, 1), model_triad(0, 0, 40)) < 0.5 * local);
+}
+
+static void outstanding_lines_are_bounded_by_the_core(void)
+{
+	struct np_model m = model_of(TWO(""));
+	struct np_model_flow flow = model_triad(0, 0, 1);
+	double most = model_alone(&m, flow).bytes_per_s;
+
+	flow.outstanding = 1000;
+	CU_ASSERT_EQUAL(model_alone(&m, flow).bytes_per_s, most);
+	flow.outstanding = 5;
+	CU_ASSERT(model_alone(&m, flow).bytes_per_s < 0.7 * most);
+}
+
+/* Lines in flight = rate of the lines that are waited for x their latency. */
+static void littles_law_holds_under_load(void)
+{
+	struct np_model m = model_of(TWO(""));
+	struct np_model_flow flow[] = {model_triad(0, 0, CORES), model_triad(1, 0, CORES)};
+	struct np_model_grant grant[2];
+
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
+	for (int i = 0; i < 2; i++)
+		CLOSE(grant[i].bytes_per_s * 0.75 / LINE * grant[i].latency_ns * 1e-9, CORES * 10,
+		      1e-9);
+}
+
+static void more_cores_never_get_less_together(void)
+{
+	struct np_model m = model_of(TWO("port_bytes_per_s=1.6e10 port_variability=0.1 "));
+	double before = 0, latency = 0;
+
+	for (int cores = 1; cores <= 16; cores++) {
+		struct np_model_grant grant = model_alone(&m, model_triad(0, 0, cores));
+
+		CU_ASSERT(grant.bytes_per_s >= before * (1 - SAME));
+		CU_ASSERT(grant.latency_ns >= latency * (1 - SAME));
+		before = grant.bytes_per_s;
+		latency = grant.latency_ns;
+	}
+	CU_ASSERT(before > 1.5e10 && before <= 1.6e10);
+}
+
+static void a_competitor_never_helps(void)
+{
+	struct np_model m = model_of(TWO(""));
+
+	for (int to = 0; to < 2; to++) {
+		double before = HUGE_VAL;
+
+		for (int others = 0; others <= 8; others++) {
+			double got =
+				model_beside(&m, model_triad(0, to, 2), model_triad(1, 0, others));
+
+			CU_ASSERT(got <= before * (1 + SAME));
+			before = got;
+		}
+	}
+}
+
+static void more_capacity_never_hurts(void)
+{
+	struct np_model m = model_of(TWO(""));
+	double before = 0;
+
+	for (double capacity = 1e9; capacity < 1e12; capacity *= 1.5) {
+		m.node[0].dram_bytes_per_s = capacity;
+		double got = model_alone(&m, model_triad(0, 0, CORES)).bytes_per_s;
+
+		CU_ASSERT(got >= before * (1 - SAME) && got <= capacity);
+		before = got;
+	}
+}
+
+static void equal_nodes_are_treated_alike(void)
+{
+	struct np_model m = model_of(TWO("dram_local_share=0.5 "));
+	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(0, 1, 1),
+				       model_triad(1, 1, 3), model_triad(1, 0, 1)};
+	struct np_model_grant grant[4];
+
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 4, grant), 0);
+	CLOSE(grant[0].bytes_per_s, grant[2].bytes_per_s, SAME);
+	CLOSE(grant[1].bytes_per_s, grant[3].bytes_per_s, SAME);
+}
+
+static void neither_order_nor_grouping_of_flows_matters(void)
+{
+	struct np_model m = model_of(TWO("dram_local_share=0.5 "));
+	struct np_model_flow apart[CORES + 1];
+	struct np_model_grant grant[CORES + 1];
+	double together, sum = 0;
+
+	together = model_beside(&m, model_triad(0, 0, CORES), model_triad(1, 0, 3));
+	apart[0] = model_triad(1, 0, 3);
+	for (int i = 1; i <= CORES; i++)
+		apart[i] = model_triad(0, 0, 1);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, apart, CORES + 1, grant), 0);
+	for (int i = 1; i <= CORES; i++)
+		sum += grant[i].bytes_per_s;
+	CLOSE(sum, together, SAME);
+}
+
+static void a_machine_twice_as_fast_grants_twice_as_much(void)
+{
+	struct np_model m = model_of(TWO("dram_local_share=0.5 ")), fast = m;
+	char err[200];
+
+	for (int i = 0; i < 2; i++) {
+		fast.node[i].dram_bytes_per_s *= 2;
+		fast.node[i].dram_latency_ns /= 2;
+	}
+	fast.link[0].bytes_per_s *= 2;
+	fast.link[0].latency_ns /= 2;
+	CU_ASSERT_EQUAL_FATAL(np_model_prepare(&fast, err, sizeof(err)), 0);
+	for (int cores = 1; cores <= 8; cores++)
+		CLOSE(model_beside(&fast, model_triad(0, 0, cores), model_triad(1, 0, 4)),
+		      2 * model_beside(&m, model_triad(0, 0, cores), model_triad(1, 0, 4)), SAME);
+}
+
+static void without_traffic_nothing_is_granted(void)
+{
+	struct np_model m = model_of(TWO(""));
+	struct np_model_grant grant = model_alone(&m, model_triad(0, 1, 0));
+
+	CU_ASSERT_EQUAL(np_model_solve(&m, NULL, 0, NULL), 0);
+	CU_ASSERT_EQUAL(grant.bytes_per_s, 0);
+	CLOSE(grant.latency_ns, 120, 1e-9);
+	CLOSE(model_beside(&m, model_triad(0, 0, 4), model_triad(1, 0, 0)),
+	      model_alone(&m, model_triad(0, 0, 4)).bytes_per_s, 1e-9);
+}
+
+void add_model_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("contention model", NULL, NULL);
+
+	CU_ADD_TEST(suite, one_flow_alone_gets_its_unloaded_rate);
+	CU_ADD_TEST(suite, nobody_gets_more_than_asked_for);
+	CU_ADD_TEST(suite, a_rate_limit_hides_latency_but_not_contention);
+	CU_ADD_TEST(suite, outstanding_lines_are_bounded_by_the_core);
+	CU_ADD_TEST(suite, littles_law_holds_under_load);
+	CU_ADD_TEST(suite, more_cores_never_get_less_together);
+	CU_ADD_TEST(suite, a_competitor_never_helps);
+	CU_ADD_TEST(suite, more_capacity_never_hurts);
+	CU_ADD_TEST(suite, equal_nodes_are_treated_alike);
+	CU_ADD_TEST(suite, neither_order_nor_grouping_of_flows_matters);
+	CU_ADD_TEST(suite, a_machine_twice_as_fast_grants_twice_as_much);
+	CU_ADD_TEST(suite, without_traffic_nothing_is_granted);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Machines for the contention model and what is asked of them, in a line each. */
+#ifndef NUMAPLACE_TESTS_MODEL_FIXTURE_H
+#define NUMAPLACE_TESTS_MODEL_FIXTURE_H
+
+#include <CUnit/Basic.h>
+
+#include "model.h"
+
+#define CLOSE(a, b, part) CU_ASSERT_DOUBLE_EQUAL((a) / (b), 1.0, part)
+#define SAME		  2e-3 /* what sweeping may leave between two ways to the same answer */
+
+/* A triad on some cores of a node. */
+struct np_model_flow model_triad(int from, int to, double cores);
+
+/* Parses; a fault fails the test. */
+struct np_model model_of(const char *text);
+
+/* Solves one or two flows, which must succeed; the second one's cores may be 0. */
+struct np_model_grant model_alone(const struct np_model *m, struct np_model_flow flow);
+double model_beside(const struct np_model *m, struct np_model_flow flow,
+		    struct np_model_flow other);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Queues of a node, links, routes, nodes without CPUs or memory, and bad input. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "model_fixture.h"
+
+#define NODE "core_outstanding=10 dram_bytes_per_s=2e10 dram_latency_ns=80 dram_variability=1 "
+#define WIRE "bytes_per_s=1e10 latency_ns=40 "
+#define TWO(extra)                                                                       \
+	"machine name=two line_bytes=64\nnode 0 " NODE extra "\nnode 1 " NODE extra "\n" \
+	"link 0 1 " WIRE "header_bytes=8 variability=0.1\n"
+
+static void a_reserved_share_protects_either_side(void)
+{
+	struct np_model free = model_of(TWO("")), reserved = model_of(TWO("dram_local_share=0.5 "));
+	struct np_model_flow one = model_triad(0, 0, 1), crowd = model_triad(0, 0, 40);
+
+	CU_ASSERT(model_beside(&reserved, model_triad(1, 0, 1), crowd) >
+		  3 * model_beside(&free, model_triad(1, 0, 1), crowd));
+	reserved.link[0].bytes_per_s = free.link[0].bytes_per_s = 0;
+	crowd = model_triad(1, 0, 40);
+	CU_ASSERT(model_beside(&reserved, one, crowd) > 3 * model_beside(&free, one, crowd));
+	CLOSE(model_alone(&reserved, crowd).bytes_per_s, model_alone(&free, crowd).bytes_per_s,
+	      SAME);
+}
+
+static void lines_beyond_the_entries_cost_capacity(void)
+{
+	struct np_model m = model_of(TWO("local_entries=32 overflow_loss=0.5 "));
+	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(1, 0, 4)};
+	struct np_model_grant grant[2];
+	struct np_model_load load;
+
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
+	np_model_load(&m, flow, 2, grant, &load);
+	CLOSE(load.dram_capacity[0], 2e10, 1e-9);
+	flow[0].cores = 4; /* 40 lines, a quarter more than 32 */
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
+	np_model_load(&m, flow, 2, grant, &load);
+	CLOSE(load.dram_capacity[0], 2e10 / 1.125, 1e-9);
+}
+
+static void streams_cost_capacity(void)
+{
+	struct np_model m = model_of(TWO("stream_loss=0.01 "));
+	struct np_model_flow flow = model_triad(0, 0, 4);
+	struct np_model_grant grant = model_alone(&m, flow);
+	struct np_model_load load;
+
+	np_model_load(&m, &flow, 1, &grant, &load);
+	CLOSE(load.dram_capacity[0], 2e10 / 1.11, 1e-9);
+}
+
+/* Reads alone load a link one way only, but for the headers of their requests. */
+static void the_ways_of_a_link_are_apart(void)
+{
+	struct np_model m = model_of(TWO(""));
+	struct np_model_flow there = {.from = 0, .to = 1, .cores = 4};
+	struct np_model_flow back = {.from = 1, .to = 0, .cores = 4};
+
+	m.link[0].header_bytes = 0;
+	CLOSE(model_beside(&m, there, back), model_alone(&m, there).bytes_per_s, SAME);
+	there.write_fraction = back.write_fraction = 0.4;
+	CU_ASSERT(model_beside(&m, there, back) < 0.9 * model_alone(&m, there).bytes_per_s);
+}
+
+static void a_port_is_shared_as_its_weight_says(void)
+{
+	struct np_model m = model_of(TWO("port_bytes_per_s=8e9 port_remote_weight=1 "));
+	double shared = model_beside(&m, model_triad(0, 0, 2), model_triad(0, 1, 2));
+
+	CU_ASSERT(shared < 0.8 * model_alone(&m, model_triad(0, 0, 2)).bytes_per_s);
+	m.node[0].port_remote_weight = 0;
+	CLOSE(model_beside(&m, model_triad(0, 0, 2), model_triad(0, 1, 2)),
+	      model_alone(&m, model_triad(0, 0, 2)).bytes_per_s, SAME);
+}
+
+static void a_route_takes_the_fewest_links(void)
+{
+	struct np_model m = model_of(
+		"machine name=ring line_bytes=64\n"
+		"node 0 " NODE "\nnode 1 " NODE "\nnode 2 " NODE "\nnode 3 " NODE "\n"
+		"link 0 1 " WIRE "\nlink 1 2 " WIRE "\nlink 2 3 " WIRE "\nlink 3 0 " WIRE "\n");
+	struct np_model_flow flow = model_triad(0, 2, 1);
+	struct np_model_grant grant = model_alone(&m, flow);
+	struct np_model_load load;
+
+	CLOSE(np_model_unloaded_ns(&m, 0, 2), 160, 1e-9);
+	CLOSE(np_model_unloaded_ns(&m, 0, 3), 120, 1e-9);
+	np_model_load(&m, &flow, 1, &grant, &load);
+	CLOSE(load.link_bytes_per_s[0][0], grant.bytes_per_s * 0.25, 1e-9);
+	CLOSE(load.link_bytes_per_s[1][1], grant.bytes_per_s * 0.75, 1e-9);
+	CU_ASSERT_EQUAL(load.link_bytes_per_s[2][0] + load.link_bytes_per_s[3][0], 0);
+}
+
+static void a_node_may_lack_cpus_or_memory(void)
+{
+	struct np_model m = model_of("machine name=odd line_bytes=64\nnode 0 " NODE "\n"
+				     "node 1 dram_bytes_per_s=1e10 dram_latency_ns=110\n"
+				     "node 2 core_outstanding=10 cache_latency_ns=20\n"
+				     "link 0 1 " WIRE "\nlink 0 2 " WIRE "\n");
+	struct np_model_flow flow = model_triad(1, 0, 1);
+	struct np_model_grant grant;
+
+	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &grant), -EINVAL);
+	CU_ASSERT(model_alone(&m, model_triad(0, 1, 4)).latency_ns >= 150);
+	CU_ASSERT(model_alone(&m, model_triad(2, 1, 4)).bytes_per_s <= 1e10);
+	flow = model_triad(0, 2, 1);
+	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &grant), -EINVAL);
+	CU_ASSERT_EQUAL(np_model_unloaded_ns(&m, 0, 2), 0);
+	flow.from_cache = true;
+	CU_ASSERT(model_alone(&m, flow).latency_ns >= 60);
+}
+
+static void a_cache_serves_without_the_controller(void)
+{
+	struct np_model m = model_of(TWO("cache_latency_ns=20 "));
+	struct np_model_flow flow = model_triad(0, 1, 2);
+
+	flow.from_cache = true;
+	m.link[0].bytes_per_s = 0;
+	CLOSE(model_beside(&m, flow, model_triad(1, 1, 40)), model_alone(&m, flow).bytes_per_s,
+	      SAME);
+	CLOSE(model_alone(&m, flow).latency_ns, 60, 1e-9);
+}
+
+static void check_refused(struct np_model_flow flow)
+{
+	struct np_model m = model_of(TWO(""));
+	struct np_model_grant grant;
+
+	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &grant), -EINVAL);
+}
+
+static void bad_flows_are_refused(void)
+{
+	struct np_model_flow good = model_triad(0, 1, 1), bad;
+	struct np_model m = model_of(TWO(""));
+
+	CU_ASSERT_EQUAL(np_model_solve(&m, &good, NP_MODEL_FLOWS + 1, NULL), -EINVAL);
+#define REFUSED(field, value) (bad = good, bad.field = (value), check_refused(bad))
+	REFUSED(from, 2);
+	REFUSED(from, -1);
+	REFUSED(to, 2);
+	REFUSED(cores, -1);
+	REFUSED(cores, NAN);
+	REFUSED(cores, HUGE_VAL);
+	REFUSED(outstanding, -1);
+	REFUSED(demand_bytes_per_s, NAN);
+	REFUSED(streams, -3);
+	REFUSED(write_fraction, 1.1);
+	REFUSED(write_fraction, 0.2); /* less than is posted */
+	REFUSED(posted_fraction, -0.1);
+#undef REFUSED
+}
+
+static void check_text(const char *text, const char *why)
+{
+	struct np_model m;
+	char err[200] = "";
+
+	CU_ASSERT_EQUAL(np_model_parse(&m, text, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(err, why));
+}
+
+#define ONE "machine name=x line_bytes=64\nnode 0 " NODE "\n"
+
+static void bad_text_is_reported_with_its_line(void)
+{
+	check_text("machine name=x line_bytes=64\nnode 0 speed=3\n",
+		   "line 2: there is no key 'speed'");
+	check_text("machine name=x line_bytes=no\n", "line 1: not a number: 'no'");
+	check_text("machine name=x line_bytes\n", "line 1: expected key=value, not 'line_bytes'");
+	check_text("machine name=\n", "line 1: the name");
+	check_text("cpu 0\n", "line 1: expected machine, node or link, not 'cpu'");
+	check_text("node\n", "line 1: a node's number is missing");
+	check_text("node 16\n", "line 1: not a node's number: '16'");
+	check_text(ONE "node 2\n", "line 3: nodes must come in order");
+	check_text(ONE "link 0 x\n", "line 3: not a node's number: 'x'");
+}
+
+static void machines_that_make_no_sense_are_refused(void)
+{
+	check_text("", "0 nodes, must be 1 to 16");
+	check_text("machine name=x line_bytes=1\nnode 0 " NODE "\n", "line_bytes is 1");
+	check_text("machine name=x line_bytes=64\nnode 0\n", "node 0: has neither cores");
+	check_text(ONE "node 1 dram_bytes_per_s=1e9\n", "node 1: has DRAM but no dram_latency_ns");
+	check_text(ONE "node 1 " NODE "\n", "nodes 0 and 1: no route");
+	check_text(ONE "link 0 0 bytes_per_s=1\n", "link 0: joins node 0 to itself");
+	check_text(ONE "link 0 3 bytes_per_s=1\n", "link 0: there is no node 3");
+	check_text("machine name=x line_bytes=64\nnode 0 " NODE "dram_local_share=1\n",
+		   "node 0: dram_local_share is 1, must be 0 to 0.99");
+	check_text("machine name=x line_bytes=64\nnode 0 " NODE "stream_loss=nan\n",
+		   "node 0: stream_loss is nan");
+}
+
+void add_model_machine_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("contention model: machines", NULL, NULL);
+
+	CU_ADD_TEST(suite, a_reserved_share_protects_either_side);
+	CU_ADD_TEST(suite, lines_beyond_the_entries_cost_capacity);
+	CU_ADD_TEST(suite, streams_cost_capacity);
+	CU_ADD_TEST(suite, the_ways_of_a_link_are_apart);
+	CU_ADD_TEST(suite, a_port_is_shared_as_its_weight_says);
+	CU_ADD_TEST(suite, a_route_takes_the_fewest_links);
+	CU_ADD_TEST(suite, a_node_may_lack_cpus_or_memory);
+	CU_ADD_TEST(suite, a_cache_serves_without_the_controller);
+	CU_ADD_TEST(suite, bad_flows_are_refused);
+	CU_ADD_TEST(suite, bad_text_is_reported_with_its_line);
+	CU_ADD_TEST(suite, machines_that_make_no_sense_are_refused);
+}
