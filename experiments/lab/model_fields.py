@@ -158,7 +158,8 @@ def link_lines(model: dict[str, Any]) -> list[str]:
     lines = []
     for link in model.get("link", []):
         values = {name: entry["value"] for name, entry in link.items() if name != "between"}
-        lines += [" ".join(["link", str(a), str(b), *words(LINK, values)]) for a, b in link["between"]]
+        lines += [" ".join(["link", str(a), str(b), *words(LINK, values)])
+                  for a, b in link["between"]]
     return lines
 
 
@@ -181,7 +182,7 @@ def calibrated(machine) -> list[str]:
     """The numbers whose source is a calibration, by section and field."""
     tables = [(section, machine.model[section]) for section in ("core", "port", "dram")]
     tables += [("link", link) for link in machine.model.get("link", [])]
-    tables += [(f"node.{section}", exception[section]) for exception in machine.model.get("node", [])
-               for section in NODE_SECTIONS if section in exception]
+    tables += [(f"node.{section}", one[section]) for one in machine.model.get("node", [])
+               for section in NODE_SECTIONS if section in one]
     return [f"{section}.{name}" for section, table in tables for name, entry in table.items()
             if isinstance(entry, dict) and entry["source"].startswith("calibrated: ")]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The contention model beside the papers' tables, and the fits that its calibrated numbers came from."""
+"""The contention model beside the papers' tables, and the fits of its calibrated numbers."""

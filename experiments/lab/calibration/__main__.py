@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prints the contention model beside the papers. `--fit` also finds the calibrated numbers anew."""
+"""Prints the contention model beside the papers; --fit finds the calibrated numbers anew."""
 
 import argparse
 
@@ -23,10 +23,11 @@ def print_cells(table: luo.Table, model: Model):
         for y in luo.THREADS:
             if x + y:
                 note = "  outlier of the paper, not fitted" if (x, y) in table.outliers else ""
-                print(f"{x}L{y}R  {cells[x, y]:6.3f} {ours[x, y]:6.3f}  {ours[x, y] - cells[x, y]:+7.3f}{note}")
+                print(f"{x}L{y}R  {cells[x, y]:6.3f} {ours[x, y]:6.3f}  "
+                      f"{ours[x, y] - cells[x, y]:+7.3f}{note}")
     error = luo.errors(table, model)
-    print(f"mean absolute error {error.mean:.3f} of 4L0R over 24 cells, worst {error.worst:.3f}; bound of the mean "
-          f"{table.bound:.2f}")
+    print(f"mean absolute error {error.mean:.3f} of 4L0R over 24 cells, worst {error.worst:.3f}; "
+          f"bound of the mean {table.bound:.2f}")
     if table.outliers:
         print(f"without the outliers {error.mean_fitted:.3f} over {table.fitted().sum()} cells, "
               f"worst {error.worst_fitted:.3f}")
@@ -42,13 +43,14 @@ def print_luo(table: luo.Table):
     described, model = load(table.machine)
     values = calibrated(described)
     print(f"== {table.machine}: Luo et al., {table.title}, in parts of 4L0R")
-    print(f"{len(values)} numbers calibrated against {table.fitted().sum()} cells and the cross pattern: "
-          f"{', '.join(values)}")
+    print(f"{len(values)} numbers calibrated against {table.fitted().sum()} cells and the cross "
+          f"pattern: {', '.join(values)}")
     print_cells(table, model)
-    print_rows("local threads' part of the total (rows 1-4 local, columns 1-4 remote threads)",
+    print_rows("local threads' part of the total, 1-4 local (rows), 1-4 remote (columns)",
                luo.local_share(model))
-    print_rows("cross: change of 1-4 threads (rows) by 1-4 opposite ones (columns)", luo.cross(model))
-    print_rows("split: change of 1-4 local threads (rows) by 1-4 of their node that use the other (columns)",
+    print_rows("cross: change of 1-4 threads (rows) by 1-4 opposite ones (columns)",
+               luo.cross(model))
+    print_rows("split: change of 1-4 local threads (rows) by 1-4 beside them that use node 1",
                luo.split(model))
     print()
 
@@ -56,13 +58,13 @@ def print_luo(table: luo.Table):
 def print_bergstrom(of: bergstrom.Machine):
     described, model = load(of.name)
     values = calibrated(described)
-    print(f"== {of.name}: Bergstrom, COPY; the text says about {of.peak_gb_s} GB/s at most, NUMA-aware")
+    print(f"== {of.name}: Bergstrom, COPY; the text says about {of.peak_gb_s} GB/s, NUMA-aware")
     print(f"{len(values)} numbers calibrated against the text: {', '.join(values)}")
     print("threads  aware GB/s  unaware GB/s     gap  aware ns  unaware ns")
     for point in bergstrom.curve(of, model):
-        print(f"{point.threads:7}  {point.aware_gb_s:10.1f}  {point.unaware_gb_s:12.1f}  "
-              f"{100 * (point.unaware_gb_s / point.aware_gb_s - 1):+5.1f} %  {point.aware_ns:8.0f}  "
-              f"{point.unaware_ns:10.0f}")
+        gap = 100 * (point.unaware_gb_s / point.aware_gb_s - 1)
+        print(f"{point.threads:7}  {point.aware_gb_s:10.1f}  {point.unaware_gb_s:12.1f}  {gap:+5.1f} %  "
+              f"{point.aware_ns:8.0f}  {point.unaware_ns:10.0f}")
     print()
 
 
@@ -71,14 +73,15 @@ def print_fits():
 
     for name, task in fit.FITS.items():
         values, model = fit.fit(name)
-        print(f"== {name}: fitted anew, mean absolute error {luo.errors(task.table, model).mean_fitted:.4f}")
+        error = luo.errors(task.table, model).mean_fitted
+        print(f"== {name}: fitted anew, mean absolute error {error:.4f}")
         for field, value in values.items():
             print(f"{field} = {value:.6g}")
 
 
 def main():
     parser = argparse.ArgumentParser(prog="make model-table", description=__doc__)
-    parser.add_argument("--fit", action="store_true", help="find the calibrated numbers anew, and print them")
+    parser.add_argument("--fit", action="store_true", help="find the calibrated numbers anew, too")
     arguments = parser.parse_args()
     for table in (luo.E5620, luo.LS3A):
         print_luo(table)

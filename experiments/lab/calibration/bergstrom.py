@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bergstrom, "Measuring NUMA effects with the STREAM benchmark": COPY with and without NUMA awareness."""
+"""Bergstrom, "Measuring NUMA effects with the STREAM benchmark": COPY, NUMA-aware or not."""
 
 from dataclasses import dataclass
 
@@ -36,9 +36,10 @@ def spread(nodes: int, threads: int) -> list[int]:
 
 def copy(machine: Machine, model: Model, threads: int) -> Point:
     cores = spread(machine.nodes, threads)
+    nodes = range(machine.nodes)
     aware, unaware = (
-        model.grants([(node, (node + step) % machine.nodes, cores[node]) for node in range(machine.nodes)],
-                     COPY) for step in (0, machine.bad_node))
+        model.grants([(node, (node + step) % machine.nodes, cores[node]) for node in nodes], COPY)
+        for step in (0, machine.bad_node))
     return Point(threads, sum(b for b, _ in aware) / 1e9, sum(b for b, _ in unaware) / 1e9,
                  max(ns for _, ns in aware), max(ns for _, ns in unaware))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds the numbers that the machine files call calibrated. Prints them; a person writes them in.
 
-Bounded least squares from the values in the file, with numerical derivatives: no random number, so
+Bounded least squares from the middle of each range, with numerical derivatives: no random number, so
 the same file gives the same answer.
 """
 
@@ -18,8 +18,8 @@ from experiments.lab.calibration.native import Model
 from experiments.lab.model_fields import model_text
 
 STEP = 1e-3          # relative, of the numerical derivatives: well above the solver's precision
-BOUND_WEIGHT = 100
 PATTERN_WEIGHT = 0.1  # of a figure from the text against a cell of the table
+BOUND_WEIGHT = 100    # of a breach of a bound in the text against a figure in it
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,13 @@ def fit(name: str) -> tuple[dict[str, float], Model]:
         total = luo.contention(model)
         relative = total / total[luo.CORES, 0]
         scale = [total[luo.CORES, 0] / task.bytes_per_s - 1] if task.bytes_per_s else []
-        return np.concatenate([(relative - cells)[fitted], PATTERN_WEIGHT * task.patterns(model), scale])
+        patterns = PATTERN_WEIGHT * task.patterns(model)
+        return np.concatenate([(relative - cells)[fitted], patterns, scale])
 
-    start = [float(entry_of(described.model, one)["value"]) for one in task.free]
-    solution = least_squares(residuals, start, x_scale=[one.high - one.low for one in task.free],
-                             bounds=([one.low for one in task.free], [one.high for one in task.free]),
-                             diff_step=STEP)
+    start = [(one.low + one.high) / 2 for one in task.free]
+    low, high = ([getattr(one, end) for one in task.free] for end in ("low", "high"))
+    solution = least_squares(residuals, start, bounds=(low, high), diff_step=STEP,
+                             x_scale=np.subtract(high, low))
     model = with_values(described, task.free, solution.x)
-    return {one.name: float(value) for one, value in zip(task.free, solution.x, strict=True)}, model
+    names = [one.name for one in task.free]
+    return dict(zip(names, map(float, solution.x), strict=True)), model

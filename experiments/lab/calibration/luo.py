@@ -27,17 +27,22 @@ class Table:
         return np.array([[float(cell) for cell in row[1:]] for row in rows])
 
     def fitted(self) -> np.ndarray:
-        return np.array([[(x, y) not in self.outliers | {(0, 0)} for y in THREADS] for x in THREADS])
+        left_out = self.outliers | {(0, 0)}
+        return np.array([[(x, y) not in left_out for y in THREADS] for x in THREADS])
 
 
 E5620 = Table("xeon-e5620-2s", "luo-table1-e5620.csv", "Table 1(b), Xeon E5620", frozenset(), 0.04)
-LS3A = Table("ls3a-2s", "luo-table1-ls3a.csv", "Table 1(a), LS 3A", frozenset({(2, 3), (3, 4)}), 0.06)
+LS3A = Table("ls3a-2s", "luo-table1-ls3a.csv", "Table 1(a), LS 3A", frozenset({(2, 3), (3, 4)}),
+             0.06)
+
+
+SOME = THREADS[1:]
 
 
 def contention(model: Model) -> np.ndarray:
     """x local threads on node 0, y remote ones on node 1, all data on node 0; bytes a second."""
-    return np.array([[sum(model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD)) if x + y else 0.0
-                      for y in THREADS] for x in THREADS])
+    return np.array([[sum(model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD)) for y in THREADS]
+                     for x in THREADS])
 
 
 def relative(model: Model) -> np.ndarray:
@@ -47,22 +52,28 @@ def relative(model: Model) -> np.ndarray:
 
 def local_share(model: Model) -> np.ndarray:
     """Of the total, what the local threads get."""
-    shares = [[model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD) for y in THREADS[1:]] for x in THREADS[1:]]
-    return np.array([[local / (local + remote) for local, remote in row] for row in shares])
+    both = [[model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD) for y in SOME] for x in SOME]
+    return np.array([[local / (local + remote) for local, remote in row] for row in both])
+
+
+def change(model: Model, first: tuple[int, int], second: tuple[int, int]) -> np.ndarray:
+    """Of x threads that use memory as `first` (from, to), when y more use it as `second`."""
+    rows = []
+    for x in SOME:
+        alone = model.bandwidths([(*first, x)], TRIAD)[0]
+        both = [model.bandwidths([(*first, x), (*second, y)], TRIAD)[0] for y in SOME]
+        rows.append(np.array(both) / alone - 1)
+    return np.array(rows)
 
 
 def cross(model: Model) -> np.ndarray:
-    """Change of x threads on node 0 using node 1, when y on node 1 use node 0."""
-    alone = [model.bandwidths([(0, 1, x)], TRIAD)[0] for x in THREADS[1:]]
-    both = [[model.bandwidths([(0, 1, x), (1, 0, y)], TRIAD)[0] for y in THREADS[1:]] for x in THREADS[1:]]
-    return np.array(both) / np.array(alone)[:, None] - 1
+    """Threads on node 0 use node 1, and the opposite ones on node 1 use node 0."""
+    return change(model, (0, 1), (1, 0))
 
 
 def split(model: Model) -> np.ndarray:
-    """Change of x threads on node 0 using node 0, when y more on node 0 use node 1."""
-    alone = [model.bandwidths([(0, 0, x)], TRIAD)[0] for x in THREADS[1:]]
-    both = [[model.bandwidths([(0, 0, x), (0, 1, y)], TRIAD)[0] for y in THREADS[1:]] for x in THREADS[1:]]
-    return np.array(both) / np.array(alone)[:, None] - 1
+    """Threads on node 0 use node 0, and the others there use node 1."""
+    return change(model, (0, 0), (0, 1))
 
 
 @dataclass(frozen=True)

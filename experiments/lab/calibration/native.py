@@ -52,14 +52,16 @@ class Model:
     def __init__(self, text: str):
         self.machine = ctypes.create_string_buffer(ROOM_FOR_MACHINE)
         error = ctypes.create_string_buffer(ROOM_FOR_ERROR)
-        if library().np_model_parse(self.machine, text.encode(), error, ctypes.c_size_t(ROOM_FOR_ERROR)):
+        if library().np_model_parse(self.machine, text.encode(), error,
+                                    ctypes.c_size_t(ROOM_FOR_ERROR)):
             raise ValueError(error.value.decode())
 
-    def grants(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
-        """Bytes a second that each (from, to, cores) reports, all running one kernel, and nanoseconds a line."""
-        array = (Flow * len(flows))(*(
-            Flow(a, b, cores, 0, 0, traffic.write_fraction, traffic.write_fraction, traffic.streams, False)
-            for a, b, cores in flows))
+    def grants(self, flows: list[tuple[int, int, float]],
+               traffic: Traffic) -> list[tuple[float, float]]:
+        """Of each (from, to, cores): bytes a second that it reports, and nanoseconds a line."""
+        written, streams = traffic.write_fraction, traffic.streams
+        array = (Flow * len(flows))(*(Flow(a, b, cores, 0, 0, written, written, streams, False)
+                                      for a, b, cores in flows))
         grants = (Grant * len(flows))()
         if library().np_model_solve(self.machine, array, ctypes.c_size_t(len(flows)), grants):
             raise ValueError(f"the model refuses the flows {flows}")
