@@ -10,6 +10,7 @@ US_CMD_SRC := $(wildcard userspace/*.c)
 US_TEST_SRC := $(wildcard userspace/tests/*.c)
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
+US_ASAN_LIB := $(BUILD)/asan/libnumaplace.a
 US_LIB_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/%.o)
 US_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/%.o)
 US_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/%.o)
@@ -18,9 +19,13 @@ US_ASAN_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/asan/%.o)
 US_ASAN_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/asan/%.o)
 
 .PHONY: tools
-tools: $(BUILD)/numaplace		## the command line, build/numaplace
+tools: $(BUILD)/numaplace $(BUILD)/tests/placed	## the command line, build/numaplace
 
 $(LIBNUMAPLACE): $(US_LIB_OBJ)
+	$(RM) $@
+	$(AR) rcs $@ $^
+
+$(US_ASAN_LIB): $(US_ASAN_LIB_OBJ) $(POLICIES_ASAN_OBJ)
 	$(RM) $@
 	$(AR) rcs $@ $^
 
@@ -39,13 +44,31 @@ $(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(LIBNUMAPLACE) $(LIBPOLICIES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(US_LIBS) -lcunit
 
-$(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(US_ASAN_LIB_OBJ) $(POLICIES_ASAN_OBJ)
+$(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(US_ASAN_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS) -lcunit
 
-$(BUILD)/asan/numaplace: $(US_ASAN_CMD_OBJ) $(US_ASAN_LIB_OBJ) $(POLICIES_ASAN_OBJ)
+$(BUILD)/asan/numaplace: $(US_ASAN_CMD_OBJ) $(US_ASAN_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS)
+
+# One program a parser: `make fuzz FUZZ_ROUNDS=10000000`; with clang's libFuzzer: CC=clang FUZZ_DRIVER=-fsanitize=fuzzer.
+FUZZ_ROUNDS ?= 100000
+FUZZ_DRIVER ?= userspace/fuzz/driver.c
+FUZZ_TARGETS := $(patsubst userspace/fuzz/%.c,$(BUILD)/fuzz/%,$(filter-out %/driver.c,$(wildcard userspace/fuzz/*.c)))
+
+.PHONY: fuzz
+fuzz: $(FUZZ_TARGETS)		## random input for every parser of the command line
+	@set -e; for target in $^; do echo "$$target"; $$target $(FUZZ_ROUNDS); done
+
+$(BUILD)/fuzz/%: userspace/fuzz/%.c userspace/fuzz/driver.c $(US_ASAN_LIB)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -M%,$(US_CFLAGS)) $(US_SANITIZE) -o $@ $< $(FUZZ_DRIVER) $(US_ASAN_LIB) $(US_LIBS)
+
+# The program that the tests inside the lab place and move.
+$(BUILD)/tests/placed: userspace/tests/guest/target.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -pthread -o $@ $<
 
 -include $(patsubst %.o,%.d,$(US_LIB_OBJ) $(US_CMD_OBJ) $(US_TEST_OBJ))
 -include $(patsubst %.o,%.d,$(US_ASAN_LIB_OBJ) $(US_ASAN_CMD_OBJ) $(US_ASAN_TEST_OBJ))

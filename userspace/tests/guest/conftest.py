@@ -1,101 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the command line and target programs inside the lab: two nodes of two CPUs."""
+"""Programs to be placed and the command line, for the tests in this folder."""
 from __future__ import annotations
 
-import json
-import os
-import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-TOOL = ROOT / "build" / "numaplace"
-DEBUGFS = Path("/sys/kernel/debug/numaplace")
-NODE_CPUS = {0: "0-1", 1: "2-3"}
+sys.path.insert(0, str(Path(__file__).parent))
 
-
-def module_loaded() -> bool:
-    return (DEBUGFS / "version").exists()
-
-
-def module_file() -> Path | None:
-    """The module that was built for this kernel."""
-    for path in sorted((ROOT / "build" / "modules").glob("*/numaplace.ko")):
-        magic = subprocess.run(["/sbin/modinfo", "-F", "vermagic", path], text=True,
-                               capture_output=True, check=True).stdout
-        if magic.split()[0] == os.uname().release:
-            return path
-    return None
-
-
-class Tool:
-    """numaplace, with --json."""
-
-    def run(self, *words: object, **kwargs) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([TOOL, *map(str, words)], text=True, capture_output=True,
-                              timeout=120, check=False, **kwargs)
-
-    def __call__(self, *words: object) -> dict:
-        done = self.run(*words, "--json")
-        assert done.returncode == 0, f"{words}: {done.returncode} {done.stdout} {done.stderr}"
-        return json.loads(done.stdout)
-
-    def fails(self, *words: object, **kwargs) -> tuple[int, str]:
-        """Exit status and the one line on standard error."""
-        done = self.run(*words, **kwargs)
-        assert done.returncode != 0, done.stdout
-        assert done.stdout == "" and done.stderr.count("\n") == 1, done
-        return done.returncode, done.stderr
-
-
-class Target:
-    """The program of target.py, started on a node with its memory on another."""
-
-    def __init__(self, cpus: int, memory: int, **kwargs) -> None:
-        command = ["numactl", f"--cpunodebind={cpus}", f"--membind={memory}", sys.executable,
-                   Path(__file__).with_name("target.py")]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, **kwargs)
-        self.pid = self.process.pid
-
-    def ask(self, command: str) -> str:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-    def pages(self, pattern: str = "") -> dict[int, int]:
-        """Anonymous pages by node, of the lines of numa_maps that match."""
-        total = {0: 0, 1: 0}
-        for line in Path(f"/proc/{self.pid}/numa_maps").read_text().splitlines():
-            if ("file=" in line and not pattern) or not re.search(pattern, line):
-                continue
-            size = re.search(r"kernelpagesize_kB=(\d+)", line)
-            for node, count in re.findall(r" N(\d+)=(\d+)", line):
-                total[int(node)] += int(count) * (int(size[1]) // 4 if size else 1)
-        return total
-
-    def policy(self) -> str:
-        """The memory policy of the task, as its plain mappings show it."""
-        return Path(f"/proc/{self.pid}/numa_maps").read_text().split()[1]
-
-    def cpus(self) -> set[str]:
-        """What its threads may run on: a set of lists, one element when all agree."""
-        found = set()
-        for status in Path(f"/proc/{self.pid}/task").glob("*/status"):
-            try:
-                found.add(re.search(r"Cpus_allowed_list:\s*(\S+)", status.read_text())[1])
-            except (FileNotFoundError, ProcessLookupError):
-                pass
-        return found
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+from placed import Target, Tool, module_loaded  # noqa: E402
 
 
 @pytest.fixture

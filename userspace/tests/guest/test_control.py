@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import NODE_CPUS, TOOL, Target, Tool, module_file
+from placed import NODE_CPUS, TOOL, Target, Tool, module_file
 
 COUNTS = ["moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
           "no_memory"]
@@ -152,20 +152,13 @@ def test_migrate_a_range_only(tool: Tool, start_target, engine: str) -> None:
     assert target.pages(area.split()[0]) == {0: 512, 1: 2048 - 512}
 
 
-def test_shared_pages_stay_and_are_counted(tool: Tool) -> None:
-    code = ("import mmap,os,time\nm=mmap.mmap(-1,4<<20,mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS)\n"
-            "m.madvise(15)\nm.write(b'x'*(4<<20))\nif os.fork(): print('ready',flush=True)\n"
-            "time.sleep(60)")
-    parent = subprocess.Popen(["numactl", "--membind=1", "python3", "-c", code], text=True,
-                              stdout=subprocess.PIPE, start_new_session=True)
-    try:
-        assert parent.stdout and parent.stdout.readline() == "ready\n"
-        result = tool("migrate", parent.pid, "--to", 0, "--engine", "syscall")["migrate"]
-        check_sum(result)
-        assert result["shared"] >= 1024, result
-    finally:
-        os.killpg(parent.pid, signal.SIGKILL)
-        parent.communicate()
+def test_shared_pages_stay_and_are_counted(tool: Tool, start_target, engine: str) -> None:
+    target = start_target(memory=1)
+    target.ask("allocate 4 small")
+    target.ask("fork")
+    result = migrate(tool, target, engine, "--to", 0)
+    assert result["shared"] >= 4 * MIB_PAGES, result
+    assert target.pages()[1] >= 4 * MIB_PAGES
 
 
 def test_hugetlb_pages(tool: Tool, start_target) -> None:

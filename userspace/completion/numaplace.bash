@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# bash completion for numaplace: commands and options are asked of the program itself.
+
+_numaplace()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local tool=${COMP_WORDS[0]} command=${COMP_WORDS[1]} choices
+
+	case $COMP_CWORD:$previous:$word in
+	1:*)
+		choices="--help --version $("$tool" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')"
+		;;
+	*:--engine:*)
+		choices="auto module syscall"
+		;;
+	*:--policy:* | *:-p:*)
+		choices=$("$tool" policies --json | sed -n 's/^ \{6\}"name": "\(.*\)",*/\1/p')
+		;;
+	*:-*)
+		choices=$("$tool" "$command" --help | grep -o -- '--[a-z][a-z-]*')
+		;;
+	*)
+		[[ $command =~ ^(ps|place|restore|migrate|plan|apply)$ ]] &&
+			choices=$(cd /proc && echo [0-9]*)
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$word")
+}
+
+complete -F _numaplace numaplace

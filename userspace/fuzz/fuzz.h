@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every target is libFuzzer's entry point and a list of seeds. driver.c runs
+ * it with random changes of the seeds where there is no libFuzzer.
+ */
+#ifndef NUMAPLACE_FUZZ_H
+#define NUMAPLACE_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char *const fuzz_seeds[];	/* NULL-terminated */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The input as a string for free(). */
+static inline char *fuzz_string(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	if (!text)
+		abort();
+	memcpy(text, data, size);
+	text[size] = '\0';
+	return text;
+}
+
+/* A claim about any input. */
+#define FUZZ_CLAIM(claim) do { if (!(claim)) abort(); } while (0)
+
+#endif

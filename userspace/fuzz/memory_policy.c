@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* MODE:NODES. */
+#include "../lib/error.h"
+#include "../lib/memory_policy.h"
+#include "fuzz.h"
+
+const char *const fuzz_seeds[] = { "bind:0-1", "preferred:+0", "interleave:all", "local", "default",
+				   "weighted-interleave:!0", "preferred-many:0,1", NULL };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct bitmask *exist;
+	char *text = fuzz_string(data, size), err[NP_ERR_LEN] = "", again[NP_LIST_LEN];
+	struct bitmask *nodes, *nodes_again;
+	struct np_list_space space;
+	int mode, mode_again;
+
+	if (!exist) {
+		exist = numa_bitmask_alloc(64);
+		np_list_parse_kernel("0-3,8,63", exist);
+	}
+	space = (struct np_list_space){ "node", exist, exist };
+	if (np_memory_policy_parse(text, &space, &mode, &nodes, err, sizeof(err))) {
+		FUZZ_CLAIM(err[0] && !nodes);
+	} else {
+		np_memory_policy_format(mode, nodes, again, sizeof(again));
+		FUZZ_CLAIM(!np_memory_policy_parse(again, &space, &mode_again, &nodes_again, err,
+						   sizeof(err)) && mode == mode_again);
+		if (nodes) {
+			FUZZ_CLAIM(numa_bitmask_equal(nodes, nodes_again));
+			numa_bitmask_free(nodes);
+			numa_bitmask_free(nodes_again);
+		}
+	}
+	free(text);
+	return 0;
+}
