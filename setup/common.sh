@@ -22,6 +22,8 @@ die() {
 cause() {
 	if grep -q 'No space left on device' "$1"; then
 		echo "the disk is full ($(df -h --output=avail,target "$CACHE" | tail -n 1 | xargs) left): free some space and run make setup again"
+	elif grep -q 'CERTIFICATE_VERIFY_FAILED' "$1"; then
+		echo "the package index shows a certificate that is not trusted here: point PIP_CERT to the right authority's file"
 	elif grep -qE 'resolv|[Cc]onnect|unreachable|timed out|NewConnectionError' "$1"; then
 		echo "no network or the package source is down: run make setup again when it is reachable"
 	else

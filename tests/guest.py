@@ -39,6 +39,7 @@ class Run:
     series: str
     results: dict[str, dict] = field(default_factory=dict)
     running: str | None = None
+    explained: bool = False
     status: int = 0
     output: str = ""
     console: str = ""
@@ -73,6 +74,9 @@ class Run:
     def explain_missing(self, test: str) -> str:
         if test == self.running:
             return f"the machine ended during this test (status {self.status}):\n{self.output}"
+        if self.running or self.explained:
+            return "did not run: the machine ended before"
+        self.explained = True
         return f"the machine ended before this test (status {self.status}):\n{self.output}"
 
     def kernel_faults(self) -> list[str]:
