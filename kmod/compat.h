@@ -29,4 +29,29 @@ static inline pte_t numaplace_compat_ptep_get(pte_t *ptep)
 #define ptep_get numaplace_compat_ptep_get
 #endif
 
+/* Entries of page tables that are not present got a new type in 6.19. */
+#ifdef HAVE_LEAFOPS
+#include <linux/leafops.h>
+static inline bool numaplace_compat_is_migrating(pte_t pte)
+{
+	return softleaf_is_migration(softleaf_from_pte(pte));
+}
+#else
+#include <linux/swap.h>
+#include <linux/swapops.h>
+static inline bool numaplace_compat_is_migrating(pte_t pte)
+{
+	return is_migration_entry(pte_to_swp_entry(pte));
+}
+#endif
+
+/* Whether a transparent huge page can move whole. Without the flags it cannot. */
+#ifdef HAVE_SELECT_COMPOUND
+#define NUMAPLACE_MOVES_WHOLE		true
+#else
+#define NUMAPLACE_MOVES_WHOLE		false
+#define MIGRATE_VMA_SELECT_COMPOUND	0
+#define MIGRATE_PFN_COMPOUND		0
+#endif
+
 #endif

@@ -10,6 +10,7 @@
 #include "debugfs.h"
 #include "job.h"
 #include "parse.h"
+#include "pause.h"
 #include "place.h"
 #include "placement.h"
 #include "restore.h"
@@ -111,6 +112,18 @@ static ssize_t restore_write(struct file *file, const char __user *from, size_t 
 	return err ? err : count;
 }
 
+static int parse_pause(char *value, void *field)
+{
+	static const char *const words[] = {
+		[NUMAPLACE_PAUSE_AUTO] = "auto",
+		[NUMAPLACE_PAUSE_ALWAYS] = "always",
+		[NUMAPLACE_PAUSE_NEVER] = "never",
+		NULL
+	};
+
+	return numaplace_parse_word(value, words, field);
+}
+
 static ssize_t migrate_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 #define FIELD(name) offsetof(struct numaplace_job_request, name)
@@ -120,7 +133,10 @@ static ssize_t migrate_write(struct file *file, const char __user *from, size_t 
 		{ "to", numaplace_parse_node, FIELD(to), true },
 		{ "start", numaplace_parse_u64, FIELD(start) },
 		{ "end", numaplace_parse_u64, FIELD(end) },
+		{ "pause", parse_pause, FIELD(pause) },
+		{ "max_stall_us", numaplace_parse_u32, FIELD(max_stall_us) },
 		{ "rate_mib", numaplace_parse_u32, FIELD(rate_mib) },
+		{ "threads", numaplace_parse_u32, FIELD(threads) },
 		{ "shared", numaplace_parse_bool, FIELD(shared) },
 		{ "split", numaplace_parse_bool, FIELD(split) },
 		{}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/err.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/mmzone.h>
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
@@ -10,8 +11,16 @@
 
 #include "job.h"
 #include "migrate.h"
+#include "pause.h"
 #include "target.h"
 #include "trace.h"
+
+/* Pages in a job's first batch, and in its smallest. */
+#define FIRST_BATCH	256U
+#define MIN_BATCH	32U
+
+/* Beside 0 and -errno: there are no more pages. */
+#define END		1
 
 /* Guards the list, and the jobs' state, counts and times. */
 static DEFINE_SPINLOCK(lock);
@@ -51,17 +60,17 @@ static void note_progress(struct numaplace_job *job, const struct numaplace_batc
 	trace_batch(job, b);
 }
 
-/* Whether the target may still use the node: its cpuset may have shrunk. */
-static int check_target(const struct numaplace_job *job)
+/* The target, if it may still use the node: its cpuset may have shrunk. */
+static struct task_struct *get_target(const struct numaplace_job *job)
 {
 	struct task_struct *task = get_pid_task(job->pid, PIDTYPE_PID);
-	bool allowed;
 
 	if (!task)
-		return -ESRCH;
-	allowed = numaplace_target_allows_node(task, job->request.to);
+		return ERR_PTR(-ESRCH);
+	if (numaplace_target_allows_node(task, job->request.to))
+		return task;
 	put_task_struct(task);
-	return allowed ? 0 : -EACCES;
+	return ERR_PTR(-EACCES);
 }
 
 /* Keeps to rate_mib: sleeps until the bytes so far are due, or the job is cancelled. */
@@ -71,30 +80,62 @@ static void pace(struct numaplace_job *job, u64 begun)
 
 	if (!job->request.rate_mib)
 		return;
-	due = div_u64(job->counts.bytes >> 10, job->request.rate_mib) * (NSEC_PER_SEC >> 10);
+	due = mul_u64_u32_div(job->counts.bytes >> 10, NSEC_PER_SEC >> 10, job->request.rate_mib);
 	if (due > now)
 		wait_event_timeout(job->wait, is_cancelled(job), nsecs_to_jiffies(due - now) + 1);
 }
 
+/* How many pages to take next so that they take about as long as they may. */
+static unsigned int next_room(const struct numaplace_job *job, unsigned int n, u64 ns)
+{
+	u64 budget = (u64)job->request.max_stall_us * NSEC_PER_USEC;
+	u64 room = div64_u64((u64)n * budget, max(ns, 1ULL));
+
+	/* Careful upwards, at once downwards. */
+	return clamp_t(u64, room, MIN_BATCH, min(2 * n, NUMAPLACE_BATCH_PAGES));
+}
+
+/* Moves a batch that was found, the target paused where that pays. */
+static void move_batch(struct numaplace_job *job, struct task_struct *task,
+		       struct numaplace_batch *b, unsigned int *room)
+{
+	unsigned int mode = job->request.pause;
+	struct numaplace_pause pause = {};
+	u64 t0 = ktime_get_ns(), paused_us = 0;
+
+	if (b->open && (mode == NUMAPLACE_PAUSE_ALWAYS ||
+			(mode == NUMAPLACE_PAUSE_AUTO && b->open >= MIN_BATCH)))
+		numaplace_pause_begin(&pause, task, job->request.max_stall_us,
+				      mode == NUMAPLACE_PAUSE_ALWAYS);
+	numaplace_migrate_batch(b);
+	paused_us = numaplace_pause_end(&pause);
+	if (b->counts.fate[NUMAPLACE_FATE_moved])
+		*room = next_room(job, b->n, ktime_get_ns() - t0);
+	spin_lock(&lock);
+	job->longest_pause_us = max(job->longest_pause_us, paused_us);
+	spin_unlock(&lock);
+}
+
+/* Finds and moves a batch. Returns 0, END, or -errno. */
 static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsigned long *pos,
-		     u64 begun)
+		     unsigned int *room)
 {
 	unsigned long end = job->request.end ? job->request.end : ULONG_MAX & PAGE_MASK;
-	bool more;
-	int err = check_target(job);
+	struct task_struct *task = get_target(job);
+	int err = -ESRCH;
 
-	if (err)
-		return err;
+	if (IS_ERR(task))
+		return PTR_ERR(task);
 	/* Held only for a batch: a process that ends is not kept for a whole job. */
 	if (!mmget_not_zero(job->mm))
-		return -ESRCH;
-	more = numaplace_migrate_next(b, pos, end, NUMAPLACE_BATCH_PAGES);
-	if (more)
-		numaplace_migrate_batch(b);
+		goto put_task;
+	err = numaplace_migrate_next(b, pos, end, *room) ? 0 : END;
+	if (!err)
+		move_batch(job, task, b, room);
 	mmput(job->mm);
-	if (more)
-		note_progress(job, b, begun);
-	return more;
+put_task:
+	put_task_struct(task);
+	return err;
 }
 
 static int run(struct numaplace_job *job)
@@ -105,22 +146,23 @@ static int run(struct numaplace_job *job)
 		.to = job->request.to,
 		.shared = job->request.shared,
 		.split = job->request.split,
-		.workers = job->request.threads,
+		.threads = job->request.threads,
 	};
+	unsigned int room = FIRST_BATCH;
 	unsigned long pos = job->request.start;
 	u64 begun = ktime_get_ns();
-	int more = numaplace_migrate_init(&b);
+	int err = numaplace_migrate_init(&b);
 
-	if (more)
-		goto free_batch;
-	do {
-		more = move_next(job, &b, &pos, begun);
+	while (!err && !is_cancelled(job)) {
+		err = move_next(job, &b, &pos, &room);
+		if (err)
+			break;
+		note_progress(job, &b, begun);
 		pace(job, begun);
 		cond_resched();
-	} while (more > 0 && !is_cancelled(job));
-free_batch:
+	}
 	numaplace_migrate_free(&b);
-	return min(more, 0);
+	return err == END ? 0 : err;
 }
 
 /* The oldest of the finished jobs, if there are too many. Takes it out of the list. */

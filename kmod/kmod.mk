@@ -21,7 +21,7 @@ endef
 
 $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko): $(BUILD)/modules/%/numaplace.ko: $(KMOD_SOURCES)
 	$(kmod-copy)
-	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 modules
+	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 KCFLAGS=-Werror modules
 	@cp $(@D)/src/numaplace.ko $@
 
 ifeq ($(filter $(KERNELRELEASE),$(KMOD_SERIES)),)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/module.h>
 
+#include "copy.h"
 #include "debugfs.h"
 #include "job.h"
 #include "kin.h"
@@ -11,6 +12,9 @@ static int __init numaplace_init(void)
 {
 	int err;
 
+	err = numaplace_copy_init();
+	if (err)
+		goto err_copy;
 	err = numaplace_job_init();
 	if (err)
 		goto err_job;
@@ -28,6 +32,8 @@ err_debugfs:
 err_kin:
 	numaplace_job_exit();
 err_job:
+	numaplace_copy_exit();
+err_copy:
 	pr_err("not loaded: error %d\n", err);
 	return err;
 }
@@ -37,6 +43,7 @@ static void __exit numaplace_exit(void)
 	numaplace_debugfs_exit();
 	numaplace_kin_exit();
 	numaplace_job_exit();
+	numaplace_copy_exit();
 	numaplace_taskwork_exit();
 }
 

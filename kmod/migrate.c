@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/gfp.h>
-#include <linux/highmem.h>
 #include <linux/ksm.h>
 #include <linux/ktime.h>
 #include <linux/migrate.h>
@@ -10,11 +9,15 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "copy.h"
 #include "migrate.h"
 #include "scan.h"
 
 /* How often a page that is busy is tried before it is left where it is. */
 #define PASSES 3
+
+/* Pages that a batch can have: one that would be cut ends after the huge page. */
+#define ROOM (NUMAPLACE_BATCH_PAGES + PTRS_PER_PMD)
 
 /**
  * numaplace_migrate_init() - get a batch's memory
@@ -24,9 +27,9 @@
  */
 int numaplace_migrate_init(struct numaplace_batch *b)
 {
-	b->fate = kvmalloc(NUMAPLACE_BATCH_PAGES, GFP_KERNEL);
-	b->src = kvmalloc_array(NUMAPLACE_BATCH_PAGES, sizeof(*b->src), GFP_KERNEL);
-	b->dst = kvmalloc_array(NUMAPLACE_BATCH_PAGES, sizeof(*b->dst), GFP_KERNEL);
+	b->fate = kvmalloc(ROOM, GFP_KERNEL);
+	b->src = kvmalloc_array(ROOM, sizeof(*b->src), GFP_KERNEL);
+	b->dst = kvmalloc_array(ROOM, sizeof(*b->dst), GFP_KERNEL);
 	return b->fate && b->src && b->dst ? 0 : -ENOMEM;
 }
 
@@ -55,45 +58,54 @@ static bool is_ours(const struct numaplace_batch *b, struct page *page)
 	       node_isset(folio_nid(folio), b->from);
 }
 
-/* A locked page on the target node, or 0. Never from another node, never by killing. */
-static unsigned long new_page(const struct numaplace_batch *b)
+/* How many pages an entry stands for; a compound one is the only one of its pages. */
+static unsigned int entry_pages(unsigned long entry)
 {
-	const gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
-	struct page *page = alloc_pages_node(b->to, gfp, 0);
-
-	if (!page)
-		return 0;
-	lock_page(page);
-	return migrate_pfn(page_to_pfn(page));
+	return entry & MIGRATE_PFN_COMPOUND ? HPAGE_PMD_NR : 1;
 }
 
-static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *fate)
+/* A locked page on the target node, or 0. Never from another node, never by killing. */
+static unsigned long new_entry(const struct numaplace_batch *b, unsigned long src)
 {
-	unsigned long i;
+	const gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
+	unsigned long compound = src & MIGRATE_PFN_COMPOUND;
+	struct folio *folio = __folio_alloc_node(gfp, compound ? HPAGE_PMD_ORDER : 0, b->to);
 
-	for (i = 0; i < run->npages; i++) {
+	if (!folio)
+		return 0;
+	folio_lock(folio);
+	return migrate_pfn(folio_pfn(folio)) | compound;
+}
+
+static void allocate_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *fate)
+{
+	unsigned long i, n;
+
+	for (i = 0; i < run->npages; i += n) {
 		struct page *page = migrate_pfn_to_page(run->src[i]);
 
+		n = entry_pages(run->src[i]);
 		if (!page || !(run->src[i] & MIGRATE_PFN_MIGRATE) || !is_ours(b, page))
 			continue;
 		if (!b->full)
-			run->dst[i] = new_page(b);
-		if (run->dst[i])
-			copy_highpage(migrate_pfn_to_page(run->dst[i]), page);
-		else
-			fate[i] = NUMAPLACE_FATE_no_memory;
-		b->full |= !run->dst[i];
+			run->dst[i] = new_entry(b, run->src[i]);
+		if (!run->dst[i]) {
+			b->full = true;
+			memset(fate + i, NUMAPLACE_FATE_no_memory, n);
+		}
 		cond_resched();
 	}
 }
 
 static void count_moved(const struct migrate_vma *run, u8 *fate)
 {
-	unsigned long i;
+	unsigned long i, n;
 
-	for (i = 0; i < run->npages; i++)
+	for (i = 0; i < run->npages; i += n) {
+		n = entry_pages(run->dst[i]);
 		if (run->dst[i] && (run->src[i] & MIGRATE_PFN_MIGRATE))
-			fate[i] = NUMAPLACE_FATE_moved;
+			memset(fate + i, NUMAPLACE_FATE_moved, n);
+	}
 }
 
 /* Moves pages first .. first + n - 1 of the batch, all in one mapping. */
@@ -106,14 +118,15 @@ static void move_run(struct numaplace_batch *b, struct vm_area_struct *vma, unsi
 		.end = b->start + ((unsigned long)(first + n) << PAGE_SHIFT),
 		.src = b->src,
 		.dst = b->dst,
-		.flags = MIGRATE_VMA_SELECT_SYSTEM,
+		.flags = MIGRATE_VMA_SELECT_SYSTEM | MIGRATE_VMA_SELECT_COMPOUND,
 	};
 	u64 t0 = ktime_get_ns(), t1, t2;
 
 	if (migrate_vma_setup(&run))
 		return;
 	t1 = ktime_get_ns();
-	copy_run(b, &run, b->fate + first);
+	allocate_run(b, &run, b->fate + first);
+	numaplace_copy_pages(run.dst, run.src, run.npages, b->threads, b->to);
 	t2 = ktime_get_ns();
 	migrate_vma_pages(&run);
 	count_moved(&run, b->fate + first);
@@ -188,6 +201,8 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->setup_ns = b->copy_ns = b->finish_ns = 0;
 	b->n = b->open = 0;
 	b->full = false;
+	if (*pos >= end)
+		return false;
 	mmap_read_lock(b->mm);
 	vma = find_vma(b->mm, *pos);
 	if (!vma || vma->vm_start >= end) {
@@ -200,7 +215,8 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	if (!(vma->vm_flags & VM_SPECIAL) && !is_vm_hugetlb_page(vma))
 		b->start = numaplace_scan_skip(b->mm, begin, end);
 	b->counts.fate[NUMAPLACE_FATE_absent] = (b->start - begin) >> PAGE_SHIFT;
-	b->n = min_t(unsigned long, room, (end - b->start) >> PAGE_SHIFT);
+	end = min(end, numaplace_scan_cut(b->mm, b->start + ((unsigned long)room << PAGE_SHIFT), end));
+	b->n = (end - b->start) >> PAGE_SHIFT;
 	memset(b->fate, NUMAPLACE_FATE_open, b->n);
 	numaplace_scan_batch(b, false);
 	mmap_read_unlock(b->mm);

@@ -18,7 +18,7 @@
  * @to: node that they are to go to
  * @shared: also those that other processes map
  * @split: break transparent huge pages up to move them
- * @workers: how many threads copy
+ * @threads: how many of ours copy
  * @start: address of the first page
  * @n: number of pages
  * @open: how many of them are to be moved
@@ -37,7 +37,7 @@ struct numaplace_batch {
 	int to;
 	bool shared;
 	bool split;
-	unsigned int workers;
+	unsigned int threads;
 
 	unsigned long start;
 	unsigned int n;

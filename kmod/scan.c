@@ -5,7 +5,6 @@
 #include <linux/mmap_lock.h>
 #include <linux/pgtable.h>
 #include <linux/rcupdate.h>
-#include <linux/swapops.h>
 
 #include "migrate.h"
 #include "scan.h"
@@ -59,24 +58,52 @@ unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsi
 	return addr;
 }
 
-/* Somebody else holds the page: it is neither mapped nor cached that often. */
-static bool has_extra_reference(struct folio *folio, int mapped)
+/**
+ * numaplace_scan_cut() - where a batch may be cut without cutting a huge page
+ * @mm: whose; its mmap_lock is held
+ * @addr: where it would be cut
+ * @end: where the mapping or the range ends
+ *
+ * Return: @addr, or the end of the huge page around it.
+ */
+unsigned long numaplace_scan_cut(struct mm_struct *mm, unsigned long addr, unsigned long end)
 {
-	int known = mapped + folio_test_swapcache(folio);
+	unsigned long next;
+	pmd_t *pmd;
 
-	/* Off the LRU list it may be a list's reference that is too many. */
-	return folio_test_lru(folio) && folio_ref_count(folio) > known;
+	mmap_assert_locked(mm);
+	if (IS_ALIGNED(addr, PMD_SIZE) || addr >= end)
+		return min(addr, end);
+	pmd = pmd_at(mm, addr, end, &next);
+	return pmd && pmd_trans_huge(pmdp_get_lockless(pmd)) ? next : addr;
 }
 
-static u8 fate_of_large(const struct numaplace_batch *b, struct folio *folio, bool whole, bool last)
+/* Somebody else holds the page: it is neither mapped nor listed nor cached that often. */
+static bool has_extra_reference(struct folio *folio, int mapped)
 {
-	if (last || !b->split || !whole)
+	/* Off the LRU list it may wait in a CPU's list to get there, which holds it. */
+	int known = mapped + folio_test_swapcache(folio) + !folio_test_lru(folio);
+
+	return folio_ref_count(folio) > known;
+}
+
+/* How a page is mapped: by a pte, by a pmd of which the batch has a part, or all. */
+enum mapping { BY_PTE, BY_PART_OF_PMD, BY_PMD };
+
+static u8 fate_of_large(const struct numaplace_batch *b, struct folio *folio, enum mapping how,
+			bool last)
+{
+	bool can_move = how != BY_PTE && (b->split || (NUMAPLACE_MOVES_WHOLE && how == BY_PMD));
+
+	if (!can_move)
 		return NUMAPLACE_FATE_thp_split;
 	if (folio_entire_mapcount(folio) > 1 && !b->shared)
 		return NUMAPLACE_FATE_shared;
 	if (folio_maybe_dma_pinned(folio))
 		return NUMAPLACE_FATE_pinned;
-	return NUMAPLACE_FATE_open;
+	if (!last)
+		return NUMAPLACE_FATE_open;
+	return NUMAPLACE_MOVES_WHOLE ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_thp_split;
 }
 
 static u8 fate_of_small(const struct numaplace_batch *b, struct folio *folio, bool last)
@@ -94,13 +121,13 @@ static u8 fate_of_small(const struct numaplace_batch *b, struct folio *folio, bo
 
 /* The page is mapped and the lock of its page table held, so it stays. */
 static u8 fate_of_page(const struct numaplace_batch *b, struct vm_area_struct *vma,
-		       struct page *page, bool whole, bool last)
+		       struct page *page, enum mapping how, bool last)
 {
 	struct folio *folio = page_folio(page);
 	int nid = folio_nid(folio);
 
 	/* Not a file's and not a program's own: the huge zero page. */
-	if (whole && !folio_test_anon(folio) && vma_is_anonymous(vma))
+	if (how != BY_PTE && !folio_test_anon(folio) && vma_is_anonymous(vma))
 		return NUMAPLACE_FATE_absent;
 	if (nid == b->to)
 		return NUMAPLACE_FATE_already;
@@ -109,7 +136,7 @@ static u8 fate_of_page(const struct numaplace_batch *b, struct vm_area_struct *v
 	if (!folio_test_anon(folio) || is_zone_device_page(page))
 		return NUMAPLACE_FATE_file;
 	if (folio_test_large(folio))
-		return fate_of_large(b, folio, whole, last);
+		return fate_of_large(b, folio, how, last);
 	return fate_of_small(b, folio, last);
 }
 
@@ -120,15 +147,15 @@ static u8 fate_of_pte(const struct numaplace_batch *b, struct vm_area_struct *vm
 		return NUMAPLACE_FATE_absent;
 	if (!pte_present(pte)) {
 		/* Swapped out, or on its way to another place just now. */
-		if (!is_migration_entry(pte_to_swp_entry(pte)))
+		if (!numaplace_compat_is_migrating(pte))
 			return NUMAPLACE_FATE_absent;
 		return last ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_open;
 	}
 	if (is_zero_pfn(pte_pfn(pte)))
 		return NUMAPLACE_FATE_absent;
-	if (pte_special(pte) || pte_devmap(pte))
+	if (pte_special(pte))
 		return NUMAPLACE_FATE_file;
-	return fate_of_page(b, vma, pte_page(pte), false, last);
+	return fate_of_page(b, vma, pte_page(pte), BY_PTE, last);
 }
 
 static void set_fates(struct numaplace_batch *b, unsigned long addr, unsigned long end, u8 fate)
@@ -144,12 +171,13 @@ static void set_fates(struct numaplace_batch *b, unsigned long addr, unsigned lo
 static void scan_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
 		      unsigned long addr, unsigned long end, bool last)
 {
+	enum mapping how = end - addr == PMD_SIZE ? BY_PMD : BY_PART_OF_PMD;
 	u8 fate = last ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_open;
 	spinlock_t *ptl = pmd_lock(b->mm, pmd);
 
 	/* Otherwise it changed under us: the next pass sees what it became. */
 	if (pmd_trans_huge(*pmd) && pmd_present(*pmd))
-		fate = fate_of_page(b, vma, pmd_page(*pmd), true, last);
+		fate = fate_of_page(b, vma, pmd_page(*pmd), how, last);
 	spin_unlock(ptl);
 	set_fates(b, addr, end, fate);
 }
@@ -192,7 +220,7 @@ static void scan_mapping(struct numaplace_batch *b, struct vm_area_struct *vma, 
 		pmdval = pmd ? pmdp_get_lockless(pmd) : __pmd(0);
 		if (pmd_none(pmdval))
 			set_fates(b, addr, next, NUMAPLACE_FATE_absent);
-		else if (!pmd_present(pmdval) || pmd_trans_huge(pmdval) || pmd_devmap(pmdval))
+		else if (!pmd_present(pmdval) || pmd_trans_huge(pmdval))
 			scan_huge(b, vma, pmd, addr, next, last);
 		else if (unlikely(pmd_bad(pmdval)))
 			set_fates(b, addr, next, NUMAPLACE_FATE_busy);

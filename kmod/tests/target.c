@@ -11,6 +11,7 @@
  *	policy		"MODE NODES": the memory policy of the main thread
  *	thread-policy I	the same of thread I
  *	fresh PAGES	touches so many new pages and answers as for where
+ *	churn TIMES	maps, touches, protects, moves and unmaps memory; answers "ok"
  *	fork		starts a child that sleeps; answers its number
  *	thread		starts a thread that sleeps; answers its number
  *	counters	"ok" if the threads' counters never went back
@@ -38,7 +39,7 @@
 #define HUGE_SIZE (2UL << 20)
 #define MAX_THREADS 64
 
-static size_t page_size, n_pages;
+static size_t page_size, n_pages, n_words;
 static char *memory;
 static bool zeroes;
 static unsigned int n_threads;
@@ -69,7 +70,7 @@ static void fill(void)
 	for (size_t p = 0; p < n_pages; p++) {
 		uint64_t *words = (uint64_t *)(memory + p * page_size);
 
-		for (size_t w = MAX_THREADS; w < page_size / sizeof(*words); w++)
+		for (size_t w = MAX_THREADS; w < n_words; w++)
 			words[w] = expected(p, w);
 	}
 }
@@ -79,7 +80,7 @@ static void check(void)
 	for (size_t p = 0; p < n_pages; p++) {
 		const uint64_t *words = (uint64_t *)(memory + p * page_size);
 
-		for (size_t w = MAX_THREADS; w < page_size / sizeof(*words); w++) {
+		for (size_t w = MAX_THREADS; w < n_words; w++) {
 			if (words[w] != expected(p, w)) {
 				printf("bad %zu\n", p);
 				return;
@@ -113,14 +114,17 @@ static void where(char *start, size_t n)
 	free(status);
 }
 
+/* Aligned by hand, so that huge pages can be had. */
 static char *map(size_t length, int flags, int fd)
 {
-	/* Aligned by hand, so that huge pages can be had. */
-	char *start = mmap(NULL, length + HUGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *room = mmap(NULL, length + HUGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *start = (char *)(((uintptr_t)room + HUGE_SIZE - 1) & -HUGE_SIZE);
 
-	if (start == MAP_FAILED)
+	if (room == MAP_FAILED)
 		die("mmap");
-	start = (char *)(((uintptr_t)start + HUGE_SIZE - 1) & -HUGE_SIZE);
+	if (start > room)
+		munmap(room, start - room);
+	munmap(start + length, room + HUGE_SIZE - start);
 	start = mmap(start, length, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
 	if (start == MAP_FAILED)
 		die("mmap");
@@ -185,6 +189,8 @@ static void make(const char *kind, int node)
 		memory = map(length, (shm ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1);
 	madvise(memory, length, strcmp(kind, "thp") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	bind_to(memory, length, node);
+	/* A word a page is enough where there are many of them. */
+	n_words = strcmp(kind, "sparse") ? page_size / sizeof(uint64_t) : MAX_THREADS + 1;
 	zeroes = !strcmp(kind, "zero") || !strcmp(kind, "hole");
 	if (!strcmp(kind, "zero"))
 		for (size_t p = 0; p < n_pages; p++)
@@ -275,6 +281,23 @@ static void fresh(size_t n)
 	where(start, n);
 }
 
+static void churn(size_t times)
+{
+	const size_t length = 16 * page_size;
+
+	while (times--) {
+		char *start = map(length, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+		memset(start, 1, length);
+		mprotect(start, length, PROT_READ);
+		start = mremap(start, length, 2 * length, MREMAP_MAYMOVE);
+		if (start == MAP_FAILED || start[0] != 1 || start[length - 1] != 1 ||
+		    munmap(start, 2 * length))
+			die("churn");
+	}
+	puts("ok");
+}
+
 static void start_child(void)
 {
 	pid_t child = fork();
@@ -316,6 +339,8 @@ static void obey(char *line, char **argv)
 		thread_policy(number);
 	} else if (sscanf(line, "fresh %lu", &number) == 1) {
 		fresh(number);
+	} else if (sscanf(line, "churn %lu", &number) == 1) {
+		churn(number);
 	} else if (!strncmp(line, "fork", 4)) {
 		start_child();
 	} else if (!strncmp(line, "thread", 6)) {

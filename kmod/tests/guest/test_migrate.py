@@ -149,11 +149,11 @@ def test_migrate_hugetlb_is_left(target):
 
 
 def test_migrate_while_threads_write(target):
-    t = target("anon", 512, threads=3)
+    t = target("anon", 256, threads=3)
     moved = 0
-    for i in range(12):
+    for i in range(6):
         moved += int(t.move(str(i % 2), 1 - i % 2)["moved"])
-    assert moved > 6 * 512
+    assert moved > 3 * 256
     assert t.ask("counters") == "ok"
     assert t.is_whole()
 
@@ -174,8 +174,8 @@ def test_migrate_fills_node_without_killing(target):
     for node in (0, 1):
         with open(f"/sys/devices/system/node/node{node}/meminfo", encoding="ascii") as info:
             free[node] = int(info.read().split("MemFree:")[1].split()[0]) // 4
-    hog = target("anon", max(free[1] - 16384, 1), 1)
-    t = target("anon", 24576, 0)
+    hog = target("sparse", max(free[1] - 16384, 1), 1)
+    t = target("sparse", 24576, 0)
     reply = t.move("0", 1)
     assert reply["state"] == "done"
     assert int(reply["no_memory"]) > 0

@@ -182,22 +182,33 @@ def test_place_ended_task_leaves_nothing(target):
     assert driver.eventually(lambda: driver.records("placements") == [])
 
 
+def policy_of(tid: int) -> str:
+    """As the kernel shows it for a mapping that has none of its own."""
+    with open(f"/proc/{tid}/numa_maps", encoding="ascii") as maps:
+        return next(line.split()[1] for line in maps if "stack" in line)
+
+
 def test_unload_restores_everything(target):
     """Fifty tasks, CPUs and memory policy, given back when the module goes."""
-    tasks = [target("anon", 1) for _ in range(50)]
-    for i, t in enumerate(tasks):
-        os.sched_setaffinity(t.pid, {i % 4, (i + 1) % 4})
-    before = {t.pid: cpus(t.pid) for t in tasks}
+    processes = [target("anon", 1) for _ in range(5)]
+    for t in processes:
+        for _ in range(9):
+            t.ask("thread")
+    tids = [tid for t in processes for tid in t.tids()]
+    assert len(tids) == 50
+    for i, tid in enumerate(tids):
+        os.sched_setaffinity(tid, {i % 4, (i + 1) % 4})
+    before = {tid: (cpus(tid), policy_of(tid)) for tid in tids}
     set_own_policy(MPOL_INTERLEAVE, 0b11)
-    for t in tasks:
+    for t in processes:
         write("place", f"pid={t.pid} cpus=node:1 mem=caller")
-    stopped = tasks[0]
-    os.kill(stopped.pid, signal.SIGSTOP)
-    assert tasks[1].ask("policy") == "3 3"
+    assert {policy_of(tid) for tid in tids} == {"interleave:0-1"}
+    assert all(cpus(tid) <= {2, 3} for tid in tids)
+    os.kill(processes[0].pid, signal.SIGSTOP)
     assert driver.unload() == 0
-    os.kill(stopped.pid, signal.SIGCONT)
-    assert {t.pid: cpus(t.pid) for t in tasks} == before
-    assert all(t.ask("policy") == "0 0" for t in tasks)
+    os.kill(processes[0].pid, signal.SIGCONT)
+    assert {tid: (cpus(tid), policy_of(tid)) for tid in tids} == before
+    assert all(t.ask("policy") == "0 0" for t in processes)
 
 
 @pytest.mark.parametrize("line, error", [

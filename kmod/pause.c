@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * While a process runs, every page that is unmapped costs an interrupt to the
+ * CPUs it runs on; while it does not, none. So its threads are made to wait,
+ * each on its way back to user mode, where it holds no lock of the kernel.
+ *
+ * Threads that sleep are left to sleep: waking them would end their system
+ * calls with EINTR, and they touch no page. One that wakes up meanwhile runs;
+ * that costs time, not pages.
+ */
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "pause.h"
+#include "stats.h"
+#include "target.h"
+#include "taskwork.h"
+
+/* How long to wait for threads to come by before going on without them. */
+#define GATHER_US	1000
+#define LOOK_US		20
+
+struct numaplace_parked {
+	struct numaplace_taskwork work;
+	struct numaplace_pause *pause;
+	bool started, here;
+};
+
+/* Runs in the thread. Ends by itself when it takes too long or is killed. */
+static void park(struct numaplace_taskwork *work)
+{
+	struct numaplace_parked *parked = container_of(work, struct numaplace_parked, work);
+	struct numaplace_pause *p = parked->pause;
+	long left = p->limit;
+
+	WRITE_ONCE(parked->here, true);
+	if (current->flags & PF_EXITING)
+		return;
+	wait_event_killable_timeout(p->queue, READ_ONCE(p->over), left);
+}
+
+static void start_all(struct numaplace_pause *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->threads->n; i++) {
+		struct task_struct *task = p->threads->task[i];
+
+		p->parked[i].pause = p;
+		if (task_is_running(task))
+			p->parked[i].started = !numaplace_taskwork_start(&p->parked[i].work, task,
+									 park, TWA_RESUME);
+	}
+}
+
+/* Whether a thread that is to be parked may be in user mode still. */
+static bool any_runs(const struct numaplace_pause *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->threads->n; i++)
+		if (p->parked[i].started && !READ_ONCE(p->parked[i].here) &&
+		    READ_ONCE(p->threads->task[i]->on_cpu))
+			return true;
+	return false;
+}
+
+static bool any_started(const struct numaplace_pause *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->threads->n; i++)
+		if (p->parked[i].started)
+			return true;
+	return false;
+}
+
+/**
+ * numaplace_pause_begin() - stop the threads of a process that run
+ * @p: the pause; numaplace_pause_end() must follow
+ * @task: one of its threads
+ * @max_us: for how long, about
+ * @always: wait for the threads to stop even where it takes long
+ *
+ * Without memory the process is not paused. A thread that is long in a system
+ * call may not be stopped, nor are threads that are born meanwhile.
+ */
+void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
+			   bool always)
+{
+	unsigned int waited, limit = always ? max_us : min_t(u32, max_us, GATHER_US);
+
+	memset(p, 0, sizeof(*p));
+	init_waitqueue_head(&p->queue);
+	p->limit = usecs_to_jiffies(max_us) * 2 + 1;
+	p->threads = numaplace_target_threads(task);
+	if (!p->threads)
+		return;
+	p->parked = kvcalloc(max(p->threads->n, 1U), sizeof(*p->parked), GFP_KERNEL);
+	if (!p->parked) {
+		numaplace_target_put_threads(p->threads);
+		p->threads = NULL;
+		return;
+	}
+	p->begun = ktime_get_ns();
+	start_all(p);
+	for (waited = 0; any_runs(p) && waited < limit; waited += LOOK_US)
+		usleep_range(LOOK_US, 2 * LOOK_US);
+}
+
+/**
+ * numaplace_pause_end() - let the threads go on
+ * @p: the pause
+ *
+ * Return: for how many microseconds they were stopped, 0 if none was.
+ */
+u64 numaplace_pause_end(struct numaplace_pause *p)
+{
+	u64 us = 0;
+	unsigned int i;
+
+	if (!p->threads)
+		return 0;
+	WRITE_ONCE(p->over, true);
+	wake_up_all(&p->queue);
+	if (any_started(p)) {
+		us = div_u64(ktime_get_ns() - p->begun, NSEC_PER_USEC);
+		numaplace_stats_add(NUMAPLACE_STAT_pauses, 1);
+	}
+	for (i = 0; i < p->threads->n; i++)
+		if (p->parked[i].started)
+			numaplace_taskwork_cancel(&p->parked[i].work);
+	kvfree(p->parked);
+	numaplace_target_put_threads(p->threads);
+	return us;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Keeps the threads of a process from running while its pages move. */
+#ifndef _NUMAPLACE_PAUSE_H
+#define _NUMAPLACE_PAUSE_H
+
+#include <linux/types.h>
+#include <linux/wait.h>
+
+struct numaplace_threads;
+struct task_struct;
+
+enum numaplace_pause_mode {
+	NUMAPLACE_PAUSE_AUTO,
+	NUMAPLACE_PAUSE_ALWAYS,
+	NUMAPLACE_PAUSE_NEVER,
+};
+
+/**
+ * struct numaplace_pause - a pause of a process
+ * @threads: of the process, or NULL if it is not paused
+ * @parked: one for each
+ * @queue: where they wait
+ * @over: that they may go on
+ * @limit: after which they go on by themselves, in jiffies
+ * @begun: when the first may have stopped
+ */
+struct numaplace_pause {
+	struct numaplace_threads *threads;
+	struct numaplace_parked *parked;
+	wait_queue_head_t queue;
+	bool over;
+	long limit;
+	u64 begun;
+};
+
+void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
+			   bool always);
+u64 numaplace_pause_end(struct numaplace_pause *p);
+
+#endif

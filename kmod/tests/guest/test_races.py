@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Targets that end, execute, fork and unmap while they are acted upon."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import driver
+from driver import refusal
+
+
+def short_lived() -> subprocess.Popen:
+    return subprocess.Popen(["/bin/true"])
+
+
+def test_race_with_exit():
+    """Whatever moment it ends at: done, or no such process, and nothing is kept."""
+    seen = set()
+    for i in range(150):
+        process = short_lived()
+        if i % 3 == 0:
+            time.sleep(0.001 * (i % 10))
+        seen.add(refusal("place", f"pid={process.pid} cpus=0-1"))
+        seen.add(refusal("migrate", f"pid={process.pid} from=any to=1"))
+        process.wait()
+    assert seen <= {"", "ESRCH"}
+    assert driver.eventually(lambda: driver.records("placements") == [])
+    assert driver.eventually(lambda: all(j["state"] != "running" for j in driver.records("jobs")))
+
+
+def test_race_zombie_neg():
+    process = short_lived()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert refusal("migrate", f"pid={process.pid} from=any to=1") == "ESRCH"
+    assert refusal("place", f"pid={process.pid} cpus=0") == "ESRCH"
+    process.wait()
+
+
+def test_race_with_fork(target):
+    """Children of a placed process are all under control or all restored."""
+    t = target("anon", 4)
+    stop = threading.Event()
+    children = []
+
+    def breed():
+        while not stop.is_set():
+            children.append(int(t.ask("fork")))
+            if len(children) > 40:
+                os.kill(children.pop(0), signal.SIGKILL)
+
+    thread = threading.Thread(target=breed)
+    thread.start()
+    for _ in range(10):
+        driver.write("place", f"pid={t.pid} cpus=2")
+        time.sleep(0.05)
+        driver.write("restore", "all")
+    stop.set()
+    thread.join()
+    driver.write("restore", "all")
+    assert driver.eventually(lambda: driver.records("placements") == [])
+    for child in children:
+        assert os.sched_getaffinity(child) == {0, 1, 2, 3}
+        os.kill(child, signal.SIGKILL)
+
+
+def test_race_with_new_threads(target):
+    """A thread that starts while its process is placed is placed as well."""
+    t = target("anon", 4)
+    done = threading.Event()
+
+    def spawn():
+        for _ in range(40):
+            t.ask("thread")
+        done.set()
+
+    thread = threading.Thread(target=spawn)
+    thread.start()
+    while not done.is_set():
+        driver.write("place", f"pid={t.pid} cpus=1")
+    thread.join()
+    assert all(os.sched_getaffinity(tid) == {1} for tid in t.tids())
+    driver.write("restore", f"pid={t.pid}")
+    assert all(os.sched_getaffinity(tid) == {0, 1, 2, 3} for tid in t.tids())
+
+
+def test_race_with_mappings(target):
+    """Mappings come and go under a job; what stays is whole."""
+    t = target("anon", 512)
+    stop = threading.Event()
+
+    def remap():
+        while not stop.is_set():
+            t.ask("churn 64")
+
+    thread = threading.Thread(target=remap)
+    thread.start()
+    for i in range(20):
+        reply = driver.migrate(f"pid={t.pid} from=any to={i % 2}")
+        assert reply["state"] == "done"
+    stop.set()
+    thread.join()
+    assert t.is_whole()
+
+
+def test_race_with_exec():
+    """Programs that execute others while their pages move: old pages or none, never a new program's harm."""
+    shell = subprocess.Popen(["sh", "-c", "i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i+1)); done"])
+    seen = set()
+    while shell.poll() is None:
+        error = refusal("migrate", f"pid={shell.pid} from=any to=1")
+        seen.add(error)
+        for line in os.popen(f"pgrep -P {shell.pid}"):
+            seen.add(refusal("migrate", f"pid={line.strip()} from=any to=1"))
+            seen.add(refusal("place", f"pid={line.strip()} cpus=1"))
+    assert shell.returncode == 0
+    assert seen <= {"", "ESRCH", "EBUSY"}
+    assert driver.eventually(lambda: driver.records("placements") == [])
+
+
+def test_race_pid_is_not_a_later_process():
+    """A placement belongs to the task, not to its number."""
+    process = subprocess.Popen(["sleep", "100"])
+    driver.write("place", f"pid={process.pid} cpus=1")
+    process.kill()
+    process.wait()
+    with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as knob:
+        knob.write(str(process.pid - 1))
+    later = subprocess.Popen(["sleep", "100"])
+    if later.pid == process.pid:
+        assert os.sched_getaffinity(later.pid) == {0, 1, 2, 3}
+        assert refusal("restore", f"pid={later.pid}") == "ESRCH"
+    later.kill()
+    later.wait()
+    assert driver.eventually(lambda: driver.records("placements") == [])
+
+
+def test_race_frozen_target(target):
+    """A frozen control group does not make anybody wait for ever."""
+    group = "/sys/fs/cgroup/numaplace-test"
+    os.mkdir(group)
+    try:
+        t = target("anon", 64, threads=1)
+        with open(f"{group}/cgroup.procs", "w", encoding="ascii") as procs:
+            procs.write(str(t.pid))
+        with open(f"{group}/cgroup.freeze", "w", encoding="ascii") as freeze:
+            freeze.write("1")
+        assert driver.eventually(lambda: "frozen 1" in open(f"{group}/cgroup.events", encoding="ascii").read())
+        assert t.move("0", 1, "pause=always")["moved"] == "64"
+        begin = time.monotonic()
+        assert refusal("place", f"pid={t.pid} cpus=1 mem=caller") in ("", "EBUSY")
+        assert time.monotonic() - begin < 15
+        with open(f"{group}/cgroup.freeze", "w", encoding="ascii") as freeze:
+            freeze.write("0")
+        driver.write("restore", "all")
+        assert t.where() == {"1": 64}
+        assert t.ask("counters") == "ok"
+        t.stop()
+    finally:
+        assert driver.eventually(lambda: open(f"{group}/cgroup.procs", encoding="ascii").read() == "")
+        os.rmdir(group)
