@@ -5,6 +5,7 @@
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 CACHE=${XDG_CACHE_HOME:-${HOME:?HOME is not set, so there is no place for downloads: set XDG_CACHE_HOME}/.cache}/numaplace
 LOG=$CACHE/setup.log
+PATH=$PATH:/usr/sbin:/sbin # a user's own may lack them: chroot, depmod
 
 say() {
 	printf 'setup: %s\n' "$*"
@@ -31,12 +32,28 @@ cause() {
 	fi
 }
 
+need_cache() {
+	if mkdir -p "$CACHE" 2>/dev/null && [ -w "$CACHE" ]; then
+		return 0
+	fi
+	die 1 "cannot write to $CACHE, where downloads are kept:" \
+		"set XDG_CACHE_HOME to a folder of your own"
+}
+
 # attempt WHAT COMMAND..: runs it silently; where it fails, one line says what, why and where the log is.
 attempt() {
 	what=$1
 	shift
-	mkdir -p "$CACHE" || die 1 "cannot make $CACHE for downloads: set XDG_CACHE_HOME to a folder that can be written"
+	need_cache
 	"$@" >"$LOG" 2>&1 </dev/null || die 1 "cannot $what: $(cause "$LOG") (log: $LOG)"
+}
+
+# unpack FOLDER-OF-DEBS ROOT
+unpack() {
+	mkdir -p "$2"
+	for deb in "$1"/*.deb; do
+		dpkg -x "$deb" "$2" || return 1
+	done
 }
 
 host_version() {
