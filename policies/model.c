@@ -101,8 +101,8 @@ static void settle_all(struct queues *s)
 
 			if (!whole && q->change <= PRECISION)
 				continue;
-			np_queues_share(s, s->used[i]);
-			q->change = settle(s, q);
+			q->change = np_queues_share(s, s->used[i]);
+			q->change = fmax(q->change, settle(s, q));
 			change = whole ? fmax(change, q->change) : change;
 		}
 	}

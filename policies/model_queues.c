@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define STEP	      0.7
 #define LINK_SHARE    0.5  /* outward and back packets take turns */
 #define NO_WAIT_SCALE 1e-3 /* nanoseconds: a queue without variability waits only when full */
 
@@ -201,21 +202,23 @@ void np_queues_build(struct queues *s, const struct np_model *m, const struct np
  * idle of its own. A link lends packet by packet, all that is idle. A
  * controller reserves entries: one is lent only while no request of the other
  * class is about, so that what it lends falls with the square of the idle part.
- * Half a step at a time, since the two classes follow each other.
+ * Not a whole step at a time, since the two classes follow each other.
  */
-void np_queues_share(struct queues *s, unsigned int q)
+double np_queues_share(struct queues *s, unsigned int q)
 {
 	struct queue *mine = &s->queue[q];
 	const struct queue *other = &s->queue[q ^ 1];
-	double reserved, lent;
+	double reserved, lent, step;
 
 	if (!(mine->share > 0))
-		return;
+		return 0;
 	reserved = other->share * mine->whole;
 	lent = fmax(0, 1 - other->load / reserved);
 	if (q < LINK(0, 0, 0))
 		lent *= lent;
-	mine->capacity += 0.5 * (mine->whole - reserved * (1 - lent) - mine->capacity);
+	step = STEP * (mine->whole - reserved * (1 - lent) - mine->capacity);
+	mine->capacity += step;
+	return fabs(step) / mine->whole;
 }
 
 void np_queues_total(struct queues *s, size_t n)

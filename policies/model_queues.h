@@ -67,8 +67,11 @@ void np_queues_customer(struct customer *c, const struct np_model *m,
 void np_queues_build(struct queues *s, const struct np_model *m, const struct np_model_flow *flow,
 		     size_t n);
 
-/* Adapts the capacity of queue q to what the other class of its server takes. */
-void np_queues_share(struct queues *s, unsigned int q);
+/*
+ * Adapts the capacity of queue q to what the other class of its server takes;
+ * returns by which part of the whole.
+ */
+double np_queues_share(struct queues *s, unsigned int q);
 
 /* Adds up the load of every queue anew. */
 void np_queues_total(struct queues *s, size_t n);

@@ -27,6 +27,24 @@ static void a_reserved_share_protects_either_side(void)
 	      SAME);
 }
 
+/*
+ * Queues without variability: nothing waits, and nothing moves, until one is
+ * full. The remote class leaves a ninth of its 18 GB/s idle and lends a ninth
+ * of that: the local class gets its own 2 GB/s and 18 / 81.
+ */
+static void a_reserved_share_is_no_more_than_that(void)
+{
+	struct np_model m = model_of(TWO("dram_local_share=0.1 "));
+	struct np_model_flow local = model_triad(0, 0, 8), remote = model_triad(1, 0, 8);
+
+	m.node[0].dram_variability = m.link[0].variability = m.link[0].bytes_per_s = 0;
+	local.demand_bytes_per_s = 5e8;
+	remote.demand_bytes_per_s = 2e9;
+	CLOSE(model_alone(&m, local).bytes_per_s, 4e9, SAME);
+	CLOSE(model_beside(&m, local, remote), 2e9 + 18e9 / 81, 0.01);
+	CLOSE(model_beside(&m, remote, local), 1.6e10, SAME);
+}
+
 static void lines_beyond_the_entries_cost_capacity(void)
 {
 	struct np_model m = model_of(TWO("local_entries=32 overflow_loss=0.5 "));
@@ -202,6 +220,7 @@ void add_model_machine_cases(void)
 	CU_pSuite suite = CU_add_suite("contention model: machines", NULL, NULL);
 
 	CU_ADD_TEST(suite, a_reserved_share_protects_either_side);
+	CU_ADD_TEST(suite, a_reserved_share_is_no_more_than_that);
 	CU_ADD_TEST(suite, lines_beyond_the_entries_cost_capacity);
 	CU_ADD_TEST(suite, streams_cost_capacity);
 	CU_ADD_TEST(suite, the_ways_of_a_link_are_apart);
