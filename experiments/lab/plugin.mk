@@ -24,23 +24,24 @@ $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 
 -include $(LAB_PLUGIN_OBJ:.o=.d)
 
-# One kbuild tree per kernel, so that they can be built at the same time.
-LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c lab.h shared.h)
-LAB_SERIES := $(shell awk '!/^\#/ && NF { print $$1 }' KERNELS)
-LAB_GUEST_KO := $(LAB_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
-
-$(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC) experiments/lab/plugin.mk
-	@mkdir -p $(BUILD)/lab/guest/$* $(@D)
-	cp $(LAB_GUEST_SRC) $(BUILD)/lab/guest/$*
-	setup/kernel-build $* M=$(CURDIR)/$(BUILD)/lab/guest/$* W=1 modules
-	cp $(BUILD)/lab/guest/$*/numaplace_lab.ko $@
-
-.PHONY: lab-simulation
-lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO)
-
-# Programs that know nothing of the lab. -O2 without vectors: what a simple loop costs.
+# Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,chase triad)
 
-$(BUILD)/lab/checks/%: experiments/lab/checks/%.c experiments/lab/plugin.mk
+$(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/checks/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
+
+# A copy of the sources for each kernel: two builds in one folder would overwrite each other.
+LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c lab.h shared.h)
+LAB_GUEST_KO := $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
+
+$(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
+	@mkdir -p $(BUILD)/lab/guest/$* $(@D)
+	cp $^ $(BUILD)/lab/guest/$*
+	+setup/kernel-build $* M=$(CURDIR)/$(BUILD)/lab/guest/$* W=1 KCFLAGS=-Werror modules
+	cp $(BUILD)/lab/guest/$*/numaplace_lab.ko $@
+
+.PHONY: lab-simulation tools modules
+lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
+tools: $(BUILD)/lab/plugin.so $(LAB_CHECKS)
+modules: $(LAB_GUEST_KO)

@@ -104,6 +104,7 @@ void np_clock_tick(struct np_cpu *cpu)
 	if (!cpu->busy)
 		np_clock_resume(cpu);
 	np_memory_give_up(&np_sim.memory.cpu[cpu->index]);
+	np_l1_new_era(cpu->l1);
 	settle(cpu);
 	np_window_advance(np_look(now_ps));
 	if (cpu->ps >= cpu->sync_ps)

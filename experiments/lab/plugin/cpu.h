@@ -9,6 +9,7 @@
 #define NP_CPU_H
 
 #include "memory.h"
+#include "pages.h"
 #include "stream.h"
 
 #define NP_COMBINING 10	/* lines that non-temporal stores may have open */
@@ -32,6 +33,7 @@ enum np_source_kind { NP_DRAM, NP_CACHE, NP_KINDS };
 
 struct np_cpu {
 	struct np_l1 *l1;
+	struct np_pages pages;
 	uint64_t instructions;
 	uint64_t pending_ps;	/* of time, not yet in ps */
 	uint64_t ps;		/* its clock. Others look */

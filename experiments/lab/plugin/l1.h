@@ -7,19 +7,22 @@
  *
  * The virtual tags are forgotten when the CPU may have changed a translation;
  * the lines stay, and get their tag back when they are next used.
+ *
+ * Most instructions use the line that they used last time; that is asked
+ * first. What they used last is void after a while, so that a line that was
+ * taken away meanwhile is missed.
  */
 #ifndef NP_L1_H
 #define NP_L1_H
 
+#include "ways.h"
+
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #define NP_L1_MAX_SETS 256	/* a page of the shortest lines */
 #define NP_L1_MAX_WAYS 16
+#define NP_L1_SLOTS    1024	/* of instructions */
 #define NP_PAGE_SHIFT  12
 
 struct np_l1_set {
@@ -31,13 +34,29 @@ struct np_l1_set {
 } __attribute__((aligned(64)));
 
 struct np_l1 {
+	uint64_t era;			/* in the upper bits: what instructions last used is void in the next */
+	unsigned int key_shift;
 	unsigned int ways, line_shift, set_mask;
+	uint64_t last[NP_L1_SLOTS];	/* key of the line, - 1 if it is not writable */
 	struct np_l1_set set[NP_L1_MAX_SETS];
 };
+
+#define NP_L1_ERA (1ull << 48)
+
+static inline void np_l1_new_era(struct np_l1 *l1)
+{
+	l1->era += NP_L1_ERA;
+}
 
 static inline uint32_t np_l1_tag(uint64_t vaddr)
 {
 	return (uint32_t)(((vaddr >> NP_PAGE_SHIFT) * 0x9e3779b97f4a7c15ULL) >> 32) | 1;
+}
+
+/* The line of a virtual address of 48 bits, odd, in this era. */
+static inline uint64_t np_l1_key(const struct np_l1 *l1, uint64_t vaddr)
+{
+	return (((vaddr << 16) >> l1->key_shift) | 1) + l1->era;
 }
 
 static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int line_shift)
@@ -45,53 +64,40 @@ static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int 
 	memset(l1, 0, sizeof(*l1));
 	l1->ways = ways;
 	l1->line_shift = line_shift;
+	l1->key_shift = 15 + line_shift;
 	l1->set_mask = (1u << (NP_PAGE_SHIFT - line_shift)) - 1;
+	l1->era = NP_L1_ERA;
 }
 
-/* The ways that hold this in a field of a set, a bit each. Unused ways hold zero. */
-static inline unsigned int np_l1_ways_with(const uint32_t *field, unsigned int ways, uint32_t value)
+/* The instruction that `slot` stands for uses the same line again. */
+static inline bool np_l1_again(const struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool store)
 {
-	unsigned int mask = 0;
+	uint64_t ahead = np_l1_key(l1, vaddr) - l1->last[slot];
 
-#ifdef __SSE2__
-	__m128i wanted = _mm_set1_epi32(value);
-
-	for (unsigned int i = 0; i < ways; i += 4) {
-		__m128i equal = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(field + i)), wanted);
-
-		mask |= _mm_movemask_ps(_mm_castsi128_ps(equal)) << i;
-	}
-#else
-	for (unsigned int i = 0; i < ways; i++)
-		mask |= (field[i] == value) << i;
-#endif
-	return mask;
+	return ahead <= !store;
 }
 
-static inline bool np_l1_hit(struct np_l1 *l1, uint64_t vaddr, bool store)
+static inline bool np_l1_hit(struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool store)
 {
 	struct np_l1_set *s = &l1->set[(vaddr >> l1->line_shift) & l1->set_mask];
-	uint32_t tag = np_l1_tag(vaddr);
-	unsigned int way = s->recent, found;
+	uint64_t found = np_ways_with(s->tag, l1->ways, np_l1_tag(vaddr));
+	bool writable;
 
-	if (s->tag[way] != tag) {
-		found = np_l1_ways_with(s->tag, l1->ways, tag);
-		if (!found)
-			return false;
-		way = __builtin_ctz(found);
-		s->recent = way;
-	}
-	return !store || s->writable >> way & 1;
+	if (!found)
+		return false;
+	s->recent = __builtin_ctzll(found);
+	writable = s->writable >> s->recent & 1;
+	l1->last[slot] = np_l1_key(l1, vaddr) - !writable;
+	return !store || writable;
 }
 
 /* Way of a line, or -1. */
 static inline int np_l1_find(const struct np_l1 *l1, uint32_t line)
 {
 	const struct np_l1_set *s = &l1->set[line & l1->set_mask];
+	uint64_t found = np_ways_with(s->line, l1->ways, line + 1);
 
-	unsigned int found = np_l1_ways_with(s->line, l1->ways, line + 1);
-
-	return found ? __builtin_ctz(found) : -1;
+	return found ? __builtin_ctzll(found) : -1;
 }
 
 static inline void np_l1_fill(struct np_l1 *l1, uint64_t vaddr, uint32_t line, bool writable)
@@ -102,8 +108,8 @@ static inline void np_l1_fill(struct np_l1 *l1, uint64_t vaddr, uint32_t line, b
 	if (way < 0) {
 		way = s->next;
 		if (way == s->recent)
-			way = (way + 1) % l1->ways;
-		s->next = (way + 1) % l1->ways;
+			way = way + 1u < l1->ways ? way + 1 : 0;
+		s->next = way + 1u < l1->ways ? way + 1 : 0;
 	}
 	s->line[way] = line + 1;
 	s->tag[way] = np_l1_tag(vaddr);
@@ -123,6 +129,7 @@ static inline void np_l1_drop(struct np_l1 *l1, uint32_t line)
 		return;
 	s->tag[way] = 0;
 	s->line[way] = 0;
+	np_l1_new_era(l1);
 }
 
 /* A line that is present under a tag that is no longer known: gives it this one. */
@@ -142,11 +149,13 @@ static inline void np_l1_forget_tags(struct np_l1 *l1)
 {
 	for (unsigned int set = 0; set <= l1->set_mask; set++)
 		memset(l1->set[set].tag, 0, sizeof(l1->set[set].tag));
+	np_l1_new_era(l1);
 }
 
 static inline void np_l1_clear(struct np_l1 *l1)
 {
 	memset(l1->set, 0, sizeof(l1->set));
+	np_l1_new_era(l1);
 }
 
 #endif

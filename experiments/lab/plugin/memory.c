@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* What the directory says of a line; the node is in the low bits. */
@@ -29,12 +30,13 @@ int np_memory_init(struct np_memory *m, const struct np_config *config)
 	int ret = 0;
 
 	*m = (struct np_memory){ .config = config };
-	m->cpu = calloc(config->cpus, sizeof(*m->cpu));
+	m->cpu = aligned_alloc(_Alignof(struct np_private), config->cpus * sizeof(*m->cpu));
 	/* Of this only the pages that the guest's memory needs become real. */
 	m->directory = mmap(NULL, config->lines, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!m->cpu || m->directory == MAP_FAILED)
 		return -ENOMEM;
+	memset(m->cpu, 0, config->cpus * sizeof(*m->cpu));
 	for (unsigned int cpu = 0; cpu < config->cpus; cpu++)
 		ret = ret ?: init_cpu(m, cpu, cores[config->cpu_node[cpu]]++);
 	for (unsigned int node = 0; node < config->nodes; node++)
@@ -56,9 +58,11 @@ void np_memory_free(struct np_memory *m)
 
 static void drop_now(struct np_private *p, uint32_t line)
 {
+	size_t slot = p->l2.sets ? np_cache_find(&p->l2, line) : NP_NO_SLOT;
+
 	np_l1_drop(&p->l1, line);
-	if (p->l2.sets)
-		np_cache_drop(&p->l2, line);
+	if (slot != NP_NO_SLOT)
+		np_cache_drop(&p->l2, slot);
 }
 
 static void drop_later(struct np_taken *t, uint32_t line)
@@ -101,19 +105,20 @@ static void drop_private(struct np_memory *m, unsigned int self, unsigned int no
 		if (cpu == self)
 			drop_now(p, line);
 		else if (np_l1_find(&p->l1, line) >= 0 ||
-			 (p->l2.sets && np_cache_peek(&p->l2, line)))
+			 (p->l2.sets && np_cache_find(&p->l2, line) != NP_NO_SLOT))
 			drop_later(&p->taken, line);
 	}
 }
 
 static void drop_node(struct np_memory *m, unsigned int self, unsigned int node, uint32_t line)
 {
-	struct np_way *way = m->llc[node].sets ? np_cache_peek(&m->llc[node], line) : NULL;
+	struct np_cache *llc = &m->llc[node];
+	size_t slot = llc->sets ? np_cache_find(llc, line) : NP_NO_SLOT;
 
-	if (!way)
+	if (slot == NP_NO_SLOT)
 		return;
-	drop_private(m, self, node, way->cores, line);
-	*way = (struct np_way){ 0 };
+	drop_private(m, self, node, llc->state[slot].cores, line);
+	np_cache_drop(llc, slot);
 }
 
 static void drop_elsewhere(struct np_memory *m, unsigned int self, uint32_t line)
@@ -130,25 +135,29 @@ static void drop_elsewhere(struct np_memory *m, unsigned int self, uint32_t line
 /* A node reads what another has modified: that one keeps it, unmodified, and memory gets it. */
 static void downgrade(struct np_memory *m, unsigned int self, unsigned int holder, uint32_t line)
 {
-	struct np_way *way = np_cache_peek(&m->llc[holder], line);
+	struct np_cache *llc = &m->llc[holder];
+	size_t slot = np_cache_find(llc, line);
 
-	if (!way)
+	if (slot == NP_NO_SLOT)
 		return;
-	drop_private(m, self, holder, way->cores, line);
-	way->writable = false;
+	drop_private(m, self, holder, llc->state[slot].cores, line);
+	llc->state[slot].writable = false;
 }
 
-/* The least recently used line leaves the node; returns the node that it is written to, or -1. */
-static int evict(struct np_memory *m, unsigned int self, const struct np_way *victim)
+/* What had the slot leaves the node; returns the node that it is written to, or -1. */
+static int evict(struct np_memory *m, unsigned int self, size_t slot)
 {
-	uint32_t line = victim->line - 1;
+	unsigned int node = m->config->cpu_node[self];
+	struct np_cache *llc = &m->llc[node];
+	struct np_state state = llc->state[slot];
+	uint32_t line = llc->line[slot] - 1;
 
-	if (!victim->line)
+	if (!llc->line[slot])
 		return -1;
-	drop_private(m, self, m->config->cpu_node[self], victim->cores, line);
+	drop_private(m, self, node, state.cores, line);
 	if (m->directory[line] != SHARED)
 		m->directory[line] = NOWHERE;
-	return victim->writable ? (int)np_config_line_node(m->config, line) : -1;
+	return state.writable ? (int)np_config_line_node(m->config, line) : -1;
 }
 
 static struct np_result miss(struct np_memory *m, unsigned int cpu, uint32_t line, bool store)
@@ -171,81 +180,75 @@ static struct np_result miss(struct np_memory *m, unsigned int cpu, uint32_t lin
 	return r;
 }
 
-static struct np_result hit(struct np_memory *m, unsigned int cpu, struct np_way *way, uint32_t line,
-			    bool store)
+static struct np_result hit(struct np_memory *m, unsigned int cpu, struct np_state *state,
+			    uint32_t line, bool store)
 {
 	unsigned int node = m->config->cpu_node[cpu], bit = m->core_bit[cpu];
-	bool alone = way->cores == bit && m->directory[line] != SHARED;
+	bool alone = state->cores == bit && m->directory[line] != SHARED;
 	struct np_result r = { NP_SERVED_LLC, node, { -1, -1 } };
 
 	if (!store)
 		return r;
 	if (alone && np_l1_find(&m->cpu[cpu].l1, line) >= 0)
 		r.served = NP_SERVED_UPGRADE;
-	drop_private(m, cpu, node, way->cores & ~bit, line);
-	way->cores = 0;
+	drop_private(m, cpu, node, state->cores & ~bit, line);
+	state->cores = 0;
 	drop_elsewhere(m, cpu, line);
 	return r;
 }
 
-static void fill_private(struct np_private *p, uint64_t vaddr, uint32_t line, bool writable)
-{
-	struct np_way victim, *own;
-
-	np_l1_fill(&p->l1, vaddr, line, writable);
-	if (!p->l2.sets)
-		return;
-	own = np_cache_find(&p->l2, line) ?: np_cache_insert(&p->l2, line, &victim);
-	own->writable = writable;
-}
-
-static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
-				   uint32_t line, bool store)
+static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint32_t line, bool store)
 {
 	unsigned int node = m->config->cpu_node[cpu];
-	struct np_way *way = np_cache_find(&m->llc[node], line), victim = { 0 };
+	struct np_cache *llc = &m->llc[node];
+	size_t slot = np_cache_find(llc, line);
 	struct np_result r;
 
-	if (way) {
-		r = hit(m, cpu, way, line, store);
+	if (slot != NP_NO_SLOT) {
+		np_cache_use(llc, line, slot);
+		r = hit(m, cpu, &llc->state[slot], line, store);
 	} else {
 		r = miss(m, cpu, line, store);
-		way = np_cache_insert(&m->llc[node], line, &victim);
-		r.written_back[1] = evict(m, cpu, &victim);
+		slot = np_cache_make_room(llc, line);
+		r.written_back[1] = evict(m, cpu, slot);
+		llc->line[slot] = line + 1;
+		llc->state[slot] = (struct np_state){ 0 };
 	}
-	way->cores |= m->core_bit[cpu];
+	llc->state[slot].cores |= m->core_bit[cpu];
 	if (store) {
-		way->writable = true;
+		llc->state[slot].writable = true;
 		m->directory[line] = MODIFIED | node;
 	}
-	fill_private(&m->cpu[cpu], vaddr, line, store);
 	return r;
-}
-
-static bool second_level(struct np_private *p, uint64_t vaddr, uint32_t line, bool store)
-{
-	struct np_way *way = p->l2.sets ? np_cache_find(&p->l2, line) : NULL;
-
-	if (!way || (store && !way->writable))
-		return false;
-	np_l1_fill(&p->l1, vaddr, line, way->writable);
-	return true;
 }
 
 struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
 				  uint32_t line, bool store)
 {
 	struct np_result r = { NP_SERVED_L2, m->config->cpu_node[cpu], { -1, -1 } };
+	struct np_private *p = &m->cpu[cpu];
+	size_t slot;
 	uint8_t *stripe;
 
-	np_memory_give_up(&m->cpu[cpu]);
-	if (second_level(&m->cpu[cpu], vaddr, line, store))
+	np_memory_give_up(p);
+	slot = p->l2.sets ? np_cache_find(&p->l2, line) : NP_NO_SLOT;
+	if (slot != NP_NO_SLOT && (!store || p->l2.state[slot].writable)) {
+		np_cache_use(&p->l2, line, slot);
+		np_l1_fill(&p->l1, vaddr, line, p->l2.state[slot].writable);
 		return r;
+	}
 	/* All last levels have the same sets, so one lock covers a line in all of them. */
 	stripe = &m->stripe[np_cache_set(&m->llc[r.node], line) % NP_STRIPES];
 	np_lock(stripe);
-	r = last_level(m, cpu, vaddr, line, store);
+	r = last_level(m, cpu, line, store);
 	np_unlock(stripe);
+	np_l1_fill(&p->l1, vaddr, line, store);
+	if (p->l2.sets) {
+		if (slot == NP_NO_SLOT)
+			slot = np_cache_make_room(&p->l2, line);
+		p->l2.line[slot] = line + 1;
+		p->l2.state[slot].writable = store;
+	}
 	return r;
 }
 

@@ -19,13 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAUSE_PS 20000
+#define PAUSE_PS  20000
+#define STORE_BIT (QEMU_PLUGIN_MEM_W << 16)	/* of QEMU's description of an access */
 
 int qemu_plugin_version = NP_QEMU_API < 2 ? 1 : 2;
 
 struct np_machine_state np_sim;
 
-static qemu_plugin_meminfo_t store_bit;	/* of every access's description; 0: ask QEMU */
+static qemu_plugin_vcpu_mem_cb_t on_memory;
 
 static void on_block(unsigned int vcpu, void *instructions)
 {
@@ -38,53 +39,81 @@ static void on_block(unsigned int vcpu, void *instructions)
 }
 
 /* The running number of the line, or false: a device, or memory of no node. */
-static bool find_line(qemu_plugin_meminfo_t info, uint64_t vaddr, uint32_t *line)
+static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t vaddr, uint32_t *line)
 {
-	struct qemu_plugin_hwaddr *address = qemu_plugin_get_hwaddr(info, vaddr);
+	uint32_t in_page = (vaddr >> cpu->l1->line_shift) & cpu->l1->set_mask;
+	struct qemu_plugin_hwaddr *address;
 	uint64_t number;
 
+	if (np_pages_find(&cpu->pages, vaddr, line)) {
+		*line += in_page;
+		return true;
+	}
+	address = qemu_plugin_get_hwaddr(info, vaddr);
 	if (!address || qemu_plugin_hwaddr_is_io(address))
 		return false;
 	if (np_config_node(&np_sim.config, qemu_plugin_hwaddr_phys_addr(address), &number) < 0)
 		return false;
 	*line = number;
+	np_pages_enter(&cpu->pages, vaddr, *line - in_page);
 	return true;
 }
 
-static __attribute__((noinline)) void first_level_miss(struct np_cpu *cpu,
-						       qemu_plugin_meminfo_t info, uint64_t vaddr,
-						       bool store)
+static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_meminfo_t info,
+					      uint64_t vaddr, unsigned int slot, bool store)
 {
+	struct np_cpu *cpu = &np_sim.cpu[vcpu];
 	uint32_t line;
 
-	if (find_line(info, vaddr, &line) && !np_l1_retag(cpu->l1, vaddr, line, store))
+	if (np_l1_hit(cpu->l1, slot, vaddr, store))
+		return;
+	if (find_line(cpu, info, vaddr, &line) && !np_l1_retag(cpu->l1, vaddr, line, store))
 		np_charge_access(cpu, vaddr, line, store);
 }
 
-static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data)
+static inline void use(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot,
+			  bool store)
 {
-	struct np_cpu *cpu = &np_sim.cpu[vcpu];
-	bool store = store_bit ? info & store_bit : qemu_plugin_mem_is_store(info);
+	if (!np_l1_again(&np_sim.memory.cpu[vcpu].l1, (uintptr_t)slot, vaddr, store))
+		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
+}
 
-	(void)data;
-	if (!np_l1_hit(cpu->l1, vaddr, store))
-		first_level_miss(cpu, info, vaddr, store);
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+{
+	use(vcpu, info, vaddr, slot, info & STORE_BIT);
+}
+
+static void on_access_asking(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+{
+	use(vcpu, info, vaddr, slot, qemu_plugin_mem_is_store(info));
+}
+
+/* Asking QEMU at every access would cost as much as a first-level hit. */
+static qemu_plugin_vcpu_mem_cb_t access_callback(void)
+{
+	const qemu_plugin_meminfo_t load_bit = QEMU_PLUGIN_MEM_R << 16;
+
+	if (qemu_plugin_mem_is_store(STORE_BIT) && !qemu_plugin_mem_is_store(load_bit))
+		return on_access;
+	return on_access_asking;
 }
 
 static void on_store_past_caches(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 				 void *data)
 {
+	struct np_cpu *cpu = &np_sim.cpu[vcpu];
 	uint32_t line;
 
 	(void)data;
-	if (find_line(info, vaddr, &line))
-		np_charge_past_caches(&np_sim.cpu[vcpu], line);
+	if (find_line(cpu, info, vaddr, &line))
+		np_charge_past_caches(cpu, line);
 }
 
 static void on_new_translations(unsigned int vcpu, void *data)
 {
 	(void)data;
 	np_l1_forget_tags(np_sim.cpu[vcpu].l1);
+	np_pages_forget(&np_sim.cpu[vcpu].pages);
 }
 
 static void on_pause(unsigned int vcpu, void *data)
@@ -106,6 +135,12 @@ static enum np_insn kind_of(const struct qemu_plugin_insn *insn)
 	return np_insn_kind(code, len);
 }
 
+/* Where the line is kept that this instruction used last. */
+static void *slot_of(const struct qemu_plugin_insn *insn)
+{
+	return (void *)(uintptr_t)(qemu_plugin_insn_vaddr(insn) * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1));
+}
+
 static void on_translate_insn(struct qemu_plugin_insn *insn)
 {
 	enum np_insn kind = kind_of(insn);
@@ -117,8 +152,8 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, QEMU_PLUGIN_CB_NO_REGS, NULL);
 	/* QEMU 7.2 calls the wrong one of two callbacks, one for loads and one for stores. */
 	qemu_plugin_register_vcpu_mem_cb(
-		insn, kind == NP_INSN_STORE_PAST_CACHES ? on_store_past_caches : on_access,
-		QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+		insn, kind == NP_INSN_STORE_PAST_CACHES ? on_store_past_caches : on_memory,
+		QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, slot_of(insn));
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -172,6 +207,7 @@ static int init_cpus(void)
 	for (unsigned int i = 0; i < c->cpus; i++) {
 		np_sim.cpu[i].index = i;
 		np_sim.cpu[i].node = c->cpu_node[i];
+		np_sim.cpu[i].pages.era = NP_PAGES_ERA;
 		np_sim.cpu[i].l1 = &np_sim.memory.cpu[i].l1;
 	}
 	np_sim.insn_ps = 1e6 / c->mhz / c->ipc;
@@ -186,15 +222,6 @@ static void init_shared(void)
 	np_sim.shared->nodes = np_sim.config.nodes;
 	np_sim.shared->line_bytes = np_sim.config.line_bytes;
 	np_sim.shared->magic = NP_LAB_MAGIC;
-}
-
-/* Asking QEMU for every access would cost as much as a first-level hit. */
-static void find_store_bit(void)
-{
-	qemu_plugin_meminfo_t load = QEMU_PLUGIN_MEM_R << 16, store = QEMU_PLUGIN_MEM_W << 16;
-
-	if (qemu_plugin_mem_is_store(store) && !qemu_plugin_mem_is_store(load))
-		store_bit = store;
 }
 
 __attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
@@ -225,7 +252,7 @@ static int init(const char *path, int vcpus)
 	if (np_memory_init(&np_sim.memory, c) || init_cpus())
 		return refuse("out of memory");
 	init_shared();
-	find_store_bit();
+	on_memory = access_callback();
 	return 0;
 }
 
