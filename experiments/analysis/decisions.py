@@ -4,25 +4,35 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from . import words
 from .load import Observation, Results
 
+# Counts of a migration that mean "left where it was"; already, absent and file pages are no fault.
+LEFT_BEHIND = ("pinned", "shared", "hugetlb", "thp_split", "busy", "no_memory")
+
 
 def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
-    """Per policy: its decisions, equal ones of several repeats and tasks told once."""
+    """Per policy: its decisions, equal ones of several repeats and tasks told once.
+
+    Those of marked observations only where there is no clean one.
+    """
     found = []
     for policy in results.policies:
-        observations = [o for o in results.select(workload, policy) if o.apply]
+        clean = results.select(workload, policy)
+        asked = [o for o in results.measured if (o.workload, o.policy) == (workload, policy)]
+        observations = [o for o in clean or asked if o.apply]
         groups: dict[tuple, dict[str, Any]] = {}
         for o in observations:
             for decision in o.apply.get("decisions") or []:
                 _add(groups, decision, _role(o, decision), o.repeat)
         told = [_tell(group, len(observations)) for group in groups.values()]
         options = next((_options(o.apply) for o in observations), "")
-        clean = bool(results.select(workload, policy))
-        found.append({"policy": policy, "options": options, "clean": clean, "told": _merge(told)})
+        found.append(
+            {"policy": policy, "options": options, "clean": bool(clean), "told": _merge(told)}
+        )
     return found
 
 
@@ -45,10 +55,24 @@ def _add(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None
     reason = str(decision.get("reason") or "")
     place = (decision.get("from"), decision.get("to"), decision.get("pages_to"))
     same = (role, *place, re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
-    new = {"role": role, "repeats": set(), "decision": decision, "reason": reason, "pages": []}
+    new = {
+        "role": role,
+        "repeats": set(),
+        "decision": decision,
+        "reason": reason,
+        "pages": [],
+        "left": Counter(),
+    }
     group = groups.setdefault(same, new)
     group["repeats"].add(repeat)
     group["pages"].append(_moved(decision))
+    group["left"].update(_left(decision))
+
+
+def _left(decision: dict[str, Any]) -> dict[str, int]:
+    """Pages that should have moved and did not, by reason."""
+    migrate = (decision.get("result") or {}).get("migrate") or {}
+    return {name: migrate[name] for name in LEFT_BEHIND if migrate.get(name)}
 
 
 def _moved(decision: dict[str, Any]) -> int:
@@ -64,6 +88,10 @@ def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
         "where": _where(decision),
         "pages": _pages(decision, sum(pages) / len(pages)),
         "reason": group["reason"],
+        "left": ", ".join(
+            f"{words.count(n / len(pages))} {words.label(name)}"
+            for name, n in group["left"].items()
+        ),
         "known": _known(decision),
         "error": str(decision.get("error") or ""),
         "often": "" if repeats == observations else f"in {repeats} of {observations} observations",

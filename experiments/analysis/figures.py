@@ -148,7 +148,7 @@ def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
 
 def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
     """Every observation as a dot, the mean and its 95 % interval, one row per policy."""
-    metrics = _worth_drawing(results, workload)[:MAX_METRICS]
+    metrics = distinct_metrics(results, workload)[:MAX_METRICS]
     if not metrics:
         return None
     block = len(results.policies) * 0.36 + 0.95
@@ -164,7 +164,7 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
         return theme.inline(figure, f"{prefix}-time", title, description)
 
 
-def _worth_drawing(results: Results, workload: str) -> list[tuple[str, str]]:
+def distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
     """Metrics that have values, and not the same ones as a metric before them."""
     found: dict[tuple[float | None, ...], tuple[str, str]] = {}
     for metric, unit in results.performance_metrics(workload):
@@ -180,19 +180,17 @@ def values(results: Results, workload: str, policy: str, metric: str) -> list[fl
 
 
 def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
-    everything: list[float] = []
+    groups = [values(results, workload, policy, metric) for policy in results.policies]
+    intervals = [t_interval(found) for found in groups if found]
+    _axis(axes, [v for found in groups for v in found], intervals, len(groups))
     beside = {"transform": axes.get_yaxis_transform()}
-    for y, policy in enumerate(results.policies):
-        found = values(results, workload, policy, metric)
+    for y, (policy, found) in enumerate(zip(results.policies, groups, strict=True)):
         _text(axes, -0.04, y, policy, ha="right", **beside)
-        if not found:
+        if found:
+            _row(axes, y, found, t_interval(found))
+            _text(axes, 1.05, y, words.spread(t_interval(found)), **beside)
+        else:
             _text(axes, 0.02, y, "no clean observation", "muted", **beside)
-            continue
-        interval = t_interval(found)
-        everything += found + [v for v in (interval.low, interval.high) if v is not None]
-        _row(axes, y, found, interval)
-        _text(axes, 1.05, y, words.spread(interval), **beside)
-    _axis(axes, everything, len(results.policies))
     better = words.direction(unit)
     title = f"{words.label(metric)}, {unit}" + (f" ({better})" if better else "")
     axes.set_title(words.printable(title), loc="left", size=9.5, color=theme.colour("ink"),
@@ -200,20 +198,39 @@ def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str)
 
 
 def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
+    """Circles, diamond and line; a line that leaves the axis ends in an arrow head."""
+    dark, line = theme.colour("mean"), y - 0.12
     axes.plot(found, [y + 0.17] * len(found), "o", markersize=4.5, markerfacecolor="none",
               markeredgewidth=1.1, markeredgecolor=theme.colour("node0"), clip_on=False, zorder=3)
     if interval.low is not None:
-        axes.plot([interval.low, interval.high], [y - 0.12] * 2, "-", linewidth=2.2,
-                  color=theme.colour("mean"), solid_capstyle="butt", zorder=2)
-    axes.plot([interval.mean], [y - 0.12], "D", markersize=5, color=theme.colour("mean"), zorder=4)
+        first, last = axes.get_xlim()
+        ends = [max(interval.low, first), min(interval.high, last)]
+        axes.plot(ends, [line] * 2, "-", linewidth=2.2, color=dark, solid_capstyle="butt", zorder=2)
+        for end, cut, head in zip(ends, (interval.low < first, interval.high > last), "<>",
+                                  strict=True):
+            if cut:
+                axes.plot([end], [line], head, markersize=5, color=dark, clip_on=False, zorder=2)
+    axes.plot([interval.mean], [line], "D", markersize=5, color=dark, zorder=4)
 
 
-def _axis(axes: Axes, everything: list[float], rows: int) -> None:
-    """From 0 where that does not hide the differences; otherwise the axis says that it does not."""
-    low, high = min(everything), max(everything)
-    from_zero = 0 <= low < 0.75 * high or 0 <= low == high
-    pad = 0.06 * ((high - low) or abs(high) or 1)
-    axes.set(xlim=(0 if from_zero else low - pad, high + pad), ylim=(rows - 0.45, -0.55), yticks=[])
+def limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]:
+    """Wide enough for all observations; intervals may not make an axis of impossible values.
+
+    From 0 where that does not hide the differences.
+    """
+    low, high = min(found), max(found)
+    ends = [end for i in intervals for end in (i.low, i.high) if end is not None]
+    wide_low, wide_high = min([low, *ends]), min(max([high, *ends]), high + abs(high))
+    if low < 0:
+        return wide_low, wide_high
+    if low == high or wide_low < 0.75 * high:
+        return 0.0, wide_high * 1.06 or 1.0
+    pad = 0.06 * (wide_high - wide_low)
+    return wide_low - pad, wide_high + pad
+
+
+def _axis(axes: Axes, found: list[float], intervals: list[Interval], rows: int) -> None:
+    axes.set(xlim=limits(found, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
     axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
     axes.xaxis.set_major_formatter(lambda x, _: words.number(x))
     axes.tick_params(axis="x", colors=theme.colour("muted"), labelsize=8.5, length=3,
@@ -222,7 +239,7 @@ def _axis(axes: Axes, everything: list[float], rows: int) -> None:
     axes.set_axisbelow(True)
     for side, spine in axes.spines.items():
         spine.set(visible=side == "bottom", color=theme.colour("line"))
-    if not from_zero:
+    if axes.get_xlim()[0] > 0:
         axes.set_xlabel("the axis does not start at 0", size=8.5, color=theme.colour("muted"))
 
 

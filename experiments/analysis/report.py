@@ -162,7 +162,8 @@ def _mean(results: Results, workload: str, policy: str, metric: str) -> float | 
 def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     placement = figures.placement_panel(results, workload, slug)
     timing = figures.timing_panel(results, workload, slug)
-    metrics = results.performance_metrics(workload)
+    metrics = figures.distinct_metrics(results, workload)
+    others = [m for m in results.performance_metrics(workload) if m not in metrics]
     subtitle = words.source_line(results.sources)
     return {
         "name": workload,
@@ -172,6 +173,7 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
         "timing": Markup(timing) if timing else "",
         "source_line": subtitle,
         "standalone": theme.standalone([p for p in (placement, timing) if p], workload, subtitle),
+        "equal": [words.label(name) for name, _ in others] if metrics else [],
         "metrics": [(words.label(name), unit) for name, unit in metrics],
         "rows": [_numbers(results, workload, policy, metrics) for policy in results.policies],
         "decisions": decisions(results, workload),

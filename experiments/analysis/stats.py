@@ -145,8 +145,8 @@ def _fit(
     fit = model.fit()
     if fit.df_resid < MIN_RESIDUAL_DF:
         return (
-            f"too few observations: {len(frame)} leave {int(fit.df_resid)} degrees of freedom "
-            f"for the error, {MIN_RESIDUAL_DF} are wanted"
+            f"too few observations ({len(frame)}): degrees of freedom for the error "
+            f"{int(fit.df_resid)}, wanted {MIN_RESIDUAL_DF}"
         )
     if fit.ssr <= 1e-12 * max(fit.centered_tss, 1e-300):
         return "repeats do not differ: no error to compare with"

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import report
+from experiments.analysis.figures import limits
 from experiments.analysis.load import ResultsError
+from experiments.analysis.stats import Interval
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser
 from experiments.analysis.tests.conftest import HOSTILE
@@ -229,6 +231,16 @@ def test_different_workloads_never_share_a_file() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+", s) and s.strip(".") for s in slugs.values())
 
 
+def test_pages_left_behind_are_told(browser: Browser, tmp_path: Path) -> None:
+    records = [synthetic.observation("contention-2L2R", "n-mass", i) for i in (1, 2)]
+    for record, left in zip(records, (100, 200), strict=True):
+        record["apply"]["decisions"][2]["result"]["migrate"]["thp_split"] = left
+    browser.open(report.write(synthetic.write(tmp_path / "left", records)))
+    text = text_of(browser, "contention-2L2R")
+    assert "remote-0: stays on node 1, 16\u202f384 pages to node 1" in text
+    assert "left behind: 150 thp split" in text
+
+
 def test_sources_are_not_mixed(tmp_path: Path) -> None:
     records = [
         synthetic.observation("cross", "none", i, source=source)
@@ -253,13 +265,29 @@ def test_smallest_results(browser: Browser, tmp_path: Path) -> None:
 
 def test_only_marked_observations(browser: Browser, tmp_path: Path) -> None:
     bad = [synthetic.observation("cross", "none", i, marks=["not restored"]) for i in (1, 2)]
+    bad.append(synthetic.observation("cross", "n-mass", 1, check="pages elsewhere"))
     records = [*bad, synthetic.observation("redis-lists", "n-mass", 1)]
     browser.open(report.write(synthetic.write(tmp_path / "marked", records)))
     assert browser.problems() == []
     cells = browser.evaluate("""[...document.querySelectorAll(".matrix td small")].map(
         c => c.textContent.trim())""")
-    assert cells == ["2 marked", "not measured", "not measured", "was 0.00, 0 moved"]
+    assert cells == ["2 marked", "1 marked", "not measured", "was 0.00, 0 moved"]
     assert "none no clean observation" in text_of(browser, "cross")
+    assert "from marked observations: left: node 1 → node 0" in text_of(browser, "cross")
+
+
+@pytest.mark.parametrize(
+    ("found", "interval", "expected"),
+    [
+        ([100.0, 300.0], Interval(200, -1000, 1400, 2), (0, 600 * 1.06)),  # cut on both sides
+        ([100.0, 104.0], Interval(102, 100, 104, 2), (100 - 0.24, 104.24)),  # does not start at 0
+        ([50.0], Interval(50, None, None, 1), (0, 53)),
+        ([-2.0, 4.0], Interval(1, -3, 5, 2), (-3, 5)),
+        ([0.0], Interval(0, None, None, 1), (0, 1)),
+    ],
+)
+def test_axis_limits(found: list[float], interval: Interval, expected: tuple) -> None:
+    assert limits(found, [interval]) == pytest.approx(expected)
 
 
 def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
@@ -270,7 +298,7 @@ def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
     page = report.write(synthetic.write(tmp_path / "equal", records))
     drawing = (page.parent / "figures" / "cross.svg").read_text()
     assert ">bandwidth, MB/s (more is better)<" in drawing and "bandwidth bus" not in drawing
-    assert "bandwidth bus, MB/s" in page.read_text()
+    assert "bandwidth bus: the same as a column here" in page.read_text()
     records[0]["metrics"][1]["value"] += 1
     page = report.write(synthetic.write(tmp_path / "unequal", records))
     assert "bandwidth bus" in (page.parent / "figures" / "cross.svg").read_text()
