@@ -34,3 +34,5 @@ $(BUILD)/numaplace-experiment: experiments/runner/numaplace-experiment.sh
 
 .PHONY: tools
 tools: $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment
+
+include experiments/lab/plugin.mk

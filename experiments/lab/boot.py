@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.lab import qemu
+from experiments.lab import qemu, simulated
 from experiments.lab.console import failure, qemu_was_at_fault
 from experiments.lab.errors import TIME_LIMIT, LabError
 from experiments.lab.kernels import Kernel
@@ -47,6 +47,7 @@ class Job:
     module: Path | None
     timeout: float | None
     console: str | None = None  # where to keep it
+    simulated: bool = False
 
 
 class Pump(threading.Thread):
@@ -72,6 +73,7 @@ def prepare(job: Job, files: qemu.Files):
     settings = {name: value for name, value in os.environ.items()
                 if name in PASSED_ON or name.startswith("NUMAPLACE_")}
     settings["NUMAPLACE_KO"] = str(job.module or "")
+    settings["NUMAPLACE_LAB_KO"] = str(simulated.guest_module(job.kernel)) if job.simulated else ""
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()]
     (files.run / "settings").write_text("".join(lines), encoding="utf-8")
     (files.run / "command").write_text(f"exec {shlex.join(job.command)}\n", encoding="utf-8")
@@ -93,6 +95,8 @@ def ending_signals():
 def run(job: Job) -> int:
     """The exit status of the command."""
     qemu.check_host(job.machine, Path.cwd())
+    if job.simulated:
+        simulated.check(job.machine, job.kernel)
     with ending_signals():
         try:
             for _ in range(STARTS - 1):
@@ -108,7 +112,9 @@ def run_once(job: Job) -> int:
         files = qemu.Files(Path(folder))
         prepare(job, files)
         script = shlex.join(["sh", str(GUEST), str(files.run)])
-        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script)
+        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script, job.simulated)
+        if job.simulated:
+            argv += simulated.qemu_options(job.machine, files.run)
         try:
             finished = boot(argv, files, job.timeout)
         finally:

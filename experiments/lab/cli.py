@@ -42,7 +42,10 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--machine", required=True, metavar="NAME|FILE.toml")
     run.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
                      help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
-    run.add_argument("--plain", action="store_true", help="without a timing model: times mean nothing")
+    mode = run.add_mutually_exclusive_group()
+    mode.add_argument("--plain", action="store_true", help="without a timing model: times mean nothing")
+    mode.add_argument("--simulated", action="store_true",
+                      help="with the machine's caches, memory and time (slower)")
     run.add_argument("--timeout", type=seconds, default=600, metavar="SECONDS",
                      help="for boot and command together; 0 is none; default %(default)s")
     run.add_argument("--module", metavar="FILE", help="load this one; default build/modules/SERIES/numaplace.ko")
@@ -79,9 +82,10 @@ def run_command(args: argparse.Namespace) -> int:
     described = machine.find(args.machine)
     kernel = kernels.find(args.kernel)
     module = choose_module(args, kernel)
-    if not args.plain:
-        say(f"'{described.name}' runs plain, there is no timing model yet: its times mean nothing")
-    return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console))
+    if not args.plain and not args.simulated:
+        say(f"'{described.name}' runs plain, without --simulated: its times mean nothing")
+    return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
+                             args.simulated))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -26,6 +26,8 @@ def qemu_was_at_fault(run: Path) -> bool:
 def failed_step(run: Path, step: str) -> str:
     """In words, from how far the guest came and what its console says."""
     console = text(run / "console")
+    if step == "clock":
+        return "loading the simulation's module failed"
     if step == "module":
         return "loading the module failed"
     if step == "command":

@@ -33,6 +33,11 @@ modprobe -q virtio_console
 mkfifo /run/out /run/err
 connect out && connect err && mkdir "$group" || exit
 
+if [ -n "$NUMAPLACE_LAB_KO" ]; then
+	step clock
+	insmod "$NUMAPLACE_LAB_KO" || exit
+fi
+
 if [ -n "$NUMAPLACE_KO" ]; then
 	step module
 	insmod "$NUMAPLACE_KO" || exit

@@ -12,6 +12,7 @@ from pathlib import Path
 from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
 from experiments.lab.kernels import TOP, Kernel
 from experiments.lab.machine import Machine
+from experiments.lab.simulated import KERNEL_OPTIONS as SIMULATED_KERNEL_OPTIONS
 
 VIRTME_RUN = TOP / ".venv" / "bin" / "virtme-run"
 OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
@@ -22,7 +23,9 @@ NAMEABLE = re.compile(r"[A-Za-z0-9_+ /.-]+")
 # Of a whole system's start, what a lab machine can do without: found first, they do nothing.
 SKIPPED = TOP / "experiments" / "lab" / "skipped"
 MAX_KERNEL_OPTIONS = 2047  # COMMAND_LINE_SIZE of x86; a longer line is cut, not refused
-CPU_MODEL = "max,la57=off"  # five-level page tables only make every TLB miss dearer under TCG
+# Five-level page tables make every TLB miss dearer under TCG, and byte-wise string instructions take an
+# instruction a byte.
+CPU_MODEL = "max,la57=off,erms=off,fsrm=off"
 KERNEL_OPTIONS = (
     "numa_balancing=disable",  # it would move pages behind the experiments' back
     "oops=panic",              # a broken kernel must end the run, not colour its results
@@ -81,9 +84,11 @@ def topology(machine: Machine) -> str:
     return f"{machine.cpus},sockets={machine.cpus // cores},cores={cores},threads=1"
 
 
-def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str) -> list[str]:
+def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str,
+            simulated: bool = False) -> list[str]:
     """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
-    kernel_options = (*KERNEL_OPTIONS, f"numaplace_lab={machine.name},plain",
+    kernel_options = (*KERNEL_OPTIONS, *(SIMULATED_KERNEL_OPTIONS if simulated else ()),
+                      f"numaplace_lab={machine.name},{'simulated' if simulated else 'plain'}",
                       f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin")
     argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,

@@ -1,106 +1,110 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The simulated mode: what QEMU, the kernel and the plugin are told so that the machine has its own time."""
+"""The simulated mode: what QEMU, its plugin and the guest's kernel are told so that a machine has its own time."""
 
-from dataclasses import dataclass
+import re
+import subprocess
 from pathlib import Path
 
 from experiments.lab.errors import UNABLE, USAGE, LabError
 from experiments.lab.kernels import TOP, Kernel
-from experiments.lab.machine import Machine
+from experiments.lab.machine import UNITS, Machine
+from experiments.lab.model_fields import core_speed, model_text
 
 PLUGIN = TOP / "build" / "lab" / "plugin.so"
 SHARED_BYTES = 1 << 20
-# The host's timers must not be re-armed for a guest clock that runs slower than the host's.
+# The guest's clock is slower than the host's timers: re-armed for the rest, they would not stop to expire.
 KERNEL_OPTIONS = ("highres=off", "nohz=off")
-# A string instruction is one guest instruction per element under TCG: fewer, larger elements.
-CPU_FEATURES = "erms=off,fsrm=off"
-L1_BYTES = 32 << 10
-CORE = {"frequency_mhz": 2400.0, "instructions_per_cycle": 2.0, "outstanding_misses": 10.0}
-UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+GUEST_ADDRESSES_SINCE = (8, 1)  # of QEMU: what its plugins are told are guest physical addresses
+# q35 has memory below this, and goes on at 4 GiB, when it has more than fits under the first
+LOW_MEMORY_LIMIT, LOW_MEMORY, HIGH_MEMORY = 0xB0000000, 0x80000000, 1 << 32
 
 
-@dataclass
-class Simulation:
-    machine: Machine
-    kernel: Kernel
-
-    @property
-    def module(self) -> Path:
-        return self.kernel.module.with_name("numaplace_lab.ko")
+def guest_module(kernel: Kernel) -> Path:
+    return kernel.module.with_name("numaplace_lab.ko")
 
 
-def size(text: str) -> int:
-    number, unit = text.split() if " " in text else (text[:-3], text[-3:])
-    return int(number) * UNITS[unit]
-
-
-def ram_lines(machine: Machine) -> list[str]:
-    """The addresses that the plugin interface of QEMU 7 gives each node's memory.
-
-    They are not the guest's physical addresses: the offset of a block of memory among all blocks is added
-    to its offset in the machine's memory, and for one node after the other the two are the same.
-    """
-    lines, offset = [], 0
-    for index, node in enumerate(machine.nodes):
-        if node.memory:
-            lines.append(f"ram={index} {2 * offset:#x} {2 * offset + node.memory:#x}")
-        offset += node.memory
-    return lines
-
-
-def cache_lines(machine: Machine) -> list[str]:
-    levels = {cache["level"]: cache for cache in machine.cache}
-    last = levels.pop(max(levels))
-    lines = [f"line={last['line_bytes']}", f"l1={size(levels[1]['size']) if 1 in levels else L1_BYTES}"]
-    if 2 in levels:
-        lines.append(f"l2={size(levels[2]['size'])} {levels[2]['ways']} {levels[2].get('latency_ns', 4)}")
-    return lines + [f"llc={size(last['size'])} {last['ways']} {last.get('latency_ns', 15)}"]
-
-
-def model_lines(machine: Machine) -> list[str]:
-    last = max(machine.cache, key=lambda cache: cache["level"])
-    dram = {table["node"]: table for table in machine.dram}
-    lines = [f"machine name={machine.name} line_bytes={last['line_bytes']}"]
-    for index, node in enumerate(machine.nodes):
-        words = [f"node {index}"]
-        if node.cpus:
-            words.append(f"core_outstanding={CORE['outstanding_misses']}")
-            words.append(f"cache_latency_ns={last.get('latency_ns', 15)}")
-        if index in dram:
-            words.append(f"dram_bytes_per_s={dram[index]['bandwidth_mb_s'] * 1e6:.0f}")
-            words.append(f"dram_latency_ns={dram[index]['latency_ns']}")
-        lines.append(" ".join(words))
-    for link in machine.link:
-        if link["from"] < link["to"]:
-            lines.append(f"link {link['from']} {link['to']} bytes_per_s={link['bandwidth_mb_s'] * 1e6:.0f} "
-                         f"latency_ns={link['latency_ns']}")
-    return lines
-
-
-def check(simulation: Simulation):
-    machine = simulation.machine
-    if not machine.cache or not machine.dram:
-        raise LabError(USAGE, f"machine '{machine.name}' describes no [[cache]] or no [[dram]], so its time "
-                       "cannot be simulated: run it with --plain")
-    for path in (PLUGIN, simulation.module):
+def check(machine: Machine, kernel: Kernel):
+    if not machine.model or not machine.cache:
+        raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
+                       "be simulated: run it with --plain")
+    for path in (PLUGIN, guest_module(kernel)):
         if not path.exists():
             raise LabError(UNABLE, f"{path} is not built: run make lab-simulation")
 
 
-def configuration(machine: Machine, shared: Path) -> str:
+def qemu_version() -> tuple[int, int]:
+    said = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=False)
+    match = re.search(r"version (\d+)\.(\d+)", said.stdout)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def block_ranges(machine: Machine) -> list[tuple[int, int, int]]:
+    """Node, start and end of its memory as older QEMU tells a plugin.
+
+    That adds the offset of a block of memory among all blocks to its offset in the machine's memory; with
+    a block for each node, one after the other, the two are the same, and holes do not count.
+    """
+    ranges, offset = [], 0
+    for index, node in enumerate(machine.nodes):
+        if node.memory:
+            ranges.append((index, 2 * offset, 2 * offset + node.memory))
+        offset += node.memory
+    return ranges
+
+
+def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
+    """Node, start and end of its memory in the guest, around the hole below 4 GiB."""
+    low = LOW_MEMORY if machine.memory >= LOW_MEMORY_LIMIT else machine.memory
+    ranges, offset = [], 0
+    for index, node in enumerate(machine.nodes):
+        end = offset + node.memory
+        if offset < low and node.memory:
+            ranges.append((index, offset, min(end, low)))
+        if end > low:
+            start = max(offset, low)
+            ranges.append((index, start - low + HIGH_MEMORY, end - low + HIGH_MEMORY))
+        offset = end
+    return ranges
+
+
+def ram_lines(machine: Machine, version: tuple[int, int]) -> list[str]:
+    ranges = guest_ranges(machine) if version >= GUEST_ADDRESSES_SINCE else block_ranges(machine)
+    return [f"ram={node} {start:#x} {end:#x}" for node, start, end in ranges]
+
+
+def size(text: str) -> int:
+    match = re.fullmatch(r"(\d+) ?(\w+)", text)
+    return int(match[1]) * UNITS[match[2]]
+
+
+def cache_lines(machine: Machine) -> list[str]:
+    """The first level, a second level of each CPU, and the last level of each node."""
+    levels = {cache["level"]: cache for cache in machine.cache}
+    last = levels.pop(max(levels))
+    lines = [f"line={last['line_bytes']}"]
+    if 1 in levels:
+        lines.append(f"l1={size(levels[1]['size'])}")
+    if 2 in levels:
+        second = levels[2]
+        lines.append(f"l2={size(second['size'])} {second['ways']} {second.get('latency_ns', 0)}")
+    return [*lines, f"llc={size(last['size'])} {last['ways']} {last.get('latency_ns', 0)}"]
+
+
+def configuration(machine: Machine, shared: Path, version: tuple[int, int]) -> str:
+    """The plugin's file; experiments/lab/plugin/config.h says what its lines mean."""
     node_of = {cpu: index for index, node in enumerate(machine.nodes) for cpu in node.cpus}
+    mhz, per_cycle = core_speed(machine)
     lines = [f"shared={shared}", "cpu_node=" + ",".join(str(node_of[cpu]) for cpu in range(machine.cpus)),
-             f"core={CORE['frequency_mhz']} {CORE['instructions_per_cycle']}",
-             *ram_lines(machine), *cache_lines(machine), *model_lines(machine)]
-    return "".join(f"{line}\n" for line in lines)
+             f"core={mhz} {per_cycle}", *ram_lines(machine, version), *cache_lines(machine)]
+    return "\n".join(lines) + "\n" + model_text(machine)
 
 
-def qemu_options(simulation: Simulation, folder: Path) -> list[str]:
+def qemu_options(machine: Machine, folder: Path) -> list[str]:
     """Options for QEMU; the files that they name are written into `folder`."""
-    shared, config = folder / "shared", folder / "plugin.conf"
+    shared, config = folder / "simulation.shared", folder / "simulation.conf"
     with shared.open("wb") as file:
         file.truncate(SHARED_BYTES)
-    config.write_text(configuration(simulation.machine, shared), encoding="utf-8")
+    config.write_text(configuration(machine, shared, qemu_version()), encoding="utf-8")
     return ["-plugin", f"{PLUGIN},config={config}",
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={shared}",
             "-device", "ivshmem-plain,memdev=numaplace_lab"]
