@@ -83,8 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
     os.chdir(ROOT)
     begin = time.monotonic()
     status = run(["--quick"] if args.quick else [])
-    if results.count(OUT):
-        say(f"{results.count(OUT)} observations in {time.monotonic() - begin:.0f} s")
+    if results.reached(OUT):
+        say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
         show()
     return status
 

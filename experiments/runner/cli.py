@@ -133,6 +133,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"numaplace experiment: {error}", file=sys.stderr)
         return error.status
     except Interrupted as stop:
-        print("numaplace experiment: stopped; every placement was restored; "
+        print("numaplace experiment: stopped; nothing that it placed is left; "
               "--resume goes on from here", file=sys.stderr)
         return 128 + stop.number

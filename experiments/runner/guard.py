@@ -21,7 +21,6 @@ class Guard:
 
     def __init__(self, changes: dict[Path, str]) -> None:
         self.changes = changes
-        self.marks: list[str] = []
 
     def __enter__(self) -> "Guard":
         self.scratch = Path(tempfile.mkdtemp(prefix="numaplace-"))
@@ -33,15 +32,8 @@ class Guard:
             self._wait_and_restore(end, saved)
         os.close(end)
         for path in saved:
-            self._set(path, self.changes[path])
+            write_if_allowed(path, self.changes[path])
         return self
-
-    def _set(self, path: Path, value: str) -> None:
-        try:
-            path.write_text(value)
-        except OSError as error:
-            self.marks.append(f"{path} is {path.read_text().strip()} and cannot be set to {value}: "
-                              f"{error.strerror}")
 
     def _wait_and_restore(self, end: int, saved: dict[Path, str]) -> None:
         """Runs in the child and does not return."""
@@ -55,16 +47,21 @@ class Guard:
         while os.read(end, 1):
             pass
         for path, value in saved.items():
-            try:
-                path.write_text(value)
-            except OSError:
-                pass  # it could not be changed either
+            write_if_allowed(path, value)
         shutil.rmtree(self.scratch, ignore_errors=True)
         os._exit(0)
 
     def __exit__(self, *_: object) -> None:
         os.close(self.held)
         os.waitpid(self.child, 0)
+
+
+def write_if_allowed(path: Path, value: str) -> None:
+    """Who may not is told so by the marks of every observation."""
+    try:
+        path.write_text(value)
+    except OSError:
+        pass
 
 
 def numa_balancing() -> str | None:

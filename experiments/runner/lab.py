@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 from . import plan, progress, results, workloads
 from .errors import CannotError, ExperimentError, UsageError
 from .numaplace import BUILD, Numaplace, last_line
+from .program import die_with
 from .run import Request, check_policies, prepare_folder, stop_signals
 
 LOG = "lab.log"
@@ -31,7 +34,9 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     command = [numaplace, "lab", "run", "--machine", machine, *series, "--plain", "--timeout", "0",
                "--console", request.out / CONSOLE, "--", BUILD / "numaplace-experiment", *arguments]
     with stop_signals(), open(request.out / LOG, "w+b") as log:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        runner = os.getpid()
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                 preexec_fn=lambda: die_with(runner, signal.SIGTERM))
         try:
             _watch(child, request.out, items, machine)
         finally:
@@ -50,13 +55,13 @@ def _check_shared(out: Path) -> None:
 
 def _watch(child: subprocess.Popen[bytes], out: Path, items: list[plan.Item], machine: str) -> None:
     with progress.make(len(items)) as display:
-        display.show(results.count(out), f"booting {machine}")
+        display.show(results.reached(out), f"booting {machine}")
         while child.poll() is None:
-            done = results.count(out)
+            done = results.reached(out)
             if done and done < len(items):
                 display.show(done, f"{items[done].workload.name} / {items[done].policy}")
             time.sleep(POLL)
-        display.show(results.count(out), "finished" if not child.returncode else "stopped")
+        display.show(results.reached(out), "finished" if not child.returncode else "stopped")
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

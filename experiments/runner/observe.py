@@ -139,17 +139,18 @@ class Observer:
         timed = Stopwatch(record["steps"]).step
         try:
             with timed("restore"):
-                self._restore(record)
+                self._restore(running, record)
         finally:
             with timed("stop"):
                 running.stop()
 
-    def _restore(self, record: dict[str, Any]) -> None:
+    def _restore(self, running: Running, record: dict[str, Any]) -> None:
+        alive = [program.pid for program in running.programs.values() if program.alive]
         if record["apply"] is None:
-            for pid in self.saved_cpus:  # begun, but no answer came: nobody knows what was changed
-                self.numaplace.restore([pid])
+            for pid in alive if self.saved_cpus else []:
+                self.numaplace.restore([pid])  # apply gave no answer: nobody knows what it changed
             return
-        pids = placed(record["apply"])
+        pids = [pid for pid in placed(record["apply"]) if pid in alive]
         if pids and (why := self.numaplace.restore(pids)):
             record["marks"].append(f"not restored: {why}")
         for pid in pids:

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass
 
 from .suite import Suite, Workload
+
+
+ATTEMPTS = 2  # at an observation that comes out marked; all of them stay in the file
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,18 @@ def make(suite: Suite) -> list[Item]:
         for workload, policy in block:
             add(workload, policy, repeat, False)
     return items
+
+
+def is_clean(record: dict) -> bool:
+    """No mark and a passed check: only such observations are averaged."""
+    return not record["marks"] and record["check"] == "ok"
+
+
+def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
+    """What need not be made (again): clean, or tried as often as it is tried."""
+    tries = Counter(map(key_of, records))
+    return ({key_of(record) for record in records if is_clean(record)} |
+            {key for key, n in tries.items() if n >= ATTEMPTS})
 
 
 def key_of(record: dict) -> tuple[str, str, int, bool]:

@@ -22,6 +22,13 @@ PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
+def die_with(parent: int, number: signal.Signals) -> None:
+    """For a child before exec: gets the signal when its parent ends, in whichever way."""
+    LIBC.prctl(PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:  # which ended before the line above
+        os._exit(127)
+
+
 def set_cpus(pid: int, cpus: Iterable[int]) -> None:
     """All threads of a process."""
     wanted = set(cpus)
@@ -42,9 +49,7 @@ class Program:
         runner, wanted = os.getpid(), set(cpus)
 
         def before_exec() -> None:
-            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != runner:  # killed before the line above
-                os._exit(127)
+            die_with(runner, signal.SIGKILL)
             os.sched_setaffinity(0, wanted)
 
         try:
@@ -72,9 +77,13 @@ class Program:
     def receive(self, event: str, limit: float) -> dict[str, Any]:
         """The next line, which must be this event; waits at most that many seconds for it."""
         line = self._line(time.monotonic() + limit, event)
-        answer = json.loads(line)
-        if answer.get("event") != event:
-            raise ExperimentError(f"{self.name}: said {answer.get('event')!r} instead of {event!r}")
+        try:
+            answer = json.loads(line)
+            said = answer["event"]
+        except (ValueError, KeyError, TypeError):
+            said = line.decode(errors="replace")
+        if said != event:
+            raise ExperimentError(f"{self.name}: said {said!r} instead of {event!r}")
         return answer
 
     def _line(self, deadline: float, event: str) -> bytes:

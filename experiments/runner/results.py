@@ -29,12 +29,10 @@ def read(directory: Path) -> list[dict[str, Any]]:
     return records
 
 
-def count(directory: Path) -> int:
-    """Whole lines so far, for a progress display."""
-    try:
-        return (directory / NAME).read_bytes().count(b"\n")
-    except FileNotFoundError:
-        return 0
+def reached(directory: Path) -> int:
+    """How many observations of the plan are behind, for a progress display."""
+    records = read(directory)
+    return records[-1]["order"] + 1 if records else 0
 
 
 class Writer:

@@ -65,7 +65,7 @@ def prepare_folder(request: Request) -> None:
 
 
 def run(request: Request, report: Report) -> int:
-    """Returns how many observations failed their check or carry a mark."""
+    """Returns how many observations failed their check or carry a mark, also when made again."""
     numaplace = Numaplace(engine=request.engine)
     nodes = check(request.suite, numaplace)
     prepare_folder(request)
@@ -90,17 +90,20 @@ def _manifest(request: Request, numaplace: Numaplace) -> set[tuple[str, str, int
         manifest.check_same(request.out, now)
     else:
         manifest.write(request.out, now)
-    return {plan.key_of(record) for record in records}
+    return plan.done(records)
 
 
 def _observe_all(request: Request, observer: Observer, todo: list[plan.Item], total: int,
                  writer: results.Writer, report: Report) -> int:
     bad = 0
-    for number, item in enumerate(todo, total - len(todo) + 1):
-        record = observer.observe(item)
-        writer.append(record)
-        bad += bool(record["marks"] or record["check"] != "ok")
-        report(number, total, record)
+    for item in todo:
+        for _attempt in range(plan.ATTEMPTS):
+            record = observer.observe(item)
+            writer.append(record)
+            report(item.order + 1, total, record)
+            if plan.is_clean(record):
+                break
+        bad += not plan.is_clean(record)
     return bad
 
 

@@ -22,7 +22,7 @@ WORK_LIMIT = 600   # s, for a phase of the Redis client
 LEAD = 0.2         # s, until all workers begin together
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc
 STRUCTURES = 3     # lists or sorted sets; there are as many keys as all of them have elements
-MIN_OVERLAP = 0.9  # of the time that the workers of one observation measure at once
+MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
 
 
 @dataclass

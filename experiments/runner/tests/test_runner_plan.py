@@ -47,6 +47,15 @@ def test_a_line_of_the_results_has_its_item_s_key(suite) -> None:
         assert plan.key_of(line | ({"warmup": True} if item.warmup else {})) == item.key
 
 
+def test_a_marked_observation_is_made_once_more() -> None:
+    def line(workload: str, *marks: str, check: str = "ok") -> dict:
+        return {"workload": workload, "policy": "none", "repeat": 0, "marks": list(marks), "check": check}
+
+    records = [line("a"), line("b", "numa_balancing"), line("c", "late"), line("c"),
+               line("d", check="wrong"), line("d", "late"), line("e", check="wrong")]
+    assert {key[0] for key in plan.done(records)} == {"a", "c", "d"}
+
+
 def test_the_suite_has_the_eight_workloads_and_three_policies(suite) -> None:
     assert [w.name for w in suite.workloads] == [
         "contention-1L1R", "contention-0L2R", "contention-2L2R", "cross", "split",

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def record(number: int) -> dict:
-    return {"workload": "cross", "policy": "none", "repeat": number, "text": "x" * 200}
+    return {"workload": "cross", "policy": "none", "repeat": number, "order": number, "text": "x" * 200}
 
 
 def test_a_line_that_a_kill_cut_off_is_written_over(tmp_path: Path) -> None:
@@ -33,7 +33,15 @@ def test_a_line_that_a_kill_cut_off_is_written_over(tmp_path: Path) -> None:
     writer.append(record(2))
     writer.close()
     assert results.read(tmp_path) == [record(0), record(2)]
-    assert results.count(tmp_path) == 2
+
+
+def test_how_far_a_run_is(tmp_path: Path) -> None:
+    assert results.reached(tmp_path) == 0
+    writer = results.Writer(tmp_path)
+    for number in (0, 1, 1):
+        writer.append(record(number))
+    writer.close()
+    assert results.reached(tmp_path) == 2
 
 
 def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
