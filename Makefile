@@ -16,10 +16,12 @@ include experiments/experiments.mk
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
 
-demo: setup all			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
+demo: setup			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
+	@$(MAKE) --no-print-directory all
 	$(PY) -m experiments.demo
 
-check: setup all		## every test; what .ci/run calls
+check: setup			## every test; what .ci/run calls
+	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest
 
 clean:				## removes what was built here, not the downloads
