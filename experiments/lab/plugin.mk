@@ -24,6 +24,16 @@ $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 
 -include $(LAB_PLUGIN_OBJ:.o=.d)
 
+# Its parts, without QEMU, under the sanitizers.
+LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
+	$(filter-out %/plugin.c %/clock.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
+
+$(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h \
+		experiments/lab/plugin/tests/*.h) policies/model.h policies/model_queues.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -o $@ $(LAB_PLUGIN_TEST_SRC) -lcunit -lm
+
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,chase triad)
 

@@ -187,9 +187,6 @@ static int check_nodes(const struct parser *p, const struct np_config *c)
 
 static int finish(const struct parser *p, struct np_config *c)
 {
-	if (!c->shared[0] || !c->cpus || !c->n_ram || !c->mhz || !c->line_bytes || !c->l1.bytes ||
-	    !c->llc.bytes)
-		return fail(p, "needs shared, cpu_node, ram, core, line, l1 and llc");
 	if (c->llc.bytes / c->line_bytes < c->llc.ways ||
 	    (c->l2.bytes && c->l2.bytes / c->line_bytes < c->l2.ways))
 		return fail(p, "a cache has fewer lines than ways");
@@ -205,6 +202,14 @@ static int finish(const struct parser *p, struct np_config *c)
 	return check_nodes(p, c);
 }
 
+static int check_present(const struct parser *p, const struct np_config *c)
+{
+	if (!c->shared[0] || !c->cpus || !c->n_ram || !c->mhz || !c->line_bytes || !c->l1.bytes ||
+	    !c->llc.bytes)
+		return fail(p, "needs shared, cpu_node, ram, core, line, l1 and llc");
+	return 0;
+}
+
 static bool is_model(const char *text)
 {
 	return !strncmp(text, "machine ", 8) || !strncmp(text, "node ", 5) ||
@@ -217,10 +222,11 @@ static int read_line(struct parser *p, struct np_config *c, char *text, FILE *mo
 
 	p->line++;
 	text[strcspn(text, "\n")] = '\0';
-	if (text[0] == '#' || !text[0])
+	/* An empty line for each that is not the model's, so that its own line numbers are right. */
+	if (fprintf(model, "%s\n", is_model(text) ? text : "") < 0)
+		return fail(p, "out of memory");
+	if (text[0] == '#' || !text[0] || is_model(text))
 		return 0;
-	if (is_model(text))
-		return fprintf(model, "%s\n", text) < 0 ? fail(p, "out of memory") : 0;
 	value = strchr(text, '=');
 	if (!value)
 		return fail(p, "'%s' is not key=value", text);
@@ -240,6 +246,7 @@ static int read_lines(struct parser *p, struct np_config *c, FILE *f)
 	if (collected)
 		fclose(collected);
 	p->line = 0;
+	ret = ret ?: check_present(p, c);
 	if (!ret && np_model_parse(&c->model, model, why, sizeof(why)))
 		ret = fail(p, "%s", why);
 	free(model);

@@ -75,8 +75,15 @@ int np_window_init(void)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
 		set_idle_costs(&np_sim.cpu[i]);
+	start_ps = 0;
 	end_ps = np_sim.config.window_ns * PS_PER_NS;
 	return 0;
+}
+
+void np_window_exit(void)
+{
+	free(seen);
+	seen = NULL;
 }
 
 static uint64_t since(const uint64_t *now, uint64_t *then)

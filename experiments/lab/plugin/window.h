@@ -11,6 +11,7 @@
 
 /* Sets the costs of an idle machine. Returns 0 or -ENOMEM. */
 int np_window_init(void);
+void np_window_exit(void);
 
 /* Ends the window if it is over. Any thread may call it at any time. */
 void np_window_advance(uint64_t now_ps);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fixture.h"
+
+#include <unistd.h>
+
+struct np_machine_state np_sim;
+
+int read_text(const char *text, struct np_config *c, char *err, size_t err_len)
+{
+	char path[] = "/tmp/numaplace-plugin-XXXXXX";
+	int fd = mkstemp(path), ret;
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		abort();
+	close(fd);
+	ret = np_config_read(path, c, err, err_len);
+	unlink(path);
+	return ret;
+}
+
+void begin(void)
+{
+	char err[512];
+
+	if (read_text(CONFIG, &np_sim.config, err, sizeof(err))) {
+		fprintf(stderr, "%s\n", err);
+		abort();
+	}
+	np_sim.cpu = aligned_alloc(_Alignof(struct np_cpu), 4 * sizeof(*np_sim.cpu));
+	if (!np_sim.cpu || np_memory_init(&np_sim.memory, &np_sim.config))
+		abort();
+	memset(np_sim.cpu, 0, 4 * sizeof(*np_sim.cpu));
+	for (unsigned int i = 0; i < 4; i++) {
+		np_sim.cpu[i].index = i;
+		np_sim.cpu[i].node = np_sim.config.cpu_node[i];
+		np_sim.cpu[i].l1 = &np_sim.memory.cpu[i].l1;
+	}
+	if (np_window_init())
+		abort();
+}
+
+void end(void)
+{
+	np_window_exit();
+	np_memory_free(&np_sim.memory);
+	free(np_sim.cpu);
+}
+
+struct np_result use(unsigned int cpu, uint32_t line, bool store)
+{
+	struct np_private *p = &np_sim.memory.cpu[cpu];
+	uint64_t vaddr = (uint64_t)line << 6;
+
+	np_memory_give_up(p);
+	if (np_l1_retag(&p->l1, vaddr, line, store))
+		return (struct np_result){ SERVED_L1, 0, { -1, -1 } };
+	return np_memory_access(&np_sim.memory, cpu, vaddr, line, store);
+}
+
+int main(void)
+{
+	unsigned int failed;
+
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 2;
+	add_memory_cases();
+	add_memory_properties();
+	add_l1_cases();
+	add_stream_cases();
+	add_insn_cases();
+	add_config_cases();
+	add_time_cases();
+	if (CU_get_error() != CUE_SUCCESS)
+		return 2;
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	CU_basic_run_tests();
+	failed = CU_get_number_of_failures();
+	CU_cleanup_registry();
+	return failed ? 1 : 0;
+}

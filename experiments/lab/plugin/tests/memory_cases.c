@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fixture.h"
+
+#define SERVED(access, by) CU_ASSERT_EQUAL((access).served, by)
+
+static void first_use_comes_from_the_lines_own_node(void)
+{
+	struct np_result r;
+
+	begin();
+	r = use(0, 5, false);
+	SERVED(r, NP_SERVED_DRAM);
+	CU_ASSERT_EQUAL(r.node, 0);
+	SERVED(use(0, 5, false), SERVED_L1);
+	r = use(0, NODE_LINES + 5, false);
+	SERVED(r, NP_SERVED_DRAM);
+	CU_ASSERT_EQUAL(r.node, 1);
+	SERVED(use(1, 5, false), NP_SERVED_LLC);	/* a neighbour */
+	SERVED(use(2, 5, false), NP_SERVED_DRAM);	/* another node, unmodified */
+	end();
+}
+
+/* Goes through `lines` lines twice; returns how many of the second round came from `from`. */
+static unsigned int second_round(uint32_t lines, enum np_served from)
+{
+	unsigned int n = 0;
+
+	begin();
+	for (uint32_t i = 0; i < lines; i++)
+		use(0, i, false);
+	for (uint32_t i = 0; i < lines; i++)
+		n += use(0, i, false).served == from;
+	end();
+	return n;
+}
+
+static void a_working_set_is_served_by_the_level_that_it_fits(void)
+{
+	CU_ASSERT_EQUAL(second_round(L1_LINES, SERVED_L1), L1_LINES);
+	CU_ASSERT_EQUAL(second_round(L2_LINES, NP_SERVED_L2), L2_LINES);
+	CU_ASSERT_EQUAL(second_round(LLC_LINES, NP_SERVED_LLC), LLC_LINES);
+	CU_ASSERT_EQUAL(second_round(2 * LLC_LINES, NP_SERVED_DRAM), 2 * LLC_LINES);
+}
+
+static void a_modified_line_comes_from_the_other_nodes_cache(void)
+{
+	struct np_result r;
+
+	begin();
+	use(0, NODE_LINES + 7, true);
+	r = use(2, NODE_LINES + 7, false);
+	SERVED(r, NP_SERVED_REMOTE_CACHE);
+	CU_ASSERT_EQUAL(r.node, 0);
+	CU_ASSERT_EQUAL(r.written_back[0], 1);	/* memory gets it back */
+	SERVED(use(0, NODE_LINES + 7, false), NP_SERVED_LLC);	/* the holder keeps it, unmodified */
+	SERVED(use(3, NODE_LINES + 7, false), NP_SERVED_LLC);
+	end();
+}
+
+static void a_store_takes_the_line_away_from_all_others(void)
+{
+	begin();
+	for (unsigned int cpu = 0; cpu < 4; cpu++)
+		use(cpu, 9, false);
+	SERVED(use(0, 9, true), NP_SERVED_LLC);
+	SERVED(use(0, 9, true), SERVED_L1);
+	SERVED(use(1, 9, false), NP_SERVED_LLC);
+	SERVED(use(2, 9, false), NP_SERVED_REMOTE_CACHE);
+	SERVED(use(3, 9, true), NP_SERVED_LLC);
+	SERVED(use(0, 9, true), NP_SERVED_REMOTE_CACHE);
+	SERVED(use(2, 9, false), NP_SERVED_REMOTE_CACHE);
+	end();
+}
+
+static void the_only_holder_may_write_at_no_cost(void)
+{
+	begin();
+	use(0, 11, false);
+	SERVED(use(0, 11, true), NP_SERVED_UPGRADE);
+	SERVED(use(0, 11, true), SERVED_L1);
+	SERVED(use(2, 11, false), NP_SERVED_REMOTE_CACHE);	/* so it was known to be modified */
+	end();
+}
+
+static void every_modified_line_is_written_back_once(void)
+{
+	unsigned int written = 0;
+
+	begin();
+	for (uint32_t i = 0; i < 3 * LLC_LINES; i++) {
+		struct np_result r = use(0, NODE_LINES + i, true);
+
+		written += r.written_back[0] >= 0;
+		written += r.written_back[1] == 1;
+	}
+	CU_ASSERT_EQUAL(written, 2 * LLC_LINES);	/* the rest is still there */
+	end();
+}
+
+static void stores_past_the_caches_leave_no_copy(void)
+{
+	begin();
+	use(0, 13, true);
+	use(2, 13, false);
+	np_memory_bypass(&np_sim.memory, 1, 13);
+	for (unsigned int cpu = 0; cpu < 4; cpu++)
+		np_memory_give_up(&np_sim.memory.cpu[cpu]);
+	SERVED(use(0, 13, false), NP_SERVED_DRAM);
+	SERVED(use(2, 13, false), NP_SERVED_DRAM);
+	end();
+}
+
+static void a_cpu_that_sleeps_loses_all_that_was_taken(void)
+{
+	const uint32_t lines = L2_LINES;	/* more than is noted one by one */
+
+	begin();
+	for (uint32_t i = 0; i < lines; i++)
+		use(0, i, false);
+	for (uint32_t i = 0; i < lines; i++)
+		use(2, i, true);
+	for (uint32_t i = 0; i < lines; i++)
+		SERVED(use(0, i, false), NP_SERVED_REMOTE_CACHE);
+	end();
+}
+
+static void non_temporal_stores_are_counted_once_a_line(void)
+{
+	begin();
+	for (unsigned int i = 0; i < 80; i++)
+		np_charge_past_caches(&np_sim.cpu[0], NODE_LINES + i / 8);
+	CU_ASSERT_EQUAL(np_sim.cpu[0].dram_writes, 10);
+	CU_ASSERT_EQUAL(np_sim.cpu[0].traffic[1][NP_DRAM].past, 10);
+	end();
+}
+
+void add_memory_cases(void)
+{
+	CU_TestInfo cases[] = {
+		{ "first use comes from the line's own node", first_use_comes_from_the_lines_own_node },
+		{ "a working set is served by the level that it fits",
+		  a_working_set_is_served_by_the_level_that_it_fits },
+		{ "a modified line comes from the other node's cache",
+		  a_modified_line_comes_from_the_other_nodes_cache },
+		{ "a store takes the line away from all others", a_store_takes_the_line_away_from_all_others },
+		{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
+		{ "every modified line is written back once", every_modified_line_is_written_back_once },
+		{ "stores past the caches leave no copy", stores_past_the_caches_leave_no_copy },
+		{ "a CPU that sleeps loses all that was taken", a_cpu_that_sleeps_loses_all_that_was_taken },
+		{ "non-temporal stores are counted once a line", non_temporal_stores_are_counted_once_a_line },
+		CU_TEST_INFO_NULL,
+	};
+	CU_SuiteInfo suites[] = { { "memory", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+
+	CU_register_suites(suites);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What must hold of the caches after any sequence of accesses. */
+#include "fixture.h"
+
+#define ACCESSES   200000
+#define LINES	   12000u	/* three last levels full: evictions all the time */
+#define HOT_LINES  64u
+
+static const struct np_state *in_llc(unsigned int node, uint32_t line)
+{
+	const struct np_cache *llc = &np_sim.memory.llc[node];
+	size_t slot = np_cache_find(llc, line);
+
+	return slot == NP_NO_SLOT ? NULL : &llc->state[slot];
+}
+
+/* A node that has the line modified is the only one that has it. */
+static bool one_writer(uint32_t line)
+{
+	const struct np_state *a = in_llc(0, line), *b = in_llc(1, line);
+
+	return !(a && a->writable && b) && !(b && b->writable && a);
+}
+
+/* What a CPU holds, its node's last level holds; what it may write, that has modified. */
+static bool held_by_node(unsigned int cpu, uint32_t line)
+{
+	struct np_private *p = &np_sim.memory.cpu[cpu];
+	const struct np_state *node = in_llc(np_sim.config.cpu_node[cpu], line);
+	int way = np_l1_find(&p->l1, line);
+	size_t slot = np_cache_find(&p->l2, line);
+	bool writable = way >= 0 && p->l1.set[line & p->l1.set_mask].writable >> way & 1;
+
+	if (way < 0 && slot == NP_NO_SLOT)
+		return true;
+	writable |= slot != NP_NO_SLOT && p->l2.state[slot].writable;
+	return node && (!writable || node->writable);
+}
+
+static bool all_hold(void)
+{
+	for (unsigned int cpu = 0; cpu < 4; cpu++)
+		np_memory_give_up(&np_sim.memory.cpu[cpu]);
+	for (uint32_t line = 0; line < LINES; line++) {
+		if (!one_writer(line))
+			return false;
+		for (unsigned int cpu = 0; cpu < 4; cpu++)
+			if (!held_by_node(cpu, line))
+				return false;
+	}
+	return true;
+}
+
+static void caches_stay_coherent(void)
+{
+	begin();
+	srand(1);
+	for (unsigned int i = 0; i < ACCESSES; i++) {
+		uint32_t line = rand() % (i & 1 ? HOT_LINES : LINES);
+
+		use(rand() % 4, line, rand() % 3 == 0);
+		if (rand() % 100 == 0)
+			np_memory_bypass(&np_sim.memory, rand() % 4, rand() % HOT_LINES);
+		if (i % 5000 == 0)
+			CU_ASSERT(all_hold());
+	}
+	CU_ASSERT(all_hold());
+	end();
+}
+
+/* Every access that reaches the last level is a hit or comes from somewhere. */
+static void counters_add_up(void)
+{
+	begin();
+	srand(2);
+	for (unsigned int i = 0; i < ACCESSES; i++) {
+		uint32_t line = rand() % LINES + (rand() & 1 ? NODE_LINES : 0);
+		struct np_cpu *cpu = &np_sim.cpu[rand() % 4];
+
+		if (!np_l1_retag(cpu->l1, (uint64_t)line << 6, line, i & 1))
+			np_charge_access(cpu, (uint64_t)line << 6, line, i & 1);
+	}
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct np_cpu *c = &np_sim.cpu[i];
+
+		CU_ASSERT(c->llc_references > c->llc_misses);
+		CU_ASSERT_EQUAL(c->llc_misses, c->local_dram + c->remote_dram + c->remote_cache);
+		CU_ASSERT_EQUAL(c->local_dram, c->dram[c->node]);
+		CU_ASSERT_EQUAL(c->remote_dram, c->dram[1 - c->node]);
+		CU_ASSERT(c->remote_cache > 0);
+		CU_ASSERT_EQUAL(c->pending_ps, c->stall_ps);	/* no instruction took time here */
+	}
+	end();
+}
+
+void add_memory_properties(void)
+{
+	CU_TestInfo cases[] = {
+		{ "caches stay coherent", caches_stay_coherent },
+		{ "counters add up", counters_add_up },
+		CU_TEST_INFO_NULL,
+	};
+	CU_SuiteInfo suites[] = { { "memory, any sequence", NULL, NULL, NULL, NULL, cases },
+				  CU_SUITE_INFO_NULL };
+
+	CU_register_suites(suites);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The first level, the streams, the instructions, the configuration: each on its own. */
+#include "fixture.h"
+
+#define V 0x7f1234567000ull
+
+static void a_line_is_found_by_any_of_its_addresses(void)
+{
+	static struct np_l1 l1;
+
+	np_l1_init(&l1, 8, 6);
+	np_l1_fill(&l1, V, 640, false);
+	CU_ASSERT(np_l1_hit(&l1, 1, V, false));
+	CU_ASSERT(!np_l1_hit(&l1, 1, V, true));
+	CU_ASSERT(!np_l1_hit(&l1, 1, V + 0x1000, false));
+	CU_ASSERT(np_l1_retag(&l1, V + 0x1000, 640, false));
+	CU_ASSERT(np_l1_hit(&l1, 1, V + 0x1000, false));
+	np_l1_forget_tags(&l1);
+	CU_ASSERT(!np_l1_hit(&l1, 1, V, false));
+	CU_ASSERT(np_l1_retag(&l1, V, 640, false));
+}
+
+static void an_instruction_finds_its_line_again(void)
+{
+	static struct np_l1 l1;
+
+	np_l1_init(&l1, 8, 6);
+	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
+	np_l1_fill(&l1, V, 640, false);
+	np_l1_hit(&l1, 3, V, false);
+	CU_ASSERT(np_l1_again(&l1, 3, V + 63, false));
+	CU_ASSERT(!np_l1_again(&l1, 3, V, true));
+	CU_ASSERT(!np_l1_again(&l1, 3, V + 64, false));
+	CU_ASSERT(!np_l1_again(&l1, 3, V - 64, false));
+	CU_ASSERT(!np_l1_again(&l1, 4, V, false));
+	np_l1_fill(&l1, V, 640, true);
+	np_l1_hit(&l1, 3, V, true);
+	CU_ASSERT(np_l1_again(&l1, 3, V, true));
+	CU_ASSERT(np_l1_again(&l1, 3, V, false));
+	np_l1_drop(&l1, 640);
+	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
+	CU_ASSERT(!np_l1_hit(&l1, 3, V, false));
+}
+
+void add_l1_cases(void)
+{
+	CU_TestInfo cases[] = {
+		{ "a line is found by any of its addresses", a_line_is_found_by_any_of_its_addresses },
+		{ "an instruction finds its line again", an_instruction_finds_its_line_again },
+		CU_TEST_INFO_NULL,
+	};
+	CU_SuiteInfo suites[] = { { "first level", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+
+	CU_register_suites(suites);
+}
+
+/* Misses foreseen of 3000, in `streams` sequences that take turns. */
+static unsigned int foreseen(int step, unsigned int streams)
+{
+	struct np_streams s = { 0 };
+	unsigned int n = 0;
+
+	for (int i = 0; i < 3000; i++)
+		n += np_stream_miss(&s, 1000000ll * (1 + i % streams) + (int)(i / streams) * step);
+	return n;
+}
+
+static void equal_steps_are_foreseen(void)
+{
+	CU_ASSERT(foreseen(1, 1) >= 2990);
+	CU_ASSERT(foreseen(-1, 1) >= 2990);
+	CU_ASSERT(foreseen(4, 3) >= 2980);
+	CU_ASSERT(foreseen(1, NP_STREAMS) >= 2900);
+	CU_ASSERT_EQUAL(foreseen(1, NP_STREAMS + 1), 0);
+	CU_ASSERT_EQUAL(foreseen(NP_STREAM_REACH + 1, 1), 0);
+}
+
+static void random_lines_are_not_foreseen(void)
+{
+	struct np_streams s = { 0 };
+	unsigned int n = 0;
+
+	srand(3);
+	for (int i = 0; i < 100000; i++)
+		n += np_stream_miss(&s, rand() % 1000000);
+	CU_ASSERT(n < 100);
+}
+
+void add_stream_cases(void)
+{
+	CU_TestInfo cases[] = {
+		{ "equal steps are foreseen", equal_steps_are_foreseen },
+		{ "random lines are not foreseen", random_lines_are_not_foreseen },
+		CU_TEST_INFO_NULL,
+	};
+	CU_SuiteInfo suites[] = { { "streams", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+
+	CU_register_suites(suites);
+}
+
+static void instructions_are_recognised(void)
+{
+	static const struct {
+		enum np_insn kind;
+		const char *code;
+		size_t len;
+	} table[] = {
+		{ NP_INSN_STORE_PAST_CACHES, "\x0f\xc3\x07", 3 },		/* movnti %eax,(%rdi) */
+		{ NP_INSN_STORE_PAST_CACHES, "\x48\x0f\xc3\x47\x08", 5 },	/* movnti %rax,8(%rdi) */
+		{ NP_INSN_STORE_PAST_CACHES, "\x0f\x2b\x07", 3 },		/* movntps */
+		{ NP_INSN_STORE_PAST_CACHES, "\x66\x0f\xe7\x07", 4 },		/* movntdq */
+		{ NP_INSN_STORE_PAST_CACHES, "\xc5\xfd\xe7\x07", 4 },		/* vmovntdq %ymm0 */
+		{ NP_INSN_STORE_PAST_CACHES, "\xc5\xfc\x2b\x07", 4 },		/* vmovntps %ymm0 */
+		{ NP_INSN_STORE_PAST_CACHES, "\xc4\xc1\x7d\xe7\x00", 5 },	/* vmovntdq %ymm0,(%r8) */
+		{ NP_INSN_STORE_PAST_CACHES, "\x62\xf1\x7d\x48\xe7\x07", 6 },	/* vmovntdq %zmm0 */
+		{ NP_INSN_OTHER, "\xf3\x0f\xe6\xc0", 4 },			/* cvtdq2pd */
+		{ NP_INSN_OTHER, "\xc5\xfd\x7f\x07", 4 },			/* vmovdqa store */
+		{ NP_INSN_OTHER, "\x48\x89\x07", 3 },				/* mov %rax,(%rdi) */
+		{ NP_INSN_OTHER, "\xc3", 1 },					/* ret */
+		{ NP_INSN_NEW_TRANSLATIONS, "\x0f\x22\xd8", 3 },		/* mov %rax,%cr3 */
+		{ NP_INSN_NEW_TRANSLATIONS, "\x41\x0f\x22\xd8", 4 },		/* mov %r8,%cr3 */
+		{ NP_INSN_NEW_TRANSLATIONS, "\x0f\x22\xe0", 3 },		/* mov %rax,%cr4 */
+		{ NP_INSN_OTHER, "\x0f\x22\xd0", 3 },				/* mov %rax,%cr2 */
+		{ NP_INSN_OTHER, "\x0f\x20\xd8", 3 },				/* mov %cr3,%rax */
+		{ NP_INSN_NEW_TRANSLATIONS, "\x0f\x01\x3f", 3 },		/* invlpg (%rdi) */
+		{ NP_INSN_OTHER, "\x0f\x01\xf9", 3 },				/* rdtscp */
+		{ NP_INSN_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 },	/* invpcid */
+		{ NP_INSN_PAUSE, "\xf3\x90", 2 },
+		{ NP_INSN_OTHER, "\x90", 1 },
+		{ NP_INSN_OTHER, "\x66\x66\x66\x66", 4 },			/* prefixes alone */
+		{ NP_INSN_OTHER, "\x62\xf1\x7d", 3 },				/* cut short */
+		{ NP_INSN_OTHER, "\x0f", 1 },
+		{ NP_INSN_OTHER, "", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		CU_ASSERT_EQUAL(np_insn_kind((const uint8_t *)table[i].code, table[i].len), table[i].kind);
+}
+
+void add_insn_cases(void)
+{
+	CU_TestInfo cases[] = { { "instructions are recognised", instructions_are_recognised },
+				CU_TEST_INFO_NULL };
+	CU_SuiteInfo suites[] = { { "instructions", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+
+	CU_register_suites(suites);
+}
+
+static void addresses_find_their_node_around_a_hole(void)
+{
+	struct np_config c;
+	char err[256];
+	uint64_t line;
+
+	CU_ASSERT_EQUAL_FATAL(read_text(CONFIG, &c, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_config_node(&c, 0, &line), 0);
+	CU_ASSERT_EQUAL(line, 0);
+	CU_ASSERT_EQUAL(np_config_node(&c, 0xffffff, &line), 0);
+	CU_ASSERT_EQUAL(line, NODE_LINES - 1);
+	CU_ASSERT_EQUAL(np_config_node(&c, 0x1000000, &line), -1);
+	CU_ASSERT_EQUAL(np_config_node(&c, 0x100000000, &line), 1);
+	CU_ASSERT_EQUAL(line, NODE_LINES);
+	CU_ASSERT_EQUAL(np_config_line_node(&c, NODE_LINES - 1), 0);
+	CU_ASSERT_EQUAL(np_config_line_node(&c, NODE_LINES), 1);
+}
+
+/* One line that ends with `why`. */
+static void refused(const char *text, const char *why)
+{
+	struct np_config c;
+	char err[512] = "";
+
+	CU_ASSERT_EQUAL(read_text(text, &c, err, sizeof(err)), -1);
+	if (!strstr(err, why) || strchr(err, '\n')) {
+		printf("\n'%s' instead of '%s'", err, why);
+		CU_FAIL("the reason");
+	}
+}
+
+static void broken_files_are_refused_with_the_line(void)
+{
+	refused("nonsense\n", ":1: 'nonsense' is not key=value");
+	refused("# a comment\n\nspeed=3\n", ":3: there is no setting 'speed' with 1 numbers");
+	refused("cpu_node=0,99\n", ":1: cpu_node: 99 is not a node from 0 to 15");
+	refused("cpu_node=\n", ":1: cpu_node needs the node of each");
+	refused("core=-1 2\n", ":1: core: not up to 5 numbers");
+	refused("core=2000\n", "there is no setting 'core' with 1 numbers");
+	refused("core=2000 99\n", "core needs 1 to 100000 MHz");
+	refused("line=60\n", "line must be 16, 32, 64, 128 or 256 bytes");
+	refused("l1=5000\n", "l1 needs 4096 to 65536 bytes");
+	refused("llc=4096 99 1\n", "a cache needs 4096 to 1e9 bytes, 1 to 64 ways");
+	refused("ram=0 0x1000 0x1000\n", "start < end in whole pages");
+	refused("ram=0 0x1000 0x3000\nram=1 0x2000 0x4000\n", ":2: ram ranges must be sorted");
+	refused("quantum=1\n", "100 to 1e9 ns");
+	refused("", "needs shared");
+	refused(CONFIG "# more\nnode 1 core_outstanding=x\n", ": line 15: ");
+	refused(CONFIG "ram=2 0x200000000 0x200001000\n", "no node line for node 2");
+	refused(CONFIG "l2=4096 64 1\nl2=4096 65 1\n", "1 to 64 ways");
+}
+
+void add_config_cases(void)
+{
+	CU_TestInfo cases[] = {
+		{ "addresses find their node around a hole", addresses_find_their_node_around_a_hole },
+		{ "broken files are refused with the line", broken_files_are_refused_with_the_line },
+		CU_TEST_INFO_NULL,
+	};
+	CU_SuiteInfo suites[] = { { "configuration", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+
+	CU_register_suites(suites);
+}

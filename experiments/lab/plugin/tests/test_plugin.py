@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the plugin's CUnit tests, under the sanitizers, and lets QEMU refuse broken configurations."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from experiments.lab import machine, simulated
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def make(target: str) -> Path:
+    subprocess.run(["make", "-s", target], cwd=ROOT, check=True)
+    return ROOT / target
+
+
+def test_plugin_parts():
+    run = subprocess.run([make("build/tests/test_lab_plugin")], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stdout + run.stderr
+    summary = re.search(r"asserts\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)", run.stdout)
+    assert summary and summary[1] == summary[2] and int(summary[2]) > 300, run.stdout
+
+
+def refusal(option: str, cpus: int = 4) -> str:
+    plugin = make("build/lab/plugin.so")
+    argv = ["qemu-system-x86_64", "-S", "-display", "none", "-nodefaults", "-smp", str(cpus),
+            "-plugin", f"{plugin}{option}"]
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=20)
+    assert run.returncode != 0
+    lines = [line for line in run.stderr.splitlines() if line.startswith("numaplace lab plugin: ")]
+    assert len(lines) == 1, run.stderr
+    return lines[0]
+
+
+def test_qemu_does_not_start_with_a_broken_configuration(tmp_path):
+    demo = machine.find("demo-2s")
+    config, shared = tmp_path / "c", tmp_path / "shared"
+    assert "needs one argument, config=FILE" in refusal("")
+    assert "cannot read the configuration: No such file" in refusal(f",config={config}")
+    text = simulated.configuration(demo, shared, (7, 2))
+    config.write_text(text.replace("llc=", "lcc="), encoding="utf-8")
+    assert f"{config}:9: there is no setting 'lcc' with 3 numbers" in refusal(f",config={config}")
+    config.write_text(text, encoding="utf-8")
+    assert "cannot map the shared memory: No such file" in refusal(f",config={config}")
+    assert "cpu_node names 4 CPUs and the machine has 3" in refusal(f",config={config}", cpus=3)
+    shared.write_bytes(b"too small")
+    assert "cannot map the shared memory: No space left" in refusal(f",config={config}")
+
+
+@pytest.mark.parametrize("described", machine.known(), ids=lambda described: described.name)
+def test_every_machine_has_a_configuration_that_the_plugin_takes(described, tmp_path):
+    if not described.model:
+        pytest.skip("has no [model]")
+    config = tmp_path / "c"
+    config.write_text(simulated.configuration(described, tmp_path / "none", (7, 2)), encoding="utf-8")
+    # Read and understood: what is missing comes last.
+    assert "cannot map the shared memory" in refusal(f",config={config}", described.cpus)
+
+
+def test_guest_addresses_go_around_the_hole():
+    big = machine.find("demo-2s")
+    for node in big.nodes:
+        node.memory = 3 << 30
+    assert simulated.guest_ranges(big) == [
+        (0, 0, 2 << 30), (0, 4 << 30, 5 << 30), (1, 5 << 30, 8 << 30)]
+    assert simulated.guest_ranges(machine.find("demo-2s")) == [(0, 0, 1 << 30), (1, 1 << 30, 2 << 30)]
+    assert simulated.block_ranges(machine.find("demo-2s")) == [(0, 0, 1 << 30), (1, 2 << 30, 3 << 30)]

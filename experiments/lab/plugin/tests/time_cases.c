@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What simulated programs take: no QEMU, but the same charges and windows. */
+#include "fixture.h"
+
+#define LINES 60000u	/* far more than the last level */
+
+/* Moves a CPU's pending time to its clock, as a tick does. */
+static void tick(struct np_cpu *cpu)
+{
+	cpu->ps += cpu->pending_ps;
+	cpu->busy_ps += cpu->pending_ps;
+	cpu->pending_ps = 0;
+	np_window_advance(cpu->ps);
+}
+
+static double chase_ns(unsigned int cpu_index, uint32_t first)
+{
+	struct np_cpu *cpu = &np_sim.cpu[cpu_index];
+	uint64_t start = cpu->ps;
+
+	for (uint32_t i = 0; i < LINES; i++) {
+		uint32_t line = first + i * 40503u % LINES;
+
+		np_charge_access(cpu, (uint64_t)line << 6, line, false);
+		tick(cpu);
+	}
+	return (cpu->ps - start) / 1000.0 / LINES;
+}
+
+static void a_pointer_chase_reads_the_latency(void)
+{
+	begin();
+	CU_ASSERT_DOUBLE_EQUAL(chase_ns(0, 0), 80, 1);
+	end();
+	begin();
+	CU_ASSERT_DOUBLE_EQUAL(chase_ns(0, NODE_LINES), 130, 1.5);
+	end();
+}
+
+static void read_in_sequence(unsigned int cpus, uint32_t first)
+{
+	const uint32_t lines = LINES / 2;
+
+	for (uint32_t i = 0; i < lines; i++)
+		for (unsigned int n = 0; n < cpus; n++) {
+			uint32_t line = first + n * lines + i;
+
+			np_charge_access(&np_sim.cpu[n], (uint64_t)line << 6, line, false);
+			np_sim.cpu[n].pending_ps += 1000;
+			tick(&np_sim.cpu[n]);
+		}
+}
+
+/* Bytes per nanosecond that so many CPUs of node 0 read from one node, once windows have seen them. */
+static double stream_gb_s(unsigned int cpus, uint32_t first)
+{
+	uint64_t start;
+
+	for (int round = 0; round < 10; round++)
+		read_in_sequence(cpus, first);
+	start = np_sim.cpu[0].ps;
+	read_in_sequence(cpus, first);
+	return 64.0 * (LINES / 2) * cpus * 1000 / (np_sim.cpu[0].ps - start);
+}
+
+static void streams_share_controller_and_link(void)
+{
+	static const struct {
+		unsigned int cpus;
+		uint32_t first;
+		double gb_s;
+	} table[] = {
+		{ 1, 0, 64.0 * 10 / 80 },		/* what one core keeps in flight */
+		{ 1, NODE_LINES, 64.0 * 10 / 130 },
+		{ 2, 0, 12 },				/* the controller */
+		{ 2, NODE_LINES, 6 },			/* the link */
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		double gb_s;
+
+		begin();
+		gb_s = stream_gb_s(table[i].cpus, table[i].first);
+		end();
+		CU_ASSERT_DOUBLE_EQUAL(gb_s, table[i].gb_s, 0.05 * table[i].gb_s);
+		if (gb_s < 0.95 * table[i].gb_s || gb_s > 1.05 * table[i].gb_s)
+			printf("\n%.2f GB/s instead of %.2f\n", gb_s, table[i].gb_s);
+	}
+}
+
+static void computing_overlaps_with_fetching_ahead(void)
+{
+	struct np_cpu *cpu = np_sim.cpu;
+
+	begin();
+	cpu = np_sim.cpu;
+	for (uint32_t line = 0; line < LINES; line++) {
+		cpu->pending_ps += 50000;	/* far longer than a line takes */
+		np_charge_access(cpu, (uint64_t)line << 6, line, false);
+		tick(cpu);
+	}
+	CU_ASSERT_DOUBLE_EQUAL(cpu->ps / 1000.0 / LINES, 50, 0.5);
+	end();
+}
+
+void add_time_cases(void)
+{
+	CU_TestInfo cases[] = {
+		{ "a pointer chase reads the latency", a_pointer_chase_reads_the_latency },
+		{ "streams share controller and link", streams_share_controller_and_link },
+		{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
+		CU_TEST_INFO_NULL,
+	};
+	CU_SuiteInfo suites[] = { { "time", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+
+	CU_register_suites(suites);
+}
