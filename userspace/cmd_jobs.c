@@ -138,22 +138,42 @@ static const struct argp argp_cancel = {
 	.doc = "Ends a page move of the module. What has moved stays moved.",
 };
 
+/* The state of a job, "" if there is none; the module ignores a cancel that comes too late. */
+static void job_state(unsigned long job, char *state, size_t len)
+{
+	char *text = np_module_read("jobs");
+	uint64_t id;
+
+	*state = '\0';
+	for (const char *line = text; line && *line; line = np_record_next(line))
+		if (np_record_number(line, "job", &id) && id == job)
+			np_record_get(line, "state", state, len);
+	free(text);
+}
+
 int cmd_cancel(int argc, char **argv)
 {
 	unsigned long job = 0;
 	int e, status = np_args(&argp_cancel, argc, argv, 0, &job);
-	char line[32];
+	char line[32], state[16];
 
 	if (!status)
 		status = need_module();
 	if (status)
 		return status;
+	job_state(job, state, sizeof(state));
+	if (!*state) {
+		np_error("there is no job %lu; `numaplace jobs` lists them", job);
+		return NP_EXIT_FAIL;
+	}
+	if (strcmp(state, "queued") && strcmp(state, "running")) {
+		np_error("job %lu has ended already (%s)", job, state);
+		return NP_EXIT_FAIL;
+	}
 	snprintf(line, sizeof(line), "job=%lu\n", job);
 	e = np_module_write("cancel", line);
 	if (e) {
-		np_error("job %lu cannot be cancelled: %s; `numaplace jobs` lists them", job,
-			 e == -ENOENT || e == -ESRCH || e == -EINVAL ? "there is none, or it has ended"
-								     : strerror(-e));
+		np_error("job %lu cannot be cancelled: %s", job, strerror(-e));
 		return NP_EXIT_FAIL;
 	}
 	if (np_json)

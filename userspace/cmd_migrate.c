@@ -39,17 +39,18 @@ static const struct argp_option options[] = {
 
 static int parse_range(const char *text, struct arguments *a)
 {
+	unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
 	char *dash, *end;
 
 	errno = 0;
 	a->start = strtoull(text, &dash, 16);
 	if (isxdigit((unsigned char)*text) && *dash == '-' && isxdigit((unsigned char)dash[1])) {
 		a->end = strtoull(dash + 1, &end, 16);
-		if (!*end && !errno && a->start < a->end)
+		if (!*end && !errno && a->start < a->end && !((a->start | a->end) % page))
 			return 0;
 	}
-	np_error("--range \"%s\" is not START-END in hexadecimal, as /proc/PID/maps writes them",
-		 text);
+	np_error("--range \"%s\" is not START-END in hexadecimal, multiples of %lx, as "
+		 "/proc/PID/maps writes them", text, page);
 	return ECANCELED;
 }
 

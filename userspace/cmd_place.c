@@ -10,7 +10,7 @@
 #include "lib/proc.h"
 #include "lib/spaces.h"
 
-enum { KEY_ONE_THREAD = 0x100, KEY_INHERIT, KEY_ENGINE };
+enum { KEY_ONE_THREAD = 0x100, KEY_INHERIT, KEY_NO_INHERIT, KEY_ENGINE };
 
 struct arguments {
 	struct np_pids pids;
@@ -27,7 +27,9 @@ static const struct argp_option options[] = {
 	  "preferred-many:NODES, interleave:NODES, weighted-interleave:NODES, local, default; needs "
 	  "the module", 0 },
 	{ "membind", 'm', "NODES", 0, "The same as --mem bind:NODES", 0 },
-	{ "inherit", KEY_INHERIT, NULL, 0, "restore reaches children started from now on, too", 0 },
+	{ "inherit", KEY_INHERIT, NULL, 0, "Children and threads started from now on are placed, and "
+	  "restored, as well (the default)", 0 },
+	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module", 0 },
 	{ "one-thread", KEY_ONE_THREAD, NULL, 0, "Only the thread PID, not its whole process", 0 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (the module if it is loaded), module, syscall", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
@@ -74,6 +76,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_INHERIT:
 		a->inherit = true;
+		return 0;
+	case KEY_NO_INHERIT:
+		a->inherit = false;
 		return 0;
 	case KEY_ONE_THREAD:
 		a->one_thread = true;
@@ -176,7 +181,7 @@ static int place(const struct arguments *a, const struct np_machine *m)
 
 int cmd_place(int argc, char **argv)
 {
-	struct arguments a = { 0 };
+	struct arguments a = { .inherit = true };
 	struct np_machine m = { 0 };
 	int status = np_args(&argp, argc, argv, 0, &a);
 

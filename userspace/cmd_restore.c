@@ -79,7 +79,7 @@ int cmd_restore(int argc, char **argv)
 		np_json_print(json_pack("{s:I,s:I}", "restored", (json_int_t)n, "left_alone",
 					(json_int_t)kept));
 	else if (!status)
-		printf("restored %zu thread%s\n", n, n == 1 ? "" : "s");
+		printf("restored %zu placement%s\n", n, n == 1 ? "" : "s");
 	free(a.pids.pid);
 	return status;
 }

@@ -9,11 +9,6 @@
 
 #include "cmd.h"
 
-#pragma weak cmd_policies
-#pragma weak cmd_plan
-#pragma weak cmd_apply
-#pragma weak cmd_run
-
 static const struct np_cmd commands[] = {
 	{ "topology", cmd_topology, "", "nodes, CPUs, caches, distances, memory; module and kernel" },
 	{ "ps", cmd_ps, "[PID..]", "tasks: node they run on, pages per node, locality" },

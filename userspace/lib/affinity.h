@@ -26,4 +26,10 @@ int np_affinity_place(pid_t pid, bool one_thread, bool inherit, const struct bit
  */
 int np_affinity_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
 
+/*
+ * The same, but only where the CPUs are still those that were set; records of
+ * others are kept. What another engine placed on top is to be undone first.
+ */
+int np_affinity_restore_unchanged(pid_t pid, size_t *n, char *err, size_t err_len);
+
 #endif

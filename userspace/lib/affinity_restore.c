@@ -13,6 +13,7 @@ struct restoring {
 	struct np_state state;
 	struct bitmask *now;	/* scratch */
 	size_t n, kept, matched;
+	bool unchanged_only;	/* leave records of CPUs changed since for later */
 	int error;		/* the first, with its line in err */
 	char *err;
 	size_t err_len;
@@ -31,6 +32,8 @@ static bool restore_thread(struct restoring *r, pid_t tid, const struct bitmask 
 	if (e == -ESRCH)
 		return true;
 	if (!e && !numa_bitmask_equal(r->now, set)) {
+		if (r->unchanged_only)
+			return false;
 		if (ours && !numa_bitmask_equal(r->now, original))
 			r->kept++;
 		else if (ours)
@@ -133,9 +136,10 @@ static void restore_matching(struct restoring *r, pid_t pid)
 	}
 }
 
-int np_affinity_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+static int restore(pid_t pid, bool unchanged_only, size_t *n, size_t *kept, char *err,
+		   size_t err_len)
 {
-	struct restoring r = { .err = err, .err_len = err_len };
+	struct restoring r = { .unchanged_only = unchanged_only, .err = err, .err_len = err_len };
 	int e = np_state_open(&r.state, NULL, err, err_len);
 
 	*n = *kept = 0;
@@ -162,4 +166,16 @@ int np_affinity_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t er
 		np_fail(err, err_len, 0, "%zu thread%s left alone: the CPUs were changed after "
 			"numaplace had set them", r.kept, r.kept == 1 ? "" : "s");
 	return e;
+}
+
+int np_affinity_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+{
+	return restore(pid, false, n, kept, err, err_len);
+}
+
+int np_affinity_restore_unchanged(pid_t pid, size_t *n, char *err, size_t err_len)
+{
+	size_t kept;
+
+	return restore(pid, true, n, &kept, err, err_len);
 }

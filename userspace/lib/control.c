@@ -12,8 +12,8 @@ const struct np_control *np_control_get(enum np_engine engine, char *err, size_t
 
 	switch (engine) {
 	case NP_ENGINE_AUTO:
-		control = np_control_module.probe(err, err_len) ? &np_control_syscall
-								: &np_control_module;
+		control = np_control_auto.probe(err, err_len) ? &np_control_syscall
+							      : &np_control_auto;
 		break;
 	case NP_ENGINE_MODULE:
 		control = &np_control_module;
@@ -30,21 +30,10 @@ const struct np_control *np_control_get(enum np_engine engine, char *err, size_t
 
 int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
 {
-	size_t from_module = 0, module_kept = 0;
-	char module_err[NP_ERR_LEN] = "";
-	int module = -ENOENT, syscall;
+	const struct np_control *control = np_control_module.probe(err, err_len)
+						   ? &np_control_syscall : &np_control_module;
 
-	if (!np_control_module.probe(module_err, sizeof(module_err)))
-		module = np_control_module.restore(pid, &from_module, &module_kept, module_err,
-						   sizeof(module_err));
-	syscall = np_control_syscall.restore(pid, n, kept, err, err_len);
-	*n += from_module;
-	*kept += module_kept;
-	if (module == 0 && syscall == -ENOENT)
-		syscall = 0;
-	if (module_kept || (module && module != -ENOENT))
-		np_fail(err, err_len, 0, "%s", module_err);
-	return module && module != -ENOENT ? module : syscall;
+	return control->restore(pid, n, kept, err, err_len);
 }
 
 int np_control_exit(int r)

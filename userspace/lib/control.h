@@ -24,6 +24,10 @@ struct np_place_request {
 	const struct bitmask *cpus;	/* NULL: leave the CPUs alone */
 	int mem_mode;			/* MPOL_* of <numaif.h>; -1: leave it alone */
 	const struct bitmask *mem_nodes;	/* node numbers; NULL for MPOL_DEFAULT, MPOL_LOCAL */
+	/*
+	 * Children and threads that start later are placed and restored as
+	 * well. Without it they get what it had before; only the module can.
+	 */
 	bool inherit;
 };
 
@@ -49,7 +53,7 @@ struct np_migrate_result {
 #undef X
 	uint64_t bytes, ns;
 	uint64_t longest_pause_us;
-	const char *engine;		/* "module", "syscall" */
+	const char *engine;		/* "module", "syscall", "module+syscall" */
 };
 
 struct np_control {
@@ -65,25 +69,23 @@ struct np_control {
 	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
 		       char *err, size_t err_len);
 	/*
-	 * pid 0: everything under control. Sets *n to the number of tasks
-	 * (threads) restored and *kept to those left as the user changed them
-	 * after us. -ENOENT: nothing of this pid is under control.
+	 * pid 0: everything under control. Sets *n to the number of placements
+	 * undone (one for each thread and engine), *kept to those left alone
+	 * because the user had changed them since, with one line in err.
+	 * -ENOENT: nothing of this pid is under control. The module's engine
+	 * also undoes what plain system calls have placed.
 	 */
 	int (*restore)(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
 };
 
 /*
- * The engine to use. AUTO takes the module when it is loaded and of our ABI,
- * plain system calls otherwise. Returns NULL with one line in err.
+ * The engine to use. AUTO takes the module when it is loaded and of our ABI, with
+ * move_pages(2) for huge pages that it would have to split; plain system calls
+ * otherwise. Returns NULL with one line in err.
  */
 const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len);
 
-/*
- * Restores through every engine that holds originals: the module when it is
- * there, and the state file of plain system calls. pid 0: everything. *n is
- * the number of tasks restored; *kept those left alone because the user had
- * changed them since, with one line in err.
- */
+/* Restores with the engine that AUTO takes: whatever engine did it, it is undone. */
 int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
 
 /* The exit status (NP_EXIT_* of cmd.h) for an operation's return value. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The three implementations of struct np_control. */
+/* The implementations of struct np_control. */
 #ifndef NUMAPLACE_LIB_CONTROL_ENGINES_H
 #define NUMAPLACE_LIB_CONTROL_ENGINES_H
 
@@ -8,6 +8,13 @@
 extern const struct np_control np_control_module;
 extern const struct np_control np_control_syscall;
 extern const struct np_control np_control_fake;
+extern const struct np_control np_control_auto;
+
+/*
+ * Adds to the module's counts what a second engine then moved of the pages that
+ * the module had left as thp_split or busy. asked stays the sum of the counts.
+ */
+void np_migrate_merge(struct np_migrate_result *out, const struct np_migrate_result *rest);
 
 /* What the fake was asked, and what it is to answer. */
 struct np_fake {

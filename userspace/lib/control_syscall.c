@@ -29,7 +29,11 @@ static int syscall_place(const struct np_place_request *r, char *err, size_t err
 			       "`insmod`), or start the program with `numactl`", r->pid);
 	if (!r->cpus)
 		return np_fail(err, err_len, -EINVAL, "nothing to do for process %d", r->pid);
-	return np_affinity_place(r->pid, r->one_thread, r->inherit, r->cpus, err, err_len);
+	if (!r->inherit)
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "children of process %d inherit its CPUs; only the numaplace module can "
+			       "keep them from it (`make module`, `insmod`)", r->pid);
+	return np_affinity_place(r->pid, r->one_thread, true, r->cpus, err, err_len);
 }
 
 static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,

@@ -23,6 +23,11 @@
 
 #define PAGEMAP_PRESENT (1ull << 63)
 #define PAGEMAP_SWAPPED (1ull << 62)
+#define PAGEMAP_FILE (1ull << 61)
+
+/* In mover.error[], besides 0 (not tried yet) and the -errno of the last try. */
+#define MOVED 1
+#define FILE_PAGE 2
 
 struct mover {
 	const struct np_migrate_request *r;
@@ -32,7 +37,7 @@ struct mover {
 	size_t n;			/* pages in the window */
 	void **page;
 	uint32_t *weight;		/* base pages in each */
-	int *error;			/* 0: not tried yet */
+	int *error;			/* 0: not tried yet, -errno, MOVED or FILE_PAGE */
 	size_t call;			/* pages in the next call */
 	/* Arguments of one call. */
 	void **arg;
@@ -166,7 +171,7 @@ static int settle(struct mover *m, size_t n, size_t tried)
 
 		if (m->status[i] != m->r->to)
 			continue;
-		m->error[at] = 1;	/* done */
+		m->error[at] = MOVED;
 		out->asked += m->weight[at];
 		out->moved += m->weight[at];
 		out->bytes += m->weight[at] * m->page_size;
@@ -245,7 +250,12 @@ static int look(struct mover *m)
 			m->out->already += m->weight[i];
 		} else if (node < 0) {
 			np_move_count(m->out, node, m->weight[i]);
-		} else if (!from || numa_bitmask_isbitset(from, (unsigned int)node)) {
+		} else if (from && !numa_bitmask_isbitset(from, (unsigned int)node)) {
+			continue;	/* not asked for */
+		} else if (m->error[i] == FILE_PAGE) {
+			m->out->asked += m->weight[i];
+			m->out->file += m->weight[i];
+		} else {
 			m->page[kept] = m->page[i];
 			m->weight[kept] = m->weight[i];
 			m->error[kept++] = 0;
@@ -303,6 +313,8 @@ static int scan_area(struct mover *m, const struct np_area *a)
 				np_move_count(m->out, -ENOENT, step);
 			if (!(entry[i] & PAGEMAP_PRESENT))
 				continue;
+			/* Of a file or shared memory: others may use it; left alone as by the module. */
+			m->error[m->n] = entry[i] & PAGEMAP_FILE ? FILE_PAGE : 0;
 			m->page[m->n] = (void *)(uintptr_t)(at + i * m->page_size);
 			m->weight[m->n++] = (uint32_t)step;
 			if (m->n == WINDOW)

@@ -127,6 +127,7 @@ WRONG = [
     ["migrate", "1"],
     ["migrate", "1", "--to", "0", "--range", "7f-6f"],
     ["migrate", "1", "--to", "0", "--range", "zz"],
+    ["migrate", "1", "--to", "0", "--range", "1000-2001"],
     ["migrate", "1", "--to", "0", "--max-stall", "2h"],
     ["migrate", "1", "--to", "0", "--max-stall", "1us"],
     ["migrate", "1", "--to", "0", "--rate", "-4"],
@@ -163,6 +164,7 @@ def test_errors_of_a_machine_with_one_node_and_no_module(tool: Path, sleeper) ->
     said = []
     for words in (["place", "PID", "--cpunodebind", "1"], ["place", "PID", "--membind", "0-1"],
                   ["place", "PID", "--mem", "preferred:0"],
+                  ["place", "PID", "--cpus", "0", "--no-inherit"],
                   ["place", "PID", "--cpus", "0", "--engine", "module"],
                   ["migrate", "PID", "--to", "1"], ["jobs"], ["cancel", "3"],
                   ["restore", "PID"]):
@@ -230,7 +232,7 @@ def test_place_and_restore(tool: Path, sleeper) -> None:
     done = run(tool, "place", sleeper.pid, "--cpus", min(before), "--engine", "syscall", "--json")
     assert json.loads(done.stdout) == {
         "pid": sleeper.pid, "comm": "sleep", "threads": "all", "cpus": str(min(before)),
-        "mem": "unchanged", "inherit": False, "engine": "syscall"}
+        "mem": "unchanged", "inherit": True, "engine": "syscall"}
     assert allowed(sleeper.pid) == {min(before)}
     done = run(tool, "restore", sleeper.pid, "--json")
     assert json.loads(done.stdout) == {"restored": 1, "left_alone": 0}
@@ -253,7 +255,7 @@ def test_inherit_reaches_children(tool: Path) -> None:
     assert shell.stdin and shell.stdout
     try:
         before = allowed(shell.pid)
-        run(tool, "place", shell.pid, "--cpus", min(before), "--inherit", "--engine", "syscall")
+        run(tool, "place", shell.pid, "--cpus", min(before), "--engine", "syscall")
         shell.stdin.write("go\n")
         shell.stdin.flush()
         child = int(shell.stdout.readline())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -55,8 +56,9 @@ class Target:
     def __init__(self, cpus: int, memory: int, **kwargs) -> None:
         command = ["numactl", f"--cpunodebind={cpus}", f"--membind={memory}", PROGRAM]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, **kwargs)
+                                        text=True, start_new_session=True, **kwargs)
         self.pid = self.process.pid
+        assert self.ask("ready") == "what?", "numactl has made way for the program"
 
     def ask(self, command: str) -> str:
         assert self.process.stdin and self.process.stdout
@@ -90,5 +92,6 @@ class Target:
         return found
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+        if self.process.returncode is None:
+            os.killpg(self.pid, signal.SIGKILL)     # with the child that it may have
+            self.process.communicate()

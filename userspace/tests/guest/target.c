@@ -29,10 +29,11 @@ static uint64_t stamp(size_t page, size_t word)
 	return (page * WORDS + word) * 0x9e3779b97f4a7c15ull;
 }
 
-/* kind: small, thp or hugetlb. */
+/* kind: small, thp, hugetlb or shared. */
 static const char *allocate(size_t mib, const char *kind)
 {
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (strcmp(kind, "hugetlb") ? 0 : MAP_HUGETLB);
+	int flags = MAP_ANONYMOUS | (strcmp(kind, "shared") ? MAP_PRIVATE : MAP_SHARED) |
+		    (strcmp(kind, "hugetlb") ? 0 : MAP_HUGETLB);
 	void *at = mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, flags, -1, 0);
 	struct area *a = &areas[n_areas];
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -161,6 +163,14 @@ def test_shared_pages_stay_and_are_counted(tool: Tool, start_target, engine: str
     assert target.pages()[1] >= 4 * MIB_PAGES
 
 
+def test_shared_memory_stays_and_is_counted(tool: Tool, start_target, engine: str) -> None:
+    target = start_target(memory=1)
+    target.ask("allocate 4 shared")
+    result = migrate(tool, target, engine, "--from", 1, "--to", 0)
+    assert result["file"] >= 4 * MIB_PAGES, result
+    assert target.pages("file=/dev/zero") == {0: 0, 1: 4 * MIB_PAGES}
+
+
 def test_hugetlb_pages(tool: Tool, start_target) -> None:
     pools = [Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages")
              for node in (0, 1)]
@@ -230,7 +240,9 @@ def test_jobs_lists_the_move(tool: Tool, start_target) -> None:
     assert [job["state"] for job in jobs] == ["done"]
     check_sum(jobs[0])
     status, line = tool.fails("cancel", jobs[0]["job"])
-    assert status == 1 and f"job {jobs[0]['job']} " in line
+    assert status == 1 and f"job {jobs[0]['job']} has ended already (done)" in line
+    status, line = tool.fails("cancel", 10**9)
+    assert status == 1 and f"no job {10**9}" in line
 
 
 def test_errors_name_the_object_and_the_way_out(tool: Tool, start_target, engine: str) -> None:
@@ -250,32 +262,68 @@ def test_errors_name_the_object_and_the_way_out(tool: Tool, start_target, engine
     assert target.cpus() == {NODE_CPUS[1]}
 
 
-def as_nobody(tmp: str) -> dict:
-    return {"user": NOBODY, "group": NOBODY, "extra_groups": [],
-            "env": {**os.environ, "XDG_RUNTIME_DIR": tmp}}
+@pytest.fixture
+def nobody() -> Iterator[dict]:
+    """How to run a program as a user who is not root and has a runtime folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, NOBODY, NOBODY)
+        yield {"user": NOBODY, "group": NOBODY, "extra_groups": [],
+               "env": {**os.environ, "XDG_RUNTIME_DIR": folder}}
 
 
-def test_not_permitted_says_whose_and_what_to_do(tool: Tool, start_target, tmp_path) -> None:
+def test_not_permitted_says_whose_and_what_to_do(tool: Tool, start_target, nobody) -> None:
     target = start_target()
-    os.chmod(tmp_path, 0o777)
     for words in (("place", target.pid, "--cpus", "0"), ("migrate", target.pid, "--to", "0")):
-        status, line = tool.fails(*words, **as_nobody(str(tmp_path)))
+        status, line = tool.fails(*words, **nobody)
         assert status == 1 and "of user root" in line and "run as" in line, line
     assert target.cpus() == {NODE_CPUS[1]}
 
 
-def test_users_place_their_own_without_root(tool: Tool, start_target, tmp_path) -> None:
-    os.chmod(tmp_path, 0o777)
-    user = as_nobody(str(tmp_path))
-    target = start_target(**user)
+def test_users_place_their_own_without_root(tool: Tool, start_target, nobody) -> None:
+    target = start_target(**nobody)
     target.ask("allocate 4 small")
-    assert tool.run("place", target.pid, "--cpus", "0", **user).returncode == 0
+    assert tool.run("place", target.pid, "--cpus", "0", **nobody).returncode == 0
     assert target.cpus() == {"0"}
-    assert (tmp_path / "numaplace" / "state.json").stat().st_mode & 0o777 == 0o600
-    assert tool.run("migrate", target.pid, "--to", "0", **user).returncode == 0
+    state = Path(nobody["env"]["XDG_RUNTIME_DIR"], "numaplace", "state.json")
+    assert state.stat().st_mode & 0o777 == 0o600
+    assert tool.run("migrate", target.pid, "--to", "0", **nobody).returncode == 0
     assert target.pages()[0] > 4 * MIB_PAGES
-    assert tool.run("restore", "--all", **user).returncode == 0
+    assert tool.run("restore", "--all", **nobody).returncode == 0
     assert target.cpus() == {NODE_CPUS[1]}
+
+
+def test_cpus_that_overlap_what_the_program_chose(tool: Tool, start_target, engine: str) -> None:
+    """numactl set its CPUs: from Linux 6.2 on the kernel keeps others within them."""
+    target = start_target(cpus=1)
+    target.ask("sleepers 2")
+    words = ("--mem", "bind:0") if engine == "module" else ()
+    tool("place", target.pid, "--cpus", "1-2", "--engine", engine, *words)
+    assert target.cpus() == {"1-2"}
+    tool("restore", target.pid)
+    assert (target.cpus(), target.policy()) == ({NODE_CPUS[1]}, "bind:1")
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize("order", [("module", "syscall"), ("syscall", "module")])
+def test_one_engine_on_top_of_the_other(tool: Tool, start_target, order) -> None:
+    target = start_target(cpus=1)
+    tool("place", target.pid, "--cpus", "0", "--engine", order[0])
+    tool("place", target.pid, "--cpus", "1", "--engine", order[1])
+    assert target.cpus() == {"1"}
+    assert tool("restore", target.pid)["left_alone"] == 0
+    assert target.cpus() == {NODE_CPUS[1]}
+
+
+@pytest.mark.usefixtures("module")
+def test_no_inherit(tool: Tool, start_target) -> None:
+    target = start_target(cpus=1)
+    status, line = tool.fails("place", target.pid, "--cpus", "0", "--no-inherit",
+                              "--engine", "syscall")
+    assert status == 3 and "module" in line
+    tool("place", target.pid, "--cpus", "0", "--no-inherit", "--engine", "module")
+    target.ask("sleepers 1")
+    time.sleep(1)
+    assert target.cpus() == {"0", NODE_CPUS[1]}
 
 
 def test_a_cpuset_is_respected(tool: Tool, start_target, engine: str) -> None:
@@ -297,6 +345,7 @@ def test_a_cpuset_is_respected(tool: Tool, start_target, engine: str) -> None:
     finally:
         target.end()
         group.rmdir()
+        (root / "cgroup.subtree_control").write_text("-cpuset")
 
 
 @pytest.mark.usefixtures("module")
