@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/delay.h>
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -10,6 +11,8 @@
 #include "restore.h"
 #include "stats.h"
 
+#define SWEEP_MS	60
+
 static struct tracepoint *fork_event, *exit_event;
 
 static void sweep(struct work_struct *work);
@@ -17,15 +20,31 @@ static DECLARE_DELAYED_WORK(sweep_work, sweep);
 
 static void sweep(struct work_struct *work)
 {
-	if (!numaplace_restore_sweep())
-		schedule_delayed_work(&sweep_work, HZ);
+	if (numaplace_restore_sweep())
+		numaplace_kin_sweep_later();
+}
+
+/**
+ * numaplace_kin_sweep_later() - have numaplace_restore_sweep() called in a while
+ */
+void numaplace_kin_sweep_later(void)
+{
+	schedule_delayed_work(&sweep_work, msecs_to_jiffies(SWEEP_MS));
+}
+
+/* Of a parent that is restored by now a child may still have its former CPUs. */
+static bool is_placed(const struct numaplace_placement *parent, const struct cpumask *cpus)
+{
+	if (!parent->has_cpus || !cpumask_equal(cpus, parent->set_cpus))
+		return false;
+	return !parent->left || !cpumask_equal(cpus, parent->saved_cpus);
 }
 
 /* A child of a placed task is born placed: note what it would have had. */
 static bool inherit(struct numaplace_placement *child, const struct numaplace_placement *parent)
 {
 	lockdep_assert_held(&numaplace_placement_lock);
-	if (parent->has_cpus && cpumask_equal(&child->task->cpus_mask, parent->set_cpus)) {
+	if (is_placed(parent, &child->task->cpus_mask)) {
 		cpumask_copy(child->saved_cpus, parent->saved_cpus);
 		cpumask_copy(child->set_cpus, parent->set_cpus);
 		child->has_cpus = true;
@@ -40,7 +59,7 @@ static bool inherit(struct numaplace_placement *child, const struct numaplace_pl
 	}
 	child->call = parent->call;
 	child->inherit = parent->inherit;
-	child->leaving = parent->leaving || !parent->inherit;
+	child->leaving = parent->leaving || parent->left || !parent->inherit;
 	return child->has_cpus || child->has_mem;
 }
 
@@ -132,20 +151,28 @@ int numaplace_kin_init(void)
 	return err;
 }
 
+/* Also waits for forks that are under way. */
+static void restore_everything(void)
+{
+	while (numaplace_placement_any()) {
+		numaplace_restore_all();
+		msleep(SWEEP_MS);
+		numaplace_restore_sweep();
+	}
+}
+
 /**
  * numaplace_kin_exit() - restore every task and stop following them
  *
- * Forks are followed until all are restored, so that no child is missed.
+ * Forks are followed until all are restored, so that no child is missed, and
+ * exits until no record is left.
  */
 void numaplace_kin_exit(void)
 {
-	while (numaplace_placement_any())
-		numaplace_restore_all();
+	restore_everything();
 	tracepoint_probe_unregister(fork_event, on_fork, NULL);
 	tracepoint_synchronize_unregister();
-	/* What was forked since. Exits are followed until nothing is left. */
-	while (numaplace_placement_any())
-		numaplace_restore_all();
+	restore_everything();
 	tracepoint_probe_unregister(exit_event, on_exit, NULL);
 	tracepoint_synchronize_unregister();
 	cancel_delayed_work_sync(&sweep_work);

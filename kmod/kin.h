@@ -5,5 +5,6 @@
 
 int numaplace_kin_init(void);
 void numaplace_kin_exit(void);
+void numaplace_kin_sweep_later(void);
 
 #endif

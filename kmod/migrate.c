@@ -195,11 +195,14 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 			    unsigned int room)
 {
 	struct vm_area_struct *vma;
-	unsigned long begin;
+	unsigned long begin, cut;
 
 	memset(&b->counts, 0, sizeof(b->counts));
-	b->setup_ns = b->copy_ns = b->finish_ns = 0;
-	b->n = b->open = 0;
+	b->setup_ns = 0;
+	b->copy_ns = 0;
+	b->finish_ns = 0;
+	b->n = 0;
+	b->open = 0;
 	b->full = false;
 	if (*pos >= end)
 		return false;
@@ -215,7 +218,8 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	if (!(vma->vm_flags & VM_SPECIAL) && !is_vm_hugetlb_page(vma))
 		b->start = numaplace_scan_skip(b->mm, begin, end);
 	b->counts.fate[NUMAPLACE_FATE_absent] = (b->start - begin) >> PAGE_SHIFT;
-	end = min(end, numaplace_scan_cut(b->mm, b->start + ((unsigned long)room << PAGE_SHIFT), end));
+	cut = b->start + ((unsigned long)room << PAGE_SHIFT);
+	end = numaplace_scan_cut(b->mm, cut, end);
 	b->n = (end - b->start) >> PAGE_SHIFT;
 	memset(b->fate, NUMAPLACE_FATE_open, b->n);
 	numaplace_scan_batch(b, false);

@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "kin.h"
 #include "mempolicy.h"
 #include "place.h"
 #include "placement.h"
@@ -156,9 +157,11 @@ static struct numaplace_placement *record_of(struct task_struct *task, u64 call,
 		fresh = NULL;
 		numaplace_placement_add(p);
 	}
+	if (p->left)
+		p->has_cpus = false;
 	p->call = call;
 	p->inherit = inherit;
-	p->leaving = false;
+	p->leaving = p->left = false;
 	/* The exit hook may have looked for the record before it was there. */
 	if (task->flags & PF_EXITING) {
 		numaplace_placement_remove(p);
@@ -276,8 +279,8 @@ int numaplace_place(const struct numaplace_place_request *request)
 		err = place_thread(task, call, request, policy);
 	else
 		err = place_process(task, call, request, policy);
-	if (err)
-		numaplace_restore_matching(was_placed_by, &call, false);
+	if (err && numaplace_restore_matching(was_placed_by, &call, false) < 0)
+		numaplace_kin_sweep_later();
 	numaplace_mempolicy_put(policy);
 	mutex_unlock(&numaplace_placement_mutex);
 put_task:

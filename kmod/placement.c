@@ -202,6 +202,7 @@ void numaplace_placement_show(struct seq_file *m)
 
 	spin_lock(&numaplace_placement_lock);
 	hash_for_each(table, bucket, p, node)
-		show_one(m, p);
+		if (!p->left)
+			show_one(m, p);
 	spin_unlock(&numaplace_placement_lock);
 }

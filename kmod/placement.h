@@ -31,6 +31,8 @@ extern spinlock_t numaplace_placement_lock;
  * @tried: the attempt to restore it last
  * @inherit: whether its children come under control too
  * @leaving: to be restored as soon as possible
+ * @left: it is restored; kept for a moment for a child that is being born placed
+ * @left_at: when, in jiffies
  * @has_cpus: its CPUs were set
  * @has_mem: its memory policy was set
  * @saved_cpus: what it had before
@@ -43,7 +45,8 @@ struct numaplace_placement {
 	struct list_head link;
 	struct task_struct *task;
 	u64 call, tried;
-	bool inherit, leaving, has_cpus, has_mem;
+	bool inherit, leaving, left, has_cpus, has_mem;
+	unsigned long left_at;
 	cpumask_var_t saved_cpus, set_cpus;
 	struct mempolicy *saved_mem, *set_mem;
 };

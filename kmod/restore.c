@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/jiffies.h>
 #include <linux/mempolicy.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 
+#include "kin.h"
 #include "mempolicy.h"
 #include "place.h"
 #include "placement.h"
@@ -15,6 +17,23 @@ static struct cpumask now;
 
 /* Counts the calls of numaplace_restore_matching(), so that each tries a task once. */
 static u64 last_try;
+
+/*
+ * A fork that was under way while its parent was restored may give the child
+ * the CPUs that the parent had until then. The fork hook has to know, so a
+ * record is kept for as long as a fork may take.
+ */
+#define LINGER_MS	50
+
+static void leave(struct numaplace_placement *p)
+{
+	spin_lock(&numaplace_placement_lock);
+	p->leaving = false;
+	p->left = true;
+	p->left_at = jiffies;
+	spin_unlock(&numaplace_placement_lock);
+	numaplace_kin_sweep_later();
+}
 
 static void forget(struct numaplace_placement *p)
 {
@@ -77,7 +96,7 @@ static int restore_one(struct numaplace_placement *p, bool patient)
 	if (err)
 		return err;
 	numaplace_stats_add(kept ? NUMAPLACE_STAT_kept_by_user : NUMAPLACE_STAT_restored, 1);
-	forget(p);
+	leave(p);
 	return 0;
 }
 
@@ -91,7 +110,7 @@ static bool is_next(const struct numaplace_placement *p, const void *data)
 {
 	const struct search *search = data;
 
-	return p->tried != search->try && search->match(p, search->data);
+	return !p->left && p->tried != search->try && search->match(p, search->data);
 }
 
 /**
@@ -159,8 +178,10 @@ int numaplace_restore(const struct numaplace_restore_request *request)
 		return -EINTR;
 	n = numaplace_restore_matching(is_asked_for, request, false);
 	mutex_unlock(&numaplace_placement_mutex);
-	if (n < 0)
+	if (n < 0) {
+		numaplace_kin_sweep_later();
 		return n;
+	}
 	return n || request->all ? 0 : -ESRCH;
 }
 
@@ -169,31 +190,49 @@ static bool is_leaving(const struct numaplace_placement *p, const void *data)
 	return p->leaving;
 }
 
+static bool is_done_with(const struct numaplace_placement *p, const void *unused)
+{
+	return p->left && time_after(jiffies, p->left_at + msecs_to_jiffies(LINGER_MS));
+}
+
+static bool has_left(const struct numaplace_placement *p, const void *unused)
+{
+	return p->left;
+}
+
+/* A record of which nothing is left to do but to release it. */
+static struct numaplace_placement *first_done(bool *more)
+{
+	struct numaplace_placement *p;
+
+	spin_lock(&numaplace_placement_lock);
+	p = numaplace_placement_first_ended();
+	if (!p)
+		p = numaplace_placement_first(is_done_with, NULL);
+	*more = numaplace_placement_first(has_left, NULL);
+	spin_unlock(&numaplace_placement_lock);
+	return p;
+}
+
 /**
- * numaplace_restore_sweep() - finish what the fork and exit hooks began
+ * numaplace_restore_sweep() - finish what was begun by others
  *
- * Releases the records of tasks that have ended, and restores children that
- * were born placed but are not to be.
+ * Restores children that were born placed but are not to be, and releases the
+ * records of tasks that have ended or were restored a while ago.
  *
- * Return: false if one did not come by and is to be tried again.
+ * Return: true if there is more to do later.
  */
 bool numaplace_restore_sweep(void)
 {
 	struct numaplace_placement *p;
-	bool clean;
+	bool more, failed;
 
 	mutex_lock(&numaplace_placement_mutex);
-	for (;;) {
-		spin_lock(&numaplace_placement_lock);
-		p = numaplace_placement_first_ended();
-		spin_unlock(&numaplace_placement_lock);
-		if (!p)
-			break;
+	failed = numaplace_restore_matching(is_leaving, NULL, false) < 0;
+	while ((p = first_done(&more)))
 		forget(p);
-	}
-	clean = numaplace_restore_matching(is_leaving, NULL, false) >= 0;
 	mutex_unlock(&numaplace_placement_mutex);
-	return clean;
+	return more || failed;
 }
 
 /**

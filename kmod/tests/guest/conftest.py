@@ -3,7 +3,6 @@
 
 import os
 import sys
-import uuid
 from pathlib import Path
 
 import pytest
@@ -24,15 +23,11 @@ def balancing_off():
 
 @pytest.fixture(autouse=True)
 def clean_kernel():
-    mark = f"numaplace test {uuid.uuid4()}"
-    with open("/dev/kmsg", "w", encoding="utf-8") as log:
-        log.write(mark + "\n")
+    log = driver.KernelLog()
     if not driver.is_loaded():
         assert driver.load() == 0
     yield
-    log = driver.kernel_log()
-    start = max((i for i, line in enumerate(log) if mark in line), default=0)
-    faults = [line for line in log[start:] if driver.FAULT.search(line)]
+    faults = log.faults()
     assert not faults, "\n".join(faults)
 
 

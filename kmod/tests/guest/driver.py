@@ -145,8 +145,25 @@ def unload(seconds: float = 10) -> int:
                           stderr=subprocess.DEVNULL).returncode
 
 
-def kernel_log() -> list[str]:
-    return subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout.splitlines()
+class KernelLog:
+    """What the kernel says from now on."""
+
+    def __init__(self):
+        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+
+    def faults(self) -> list[str]:
+        found = []
+        while True:
+            try:
+                text = os.read(self.fd, 8192).decode(errors="replace")
+            except BlockingIOError:
+                break
+            except BrokenPipeError:  # overwritten before it was read
+                continue
+            found += [line for line in text.splitlines() if FAULT.search(line)]
+        os.close(self.fd)
+        return found
 
 
 def eventually(condition, seconds: float = 5) -> bool:

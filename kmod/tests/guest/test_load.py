@@ -4,6 +4,7 @@
 import os
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import driver
@@ -55,16 +56,19 @@ def test_unload_among_readers_and_writers(target):
                     (driver.DIR / name).read_bytes()
             except OSError:
                 pass
+            time.sleep(0.05)  # an open file is a reason to refuse
 
     work = [("stats", ""), ("jobs", ""), ("placements", ""), ("place", f"pid={t.pid} cpus=0-1"),
             ("restore", "all"), ("migrate", f"pid={t.pid} from=any to=1 {t.range()}")]
     threads = [threading.Thread(target=use, args=item) for item in work]
     for thread in threads:
         thread.start()
-    assert driver.eventually(lambda: driver.unload() == 0, 20)
-    stop.set()
-    for thread in threads:
-        thread.join()
+    try:
+        assert driver.eventually(lambda: driver.unload() == 0, 30)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
     assert os.sched_getaffinity(t.pid) == {0, 1, 2, 3}
     assert t.is_whole()
 
@@ -76,7 +80,7 @@ def test_unload_leaves_no_slab_behind(target):
         return {f[0]: int(f[1]) for f in map(str.split, lines) if f and f[0] in ("task_struct", "mm_struct")}
 
     before = in_use()
-    for _ in range(60):
+    for _ in range(40):
         t = target("anon", 4)
         driver.write("place", f"pid={t.pid} cpus=1")
         t.move("0", 1)

@@ -104,8 +104,8 @@ def test_pause_stopped_target(target):
     assert t.ask("counters") == "ok"
 
 
-@pytest.mark.parametrize("extra", ["pause=sometimes", "pause=", "max_stall_us=99", "max_stall_us=1000001",
-                                   "threads=0", "threads=17", "max_stall_us=-1"])
-def test_pause_neg(target, extra):
+def test_pause_neg(target):
     t = target("anon", 1)
-    assert driver.refusal("migrate", f"pid={t.pid} from=0 to=1 {extra}") == "EINVAL"
+    for extra in ("pause=sometimes", "pause=", "max_stall_us=99", "max_stall_us=1000001", "threads=0",
+                  "threads=17", "max_stall_us=-1"):
+        assert driver.refusal("migrate", f"pid={t.pid} from=0 to=1 {extra}") == "EINVAL", extra
