@@ -8,9 +8,12 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from experiments.lab.console import qemu_was_at_fault
+
 TOP = Path(__file__).resolve().parents[1]
 MACHINE = "demo-2s"
-TIME_LIMIT = 900
+TIME_LIMIT = 1500
+STARTS = 2
 LAST_LINES = 40
 FAULT = re.compile(r"WARNING:|BUG:|Oops|general protection|Call Trace|INFO: task|self-detected stall"
                    r"|suspicious RCU usage|leaked|refcount_t")
@@ -45,10 +48,18 @@ class Run:
     console: str = ""
 
     def execute(self, tests: list[str]):
+        for _ in range(STARTS):
+            self.boot(tests)
+            if not qemu_was_at_fault(self.console):
+                return
+
+    def boot(self, tests: list[str]):
         report = TOP / "build" / f"guest-{self.series}.jsonl"
         console = TOP / "build" / f"guest-{self.series}.console"
         report.parent.mkdir(exist_ok=True)
         report.unlink(missing_ok=True)
+        console.unlink(missing_ok=True)
+        self.results, self.running = {}, None
         lab = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--plain",
                "--kernel", self.series, "--timeout", str(TIME_LIMIT), "--console", str(console), "--",
                "env", f"NUMAPLACE_GUEST_REPORT={report}", ".venv/bin/python", "-m", "pytest", "-q",

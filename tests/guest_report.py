@@ -6,6 +6,9 @@ Written at once, so that after a crash of the machine the host knows which test 
 
 import json
 import os
+import signal
+
+TEST_LIMIT = 300  # seconds; one that hangs must not take the others' time
 
 
 def write(**record):
@@ -15,8 +18,17 @@ def write(**record):
             report.write(json.dumps(record) + "\n")
 
 
+def too_long(_number, _frame):
+    raise TimeoutError(f"this test took longer than {TEST_LIMIT} s")
+
+
+def pytest_configure():
+    signal.signal(signal.SIGALRM, too_long)
+
+
 def pytest_runtest_logstart(nodeid):
     write(event="start", test=nodeid)
+    signal.alarm(TEST_LIMIT)
 
 
 def pytest_runtest_logreport(report):
@@ -27,4 +39,5 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_runtest_logfinish(nodeid):
+    signal.alarm(0)
     write(event="finish", test=nodeid)

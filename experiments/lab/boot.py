@@ -125,7 +125,7 @@ def run_once(job: Job) -> int:
         status = read(files.run / "status")
         if status:
             return int(status)
-        if step(files) != "command" and qemu_was_at_fault(files.run):
+        if step(files) != "command" and qemu_was_at_fault(read(files.console)):
             raise FlawedStart(failure(files.run, step(files), job))
         raise failure(files.run, step(files), job)
 
