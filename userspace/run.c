@@ -9,9 +9,9 @@
 
 #include "lib/apply.h"
 
-/* A program with less than 1 MiB (of 4 KiB pages) has not come to its memory yet. */
+/* A task with less than 1 MiB (of 4 KiB pages) is starting up, or a shell that waits. */
 #define FIRST_PAGES 256
-/* Nor has one that grew by more than a tenth since the last look. */
+/* A program that grew by more than a tenth since the last look is still coming to its memory. */
 #define GROWTH 1.1
 /* Pages that go astray later are fetched when they are worth a move of their own. */
 #define STRAY_PAGES 256
@@ -37,8 +37,13 @@ static uint64_t count_pages(const struct np_planning *p, size_t i)
 	return sum;
 }
 
-/* The pids of those who are busy, in memory that the caller frees, or NULL if none is. */
-static pid_t *busy_pids(struct np_run *r, size_t *n)
+static bool counts(const struct np_member *m)
+{
+	return m->busy && m->anon >= FIRST_PAGES;
+}
+
+/* The pids of those who are to be placed, in memory that the caller frees, or NULL. */
+static pid_t *pids_to_place(struct np_run *r, size_t *n)
 {
 	pid_t *pids;
 
@@ -47,7 +52,7 @@ static pid_t *busy_pids(struct np_run *r, size_t *n)
 		return NULL;
 	pids = calloc(r->family.n, sizeof(*pids));
 	for (size_t i = 0; pids && i < r->family.n; i++)
-		if (r->family.member[i].busy)
+		if (counts(&r->family.member[i]))
 			pids[(*n)++] = r->family.member[i].pid;
 	if (*n)
 		return pids;
@@ -69,17 +74,16 @@ static const char **assumptions(const struct np_run *r, const pid_t *pids, size_
 	return list;
 }
 
-/* Plans for those who are busy. False when there is nothing to plan. */
-static bool look(struct np_run *r, struct np_planning *p, unsigned int sample_ms)
+/* False when there is nothing to plan for. */
+static bool look(struct np_run *r, struct np_planning *p)
 {
 	struct np_policy_args args = r->args;
 	char err[NP_ERR_LEN];
-	pid_t *pids = busy_pids(r, &args.n_pids);
+	pid_t *pids = pids_to_place(r, &args.n_pids);
 	int e = -ESRCH;
 
 	if (pids) {
 		args.pids = pids;
-		args.sample_ms = sample_ms;
 		args.assume = r->assume ? assumptions(r, pids, args.n_pids) : NULL;
 		args.n_assume = args.assume ? args.n_pids : 0;
 		e = np_planning_make(p, &args, err, sizeof(err));
@@ -94,15 +98,14 @@ static bool look(struct np_run *r, struct np_planning *p, unsigned int sample_ms
 bool np_run_has_settled(struct np_run *r)
 {
 	uint64_t before = r->pages;
-	struct np_planning p;
 
-	if (!look(r, &p, 0))
-		return false;
 	r->pages = 0;
-	for (size_t i = 0; i < p.tasks.n; i++)
-		r->pages += count_pages(&p, i);
-	np_planning_free(&p);
-	return r->pages >= FIRST_PAGES && (double)r->pages <= (double)before * GROWTH;
+	if (np_family_update(&r->family))
+		return false;
+	for (size_t i = 0; i < r->family.n; i++)
+		if (counts(&r->family.member[i]))
+			r->pages += r->family.member[i].anon;
+	return r->pages && (double)r->pages <= (double)before * GROWTH;
 }
 
 /* Something to do that the last step for this task did not already try. */
@@ -178,7 +181,7 @@ void np_run_step(struct np_run *r)
 	struct np_planning p;
 	bool wanted = false;
 
-	if (!look(r, &p, r->args.sample_ms))
+	if (!look(r, &p))
 		return;
 	for (size_t i = 0; i < p.plan.n; i++)
 		wanted |= is_new(r, &p, i);

@@ -13,14 +13,17 @@ struct np_run {
 	const struct np_control *control;
 	bool quiet;
 	struct np_family family;
-	uint64_t pages;			/* anonymous ones of the busy tasks, at the last look */
+	uint64_t pages;			/* anonymous ones of all tasks to place, at the last look */
 	char complaint[NP_ERR_LEN];	/* said last: nothing is said twice in a row */
 };
 
 /* True once the program has memory that has stopped to grow quickly. */
 bool np_run_has_settled(struct np_run *r);
 
-/* Plans for the busy tasks and, where that differs from what was done, applies it. */
+/*
+ * Plans for the tasks that are busy and have memory and, where that differs from
+ * what was done, applies it.
+ */
 void np_run_step(struct np_run *r);
 
 /* Gives everything that is still alive its CPUs and memory policies back. */

@@ -33,7 +33,8 @@ static void add_result(struct np_step *step, const struct np_migrate_result *r)
 	struct np_migrate_result *sum = &step->moved;
 
 	step->migrated = true;
-	sum->engine = r->engine;
+	if (!sum->engine || strchr(r->engine, '+'))
+		sum->engine = r->engine;	/* "module+syscall" says more than "module" */
 	sum->asked += r->asked;
 #define X(name) sum->name += r->name;
 	NUMAPLACE_COUNTS(X)

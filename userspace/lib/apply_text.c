@@ -19,6 +19,7 @@ static json_t *moved_json(const struct np_step *s)
 	json_object_set_new(j, "ns", json_integer((json_int_t)s->moved.ns));
 	json_object_set_new(j, "longest_pause_us",
 			    json_integer((json_int_t)s->moved.longest_pause_us));
+	json_object_set_new(j, "engine", json_string(s->moved.engine));
 	return j;
 }
 

@@ -2,6 +2,7 @@
 #include "family.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include "proc.h"
 
 #define BUSY_CPUS 0.1
+/* A task that pauses keeps its place for so many seconds. */
+#define PAUSE 5
 /* Shorter than this is too short to tell who is busy; the kernel counts in ticks. */
 #define SHORTEST 0.05
 
@@ -25,7 +28,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-struct np_member *np_family_find(struct np_family *f, pid_t pid)
+struct np_member *np_family_find(const struct np_family *f, pid_t pid)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (f->member[i].pid == pid)
@@ -78,17 +81,35 @@ static size_t mark(struct process *all, size_t n, pid_t ancestor)
 	return marked;
 }
 
-static struct np_member meet(struct np_family *f, const struct np_proc_stat *st, double passed)
+/* Resident pages less those of files and shared memory; 0 when it has just exited. */
+static uint64_t anonymous_pages(pid_t pid)
 {
-	struct np_member *old = np_family_find(f, st->pid);
+	unsigned long long resident = 0, shared = 0;
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	text = np_read_file(path);
+	if (text && sscanf(text, "%*u %llu %llu", &resident, &shared) != 2)
+		resident = shared = 0;
+	free(text);
+	return resident > shared ? resident - shared : 0;
+}
+
+static struct np_member meet(const struct np_family *f, const struct np_proc_stat *st, double now)
+{
+	const struct np_member *old = np_family_find(f, st->pid);
+	double passed = now - f->updated;
 	struct np_member m = { .pid = st->pid, .start = st->start };
 	bool known = old && old->start == st->start;
 
 	if (known)
 		m = *old;
+	m.anon = anonymous_pages(m.pid);
 	if (known && passed < SHORTEST)
 		return m;
-	m.busy = (double)(st->ticks - m.ticks) >= BUSY_CPUS * passed * (double)sysconf(_SC_CLK_TCK);
+	if ((double)(st->ticks - m.ticks) >= BUSY_CPUS * passed * (double)sysconf(_SC_CLK_TCK))
+		m.last_busy = now;
+	m.busy = m.last_busy > 0 && now - m.last_busy < PAUSE;
 	m.ticks = st->ticks;
 	return m;
 }
@@ -107,7 +128,7 @@ int np_family_update(struct np_family *f)
 	member = calloc(n_in + 1, sizeof(*member));
 	for (size_t i = 0; member && i < n; i++)
 		if (all[i].in)
-			member[at++] = meet(f, &all[i].st, now - f->updated);
+			member[at++] = meet(f, &all[i].st, now);
 	free(all);
 	if (!member)
 		return -ENOMEM;

@@ -12,7 +12,9 @@ struct np_member {
 	pid_t pid;
 	unsigned long long start;	/* tells a reused pid */
 	unsigned long long ticks;	/* of CPU time used at the last update */
-	bool busy;			/* used a tenth of a CPU since the update before */
+	uint64_t anon;			/* pages in memory that no file backs */
+	bool busy;			/* used a tenth of a CPU between two updates */
+	double last_busy;		/* when; busy for some seconds more, not to flutter */
 	/* The decision that was last tried for it, if one was. */
 	bool tried;
 	int to, pages_to;
@@ -30,6 +32,6 @@ struct np_family {
 int np_family_update(struct np_family *f);
 void np_family_free(struct np_family *f);
 
-struct np_member *np_family_find(struct np_family *f, pid_t pid);
+struct np_member *np_family_find(const struct np_family *f, pid_t pid);
 
 #endif
