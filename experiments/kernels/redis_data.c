@@ -14,9 +14,10 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-static uint64_t draw(const struct np_data *d, unsigned int stream, uint64_t i, uint64_t k)
+/* Where the draws for element i of a stream begin; draw k is mix(origin + k). */
+static uint64_t origin(const struct np_data *d, unsigned int stream, uint64_t i)
 {
-	return mix(mix(mix(d->seed + stream) + i) + k);
+	return mix(mix(d->seed + stream) + i);
 }
 
 unsigned int np_data_min_length(const struct np_data *d)
@@ -31,8 +32,8 @@ unsigned int np_data_min_length(const struct np_data *d)
 size_t np_data_string(const struct np_data *d, unsigned int stream, uint64_t i, char *out)
 {
 	unsigned int digits = np_data_min_length(d);
-	size_t len = 1 + draw(d, stream, i, 0) % d->max_length;
-	uint64_t bits = 0, rest = i;
+	uint64_t first = origin(d, stream, i), bits = 0, rest = i;
+	size_t len = 1 + mix(first) % d->max_length;
 
 	if (len < digits)
 		len = digits;
@@ -40,7 +41,7 @@ size_t np_data_string(const struct np_data *d, unsigned int stream, uint64_t i, 
 		out[k] = FIRST_CHAR + rest % CHARS;
 	for (size_t k = digits; k < len; k++, bits >>= 8) {
 		if ((k - digits) % CHARS_PER_DRAW == 0)
-			bits = draw(d, stream, i, k + 1);
+			bits = mix(first + k + 1);
 		out[k] = FIRST_CHAR + ((bits & 0xff) * CHARS >> 8);
 	}
 	return len;
@@ -63,7 +64,7 @@ uint64_t np_data_index(const struct np_data *d, const char *text, size_t len)
 
 uint64_t np_data_number(const struct np_data *d, unsigned int stream, uint64_t i, uint64_t below)
 {
-	return draw(d, stream, i, 1) % below;
+	return mix(origin(d, stream, i)) % below;
 }
 
 uint64_t np_data_hash(uint64_t h, const void *bytes, size_t len)

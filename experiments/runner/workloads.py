@@ -19,7 +19,7 @@ from .suite import Suite, Task
 
 START_LIMIT = 120  # s, for a program to be ready; generous, the lab is slow
 WORK_LIMIT = 600   # s, for a phase of the Redis client
-LEAD = 0.2         # s, until all workers begin together
+LEAD = 0.3         # s, until all workers begin together
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc
 STRUCTURES = 3     # lists or sorted sets; there are as many keys as all of them have elements
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
