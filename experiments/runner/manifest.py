@@ -22,7 +22,7 @@ from .suite import Suite
 NAME = "manifest.json"
 # What must be equal for a run to be gone on with.
 SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
-        "engine", "machine", "source", "kernel")
+        "engine", "machine", "source", "release")
 
 
 def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
@@ -33,6 +33,8 @@ def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
         "workloads": {w.name: w.about for w in suite.workloads}, "policies": list(suite.policies),
         "responses": list(suite.responses), "parameters": suite.parameters,
         "engine": numaplace.engine,
+        # The command line of the lab's kernel differs from boot to boot: it names a temporary folder.
+        "release": platform.release(),
         "kernel": {"release": platform.release(), "version": platform.version(),
                    "cmdline": _read("/proc/cmdline")},
         "nodes": [asdict(node) for node in machine.nodes()],

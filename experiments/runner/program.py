@@ -41,12 +41,16 @@ def set_cpus(pid: int, cpus: Iterable[int]) -> None:
 
 class Program:
     def __init__(self, arguments: list[str | Path], cpus: Iterable[int],
-                 environment: Mapping[str, str]) -> None:
-        """Started on these CPUs, so that what the loader touches is on their node."""
+                 environment: Mapping[str, str], memory: int | None = None) -> None:
+        """Started on these CPUs, so that what the loader touches is on their node; with a node's
+        number as memory, all that it ever allocates is to be there."""
         self.name = Path(arguments[0]).name
         self.errors = tempfile.TemporaryFile()
         self.pending = b""
         runner, wanted = os.getpid(), set(cpus)
+
+        if memory is not None:
+            arguments = ["numactl", f"--preferred={memory}", *arguments]
 
         def before_exec() -> None:
             die_with(runner, signal.SIGKILL)
@@ -58,7 +62,7 @@ class Program:
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
                 env=os.environ | environment, preexec_fn=before_exec, start_new_session=True, bufsize=0)
         except FileNotFoundError:
-            raise CannotError(f"{arguments[0]} is missing: run 'make tools'") from None
+            raise CannotError(f"{arguments[0]} is missing: run 'make setup tools'") from None
         self.pid = self.process.pid
 
     def why(self) -> str:

@@ -58,9 +58,11 @@ class Running:
         raise NotImplementedError
 
     def run(self, task: Task, arguments: list[str | Path],
-            environment: dict[str, str] | None = None) -> Program:
-        """Starts a task's program on the CPUs of the node that its memory is to be on."""
-        program = Program(arguments, self.nodes[task.memory_on[0]].cpus, environment or {})
+            environment: dict[str, str] | None = None, keep_memory: bool = False) -> Program:
+        """Starts a task's program on the CPUs of the node that its memory is to be on; with
+        keep_memory what it allocates later is to be there too, wherever it runs."""
+        node = self.nodes[task.memory_on[0]]
+        program = Program(arguments, node.cpus, environment or {}, node.id if keep_memory else None)
         self.programs[task.role] = program
         return program
 
@@ -112,9 +114,9 @@ class Triad(Running):
 class Redis(Running):
     """redis-server and its client: both load on one node and are then sent to the other.
 
-    No memory policy is set. What is touched while loading is on the node of the first CPUs; what
-    is allocated later goes where the policy lets the task run, as in any program. Both allocators
-    keep what they have freed, so that few pages are new after loading.
+    Their memory policy is the one of a deployment that pinned memory to the wrong node: preferred
+    on the first node, for what is allocated later too, until a placement policy changes it. Both
+    allocators keep what they have freed, so that few pages are new after loading.
     """
 
     def start(self) -> None:
@@ -124,14 +126,14 @@ class Redis(Running):
         self.log = self.scratch / "redis.log"
         self.run(server, [redis_server(), "--port", "0", "--unixsocket", path, "--save", "",
                           "--appendonly", "no", "--dir", self.scratch, "--logfile", self.log,
-                          "--loglevel", "warning", "--daemonize", "no"], KEEP_FREED)
+                          "--loglevel", "warning", "--daemonize", "no"], KEEP_FREED, keep_memory=True)
         self._wait_for(path)
         structure = self.item.workload.name.removeprefix("redis-")
         elements = self.options["elements"] * (STRUCTURES if structure == "keys" else 1)
         self.run(client, [BUILD / "np-redis", "--socket", path,
                           "--workload", structure, "--elements", str(elements),
                           "--max-length", str(self.options["max_length"]),
-                          "--seed", str(self.seed)]).receive("ready", START_LIMIT)
+                          "--seed", str(self.seed)], keep_memory=True).receive("ready", START_LIMIT)
         self.loaded = self._phase("load", self.options["load_pipeline"])
         # Reading it all once lets both allocators grow to their full size here, not on the other node.
         if (problem := self.verify()) != "ok":
