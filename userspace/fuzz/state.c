@@ -15,9 +15,19 @@ const char *const fuzz_seeds[] = {
 	NULL,
 };
 
+static char folder[] = "/tmp/numaplace-fuzz-XXXXXX", path[64];
+
+static void clean_up(void)
+{
+	char lock[80];
+
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	unlink(lock);
+	rmdir(folder);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char folder[] = "/tmp/numaplace-fuzz-XXXXXX", path[64];
 	char err[NP_ERR_LEN] = "";
 	struct np_state s;
 	int fd;
@@ -25,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!path[0]) {
 		FUZZ_CLAIM(mkdtemp(folder));
 		snprintf(path, sizeof(path), "%s/state.json", folder);
+		atexit(clean_up);
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	FUZZ_CLAIM(fd >= 0 && write(fd, data, size) == (ssize_t)size);
