@@ -6,7 +6,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from experiments.lab.console import failure, qemu_was_at_fault
 from experiments.lab.errors import TIME_LIMIT, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
+from experiments.lab.run_folder import run_folder
 
 GUEST = Path(__file__).parent / "guest.sh"
 PASSED_ON = ("LANG", "PATH", "TERM")  # and NUMAPLACE_*
@@ -108,8 +108,8 @@ def run(job: Job) -> int:
 
 
 def run_once(job: Job) -> int:
-    with tempfile.TemporaryDirectory(prefix="numaplace-lab-") as folder:
-        files = qemu.Files(Path(folder))
+    with run_folder() as folder:
+        files = qemu.Files(folder)
         prepare(job, files)
         script = shlex.join(["sh", str(GUEST), str(files.run)])
         argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script, job.simulated)

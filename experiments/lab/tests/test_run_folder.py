@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Folders of runs that were killed go with the next run; those of live runs stay."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from experiments.lab import run_folder
+from experiments.lab.kernels import TOP
+
+HOLD = "from experiments.lab.run_folder import run_folder\nwith run_folder() as f:\n print(f, flush=True); input()"
+
+
+@pytest.fixture(name="holder")
+def holder_fixture(tmp_path):
+    """Another process in the middle of a run, with its folder; old enough to be looked at."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD], cwd=TOP, env=os.environ | {"TMPDIR": str(tmp_path)},
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    folder = tmp_path / os.path.basename(process.stdout.readline().strip())
+    long_ago = time.time() - 2 * run_folder.YOUNG
+    os.utime(folder, (long_ago, long_ago))
+    yield process, folder
+    process.kill()
+    process.wait()
+
+
+def test_folder_of_a_live_run_stays(holder, tmp_path):
+    _, folder = holder
+    run_folder.remove_left_behind(tmp_path)
+    assert folder.is_dir()
+
+
+def test_folder_of_a_killed_run_goes(holder, tmp_path):
+    process, folder = holder
+    process.kill()
+    process.wait()
+    assert folder.is_dir()
+    run_folder.remove_left_behind(tmp_path)
+    assert not folder.exists()
+
+
+def test_folder_of_a_run_that_ends_goes(holder):
+    process, folder = holder
+    process.communicate("\n")
+    assert not folder.exists()
