@@ -43,10 +43,10 @@ static void on_signal(int signal)
 	stop = 1;
 }
 
-/* Without SA_RESTART, so that a call that blocks ends. */
+/* The engines ask for stop between calls; the calls themselves are not to fail. */
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

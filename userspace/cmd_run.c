@@ -95,7 +95,9 @@ static sigset_t mask_before;
 static void catch_signals(void)
 {
 	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	struct sigaction on_forward = { .sa_sigaction = forward, .sa_flags = SA_SIGINFO };
+	struct sigaction on_forward = {
+		.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART,
+	};
 	struct sigaction on_child = { .sa_handler = wake };
 	sigset_t blocked;
 

@@ -120,6 +120,8 @@ static int place_tasks(struct np_applied *a, char *err, size_t err_len)
 			return np_fail(err, err_len, -EINTR, "interrupted");
 		e = place_task(a, i, err, err_len);
 	}
+	if (e && *a->stop)
+		return np_fail(err, err_len, -EINTR, "interrupted");
 	return e;
 }
 

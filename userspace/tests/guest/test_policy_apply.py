@@ -230,6 +230,8 @@ def test_failed_step_rolls_back(tool: Tool, start_target, engine: str, tmp_path:
         (groups / "cgroup.procs").write_text(str(free.pid))
         (jail / "cpuset.cpus").write_text(NODE_CPUS[1])
         (jail / "cgroup.procs").write_text(str(jailed.pid))
+        for target in (free, jailed):   # before 6.2 a change of cgroup forgets the CPUs
+            os.sched_setaffinity(target.pid, {2, 3})
         status, error = fails_with_table(tool, "apply", "--policy", "maximum-local", "--sample", 0,
                                          "--engine", engine, free.pid, jailed.pid)
         assert status == 1 and str(jailed.pid) in error and "undone" in error
@@ -257,7 +259,7 @@ class Run:
         self.process = subprocess.Popen(
             [TOOL, "run", "--policy", "maximum-local", "--interval", "300ms", *map(str, options),
              "--", "numactl", "--cpunodebind=1", "--membind=0", *command],
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def child(self) -> Target:
         """The program, looked at as a target."""
@@ -332,41 +334,30 @@ def family(pid: int) -> list[int]:
 
 def outlives(run: Run) -> None:
     """The program ends with status 7; its busy child lives on, on the node it came from."""
-    orphan = Target.__new__(Target)
-    wait_until(lambda: orphans(run.process.pid) != [])
-    orphan.pid = orphans(run.process.pid)[0]
+    program, orphan = run.child(), Target.__new__(Target)
+    wait_until(lambda: family(program.pid) != [])
+    orphan.pid = family(program.pid)[0]
     try:
-        wait_until(lambda: orphan.cpus() == {NODE_CPUS[0]}, 10)
+        wait_until(lambda: orphan.cpus() == {NODE_CPUS[0]})
+        run.process.stdin.close()
         assert run.process.wait(timeout=30) == 7
         assert orphan.cpus() == {NODE_CPUS[1]}
         assert orphan.policy() == "bind:0"
     finally:
         os.kill(orphan.pid, signal.SIGKILL)
-        run.process.communicate(timeout=30)
-
-
-def orphans(pid: int) -> list[int]:
-    """Descendants of the program that numaplace run (pid) started which run Python."""
-    found = []
-    for member in family(pid)[1:]:
-        try:
-            words = Path(f"/proc/{member}/cmdline").read_text().split("\0")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        found += [member] if "-c" in words else []
-    return found
+        run.process.wait(timeout=30)
 
 
 def test_run_restores_what_outlives_the_program(tool: Tool, auto: str) -> None:
     outlives(Run("--engine", auto, "--quiet", command=[
-        "sh", "-c", '"$0" -IS -c "$1" & sleep 10; exit 7', sys.executable, BUSY]))
+        "sh", "-c", '"$0" -IS -c "$1" & read line; exit 7', sys.executable, BUSY]))
 
 
 def test_run_restores_what_inherited_its_place(tool: Tool, module: None) -> None:
     """The parent is placed while it starts, its child is born on the new CPUs."""
-    code = (f"import subprocess, sys, time\n"
+    code = (f"import subprocess, sys\n"
             f"subprocess.Popen([sys.executable, '-IS', '-c', {BUSY!r}])\n"
-            f"time.sleep(10)\nsys.exit(7)")
+            f"sys.stdin.readline()\nsys.exit(7)")
     outlives(Run("--engine", "auto", "--quiet", command=[*PYTHON, "-c", code]))
 
 
