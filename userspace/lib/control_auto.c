@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module, and plain system calls for what it leaves behind: before Linux
- * 6.19 or so a module cannot move a transparent huge page whole, move_pages(2) can.
+ * The module, and plain system calls for what it leaves behind: where the
+ * kernel has no MIGRATE_VMA_SELECT_COMPOUND a module can move a transparent huge
+ * page only by splitting it, move_pages(2) moves it whole.
  */
 #include <string.h>
 #include <unistd.h>
@@ -9,16 +10,24 @@
 #include "control_engines.h"
 #include "move.h"
 
+static uint64_t take(uint64_t *left, uint64_t *from)
+{
+	uint64_t n = *left < *from ? *left : *from;
+
+	*left -= n;
+	*from -= n;
+	return n;
+}
+
 /* Huge pages first, since they are why the second engine was asked. */
 void np_migrate_merge(struct np_migrate_result *out, const struct np_migrate_result *rest)
 {
-	uint64_t huge = rest->moved < out->thp_split ? rest->moved : out->thp_split;
-	uint64_t busy = rest->moved - huge < out->busy ? rest->moved - huge : out->busy;
+	uint64_t left = rest->moved, moved = take(&left, &out->thp_split);
 
-	out->thp_split -= huge;
-	out->busy -= busy;
-	out->moved += huge + busy;
-	out->bytes += (huge + busy) * (uint64_t)sysconf(_SC_PAGESIZE);
+	moved += take(&left, &out->hugetlb);
+	moved += take(&left, &out->busy);
+	out->moved += moved;
+	out->bytes += moved * (uint64_t)sysconf(_SC_PAGESIZE);
 	out->ns += rest->ns;
 	out->engine = "module+syscall";
 }

@@ -48,6 +48,33 @@ static void the_fake_remembers_and_fails_on_demand(void)
 	CU_ASSERT_EQUAL(c->migrate(&migrate, &out, err, sizeof(err)), -ECANCELED);
 }
 
+static uint64_t sum_of_counts(const struct np_migrate_result *r)
+{
+	uint64_t sum = 0;
+
+#define X(name) sum += r->name;
+	NUMAPLACE_COUNTS(X)
+#undef X
+	return sum;
+}
+
+static void merging_keeps_the_sum(void)
+{
+	struct np_migrate_result out = { .asked = 1100, .moved = 50, .shared = 30, .thp_split = 1000,
+					 .busy = 20, .bytes = 1, .ns = 5, .engine = "module" };
+	struct np_migrate_result rest = { .asked = 1050, .moved = 1010, .busy = 40, .ns = 7 };
+
+	np_migrate_merge(&out, &rest);
+	CU_ASSERT_EQUAL(sum_of_counts(&out), out.asked);
+	CU_ASSERT_EQUAL(out.moved, 1060);
+	CU_ASSERT_EQUAL(out.thp_split, 0);
+	CU_ASSERT_EQUAL(out.busy, 10);
+	CU_ASSERT_EQUAL(out.shared, 30);
+	CU_ASSERT_EQUAL(out.bytes, 1 + 1010 * (uint64_t)sysconf(_SC_PAGESIZE));
+	CU_ASSERT_EQUAL(out.ns, 12);
+	CU_ASSERT_STRING_EQUAL(out.engine, "module+syscall");
+}
+
 static void the_syscall_engine_says_what_it_cannot(void)
 {
 	struct np_place_request place = { .pid = getpid(), .mem_mode = 0 };
@@ -82,6 +109,7 @@ static void auto_passes_by_another_abi(void)
 CU_TestInfo control_tests[] = {
 	{ "engines by name", engines_by_name },
 	{ "the fake remembers and fails on demand", the_fake_remembers_and_fails_on_demand },
+	{ "a second engine's pages are taken from what the first left", merging_keeps_the_sum },
 	{ "the syscall engine says what it cannot", the_syscall_engine_says_what_it_cannot },
 	{ "auto passes by another ABI", auto_passes_by_another_abi },
 	CU_TEST_INFO_NULL,
