@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "clock.h"
+#include "host.h"
 #include "lock.h"
 #include "window.h"
 
@@ -11,21 +12,19 @@
  */
 #define NAP_NS	  50000
 #define NAPS	  5
-#define NS_PER_S  1000000000ull
+#define WAKE_NAPS 10	/* for a CPU that was interrupted to go on */
 #define PS_PER_NS 1000ull
+#define TICK_LONGEST_PS 10000000	/* busy for less, a CPU has only seen its timer */
 
 static uint64_t now_ps;		/* of the furthest clock */
 static unsigned int busy_cpus;
-static uint64_t idle_since_ns;	/* host time at which the last CPU halted */
+static unsigned int resumes;	/* so far */
+static bool wake_expected;	/* a CPU was interrupted and none went on since */
+static int main_loop = -1;	/* its account of waiting */
 static uint8_t idle_lock;
 
-static uint64_t host_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
+/* When the last CPU halted, and how long QEMU's main loop had waited for a processor by then. */
+static uint64_t idle_since_ns, idle_waited_ns;
 
 static void advance(uint64_t ps)
 {
@@ -76,14 +75,20 @@ static uint64_t slowest(const struct np_cpu *self)
 	return least;
 }
 
+static void nap(void)
+{
+	const struct timespec length = { .tv_nsec = NAP_NS };
+
+	nanosleep(&length, NULL);
+}
+
 static void wait_for_slower(struct np_cpu *cpu)
 {
 	uint64_t quantum = np_sim.config.quantum_ns * PS_PER_NS;
-	const struct timespec nap = { .tv_nsec = NAP_NS };
 	unsigned int naps = 0;
 
 	while (cpu->ps > slowest(cpu) + quantum && naps < NAPS) {
-		nanosleep(&nap, NULL);
+		nap();
 		naps++;
 	}
 	/* One that could not wait long enough is stopped again soon. */
@@ -116,23 +121,68 @@ void np_clock_idle(struct np_cpu *cpu)
 	if (!cpu->busy)
 		return;
 	settle(cpu);
+	if (cpu->account < 0)
+		cpu->account = np_host_open_own();
+	cpu->waited_ns = np_host_waited_ns(cpu->account);
 	np_lock(&idle_lock);
 	np_show(cpu->busy, false);
-	if (!--busy_cpus)
-		idle_since_ns = host_ns();
+	np_show(busy_cpus, busy_cpus - 1);
+	if (cpu->was_expected && cpu->ps - cpu->resumed_ps < TICK_LONGEST_PS)
+		np_show(wake_expected, true);	/* it was another that was interrupted */
+	if (!busy_cpus) {
+		idle_since_ns = np_host_ns();
+		idle_waited_ns = np_host_waited_ns(main_loop);
+	}
 	np_unlock(&idle_lock);
 }
 
-/* Only while all CPUs are halted does simulated time follow the host's. */
+/*
+ * How long all CPUs were halted by the host's clock, without what this one
+ * and the main loop had to wait for a processor: a busy host must not show.
+ */
+static uint64_t idle_ns(const struct np_cpu *cpu)
+{
+	uint64_t idle = np_host_ns() - idle_since_ns;
+	uint64_t waited = np_host_waited_ns(cpu->account) - cpu->waited_ns +
+			  np_host_waited_ns(main_loop) - idle_waited_ns;
+
+	return idle > waited ? idle - waited : 0;
+}
+
+void np_clock_interrupt(struct np_cpu *cpu)
+{
+	unsigned int before = np_look(resumes);
+
+	if (!cpu->busy || np_look(busy_cpus) == np_sim.config.cpus)
+		return;
+	settle(cpu);
+	np_show(wake_expected, true);
+	for (int naps = 0; naps < WAKE_NAPS && np_look(resumes) == before; naps++)
+		nap();
+}
+
+/* Only while all CPUs are halted, and none is about to go on, does simulated time follow the host's. */
 void np_clock_resume(struct np_cpu *cpu)
 {
 	if (cpu->busy)
 		return;
 	np_lock(&idle_lock);
-	if (!busy_cpus++ && idle_since_ns)
-		advance(np_look(now_ps) + (host_ns() - idle_since_ns) * PS_PER_NS);
+	if (!busy_cpus && idle_since_ns && !wake_expected)
+		advance(np_look(now_ps) + idle_ns(cpu) * PS_PER_NS);
+	np_show(busy_cpus, busy_cpus + 1);
 	np_show(cpu->ps, np_look(now_ps));
 	np_show(cpu->busy, true);
+	cpu->was_expected = wake_expected;
+	cpu->resumed_ps = cpu->ps;
+	np_show(wake_expected, false);
+	np_show(resumes, resumes + 1);
 	np_unlock(&idle_lock);
 	cpu->sync_ps = cpu->ps;
+}
+
+void np_clock_init(void)
+{
+	main_loop = np_host_open_main();
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		np_sim.cpu[i].account = -1;
 }

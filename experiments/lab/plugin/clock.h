@@ -11,8 +11,16 @@
 
 #define NP_TICK_PS 500000	/* a CPU brings its clock up to date at least this often */
 
+void np_clock_init(void);
+
 /* Moves the CPU's pending time to its clock, publishes, waits for slower CPUs. */
 void np_clock_tick(struct np_cpu *cpu);
+
+/*
+ * The CPU interrupts another. If that one is halted, how long the host takes
+ * to let it run is not time of the machine.
+ */
+void np_clock_interrupt(struct np_cpu *cpu);
 
 /* The CPU halts; the CPU goes on. */
 void np_clock_idle(struct np_cpu *cpu);

@@ -47,6 +47,10 @@ struct np_cpu {
 	uint64_t open_line[NP_COMBINING];	/* running number + 1 */
 	unsigned int next_open;
 	unsigned int index, node;
+	int account;		/* the host's, of its thread */
+	uint64_t waited_ns;	/* by that, when it halted */
+	uint64_t resumed_ps;	/* its clock when it last went on */
+	bool was_expected;	/* to go on then */
 	bool busy;		/* Others look */
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define PAUSE_PS  20000
+#define INTERRUPT_COMMAND 0xfee00300	/* of the local APIC */
 #define STORE_BIT (QEMU_PLUGIN_MEM_W << 16)	/* of QEMU's description of an access */
 
 int qemu_plugin_version = NP_QEMU_API < 2 ? 1 : 2;
@@ -38,21 +39,32 @@ static void on_block(unsigned int vcpu, void *instructions)
 		np_clock_tick(cpu);
 }
 
+static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address)
+{
+	if (address == INTERRUPT_COMMAND && qemu_plugin_mem_is_store(info))
+		np_clock_interrupt(cpu);
+}
+
 /* The running number of the line, or false: a device, or memory of no node. */
 static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t vaddr, uint32_t *line)
 {
 	uint32_t in_page = (vaddr >> cpu->l1->line_shift) & cpu->l1->set_mask;
-	struct qemu_plugin_hwaddr *address;
-	uint64_t number;
+	struct qemu_plugin_hwaddr *found;
+	uint64_t number, address;
 
 	if (np_pages_find(&cpu->pages, vaddr, line)) {
 		*line += in_page;
 		return true;
 	}
-	address = qemu_plugin_get_hwaddr(info, vaddr);
-	if (!address || qemu_plugin_hwaddr_is_io(address))
+	found = qemu_plugin_get_hwaddr(info, vaddr);
+	if (!found)
 		return false;
-	if (np_config_node(&np_sim.config, qemu_plugin_hwaddr_phys_addr(address), &number) < 0)
+	address = qemu_plugin_hwaddr_phys_addr(found);
+	if (qemu_plugin_hwaddr_is_io(found)) {
+		on_device_access(cpu, info, address);
+		return false;
+	}
+	if (np_config_node(&np_sim.config, address, &number) < 0)
 		return false;
 	*line = number;
 	np_pages_enter(&cpu->pages, vaddr, *line - in_page);
@@ -252,6 +264,7 @@ static int init(const char *path, int vcpus)
 	if (np_memory_init(&np_sim.memory, c) || init_cpus())
 		return refuse("out of memory");
 	init_shared();
+	np_clock_init();
 	on_memory = access_callback();
 	return 0;
 }

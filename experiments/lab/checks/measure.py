@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
+
+    measure.py latency|bandwidth|sleep|counters|redis ..
+
+Runs inside a lab machine of two nodes, in the top folder; standard library only.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+CHECKS = Path("build/lab/checks")
+COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
+CHASE_MIB, CHASE_SECONDS = "32", "0.004"
+TRIAD_MIB, TRIAD_SECONDS = "16", "0.006"
+REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 60000, 200, 60000, 5
+
+
+def say(**values):
+    print(json.dumps(values), flush=True)
+
+
+def run(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def cpus_of(node: int) -> list[int]:
+    text = Path(f"/sys/devices/system/node/node{node}/cpulist").read_text(encoding="ascii").strip()
+    cpus = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def latency():
+    for node in (0, 1):
+        for memory in (0, 1):
+            ns = run("numactl", "-C", str(cpus_of(node)[0]), "-m", str(memory), CHECKS / "chase",
+                     CHASE_MIB, CHASE_SECONDS)
+            say(measure="latency", node=node, memory=memory, ns=float(ns))
+
+
+def bandwidth():
+    for node in (0, 1):
+        for memory in (0, 1):
+            threads = len(cpus_of(node))
+            mb_s = run("numactl", "-N", str(node), "-m", str(memory), CHECKS / "triad", TRIAD_MIB,
+                       str(threads), TRIAD_SECONDS)
+            say(measure="bandwidth", node=node, memory=memory, threads=threads, mb_s=float(mb_s))
+
+
+def sleep():
+    for seconds in (0.1, 1):
+        start = time.monotonic()
+        run("sleep", str(seconds))
+        say(measure="sleep", asked=seconds, took=time.monotonic() - start)
+
+
+def counters_of(cpu: int) -> dict[str, int]:
+    line = COUNTERS.read_text(encoding="ascii").splitlines()[cpu]
+    return {key: int(value) for key, _, value in (word.partition("=") for word in line.split())}
+
+
+def counters():
+    """What a chase that misses at every load adds to the counters of its CPU."""
+    for memory in (0, 1):
+        before = counters_of(2)
+        ns = run("numactl", "-C", "2", "-m", str(memory), CHECKS / "chase", CHASE_MIB, CHASE_SECONDS)
+        after = counters_of(2)
+        delta = {key: after[key] - before[key] for key in after if key != "cpu"}
+        say(measure="counters", node=1, memory=memory, ns=float(ns), delta=delta)
+
+
+def start_server(port: int, memory: int) -> subprocess.Popen:
+    argv = ["numactl", "-C", "0", "-m", str(memory), "redis-server", "--port", str(port), "--save", "",
+            "--appendonly", "no", "--io-threads", "1", "--dir", "/tmp"]
+    server = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    script = ("for i = 0, ARGV[1] - 1 do redis.call('SET', string.format('key:%012d', i), "
+              "string.rep('x', ARGV[2])) end")
+    for _ in range(100):
+        if subprocess.run(["redis-cli", "-p", str(port), "PING"], capture_output=True).returncode == 0:
+            break
+        time.sleep(0.05)
+    run("redis-cli", "-p", str(port), "EVAL", script, "0", str(REDIS_KEYS), str(REDIS_BYTES))
+    return server
+
+
+def requests_per_second(port: int) -> float:
+    text = run("numactl", "-C", "1", "-m", "0", "redis-benchmark", "-p", str(port), "-n", str(REDIS_REQUESTS),
+               "-c", "10", "-P", "16", "-r", str(REDIS_KEYS), "--csv", "GET", "key:__rand_int__")
+    return float(text.splitlines()[-1].split('","')[1].strip('"'))
+
+
+def redis():
+    servers = [start_server(7000 + memory, memory) for memory in (0, 1)]
+    try:
+        for pair in range(REDIS_PAIRS):
+            for memory in (0, 1) if pair % 2 == 0 else (1, 0):
+                say(measure="redis", pair=pair, memory=memory, per_second=requests_per_second(7000 + memory))
+    finally:
+        for server in servers:
+            os.kill(server.pid, signal.SIGTERM)
+            server.wait()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "counters": counters, "redis": redis}[name]()

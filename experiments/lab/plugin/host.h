@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The time of the host, and how much of it went by because the host was busy with others. */
+#ifndef NP_HOST_H
+#define NP_HOST_H
+
+#include <stdint.h>
+
+uint64_t np_host_ns(void);
+
+/*
+ * Nanoseconds that a thread was ready to run and had to wait for a processor,
+ * so far; 0 where the kernel does not tell. `fd` is from the functions below.
+ */
+uint64_t np_host_waited_ns(int fd);
+int np_host_open_own(void);	/* of the calling thread */
+int np_host_open_main(void);	/* of QEMU's main loop, which delivers timers and devices' interrupts */
+
+#endif
