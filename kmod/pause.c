@@ -91,7 +91,7 @@ static bool any_started(const struct numaplace_pause *p)
 void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
 			   bool always)
 {
-	unsigned int waited, limit = always ? max_us : min_t(u32, max_us, GATHER_US);
+	u64 patience = (u64)(always ? max_us : min_t(u32, max_us, GATHER_US)) * NSEC_PER_USEC;
 
 	memset(p, 0, sizeof(*p));
 	init_waitqueue_head(&p->queue);
@@ -107,7 +107,8 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 	}
 	p->begun = ktime_get_ns();
 	start_all(p);
-	for (waited = 0; any_runs(p) && waited < limit; waited += LOOK_US)
+	/* By the clock: a short sleep may take long. */
+	while (any_runs(p) && ktime_get_ns() - p->begun < patience)
 		usleep_range(LOOK_US, 2 * LOOK_US);
 }
 

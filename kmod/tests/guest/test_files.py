@@ -168,7 +168,7 @@ def test_pid_is_of_the_writers_namespace(target):
     t = target("anon", 16)
     line = f"pid={t.pid} from=0 to=1 {t.range()}"
     done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
-                           f"echo {line} >{DIR}/migrate"], capture_output=True, text=True, check=False)
+                           f"/bin/echo {line} >{DIR}/migrate"], capture_output=True, text=True, check=False)
     assert "No such process" in done.stderr
     assert t.where() == {"0": 16}
 

@@ -11,7 +11,7 @@ import driver
 
 
 def test_load_unload_many_times():
-    for _ in range(20):
+    for _ in range(10):
         assert driver.unload() == 0
         assert not driver.DIR.exists()
         assert driver.load() == 0

@@ -36,6 +36,24 @@ def test_pause_budget_sets_the_batches(target):
     assert counted[1000] > counted[200000]
 
 
+def shootdowns() -> int:
+    with open("/proc/interrupts", encoding="ascii") as interrupts:
+        line = next(line for line in interrupts if line.strip().startswith("TLB:"))
+    return sum(int(word) for word in line.split() if word.isdigit())
+
+
+def test_pause_saves_interrupts(target):
+    """What it is for: unmapping the pages of a running process interrupts its CPUs for each."""
+    t = target("anon", 256, threads=2)
+    taken = {}
+    for i, mode in enumerate(("never", "always")):
+        before = shootdowns()
+        assert int(t.move(str(i), 1 - i, f"pause={mode}")["moved"]) > 200
+        taken[mode] = shootdowns() - before
+    print("TLB shoot-downs for 256 pages:", taken)
+    assert taken["always"] < taken["never"] / 4
+
+
 def test_pause_leaves_sleepers_alone(target):
     """A thread that sleeps in a system call sees nothing of it: no EINTR, no wake-up."""
     t = target("anon", 1024)

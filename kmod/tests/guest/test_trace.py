@@ -57,6 +57,16 @@ def test_trace_place(target, events):
     assert mine[2][1]["kept"] == "0"
 
 
+def headers() -> dict[str, str]:
+    """Where bpftrace finds the kernel's headers if not in the two usual places, as with unpacked packages."""
+    modules = Path("/lib/modules") / os.uname().release
+    if (modules / "source").is_dir() or not (modules / "build").is_dir():
+        return {}
+    build = (modules / "build").resolve()
+    return {"BPFTRACE_KERNEL_BUILD": str(build),
+            "BPFTRACE_KERNEL_SOURCE": re.sub(r"-amd64$", "-common", str(build))}
+
+
 @pytest.mark.skipif(not shutil.which("bpftrace"), reason="bpftrace is not installed")
 @pytest.mark.parametrize("script, expected", [
     ("migrations.bt", r"{pid}\s+1\s+begins(.|\n)*{pid}\s+-\s+ends: error 0, 512 pages, 2048 KiB"),
@@ -66,7 +76,7 @@ def test_trace_place(target, events):
 def test_trace_script(target, script, expected):
     t = target("anon", 512)
     tracer = subprocess.Popen(["bpftrace", SCRIPTS / script, str(t.pid)], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
+                              stderr=subprocess.STDOUT, text=True, env=os.environ | headers())
     assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()
     assert tracer.stdout.readline().startswith("Tracing")
     t.move("0", 1)
