@@ -51,7 +51,10 @@ $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 	+setup/kernel-build $* M=$(CURDIR)/$(BUILD)/lab/guest/$* W=1 KCFLAGS=-Werror modules
 	cp $(BUILD)/lab/guest/$*/numaplace_lab.ko $@
 
-.PHONY: lab-simulation tools modules
+.PHONY: lab-simulation bench-lab tools modules
+bench-lab: setup lab-simulation	## the simulated lab beside its machine files, in tables; some minutes
+	$(PY) -m pytest -q experiments/lab/checks/bench_simulation.py
+
 lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
 tools: $(BUILD)/lab/plugin.so $(LAB_CHECKS)
 modules: $(LAB_GUEST_KO)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|counters|redis ..
+    measure.py latency|bandwidth|sleep|counters|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -77,6 +77,23 @@ def counters():
         say(measure="counters", node=1, memory=memory, ns=float(ns), delta=delta)
 
 
+def clock() -> str:
+    path = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    return path.read_text(encoding="ascii").strip()
+
+
+def unload():
+    """Takes the lab's module out and puts it in again."""
+    before = clock()
+    run("rmmod", "numaplace_lab")
+    after, left, start = clock(), COUNTERS.exists(), time.monotonic()
+    time.sleep(0.1)
+    went_on = time.monotonic() - start
+    run("insmod", os.environ["NUMAPLACE_LAB_KO"])
+    say(measure="unload", clock=before, clock_after=after, counters_left=left, went_on=went_on,
+        clock_again=clock())
+
+
 def start_server(port: int, memory: int) -> subprocess.Popen:
     argv = ["numactl", "-C", "0", "-m", str(memory), "redis-server", "--port", str(port), "--save", "",
             "--appendonly", "no", "--io-threads", "1", "--dir", "/tmp"]
@@ -92,8 +109,8 @@ def start_server(port: int, memory: int) -> subprocess.Popen:
 
 
 def requests_per_second(port: int) -> float:
-    text = run("numactl", "-C", "1", "-m", "0", "redis-benchmark", "-p", str(port), "-n", str(REDIS_REQUESTS),
-               "-c", "10", "-P", "16", "-r", str(REDIS_KEYS), "--csv", "GET", "key:__rand_int__")
+    text = run("numactl", "-C", "1-3", "-m", "0", "redis-benchmark", "-p", str(port), "-n", str(REDIS_REQUESTS),
+               "-c", "12", "-P", "16", "--threads", "3", "-r", str(REDIS_KEYS), "--csv", "GET", "key:__rand_int__")
     return float(text.splitlines()[-1].split('","')[1].strip('"'))
 
 
@@ -102,13 +119,20 @@ def redis():
     try:
         for pair in range(REDIS_PAIRS):
             for memory in (0, 1) if pair % 2 == 0 else (1, 0):
-                say(measure="redis", pair=pair, memory=memory, per_second=requests_per_second(7000 + memory))
+                before = counters_of(0)
+                per_second = requests_per_second(7000 + memory)
+                after = counters_of(0)
+                misses = (after["llc_misses"] - before["llc_misses"]) / REDIS_REQUESTS
+                say(measure="redis", pair=pair, memory=memory, per_second=per_second, misses=misses)
     finally:
         for server in servers:
             os.kill(server.pid, signal.SIGTERM)
             server.wait()
 
 
+MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "counters": counters,
+            "unload": unload, "redis": redis}
+
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "counters": counters, "redis": redis}[name]()
+        MEASURES[name]()

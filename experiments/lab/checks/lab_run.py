@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs measure.py in a simulated machine, and what its machine file says of the results."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from experiments.lab import machine
+
+ROOT = Path(__file__).resolve().parents[3]
+MEASURE = "experiments/lab/checks/measure.py"
+TRIAD_TRAFFIC = 4 / 3  # it reports three words an element, and moves four: the line that is written is read first
+READ_PART = 3 / 4      # of that traffic
+
+
+def measure(name: str, *what: str, timeout: int = 900) -> list[dict]:
+    subprocess.run(["make", "-s", "lab-simulation"], cwd=ROOT, check=True)
+    argv = [sys.executable, "-m", "experiments.lab", "run", "--simulated", "--machine", name,
+            "--timeout", str(timeout), "--no-module", "--", "python3", MEASURE, *what]
+    run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+
+
+def latency_ns(name: str, node: int, memory: int) -> float:
+    model = machine.find(name).model
+    link = model["link"][0]["latency_ns"]["value"] if node != memory else 0
+    return model["dram"]["latency_ns"]["value"] + link
+
+
+def triad_mb_s(name: str, node: int, memory: int) -> float:
+    """Of all cores of a node: the controller is the limit, or the link's way towards them."""
+    described = machine.find(name)
+    model = described.model
+    limit = model["dram"]["bandwidth_mb_s"]["value"]
+    if node != memory:
+        link = {key: value["value"] for key, value in model["link"][0].items() if key != "between"}
+        line = model["line"]["bytes"]["value"]
+        limit = min(limit, link["bandwidth_mb_s"] / (READ_PART + link["header_bytes"] / line))
+    return limit / TRIAD_TRAFFIC
