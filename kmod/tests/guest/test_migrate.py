@@ -189,13 +189,13 @@ def crowded():
 def test_migrate_fills_node_without_killing(target, crowded):
     """The target node has less room than needed: what is left is counted and nobody is killed."""
     bystander = target("anon", 256, 1)
-    t = target("sparse", 12288, 0)
-    crowded(1, 6144)
+    t = target("sparse", 24576, 0)
+    crowded(1, 2048)
     reply = t.move("0", 1)
     assert reply["state"] == "done"
     assert int(reply["no_memory"]) > 0
-    assert int(reply["asked"]) == 12288
-    assert t.where() == {"0": 12288 - int(reply["moved"]), "1": int(reply["moved"])}
+    assert int(reply["asked"]) == 24576
+    assert t.where() == {"0": 24576 - int(reply["moved"]), "1": int(reply["moved"])}
     assert t.is_whole()
     assert bystander.is_whole()
 

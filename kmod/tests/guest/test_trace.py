@@ -6,13 +6,14 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import driver
 import pytest
 
 TRACING = Path("/sys/kernel/tracing")
-SCRIPTS = driver.TOP / "userspace" / "tracing"
+FOLDER = driver.TOP / "userspace" / "tracing"
 
 
 @pytest.fixture
@@ -67,27 +68,40 @@ def headers() -> dict[str, str]:
             "BPFTRACE_KERNEL_SOURCE": re.sub(r"-amd64$", "-common", str(build))}
 
 
+SCRIPTS = {
+    "migrations.bt": r"{pid}\s+1\s+begins(.|\n)*{pid}\s+-\s+ends: error 0, 512 pages, 2048 KiB",
+    "placements.bt": r"{pid}\s+2 CPUs from 2 on, error 0(.|\n)*{pid}\s+restored, error 0",
+    "copies.bt": r"@kib\[\d+, {pid}\]: 2048",
+}
+
+
+def heard(tracer: subprocess.Popen, expected: str, seconds: float = 30) -> str:
+    """What a script says until it said what is expected, or for so long."""
+    limit = threading.Timer(seconds, tracer.terminate)
+    limit.start()
+    said = ""
+    while not re.search(expected, said) and (line := tracer.stdout.readline()):
+        said += line
+    limit.cancel()
+    tracer.send_signal(signal.SIGINT)
+    tracer.communicate()
+    return said
+
+
 @pytest.mark.skipif(not shutil.which("bpftrace"), reason="bpftrace is not installed")
-@pytest.mark.parametrize("script, expected", [
-    ("migrations.bt", r"{pid}\s+1\s+begins(.|\n)*{pid}\s+-\s+ends: error 0, 512 pages, 2048 KiB"),
-    ("placements.bt", r"{pid}\s+2 CPUs from 2 on, error 0(.|\n)*{pid}\s+restored, error 0"),
-    ("copies.bt", r"@kib\[\d+, {pid}\]: 2048"),
-])
-def test_trace_script(target, script, expected):
+def test_trace_scripts(target):
+    """All at once: what takes long is their start."""
     t = target("anon", 512)
-    tracer = subprocess.Popen(["bpftrace", SCRIPTS / script, str(t.pid)], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, env=os.environ | headers())
-    assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()
-    assert tracer.stdout.readline().startswith("Tracing")
+    tracers = {name: subprocess.Popen(["bpftrace", FOLDER / name, str(t.pid)], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, env=os.environ | headers())
+               for name in SCRIPTS}
+    for tracer in tracers.values():
+        assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()
+        assert tracer.stdout.readline().startswith("Tracing")
     t.move("0", 1)
     driver.write("place", f"pid={t.pid} cpus=2-3")
     driver.write("restore", f"pid={t.pid}")
-    if script == "copies.bt":
-        while "@kib" not in (line := tracer.stdout.readline()):
-            assert line
-        said = line
-    else:
-        said = ""
-    os.kill(tracer.pid, signal.SIGINT)
-    said += tracer.communicate(timeout=30)[0]
-    assert re.search(expected.format(pid=t.pid), said), said
+    for name, expected in SCRIPTS.items():
+        expected = expected.format(pid=t.pid)
+        said = heard(tracers[name], expected)
+        assert re.search(expected, said), f"{name}: {said}"
