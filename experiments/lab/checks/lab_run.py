@@ -10,8 +10,9 @@ from experiments.lab import machine
 
 ROOT = Path(__file__).resolve().parents[3]
 MEASURE = "experiments/lab/checks/measure.py"
-TRIAD_TRAFFIC = 4 / 3  # it reports three words an element, and moves four: the line that is written is read first
-READ_PART = 3 / 4      # of that traffic
+# It reports three words an element and moves four: the line that is written is read first.
+TRIAD_TRAFFIC = 4 / 3
+READ_PART = 3 / 4  # of that traffic
 
 
 def measure(name: str, *what: str, timeout: int = 900) -> list[dict]:

@@ -18,7 +18,7 @@ CHECKS = Path("build/lab/checks")
 COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
 CHASE_MIB, CHASE_SECONDS = "32", "0.004"
 TRIAD_MIB, TRIAD_SECONDS = "16", "0.006"
-REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 60000, 200, 60000, 5
+REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 2000, 16000, 8000, 5
 
 
 def say(**values):
@@ -109,14 +109,16 @@ def start_server(port: int, memory: int) -> subprocess.Popen:
 
 
 def requests_per_second(port: int) -> float:
-    text = run("numactl", "-C", "1-3", "-m", "0", "redis-benchmark", "-p", str(port), "-n", str(REDIS_REQUESTS),
-               "-c", "12", "-P", "16", "--threads", "3", "-r", str(REDIS_KEYS), "--csv", "GET", "key:__rand_int__")
+    text = run("numactl", "-C", "1", "-m", "0", "redis-benchmark", "-p", str(port), "-n", str(REDIS_REQUESTS),
+               "-r", str(REDIS_KEYS), "-c", "10", "--csv", "GET", "key:__rand_int__")
     return float(text.splitlines()[-1].split('","')[1].strip('"'))
 
 
 def redis():
     servers = [start_server(7000 + memory, memory) for memory in (0, 1)]
     try:
+        for memory in (0, 1):
+            requests_per_second(7000 + memory)  # loads the client's program from the host
         for pair in range(REDIS_PAIRS):
             for memory in (0, 1) if pair % 2 == 0 else (1, 0):
                 before = counters_of(0)

@@ -14,6 +14,7 @@
 #define NAPS	  5
 #define WAKE_NAPS 10	/* for a CPU that was interrupted to go on */
 #define PS_PER_NS 1000ull
+#define IDLE_LONGEST_NS 4000000	/* the guest's timers tick this often: what is longer is the host's delay */
 #define TICK_LONGEST_PS 10000000	/* busy for less, a CPU has only seen its timer */
 
 static uint64_t now_ps;		/* of the furthest clock */
@@ -146,7 +147,8 @@ static uint64_t idle_ns(const struct np_cpu *cpu)
 	uint64_t waited = np_host_waited_ns(cpu->account) - cpu->waited_ns +
 			  np_host_waited_ns(main_loop) - idle_waited_ns;
 
-	return idle > waited ? idle - waited : 0;
+	idle = idle > waited ? idle - waited : 0;
+	return idle < IDLE_LONGEST_NS ? idle : IDLE_LONGEST_NS;
 }
 
 void np_clock_interrupt(struct np_cpu *cpu)
