@@ -29,6 +29,8 @@ step machine
 . "$run/settings"
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || exit
 [ ! -e /proc/sys/kernel/numa_balancing ] || echo 0 >/proc/sys/kernel/numa_balancing || exit
+# Compaction in the background moves pages too, and keeps an emulated CPU busy for seconds.
+[ ! -e /proc/sys/vm/compaction_proactiveness ] || echo 0 >/proc/sys/vm/compaction_proactiveness || exit
 modprobe -q virtio_console
 mkfifo /run/out /run/err
 connect out && connect err && mkdir "$group" || exit

@@ -29,6 +29,8 @@ CPU_MODEL = "max,la57=off,erms=off,fsrm=off"
 KERNEL_OPTIONS = (
     "numa_balancing=disable",  # it would move pages behind the experiments' back
     "oops=panic",              # a broken kernel must end the run, not colour its results
+    # A busy host stops a CPU for longer than the 21 s after which the kernel suspects itself.
+    "rcupdate.rcu_cpu_stall_timeout=60",
     "mitigations=off", "audit=0", "nowatchdog", "no_timer_check", "tsc=reliable",
     "random.trust_cpu=on", "cryptomgr.notests", "loglevel=7",
 )
