@@ -17,7 +17,7 @@ from pathlib import Path
 CHECKS = Path("build/lab/checks")
 COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
 CHASE_MIB, CHASE_SECONDS = "32", "0.004"
-TRIAD_MIB, TRIAD_SECONDS = "16", "0.006"
+TRIAD_MIB, TRIAD_SECONDS = "16", "0.03"
 REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 2000, 16000, 8000, 5
 
 
