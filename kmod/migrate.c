@@ -143,7 +143,7 @@ static void move_open(struct numaplace_batch *b)
 	unsigned int i = 0, n, room;
 	unsigned long addr;
 
-	mmap_assert_locked(b->mm);
+	lockdep_assert_held(&b->mm->mmap_lock);
 	while (i < b->n) {
 		if (b->fate[i] != NUMAPLACE_FATE_open) {
 			i++;

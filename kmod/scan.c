@@ -49,7 +49,7 @@ unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsi
 	unsigned long next;
 	pmd_t *pmd;
 
-	mmap_assert_locked(mm);
+	lockdep_assert_held(&mm->mmap_lock);
 	for (; addr < end; addr = next) {
 		pmd = pmd_at(mm, addr, end, &next);
 		if (pmd && !pmd_none(pmdp_get_lockless(pmd)))
@@ -71,7 +71,7 @@ unsigned long numaplace_scan_cut(struct mm_struct *mm, unsigned long addr, unsig
 	unsigned long next;
 	pmd_t *pmd;
 
-	mmap_assert_locked(mm);
+	lockdep_assert_held(&mm->mmap_lock);
 	if (IS_ALIGNED(addr, PMD_SIZE) || addr >= end)
 		return min(addr, end);
 	pmd = pmd_at(mm, addr, end, &next);
@@ -239,7 +239,7 @@ void numaplace_scan_batch(struct numaplace_batch *b, bool last)
 	unsigned long addr = b->start, end = b->start + ((unsigned long)b->n << PAGE_SHIFT), next;
 	struct vm_area_struct *vma;
 
-	mmap_assert_locked(b->mm);
+	lockdep_assert_held(&b->mm->mmap_lock);
 	for (; addr < end; addr = next) {
 		vma = find_vma(b->mm, addr);
 		if (!vma || vma->vm_start > addr) {
