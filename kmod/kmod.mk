@@ -19,7 +19,8 @@ define kmod-copy
 	@cp -p --parents $(KMOD_SOURCES) $(@D)/src
 endef
 
-$(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko): $(BUILD)/modules/%/numaplace.ko: $(KMOD_SOURCES)
+$(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) $(BUILD)/modules/debug/numaplace.ko: \
+		$(BUILD)/modules/%/numaplace.ko: $(KMOD_SOURCES)
 	$(kmod-copy)
 	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 KCFLAGS=-Werror modules
 	@cp $(@D)/src/numaplace.ko $@
@@ -36,6 +37,12 @@ endif
 $(KMOD_TESTS): $(BUILD)/tests/%: kmod/tests/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $< -lnuma -pthread
+
+.PHONY: check-debug
+check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once
+	@setup/debug-kernel
+	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug/numaplace.ko
+	NUMAPLACE_KERNELS=debug $(PY) -m pytest tests/guest.toml -k "kmod or kernel"
 
 dkms-install:			## hands the module to dkms, which builds it for every kernel installed
 	dkms add $(CURDIR)

@@ -9,6 +9,7 @@ from experiments.lab.errors import UNABLE, USAGE, LabError
 
 TOP = Path(__file__).resolve().parents[2]
 DEFAULT_SERIES = "6.12"
+DEBUG_SERIES = "debug"  # built by make check-debug, not one of KERNELS
 
 
 @dataclass
@@ -33,14 +34,15 @@ def known_series() -> list[str]:
 
 
 def find(series: str) -> Kernel:
-    if series not in known_series():
+    if series not in (*known_series(), DEBUG_SERIES):
         raise LabError(USAGE, f"there is no kernel series '{series}': known are "
                        f"{', '.join(known_series())} (file KERNELS)")
     folder = cache() / "kernels" / series
     try:
         release = (folder / "release").read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise LabError(UNABLE, f"kernel {series} is not in {folder}: run make setup") from error
+        make = "check-debug" if series == DEBUG_SERIES else "setup"
+        raise LabError(UNABLE, f"kernel {series} is not in {folder}: run make {make}") from error
     image = folder / "boot" / f"vmlinuz-{release}"
     if not image.exists():
         raise LabError(UNABLE, f"{image} is missing: remove {folder} and run make setup")
