@@ -67,10 +67,14 @@ static unsigned int entry_pages(unsigned long entry)
 /* A locked page on the target node, or 0. Never from another node, never by killing. */
 static unsigned long new_entry(const struct numaplace_batch *b, unsigned long src)
 {
-	const gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
+	gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
 	unsigned long compound = src & MIGRATE_PFN_COMPOUND;
-	struct folio *folio = __folio_alloc_node(gfp, compound ? HPAGE_PMD_ORDER : 0, b->to);
+	struct folio *folio;
 
+	/* Reclaim that has failed takes seconds to fail again, while the task's pages are unmapped. */
+	if (b->tight)
+		gfp &= ~__GFP_DIRECT_RECLAIM;
+	folio = __folio_alloc_node(gfp, compound ? HPAGE_PMD_ORDER : 0, b->to);
 	if (!folio)
 		return 0;
 	folio_lock(folio);
@@ -91,6 +95,7 @@ static void allocate_run(struct numaplace_batch *b, struct migrate_vma *run, u8 
 			run->dst[i] = new_entry(b, run->src[i]);
 		if (!run->dst[i]) {
 			b->full = true;
+			b->tight = true;
 			memset(fate + i, NUMAPLACE_FATE_no_memory, n);
 		}
 		cond_resched();

@@ -23,6 +23,7 @@
  * @n: number of pages
  * @open: how many of them are to be moved
  * @full: the node has no room: try no more pages of this batch
+ * @tight: it had none before: take what is free, reclaim nothing
  * @counts: what became of them
  * @setup_ns: taken to unmap pages
  * @copy_ns: taken to allocate and to copy
@@ -42,7 +43,7 @@ struct numaplace_batch {
 	unsigned long start;
 	unsigned int n;
 	unsigned int open;
-	bool full;
+	bool full, tight;
 	struct numaplace_counts counts;
 	u64 setup_ns, copy_ns, finish_ns;
 
