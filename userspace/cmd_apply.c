@@ -73,7 +73,8 @@ static int carry_out(const struct np_planning *p, const struct np_control *contr
 {
 	char err[NP_ERR_LEN];
 	struct np_applied a;
-	int e = np_apply(&a, p, control, &stop, err, sizeof(err));
+	const struct np_apply_how how = { .control = control, .stop = &stop };
+	int e = np_apply(&a, p, &how, err, sizeof(err));
 
 	if (a.step)
 		report(&a, e, err);

@@ -163,7 +163,8 @@ static void carry_out(struct np_run *r, const struct np_planning *p)
 {
 	struct np_applied a;
 	char err[NP_ERR_LEN];
-	int e = np_apply(&a, p, r->control, &never, err, sizeof(err));
+	const struct np_apply_how how = { .control = r->control, .stop = &never };
+	int e = np_apply(&a, p, &how, err, sizeof(err));
 
 	if (e)
 		complain(r, err);

@@ -65,12 +65,12 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, cha
 	int e;
 
 	if (mem == NP_NODE_NONE || a->no_memory_policy)
-		return r->cpus ? a->control->place(r, err, err_len) : 0;
+		return r->cpus ? a->how.control->place(r, err, err_len) : 0;
 	nodes = numa_bitmask_alloc(NP_MAX_NODES);
 	numa_bitmask_setbit(nodes, (unsigned int)a->p->machine.node[mem].id);
 	r->mem_mode = MPOL_PREFERRED;
 	r->mem_nodes = nodes;
-	e = a->control->place(r, err, err_len);
+	e = a->how.control->place(r, err, err_len);
 	numa_bitmask_free(nodes);
 	if (!e)
 		a->step[i].mem = mem;
@@ -79,10 +79,10 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, cha
 	a->no_memory_policy = true;
 	np_fail(a->note, sizeof(a->note), 0, "the %s engine cannot set a running task's memory "
 		"policy, so pages that it allocates from now on go where its own policy says",
-		a->control->name);
+		a->how.control->name);
 	r->mem_mode = -1;
 	r->mem_nodes = NULL;
-	return r->cpus ? a->control->place(r, err, err_len) : 0;
+	return r->cpus ? a->how.control->place(r, err, err_len) : 0;
 }
 
 static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
@@ -116,21 +116,21 @@ static int place_tasks(struct np_applied *a, char *err, size_t err_len)
 	int e = 0;
 
 	for (size_t i = 0; !e && i < a->p->plan.n; i++) {
-		if (*a->stop)
+		if (*a->how.stop)
 			return np_fail(err, err_len, -EINTR, "interrupted");
 		e = place_task(a, i, err, err_len);
 	}
-	if (e && *a->stop)
+	if (e && *a->how.stop)
 		return np_fail(err, err_len, -EINTR, "interrupted");
 	return e;
 }
 
-int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_control *control,
-	     const volatile sig_atomic_t *stop, char *err, size_t err_len)
+int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
+	     char *err, size_t err_len)
 {
 	int e;
 
-	*a = (struct np_applied) { .p = p, .control = control, .stop = stop };
+	*a = (struct np_applied) { .p = p, .how = *how };
 	a->step = calloc(p->plan.n + 1, sizeof(*a->step));
 	if (!a->step)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "control.h"
+#include "move_part.h"
 #include "planning.h"
 
 enum np_step_state {
@@ -26,10 +27,16 @@ struct np_step {
 	char err[NP_ERR_LEN];
 };
 
+/* With what, how fast, and until when. */
+struct np_apply_how {
+	const struct np_control *control;
+	struct np_pace pace;
+	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
+};
+
 struct np_applied {
 	const struct np_planning *p;
-	const struct np_control *control;
-	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
+	struct np_apply_how how;
 	struct np_step *step;		/* [p->plan.n] */
 	size_t skipped;
 	bool undone;
@@ -42,8 +49,8 @@ struct np_applied {
  * did. A task that has exited is skipped. Released with np_applied_free() in
  * either case.
  */
-int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_control *control,
-	     const volatile sig_atomic_t *stop, char *err, size_t err_len);
+int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
+	     char *err, size_t err_len);
 void np_applied_free(struct np_applied *a);
 
 /* True when the decision asks for something that is not so already. */
@@ -57,13 +64,6 @@ void np_applied_print(FILE *out, const struct np_applied *a);
 
 /* Moves the planned pages in an order that never overfills a node. */
 int np_apply_pages(struct np_applied *a, char *err, size_t err_len);
-
-/*
- * Moves about limit pages, never more, of task i from the nodes in from (NULL:
- * any) to node index to. *moved is set in any case. 0 or -errno.
- */
-int np_apply_move(struct np_applied *a, size_t i, const struct bitmask *from, int to,
-		  uint64_t limit, uint64_t *moved, char *err, size_t err_len);
 
 /* Moves pages back and restores what was bound, last task first. */
 void np_apply_undo(struct np_applied *a);

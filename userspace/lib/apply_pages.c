@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "apply.h"
-#include "areas.h"
+#include "move_part.h"
 
 /* Less than this is not worth a call of its own: 1 MiB of 4 KiB pages. */
 #define SMALLEST_PART 256
@@ -20,16 +20,24 @@ struct queue {
 	uint64_t *room;		/* [n_nodes] pages that fit */
 };
 
+/* Whose pages a call moves. */
+struct step_move {
+	struct np_applied *a;
+	size_t i;
+};
+
 static bool go_on(const struct np_migrate_result *so_far, void *arg)
 {
-	const struct np_applied *a = arg;
+	const struct step_move *move = arg;
 
 	(void)so_far;
-	return !*a->stop;
+	return !*move->a->how.stop;
 }
 
-static void add_result(struct np_step *step, const struct np_migrate_result *r)
+static void add_result(const struct np_migrate_result *r, void *arg)
 {
+	const struct step_move *move = arg;
+	struct np_step *step = &move->a->step[move->i];
 	struct np_migrate_result *sum = &step->moved;
 
 	step->migrated = true;
@@ -43,72 +51,6 @@ static void add_result(struct np_step *step, const struct np_migrate_result *r)
 	sum->ns += r->ns;
 	if (r->longest_pause_us > sum->longest_pause_us)
 		sum->longest_pause_us = r->longest_pause_us;
-}
-
-/* One call to the engine; start and end 0: the whole task. */
-static int move_range(struct np_applied *a, size_t i, struct np_migrate_request *r,
-		      uint64_t *moved, char *err, size_t err_len)
-{
-	struct np_migrate_result result;
-	int e;
-
-	memset(&result, 0, sizeof(result));
-	if (!a->undone) {
-		r->progress = go_on;
-		r->progress_arg = a;
-	}
-	e = a->control->migrate(r, &result, err, err_len);
-	if (!a->undone && (!e || result.asked))
-		add_result(&a->step[i], &result);
-	*moved += result.moved;
-	return e == -ECANCELED ? -EINTR : e;
-}
-
-/* A range as long as the pages that are left to move never holds more of them. */
-static int move_in_area(struct np_applied *a, size_t i, struct np_migrate_request *r,
-			const struct np_area *area, uint64_t limit, uint64_t *moved,
-			char *err, size_t err_len)
-{
-	uint64_t page_size = a->p->machine.page_size, at = area->start;
-	int e = 0;
-
-	while (!e && at < area->end && *moved + limit / 32 < limit) {
-		uint64_t length = (limit - *moved) * page_size;
-
-		if (length < area->page_size)
-			break;
-		length -= length % area->page_size;
-		if (length > area->end - at)
-			length = area->end - at;
-		r->start = at;
-		r->end = at + length;
-		e = move_range(a, i, r, moved, err, err_len);
-		at += length;
-	}
-	return e;
-}
-
-int np_apply_move(struct np_applied *a, size_t i, const struct bitmask *from, int to,
-		  uint64_t limit, uint64_t *moved, char *err, size_t err_len)
-{
-	struct np_migrate_request r = {
-		.pid = a->p->tasks.task[i].pid,
-		.from = from,
-		.to = a->p->machine.node[to].id,
-	};
-	struct np_area *areas = NULL;
-	size_t n = 0;
-	int e;
-
-	*moved = 0;
-	e = np_areas(r.pid, a->p->machine.page_size, 0, 0, &areas, &n);
-	if (e)
-		return np_fail(err, err_len, e, "process %d: its mappings cannot be read: %s",
-			       r.pid, strerror(-e));
-	for (size_t k = 0; !e && k < n; k++)
-		e = move_in_area(a, i, &r, &areas[k], limit, moved, err, err_len);
-	free(areas);
-	return e;
 }
 
 static uint64_t pages_elsewhere(const struct np_planning *p, size_t i)
@@ -180,17 +122,20 @@ static int move_task(struct queue *q, size_t i, uint64_t amount, char *err, size
 {
 	struct np_applied *a = q->a;
 	const struct np_decision *d = &a->p->plan.decision[i];
-	struct np_migrate_request r = {
-		.pid = a->p->tasks.task[i].pid,
-		.to = a->p->machine.node[d->pages_to].id,
+	struct step_move move = { a, i };
+	const struct np_mover mover = {
+		.control = a->how.control, .page_size = a->p->machine.page_size,
+		.pace = a->how.pace, .go_on = go_on, .report = add_result, .arg = &move,
 	};
+	pid_t pid = a->p->tasks.task[i].pid;
+	int to = a->p->machine.node[d->pages_to].id;
 	uint64_t moved = 0;
 	int e;
 
 	if (amount == pages_elsewhere(a->p, i))
-		e = move_range(a, i, &r, &moved, err, err_len);
+		e = np_move_whole(&mover, pid, NULL, to, &moved, err, err_len);
 	else
-		e = np_apply_move(a, i, NULL, d->pages_to, amount, &moved, err, err_len);
+		e = np_move_part(&mover, pid, NULL, to, amount, &moved, err, err_len);
 	book(q, i, moved);
 	q->want[i] -= moved && moved < q->want[i] && amount < q->want[i] ? moved : q->want[i];
 	if (e == -ESRCH) {
@@ -213,7 +158,7 @@ static int move_all(struct queue *q, char *err, size_t err_len)
 	int e = 0;
 
 	while (!e && choose(q, &i, &amount)) {
-		if (*q->a->stop)
+		if (*q->a->how.stop)
 			e = -EINTR;
 		else
 			e = move_task(q, i, amount, err, err_len);

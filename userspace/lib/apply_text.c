@@ -47,7 +47,7 @@ static json_t *result_json(const struct np_applied *a, size_t i)
 					 : json_null(),
 			 "mem", s->mem == NP_NODE_NONE ? json_null() :
 				json_string(mem_text(a, i, mem, sizeof(mem))),
-			 "engine", a->control->name, "migrate", moved_json(s));
+			 "engine", a->how.control->name, "migrate", moved_json(s));
 }
 
 json_t *np_applied_json(const struct np_applied *a)
@@ -64,7 +64,7 @@ json_t *np_applied_json(const struct np_applied *a)
 	}
 	if (a->note[0])
 		json_array_append_new(notes, json_string(a->note));
-	json_object_set_new(j, "engine", json_string(a->control->name));
+	json_object_set_new(j, "engine", json_string(a->how.control->name));
 	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
 	json_object_set_new(j, "undone", json_boolean(a->undone));
 	json_object_set_new(j, "notes", notes);
@@ -136,7 +136,7 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 
 	fprintf(out, "%s on %s (%s), engine %s\n",
 		np_policy_text(a->p->policy, &a->p->options, policy, sizeof(policy)),
-		a->p->machine.name, np_where_name(a->p->where), a->control->name);
+		a->p->machine.name, np_where_name(a->p->where), a->how.control->name);
 	fprintf(out, "%8s  %-15s  %-8s  %-10s  %-12s  %9s  %9s  %10s  %s\n", "PID", "TASK", "NODE",
 		"CPUS", "MEMORY", "PLANNED", "MOVED", "TIME", "WHAT AND WHY");
 	for (size_t i = 0; i < a->p->plan.n; i++)

@@ -14,7 +14,9 @@ static char err[NP_ERR_LEN];
 
 static int apply(struct plan_fixture *f)
 {
-	return np_apply(&applied, &f->p, &engine, &stop, err, sizeof(err));
+	const struct np_apply_how how = { .control = &engine, .stop = &stop };
+
+	return np_apply(&applied, &f->p, &how, err, sizeof(err));
 }
 
 static void finish(struct plan_fixture *f)
@@ -156,13 +158,14 @@ static void failed_move_is_rolled_back(void)
 	struct plan_fixture f;
 
 	plan_fixture_init(&f, 100000, 100000);
-	plan_fixture_start(&f, 0, 1, 20000, 0);
-	plan_fixture_start(&f, 0, 1, 10000, 0);
+	/* The sleepers are on node 0 in truth, as if they had been moved there. */
+	plan_fixture_start(&f, 1, 0, 0, 20000);
+	plan_fixture_start(&f, 1, 0, 0, 10000);
 	engine_reset(&f, 4, -EIO, true);
 	CU_ASSERT_EQUAL(apply(&f), -EIO);
-	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=1; move 1 to=1; "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=0; move 1 to=0; "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "restore 1; "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=0; restore 0; "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=1; restore 0; "));
 	CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_FAILED);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_UNDONE);
 	finish(&f);

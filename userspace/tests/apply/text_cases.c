@@ -73,7 +73,7 @@ static void applied_table_and_json(void)
 {
 	struct plan_fixture f;
 	struct np_step step[3] = { { .mem = 0 }, { .mem = 1 }, { .mem = NP_NODE_NONE } };
-	struct np_applied a = { .p = &f.p, .control = &engine, .step = step, .skipped = 1 };
+	struct np_applied a = { .p = &f.p, .how.control = &engine, .step = step, .skipped = 1 };
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
