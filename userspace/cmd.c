@@ -190,26 +190,6 @@ const struct np_control *np_cmd_engine(enum np_engine engine, int *status)
 	return control;
 }
 
-json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages)
-{
-	json_t *j = json_object();
-
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		char id[16];
-
-		snprintf(id, sizeof(id), "%d", m->node[i].id);
-		json_object_set_new(j, id, json_integer((json_int_t)pages[i]));
-	}
-	return j;
-}
-
-json_t *np_json_list(const struct bitmask *mask)
-{
-	char list[NP_LIST_LEN];
-
-	return json_string(np_list_format(mask, list, sizeof(list)));
-}
-
 json_t *np_json_migrate(const struct np_migrate_result *r)
 {
 	json_t *j = json_object();

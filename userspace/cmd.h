@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "lib/control.h"
+#include "lib/json.h"
 #include "lib/machine.h"
 #include "lib/tasks.h"
 
@@ -79,12 +80,6 @@ int np_cmd_machine(struct np_machine *m);
 
 /* The engine, or NULL after printing the error; *status is then to be returned. */
 const struct np_control *np_cmd_engine(enum np_engine engine, int *status);
-
-/* {"0": pages, "1": pages} by the kernel's node numbers. */
-json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages);
-
-/* A list of CPUs or nodes as a string, "0-3,8". */
-json_t *np_json_list(const struct bitmask *mask);
 
 /* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
 json_t *np_json_migrate(const struct np_migrate_result *r);

@@ -6,6 +6,7 @@
 
 #include "cmd.h"
 #include "lib/list.h"
+#include "lib/snapshot.h"
 
 #define SAMPLE_MS 100
 #define MAX_SAMPLE_MS 60000
@@ -47,40 +48,6 @@ static const struct argp argp = {
 	       "pages are, and the share of them on that node. Without a PID, every process that "
 	       "may be read.",
 };
-
-static json_t *json_known(double value, enum np_source source)
-{
-	return json_pack("{s:o,s:s}", "value",
-			 source == NP_SOURCE_NONE ? json_null() : json_real(value), "source",
-			 np_source_name(source));
-}
-
-static json_t *json_task(const struct np_machine *m, const struct np_tasks *t, size_t i)
-{
-	const struct np_task *task = &t->task[i];
-	double locality = np_task_locality(m, task);
-
-	return json_pack("{s:i,s:s,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", task->pid, "comm",
-			 task->comm, "threads", (int)task->threads, "cores", (int)task->cores,
-			 "cpus", np_json_list(t->cpus[i]), "node",
-			 task->node == NP_NODE_NONE ? json_null()
-						    : json_integer(m->node[task->node].id),
-			 "pages", np_json_pages(m, task->pages), "file_pages",
-			 np_json_pages(m, t->file_pages + i * m->n_nodes), "locality",
-			 locality < 0 ? json_null() : json_real(locality), "penalty",
-			 json_known(task->penalty, task->penalty_source), "mpki",
-			 json_known(task->mpki, task->mpki_source));
-}
-
-static void print_json(const struct np_machine *m, const struct np_tasks *t)
-{
-	json_t *tasks = json_array();
-
-	for (size_t i = 0; i < t->n; i++)
-		json_array_append_new(tasks, json_task(m, t, i));
-	np_json_print(json_pack("{s:s,s:o}", "where", np_where_name(np_machine_where("")), "tasks",
-				tasks));
-}
 
 static void print_task(const struct np_machine *m, const struct np_tasks *t, size_t i)
 {
@@ -130,7 +97,7 @@ int cmd_ps(int argc, char **argv)
 		status = NP_EXIT_FAIL;
 	}
 	if (!status && np_json)
-		print_json(&m, &t);
+		np_json_print(np_snapshot_json(np_machine_where(""), &m, &t));
 	else if (!status)
 		print_text(&m, &t);
 	np_tasks_free(&t);

@@ -324,14 +324,39 @@ int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_
 		       (pid_t)a.pid);
 }
 
+static const char *const source_name[] = {
+	[NP_SOURCE_NONE] = "unknown",
+	[NP_SOURCE_COUNTERS] = "counters",
+	[NP_SOURCE_DECLARED] = "declared",
+	[NP_SOURCE_MACHINE] = "machine",
+};
+
+#define N_SOURCES (sizeof(source_name) / sizeof(source_name[0]))
+
 const char *np_source_name(enum np_source s)
 {
-	static const char *const name[] = {
-		[NP_SOURCE_NONE] = "unknown",
-		[NP_SOURCE_COUNTERS] = "counters",
-		[NP_SOURCE_DECLARED] = "declared",
-		[NP_SOURCE_MACHINE] = "machine",
-	};
+	return source_name[s];
+}
 
-	return name[s];
+bool np_source_find(const char *name, enum np_source *s)
+{
+	for (size_t i = 0; i < N_SOURCES; i++)
+		if (!strcmp(source_name[i], name)) {
+			*s = (enum np_source)i;
+			return true;
+		}
+	return false;
+}
+
+const char *np_source_names(void)
+{
+	static char names[128];
+
+	if (names[0])
+		return names;
+
+	for (size_t i = 0; i < N_SOURCES; i++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", source_name[i]);
+	return names;
 }

@@ -209,7 +209,7 @@ def test_ps_of_itself(tool: Path) -> None:
     answer = json.loads(run(tool, "ps", "--json", os.getpid(), os.getpid()).stdout)
     (task,) = answer["tasks"]
     assert task["pid"] == os.getpid() and task["threads"] == len(os.listdir("/proc/self/task"))
-    assert set(task) == {"pid", "comm", "threads", "cores", "cpus", "node", "pages", "file_pages",
+    assert set(task) == {"pid", "start", "comm", "threads", "cores", "cpus", "node", "pages", "file_pages",
                          "locality", "penalty", "mpki"}
     rss = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert rss and sum(task["pages"].values()) == pytest.approx(int(rss[1]) / 4, rel=0.1)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A machine and its tasks at one moment, as one JSON object: what `ps --json`
+ * prints, and all that a policy needs to know. Documentation/snapshot.md
+ * describes every key.
+ */
+#ifndef NUMAPLACE_LIB_SNAPSHOT_H
+#define NUMAPLACE_LIB_SNAPSHOT_H
+
+#include <jansson.h>
+
+#include "error.h"
+#include "machine.h"
+#include "tasks.h"
+
+#define NP_SNAPSHOT_VERSION 1
+
+struct np_snapshot {
+	enum np_where where;
+	struct np_machine machine;
+	struct np_tasks tasks;
+};
+
+/* The caller releases the object. */
+json_t *np_snapshot_json(enum np_where where, const struct np_machine *m,
+			 const struct np_tasks *t);
+
+/*
+ * Reads one from a file, "-" for standard input. 0, or -errno with one line in
+ * err that says where the file is wrong: -EINVAL when it is no snapshot.
+ */
+int np_snapshot_read(const char *path, struct np_snapshot *s, char *err, size_t err_len);
+
+/* The same from text of that length; name stands for it in errors. */
+int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_snapshot *s,
+		      char *err, size_t err_len);
+
+void np_snapshot_free(struct np_snapshot *s);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Snapshots: what is written can be read, and nothing else. */
+#include "../lib/snapshot.h"
+
+#include <errno.h>
+#include <numa.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/list.h"
+#include "suites.h"
+
+static const char good[] =
+	"{'snapshot': 1, 'where': 'lab-simulated', 'machine': {'name': 'm', 'page_size': 4096,"
+	" 'nodes': ["
+	"{'id': 0, 'cpus': '0-1,4', 'has_memory': true, 'mem_total': 4096000, 'mem_free': 4096,"
+	" 'distances': [10, 21]},"
+	"{'id': 2, 'cpus': '2', 'has_memory': false, 'mem_total': 0, 'mem_free': 0,"
+	" 'distances': [20, 10]}]},"
+	"'tasks': [{'pid': 7, 'start': 99, 'comm': 'triad', 'threads': 3, 'cores': 2, 'cpus': '2',"
+	" 'node': 2, 'pages': {'0': 300, '2': 100}, 'file_pages': {'0': 5, '2': 0},"
+	" 'locality': 0.25, 'penalty': {'value': 1.5, 'source': 'counters'},"
+	" 'mpki': {'value': null, 'source': 'unknown'}}]}";
+
+/* With " for ', and the first occurrence of from replaced. The caller frees it. */
+static char *changed(const char *from, const char *to)
+{
+	char *text = malloc(sizeof(good) + strlen(to)), *at;
+
+	strcpy(text, good);
+	at = from ? strstr(text, from) : NULL;
+	if (from) {
+		CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+		memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+		memcpy(at, to, strlen(to));
+	}
+	for (char *c = text; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	return text;
+}
+
+static int parse(const char *from, const char *to, struct np_snapshot *s, char *err)
+{
+	char *text = changed(from, to);
+	int e = np_snapshot_parse(text, strlen(text), "F", s, err, NP_ERR_LEN);
+
+	free(text);
+	return e;
+}
+
+static void reads_what_it_says(void)
+{
+	struct np_snapshot s;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, err), 0);
+	CU_ASSERT_EQUAL(s.where, NP_WHERE_LAB_SIMULATED);
+	CU_ASSERT(s.machine.n_nodes == 2 && s.machine.node[1].id == 2 && s.machine.n_cpus == 5);
+	CU_ASSERT(s.machine.cpu_node[4] == 0 && s.machine.cpu_node[2] == 1);
+	CU_ASSERT_EQUAL(s.machine.cpu_node[3], NP_NODE_NONE);
+	CU_ASSERT(s.machine.distance[1] == 21 && s.machine.distance[2] == 20);
+	CU_ASSERT_FATAL(s.tasks.n == 1);
+	CU_ASSERT(s.tasks.task[0].node == 1 && s.tasks.task[0].pages[0] == 300);
+	CU_ASSERT(s.tasks.file_pages[0] == 5 && s.tasks.start[0] == 99);
+	CU_ASSERT(s.tasks.task[0].penalty_source == NP_SOURCE_COUNTERS);
+	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].penalty, 1.5, 1e-9);
+	CU_ASSERT_EQUAL(s.tasks.task[0].mpki_source, NP_SOURCE_NONE);
+	np_snapshot_free(&s);
+}
+
+static void writes_what_it_read(void)
+{
+	char *text = changed(NULL, ""), err[NP_ERR_LEN];
+	json_t *wanted = json_loads(text, 0, NULL), *written;
+	struct np_snapshot s;
+
+	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, err), 0);
+	written = np_snapshot_json(s.where, &s.machine, &s.tasks);
+	CU_ASSERT(json_equal(wanted, written));
+	json_decref(written);
+	json_decref(wanted);
+	np_snapshot_free(&s);
+	free(text);
+}
+
+static void says_where_it_is_wrong(void)
+{
+	static const struct {
+		const char *from, *to, *said;
+	} bad[] = {
+		{ "{'snapshot': 1,", "{", "is no snapshot" },
+		{ "'snapshot': 1", "'snapshot': 2", "snapshot is not a whole number from 1 to 1" },
+		{ "lab-simulated", "moon", "where" },
+		{ "'machine'", "'engine'", "machine is missing" },
+		{ "'page_size': 4096", "'page_size': -1", "page_size" },
+		{ "'id': 2", "'id': 0", "machine.nodes[1].id is not above" },
+		{ "'cpus': '2', 'has", "'cpus': '1', 'has", "machine.nodes[1].cpus has CPU 1" },
+		{ "'0-1,4'", "'0-'", "machine.nodes[0].cpus" },
+		{ "'0-1,4'", "'9999999'", "machine.nodes[0].cpus" },
+		{ "[10, 21]", "[10]", "machine.nodes[0].distances" },
+		{ "[20, 10]", "[0, 10]", "machine.nodes[1].distances" },
+		{ "'pid': 7", "'pid': 0", "tasks[0].pid" },
+		{ "'threads': 3", "'threads': 'x'", "tasks[0].threads" },
+		{ "'node': 2", "'node': 1", "tasks[0].node is no node" },
+		{ "'node': 2", "'node': 4294967298", "tasks[0].node is no node" },
+		{ "{'0': 300", "{'1': 300", "tasks[0].pages" },
+		{ "300", "-300", "tasks[0].pages of node 0" },
+		{ "1.5", "-1", "tasks[0].penalty" },
+		{ "1.5", "null", "tasks[0].penalty" },
+		{ "'counters'", "'dreams'", "names no source; there are unknown, counters" },
+		{ ", 'source': 'unknown'}}]}", "}}]}", "tasks[0].mpki" },
+		{ "'tasks'", "'jobs'", "tasks is not a list" },
+		{ "}]}", "", "not JSON" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct np_snapshot s;
+		char err[NP_ERR_LEN] = "";
+
+		CU_ASSERT_EQUAL(parse(bad[i].from, bad[i].to, &s, err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, bad[i].said));
+		CU_ASSERT(s.tasks.n == 0 && s.machine.n_nodes == 0);
+	}
+}
+
+static void names_may_hold_any_bytes(void)
+{
+	struct np_machine m = { .name = "m" };
+	struct np_task task = { .pid = 1, .comm = "a\xff\"b", .node = NP_NODE_NONE };
+	unsigned long long start = 0;
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_tasks t = { .n = 1, .task = &task, .start = &start, .cpus = &cpus };
+	json_t *j = np_snapshot_json(NP_WHERE_REAL, &m, &t), *comm;
+
+	comm = json_object_get(json_array_get(json_object_get(j, "tasks"), 0), "comm");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(comm);
+	CU_ASSERT_STRING_EQUAL(json_string_value(comm), "a?\"b");
+	json_decref(j);
+	numa_bitmask_free(cpus);
+}
+
+static void says_that_there_is_no_file(void)
+{
+	struct np_snapshot s;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL(np_snapshot_read("/nowhere/f", &s, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_STRING_EQUAL(err, "snapshot /nowhere/f cannot be read: No such file or directory");
+}
+
+CU_TestInfo snapshot_tests[] = {
+	{ "reads what it says", reads_what_it_says },
+	{ "writes what it read", writes_what_it_read },
+	{ "says where it is wrong", says_where_it_is_wrong },
+	{ "names may hold any bytes", names_may_hold_any_bytes },
+	{ "says that there is no file", says_that_there_is_no_file },
+	CU_TEST_INFO_NULL,
+};
