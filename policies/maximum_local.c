@@ -22,10 +22,10 @@ static int wanted_node(const struct np_placing *p, size_t i)
 	return d->home != NP_NODE_NONE ? d->home : d->from;
 }
 
-static bool fits_on_some_node(const struct np_placing *p, unsigned int cores)
+static bool fits_on_some_node(const struct np_placing *p, const struct np_task *t)
 {
-	for (size_t node = 0; node < p->m->n_nodes; node++)
-		if (cores <= p->m->node[node].cpus)
+	for (int node = 0; node < (int)p->m->n_nodes; node++)
+		if (np_may_run(p->m, t, node) && t->cores <= p->m->node[node].cpus)
 			return true;
 	return false;
 }
@@ -52,7 +52,7 @@ static int nearest_with_room(const struct np_placing *p, size_t i)
 	int best = NP_NODE_NONE;
 
 	for (int node = 0; node < (int)p->m->n_nodes; node++)
-		if (np_has_room(p, node, p->tasks[i].cores) && nearer(p, i, node, best))
+		if (np_has_room(p, node, i) && nearer(p, i, node, best))
 			best = node;
 	return best;
 }
@@ -67,7 +67,7 @@ static int least_loaded(const struct np_placing *p, size_t i)
 	for (int node = 0; node < (int)p->m->n_nodes; node++) {
 		uint64_t mine, other;
 
-		if (!nodes[node].cpus)
+		if (!np_may_run(p->m, &p->tasks[i], node))
 			continue;
 		if (best == NP_NODE_NONE) {
 			best = node;
@@ -87,7 +87,7 @@ static void take_home(struct np_placing *p, size_t i)
 	int home = d->home;
 
 	if (d->to != NP_NODE_NONE || home == NP_NODE_NONE ||
-	    !np_has_room(p, home, p->tasks[i].cores))
+	    !np_has_room(p, home, i))
 		return;
 	np_place_on(p, i, home);
 	if (d->from == home)
@@ -121,7 +121,7 @@ static void say_overflow(const struct np_placing *p, size_t i, int node)
 	struct np_decision *d = &p->decision[i];
 	const struct np_node *nodes = p->m->node;
 
-	if (!np_has_room(p, node, p->tasks[i].cores))
+	if (!np_has_room(p, node, i))
 		np_reason(d, "no free core left: shares node %d (%llu busy on %u CPUs)",
 			  nodes[node].id, (unsigned long long)p->used[node] + p->tasks[i].cores,
 			  nodes[node].cpus);
@@ -157,34 +157,20 @@ void np_place_maximum_local(struct np_placing *p)
 
 		if (p->decision[i].to != NP_NODE_NONE)
 			continue;
-		if (fits_on_some_node(p, p->tasks[i].cores))
+		if (fits_on_some_node(p, &p->tasks[i]))
 			overflow(p, i);
 		else
-			np_reason(&p->decision[i],
-				  "keeps %u CPUs busy, more than any node has: left to the kernel",
-				  p->tasks[i].cores);
+			np_reason(&p->decision[i], "keeps %u CPUs busy, more than any node%s has: "
+				  "left to the kernel", p->tasks[i].cores,
+				  p->tasks[i].may ? " it may use" : "");
 	}
-}
-
-static int nearest_with_memory(const struct np_machine *m, int node)
-{
-	int best = NP_NODE_NONE;
-
-	if (m->node[node].has_memory)
-		return node;
-	for (int i = 0; i < (int)m->n_nodes; i++)
-		if (m->node[i].has_memory &&
-		    (best == NP_NODE_NONE ||
-		     np_distance(m, node, i) < np_distance(m, node, best)))
-			best = i;
-	return best;
 }
 
 void np_pages_follow(struct np_placing *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->decision[i].to != NP_NODE_NONE)
-			p->decision[i].pages_to = nearest_with_memory(p->m, p->decision[i].to);
+			p->decision[i].pages_to = np_nearest_memory(p, i, p->decision[i].to);
 }
 
 static const struct np_option options[] = {
@@ -205,18 +191,16 @@ static const struct np_option options[] = {
 static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		const struct np_options *o, struct np_plan *out)
 {
-	const struct np_policy *self = &np_policy_maximum_local;
 	struct np_placing p;
-	int err = np_placing_init(&p, m, tasks, n, np_options_get(self, o, "penalty"), out);
+	int err = np_placing_init(&p, m, tasks, n, out);
 
 	if (err)
 		return err;
 	np_place_maximum_local(&p);
-	if (np_options_get(self, o, "pages") == NP_PAGES_FOLLOW)
+	if (np_options_get(&np_policy_maximum_local, o, "pages") == NP_PAGES_FOLLOW)
 		np_pages_follow(&p);
-	err = np_plan_pages(&p, np_options_get(self, o, "rate"));
 	np_placing_free(&p);
-	return err;
+	return 0;
 }
 
 const struct np_policy np_policy_maximum_local = {

@@ -68,8 +68,8 @@ static double locality_cost(const struct refinement *r, size_t i, int node)
 
 	if (d->home == NP_NODE_NONE || r->pages_follow)
 		return 0;
-	return (d->penalty - 1) * (np_remoteness(r->p, node, d->home) -
-				   np_remoteness(r->p, d->to, d->home));
+	return (d->penalty - 1) * (np_remoteness(r->p->m, r->p->distances, node, d->home) -
+				   np_remoteness(r->p->m, r->p->distances, d->to, d->home));
 }
 
 /* A task that is there already need not win the hysteresis again. */
@@ -94,7 +94,7 @@ static struct move best_move(const struct refinement *r, size_t i)
 	for (int node = 0; node < (int)p->m->n_nodes; node++) {
 		struct move m;
 
-		if (node == p->decision[i].to || !np_has_room(p, node, p->tasks[i].cores))
+		if (node == p->decision[i].to || !np_has_room(p, node, i))
 			continue;
 		m = weigh(r, i, node);
 		if (m.evened <= 0)
@@ -118,7 +118,7 @@ static void make_move(struct refinement *r, size_t i, const struct move *m)
 	r->pressure[d->to] -= q;
 	r->pressure[m->node] += q;
 	np_place_on(r->p, i, m->node);
-	d->gain *= 1 + m->worth;
+	d->bonus *= 1 + m->worth;
 }
 
 static void refine(struct refinement *r)
@@ -210,7 +210,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 {
 	const struct np_policy *self = &np_policy_n_mass;
 	struct np_placing p;
-	int err = np_placing_init(&p, m, tasks, n, np_options_get(self, o, "penalty"), out);
+	int err = np_placing_init(&p, m, tasks, n, out);
 
 	if (err)
 		return err;
@@ -218,8 +218,6 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 	err = even_out(&p, o);
 	if (!err && np_options_get(self, o, "pages") == NP_PAGES_FOLLOW)
 		np_pages_follow(&p);
-	if (!err)
-		err = np_plan_pages(&p, np_options_get(self, o, "rate"));
 	np_placing_free(&p);
 	return err;
 }

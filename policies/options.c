@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy.h"
+#include "plan.h"
 
 size_t np_options_count(const struct np_policy *p)
 {
@@ -23,14 +23,6 @@ void np_options_defaults(const struct np_policy *p, struct np_options *o)
 	memset(o, 0, sizeof(*o));
 	for (size_t i = 0; i < np_options_count(p); i++)
 		o->value[i] = p->option[i].def;
-}
-
-double np_options_get(const struct np_policy *p, const struct np_options *o, const char *name)
-{
-	for (size_t i = 0; i < np_options_count(p); i++)
-		if (!strcmp(p->option[i].name, name))
-			return o->value[i];
-	return NAN;
 }
 
 const char *np_option_text(const struct np_option *option, double value,

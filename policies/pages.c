@@ -1,180 +1,252 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How many pages a plan moves, what that costs and what it should bring. */
-#include <errno.h>
-#include <stdlib.h>
+/* Where the pages of a plan end up, so that every node can hold them. */
+#include "pages.h"
 
-#include "placing.h"
+#include <errno.h>
 
 /* Part of a node's memory that a plan never fills: the kernel keeps a reserve. */
 #define RESERVED_PART 64
 
-/* Pages that may still come to each node. */
-struct room {
-	uint64_t *free;		/* [n_nodes] when nothing has moved yet */
+/* Rounds of giving way before what is left of the moves is given up. */
+#define ROUNDS_A_NODE 4
+
+struct books {
+	const struct np_machine *m;
+	const struct np_task *tasks;
+	struct np_plan *plan;
 	int64_t *excess;	/* [n_nodes] pages planned beyond what fits */
 };
 
-static uint64_t pages_in_all(const struct np_machine *m, const struct np_task *t)
+static uint64_t sum_of(const uint64_t *pages, size_t k)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < m->n_nodes; i++)
-		sum += t->pages[i];
+	for (size_t i = 0; i < k; i++)
+		sum += pages[i];
 	return sum;
 }
 
-static bool moves_all(const struct np_placing *p, size_t i)
+/* Pages of node that must stay there: the shared ones, taken to lie as all do. */
+static uint64_t fixed_on(const struct np_task *t, size_t node, uint64_t all)
 {
-	const struct np_decision *d = &p->decision[i];
+	uint64_t shared = t->shared_pages < all ? t->shared_pages : all;
 
-	return d->pages_to_move == pages_in_all(p->m, &p->tasks[i]) -
-				   p->tasks[i].pages[d->pages_to];
+	return all ? (uint64_t)((double)t->pages[node] * (double)shared / (double)all) : 0;
 }
 
-/* What task i takes away from the other nodes counts only if it moves whole. */
-static void add_sources(struct np_placing *p, struct room *r, size_t i, int sign)
+static void send_to(const struct np_machine *m, const struct np_task *t, int to, uint64_t all,
+		    uint64_t *after)
 {
-	const struct np_decision *d = &p->decision[i];
+	uint64_t rest = all;
 
-	for (int node = 0; node < (int)p->m->n_nodes; node++)
-		if (node != d->pages_to && r->free[node])
-			r->excess[node] += sign * (int64_t)p->tasks[i].pages[node];
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		after[i] = (int)i == to ? 0 : fixed_on(t, i, all);
+		rest -= after[i];
+	}
+	after[to] = rest;
 }
 
-static void want_all_pages(struct np_placing *p, struct room *r)
+/* By weight, what must stay counted in; the last node of the spread takes the rounding. */
+static void spread_over(const struct np_machine *m, const struct np_task *t,
+			const uint8_t *weight, uint64_t all, uint64_t *after)
 {
-	for (size_t node = 0; node < p->m->n_nodes; node++) {
-		const struct np_node *n = &p->m->node[node];
+	double weights = 0, wanted = 0;
+	uint64_t rest = all;
+	size_t last = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		weights += weight[i];
+		after[i] = fixed_on(t, i, all);
+		rest -= after[i];
+	}
+	for (size_t i = 0; i < m->n_nodes; i++)
+		wanted += fmax(0, (double)all * weight[i] / weights - (double)after[i]);
+	for (size_t i = 0, movable = rest; i < m->n_nodes; i++) {
+		double want = (double)all * weight[i] / weights - (double)after[i];
+		uint64_t part;
+
+		if (!(want > 0))
+			continue;
+		part = (uint64_t)(want / wanted * (double)movable + 0.5);
+		part = part < rest ? part : rest;
+		after[i] += part;
+		rest -= part;
+		last = i;
+	}
+	after[last] += rest;
+}
+
+static void want_all_pages(struct books *b)
+{
+	size_t k = b->m->n_nodes;
+
+	for (size_t i = 0; i < k; i++) {
+		const struct np_node *n = &b->m->node[i];
 		uint64_t reserved = n->mem_total / RESERVED_PART;
 
-		if (n->has_memory && n->mem_free > reserved)
-			r->free[node] = (n->mem_free - reserved) / p->m->page_size;
-		r->excess[node] = -(int64_t)r->free[node];
+		b->excess[i] = n->has_memory && n->mem_free > reserved ?
+			       -(int64_t)((n->mem_free - reserved) / b->m->page_size) : 0;
 	}
-	for (size_t i = 0; i < p->n; i++) {
-		struct np_decision *d = &p->decision[i];
+	for (size_t i = 0; i < b->plan->n; i++) {
+		const struct np_decision *d = &b->plan->decision[i];
+		const struct np_task *t = &b->tasks[i];
+		uint64_t *after = b->plan->pages_after + i * k;
 
-		if (d->pages_to == NP_NODE_NONE)
+		if (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE) {
+			memcpy(after, t->pages, k * sizeof(*after));
 			continue;
-		d->pages_to_move = pages_in_all(p->m, &p->tasks[i]) -
-				   p->tasks[i].pages[d->pages_to];
-		r->excess[d->pages_to] += (int64_t)d->pages_to_move;
-		add_sources(p, r, i, -1);
+		}
+		if (d->pages_to != NP_NODE_NONE)
+			send_to(b->m, t, d->pages_to, sum_of(t->pages, k), after);
+		else
+			spread_over(b->m, t, b->plan->spread + (size_t)d->spread * k,
+				    sum_of(t->pages, k), after);
+		for (size_t node = 0; node < k; node++)
+			b->excess[node] += (int64_t)(after[node] - t->pages[node]);
 	}
 }
 
-/* Takes from task i what its node cannot hold. Returns true if it took any. */
-static bool cut(struct np_placing *p, struct room *r, size_t i)
+/* Leaves take pages of task i where they are instead of sending them to node. */
+static void give_way(struct books *b, size_t i, size_t node, uint64_t take)
 {
-	struct np_decision *d = &p->decision[i];
-	int64_t *excess = &r->excess[d->pages_to];
-	uint64_t take;
+	size_t k = b->m->n_nodes;
+	uint64_t *after = b->plan->pages_after + i * k;
 
-	if (*excess <= 0 || !d->pages_to_move)
-		return false;
-	if (moves_all(p, i))
-		add_sources(p, r, i, +1);
-	take = (uint64_t)*excess < d->pages_to_move ? (uint64_t)*excess : d->pages_to_move;
-	d->pages_to_move -= take;
-	*excess -= (int64_t)take;
-	return true;
+	after[node] -= take;
+	b->excess[node] -= (int64_t)take;
+	for (size_t from = 0; take && from < k; from++) {
+		uint64_t before = b->tasks[i].pages[from], part;
+
+		if (from == node || after[from] >= before)
+			continue;
+		part = before - after[from] < take ? before - after[from] : take;
+		after[from] += part;
+		b->excess[from] += (int64_t)part;
+		take -= part;
+	}
 }
 
-/* Tasks of low penalty first, until every node can hold what comes to it. */
-static void cut_to_fit(struct np_placing *p, struct room *r)
+static bool relieve(struct books *b, const size_t *order)
 {
-	bool again = true;
+	size_t k = b->m->n_nodes;
+	bool again = false;
 
-	while (again) {
-		again = false;
-		for (size_t k = p->n; k-- > 0;)
-			if (p->decision[p->order[k]].pages_to != NP_NODE_NONE)
-				again |= cut(p, r, p->order[k]);
+	for (size_t at = b->plan->n; at-- > 0;) {
+		size_t i = order[at];
+		const uint64_t *after = b->plan->pages_after + i * k, *before = b->tasks[i].pages;
+
+		for (size_t node = 0; node < k; node++) {
+			uint64_t arrive = after[node] > before[node] ? after[node] - before[node] : 0;
+
+			if (b->excess[node] <= 0 || !arrive)
+				continue;
+			give_way(b, i, node, (uint64_t)b->excess[node] < arrive ?
+				 (uint64_t)b->excess[node] : arrive);
+			again = true;
+		}
 	}
+	return again;
+}
+
+static bool overfilled(const struct books *b)
+{
+	for (size_t node = 0; node < b->m->n_nodes; node++)
+		if (b->excess[node] > 0)
+			return true;
+	return false;
 }
 
 /*
- * Run time of task i in units of its all-local run time, on cpu_node with its
- * pages where they are; averaged over the CPUs when it runs on several nodes.
+ * Tasks of low penalty first, until every node can hold what comes to it. What
+ * one task leaves may overfill the node that it did not leave, hence the rounds.
  */
-static double slowdown(const struct np_placing *p, size_t i, int cpu_node, const double *average)
+static int cut_to_fit(struct books *b)
 {
-	const struct np_task *t = &p->tasks[i];
-	double all = (double)pages_in_all(p->m, t);
-	double remote = 0;
+	size_t rounds = ROUNDS_A_NODE * b->m->n_nodes;
+	size_t *order;
 
-	if (all == 0)
-		return 1;
-	for (int node = 0; node < (int)p->m->n_nodes; node++) {
-		if (!t->pages[node])
+	if (!overfilled(b))
+		return 0;
+	order = malloc((b->plan->n + 1) * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	np_plan_by_penalty(b->plan, order);
+	while (rounds && relieve(b, order))
+		rounds--;
+	if (overfilled(b))
+		for (size_t i = 0; i < b->plan->n; i++)
+			memcpy(b->plan->pages_after + i * b->m->n_nodes, b->tasks[i].pages,
+			       b->m->n_nodes * sizeof(*b->tasks[i].pages));
+	free(order);
+	return 0;
+}
+
+/* Pages that would move if every node had room. */
+static uint64_t pages_wanted(const struct books *b, size_t i)
+{
+	const struct np_decision *d = &b->plan->decision[i];
+	const struct np_task *t = &b->tasks[i];
+	size_t k = b->m->n_nodes;
+	uint64_t after[k], all = sum_of(t->pages, k), wanted = 0;
+
+	if (d->pages_to != NP_NODE_NONE)
+		send_to(b->m, t, d->pages_to, all, after);
+	else
+		spread_over(b->m, t, b->plan->spread + (size_t)d->spread * k, all, after);
+	for (size_t node = 0; node < k; node++)
+		wanted += after[node] > t->pages[node] ? after[node] - t->pages[node] : 0;
+	return wanted;
+}
+
+static void count_pages(const struct books *b, double rate_mib)
+{
+	size_t k = b->m->n_nodes;
+
+	for (size_t i = 0; i < b->plan->n; i++) {
+		struct np_decision *d = &b->plan->decision[i];
+		const uint64_t *after = b->plan->pages_after + i * k;
+
+		d->pages_to_move = 0;
+		if (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE)
 			continue;
-		remote += (double)t->pages[node] / all *
-			  (cpu_node == NP_NODE_NONE ? average[node] :
-			   np_remoteness(p, cpu_node, node));
+		for (size_t node = 0; node < k; node++)
+			if (after[node] > b->tasks[i].pages[node])
+				d->pages_to_move += after[node] - b->tasks[i].pages[node];
+		d->cost = (double)d->pages_to_move * (double)b->m->page_size /
+			  (rate_mib * 1024 * 1024);
 	}
-	return 1 + (p->decision[i].penalty - 1) * remote;
 }
 
-/* Remoteness of each node's memory as seen by all CPUs of the machine. */
-static void average_remoteness(const struct np_placing *p, double *average)
+static void say_what_stays(const struct books *b)
 {
-	const struct np_machine *m = p->m;
-	double cpus = 0;
+	for (size_t i = 0; i < b->plan->n; i++) {
+		struct np_decision *d = &b->plan->decision[i];
 
-	for (int i = 0; i < (int)m->n_nodes; i++)
-		cpus += m->node[i].cpus;
-	for (int mem = 0; mem < (int)m->n_nodes; mem++)
-		for (int i = 0; i < (int)m->n_nodes; i++)
-			average[mem] += m->node[i].cpus / cpus * np_remoteness(p, i, mem);
-}
-
-static void estimate(struct np_placing *p, size_t i, double rate_mib, const double *average)
-{
-	struct np_decision *d = &p->decision[i];
-	uint64_t all = pages_in_all(p->m, &p->tasks[i]);
-	double before, after, moved = 0;
-	int node = d->to == NP_NODE_NONE ? d->from : d->to;
-
-	d->cost = (double)d->pages_to_move * (double)p->m->page_size / (rate_mib * 1024 * 1024);
-	if (d->pages_to_move)
-		moved = (double)d->pages_to_move /
-			(double)(all - p->tasks[i].pages[d->pages_to]);
-	before = slowdown(p, i, d->from, average);
-	after = slowdown(p, i, node, average);
-	if (moved > 0 && node != NP_NODE_NONE)
-		after += moved * (1 + (d->penalty - 1) * np_remoteness(p, node, d->pages_to) -
-				  after);
-	d->gain *= before / after;
-}
-
-static void say_what_stays(struct np_placing *p, size_t i)
-{
-	struct np_decision *d = &p->decision[i];
-
-	if (d->pages_to != NP_NODE_NONE && !moves_all(p, i))
-		np_reason_more(d, "; memory for %llu of its pages",
-			       (unsigned long long)d->pages_to_move);
-}
-
-int np_plan_pages(struct np_placing *p, double rate_mib)
-{
-	size_t k = p->m->n_nodes;
-	struct room r = { calloc(k, sizeof(*r.free)), calloc(k, sizeof(*r.excess)) };
-	double *average = calloc(k, sizeof(*average));
-	int err = -ENOMEM;
-
-	if (r.free && r.excess && average) {
-		want_all_pages(p, &r);
-		cut_to_fit(p, &r);
-		average_remoteness(p, average);
-		for (size_t i = 0; i < p->n; i++) {
-			say_what_stays(p, i);
-			estimate(p, i, rate_mib, average);
-		}
-		err = 0;
+		if (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE)
+			continue;
+		if (d->pages_to_move < pages_wanted(b, i))
+			np_reason_more(d, "; memory for %llu of its pages",
+				       (unsigned long long)d->pages_to_move);
 	}
-	free(r.free);
-	free(r.excess);
-	free(average);
-	return err;
+}
+
+int np_plan_pages(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan,
+		  double rate_mib)
+{
+	struct books b = { m, tasks, plan, calloc(m->n_nodes, sizeof(*b.excess)) };
+	bool short_of_room;
+	int e;
+
+	if (!b.excess)
+		return -ENOMEM;
+	want_all_pages(&b);
+	short_of_room = overfilled(&b);
+	e = cut_to_fit(&b);
+	free(b.excess);
+	if (e)
+		return e;
+	count_pages(&b, rate_mib);
+	if (short_of_room)
+		say_what_stays(&b);
+	return np_plan_gain(m, tasks, plan);
 }

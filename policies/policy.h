@@ -8,25 +8,49 @@
  *
  * Nodes are named by index (0 .. n_nodes-1) everywhere in here; node[i].id
  * is the kernel's number, which may be sparse.
+ *
+ * This header stands alone: a policy in a shared object of its own includes
+ * it, links nothing, and ends with NP_POLICY_PLUGIN() (Documentation/tutorial-policy.md).
  */
 #ifndef NUMAPLACE_POLICY_H
 #define NUMAPLACE_POLICY_H
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 
 #define NP_NODE_NONE (-1)
 #define NP_COMM_LEN 16
 #define NP_REASON_LEN 200
 
-/* Where a number comes from. Printed beside every penalty and MPKI. */
+/* Changes whenever a structure below does; a plug-in of another number is refused. */
+#define NP_POLICY_ABI 2
+
+/* Where a number comes from. Printed beside every number that a plan rests on. */
 enum np_source {
 	NP_SOURCE_NONE,		/* not known: the policy uses its own default */
-	NP_SOURCE_COUNTERS,	/* measured on this machine */
-	NP_SOURCE_DECLARED,	/* said by the user (--assume) */
+	NP_SOURCE_COUNTERS,	/* measured on this machine, by hardware counters */
+	NP_SOURCE_DECLARED,	/* said by the user (--assume) or by an option */
 	NP_SOURCE_MACHINE,	/* derived from the machine's distances */
+	NP_SOURCE_RUNS,		/* from two runs, one local and one remote (calibrate --task) */
+	NP_SOURCE_FLIP,		/* from a short A/B flip of the running task's node */
+	NP_SOURCE_FIT,		/* predicted from the MPKI by a fit in the machine file */
+	NP_SOURCE_RESCTRL,	/* measured, by resctrl's bandwidth monitors */
+	NP_SOURCE_SAMPLED,	/* measured, by sampling accesses or pages */
+	NP_SOURCE_MODEL,	/* predicted by the contention model */
+	NP_SOURCE_PENALTY,	/* predicted from penalties and distances; no contention */
+	NP_SOURCES
+};
+
+struct np_known {
+	double value;		/* means nothing while source is NP_SOURCE_NONE */
+	enum np_source source;
 };
 
 struct np_node {
@@ -35,7 +59,17 @@ struct np_node {
 	bool has_memory;
 	uint64_t mem_total;	/* bytes */
 	uint64_t mem_free;	/* bytes that can be had now */
+	struct np_known traffic;	/* bytes a second that its controller serves now */
 };
+
+/* Where a machine's contention model comes from. */
+enum np_model_origin {
+	NP_MODEL_NONE,		/* there is none */
+	NP_MODEL_FILE,		/* a machine file (calibrated or from data sheets; it says which) */
+	NP_MODEL_DERIVED,	/* from the distance table; bandwidths and latencies assumed */
+};
+
+struct np_model;		/* policies/model.h */
 
 struct np_machine {
 	char name[64];
@@ -45,7 +79,13 @@ struct np_machine {
 	size_t n_cpus;		/* length of cpu_node: highest CPU number + 1 */
 	int *cpu_node;		/* node index of each CPU, NP_NODE_NONE if offline */
 	uint64_t page_size;	/* bytes */
+	const struct np_model *model;	/* prepared, its nodes those of node[]; NULL: none */
+	enum np_model_origin model_origin;
 };
+
+/* What a task's cpuset and cgroup let it use of a node. */
+#define NP_MAY_RUN 1		/* on its CPUs */
+#define NP_MAY_HOLD 2		/* pages in its memory */
 
 struct np_task {
 	pid_t pid;
@@ -58,25 +98,73 @@ struct np_task {
 	enum np_source penalty_source;
 	double mpki;		/* last-level-cache misses per 1000 instructions */
 	enum np_source mpki_source;
+	struct np_known ipc;		/* instructions per cycle */
+	struct np_known bandwidth;	/* DRAM bytes a second, all cores, placed as it is now */
+	struct np_known local_access;	/* share of its DRAM accesses to the CPU's own node, 0..1 */
+	struct np_known writes;		/* share of its DRAM traffic that is written, 0..1 */
+	struct np_known outstanding;	/* lines that a core of it keeps in flight, >= 1 */
+	struct np_known age_s;		/* seconds since it started */
+	const double *accesses;	/* [n_nodes] DRAM accesses a second by the node that holds the
+				 * page, NULL: not known, taken as its pages lie */
+	enum np_source accesses_source;
+	uint64_t shared_pages;	/* of pages[], those mapped by others too: no plan moves them */
+	const uint8_t *may;	/* [n_nodes] NP_MAY_*; NULL: everything, everywhere */
 };
 
-/* What to do with one task. One decision per task, in the order of tasks[]. */
+/* The memory policy for pages that a task allocates from now on. */
+enum np_mem_policy {
+	NP_MEM_AUTO,		/* pages_to: preferred; even spread: interleave; else weighted */
+	NP_MEM_LEAVE,		/* as it is */
+	NP_MEM_PREFERRED,	/* pages_to first */
+	NP_MEM_INTERLEAVE,	/* the nodes of the spread in turn */
+	NP_MEM_WEIGHTED,	/* the same by the weights in sysfs, which are the machine's */
+};
+
+/*
+ * What to do with one task. One decision per task, in the order of tasks[].
+ * np_policy_plan() fills every field before it calls the policy, so that
+ * a policy sets only what it decides: to, pages_to or spread, mem, reason.
+ * What stands after "afterwards" is then filled by np_policy_plan().
+ */
 struct np_decision {
 	int from;		/* node index it runs on, NP_NODE_NONE if several */
 	int to;			/* node index to run on, NP_NODE_NONE: leave alone */
 	int home;		/* node index holding most of its pages */
 	int pages_to;		/* node index that its pages go to, NP_NODE_NONE: stay */
-	uint64_t pages_to_move;	/* pages that are not yet on pages_to */
-	double cost;		/* estimated seconds for the pages' move */
-	double gain;		/* expected speed-up, 1.0 = none; 0: no estimate */
-	double penalty;		/* that the policy reckoned with */
+	int spread;		/* row of plan->spread that its pages are spread by;
+				 * NP_NODE_NONE: not spread. Either this or pages_to */
+	enum np_mem_policy mem;
+	double penalty;		/* to reckon with: the task's, the option's or the machine's */
 	enum np_source penalty_source;
+	double bonus;		/* speed-up for what no prediction knows (caches), 1: none */
+	/* afterwards */
+	uint64_t pages_to_move;	/* pages that change their node */
+	double cost;		/* estimated seconds for the pages' move */
+	double gain;		/* expected speed-up, 1.0 = none */
+	enum np_source gain_source;
 	char reason[NP_REASON_LEN];
+};
+
+/* One step of a plan's page moves; steps are carried out in their order. */
+struct np_page_move {
+	size_t task;
+	int from, to;		/* node indices */
+	uint64_t pages;
 };
 
 struct np_plan {
 	size_t n;		/* = number of tasks */
-	struct np_decision *decision;	/* [n], owned by the caller */
+	struct np_decision *decision;	/* [n] */
+	uint64_t *pages_after;	/* [n * n_nodes] pages of each task by node afterwards */
+	uint8_t *spread;	/* [n_spreads * n_nodes] weights, see np_plan_spread() */
+	size_t n_spreads, spread_room;
+	/* What is predicted for all tasks together, before and after; see predict.h. */
+	struct np_known throughput[2];	/* sum over cores of speed / speed alone and local */
+	struct np_known fairness[2];	/* the slowest task's speed / its speed alone and local */
+	/* Filled by np_plan_order(). */
+	struct np_page_move *move;	/* [n_moves] */
+	size_t n_moves;
+	uint64_t unordered;	/* pages for which no order exists that overfills no node */
 };
 
 enum np_option_type { NP_OPT_DOUBLE, NP_OPT_INT, NP_OPT_BOOL, NP_OPT_ENUM };
@@ -105,53 +193,120 @@ struct np_policy {
 	const char *needs;	/* what it must know: "nothing", "penalty, mpki" */
 	const struct np_option *option;	/* ends with name == NULL; may be NULL */
 	/*
-	 * Fills out->decision[0..n-1]. Returns 0, or -ENOMEM / -EINVAL.
-	 * Every decision is filled even if it is "leave alone".
+	 * Sets out->decision[0..n-1], whose fields hold "leave alone" before.
+	 * Returns 0, -ENOMEM, -EINVAL (the machine or the tasks make no sense)
+	 * or -EOPNOTSUPP (it needs something that is not there).
+	 * Options called "penalty" and "rate" mean what NP_OPTION_PENALTY and
+	 * NP_OPTION_RATE say, and np_policy_plan() acts on them.
 	 */
 	int (*plan)(const struct np_machine *m, const struct np_task *tasks,
 		    size_t n, const struct np_options *o, struct np_plan *out);
 };
 
-/* The built-in policies, NULL-terminated. */
-extern const struct np_policy *const np_policies[];
+/* The symbol `numaplace_plugin` of a shared object. */
+struct np_plugin {
+	uint32_t abi;		/* NP_POLICY_ABI */
+	uint32_t size;		/* of the structures above, added up: a second check */
+	const struct np_policy *policy;
+};
 
-/* The policy of that name, or NULL. */
-const struct np_policy *np_policy_find(const char *name);
+#define NP_POLICY_SIZE \
+	(sizeof(struct np_machine) + sizeof(struct np_node) + sizeof(struct np_task) + \
+	 sizeof(struct np_decision) + sizeof(struct np_plan) + sizeof(struct np_option) + \
+	 sizeof(struct np_policy))
 
-/* Number of options in p's table. */
-size_t np_options_count(const struct np_policy *p);
-
-/* Sets every option to its default. p->option may be NULL. */
-void np_options_defaults(const struct np_policy *p, struct np_options *o);
-
-/*
- * Sets one option from "name=value". Returns 0, or -EINVAL with a one-line
- * explanation in err (which lists the right names or the right range).
- */
-int np_options_set(const struct np_policy *p, struct np_options *o,
-		   const char *assignment, char *err, size_t err_len);
+#define NP_POLICY_PLUGIN(the_policy) \
+	__attribute__((visibility("default"))) const struct np_plugin numaplace_plugin = { \
+		.abi = NP_POLICY_ABI, .size = NP_POLICY_SIZE, .policy = &(the_policy) }
 
 /*
- * The value of option i as the user would write it: "0.05", "on", "follow".
- * Returns text.
+ * Pages that one CPU moves in a second, in MiB: 0.98 GB/s for 512 pages of 4 KiB
+ * a call between two E5-2640v3 sockets, as measured in Linux commit 88aaa2a1.
+ * Newer kernels and CPUs reach three times that, so the estimate is on the safe side.
  */
-const char *np_option_text(const struct np_option *option, double value,
-			   char *text, size_t text_len);
+#define NP_MIGRATION_RATE_MIB 935
 
-/* The value of the option called name; the name must be in p's table. */
-double np_options_get(const struct np_policy *p, const struct np_options *o,
-		      const char *name);
+/* Options with the same meaning in every policy that has them. */
+#define NP_OPTION_PENALTY { \
+	.name = "penalty", .type = NP_OPT_DOUBLE, .def = 0, .min = 0, .max = 100, \
+	.unit = "", \
+	.meaning = "NUMA penalty of a task for which none is known; " \
+		   "0: this machine's nearest remote distance / local distance" }
+
+#define NP_OPTION_RATE { \
+	.name = "rate", .type = NP_OPT_DOUBLE, .def = NP_MIGRATION_RATE_MIB, \
+	.min = 0.1, .max = 1e6, .unit = "MiB/s", \
+	.meaning = "speed at which pages move, for the estimate of a plan's cost" }
+
+/* Helpers without a library, for plug-ins too. */
+
+/* The value of the option called name, which must be in the table; else NaN. */
+static inline double np_options_get(const struct np_policy *p, const struct np_options *o,
+				    const char *name)
+{
+	for (size_t i = 0; p->option && p->option[i].name; i++)
+		if (!strcmp(p->option[i].name, name))
+			return o->value[i];
+	return NAN;
+}
+
+static inline int np_distance(const struct np_machine *m, int cpu_node, int mem_node)
+{
+	return m->distance[(size_t)cpu_node * m->n_nodes + (size_t)mem_node];
+}
+
+static inline bool np_may_run(const struct np_machine *m, const struct np_task *t, int node)
+{
+	return m->node[node].cpus && (!t->may || t->may[node] & NP_MAY_RUN);
+}
+
+static inline bool np_may_hold(const struct np_machine *m, const struct np_task *t, int node)
+{
+	return m->node[node].has_memory && (!t->may || t->may[node] & NP_MAY_HOLD);
+}
 
 /*
- * Runs p->plan after checking that machine, tasks and options make sense.
- * out->decision must hold n decisions. Returns 0, -EINVAL or -ENOMEM.
+ * The row of plan->spread for these weights [n_nodes], of which one is not 0: a
+ * new one unless the last row is the same. Pages end up on node i in the
+ * proportion weight[i] / sum. Returns NP_NODE_NONE when there is no memory.
  */
-int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
-		   const struct np_task *tasks, size_t n,
-		   const struct np_options *o, struct np_plan *out);
+static inline int np_plan_spread(struct np_plan *plan, size_t n_nodes, const uint8_t *weight)
+{
+	if (plan->n_spreads &&
+	    !memcmp(plan->spread + (plan->n_spreads - 1) * n_nodes, weight, n_nodes))
+		return (int)plan->n_spreads - 1;
+	if (plan->n_spreads == plan->spread_room) {
+		size_t room = plan->spread_room ? plan->spread_room * 2 : 8;
+		uint8_t *bigger = (uint8_t *)realloc(plan->spread, room * n_nodes);
 
-/* Node index that holds most of t's pages (lowest index on a tie), or
- * NP_NODE_NONE if it has none. */
-int np_task_home(const struct np_machine *m, const struct np_task *t);
+		if (!bigger)
+			return NP_NODE_NONE;
+		plan->spread = bigger;
+		plan->spread_room = room;
+	}
+	memcpy(plan->spread + plan->n_spreads * n_nodes, weight, n_nodes);
+	return (int)plan->n_spreads++;
+}
+
+__attribute__((format(printf, 2, 3)))
+static inline void np_reason(struct np_decision *d, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(d->reason, sizeof(d->reason), format, args);
+	va_end(args);
+}
+
+__attribute__((format(printf, 2, 3)))
+static inline void np_reason_more(struct np_decision *d, const char *format, ...)
+{
+	size_t used = strlen(d->reason);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(d->reason + used, sizeof(d->reason) - used, format, args);
+	va_end(args);
+}
 
 #endif

@@ -2,7 +2,7 @@
 /* policies: what each policy does, comes from, must know and can be told. */
 #include <stdio.h>
 
-#include "../policies/policy.h"
+#include "../policies/plan.h"
 #include "cmd.h"
 
 static const char *const type_name[] = {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../policies/plan.h"
 #include "cmd.h"
 #include "lib/list.h"
 #include "lib/snapshot.h"

@@ -64,7 +64,9 @@ int fixture_plan(struct fixture *f, const char *name, const char *options)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
 	np_options_defaults(p, &f->options);
 	err = options ? set_options(p, &f->options, options) : 0;
-	f->plan.decision = f->decision;
+	f->plan = (struct np_plan) {
+		.n = f->n, .decision = f->decision, .pages_after = f->after,
+	};
 	return err ? err : np_policy_plan(p, &f->m, f->task, f->n, &f->options, &f->plan);
 }
 

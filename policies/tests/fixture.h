@@ -5,7 +5,7 @@
 
 #include <CUnit/Basic.h>
 
-#include "policy.h"
+#include "plan.h"
 
 #define MAX_NODES 8
 #define MAX_TASKS 64
@@ -20,6 +20,7 @@ struct fixture {
 	uint64_t pages[MAX_TASKS][MAX_NODES];
 	size_t n;
 	struct np_decision decision[MAX_TASKS];
+	uint64_t after[MAX_TASKS * MAX_NODES];
 	struct np_plan plan;
 	struct np_options options;
 };

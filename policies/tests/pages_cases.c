@@ -60,8 +60,14 @@ static void exchange_counts_what_leaves(void)
 	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 100 * MIB_PAGES);
 	f.node[0].mem_free = 0;
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
-	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
-	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 34 * MIB_PAGES);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100 * MIB_PAGES);
+	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 100 * MIB_PAGES);
+	f.node[1].mem_free = 16 * MIB;
+	f.pages[1][0] = 90 * MIB_PAGES;
+	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 90 * MIB_PAGES);
+	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 90 * MIB_PAGES);
+	CHECK_REASON(&f, 0, "memory for 23040 of its pages");
 }
 
 static void gain_counts_distance(void)

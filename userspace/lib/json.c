@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "json.h"
 
+#include "../../policies/plan.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -32,8 +32,7 @@ static int ask_policy(struct np_planning *p, char *err, size_t err_len)
 {
 	int e;
 
-	p->plan.decision = calloc(p->tasks.n + 1, sizeof(*p->plan.decision));
-	if (!p->plan.decision)
+	if (np_plan_init(&p->plan, &p->machine, p->tasks.n))
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	e = np_policy_plan(p->policy, &p->machine, p->tasks.task, p->tasks.n, &p->options,
 			   &p->plan);
@@ -41,6 +40,10 @@ static int ask_policy(struct np_planning *p, char *err, size_t err_len)
 		return np_fail(err, err_len, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
 			       "no node has CPUs, or a distance is missing",
 			       p->policy->name, p->machine.name);
+	if (e == -EPROTO)
+		return np_fail(err, err_len, e, "policy %s gave an answer that breaks the rules of "
+			       "policy.h: a node without CPUs or memory, or one that is not there",
+			       p->policy->name);
 	if (e)
 		return np_fail(err, err_len, e, "policy %s cannot plan: %s", p->policy->name,
 			       strerror(-e));
@@ -72,8 +75,7 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 
 void np_planning_free(struct np_planning *p)
 {
-	free(p->plan.decision);
-	p->plan.decision = NULL;
+	np_plan_free(&p->plan);
 	np_tasks_free(&p->tasks);
 	np_machine_free(&p->machine);
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "../../policies/plan.h"
 #include "error.h"
 #include "machine.h"
 #include "tasks.h"

@@ -33,8 +33,4 @@ double np_task_locality(const struct np_machine *m, const struct np_task *t);
 /* "pid=N,penalty=P,mpki=M": P and M become the task's, source "declared". */
 int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_len);
 
-const char *np_source_name(enum np_source s);	/* "unknown", "counters", "declared", .. */
-bool np_source_find(const char *name, enum np_source *s);	/* false: there is no such name */
-const char *np_source_names(void);	/* all of them, for errors */
-
 #endif

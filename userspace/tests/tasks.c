@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../policies/plan.h"
 #include "../lib/error.h"
 #include "suites.h"
 

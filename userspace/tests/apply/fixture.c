@@ -59,6 +59,7 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 	numa_bitmask_setbit(f->cpus[i], (unsigned int)node * 2 + 1);
 	f->decision[i] = (struct np_decision) {
 		.from = node, .to = to, .home = pages1 > pages0, .pages_to = to,
+		.spread = NP_NODE_NONE, .bonus = 1,
 		.pages_to_move = to ? pages0 : pages1, .cost = 0.5, .gain = 1.25,
 		.penalty = 1.25, .penalty_source = NP_SOURCE_DECLARED, .reason = "written down",
 	};

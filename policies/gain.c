@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a plan should bring each task, from penalties and distances alone: run
+ * time in units of the all-local one is 1 + (penalty - 1) x how remote its
+ * pages are. Nothing of contention is in it; predict.c has that.
+ */
+#include <errno.h>
+#include <limits.h>
+
+#include "pages.h"
+
+struct np_distances np_distances(const struct np_machine *m)
+{
+	int local = INT_MAX, remote = INT_MAX;
+
+	for (int i = 0; i < (int)m->n_nodes; i++) {
+		for (int j = 0; j < (int)m->n_nodes; j++) {
+			int d = np_distance(m, i, j);
+
+			if (i == j && d < local)
+				local = d;
+			else if (i != j && m->node[i].cpus && m->node[j].has_memory && d < remote)
+				remote = d;
+		}
+	}
+	return (struct np_distances) { local, remote == INT_MAX ? local : remote };
+}
+
+double np_remoteness(const struct np_machine *m, struct np_distances d, int cpu_node,
+		     int mem_node)
+{
+	if (cpu_node == mem_node)
+		return 0;
+	if (d.remote <= d.local)
+		return 1;
+	return fmax(0, (np_distance(m, cpu_node, mem_node) - d.local) / (d.remote - d.local));
+}
+
+struct prospect {
+	const struct np_machine *m;
+	struct np_distances d;
+	double *average;	/* [n_nodes] remoteness of its memory seen by all CPUs */
+};
+
+static void average_remoteness(struct prospect *p)
+{
+	const struct np_machine *m = p->m;
+	double cpus = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		cpus += m->node[i].cpus;
+	for (int mem = 0; mem < (int)m->n_nodes; mem++)
+		for (int i = 0; i < (int)m->n_nodes; i++)
+			p->average[mem] += m->node[i].cpus / cpus *
+					   np_remoteness(m, p->d, i, mem);
+}
+
+/* Run time on cpu_node with its pages as given; averaged when it runs on several nodes. */
+static double slowdown(const struct prospect *p, double penalty, int cpu_node,
+		       const uint64_t *pages)
+{
+	double all = 0, remote = 0;
+
+	for (int node = 0; node < (int)p->m->n_nodes; node++) {
+		if (!pages[node])
+			continue;
+		all += (double)pages[node];
+		remote += (double)pages[node] *
+			  (cpu_node == NP_NODE_NONE ? p->average[node] :
+			   np_remoteness(p->m, p->d, cpu_node, node));
+	}
+	return all > 0 ? 1 + (penalty - 1) * remote / all : 1;
+}
+
+int np_plan_gain(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)
+{
+	struct prospect p = { m, np_distances(m), calloc(m->n_nodes, sizeof(double)) };
+
+	if (!p.average)
+		return -ENOMEM;
+	average_remoteness(&p);
+	for (size_t i = 0; i < plan->n; i++) {
+		struct np_decision *d = &plan->decision[i];
+		int node = d->to == NP_NODE_NONE ? d->from : d->to;
+
+		d->gain = d->bonus * slowdown(&p, d->penalty, d->from, tasks[i].pages) /
+			  slowdown(&p, d->penalty, node, plan->pages_after + i * m->n_nodes);
+		d->gain_source = NP_SOURCE_PENALTY;
+	}
+	free(p.average);
+	return 0;
+}

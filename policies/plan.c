@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One question to one policy: what holds before, and what follows from the answer. */
+#include "plan.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "pages.h"
+
+int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n)
+{
+	*plan = (struct np_plan) { .n = n };
+	plan->decision = calloc(n + 1, sizeof(*plan->decision));
+	plan->pages_after = calloc(n * m->n_nodes + 1, sizeof(*plan->pages_after));
+	if (plan->decision && plan->pages_after)
+		return 0;
+	np_plan_free(plan);
+	return -ENOMEM;
+}
+
+void np_plan_free(struct np_plan *plan)
+{
+	free(plan->decision);
+	free(plan->pages_after);
+	free(plan->spread);
+	free(plan->move);
+	*plan = (struct np_plan) { 0 };
+}
+
+int np_task_home(const struct np_machine *m, const struct np_task *t)
+{
+	int home = NP_NODE_NONE;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		if (t->pages[i] > most) {
+			most = t->pages[i];
+			home = (int)i;
+		}
+	}
+	return home;
+}
+
+static bool machine_is_valid(const struct np_machine *m)
+{
+	unsigned int cpus = 0;
+
+	if (!m->n_nodes || !m->node || !m->distance || !m->page_size)
+		return false;
+	for (size_t i = 0; i < m->n_nodes; i++)
+		cpus += m->node[i].cpus;
+	for (size_t i = 0; i < m->n_nodes * m->n_nodes; i++)
+		if (m->distance[i] <= 0)
+			return false;
+	return cpus > 0;
+}
+
+static bool is_amount(double value, enum np_source source)
+{
+	return source == NP_SOURCE_NONE || (isfinite(value) && value >= 0);
+}
+
+static bool task_is_valid(const struct np_machine *m, const struct np_task *t)
+{
+	return t->pages && t->cores && t->node >= NP_NODE_NONE && t->node < (int)m->n_nodes &&
+	       is_amount(t->penalty, t->penalty_source) && is_amount(t->mpki, t->mpki_source) &&
+	       is_amount(t->ipc.value, t->ipc.source) &&
+	       is_amount(t->bandwidth.value, t->bandwidth.source) &&
+	       is_amount(t->local_access.value, t->local_access.source) &&
+	       is_amount(t->writes.value, t->writes.source) &&
+	       is_amount(t->outstanding.value, t->outstanding.source) &&
+	       is_amount(t->age_s.value, t->age_s.source);
+}
+
+/* This machine's nearest remote distance / local distance. */
+static double machine_penalty(const struct np_machine *m)
+{
+	struct np_distances d = np_distances(m);
+
+	return fmax(1, d.remote / d.local);
+}
+
+static void leave_all_alone(const struct np_policy *policy, const struct np_machine *m,
+			    const struct np_task *tasks, const struct np_options *o,
+			    struct np_plan *out)
+{
+	double option = np_options_get(policy, o, "penalty"), machine = machine_penalty(m);
+
+	for (size_t i = 0; i < out->n; i++) {
+		const struct np_task *t = &tasks[i];
+		struct np_decision *d = &out->decision[i];
+
+		memset(d, 0, sizeof(*d));
+		d->from = t->node;
+		d->home = np_task_home(m, t);
+		d->to = d->pages_to = d->spread = NP_NODE_NONE;
+		d->bonus = d->gain = 1;
+		if (t->penalty_source != NP_SOURCE_NONE) {
+			d->penalty = fmax(1, t->penalty);
+			d->penalty_source = t->penalty_source;
+		} else {
+			d->penalty = option > 0 ? fmax(1, option) : machine;
+			d->penalty_source = option > 0 ? NP_SOURCE_DECLARED : NP_SOURCE_MACHINE;
+		}
+	}
+}
+
+static bool spread_is_valid(const struct np_plan *plan, const struct np_machine *m, int spread)
+{
+	const uint8_t *weight = plan->spread + (size_t)spread * m->n_nodes;
+	unsigned int sum = 0;
+
+	if (spread < 0 || (size_t)spread >= plan->n_spreads)
+		return false;
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		sum += weight[i];
+		if (weight[i] && !m->node[i].has_memory)
+			return false;
+	}
+	return sum > 0;
+}
+
+static bool decision_is_valid(const struct np_plan *plan, const struct np_machine *m,
+			      const struct np_decision *d)
+{
+	int k = (int)m->n_nodes;
+
+	if (d->to < NP_NODE_NONE || d->to >= k || d->pages_to < NP_NODE_NONE || d->pages_to >= k)
+		return false;
+	if (d->to != NP_NODE_NONE && !m->node[d->to].cpus)
+		return false;
+	if (d->pages_to != NP_NODE_NONE && !m->node[d->pages_to].has_memory)
+		return false;
+	if (d->spread != NP_NODE_NONE &&
+	    (d->pages_to != NP_NODE_NONE || !spread_is_valid(plan, m, d->spread)))
+		return false;
+	return isfinite(d->bonus) && d->bonus > 0 && memchr(d->reason, '\0', NP_REASON_LEN);
+}
+
+int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
+		   const struct np_task *tasks, size_t n,
+		   const struct np_options *o, struct np_plan *out)
+{
+	double rate;
+	int e;
+
+	if (np_options_count(p) > NP_OPTIONS_MAX || !machine_is_valid(m) || out->n != n)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		if (!task_is_valid(m, &tasks[i]))
+			return -EINVAL;
+	out->n_spreads = out->n_moves = 0;
+	leave_all_alone(p, m, tasks, o, out);
+	e = p->plan(m, tasks, n, o, out);
+	if (e)
+		return e;
+	for (size_t i = 0; i < n; i++)
+		if (!decision_is_valid(out, m, &out->decision[i]))
+			return -EPROTO;
+	rate = np_options_get(p, o, "rate");
+	return np_plan_pages(m, tasks, out, rate > 0 ? rate : NP_MIGRATION_RATE_MIB);
+}
