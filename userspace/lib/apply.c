@@ -8,6 +8,7 @@
 
 #include "list.h"
 #include "proc.h"
+#include "saved_pages.h"
 
 static struct bitmask *cpus_of_node(const struct np_machine *m, int node)
 {
@@ -66,6 +67,9 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, cha
 
 	if (mem == NP_NODE_NONE || a->no_memory_policy)
 		return r->cpus ? a->how.control->place(r, err, err_len) : 0;
+	if (a->how.control->memory)
+		a->how.control->memory(r->pid, &a->step[i].earlier_mode,
+				       &a->step[i].earlier_nodes);
 	nodes = numa_bitmask_alloc(NP_MAX_NODES);
 	numa_bitmask_setbit(nodes, (unsigned int)a->p->machine.node[mem].id);
 	r->mem_mode = MPOL_PREFERRED;
@@ -125,6 +129,22 @@ static int place_tasks(struct np_applied *a, char *err, size_t err_len)
 	return e;
 }
 
+static bool will_move(size_t i, const void *arg)
+{
+	const struct np_applied *a = arg;
+
+	return a->step[i].state == NP_STEP_DONE && a->p->plan.decision[i].pages_to_move > 0;
+}
+
+static int note_pages(struct np_applied *a, char *err, size_t err_len)
+{
+	for (size_t i = 0; i < a->p->plan.n; i++)
+		if (will_move(i, a))
+			return np_saved_pages_add(&a->p->machine, &a->p->tasks, will_move, a, a->noted,
+						  err, err_len);
+	return 0;
+}
+
 int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
 	     char *err, size_t err_len)
 {
@@ -132,11 +152,16 @@ int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_
 
 	*a = (struct np_applied) { .p = p, .how = *how };
 	a->step = calloc(p->plan.n + 1, sizeof(*a->step));
-	if (!a->step)
+	a->noted = calloc(p->plan.n + 1, sizeof(*a->noted));
+	if (!a->step || !a->noted)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < p->plan.n; i++)
+	for (size_t i = 0; i < p->plan.n; i++) {
 		a->step[i].mem = NP_NODE_NONE;
+		a->step[i].earlier_mode = -1;
+	}
 	e = place_tasks(a, err, err_len);
+	if (!e && how->note_pages)
+		e = note_pages(a, err, err_len);
 	if (!e)
 		e = np_apply_pages(a, err, err_len);
 	if (e)
@@ -146,9 +171,13 @@ int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_
 
 void np_applied_free(struct np_applied *a)
 {
-	for (size_t i = 0; a->step && i < a->p->plan.n; i++)
+	for (size_t i = 0; a->step && i < a->p->plan.n; i++) {
 		if (a->step[i].cpus)
 			numa_bitmask_free(a->step[i].cpus);
+		if (a->step[i].earlier_nodes)
+			numa_bitmask_free(a->step[i].earlier_nodes);
+	}
+	free(a->noted);
 	free(a->step);
 	a->step = NULL;
 }

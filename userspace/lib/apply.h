@@ -22,6 +22,8 @@ struct np_step {
 	enum np_step_state state;
 	struct bitmask *cpus;		/* that it was bound to; NULL: left alone */
 	int mem;			/* node index its new pages prefer, or NP_NODE_NONE */
+	int earlier_mode;		/* of memory, set by an earlier placement; -1: none was */
+	struct bitmask *earlier_nodes;
 	bool migrated;
 	struct np_migrate_result moved;	/* sums over all calls for this task */
 	char err[NP_ERR_LEN];
@@ -32,12 +34,14 @@ struct np_apply_how {
 	const struct np_control *control;
 	struct np_pace pace;
 	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
+	bool note_pages;	/* in the state file, for `restore --pages`, before they move */
 };
 
 struct np_applied {
 	const struct np_planning *p;
 	struct np_apply_how how;
 	struct np_step *step;		/* [p->plan.n] */
+	bool *noted;			/* [p->plan.n] its pages are in the state file since now */
 	size_t skipped;
 	bool undone;
 	bool no_memory_policy;		/* the engine cannot set one */

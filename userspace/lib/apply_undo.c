@@ -5,6 +5,7 @@
 
 #include "apply.h"
 #include "list.h"
+#include "saved_pages.h"
 
 static void say(struct np_step *step, const char *format, const char *why)
 {
@@ -32,15 +33,17 @@ static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now
  */
 static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *now)
 {
+	const struct bitmask *before = a->p->tasks.cpus[i];
 	struct np_place_request r = {
 		.pid = a->p->tasks.task[i].pid,
-		.cpus = a->p->tasks.cpus[i],
-		.mem_mode = -1,
+		.cpus = numa_bitmask_equal(now->cpus[0], before) ? NULL : before,
+		.mem_mode = a->step[i].earlier_mode,
+		.mem_nodes = a->step[i].earlier_nodes,
 		.inherit = true,
 	};
 	char err[NP_ERR_LEN];
 
-	if (numa_bitmask_equal(now->cpus[0], r.cpus))
+	if (!r.cpus && r.mem_mode < 0)
 		return;
 	if (a->how.control->place(&r, err, sizeof(err)))
 		say(&a->step[i], "earlier placement not restored: %s", err);
@@ -75,12 +78,24 @@ static void undo_task(struct np_applied *a, size_t i)
 		if (e && e != -ENOENT && e != -ESRCH)
 			say(step, "placement not restored: %s", err);
 	}
-	if (step->cpus && read_again(a, i, &now)) {
+	if ((step->cpus || step->earlier_mode >= 0) && read_again(a, i, &now)) {
 		bind_again(a, i, &now);
 		np_tasks_free(&now);
 	}
 	if (step->state == NP_STEP_DONE)
 		step->state = NP_STEP_UNDONE;
+}
+
+/* Those that this apply had noted are back already. */
+static void forget_pages(struct np_applied *a)
+{
+	char err[NP_ERR_LEN];
+	bool any = false;
+
+	for (size_t i = 0; i < a->p->plan.n; i++)
+		any |= a->noted[i] &= !a->step[i].err[0] || a->step[i].state == NP_STEP_FAILED;
+	if (any && np_saved_pages_drop(&a->p->tasks, a->noted, err, sizeof(err)))
+		np_fail(a->note, sizeof(a->note), 0, "%s", err);
 }
 
 void np_apply_undo(struct np_applied *a)
@@ -89,4 +104,5 @@ void np_apply_undo(struct np_applied *a)
 	for (size_t i = a->p->plan.n; i-- > 0;)
 		if (a->step[i].state == NP_STEP_DONE || a->step[i].state == NP_STEP_FAILED)
 			undo_task(a, i);
+	forget_pages(a);
 }

@@ -69,6 +69,11 @@ struct np_control {
 	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
 		       char *err, size_t err_len);
 	/*
+	 * The memory policy that this engine has given the process, *mode -1 if
+	 * none; the caller frees *nodes. NULL: it can give none.
+	 */
+	int (*memory)(pid_t pid, int *mode, struct bitmask **nodes);
+	/*
 	 * pid 0: everything under control. Sets *n to the number of placements
 	 * undone (one for each thread and engine), *kept to those left alone
 	 * because the user had changed them since, with one line in err.

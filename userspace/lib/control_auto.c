@@ -60,10 +60,16 @@ static int auto_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t er
 	return np_control_module.restore(pid, n, kept, err, err_len);
 }
 
+static int auto_memory(pid_t pid, int *mode, struct bitmask **nodes)
+{
+	return np_control_module.memory(pid, mode, nodes);
+}
+
 const struct np_control np_control_auto = {
 	.name = "module",
 	.probe = auto_probe,
 	.place = auto_place,
 	.migrate = auto_migrate,
+	.memory = auto_memory,
 	.restore = auto_restore,
 };

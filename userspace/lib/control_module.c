@@ -142,5 +142,6 @@ const struct np_control np_control_module = {
 	.probe = module_probe,
 	.place = np_module_place,
 	.migrate = np_module_migrate,
+	.memory = np_module_memory,
 	.restore = np_module_restore,
 };

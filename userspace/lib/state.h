@@ -7,11 +7,12 @@
 #ifndef NUMAPLACE_LIB_STATE_H
 #define NUMAPLACE_LIB_STATE_H
 
-#include <limits.h>
 #include <numa.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "state_file.h"
 
 struct np_saved {
 	pid_t tid, pid;			/* the thread and its process */
@@ -22,8 +23,7 @@ struct np_saved {
 };
 
 struct np_state {
-	char path[PATH_MAX];
-	int lock;			/* held from open to close */
+	struct np_state_file file;
 	size_t n;
 	struct np_saved *saved;
 };
