@@ -13,17 +13,15 @@ static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
 	NP_ASSUME_OPTION,
 	NP_ENGINE_OPTION,
+	NP_PACE_OPTIONS,
+	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,
 	{ 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct np_policy_words *w = state->input;
-
-	if (key == ARGP_KEY_ARG)
-		return np_arg_add_pid(arg, &w->pids);
-	return np_policy_args_parse(key, arg, w);
+	return np_policy_args_parse(key, arg, state->input);
 }
 
 static const struct argp argp = {
@@ -69,11 +67,14 @@ static void report(const struct np_applied *a, int e, const char *err)
 		np_error("%s; everything that this apply had done was undone", err);
 }
 
-static int carry_out(const struct np_planning *p, const struct np_control *control)
+static int carry_out(const struct np_planning *p, const struct np_control *control,
+		     const struct np_pace *pace)
 {
 	char err[NP_ERR_LEN];
 	struct np_applied a;
-	const struct np_apply_how how = { .control = control, .stop = &stop };
+	const struct np_apply_how how = {
+		.control = control, .pace = *pace, .stop = &stop, .note_pages = true,
+	};
 	int e = np_apply(&a, p, &how, err, sizeof(err));
 
 	if (a.step)
@@ -84,7 +85,7 @@ static int carry_out(const struct np_planning *p, const struct np_control *contr
 	return np_control_exit(e);
 }
 
-static int apply(const struct np_policy_words *w)
+static int apply(struct np_policy_words *w)
 {
 	const struct np_control *control;
 	struct np_policy_args args;
@@ -95,14 +96,14 @@ static int apply(const struct np_policy_words *w)
 		return status;
 	if (!args.n_pids)
 		return np_usage("apply: no process id; `numaplace ps` lists the processes");
-	control = np_cmd_engine(w->engine, &status);
+	control = np_cmd_engine(w->common.engine, &status);
 	if (!control)
 		return status;
 	catch_signals();
 	status = np_cmd_planning(&p, &args);
 	if (status)
 		return status;
-	status = carry_out(&p, control);
+	status = carry_out(&p, control, &w->common.pace);
 	np_planning_free(&p);
 	return status;
 }

@@ -8,32 +8,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "cmd_args.h"
 #include "lib/list.h"
 #include "lib/proc.h"
 #include "lib/residency.h"
-#include "lib/spaces.h"
-
-enum { KEY_MAX_STALL = 0x100, KEY_RATE, KEY_ENGINE };
 
 struct arguments {
-	struct np_pids pids;
+	struct np_common common;
 	const char *from, *to;
 	uint64_t start, end;
-	unsigned int max_stall_us;
-	unsigned long rate_mib;
-	enum np_engine engine;
 };
 
 static const struct argp_option options[] = {
 	{ "from", 'f', "NODES", 0, "Only pages on these nodes (any)", 0 },
 	{ "to", 't', "NODE", 0, "The node that they go to", 0 },
 	{ "range", 'r', "START-END", 0, "Only these addresses, in hexadecimal", 0 },
-	{ "max-stall", KEY_MAX_STALL, "TIME", 0, "Longest time that the task may be held up at "
-	  "once, such as 500us or 20ms (20ms)", 0 },
-	{ "rate", KEY_RATE, "MIB", 0, "At most MIB MiB a second (no limit)", 0 },
-	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (the module if it is loaded), module, syscall", 0 },
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	NP_PACE_OPTIONS,
+	NP_ENGINE_OPTION,
+	NP_JSON_OPTION,
 	{ 0 },
 };
 
@@ -56,9 +48,9 @@ static int parse_range(const char *text, struct arguments *a)
 
 static int check(const struct arguments *a)
 {
-	if (a->pids.n == 1 && a->to)
+	if (a->common.pids.n == 1 && a->to)
 		return 0;
-	np_error("migrate: %s", a->pids.n == 1 ? "say where to: --to NODE" : "name one process");
+	np_error("migrate: %s", a->common.pids.n == 1 ? "say where to: --to NODE" : "name one process");
 	return ECANCELED;
 }
 
@@ -75,23 +67,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		return parse_range(arg, a);
-	case 'j':
-		np_json = true;
-		return 0;
-	case KEY_MAX_STALL:
-		return np_arg_microseconds(arg, "--max-stall", NUMAPLACE_MIN_STALL_US,
-					   NUMAPLACE_MAX_STALL_US, &a->max_stall_us);
-	case KEY_RATE:
-		return np_arg_number(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &a->rate_mib);
-	case KEY_ENGINE:
-		return np_arg_engine(arg, &a->engine);
-	case ARGP_KEY_ARG:
-		return np_arg_add_pid(arg, &a->pids);
 	case ARGP_KEY_END:
 		return check(a);
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return np_common_parse(key, arg, &a->common);
 }
 
 static const struct argp argp = {
@@ -195,7 +174,7 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 	char err[NP_ERR_LEN];
 	int status, e;
 
-	control = np_cmd_engine(a->engine, &status);
+	control = np_cmd_engine(a->common.engine, &status);
 	if (!control)
 		return status;
 	if (isatty(STDERR_FILENO) && !np_json)
@@ -216,9 +195,9 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 /* Checks the nodes against the machine, then moves. */
 static int resolve_and_migrate(const struct arguments *a, const struct np_machine *m)
 {
-	struct np_migrate_request r = { .pid = a->pids.pid[0], .start = a->start, .end = a->end,
-					.max_stall_us = a->max_stall_us,
-					.rate_mib = (unsigned int)a->rate_mib };
+	struct np_migrate_request r = { .pid = a->common.pids.pid[0], .start = a->start, .end = a->end,
+					.max_stall_us = a->common.pace.max_stall_us,
+					.rate_mib = a->common.pace.rate_mib };
 	int status = NP_EXIT_USAGE;
 	struct bitmask *from = NULL;
 	char err[NP_ERR_LEN];
@@ -256,6 +235,6 @@ int cmd_migrate(int argc, char **argv)
 	if (!status)
 		status = resolve_and_migrate(&a, &m);
 	np_machine_free(&m);
-	free(a.pids.pid);
+	np_common_free(&a.common);
 	return status;
 }

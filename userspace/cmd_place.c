@@ -4,35 +4,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd.h"
+#include "cmd_args.h"
 #include "lib/list.h"
 #include "lib/memory_policy.h"
 #include "lib/proc.h"
-#include "lib/spaces.h"
 
-enum { KEY_ONE_THREAD = 0x100, KEY_INHERIT, KEY_NO_INHERIT, KEY_ENGINE };
+enum { KEY_ONE_THREAD = NP_KEY_OWN, KEY_INHERIT, KEY_NO_INHERIT };
 
 struct arguments {
-	struct np_pids pids;
-	const char *cpus, *nodes, *mem, *membind;
+	struct np_common common;
+	struct np_binding_words binding;
 	bool inherit, one_thread;
-	enum np_engine engine;
 };
 
 static const struct argp_option options[] = {
-	{ "cpus", 'C', "LIST", 0, "Run on these CPUs only", 0 },
-	{ "physcpubind", 0, NULL, OPTION_ALIAS, NULL, 0 },
-	{ "cpunodebind", 'N', "NODES", 0, "Run on the CPUs of these nodes only", 0 },
-	{ "mem", 'M', "MODE:NODES", 0, "New memory comes from there: bind:NODES, preferred:NODE, "
-	  "preferred-many:NODES, interleave:NODES, weighted-interleave:NODES, local, default; needs "
-	  "the module", 0 },
-	{ "membind", 'm', "NODES", 0, "The same as --mem bind:NODES", 0 },
+	NP_BINDING_OPTIONS('C', 'N', 'm', 'M'),
 	{ "inherit", KEY_INHERIT, NULL, 0, "Children and threads started from now on are placed, and "
 	  "restored, as well (the default)", 0 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module", 0 },
 	{ "one-thread", KEY_ONE_THREAD, NULL, 0, "Only the thread PID, not its whole process", 0 },
-	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (the module if it is loaded), module, syscall", 0 },
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	NP_ENGINE_OPTION,
+	NP_JSON_OPTION,
 	{ 0 },
 };
 
@@ -40,13 +32,9 @@ static int check(const struct arguments *a)
 {
 	const char *wrong = NULL;
 
-	if (a->pids.n != 1)
+	if (a->common.pids.n != 1)
 		wrong = "name one process";
-	else if (a->cpus && a->nodes)
-		wrong = "--cpus and --cpunodebind exclude each other";
-	else if (a->mem && a->membind)
-		wrong = "--mem and --membind exclude each other";
-	else if (!a->cpus && !a->nodes && !a->mem && !a->membind)
+	else if (!np_binding_given(&a->binding))
 		wrong = "say where: --cpus, --cpunodebind or --mem";
 	if (!wrong)
 		return 0;
@@ -57,41 +45,21 @@ static int check(const struct arguments *a)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
+	int e;
 
 	switch (key) {
-	case 'C':
-		a->cpus = arg;
-		return 0;
-	case 'N':
-		a->nodes = arg;
-		return 0;
-	case 'M':
-		a->mem = arg;
-		return 0;
-	case 'm':
-		a->membind = arg;
-		return 0;
-	case 'j':
-		np_json = true;
-		return 0;
 	case KEY_INHERIT:
-		a->inherit = true;
-		return 0;
 	case KEY_NO_INHERIT:
-		a->inherit = false;
+		a->inherit = key == KEY_INHERIT;
 		return 0;
 	case KEY_ONE_THREAD:
 		a->one_thread = true;
 		return 0;
-	case KEY_ENGINE:
-		return np_arg_engine(arg, &a->engine);
-	case ARGP_KEY_ARG:
-		return np_arg_add_pid(arg, &a->pids);
 	case ARGP_KEY_END:
 		return check(a);
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	e = np_binding_parse(key, arg, &a->binding);
+	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &a->common) : e;
 }
 
 static const struct argp argp = {
@@ -104,31 +72,6 @@ static const struct argp argp = {
 	       "Pages that are already in memory stay where they are; `numaplace migrate` moves "
 	       "them.",
 };
-
-/* Turns the words into masks that the machine can satisfy. 0 or -EINVAL with err. */
-static int resolve(const struct arguments *a, const struct np_spaces *s, struct np_place_request *r,
-		   struct bitmask **cpus, struct bitmask **mem, char *err, size_t err_len)
-{
-	char membind[NP_LIST_LEN];
-	const char *policy = a->mem;
-
-	r->mem_mode = -1;
-	if (a->cpus)
-		*cpus = np_list_parse(a->cpus, &s->cpu, err, err_len);
-	else if (a->nodes)
-		*cpus = np_spaces_cpus_of(s, a->nodes, err, err_len);
-	if ((a->cpus || a->nodes) && !*cpus)
-		return -EINVAL;
-	if (a->membind) {
-		snprintf(membind, sizeof(membind), "bind:%s", a->membind);
-		policy = membind;
-	}
-	if (policy && np_memory_policy_parse(policy, &s->memory, &r->mem_mode, mem, err, err_len))
-		return -EINVAL;
-	r->cpus = *cpus;
-	r->mem_nodes = *mem;
-	return 0;
-}
 
 static void report(const struct np_place_request *r, const char *engine)
 {
@@ -149,33 +92,41 @@ static void report(const struct np_place_request *r, const char *engine)
 		       r->one_thread ? "one thread" : "all threads", cpus, mem, engine);
 }
 
+static int carry_out(const struct arguments *a, const struct np_binding *b)
+{
+	struct np_place_request r = {
+		.pid = a->common.pids.pid[0], .inherit = a->inherit, .one_thread = a->one_thread,
+		.cpus = b->cpus, .mem_mode = b->mem_mode, .mem_nodes = b->mem_nodes,
+	};
+	const struct np_control *control;
+	char err[NP_ERR_LEN];
+	int status, e;
+
+	control = np_cmd_engine(a->common.engine, &status);
+	if (!control)
+		return status;
+	e = control->place(&r, err, sizeof(err));
+	if (e)
+		np_error("%s", err);
+	else
+		report(&r, control->name);
+	return np_control_exit(e);
+}
+
 static int place(const struct arguments *a, const struct np_machine *m)
 {
-	struct np_place_request r = { .pid = a->pids.pid[0], .inherit = a->inherit,
-				      .one_thread = a->one_thread };
-	struct bitmask *cpus = NULL, *mem = NULL;
-	const struct np_control *control;
-	int status = NP_EXIT_USAGE, e;
+	struct np_binding b;
 	struct np_spaces s;
 	char err[NP_ERR_LEN];
+	int status;
 
 	np_spaces_open(&s, m);
-	e = resolve(a, &s, &r, &cpus, &mem, err, sizeof(err));
-	if (e) {
-		np_error("%s", err);
-	} else if ((control = np_cmd_engine(a->engine, &status))) {
-		e = control->place(&r, err, sizeof(err));
-		status = np_control_exit(e);
-		if (e)
-			np_error("%s", err);
-		else
-			report(&r, control->name);
-	}
+	if (np_binding_resolve(&a->binding, &s, &b, err, sizeof(err)))
+		status = np_usage("%s", err);
+	else
+		status = carry_out(a, &b);
+	np_binding_free(&b);
 	np_spaces_close(&s);
-	if (cpus)
-		numa_bitmask_free(cpus);
-	if (mem)
-		numa_bitmask_free(mem);
 	return status;
 }
 
@@ -190,6 +141,6 @@ int cmd_place(int argc, char **argv)
 	if (!status)
 		status = place(&a, &m);
 	np_machine_free(&m);
-	free(a.pids.pid);
+	np_common_free(&a.common);
 	return status;
 }

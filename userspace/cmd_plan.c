@@ -5,17 +5,14 @@
 static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
 	NP_ASSUME_OPTION,
+	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,
 	{ 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct np_policy_words *w = state->input;
-
-	if (key == ARGP_KEY_ARG)
-		return np_arg_add_pid(arg, &w->pids);
-	return np_policy_args_parse(key, arg, w);
+	return np_policy_args_parse(key, arg, state->input);
 }
 
 static const struct argp argp = {
@@ -29,7 +26,7 @@ static const struct argp argp = {
 	       "--assume says them.",
 };
 
-static int plan(const struct np_policy_words *w)
+static int plan(struct np_policy_words *w)
 {
 	struct np_policy_args args;
 	struct np_planning p;

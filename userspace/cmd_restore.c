@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* numaplace restore */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd.h"
+#include "cmd_args.h"
+#include "lib/saved_pages.h"
+
+enum { KEY_PAGES = NP_KEY_OWN };
 
 struct arguments {
-	struct np_pids pids;
-	bool all;
+	struct np_common common;
+	bool all, pages;
 };
+
+static volatile sig_atomic_t interrupted;
 
 static const struct argp_option options[] = {
 	{ "all", 'a', NULL, 0, "Everything under control", 0 },
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ "pages", KEY_PAGES, NULL, 0, "Bring pages back as well to the nodes that apply, run or "
+	  "the daemon moved them from", 0 },
+	NP_PACE_OPTIONS,
+	NP_CGROUP_OPTION,
+	NP_JSON_OPTION,
 	{ 0 },
 };
 
@@ -25,20 +35,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a':
 		a->all = true;
 		return 0;
-	case 'j':
-		np_json = true;
+	case KEY_PAGES:
+		a->pages = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		return np_arg_add_pid(arg, &a->pids);
 	case ARGP_KEY_END:
-		if (a->all == (a->pids.n > 0)) {
+		if (a->all == (a->common.pids.n > 0 || a->common.cgroup)) {
 			np_error("restore: name either processes or --all");
 			return ECANCELED;
 		}
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return np_common_parse(key, arg, &a->common);
 }
 
 static const struct argp argp = {
@@ -46,18 +53,27 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "PID..\n--all",
 	.doc = "Gives tasks back the CPUs and the memory policy that they had before numaplace "
-	       "first changed them. What the user changed afterwards is left alone.",
+	       "first changed them. What the user changed afterwards is left alone.\v"
+	       "Pages stay where they are unless --pages is given; where they were before is known "
+	       "until the task ends or its pages have been brought back.",
 };
 
-/* Restores one pid, or with 0 all; adds to the totals. */
-static int restore(pid_t pid, size_t *n, size_t *kept)
+struct totals {
+	size_t placements, kept;
+	struct np_pages_back pages;
+};
+
+/* pid 0: all. That nothing of pid was placed is an error unless its pages are to come back. */
+static int restore(pid_t pid, bool pages, struct totals *t)
 {
 	char err[NP_ERR_LEN] = "";
 	size_t restored = 0, left = 0;
 	int e = np_control_restore(pid, &restored, &left, err, sizeof(err));
 
-	*n += restored;
-	*kept += left;
+	t->placements += restored;
+	t->kept += left;
+	if (e == -ENOENT && pages)
+		return NP_EXIT_OK;
 	if (e)
 		np_error("%s", err);
 	else if (left && !np_json)
@@ -65,21 +81,92 @@ static int restore(pid_t pid, size_t *n, size_t *kept)
 	return np_control_exit(e);
 }
 
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static bool go_on(const struct np_migrate_result *so_far, void *arg)
+{
+	(void)so_far;
+	(void)arg;
+	return !interrupted;
+}
+
+static int bring_pages_back(pid_t pid, const struct np_machine *m, const struct np_pace *pace,
+			    struct totals *t)
+{
+	struct np_mover mover = { .page_size = m->page_size, .pace = *pace, .go_on = go_on };
+	char err[NP_ERR_LEN];
+	int status, e;
+
+	mover.control = np_cmd_engine(NP_ENGINE_AUTO, &status);
+	if (!mover.control)
+		return status;
+	e = np_saved_pages_restore(m, pid, &mover, &interrupted, &t->pages, err, sizeof(err));
+	if (e && e != -ENOENT)
+		np_error("%s", err);
+	return e == -ENOENT ? NP_EXIT_OK : np_control_exit(e);
+}
+
+static int restore_pages(const struct arguments *a, struct totals *t)
+{
+	struct sigaction on_signal = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
+	struct np_machine m;
+	int status = np_cmd_machine(&m);
+
+	if (status)
+		return status;
+	sigaction(SIGINT, &on_signal, NULL);
+	sigaction(SIGTERM, &on_signal, NULL);
+	if (a->all)
+		status = bring_pages_back(0, &m, &a->common.pace, t);
+	for (size_t i = 0; !status && i < a->common.pids.n; i++)
+		status = bring_pages_back(a->common.pids.pid[i], &m, &a->common.pace, t);
+	np_machine_free(&m);
+	return status;
+}
+
+static void report(const struct totals *t, bool pages)
+{
+	json_t *j;
+
+	if (np_json) {
+		j = json_pack("{s:I,s:I}", "restored", (json_int_t)t->placements, "left_alone",
+			      (json_int_t)t->kept);
+		if (pages)
+			json_object_set_new(j, "pages",
+					    json_pack("{s:I,s:I,s:I}", "tasks",
+						      (json_int_t)t->pages.tasks, "moved",
+						      (json_int_t)t->pages.moved, "missing",
+						      (json_int_t)t->pages.missing));
+		np_json_print(j);
+		return;
+	}
+	printf("restored %zu placement%s\n", t->placements, t->placements == 1 ? "" : "s");
+	if (pages)
+		printf("brought %llu pages of %zu tasks back, %llu would not go\n",
+		       (unsigned long long)t->pages.moved, t->pages.tasks,
+		       (unsigned long long)t->pages.missing);
+}
+
 int cmd_restore(int argc, char **argv)
 {
 	struct arguments a = { 0 };
-	size_t n = 0, kept = 0;
+	struct totals t = { 0 };
 	int status = np_args(&argp, argc, argv, 0, &a);
 
+	if (!status)
+		status = np_common_resolve(&a.common);
 	if (!status && a.all)
-		status = restore(0, &n, &kept);
-	for (size_t i = 0; !status && i < a.pids.n; i++)
-		status = restore(a.pids.pid[i], &n, &kept);
-	if (!status && np_json)
-		np_json_print(json_pack("{s:I,s:I}", "restored", (json_int_t)n, "left_alone",
-					(json_int_t)kept));
-	else if (!status)
-		printf("restored %zu placement%s\n", n, n == 1 ? "" : "s");
-	free(a.pids.pid);
+		status = restore(0, a.pages, &t);
+	for (size_t i = 0; !status && i < a.common.pids.n; i++)
+		status = restore(a.common.pids.pid[i], a.pages || a.common.cgroup, &t);
+	if (!status && a.pages)
+		status = restore_pages(&a, &t);
+	if (!status)
+		report(&t, a.pages);
+	np_common_free(&a.common);
 	return status;
 }

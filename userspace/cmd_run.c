@@ -221,7 +221,7 @@ static int watch(struct np_run *r, double interval)
 }
 
 /* What can be wrong is found before anything starts. */
-static int prepare(const struct run_args *a, struct np_run *r)
+static int prepare(struct run_args *a, struct np_run *r)
 {
 	struct np_task task = { .pid = 1 };
 	struct np_tasks tasks = { .n = 1, .task = &task };
@@ -243,7 +243,7 @@ static int prepare(const struct run_args *a, struct np_run *r)
 	}
 	if (!a->command)
 		return np_usage("run: no command; say it after --");
-	r->control = np_cmd_engine(a->words.engine, &status);
+	r->control = np_cmd_engine(a->words.common.engine, &status);
 	if (status)
 		return status;
 	status = np_cmd_machine(&m);
@@ -256,7 +256,7 @@ static int prepare(const struct run_args *a, struct np_run *r)
 	return np_control_exit(e);
 }
 
-static int run(const struct run_args *a)
+static int run(struct run_args *a)
 {
 	struct np_run r = { .quiet = a->quiet, .family.ancestor = getpid() };
 	int status = prepare(a, &r);

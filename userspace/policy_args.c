@@ -11,14 +11,14 @@
 
 void np_policy_words_init(struct np_policy_words *w)
 {
-	*w = (struct np_policy_words) { .sample_ms = SAMPLE_MS, .engine = NP_ENGINE_AUTO };
+	*w = (struct np_policy_words) { .sample_ms = SAMPLE_MS };
 }
 
 void np_policy_words_free(struct np_policy_words *w)
 {
 	free(w->option.word);
 	free(w->assume.word);
-	free(w->pids.pid);
+	np_common_free(&w->common);
 }
 
 static int add_word(struct np_word_list *list, const char *word)
@@ -44,12 +44,8 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 		return add_word(&w->assume, arg);
 	case 's':
 		return np_arg_number(arg, "sample", SAMPLE_MAX_MS, &w->sample_ms);
-	case 'e':
-		return np_arg_engine(arg, &w->engine);
-	case 'j':
-		return 0;	/* the dispatcher has set np_json */
 	}
-	return ARGP_ERR_UNKNOWN;
+	return np_common_parse(key, arg, &w->common);
 }
 
 static const char *policy_names(char *text, size_t text_len)
@@ -62,15 +58,18 @@ static const char *policy_names(char *text, size_t text_len)
 	return text;
 }
 
-int np_policy_args_resolve(const struct np_policy_words *w, struct np_policy_args *args)
+int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *args)
 {
 	char err[NP_ERR_LEN], names[NP_ERR_LEN];
+	int status = np_common_resolve(&w->common);
 
+	if (status)
+		return status;
 	*args = (struct np_policy_args) {
 		.assume = w->assume.word,
 		.n_assume = w->assume.n,
-		.pids = w->pids.pid,
-		.n_pids = w->pids.n,
+		.pids = w->common.pids.pid,
+		.n_pids = w->common.pids.n,
 		.sample_ms = (unsigned int)w->sample_ms,
 	};
 	if (!w->policy)

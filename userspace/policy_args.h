@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_POLICY_ARGS_H
 #define NUMAPLACE_POLICY_ARGS_H
 
-#include "cmd.h"
+#include "cmd_args.h"
 #include "lib/planning.h"
 
 /* For a command's option table; keys are those that np_policy_args_parse() knows. */
@@ -16,19 +16,12 @@
 #define NP_ASSUME_OPTION \
 	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task; may be repeated", 0 }
 
-#define NP_ENGINE_OPTION \
-	{ "engine", 'e', "NAME", 0, "what acts: auto, module or syscall (default auto)", 0 }
-
-#define NP_JSON_OPTION \
-	{ "json", 'j', 0, 0, "print one JSON object", 0 }
-
 /* What was said on the command line, before it is understood. */
 struct np_policy_words {
 	const char *policy;
 	struct np_word_list { const char **word; size_t n; } option, assume;
-	struct np_pids pids;
 	unsigned long sample_ms;
-	enum np_engine engine;
+	struct np_common common;
 };
 
 void np_policy_words_init(struct np_policy_words *w);
@@ -37,8 +30,8 @@ void np_policy_words_free(struct np_policy_words *w);
 /* For a command's parser: as argp's, ARGP_ERR_UNKNOWN for a key that it does not know. */
 int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w);
 
-/* Finds the policy and sets its options. NP_EXIT_OK, or NP_EXIT_USAGE after printing why. */
-int np_policy_args_resolve(const struct np_policy_words *w, struct np_policy_args *args);
+/* Finds the policy, sets its options and adds the cgroup's tasks. An exit status. */
+int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *args);
 
 /* np_planning_make(): NP_EXIT_OK, or an exit status after printing why. */
 int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args);
