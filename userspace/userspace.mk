@@ -72,3 +72,5 @@ $(BUILD)/tests/placed: userspace/tests/guest/target.c
 
 -include $(patsubst %.o,%.d,$(US_LIB_OBJ) $(US_CMD_OBJ) $(US_TEST_OBJ))
 -include $(patsubst %.o,%.d,$(US_ASAN_LIB_OBJ) $(US_ASAN_CMD_OBJ) $(US_ASAN_TEST_OBJ))
+
+include userspace/man/man.mk

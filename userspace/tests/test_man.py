@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The manual pages say what the program's own help says, and man finds no fault in them."""
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build" / "numaplace"
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+def text_of(*command: str | Path) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, Path]:
+    subprocess.run(["make", "-s", "all", "man"], cwd=ROOT, check=True)
+    return {page.stem: page for page in (ROOT / "build" / "man").glob("*.1")}
+
+
+def rendered(page: Path) -> str:
+    done = subprocess.run(["man", "--warnings", "-E", "ascii", "-P", "cat", "-l", page],
+                          capture_output=True, text=True, check=True, env={"MANWIDTH": "300", "PATH": "/usr/bin:/bin"})
+    assert done.stderr == ""
+    return re.sub(r".\x08", "", done.stdout)
+
+
+def test_every_command_has_a_page(pages: dict[str, Path]) -> None:
+    commands = re.findall(r"^  ([a-z]+) .*  ", text_of(PROGRAM, "--help"), re.MULTILINE)
+    assert len(commands) > 10
+    assert {f"numaplace-{command}" for command in commands} <= set(pages)
+
+
+def test_pages_have_every_option(pages: dict[str, Path]) -> None:
+    for name, page in sorted(pages.items()):
+        words = name.split("-")[1:]
+        options = set(OPTION.findall(text_of(PROGRAM, *words, "--help")))
+        text = rendered(page)
+        assert options and options <= set(OPTION.findall(text)), name
+        assert re.search(rf"^NAME\n +{name} - \w", text, re.MULTILINE), text[:300]
+
+
+def test_page_of_policies_has_their_options(pages: dict[str, Path]) -> None:
+    text = rendered(pages["numaplace-policies"])
+    options = re.findall(r"-o ([a-z_]+=\S+),", text_of(PROGRAM, "policies"))
+    assert len(options) > 5
+    for option in options:
+        assert f"-o {option}," in text
