@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "confine.h"
 #include "pages.h"
 
 int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n)
@@ -157,6 +158,9 @@ int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 	for (size_t i = 0; i < n; i++)
 		if (!decision_is_valid(out, m, &out->decision[i]))
 			return -EPROTO;
+	e = np_plan_confine(m, tasks, out);
+	if (e)
+		return e;
 	rate = np_options_get(p, o, "rate");
 	return np_plan_pages(m, tasks, out, rate > 0 ? rate : NP_MIGRATION_RATE_MIB);
 }

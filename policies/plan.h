@@ -37,7 +37,7 @@ void np_plan_free(struct np_plan *plan);
 
 /*
  * Runs p->plan after checking that machine, tasks and options make sense, then
- * checks its answer and adds what follows from it: how many pages go where so
+ * checks its answer, takes out what cpusets forbid and adds what follows from it: how many pages go where so
  * that no node gets more than it has room for, cost and gain. out comes from
  * np_plan_init() for the same m and n and may be used again. Returns 0,
  * -EINVAL (machine or tasks), -ENOMEM, -EOPNOTSUPP (the policy needs what is

@@ -94,7 +94,7 @@ static int apply(struct np_policy_words *w)
 
 	if (status)
 		return status;
-	if (!args.n_pids)
+	if (!args.n_pids && !args.skip_gone)
 		return np_usage("apply: no process id; `numaplace ps` lists the processes");
 	control = np_cmd_engine(w->common.engine, &status);
 	if (!control)

@@ -40,11 +40,20 @@ void np_common_free(struct np_common *c)
 	free(c->pids.pid);
 }
 
+static bool is_among(pid_t pid, const pid_t *pids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
 int np_common_resolve(struct np_common *c)
 {
 	struct np_pids more = { 0 };
 	char err[NP_ERR_LEN];
-	pid_t *bigger;
+	pid_t *bigger = NULL;
+	size_t named;
 	int e;
 
 	if (!c->cgroup)
@@ -56,8 +65,10 @@ int np_common_resolve(struct np_common *c)
 	}
 	if (!e) {
 		c->pids.pid = bigger;
+		named = c->pids.n;
 		for (size_t i = 0; i < more.n; i++)
-			bigger[c->pids.n++] = more.pid[i];
+			if (!is_among(more.pid[i], bigger, named))
+				bigger[c->pids.n++] = more.pid[i];
 	}
 	free(more.pid);
 	if (e)

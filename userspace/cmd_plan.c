@@ -34,7 +34,7 @@ static int plan(struct np_policy_words *w)
 
 	if (status)
 		return status;
-	if (!args.n_pids)
+	if (!args.n_pids && !args.skip_gone)
 		return np_usage("plan: no process id; `numaplace ps` lists the processes");
 	status = np_cmd_planning(&p, &args);
 	if (status)

@@ -70,6 +70,7 @@ int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *arg
 		.n_assume = w->assume.n,
 		.pids = w->common.pids.pid,
 		.n_pids = w->common.pids.n,
+		.skip_gone = w->common.cgroup,
 		.sample_ms = (unsigned int)w->sample_ms,
 	};
 	if (!w->policy)

@@ -10,12 +10,15 @@
 #include "proc.h"
 #include "saved_pages.h"
 
-static struct bitmask *cpus_of_node(const struct np_machine *m, int node)
+/* The CPUs of the node that the cpuset of task i allows. */
+static struct bitmask *cpus_of_node(const struct np_planning *p, size_t i, int node)
 {
+	const struct bitmask *allowed = i < p->confined.n ? p->confined.cpus[i] : NULL;
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 
-	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
-		if (m->cpu_node[cpu] == node)
+	for (unsigned int cpu = 0; cpu < p->machine.n_cpus; cpu++)
+		if (p->machine.cpu_node[cpu] == node &&
+		    (!allowed || numa_bitmask_isbitset(allowed, cpu)))
 			numa_bitmask_setbit(cpus, cpu);
 	return cpus;
 }
@@ -105,7 +108,7 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 	if (has_exited(a, i))
 		return skip(a, i);
 	if (needs_binding(p, i))
-		r.cpus = step->cpus = cpus_of_node(&p->machine, p->plan.decision[i].to);
+		r.cpus = step->cpus = cpus_of_node(p, i, p->plan.decision[i].to);
 	e = place(a, i, &r, err, err_len);
 	if (e == -ESRCH)
 		return skip(a, i);

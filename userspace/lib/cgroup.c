@@ -211,21 +211,55 @@ static int read_upwards(const char *mount, char *name, const char *file, struct 
 	return 0;
 }
 
-int np_cpuset_cpus(pid_t pid, struct bitmask *cpus)
-{
-	char name[PATH_MAX], mount[PATH_MAX];
+struct np_cpusets {
+	char mount[PATH_MAX];		/* "": no hierarchy with cpusets */
+	const char *controller, *file;
+	char last[PATH_MAX];		/* the cgroup that was looked up last */
+	struct bitmask *cpus;		/* what it allows */
+};
 
-	if (cgroup_of(pid, "cpuset", name, sizeof(name)) &&
-	    find_mount("cgroup", "cpuset", mount, sizeof(mount)))
-		return read_upwards(mount, name, "cpuset.effective_cpus", cpus);
-	if (cgroup_of(pid, "", name, sizeof(name)) &&
-	    find_mount("cgroup2", NULL, mount, sizeof(mount)))
-		return read_upwards(mount, name, "cpuset.cpus.effective", cpus);
-	numa_bitmask_setall(cpus);
-	return 0;
+struct np_cpusets *np_cpusets_open(void)
+{
+	struct np_cpusets *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	c->controller = "cpuset";
+	c->file = "cpuset.effective_cpus";
+	if (find_mount("cgroup", "cpuset", c->mount, sizeof(c->mount)))
+		return c;
+	c->controller = "";
+	c->file = "cpuset.cpus.effective";
+	find_mount("cgroup2", NULL, c->mount, sizeof(c->mount));
+	return c;
 }
 
-int np_cpuset_mems(pid_t pid, struct bitmask *mems)
+void np_cpusets_close(struct np_cpusets *c)
+{
+	numa_bitmask_free(c->cpus);
+	free(c);
+}
+
+int np_cpusets_cpus(struct np_cpusets *c, pid_t pid, struct bitmask *cpus)
+{
+	char name[PATH_MAX], where[PATH_MAX];
+	int e = 0;
+
+	if (!c->mount[0] || !cgroup_of(pid, c->controller, name, sizeof(name))) {
+		numa_bitmask_setall(cpus);
+		return 0;
+	}
+	if (!c->last[0] || strcmp(c->last, name)) {
+		snprintf(where, sizeof(where), "%s", name);
+		e = read_upwards(c->mount, where, c->file, c->cpus);
+		snprintf(c->last, sizeof(c->last), "%s", e ? "" : name);
+	}
+	copy_bitmask_to_bitmask(c->cpus, cpus);
+	return e;
+}
+
+int np_cpusets_mems(pid_t pid, struct bitmask *mems)
 {
 	static const char key[] = "\nMems_allowed_list:";
 	char path[64], *text, *line;

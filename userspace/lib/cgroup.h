@@ -15,12 +15,17 @@
  */
 int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t err_len);
 
+/* A reader of cpusets, for many tasks at one moment; NULL without memory. */
+struct np_cpusets;
+struct np_cpusets *np_cpusets_open(void);
+void np_cpusets_close(struct np_cpusets *c);
+
 /*
- * The CPUs and memory nodes (kernel numbers) that the cpuset of pid leaves it,
- * in masks of NP_MAX_CPUS and NP_MAX_NODES. All where there is no cpuset.
- * 0 or -errno.
+ * The CPUs and the memory nodes (kernel numbers) that the cpuset of pid leaves
+ * it, in masks of NP_MAX_CPUS and NP_MAX_NODES: version 1 or 2, all of them where
+ * there is no cpuset. 0 or -errno.
  */
-int np_cpuset_cpus(pid_t pid, struct bitmask *cpus);
-int np_cpuset_mems(pid_t pid, struct bitmask *mems);
+int np_cpusets_cpus(struct np_cpusets *c, pid_t pid, struct bitmask *cpus);
+int np_cpusets_mems(pid_t pid, struct bitmask *mems);
 
 #endif

@@ -20,11 +20,13 @@ int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_le
 static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
 		      char *err, size_t err_len)
 {
-	int e = np_tasks_read(&p->tasks, &p->machine, args->pids, args->n_pids,
-			      args->sample_ms, err, err_len);
+	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)
+		(&p->tasks, &p->machine, args->pids, args->n_pids, args->sample_ms, err, err_len);
 
 	for (size_t i = 0; !e && i < args->n_assume; i++)
 		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
+	if (!e && np_confined_read(&p->confined, &p->machine, &p->tasks))
+		e = np_fail(err, err_len, -ENOMEM, "out of memory");
 	return e;
 }
 
@@ -76,6 +78,7 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 void np_planning_free(struct np_planning *p)
 {
 	np_plan_free(&p->plan);
+	np_confined_free(&p->confined);
 	np_tasks_free(&p->tasks);
 	np_machine_free(&p->machine);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "../../policies/plan.h"
+#include "confined.h"
 #include "error.h"
 #include "machine.h"
 #include "tasks.h"
@@ -20,12 +21,14 @@ struct np_policy_args {
 	const pid_t *pids;		/* [n_pids] */
 	size_t n_pids;
 	unsigned int sample_ms;		/* 0: every task is taken to keep one CPU busy */
+	bool skip_gone;			/* leave out those that cannot be read (any more) */
 };
 
 struct np_planning {
 	enum np_where where;
 	struct np_machine machine;
 	struct np_tasks tasks;
+	struct np_confined confined;	/* cpusets; empty where tasks are not real */
 	const struct np_policy *policy;
 	struct np_options options;
 	struct np_plan plan;		/* plan.decision[i] is about tasks.task[i] */

@@ -174,6 +174,15 @@ static int read_named(struct reader *r, const pid_t *pids, size_t n)
 }
 
 /* Those that may not be read, have gone or have no memory are left out. */
+static int read_some(struct reader *r, const pid_t *pids, size_t n)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < n && e != -ENOMEM; i++)
+		e = add_task(r, pids[i]);
+	return e == -ENOMEM ? e : 0;
+}
+
 static int read_all(struct reader *r)
 {
 	pid_t *pids;
@@ -182,11 +191,12 @@ static int read_all(struct reader *r)
 
 	if (e)
 		return np_fail(r->err, r->err_len, e, "/proc cannot be read: %s", strerror(-e));
-	for (size_t i = 0; i < n && e != -ENOMEM; i++)
-		if (pids[i] != getpid())
-			e = add_task(r, pids[i]);
+	for (size_t i = 0; i < n; i++)
+		if (pids[i] == getpid())
+			pids[i--] = pids[--n];
+	e = read_some(r, pids, n);
 	free(pids);
-	return e == -ENOMEM ? e : 0;
+	return e;
 }
 
 static double seconds(void)
@@ -217,23 +227,39 @@ static void measure_cores(struct reader *r, double began, unsigned int sample_ms
 	}
 }
 
+/* e: what reading them came to. */
+static int finish(struct reader *r, int e, double began, unsigned int sample_ms)
+{
+	struct np_tasks *t = r->t;
+
+	if (!e && sample_ms)
+		measure_cores(r, began, sample_ms);
+	for (size_t i = 0; i < t->n; i++)
+		t->task[i].pages = t->pages + i * r->m->n_nodes;
+	free(r->ticks);
+	if (e)
+		np_tasks_free(t);
+	return e;
+}
+
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
 	struct reader r = { .t = t, .m = m, .err = err, .err_len = err_len };
 	double began = seconds();
-	int e;
 
 	memset(t, 0, sizeof(*t));
-	e = n_pids ? read_named(&r, pids, n_pids) : read_all(&r);
-	if (!e && sample_ms)
-		measure_cores(&r, began, sample_ms);
-	for (size_t i = 0; i < t->n; i++)
-		t->task[i].pages = t->pages + i * m->n_nodes;
-	free(r.ticks);
-	if (e)
-		np_tasks_free(t);
-	return e;
+	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), began, sample_ms);
+}
+
+int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
+		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
+{
+	struct reader r = { .t = t, .m = m, .err = err, .err_len = err_len };
+	double began = seconds();
+
+	memset(t, 0, sizeof(*t));
+	return finish(&r, read_some(&r, pids, n_pids), began, sample_ms);
 }
 
 void np_tasks_free(struct np_tasks *t)

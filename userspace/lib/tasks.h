@@ -24,6 +24,10 @@ struct np_tasks {
  */
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
+
+/* The same, leaving out every one that cannot be read; n_pids 0 gives none. */
+int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
+		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
 void np_tasks_free(struct np_tasks *t);
 
 /* Share of the task's anonymous pages on the node it runs on, 0..1; -1 when

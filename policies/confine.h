@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Decisions kept within what cpusets allow. */
+#ifndef NUMAPLACE_CONFINE_H
+#define NUMAPLACE_CONFINE_H
+
+#include "policy.h"
+
+/*
+ * Takes nodes that a task may not use (np_task.may) out of its decision and
+ * says so in its reason. 0 or -ENOMEM.
+ */
+int np_plan_confine(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan);
+
+#endif
