@@ -50,11 +50,11 @@ APPLY_TEST_ASAN_OBJ := $(APPLY_TEST_OBJ:$(BUILD)/%=$(BUILD)/asan/%)
 
 $(BUILD)/tests/test_apply: $(APPLY_TEST_OBJ) $(BUILD)/libnumaplace.a $(LIBPOLICIES)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $^ -lcunit -lnuma -ljansson -lm
+	$(CC) -o $@ $^ -lcunit $(US_LIBS)
 
 $(BUILD)/asan/test_apply: $(APPLY_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ) \
 		$(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard userspace/lib/*.c))
 	@mkdir -p $(@D)
-	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit -lnuma -ljansson -lm
+	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit $(US_LIBS)
 
 -include $(APPLY_TEST_OBJ:.o=.d) $(APPLY_TEST_ASAN_OBJ:.o=.d)

@@ -15,6 +15,7 @@ static CU_SuiteInfo suites[] = {
 	{ "move", NULL, NULL, NULL, NULL, move_tests },
 	{ "control", NULL, NULL, NULL, NULL, control_tests },
 	{ "tasks", NULL, NULL, NULL, NULL, tasks_tests },
+	{ "counters", NULL, NULL, NULL, NULL, counters_tests },
 	{ "snapshot", NULL, NULL, NULL, NULL, snapshot_tests },
 	CU_SUITE_INFO_NULL,
 };

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "counters.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* In the order in which they are asked: the first that counts an event has it. */
+static const struct np_counter_source *const sources[NP_COUNTER_SOURCES] = {
+	&np_counters_lab,
+	&np_counters_perf,
+	&np_counters_resctrl,
+};
+
+const char *np_event_name(enum np_event e)
+{
+	static const char *const name[NP_EVENTS] = {
+		[NP_CYCLES] = "cycles",
+		[NP_INSTRUCTIONS] = "instructions",
+		[NP_LLC_REFERENCES] = "llc_references",
+		[NP_LLC_MISSES] = "llc_misses",
+		[NP_LOCAL_DRAM] = "local_dram",
+		[NP_REMOTE_DRAM] = "remote_dram",
+		[NP_REMOTE_CACHE] = "remote_cache",
+	};
+
+	return name[e];
+}
+
+const char *np_why(const char *format, ...)
+{
+	static struct text { struct text *next; char text[]; } *known;
+	char line[NP_ERR_LEN];
+	struct text *t;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	for (t = known; t; t = t->next)
+		if (!strcmp(t->text, line))
+			return t->text;
+	t = malloc(sizeof(*t) + strlen(line) + 1);
+	if (!t)
+		return "there is no memory to say why";
+	strcpy(t->text, line);
+	t->next = known;
+	known = t;
+	return t->text;
+}
+
+struct np_count np_count_missing(const char *why)
+{
+	return (struct np_count) { .why = why };
+}
+
+static bool in_lab(const struct np_counters *c)
+{
+	return c->opened[0];
+}
+
+static int open_source(struct np_counters *c, size_t i)
+{
+	char why[NP_ERR_LEN] = "";
+	int e;
+
+	if (i && in_lab(c)) {
+		c->why[i] = "the lab's own counters are used";
+		return 0;
+	}
+	e = sources[i]->open(c, &c->state[i], why, sizeof(why));
+	c->opened[i] = !e;
+	c->why[i] = e ? np_why("%s", why) : NULL;
+	return e == -EACCES ? e : 0;
+}
+
+int np_counters_open(struct np_counters *c, const struct np_machine *m,
+		     const struct np_subject *subject, size_t n, char *err, size_t err_len)
+{
+	bool any = false;
+	const char *forbidden = NULL;
+
+	*c = (struct np_counters) { .machine = m, .subject = subject, .n = n };
+	for (size_t i = 0; i < NP_COUNTER_SOURCES; i++) {
+		if (open_source(c, i) == -EACCES && !forbidden)
+			forbidden = c->why[i];
+		any |= c->opened[i];
+	}
+	if (any)
+		return 0;
+	if (forbidden)
+		return np_fail(err, err_len, -EACCES, "counting is forbidden because %s", forbidden);
+	return np_fail(err, err_len, -EOPNOTSUPP, "counters are not available on this CPU because %s",
+		       c->why[1]);
+}
+
+/* The reason of the source that would have counted it. */
+static const char *why_not(const struct np_counters *c)
+{
+	return c->why[1] ? c->why[1] : "no source counts it";
+}
+
+void np_counters_read(struct np_counters *c, struct np_reading *readings)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	memset(readings, 0, c->n * sizeof(*readings));
+	for (size_t i = 0; i < NP_COUNTER_SOURCES; i++)
+		if (c->opened[i])
+			sources[i]->read(c, c->state[i], readings);
+	for (size_t i = 0; i < c->n; i++) {
+		readings[i].seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+		for (int e = 0; e < NP_EVENTS; e++) {
+			struct np_count *count = &readings[i].event[e];
+
+			if (!count->source && !count->why)
+				count->why = why_not(c);
+		}
+	}
+}
+
+void np_counters_close(struct np_counters *c)
+{
+	for (size_t i = 0; i < NP_COUNTER_SOURCES; i++)
+		if (c->opened[i])
+			sources[i]->close(c->state[i]);
+	memset(c, 0, sizeof(*c));
+}
+
+struct np_reading np_reading_between(const struct np_reading *before,
+				     const struct np_reading *after)
+{
+	struct np_reading r = *after;
+
+	r.seconds -= before->seconds;
+	for (int e = 0; e < NP_EVENTS; e++) {
+		struct np_count *c = &r.event[e];
+
+		if (c->source && !before->event[e].source)
+			*c = np_count_missing(before->event[e].why);
+		c->value -= c->source ? before->event[e].value : 0;
+		if (c->value < 0)	/* scaling can go back by a little */
+			c->value = 0;
+	}
+	return r;
+}
+
+void np_reading_add(struct np_reading *sum, const struct np_reading *part)
+{
+	for (int e = 0; e < NP_EVENTS; e++) {
+		struct np_count *s = &sum->event[e];
+		const struct np_count *p = &part->event[e];
+
+		if (s->why)
+			continue;
+		if (!p->source) {
+			*s = *p;
+			continue;
+		}
+		s->share = s->source && s->share < p->share ? s->share : p->share;
+		s->source = p->source;
+		s->value += p->value;
+	}
+	sum->seconds = part->seconds;
+}
+
+static struct np_count ratio(const struct np_count *part, const struct np_count *of, double factor)
+{
+	struct np_count c = *of;
+
+	if (!part->source)
+		return np_count_missing(part->why);
+	if (!of->source)
+		return np_count_missing(of->why);
+	if (!(of->value > 0))
+		return np_count_missing("nothing was counted in that time");
+	c.value = part->value / of->value * factor;
+	if (part->share < c.share)
+		c.share = part->share;
+	return c;
+}
+
+struct np_count np_reading_ipc(const struct np_reading *r)
+{
+	return ratio(&r->event[NP_INSTRUCTIONS], &r->event[NP_CYCLES], 1);
+}
+
+struct np_count np_reading_cpi(const struct np_reading *r)
+{
+	return ratio(&r->event[NP_CYCLES], &r->event[NP_INSTRUCTIONS], 1);
+}
+
+struct np_count np_reading_mpki(const struct np_reading *r)
+{
+	return ratio(&r->event[NP_LLC_MISSES], &r->event[NP_INSTRUCTIONS], 1000);
+}
+
+struct np_count np_reading_local_share(const struct np_reading *r)
+{
+	struct np_count all = r->event[NP_REMOTE_DRAM];
+
+	if (all.source)
+		all.value += r->event[NP_LOCAL_DRAM].value;
+	return ratio(&r->event[NP_LOCAL_DRAM], &all, 1);
+}

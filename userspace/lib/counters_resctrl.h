@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory bandwidth as resctrl counts it: bytes by group of tasks or CPUs. */
+#ifndef NUMAPLACE_LIB_COUNTERS_RESCTRL_H
+#define NUMAPLACE_LIB_COUNTERS_RESCTRL_H
+
+#include <stdint.h>
+
+#include "counters.h"
+
+/*
+ * Sums a group's mbm_local_bytes and mbm_total_bytes over its L3 caches. group
+ * is the folder that holds mon_data. 0, or -errno with the reason in err.
+ */
+int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, char *err, size_t err_len);
+
+#endif
