@@ -3,7 +3,8 @@
 
 US_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP
 US_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-US_LIBS := -lnuma -ljansson -lpfm -lm
+US_LIBS := -lnuma -ljansson -lpfm -lm -lstdc++
+US_CXXFLAGS := -std=c++17 -O2 -g -Wall -Wextra -Werror -MMD -MP
 
 US_LIB_SRC := $(wildcard userspace/lib/*.c)
 US_CMD_SRC := $(wildcard userspace/*.c)
@@ -11,10 +12,10 @@ US_TEST_SRC := $(wildcard userspace/tests/*.c)
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
 US_ASAN_LIB := $(BUILD)/asan/libnumaplace.a
-US_LIB_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/%.o)
+US_LIB_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/userspace/lib/toml.o
 US_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/%.o)
 US_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/%.o)
-US_ASAN_LIB_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/asan/%.o)
+US_ASAN_LIB_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/asan/%.o) $(BUILD)/asan/userspace/lib/toml.o
 US_ASAN_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/asan/%.o)
 US_ASAN_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/asan/%.o)
 
@@ -39,6 +40,14 @@ $(BUILD)/userspace/%.o: userspace/%.c
 $(BUILD)/asan/userspace/%.o: userspace/%.c
 	@mkdir -p $(@D)
 	$(CC) $(US_CFLAGS) $(US_SANITIZE) -c -o $@ $<
+
+$(BUILD)/userspace/lib/toml.o: userspace/lib/toml.cc
+	@mkdir -p $(@D)
+	$(CXX) $(US_CXXFLAGS) -c -o $@ $<
+
+$(BUILD)/asan/userspace/lib/toml.o: userspace/lib/toml.cc
+	@mkdir -p $(@D)
+	$(CXX) $(US_CXXFLAGS) $(US_SANITIZE) -c -o $@ $<
 
 $(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(LIBNUMAPLACE) $(LIBPOLICIES)
 	@mkdir -p $(@D)
