@@ -29,6 +29,11 @@ static inline pte_t numaplace_compat_ptep_get(pte_t *ptep)
 #define ptep_get numaplace_compat_ptep_get
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+/* Shown by name, though these kernels have none. */
+#define MPOL_WEIGHTED_INTERLEAVE	(MPOL_PREFERRED_MANY + 1)
+#endif
+
 /* Entries of page tables that are not present got a new type in 6.19. */
 #ifdef HAVE_LEAFOPS
 #include <linux/leafops.h>

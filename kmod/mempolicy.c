@@ -214,7 +214,7 @@ void numaplace_mempolicy_put(struct mempolicy *policy)
 }
 
 /**
- * numaplace_mempolicy_show() - print a memory policy as mode:nodes
+ * numaplace_mempolicy_show() - print a memory policy as mode:nodes, as tmpfs takes it
  * @m: where to
  * @policy: the policy, or NULL
  */
@@ -227,6 +227,7 @@ void numaplace_mempolicy_show(struct seq_file *m, struct mempolicy *policy)
 		[MPOL_INTERLEAVE] = "interleave",
 		[MPOL_LOCAL] = "local",
 		[MPOL_PREFERRED_MANY] = "preferred-many",
+		[MPOL_WEIGHTED_INTERLEAVE] = "weighted-interleave",
 	};
 	unsigned int mode = policy ? policy->mode : MPOL_DEFAULT;
 
@@ -234,6 +235,10 @@ void numaplace_mempolicy_show(struct seq_file *m, struct mempolicy *policy)
 		seq_puts(m, modes[mode]);
 	else
 		seq_printf(m, "mode%u", mode);
+	if (policy && policy->flags & MPOL_F_STATIC_NODES)
+		seq_puts(m, "=static");
+	else if (policy && policy->flags & MPOL_F_RELATIVE_NODES)
+		seq_puts(m, "=relative");
 	if (policy && !nodes_empty(policy->nodes))
 		seq_printf(m, ":%*pbl", nodemask_pr_args(&policy->nodes));
 }

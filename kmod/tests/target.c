@@ -14,6 +14,9 @@
  *	churn TIMES	maps, touches, protects, moves and unmaps memory; answers "ok"
  *	fork		starts a child that sleeps; answers its number
  *	thread		starts a thread that sleeps; answers its number
+ *	allocate	starts a thread that maps, touches and unmaps pages; answers its number
+ *	rounds		how often that thread has done so
+ *	set-policy M N	gives itself memory policy M with the nodes N (hexadecimal); answers "ok"
  *	counters	"ok" if the threads' counters never went back
  *	exec		executes itself anew, with the same arguments
  * With THREADS, so many threads add to counters in the pages all the time.
@@ -312,6 +315,28 @@ static void start_child(void)
 	printf("%d\n", child);
 }
 
+static volatile unsigned long rounds;
+
+static void *allocate(void *data)
+{
+	struct thread *t = data;
+
+	for (t->tid = gettid();; rounds++) {
+		char *start = map(8 * page_size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+		memset(start, 1, 8 * page_size);
+		munmap(start, 8 * page_size);
+	}
+	return NULL;
+}
+
+static void set_policy(int mode, unsigned long nodes)
+{
+	if (set_mempolicy(mode, &nodes, 8 * sizeof(nodes) + 1))
+		die("set_mempolicy");
+	puts("ok");
+}
+
 static void counters(void)
 {
 	for (unsigned int i = 0; i < n_threads; i++) {
@@ -345,6 +370,12 @@ static void obey(char *line, char **argv)
 		start_child();
 	} else if (!strncmp(line, "thread", 6)) {
 		printf("%d\n", start(sleep_on)->tid);
+	} else if (!strncmp(line, "allocate", 8)) {
+		printf("%d\n", start(allocate)->tid);
+	} else if (!strncmp(line, "rounds", 6)) {
+		printf("%lu\n", rounds);
+	} else if (sscanf(line, "set-policy %d %lx", &mode, &number) == 2) {
+		set_policy(mode, number);
 	} else if (!strncmp(line, "counters", 8)) {
 		counters();
 	} else if (!strncmp(line, "exec", 4)) {

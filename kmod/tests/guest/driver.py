@@ -81,6 +81,11 @@ def counts(reply: dict[str, str]) -> dict[str, int]:
     return {name: int(reply[name]) for name in COUNTS if reply[name] != "0"}
 
 
+def slab_objects(name: str) -> int:
+    """Objects of a kind in the kernel, those of kinds that share its slabs included."""
+    return int(Path(f"/sys/kernel/slab/{name}/objects").read_text().split()[0])
+
+
 class Target:
     """The program kmod/tests/target.c, told what to do through its standard input."""
 

@@ -1,28 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Placing tasks: CPUs and memory policy as asked, the originals back afterwards, in every way out."""
 
-import ctypes
 import os
 import signal
 import time
 
 import driver
+import mempolicy as mpol
 import pytest
 from driver import refusal, write
-
-MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND, MPOL_INTERLEAVE = range(4)
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def set_own_policy(mode: int, nodes: int):
-    mask = ctypes.c_ulong(nodes)
-    assert libc.syscall(238, mode, ctypes.byref(mask) if nodes else None, 65 if nodes else 0) == 0
-
 
 @pytest.fixture(autouse=True)
 def own_policy_back():
     yield
-    set_own_policy(MPOL_DEFAULT, 0)
+    mpol.set_own(mpol.DEFAULT)
 
 
 def cpus(tid: int) -> set[int]:
@@ -86,7 +77,7 @@ def test_restore_leaves_later_choice_of_user(target):
 def test_place_policy_pos(target):
     t = target("anon", 4, threads=1)
     os.sched_setaffinity(t.pid, {0})
-    set_own_policy(MPOL_BIND, 0b10)
+    mpol.set_own(mpol.BIND, 0b10)
     write("place", f"pid={t.pid} mem=caller")
     assert t.ask("policy") == "2 2"
     assert t.ask("thread-policy 0") == "2 2"
@@ -101,10 +92,10 @@ def test_place_policy_pos(target):
 
 def test_place_interleave_pos(target):
     t = target("anon", 4)
-    set_own_policy(MPOL_INTERLEAVE, 0b11)
+    mpol.set_own(mpol.INTERLEAVE, 0b11)
     write("place", f"pid={t.pid} mem=caller cpus=0")
     assert t.where("fresh 64") == {"0": 32, "1": 32}
-    set_own_policy(MPOL_DEFAULT, 0)
+    mpol.set_own(mpol.DEFAULT)
     write("place", f"pid={t.pid} mem=caller")
     assert t.ask("policy") == "0 0"
     assert t.where("fresh 64") == {"0": 64}
@@ -114,8 +105,8 @@ def test_restore_gives_the_first_policy(target):
     t = target("anon", 4, wrap=("numactl", "--preferred=1"))
     before = t.ask("policy")
     assert before == "1 2"
-    for mode, nodes in ((MPOL_BIND, 1), (MPOL_INTERLEAVE, 3), (MPOL_DEFAULT, 0)) * 3:
-        set_own_policy(mode, nodes)
+    for mode, nodes in ((mpol.BIND, 1), (mpol.INTERLEAVE, 3), (mpol.DEFAULT, 0)) * 3:
+        mpol.set_own(mode, nodes)
         write("place", f"pid={t.pid} mem=caller")
     assert t.ask("policy") == "0 0"
     write("restore", "all")
@@ -126,7 +117,7 @@ def test_place_policy_of_stopped_task(target):
     """It cannot run anything for us, and must not make us wait for hours."""
     t = target("anon", 4)
     os.kill(t.pid, signal.SIGSTOP)
-    set_own_policy(MPOL_BIND, 0b10)
+    mpol.set_own(mpol.BIND, 0b10)
     begin = time.monotonic()
     write("place", f"pid={t.pid} mem=caller cpus=1")
     assert time.monotonic() - begin < 2
@@ -141,7 +132,7 @@ def test_place_policy_of_stopped_task(target):
 
 def test_place_children_inherit(target):
     t = target("anon", 4)
-    set_own_policy(MPOL_BIND, 0b10)
+    mpol.set_own(mpol.BIND, 0b10)
     write("place", f"pid={t.pid} cpus=2 mem=caller inherit=1")
     child, thread = int(t.ask("fork")), int(t.ask("thread"))
     for tid in (child, thread):
@@ -176,16 +167,10 @@ def test_place_survives_exec(target):
 
 def test_place_ended_task_leaves_nothing(target):
     t = target("anon", 4, threads=2)
-    set_own_policy(MPOL_BIND, 0b10)
+    mpol.set_own(mpol.BIND, 0b10)
     write("place", f"pid={t.pid} cpus=1 mem=caller")
     t.stop()
     assert driver.eventually(lambda: driver.records("placements") == [])
-
-
-def policy_of(tid: int) -> str:
-    """As the kernel shows it for a mapping that has none of its own."""
-    with open(f"/proc/{tid}/numa_maps", encoding="ascii") as maps:
-        return next(line.split()[1] for line in maps if "stack" in line)
 
 
 def test_unload_restores_everything(target):
@@ -198,16 +183,16 @@ def test_unload_restores_everything(target):
     assert len(tids) == 50
     for i, tid in enumerate(tids):
         os.sched_setaffinity(tid, {i % 4, (i + 1) % 4})
-    before = {tid: (cpus(tid), policy_of(tid)) for tid in tids}
-    set_own_policy(MPOL_INTERLEAVE, 0b11)
+    before = {tid: (cpus(tid), mpol.of(tid)) for tid in tids}
+    mpol.set_own(mpol.INTERLEAVE, 0b11)
     for t in processes:
         write("place", f"pid={t.pid} cpus=node:1 mem=caller")
-    assert {policy_of(tid) for tid in tids} == {"interleave:0-1"}
+    assert {mpol.of(tid) for tid in tids} == {"interleave:0-1"}
     assert all(cpus(tid) <= {2, 3} for tid in tids)
     os.kill(processes[0].pid, signal.SIGSTOP)
     assert driver.unload() == 0
     os.kill(processes[0].pid, signal.SIGCONT)
-    assert {tid: (cpus(tid), policy_of(tid)) for tid in tids} == before
+    assert {tid: (cpus(tid), mpol.of(tid)) for tid in tids} == before
     assert all(t.ask("policy") == "0 0" for t in processes)
 
 
