@@ -2,6 +2,7 @@
 #include <linux/module.h>
 
 #include "copy.h"
+#include "cpuset.h"
 #include "debugfs.h"
 #include "job.h"
 #include "kin.h"
@@ -12,6 +13,7 @@ static int __init numaplace_init(void)
 {
 	int err;
 
+	numaplace_cpuset_init();
 	err = numaplace_copy_init();
 	if (err)
 		goto err_copy;
@@ -34,6 +36,7 @@ err_kin:
 err_job:
 	numaplace_copy_exit();
 err_copy:
+	numaplace_cpuset_exit();
 	pr_err("not loaded: error %d\n", err);
 	return err;
 }
@@ -44,6 +47,7 @@ static void __exit numaplace_exit(void)
 	numaplace_kin_exit();
 	numaplace_job_exit();
 	numaplace_copy_exit();
+	numaplace_cpuset_exit();
 	numaplace_taskwork_exit();
 }
 

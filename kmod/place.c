@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/cgroup.h>
 #include <linux/err.h>
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "cpuset.h"
 #include "kin.h"
 #include "mempolicy.h"
 #include "place.h"
@@ -21,7 +21,7 @@
 static u64 last_call;
 
 /* Too large for the stack; used under numaplace_placement_mutex only. */
-static struct cpumask now_mask;
+static struct cpumask now_mask, want_mask;
 
 /**
  * numaplace_place_read_cpus() - the CPUs that a task may use now
@@ -37,39 +37,24 @@ void numaplace_place_read_cpus(struct task_struct *task, struct cpumask *cpus)
 	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 }
 
-static bool in_root_cpuset(struct task_struct *task)
-{
-	bool root = true;
-
-#ifdef CONFIG_CPUSETS
-	rcu_read_lock();
-	root = !task_css(task, cpuset_cgrp_id)->parent;
-	rcu_read_unlock();
-#endif
-	return root;
-}
-
 /*
- * No function that knows a cpuset's CPUs is there for modules. What is known:
- * those of the root are all, and a task's own have been within its cpuset.
+ * Sets want to the CPUs that the task can be given of those asked for. Where its
+ * cpuset is not known, what it has or had must do: that has been within it.
  */
-static bool cpuset_allows(const struct numaplace_placement *p, const struct cpumask *now,
-			  const struct cpumask *cpus)
-{
-	if (in_root_cpuset(p->task) || cpumask_subset(cpus, now))
-		return true;
-	return p->has_cpus && cpumask_subset(cpus, p->saved_cpus);
-}
-
-static int check_cpus(const struct numaplace_placement *p, const struct cpumask *now,
-		      const struct cpumask *cpus)
+static int choose_cpus(const struct numaplace_placement *p, const struct cpumask *now,
+		       const struct cpumask *cpus, struct cpumask *want)
 {
 	if (p->task->flags & PF_NO_SETAFFINITY)
 		return -EINVAL;
 	/* Its bandwidth was granted for the CPUs that it has. */
 	if (p->task->policy == SCHED_DEADLINE)
 		return -EBUSY;
-	return cpuset_allows(p, now, cpus) ? 0 : -EINVAL;
+	if (numaplace_cpuset_read(p->task, want))
+		return cpumask_and(want, want, cpus) ? 0 : -EINVAL;
+	cpumask_copy(want, cpus);
+	if (cpumask_subset(cpus, now) || (p->has_cpus && cpumask_subset(cpus, p->saved_cpus)))
+		return 0;
+	return -EINVAL;
 }
 
 /* Noted before it is done, so that a child that is born meanwhile is known. */
@@ -87,16 +72,16 @@ static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
 
 static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 {
-	struct cpumask *now = &now_mask;
+	struct cpumask *now = &now_mask, *want = &want_mask;
 	int err;
 
 	lockdep_assert_held(&numaplace_placement_mutex);
 	numaplace_place_read_cpus(p->task, now);
-	err = check_cpus(p, now, cpus);
+	err = choose_cpus(p, now, cpus, want);
 	if (err)
 		return err;
-	note_cpus(p, now, cpus);
-	err = set_cpus_allowed_ptr(p->task, cpus);
+	note_cpus(p, now, want);
+	err = numaplace_cpuset_set_cpus(p->task, want);
 	/* What it really got: within what it asked for itself, where it did. */
 	numaplace_place_read_cpus(p->task, now);
 	spin_lock(&numaplace_placement_lock);

@@ -4,6 +4,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 
+#include "cpuset.h"
 #include "kin.h"
 #include "mempolicy.h"
 #include "place.h"
@@ -52,9 +53,9 @@ static bool restore_cpus(struct numaplace_placement *p)
 	numaplace_place_read_cpus(p->task, &now);
 	if (!cpumask_equal(&now, p->set_cpus))
 		return true;
-	/* With none of the original CPUs online any more the kernel would give all. */
-	if (set_cpus_allowed_ptr(p->task, p->saved_cpus))
-		set_cpus_allowed_ptr(p->task, cpu_possible_mask);
+	/* With none of the original CPUs left to it the kernel would give it all there are. */
+	if (numaplace_cpuset_set_cpus(p->task, p->saved_cpus))
+		numaplace_cpuset_set_cpus(p->task, cpu_possible_mask);
 	return false;
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The CPUs that a task's cpuset lets it use. */
+#ifndef _NUMAPLACE_CPUSET_H
+#define _NUMAPLACE_CPUSET_H
+
+#include <linux/types.h>
+
+struct cpumask;
+struct task_struct;
+
+bool numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus);
+int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cpus);
+void numaplace_cpuset_init(void);
+void numaplace_cpuset_exit(void);
+
+#endif

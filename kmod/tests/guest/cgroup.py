@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Control groups for the tests: made with some settings, emptied and removed at the end."""
+
+import os
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import driver
+
+ROOT = Path("/sys/fs/cgroup")
+
+
+class Group:
+    def __init__(self, path: Path):
+        self.path = path
+
+    def set(self, name: str, value: str):
+        (self.path / name).write_text(value, encoding="ascii")
+
+    def get(self, name: str) -> str:
+        return (self.path / name).read_text(encoding="ascii").strip()
+
+    def add(self, pid: int):
+        self.set("cgroup.procs", str(pid))
+
+    def numa_stat(self, kind: str) -> dict[str, int]:
+        """Bytes of a kind by node."""
+        line = next(line for line in self.get("memory.numa_stat").splitlines() if line.split()[0] == kind)
+        return {node[1:]: int(size) for node, size in (word.split("=") for word in line.split()[1:])}
+
+
+def is_removed(path: Path) -> bool:
+    """A group with a process that has not quite ended is busy, though it shows none."""
+    try:
+        path.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def group(name: str = "numaplace-test", **settings: str):
+    """A group below the root; settings are its files with _ for the first dot: cpuset_cpus="0-1"."""
+    (ROOT / "cgroup.subtree_control").write_text("+cpuset +memory", encoding="ascii")
+    made = Group(ROOT / name)
+    made.path.mkdir()
+    try:
+        for key, value in settings.items():
+            made.set(key.replace("_", ".", 1), value)
+        yield made
+    finally:
+        for pid in made.get("cgroup.procs").split():
+            os.kill(int(pid), signal.SIGKILL)
+        assert driver.eventually(lambda: is_removed(made.path))

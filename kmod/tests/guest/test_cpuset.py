@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tasks in a cpuset: never placed outside of it, not restored outside of it, whatever becomes of it meanwhile."""
+
+import os
+
+import cgroup
+import driver
+import mempolicy as mpol
+import pytest
+from driver import counts, refusal, write
+
+
+@pytest.fixture(autouse=True)
+def own_policy_back():
+    yield
+    mpol.set_own(mpol.DEFAULT)
+
+
+def cpus(tid: int) -> set[int]:
+    return os.sched_getaffinity(tid)
+
+
+def mems(tid: int) -> str:
+    with open(f"/proc/{tid}/status", encoding="ascii") as status:
+        return next(line.split()[1] for line in status if line.startswith("Mems_allowed_list"))
+
+
+def test_cpuset_cpus_outside_neg(target):
+    t = target("anon", 4)
+    with cgroup.group(cpuset_cpus="0-1") as g:
+        g.add(t.pid)
+        assert cpus(t.pid) == {0, 1}
+        assert refusal("place", f"pid={t.pid} cpus=2") == "EINVAL"
+        assert refusal("place", f"pid={t.pid} cpus=node:1") == "EINVAL"
+        assert cpus(t.pid) == {0, 1}
+        assert driver.records("placements") == []
+
+
+def test_cpuset_cpus_partly_outside(target):
+    """As sched_setaffinity(2): those inside are given, and shown."""
+    t = target("anon", 4)
+    with cgroup.group(cpuset_cpus="0-1") as g:
+        g.add(t.pid)
+        write("place", f"pid={t.pid} cpus=1-3")
+        assert cpus(t.pid) == {1}
+        assert driver.records("placements")[0]["cpus"] == "1"
+        write("restore", "all")
+        assert cpus(t.pid) == {0, 1}
+
+
+def test_cpuset_cpus_that_the_task_had_not(target):
+    """Its cpuset is the limit, not the affinity that it has just now."""
+    t = target("anon", 4)
+    with cgroup.group(cpuset_cpus="0-2") as g:
+        g.add(t.pid)
+        os.sched_setaffinity(t.pid, {0})
+        write("place", f"pid={t.pid} cpus=2")
+        assert cpus(t.pid) == {2}
+        write("restore", "all")
+        assert cpus(t.pid) == {0}
+
+
+def test_cpuset_shrinks_to_what_we_gave(target):
+    """The mask looks like ours, but what the task had is outside now."""
+    t = target("anon", 4)
+    with cgroup.group(cpuset_cpus="0-3") as g:
+        g.add(t.pid)
+        write("place", f"pid={t.pid} cpus=2-3")
+        g.set("cpuset.cpus", "2-3")
+        write("restore", "all")
+        assert cpus(t.pid) == {2, 3}
+        g.set("cpuset.cpus", "0-3")
+        assert cpus(t.pid) == {0, 1, 2, 3}
+
+
+def test_cpuset_shrinks_away_from_what_we_gave(target):
+    t = target("anon", 4)
+    with cgroup.group(cpuset_cpus="0-3") as g:
+        g.add(t.pid)
+        write("place", f"pid={t.pid} cpus=2-3")
+        g.set("cpuset.cpus", "0-1")
+        assert cpus(t.pid) == {0, 1}
+        write("restore", "all")
+        assert cpus(t.pid) == {0, 1}
+
+
+def test_cpuset_left_and_entered(target):
+    """A placed task that is moved to another control group is that group's from then on."""
+    t = target("anon", 4)
+    write("place", f"pid={t.pid} cpus=2-3")
+    with cgroup.group(cpuset_cpus="2-3") as g:
+        g.add(t.pid)
+        write("restore", "all")
+        assert cpus(t.pid) == {2, 3}
+
+
+def test_cpuset_unload_keeps_to_it(target):
+    t = target("anon", 4)
+    with cgroup.group(cpuset_cpus="0-3") as g:
+        g.add(t.pid)
+        write("place", f"pid={t.pid} cpus=1-2")
+        g.set("cpuset.cpus", "1-2")
+        assert driver.unload() == 0
+        assert cpus(t.pid) == {1, 2}
+
+
+def test_cpuset_mems_outside_neg(target):
+    t = target("anon", 64)
+    with cgroup.group(cpuset_mems="0") as g:
+        g.add(t.pid)
+        assert mems(t.pid) == "0"
+        assert refusal("migrate", f"pid={t.pid} from=0 to=1") == "EACCES"
+        mpol.set_own(mpol.BIND, 2)
+        assert refusal("place", f"pid={t.pid} mem=caller") == "EACCES"
+        mpol.set_own(mpol.INTERLEAVE, 3)
+        assert refusal("place", f"pid={t.pid} mem=caller cpus=1") == "EACCES"
+        assert t.ask("policy") == "0 0"
+        assert cpus(t.pid) == {0, 1, 2, 3}
+        assert t.where() == {"0": 64}
+        assert driver.records("placements") == []
+
+
+def test_cpuset_mems_shrink_while_moving(target):
+    """The job ends at the next batch, and nothing goes to the node that is lost."""
+    t = target("anon", 4096, threads=1)
+    with cgroup.group(cpuset_mems="0-1") as g:
+        g.add(t.pid)
+        job = driver.start_job(f"pid={t.pid} from=0 to=1 rate_mib=2 {t.range()}")
+        assert driver.eventually(lambda: driver.job(job)["moved"] != "0")
+        g.set("cpuset.mems", "0")
+        done = driver.wait_job(job)
+        assert (done["state"], done["error"]) == ("failed", "13")
+        assert 0 < counts(done)["moved"] < 4096
+        assert driver.eventually(lambda: t.where() == {"0": 4096})  # moved back by the cpuset
+        assert t.is_whole()
+        assert t.ask("counters") == "ok"
+
+
+def test_cpuset_mems_shrink_while_placed(target):
+    """What was taken is given back; where it names no node of the cpuset, the cpuset decides."""
+    t = target("anon", 4, wrap=("numactl", "--membind=0"))
+    with cgroup.group(cpuset_mems="0-1") as g:
+        g.add(t.pid)
+        assert t.ask("policy") == "2 1"
+        mpol.set_own(mpol.BIND, 2)
+        write("place", f"pid={t.pid} mem=caller")
+        g.set("cpuset.mems", "1")
+        assert t.ask("policy") == "2 2"
+        write("restore", "all")
+        assert t.ask("policy") == "2 1"
+        assert t.where("fresh 16") == {"1": 16}
+        g.set("cpuset.mems", "0-1")
+        g.set("cpuset.mems", "0")
+        assert t.where("fresh 16") == {"0": 16}
