@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a plan should bring each task, from penalties and distances alone: run
- * time in units of the all-local one is 1 + (penalty - 1) x how remote its
- * pages are. Nothing of contention is in it; predict.c has that.
+ * What a plan should bring each task: by the contention model, where the machine
+ * has one. Else from penalties and distances alone: run time in units of the
+ * all-local one is 1 + (penalty - 1) x how remote its pages are.
  */
 #include <errno.h>
 #include <limits.h>
 
 #include "pages.h"
+#include "predict.h"
 
 struct np_distances np_distances(const struct np_machine *m)
 {
@@ -72,7 +73,43 @@ static double slowdown(const struct prospect *p, double penalty, int cpu_node,
 	return all > 0 ? 1 + (penalty - 1) * remote / all : 1;
 }
 
-int np_plan_gain(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)
+static void know(struct np_plan *plan, int when, const struct np_predictor *p)
+{
+	plan->throughput[when] = (struct np_known) { p->throughput, NP_SOURCE_MODEL };
+	plan->fairness[when] = (struct np_known) { p->fairness, NP_SOURCE_MODEL };
+}
+
+static int gain_by_model(const struct np_machine *m, const struct np_task *tasks,
+			 struct np_plan *plan)
+{
+	struct np_predictor p;
+	int e = np_predictor_init(&p, m, tasks, plan->decision, plan->n);
+
+	if (e)
+		return e;
+	np_predict(&p, true);
+	know(plan, 0, &p);
+	for (size_t i = 0; i < plan->n; i++) {
+		struct np_decision *d = &plan->decision[i];
+
+		d->gain = d->bonus / p.speed[i];
+		if (d->to != NP_NODE_NONE)
+			np_predict_run_on(&p, i, d->to);
+		if (d->pages_to_move)
+			np_predict_pages(&p, i, plan->pages_after + i * m->n_nodes);
+	}
+	np_predict(&p, true);
+	know(plan, 1, &p);
+	for (size_t i = 0; i < plan->n; i++) {
+		plan->decision[i].gain *= p.speed[i];
+		plan->decision[i].gain_source = NP_SOURCE_MODEL;
+	}
+	np_predictor_free(&p);
+	return 0;
+}
+
+static int gain_by_penalty(const struct np_machine *m, const struct np_task *tasks,
+			   struct np_plan *plan)
 {
 	struct prospect p = { m, np_distances(m), calloc(m->n_nodes, sizeof(double)) };
 
@@ -89,4 +126,13 @@ int np_plan_gain(const struct np_machine *m, const struct np_task *tasks, struct
 	}
 	free(p.average);
 	return 0;
+}
+
+int np_plan_gain(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)
+{
+	for (int when = 0; when < 2; when++)
+		plan->throughput[when] = plan->fairness[when] = (struct np_known) { 0 };
+	if (m->model && m->model->n_nodes == m->n_nodes)
+		return gain_by_model(m, tasks, plan);
+	return gain_by_penalty(m, tasks, plan);
 }

@@ -26,10 +26,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NP_MODEL_NODES 16
-#define NP_MODEL_LINKS 64
+#define NP_MODEL_NODES 64
+#define NP_MODEL_LINKS 256
 #define NP_MODEL_HOPS  4    /* links on the longest route */
-#define NP_MODEL_FLOWS 1024 /* of one call */
+#define NP_MODEL_FLOWS 4096 /* of one call; what one call needs of its stack is 2 MB at most */
 
 /* A rate of 0 means "no limit here", unless said otherwise. */
 struct np_model_node {
@@ -75,8 +75,8 @@ struct np_model {
 	/* Filled by np_model_prepare(). */
 	double link_ns[NP_MODEL_NODES][NP_MODEL_NODES]; /* added by the route */
 	unsigned char hops[NP_MODEL_NODES][NP_MODEL_NODES];
-	unsigned char route[NP_MODEL_NODES][NP_MODEL_NODES]
-			   [NP_MODEL_HOPS]; /* 2 * link + direction */
+	unsigned short route[NP_MODEL_NODES][NP_MODEL_NODES]
+			    [NP_MODEL_HOPS]; /* 2 * link + direction */
 };
 
 /* Some cores of one node that do the same to the memory of one node. */

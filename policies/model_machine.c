@@ -118,7 +118,7 @@ static bool extend(struct np_model *m, size_t from, size_t via, size_t l, int di
 	m->hops[from][to] = (unsigned char)hops;
 	m->link_ns[from][to] = ns;
 	memcpy(m->route[from][to], m->route[from][via], sizeof(m->route[from][to]));
-	m->route[from][to][hops - 1] = (unsigned char)(2 * l + (size_t)direction);
+	m->route[from][to][hops - 1] = (unsigned short)(2 * l + (size_t)direction);
 	return true;
 }
 

@@ -150,20 +150,28 @@ static void set_link_queues(struct queues *s, const struct np_model *m, int link
 		set_queue(&s->queue[q], m, l->bytes_per_s, l->variability, LINK_SHARE);
 }
 
+/* Those of the queues from first to before end that somebody visits. */
+static void list_used(struct queues *s, size_t first, size_t end, unsigned int *next)
+{
+	for (size_t q = first; q < end; q++) {
+		if (!s->queue[q].n_visits)
+			continue;
+		s->used[s->n_used++] = (unsigned short)q;
+		s->queue[q].first_visit = *next;
+		*next += s->queue[q].n_visits;
+		s->queue[q].n_visits = 0;
+	}
+}
+
 /* Turns "flow visits queues" into "queue is visited by flows". */
-static void list_visits(struct queues *s, size_t n)
+static void list_visits(struct queues *s, const struct np_model *m, size_t n)
 {
 	unsigned int next = 0;
 
 	s->n_used = 0;
-	for (unsigned int q = 0; q < QUEUES_MAX; q++) {
-		if (!s->queue[q].n_visits)
-			continue;
-		s->used[s->n_used++] = (unsigned short)q;
-		s->queue[q].first_visit = next;
-		next += s->queue[q].n_visits;
-		s->queue[q].n_visits = 0;
-	}
+	list_used(s, DRAM(0, 0), DRAM(m->n_nodes, 0), &next);
+	list_used(s, LINK(0, 0, 0), LINK(m->n_links, 0, 0), &next);
+	list_used(s, PORT(0), PORT(m->n_nodes), &next);
 	for (size_t i = 0; i < n; i++) {
 		const struct customer *c = &s->customer[i];
 
@@ -179,7 +187,6 @@ static void list_visits(struct queues *s, size_t n)
 void np_queues_build(struct queues *s, const struct np_model *m, const struct np_model_flow *flow,
 		     size_t n)
 {
-	memset(s->queue, 0, sizeof(s->queue));
 	for (size_t node = 0; node < m->n_nodes; node++)
 		set_node_queues(s, m, (int)node, flow, n);
 	for (size_t link = 0; link < m->n_links; link++)
@@ -194,7 +201,7 @@ void np_queues_build(struct queues *s, const struct np_model *m, const struct np
 		if (!flow[i].from_cache)
 			visit(s, c, DRAM(flow[i].to, class_of(m, &flow[i])), 1);
 	}
-	list_visits(s, n);
+	list_visits(s, m, n);
 }
 
 /*

@@ -9,6 +9,7 @@
 extern const struct np_policy np_policy_none;
 extern const struct np_policy np_policy_maximum_local;
 extern const struct np_policy np_policy_n_mass;
+extern const struct np_policy np_policy_measured;
 
 struct np_placing {
 	const struct np_machine *m;

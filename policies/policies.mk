@@ -32,6 +32,20 @@ $(BUILD)/asan/test_policies: $(POLICIES_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit -lm
 
+# What takes longer than a test may.
+POLICIES_BENCH_SRC := $(wildcard policies/bench/*.c)
+POLICIES_BENCH_PARTS := $(patsubst %,$(BUILD)/policies/bench/%.o,cases exhaustive)
+
+$(BUILD)/tests/policy_quality: $(BUILD)/policies/bench/quality.o $(POLICIES_BENCH_PARTS) $(LIBPOLICIES)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lm
+
+$(BUILD)/tests/policy_speed: $(BUILD)/policies/bench/speed.o $(POLICIES_BENCH_PARTS) $(LIBPOLICIES)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ -lm
+
+-include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
+
 # The contention model for Python, to compare it with the papers' tables.
 $(BUILD)/libmodel.so: $(wildcard policies/model*.c policies/model*.h)
 	@mkdir -p $(@D)

@@ -6,6 +6,7 @@ const struct np_policy *const np_policies[] = {
 	&np_policy_none,
 	&np_policy_maximum_local,
 	&np_policy_n_mass,
+	&np_policy_measured,
 	NULL,
 };
 

@@ -41,6 +41,7 @@ void add_maximum_local_cases(void);
 void add_n_mass_cases(void);
 void add_page_cases(void);
 void add_properties(void);
+void add_predict_cases(void);
 void add_model_cases(void);
 void add_model_machine_cases(void);
 void add_model_properties(void);

@@ -12,6 +12,7 @@ int main(void)
 	add_n_mass_cases();
 	add_page_cases();
 	add_properties();
+	add_predict_cases();
 	add_model_cases();
 	add_model_machine_cases();
 	add_model_properties();

@@ -195,14 +195,14 @@ static void bad_text_is_reported_with_its_line(void)
 	check_text("machine name=\n", "line 1: the name");
 	check_text("cpu 0\n", "line 1: expected machine, node or link, not 'cpu'");
 	check_text("node\n", "line 1: a node's number is missing");
-	check_text("node 16\n", "line 1: not a node's number: '16'");
+	check_text("node 64\n", "line 1: not a node's number: '64'");
 	check_text(ONE "node 2\n", "line 3: nodes must come in order");
 	check_text(ONE "link 0 x\n", "line 3: not a node's number: 'x'");
 }
 
 static void machines_that_make_no_sense_are_refused(void)
 {
-	check_text("", "0 nodes, must be 1 to 16");
+	check_text("", "0 nodes, must be 1 to 64");
 	check_text("machine name=x line_bytes=1\nnode 0 " NODE "\n", "line_bytes is 1");
 	check_text("machine name=x line_bytes=64\nnode 0\n", "node 0: has neither cores");
 	check_text(ONE "node 1 dram_bytes_per_s=1e9\n", "node 1: has DRAM but no dram_latency_ns");

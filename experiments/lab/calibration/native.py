@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = "build/libmodel.so"
-ROOM_FOR_MACHINE = 1 << 16  # more than sizeof(struct np_model)
+ROOM_FOR_MACHINE = 1 << 20  # more than sizeof(struct np_model)
 ROOM_FOR_ERROR = 256
 
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * measured beside the best placement there is: how far it stays from it on
+ * random cases of up to 10 tasks on 2 to 4 nodes.
+ *
+ *	quality [CASES [LIMIT [OBJECTIVE [FIRST]]]]
+ *
+ * LIMIT: placements to try of each case for more freedom than "pages follow".
+ */
+#include <time.h>
+
+#include "cases.h"
+#include "exhaustive.h"
+
+static const char *const freedom_name[] = {
+	[PAGES_FOLLOW] = "pages follow their task",
+	[PAGES_ANYWHERE] = "pages stay or go to any node",
+	[PAGES_SPLIT] = "pages stay, go to any node, or split",
+};
+
+struct tally {
+	size_t n, beaten, within;
+	double worst, sum;
+	uint64_t worst_case;
+};
+
+static double plan_score(struct bench_case *c, struct np_search *s, struct np_options *o)
+{
+	struct np_plan plan;
+	double score;
+
+	if (np_plan_init(&plan, &c->m, c->n) ||
+	    np_policy_plan(&np_policy_measured, &c->m, c->task, c->n, o, &plan))
+		abort();
+	for (size_t i = 0; i < c->n; i++) {
+		const struct np_decision *d = &plan.decision[i];
+		struct np_spot spot = s->spot[i];
+
+		if (d->to != NP_NODE_NONE)
+			spot.node = (short)d->to;
+		if (d->pages_to != NP_NODE_NONE)
+			spot = np_spot_on(spot.node, d->pages_to);
+		for (int node = 0; d->spread != NP_NODE_NONE && node < (int)c->m.n_nodes; node++) {
+			uint8_t weight = plan.spread[(size_t)d->spread * c->m.n_nodes +
+						     (size_t)node];
+
+			if (weight && spot.a == NP_NODE_NONE)
+				spot.a = (short)node, spot.on_a = weight;
+			else if (weight)
+				spot.b = (short)node;
+		}
+		np_search_put_back(s, i, spot);
+	}
+	score = np_search_score(s, true);
+	np_plan_free(&plan);
+	return score;
+}
+
+static void one_case(uint64_t seed, double limit, struct np_options *o, struct tally *tally)
+{
+	size_t n = 1 + seed % 10, k = 2 + seed / 10 % 3;
+	enum freedom freedom = exhaustive_freedom(n, k, limit);
+	struct bench_case c;
+	struct np_search s;
+	struct np_plan plan;
+	double mine, best, gap;
+
+	bench_case_make(&c, k, n, false, seed);
+	/* Decisions "leave alone", for the penalties. */
+	if (np_plan_init(&plan, &c.m, n) ||
+	    np_policy_plan(&np_policy_none, &c.m, c.task, n, o, &plan) ||
+	    np_search_init(&s, &c.m, c.task, n, &plan))
+		abort();
+	np_measured_options(&s, o);
+	s.budget = INFINITY;
+	mine = plan_score(&c, &s, o);
+	best = exhaustive_best(&s, freedom);
+	gap = 1 - mine / best;
+	tally = &tally[freedom];
+	tally->n++;
+	tally->sum += gap;
+	tally->beaten += gap < -1e-6;
+	tally->within += gap <= 0.01;
+	if (gap > tally->worst) {
+		tally->worst = gap;
+		tally->worst_case = seed;
+	}
+	np_search_free(&s);
+	np_plan_free(&plan);
+	bench_case_free(&c);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t cases = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
+	uint64_t first = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
+	double limit = argc > 2 ? strtod(argv[2], NULL) : 60000;
+	struct tally tally[PAGES_SPLIT + 1] = { 0 };
+	struct np_options o;
+	char objective[64], err[200];
+	bool good = true;
+
+	snprintf(objective, sizeof(objective), "objective=%s", argc > 3 ? argv[3] : "throughput");
+	np_options_defaults(&np_policy_measured, &o);
+	if (np_options_set(&np_policy_measured, &o, objective, err, sizeof(err)) ||
+	    np_options_set(&np_policy_measured, &o, "hysteresis=0", err, sizeof(err))) {
+		fprintf(stderr, "quality: %s\n", err);
+		return 2;
+	}
+	for (uint64_t seed = first; seed < first + cases; seed++)
+		one_case(seed, limit, &o, tally);
+	printf("measured (%s, hysteresis=0) beside the best of all placements, %llu cases of 1-10 "
+	       "tasks on 2-4 nodes\n", objective, (unsigned long long)cases);
+	printf("%-38s %6s %10s %9s %9s %11s\n", "placements tried", "cases", "within 1 %",
+	       "mean gap", "worst gap", "better than");
+	for (size_t f = 0; f <= PAGES_SPLIT; f++) {
+		struct tally *t = &tally[f];
+
+		if (!t->n)
+			continue;
+		printf("%-38s %6zu %10zu %8.3f %% %8.3f %% %6zu cases, worst is case %llu\n",
+		       freedom_name[f], t->n, t->within, t->sum / (double)t->n * 100,
+		       t->worst * 100, t->beaten, (unsigned long long)t->worst_case);
+		good &= t->within == t->n;
+	}
+	return good ? 0 : 1;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How long each policy takes to plan 1,000 to MOST tasks on 64 nodes, in CPU
+ * time, and how that grows. Fails when 10,000 tasks take longer than promised.
+ *
+ *	speed [MOST]
+ */
+#include <time.h>
+
+#include "cases.h"
+
+#define NODES  64
+#define ROUNDS 3
+
+/* Milliseconds of CPU for 10,000 tasks. */
+static const struct promise {
+	const char *policy;
+	double ms;
+} promises[] = {
+	{ "maximum-local", 50 },
+	{ "n-mass", 50 },
+	{ "measured", 500 },
+};
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* The shortest of some rounds: what disturbs only adds. */
+static double plan_ms(const struct np_policy *p, struct bench_case *c, struct np_plan *plan)
+{
+	struct np_options o;
+	double best = INFINITY;
+
+	np_options_defaults(p, &o);
+	for (int round = 0; round < (c->n > 100000 ? 1 : ROUNDS); round++) {
+		double began = cpu_ms();
+
+		if (np_policy_plan(p, &c->m, c->task, c->n, &o, plan))
+			abort();
+		best = fmin(best, cpu_ms() - began);
+	}
+	return best;
+}
+
+static bool kept(const char *policy, size_t n, double ms)
+{
+	for (size_t i = 0; i < sizeof(promises) / sizeof(*promises); i++)
+		if (n == 10000 && !strcmp(promises[i].policy, policy) && ms > promises[i].ms) {
+			fprintf(stderr, "speed: policy %s took %.0f ms for 10000 tasks on %d nodes, "
+				"promised are %.0f\n", policy, ms, NODES, promises[i].ms);
+			return false;
+		}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	size_t most = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000, n = 1000;
+	double last[32] = { 0 };
+	bool good = true;
+
+	printf("CPU milliseconds to plan, %d nodes; in brackets the time / the time of a tenth of "
+	       "the tasks\n%-14s", NODES, "tasks");
+	for (size_t i = 0; np_policies[i]; i++)
+		printf(" %15s", np_policies[i]->name);
+	for (; n <= most; n *= 10) {
+		struct bench_case c;
+		struct np_plan plan;
+
+		bench_case_make(&c, NODES, n, true, n);
+		if (np_plan_init(&plan, &c.m, n))
+			abort();
+		printf("\n%-14zu", n);
+		for (size_t i = 0; np_policies[i]; i++) {
+			double ms = plan_ms(np_policies[i], &c, &plan);
+
+			if (last[i] > 0)
+				printf(" %8.1f (%4.1f)", ms, ms / last[i]);
+			else
+				printf(" %8.1f       ", ms);
+			fflush(stdout);
+			last[i] = ms;
+			good &= kept(np_policies[i]->name, n, ms);
+		}
+		np_plan_free(&plan);
+		bench_case_free(&c);
+	}
+	printf("\n");
+	return good ? 0 : 1;
+}

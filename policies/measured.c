@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * measured: the placement of tasks and pages with the highest throughput, or
+ * fairness, that the machine's contention model predicts. What Luo et al.
+ * conclude is needed: two machines of the same shape wanted opposite placements.
+ *
+ * It is a search, not a proof: placements made by rule, then steps from the
+ * best of them (search*.c). How far it stays from the best there is where that
+ * can be found by trying all is measured by `make bench-policies`.
+ */
+#include <errno.h>
+
+#include "search.h"
+
+#define WORK 1e6	/* units of work in one of option effort */
+
+static const char *const objective_words[] = { "throughput", "fairness", NULL };
+static const char *const pages_words[] = { "split", "move", "stay", NULL };
+
+enum { PAGES_SPLIT, PAGES_MOVE, PAGES_STAY };
+
+static const struct np_option options[] = {
+	{
+		.name = "objective",
+		.type = NP_OPT_ENUM,
+		.def = NP_OBJECTIVE_THROUGHPUT,
+		.words = objective_words,
+		.unit = "",
+		.meaning = "throughput: the sum of speeds over all busy cores; fairness: the "
+			   "speed of the slowest task; a speed is relative to the task's own "
+			   "alone on the machine with its memory local",
+	},
+	{
+		.name = "pages",
+		.type = NP_OPT_ENUM,
+		.def = PAGES_SPLIT,
+		.words = pages_words,
+		.unit = "",
+		.meaning = "split: pages may move, in quarters between two nodes too; move: all of "
+			   "a task's pages or none; stay: only tasks move",
+	},
+	{
+		.name = "horizon",
+		.type = NP_OPT_DOUBLE,
+		.def = 60,
+		.min = 0,
+		.max = 1e9,
+		.unit = "s",
+		.meaning = "time in which moving pages must pay: a task whose pages take a second "
+			   "to move loses 1/horizon of its speed; 0: moving is free",
+	},
+	{
+		.name = "hysteresis",
+		.type = NP_OPT_DOUBLE,
+		.def = 0.02,
+		.min = 0,
+		.max = 10,
+		.unit = "",
+		.meaning = "relative improvement of the objective below which all is left alone",
+	},
+	{
+		.name = "effort",
+		.type = NP_OPT_DOUBLE,
+		.def = 20,
+		.min = 0,
+		.max = 1e6,
+		.unit = "million",
+		.meaning = "work of the search: one for each task and 16 for each flow between "
+			   "nodes of every prediction",
+	},
+	NP_OPTION_PENALTY,
+	NP_OPTION_RATE,
+	{ 0 },
+};
+
+static double option(const struct np_options *o, const char *name)
+{
+	return np_options_get(&np_policy_measured, o, name);
+}
+
+void np_measured_options(struct np_search *s, const struct np_options *o)
+{
+	double horizon = option(o, "horizon");
+
+	s->objective = (enum np_objective)option(o, "objective");
+	s->pages = option(o, "pages") != PAGES_STAY;
+	s->split = option(o, "pages") == PAGES_SPLIT;
+	s->seconds_per_page = horizon > 0 ? (double)s->m->page_size / (1024 * 1024) /
+			      option(o, "rate") / horizon : 0;
+	s->budget = WORK * option(o, "effort");
+}
+
+static int decide_pages(struct np_search *s, size_t i)
+{
+	struct np_decision *d = &s->plan->decision[i];
+	struct np_spot spot = s->spot[i];
+	uint8_t weight[NP_MODEL_NODES] = { 0 };
+
+	if (spot.a == NP_NODE_NONE || !s->all[i])
+		return 0;
+	if (spot.a == spot.b || spot.on_a == NP_QUARTERS) {
+		d->pages_to = spot.a;
+		return 0;
+	}
+	weight[spot.a] = spot.on_a;
+	weight[spot.b] = (uint8_t)(NP_QUARTERS - spot.on_a);
+	d->spread = np_plan_spread(s->plan, s->k, weight);
+	return d->spread == NP_NODE_NONE ? -ENOMEM : 0;
+}
+
+static const char *where_pages_go(const struct np_search *s, size_t i, char *text, size_t len)
+{
+	struct np_spot spot = s->spot[i];
+	const struct np_node *node = s->m->node;
+
+	if (spot.a == NP_NODE_NONE || !s->all[i])
+		snprintf(text, len, "its pages where they are");
+	else if (spot.a == spot.b)
+		snprintf(text, len, "its pages on node %d", node[spot.a].id);
+	else
+		snprintf(text, len, "%d/4 of its pages on node %d, %d/4 on node %d", spot.on_a,
+			 node[spot.a].id, NP_QUARTERS - spot.on_a, node[spot.b].id);
+	return text;
+}
+
+static int decide(struct np_search *s, size_t i, double before)
+{
+	struct np_decision *d = &s->plan->decision[i];
+	int node = s->spot[i].node, e = decide_pages(s, i);
+	char pages[64];
+
+	d->to = node;
+	np_reason(d, "%s %.2f of its speed alone", before == (double)s->p.speed[i] ?
+		  "predicted to keep" : "predicted to reach", (double)s->p.speed[i]);
+	np_reason_more(d, ", now %.2f: ", before);
+	if (node == NP_NODE_NONE)
+		np_reason_more(d, "on all nodes, ");
+	else
+		np_reason_more(d, "on node %d, ", s->m->node[node].id);
+	np_reason_more(d, "%s", where_pages_go(s, i, pages, sizeof(pages)));
+	return e;
+}
+
+static void leave_alone(struct np_search *s, double now, double best)
+{
+	for (size_t i = 0; i < s->n; i++)
+		np_reason(&s->plan->decision[i], "left alone: the best placement found promises "
+			  "%.2f %% more in all", (best / now - 1) * 100);
+}
+
+static int search(struct np_search *s, const struct np_options *o)
+{
+	double now, best;
+	int e = 0;
+
+	np_measured_options(s, o);
+	now = np_search_score(s, true);
+	memcpy(s->before, s->p.speed, s->n * sizeof(*s->before));
+	np_search_starts(s);
+	best = np_search_score(s, true);
+	if (best > now * (1 + option(o, "hysteresis")))
+		for (size_t i = 0; !e && i < s->n; i++)
+			e = decide(s, i, (double)s->before[i]);
+	else
+		leave_alone(s, now, best);
+	return e;
+}
+
+static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,
+		const struct np_options *o, struct np_plan *out)
+{
+	struct np_search s;
+	int e;
+
+	if (!m->model)
+		return -EOPNOTSUPP;
+	if (!n)
+		return 0;
+	e = np_search_init(&s, m, tasks, n, out);
+	if (e)
+		return e;
+	e = search(&s, o);
+	np_search_free(&s);
+	return e;
+}
+
+const struct np_policy np_policy_measured = {
+	.name = "measured",
+	.summary = "the tasks' nodes and the pages' nodes with the highest throughput, or "
+		   "fairness, that the machine's contention model predicts",
+	.origin = "Luo et al. conclude that it is needed",
+	.needs = "contention model; bandwidth, else penalty, else mpki",
+	.option = options,
+	.plan = plan,
+};

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The placement that is looked at: what fits, and what it is worth. */
+#include "search.h"
+
+#include <errno.h>
+
+#define RESERVED_PART 64	/* of a node's memory, as in pages.c */
+#define FLOW_WORK     16	/* units of work for each flow, compared with a task's 1 */
+
+static struct np_spot as_it_is(const struct np_task *t)
+{
+	return (struct np_spot) { (short)t->node, NP_NODE_NONE, NP_NODE_NONE, 0 };
+}
+
+double np_spot_pages(const struct np_search *s, size_t i, struct np_spot spot, size_t node)
+{
+	double pages = 0;
+
+	if (spot.a == NP_NODE_NONE)
+		return (double)s->tasks[i].pages[node];
+	if ((int)node == spot.a)
+		pages += (double)s->all[i] * spot.on_a / NP_QUARTERS;
+	if ((int)node == spot.b)
+		pages += (double)s->all[i] * (NP_QUARTERS - spot.on_a) / NP_QUARTERS;
+	return pages;
+}
+
+static void count(struct np_search *s, size_t i, struct np_spot spot, int sign)
+{
+	if (spot.node != NP_NODE_NONE)
+		s->busy[spot.node] += sign * (double)s->tasks[i].cores;
+	if (spot.a == NP_NODE_NONE)
+		for (size_t node = 0; node < s->k; node++)
+			s->room[node] -= sign * (double)s->tasks[i].pages[node];
+	else
+		for (int part = 0; part < 2; part++) {
+			int node = part ? spot.b : spot.a;
+			int quarters = part ? NP_QUARTERS - spot.on_a : spot.on_a;
+
+			s->room[node] -= sign * (double)s->all[i] * quarters / NP_QUARTERS;
+		}
+}
+
+/* On a node that is full only a task from a node that is fuller still. */
+static bool cpus_fit(const struct np_search *s, size_t i, struct np_spot old, struct np_spot new)
+{
+	double cores = s->tasks[i].cores, cpus, was;
+
+	if (new.node == old.node)
+		return true;
+	if (new.node == NP_NODE_NONE || !np_may_run(s->m, &s->tasks[i], new.node))
+		return false;
+	cpus = s->m->node[new.node].cpus;
+	if (s->busy[new.node] + cores <= cpus)
+		return true;
+	if (old.node == NP_NODE_NONE)
+		return false;
+	was = s->m->node[old.node].cpus;
+	return (s->busy[new.node] + cores) * was < s->busy[old.node] * cpus;
+}
+
+static bool pages_fit(const struct np_search *s, size_t i, struct np_spot old, struct np_spot new)
+{
+	for (int part = 0; new.a != NP_NODE_NONE && part < 2; part++) {
+		int node = part ? new.b : new.a;
+		double more = np_spot_pages(s, i, new, (size_t)node) -
+			      np_spot_pages(s, i, old, (size_t)node);
+
+		if (!np_may_hold(s->m, &s->tasks[i], node) ||
+		    !(s->p.model->node[node].dram_bytes_per_s > 0) ||
+		    (more > 0 && more > s->room[node]))
+			return false;
+	}
+	return true;
+}
+
+static double pages_moved(const struct np_search *s, size_t i, struct np_spot spot)
+{
+	double moved = 0;
+
+	for (int part = 0; spot.a != NP_NODE_NONE && part < 2; part++) {
+		int node = part ? spot.b : spot.a;
+
+		if (part && spot.b == spot.a)
+			break;
+		moved += fmax(0, np_spot_pages(s, i, spot, (size_t)node) -
+			      (double)s->tasks[i].pages[node]);
+	}
+	return moved;
+}
+
+void np_search_put_back(struct np_search *s, size_t i, struct np_spot spot)
+{
+	struct np_predictor *p = &s->p;
+
+	count(s, i, s->spot[i], -1);
+	count(s, i, spot, +1);
+	s->spot[i] = spot;
+	s->toll[i] = (float)fmin(1, pages_moved(s, i, spot) * s->seconds_per_page);
+	np_predict_run_on(p, i, spot.node);
+	if (spot.a == NP_NODE_NONE) {
+		np_predict_pages(p, i, s->tasks[i].pages);
+	} else if (s->all[i]) {
+		np_predict_pages_on(p, i, spot.a);
+		if (spot.b != spot.a && spot.on_a < NP_QUARTERS) {
+			p->parts[i] = 2;
+			p->part_node[i * s->k + 1] = (unsigned short)spot.b;
+			p->part_share[i * s->k] = (float)spot.on_a / NP_QUARTERS;
+			p->part_share[i * s->k + 1] = 1 - p->part_share[i * s->k];
+		}
+	}
+}
+
+bool np_search_put(struct np_search *s, size_t i, struct np_spot spot)
+{
+	if (!cpus_fit(s, i, s->spot[i], spot) || !pages_fit(s, i, s->spot[i], spot))
+		return false;
+	np_search_put_back(s, i, spot);
+	return true;
+}
+
+double np_search_score(struct np_search *s, bool restart)
+{
+	double sum = 0, least = INFINITY;
+
+	np_predict(&s->p, restart);
+	s->budget -= (double)s->n + FLOW_WORK * (double)s->p.n_used;
+	for (size_t i = 0; i < s->n; i++) {
+		double speed = s->p.speed[i] * (1 - (double)s->toll[i]);
+
+		sum += speed * s->tasks[i].cores;
+		least = fmin(least, speed);
+	}
+	return s->objective == NP_OBJECTIVE_THROUGHPUT ? sum : least + 1e-3 * sum / s->total_cores;
+}
+
+void np_search_keep(struct np_search *s, double score)
+{
+	if (score <= s->best_score)
+		return;
+	s->best_score = score;
+	memcpy(s->best, s->spot, s->n * sizeof(*s->best));
+}
+
+static bool same_spot(struct np_spot x, struct np_spot y)
+{
+	return x.node == y.node && x.a == y.a && x.b == y.b && x.on_a == y.on_a;
+}
+
+void np_search_return(struct np_search *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!same_spot(s->spot[i], s->best[i]))
+			np_search_put_back(s, i, s->best[i]);
+}
+
+static int by_key(const void *a, const void *b, void *context)
+{
+	const double *key = context;
+	size_t i = *(const size_t *)a, j = *(const size_t *)b;
+
+	if (key[i] != key[j])
+		return key[i] > key[j] ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+void np_search_sort(struct np_search *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->order[i] = i;
+	qsort_r(s->order, s->n, sizeof(*s->order), by_key, s->key);
+}
+
+static void count_memory(struct np_search *s)
+{
+	for (size_t node = 0; node < s->k; node++) {
+		const struct np_node *n = &s->m->node[node];
+		uint64_t reserved = n->mem_total / RESERVED_PART;
+
+		s->room[node] = n->has_memory && n->mem_free > reserved ?
+				(double)((n->mem_free - reserved) / s->m->page_size) : 0;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		for (size_t node = 0; node < s->k; node++) {
+			s->all[i] += s->tasks[i].pages[node];
+			s->room[node] += (double)s->tasks[i].pages[node];
+		}
+		s->spot[i] = s->best[i] = as_it_is(&s->tasks[i]);
+		s->total_cores += s->tasks[i].cores;
+		count(s, i, s->spot[i], +1);
+	}
+}
+
+int np_search_init(struct np_search *s, const struct np_machine *m, const struct np_task *tasks,
+		   size_t n, struct np_plan *plan)
+{
+	size_t k = m->n_nodes;
+	int e;
+
+	*s = (struct np_search) { .m = m, .tasks = tasks, .plan = plan, .n = n, .k = k };
+	e = np_predictor_init(&s->p, m, tasks, plan->decision, n);
+	if (e)
+		return e;
+	s->spot = calloc(n + 1, sizeof(*s->spot));
+	s->best = calloc(n + 1, sizeof(*s->best));
+	s->all = calloc(n + 1, sizeof(*s->all));
+	s->toll = calloc(n + 1, sizeof(*s->toll));
+	s->before = calloc(n + 1, sizeof(*s->before));
+	s->busy = calloc(k, sizeof(*s->busy));
+	s->room = calloc(k, sizeof(*s->room));
+	s->traffic = calloc(k, sizeof(*s->traffic));
+	s->order = calloc(n + 1, sizeof(*s->order));
+	s->key = calloc(n + 1, sizeof(*s->key));
+	if (!s->spot || !s->best || !s->all || !s->toll || !s->before || !s->busy || !s->room || !s->traffic ||
+	    !s->order || !s->key) {
+		np_search_free(s);
+		return -ENOMEM;
+	}
+	count_memory(s);
+	return 0;
+}
+
+void np_search_free(struct np_search *s)
+{
+	np_predictor_free(&s->p);
+	free(s->spot);
+	free(s->best);
+	free(s->all);
+	free(s->toll);
+	free(s->before);
+	free(s->busy);
+	free(s->room);
+	free(s->traffic);
+	free(s->order);
+	free(s->key);
+	*s = (struct np_search) { 0 };
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Looking for the placement that the predictor says is best. */
+#ifndef NUMAPLACE_SEARCH_H
+#define NUMAPLACE_SEARCH_H
+
+#include "placing.h"
+#include "predict.h"
+
+enum np_objective { NP_OBJECTIVE_THROUGHPUT, NP_OBJECTIVE_FAIRNESS };
+
+#define NP_QUARTERS 4	/* in which a task's pages are split between two nodes */
+
+/* Where a task runs and where its pages are. */
+struct np_spot {
+	short node;		/* NP_NODE_NONE: all */
+	short a, b;		/* nodes of its pages; a NP_NODE_NONE: as they are now */
+	unsigned char on_a;	/* quarters of them on a; the rest on b */
+};
+
+struct np_search {
+	struct np_predictor p;
+	const struct np_machine *m;
+	const struct np_task *tasks;
+	struct np_plan *plan;
+	size_t n, k;
+	enum np_objective objective;
+	bool pages, split;	/* may pages move, may they be split */
+	double seconds_per_page;	/* of moving / of the time in which it must pay; 0: free */
+	double budget;		/* units of work left, see np_search_score() */
+	struct np_spot *spot;	/* [n] */
+	struct np_spot *best;	/* [n] the best found so far */
+	double best_score;
+	uint64_t *all;		/* [n] pages of each task */
+	float *before;		/* [n] speed of each task as everything is now */
+	float *toll;		/* [n] part of its speed that moving its pages takes */
+	double *busy;		/* [k] cores that run there; those of no node left out */
+	double *room;		/* [k] pages that still fit */
+	double *traffic;	/* [k] bytes a second that a controller serves */
+	size_t *order;		/* [n] to sort in */
+	double *key;		/* [n] to sort by, highest first */
+	double total_cores;
+};
+
+/* 0, -ENOMEM or -EINVAL. Starts with everything as it is. Free with np_search_free(). */
+int np_search_init(struct np_search *s, const struct np_machine *m, const struct np_task *tasks,
+		   size_t n, struct np_plan *plan);
+void np_search_free(struct np_search *s);
+
+/* Puts task i somewhere else if it fits there; false, and nothing done, if not. */
+bool np_search_put(struct np_search *s, size_t i, struct np_spot spot);
+
+/* The same, where it is known that it fits (it came from there). */
+void np_search_put_back(struct np_search *s, size_t i, struct np_spot spot);
+
+/*
+ * What the placement is worth, higher is better; takes its work from the budget:
+ * one unit a task and flow looked at.
+ */
+double np_search_score(struct np_search *s, bool restart);
+
+/* Makes the placement the best so far if its score says so. */
+void np_search_keep(struct np_search *s, double score);
+
+/* Goes back to the best so far. */
+void np_search_return(struct np_search *s);
+
+/* Sorts s->order by s->key, highest first, equal ones as given. */
+void np_search_sort(struct np_search *s);
+
+/* Pages of task i that spot has on node. */
+double np_spot_pages(const struct np_search *s, size_t i, struct np_spot spot, size_t node);
+
+/* Task i's spot number 0, 1, ..; false after the last. Some are the same, that is no harm. */
+bool np_search_spot(const struct np_search *s, size_t i, size_t number, struct np_spot *spot);
+
+/* The task's pages on one node. */
+static inline struct np_spot np_spot_on(int node, int pages_on)
+{
+	return (struct np_spot) { (short)node, (short)pages_on, (short)pages_on, NP_QUARTERS };
+}
+
+/* Sets what the options of the policy `measured` say. */
+void np_measured_options(struct np_search *s, const struct np_options *o);
+
+#define NP_FEW_TASKS 16	/* of which every spot is tried */
+
+/* Tries placements made by rule, improves them, and ends at the best of all. */
+void np_search_starts(struct np_search *s);
+
+/* Improves the present placement step by step and keeps it if it is the best, until nothing is found or the budget is spent. */
+void np_search_climb(struct np_search *s);
+
+#endif

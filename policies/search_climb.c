@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Improves a placement step by step. Every step is judged by the predictor.
+ * Few tasks: every spot of every task and every exchange of two are tried. More:
+ * only the spots that look best while everybody else's latencies stand still.
+ * Many: the most promising change their places together, half as many when
+ * that was no improvement.
+ */
+#include "search.h"
+
+#define MANY	    256		/* tasks that move together */
+#define PROMISING   4		/* spots that are tried of a task among more than NP_FEW_TASKS */
+#define WORTH	    1e-6	/* relative improvement that counts */
+#define WORTH_GUESS 0.01	/* gain of a task by a guess that makes it worth moving */
+
+bool np_search_spot(const struct np_search *s, size_t i, size_t number, struct np_spot *spot)
+{
+	size_t k = s->k, ways, way, other;
+
+	ways = 1 + (s->pages && s->all[i] ? k + (s->split ? (NP_QUARTERS - 1) * k : 0) : 0);
+	if (number >= (s->tasks[i].node == NP_NODE_NONE ? k + 1 : k) * ways)
+		return false;
+	way = number % ways;
+	spot->node = (short)(number / ways == k ? NP_NODE_NONE : (int)(number / ways));
+	spot->a = spot->b = NP_NODE_NONE;
+	spot->on_a = 0;
+	if (!way--)
+		return true;
+	if (way < k) {
+		*spot = np_spot_on(spot->node, (int)way);
+		return true;
+	}
+	other = (way - k) / (NP_QUARTERS - 1);
+	spot->a = spot->node == NP_NODE_NONE ? (short)((other + 1) % k) : spot->node;
+	spot->b = (short)other;
+	spot->on_a = (unsigned char)(1 + (way - k) % (NP_QUARTERS - 1));
+	return true;
+}
+
+static bool better(double score, double than)
+{
+	return score > than + WORTH * fabs(than);
+}
+
+/* Puts task i where it is best; true if that is another spot than before. */
+static bool improve(struct np_search *s, size_t i, double *score)
+{
+	struct np_spot spot, best = s->spot[i], first = s->spot[i];
+	bool found = false;
+
+	for (size_t number = 0; s->budget > 0 && np_search_spot(s, i, number, &spot); number++) {
+		double now;
+
+		if (!np_search_put(s, i, spot))
+			continue;
+		now = np_search_score(s, false);
+		if (better(now, *score)) {
+			*score = now;
+			best = spot;
+			found = true;
+		}
+		np_search_put_back(s, i, first);
+	}
+	np_search_put_back(s, i, best);
+	return found;
+}
+
+/* Each to the other's node, with its pages or leaving them. */
+static bool exchange(struct np_search *s, size_t i, size_t j, bool with_pages, double *score)
+{
+	struct np_spot a = s->spot[i], b = s->spot[j];
+	double now;
+
+	if (a.node == b.node || a.node == NP_NODE_NONE || b.node == NP_NODE_NONE ||
+	    !np_may_run(s->m, &s->tasks[i], b.node) || !np_may_run(s->m, &s->tasks[j], a.node) ||
+	    s->tasks[i].cores != s->tasks[j].cores)
+		return false;
+	np_search_put_back(s, i, (struct np_spot) { b.node, a.a, a.b, a.on_a });
+	np_search_put_back(s, j, (struct np_spot) { a.node, b.a, b.b, b.on_a });
+	if (!with_pages || (np_search_put(s, i, np_spot_on(b.node, b.node)) &&
+			    np_search_put(s, j, np_spot_on(a.node, a.node)))) {
+		now = np_search_score(s, false);
+		if (better(now, *score)) {
+			*score = now;
+			return true;
+		}
+	}
+	np_search_put_back(s, i, a);
+	np_search_put_back(s, j, b);
+	return false;
+}
+
+static bool exchange_any(struct np_search *s, double *score)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t j = i + 1; j < s->n && s->budget > 0; j++)
+			found |= exchange(s, i, j, false, score) ||
+				 (s->pages && exchange(s, i, j, true, score));
+	return found;
+}
+
+static void climb_few(struct np_search *s)
+{
+	double score = np_search_score(s, true);
+	bool found = true;
+
+	while (found && s->budget > 0) {
+		found = false;
+		for (size_t i = 0; i < s->n; i++)
+			found |= improve(s, i, &score);
+		if (!found)
+			found = exchange_any(s, &score);
+	}
+	np_search_keep(s, np_search_score(s, true));
+}
+
+/* Waiting at each controller, as its own cores or else others meet it now. */
+static void read_waits(const struct np_search *s, double *wait)
+{
+	const struct np_predictor *p = &s->p;
+
+	for (size_t to = 0; to < s->k; to++)
+		wait[to] = 0;
+	for (size_t at = 0; at < p->n_used; at++) {
+		size_t c = p->used[at], class = c % p->n_classes, to = c / p->n_classes % s->k;
+		size_t from = c / p->n_classes / s->k;
+		double over = p->line_ns[c] - p->demand[class].think_ns -
+			      np_model_unloaded_ns(p->model, (int)from, (int)to);
+
+		if (from == to || over < wait[to] || wait[to] == 0)
+			wait[to] = fmax(wait[to], from == to ? over : over / 2);
+	}
+}
+
+/* Speed of task i at spot if all others' waits stood still. */
+static double guess(const struct np_search *s, size_t i, struct np_spot spot, const double *wait)
+{
+	const struct np_predictor *p = &s->p;
+	int class = p->class[i];
+	double ns;
+
+	if (class < 0 || spot.node == NP_NODE_NONE)
+		return p->speed[i];
+	ns = p->demand[class].think_ns;
+	for (size_t node = 0; node < s->k; node++) {
+		double pages = np_spot_pages(s, i, spot, node);
+
+		if (pages > 0)
+			ns += pages / (double)s->all[i] *
+			      (np_model_unloaded_ns(p->model, spot.node, (int)node) + wait[node]);
+	}
+	return p->alone_ns[class] / ns;
+}
+
+static double guess_on(const struct np_search *s, size_t i, int node, const double *wait)
+{
+	const struct np_predictor *p = &s->p;
+
+	return p->alone_ns[p->class[i]] /
+	       (p->demand[p->class[i]].think_ns +
+		np_model_unloaded_ns(p->model, node, node) + wait[node]);
+}
+
+/* The loss of each task, as what a change could win for all. */
+static void sort_by_loss(struct np_search *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->key[i] = s->p.class[i] < 0 ? 0 : s->objective == NP_OBJECTIVE_FAIRNESS ?
+			    1 - s->p.speed[i] : s->tasks[i].cores * (1 - (double)s->p.speed[i]);
+	np_search_sort(s);
+}
+
+/* The most promising spots of task i by their guessed speed, best first. */
+static size_t promising(const struct np_search *s, size_t i, const double *wait,
+			struct np_spot *list)
+{
+	double value[PROMISING];
+	struct np_spot spot;
+	size_t n = 0;
+
+	for (size_t number = 0; np_search_spot(s, i, number, &spot); number++) {
+		double speed = guess(s, i, spot, wait);
+		size_t at;
+
+		if (n == PROMISING && speed <= value[n - 1])
+			continue;
+		at = n < PROMISING ? n++ : n - 1;
+		for (; at && value[at - 1] < speed; at--) {
+			value[at] = value[at - 1];
+			list[at] = list[at - 1];
+		}
+		value[at] = speed;
+		list[at] = spot;
+	}
+	return n;
+}
+
+static bool improve_some(struct np_search *s, size_t i, const double *wait, double *score)
+{
+	struct np_spot list[PROMISING], first = s->spot[i];
+	size_t n = promising(s, i, wait, list);
+
+	for (size_t at = 0; at < n && s->budget > 0; at++) {
+		double now;
+
+		if (!np_search_put(s, i, list[at]))
+			continue;
+		now = np_search_score(s, false);
+		if (better(now, *score)) {
+			*score = now;
+			return true;
+		}
+		np_search_put_back(s, i, first);
+	}
+	return false;
+}
+
+static void climb_more(struct np_search *s)
+{
+	double wait[NP_MODEL_NODES], score = np_search_score(s, true);
+	bool found = true;
+
+	while (found && s->budget > 0) {
+		found = false;
+		sort_by_loss(s);
+		for (size_t at = 0; at < s->n && s->budget > 0; at++) {
+			read_waits(s, wait);
+			found |= improve_some(s, s->order[at], wait, &score);
+		}
+	}
+	np_search_keep(s, np_search_score(s, true));
+}
+
+/* The node with all of task i's pages that promises most, its queue not longer than here. */
+static int best_node(const struct np_search *s, size_t i, const double *wait)
+{
+	double most = s->p.speed[i] * (1 + WORTH_GUESS);
+	int best = NP_NODE_NONE;
+
+	for (int node = 0; node < (int)s->k; node++) {
+		double speed;
+
+		if (node == s->spot[i].node || !(s->p.model->node[node].dram_bytes_per_s > 0))
+			continue;
+		speed = guess_on(s, i, node, wait);
+		if (speed > most) {
+			most = speed;
+			best = node;
+		}
+	}
+	return best;
+}
+
+/* At most limit tasks go where they promise to be faster; each fills up its new node. */
+static size_t move_together(struct np_search *s, double *wait, size_t limit)
+{
+	size_t moved = 0;
+
+	for (size_t at = 0; at < s->n && moved < limit; at++) {
+		size_t i = s->order[at];
+		double cost, served;
+		int node;
+
+		if (s->p.class[i] < 0 || !s->all[i])
+			continue;
+		node = best_node(s, i, wait);
+		if (node == NP_NODE_NONE || !np_search_put(s, i, np_spot_on(node, node)))
+			continue;
+		served = s->p.model->node[node].dram_bytes_per_s;
+		cost = np_predict_traffic(&s->p, i) / served;
+		wait[node] += cost * np_model_unloaded_ns(s->p.model, node, node);
+		moved++;
+	}
+	return moved;
+}
+
+static void climb_many(struct np_search *s)
+{
+	double wait[NP_MODEL_NODES], score = np_search_score(s, true);
+	size_t limit = s->n / 8;
+
+	while (s->pages && limit && s->budget > 0) {
+		double now;
+
+		sort_by_loss(s);
+		read_waits(s, wait);
+		if (!move_together(s, wait, limit))
+			break;
+		now = np_search_score(s, true);
+		if (better(now, score)) {
+			score = now;
+			np_search_keep(s, now);
+			continue;
+		}
+		np_search_return(s);
+		np_search_score(s, true);
+		limit /= 2;
+	}
+}
+
+void np_search_climb(struct np_search *s)
+{
+	if (s->n <= NP_FEW_TASKS)
+		climb_few(s);
+	else if (s->n <= MANY)
+		climb_more(s);
+	else
+		climb_many(s);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Placements made by rule: where the search begins. */
+#include "maximum_local.h"
+#include "search.h"
+
+#define NO_WORSE 1.05	/* a node as good as this times the best is left alone */
+
+static void reset(struct np_search *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		np_search_put_back(s, i, (struct np_spot) {
+			(short)s->tasks[i].node, NP_NODE_NONE, NP_NODE_NONE, 0 });
+}
+
+static int nearest_memory(const struct np_search *s, size_t i, int node)
+{
+	int best = NP_NODE_NONE;
+
+	for (int other = 0; other < (int)s->k; other++)
+		if (np_may_hold(s->m, &s->tasks[i], other) &&
+		    (best == NP_NODE_NONE || np_model_unloaded_ns(s->p.model, node, other) <
+					     np_model_unloaded_ns(s->p.model, node, best)))
+			best = other;
+	return best;
+}
+
+/* Pages go to the node that their task is on, where they may and fit. */
+static void pages_follow(struct np_search *s)
+{
+	for (size_t i = 0; s->pages && i < s->n; i++) {
+		int node = s->spot[i].node, memory;
+
+		if (node == NP_NODE_NONE || !s->all[i] || s->tasks[i].pages[node] == s->all[i])
+			continue;
+		memory = nearest_memory(s, i, node);
+		if (memory != NP_NODE_NONE)
+			np_search_put(s, i, np_spot_on(node, memory));
+	}
+}
+
+/* What task i asks of a controller on an idle machine, bytes a second. */
+static double demand(const struct np_search *s, size_t i)
+{
+	int class = s->p.class[i];
+
+	if (class < 0 || !s->all[i])
+		return 0;
+	return s->tasks[i].cores * s->p.demand[class].lines * s->p.model->line_bytes /
+	       s->p.alone_ns[class];
+}
+
+/* How full node would be with task i: its controller, and less so its CPUs. */
+static double fullness(const struct np_search *s, size_t i, int node, double load)
+{
+	double cpus = s->m->node[node].cpus, busy = s->busy[node];
+	double dram = s->p.model->node[node].dram_bytes_per_s;
+
+	if (s->spot[i].node != node)
+		busy += s->tasks[i].cores;
+	if (busy > cpus)
+		return 1e6 * busy / cpus;
+	return (dram > 0 ? load / dram : 0) + 1e-9 * busy / cpus;
+}
+
+static void run_where_least_full(struct np_search *s, size_t i, double asks)
+{
+	int best = NP_NODE_NONE, now = s->spot[i].node;
+	int home = s->plan->decision[i].home;
+	double least = INFINITY;
+
+	for (int node = 0; node < (int)s->k; node++) {
+		double full;
+
+		if (!np_may_run(s->m, &s->tasks[i], node))
+			continue;
+		full = fullness(s, i, node, s->traffic[node] + asks);
+		if (full < least) {
+			least = full;
+			best = node;
+		}
+	}
+	for (int choice = 0; choice < 2 && best != NP_NODE_NONE; choice++) {
+		int node = choice ? home : now;
+
+		if (node != NP_NODE_NONE && np_may_run(s->m, &s->tasks[i], node) &&
+		    fullness(s, i, node, s->traffic[node] + asks) <= least * NO_WORSE)
+			best = node;
+	}
+	if (best == NP_NODE_NONE)
+		return;
+	np_search_put_back(s, i, (struct np_spot) { (short)best, NP_NODE_NONE, NP_NODE_NONE, 0 });
+	s->traffic[best] += asks;
+}
+
+/* Those that ask for most first, each to the controller with most to spare. */
+static void balance(struct np_search *s)
+{
+	memset(s->traffic, 0, s->k * sizeof(*s->traffic));
+	for (size_t i = 0; i < s->n; i++) {
+		s->key[i] = demand(s, i);
+		np_search_put_back(s, i, (struct np_spot) {
+			NP_NODE_NONE, NP_NODE_NONE, NP_NODE_NONE, 0 });
+	}
+	np_search_sort(s);
+	for (size_t at = 0; at < s->n; at++)
+		run_where_least_full(s, s->order[at], s->key[s->order[at]]);
+}
+
+static void as_maximum_local(struct np_search *s)
+{
+	struct np_placing placing;
+
+	if (np_placing_init(&placing, s->m, s->tasks, s->n, s->plan))
+		return;
+	np_place_maximum_local(&placing);
+	for (size_t i = 0; i < s->n; i++) {
+		struct np_decision *d = &s->plan->decision[i];
+
+		if (d->to != NP_NODE_NONE)
+			np_search_put_back(s, i, (struct np_spot) {
+				(short)d->to, NP_NODE_NONE, NP_NODE_NONE, 0 });
+		d->to = NP_NODE_NONE;
+		d->reason[0] = '\0';
+	}
+	np_placing_free(&placing);
+}
+
+/* Few tasks are improved from every start, since the best start need not lead to the best end. */
+static void look(struct np_search *s)
+{
+	np_search_keep(s, np_search_score(s, true));
+	if (s->n <= NP_FEW_TASKS)
+		np_search_climb(s);
+}
+
+static void start_from(struct np_search *s, void (*rule)(struct np_search *s), bool follow)
+{
+	reset(s);
+	if (rule)
+		rule(s);
+	if (follow)
+		pages_follow(s);
+	look(s);
+}
+
+void np_search_starts(struct np_search *s)
+{
+	s->best_score = -INFINITY;
+	for (int follow = 0; follow < 1 + s->pages; follow++) {
+		start_from(s, NULL, follow);
+		start_from(s, as_maximum_local, follow);
+		start_from(s, balance, follow);
+	}
+	np_search_return(s);
+	if (s->n > NP_FEW_TASKS)
+		np_search_climb(s);
+	np_search_return(s);
+}
