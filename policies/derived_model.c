@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "model_derive.h"
+#include "derived_model.h"
 
 #define LATENCY_NS	  90.0	/* of local memory, as common two-socket servers have it */
 #define OUTSTANDING	  10.0	/* lines that a core keeps in flight, as Intel's fill buffers */
@@ -61,7 +61,7 @@ static void derive_latencies(struct np_model *out, const struct np_machine *m)
 	}
 }
 
-int np_model_derive(struct np_model *out, const struct np_machine *m, char *err, size_t err_len)
+int np_derived_model(struct np_model *out, const struct np_machine *m, char *err, size_t err_len)
 {
 	int e;
 

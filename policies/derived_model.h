@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A contention model for a machine that nobody has calibrated. */
-#ifndef NUMAPLACE_MODEL_DERIVE_H
-#define NUMAPLACE_MODEL_DERIVE_H
+#ifndef NUMAPLACE_DERIVED_MODEL_H
+#define NUMAPLACE_DERIVED_MODEL_H
 
 #include "model.h"
 #include "policy.h"
 
 /*
  * Fills out, prepared. Latencies come from the distance table, everything else
- * is assumed (see the constants in model_derive.c): good for ranking placements
+ * is assumed (see the constants in derived_model.c): good for ranking placements
  * of tasks by distance and by crowding, not for numbers to be quoted. Links
  * are without limit where a full mesh would need more than NP_MODEL_LINKS.
  * 0, or -EINVAL with one line in err (more than NP_MODEL_NODES nodes).
  */
-int np_model_derive(struct np_model *out, const struct np_machine *m, char *err, size_t err_len);
+int np_derived_model(struct np_model *out, const struct np_machine *m, char *err, size_t err_len);
 
 #endif
