@@ -21,7 +21,8 @@ static void derive_node(struct np_model_node *n, const struct np_node *node)
 	unsigned int cores = node->cpus > FEWEST_CORES ? node->cpus : FEWEST_CORES;
 
 	*n = (struct np_model_node) {
-		.core_outstanding = node->cpus ? OUTSTANDING : 0,
+		/* A node with neither is allowed here, not in a model: nothing will run there. */
+		.core_outstanding = node->cpus || !node->has_memory ? OUTSTANDING : 0,
 		.port_remote_weight = 1,
 		.dram_bytes_per_s = node->has_memory ? CORE_BYTES_PER_S * cores : 0,
 		.dram_latency_ns = node->has_memory ? LATENCY_NS : 0,
@@ -61,7 +62,7 @@ static void derive_latencies(struct np_model *out, const struct np_machine *m)
 	}
 }
 
-int np_derived_model(struct np_model *out, const struct np_machine *m, char *err, size_t err_len)
+int np_model_derive(struct np_model *out, const struct np_machine *m, char *err, size_t err_len)
 {
 	int e;
 

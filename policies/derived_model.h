@@ -13,6 +13,6 @@
  * are without limit where a full mesh would need more than NP_MODEL_LINKS.
  * 0, or -EINVAL with one line in err (more than NP_MODEL_NODES nodes).
  */
-int np_derived_model(struct np_model *out, const struct np_machine *m, char *err, size_t err_len);
+int np_model_derive(struct np_model *out, const struct np_machine *m, char *err, size_t err_len);
 
 #endif

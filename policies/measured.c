@@ -129,7 +129,9 @@ static int decide(struct np_search *s, size_t i, double before)
 	int node = s->spot[i].node, e = decide_pages(s, i);
 	char pages[64];
 
-	d->to = node;
+	/* Nobody is bound to a crowded node on which the kernel happened to put it. */
+	if (node != d->from || node == NP_NODE_NONE || s->busy[node] <= s->m->node[node].cpus)
+		d->to = node;
 	np_reason(d, "%s %.2f of its speed alone", before == (double)s->p.speed[i] ?
 		  "predicted to keep" : "predicted to reach", (double)s->p.speed[i]);
 	np_reason_more(d, ", now %.2f: ", before);

@@ -99,7 +99,7 @@ void bench_case_make(struct bench_case *c, size_t k, size_t n, bool derived, uin
 	make_nodes(c, k, n);
 	if (!derived)
 		make_model(c);
-	else if (np_derived_model(&c->model, &c->m, err, sizeof(err)))
+	else if (np_model_derive(&c->model, &c->m, err, sizeof(err)))
 		abort();
 	c->m.model = &c->model;
 	c->m.model_origin = derived ? NP_MODEL_DERIVED : NP_MODEL_FILE;

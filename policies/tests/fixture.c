@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "derived_model.h"
+
 void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus)
 {
 	memset(f, 0, sizeof(*f));
@@ -59,6 +61,9 @@ static int set_options(const struct np_policy *p, struct np_options *o, const ch
 int fixture_plan(struct fixture *f, const char *name, const char *options)
 {
 	const struct np_policy *p = np_policy_find(name);
+	static struct np_model derived;
+	struct np_machine m = f->m;
+	char why[200];
 	int err;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
@@ -67,7 +72,11 @@ int fixture_plan(struct fixture *f, const char *name, const char *options)
 	f->plan = (struct np_plan) {
 		.n = f->n, .decision = f->decision, .pages_after = f->after,
 	};
-	return err ? err : np_policy_plan(p, &f->m, f->task, f->n, &f->options, &f->plan);
+	if (!m.model && !strncmp(p->needs, "contention model", 16)) {
+		CU_ASSERT_EQUAL_FATAL(np_model_derive(&derived, &m, why, sizeof(why)), 0);
+		m.model = &derived;
+	}
+	return err ? err : np_policy_plan(p, &m, f->task, f->n, &f->options, &f->plan);
 }
 
 uint64_t fixture_pages(const struct fixture *f, size_t task)

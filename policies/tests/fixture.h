@@ -31,7 +31,10 @@ void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus);
 /* A task with one busy core on node, penalty and mpki declared or UNKNOWN. */
 struct np_task *fixture_task(struct fixture *f, int node, double penalty, double mpki);
 
-/* Plans with the policy called name, options as "a=1,b=2"; NULL for defaults. */
+/*
+ * Plans with the policy called name, options as "a=1,b=2"; NULL for defaults. A policy that
+ * needs a contention model gets one derived from the machine where there is none.
+ */
 int fixture_plan(struct fixture *f, const char *name, const char *options);
 
 uint64_t fixture_pages(const struct fixture *f, size_t task);
