@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build" / "numaplace"
+POLICIES = ["none", "maximum-local", "n-mass", "measured"]
 
 
 @pytest.mark.parametrize("binary", ["build/tests/test_apply", "build/asan/test_apply"])
@@ -35,7 +36,7 @@ def run(tool: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_policies_prints_every_option(tool: Path) -> None:
     policies = json.loads(run(tool, "policies", "--json").stdout)["policies"]
-    assert [p["name"] for p in policies] == ["none", "maximum-local", "n-mass"]
+    assert [p["name"] for p in policies] == POLICIES
     text = run(tool, "policies").stdout
     for policy in policies:
         assert policy["summary"] in text and policy["origin"] in text
@@ -46,9 +47,9 @@ def test_policies_prints_every_option(tool: Path) -> None:
 
 @pytest.mark.parametrize("command", ["plan", "apply", "run"])
 @pytest.mark.parametrize(("words", "message"), [
-    ([], "no policy; say --policy and one of none, maximum-local, n-mass"),
+    ([], "no policy; say --policy and one of {names}"),
     (["-p", "nmass", "1"],
-     'no policy "nmass"; use one of none, maximum-local, n-mass'),
+     'no policy "nmass"; use one of {names}'),
     (["-p", "n-mass", "-o", "pages=go", "1"],
      'option pages of policy n-mass cannot be "go": use follow, stay'),
     (["-p", "none", "--nothing"], "{command}: no option \"--nothing\"; "
@@ -58,7 +59,7 @@ def test_policies_prints_every_option(tool: Path) -> None:
 def test_wrong_words(tool: Path, command: str, words: list[str], message: str) -> None:
     done = run(tool, command, *words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"numaplace: {message.format(command=command)}\n"
+    assert done.stderr == f"numaplace: {message.format(command=command, names=", ".join(POLICIES))}\n"
 
 
 @pytest.mark.parametrize("command", ["plan", "apply"])
