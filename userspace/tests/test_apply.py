@@ -59,7 +59,8 @@ def test_policies_prints_every_option(tool: Path) -> None:
 def test_wrong_words(tool: Path, command: str, words: list[str], message: str) -> None:
     done = run(tool, command, *words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"numaplace: {message.format(command=command, names=", ".join(POLICIES))}\n"
+    message = message.format(command=command, names=", ".join(POLICIES))
+    assert done.stderr == f"numaplace: {message}\n"
 
 
 @pytest.mark.parametrize("command", ["plan", "apply"])
