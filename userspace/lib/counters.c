@@ -33,7 +33,7 @@ const char *np_event_name(enum np_event e)
 const char *np_why(const char *format, ...)
 {
 	static struct text { struct text *next; char text[]; } *known;
-	char line[NP_ERR_LEN];
+	char line[2 * NP_ERR_LEN];
 	struct text *t;
 	va_list ap;
 
@@ -140,7 +140,8 @@ struct np_reading np_reading_between(const struct np_reading *before,
 	for (int e = 0; e < NP_EVENTS; e++) {
 		struct np_count *c = &r.event[e];
 
-		if (c->source && !before->event[e].source)
+		/* A source that knows the total all the same has left it there. */
+		if (c->source && !before->event[e].source && !(before->event[e].value > 0))
 			*c = np_count_missing(before->event[e].why);
 		c->value -= c->source ? before->event[e].value : 0;
 		if (c->value < 0)	/* scaling can go back by a little */

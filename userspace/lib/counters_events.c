@@ -21,7 +21,7 @@
 #define NOT_FORWARDED	":SNP_NONE:SNP_NOT_NEEDED:SNP_MISS:SNP_NO_FWD"
 #define NOT_FORWARDED_SKX ":SNP_NONE:SNP_NOT_NEEDED:SNP_MISS:SNP_HIT_NO_FWD"
 
-#define DATA_AND_STORES	"data reads, stores' reads and their prefetches, by retired and other instructions"
+#define DATA_AND_STORES	"data reads and stores' reads, with their prefetches"
 #define DEMAND_TOO	DATA_AND_STORES "; instruction fetches are left out"
 #define ONE_HOP		"; remote is one hop, more hops are left out"
 #define SNC_CLUSTERS	"; with sub-NUMA clusters, memory of another cluster of the socket counts as neither"

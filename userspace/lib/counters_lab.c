@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "list.h"
 #include "proc.h"
@@ -26,12 +27,11 @@ static const char shared_cpus[] =
 	"CPUs of its own";
 static const char idle_task[] = "the lab counts by CPU, and the task did not run in that time";
 
-/* How long each thread has run. */
+/* How long each thread has run; tid 0: a process with the threads that have ended. */
 struct thread_time {
-	pid_t pid;
-	unsigned long long ns;
+	pid_t pid, tid;
 	int cpu;		/* that it last ran on */
-	pid_t tid;
+	unsigned long long ns;
 };
 
 struct times {
@@ -39,10 +39,17 @@ struct times {
 	size_t n, room;
 };
 
+/* Totals of every CPU. */
+struct totals {
+	size_t n;
+	double (*cpu)[NP_EVENTS];
+};
+
 struct lab {
-	struct times last;
 	bool any_task;
-	bool first;		/* nothing has been read yet */
+	struct times times;		/* at the last look */
+	struct totals totals;
+	double (*counted)[NP_EVENTS];	/* [subjects] since the first look */
 };
 
 bool np_lab_line(const char *line, int *cpu, double total[NP_EVENTS])
@@ -73,30 +80,34 @@ static unsigned long long run_ns(pid_t pid, pid_t tid)
 	return ns;
 }
 
+static void add_time(struct times *t, struct thread_time time)
+{
+	if (t->n == t->room) {
+		size_t room = t->room ? t->room * 2 : 256;
+		void *bigger = realloc(t->thread, room * sizeof(*t->thread));
+
+		if (!bigger)
+			return;
+		t->thread = bigger;
+		t->room = room;
+	}
+	t->thread[t->n++] = time;
+}
+
 static void add_threads(struct times *t, pid_t pid)
 {
+	unsigned long long tick_ns = 1000000000ull / (unsigned long long)sysconf(_SC_CLK_TCK);
 	struct np_proc_stat st;
 	pid_t *tids;
 	size_t n;
 
-	if (np_proc_threads(pid, &tids, &n))
+	if (np_proc_stat(pid, &st) || np_proc_threads(pid, &tids, &n))
 		return;
-	for (size_t i = 0; i < n; i++) {
-		if (t->n == t->room) {
-			size_t room = t->room ? t->room * 2 : 256;
-			void *bigger = realloc(t->thread, room * sizeof(*t->thread));
-
-			if (!bigger)
-				break;
-			t->thread = bigger;
-			t->room = room;
-		}
-		if (np_proc_thread_stat(pid, tids[i], &st))
-			continue;
-		t->thread[t->n++] = (struct thread_time) {
-			.pid = pid, .tid = tids[i], .cpu = st.cpu, .ns = run_ns(pid, tids[i]),
-		};
-	}
+	add_time(t, (struct thread_time) { .pid = pid, .cpu = st.cpu, .ns = st.ticks * tick_ns });
+	for (size_t i = 0; i < n; i++)
+		if (!np_proc_thread_stat(pid, tids[i], &st))
+			add_time(t, (struct thread_time) { .pid = pid, .tid = tids[i], .cpu = st.cpu,
+							   .ns = run_ns(pid, tids[i]) });
 	free(tids);
 }
 
@@ -145,39 +156,41 @@ static struct bitmask *cpus_of(pid_t pid)
 static const char *not_its_own(pid_t pid, const struct bitmask *cpus, const struct times *before,
 			       const struct times *now)
 {
-	double own = 0, others = 0;
+	double own = 0, with_ended = 0, others = 0;
 
 	for (size_t i = 0; i < now->n; i++) {
 		const struct thread_time *t = &now->thread[i];
 		double ns = (double)(t->ns - ns_before(before, t));
 
-		if (t->pid == pid)
+		if (t->pid == pid && t->tid)
 			own += ns;
-		else if (numa_bitmask_isbitset(cpus, (unsigned int)t->cpu))
+		else if (t->pid == pid)
+			with_ended = ns;
+		else if (t->tid && numa_bitmask_isbitset(cpus, (unsigned int)t->cpu))
 			others += ns;
 	}
+	if (with_ended > own)
+		own = with_ended;
 	if (!(own > 0))
 		return idle_task;
 	return own >= ALONE * (own + others) ? NULL : shared_cpus;
 }
 
-/* Every CPU's totals, in an array by CPU number for the caller to free, or NULL. */
-static double (*read_cpus(size_t *n))[NP_EVENTS]
+static struct totals read_totals(void)
 {
 	char *text = np_read_file(COUNTERS);
-	double (*total)[NP_EVENTS] = calloc(NP_MAX_CPUS, sizeof(*total));
+	struct totals t = { .cpu = calloc(NP_MAX_CPUS, sizeof(*t.cpu)) };
 	double one[NP_EVENTS];
 	int cpu;
 
-	*n = 0;
-	for (const char *line = text; line && total; line = np_record_next(line))
+	for (const char *line = text; line && t.cpu; line = np_record_next(line))
 		if (np_lab_line(line, &cpu, one)) {
-			memcpy(total[cpu], one, sizeof(one));
-			if ((size_t)cpu >= *n)
-				*n = (size_t)cpu + 1;
+			memcpy(t.cpu[cpu], one, sizeof(one));
+			if ((size_t)cpu >= t.n)
+				t.n = (size_t)cpu + 1;
 		}
 	free(text);
-	return total;
+	return t;
 }
 
 static int lab_open(struct np_counters *c, void **state, char *err, size_t err_len)
@@ -192,70 +205,79 @@ static int lab_open(struct np_counters *c, void **state, char *err, size_t err_l
 		return np_fail(err, err_len, -ENODEV, "this is not the simulated lab");
 	free(text);
 	lab = calloc(1, sizeof(*lab));
-	if (!lab)
+	if (lab)
+		lab->counted = calloc(c->n + 1, sizeof(*lab->counted));
+	if (!lab || !lab->counted) {
+		free(lab);
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	}
 	for (size_t i = 0; i < c->n; i++)
 		lab->any_task |= c->subject[i].cpu < 0;
-	lab->first = true;
 	*state = lab;
 	return 0;
 }
 
-static void add_cpu(struct np_reading *r, const double total[NP_EVENTS])
+/* Adds what the CPU has counted since the last look. */
+static void add_cpu(const struct lab *lab, const struct totals *now, size_t cpu,
+		    double counted[NP_EVENTS])
 {
-	for (int e = 0; e < NP_EVENTS; e++) {
-		r->event[e].value += total[e];
-		r->event[e].share = 1;
-		r->event[e].source = np_counters_lab.name;
-	}
+	for (int e = 0; lab->totals.cpu && cpu < now->n && e < NP_EVENTS; e++)
+		counted[e] += now->cpu[cpu][e] - lab->totals.cpu[cpu][e];
 }
 
-static void read_task(const struct lab *lab, pid_t pid, const struct times *now,
-		      double (*total)[NP_EVENTS], size_t n, struct np_reading *r)
+static const char *add_task(const struct lab *lab, const struct totals *totals,
+			    const struct times *times, pid_t pid, double counted[NP_EVENTS])
 {
 	struct bitmask *cpus = cpus_of(pid);
-	const char *why = lab->first ? NULL : not_its_own(pid, cpus, &lab->last, now);
+	const char *why = NULL;
 
-	for (unsigned int cpu = 0; cpu < n; cpu++)
-		if (numa_bitmask_isbitset(cpus, cpu))
-			add_cpu(r, total[cpu]);
 	if (!numa_bitmask_weight(cpus))
 		why = "the task has ended";
-	for (int e = 0; why && e < NP_EVENTS; e++)
-		r->event[e] = np_count_missing(why);
+	else if (lab->totals.cpu)
+		why = not_its_own(pid, cpus, &lab->times, times);
+	for (unsigned int cpu = 0; cpu < totals->n; cpu++)
+		if (numa_bitmask_isbitset(cpus, cpu))
+			add_cpu(lab, totals, cpu, counted);
 	numa_bitmask_free(cpus);
+	return why;
 }
 
 static void lab_read(struct np_counters *c, void *state, struct np_reading *readings)
 {
 	struct lab *lab = state;
-	size_t n;
-	double (*total)[NP_EVENTS] = read_cpus(&n);
-	struct times now = { 0 };
+	struct totals totals = read_totals();
+	struct times times = { 0 };
 
-	if (!total)
+	if (!totals.cpu)
 		return;
 	if (lab->any_task)
-		now = read_times();
+		times = read_times();
 	for (size_t i = 0; i < c->n; i++) {
-		int cpu = c->subject[i].cpu;
+		const struct np_subject *s = &c->subject[i];
+		const char *why = NULL;
 
-		if (cpu >= 0 && (size_t)cpu < n)
-			add_cpu(&readings[i], total[cpu]);
-		else if (cpu < 0)
-			read_task(lab, c->subject[i].pid, &now, total, n, &readings[i]);
+		if (s->cpu >= 0)
+			add_cpu(lab, &totals, (size_t)s->cpu, lab->counted[i]);
+		else
+			why = add_task(lab, &totals, &times, s->pid, lab->counted[i]);
+		for (int e = 0; e < NP_EVENTS; e++)
+			readings[i].event[e] = (struct np_count) {
+				lab->counted[i][e], 1, why ? NULL : np_counters_lab.name, why,
+			};
 	}
-	free(lab->last.thread);
-	lab->last = now;
-	lab->first = false;
-	free(total);
+	free(lab->times.thread);
+	free(lab->totals.cpu);
+	lab->times = times;
+	lab->totals = totals;
 }
 
 static void lab_close(void *state)
 {
 	struct lab *lab = state;
 
-	free(lab->last.thread);
+	free(lab->times.thread);
+	free(lab->totals.cpu);
+	free(lab->counted);
 	free(lab);
 }
 
