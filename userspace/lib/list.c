@@ -155,6 +155,8 @@ struct bitmask *np_list_parse(const char *text, const struct np_list_space *s,
 	return mask;
 }
 
+#define WORD (8 * sizeof(unsigned long))
+
 char *np_list_format(const struct bitmask *mask, char *buf, size_t len)
 {
 	size_t used = 0;
@@ -165,6 +167,10 @@ char *np_list_format(const struct bitmask *mask, char *buf, size_t len)
 		unsigned int first = i;
 		int n;
 
+		if (i % WORD == 0 && !mask->maskp[i / WORD]) {
+			i += WORD - 1;
+			continue;
+		}
 		if (!numa_bitmask_isbitset(mask, i))
 			continue;
 		while (i + 1 < mask->size && numa_bitmask_isbitset(mask, i + 1))

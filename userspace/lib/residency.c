@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUFFER 32768
+
 /* "key=NUMBER" with nothing after the number. */
 static bool number_after(const char *word, const char *key, uint64_t *value)
 {
@@ -48,6 +50,7 @@ static int parse_word(const char *word, struct np_mapping *out)
 		if (node >= NP_MAX_NODES)
 			return -EINVAL;
 		out->pages[node] = pages;
+		out->total += pages;
 	}
 	return 0;
 }
@@ -57,13 +60,12 @@ static void scale(struct np_mapping *map, uint64_t base_page_size)
 {
 	uint64_t factor = map->page_kib * 1024 / base_page_size;
 
-	if (factor == 0)
-		factor = 1;
+	if (factor <= 1)
+		return;
 	map->anon *= factor;
-	for (size_t node = 0; node < NP_MAX_NODES; node++) {
+	map->total *= factor;
+	for (size_t node = 0; node < NP_MAX_NODES; node++)
 		map->pages[node] *= factor;
-		map->total += map->pages[node];
-	}
 }
 
 int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mapping *out)
@@ -117,6 +119,7 @@ int np_mappings(pid_t pid, uint64_t base_page_size,
 		r = -errno;
 		goto out;
 	}
+	setvbuf(f, NULL, _IOFBF, BUFFER);	/* /proc's own block size is 1 KiB */
 	errno = 0;
 	while (!r && getline(&line, &size, f) >= 0) {
 		r = np_mapping_parse(line, base_page_size, map);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <numa.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,37 +19,33 @@
 /* A thread counts for where a task runs when it did this share of the busiest one's work. */
 #define BUSY_SHARE 10
 
+/* Many tasks are read by several threads: most of the time goes into the kernel's page walk. */
+#define MAX_READERS 8
+#define WORTH_A_THREAD 64
+
 struct reader {
 	struct np_tasks *t;
 	const struct np_machine *m;
 	unsigned long long *ticks;	/* [n] used when the sample began */
-	size_t room;
-	char *err;
+	double began;
+	char *err;			/* NULL: a task that cannot be read is left out */
 	size_t err_len;
 };
 
-static int grow(struct reader *r)
+static int allocate(struct reader *r, size_t n)
 {
 	struct np_tasks *t = r->t;
-	size_t room = r->room ? r->room * 2 : 32, nodes = r->m->n_nodes;
+	size_t nodes = r->m->n_nodes;
 
-	if (t->n < r->room)
-		return 0;
-#define GROW(array, count) do { \
-		void *bigger = realloc(array, (count) * sizeof(*(array))); \
-		if (!bigger) \
-			return np_fail(r->err, r->err_len, -ENOMEM, "out of memory"); \
-		(array) = bigger; \
-	} while (0)
-	GROW(t->task, room);
-	GROW(t->pages, room * nodes);
-	GROW(t->file_pages, room * nodes);
-	GROW(t->start, room);
-	GROW(t->cpus, room);
-	GROW(r->ticks, room);
-#undef GROW
-	r->room = room;
-	return 0;
+	t->task = calloc(n + 1, sizeof(*t->task));
+	t->pages = calloc((n + 1) * nodes, sizeof(*t->pages));
+	t->file_pages = calloc((n + 1) * nodes, sizeof(*t->file_pages));
+	t->start = calloc(n + 1, sizeof(*t->start));
+	t->cpus = calloc(n + 1, sizeof(*t->cpus));
+	t->busy = calloc(n + 1, sizeof(*t->busy));
+	r->ticks = calloc(n + 1, sizeof(*r->ticks));
+	return t->task && t->pages && t->file_pages && t->start && t->cpus && t->busy && r->ticks ?
+	       0 : -ENOMEM;
 }
 
 struct count {
@@ -70,72 +68,96 @@ static int read_pages(struct reader *r, size_t at, pid_t pid)
 	size_t nodes = r->m->n_nodes;
 	struct count c = { r->m, r->t->pages + at * nodes, r->t->file_pages + at * nodes };
 
-	memset(c.anon, 0, nodes * sizeof(*c.anon));
-	memset(c.file, 0, nodes * sizeof(*c.file));
 	return np_mappings(pid, r->m->page_size, count_mapping, &c);
+}
+
+static void add_allowed(const struct np_machine *m, pid_t tid, struct bitmask *mask,
+			struct bitmask *cpus)
+{
+	size_t bytes = (m->n_cpus + 63) / 64 * 8;
+
+	memset(mask->maskp, 0, bytes);
+	if (numa_sched_getaffinity(tid, mask) <= 0)
+		return;
+	for (size_t i = 0; i < bytes / sizeof(*mask->maskp); i++)
+		cpus->maskp[i] |= mask->maskp[i];
+}
+
+static void add_last(struct bitmask *last, int cpu)
+{
+	if (cpu >= 0 && cpu < NP_MAX_CPUS)
+		numa_bitmask_setbit(last, (unsigned int)cpu);
+}
+
+/* The CPUs where the threads that did most of the work last ran. */
+static void add_busy_threads(pid_t pid, const pid_t *tids, size_t n, struct bitmask *last)
+{
+	struct np_proc_stat *st = calloc(n + 1, sizeof(*st));
+	unsigned long long busiest = 0;
+
+	for (size_t i = 0; st && i < n; i++) {
+		if (np_proc_thread_stat(pid, tids[i], &st[i]))
+			st[i].cpu = -1;
+		else if (st[i].ticks > busiest)
+			busiest = st[i].ticks;
+	}
+	for (size_t i = 0; st && i < n; i++)
+		if (st[i].ticks * BUSY_SHARE >= busiest)
+			add_last(last, st[i].cpu);
+	free(st);
 }
 
 /*
  * The node that a task runs on: the one that all its threads are bound to, else
  * the one where all its busy threads last ran.
  */
-static int find_node(const struct np_machine *m, pid_t pid, const pid_t *tids, size_t n,
-		     struct bitmask *cpus)
+static int read_threads(struct reader *r, size_t at, const struct np_proc_stat *st)
 {
-	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS), *last = numa_bitmask_alloc(NP_MAX_CPUS);
-	unsigned long long busiest = 0;
-	struct np_proc_stat st;
-	int node;
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS), *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *last = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_task *task = &r->t->task[at];
+	pid_t alone = st->pid, *tids = &alone;
+	size_t n = 1;
+	int e = st->threads > 1 ? np_proc_threads(st->pid, &tids, &n) : 0;
 
-	for (size_t i = 0; i < n; i++) {
-		numa_bitmask_clearall(mask);
-		if (numa_sched_getaffinity(tids[i], mask) > 0)
-			for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
-				if (numa_bitmask_isbitset(mask, cpu))
-					numa_bitmask_setbit(cpus, cpu);
-		if (!np_proc_thread_stat(pid, tids[i], &st) && st.ticks > busiest)
-			busiest = st.ticks;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (!np_proc_thread_stat(pid, tids[i], &st) &&
-		    st.ticks * BUSY_SHARE >= busiest && st.cpu < NP_MAX_CPUS)
-			numa_bitmask_setbit(last, (unsigned int)st.cpu);
-	node = np_machine_node_of_cpus(m, cpus);
-	if (node == NP_NODE_NONE)
-		node = np_machine_node_of_cpus(m, last);
+	for (size_t i = 0; !e && i < n; i++)
+		add_allowed(r->m, tids[i], mask, cpus);
+	task->node = np_machine_node_of_cpus(r->m, cpus);
+	if (!e && n > 1 && task->node == NP_NODE_NONE)
+		add_busy_threads(st->pid, tids, n, last);
+	else
+		add_last(last, st->cpu);
+	if (task->node == NP_NODE_NONE)
+		task->node = np_machine_node_of_cpus(r->m, last);
+	task->threads = n ? (unsigned int)n : 1;
+	r->t->cpus[at] = cpus;
 	numa_bitmask_free(mask);
 	numa_bitmask_free(last);
-	return node;
+	if (tids != &alone)
+		free(tids);
+	return e;
 }
 
-static int read_threads(struct reader *r, size_t at, pid_t pid)
+/* 0 when it is a user process that runs. */
+static int look(const struct reader *r, pid_t pid, struct np_proc_stat *st)
+{
+	int e;
+
+	if (r->err)
+		return np_proc_check(pid, false, st, r->err, r->err_len);
+	e = np_proc_stat(pid, st);
+	return e ? e : st->kernel_thread || st->state == 'Z' || st->state == 'X' ? -ESRCH : 0;
+}
+
+/* Fills row at. 0, or -errno with err filled if there is one. */
+static int read_task(struct reader *r, size_t at, pid_t pid)
 {
 	struct np_task *task = &r->t->task[at];
-	pid_t *tids;
-	size_t n;
-	int e = np_proc_threads(pid, &tids, &n);
+	struct np_proc_stat st;
+	int e = look(r, pid, &st);
 
 	if (e)
 		return e;
-	r->t->cpus[at] = numa_bitmask_alloc(NP_MAX_CPUS);
-	task->threads = n ? (unsigned int)n : 1;
-	task->node = find_node(r->m, pid, tids, n, r->t->cpus[at]);
-	free(tids);
-	return 0;
-}
-
-/* Appends the task. 0, or -errno with err filled. */
-static int add_task(struct reader *r, pid_t pid)
-{
-	size_t at = r->t->n;
-	struct np_proc_stat st;
-	struct np_task *task;
-	int e = np_proc_check(pid, false, &st, r->err, r->err_len);
-
-	if (e || (e = grow(r)))
-		return e;
-	task = &r->t->task[at];
-	memset(task, 0, sizeof(*task));
 	task->pid = pid;
 	memcpy(task->comm, st.comm, sizeof(task->comm));
 	task->cores = 1;
@@ -144,14 +166,13 @@ static int add_task(struct reader *r, pid_t pid)
 	r->ticks[at] = st.ticks;
 	e = read_pages(r, at, pid);
 	if (!e)
-		e = read_threads(r, at, pid);
+		e = read_threads(r, at, &st);
+	if (!e || !r->err)
+		return e;
 	if (e == -EACCES || e == -EPERM)
 		return np_proc_denied(pid, "read the pages of", r->err, r->err_len);
-	if (e)
-		return np_fail(r->err, r->err_len, e, "process %d (%s) cannot be read: %s", pid,
-			       st.comm, e == -ESRCH ? "it has just exited" : strerror(-e));
-	r->t->n++;
-	return 0;
+	return np_fail(r->err, r->err_len, e, "process %d (%s) cannot be read: %s", pid, st.comm,
+		       e == -ESRCH ? "it has just exited" : strerror(-e));
 }
 
 static bool have_task(const struct np_tasks *t, pid_t pid)
@@ -164,23 +185,94 @@ static bool have_task(const struct np_tasks *t, pid_t pid)
 
 static int read_named(struct reader *r, const pid_t *pids, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		int e = have_task(r->t, pids[i]) ? 0 : add_task(r, pids[i]);
+	int e = allocate(r, n);
 
-		if (e)
-			return e;
+	if (e)
+		return np_fail(r->err, r->err_len, e, "out of memory");
+	for (size_t i = 0; !e && i < n; i++) {
+		if (have_task(r->t, pids[i]))
+			continue;
+		e = read_task(r, r->t->n, pids[i]);
+		if (!e || r->t->cpus[r->t->n])
+			r->t->n++;
 	}
-	return 0;
+	return e;
 }
 
-/* Those that may not be read, have gone or have no memory are left out. */
+/* Rows 0..n-1, shared out among threads. */
+struct work {
+	struct reader *r;
+	void (*each)(struct reader *r, size_t i);
+	size_t n;
+	atomic_size_t next;
+};
+
+static void *work_on(void *arg)
+{
+	struct work *w = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&w->next, 1)) < w->n)
+		w->each(w->r, i);
+	return NULL;
+}
+
+static void for_each_row(struct reader *r, size_t n, void (*each)(struct reader *r, size_t i))
+{
+	struct work w = { .r = r, .each = each, .n = n };
+	pthread_t thread[MAX_READERS];
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t started = 0;
+
+	while (started < MAX_READERS && (long)started + 1 < cpus &&
+	       (started + 1) * WORTH_A_THREAD < n &&
+	       !pthread_create(&thread[started], NULL, work_on, &w))
+		started++;
+	work_on(&w);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void read_row(struct reader *r, size_t i)
+{
+	struct np_task *task = &r->t->task[i];
+
+	if (read_task(r, i, task->pid))
+		task->pid = 0;
+}
+
+static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes, unsigned long long *ticks)
+{
+	t->task[to] = t->task[from];
+	t->start[to] = t->start[from];
+	t->cpus[to] = t->cpus[from];
+	ticks[to] = ticks[from];
+	memcpy(t->pages + to * nodes, t->pages + from * nodes, nodes * sizeof(*t->pages));
+	memcpy(t->file_pages + to * nodes, t->file_pages + from * nodes,
+	       nodes * sizeof(*t->file_pages));
+}
+
+/* Those that may not be read or have gone are left out. */
 static int read_some(struct reader *r, const pid_t *pids, size_t n)
 {
-	int e = 0;
+	struct np_tasks *t = r->t;
+	char *err = r->err;
+	int e = allocate(r, n);
 
-	for (size_t i = 0; i < n && e != -ENOMEM; i++)
-		e = add_task(r, pids[i]);
-	return e == -ENOMEM ? e : 0;
+	if (e)
+		return np_fail(r->err, r->err_len, e, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		t->task[i].pid = pids[i];
+	r->err = NULL;
+	for_each_row(r, n, read_row);
+	r->err = err;
+	for (size_t i = 0; i < n; i++) {
+		if (!t->task[i].pid)
+			numa_bitmask_free(t->cpus[i]);
+		else if (t->n++ != i)
+			copy_row(t, t->n - 1, i, r->m->n_nodes, r->ticks);
+	}
+	return 0;
 }
 
 static int read_all(struct reader *r)
@@ -207,33 +299,37 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* CPUs kept busy between began (when ticks were read) and now, at least 1. */
-static void measure_cores(struct reader *r, double began, unsigned int sample_ms)
+/* CPUs kept busy since ticks were read; cores is at least 1. */
+static void measure_row(struct reader *r, size_t i)
 {
-	double hz = (double)sysconf(_SC_CLK_TCK), left = sample_ms / 1e3 - (seconds() - began);
+	double hz = (double)sysconf(_SC_CLK_TCK), passed = seconds() - r->began, busy;
+	struct np_task *task = &r->t->task[i];
+	struct np_proc_stat st;
+
+	if (np_proc_stat(task->pid, &st) || st.start != r->t->start[i] || st.ticks < r->ticks[i])
+		return;
+	busy = (double)(st.ticks - r->ticks[i]) / hz / passed;
+	r->t->busy[i] = busy;
+	task->cores = busy < 1.5 ? 1 : (unsigned int)(busy + 0.5);
+}
+
+static void measure_cores(struct reader *r, unsigned int sample_ms)
+{
+	double left = sample_ms / 1e3 - (seconds() - r->began);
 	struct timespec nap = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
 
 	if (left > 0)
 		nanosleep(&nap, NULL);
-	for (size_t i = 0; i < r->t->n; i++) {
-		struct np_task *task = &r->t->task[i];
-		double passed = seconds() - began, busy;
-		struct np_proc_stat st;
-
-		if (np_proc_stat(task->pid, &st) || st.start != r->t->start[i])
-			continue;
-		busy = (double)(st.ticks - r->ticks[i]) / hz / passed;
-		task->cores = busy < 1.5 ? 1 : (unsigned int)(busy + 0.5);
-	}
+	for_each_row(r, r->t->n, measure_row);
 }
 
 /* e: what reading them came to. */
-static int finish(struct reader *r, int e, double began, unsigned int sample_ms)
+static int finish(struct reader *r, int e, unsigned int sample_ms)
 {
 	struct np_tasks *t = r->t;
 
 	if (!e && sample_ms)
-		measure_cores(r, began, sample_ms);
+		measure_cores(r, sample_ms);
 	for (size_t i = 0; i < t->n; i++)
 		t->task[i].pages = t->pages + i * r->m->n_nodes;
 	free(r->ticks);
@@ -245,21 +341,19 @@ static int finish(struct reader *r, int e, double began, unsigned int sample_ms)
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
-	struct reader r = { .t = t, .m = m, .err = err, .err_len = err_len };
-	double began = seconds();
+	struct reader r = { .t = t, .m = m, .began = seconds(), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
-	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), began, sample_ms);
+	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
 }
 
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
-	struct reader r = { .t = t, .m = m, .err = err, .err_len = err_len };
-	double began = seconds();
+	struct reader r = { .t = t, .m = m, .began = seconds(), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
-	return finish(&r, read_some(&r, pids, n_pids), began, sample_ms);
+	return finish(&r, read_some(&r, pids, n_pids), sample_ms);
 }
 
 void np_tasks_free(struct np_tasks *t)
@@ -271,6 +365,8 @@ void np_tasks_free(struct np_tasks *t)
 	free(t->file_pages);
 	free(t->start);
 	free(t->cpus);
+	free(t->busy);
+	free(t->counted);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -283,69 +379,4 @@ double np_task_locality(const struct np_machine *m, const struct np_task *t)
 	if (!all || t->node == NP_NODE_NONE)
 		return -1;
 	return (double)t->pages[t->node] / (double)all;
-}
-
-/* A number from low up that ends at the end of the text. */
-static bool parse_number(const char *text, double low, double *value)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	*value = strtod(text, &end);
-	return end != text && *end == '\0' && *value >= low && *value < 1e9;
-}
-
-struct assumption {
-	double pid, penalty, mpki;	/* negative: not said */
-};
-
-static bool parse_assumption(char *words, struct assumption *a)
-{
-	char *save, *word;
-
-	for (word = strtok_r(words, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-		bool ok = false;
-
-		if (!strncmp(word, "pid=", 4))
-			ok = parse_number(word + 4, 1, &a->pid) && a->pid == (double)(pid_t)a->pid;
-		else if (!strncmp(word, "penalty=", 8))
-			ok = parse_number(word + 8, 1, &a->penalty);
-		else if (!strncmp(word, "mpki=", 5))
-			ok = parse_number(word + 5, 0, &a->mpki);
-		if (!ok)
-			return false;
-	}
-	return a->pid > 0 && (a->penalty >= 0 || a->mpki >= 0);
-}
-
-int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_len)
-{
-	struct assumption a = { -1, -1, -1 };
-	char *words = strdup(text);
-	bool ok = words && parse_assumption(words, &a);
-
-	free(words);
-	if (!ok)
-		return np_fail(err, err_len, -EINVAL,
-			       "assumption \"%s\" is not pid=N[,penalty=P][,mpki=M] "
-			       "with P at least 1 and M at least 0", text);
-	for (size_t i = 0; i < t->n; i++) {
-		struct np_task *task = &t->task[i];
-
-		if (task->pid != (pid_t)a.pid)
-			continue;
-		if (a.penalty >= 0) {
-			task->penalty = a.penalty;
-			task->penalty_source = NP_SOURCE_DECLARED;
-		}
-		if (a.mpki >= 0) {
-			task->mpki = a.mpki;
-			task->mpki_source = NP_SOURCE_DECLARED;
-		}
-		return 0;
-	}
-	return np_fail(err, err_len, -ESRCH,
-		       "assumption \"%s\": process %d is not among the tasks given", text,
-		       (pid_t)a.pid);
 }

@@ -3,6 +3,7 @@
 #ifndef NUMAPLACE_LIB_TASKS_H
 #define NUMAPLACE_LIB_TASKS_H
 
+#include "counters.h"
 #include "machine.h"
 
 struct bitmask;
@@ -14,6 +15,8 @@ struct np_tasks {
 	uint64_t *file_pages;	/* [n * n_nodes] resident pages of file mappings */
 	unsigned long long *start;	/* [n] start time in ticks: tells a reused pid */
 	struct bitmask **cpus;	/* [n] that any of its threads may run on */
+	double *busy;		/* [n] CPUs that it kept busy while it was watched, else 0 */
+	struct np_reading *counted;	/* [n] by np_tasks_count(); NULL: not asked for */
 };
 
 /*
@@ -29,6 +32,14 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
 void np_tasks_free(struct np_tasks *t);
+
+/*
+ * Counts for ms milliseconds what the busiest tasks do, at most that many, and
+ * fills ipc, mpki, bandwidth and local_access. 0, or -errno with one line in err;
+ * t->counted then has the reason for every task.
+ */
+int np_tasks_count(struct np_tasks *t, const struct np_machine *m, size_t most, unsigned int ms,
+		   char *err, size_t err_len);
 
 /* Share of the task's anonymous pages on the node it runs on, 0..1; -1 when
  * it has no pages or runs on several nodes. */
