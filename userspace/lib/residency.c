@@ -49,8 +49,8 @@ static int parse_word(const char *word, struct np_mapping *out)
 	} else if (node_pages(word, &node, &pages)) {
 		if (node >= NP_MAX_NODES)
 			return -EINVAL;
+		out->total += pages - out->pages[node];	/* said twice, the last counts */
 		out->pages[node] = pages;
-		out->total += pages;
 	}
 	return 0;
 }
