@@ -66,8 +66,7 @@ $(BUILD)/tests/test_apply: $(APPLY_TEST_OBJ) $(BUILD)/libnumaplace.a $(LIBPOLICI
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lcunit $(US_LIBS)
 
-$(BUILD)/asan/test_apply: $(APPLY_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ) \
-		$(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard userspace/lib/*.c))
+$(BUILD)/asan/test_apply: $(APPLY_TEST_ASAN_OBJ) $(BUILD)/asan/libnumaplace.a
 	@mkdir -p $(@D)
 	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit $(US_LIBS)
 
