@@ -10,6 +10,12 @@ extern const struct np_policy np_policy_none;
 extern const struct np_policy np_policy_maximum_local;
 extern const struct np_policy np_policy_n_mass;
 extern const struct np_policy np_policy_measured;
+extern const struct np_policy np_policy_remote;
+extern const struct np_policy np_policy_interleave;
+extern const struct np_policy np_policy_weighted;
+extern const struct np_policy np_policy_carrefour;
+extern const struct np_policy np_policy_asymsched;
+extern const struct np_policy np_policy_numad;
 
 struct np_placing {
 	const struct np_machine *m;

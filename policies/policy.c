@@ -7,6 +7,12 @@ const struct np_policy *const np_policies[] = {
 	&np_policy_maximum_local,
 	&np_policy_n_mass,
 	&np_policy_measured,
+	&np_policy_remote,
+	&np_policy_interleave,
+	&np_policy_weighted,
+	&np_policy_carrefour,
+	&np_policy_asymsched,
+	&np_policy_numad,
 	NULL,
 };
 

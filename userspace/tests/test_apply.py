@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build" / "numaplace"
-POLICIES = ["none", "maximum-local", "n-mass", "measured"]
+POLICIES = ["none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
+            "carrefour", "asymsched", "numad"]
 
 
 @pytest.mark.parametrize("binary", ["build/tests/test_apply", "build/asan/test_apply"])
