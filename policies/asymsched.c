@@ -91,9 +91,10 @@ static void add_traffic(struct asym *a, const struct np_task *t)
 		all += (double)t->pages[node];
 		a->bytes[node] += (double)t->pages[node] * (double)a->m->page_size;
 	}
+	if (t->node != NP_NODE_NONE)
+		a->busy[t->node] += t->cores;
 	if (t->node == NP_NODE_NONE || !(all > 0))
 		return;
-	a->busy[t->node] += t->cores;
 	rate = t->bandwidth.source == NP_SOURCE_NONE ? all : t->bandwidth.value;
 	for (size_t node = 0; node < a->k; node++)
 		if ((int)node != t->node)

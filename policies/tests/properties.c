@@ -10,8 +10,9 @@
 
 static uint64_t state;
 static int round_number;
+static const char *policy = "";
 
-/* Ends the test at the first round in which it does not hold, and names that round. */
+/* Ends the test at the first round in which it does not hold, and names round and policy. */
 #define HOLDS(condition) holds(condition, #condition, __LINE__)
 
 static void holds(bool condition, const char *text, unsigned int line)
@@ -19,7 +20,7 @@ static void holds(bool condition, const char *text, unsigned int line)
 	char what[200] = "";
 
 	if (!condition)
-		snprintf(what, sizeof(what), "round %d: %s", round_number, text);
+		snprintf(what, sizeof(what), "round %d, %s: %s", round_number, policy, text);
 	CU_assertImplementation(condition, line, what, __FILE__, "", CU_TRUE);
 }
 
@@ -156,7 +157,7 @@ static void every_decision_makes_sense(void)
 
 		random_case(&f, 3);
 		for (size_t k = 0; np_policies[k]; k++) {
-			const char *name = np_policies[k]->name;
+			const char *name = policy = np_policies[k]->name;
 
 			HOLDS(fixture_plan(&f, name, test_options(name)) == 0);
 			for (size_t i = 0; i < f.n; i++)
@@ -177,7 +178,7 @@ static void capacity_is_respected(void)
 		if (f.n > all_cpus(&f))
 			f.n = all_cpus(&f);
 		for (size_t k = 0; np_policies[k]; k++) {
-			const char *name = np_policies[k]->name;
+			const char *name = policy = np_policies[k]->name;
 
 			HOLDS(fixture_plan(&f, name, test_options(name)) == 0);
 			for (size_t i = 0; i < f.n && !strcmp(np_policies[k]->needs, "penalty"); i++)
@@ -215,7 +216,7 @@ static void same_input_same_plan(void)
 
 		random_case(&f, 3);
 		for (size_t k = 0; np_policies[k]; k++) {
-			const char *name = np_policies[k]->name;
+			const char *name = policy = np_policies[k]->name;
 
 			memset(f.decision, 0x55, sizeof(f.decision));
 			fixture_plan(&f, name, test_options(name));
