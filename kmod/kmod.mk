@@ -3,7 +3,7 @@
 
 KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
 KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch]) $(wildcard kmod/uapi/*.h)
-KMOD_TESTS := $(patsubst kmod/tests/%.c,$(BUILD)/tests/%,$(wildcard kmod/tests/*.c))
+KMOD_TESTS := $(BUILD)/tests/target
 KERNELRELEASE ?= $(shell uname -r)
 KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
 
@@ -34,9 +34,9 @@ $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko: $(KMOD_SOURCES)
 	@cp $(@D)/src/numaplace.ko $@
 endif
 
-$(KMOD_TESTS): $(BUILD)/tests/%: kmod/tests/%.c
+$(BUILD)/tests/target: $(wildcard kmod/tests/target/*.c) kmod/tests/target/target.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $< -lnuma -pthread
+	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $(filter %.c,$^) -lnuma -pthread
 
 .PHONY: check-debug
 check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once

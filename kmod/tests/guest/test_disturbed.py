@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Jobs while the process, other jobs and the kernel itself change what they work on."""
+
+import os
+import select
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import blocks
+import driver
+import pagemap
+import pytest
+
+PAGES = 256
+MADV_PAGEOUT = 21
+
+
+def answered(t) -> bool:
+    return bool(select.select([t.process.stdout], [], [], 0)[0])
+
+
+def jobs_until_answer(t, words: str, least: int = 4, extra: str = "") -> int:
+    """Jobs to and fro, one after the other, while the target does as it is told."""
+    t.tell(words)
+    done = 0
+    while done < least or not answered(t):
+        reply = t.move("any", (done + 1) % 2, extra)
+        assert reply["state"] == "done"
+        done += 1
+        if answered(t) and done < least:
+            assert t.answer() == "ok"
+            t.tell(words)
+    assert t.answer() == "ok"
+    return done
+
+
+@pytest.mark.parametrize("how", ["dontneed", "unmap", "remap", "protect", "fork"])
+@pytest.mark.parametrize("extra", ["shared=1 pause=never", ""])
+def test_disturbed_by_the_process(target, how, extra):
+    """The target checks every page each time: none has old, lost or another's contents."""
+    t = target("anon", PAGES)
+    jobs_until_answer(t, f"disturb {how} 12", extra=extra)
+    assert t.is_whole()
+
+
+def test_disturbed_by_faults_of_many_threads(target):
+    """Threads that fault pages in, and count in all of them, while jobs go both ways."""
+    t = target("anon", 64, threads=2)
+    numbers = [driver.start_job(f"pid={t.pid} from=any to={i % 2} {t.range()}") for i in range(8)]
+    for _ in range(4):
+        t.ask("churn 16")
+    assert all(driver.wait_job(number)["state"] == "done" for number in numbers)
+    assert t.ask("halt").startswith("ok ")
+    assert t.is_whole()
+
+
+@contextmanager
+def settings(**values):
+    """Knobs of the kernel, given back afterwards."""
+    knobs = {
+        "balancing": "/proc/sys/kernel/numa_balancing",
+        "scan_delay": "/sys/kernel/debug/sched/numa_balancing/scan_delay_ms",
+        "scan_period": "/sys/kernel/debug/sched/numa_balancing/scan_period_min_ms",
+        "khugepaged": "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
+    }
+    paths = {Path(knobs[name]): value for name, value in values.items()}
+    before = {path: path.read_text() for path in paths}
+    try:
+        for path, value in paths.items():
+            path.write_text(value)
+        yield
+    finally:
+        for path, value in before.items():
+            path.write_text(value)
+
+
+def test_disturbed_by_numa_balancing(target):
+    """The kernel takes pages back to where their threads run, while jobs take them away."""
+    with settings(balancing="1", scan_delay="10", scan_period="10"):
+        t = target("anon", 64, threads=2)
+        numbers = [driver.start_job(f"pid={t.pid} from=any to={i % 2} {t.range()}") for i in range(8)]
+        assert all(driver.wait_job(number)["state"] == "done" for number in numbers)
+        assert t.ask("halt").startswith("ok ")
+        assert t.is_whole()
+
+
+def test_disturbed_by_compaction_and_khugepaged(target):
+    with settings(khugepaged="0"):
+        t = target("thp", 1024)
+        t.ask("readers 1")
+        for i in range(4):
+            number = driver.start_job(f"pid={t.pid} from=any to={(i + 1) % 2} {t.range()} split=1")
+            Path("/proc/sys/vm/compact_memory").write_text("1")
+            assert driver.wait_job(number)["state"] == "done"
+        assert t.ask("read").startswith("ok ")
+        assert sum(t.where().values()) == 1024
+        assert t.is_whole()
+
+
+@pytest.fixture
+def group():
+    """A control group of its own with a limit to its memory."""
+    parent = Path("/sys/fs/cgroup")
+    (parent / "cgroup.subtree_control").write_text("+memory")
+    path = parent / "numaplace-test-memory"
+    path.mkdir()
+    yield path
+    assert driver.eventually(lambda: not (path / "cgroup.procs").read_text())
+    path.rmdir()
+
+
+def test_disturbed_by_a_limit_of_memory(target, group):
+    """A process that has all the memory it may have: its pages move, are charged to it once, nobody is killed."""
+    t = target("anon", 1)
+    (group / "cgroup.procs").write_text(str(t.pid))
+    own = target("hole", 2048, wrap=("sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh"))
+    own.ask("touch 0 2048")
+    used = int((group / "memory.current").read_text())
+    (group / "memory.max").write_text(str(used))
+    assert int(own.move("any", 1)["moved"]) == 2048
+    assert own.where() == {"1": 2048}
+    assert abs(int((group / "memory.current").read_text()) - used) < 1 << 20
+    assert "oom_kill 0" in (group / "memory.events").read_text()
+    assert own.is_whole()
+    per_node = next(line for line in (group / "memory.numa_stat").read_text().splitlines()
+                    if line.startswith("anon "))
+    assert int(per_node.split("N1=")[1]) >= 2048 * 4096
+    own.stop()
+    t.stop()

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every kind of page: moved, or left where it is and counted under the reason that the ABI names; whole in any case."""
+
+from pathlib import Path
+
+import blocks
+import pagemap
+import pytest
+from driver import counts, eventually, migrate
+
+HUGE = Path("/sys/kernel/mm/transparent_hugepage")
+MADV_FREE = 8
+MADV_GUARD_INSTALL = 102
+MLOCK_ONFAULT = 1
+PROT_NONE, PROT_WRITE = 0, 3
+
+
+@pytest.fixture
+def setting():
+    """Changes files of the kernel for a test."""
+    before = {}
+
+    def put(path: str | Path, value: str):
+        path = Path(path)
+        text = path.read_text()
+        before.setdefault(path, text.split("[")[1].split("]")[0] if "[" in text else text)
+        path.write_text(value)
+
+    yield put
+    for path, text in reversed(before.items()):
+        path.write_text(text)
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A folder on a file system that has a disk of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with blocks.file_system(16, folder):
+        yield folder
+
+
+@pytest.mark.parametrize("kind", ["shm", "memfd", "secret", "file", "file-mlock"])
+def test_kind_of_a_file_is_left(target, kind):
+    try:
+        t = target(kind, 128)
+    except AssertionError:
+        if kind != "secret":
+            raise
+        pytest.skip("this kernel has no secret memory")
+    before = pagemap.entries(t.pid, t.start, 128)
+    assert counts(t.move("any", 1)) == {"file": 128}
+    assert [e & pagemap.PFN for e in pagemap.entries(t.pid, t.start, 128)] == [e & pagemap.PFN for e in before]
+    assert t.is_whole()
+
+
+def test_kind_file_reaches_its_disk(target, disk, monkeypatch):
+    """Clean and dirty pages of a file that a job went over: the disk has what the memory had."""
+    path = disk / "data"
+    monkeypatch.setenv("TARGET_FILE", str(path))
+    t = target("file", 64)
+    assert counts(t.move("any", 1)) == {"file": 64}
+    t.ask("sync")
+    assert counts(t.move("any", 1)) == {"file": 64}
+    t.ask("touch 0 64")
+    assert counts(t.move("any", 1)) == {"file": 64}
+    assert t.ask("sync") == "ok"
+    memory = Path(f"/proc/{t.pid}/mem")
+    with open(memory, "rb") as file:
+        file.seek(t.start)
+        wanted = file.read(t.end - t.start)
+    t.stop()
+    Path("/proc/sys/vm/drop_caches").write_text("1")
+    assert path.read_bytes() == wanted
+
+
+def test_kind_private_file_moves_its_copies_only(target):
+    t = target("file-half", 128)
+    assert counts(t.move("0", 1)) == {"moved": 64, "file": 64}
+    assert pagemap.nodes(t.pid, t.start, 128) == [1] * 64 + [0] * 64
+    assert t.is_whole()
+
+
+def test_kind_device_is_left(target):
+    t = target("device", 16)
+    assert counts(t.move("any", 1)) == {"file": 16}
+
+
+def test_kind_droppable(target):
+    try:
+        t = target("droppable", 128)
+    except AssertionError:
+        pytest.skip("this kernel has no MAP_DROPPABLE")
+    assert counts(t.move("0", 1)) == {"moved": 128}
+    assert t.where() == {"1": 128}
+    assert t.is_whole()
+
+
+def test_kind_freed_lazily_stays_so(target):
+    """MADV_FREE: may be dropped when memory is short, must not be before, and a write takes it back."""
+    t = target("anon", 128)
+
+    def freed() -> bool:
+        """Pages wait in lists of the CPUs before and after."""
+        t.ask(f"advise {MADV_FREE} 0 128")
+        t.move("1", 0)
+        return pagemap.smaps(t.pid, t.start)["LazyFree"] == 512
+
+    assert eventually(freed, 30)
+    assert counts(t.move("0", 1)) == {"moved": 128}
+    assert pagemap.smaps(t.pid, t.start)["LazyFree"] == 512
+    assert t.is_whole()
+    t.ask("touch 0 64")
+    assert counts(t.move("1", 0)) == {"moved": 128}
+    assert pagemap.smaps(t.pid, t.start)["LazyFree"] == 256
+    assert t.is_whole()
+
+
+def test_kind_without_access_moves(target):
+    t = target("anon", 128)
+    assert t.ask(f"protect {PROT_NONE} 0 128") == "ok"
+    assert counts(t.move("0", 1)) == {"moved": 128}
+    assert t.ask(f"protect {PROT_WRITE} 0 128") == "ok"
+    assert t.where() == {"1": 128}
+    assert t.is_whole()
+
+
+def test_kind_guard_pages_are_absent(target):
+    t = target("anon", 128)
+    if t.ask(f"advise {MADV_GUARD_INSTALL} 64 64") != "ok":
+        pytest.skip("this kernel has no guard pages")
+    assert counts(t.move("0", 1)) == {"moved": 64, "absent": 64}
+    assert t.ask("check 0 64") == "ok"
+    t.tell("check 64 1")
+    assert t.process.wait(10) == -11  # the guard still stands
+
+
+def test_kind_locked_on_fault(target):
+    t = target("hole", 128)
+    assert t.ask(f"lock {MLOCK_ONFAULT} 0 128") == "ok"
+    t.ask("touch 0 64")
+    assert pagemap.smaps(t.pid, t.start)["Locked"] == 256
+    assert counts(t.move("0", 1)) == {"moved": 64, "absent": 64}
+    assert pagemap.nodes(t.pid, t.start, 64) == [1] * 64
+    assert pagemap.smaps(t.pid, t.start)["Locked"] == 256
+
+
+def test_kind_registered_with_io_uring_is_pinned(target):
+    t = target("anon", 128)
+    assert t.ask("ring pin") == "ok"
+    assert counts(t.move("0", 1)) == {"pinned": 128}
+    assert t.where() == {"0": 128}
+    assert t.ask("ring unpin") == "ok"
+    assert eventually(lambda: counts(t.move("0", 1)).get("pinned", 0) == 0)
+    assert t.where() == {"1": 128}
+    assert t.is_whole()
+
+
+def test_kind_middle_sized_folios_are_left(target, setting):
+    """Of 64 KiB: larger than a page, smaller than a huge one."""
+    size = HUGE / "hugepages-64kB"
+    if not size.exists():
+        pytest.skip("this kernel has no large folios of other sizes")
+    setting(size / "enabled", "always")
+    t = target("thp", 128)
+    reply = counts(t.move("0", 1))
+    if reply == {"moved": 128}:
+        pytest.skip("the kernel gave no large folios")
+    assert reply == {"thp_split": 128}
+    assert t.where() == {"0": 128}
+    assert t.is_whole()
+
+
+def test_kind_part_of_huge_page(target):
+    """A range that has half of one leaves it whole, and moves the pages that are beside it."""
+    t = target("thp", 1024)
+    if pagemap.smaps(t.pid, t.start)["AnonHugePages"] != 4096:
+        pytest.skip("the kernel gave no huge pages")
+    middle = t.start + 256 * 4096
+    reply = counts(migrate(f"pid={t.pid} from=0 to=1 start={middle:#x} end={t.end:#x}"))
+    assert reply.pop("thp_split") in (256, 768)
+    assert reply in ({}, {"moved": 512})
+    assert pagemap.smaps(t.pid, t.start)["AnonHugePages"] == 4096
+    assert t.is_whole()
+
+
+def test_kind_huge_page_mapped_by_small_ones(target):
+    """Protecting a part of one maps it by its pages: it is left, and whole."""
+    t = target("thp", 512)
+    if pagemap.smaps(t.pid, t.start)["AnonHugePages"] != 2048:
+        pytest.skip("the kernel gave no huge pages")
+    assert t.ask("protect 1 0 8") == "ok"
+    assert counts(t.move("0", 1)) == {"thp_split": 512}
+    assert t.where() == {"0": 512}
+    assert t.is_whole()
+
+
+def test_kind_merged_by_ksm(target, setting):
+    t = target("same", 128)
+    setting("/sys/kernel/mm/ksm/sleep_millisecs", "0")
+    setting("/sys/kernel/mm/ksm/pages_to_scan", "1000")
+    setting("/sys/kernel/mm/ksm/run", "1")
+
+    def pages() -> set[int]:
+        return {e & pagemap.PFN for e in pagemap.entries(t.pid, t.start, 128)}
+
+    assert eventually(lambda: len(pages()) == 1, 60)
+    before = pages()
+    assert counts(t.move("0", 1)) == {"shared": 128}
+    assert counts(t.move("0", 1, "shared=1")) == {"shared": 128}
+    assert pages() == before
+    assert t.is_whole()
+    t.ask("touch 0 1")  # a page of its own again
+    assert counts(t.move("0", 1)) == {"shared": 127, "moved": 1}
+    Path("/sys/kernel/mm/ksm/run").write_text("2")
+    assert t.is_whole()
