@@ -17,7 +17,10 @@
 static const char *const objective_words[] = { "throughput", "fairness", NULL };
 static const char *const pages_words[] = { "split", "move", "stay", NULL };
 
+static const char *const search_words[] = { "climb", "all", NULL };
+
 enum { PAGES_SPLIT, PAGES_MOVE, PAGES_STAY };
+enum { SEARCH_CLIMB, SEARCH_ALL };
 
 static const struct np_option options[] = {
 	{
@@ -57,6 +60,15 @@ static const struct np_option options[] = {
 		.max = 10,
 		.unit = "",
 		.meaning = "relative improvement of the objective below which all is left alone",
+	},
+	{
+		.name = "search",
+		.type = NP_OPT_ENUM,
+		.def = SEARCH_CLIMB,
+		.words = search_words,
+		.unit = "",
+		.meaning = "climb: step by step from placements made by rule; all: every placement "
+			   "of each task on one node, where effort is enough for that",
 	},
 	{
 		.name = "effort",
@@ -150,15 +162,39 @@ static void leave_alone(struct np_search *s, double now, double best)
 			  "%.2f %% more in all", (best / now - 1) * 100);
 }
 
+/* -EOPNOTSUPP: more placements than the effort is enough for. */
+static int try_all(struct np_search *s)
+{
+	enum np_freedom freedom = s->split ? NP_FREE_TO_SPLIT : s->pages ? NP_FREE_TO_MOVE
+								       : NP_FREE_TO_RUN;
+
+	/* A task has one flow, or two with its pages split. */
+	if (np_search_placements(s->n, s->k, freedom) * (double)s->n * NP_SEARCH_TASK_WORK >
+	    s->budget)
+		return -EOPNOTSUPP;
+	np_search_all(s, freedom);
+	return 0;
+}
+
+static int find_best(struct np_search *s, const struct np_options *o)
+{
+	if (option(o, "search") == SEARCH_ALL)
+		return try_all(s);
+	np_search_starts(s);
+	return 0;
+}
+
 static int search(struct np_search *s, const struct np_options *o)
 {
 	double now, best;
-	int e = 0;
+	int e;
 
 	np_measured_options(s, o);
 	now = np_search_score(s, true);
 	memcpy(s->before, s->p.speed, s->n * sizeof(*s->before));
-	np_search_starts(s);
+	e = find_best(s, o);
+	if (e)
+		return e;
 	best = np_search_score(s, true);
 	if (best > now * (1 + option(o, "hysteresis")))
 		for (size_t i = 0; !e && i < s->n; i++)

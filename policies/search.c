@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #define RESERVED_PART 64	/* of a node's memory, as in pages.c */
-#define FLOW_WORK     16	/* units of work for each flow, compared with a task's 1 */
 
 static struct np_spot as_it_is(const struct np_task *t)
 {
@@ -124,7 +123,7 @@ double np_search_score(struct np_search *s, bool restart)
 	double sum = 0, least = INFINITY;
 
 	np_predict(&s->p, restart);
-	s->budget -= (double)s->n + FLOW_WORK * (double)s->p.n_used;
+	s->budget -= (double)s->n + NP_SEARCH_FLOW_WORK * (double)s->p.n_used;
 	for (size_t i = 0; i < s->n; i++) {
 		double speed = s->p.speed[i] * (1 - (double)s->toll[i]);
 

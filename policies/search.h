@@ -8,6 +8,8 @@
 
 enum np_objective { NP_OBJECTIVE_THROUGHPUT, NP_OBJECTIVE_FAIRNESS };
 
+#define NP_SEARCH_FLOW_WORK 16	/* units of work for each flow, compared with a task's 1 */
+#define NP_SEARCH_TASK_WORK (1 + 2 * NP_SEARCH_FLOW_WORK)	/* of a task with its pages split */
 #define NP_QUARTERS 4	/* in which a task's pages are split between two nodes */
 
 /* Where a task runs and where its pages are. */
@@ -86,6 +88,20 @@ void np_measured_options(struct np_search *s, const struct np_options *o);
 
 /* Tries placements made by rule, improves them, and ends at the best of all. */
 void np_search_starts(struct np_search *s);
+
+/* What the placements that are tried may do with a task's pages. */
+enum np_freedom {
+	NP_FREE_TO_RUN,		/* nothing */
+	NP_FREE_TO_FOLLOW,	/* on the task's node */
+	NP_FREE_TO_MOVE,	/* where they are, or on any one node */
+	NP_FREE_TO_SPLIT,		/* or in quarters between the task's node and another, too */
+};
+
+/* Number of placements of n tasks on k nodes, each of which runs tasks and holds pages. */
+double np_search_placements(size_t n, size_t k, enum np_freedom freedom);
+
+/* Tries every placement of every task on one node; ends at the best that fits. */
+void np_search_all(struct np_search *s, enum np_freedom freedom);
 
 /* Improves the present placement step by step and keeps it if it is the best, until nothing is found or the budget is spent. */
 void np_search_climb(struct np_search *s);

@@ -10,12 +10,12 @@
 #include <time.h>
 
 #include "cases.h"
-#include "exhaustive.h"
+#include "search.h"
 
 static const char *const freedom_name[] = {
-	[PAGES_FOLLOW] = "pages follow their task",
-	[PAGES_ANYWHERE] = "pages stay or go to any node",
-	[PAGES_SPLIT] = "pages stay, go to any node, or split",
+	[NP_FREE_TO_FOLLOW] = "pages follow their task",
+	[NP_FREE_TO_MOVE] = "pages stay or go to any node",
+	[NP_FREE_TO_SPLIT] = "pages stay, go to any node, or split",
 };
 
 struct tally {
@@ -56,10 +56,19 @@ static double plan_score(struct bench_case *c, struct np_search *s, struct np_op
 	return score;
 }
 
+/* The most freedom with which no more than limit placements are to be tried, NP_FREE_TO_FOLLOW at least. */
+static enum np_freedom most_freedom(size_t n, size_t k, double limit)
+{
+	if (np_search_placements(n, k, NP_FREE_TO_SPLIT) <= limit)
+		return NP_FREE_TO_SPLIT;
+	return np_search_placements(n, k, NP_FREE_TO_MOVE) <= limit ? NP_FREE_TO_MOVE
+								      : NP_FREE_TO_FOLLOW;
+}
+
 static void one_case(uint64_t seed, double limit, struct np_options *o, struct tally *tally)
 {
 	size_t n = 1 + seed % 10, k = 2 + seed / 10 % 3;
-	enum freedom freedom = exhaustive_freedom(n, k, limit);
+	enum np_freedom freedom = most_freedom(n, k, limit);
 	struct bench_case c;
 	struct np_search s;
 	struct np_plan plan;
@@ -74,7 +83,8 @@ static void one_case(uint64_t seed, double limit, struct np_options *o, struct t
 	np_measured_options(&s, o);
 	s.budget = INFINITY;
 	mine = plan_score(&c, &s, o);
-	best = exhaustive_best(&s, freedom);
+	np_search_all(&s, freedom);
+	best = s.best_score;
 	gap = 1 - mine / best;
 	tally = &tally[freedom];
 	tally->n++;
@@ -95,7 +105,7 @@ int main(int argc, char **argv)
 	uint64_t cases = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
 	uint64_t first = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	double limit = argc > 2 ? strtod(argv[2], NULL) : 60000;
-	struct tally tally[PAGES_SPLIT + 1] = { 0 };
+	struct tally tally[NP_FREE_TO_SPLIT + 1] = { 0 };
 	struct np_options o;
 	char objective[64], err[200];
 	bool good = true;
@@ -113,7 +123,7 @@ int main(int argc, char **argv)
 	       "tasks on 2-4 nodes\n", objective, (unsigned long long)cases);
 	printf("%-38s %6s %10s %9s %9s %11s\n", "placements tried", "cases", "within 1 %",
 	       "mean gap", "worst gap", "better than");
-	for (size_t f = 0; f <= PAGES_SPLIT; f++) {
+	for (size_t f = 0; f <= NP_FREE_TO_SPLIT; f++) {
 		struct tally *t = &tally[f];
 
 		if (!t->n)
