@@ -32,7 +32,11 @@ $(BUILD)/numaplace-experiment: experiments/runner/numaplace-experiment.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+$(BUILD)/numaplace-draw: experiments/analysis/numaplace-draw.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
 .PHONY: tools
-tools: $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment
+tools: $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment $(BUILD)/numaplace-draw
 
 include experiments/lab/plugin.mk

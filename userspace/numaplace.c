@@ -21,6 +21,7 @@ static const struct np_cmd commands[] = {
 	{ "policies", cmd_policies, "", "the policies built in, their options and needs" },
 	{ "plan", cmd_plan, "--policy P [PID..]", "what a policy would do and why; does nothing" },
 	{ "apply", cmd_apply, "--policy P [PID..]", "does what the policy says" },
+	{ "simulate", cmd_simulate, "--machine M --tasks T", "asks policies on paper and compares" },
 	{ "run", cmd_run, "--policy P -- CMD", "starts a program under a policy" },
 };
 

@@ -21,6 +21,7 @@
 static const char *machines_folder(char *path, size_t len)
 {
 	static const char *const places[] = { "../experiments/lab/machines",
+					      "../../experiments/lab/machines",
 					      "../share/numaplace/machines" };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

@@ -79,6 +79,8 @@ int np_task_set_random(uint64_t seed, unsigned int max_tasks, const struct np_ma
 		if (m->node[i].has_memory && m->node[i].mem_total < smallest)
 			smallest = m->node[i].mem_total;
 	}
+	if (!cpus || smallest == UINT64_MAX)
+		return -EINVAL;
 	if (max_tasks > cpus)
 		max_tasks = cpus;
 	n = 1 + (size_t)below(&state, max_tasks);

@@ -15,7 +15,7 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 /*
  * Draws 1 to max_tasks tasks: the same for the same seed on every computer.
  * Together they keep at most as many CPUs busy as there are and fill at most
- * half of the memory. 0 or -ENOMEM.
+ * half of the memory. 0, -ENOMEM, or -EINVAL: m has no CPUs or no memory.
  */
 int np_task_set_random(uint64_t seed, unsigned int max_tasks, const struct np_machine *m,
 		       struct np_tasks *t);

@@ -17,6 +17,7 @@ static CU_SuiteInfo suites[] = {
 	{ "tasks", NULL, NULL, NULL, NULL, tasks_tests },
 	{ "counters", NULL, NULL, NULL, NULL, counters_tests },
 	{ "snapshot", NULL, NULL, NULL, NULL, snapshot_tests },
+	{ "machine_file", NULL, NULL, NULL, NULL, machine_file_tests },
 	CU_SUITE_INFO_NULL,
 };
 

@@ -16,6 +16,7 @@ extern CU_TestInfo control_tests[];
 extern CU_TestInfo tasks_tests[];
 extern CU_TestInfo counters_tests[];
 extern CU_TestInfo snapshot_tests[];
+extern CU_TestInfo machine_file_tests[];
 
 /* A folder for this test, removed by fixture_end(). */
 const char *fixture_begin(void);

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Machine files and task sets: what stands in them, and what is wrong with them. */
+#include "../lib/machine_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/size.h"
+#include "../lib/task_set.h"
+#include "suites.h"
+
+#define MACHINES "experiments/lab/machines/"
+
+static void sizes(void)
+{
+	uint64_t bytes;
+
+	CU_ASSERT(!np_size_parse("512 MiB", &bytes) && bytes == 512ull << 20);
+	CU_ASSERT(!np_size_parse("1GiB", &bytes) && bytes == 1ull << 30);
+	CU_ASSERT(!np_size_parse("4 KiB", &bytes) && bytes == 4096);
+	CU_ASSERT(!np_size_parse("0", &bytes) && bytes == 0);
+	CU_ASSERT(np_size_parse("", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("-1 MiB", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("1", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("1 MB", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("1 MiBs", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("18446744073709551615 TiB", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("99999999999999999999 KiB", &bytes) == -EINVAL);
+}
+
+static void machine_of_the_lab(void)
+{
+	struct np_machine m;
+	struct np_model model;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "xeon-e5620-2s.toml", &m, &model, err,
+					      sizeof(err)));
+	CU_ASSERT_STRING_EQUAL(m.name, "xeon-e5620-2s");
+	CU_ASSERT(m.n_nodes == 2 && m.n_cpus == 8);
+	CU_ASSERT(m.cpu_node[3] == 0 && m.cpu_node[4] == 1);
+	CU_ASSERT(m.node[1].cpus == 4 && m.node[1].mem_free == 1ull << 30);
+	CU_ASSERT(m.distance[1] == 21 && m.distance[3] == 10);
+	CU_ASSERT(m.model == &model && m.model_origin == NP_MODEL_FILE);
+	CU_ASSERT_DOUBLE_EQUAL(model.node[0].dram_latency_ns, 78, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(np_model_unloaded_ns(&model, 0, 1), 78 + 28, 1e-9);
+	np_machine_free(&m);
+}
+
+/* What np_model_parse() makes of the text that the lab gives to the plugin. */
+static bool lab_reads(const char *file, struct np_model *model)
+{
+	char command[512], text[32768], err[NP_ERR_LEN];
+	size_t n;
+	FILE *lab;
+
+	snprintf(command, sizeof(command), ".venv/bin/python -c \"from experiments.lab import machine, "
+		 "model_fields; print(model_fields.model_text(machine.find('%s')))\"", file);
+	lab = popen(command, "r");
+	n = lab ? fread(text, 1, sizeof(text) - 1, lab) : 0;
+	text[n] = '\0';
+	if (!lab || pclose(lab))
+		return false;
+	return !np_model_parse(model, text, err, sizeof(err));
+}
+
+static bool same_numbers(const void *a, const void *b, size_t size)
+{
+	const double *x = a, *y = b;
+
+	for (size_t i = 0; i < size / sizeof(double); i++)
+		if (!(x[i] <= y[i] * (1 + 1e-9) && y[i] <= x[i] * (1 + 1e-9)))
+			return false;
+	return true;
+}
+
+static void model_is_the_labs(void)
+{
+	static const char *const files[] = {
+		MACHINES "demo-2s.toml", MACHINES "cxl-3n.toml", MACHINES "memoryless-3n.toml",
+		MACHINES "opteron-6172-4s.toml", MACHINES "ls3a-2s.toml",
+		MACHINES "xeon-x7560-4s.toml",
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct np_machine m;
+		struct np_model ours, labs;
+		char err[NP_ERR_LEN];
+
+		CU_ASSERT_FATAL(!np_machine_file_read(files[i], &m, &ours, err, sizeof(err)));
+		CU_ASSERT_FATAL(lab_reads(files[i], &labs));
+		CU_ASSERT_STRING_EQUAL(ours.name, labs.name);
+		CU_ASSERT(ours.n_nodes == labs.n_nodes && ours.n_links == labs.n_links);
+		CU_ASSERT(ours.line_bytes == labs.line_bytes);
+		for (size_t k = 0; k < ours.n_nodes; k++)
+			CU_ASSERT(same_numbers(&ours.node[k], &labs.node[k],
+					       sizeof(ours.node[k])));
+		for (size_t k = 0; k < ours.n_links; k++) {
+			CU_ASSERT(!memcmp(ours.link[k].node, labs.link[k].node,
+					  sizeof(ours.link[k].node)));
+			CU_ASSERT(same_numbers(&ours.link[k].bytes_per_s, &labs.link[k].bytes_per_s,
+					       4 * sizeof(double)));
+		}
+		np_machine_free(&m);
+	}
+}
+
+#define GOOD \
+	"name = \"m\"\ndistances = [[10, 20], [20, 10]]\n" \
+	"[[node]]\ncpus = \"0\"\nmemory = \"64 MiB\"\n[[node]]\ncpus = \"1\"\nmemory = \"64 MiB\"\n"
+
+static void machine_files_that_are_wrong(void)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "name = \"m\"\nname = 3\n", "m.toml:2: " },
+		{ "name = [\n", "m.toml:" },
+		{ "name = \"m\"\n", "no machine file" },
+		{ "[[node]]\ncpus = \"0\"\n", "no machine file" },
+		{ "name = \"m\"\n[[node]]\ncpus = \"x\"\nmemory = \"1 GiB\"\n", "not a list of CPUs" },
+		{ "name = \"m\"\n[[node]]\ncpus = \"0\"\nmemory = \"1 GB\"\n", "not a size" },
+		{ "name = \"m\"\n[[node]]\ncpus = \"0\"\nmemory = \"1 GiB\"\n", "distances has no row" },
+		{ "name = \"m\"\ndistances = [[10, 20], [20, 10]]\n[[node]]\ncpus = \"0\"\n"
+		  "memory = \"1 GiB\"\n[[node]]\ncpus = \"0\"\nmemory = \"1 GiB\"\n", "another node" },
+		{ GOOD "[model.line]\nbytes = 64\n", "model.line.bytes: is missing" },
+		{ GOOD "[model.line]\nbytes = { value = 64, source = \"assumed: x\" }\n",
+		  "model.core.outstanding: is missing" },
+		{ GOOD "[model.line]\nbytes = { value = 64, source = \"assumed: x\" }\n"
+		  "[model.core]\noutstanding = { value = -1, source = \"assumed: x\" }\n",
+		  "model.core.outstanding: write it as" },
+	};
+	char path[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct np_machine m;
+		struct np_model model;
+		char err[NP_ERR_LEN];
+
+		snprintf(path, sizeof(path), "%s/m.toml", fixture_begin());
+		fixture_write("m.toml", cases[i].text);
+		CU_ASSERT(np_machine_file_read(path, &m, &model, err, sizeof(err)) == -EINVAL);
+		CU_ASSERT(strstr(err, cases[i].says) && !strchr(err, '\n'));
+		fixture_end();
+	}
+}
+
+static int read_tasks(const char *text, struct np_tasks *t, char *err, size_t err_len)
+{
+	struct np_machine m;
+	struct np_model model;
+	char path[256];
+	int e;
+
+	snprintf(path, sizeof(path), "%s/t.toml", fixture_begin());
+	fixture_write("t.toml", text);
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "demo-2s.toml", &m, &model, err, err_len));
+	e = np_task_set_read(path, &m, t, err, err_len);
+	np_machine_free(&m);
+	fixture_end();
+	return e;
+}
+
+static void task_set_is_read(void)
+{
+	struct np_tasks t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_FATAL(!read_tasks("[[task]]\nname = \"a\"\ncount = 2\nnode = 1\ncores = 2\n"
+				    "memory = { \"0\" = \"4 MiB\", \"1\" = \"8 KiB\" }\npenalty = 1.5\n"
+				    "[[task]]\nname = \"b\"\nmpki = 3\n", &t, err, sizeof(err)));
+	CU_ASSERT_FATAL(t.n == 3);
+	CU_ASSERT(t.task[1].node == 1 && t.task[1].cores == 2 && t.task[1].threads == 2);
+	CU_ASSERT(t.task[1].pages[0] == 1024 && t.task[1].pages[1] == 2);
+	CU_ASSERT(t.task[1].penalty == 1.5 && t.task[1].penalty_source == NP_SOURCE_DECLARED);
+	CU_ASSERT(t.task[1].mpki_source == NP_SOURCE_NONE);
+	CU_ASSERT(t.task[2].node == NP_NODE_NONE && t.task[2].mpki == 3 && !t.task[2].pages[0]);
+	CU_ASSERT(t.task[0].pid != t.task[1].pid && t.task[1].pid != t.task[2].pid);
+	np_tasks_free(&t);
+}
+
+static void task_sets_that_are_wrong(void)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "", "no [[task]]" },
+		{ "[[task]]\n", "task 0: name is missing" },
+		{ "[[task]]\nname = \"a\"\nnodes = 1\n", "nodes is not known" },
+		{ "[[task]]\nname = \"a\"\nnode = 7\n", "node is no node" },
+		{ "[[task]]\nname = \"a\"\ncount = 0\n", "count is not a whole number" },
+		{ "[[task]]\nname = \"a\"\nmemory = \"1 MiB\"\n", "memory needs nodes" },
+		{ "[[task]]\nname = \"a\"\nmemory = { \"9\" = \"1 MiB\" }\n", "memory is on node 9" },
+		{ "[[task]]\nname = \"a\"\nmemory = { \"0\" = \"lots\" }\n", "not a size" },
+		{ "[[task]]\nname = \"a\"\n[[task]]\nname = \"b\"\npenalty = 0.5\n",
+		  "task 1: penalty is not a number from 1" },
+		{ "[[task]]\nname = \"a\"\nwrites = 2\n", "writes is not a number from 0 to 1" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct np_tasks t;
+		char err[NP_ERR_LEN];
+
+		CU_ASSERT(read_tasks(cases[i].text, &t, err, sizeof(err)) == -EINVAL);
+		CU_ASSERT(strstr(err, cases[i].says) && !strchr(err, '\n'));
+	}
+}
+
+static void drawn_sets_fit_and_repeat(void)
+{
+	struct np_machine m;
+	struct np_model model;
+	char err[NP_ERR_LEN];
+	unsigned int sizes_seen = 0;
+
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "cxl-3n.toml", &m, &model, err, sizeof(err)));
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct np_tasks a, b;
+		uint64_t pages = 0;
+		unsigned int cores = 0;
+
+		CU_ASSERT_FATAL(!np_task_set_random(seed, 4, &m, &a));
+		CU_ASSERT_FATAL(!np_task_set_random(seed, 4, &m, &b));
+		CU_ASSERT_FATAL(a.n == b.n && a.n >= 1 && a.n <= 4);
+		CU_ASSERT(!memcmp(a.pages, b.pages, a.n * m.n_nodes * sizeof(*a.pages)));
+		for (size_t i = 0; i < a.n; i++) {
+			CU_ASSERT(m.node[a.task[i].node].cpus > 0);
+			CU_ASSERT(a.task[i].node == b.task[i].node && a.task[i].mpki == b.task[i].mpki);
+			cores += a.task[i].cores;
+			for (size_t k = 0; k < m.n_nodes; k++)
+				pages += a.task[i].pages[k];
+		}
+		CU_ASSERT(cores <= m.n_cpus && pages * m.page_size <= m.node[0].mem_total / 2);
+		sizes_seen |= 1u << a.n;
+		np_tasks_free(&a);
+		np_tasks_free(&b);
+	}
+	CU_ASSERT(sizes_seen == 0x1e);
+	np_machine_free(&m);
+}
+
+CU_TestInfo machine_file_tests[] = {
+	{ "sizes", sizes },
+	{ "a machine of the lab", machine_of_the_lab },
+	{ "its model is what the lab makes of the file", model_is_the_labs },
+	{ "machine files that are wrong", machine_files_that_are_wrong },
+	{ "a task set is read", task_set_is_read },
+	{ "task sets that are wrong", task_sets_that_are_wrong },
+	{ "drawn task sets fit and repeat", drawn_sets_fit_and_repeat },
+	CU_TEST_INFO_NULL,
+};
