@@ -8,7 +8,7 @@ import json
 import os
 import signal
 
-TEST_LIMIT = 300  # seconds; one that hangs must not take the others' time
+TEST_LIMIT = int(os.environ.get("NUMAPLACE_TEST_LIMIT", 300))  # seconds
 
 
 def write(**record):

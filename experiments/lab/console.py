@@ -7,7 +7,11 @@ from pathlib import Path
 from experiments.lab.errors import BOOT_FAILED, LabError
 
 LAST_LINES = 15
-FAULT = re.compile(r"Kernel panic|BUG: |Oops: |general protection fault")
+REPORT_LINES = 45  # from the sign of a fault on: what it was, where, and who had allocated it
+MOST_REPORTS = 3
+FAULT = re.compile(r"WARNING:|BUG:|UBSAN:|ODEBUG:|Oops|Kernel panic|general protection|Call Trace|leaked|refcount_t"
+                   r"|INFO: task|INFO: trying to register|self-detected stall|suspicious RCU usage|inconsistent lock"
+                   r"|recursive locking|circular locking")
 
 
 def text(path: Path) -> str:
@@ -21,6 +25,19 @@ def qemu_was_at_fault(console: str) -> bool:
     """A vCPU ran code of a moment ago: TCG lets a kernel that patches itself trip over its own breakpoint, in
     about one boot of fifty (QEMU 7.2). The kernel is not to blame, and nothing can be done about it inside."""
     return re.search(r"\bint3: 0000 \[#1\]", console) is not None
+
+
+def reports(lines: list[str]) -> list[list[str]]:
+    """The first faults, each with the lines that follow it."""
+    found: list[list[str]] = []
+    index = 0
+    while index < len(lines) and len(found) < MOST_REPORTS:
+        if FAULT.search(lines[index]):
+            found.append(lines[index:index + REPORT_LINES])
+            index += REPORT_LINES
+        else:
+            index += 1
+    return found
 
 
 def failed_step(run: Path, step: str) -> str:
@@ -46,8 +63,8 @@ def last_lines(run: Path) -> list[str]:
     console = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text(run / "console"))
     lines = console.splitlines() + text(run / "qemu").splitlines()
     end = lines[-LAST_LINES:]
-    sign = next((line for line in lines if FAULT.search(line)), None)
-    return end if sign is None or sign in end else [sign, "..."] + end
+    first = next(iter(reports(lines[:-LAST_LINES])), None)
+    return end if first is None else [*first, "...", *end]
 
 
 def failure(run: Path, step: str, job) -> LabError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
-from experiments.lab.kernels import TOP, Kernel
+from experiments.lab.kernels import DEBUG_SERIES, TOP, Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.simulated import KERNEL_OPTIONS as SIMULATED_KERNEL_OPTIONS
 
@@ -34,6 +34,8 @@ KERNEL_OPTIONS = (
     "mitigations=off", "audit=0", "nowatchdog", "no_timer_check", "tsc=reliable",
     "random.trust_cpu=on", "cryptomgr.notests", "loglevel=7",
 )
+# A kernel that checks itself stops at the first thing that it finds; what comes after says less.
+DEBUG_KERNEL_OPTIONS = ("panic_on_warn=1", "page_poison=1")
 
 
 @dataclass
@@ -89,7 +91,8 @@ def topology(machine: Machine) -> str:
 def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str,
             simulated: bool = False) -> list[str]:
     """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
-    kernel_options = (*KERNEL_OPTIONS, *(SIMULATED_KERNEL_OPTIONS if simulated else ()),
+    kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.series == DEBUG_SERIES else ()),
+                      *(SIMULATED_KERNEL_OPTIONS if simulated else ()),
                       f"numaplace_lab={machine.name},{'simulated' if simulated else 'plain'}",
                       f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin")
     argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",

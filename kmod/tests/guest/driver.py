@@ -3,18 +3,17 @@
 
 import errno
 import os
-import re
 import subprocess
 import time
 from pathlib import Path
+
+from experiments.lab.console import FAULT
 
 TOP = Path(__file__).resolve().parents[3]
 DIR = Path("/sys/kernel/debug/numaplace")
 TARGET = TOP / "build" / "tests" / "target"
 COUNTS = ("moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
           "no_memory")
-FAULT = re.compile(r"WARNING:|BUG:|Oops|general protection|INFO: task|self-detected stall"
-                   r"|suspicious RCU usage|possible recursive locking|circular locking|leaked|refcount_t")
 
 
 def record(line: str) -> dict[str, str]:
