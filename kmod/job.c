@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/err.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/mmzone.h>
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
@@ -11,13 +10,10 @@
 
 #include "job.h"
 #include "migrate.h"
+#include "pace.h"
 #include "pause.h"
 #include "target.h"
 #include "trace.h"
-
-/* Pages in a job's first batch, and in its smallest. */
-#define FIRST_BATCH	256U
-#define MIN_BATCH	32U
 
 /* Beside 0 and -errno: there are no more pages. */
 #define END		1
@@ -80,19 +76,9 @@ static void pace(struct numaplace_job *job, u64 begun)
 
 	if (!job->request.rate_mib)
 		return;
-	due = mul_u64_u32_div(job->counts.bytes >> 10, NSEC_PER_SEC >> 10, job->request.rate_mib);
+	due = numaplace_pace_due_ns(job->counts.bytes, job->request.rate_mib);
 	if (due > now)
 		wait_event_timeout(job->wait, is_cancelled(job), nsecs_to_jiffies(due - now) + 1);
-}
-
-/* How many pages to take next so that they take about as long as they may. */
-static unsigned int next_room(const struct numaplace_job *job, unsigned int n, u64 ns)
-{
-	u64 budget = (u64)job->request.max_stall_us * NSEC_PER_USEC;
-	u64 room = div64_u64((u64)n * budget, max(ns, 1ULL));
-
-	/* Careful upwards, at once downwards. */
-	return clamp_t(u64, room, MIN_BATCH, min(2 * n, NUMAPLACE_BATCH_PAGES));
 }
 
 /* Moves a batch that was found, the target paused where that pays. */
@@ -104,13 +90,13 @@ static void move_batch(struct numaplace_job *job, struct task_struct *task,
 	u64 t0 = ktime_get_ns(), paused_us = 0;
 
 	if (b->open && (mode == NUMAPLACE_PAUSE_ALWAYS ||
-			(mode == NUMAPLACE_PAUSE_AUTO && b->open >= MIN_BATCH)))
+			(mode == NUMAPLACE_PAUSE_AUTO && b->open >= NUMAPLACE_PACE_MIN)))
 		numaplace_pause_begin(&pause, task, job->request.max_stall_us,
 				      mode == NUMAPLACE_PAUSE_ALWAYS);
 	numaplace_migrate_batch(b);
 	paused_us = numaplace_pause_end(&pause);
 	if (b->counts.fate[NUMAPLACE_FATE_moved])
-		*room = next_room(job, b->n, ktime_get_ns() - t0);
+		*room = numaplace_pace_pages(b->n, ktime_get_ns() - t0, job->request.max_stall_us);
 	spin_lock(&lock);
 	job->longest_pause_us = max(job->longest_pause_us, paused_us);
 	spin_unlock(&lock);
@@ -148,7 +134,7 @@ static int run(struct numaplace_job *job)
 		.split = job->request.split,
 		.threads = job->request.threads,
 	};
-	unsigned int room = FIRST_BATCH;
+	unsigned int room = NUMAPLACE_PACE_FIRST;
 	unsigned long pos = job->request.start;
 	u64 begun = ktime_get_ns();
 	int err = numaplace_migrate_init(&b);
@@ -225,10 +211,10 @@ static void work(struct work_struct *work)
 
 static int check_request(struct numaplace_job_request *r)
 {
-	bool range = r->start || r->end;
+	int err = numaplace_pace_check_range(r->start, r->end);
 
-	if (range && (r->start >= r->end || !PAGE_ALIGNED(r->start) || !PAGE_ALIGNED(r->end)))
-		return -EINVAL;
+	if (err)
+		return err;
 	if (!r->max_stall_us)
 		r->max_stall_us = NUMAPLACE_STALL_US;
 	if (r->max_stall_us < NUMAPLACE_MIN_STALL_US || r->max_stall_us > NUMAPLACE_MAX_STALL_US)

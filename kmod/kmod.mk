@@ -2,8 +2,10 @@
 # The module for the lab's kernels (modules) and for the running one (module).
 
 KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
-KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch]) $(wildcard kmod/uapi/*.h)
+KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch] kmod/uapi/*.h kmod/tests/kunit/*.[ch])
 KMOD_TESTS := $(BUILD)/tests/target
+KMOD_DEBUG := $(BUILD)/modules/debug/numaplace.ko
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numaplace
 KERNELRELEASE ?= $(shell uname -r)
 KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
 
@@ -19,11 +21,15 @@ define kmod-copy
 	@cp -p --parents $(KMOD_SOURCES) $(@D)/src
 endef
 
-$(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) $(BUILD)/modules/debug/numaplace.ko: \
+$(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) $(KMOD_DEBUG): \
 		$(BUILD)/modules/%/numaplace.ko: $(KMOD_SOURCES)
 	$(kmod-copy)
-	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 KCFLAGS=-Werror modules
-	@cp $(@D)/src/numaplace.ko $@
+	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 KCFLAGS=-Werror $(KMOD_OPTIONS) modules
+	@cp $(@D)/src/*.ko $(@D)
+
+# Built with other options, the debug kernel takes another module.
+$(KMOD_DEBUG): KMOD_OPTIONS := NUMAPLACE_KUNIT=m
+$(KMOD_DEBUG): $(wildcard $(CACHE)/kernels/debug/options)
 
 ifeq ($(filter $(KERNELRELEASE),$(KMOD_SERIES)),)
 $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko: $(KMOD_SOURCES)
@@ -41,8 +47,8 @@ $(BUILD)/tests/target: $(wildcard kmod/tests/target/*.c) kmod/tests/target/targe
 .PHONY: check-debug
 check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once
 	@setup/debug-kernel
-	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug/numaplace.ko
-	NUMAPLACE_KERNELS=debug $(PY) -m pytest tests/guest.toml -k "kmod or kernel"
+	@$(MAKE) --no-print-directory all $(KMOD_DEBUG)
+	NUMAPLACE_KERNELS=debug $(PY) -m pytest tests/guest.toml -k "kmod/tests or kernel"
 
 dkms-install:			## hands the module to dkms, which builds it for every kernel installed
 	dkms add $(CURDIR)

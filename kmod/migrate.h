@@ -6,10 +6,11 @@
 #include <linux/mm_types.h>
 #include <linux/nodemask.h>
 
+#include "pace.h"
 #include "stats.h"
 
 /* Pages in a batch, at most: what a pause may have to wait for. */
-#define NUMAPLACE_BATCH_PAGES	4096U
+#define NUMAPLACE_BATCH_PAGES	NUMAPLACE_PACE_MAX
 
 /**
  * struct numaplace_batch - some pages next to each other and what becomes of them

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How much a job may do at a time, and when. Numbers only. */
+#ifndef _NUMAPLACE_PACE_H
+#define _NUMAPLACE_PACE_H
+
+#include <linux/types.h>
+
+/* Pages in a job's first batch, in its smallest and in its largest. */
+#define NUMAPLACE_PACE_FIRST	256U
+#define NUMAPLACE_PACE_MIN	32U
+#define NUMAPLACE_PACE_MAX	4096U
+
+unsigned int numaplace_pace_pages(unsigned int n, u64 ns, u32 budget_us);
+u64 numaplace_pace_due_ns(u64 bytes, u32 rate_mib);
+int numaplace_pace_check_range(u64 start, u64 end);
+
+#endif
