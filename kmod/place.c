@@ -96,9 +96,6 @@ static int place_mem(struct numaplace_placement *p, struct mempolicy *policy)
 	struct mempolicy *now, *old;
 	int err;
 
-	err = numaplace_mempolicy_check(p->task, policy);
-	if (err)
-		return err;
 	do {
 		now = numaplace_mempolicy_get(p->task);
 		mpol_get(policy);
@@ -128,13 +125,13 @@ static int place_mem(struct numaplace_placement *p, struct mempolicy *policy)
 	return 0;
 }
 
-/* The record of a task, made if need be. NULL if it is about to end. */
-static struct numaplace_placement *record_of(struct task_struct *task, u64 call, bool inherit)
+/* The record of a task: @fresh, unless there is one. NULL if it is about to end. */
+static struct numaplace_placement *record_of(struct numaplace_placement *fresh, u64 call,
+					     bool inherit)
 {
-	struct numaplace_placement *p, *fresh = numaplace_placement_new(task, GFP_KERNEL);
+	struct task_struct *task = fresh->task;
+	struct numaplace_placement *p;
 
-	if (!fresh)
-		return ERR_PTR(-ENOMEM);
 	spin_lock(&numaplace_placement_lock);
 	p = numaplace_placement_find(task);
 	if (!p) {
@@ -158,15 +155,15 @@ static struct numaplace_placement *record_of(struct task_struct *task, u64 call,
 	return p;
 }
 
-static int place_thread(struct task_struct *task, u64 call,
+static int place_thread(struct numaplace_placement *fresh, u64 call,
 			const struct numaplace_place_request *request, struct mempolicy *policy)
 {
-	struct numaplace_placement *p = record_of(task, call, request->inherit);
+	struct numaplace_placement *p = record_of(fresh, call, request->inherit);
 	int err = 0;
 
 	lockdep_assert_held(&numaplace_placement_mutex);
-	if (IS_ERR_OR_NULL(p))
-		return p ? PTR_ERR(p) : -ESRCH;
+	if (!p)
+		return -ESRCH;
 	if (!cpumask_empty(request->cpus))
 		err = place_cpus(p, request->cpus);
 	if (!err && request->mem)
@@ -188,43 +185,101 @@ static bool is_placed(struct task_struct *task, u64 call)
 	return placed;
 }
 
-/* Places those threads that are not placed yet. Returns how many, or -errno. */
-static int place_round(struct task_struct *task, u64 call,
-		       const struct numaplace_place_request *request, struct mempolicy *policy)
+static int check(struct numaplace_placement *fresh, const struct numaplace_place_request *request,
+		 struct mempolicy *policy)
 {
-	struct numaplace_threads *threads = numaplace_target_threads(task);
-	int err = 0, placed = 0;
-	unsigned int i;
+	struct numaplace_placement *p;
+	int err = 0;
 
-	if (!threads)
-		return -ENOMEM;
-	for (i = 0; i < threads->n && !err; i++) {
-		if (is_placed(threads->task[i], call))
+	spin_lock(&numaplace_placement_lock);
+	p = numaplace_placement_find(fresh->task);
+	spin_unlock(&numaplace_placement_lock);
+	if (!cpumask_empty(request->cpus)) {
+		numaplace_place_read_cpus(fresh->task, &now_mask);
+		err = choose_cpus(p ? p : fresh, &now_mask, request->cpus, &want_mask);
+	}
+	if (!err && request->mem)
+		err = numaplace_mempolicy_check(fresh->task, policy);
+	return err;
+}
+
+/*
+ * What can be refused, and all that takes memory, before any thread is touched:
+ * threads that were placed before shall keep that. Adds their records to a list.
+ */
+static int prepare(struct task_struct *const *tasks, unsigned int n, u64 call,
+		   const struct numaplace_place_request *request, struct mempolicy *policy,
+		   struct list_head *records)
+{
+	struct numaplace_placement *fresh;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++) {
+		if (is_placed(tasks[i], call))
 			continue;
-		err = place_thread(threads->task[i], call, request, policy);
+		fresh = numaplace_placement_new(tasks[i], GFP_KERNEL);
+		if (!fresh)
+			return -ENOMEM;
+		list_add_tail(&fresh->link, records);
+		err = check(fresh, request, policy);
+	}
+	return err;
+}
+
+/* Places those threads that are not placed yet. Returns how many, or -errno. */
+static int place_threads(struct task_struct *const *tasks, unsigned int n, u64 call,
+			 const struct numaplace_place_request *request, struct mempolicy *policy)
+{
+	struct numaplace_placement *fresh, *next;
+	int err, placed = 0;
+	LIST_HEAD(records);
+
+	err = prepare(tasks, n, call, request, policy, &records);
+	list_for_each_entry_safe(fresh, next, &records, link) {
+		list_del_init(&fresh->link);
+		if (err) {
+			numaplace_placement_free(fresh);
+			continue;
+		}
+		err = place_thread(fresh, call, request, policy);
 		if (err == -ESRCH)
 			err = 0;
 		else
 			placed++;
 	}
-	numaplace_target_put_threads(threads);
 	return err ? err : placed;
+}
+
+static bool all_placed(struct task_struct *task, u64 call)
+{
+	struct task_struct *t;
+	bool all = true;
+
+	rcu_read_lock();
+	for_each_thread(task, t)
+		all &= t->flags & (PF_IO_WORKER | PF_EXITING) || is_placed(t, call);
+	rcu_read_unlock();
+	return all;
 }
 
 static int place_process(struct task_struct *task, u64 call,
 			 const struct numaplace_place_request *request, struct mempolicy *policy)
 {
+	struct numaplace_threads *threads;
 	int n = 0, total = 0, round;
 
-	for (round = 0; round < MAX_ROUNDS; round++) {
-		n = place_round(task, call, request, policy);
+	for (round = 0; round < MAX_ROUNDS && !all_placed(task, call); round++) {
+		threads = numaplace_target_threads(task);
+		if (!threads)
+			return -ENOMEM;
+		n = place_threads(threads->task, threads->n, call, request, policy);
+		numaplace_target_put_threads(threads);
 		if (n <= 0)
 			break;
 		total += n;
 	}
-	if (n < 0)
-		return n;
-	return total ? 0 : -ESRCH;
+	return n < 0 ? n : total;
 }
 
 static bool was_placed_by(const struct numaplace_placement *p, const void *call)
@@ -236,8 +291,9 @@ static bool was_placed_by(const struct numaplace_placement *p, const void *call)
  * numaplace_place() - give a process or a thread other CPUs and memory
  * @request: what is asked for
  *
- * What a task had before is kept for numaplace_restore(). If one thread cannot
- * be placed, those placed for this request are restored.
+ * What a task had before is kept for numaplace_restore(). What is refused has no
+ * effect. If a thread does not come by, or a new one cannot be placed, those that
+ * were placed for this request are restored.
  *
  * Return: 0; -EINVAL if nothing is asked for, or CPUs that the task may not use,
  * or for a task that must not be moved; -ESRCH, -EBUSY, -EACCES, -ENOMEM, -EINTR.
@@ -246,8 +302,8 @@ int numaplace_place(const struct numaplace_place_request *request)
 {
 	struct mempolicy *policy = NULL;
 	struct task_struct *task;
+	int err, n;
 	u64 call;
-	int err;
 
 	if (cpumask_empty(request->cpus) && !request->mem)
 		return -EINVAL;
@@ -261,9 +317,10 @@ int numaplace_place(const struct numaplace_place_request *request)
 	if (request->mem)
 		policy = numaplace_mempolicy_get(current);
 	if (request->threads == NUMAPLACE_THREADS_ONE)
-		err = place_thread(task, call, request, policy);
+		n = place_threads(&task, 1, call, request, policy);
 	else
-		err = place_process(task, call, request, policy);
+		n = place_process(task, call, request, policy);
+	err = n > 0 ? 0 : n ? n : -ESRCH;
 	if (err && numaplace_restore_matching(was_placed_by, &call, false) < 0)
 		numaplace_kin_sweep_later();
 	numaplace_mempolicy_put(policy);
