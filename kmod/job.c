@@ -87,18 +87,18 @@ static void move_batch(struct numaplace_job *job, struct task_struct *task,
 {
 	unsigned int mode = job->request.pause;
 	struct numaplace_pause pause = {};
-	u64 t0 = ktime_get_ns(), paused_us = 0;
+	u64 t0 = ktime_get_ns();
 
 	if (b->open && (mode == NUMAPLACE_PAUSE_ALWAYS ||
 			(mode == NUMAPLACE_PAUSE_AUTO && b->open >= NUMAPLACE_PACE_MIN)))
 		numaplace_pause_begin(&pause, task, job->request.max_stall_us,
 				      mode == NUMAPLACE_PAUSE_ALWAYS);
 	numaplace_migrate_batch(b);
-	paused_us = numaplace_pause_end(&pause);
+	b->pause_us = numaplace_pause_end(&pause);
 	if (b->counts.fate[NUMAPLACE_FATE_moved])
 		*room = numaplace_pace_pages(b->n, ktime_get_ns() - t0, job->request.max_stall_us);
 	spin_lock(&lock);
-	job->longest_pause_us = max(job->longest_pause_us, paused_us);
+	job->longest_pause_us = max(job->longest_pause_us, b->pause_us);
 	spin_unlock(&lock);
 }
 

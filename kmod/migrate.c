@@ -206,6 +206,7 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->setup_ns = 0;
 	b->copy_ns = 0;
 	b->finish_ns = 0;
+	b->pause_us = 0;
 	b->n = 0;
 	b->open = 0;
 	b->full = false;

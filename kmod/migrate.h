@@ -29,6 +29,7 @@
  * @setup_ns: taken to unmap pages
  * @copy_ns: taken to allocate and to copy
  * @finish_ns: taken to map the new pages
+ * @pause_us: for which the target was stopped, 0 if it was not
  * @fate: what becomes of each page, an enum numaplace_fate
  * @src: for migrate_vma
  * @dst: for migrate_vma
@@ -47,6 +48,7 @@ struct numaplace_batch {
 	bool full, tight;
 	struct numaplace_counts counts;
 	u64 setup_ns, copy_ns, finish_ns;
+	u64 pause_us;
 
 	u8 *fate;
 	unsigned long *src, *dst;

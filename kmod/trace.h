@@ -63,6 +63,8 @@ TRACE_EVENT(job_end,
 
 #define NUMAPLACE_TRACE_FIELD(name)	__field(u64, name)
 #define NUMAPLACE_TRACE_ASSIGN(name)	__entry->name = batch->counts.fate[NUMAPLACE_FATE_##name];
+#define NUMAPLACE_TRACE_FORMAT(name)	" " #name "=%llu"
+#define NUMAPLACE_TRACE_VALUE(name)	__entry->name,
 
 TRACE_EVENT(batch,
 	TP_PROTO(const struct numaplace_job *job, const struct numaplace_batch *batch),
@@ -78,6 +80,7 @@ TRACE_EVENT(batch,
 		__field(u64, setup_ns)
 		__field(u64, copy_ns)
 		__field(u64, finish_ns)
+		__field(u64, pause_us)
 	),
 	TP_fast_assign(
 		__entry->job = job->id;
@@ -90,11 +93,14 @@ TRACE_EVENT(batch,
 		__entry->setup_ns = batch->setup_ns;
 		__entry->copy_ns = batch->copy_ns;
 		__entry->finish_ns = batch->finish_ns;
+		__entry->pause_us = batch->pause_us;
 	),
-	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u moved=%llu busy=%llu bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu",
+	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u" NUMAPLACE_COUNTS(NUMAPLACE_TRACE_FORMAT)
+		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu pause_us=%llu",
 		  __entry->job, __entry->pid, __entry->to, __entry->start, __entry->pages,
-		  __entry->moved, __entry->busy, __entry->bytes, __entry->setup_ns,
-		  __entry->copy_ns, __entry->finish_ns)
+		  NUMAPLACE_COUNTS(NUMAPLACE_TRACE_VALUE)
+		  __entry->bytes, __entry->setup_ns, __entry->copy_ns, __entry->finish_ns,
+		  __entry->pause_us)
 );
 
 TRACE_EVENT(place,

@@ -1,36 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tracepoints and the scripts that read them say what happened."""
+"""The tracepoints: their fields are the documented ones, and they say what happened."""
 
-import os
 import re
-import shutil
-import signal
-import subprocess
-import threading
-from pathlib import Path
 
 import driver
 import pytest
+import tracefs
 
-TRACING = Path("/sys/kernel/tracing")
-FOLDER = driver.TOP / "userspace" / "tracing"
+DOCUMENT = driver.TOP / "Documentation" / "ABI" / "tracepoints-numaplace"
 
 
 @pytest.fixture
 def events():
-    """What numaplace:* say while it is on; one (name, fields) for each event."""
-    if not (TRACING / "trace").exists():
-        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=True)
-    switch = TRACING / "events" / "numaplace" / "enable"
-    (TRACING / "trace").write_text("")
-    switch.write_text("1")
+    """What numaplace:* say while it is on."""
+    with tracefs.recording("numaplace") as seen:
+        yield seen
 
-    def seen() -> list[tuple[str, dict[str, str]]]:
-        found = re.findall(r": (\w+): ((?:\w+=\S+ ?)+)$", (TRACING / "trace").read_text(), re.MULTILINE)
-        return [(name, driver.record(fields)) for name, fields in found]
 
-    yield seen
-    switch.write_text("0")
+def documented() -> dict[str, list[str]]:
+    """Fields by tracepoint: the first column of the table of each."""
+    fields = {}
+    for section in DOCUMENT.read_text().split("What:\t\t")[1:]:
+        if name := re.match(r"\S+/numaplace/(\w+)/\n", section):
+            table = re.search(r"^\t\t=+ =+\n(.*?)^\t\t=+ =+$", section, re.MULTILINE | re.DOTALL)
+            fields[name[1]] = re.findall(r"^\t\t(\w+)", table[1], re.MULTILINE)
+    return fields
+
+
+def test_trace_fields_are_documented():
+    """Every tracepoint and field that the kernel shows, in that order, and no other."""
+    folder = tracefs.mounted() / "events" / "numaplace"
+    real = {event.parent.name: re.findall(r"field:[^;]*?(\w+);", event.read_text().split("\n\n")[1])
+            for event in folder.glob("*/format")}
+    assert real == documented()
+
+
+def test_trace_text_has_every_field():
+    folder = tracefs.mounted() / "events" / "numaplace"
+    for name, fields in documented().items():
+        text = (folder / name / "format").read_text().split("print fmt:")[1]
+        assert re.findall(r"(\w+)=", text.split('",')[0]) == fields, name
 
 
 def test_trace_job(target, events):
@@ -41,7 +50,9 @@ def test_trace_job(target, events):
     assert mine[0][1]["pid"] == str(t.pid)
     assert int(mine[0][1]["start"], 16) == t.start
     batches = [fields for name, fields in mine if name == "batch"]
-    assert sum(int(b["moved"]) for b in batches) == 1024
+    for count in (*driver.COUNTS, "bytes"):
+        assert sum(int(b[count]) for b in batches) == int(reply[count]), count
+    assert max(int(b["pause_us"]) for b in batches) == int(reply["longest_pause_us"])
     assert mine[-1][1]["moved"] == "1024"
     assert mine[-1][1]["error"] == "0"
     assert all(int(b["setup_ns"]) > 0 and int(b["copy_ns"]) > 0 for b in batches)
@@ -56,52 +67,3 @@ def test_trace_place(target, events):
     assert (mine[0][1]["cpus"], mine[0][1]["first_cpu"]) == ("2", "2")
     assert (mine[1][1]["mode"], mine[1][1]["error"]) == ("0", "0")
     assert mine[2][1]["kept"] == "0"
-
-
-def headers() -> dict[str, str]:
-    """Where bpftrace finds the kernel's headers if not in the two usual places, as with unpacked packages."""
-    modules = Path("/lib/modules") / os.uname().release
-    if (modules / "source").is_dir() or not (modules / "build").is_dir():
-        return {}
-    build = (modules / "build").resolve()
-    return {"BPFTRACE_KERNEL_BUILD": str(build),
-            "BPFTRACE_KERNEL_SOURCE": re.sub(r"-amd64$", "-common", str(build))}
-
-
-SCRIPTS = {
-    "migrations.bt": r"{pid}\s+1\s+begins(.|\n)*{pid}\s+-\s+ends: error 0, 512 pages, 2048 KiB",
-    "placements.bt": r"{pid}\s+2 CPUs from 2 on, error 0(.|\n)*{pid}\s+restored, error 0",
-    "copies.bt": r"@kib\[\d+, {pid}\]: 2048",
-}
-
-
-def heard(tracer: subprocess.Popen, expected: str, seconds: float = 30) -> str:
-    """What a script says until it said what is expected, or for so long."""
-    limit = threading.Timer(seconds, tracer.terminate)
-    limit.start()
-    said = ""
-    while not re.search(expected, said) and (line := tracer.stdout.readline()):
-        said += line
-    limit.cancel()
-    tracer.send_signal(signal.SIGINT)
-    tracer.communicate()
-    return said
-
-
-@pytest.mark.skipif(not shutil.which("bpftrace"), reason="bpftrace is not installed")
-def test_trace_scripts(target):
-    """All at once: what takes long is their start."""
-    t = target("anon", 512)
-    tracers = {name: subprocess.Popen(["bpftrace", FOLDER / name, str(t.pid)], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, env=os.environ | headers())
-               for name in SCRIPTS}
-    for tracer in tracers.values():
-        assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()
-        assert tracer.stdout.readline().startswith("Tracing")
-    t.move("0", 1)
-    driver.write("place", f"pid={t.pid} cpus=2-3")
-    driver.write("restore", f"pid={t.pid}")
-    for name, expected in SCRIPTS.items():
-        expected = expected.format(pid=t.pid)
-        said = heard(tracers[name], expected)
-        assert re.search(expected, said), f"{name}: {said}"
