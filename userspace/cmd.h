@@ -41,6 +41,7 @@ int cmd_plan(int argc, char **argv);
 int cmd_apply(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 
 /*
  * Prints "numaplace: ..." on stderr, or {"error": "..."} on stdout when

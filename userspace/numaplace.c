@@ -23,6 +23,7 @@ static const struct np_cmd commands[] = {
 	{ "apply", cmd_apply, "--policy P [PID..]", "does what the policy says" },
 	{ "simulate", cmd_simulate, "--machine M --tasks T", "asks policies on paper and compares" },
 	{ "run", cmd_run, "--policy P -- CMD", "starts a program under a policy" },
+	{ "trace", cmd_trace, "[NAME [PID]] [-- CMD]", "shows moves and placements while they happen" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -74,6 +74,18 @@ $(BUILD)/fuzz/%: userspace/fuzz/%.c userspace/fuzz/driver.c $(US_ASAN_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -M%,$(US_CFLAGS)) $(US_SANITIZE) -o $@ $< $(FUZZ_DRIVER) $(US_ASAN_LIB) $(US_LIBS)
 
+# The command line only: the lab and the experiments run from this tree.
+PREFIX ?= /usr/local
+SHARE := $(DESTDIR)$(PREFIX)/share
+
+.PHONY: install
+install: $(BUILD)/numaplace man	## the command line into PREFIX (/usr/local) below DESTDIR: program, tracing scripts, manual, completion
+	install -D -m 755 $(BUILD)/numaplace $(DESTDIR)$(PREFIX)/bin/numaplace
+	install -D -m 644 -t $(SHARE)/numaplace/tracing userspace/tracing/*.bt
+	install -D -m 644 -t $(SHARE)/man/man1 $(BUILD)/man/*.1
+	install -D -m 644 userspace/completion/numaplace.bash $(SHARE)/bash-completion/completions/numaplace
+	install -D -m 644 userspace/completion/_numaplace $(SHARE)/zsh/site-functions/_numaplace
+
 # The program that the tests inside the lab place and move.
 $(BUILD)/tests/placed: userspace/tests/guest/target.c
 	@mkdir -p $(@D)

@@ -19,8 +19,11 @@ _numaplace()
 	*:-*)
 		choices=$("$tool" "$command" --help | grep -o -- '--[a-z][a-z-]*')
 		;;
+	2:trace:*)
+		choices="list $("$tool" trace | sed -n 's/^\([a-z]*\) .*/\1/p')"
+		;;
 	*)
-		[[ $command =~ ^(ps|place|restore|migrate|plan|apply)$ ]] &&
+		[[ $command =~ ^(ps|place|restore|migrate|plan|apply|trace)$ ]] &&
 			choices=$(cd /proc && echo [0-9]*)
 		;;
 	esac

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The bpftrace scripts say what happened."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import driver
+import pytest
+
+FOLDER = driver.TOP / "userspace" / "tracing"
+
+
+def headers() -> dict[str, str]:
+    """Where bpftrace finds the kernel's headers if not in the two usual places, as with unpacked packages."""
+    modules = Path("/lib/modules") / os.uname().release
+    if (modules / "source").is_dir() or not (modules / "build").is_dir():
+        return {}
+    build = (modules / "build").resolve()
+    return {"BPFTRACE_KERNEL_BUILD": str(build),
+            "BPFTRACE_KERNEL_SOURCE": re.sub(r"-amd64$", "-common", str(build))}
+
+
+SCRIPTS = {
+    "migrations.bt": r"{pid}\s+1\s+begins(.|\n)*{pid}\s+-\s+ends: error 0, 512 pages, 2048 KiB",
+    "placements.bt": r"{pid}\s+2 CPUs from 2 on, error 0(.|\n)*{pid}\s+restored, error 0",
+    "copies.bt": r"@kib\[\d+, {pid}\]: 2048",
+}
+
+
+def heard(tracer: subprocess.Popen, expected: str, seconds: float = 30) -> str:
+    """What a script says until it said what is expected, or for so long."""
+    limit = threading.Timer(seconds, tracer.terminate)
+    limit.start()
+    said = ""
+    while not re.search(expected, said) and (line := tracer.stdout.readline()):
+        said += line
+    limit.cancel()
+    tracer.send_signal(signal.SIGINT)
+    tracer.communicate()
+    return said
+
+
+@pytest.mark.skipif(not shutil.which("bpftrace"), reason="bpftrace is not installed")
+def test_trace_scripts(target):
+    """All at once: what takes long is their start."""
+    t = target("anon", 512)
+    tracers = {name: subprocess.Popen(["bpftrace", FOLDER / name, str(t.pid)], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, env=os.environ | headers())
+               for name in SCRIPTS}
+    for tracer in tracers.values():
+        assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()
+        assert tracer.stdout.readline().startswith("Tracing")
+    t.move("0", 1)
+    driver.write("place", f"pid={t.pid} cpus=2-3")
+    driver.write("restore", f"pid={t.pid}")
+    for name, expected in SCRIPTS.items():
+        expected = expected.format(pid=t.pid)
+        said = heard(tracers[name], expected)
+        assert re.search(expected, said), f"{name}: {said}"
