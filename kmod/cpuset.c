@@ -136,15 +136,21 @@ int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cp
  * numaplace_cpuset_init() - mount the control groups, for us alone
  *
  * Where there is no cgroup2 no cpuset is known.
+ *
+ * Return: 0 or -ENOMEM.
  */
-void numaplace_cpuset_init(void)
+int numaplace_cpuset_init(void)
 {
 	/* Never a module, so there is no reference to give back. */
 	struct file_system_type *type = get_fs_type("cgroup2");
+	int err;
 
 	groups = type ? kern_mount(type) : NULL;
-	if (IS_ERR(groups))
-		groups = NULL;
+	if (!IS_ERR(groups))
+		return 0;
+	err = PTR_ERR(groups);
+	groups = NULL;
+	return err == -ENOMEM ? err : 0;
 }
 
 /**

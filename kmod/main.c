@@ -13,7 +13,9 @@ static int __init numaplace_init(void)
 {
 	int err;
 
-	numaplace_cpuset_init();
+	err = numaplace_cpuset_init();
+	if (err)
+		goto err_cpuset;
 	err = numaplace_copy_init();
 	if (err)
 		goto err_copy;
@@ -37,6 +39,7 @@ err_job:
 	numaplace_copy_exit();
 err_copy:
 	numaplace_cpuset_exit();
+err_cpuset:
 	pr_err("not loaded: error %d\n", err);
 	return err;
 }
