@@ -3,7 +3,7 @@
 
 KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
 KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch] kmod/uapi/*.h kmod/tests/kunit/*.[ch])
-KMOD_TESTS := $(BUILD)/tests/target
+KMOD_TESTS := $(BUILD)/tests/target $(BUILD)/tests/faults
 KMOD_DEBUG := $(BUILD)/modules/debug/numaplace.ko
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numaplace
 KERNELRELEASE ?= $(shell uname -r)
@@ -43,6 +43,10 @@ endif
 $(BUILD)/tests/target: $(wildcard kmod/tests/target/*.c) kmod/tests/target/target.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $(filter %.c,$^) -lnuma -pthread
+
+$(BUILD)/tests/faults: kmod/tests/faults.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $<
 
 .PHONY: check-debug
 check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import driver  # noqa: E402
+import faulty  # noqa: E402
 
 KMEMLEAK_AGE = 6  # s; younger objects are not reported
 
@@ -85,3 +86,19 @@ def unprivileged():
                 os._exit(status)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return run
+
+
+@pytest.fixture
+def fault_injection():
+    if not Path("/proc/self/fail-nth").exists():
+        pytest.skip("this kernel has no fault injection: make check-debug")
+    with faulty.set_to(faulty.KNOBS):
+        yield
+
+
+@pytest.fixture
+def faults():
+    one = faulty.Faults()
+    yield one
+    one.process.kill()
+    one.process.communicate()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Has the kernel fail allocations: one in turn, or all that a part of it makes."""
+
+import errno
+import itertools
+import os
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import driver
+
+FAULTS = driver.TOP / "build" / "tests" / "faults"
+DEBUG = Path("/sys/kernel/debug")
+# Every allocation counts, and none is worth a report of its own.
+KNOBS = {DEBUG / "failslab" / "ignore-gfp-wait": "N", DEBUG / "failslab" / "verbose": "0",
+         DEBUG / "fail_page_alloc" / "ignore-gfp-wait": "N", DEBUG / "fail_page_alloc" / "ignore-gfp-highmem": "N",
+         DEBUG / "fail_page_alloc" / "min-order": "0", DEBUG / "fail_page_alloc" / "verbose": "0"}
+MOST = 5000  # allocations that one thing may make
+
+
+@contextmanager
+def set_to(values: dict[Path, str]):
+    """And back, last first: what is to be failed is narrowed down before anything is, and widened after."""
+    before = {path: path.read_text() for path in values}
+    try:
+        for path, value in values.items():
+            path.write_text(value)
+        yield
+    finally:
+        for path, value in reversed(before.items()):
+            path.write_text(value)
+
+
+class Faults:
+    """The program kmod/tests/faults.c, under a memory policy of its own."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(["numactl", "--membind=1", str(FAULTS)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def ask(self, n: int, words: str) -> tuple[str, bool]:
+        """The name of the error, if any, and whether the n-th allocation was there to fail."""
+        self.process.stdin.write(f"{n} {words}\n")
+        self.process.stdin.flush()
+        error, hit = self.process.stdout.readline().split()
+        return errno.errorcode.get(int(error), ""), hit == "1"
+
+    def in_turn(self, words: str):
+        """Gives each n with the error, until there is no n-th allocation; the caller looks at what has become."""
+        errors = []
+        for n in itertools.count(1):
+            error, hit = self.ask(n, words)
+            assert error in ("", "ENOMEM"), (n, error)
+            errors.append(error)
+            yield error
+            if not hit:
+                break
+            assert n < MOST
+        assert errors[-1] == ""
+        assert "ENOMEM" in errors, "no allocation was failed that matters"
+        print(f"{len(errors) - 1} allocations, of which {errors.count('ENOMEM')} are needed: {words}")
+
+
+@contextmanager
+def workers_fail(n: int):
+    """The n-th allocation of each of the kernel's unbound workers: one of them runs a job."""
+    paths = [Path("/proc", pid, "fail-nth") for pid in os.listdir("/proc") if pid.isdecimal()
+             and Path("/proc", pid, "comm").read_text().startswith("kworker/u")]
+    for path in paths:
+        path.write_text(str(n))
+    hits = []
+    yield hits
+    for path in paths:
+        if path.exists():
+            hits.append(path.read_text().strip() == "0")
+            path.write_text("0")
+
+
+def text_of_module() -> tuple[int, int]:
+    start = int(Path("/sys/module/numaplace/sections/.text").read_text(), 16)
+    return start, start + int(Path("/sys/module/numaplace/coresize").read_text())
+
+
+@contextmanager
+def all_of_module_fails(kind: str):
+    """Whatever is allocated below a function of the module."""
+    start, end = text_of_module()
+    folder = DEBUG / kind
+    with set_to({folder / "require-start": str(start), folder / "require-end": str(end),
+                 folder / "stacktrace-depth": "32", folder / "times": "-1", folder / "probability": "100"}):
+        yield
+
+
+def state_of(t: driver.Target) -> tuple:
+    """What must not change: CPUs and policy of every thread, the records, the jobs, the totals."""
+    threads = [(tid, os.sched_getaffinity(tid)) for tid in t.tids()]
+    return threads, t.ask("policy"), driver.records("placements"), driver.records("jobs"), driver.stats()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every allocation that a write makes fails in turn: the error is ENOMEM, and nothing has changed."""
+
+import driver
+import faulty
+import pytest
+from driver import DIR, write
+
+pytestmark = pytest.mark.usefixtures("fault_injection")
+
+PLACES = ["cpus=2-3", "cpus=node:1 inherit=0", "threads=one cpus=1", "mem=caller", "cpus=2-3 mem=caller inherit=1"]
+
+
+def several_threads(target) -> driver.Target:
+    """Asleep, so that they take no time from the test."""
+    t = target("anon", 4)
+    t.ask("thread")
+    t.ask("thread")
+    return t
+
+
+@pytest.mark.parametrize("words", PLACES)
+def test_place_without_memory(target, faults, words):
+    t = several_threads(target)
+    original = faulty.state_of(t)[:3]
+    for error in faults.in_turn(f"write {DIR}/place pid={t.pid} {words}"):
+        if error:
+            assert faulty.state_of(t)[:3] == original
+        else:
+            assert faulty.state_of(t)[:3] != original
+            write("restore", f"pid={t.pid}")
+            assert faulty.state_of(t)[:3] == original
+
+
+@pytest.mark.parametrize("words", PLACES)
+def test_place_again_without_memory(target, faults, words):
+    """What cannot be had leaves what there was before."""
+    t = several_threads(target)
+    write("place", f"pid={t.pid} cpus=0-1 inherit=0")
+    placed = faulty.state_of(t)[:3]
+    for error in faults.in_turn(f"write {DIR}/place pid={t.pid} {words}"):
+        if error:
+            assert faulty.state_of(t)[:3] == placed
+        else:
+            assert faulty.state_of(t)[:3] != placed
+            write("restore", f"pid={t.pid}")
+            write("place", f"pid={t.pid} cpus=0-1 inherit=0")
+            assert faulty.state_of(t)[:3] == placed
+
+
+@pytest.mark.parametrize("words", ["pid={}", "tid={}", "all"])
+def test_restore_without_memory(target, faults, words):
+    t = target("anon", 4)
+    original = faulty.state_of(t)[:3]
+    place = f"pid={t.pid} cpus=2-3 mem=caller"
+    assert faults.ask(0, f"write {DIR}/place {place}") == ("", False)
+    placed = faulty.state_of(t)[:3]
+    for error in faults.in_turn(f"write {DIR}/restore {words.format(t.pid)}"):
+        assert faulty.state_of(t)[:3] == (placed if error else original)
+        if not error:
+            faults.ask(0, f"write {DIR}/place {place}")
+
+
+MOVES = ["", "threads=4", "pause=always", "pause=never shared=1 split=1", "rate_mib=1000 max_stall_us=1000"]
+
+
+def last_job() -> int:
+    return max((int(job["job"]) for job in driver.records("jobs")), default=0)
+
+
+@pytest.mark.parametrize("words", MOVES)
+def test_migrate_without_memory(target, faults, words):
+    t = target("anon", 64, threads=1)
+    before = last_job(), driver.stats()["jobs"]
+    for error in faults.in_turn(f"write {DIR}/migrate pid={t.pid} from=any to=1 {t.range()} {words}"):
+        if error:
+            assert (last_job(), driver.stats()["jobs"]) == before
+            continue
+        assert last_job() == before[0] + 1
+        done = driver.wait_job(last_job())
+        assert (done["state"], done["moved"]) == ("done", "64")
+        t.move("1", 0)
+        before = last_job(), driver.stats()["jobs"]
+    assert t.where() == {"0": 64}
+    assert t.is_whole() and t.ask("counters") == "ok"
+
+
+def test_cancel_without_memory(target, faults):
+    t = target("anon", 4096)
+    job = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
+    for error in faults.in_turn(f"write {DIR}/cancel job={job}"):
+        if error:
+            assert driver.job(job)["state"] in ("queued", "running")
+        else:
+            assert driver.wait_job(job)["state"] == "cancelled"
+            job = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
+            break
+    driver.write("cancel", f"job={job}")
+    assert driver.wait_job(job)["state"] == "cancelled"
+    assert t.is_whole()
+
+
+@pytest.mark.parametrize("name", ["version", "placements", "jobs", "stats"])
+def test_read_without_memory(target, faults, name):
+    t = target("anon", 4)
+    write("place", f"pid={t.pid} cpus=1")
+    before = (DIR / name).read_bytes()
+    for _ in faults.in_turn(f"read {DIR}/{name}"):
+        assert (DIR / name).read_bytes() == before
+
+
+def test_open_without_memory(faults):
+    for _ in faults.in_turn(f"open {DIR}/migrate"):
+        assert driver.refusal("migrate", "") == "EINVAL"

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Without memory where no write is there to be told: in a job's worker, a fork, loading and unloading."""
+
+import errno
+import itertools
+import os
+from pathlib import Path
+
+import driver
+import faulty
+import pytest
+from driver import DIR, write
+
+pytestmark = pytest.mark.usefixtures("fault_injection")
+
+
+@pytest.mark.parametrize("words", ["pause=never", "pause=always", "threads=2", "split=1"])
+def test_job_without_memory(target, words):
+    """In the worker: the job fails, or it leaves pages where they are and says so, or it does without."""
+    t = target("thp" if "split" in words else "anon", 512 if "split" in words else 160, threads=1)
+    pages = sum(t.where().values())
+    ends = []
+    for n in itertools.count(1):
+        with faulty.workers_fail(n) as hits:
+            done = t.move("0", 1, words)  # checks that asked is the sum, all the time
+        there = t.where().get("1", 0)
+        assert there == int(done["moved"])
+        if done["state"] == "failed":
+            assert (int(done["error"]), int(done["asked"])) == (errno.ENOMEM, 0)
+        else:
+            assert int(done["asked"]) == pages
+        ends.append(done["state"] if done["state"] == "failed" else f"left {pages - there}")
+        t.move("1", 0)
+        if not any(hits) or n > 40:
+            break
+    assert t.where() == {"0": pages}
+    assert t.is_whole() and t.ask("counters") == "ok"
+    assert "left 0" in ends and set(ends) - {"left 0", "failed"}, ends
+    print(f"{n} allocations: {ends}")
+
+
+def test_fork_without_memory(target):
+    """The child of a placed process that cannot be recorded is counted, and harmed by nothing."""
+    t = target("anon", 4)
+    write("place", f"pid={t.pid} cpus=2-3")
+    before = driver.stats()
+    with faulty.all_of_module_fails("failslab"):
+        child = int(t.ask("fork"))
+    after = driver.stats()
+    assert after["inherit_failed"] == before["inherit_failed"] + 1
+    assert after["inherited"] == before["inherited"]
+    assert os.sched_getaffinity(child) == {2, 3}
+    assert [int(p["tid"]) for p in driver.records("placements")] == [t.pid]
+    other = int(t.ask("fork"))
+    assert other in [int(p["tid"]) for p in driver.records("placements")]
+    write("restore", f"pid={other}")
+    write("restore", f"pid={t.pid}")
+    assert os.sched_getaffinity(t.pid) == os.sched_getaffinity(other) == {0, 1, 2, 3}
+
+
+def test_no_page_for_a_whole_job(target):
+    """Not one page is to be had: every page stays where it is and is counted."""
+    t = target("anon", 300, threads=1)
+    with faulty.all_of_module_fails("fail_page_alloc"):
+        done = t.move("0", 1)
+    assert driver.counts(done) == {"no_memory": 300}
+    assert t.where() == {"0": 300}
+    assert t.is_whole() and t.ask("counters") == "ok"
+    assert driver.counts(t.move("0", 1)) == {"moved": 300}
+
+
+def test_load_without_memory(faults):
+    """Every step of loading fails in turn: nothing is left, and the next load is as if it had not been."""
+    assert driver.unload() == 0
+    events = Path("/sys/kernel/tracing/events/numaplace")
+    for error in faults.in_turn(f"load {driver.module()}"):
+        if error:
+            assert not driver.is_loaded() and not DIR.exists() and not events.exists()
+        else:
+            assert {file.name for file in DIR.iterdir()} >= {"place", "migrate", "stats"}
+            assert events.exists()
+            assert driver.unload() == 0
+    assert driver.load() == 0
+
+
+def test_unload_without_memory(target, faults):
+    """It cannot be refused for that: every task gets back what it had."""
+    t = target("anon", 4)
+    original = faulty.state_of(t)[:3]
+    for n in itertools.count(1):
+        assert faults.ask(0, f"write {DIR}/place pid={t.pid} cpus=2-3 mem=caller") == ("", False)
+        error, hit = faults.ask(n, "unload numaplace")
+        assert error == ""
+        assert driver.load() == 0
+        assert faulty.state_of(t)[:3] == original
+        if not hit:
+            break
