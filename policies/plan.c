@@ -138,29 +138,41 @@ static bool decision_is_valid(const struct np_plan *plan, const struct np_machin
 	return isfinite(d->bonus) && d->bonus > 0 && memchr(d->reason, '\0', NP_REASON_LEN);
 }
 
-int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
-		   const struct np_task *tasks, size_t n,
-		   const struct np_options *o, struct np_plan *out)
+int np_plan_begin(const struct np_policy *p, const struct np_machine *m,
+		  const struct np_task *tasks, const struct np_options *o, struct np_plan *out)
 {
-	double rate;
-	int e;
-
-	if (np_options_count(p) > NP_OPTIONS_MAX || !machine_is_valid(m) || out->n != n)
+	if (np_options_count(p) > NP_OPTIONS_MAX || !machine_is_valid(m))
 		return -EINVAL;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < out->n; i++)
 		if (!task_is_valid(m, &tasks[i]))
 			return -EINVAL;
 	out->n_spreads = out->n_moves = 0;
 	leave_all_alone(p, m, tasks, o, out);
-	e = p->plan(m, tasks, n, o, out);
-	if (e)
-		return e;
-	for (size_t i = 0; i < n; i++)
+	return 0;
+}
+
+int np_plan_finish(const struct np_policy *p, const struct np_machine *m,
+		   const struct np_task *tasks, const struct np_options *o, struct np_plan *out)
+{
+	double rate = np_options_get(p, o, "rate");
+	int e;
+
+	for (size_t i = 0; i < out->n; i++)
 		if (!decision_is_valid(out, m, &out->decision[i]))
 			return -EPROTO;
 	e = np_plan_confine(m, tasks, out);
 	if (e)
 		return e;
-	rate = np_options_get(p, o, "rate");
 	return np_plan_pages(m, tasks, out, rate > 0 ? rate : NP_MIGRATION_RATE_MIB);
+}
+
+int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
+		   const struct np_task *tasks, size_t n,
+		   const struct np_options *o, struct np_plan *out)
+{
+	int e = out->n == n ? np_plan_begin(p, m, tasks, o, out) : -EINVAL;
+
+	if (!e)
+		e = p->plan(m, tasks, n, o, out);
+	return e ? e : np_plan_finish(p, m, tasks, o, out);
 }

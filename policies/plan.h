@@ -48,6 +48,15 @@ int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_options *o, struct np_plan *out);
 
 /*
+ * Its two halves, for decisions that come from elsewhere: what holds before, and
+ * what follows from out->decision.
+ */
+int np_plan_begin(const struct np_policy *p, const struct np_machine *m,
+		  const struct np_task *tasks, const struct np_options *o, struct np_plan *out);
+int np_plan_finish(const struct np_policy *p, const struct np_machine *m,
+		   const struct np_task *tasks, const struct np_options *o, struct np_plan *out);
+
+/*
  * Fills plan->move: what moves from where to where, in an order in which no node
  * ever holds more than it has room for, moves out before moves in. What cannot be
  * ordered (nodes so full that nothing can move first) is counted in

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "lib/apply.h"
+#include "lib/plan_file.h"
 #include "policy_args.h"
 
 static volatile sig_atomic_t stop;
@@ -15,6 +16,8 @@ static const struct argp_option options[] = {
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
 	NP_CGROUP_OPTION,
+	{ "plan", NP_KEY_PLAN, "FILE", 0, "Do what a plan says that `numaplace plan --save FILE` kept; "
+	  "refused when the machine is no longer the same", 0 },
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -27,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "PID..",
+	.args_doc = "PID..\n--plan FILE",
 	.doc = "Does what a policy says: binds every thread of each task to its node's CPUs, makes "
 	       "its new pages prefer the node where its pages go, then moves the pages.\v"
 	       "If a step fails, or on Ctrl-C, everything done so far is undone; a task that has "
@@ -85,25 +88,49 @@ static int carry_out(const struct np_planning *p, const struct np_control *contr
 	return np_control_exit(e);
 }
 
-static int apply(struct np_policy_words *w)
+/* The saved plan as it is to be done now. */
+static int renew(const struct np_policy_words *w, struct np_planning *p)
 {
-	const struct np_control *control;
+	char err[NP_ERR_LEN];
+	size_t gone;
+	int e;
+
+	if (w->policy || w->common.pids.n || w->common.cgroup || w->assume.n)
+		return np_usage("apply: --plan FILE names policy and tasks; leave the others out");
+	e = np_plan_file_renew(p, w->plan, &gone, err, sizeof(err));
+	if (e)
+		np_error("%s", err);
+	else if (gone && !np_json)
+		fprintf(stderr, "numaplace: %zu of the plan's %zu tasks have exited since and are "
+			"skipped\n", gone, p->tasks.n);
+	return np_control_exit(e);
+}
+
+static int ask(struct np_policy_words *w, struct np_planning *p)
+{
 	struct np_policy_args args;
-	struct np_planning p;
 	int status = np_policy_args_resolve(w, &args);
 
 	if (status)
 		return status;
 	if (!args.n_pids && !args.skip_gone)
 		return np_usage("apply: no process id; `numaplace ps` lists the processes");
-	control = np_cmd_engine(w->common.engine, &status);
-	if (!control)
-		return status;
+	return np_cmd_planning(p, &args);
+}
+
+static int apply(struct np_policy_words *w)
+{
+	const struct np_control *control;
+	struct np_planning p;
+	int status;
+
 	catch_signals();
-	status = np_cmd_planning(&p, &args);
+	status = w->plan ? renew(w, &p) : ask(w, &p);
 	if (status)
 		return status;
-	status = carry_out(&p, control, &w->common.pace);
+	control = np_cmd_engine(w->common.engine, &status);
+	if (control)
+		status = carry_out(&p, control, &w->common.pace);
 	np_planning_free(&p);
 	return status;
 }

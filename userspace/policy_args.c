@@ -42,6 +42,18 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 		return add_word(&w->option, arg);
 	case 'a':
 		return add_word(&w->assume, arg);
+	case NP_KEY_SAVE:
+		w->save = arg;
+		return 0;
+	case NP_KEY_SHOW:
+		w->show = arg;
+		return 0;
+	case NP_KEY_SNAPSHOT:
+		w->snapshot = arg;
+		return 0;
+	case NP_KEY_PLAN:
+		w->plan = arg;
+		return 0;
 	case 's':
 		return np_arg_number(arg, "sample", SAMPLE_MAX_MS, &w->sample_ms);
 	}

@@ -16,11 +16,19 @@
 #define NP_ASSUME_OPTION \
 	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task; may be repeated", 0 }
 
+/* plan's and apply's files. */
+#define NP_PLAN_FILE_OPTIONS \
+	{ "save", NP_KEY_SAVE, "FILE", 0, "Keep the plan in a file, for `numaplace apply --plan FILE`", 0 }, \
+	{ "show", NP_KEY_SHOW, "FILE", 0, "Say what is in such a file; asks no policy", 0 }, \
+	{ "snapshot", NP_KEY_SNAPSHOT, "FILE", 0, "Plan for all tasks of a snapshot, as `numaplace ps " \
+	  "--json` prints it; - for standard input", 0 }
+
 /* What was said on the command line, before it is understood. */
 struct np_policy_words {
 	const char *policy;
 	struct np_word_list { const char **word; size_t n; } option, assume;
 	unsigned long sample_ms;
+	const char *save, *show, *snapshot, *plan;	/* files */
 	struct np_common common;
 };
 

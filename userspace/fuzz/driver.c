@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define MAX_SIZE 512
+#define MAX_SIZE 1024
 
 static uint64_t state;
 

@@ -235,6 +235,11 @@ struct np_cpusets *np_cpusets_open(void)
 	return c;
 }
 
+void np_cpusets_refresh(struct np_cpusets *c)
+{
+	c->last[0] = '\0';
+}
+
 void np_cpusets_close(struct np_cpusets *c)
 {
 	numa_bitmask_free(c->cpus);

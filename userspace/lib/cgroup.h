@@ -19,6 +19,7 @@ int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t
 struct np_cpusets;
 struct np_cpusets *np_cpusets_open(void);
 void np_cpusets_close(struct np_cpusets *c);
+void np_cpusets_refresh(struct np_cpusets *c);	/* for another moment */
 
 /*
  * The CPUs and the memory nodes (kernel numbers) that the cpuset of pid leaves

@@ -20,10 +20,11 @@ static void set_may(uint8_t *may, const struct np_machine *m, const struct bitma
 			may[node] |= NP_MAY_HOLD;
 }
 
-int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t)
+int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t,
+		     struct np_cpusets *cpusets)
 {
 	struct bitmask *mems = numa_bitmask_alloc(NP_MAX_NODES);
-	struct np_cpusets *sets = np_cpusets_open();
+	struct np_cpusets *sets = cpusets ? cpusets : np_cpusets_open();
 
 	*c = (struct np_confined) { 0 };
 	c->may = calloc(t->n * m->n_nodes + 1, sizeof(*c->may));
@@ -40,7 +41,7 @@ int np_confined_read(struct np_confined *c, const struct np_machine *m, struct n
 		t->task[i].may = c->may + i * m->n_nodes;
 	}
 	numa_bitmask_free(mems);
-	if (sets)
+	if (sets && !cpusets)
 		np_cpusets_close(sets);
 	if (c->n == t->n && c->may)
 		return 0;

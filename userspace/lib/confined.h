@@ -5,6 +5,8 @@
 
 #include "tasks.h"
 
+struct np_cpusets;
+
 struct np_confined {
 	size_t n;
 	uint8_t *may;		/* [n * n_nodes] NP_MAY_*, where np_task.may points to */
@@ -13,9 +15,11 @@ struct np_confined {
 
 /*
  * Reads the cpusets of all tasks and sets their np_task.may. One whose cpuset
- * cannot be read (it has exited) is not confined. 0 or -ENOMEM.
+ * cannot be read (it has exited) is not confined. cpusets: a reader to be used
+ * again, or NULL. 0 or -ENOMEM.
  */
-int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t);
+int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t,
+		     struct np_cpusets *cpusets);
 void np_confined_free(struct np_confined *c);
 
 #endif

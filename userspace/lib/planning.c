@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "room.h"
+#include "snapshot.h"
 
 int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len)
 {
@@ -25,12 +26,12 @@ static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
 
 	for (size_t i = 0; !e && i < args->n_assume; i++)
 		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
-	if (!e && np_confined_read(&p->confined, &p->machine, &p->tasks))
+	if (!e && np_confined_read(&p->confined, &p->machine, &p->tasks, NULL))
 		e = np_fail(err, err_len, -ENOMEM, "out of memory");
 	return e;
 }
 
-static int ask_policy(struct np_planning *p, char *err, size_t err_len)
+int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 {
 	int e;
 
@@ -52,6 +53,44 @@ static int ask_policy(struct np_planning *p, char *err, size_t err_len)
 	return 0;
 }
 
+int np_planning_machine(struct np_machine *m, char *err, size_t err_len)
+{
+	int e = np_machine_read(m, "", err, err_len);
+
+	if (e)
+		return e == -ENOMEM ? e : -EOPNOTSUPP;
+	np_room_add_cache(m);
+	e = np_planning_check_nodes(m, err, err_len);
+	if (e)
+		np_machine_free(m);
+	return e;
+}
+
+int np_planning_from(struct np_planning *p, const struct np_policy_args *args, const char *snapshot,
+		     char *err, size_t err_len)
+{
+	struct np_snapshot s;
+	int e = np_snapshot_read(snapshot, &s, err, err_len);
+
+	memset(p, 0, sizeof(*p));
+	if (e)
+		return e;
+	p->where = s.where;
+	p->machine = s.machine;
+	p->tasks = s.tasks;
+	p->policy = args->policy;
+	p->options = args->options;
+	for (size_t i = 0; !e && i < args->n_assume; i++)
+		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
+	if (!e)
+		e = np_planning_check_nodes(&p->machine, err, err_len);
+	if (!e)
+		e = np_planning_ask(p, err, err_len);
+	if (e)
+		np_planning_free(p);
+	return e;
+}
+
 int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 		     char *err, size_t err_len)
 {
@@ -61,15 +100,11 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 	p->where = np_machine_where("");
 	p->policy = args->policy;
 	p->options = args->options;
-	e = np_machine_read(&p->machine, "", err, err_len);
-	if (e)
-		return e == -ENOMEM ? e : -EOPNOTSUPP;
-	np_room_add_cache(&p->machine);
-	e = np_planning_check_nodes(&p->machine, err, err_len);
+	e = np_planning_machine(&p->machine, err, err_len);
 	if (!e)
 		e = read_tasks(p, args, err, err_len);
 	if (!e)
-		e = ask_policy(p, err, err_len);
+		e = np_planning_ask(p, err, err_len);
 	if (e)
 		np_planning_free(p);
 	return e;

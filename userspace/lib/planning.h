@@ -41,6 +41,17 @@ struct np_planning {
  */
 int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 		     char *err, size_t err_len);
+
+/* The same for all tasks of a snapshot (a file, "-" for standard input), whatever machine it is of. */
+int np_planning_from(struct np_planning *p, const struct np_policy_args *args, const char *snapshot,
+		     char *err, size_t err_len);
+
+/* This machine with what can be had of its memory; refused when it has one node. */
+int np_planning_machine(struct np_machine *m, char *err, size_t err_len);
+
+/* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
+int np_planning_ask(struct np_planning *p, char *err, size_t err_len);
+
 /* 0, or -EOPNOTSUPP with one line in err: a policy needs more than one node. */
 int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len);
 

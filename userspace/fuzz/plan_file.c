@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A saved plan, from wherever it came. */
+#include "../lib/plan_file.h"
+#include "fuzz.h"
+
+const char *const fuzz_seeds[] = {
+	"{\"snapshot\": 1, \"where\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
+	"\"nodes\": [{\"id\": 0, \"cpus\": \"0-1\", \"has_memory\": true, \"mem_total\": 4096, "
+	"\"mem_free\": 0, \"distances\": [10]}]}, \"tasks\": [{\"pid\": 7, \"start\": 9, "
+	"\"comm\": \"c\", \"threads\": 3, \"cores\": 2, \"cpus\": \"1\", \"node\": 0, "
+	"\"pages\": {\"0\": 3}, \"file_pages\": {\"0\": 5}}], \"plan\": 1, \"boot\": \"b\", "
+	"\"policy\": \"none\", \"options\": [], \"decided\": [{\"to\": null, \"pages_to\": 0, "
+	"\"spread\": null, \"mem\": 0, \"bonus\": 1.0, \"penalty\": 1.0, \"penalty_source\": "
+	"\"declared\", \"reason\": \"r\"}]}",
+	NULL,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char err[NP_ERR_LEN] = "";
+	struct np_planning p;
+	json_t *j;
+
+	if (np_plan_file_parse(&p, (const char *)data, size, "F", err, sizeof(err))) {
+		FUZZ_CLAIM(err[0]);
+		return 0;
+	}
+	j = np_planning_json(&p);
+	json_decref(j);
+	np_planning_free(&p);
+	return 0;
+}
