@@ -42,6 +42,7 @@ int cmd_apply(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
+int cmd_daemon(int argc, char **argv);
 
 /*
  * Prints "numaplace: ..." on stderr, or {"error": "..."} on stdout when

@@ -24,6 +24,7 @@ static const struct np_cmd commands[] = {
 	{ "simulate", cmd_simulate, "--machine M --tasks T", "asks policies on paper and compares" },
 	{ "run", cmd_run, "--policy P -- CMD", "starts a program under a policy" },
 	{ "trace", cmd_trace, "[NAME [PID]] [-- CMD]", "shows moves and placements while they happen" },
+	{ "daemon", cmd_daemon, "--policy P [PID..]", "keeps running tasks placed by a policy" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

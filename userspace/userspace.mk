@@ -85,6 +85,19 @@ install: $(BUILD)/numaplace man	## the command line into PREFIX (/usr/local) bel
 	install -D -m 644 -t $(SHARE)/man/man1 $(BUILD)/man/*.1
 	install -D -m 644 userspace/completion/numaplace.bash $(SHARE)/bash-completion/completions/numaplace
 	install -D -m 644 userspace/completion/_numaplace $(SHARE)/zsh/site-functions/_numaplace
+	install -D -m 644 userspace/daemon.conf $(SHARE)/doc/numaplace/daemon.conf
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local|$(PREFIX)|' userspace/numaplace.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service
+
+# What the daemon costs, over 500 processes on this machine.
+$(BUILD)/tests/bench_daemon: $(BUILD)/userspace/tests/bench/daemon.o $(LIBNUMAPLACE) $(LIBPOLICIES)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ $(US_LIBS)
+
+.PHONY: bench-daemon
+bench-daemon: $(BUILD)/tests/bench_daemon	## CPU time of the daemon for each interval, with 500 tasks
+	@echo "500 tasks that all count for the plan, 1 s:"; $< 500 20 1000 busy
+	@echo "500 tasks that sleep, 1 s:"; $< 500 20 1000 idle
 
 # The program that the tests inside the lab place and move.
 $(BUILD)/tests/placed: userspace/tests/guest/target.c

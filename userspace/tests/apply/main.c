@@ -9,6 +9,7 @@ int main(void)
 		return 2;
 	add_apply_cases();
 	add_text_cases();
+	add_steady_cases();
 	if (CU_get_error() != CUE_SUCCESS)
 		return 2;
 	CU_basic_set_mode(CU_BRM_VERBOSE);

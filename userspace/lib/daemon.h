@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A policy kept up over running tasks, interval by interval. */
+#ifndef NUMAPLACE_LIB_DAEMON_H
+#define NUMAPLACE_LIB_DAEMON_H
+
+#include "apply.h"
+#include "watch.h"
+
+/* Counters since the start; metrics.c prints them. */
+struct np_daemon_counts {
+	unsigned long long intervals, plans, planning_failed;
+	unsigned long long verdicts[NP_VERDICTS];	/* decisions that ask for something */
+	unsigned long long moved_tasks, moved_bytes, ping_pongs, vanished, failed;
+	double move_seconds;		/* that pages were moving for */
+	double cpu_seconds;		/* CPU time of the daemon itself */
+	double last_interval_cpu_seconds;
+};
+
+struct np_daemon {
+	/* Set by the caller. */
+	struct np_policy_args args;	/* policy and options; tasks come from watch_rules */
+	struct np_task assumed;		/* penalty and MPKI of every task, with their sources */
+	struct np_watch_rules watch_rules;
+	struct np_steady_rules steady_rules;
+	struct np_apply_how how;
+	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
+	void (*log)(const char *line, void *arg);	/* one line a decision */
+	void *log_arg;
+
+	/* Its own. */
+	struct np_machine machine;
+	struct np_watch watch;
+	unsigned int now;		/* interval */
+	bool waits;			/* a decision waits for its time: plan again */
+	struct np_daemon_counts counts;
+	uint64_t local_pages, all_pages;	/* of the tasks that count, at the last plan */
+	char complaint[NP_ERR_LEN];	/* said last: nothing is said twice in a row */
+};
+
+/* 0, or -errno with one line in err. */
+int np_daemon_open(struct np_daemon *d, char *err, size_t err_len);
+
+/*
+ * One interval: looks, plans if something has changed, does what is worth it. What
+ * goes wrong is logged; the next interval tries again.
+ */
+void np_daemon_step(struct np_daemon *d);
+
+/* Gives every task that was placed its CPUs and memory policy back. Returns how many. */
+size_t np_daemon_restore(struct np_daemon *d);
+void np_daemon_close(struct np_daemon *d);
+
+/* Tasks that are placed now. */
+size_t np_daemon_placed(const struct np_daemon *d);
+
+#endif

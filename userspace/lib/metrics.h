@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The daemon's counters in Prometheus' text format, in a file or on a Unix socket. */
+#ifndef NUMAPLACE_LIB_METRICS_H
+#define NUMAPLACE_LIB_METRICS_H
+
+#include "daemon.h"
+
+/* The whole page, for the caller to free; NULL without memory. */
+char *np_metrics_text(const struct np_daemon *d);
+
+struct np_metrics {
+	const char *file;	/* replaced in one step, for node_exporter's textfile collector */
+	const char *socket;	/* answered with HTTP, for curl --unix-socket */
+	int listener;		/* -1: none */
+};
+
+/*
+ * where: NULL for none, a path (node_exporter wants it to end in .prom), or
+ * "unix:PATH". 0, or -errno with one line in err.
+ */
+int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t err_len);
+void np_metrics_close(struct np_metrics *x);
+
+/* Writes the file, if there is one. 0, or -errno with one line in err. */
+int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, char *err,
+		     size_t err_len);
+
+/* Answers one client that waits at the listener; one that says nothing is not waited for. */
+void np_metrics_answer(const struct np_metrics *x, const struct np_daemon *d);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "steady.h"
+
+/* Pages that go astray later are fetched when they are worth a move of their own. */
+#define STRAY_PAGES 256
+#define STRAY_SHARE 20
+
+/* A back-off doubles no more often than this. */
+#define MAX_DOUBLINGS 6
+
+const char *const np_verdict_name[NP_VERDICTS] = {
+	[NP_VERDICT_ACT] = "act",
+	[NP_VERDICT_SMALL_GAIN] = "small_gain",
+	[NP_VERDICT_NOT_STEADY] = "not_steady",
+	[NP_VERDICT_LEFT] = "left_alone",
+	[NP_VERDICT_DONE] = "done",
+};
+
+static bool same(const struct np_steady *s, const struct np_decision *d)
+{
+	return s->agreed && s->to == d->to && s->pages_to == d->pages_to &&
+	       (s->spread == NP_NODE_NONE) == (d->spread == NP_NODE_NONE);
+}
+
+static void remember(struct np_steady *s, const struct np_decision *d, unsigned int now)
+{
+	bool again = s->agreed && s->judged_at == now;
+
+	s->judged_at = now;
+	if (same(s, d)) {
+		s->agreed += !again;
+		return;
+	}
+	s->to = d->to;
+	s->pages_to = d->pages_to;
+	s->spread = d->spread;
+	s->agreed = 1;
+	s->tried = false;
+}
+
+static bool is_worth_another_try(const struct np_steady *s, const struct np_decision *d,
+				 uint64_t pages)
+{
+	uint64_t stray = pages / STRAY_SHARE;
+
+	if (stray < STRAY_PAGES)
+		stray = STRAY_PAGES;
+	/* It has been driven off the node that it was sent to, or lost pages since. */
+	return (d->to != NP_NODE_NONE && d->from != d->to) ||
+	       d->pages_to_move > s->behind + stray;
+}
+
+enum np_verdict np_steady_judge(struct np_steady *s, const struct np_steady_rules *r,
+				const struct np_decision *d, uint64_t pages, unsigned int now)
+{
+	remember(s, d, now);
+	if (now < s->left_until)
+		return NP_VERDICT_LEFT;
+	if (s->tried && !is_worth_another_try(s, d, pages))
+		return NP_VERDICT_DONE;
+	if (d->gain_source != NP_SOURCE_NONE && d->gain < r->min_gain)
+		return NP_VERDICT_SMALL_GAIN;
+	if (s->agreed < r->hysteresis)
+		return NP_VERDICT_NOT_STEADY;
+	return NP_VERDICT_ACT;
+}
+
+void np_steady_rest(struct np_steady *s)
+{
+	s->agreed = 0;
+	s->tried = false;
+}
+
+static void leave(struct np_steady *s, const struct np_steady_rules *r, unsigned int now)
+{
+	unsigned int doublings = s->ping_pongs < MAX_DOUBLINGS ? s->ping_pongs : MAX_DOUBLINGS;
+
+	s->left_until = now + 1 + (r->back_off << doublings);
+	s->ping_pongs++;
+}
+
+bool np_steady_moved(struct np_steady *s, const struct np_steady_rules *r,
+		     const struct np_decision *d, uint64_t behind, unsigned int now)
+{
+	const struct np_steady_move *before = &s->last[1];
+
+	s->tried = true;
+	s->behind = behind;
+	if (d->to == NP_NODE_NONE || d->from == d->to)
+		return false;
+	s->last[1] = s->last[0];
+	s->last[0] = (struct np_steady_move) { d->from, d->to, now };
+	s->moves++;
+	if (s->moves < 2 || before->from != d->to || now - before->at > r->window)
+		return false;
+	leave(s, r, now);
+	return true;
+}
+
+void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsigned int now)
+{
+	s->tried = true;
+	leave(s, r, now);
+}

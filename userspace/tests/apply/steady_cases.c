@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* When a repeated decision is acted on. */
+#include "../../lib/steady.h"
+#include "fixture.h"
+
+static const struct np_steady_rules rules = {
+	.min_gain = 1.05, .hysteresis = 2, .window = 10, .back_off = 20,
+};
+
+static struct np_decision decision(int from, int to, double gain)
+{
+	return (struct np_decision) {
+		.from = from, .to = to, .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE,
+		.gain = gain, .gain_source = NP_SOURCE_PENALTY,
+	};
+}
+
+static enum np_verdict judge(struct np_steady *s, struct np_decision d, unsigned int now)
+{
+	return np_steady_judge(s, &rules, &d, 10000, now);
+}
+
+static void a_decision_must_be_made_twice(void)
+{
+	struct np_steady s = { 0 };
+
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 1), NP_VERDICT_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 1), NP_VERDICT_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 2), NP_VERDICT_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 3), NP_VERDICT_ACT);
+	np_steady_rest(&s);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 4), NP_VERDICT_NOT_STEADY);
+}
+
+static void a_small_gain_is_not_worth_it(void)
+{
+	struct np_decision unknown = decision(0, 1, 1);
+	struct np_steady s = { 0 };
+
+	judge(&s, decision(0, 1, 1.04), 1);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.04), 2), NP_VERDICT_SMALL_GAIN);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.06), 3), NP_VERDICT_ACT);
+	unknown.gain_source = NP_SOURCE_NONE;
+	CU_ASSERT_EQUAL(judge(&s, unknown, 4), NP_VERDICT_ACT);
+}
+
+static bool move(struct np_steady *s, int from, int to, unsigned int now)
+{
+	struct np_decision d = decision(from, to, 2);
+
+	judge(s, d, now - 1);
+	CU_ASSERT_EQUAL(judge(s, d, now), NP_VERDICT_ACT);
+	return np_steady_moved(s, &rules, &d, 0, now);
+}
+
+static void to_and_fro_is_left_alone(void)
+{
+	struct np_steady s = { 0 };
+
+	CU_ASSERT_FALSE(move(&s, 0, 1, 2));
+	CU_ASSERT_TRUE(move(&s, 1, 0, 8));
+	CU_ASSERT_EQUAL(s.left_until, 8 + 1 + rules.back_off);
+	judge(&s, decision(0, 1, 2), 9);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 28), NP_VERDICT_LEFT);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 29), NP_VERDICT_ACT);
+}
+
+static void back_off_doubles(void)
+{
+	struct np_steady s = { 0 };
+
+	move(&s, 0, 1, 2);
+	move(&s, 1, 0, 4);
+	CU_ASSERT_FALSE(move(&s, 0, 1, 100));
+	CU_ASSERT_TRUE(move(&s, 1, 0, 105));
+	CU_ASSERT_EQUAL(s.left_until, 105 + 1 + 2 * rules.back_off);
+}
+
+static void slow_or_onward_moves_are_no_ping_pong(void)
+{
+	struct np_steady slow = { 0 }, onward = { 0 };
+
+	move(&slow, 0, 1, 2);
+	CU_ASSERT_FALSE(move(&slow, 1, 0, 13));
+	move(&onward, 0, 1, 2);
+	CU_ASSERT_FALSE(move(&onward, 1, 2, 5));
+	CU_ASSERT_FALSE(move(&onward, 2, 0, 9));
+}
+
+static void what_was_tried_is_not_tried_again(void)
+{
+	struct np_decision d = decision(1, 1, 2);
+	struct np_steady s = { 0 };
+
+	d.pages_to = 1;
+	d.pages_to_move = 5000;
+	judge(&s, d, 1);
+	CU_ASSERT_EQUAL(judge(&s, d, 2), NP_VERDICT_ACT);
+	np_steady_moved(&s, &rules, &d, 4000, 2);
+	d.pages_to_move = 4400;
+	CU_ASSERT_EQUAL(judge(&s, d, 3), NP_VERDICT_DONE);
+	d.pages_to_move = 4600;	/* a twentieth of its 10000 pages more */
+	CU_ASSERT_EQUAL(judge(&s, d, 4), NP_VERDICT_ACT);
+	/* Somebody else has bound it to another node. */
+	d = decision(0, 1, 2);
+	d.pages_to = 1;
+	CU_ASSERT_EQUAL(judge(&s, d, 5), NP_VERDICT_ACT);
+}
+
+static void a_failure_is_left_alone(void)
+{
+	struct np_steady s = { 0 };
+
+	judge(&s, decision(0, 1, 2), 1);
+	np_steady_failed(&s, &rules, 2);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 22), NP_VERDICT_LEFT);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 23), NP_VERDICT_ACT);
+}
+
+void add_steady_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("steadiness", NULL, NULL);
+
+	CU_add_test(suite, "a decision must be made twice", a_decision_must_be_made_twice);
+	CU_add_test(suite, "a small gain is not worth it", a_small_gain_is_not_worth_it);
+	CU_add_test(suite, "to and fro is left alone", to_and_fro_is_left_alone);
+	CU_add_test(suite, "the back-off doubles", back_off_doubles);
+	CU_add_test(suite, "slow or onward moves are no ping-pong",
+		    slow_or_onward_moves_are_no_ping_pong);
+	CU_add_test(suite, "what was tried is not tried again", what_was_tried_is_not_tried_again);
+	CU_add_test(suite, "a failure is left alone", a_failure_is_left_alone);
+}

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The daemon over real programs: what it did is read from /proc, not from it."""
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from placed import NODE_CPUS, TOOL, Target, Tool
+
+BACK_OFF = 1000
+LOCK = Path("/run/numaplace/daemon.lock")
+
+
+def wait_until(true: Callable[[], bool], what: object = "it") -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, f"never happened: {what() if callable(what) else what}"
+        time.sleep(0.02)
+
+
+class Daemon:
+    """numaplace daemon, its log read as it comes; tasks count also when they are idle."""
+
+    def __init__(self, *words: object) -> None:
+        self.process = subprocess.Popen(
+            [TOOL, "daemon", "--policy", "maximum-local", "--interval", "100ms", "--min-busy", "0",
+             *map(str, words)], text=True, stderr=subprocess.PIPE)
+        self.lines: list[str] = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self) -> None:
+        for line in self.process.stderr:
+            assert line.startswith("numaplace: "), line
+            self.lines.append(line.removeprefix("numaplace: ").removeprefix("daemon: ").strip())
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        status = self.process.wait(timeout=60)
+        self.reader.join(timeout=60)
+        return status
+
+    def about(self, target: Target) -> list[str]:
+        return [line for line in self.lines if line.startswith(f"process {target.pid} ")]
+
+
+@pytest.fixture
+def start_daemon(tool: Tool) -> Iterator[Callable[..., Daemon]]:
+    started: list[Daemon] = []
+
+    def start(*words: object) -> Daemon:
+        started.append(Daemon(*words))
+        return started[-1]
+
+    yield start
+    for daemon in started:
+        daemon.end(signal.SIGKILL)
+
+
+def away(start_target, mib: int = 16) -> Target:
+    """A program on node 1 whose memory is on node 0."""
+    target = start_target(cpus=1, memory=0)
+    target.ask(f"allocate {mib} small")
+    return target
+
+
+def share_on(target: Target, node: int) -> float:
+    pages = target.pages()
+    return pages[node] / sum(pages.values())
+
+
+def runs_on(target: Target, node: int) -> Callable[[], bool]:
+    return lambda: target.cpus() == {NODE_CPUS[node]}
+
+
+@pytest.mark.parametrize(("engine", "ending"), [("module", "SIGTERM"), ("module", "leave"),
+                                                ("module", "SIGKILL"), ("syscall", "SIGTERM"),
+                                                ("syscall", "SIGKILL")], indirect=["engine"])
+def test_moves_tasks_and_gives_everything_back(tool: Tool, start_target, start_daemon,
+                                               engine: str, ending: str) -> None:
+    """The third task finds no core on node 0: it stays on node 1 and its pages come to it."""
+    targets = [away(start_target) for _ in range(3)]
+    daemon = start_daemon("--engine", engine, *(["--leave"] if ending == "leave" else []),
+                          *(t.pid for t in targets))
+    wait_until(lambda: len([line for t in targets for line in daemon.about(t)]) == 3,
+               lambda: daemon.lines)
+    nodes = [int(re.search(r"node 1 -> (\d)", daemon.about(t)[0])[1]) for t in targets]
+    assert sorted(nodes) == [0, 0, 1]
+    for target, node in zip(targets, nodes):
+        assert target.cpus() == {NODE_CPUS[node]} and share_on(target, node) >= 0.95
+    overflowed = targets[nodes.index(1)]
+    daemon.end(signal.SIGKILL if ending == "SIGKILL" else signal.SIGTERM)
+    if ending != "SIGTERM":
+        assert targets[nodes.index(0)].cpus() == {NODE_CPUS[0]}
+        assert tool("restore", "--all")["restored"] >= 2
+    else:
+        # System calls have placed only the two that changed their CPUs.
+        assert daemon.lines[-1] == f"{3 if engine == 'module' else 2} tasks restored"
+    assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
+    assert [t.policy() for t in targets] == ["bind:0"] * 3
+    assert share_on(overflowed, 1) >= 0.95, "pages stay unless they are asked for"
+    back = tool("restore", "--all", "--pages")["pages"]
+    assert back["tasks"] == 1 and back["moved"] >= 16 * 256
+    assert share_on(overflowed, 0) >= 0.99
+    assert [t.ask("check") for t in targets] == ["wrong 0"] * 3
+
+
+def test_only_the_tasks_of_the_cgroup(start_target, start_daemon, cgroups: Path, engine: str,
+                                      ) -> None:
+    group = cgroups / "numaplace-test"
+    (group / "below").mkdir(parents=True)
+    inside, outside = away(start_target), away(start_target)
+    (group / "below" / "cgroup.procs").write_text(str(inside.pid))
+    daemon = start_daemon("--engine", engine, "--cgroup", "/numaplace-test")
+    wait_until(runs_on(inside, 0), lambda: daemon.lines)
+    (group / "cgroup.procs").write_text(str(outside.pid))
+    wait_until(runs_on(outside, 0), lambda: daemon.lines)
+    daemon.end()
+    assert inside.cpus() == outside.cpus() == {NODE_CPUS[1]}
+
+
+def test_stays_within_the_cpuset(start_target, start_daemon, cgroups: Path) -> None:
+    """Half of node 0 is allowed to one, nothing of it to the other."""
+    half, jailed = away(start_target), away(start_target)
+    (cgroups / "cgroup.subtree_control").write_text("+cpuset")
+    for name, cpus, target in (("half", "0,2-3", half), ("jail", NODE_CPUS[1], jailed)):
+        (cgroups / name).mkdir()
+        (cgroups / name / "cpuset.cpus").write_text(cpus)
+        (cgroups / name / "cgroup.procs").write_text(str(target.pid))
+    daemon = start_daemon(half.pid, jailed.pid)
+    wait_until(lambda: half.cpus() == {"0"}, lambda: daemon.lines)
+    wait_until(lambda: share_on(jailed, 1) > 0.95 or daemon.process.poll() is not None or
+               not daemon.about(jailed), lambda: daemon.lines)
+    assert jailed.cpus() == {NODE_CPUS[1]}
+    answer = Tool()("plan", "--policy", "maximum-local", "--sample", 0, jailed.pid)
+    assert answer["decisions"][0]["to"] != 0
+
+
+@pytest.fixture
+def cgroups(tmp_path: Path) -> Iterator[Path]:
+    """The root of version 2, all that a test made in it removed at the end."""
+    root = tmp_path / "cgroup"
+    root.mkdir()
+    subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
+    yield root
+    made = sorted((path for name in ("numaplace-test", "half", "jail")
+                   for path in [root / name, *(root / name).glob("**/")] if path.is_dir()),
+                  key=lambda path: -len(path.parts))
+    for group in dict.fromkeys(made):
+        for pid in (group / "cgroup.procs").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+        wait_until(lambda group=group: not (group / "cgroup.procs").read_text())
+        group.rmdir()
+    if "cpuset" in (root / "cgroup.subtree_control").read_text():
+        (root / "cgroup.subtree_control").write_text("-cpuset")
+    subprocess.run(["umount", root], check=True)
+
+
+def test_a_task_that_goes_to_and_fro_is_left_alone(tool: Tool, start_target, start_daemon,
+                                                   module: None) -> None:
+    """Its memory is moved away under it each time that it has come to it."""
+    target = start_target(cpus=0, memory=0)
+    target.ask("allocate 16 small")
+    daemon = start_daemon("--option", "pages=stay", "--hysteresis", "1", "--window", "600",
+                          "--back-off", BACK_OFF, target.pid)
+    for node in (1, 0):
+        tool("migrate", target.pid, "--to", node)
+        wait_until(runs_on(target, node), lambda: daemon.lines)
+    pattern = (rf"process {target.pid} \(placed\) went 0 -> 1 -> 0 within \d+ intervals: "
+               rf"left on node 0 for {BACK_OFF} intervals")
+    wait_until(lambda: re.fullmatch(pattern, daemon.lines[-1]), lambda: daemon.lines)
+    tool("migrate", target.pid, "--to", 1)
+    lines = len(daemon.lines)
+    time.sleep(1.5)
+    assert target.cpus() == {NODE_CPUS[0]} and len(daemon.lines) == lines
+
+
+def test_idle_tasks_are_left_alone(start_target, start_daemon) -> None:
+    idle, busy = away(start_target), away(start_target)
+    busy.ask("spinners 1")
+    daemon = start_daemon("--min-busy", "0.3", idle.pid, busy.pid)
+    wait_until(runs_on(busy, 0), lambda: daemon.lines)
+    assert idle.cpus() == {NODE_CPUS[1]} and not daemon.about(idle)
+
+
+def test_descendants_come_along(start_target, start_daemon) -> None:
+    target = away(start_target)
+    daemon = start_daemon(target.pid)
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+    target.ask("fork")
+    child = Target.__new__(Target)
+    child.pid = int(Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text())
+    assert child.cpus() == {NODE_CPUS[0]}
+    daemon.end()
+    assert child.cpus() == target.cpus() == {NODE_CPUS[1]}
+
+
+def test_one_daemon_a_machine(tool: Tool, start_target, start_daemon) -> None:
+    target = away(start_target)
+    daemon = start_daemon(target.pid)
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+    status, line = tool.fails("daemon", "--policy", "none")
+    assert status == 1 and f"process {daemon.process.pid} (numaplace) is the daemon" in line
+    assert str(LOCK) in line
+
+
+def test_options_are_read_again(start_target, start_daemon, tmp_path: Path) -> None:
+    """Wrong ones leave the old in force, right ones make a task count that was too small."""
+    target = away(start_target)
+    words = tmp_path / "options"
+    words.write_text("# which tasks\nmin-size=100\n\nhysteresis=1\n")
+    daemon = start_daemon("--options", words, target.pid)
+    wait_until(lambda: handles_sighup(daemon.process.pid))
+    words.write_text("min-size=x\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "the options stay as they were" in daemon.lines, lambda: daemon.lines)
+    assert target.cpus() == {NODE_CPUS[1]}
+    words.write_text("min-size=2\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+
+
+def handles_sighup(pid: int) -> bool:
+    caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(int(caught[1], 16) & 1 << signal.SIGHUP - 1)
