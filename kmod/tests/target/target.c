@@ -32,6 +32,13 @@
  *	watch missing|wp	a userfaultfd answers such faults
  *	faults		how many it has answered
  *	ring HOW	uses an io_uring: see uring.c
+ *	measure		starts a thread that measures how long it does not run
+ *	longest		the longest of these times since it was asked last, in microseconds
+ *	nap		starts a thread that sleeps for short times
+ *	naps		how often it did, and how often it was cut short
+ *	handle N	counts the signals N
+ *	signals		how many came
+ *	vfork TIMES	starts children by vfork(2) that look at the contents
  *	counters	"ok" if the threads' counters never went back
  *	halt		"ok SUM" if all counts that the threads made are there; stops them
  *	exec		executes itself anew, with the same arguments
@@ -248,6 +255,46 @@ static void do_ring(const struct arguments *a)
 	use_ring(a->word);
 }
 
+static void do_measure(const struct arguments *a)
+{
+	(void)a;
+	start_measuring();
+}
+
+static void do_longest(const struct arguments *a)
+{
+	(void)a;
+	say_longest();
+}
+
+static void do_nap(const struct arguments *a)
+{
+	(void)a;
+	start_napping();
+}
+
+static void do_naps(const struct arguments *a)
+{
+	(void)a;
+	say_naps();
+}
+
+static void do_handle(const struct arguments *a)
+{
+	start_handling(a->n[0]);
+}
+
+static void do_signals(const struct arguments *a)
+{
+	(void)a;
+	say_signals();
+}
+
+static void do_vfork(const struct arguments *a)
+{
+	look_by_vfork(a->n[0]);
+}
+
 static void do_counters(const struct arguments *a)
 {
 	(void)a;
@@ -296,6 +343,13 @@ static const struct {
 	{ "watch", do_watch },
 	{ "faults", do_faults },
 	{ "ring", do_ring },
+	{ "measure", do_measure },
+	{ "longest", do_longest },
+	{ "nap", do_nap },
+	{ "naps", do_naps },
+	{ "handle", do_handle },
+	{ "signals", do_signals },
+	{ "vfork", do_vfork },
 	{ "counters", do_counters },
 	{ "halt", do_halt },
 	{ "exec", do_exec },

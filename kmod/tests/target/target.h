@@ -47,6 +47,15 @@ void disturb(const char *how, size_t times);
 void start_child(void);
 void start_tree(unsigned int depth, unsigned int width);
 
+/* waits.c */
+void start_measuring(void);
+void say_longest(void);
+void start_napping(void);
+void say_naps(void);
+void start_handling(int number);
+void say_signals(void);
+void look_by_vfork(size_t times);
+
 /* uffd.c */
 void watch_faults(const char *what);
 void say_faults(void);

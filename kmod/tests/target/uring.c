@@ -29,7 +29,7 @@ static void open_ring(unsigned int flags)
 	size_t length;
 
 	params.flags = flags;
-	params.sq_thread_idle = 60000; /* ms */
+	params.sq_thread_idle = 100; /* ms */
 	fd = syscall(SYS_io_uring_setup, ENTRIES, &params);
 	if (fd < 0)
 		die("io_uring_setup");
@@ -48,8 +48,14 @@ static void submit(const struct io_uring_sqe *entry)
 	entries[tail & mask] = *entry;
 	word(params.sq_off.array)[tail & mask] = tail & mask;
 	__atomic_store_n(word(params.sq_off.tail), tail + 1, __ATOMIC_RELEASE);
-	if (!(params.flags & IORING_SETUP_SQPOLL) && syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0) != 1)
-		die("io_uring_enter");
+	if (!(params.flags & IORING_SETUP_SQPOLL)) {
+		if (syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0) != 1)
+			die("io_uring_enter");
+		return;
+	}
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (*(volatile unsigned int *)word(params.sq_off.flags) & IORING_SQ_NEED_WAKEUP)
+		syscall(SYS_io_uring_enter, fd, 0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);
 }
 
 static int result(void)
@@ -103,11 +109,6 @@ static void finish_read(void)
 		die("the worker's read");
 }
 
-static void poll_by_kernel(void)
-{
-	open_ring(IORING_SETUP_SQPOLL);
-}
-
 static void finish_nop(void)
 {
 	const struct io_uring_sqe nop = { .opcode = IORING_OP_NOP };
@@ -115,6 +116,12 @@ static void finish_nop(void)
 	submit(&nop);
 	if (result())
 		die("the poller's nop");
+}
+
+static void poll_by_kernel(void)
+{
+	open_ring(IORING_SETUP_SQPOLL);
+	finish_nop();
 }
 
 static const struct {
