@@ -32,7 +32,7 @@ def finish(t, number: int):
 
 def test_pause_is_for_a_chunk_not_for_a_job(target):
     """By the thread's own clock: a job of many pauses holds it up for a small part of its time."""
-    t = target("anon", 8192)
+    t = target("anon", 2048)
     t.ask("measure")
     before = driver.stats()["pauses"]
     t.ask("longest")
@@ -50,7 +50,7 @@ def test_pause_holds_the_threads_up(target):
     t = target("anon", 2048)
     t.ask("measure")
     longest = 0
-    for i in range(10):
+    for i in range(4):
         t.ask("longest")
         reply = t.move("any", (i + 1) % 2, f"{ALWAYS} max_stall_us=1000000")
         longest = max(longest, int(t.ask("longest")) / int(reply["longest_pause_us"]))
@@ -58,7 +58,7 @@ def test_pause_holds_the_threads_up(target):
 
 
 def test_pause_cuts_no_system_call_short(target):
-    t = target("anon", 1024, threads=1)  # one that is paused for certain
+    t = target("anon", 512, threads=1)  # one that is paused for certain
     t.ask("nap")
     finish(t, begin(t))
     naps, cut_short = map(int, t.ask("naps").split())
@@ -68,13 +68,13 @@ def test_pause_cuts_no_system_call_short(target):
 
 def test_pause_loses_no_signal(target):
     """Signals that are queued: the handler runs once for each, on threads that are paused all the time."""
-    t = target("anon", 1024, threads=2)
+    t = target("anon", 512, threads=1)
     t.ask(f"handle {int(signal.SIGRTMIN)}")
     number = begin(t)
-    for _ in range(100):
+    for _ in range(40):
         os.kill(t.pid, signal.SIGRTMIN)
     finish(t, number)
-    assert driver.eventually(lambda: t.ask("signals") == "100", 30)
+    assert driver.eventually(lambda: t.ask("signals") == "40", 30)
     assert t.ask("halt").startswith("ok ")
 
 
@@ -85,9 +85,9 @@ def state(tid: int) -> str:
 
 def test_pause_and_stop(target):
     """Stopped and continued in the midst of pauses, many times."""
-    t = target("anon", 1024, threads=2)
+    t = target("anon", 512, threads=1)
     number = begin(t)
-    for _ in range(10):
+    for _ in range(4):
         os.kill(t.pid, signal.SIGSTOP)
         assert driver.eventually(lambda: all(state(tid) == "T" for tid in t.tids()), 30)
         os.kill(t.pid, signal.SIGCONT)
@@ -103,12 +103,12 @@ def ptrace(request: int, tid: int):
 
 def test_pause_of_a_traced_thread(target):
     """A debugger stops and continues a thread that is paused: both get their way."""
-    t = target("anon", 1024, threads=2)
+    t = target("anon", 512, threads=1)
     tid = next(tid for tid in t.tids() if tid != t.pid)
     number = begin(t)
     ptrace(PTRACE_SEIZE, tid)
     try:
-        for _ in range(10):
+        for _ in range(4):
             ptrace(PTRACE_INTERRUPT, tid)
             assert os.WIFSTOPPED(os.waitpid(tid, WALL)[1])
             ptrace(PTRACE_CONT, tid)
@@ -124,7 +124,7 @@ def test_pause_of_a_traced_thread(target):
 def test_pause_of_a_parent_in_vfork(target):
     t = target("anon", 256, threads=1)
     number = begin(t, "rate_mib=2")
-    assert t.ask("vfork 20") == "ok"
+    assert t.ask("vfork 5") == "ok"
     finish(t, number)
     assert t.ask("halt").startswith("ok ")
 
@@ -132,10 +132,10 @@ def test_pause_of_a_parent_in_vfork(target):
 @pytest.mark.parametrize("thread, ends", [("worker", "worker-ends"), ("poller", "poller-works")])
 def test_pause_spares_threads_of_io_uring(target, thread, ends):
     """They belong to the process but are the kernel's: not paused, not stranded, and they write to where pages are now."""
-    t = target("anon", 1024, threads=1)
+    t = target("anon", 512, threads=1)
     assert t.ask(f"ring {thread}") == "ok"
     finish(t, begin(t))
-    assert t.where() == {"1": 1024}
+    assert t.where() == {"1": 512}
     assert t.ask("halt").startswith("ok ")
     assert t.ask(f"ring {ends}") == "ok"
     assert t.is_whole()
