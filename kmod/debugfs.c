@@ -142,7 +142,7 @@ static ssize_t migrate_write(struct file *file, const char __user *from, size_t 
 		{}
 	};
 #undef FIELD
-	struct numaplace_job_request request = { .threads = 1 };
+	struct numaplace_job_request request = { .threads = NUMAPLACE_THREADS };
 	int err = read_request(file, from, count, keys, &request);
 	u64 id;
 

@@ -81,22 +81,33 @@ static void pace(struct numaplace_job *job, u64 begun)
 		wait_event_timeout(job->wait, is_cancelled(job), nsecs_to_jiffies(due - now) + 1);
 }
 
+/* When a pause must end: a little before the threads have waited too long, as they go on one by one. */
+static u64 pause_deadline(const struct numaplace_job *job, const struct numaplace_pause *pause)
+{
+	u64 budget = (u64)job->request.max_stall_us * NSEC_PER_USEC;
+
+	return pause->threads ? pause->begun + budget - budget / 16 : U64_MAX;
+}
+
 /* Moves a batch that was found, the target paused where that pays. */
 static void move_batch(struct numaplace_job *job, struct task_struct *task,
 		       struct numaplace_batch *b, unsigned int *room)
 {
 	unsigned int mode = job->request.pause;
 	struct numaplace_pause pause = {};
-	u64 t0 = ktime_get_ns();
+	u64 t0 = ktime_get_ns(), ns;
 
 	if (b->open && (mode == NUMAPLACE_PAUSE_ALWAYS ||
 			(mode == NUMAPLACE_PAUSE_AUTO && b->open >= NUMAPLACE_PACE_MIN)))
 		numaplace_pause_begin(&pause, task, job->request.max_stall_us,
 				      mode == NUMAPLACE_PAUSE_ALWAYS);
-	numaplace_migrate_batch(b);
+	numaplace_migrate_batch(b, pause_deadline(job, &pause));
 	b->pause_us = numaplace_pause_end(&pause);
+	ns = ktime_get_ns() - t0;
+	/* Who holds a page that was busy may be one of the threads: they run again. */
+	numaplace_migrate_rest(b);
 	if (b->counts.fate[NUMAPLACE_FATE_moved])
-		*room = numaplace_pace_pages(b->n, ktime_get_ns() - t0, job->request.max_stall_us);
+		*room = numaplace_pace_pages(b->n, ns, job->request.max_stall_us);
 	spin_lock(&lock);
 	job->longest_pause_us = max(job->longest_pause_us, b->pause_us);
 	spin_unlock(&lock);
@@ -116,8 +127,10 @@ static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsig
 	if (!mmget_not_zero(job->mm))
 		goto put_task;
 	err = numaplace_migrate_next(b, pos, end, *room) ? 0 : END;
-	if (!err)
+	if (!err) {
 		move_batch(job, task, b, room);
+		*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
+	}
 	mmput(job->mm);
 put_task:
 	put_task_struct(task);
@@ -132,12 +145,11 @@ static int run(struct numaplace_job *job)
 		.to = job->request.to,
 		.shared = job->request.shared,
 		.split = job->request.split,
-		.threads = job->request.threads,
 	};
 	unsigned int room = NUMAPLACE_PACE_FIRST;
 	unsigned long pos = job->request.start;
 	u64 begun = ktime_get_ns();
-	int err = numaplace_migrate_init(&b);
+	int err = numaplace_migrate_init(&b, job->request.threads);
 
 	while (!err && !is_cancelled(job)) {
 		err = move_next(job, &b, &pos, &room);

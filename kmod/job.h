@@ -34,7 +34,7 @@ enum numaplace_job_state {
  * @pause: whether the process is stopped while a batch moves
  * @max_stall_us: for how long, at most
  * @rate_mib: MiB a second at most, or 0
- * @threads: how many copy
+ * @threads: how many of ours move pages
  * @shared: also anonymous pages that other processes map
  * @split: break transparent huge pages up to move them
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/module.h>
 
-#include "copy.h"
 #include "cpuset.h"
+#include "crew.h"
 #include "debugfs.h"
 #include "job.h"
 #include "kin.h"
@@ -16,9 +16,9 @@ static int __init numaplace_init(void)
 	err = numaplace_cpuset_init();
 	if (err)
 		goto err_cpuset;
-	err = numaplace_copy_init();
+	err = numaplace_crew_init();
 	if (err)
-		goto err_copy;
+		goto err_crew;
 	err = numaplace_job_init();
 	if (err)
 		goto err_job;
@@ -36,8 +36,8 @@ err_debugfs:
 err_kin:
 	numaplace_job_exit();
 err_job:
-	numaplace_copy_exit();
-err_copy:
+	numaplace_crew_exit();
+err_crew:
 	numaplace_cpuset_exit();
 err_cpuset:
 	pr_err("not loaded: error %d\n", err);
@@ -49,7 +49,7 @@ static void __exit numaplace_exit(void)
 	numaplace_debugfs_exit();
 	numaplace_kin_exit();
 	numaplace_job_exit();
-	numaplace_copy_exit();
+	numaplace_crew_exit();
 	numaplace_cpuset_exit();
 	numaplace_taskwork_exit();
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/gfp.h>
-#include <linux/ksm.h>
-#include <linux/ktime.h>
-#include <linux/migrate.h>
+#include <linux/hugetlb.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
-#include <linux/pagemap.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
-#include "copy.h"
 #include "migrate.h"
 #include "scan.h"
 
@@ -20,17 +16,16 @@
 #define ROOM (NUMAPLACE_BATCH_PAGES + PTRS_PER_PMD)
 
 /**
- * numaplace_migrate_init() - get a batch's memory
+ * numaplace_migrate_init() - get a batch's memory and its threads
  * @b: the batch, all zero but for what is asked of it
+ * @threads: how many threads are to move its pages
  *
  * Return: 0 or -ENOMEM; numaplace_migrate_free() is right after either.
  */
-int numaplace_migrate_init(struct numaplace_batch *b)
+int numaplace_migrate_init(struct numaplace_batch *b, unsigned int threads)
 {
 	b->fate = kvmalloc(ROOM, GFP_KERNEL);
-	b->src = kvmalloc_array(ROOM, sizeof(*b->src), GFP_KERNEL);
-	b->dst = kvmalloc_array(ROOM, sizeof(*b->dst), GFP_KERNEL);
-	return b->fate && b->src && b->dst ? 0 : -ENOMEM;
+	return numaplace_crew_start(&b->crew, threads) || !b->fate ? -ENOMEM : 0;
 }
 
 /**
@@ -40,130 +35,7 @@ int numaplace_migrate_init(struct numaplace_batch *b)
 void numaplace_migrate_free(struct numaplace_batch *b)
 {
 	kvfree(b->fate);
-	kvfree(b->src);
-	kvfree(b->dst);
-}
-
-/* Whether a page that is locked and unmapped now is one that we may move. */
-static bool is_ours(const struct numaplace_batch *b, struct page *page)
-{
-	struct folio *folio = page_folio(page);
-
-	/*
-	 * A page of a file would be moved behind its file system's back, and
-	 * migrate_vma_pages() stops the machine at one that is being written.
-	 */
-	return folio_test_anon(folio) && !folio_test_ksm(folio) &&
-	       !folio_test_writeback(folio) && folio_nid(folio) != b->to &&
-	       node_isset(folio_nid(folio), b->from);
-}
-
-/* How many pages an entry stands for; a compound one is the only one of its pages. */
-static unsigned int entry_pages(unsigned long entry)
-{
-	return entry & MIGRATE_PFN_COMPOUND ? HPAGE_PMD_NR : 1;
-}
-
-/* A locked page on the target node, or 0. Never from another node, never by killing. */
-static unsigned long new_entry(const struct numaplace_batch *b, unsigned long src)
-{
-	gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
-	unsigned long compound = src & MIGRATE_PFN_COMPOUND;
-	struct folio *folio;
-
-	/* Reclaim that has failed takes seconds to fail again, while the task's pages are unmapped. */
-	if (b->tight)
-		gfp &= ~__GFP_DIRECT_RECLAIM;
-	folio = __folio_alloc_node(gfp, compound ? HPAGE_PMD_ORDER : 0, b->to);
-	if (!folio)
-		return 0;
-	folio_lock(folio);
-	return migrate_pfn(folio_pfn(folio)) | compound;
-}
-
-static void allocate_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *fate)
-{
-	unsigned long i, n;
-
-	for (i = 0; i < run->npages; i += n) {
-		struct page *page = migrate_pfn_to_page(run->src[i]);
-
-		n = entry_pages(run->src[i]);
-		if (!page || !(run->src[i] & MIGRATE_PFN_MIGRATE) || !is_ours(b, page))
-			continue;
-		if (!b->full)
-			run->dst[i] = new_entry(b, run->src[i]);
-		if (!run->dst[i]) {
-			b->full = true;
-			b->tight = true;
-			memset(fate + i, NUMAPLACE_FATE_no_memory, n);
-		}
-		cond_resched();
-	}
-}
-
-static void count_moved(const struct migrate_vma *run, u8 *fate)
-{
-	unsigned long i, n;
-
-	for (i = 0; i < run->npages; i += n) {
-		n = entry_pages(run->dst[i]);
-		if (run->dst[i] && (run->src[i] & MIGRATE_PFN_MIGRATE))
-			memset(fate + i, NUMAPLACE_FATE_moved, n);
-	}
-}
-
-/* Moves pages first .. first + n - 1 of the batch, all in one mapping. */
-static void move_run(struct numaplace_batch *b, struct vm_area_struct *vma, unsigned int first,
-		     unsigned int n)
-{
-	struct migrate_vma run = {
-		.vma = vma,
-		.start = b->start + ((unsigned long)first << PAGE_SHIFT),
-		.end = b->start + ((unsigned long)(first + n) << PAGE_SHIFT),
-		.src = b->src,
-		.dst = b->dst,
-		.flags = MIGRATE_VMA_SELECT_SYSTEM | MIGRATE_VMA_SELECT_COMPOUND,
-	};
-	u64 t0 = ktime_get_ns(), t1, t2;
-
-	if (migrate_vma_setup(&run))
-		return;
-	t1 = ktime_get_ns();
-	allocate_run(b, &run, b->fate + first);
-	numaplace_copy_pages(run.dst, run.src, run.npages, b->threads, b->to);
-	t2 = ktime_get_ns();
-	migrate_vma_pages(&run);
-	count_moved(&run, b->fate + first);
-	migrate_vma_finalize(&run);
-	b->setup_ns += t1 - t0;
-	b->copy_ns += t2 - t1;
-	b->finish_ns += ktime_get_ns() - t2;
-}
-
-/* Moves the open pages, run by run: other pages are not even unmapped. */
-static void move_open(struct numaplace_batch *b)
-{
-	struct vm_area_struct *vma;
-	unsigned int i = 0, n, room;
-	unsigned long addr;
-
-	lockdep_assert_held(&b->mm->mmap_lock);
-	while (i < b->n) {
-		if (b->fate[i] != NUMAPLACE_FATE_open) {
-			i++;
-			continue;
-		}
-		addr = b->start + ((unsigned long)i << PAGE_SHIFT);
-		vma = find_vma(b->mm, addr);
-		if (WARN_ON_ONCE(!vma || vma->vm_start > addr))
-			return;
-		room = min_t(unsigned long, b->n - i, (vma->vm_end - addr) >> PAGE_SHIFT);
-		for (n = 1; n < room && b->fate[i + n] == NUMAPLACE_FATE_open; n++)
-			;
-		move_run(b, vma, i, n);
-		i += n;
-	}
+	numaplace_crew_end(&b->crew);
 }
 
 static unsigned int count_open(const struct numaplace_batch *b)
@@ -228,7 +100,7 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	end = numaplace_scan_cut(b->mm, cut, end);
 	b->n = (end - b->start) >> PAGE_SHIFT;
 	memset(b->fate, NUMAPLACE_FATE_open, b->n);
-	numaplace_scan_batch(b, false);
+	numaplace_scan_pages(b, 0, b->n, false);
 	mmap_read_unlock(b->mm);
 	b->open = count_open(b);
 	*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
@@ -238,20 +110,37 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 /**
  * numaplace_migrate_batch() - move the pages of a batch that are to be moved
  * @b: the batch, from numaplace_migrate_next()
+ * @deadline: when to end, by ktime_get_ns(), or U64_MAX
  *
- * On return every page is counted.
+ * Where time is short b->n is then how many pages were looked at: go on after
+ * these. numaplace_migrate_rest() must follow.
  */
-void numaplace_migrate_batch(struct numaplace_batch *b)
+void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline)
+{
+	if (!b->open)
+		return;
+	numaplace_crew_move(&b->crew, b, deadline);
+	b->open = count_open(b);
+}
+
+/**
+ * numaplace_migrate_rest() - try busy pages again and count what became of each
+ * @b: the batch
+ */
+void numaplace_migrate_rest(struct numaplace_batch *b)
 {
 	unsigned int pass;
 
-	for (pass = 0; b->open && pass <= PASSES; pass++) {
-		mmap_read_lock(b->mm);
-		numaplace_scan_batch(b, pass == PASSES);
-		move_open(b);
-		mmap_read_unlock(b->mm);
-		b->open = count_open(b);
+	for (pass = 1; b->open && pass < PASSES; pass++) {
 		cond_resched();
+		numaplace_crew_retry(&b->crew, b);
+		b->open = count_open(b);
 	}
+	if (b->open) {
+		mmap_read_lock(b->mm);
+		numaplace_scan_pages(b, 0, b->n, true);
+		mmap_read_unlock(b->mm);
+	}
+	b->open = 0;
 	count_fates(b);
 }

@@ -6,6 +6,7 @@
 #include <linux/mm_types.h>
 #include <linux/nodemask.h>
 
+#include "crew.h"
 #include "pace.h"
 #include "stats.h"
 
@@ -19,20 +20,18 @@
  * @to: node that they are to go to
  * @shared: also those that other processes map
  * @split: break transparent huge pages up to move them
- * @threads: how many of ours copy
  * @start: address of the first page
  * @n: number of pages
  * @open: how many of them are to be moved
  * @full: the node has no room: try no more pages of this batch
  * @tight: it had none before: take what is free, reclaim nothing
  * @counts: what became of them
- * @setup_ns: taken to unmap pages
- * @copy_ns: taken to allocate and to copy
- * @finish_ns: taken to map the new pages
+ * @setup_ns: taken to unmap pages, all threads together
+ * @copy_ns: likewise, to allocate and to copy
+ * @finish_ns: likewise, to map the new pages
  * @pause_us: for which the target was stopped, 0 if it was not
  * @fate: what becomes of each page, an enum numaplace_fate
- * @src: for migrate_vma
- * @dst: for migrate_vma
+ * @crew: the threads that move them
  */
 struct numaplace_batch {
 	struct mm_struct *mm;
@@ -40,7 +39,6 @@ struct numaplace_batch {
 	int to;
 	bool shared;
 	bool split;
-	unsigned int threads;
 
 	unsigned long start;
 	unsigned int n;
@@ -51,13 +49,14 @@ struct numaplace_batch {
 	u64 pause_us;
 
 	u8 *fate;
-	unsigned long *src, *dst;
+	struct numaplace_crew crew;
 };
 
-int numaplace_migrate_init(struct numaplace_batch *b);
+int numaplace_migrate_init(struct numaplace_batch *b, unsigned int threads);
 void numaplace_migrate_free(struct numaplace_batch *b);
 bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end,
 			    unsigned int room);
-void numaplace_migrate_batch(struct numaplace_batch *b);
+void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline);
+void numaplace_migrate_rest(struct numaplace_batch *b);
 
 #endif

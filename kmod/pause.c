@@ -21,12 +21,17 @@
 
 /* How long to wait for threads to come by before going on without them. */
 #define GATHER_US	1000
+/* Most come at once, sooner than a sleep would end. */
+#define SPIN_US		50
 #define LOOK_US		20
+
+/* How often a thread looks whether it has waited too long. */
+#define LOOK_JIFFIES	2
 
 struct numaplace_parked {
 	struct numaplace_taskwork work;
 	struct numaplace_pause *pause;
-	bool started, here;
+	bool started;
 };
 
 /* Runs in the thread. Ends by itself when it takes too long or is killed. */
@@ -34,12 +39,13 @@ static void park(struct numaplace_taskwork *work)
 {
 	struct numaplace_parked *parked = container_of(work, struct numaplace_parked, work);
 	struct numaplace_pause *p = parked->pause;
-	long left = p->limit;
+	long left = 0;
 
-	WRITE_ONCE(parked->here, true);
 	if (current->flags & PF_EXITING)
 		return;
-	wait_event_killable_timeout(p->queue, READ_ONCE(p->over), left);
+	/* By the clock, as everything about a pause: ticks may come at another pace. */
+	while (!left && ktime_get_ns() < p->limit)
+		left = wait_event_killable_timeout(p->queue, READ_ONCE(p->over), LOOK_JIFFIES);
 }
 
 static void start_all(struct numaplace_pause *p)
@@ -56,14 +62,13 @@ static void start_all(struct numaplace_pause *p)
 	}
 }
 
-/* Whether a thread that is to be parked may be in user mode still. */
+/* Whether a thread that is to be parked is on a CPU still, which would be interrupted for its pages. */
 static bool any_runs(const struct numaplace_pause *p)
 {
 	unsigned int i;
 
 	for (i = 0; i < p->threads->n; i++)
-		if (p->parked[i].started && !READ_ONCE(p->parked[i].here) &&
-		    READ_ONCE(p->threads->task[i]->on_cpu))
+		if (p->parked[i].started && READ_ONCE(p->threads->task[i]->on_cpu))
 			return true;
 	return false;
 }
@@ -92,10 +97,10 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 			   bool always)
 {
 	u64 patience = (u64)(always ? max_us : min_t(u32, max_us, GATHER_US)) * NSEC_PER_USEC;
+	u64 waited;
 
 	memset(p, 0, sizeof(*p));
 	init_waitqueue_head(&p->queue);
-	p->limit = usecs_to_jiffies(max_us) * 2 + 1;
 	p->threads = numaplace_target_threads(task);
 	if (!p->threads)
 		return;
@@ -106,10 +111,15 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 		return;
 	}
 	p->begun = ktime_get_ns();
+	p->limit = p->begun + 2ULL * max_us * NSEC_PER_USEC;
 	start_all(p);
 	/* By the clock: a short sleep may take long. */
-	while (any_runs(p) && ktime_get_ns() - p->begun < patience)
-		usleep_range(LOOK_US, 2 * LOOK_US);
+	while (any_runs(p) && (waited = ktime_get_ns() - p->begun) < patience) {
+		if (waited < SPIN_US * NSEC_PER_USEC)
+			cpu_relax();
+		else
+			usleep_range(LOOK_US, 2 * LOOK_US);
+	}
 }
 
 /**

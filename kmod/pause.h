@@ -21,7 +21,7 @@ enum numaplace_pause_mode {
  * @parked: one for each
  * @queue: where they wait
  * @over: that they may go on
- * @limit: after which they go on by themselves, in jiffies
+ * @limit: when they go on by themselves, by ktime_get_ns()
  * @begun: when the first may have stopped
  */
 struct numaplace_pause {
@@ -29,8 +29,7 @@ struct numaplace_pause {
 	struct numaplace_parked *parked;
 	wait_queue_head_t queue;
 	bool over;
-	long limit;
-	u64 begun;
+	u64 limit, begun;
 };
 
 void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,

@@ -230,13 +230,16 @@ static void scan_mapping(struct numaplace_batch *b, struct vm_area_struct *vma, 
 }
 
 /**
- * numaplace_scan_batch() - decide what can become of the open pages of a batch
+ * numaplace_scan_pages() - decide what can become of open pages of a batch
  * @b: the batch; the mmap_lock of its mm is held
+ * @first: the first of the pages
+ * @n: how many
  * @last: leave none open: what is still to be moved now is busy or pinned
  */
-void numaplace_scan_batch(struct numaplace_batch *b, bool last)
+void numaplace_scan_pages(struct numaplace_batch *b, unsigned int first, unsigned int n, bool last)
 {
-	unsigned long addr = b->start, end = b->start + ((unsigned long)b->n << PAGE_SHIFT), next;
+	unsigned long addr = b->start + ((unsigned long)first << PAGE_SHIFT);
+	unsigned long end = addr + ((unsigned long)n << PAGE_SHIFT), next;
 	struct vm_area_struct *vma;
 
 	lockdep_assert_held(&b->mm->mmap_lock);

@@ -10,6 +10,6 @@ struct numaplace_batch;
 
 unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsigned long end);
 unsigned long numaplace_scan_cut(struct mm_struct *mm, unsigned long addr, unsigned long end);
-void numaplace_scan_batch(struct numaplace_batch *b, bool last);
+void numaplace_scan_pages(struct numaplace_batch *b, unsigned int first, unsigned int n, bool last);
 
 #endif

@@ -19,6 +19,7 @@
 #define NUMAPLACE_STALL_US	20000	/* where max_stall_us= is not given, or 0 */
 #define NUMAPLACE_MAX_RATE_MIB	1048576
 #define NUMAPLACE_MAX_THREADS	16
+#define NUMAPLACE_THREADS	4	/* where threads= is not given */
 
 /* Jobs not yet finished, beyond which a write to migrate gives EBUSY. */
 #define NUMAPLACE_MAX_JOBS	256

@@ -27,7 +27,7 @@ def test_pause_moves_everything(target, extra):
 
 def test_pause_budget_sets_the_batches(target):
     """A smaller budget takes more and shorter pauses."""
-    t = target("anon", 2048, threads=2)
+    t = target("anon", 512, threads=2)
     counted = {}
     for i, budget in enumerate((1000, 200000)):
         before = driver.stats()["pauses"]
@@ -48,7 +48,8 @@ def test_pause_saves_interrupts(target):
     taken = {}
     for i, mode in enumerate(("never", "always")):
         before = shootdowns()
-        assert int(t.move(str(i), 1 - i, f"pause={mode}")["moved"]) > 200
+        # A long budget: on a busy host the threads take long to come by, and are waited for.
+        assert int(t.move(str(i), 1 - i, f"pause={mode} max_stall_us=1000000")["moved"]) > 200
         taken[mode] = shootdowns() - before
     print("TLB shoot-downs for 256 pages:", taken)
     assert taken["always"] < taken["never"] / 4

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Moves a part of a batch: what one thread takes at a time. */
+#ifndef _NUMAPLACE_CHUNK_H
+#define _NUMAPLACE_CHUNK_H
+
+#include <linux/types.h>
+
+struct numaplace_batch;
+
+/* Pages in a chunk, at most, but for one that would cut a huge page. */
+#define NUMAPLACE_CHUNK_PAGES	512U
+
+/**
+ * struct numaplace_room - what a thread needs to move a chunk
+ * @src: for migrate_vma
+ * @dst: for migrate_vma
+ * @setup_ns: taken so far to unmap pages
+ * @copy_ns: taken so far to allocate and to copy
+ * @finish_ns: taken so far to map the new pages
+ */
+struct numaplace_room {
+	unsigned long *src, *dst;
+	u64 setup_ns, copy_ns, finish_ns;
+};
+
+int numaplace_chunk_init(struct numaplace_room *room);
+void numaplace_chunk_free(struct numaplace_room *room);
+void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_room *room,
+			  unsigned int first, unsigned int n);
+
+#endif
