@@ -40,3 +40,4 @@ $(BUILD)/numaplace-draw: experiments/analysis/numaplace-draw.sh
 tools: $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment $(BUILD)/numaplace-draw
 
 include experiments/lab/plugin.mk
+include experiments/migration/migration.mk

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# How fast pages move: the module beside the system calls.
+
+MIGRATION_OBJ := $(addprefix $(EXP_OBJ)/migration/,np_move.o methods.o target.o)
+BENCH_KERNEL ?= 6.12
+BENCH_CLOCK ?= simulated plain
+
+$(EXP_OBJ)/migration/%.o: experiments/migration/%.c experiments/migration/migration.mk
+	@mkdir -p $(@D)
+	$(CC) $(EXP_CFLAGS) -O2 -MMD -MP -c -o $@ $<
+
+$(BUILD)/np-move: $(MIGRATION_OBJ) $(LIBNUMAPLACE)
+	$(CC) -o $@ $^ -pthread -lnuma -ljansson
+
+-include $(MIGRATION_OBJ:.o=.d)
+
+.PHONY: tools bench-migrate
+tools: $(BUILD)/np-move
+
+bench-migrate: setup		## how fast pages move, by module and by system calls, in tables; BENCH_KERNEL=6.1|6.12|7, some minutes
+	@$(MAKE) --no-print-directory all >/dev/null
+	$(PY) -m experiments.migration --kernel $(BENCH_KERNEL) $(BENCH_CLOCK)

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * np-move METHOD MIB FROM TO THREADS [OPTIONS]
+ *
+ * Moves MIB of 4 KiB pages of a fresh process from node FROM to node TO and
+ * prints one JSON object. THREADS threads of the process write to the memory
+ * meanwhile; with 0 it sleeps. OPTIONS are added to the module's line.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "methods.h"
+#include "target.h"
+
+#define BASELINE_NS 100000000L	/* without a move, to see what gaps there are anyhow */
+
+/* Interrupts to flush TLBs, of all CPUs since the start. */
+static uint64_t shootdowns(void)
+{
+	FILE *file = fopen("/proc/interrupts", "r");
+	char line[4096], *at, *next;
+	uint64_t sum = 0;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		at = line + strspn(line, " ");
+		if (strncmp(at, "TLB:", 4))
+			continue;
+		for (at += 4;; at = next) {
+			sum += strtoull(at, &next, 10);
+			if (next == at)
+				break;
+		}
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+static const struct method *find_method(const char *name)
+{
+	const struct method *m = methods;
+
+	while (m->name && strcmp(m->name, name))
+		m++;
+	return m->name ? m : NULL;
+}
+
+static uint64_t baseline_gap(struct target *t)
+{
+	const struct timespec length = { 0, BASELINE_NS };
+
+	if (!t->threads)
+		return 0;
+	target_reset_gap(t);
+	nanosleep(&length, NULL);
+	return target_gap(t);
+}
+
+static int observe(const struct method *m, struct target *t, int to, const char *options)
+{
+	struct moved moved = { 0 };
+	uint64_t flushes, baseline, gap;
+	long there;
+	int e;
+
+	baseline = baseline_gap(t);
+	target_reset_gap(t);
+	flushes = shootdowns();
+	e = m->move(t, to, options, &moved);
+	flushes = shootdowns() - flushes;
+	gap = target_gap(t);
+	if (e)
+		return e;
+	there = pages_on(t, to);
+	if (there < 0)
+		return (int)there;
+	printf("{\"method\": \"%s\", \"threads\": %u, \"options\": \"%s\", \"pages\": %zu, \"moved\": %ld,"
+	       " \"ns\": %llu, \"own_ns\": %llu, \"shootdowns\": %llu, \"longest_pause_us\": %llu,"
+	       " \"gap_ns\": %llu, \"baseline_gap_ns\": %llu, \"whole\": %s}\n",
+	       m->name, t->threads, options, t->pages, there, (unsigned long long)moved.ns,
+	       (unsigned long long)moved.own_ns, (unsigned long long)flushes,
+	       (unsigned long long)moved.longest_pause_us, (unsigned long long)gap,
+	       (unsigned long long)baseline, target_is_whole(t) ? "true" : "false");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct method *m = argc > 5 ? find_method(argv[1]) : NULL;
+	struct target t = { 0 };
+	int to, e;
+
+	if (!m || argc > 7 || (t.threads = (unsigned int)atoi(argv[5])) > MAX_THREADS) {
+		fputs("usage: np-move module|move_pages|engine|migrate_pages MIB FROM TO THREADS [OPTIONS]\n",
+		      stderr);
+		return 2;
+	}
+	t.pages = strtoul(argv[2], NULL, 10) * 256;
+	t.node = atoi(argv[3]);
+	to = atoi(argv[4]);
+	e = target_start(&t);
+	if (!e)
+		e = run_on_node(to);
+	if (e)
+		fprintf(stderr, "np-move: no target of %zu pages on node %d: %s\n", t.pages, t.node,
+			strerror(-e));
+	else
+		e = observe(m, &t, to, argc > 6 ? argv[6] : "");
+	if (t.pid > 0)
+		target_stop(&t);
+	return e ? 1 : 0;
+}

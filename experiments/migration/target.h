@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The process whose pages are moved: memory that says of itself whether it is whole. */
+#ifndef NP_MIGRATION_TARGET_H
+#define NP_MIGRATION_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MAX_THREADS 8
+
+struct target {
+	size_t pages;
+	int node;		/* that its memory and its threads begin on */
+	unsigned int threads;	/* that write to the memory all the time; 0: it sleeps */
+	pid_t pid;
+	char *memory;		/* an address of its own, not of the caller */
+	int ask, answer;
+	struct target_shared *shared;
+};
+
+/* Starts it and waits until its memory is there. Returns 0 or -errno. */
+int target_start(struct target *t);
+
+/* Forgets the gaps seen so far. */
+void target_reset_gap(struct target *t);
+
+/* The longest time between two writes of one of its threads since then, ns. */
+uint64_t target_gap(const struct target *t);
+
+/* Ends its threads and has it read all its memory: true if every word is what it must be. */
+bool target_is_whole(struct target *t);
+
+void target_stop(struct target *t);
+
+/* Runs the caller on the CPUs of a node. Returns 0 or -errno. */
+int run_on_node(int node);
+
+uint64_t now_ns(void);
+
+#endif
