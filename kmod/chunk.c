@@ -12,10 +12,11 @@
 
 #include "chunk.h"
 #include "migrate.h"
+#include "pace.h"
 #include "scan.h"
 
 /* A chunk that would be cut ends after the huge page. */
-#define ENTRIES (NUMAPLACE_CHUNK_PAGES + PTRS_PER_PMD)
+#define ENTRIES (NUMAPLACE_PACE_CHUNK + PTRS_PER_PMD)
 
 /**
  * numaplace_chunk_init() - get what a thread needs
@@ -154,7 +155,7 @@ static void move_run(struct numaplace_batch *b, struct numaplace_room *room,
  * @b: the batch; the mmap_lock of its mm is held
  * @room: of this thread
  * @first: the first of the pages
- * @n: how many, up to NUMAPLACE_CHUNK_PAGES and a huge page
+ * @n: how many, up to NUMAPLACE_PACE_CHUNK and a huge page
  *
  * Moves run by run: other pages are not even unmapped.
  */

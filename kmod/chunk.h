@@ -7,9 +7,6 @@
 
 struct numaplace_batch;
 
-/* Pages in a chunk, at most, but for one that would cut a huge page. */
-#define NUMAPLACE_CHUNK_PAGES	512U
-
 /**
  * struct numaplace_room - what a thread needs to move a chunk
  * @src: for migrate_vma

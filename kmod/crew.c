@@ -11,13 +11,8 @@
 #include "chunk.h"
 #include "crew.h"
 #include "migrate.h"
+#include "pace.h"
 #include "scan.h"
-
-/* Fewer pages than this are not worth another thread, nor a look at the clock. */
-#define MIN_CHUNK	32U
-
-/* Chunks for each thread, so that all of them end at about the same time. */
-#define CHUNKS_EACH	2U
 
 static struct workqueue_struct *helpers;
 
@@ -28,18 +23,13 @@ struct numaplace_hand {
 	struct numaplace_room room;
 };
 
-/* How many pages to take, 0 if there is no time for more. */
+/* How many pages to take, 0 if there is no time for more. A batch has one chunk at least. */
 static unsigned int chunk_size(const struct numaplace_crew *crew, const struct numaplace_batch *b)
 {
-	unsigned int most = b->n / (crew->n * CHUNKS_EACH);
-	u64 now = ktime_get_ns(), fit = most;
+	u64 now = ktime_get_ns(), left = crew->deadline > now ? crew->deadline - now : 0;
+	unsigned int size = numaplace_pace_chunk(b->n, crew->n, crew->page_ns, left);
 
-	if (crew->deadline != U64_MAX && crew->page_ns) {
-		fit = crew->deadline > now ? div64_u64(crew->deadline - now, crew->page_ns) : 0;
-		if (fit < MIN_CHUNK && crew->taken)
-			return 0;
-	}
-	return clamp_t(u64, min_t(u64, fit, most), MIN_CHUNK, NUMAPLACE_CHUNK_PAGES);
+	return crew->taken ? size : max(size, NUMAPLACE_PACE_MIN);
 }
 
 /* Where a chunk of about so many pages ends. It cuts no huge page that is mapped. */
@@ -174,7 +164,7 @@ static void collect_times(struct numaplace_crew *crew, struct numaplace_batch *b
  */
 void numaplace_crew_move(struct numaplace_crew *crew, struct numaplace_batch *b, u64 deadline)
 {
-	unsigned int i, used = clamp_t(unsigned int, b->open / MIN_CHUNK, 1, crew->n);
+	unsigned int i, used = clamp_t(unsigned int, b->open / NUMAPLACE_PACE_MIN, 1, crew->n);
 
 	crew->taken = 0;
 	crew->deadline = deadline;

@@ -25,6 +25,28 @@ unsigned int numaplace_pace_pages(unsigned int n, u64 ns, u32 budget_us)
 	return clamp_t(u64, pages, NUMAPLACE_PACE_MIN, NUMAPLACE_PACE_MAX);
 }
 
+/* Chunks for each thread, so that all of them end at about the same time. */
+#define CHUNKS_EACH	2U
+
+/**
+ * numaplace_pace_chunk() - how many pages a thread of a batch takes at a time
+ * @n: pages of the batch
+ * @threads: that share them
+ * @page_ns: how long a page takes; 0: not known
+ * @left_ns: how long it may take
+ *
+ * Return: 0 if there is no time, else NUMAPLACE_PACE_MIN to NUMAPLACE_PACE_CHUNK.
+ */
+unsigned int numaplace_pace_chunk(unsigned int n, unsigned int threads, u64 page_ns, u64 left_ns)
+{
+	u64 fit = page_ns ? div64_u64(left_ns, page_ns) : NUMAPLACE_PACE_CHUNK;
+
+	if (fit < NUMAPLACE_PACE_MIN)
+		return 0;
+	fit = min_t(u64, fit, NUMAPLACE_PACE_CHUNK);
+	return clamp_t(u64, n / (threads * CHUNKS_EACH), NUMAPLACE_PACE_MIN, fit);
+}
+
 /**
  * numaplace_pace_due_ns() - when so many bytes may have been moved
  * @bytes: how many

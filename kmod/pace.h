@@ -10,7 +10,11 @@
 #define NUMAPLACE_PACE_MIN	32U
 #define NUMAPLACE_PACE_MAX	4096U
 
+/* Pages of a batch that a thread takes at a time, at most. */
+#define NUMAPLACE_PACE_CHUNK	512U
+
 unsigned int numaplace_pace_pages(unsigned int n, u64 ns, u32 budget_us);
+unsigned int numaplace_pace_chunk(unsigned int n, unsigned int threads, u64 page_ns, u64 left_ns);
 u64 numaplace_pace_due_ns(u64 bytes, u32 rate_mib);
 int numaplace_pace_check_range(u64 start, u64 end);
 

@@ -56,6 +56,24 @@ static void pages_settle_under_the_budget(struct kunit *test)
 	}
 }
 
+static void chunks_are_a_share_of_each_thread(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(1024, 4, 1000, MS), 128U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(1024, 4, 0, 0), 128U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(4096, 1, 1000, MS), NUMAPLACE_PACE_CHUNK);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(10, 16, 1000, MS), NUMAPLACE_PACE_MIN);
+}
+
+static void chunks_end_in_time(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(4096, 1, 10000, MS), 100U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(4096, 1, MS / NUMAPLACE_PACE_MIN, MS),
+			NUMAPLACE_PACE_MIN);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(4096, 1, MS / NUMAPLACE_PACE_MIN + 1, MS), 0U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(4096, 1, 1, 0), 0U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_chunk(4096, 1, MS, U64_MAX), NUMAPLACE_PACE_CHUNK);
+}
+
 static void rate_is_kept_to(struct kunit *test)
 {
 	/* To one part in a million: the division cuts. */
@@ -105,6 +123,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pages_grow_to_twice_as_many),
 	KUNIT_CASE(pages_stay_within_bounds),
 	KUNIT_CASE(pages_settle_under_the_budget),
+	KUNIT_CASE(chunks_are_a_share_of_each_thread),
+	KUNIT_CASE(chunks_end_in_time),
 	KUNIT_CASE(rate_is_kept_to),
 	KUNIT_CASE(rate_does_not_overflow),
 	KUNIT_CASE(range_is_checked),
