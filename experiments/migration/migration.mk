@@ -4,6 +4,7 @@
 MIGRATION_OBJ := $(addprefix $(EXP_OBJ)/migration/,np_move.o methods.o target.o)
 BENCH_KERNEL ?= 6.12
 BENCH_CLOCK ?= simulated plain
+BENCH_REPEATS ?= 3
 
 $(EXP_OBJ)/migration/%.o: experiments/migration/%.c experiments/migration/migration.mk
 	@mkdir -p $(@D)
@@ -17,6 +18,6 @@ $(BUILD)/np-move: $(MIGRATION_OBJ) $(LIBNUMAPLACE)
 .PHONY: tools bench-migrate
 tools: $(BUILD)/np-move
 
-bench-migrate: setup		## how fast pages move, by module and by system calls, in tables; BENCH_KERNEL=6.1|6.12|7, some minutes
-	@$(MAKE) --no-print-directory all >/dev/null
-	$(PY) -m experiments.migration --kernel $(BENCH_KERNEL) $(BENCH_CLOCK)
+bench-migrate: setup		## how fast pages move, by module and by system calls, in tables; BENCH_KERNEL=6.1|6.12|7; ten minutes
+	@$(MAKE) --no-print-directory all > /dev/null
+	$(PY) -m experiments.migration --kernel $(BENCH_KERNEL) --repeats $(BENCH_REPEATS) $(BENCH_CLOCK)
