@@ -20,7 +20,8 @@ def test_job_without_memory(target, words):
     t = target("thp" if "split" in words else "anon", 512 if "split" in words else 160, threads=1)
     pages = sum(t.where().values())
     ends = []
-    for n in itertools.count(1):
+    misses = 0
+    for n in range(1, 41):
         with faulty.workers_fail(n) as hits:
             done = t.move("0", 1, words)  # checks that asked is the sum, all the time
         there = t.where().get("1", 0)
@@ -31,7 +32,8 @@ def test_job_without_memory(target, words):
             assert int(done["asked"]) == pages
         ends.append(done["state"] if done["state"] == "failed" else f"left {pages - there}")
         t.move("1", 0)
-        if not any(hits) or n > 40:
+        misses += not any(hits)
+        if misses == 3:  # one may be for a worker that was made just then
             break
     assert t.where() == {"0": pages}
     assert t.is_whole() and t.ask("counters") == "ok"
