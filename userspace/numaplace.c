@@ -14,6 +14,7 @@ static const struct np_cmd commands[] = {
 	{ "ps", cmd_ps, "[PID..]", "tasks: node they run on, pages per node, locality" },
 	{ "place", cmd_place, "PID --cpus LIST --mem MODE:NODES", "binds a running task" },
 	{ "counters", cmd_counters, "[-p PID] [-C CPUS] [-- CMD]", "IPC, cache misses, local and remote memory accesses" },
+	{ "calibrate", cmd_calibrate, "--task CMD | --flip PID", "measures the NUMA penalty of tasks" },
 	{ "restore", cmd_restore, "PID | --all", "undoes every place and apply" },
 	{ "migrate", cmd_migrate, "PID [--from A] --to B", "moves a running task's pages" },
 	{ "jobs", cmd_jobs, "", "the module's page moves, running and done" },

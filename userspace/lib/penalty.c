@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is known of penalties: a fit, and what it says of tasks. */
+#include "penalty.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PATH "/etc/numaplace/machine.toml"
+
+double np_penalty_predict(const struct np_penalty_fit *fit, double mpki)
+{
+	return (1 + fit->remote * mpki) / (1 + fit->local * mpki);
+}
+
+static double largest_error(const struct np_penalty_fit *fit, const struct np_penalty_task *task,
+			    size_t n)
+{
+	double largest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		largest = fmax(largest, fabs(np_penalty_predict(fit, task[i].mpki) /
+					     task[i].penalty - 1));
+	return largest;
+}
+
+/*
+ * Linear in both unknowns: p - 1 = remote * m - local * m p. No latency is below
+ * zero and none lets a task gain by being remote, so 0 <= local <= remote.
+ */
+int np_penalty_fit(const struct np_penalty_task *task, size_t n, struct np_penalty_fit *fit)
+{
+	double mm = 0, mq = 0, qq = 0, my = 0, qy = 0, det;
+
+	memset(fit, 0, sizeof(*fit));
+	for (size_t i = 0; i < n; i++) {
+		double m = task[i].mpki, q = m * task[i].penalty, y = task[i].penalty - 1;
+
+		mm += m * m;
+		mq += m * q;
+		qq += q * q;
+		my += m * y;
+		qy += q * y;
+	}
+	if (n < NP_PENALTY_FIT_TASKS || !(mm > 0))
+		return -EINVAL;
+	det = mm * qq - mq * mq;
+	if (det > 1e-9 * mm * qq) {
+		fit->remote = (my * qq - mq * qy) / det;
+		fit->local = (my * mq - mm * qy) / det;
+	}
+	if (!(fit->local > 0)) {
+		fit->local = 0;
+		fit->remote = my / mm;
+	}
+	if (!(fit->remote > fit->local))
+		fit->remote = fit->local;
+	fit->error = largest_error(fit, task, n);
+	return 0;
+}
+
+void np_penalties_free(struct np_penalties *p)
+{
+	free(p->task);
+	memset(p, 0, sizeof(*p));
+}
+
+static struct np_penalty_task *find(const struct np_penalties *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!strcmp(p->task[i].name, name))
+			return &p->task[i];
+	return NULL;
+}
+
+int np_penalties_add(struct np_penalties *p, const struct np_penalty_task *task)
+{
+	struct np_penalty_task *known = find(p, task->name);
+
+	if (!known) {
+		void *bigger = realloc(p->task, (p->n + 1) * sizeof(*p->task));
+
+		if (!bigger)
+			return -ENOMEM;
+		p->task = bigger;
+		known = &p->task[p->n++];
+	}
+	*known = *task;
+	np_penalty_fit(p->task, p->n, &p->fit);
+	return 0;
+}
+
+const char *np_penalties_path(void)
+{
+	const char *path = getenv("NUMAPLACE_MACHINE_FILE");
+
+	return path && *path ? path : DEFAULT_PATH;
+}
+
+static void apply(struct np_task *task, const struct np_penalties *p)
+{
+	const struct np_penalty_task *known = find(p, task->comm);
+
+	if (task->penalty_source != NP_SOURCE_NONE)
+		return;
+	if (known) {
+		task->penalty = known->penalty;
+		task->penalty_source = NP_SOURCE_RUNS;
+	} else if (p->fit.remote > 0 && task->mpki_source != NP_SOURCE_NONE) {
+		task->penalty = np_penalty_predict(&p->fit, task->mpki);
+		task->penalty_source = NP_SOURCE_FIT;
+	}
+}
+
+int np_penalties_apply(struct np_tasks *t, char *err, size_t err_len)
+{
+	struct np_penalties p;
+	int e = np_penalties_read(&p, np_penalties_path(), err, err_len);
+
+	for (size_t i = 0; !e && i < t->n; i++)
+		apply(&t->task[i], &p);
+	np_penalties_free(&p);
+	return e;
+}

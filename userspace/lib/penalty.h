@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The NUMA penalty of tasks: cycles an instruction with memory remote / with
+ * memory local. Measured tasks and a fit stand in the [penalty] part of a
+ * machine file (Documentation/counters.md).
+ */
+#ifndef NUMAPLACE_LIB_PENALTY_H
+#define NUMAPLACE_LIB_PENALTY_H
+
+#include <jansson.h>
+
+#include "tasks.h"
+
+struct np_penalty_task {
+	char name[NP_COMM_LEN];
+	double mpki;		/* with memory local */
+	double penalty;
+	char source[160];	/* how it was measured, in words */
+};
+
+/*
+ * penalty = (1 + remote * m) / (1 + local * m), m = MPKI: what follows from
+ * CPI = CPI0 + m/1000 * latency in cycles, for two latencies, with
+ * remote = remote latency / (1000 CPI0), local likewise.
+ */
+struct np_penalty_fit {
+	double remote, local;	/* per MPKI; both 0: there is no fit */
+	double error;		/* largest, of the tasks it was made of, as a share */
+};
+
+struct np_penalties {
+	struct np_penalty_task *task;	/* [n] */
+	size_t n;
+	struct np_penalty_fit fit;
+};
+
+/* At least this many tasks make a fit. */
+#define NP_PENALTY_FIT_TASKS 3
+
+/* Least squares over the tasks; -EINVAL when they are too few or all alike. */
+int np_penalty_fit(const struct np_penalty_task *task, size_t n, struct np_penalty_fit *fit);
+double np_penalty_predict(const struct np_penalty_fit *fit, double mpki);
+
+/*
+ * The [penalty] of a machine file. 0 with none of them when the file or the part
+ * is not there; -EINVAL with one line in err when it is wrong.
+ */
+int np_penalties_read(struct np_penalties *p, const char *path, char *err, size_t err_len);
+void np_penalties_free(struct np_penalties *p);
+
+/* Adds one, in the place of one with its name, and fits again. 0 or -ENOMEM. */
+int np_penalties_add(struct np_penalties *p, const struct np_penalty_task *task);
+
+/* Writes p as the file's [penalty]; the rest of the file stays. 0 or -errno with err. */
+int np_penalties_write(const struct np_penalties *p, const char *path, char *err, size_t err_len);
+
+/*
+ * Penalties of tasks that nobody said: by name, else by the fit where the MPKI
+ * is known. The file is $NUMAPLACE_MACHINE_FILE, else /etc/numaplace/machine.toml.
+ */
+int np_penalties_apply(struct np_tasks *t, char *err, size_t err_len);
+const char *np_penalties_path(void);
+
+#endif
