@@ -14,6 +14,7 @@
 #include "../policies/plan.h"
 #include "child.h"
 #include "cmd_args.h"
+#include "lib/aside.h"
 #include "lib/flip.h"
 #include "lib/penalty.h"
 #include "lib/proc.h"
@@ -38,7 +39,7 @@ static const struct argp_option options[] = {
 	{ "flip", KEY_FLIP, "PID", 0, "Run this task for a moment away from its memory; may be "
 	  "repeated", 0 },
 	{ "sample", 's', "MS", 0, "Length of each of a flip's four phases (100)", 0 },
-	{ "node", KEY_NODE, "NODE", 0, "Node whose CPUs run CMD (the first with CPUs and memory)", 0 },
+	{ "node", KEY_NODE, "NODE", 0, "Node whose CPUs run CMD (the last with CPUs and memory)", 0 },
 	{ "remote", KEY_REMOTE, "NODE", 0, "Node that is remote: of CMD's memory, of the flipped "
 	  "task's CPUs (the farthest)", 0 },
 	{ "save", KEY_SAVE, "FILE", 0, "Put what --task measured into the [penalty] of this machine "
@@ -133,9 +134,10 @@ static int choose_node(const struct np_machine *m, const char *text, int fallbac
 	return NP_EXIT_OK;
 }
 
-static int first_node(const struct np_machine *m)
+/* The last: most of what else runs is on the first. */
+static int default_node(const struct np_machine *m)
 {
-	for (size_t i = 0; i < m->n_nodes; i++)
+	for (size_t i = m->n_nodes; i--;)
 		if (m->node[i].cpus && m->node[i].has_memory)
 			return (int)i;
 	return NP_NODE_NONE;
@@ -221,12 +223,14 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 	numa_bitmask_setbit(nodes, (unsigned int)m->node[node].id);
 	numa_bitmask_setbit(w.memory, (unsigned int)m->node[memory].id);
 	w.cpus = np_machine_cpus_of_nodes(m, nodes);
+	np_step_aside(m, node);
 	snprintf(exec, sizeof(exec), "exec %s", command);
 	words[2] = exec;
 	status = np_child_start(&c, words, true, bind_child, &w);
 	if (!status)
 		status = count_run(m, command, &c, words, r);
 	np_child_end(&c);
+	np_step_back(m);
 	numa_bitmask_free(nodes);
 	numa_bitmask_free(w.memory);
 	numa_bitmask_free(w.cpus);
@@ -348,7 +352,7 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 
 static int measure(struct results *r, const struct calibrate_args *a)
 {
-	int node, remote, status = choose_node(&r->m, a->node, first_node(&r->m), &node);
+	int node, remote, status = choose_node(&r->m, a->node, default_node(&r->m), &node);
 
 	if (!status)
 		status = choose_node(&r->m, a->remote, NP_NODE_NONE, &remote);

@@ -1,39 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* numaplace ps */
+/* ps: tasks, where they run, where their memory is, and what that costs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../policies/plan.h"
-#include "cmd.h"
-#include "lib/list.h"
+#include "cmd_args.h"
+#include "lib/penalty.h"
 #include "lib/snapshot.h"
+#include "lib/walk.h"
+#include "task_view.h"
 
 #define SAMPLE_MS 100
 #define MAX_SAMPLE_MS 60000
+#define COUNT_TASKS 64
+#define MAX_COUNT_TASKS 4096
 
-struct arguments {
+enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK };
+
+struct ps_args {
 	struct np_pids pids;
-	unsigned long sample_ms;
+	unsigned long sample_ms, most, limit;
+	const char *node;
+	bool walk;
+	struct np_view view;
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
-	{ "sample", 's', "MS", 0, "Watch for MS milliseconds how many CPUs each keeps busy "
-	  "(100; 0: do not, and take one)", 0 },
+	{ "sample", 's', "MS", 0, "Watch for MS milliseconds how many CPUs each keeps busy, and "
+	  "count for as long again (100; 0: do neither)", 0 },
+	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
+	{ "walk", KEY_WALK, NULL, 0, "Ask for the node of every page (move_pages) instead of "
+	  "reading numa_maps", 0 },
+	{ "sort", 'S', "KEY", 0, "cost, busy, remote, mpki, penalty, local (the least first), pages "
+	  "or pid (cost)", 0 },
+	{ "limit", 'n', "N", 0, "Print the first N only", 0 },
+	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
+	{ "command", 'c', "TEXT", 0, "Only tasks whose name holds TEXT", 0 },
+	{ "node", 'N', "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
+	NP_JSON_OPTION,
 	{ 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct arguments *a = state->input;
+	struct ps_args *a = state->input;
 
 	switch (key) {
 	case 'j':
-		np_json = true;
-		return 0;
+		return 0;	/* the dispatcher has set np_json */
 	case 's':
 		return np_arg_number(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
+	case KEY_COUNT:
+		return np_arg_number(arg, "--count", MAX_COUNT_TASKS, &a->most);
+	case KEY_WALK:
+		a->walk = true;
+		return 0;
+	case 'n':
+		return np_arg_number(arg, "--limit", 1000000000, &a->limit);
+	case 'b':
+		a->view.busy = true;
+		return 0;
+	case 'c':
+		a->view.comm = arg;
+		return 0;
+	case 'N':
+		a->node = arg;
+		return 0;
+	case 'S':
+		if (np_sort_find(arg, &a->view.sort))
+			return 0;
+		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
+			 "pages, pid", arg);
+		return ECANCELED;
 	case ARGP_KEY_ARG:
 		return np_arg_add_pid(arg, &a->pids);
 	default:
@@ -45,62 +83,97 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[PID..]",
-	.doc = "Shows tasks: the CPUs they may use, the node they run on, where their anonymous "
+	.doc = "Shows tasks: the CPUs they keep busy, the node they run on, where their anonymous "
 	       "pages are, and the share of them on that node. Without a PID, every process that "
-	       "may be read.",
+	       "may be read.\v"
+	       "The costliest come first: remote memory accesses a second (REM/s) * penalty (PENLTY); "
+	       "where nothing counts, pages on other nodes * CPUs kept busy * penalty. IPC, MPKI "
+	       "and REM/s are \"-\" where they cannot be counted; --json says why. FROM is where "
+	       "the penalty comes from: two-runs or fit, of a machine file that calibrate wrote. "
+	       "--json prints a snapshot, which plan and simulate read.",
 };
 
-static void print_task(const struct np_machine *m, const struct np_tasks *t, size_t i)
+static int choose_node(struct ps_args *a, const struct np_machine *m)
 {
-	const struct np_task *task = &t->task[i];
-	double locality = np_task_locality(m, task);
-	char list[NP_LIST_LEN], node[16] = "-", local[16] = "-";
+	struct np_spaces spaces;
+	char err[NP_ERR_LEN];
+	int id;
 
-	if (task->node != NP_NODE_NONE)
-		snprintf(node, sizeof(node), "%d", m->node[task->node].id);
-	if (locality >= 0)
-		snprintf(local, sizeof(local), "%.1f%%", locality * 100);
-	printf("%7d %-15s %4u %5u  %-10s %4s %7s", task->pid, task->comm, task->threads,
-	       task->cores, np_list_format(t->cpus[i], list, sizeof(list)), node, local);
-	for (size_t k = 0; k < m->n_nodes; k++)
-		printf(" %9llu", (unsigned long long)task->pages[k]);
-	putchar('\n');
+	a->view.node = -1;
+	if (!a->node)
+		return NP_EXIT_OK;
+	np_spaces_open(&spaces, m);
+	id = np_spaces_one_node(&spaces.node, a->node, err, sizeof(err));
+	np_spaces_close(&spaces);
+	if (id < 0)
+		return np_usage("ps: %s", err);
+	a->view.node = np_machine_node_index(m, id);
+	return NP_EXIT_OK;
 }
 
-static void print_text(const struct np_machine *m, const struct np_tasks *t)
+static int read_tasks(const struct ps_args *a, const struct np_machine *m, struct np_tasks *t)
 {
-	printf("%7s %-15s %4s %5s  %-10s %4s %7s", "PID", "COMMAND", "THR", "CORES", "CPUS", "NODE",
-	       "LOCAL");
-	for (size_t k = 0; k < m->n_nodes; k++) {
-		char title[24];
+	char err[NP_ERR_LEN];
+	int e = np_tasks_read(t, m, a->pids.pid, a->pids.n, (unsigned int)a->sample_ms, err,
+			      sizeof(err));
 
-		snprintf(title, sizeof(title), "N%d", m->node[k].id);
-		printf(" %9s", title);
+	if (!e && a->walk)
+		e = np_walk_tasks(t, m, err, sizeof(err));
+	/* That nothing can be counted is said task by task. */
+	if (!e && a->sample_ms)
+		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, err, sizeof(err));
+	if (!e)
+		e = np_penalties_apply(t, err, sizeof(err));
+	if (!e)
+		return NP_EXIT_OK;
+	np_error("%s", err);
+	return NP_EXIT_FAIL;
+}
+
+static int print_text(const struct ps_args *a)
+{
+	char line[4096];
+
+	np_view_heading(&a->view, line, sizeof(line));
+	puts(line);
+	for (size_t i = 0; i < a->view.n && (!a->limit || i < a->limit); i++) {
+		np_view_line(&a->view, i, line, sizeof(line));
+		puts(line);
 	}
-	putchar('\n');
-	for (size_t i = 0; i < t->n; i++)
-		print_task(m, t, i);
+	return NP_EXIT_OK;
+}
+
+static int print(struct ps_args *a, const struct np_machine *m, const struct np_tasks *t)
+{
+	size_t n;
+
+	a->view.m = m;
+	a->view.t = t;
+	if (np_view_arrange(&a->view))
+		return np_error("out of memory"), NP_EXIT_FAIL;
+	if (!np_json)
+		return print_text(a);
+	n = a->limit && a->limit < a->view.n ? a->limit : a->view.n;
+	np_json_print(np_snapshot_json_of(np_machine_where(""), m, t, a->view.row, n));
+	return NP_EXIT_OK;
 }
 
 int cmd_ps(int argc, char **argv)
 {
-	struct arguments a = { .sample_ms = SAMPLE_MS };
+	struct ps_args a = { .sample_ms = SAMPLE_MS, .most = COUNT_TASKS };
 	struct np_machine m = { 0 };
 	struct np_tasks t = { 0 };
-	char err[NP_ERR_LEN];
 	int status = np_args(&argp, argc, argv, 0, &a);
 
 	if (!status)
 		status = np_cmd_machine(&m);
-	if (!status && np_tasks_read(&t, &m, a.pids.pid, a.pids.n, (unsigned int)a.sample_ms, err,
-				     sizeof(err))) {
-		np_error("%s", err);
-		status = NP_EXIT_FAIL;
-	}
-	if (!status && np_json)
-		np_json_print(np_snapshot_json(np_machine_where(""), &m, &t));
-	else if (!status)
-		print_text(&m, &t);
+	if (!status)
+		status = choose_node(&a, &m);
+	if (!status)
+		status = read_tasks(&a, &m, &t);
+	if (!status)
+		status = print(&a, &m, &t);
+	np_view_free(&a.view);
 	np_tasks_free(&t);
 	np_machine_free(&m);
 	free(a.pids.pid);

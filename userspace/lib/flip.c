@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../../policies/plan.h"
+#include "aside.h"
 #include "control.h"
 #include "list.h"
 #include "proc.h"
@@ -152,6 +153,7 @@ static int phase(struct flip *f, int node, struct np_reading *sum)
 	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES), *cpus;
 	int e;
 
+	np_step_aside(f->m, node);
 	numa_bitmask_setbit(nodes, (unsigned int)f->m->node[node].id);
 	cpus = np_machine_cpus_of_nodes(f->m, nodes);
 	e = place(f, f->pid, false, cpus);
@@ -203,6 +205,7 @@ static int measure(struct flip *f, struct np_cpi_pair *out)
 	if (!e)
 		e = phase(f, out->home, &near);
 	e = restore(f, e);
+	np_step_back(f->m);
 	np_counters_close(&f->counters);
 	return e ? e : evaluate(f, &near, &far, out);
 }

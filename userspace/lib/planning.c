@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "penalty.h"
 #include "room.h"
 #include "snapshot.h"
+
+/* The busiest tasks, whose counts a plan rests on. */
+#define COUNT_TASKS 64
 
 int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len)
 {
@@ -24,8 +28,13 @@ static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
 	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)
 		(&p->tasks, &p->machine, args->pids, args->n_pids, args->sample_ms, err, err_len);
 
+	/* Where nothing counts, what the policy is not told it takes from the machine. */
+	if (!e && args->sample_ms)
+		np_tasks_count(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err, err_len);
 	for (size_t i = 0; !e && i < args->n_assume; i++)
 		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
+	if (!e && np_penalties_apply(&p->tasks, err, err_len))
+		e = -EBADMSG;
 	if (!e && np_confined_read(&p->confined, &p->machine, &p->tasks, NULL))
 		e = np_fail(err, err_len, -ENOMEM, "out of memory");
 	return e;

@@ -40,29 +40,50 @@ static json_t *machine_json(const struct np_machine *m)
 			 (json_int_t)m->page_size, "nodes", nodes);
 }
 
+static json_t *optional(const struct np_known *k)
+{
+	return np_json_known(k->value, k->source);
+}
+
+/* Why the counters have nothing to say of it, or null. */
+static json_t *why_json(const struct np_tasks *t, size_t i)
+{
+	const char *why = t->counted ? t->counted[i].event[NP_CYCLES].why : NULL;
+
+	return why ? json_string(why) : json_null();
+}
+
 static json_t *task_json(const struct np_machine *m, const struct np_tasks *t, size_t i)
 {
 	const struct np_task *task = &t->task[i];
 	double locality = np_task_locality(m, task);
 
-	return json_pack("{s:i,s:I,s:o,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", task->pid,
-			 "start", (json_int_t)t->start[i], "comm", np_json_text(task->comm),
-			 "threads", (int)task->threads, "cores", (int)task->cores, "cpus",
-			 np_json_list(t->cpus[i]), "node", np_json_node(m, task->node), "pages",
-			 np_json_pages(m, task->pages), "file_pages",
-			 np_json_pages(m, t->file_pages + i * m->n_nodes), "locality",
+	return json_pack("{s:i,s:I,s:o,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+			 "pid", task->pid, "start", (json_int_t)t->start[i], "comm",
+			 np_json_text(task->comm), "threads", (int)task->threads, "cores",
+			 (int)task->cores, "cpus", np_json_list(t->cpus[i]), "node",
+			 np_json_node(m, task->node), "pages", np_json_pages(m, task->pages),
+			 "file_pages", np_json_pages(m, t->file_pages + i * m->n_nodes), "locality",
 			 locality < 0 ? json_null() : json_real(locality), "penalty",
 			 np_json_known(task->penalty, task->penalty_source), "mpki",
-			 np_json_known(task->mpki, task->mpki_source));
+			 np_json_known(task->mpki, task->mpki_source), "ipc", optional(&task->ipc),
+			 "bandwidth", optional(&task->bandwidth), "local_access",
+			 optional(&task->local_access), "not_counted_because", why_json(t, i));
+}
+
+json_t *np_snapshot_json_of(enum np_where where, const struct np_machine *m,
+			    const struct np_tasks *t, const size_t *row, size_t n)
+{
+	json_t *tasks = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(tasks, task_json(m, t, row ? row[i] : i));
+	return json_pack("{s:i,s:s,s:o,s:o}", "snapshot", NP_SNAPSHOT_VERSION, "where",
+			 np_where_name(where), "machine", machine_json(m), "tasks", tasks);
 }
 
 json_t *np_snapshot_json(enum np_where where, const struct np_machine *m,
 			 const struct np_tasks *t)
 {
-	json_t *tasks = json_array();
-
-	for (size_t i = 0; i < t->n; i++)
-		json_array_append_new(tasks, task_json(m, t, i));
-	return json_pack("{s:i,s:s,s:o,s:o}", "snapshot", NP_SNAPSHOT_VERSION, "where",
-			 np_where_name(where), "machine", machine_json(m), "tasks", tasks);
+	return np_snapshot_json_of(where, m, t, NULL, t->n);
 }

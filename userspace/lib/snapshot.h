@@ -25,6 +25,10 @@ struct np_snapshot {
 json_t *np_snapshot_json(enum np_where where, const struct np_machine *m,
 			 const struct np_tasks *t);
 
+/* The same of n tasks only, by their index; row NULL: the first n. */
+json_t *np_snapshot_json_of(enum np_where where, const struct np_machine *m,
+			    const struct np_tasks *t, const size_t *row, size_t n);
+
 /*
  * Reads one from a file, "-" for standard input. 0, or -errno with one line in
  * err that says where the file is wrong: -EINVAL when it is no snapshot.

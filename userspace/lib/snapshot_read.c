@@ -245,7 +245,11 @@ static int read_task(const struct place *p, const struct np_machine *m, struct n
 	    (e = read_pages(p, "pages", m, pages)) ||
 	    (e = read_pages(p, "file_pages", m, t->file_pages + i * m->n_nodes)) ||
 	    (e = read_known(p, "penalty", 0, &task->penalty, &task->penalty_source)) ||
-	    (e = read_known(p, "mpki", 0, &task->mpki, &task->mpki_source)))
+	    (e = read_known(p, "mpki", 0, &task->mpki, &task->mpki_source)) ||
+	    (e = read_known(p, "ipc", 0, &task->ipc.value, &task->ipc.source)) ||
+	    (e = read_known(p, "bandwidth", 0, &task->bandwidth.value, &task->bandwidth.source)) ||
+	    (e = read_known(p, "local_access", 0, &task->local_access.value,
+			    &task->local_access.source)))
 		return e;
 	task->pid = (pid_t)pid;
 	task->threads = (unsigned int)threads;

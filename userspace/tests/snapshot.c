@@ -20,6 +20,9 @@ static const char good[] =
 	"'tasks': [{'pid': 7, 'start': 99, 'comm': 'triad', 'threads': 3, 'cores': 2, 'cpus': '2',"
 	" 'node': 2, 'pages': {'0': 300, '2': 100}, 'file_pages': {'0': 5, '2': 0},"
 	" 'locality': 0.25, 'penalty': {'value': 1.5, 'source': 'counters'},"
+	" 'ipc': {'value': 0.5, 'source': 'counters'},"
+	" 'bandwidth': {'value': 2e9, 'source': 'resctrl'},"
+	" 'local_access': {'value': null, 'source': 'unknown'}, 'not_counted_because': null,"
 	" 'mpki': {'value': null, 'source': 'unknown'}}]}";
 
 /* With " for ', and the first occurrence of from replaced. The caller frees it. */
@@ -66,6 +69,8 @@ static void reads_what_it_says(void)
 	CU_ASSERT(s.tasks.task[0].penalty_source == NP_SOURCE_COUNTERS);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].penalty, 1.5, 1e-9);
 	CU_ASSERT_EQUAL(s.tasks.task[0].mpki_source, NP_SOURCE_NONE);
+	CU_ASSERT_EQUAL(s.tasks.task[0].bandwidth.source, NP_SOURCE_RESCTRL);
+	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].ipc.value, 0.5, 1e-9);
 	np_snapshot_free(&s);
 }
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where every page is, by asking move_pages(2) to move none. */
+#ifndef NUMAPLACE_LIB_WALK_H
+#define NUMAPLACE_LIB_WALK_H
+
+#include "tasks.h"
+
+/*
+ * Replaces the anonymous pages of every task by what move_pages says of each
+ * address of its anonymous mappings. 0, or -errno with one line in err; a task
+ * that has just exited keeps what it had.
+ */
+int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tasks as a table: which of them, in what order, as lines of text. For ps and top. */
+#ifndef NUMAPLACE_TASK_VIEW_H
+#define NUMAPLACE_TASK_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/machine.h"
+#include "lib/tasks.h"
+
+enum np_sort {
+	NP_SORT_COST, NP_SORT_BUSY, NP_SORT_REMOTE, NP_SORT_MPKI, NP_SORT_PENALTY, NP_SORT_LOCAL,
+	NP_SORT_PAGES, NP_SORT_PID,
+};
+
+struct np_view {
+	const struct np_machine *m;
+	const struct np_tasks *t;
+	enum np_sort sort;
+	const char *comm;	/* only names that hold this text; NULL: all */
+	int node;		/* only tasks that run there or have pages there; -1: all */
+	bool busy;		/* only those that ran */
+	size_t *row;		/* [n] indices of t's tasks, in order */
+	size_t n;
+};
+
+/* "cost", "busy", ..: false for another word. */
+bool np_sort_find(const char *word, enum np_sort *sort);
+const char *np_sort_name(enum np_sort sort);	/* NULL past the last */
+
+/* Fills row and n; 0 or -ENOMEM. */
+int np_view_arrange(struct np_view *v);
+void np_view_free(struct np_view *v);
+
+/*
+ * What a task's remote memory costs: remote accesses a second * penalty (1 when
+ * unknown). Where nothing counts, pages on other nodes * CPUs kept busy * penalty,
+ * which is always taken as less than any that was counted.
+ */
+double np_task_cost(const struct np_view *v, size_t task);
+
+/* Lines without a newline, cut to len; columns that do not fit are left out from the right. */
+void np_view_heading(const struct np_view *v, char *line, size_t len);
+void np_view_line(const struct np_view *v, size_t row, char *line, size_t len);
+
+#endif
