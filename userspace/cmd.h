@@ -32,6 +32,7 @@ int cmd_topology(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_counters(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_place(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 int cmd_migrate(int argc, char **argv);

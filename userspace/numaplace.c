@@ -11,7 +11,8 @@
 
 static const struct np_cmd commands[] = {
 	{ "topology", cmd_topology, "", "nodes, CPUs, caches, distances, memory; module and kernel" },
-	{ "ps", cmd_ps, "[PID..]", "tasks: node they run on, pages per node, locality" },
+	{ "ps", cmd_ps, "[PID..]", "tasks: node, pages per node, locality, IPC, MPKI, penalty" },
+	{ "top", cmd_top, "", "what ps shows, live in the terminal" },
 	{ "place", cmd_place, "PID --cpus LIST --mem MODE:NODES", "binds a running task" },
 	{ "counters", cmd_counters, "[-p PID] [-C CPUS] [-- CMD]", "IPC, cache misses, local and remote memory accesses" },
 	{ "calibrate", cmd_calibrate, "--task CMD | --flip PID", "measures the NUMA penalty of tasks" },

@@ -3,7 +3,7 @@
 
 US_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP
 US_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-US_LIBS := -pthread -lnuma -ljansson -lpfm -lm -lstdc++
+US_LIBS := -pthread -lnuma -ljansson -lpfm -lncurses -lm -lstdc++
 US_CXXFLAGS := -std=c++17 -O2 -g -Wall -Wextra -Werror -MMD -MP
 
 US_LIB_SRC := $(wildcard userspace/lib/*.c)

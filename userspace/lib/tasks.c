@@ -27,7 +27,7 @@ struct reader {
 	struct np_tasks *t;
 	const struct np_machine *m;
 	unsigned long long *ticks;	/* [n] used when the sample began */
-	double began;
+	double began, began_ticks, passed;	/* seconds; passed by the clock of ticks */
 	char *err;			/* NULL: a task that cannot be read is left out */
 	size_t err_len;
 };
@@ -299,16 +299,40 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/*
+ * Ticks of user and system time come by the clock that this reads: in the
+ * simulated lab the host's, which is what its CPUs' own totals add up to.
+ */
+static double tick_seconds(void)
+{
+	unsigned long long ticks, sum = 0;
+	char *text, *at, *end;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (np_machine_where("") != NP_WHERE_LAB_SIMULATED || !(text = np_read_file("/proc/stat")))
+		return seconds();
+	/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", guest in user. */
+	at = text + strcspn(text, " ");
+	for (int i = 0; i < 8; i++, at = end) {
+		ticks = strtoull(at, &end, 10);
+		sum += ticks;
+	}
+	free(text);
+	return (double)sum / (double)cpus / (double)sysconf(_SC_CLK_TCK);
+}
+
 /* CPUs kept busy since ticks were read; cores is at least 1. */
 static void measure_row(struct reader *r, size_t i)
 {
-	double hz = (double)sysconf(_SC_CLK_TCK), passed = seconds() - r->began, busy;
+	double hz = (double)sysconf(_SC_CLK_TCK), busy;
 	struct np_task *task = &r->t->task[i];
 	struct np_proc_stat st;
 
 	if (np_proc_stat(task->pid, &st) || st.start != r->t->start[i] || st.ticks < r->ticks[i])
 		return;
-	busy = (double)(st.ticks - r->ticks[i]) / hz / passed;
+	busy = (double)(st.ticks - r->ticks[i]) / hz / r->passed;
+	if (busy > task->threads)	/* a tick more than there was time */
+		busy = task->threads;
 	r->t->busy[i] = busy;
 	task->cores = busy < 1.5 ? 1 : (unsigned int)(busy + 0.5);
 }
@@ -320,7 +344,9 @@ static void measure_cores(struct reader *r, unsigned int sample_ms)
 
 	if (left > 0)
 		nanosleep(&nap, NULL);
-	for_each_row(r, r->t->n, measure_row);
+	r->passed = tick_seconds() - r->began_ticks;
+	if (r->passed > 0)
+		for_each_row(r, r->t->n, measure_row);
 }
 
 /* e: what reading them came to. */
@@ -341,7 +367,8 @@ static int finish(struct reader *r, int e, unsigned int sample_ms)
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
-	struct reader r = { .t = t, .m = m, .began = seconds(), .err = err, .err_len = err_len };
+	struct reader r = { .t = t, .m = m, .began = seconds(),
+			    .began_ticks = tick_seconds(), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
@@ -350,7 +377,8 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
-	struct reader r = { .t = t, .m = m, .began = seconds(), .err = err, .err_len = err_len };
+	struct reader r = { .t = t, .m = m, .began = seconds(),
+			    .began_ticks = tick_seconds(), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, read_some(&r, pids, n_pids), sample_ms);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|counters|unload|redis ..
+    measure.py latency|bandwidth|sleep|counters|tool-counters|tool-penalty|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -77,6 +77,45 @@ def counters():
         say(measure="counters", node=1, memory=memory, ns=float(ns), delta=delta)
 
 
+TOOL = "build/numaplace"
+
+
+def tool_counters():
+    """What the tool counts of a triad by task and of its node, while it runs on a CPU of the other one."""
+    for memory in (0, 1):
+        text = run("taskset", "-c", "0", TOOL, "counters", "--json", "--", "numactl", "-C", "2", "-m", str(memory),
+                   "build/np-triad", "--size", "4M", "--threads", "1", "--seconds", TRIAD_SECONDS)
+        task = json.loads(text.splitlines()[-1])["rows"][0]
+        say(measure="tool-counters", node=1, memory=memory, task=task)
+
+
+def tool_penalty():
+    """The penalty of a chase in two ways, and how `ps` shows it then."""
+    file = Path("/tmp/penalty.toml")
+    calibrated = json.loads(run(TOOL, "calibrate", "--json", "--save", str(file), "--task",
+                                f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}"))
+    say(measure="penalty-runs", **calibrated["tasks"][0], file=file.read_text(encoding="ascii"))
+    chase = subprocess.Popen(["numactl", "-C", "2", "-m", "1", CHECKS / "chase", CHASE_MIB, "1000"])
+    while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
+        time.sleep(0.01)
+    flipped = json.loads(run(TOOL, "calibrate", "--json", "--sample", "20", "--flip", str(chase.pid)))
+    say(measure="penalty-flip", **flipped["tasks"][0], cpus=sorted(os.sched_getaffinity(chase.pid)))
+    for kill in (signal.SIGINT, signal.SIGKILL):
+        flip = subprocess.Popen([TOOL, "calibrate", "--sample", "10000", "--flip", str(chase.pid)],
+                                stderr=subprocess.DEVNULL)
+        while os.sched_getaffinity(chase.pid) == {2}:
+            time.sleep(0.002)
+        flip.send_signal(kill)
+        status, left = flip.wait(), sorted(os.sched_getaffinity(chase.pid))
+        subprocess.run([TOOL, "restore", "--all"], capture_output=True)
+        say(measure="penalty-killed", signal=kill.name, status=status, left=left,
+            restored=sorted(os.sched_getaffinity(chase.pid)))
+    os.environ["NUMAPLACE_MACHINE_FILE"] = str(file)
+    (task,) = json.loads(run("taskset", "-c", "0", TOOL, "ps", "--json", "-s", "50", str(chase.pid)))["tasks"]
+    chase.kill()
+    say(measure="penalty-ps", task=task)
+
+
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -138,7 +177,7 @@ def redis():
 
 
 MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "counters": counters,
-            "unload": unload, "redis": redis}
+            "tool-counters": tool_counters, "tool-penalty": tool_penalty, "unload": unload, "redis": redis}
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:

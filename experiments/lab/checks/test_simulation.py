@@ -11,7 +11,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "counters", "unload")
+    return lab_run.measure(MACHINE, "latency", "sleep", "counters", "tool-counters", "tool-penalty", "unload")
 
 
 def of(measured: list[dict], what: str) -> list[dict]:
@@ -44,6 +44,41 @@ def test_counters_tell_local_from_remote(measured):
         assert delta[f"dram_node{line['memory']}"] == delta[near]
         assert delta["sim_ns"] > delta["stall_ns"] > 0.5 * delta["sim_ns"]
         assert delta["cycles"] == pytest.approx(delta["sim_ns"] * 2.4, rel=0.01)
+
+
+def test_the_tool_tells_a_tasks_local_from_its_remote_memory(measured):
+    for line in of(measured, "tool-counters"):
+        task = {key: column["value"] for key, column in line["task"].items() if isinstance(column, dict)}
+        assert line["task"]["local_dram"]["source"] == "lab", line
+        near, far = ("local_dram", "remote_dram") if line["node"] == line["memory"] else ("remote_dram", "local_dram")
+        assert task[near] > 100000 and task[far] < 0.1 * task[near], line
+        assert task["ipc"] == pytest.approx(task["instructions"] / task["cycles"])
+        assert task["mpki"] == pytest.approx(task["llc_misses"] / task["instructions"] * 1000)
+
+
+def test_both_ways_to_measure_find_the_penalty_of_a_chase(measured):
+    remote = lab_run.latency_ns(MACHINE, 0, 1) / lab_run.latency_ns(MACHINE, 0, 0)
+    (runs,), (flip,) = of(measured, "penalty-runs"), of(measured, "penalty-flip")
+    assert runs["source"] == "two-runs" and flip["source"] == "flip"
+    # A run also sets its memory up, by stores that overlap; a flip sees the chase alone.
+    assert 1.15 < runs["penalty"] < remote * 1.05, runs
+    assert remote * 0.85 < flip["penalty"] < remote * 1.25, flip
+    assert flip["home"] == 1 and flip["away"] == 0 and flip["cpus"] == [2]
+    assert 'name = "chase"' in runs["file"] and "demo-2s (lab-simulated), counted by lab" in runs["file"]
+
+
+def test_a_flip_that_is_stopped_leaves_the_task_its_cpus(measured):
+    interrupted, killed = of(measured, "penalty-killed")
+    assert interrupted["status"] == 1 and interrupted["left"] == [2] == interrupted["restored"]
+    assert killed["status"] == -9 and killed["left"] != [2] and killed["restored"] == [2]
+
+
+def test_ps_knows_what_was_measured(measured):
+    (line,) = of(measured, "penalty-ps")
+    task = line["task"]
+    assert task["penalty"]["source"] == "two-runs" and task["penalty"]["value"] > 1.15
+    assert task["ipc"]["source"] == task["mpki"]["source"] == "counters" and task["mpki"]["value"] > 50
+    assert task["node"] == 1 and task["cores"] == 1 and task["local_access"]["value"] > 0.9
 
 
 def test_the_module_stays_while_its_clock_is_used_and_then_leaves_nothing(measured):

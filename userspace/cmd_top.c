@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* top: what ps shows, live in the terminal. */
+#include <curses.h>
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd_args.h"
+#include "lib/penalty.h"
+#include "task_view.h"
+
+#define INTERVAL_US 2000000
+#define MIN_INTERVAL_US 100000
+#define MAX_INTERVAL_US 3600000000u
+#define COUNT_TASKS 64
+#define LONGEST_SAMPLE_MS 500
+#define NODE_LINES 8
+#define BATCH_WIDTH 200
+#define LINE 1024
+
+enum { KEY_ONCE = NP_KEY_OWN };
+
+struct top {
+	unsigned int interval_us;
+	bool once;
+	struct np_view view;
+	struct np_machine m;
+	struct np_tasks t;
+	char why[NP_ERR_LEN];	/* nothing counts; "" where something does */
+	size_t first;		/* row at the top of the table */
+};
+
+static const struct argp_option options[] = {
+	{ "interval", 'i', "TIME", 0, "Read anew after this time (2s)", 0 },
+	{ "sort", 'S', "KEY", 0, "As ps has it (cost)", 0 },
+	{ "once", KEY_ONCE, NULL, 0, "Print one screen as text, all rows, and leave", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct top *top = state->input;
+
+	switch (key) {
+	case 'i':
+		return np_arg_microseconds(arg, "interval", MIN_INTERVAL_US, MAX_INTERVAL_US,
+					   &top->interval_us);
+	case 'S':
+		if (np_sort_find(arg, &top->view.sort))
+			return 0;
+		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
+			 "pages, pid", arg);
+		return ECANCELED;
+	case KEY_ONCE:
+		top->once = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "Shows what ps shows, live. Keys: q leaves; s takes the next order; a shows busy tasks "
+	       "only, or all; arrows, PgUp, PgDn, Home and End move; any other key reads anew.",
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+/* The screen is given back first. */
+static int fail(const char *err)
+{
+	if (stdscr)
+		endwin();
+	np_error("%s", err);
+	return NP_EXIT_FAIL;
+}
+
+static int read_all(struct top *top)
+{
+	unsigned int sample_ms = top->interval_us / 4000;
+	char err[NP_ERR_LEN];
+
+	if (sample_ms > LONGEST_SAMPLE_MS)
+		sample_ms = LONGEST_SAMPLE_MS;
+	np_tasks_free(&top->t);
+	np_machine_free(&top->m);
+	top->why[0] = '\0';
+	if (np_machine_read(&top->m, "", err, sizeof(err)) ||
+	    np_tasks_read(&top->t, &top->m, NULL, 0, sample_ms, err, sizeof(err)))
+		return fail(err);
+	np_tasks_count(&top->t, &top->m, COUNT_TASKS, sample_ms, top->why, sizeof(top->why));
+	if (np_penalties_apply(&top->t, err, sizeof(err)))
+		return fail(err);
+	top->view.m = &top->m;
+	top->view.t = &top->t;
+	return NP_EXIT_OK;
+}
+
+static double busy_on(const struct top *top, int node)
+{
+	double busy = 0;
+
+	for (size_t i = 0; i < top->t.n; i++)
+		if (top->t.task[i].node == node)
+			busy += top->t.busy[i];
+	return busy;
+}
+
+static void title_line(const struct top *top, char *line, size_t len)
+{
+	snprintf(line, len, "numaplace top - %s (%s)  %zu tasks, %zu shown, by %s%s%s", top->m.name,
+		 np_where_name(np_machine_where("")), top->t.n, top->view.n,
+		 np_sort_name(top->view.sort), top->why[0] ? "  " : "", top->why);
+}
+
+static void node_line(const struct top *top, size_t k, char *line, size_t len)
+{
+	const struct np_node *node = &top->m.node[k];
+
+	snprintf(line, len, "node %-3d %3u CPUs, %6.2f busy, memory %8.0f MiB, %8.0f free", node->id,
+		 node->cpus, busy_on(top, (int)k), (double)node->mem_total / (1 << 20),
+		 (double)node->mem_free / (1 << 20));
+}
+
+static size_t node_lines(const struct top *top)
+{
+	return top->m.n_nodes < NODE_LINES ? top->m.n_nodes : NODE_LINES;
+}
+
+static void draw_line(int y, const char *line, int attributes)
+{
+	int width = getmaxx(stdscr);
+
+	attrset((attr_t)attributes);
+	mvaddnstr(y, 0, line, width);
+	if (attributes)
+		for (int x = getcurx(stdscr); getcury(stdscr) == y && x < width; x++)
+			mvaddch(y, x, ' ');
+	attrset(A_NORMAL);
+}
+
+static size_t table_height(const struct top *top)
+{
+	int height = getmaxy(stdscr) - 2 - (int)node_lines(top) - 1;
+
+	return height > 0 ? (size_t)height : 0;
+}
+
+/* One less than the width: a character in the last corner would scroll some terminals. */
+static void draw(struct top *top)
+{
+	char line[LINE];
+	size_t width = (size_t)getmaxx(stdscr), rows = table_height(top), y = 0;
+
+	if (width >= sizeof(line))
+		width = sizeof(line) - 1;
+	if (top->first + rows > top->view.n)
+		top->first = top->view.n > rows ? top->view.n - rows : 0;
+	erase();
+	title_line(top, line, sizeof(line));
+	draw_line((int)y++, line, A_BOLD);
+	for (size_t k = 0; k < node_lines(top); k++) {
+		node_line(top, k, line, sizeof(line));
+		draw_line((int)y++, line, 0);
+	}
+	np_view_heading(&top->view, line, width);
+	draw_line((int)y++, line, A_REVERSE);
+	for (size_t i = 0; i < rows && top->first + i < top->view.n; i++) {
+		np_view_line(&top->view, top->first + i, line, width);
+		draw_line((int)y++, line, 0);
+	}
+	draw_line(getmaxy(stdscr) - 1, "q quit  s order  a all or busy  arrows PgUp PgDn move", A_DIM);
+	refresh();
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void move_by(struct top *top, long rows)
+{
+	if (rows < 0 && top->first < (size_t)-rows)
+		top->first = 0;
+	else
+		top->first += (size_t)rows;
+}
+
+/* What a key does. False: read anew. */
+static bool obey(struct top *top, int key)
+{
+	long page = (long)table_height(top);
+
+	switch (key) {
+	case 'q':
+		stopped = 1;
+		return true;
+	case 's':
+		top->view.sort = np_sort_name(top->view.sort + 1) ? top->view.sort + 1 : 0;
+		break;
+	case 'a':
+		top->view.busy = !top->view.busy;
+		break;
+	case KEY_UP:
+		move_by(top, -1);
+		break;
+	case KEY_DOWN:
+		move_by(top, 1);
+		break;
+	case KEY_PPAGE:
+		move_by(top, -page);
+		break;
+	case KEY_NPAGE:
+		move_by(top, page);
+		break;
+	case KEY_HOME:
+		top->first = 0;
+		break;
+	case KEY_END:
+		top->first = top->view.n;
+		break;
+	case KEY_RESIZE:
+		break;
+	default:
+		return false;
+	}
+	return !np_view_arrange(&top->view);
+}
+
+/* Obeys keys until it is time to read anew. */
+static void listen(struct top *top, double until)
+{
+	double left;
+
+	while (!stopped && (left = until - now()) > 0) {
+		int key;
+
+		timeout(left > 60 ? 60000 : (int)(left * 1000) + 1);
+		key = getch();
+		if (key == ERR)
+			continue;
+		if (!obey(top, key))
+			return;
+		draw(top);
+	}
+}
+
+static int live(struct top *top)
+{
+	int status = NP_EXIT_OK;
+
+	setlocale(LC_CTYPE, "");
+	if (!newterm(NULL, stdout, stdin)) {
+		np_error("top: terminal \"%s\" is not known; `numaplace top --once` needs none",
+			 getenv("TERM") ? getenv("TERM") : "");
+		return NP_EXIT_CANNOT;
+	}
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	while (!stopped && !status) {
+		double began = now();
+
+		status = read_all(top);
+		if (!status && np_view_arrange(&top->view))
+			status = NP_EXIT_FAIL;
+		if (status)
+			break;
+		draw(top);
+		listen(top, began + top->interval_us / 1e6);
+	}
+	endwin();
+	return status;
+}
+
+static int print_once(struct top *top)
+{
+	char line[LINE];
+	int status = read_all(top);
+
+	if (status || np_view_arrange(&top->view))
+		return NP_EXIT_FAIL;
+	title_line(top, line, sizeof(line));
+	puts(line);
+	for (size_t k = 0; k < node_lines(top); k++) {
+		node_line(top, k, line, sizeof(line));
+		puts(line);
+	}
+	np_view_heading(&top->view, line, BATCH_WIDTH);
+	puts(line);
+	for (size_t i = 0; i < top->view.n; i++) {
+		np_view_line(&top->view, i, line, BATCH_WIDTH);
+		puts(line);
+	}
+	return NP_EXIT_OK;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct top top = { .interval_us = INTERVAL_US, .view.node = -1 };
+	struct sigaction action = { .sa_handler = stop };
+	int status = np_args(&argp, argc, argv, 0, &top);
+
+	if (!status && !top.once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
+		np_error("top: this is no terminal; `numaplace top --once` prints one screen");
+		status = NP_EXIT_CANNOT;
+	}
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (!status)
+		status = top.once ? print_once(&top) : live(&top);
+	np_view_free(&top.view);
+	np_tasks_free(&top.t);
+	np_machine_free(&top.m);
+	return status;
+}
