@@ -108,3 +108,12 @@ $(BUILD)/tests/placed: userspace/tests/guest/target.c
 -include $(patsubst %.o,%.d,$(US_ASAN_LIB_OBJ) $(US_ASAN_CMD_OBJ) $(US_ASAN_TEST_OBJ))
 
 include userspace/man/man.mk
+
+# ps of 10,000 processes, which need some 4 GiB; what it takes is printed, not judged.
+$(BUILD)/tests/crowd: userspace/tests/bench/crowd.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $<
+
+.PHONY: bench-ps
+bench-ps: $(BUILD)/numaplace $(BUILD)/tests/crowd	## how long ps takes over 10,000 processes
+	$(PY) userspace/tests/bench/ps.py $^

@@ -15,6 +15,7 @@ static CU_SuiteInfo suites[] = {
 	{ "move", NULL, NULL, NULL, NULL, move_tests },
 	{ "control", NULL, NULL, NULL, NULL, control_tests },
 	{ "tasks", NULL, NULL, NULL, NULL, tasks_tests },
+	{ "penalty", NULL, NULL, NULL, NULL, penalty_tests },
 	{ "counters", NULL, NULL, NULL, NULL, counters_tests },
 	{ "snapshot", NULL, NULL, NULL, NULL, snapshot_tests },
 	{ "machine_file", NULL, NULL, NULL, NULL, machine_file_tests },

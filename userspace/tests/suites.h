@@ -14,6 +14,7 @@ extern CU_TestInfo module_tests[];
 extern CU_TestInfo move_tests[];
 extern CU_TestInfo control_tests[];
 extern CU_TestInfo tasks_tests[];
+extern CU_TestInfo penalty_tests[];
 extern CU_TestInfo counters_tests[];
 extern CU_TestInfo snapshot_tests[];
 extern CU_TestInfo machine_file_tests[];

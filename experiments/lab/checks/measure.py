@@ -83,8 +83,8 @@ TOOL = "build/numaplace"
 def tool_counters():
     """What the tool counts of a triad by task and of its node, while it runs on a CPU of the other one."""
     for memory in (0, 1):
-        text = run("taskset", "-c", "0", TOOL, "counters", "--json", "--", "numactl", "-C", "2", "-m", str(memory),
-                   "build/np-triad", "--size", "4M", "--threads", "1", "--seconds", TRIAD_SECONDS)
+        text = run("taskset", "-c", "0", TOOL, "counters", "--json", "--", "taskset", "-c", "2", "build/np-triad",
+                   "--mem", str(memory), "--size", "8M", "--threads", "1", "--seconds", TRIAD_SECONDS)
         task = json.loads(text.splitlines()[-1])["rows"][0]
         say(measure="tool-counters", node=1, memory=memory, task=task)
 

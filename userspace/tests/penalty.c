@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Penalties: the fit, and the part of a machine file that keeps them. */
+#include "../lib/penalty.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../policies/plan.h"
+#include "../lib/flip.h"
+#include "../lib/proc.h"
+#include "suites.h"
+
+static struct np_penalty_task task(const char *name, double mpki, double penalty)
+{
+	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty };
+
+	snprintf(t.name, sizeof(t.name), "%s", name);
+	snprintf(t.source, sizeof(t.source), "calibrated: a test");
+	return t;
+}
+
+static void a_fit_finds_the_latencies_it_was_made_of(void)
+{
+	const struct np_penalty_fit truth = { 0.16, 0.1, 0 };
+	struct np_penalty_task t[4];
+	struct np_penalty_fit fit;
+
+	for (int i = 0; i < 4; i++)
+		t[i] = task("t", i * i * 10.0, np_penalty_predict(&truth, i * i * 10.0));
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 4, &fit), 0);
+	CU_ASSERT_DOUBLE_EQUAL(fit.remote, 0.16, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(fit.local, 0.1, 1e-6);
+	CU_ASSERT(fit.error < 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(np_penalty_predict(&fit, 0), 1, 1e-9);
+	CU_ASSERT(np_penalty_predict(&fit, 1e9) < 1.61);
+}
+
+static void a_fit_never_promises_that_remote_is_faster(void)
+{
+	struct np_penalty_task t[] = { task("a", 10, 0.9), task("b", 20, 0.8), task("c", 30, 0.9) };
+	struct np_penalty_fit fit;
+
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 3, &fit), 0);
+	CU_ASSERT(np_penalty_predict(&fit, 25) >= 1);
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 2, &fit), -EINVAL);
+	t[0].mpki = t[1].mpki = t[2].mpki = 0;
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 3, &fit), -EINVAL);
+	CU_ASSERT(fit.remote == 0 && fit.local == 0);
+}
+
+static void the_file_keeps_what_else_it_holds(void)
+{
+	const char *root = fixture_begin();
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b\"x", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_penalties p;
+	char path[128], err[NP_ERR_LEN] = "", *text;
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	fixture_write("m.toml", "name = \"m\"\n\n[penalty]\n[[penalty.task]]\nname = \"a\"\n"
+		      "mpki = { value = 1, source = \"s\" }\npenalty = { value = 2, source = \"s\" }\n"
+		      "\n[model.dram]\nlatency_ns = 5\n");
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT(p.n == 1 && p.task[0].penalty == 2);
+	CU_ASSERT_EQUAL(np_penalties_add(&p, &a), 0);
+	CU_ASSERT(p.n == 1 && p.task[0].penalty == 1.5);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	np_penalties_free(&p);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT(p.n == 3 && p.fit.remote > 0);
+	CU_ASSERT_STRING_EQUAL(p.task[1].name, "bx");
+	np_penalties_free(&p);
+	text = np_read_file(path);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"m\"\n\n[model.dram]\nlatency_ns = 5\n\n[penalty]\n"));
+	free(text);
+	fixture_end();
+}
+
+static void a_wrong_file_is_named(void)
+{
+	static const char *const bad[] = {
+		"[penalty]\nremote_per_mpki = 3\n",
+		"[penalty]\nremote_per_mpki = { value = -1, source = \"s\" }\n",
+		"[[penalty.task]]\nmpki = { value = 1, source = \"s\" }\n",
+		"[[penalty.task]]\nname = \"a\"\nmpki = { value = 1, source = \"s\" }\n"
+		"penalty = { value = 0, source = \"s\" }\n",
+		"[penalty\n",
+	};
+	const char *root = fixture_begin();
+	struct np_penalties p;
+	char path[128], err[NP_ERR_LEN];
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	CU_ASSERT(!np_penalties_read(&p, path, err, sizeof(err)) && p.n == 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err[0] = '\0';
+		fixture_write("m.toml", bad[i]);
+		CU_ASSERT_EQUAL(np_penalties_read(&p, path, err, sizeof(err)), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, "m.toml"));
+	}
+	fixture_end();
+}
+
+static void measured_goes_before_the_fit_and_said_before_both(void)
+{
+	const char *root = fixture_begin();
+	struct np_task t[] = {
+		{ .comm = "a" }, { .comm = "z", .mpki = 20, .mpki_source = NP_SOURCE_COUNTERS },
+		{ .comm = "a", .penalty = 7, .penalty_source = NP_SOURCE_DECLARED }, { .comm = "y" },
+	};
+	struct np_tasks tasks = { .n = 4, .task = t };
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_penalties p = { 0 };
+	char path[128], err[NP_ERR_LEN];
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	np_penalties_add(&p, &a);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	CU_ASSERT(t[0].penalty_source == NP_SOURCE_RUNS && t[0].penalty == 1.5);
+	CU_ASSERT(t[1].penalty_source == NP_SOURCE_FIT);
+	CU_ASSERT_DOUBLE_EQUAL(t[1].penalty, np_penalty_predict(&p.fit, 20), 1e-4);
+	CU_ASSERT(t[2].penalty == 7 && t[2].penalty_source == NP_SOURCE_DECLARED);
+	CU_ASSERT_EQUAL(t[3].penalty_source, NP_SOURCE_NONE);
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void away_is_the_farthest_node_with_cpus(void)
+{
+	struct np_node node[] = { { .cpus = 2 }, { .cpus = 2 }, { .cpus = 2 }, { .cpus = 0 } };
+	int distance[] = { 10, 16, 22, 30, 16, 10, 16, 30, 22, 16, 10, 30, 30, 30, 30, 10 };
+	struct np_machine m = { .n_nodes = 4, .node = node, .distance = distance };
+
+	CU_ASSERT_EQUAL(np_flip_away(&m, 0), 2);
+	CU_ASSERT_EQUAL(np_flip_away(&m, 1), 0);
+	m.n_nodes = 1;
+	CU_ASSERT_EQUAL(np_flip_away(&m, 0), NP_NODE_NONE);
+}
+
+CU_TestInfo penalty_tests[] = {
+	{ "a fit finds the latencies it was made of", a_fit_finds_the_latencies_it_was_made_of },
+	{ "a fit never promises that remote is faster", a_fit_never_promises_that_remote_is_faster },
+	{ "the file keeps what else it holds", the_file_keeps_what_else_it_holds },
+	{ "a wrong file is named", a_wrong_file_is_named },
+	{ "measured goes before the fit, said before both",
+	  measured_goes_before_the_fit_and_said_before_both },
+	{ "away is the farthest node with CPUs", away_is_the_farthest_node_with_cpus },
+	CU_TEST_INFO_NULL,
+};

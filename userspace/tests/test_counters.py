@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""counters, calibrate, ps and top on the machine at hand, with processor counters or without."""
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyte
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = ROOT / "build" / "numaplace"
+ONE_NODE = Path("/sys/devices/system/node/online").read_text().strip() == "0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_documentation_has_the_table_of_the_code() -> None:
+    table = run("counters", "--table").stdout
+    assert table.count("\n") > 80 and table in (ROOT / "Documentation" / "counters.md").read_text()
+
+
+@pytest.mark.parametrize("words", [
+    ["counters", "-p", "1", "-C", "0"], ["counters", "-p", "1", "--", "true"], ["counters", "-C", "999999"],
+    ["counters", "-I", "x"], ["calibrate"], ["calibrate", "--flip", "1", "--sample", "1"],
+    ["calibrate", "--flip", "1", "--save", "f"], ["calibrate", "--task", "true", "--node", "999"],
+    ["ps", "--sort", "beauty"], ["ps", "--node", "999"], ["top", "--sort", "beauty"]])
+def test_usage(words: list[str]) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1, done
+
+
+def test_counters_are_there_or_say_why_not() -> None:
+    done = run("counters", "--csv", "-n", "2", "-I", "50")
+    if done.returncode == 3:
+        assert re.fullmatch(r"numaplace: count.* because .*\n", done.stderr) and not done.stdout
+        answer = json.loads(run("counters", "--json", "-n", "1").stdout)
+        assert answer == {"error": done.stderr.removeprefix("numaplace: ").rstrip("\n")}
+        return
+    assert done.returncode == 0
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert len(rows) == 2 * (os.cpu_count() + len({row["node"] for row in rows if row["what"] == "cpu"}) + 1)
+    assert all(row["source"] for row in rows)
+
+
+def test_counters_give_the_commands_status_or_refuse_before_it_runs(tmp_path: Path) -> None:
+    done = run("counters", "--", "sh", "-c", f"touch {tmp_path}/ran; exit 7")
+    assert done.returncode == (7 if (tmp_path / "ran").exists() else 3)
+
+
+@pytest.mark.skipif(not ONE_NODE, reason="this machine has several nodes")
+def test_one_node_has_no_penalty() -> None:
+    task, flip = run("calibrate", "--task", "true"), run("calibrate", "--flip", os.getpid())
+    assert task.returncode == 3 and "one node with memory" in task.stderr
+    assert flip.returncode == 3 and "no other node with CPUs" in flip.stderr
+
+
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen]:
+    process = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_ps_sorts_and_leaves_out(busy: subprocess.Popen) -> None:
+    tasks = json.loads(run("ps", "--json", "--sort", "busy", "--sample", "300").stdout)["tasks"]
+    order = [task["pid"] for task in tasks]
+    assert order.index(busy.pid) < len(order) / 2
+    assert all(task["not_counted_because"] or task["ipc"]["value"] is not None for task in tasks)
+    pids = [task["pid"] for task in json.loads(run("ps", "--json", "-S", "pid", "-s", "0").stdout)["tasks"]]
+    assert pids == sorted(pids)
+    only = run("ps", "--command", "sh", "--sort", "pages", "-n", "1", "-s", "0").stdout.splitlines()
+    assert len(only) == 2 and "sh" in only[1].split()[1]
+
+
+def test_a_page_walk_finds_what_numa_maps_says() -> None:
+    me = os.getpid()
+    maps, walk = (json.loads(run("ps", "--json", "-s", "0", *words, me).stdout)["tasks"][0]["pages"]
+                  for words in ([], ["--walk"]))
+    assert set(maps) == set(walk) and sum(walk.values()) == pytest.approx(sum(maps.values()), rel=0.1)
+
+
+def test_once_prints_every_task() -> None:
+    done = run("top", "--once", "--interval", "200ms", "--sort", "pid")
+    lines = done.stdout.splitlines()
+    shown = int(re.search(r"(\d+) shown, by pid", lines[0])[1])
+    nodes = sum(line.startswith("node ") for line in lines)
+    assert done.returncode == 0 and len(lines) == 1 + nodes + 1 + shown
+    assert any(line.split()[0] == str(os.getpid()) for line in lines[2 + nodes:])
+
+
+def test_top_wants_a_terminal() -> None:
+    done = run("top")
+    assert done.returncode == 3 and "top --once" in done.stderr
+
+
+class Terminal:
+    """`numaplace top` in a terminal of that size, and what stands on its screen."""
+
+    def __init__(self, rows: int, columns: int):
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.fd, inside = pty.openpty()
+        self.set_size(rows, columns)
+        others = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        self.top = subprocess.Popen([TOOL, "top", "--interval", "400ms"], stdin=inside, stdout=inside, stderr=inside,
+                                    env=others | {"TERM": "linux", "LC_ALL": "C"}, start_new_session=True)
+        os.close(inside)
+
+    def set_size(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def wait_for(self, *patterns: str) -> list[str]:
+        """The lines of the screen, once each pattern is found in one of them."""
+        end = time.monotonic() + 60
+        while not all(any(re.search(pattern, line) for line in self.screen.display) for pattern in patterns):
+            assert time.monotonic() < end, (patterns, self.screen.display)
+            if select.select([self.fd], [], [], 1)[0]:
+                self.stream.feed(os.read(self.fd, 65536))
+        return self.screen.display
+
+    def type(self, keys: bytes) -> None:
+        os.write(self.fd, keys)
+
+    def resize(self, rows: int, columns: int) -> None:
+        self.screen.resize(rows, columns)
+        self.set_size(rows, columns)
+        self.top.send_signal(signal.SIGWINCH)
+
+    def status(self) -> int:
+        while True:  # what it still has to say must not hold it up
+            try:
+                os.read(self.fd, 65536)
+            except OSError:
+                return self.top.wait(60)
+
+
+KEYS = "^q quit  s order"
+
+
+@pytest.mark.parametrize("rows, columns", [(24, 80), (60, 220)])
+def test_top_draws_obeys_keys_and_leaves(rows: int, columns: int) -> None:
+    terminal = Terminal(rows, columns)
+    lines = terminal.wait_for("^numaplace top - .* by cost", KEYS)
+    assert len(lines) == rows and re.match(KEYS, lines[-1]), "the keys stand in the last line"
+    heading = next(line for line in lines if line.startswith("    PID COMMAND"))
+    assert ("CPUS" in heading) == (columns > 100), "the last column shows where there is room"
+    tasks = [line.split() for line in lines[lines.index(heading) + 1:-1] if line.strip()]
+    assert tasks and all(words[0].isdigit() for words in tasks)
+    terminal.type(b"s")
+    terminal.wait_for("^numaplace top - .* by busy")
+    terminal.type(b"s" * 6)
+    first = int(terminal.wait_for("^numaplace top - .* by pid")[lines.index(heading) + 1].split()[0])
+    terminal.type(b"q")
+    assert terminal.status() == 0 and first < 1000000
+
+
+def test_top_follows_the_size_of_its_terminal_and_ends_by_a_signal() -> None:
+    terminal = Terminal(24, 80)
+    assert not any("CPUS" in line for line in terminal.wait_for(KEYS)[2:])
+    terminal.resize(40, 200)
+    assert re.match(KEYS, terminal.wait_for("PID COMMAND.*CPUS", KEYS)[-1])
+    terminal.top.terminate()
+    assert terminal.status() == 0
