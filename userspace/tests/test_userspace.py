@@ -219,7 +219,8 @@ def test_ps_of_itself(tool: Path) -> None:
     (task,) = answer["tasks"]
     assert task["pid"] == os.getpid() and task["threads"] == len(os.listdir("/proc/self/task"))
     assert set(task) == {"pid", "start", "comm", "threads", "cores", "cpus", "node", "pages", "file_pages",
-                         "locality", "penalty", "mpki"}
+                         "locality", "penalty", "mpki", "ipc", "bandwidth",
+                         "local_access", "not_counted_because"}
     rss = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert rss and sum(task["pages"].values()) == pytest.approx(int(rss[1]) / 4, rel=0.1)
     assert task["penalty"] == {"value": None, "source": "unknown"}
