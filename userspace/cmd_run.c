@@ -2,6 +2,7 @@
 /* run: starts a program, places it and its children by a policy while it runs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <numaif.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@ static volatile sig_atomic_t program;
 
 struct run_args {
 	struct np_policy_words words;
+	struct np_binding_words binding_words;
+	struct np_binding binding;	/* that the program starts with */
 	unsigned int interval_us;
 	bool quiet;
 	char **command;
@@ -36,7 +39,9 @@ struct run_args {
 static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
 	{ "assume", 'a', "penalty=P,mpki=M", 0, "what is known of the program and its children", 0 },
+	NP_BINDING_OPTIONS(NP_KEY_PHYSCPU, NP_KEY_CPUNODE, NP_KEY_MEMBIND, NP_KEY_MEM),
 	NP_ENGINE_OPTION,
+	NP_PACE_OPTIONS,
 	{ "interval", 'i', "TIME", 0, "plan again after this time (default 1s)", 0 },
 	{ "quiet", 'q', 0, 0, "do not say on standard error what is done", 0 },
 	{ 0 },
@@ -45,6 +50,7 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct run_args *a = state->input;
+	int e;
 
 	switch (key) {
 	case 'i':
@@ -58,7 +64,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	}
-	return np_policy_args_parse(key, arg, &a->words);
+	e = np_binding_parse(key, arg, &a->binding_words);
+	return e == ARGP_ERR_UNKNOWN ? np_policy_args_parse(key, arg, &a->words) : e;
 }
 
 static const struct argp argp = {
@@ -67,7 +74,7 @@ static const struct argp argp = {
 	.args_doc = "-- COMMAND [ARGUMENT..]",
 	.doc = "Starts a program and does what a policy says with it and its children: once when "
 	       "it has come to its memory, then whenever the plan changes. Tasks that are idle are "
-	       "left alone.\v"
+	       "left alone. What numactl can say of CPUs and memory, the program starts with.\v"
 	       "Exit status and signals are the program's own. At its end everything that still "
 	       "runs gets its CPUs and memory policy back; if this program is killed, "
 	       "`numaplace restore --all` does that.",
@@ -119,21 +126,37 @@ static void block_only_sigchld(void)
 	sigprocmask(SIG_SETMASK, &child, NULL);
 }
 
-/* In the child: never returns. Handlers end at exec, a mask would not. */
-static _Noreturn void become(char **command, int report)
+/* As numactl does for the programs that it starts. 0 or an errno. */
+static int bind_self(const struct np_binding *b)
 {
-	int e;
+	const struct bitmask *nodes = b->mem_nodes;
+
+	if (b->cpus && numa_sched_setaffinity(0, b->cpus))
+		return errno;
+	if (b->mem_mode >= 0 && set_mempolicy(b->mem_mode, nodes ? nodes->maskp : NULL,
+					      nodes ? nodes->size + 1 : 0))
+		return errno;
+	return 0;
+}
+
+/* In the child: never returns. Handlers end at exec, a mask would not. */
+static _Noreturn void become(const struct run_args *a, int report)
+{
+	char **command = a->command;
+	int e = bind_self(&a->binding);
 
 	sigprocmask(SIG_SETMASK, &mask_before, NULL);
-	execvp(command[0], command);
-	e = errno;
+	if (!e) {
+		execvp(command[0], command);
+		e = errno;
+	}
 	if (write(report, &e, sizeof(e)) < 0)
 		_exit(EXIT_CANNOT_RUN);
 	_exit(e == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
 /* 0, or an exit status after printing why the program cannot be started. */
-static int start(char **command)
+static int start(const struct run_args *a)
 {
 	int pipes[2], e = 0;
 	pid_t pid;
@@ -142,7 +165,7 @@ static int start(char **command)
 		return np_error("no pipe: %s", strerror(errno)), NP_EXIT_FAIL;
 	pid = fork();
 	if (pid == 0)
-		become(command, pipes[1]);
+		become(a, pipes[1]);
 	if (pid > 0)
 		program = pid;
 	else
@@ -156,7 +179,7 @@ static int start(char **command)
 		return 0;
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
-	np_error("%s cannot be started: %s", command[0], strerror(e));
+	np_error("%s cannot be started: %s", a->command[0], strerror(e));
 	return e == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
@@ -220,6 +243,17 @@ static int watch(struct np_run *r, double interval)
 	return status;
 }
 
+static int resolve_binding(struct run_args *a, const struct np_machine *m, char *err, size_t err_len)
+{
+	struct np_spaces s;
+	int e;
+
+	np_spaces_open(&s, m);
+	e = np_binding_resolve(&a->binding_words, &s, &a->binding, err, err_len);
+	np_spaces_close(&s);
+	return e;
+}
+
 /* What can be wrong is found before anything starts. */
 static int prepare(struct run_args *a, struct np_run *r)
 {
@@ -243,6 +277,7 @@ static int prepare(struct run_args *a, struct np_run *r)
 	}
 	if (!a->command)
 		return np_usage("run: no command; say it after --");
+	r->pace = a->words.common.pace;
 	r->control = np_cmd_engine(a->words.common.engine, &status);
 	if (status)
 		return status;
@@ -250,6 +285,10 @@ static int prepare(struct run_args *a, struct np_run *r)
 	if (status)
 		return status;
 	e = np_planning_check_nodes(&m, err, sizeof(err));
+	if (!e && resolve_binding(a, &m, err, sizeof(err))) {
+		np_machine_free(&m);
+		return np_usage("%s", err);
+	}
 	np_machine_free(&m);
 	if (e)
 		np_error("%s", err);
@@ -265,7 +304,7 @@ static int run(struct run_args *a)
 		return status;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	catch_signals();
-	status = start(a->command);
+	status = start(a);
 	if (!status)
 		status = watch(&r, a->interval_us / 1e6);
 	np_family_free(&r.family);
@@ -279,9 +318,11 @@ int cmd_run(int argc, char **argv)
 
 	np_json = false;	/* a --json here is the program's own */
 	np_policy_words_init(&a.words);
+	a.binding.mem_mode = -1;
 	status = np_args(&argp, argc, argv, ARGP_IN_ORDER, &a);
 	if (!status)
 		status = run(&a);
 	np_policy_words_free(&a.words);
+	np_binding_free(&a.binding);
 	return status;
 }

@@ -163,7 +163,9 @@ static void carry_out(struct np_run *r, const struct np_planning *p)
 {
 	struct np_applied a;
 	char err[NP_ERR_LEN];
-	const struct np_apply_how how = { .control = r->control, .stop = &never };
+	const struct np_apply_how how = {
+		.control = r->control, .pace = r->pace, .stop = &never, .note_pages = true,
+	};
 	int e = np_apply(&a, p, &how, err, sizeof(err));
 
 	if (e)

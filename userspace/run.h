@@ -5,12 +5,14 @@
 
 #include "cmd.h"
 #include "lib/family.h"
+#include "lib/move_part.h"
 #include "lib/planning.h"
 
 struct np_run {
 	struct np_policy_args args;	/* pids and assumptions are filled in at each step */
 	const char *assume;		/* of every task: "penalty=P,mpki=M", or NULL */
 	const struct np_control *control;
+	struct np_pace pace;
 	bool quiet;
 	struct np_family family;
 	uint64_t pages;			/* anonymous ones of all tasks to place, at the last look */
