@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from placed import NODE_CPUS, TOOL, Target, Tool
+from prometheus_client.parser import text_string_to_metric_families
 
 BACK_OFF = 1000
 LOCK = Path("/run/numaplace/daemon.lock")
@@ -28,10 +30,10 @@ def wait_until(true: Callable[[], bool], what: object = "it") -> None:
 class Daemon:
     """numaplace daemon, its log read as it comes; tasks count also when they are idle."""
 
-    def __init__(self, *words: object) -> None:
+    def __init__(self, *words: object, **kwargs) -> None:
         self.process = subprocess.Popen(
             [TOOL, "daemon", "--policy", "maximum-local", "--interval", "100ms", "--min-busy", "0",
-             *map(str, words)], text=True, stderr=subprocess.PIPE)
+             *map(str, words)], text=True, stderr=subprocess.PIPE, **kwargs)
         self.lines: list[str] = []
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -56,8 +58,8 @@ class Daemon:
 def start_daemon(tool: Tool) -> Iterator[Callable[..., Daemon]]:
     started: list[Daemon] = []
 
-    def start(*words: object) -> Daemon:
-        started.append(Daemon(*words))
+    def start(*words: object, **kwargs) -> Daemon:
+        started.append(Daemon(*words, **kwargs))
         return started[-1]
 
     yield start
@@ -226,6 +228,49 @@ def test_options_are_read_again(start_target, start_daemon, tmp_path: Path) -> N
     words.write_text("min-size=2\n")
     daemon.process.send_signal(signal.SIGHUP)
     wait_until(runs_on(target, 0), lambda: daemon.lines)
+
+
+def samples(text: str) -> dict[str, float]:
+    """What an independent parser makes of a page of metrics."""
+    return {sample.name + str(sorted(sample.labels.values())): sample.value
+            for family in text_string_to_metric_families(text) for sample in family.samples}
+
+
+def ask(path: Path) -> tuple[str, str]:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        answer = b"".join(iter(lambda: client.recv(65536), b"")).decode()
+    head, _, body = answer.partition("\r\n\r\n")
+    return head, body
+
+
+@pytest.mark.parametrize("kind", ["file", "socket"])
+def test_metrics_and_readiness(start_target, start_daemon, tmp_path: Path, kind: str) -> None:
+    target, where = away(start_target), tmp_path / "numaplace.prom"
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(tmp_path / "notify"))
+    manager.settimeout(60)
+    daemon = start_daemon("--metrics", f"unix:{where}" if kind == "socket" else where, target.pid,
+                          env=os.environ | {"NOTIFY_SOCKET": str(tmp_path / "notify")})
+    told = manager.recv(4096).decode()
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+    wait_until(lambda: where.exists() and "moves_total 1" in
+               (where.read_text() if kind == "file" else ask(where)[1]))
+    if kind == "socket":
+        head, text = ask(where)
+        assert head.startswith("HTTP/1.0 200 OK") and "version=0.0.4" in head
+    else:
+        text = where.read_text()
+    found = samples(text)
+    assert found["numaplace_daemon_moves_total[]"] == 1
+    assert found["numaplace_daemon_watched_tasks[]"] == found["numaplace_daemon_placed_tasks[]"] == 1
+    assert 0 <= found["numaplace_daemon_locality_ratio[]"] <= 1
+    assert found["numaplace_daemon_info['module', 'maximum-local']"] == 1
+    daemon.end()
+    assert told == "READY=1" and not where.exists()
+    while not (told := manager.recv(4096).decode()).startswith("STOPPING=1"):
+        assert told.startswith("STATUS="), told
 
 
 def handles_sighup(pid: int) -> bool:

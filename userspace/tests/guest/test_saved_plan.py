@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A plan kept in a file and applied later; what apply and its undo leave behind."""
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from placed import NODE_CPUS, TOOL, Target, Tool
+
+MIB_PAGES = 256
+PLAN = ("plan", "--policy", "maximum-local", "--sample", 0)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
+
+
+def away(start_target, mib: int = 16) -> Target:
+    """A program on node 1 whose memory is on node 0."""
+    target = start_target(cpus=1, memory=0)
+    target.ask(f"allocate {mib} small")
+    return target
+
+
+def test_saved_shown_and_applied(tool: Tool, start_target, tmp_path: Path, module: None) -> None:
+    """One of the two tasks exits before the plan is carried out."""
+    stays, goes = away(start_target), away(start_target)
+    saved = tmp_path / "plan.json"
+    answer = tool(*PLAN, "--save", saved, stays.pid, goes.pid)
+    assert tool("plan", "--show", saved)["decisions"] == answer["decisions"]
+    assert stays.cpus() == goes.cpus() == {NODE_CPUS[1]}
+    goes.end()
+    done = tool.run("apply", "--plan", saved)
+    assert done.returncode == 0, done
+    assert done.stderr == "numaplace: 1 of the plan's 2 tasks have exited since and are skipped\n"
+    assert "1 of 2 tasks skipped" in done.stdout
+    assert stays.cpus() == {NODE_CPUS[0]}
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    (lambda plan: plan["machine"].update(name="other"), "it was made on machine other, this is"),
+    (lambda plan: plan["machine"]["nodes"][0].update(distances=[10, 31]),
+     "the distance from node 0 to 1 was 31 and is 21"),
+    (lambda plan: plan["machine"]["nodes"][1].update(mem_total=1 << 40), "node 1 had 1048576 MiB"),
+    (lambda plan: plan["machine"]["nodes"][1].update(cpus="2-4"), "CPU 4 was online and is offline"),
+    (lambda plan: plan.update(boot="an earlier one"), "the machine was booted since"),
+    (lambda plan: plan.update(boot=None), "made from a snapshot"),
+])
+def test_a_plan_for_another_machine(tool: Tool, start_target, tmp_path: Path, change: Callable,
+                                    why: str) -> None:
+    target, saved = away(start_target, 1), tmp_path / "plan.json"
+    tool(*PLAN, "--save", saved, target.pid)
+    plan = json.loads(saved.read_text())
+    change(plan)
+    saved.write_text(json.dumps(plan))
+    status, line = tool.fails("apply", "--plan", saved)
+    assert status == 1 and why in line and "make a new one" in line
+    assert target.cpus() == {NODE_CPUS[1]}
+
+
+def test_a_snapshot_is_planned_for(tool: Tool, start_target, tmp_path: Path) -> None:
+    target, snapshot = away(start_target), tmp_path / "ps.json"
+    snapshot.write_text(tool.run("ps", "--json", "--sample", 0, target.pid).stdout)
+    live = tool(*PLAN, target.pid)["decisions"]
+    target.end()
+    assert tool(*PLAN, "--snapshot", snapshot)["decisions"][0]["to"] == live[0]["to"] == 0
+
+
+def test_pages_come_back_after_apply_was_killed(tool: Tool, start_target, engine: str) -> None:
+    """The task of lowest penalty overflows to node 1; its pages are on their way there."""
+    targets = [away(start_target) for _ in range(3)]
+    targets[0].ask("allocate 256 small")
+    known = [word for i, t in enumerate(targets)
+             for word in ("--assume", f"pid={t.pid},penalty={1.2 + i / 10},mpki=1")]
+    apply = subprocess.Popen([TOOL, "apply", "--policy", "maximum-local", "--sample", "0", "--engine",
+                              engine, *known, *(str(t.pid) for t in targets)],
+                             stdout=subprocess.DEVNULL)
+    wait_until(lambda: targets[0].pages()[1] > 100)
+    apply.send_signal(signal.SIGKILL)
+    apply.wait()
+    tool("restore", "--all", "--pages")
+    assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
+    pages = targets[0].pages()
+    assert pages[0] >= 0.99 * (pages[0] + pages[1])
+    assert targets[0].ask("check") == "wrong 0"
+
+
+def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_target,
+                                                             module: None) -> None:
+    """The rate is so low that the second apply is interrupted while pages move."""
+    target = start_target(cpus=0, memory=0)
+    target.ask("allocate 64 small")
+    tool("place", target.pid, "--interleave", "0-1")
+    assert target.policy() == "interleave:0-1"
+    apply = subprocess.Popen([TOOL, "apply", "--policy", "remote", "--sample", "0", "--rate", "4",
+                              "-o", "move=pages", str(target.pid)],
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: target.pages()[1] > 100 or apply.poll() is not None)
+    assert apply.poll() is None, apply.communicate()
+    apply.send_signal(signal.SIGINT)
+    _, errors = apply.communicate(timeout=60)
+    assert apply.returncode == 1 and "undone" in errors
+    assert target.policy() == "interleave:0-1"
+    pages = target.pages()
+    assert pages[0] >= 0.99 * (pages[0] + pages[1])
+
+
+def test_no_right_to_touch_a_task(tool: Tool, start_target) -> None:
+    target = away(start_target, 1)
+    status, line = tool.fails("apply", "--policy", "maximum-local", target.pid, user=65534)
+    assert status == 1 and f"process {target.pid} of user root" in line and "run as" in line
+    assert target.cpus() == {NODE_CPUS[1]}
