@@ -20,7 +20,7 @@
 #define COUNTERS "/sys/kernel/debug/numaplace_lab/counters"
 
 /* Of the time on its CPUs, what a task must have had for their counts to be its own. */
-#define ALONE 0.95
+#define ALONE 0.9
 
 static const char shared_cpus[] =
 	"the lab counts by CPU, and other tasks ran on the CPUs that this one may use; bind it to "

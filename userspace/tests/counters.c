@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../lib/counters_events.h"
@@ -181,6 +182,44 @@ static void counts_this_task_with_a_software_event(void)
 	np_counters_perf.close(state);
 }
 
+/* In a child that is nobody: 0 when it is told which sysctl forbids a whole CPU's events. */
+static int is_forbidden(void)
+{
+	struct np_subject cpu = { 0, 0 };
+	struct np_counters c = { .subject = &cpu, .n = 1 };
+	struct np_perf_events events;
+	struct perf_event_attr attr;
+	char err[NP_ERR_LEN] = "";
+	void *state;
+
+	nothing(&events);
+	events.why[NP_CYCLES] = NULL;
+	events.attr[NP_CYCLES][0] = &attr;
+	if (np_event_encode("perf", "TASK-CLOCK", &attr, err, sizeof(err)) || setuid(65534))
+		return 1;
+	return np_perf_open(&c, &events, &state, err, sizeof(err)) != -EACCES ||
+	       !strstr(err, "sysctl kernel.perf_event_paranoid is ") || !strstr(err, "set it to 0");
+}
+
+static void says_which_sysctl_forbids_counting(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 0, status;
+	pid_t pid;
+
+	if (!f || fscanf(f, "%d", &level) != 1 || level < 1 || getuid()) {
+		if (f)
+			fclose(f);
+		return;	/* allowed to everyone here, or we cannot become nobody */
+	}
+	fclose(f);
+	pid = fork();
+	if (!pid)
+		_exit(is_forbidden());
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static void says_why_there_is_nothing(void)
 {
 	struct np_subject self = { -1, getpid() };
@@ -208,6 +247,7 @@ CU_TestInfo counters_tests[] = {
 	{ "reads a line of the lab", reads_a_line_of_the_lab },
 	{ "sums resctrl's caches", sums_resctrls_caches },
 	{ "counts this task with a software event", counts_this_task_with_a_software_event },
+	{ "says which sysctl forbids counting", says_which_sysctl_forbids_counting },
 	{ "says why there is nothing", says_why_there_is_nothing },
 	CU_TEST_INFO_NULL,
 };
