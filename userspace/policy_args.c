@@ -54,6 +54,9 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 	case NP_KEY_PLAN:
 		w->plan = arg;
 		return 0;
+	case 'M':
+		w->model = arg;
+		return 0;
 	case 's':
 		return np_arg_number(arg, "sample", SAMPLE_MAX_MS, &w->sample_ms);
 	}
@@ -84,6 +87,7 @@ int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *arg
 		.n_pids = w->common.pids.n,
 		.skip_gone = w->common.cgroup,
 		.sample_ms = (unsigned int)w->sample_ms,
+		.model = w->model,
 	};
 	if (!w->policy)
 		return np_usage("no policy; say --policy and one of %s",

@@ -10,6 +10,9 @@
 #define NP_POLICY_OPTIONS \
 	{ "policy", 'p', "NAME", 0, "the policy; `numaplace policies` lists them", 0 }, \
 	{ "option", 'o', "NAME=VALUE", 0, "an option of the policy; may be repeated", 0 }, \
+	{ "model", 'M', "MACHINE", 0, "take the contention model of this machine file (a name of " \
+	  "`lab list` or a .toml file); else that of this machine's name, else one derived from " \
+	  "the distances", 0 }, \
 	{ "sample", 's', "MS", 0, "watch for MS milliseconds how many CPUs each task keeps " \
 	  "busy; 0: take it as one (default 200)", 0 }
 
@@ -25,7 +28,7 @@
 
 /* What was said on the command line, before it is understood. */
 struct np_policy_words {
-	const char *policy;
+	const char *policy, *model;
 	struct np_word_list { const char **word; size_t n; } option, assume;
 	unsigned long sample_ms;
 	const char *save, *show, *snapshot, *plan;	/* files */

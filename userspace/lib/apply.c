@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "list.h"
+#include "memory_policy.h"
 #include "proc.h"
 #include "saved_pages.h"
 
@@ -61,32 +62,90 @@ static bool has_exited(const struct np_applied *a, size_t i)
 	return np_proc_stat(a->p->tasks.task[i].pid, &st) || st.start != a->p->tasks.start[i];
 }
 
-static int place(struct np_applied *a, size_t i, struct np_place_request *r, char *err,
-		 size_t err_len)
+/* Even weights: interleave. The kernel's weighted mode takes its weights from sysfs. */
+static int mode_of_spread(const struct np_planning *p, const uint8_t *weight)
 {
-	int mem = a->p->plan.decision[i].pages_to;
-	struct bitmask *nodes;
-	int e;
+	uint8_t one = 0;
 
-	if (mem == NP_NODE_NONE || a->no_memory_policy)
-		return r->cpus ? a->how.control->place(r, err, err_len) : 0;
-	if (a->how.control->memory)
-		a->how.control->memory(r->pid, &a->step[i].earlier_mode,
-				       &a->step[i].earlier_nodes);
-	nodes = numa_bitmask_alloc(NP_MAX_NODES);
-	numa_bitmask_setbit(nodes, (unsigned int)a->p->machine.node[mem].id);
-	r->mem_mode = MPOL_PREFERRED;
-	r->mem_nodes = nodes;
-	e = a->how.control->place(r, err, err_len);
-	numa_bitmask_free(nodes);
-	if (!e)
-		a->step[i].mem = mem;
-	if (e != -EOPNOTSUPP)
-		return e;
+	for (size_t node = 0; node < p->machine.n_nodes; node++) {
+		if (!weight[node])
+			continue;
+		if (one && weight[node] != one)
+			return NP_MPOL_WEIGHTED_INTERLEAVE;
+		one = weight[node];
+	}
+	return MPOL_INTERLEAVE;
+}
+
+/* The memory policy that decision i asks for; false: none. *nodes is the caller's to free. */
+static bool wanted_memory(const struct np_planning *p, size_t i, int *mode, struct bitmask **nodes)
+{
+	const struct np_decision *d = &p->plan.decision[i];
+	const struct np_machine *m = &p->machine;
+
+	if (d->mem == NP_MEM_LEAVE || (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE))
+		return false;
+	*nodes = numa_bitmask_alloc(NP_MAX_NODES);
+	*mode = MPOL_PREFERRED;
+	if (d->pages_to != NP_NODE_NONE) {
+		numa_bitmask_setbit(*nodes, (unsigned int)m->node[d->pages_to].id);
+		return true;
+	}
+	*mode = mode_of_spread(p, p->plan.spread + (size_t)d->spread * m->n_nodes);
+	if (d->mem != NP_MEM_AUTO)
+		*mode = d->mem == NP_MEM_WEIGHTED ? NP_MPOL_WEIGHTED_INTERLEAVE : MPOL_INTERLEAVE;
+	for (size_t node = 0; node < m->n_nodes; node++)
+		if (p->plan.spread[(size_t)d->spread * m->n_nodes + node])
+			numa_bitmask_setbit(*nodes, (unsigned int)m->node[node].id);
+	return true;
+}
+
+static void say_no_memory_policy(struct np_applied *a)
+{
 	a->no_memory_policy = true;
 	np_fail(a->note, sizeof(a->note), 0, "the %s engine cannot set a running task's memory "
 		"policy, so pages that it allocates from now on go where its own policy says",
 		a->how.control->name);
+}
+
+/* Kernels before 6.9 know no weights: pages to come are then interleaved evenly. */
+static int place_with_memory(struct np_applied *a, struct np_place_request *r, char *err,
+			     size_t err_len)
+{
+	int e = a->how.control->place(r, err, err_len);
+
+	if (e != -EOPNOTSUPP || r->mem_mode != NP_MPOL_WEIGHTED_INTERLEAVE)
+		return e;
+	r->mem_mode = MPOL_INTERLEAVE;
+	e = a->how.control->place(r, err, err_len);
+	if (!e)
+		np_fail(a->note, sizeof(a->note), 0, "this kernel has no weighted interleaving, so "
+			"pages that are allocated from now on are interleaved evenly");
+	return e;
+}
+
+static int place(struct np_applied *a, size_t i, struct np_place_request *r, char *err,
+		 size_t err_len)
+{
+	struct np_step *step = &a->step[i];
+	struct bitmask *nodes;
+	int e;
+
+	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
+		return r->cpus ? a->how.control->place(r, err, err_len) : 0;
+	if (a->how.control->memory)
+		a->how.control->memory(r->pid, &step->earlier_mode, &step->earlier_nodes);
+	r->mem_nodes = nodes;
+	e = place_with_memory(a, r, err, err_len);
+	if (!e) {
+		step->mem_mode = r->mem_mode;
+		step->mem_nodes = nodes;
+		return 0;
+	}
+	numa_bitmask_free(nodes);
+	if (e != -EOPNOTSUPP)
+		return e;
+	say_no_memory_policy(a);
 	r->mem_mode = -1;
 	r->mem_nodes = NULL;
 	return r->cpus ? a->how.control->place(r, err, err_len) : 0;
@@ -159,7 +218,7 @@ int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_
 	if (!a->step || !a->noted)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->plan.n; i++) {
-		a->step[i].mem = NP_NODE_NONE;
+		a->step[i].mem_mode = -1;
 		a->step[i].earlier_mode = -1;
 	}
 	e = place_tasks(a, err, err_len);
@@ -177,6 +236,8 @@ void np_applied_free(struct np_applied *a)
 	for (size_t i = 0; a->step && i < a->p->plan.n; i++) {
 		if (a->step[i].cpus)
 			numa_bitmask_free(a->step[i].cpus);
+		if (a->step[i].mem_nodes)
+			numa_bitmask_free(a->step[i].mem_nodes);
 		if (a->step[i].earlier_nodes)
 			numa_bitmask_free(a->step[i].earlier_nodes);
 	}

@@ -21,7 +21,8 @@ enum np_step_state {
 struct np_step {
 	enum np_step_state state;
 	struct bitmask *cpus;		/* that it was bound to; NULL: left alone */
-	int mem;			/* node index its new pages prefer, or NP_NODE_NONE */
+	int mem_mode;			/* MPOL_* that its new pages follow, or -1: left alone */
+	struct bitmask *mem_nodes;	/* node numbers of that */
 	int earlier_mode;		/* of memory, set by an earlier placement; -1: none was */
 	struct bitmask *earlier_nodes;
 	bool migrated;

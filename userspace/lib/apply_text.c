@@ -4,6 +4,7 @@
 
 #include "apply.h"
 #include "list.h"
+#include "memory_policy.h"
 
 static json_t *moved_json(const struct np_step *s)
 {
@@ -24,29 +25,27 @@ static json_t *moved_json(const struct np_step *s)
 }
 
 /* "preferred:0", or "-" when it was left alone. */
-static const char *mem_text(const struct np_applied *a, size_t i, char *text, size_t text_len)
+static const char *mem_text(const struct np_step *s, char *text, size_t text_len)
 {
-	int mem = a->step[i].mem;
-
-	if (mem == NP_NODE_NONE)
+	if (s->mem_mode < 0)
 		snprintf(text, text_len, "-");
 	else
-		snprintf(text, text_len, "preferred:%d", a->p->machine.node[mem].id);
+		np_memory_policy_format(s->mem_mode, s->mem_nodes, text, text_len);
 	return text;
 }
 
 static json_t *result_json(const struct np_applied *a, size_t i)
 {
 	const struct np_step *s = &a->step[i];
-	char cpus[NP_LIST_LEN], mem[32];
+	char cpus[NP_LIST_LEN], mem[NP_LIST_LEN + 32];
 
 	if (s->state != NP_STEP_NOTHING && s->state != NP_STEP_DONE)
 		return json_null();
 	return json_pack("{s:o, s:o, s:s, s:o}",
 			 "cpus", s->cpus ? json_string(np_list_format(s->cpus, cpus, sizeof(cpus)))
 					 : json_null(),
-			 "mem", s->mem == NP_NODE_NONE ? json_null() :
-				json_string(mem_text(a, i, mem, sizeof(mem))),
+			 "mem", s->mem_mode < 0 ? json_null() :
+				json_string(mem_text(s, mem, sizeof(mem))),
 			 "engine", a->how.control->name, "migrate", moved_json(s));
 }
 
@@ -116,7 +115,8 @@ static void print_step(FILE *out, const struct np_applied *a, size_t i)
 	const struct np_task *t = &a->p->tasks.task[i];
 	const struct np_decision *d = &a->p->plan.decision[i];
 	const struct np_step *s = &a->step[i];
-	char from[12], to[12], way[32], cpus[NP_LIST_LEN] = "-", mem[32], outcome[512];
+	char from[12], to[12], way[32], cpus[NP_LIST_LEN] = "-", mem[NP_LIST_LEN + 32];
+	char outcome[512];
 
 	np_node_text(&a->p->machine, d->from, from, sizeof(from));
 	np_node_text(&a->p->machine, d->to, to, sizeof(to));
@@ -125,7 +125,7 @@ static void print_step(FILE *out, const struct np_applied *a, size_t i)
 		np_list_format(s->cpus, cpus, sizeof(cpus));
 	outcome_text(a, i, outcome, sizeof(outcome));
 	fprintf(out, "%8d  %-15s  %-8s  %-10s  %-12s  %9llu  %9llu  %8.3f s  %s; %s\n", t->pid,
-		t->comm, way, cpus, mem_text(a, i, mem, sizeof(mem)),
+		t->comm, way, cpus, mem_text(s, mem, sizeof(mem)),
 		(unsigned long long)d->pages_to_move, (unsigned long long)s->moved.moved,
 		(double)s->moved.ns / 1e9, outcome, d->reason);
 }

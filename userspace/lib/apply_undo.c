@@ -73,7 +73,7 @@ static void undo_task(struct np_applied *a, size_t i)
 		move_back(a, i, &now);
 		np_tasks_free(&now);
 	}
-	if (step->cpus || step->mem != NP_NODE_NONE) {
+	if (step->cpus || step->mem_mode >= 0) {
 		e = a->how.control->restore(a->p->tasks.task[i].pid, &n, &kept, err, sizeof(err));
 		if (e && e != -ENOENT && e != -ESRCH)
 			say(step, "placement not restored: %s", err);

@@ -56,6 +56,16 @@ struct np_migrate_result {
 	const char *engine;		/* "module", "syscall", "module+syscall" */
 };
 
+/* Pages of a process onto several nodes, each its share of them. */
+struct np_spread_request {
+	pid_t pid;
+	const double *share;		/* [n_nodes] by node number, adding up to 1 */
+	size_t n_nodes;			/* highest node number + 1 */
+	unsigned int rate_mib;		/* MiB a second, 0: no limit */
+	bool (*progress)(const struct np_migrate_result *so_far, void *arg);	/* as above */
+	void *progress_arg;
+};
+
 struct np_control {
 	const char *name;
 	/*
@@ -68,6 +78,9 @@ struct np_control {
 	/* *out is filled on success and on -ECANCELED. */
 	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
 		       char *err, size_t err_len);
+	/* *out as of migrate. The module moves ranges to one node: all use move_pages(2). */
+	int (*spread)(const struct np_spread_request *r, struct np_migrate_result *out,
+		      char *err, size_t err_len);
 	/*
 	 * The memory policy that this engine has given the process, *mode -1 if
 	 * none; the caller frees *nodes. NULL: it can give none.

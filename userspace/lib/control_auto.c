@@ -9,6 +9,7 @@
 
 #include "control_engines.h"
 #include "move.h"
+#include "spread.h"
 
 static uint64_t take(uint64_t *left, uint64_t *from)
 {
@@ -70,6 +71,7 @@ const struct np_control np_control_auto = {
 	.probe = auto_probe,
 	.place = auto_place,
 	.migrate = auto_migrate,
+	.spread = np_spread_pages,
 	.memory = auto_memory,
 	.restore = auto_restore,
 };

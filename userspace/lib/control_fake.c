@@ -35,6 +35,14 @@ static int fake_migrate(const struct np_migrate_request *r, struct np_migrate_re
 	return answer(r->pid, &np_fake.migrated, err, err_len);
 }
 
+static int fake_spread(const struct np_spread_request *r, struct np_migrate_result *out,
+		       char *err, size_t err_len)
+{
+	*out = np_fake.result;
+	out->engine = "fake";
+	return answer(r->pid, &np_fake.migrated, err, err_len);
+}
+
 static int fake_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
 {
 	*kept = 0;
@@ -47,5 +55,6 @@ const struct np_control np_control_fake = {
 	.probe = fake_probe,
 	.place = fake_place,
 	.migrate = fake_migrate,
+	.spread = fake_spread,
 	.restore = fake_restore,
 };

@@ -13,6 +13,7 @@
 #include "module.h"
 #include "proc.h"
 #include "record.h"
+#include "spread.h"
 
 static int module_probe(char *err, size_t err_len)
 {
@@ -142,6 +143,7 @@ const struct np_control np_control_module = {
 	.probe = module_probe,
 	.place = np_module_place,
 	.migrate = np_module_migrate,
+	.spread = np_spread_pages,
 	.memory = np_module_memory,
 	.restore = np_module_restore,
 };

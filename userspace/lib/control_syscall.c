@@ -6,6 +6,7 @@
 #include "control_engines.h"
 #include "move.h"
 #include "proc.h"
+#include "spread.h"
 
 static int syscall_probe(char *err, size_t err_len)
 {
@@ -50,5 +51,6 @@ const struct np_control np_control_syscall = {
 	.probe = syscall_probe,
 	.place = syscall_place,
 	.migrate = syscall_migrate,
+	.spread = np_spread_pages,
 	.restore = np_affinity_restore,
 };

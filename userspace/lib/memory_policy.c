@@ -9,9 +9,8 @@
 
 #include "error.h"
 
-/* Newer than the libnuma that we build with; the kernel's numbers. */
+/* Newer than the libnuma that we build with; the kernel's number. */
 #define MODE_PREFERRED_MANY 5
-#define MODE_WEIGHTED_INTERLEAVE 6
 
 static const struct {
 	const char *name;
@@ -24,7 +23,7 @@ static const struct {
 	{ "preferred-many", MODE_PREFERRED_MANY, NP_MAX_NODES },
 	{ "bind", MPOL_BIND, NP_MAX_NODES },
 	{ "interleave", MPOL_INTERLEAVE, NP_MAX_NODES },
-	{ "weighted-interleave", MODE_WEIGHTED_INTERLEAVE, NP_MAX_NODES },
+	{ "weighted-interleave", NP_MPOL_WEIGHTED_INTERLEAVE, NP_MAX_NODES },
 };
 
 #define N_MODES (sizeof(modes) / sizeof(modes[0]))

@@ -7,6 +7,9 @@
 
 #include "list.h"
 
+/* From Linux 6.9 on; newer than the libnuma that we build with, the kernel's number. */
+#define NP_MPOL_WEIGHTED_INTERLEAVE 6
+
 /*
  * Parses "bind:0-1", "preferred:1", "interleave:all", "local", "default", ...
  * *nodes is NULL for modes that take none, else the caller's to free.

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../policies/derived_model.h"
+#include "machine_file.h"
 #include "penalty.h"
 #include "room.h"
 #include "snapshot.h"
@@ -52,6 +54,9 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 		return np_fail(err, err_len, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
 			       "no node has CPUs, or a distance is missing",
 			       p->policy->name, p->machine.name);
+	if (e == -EOPNOTSUPP)
+		return np_fail(err, err_len, e, "policy %s needs to know: %s; that is not known of "
+			       "machine %s", p->policy->name, p->policy->needs, p->machine.name);
 	if (e == -EPROTO)
 		return np_fail(err, err_len, e, "policy %s gave an answer that breaks the rules of "
 			       "policy.h: a node without CPUs or memory, or one that is not there",
@@ -59,6 +64,38 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 	if (e)
 		return np_fail(err, err_len, e, "policy %s cannot plan: %s", p->policy->name,
 			       strerror(-e));
+	e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
+	return e ? np_fail(err, err_len, e, "out of memory") : 0;
+}
+
+/*
+ * The model of this machine: of the file that is named, else of the machine file
+ * with this machine's name (the lab's machines have one), else derived.
+ */
+static int find_model(struct np_planning *p, const char *file, char *err, size_t err_len)
+{
+	struct np_machine m;
+	char why[NP_ERR_LEN];
+	bool same;
+	int e;
+
+	p->model = calloc(1, sizeof(*p->model));
+	if (!p->model)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	e = np_machine_file_read(file ? file : p->machine.name, &m, p->model, why, sizeof(why));
+	if (e && file)
+		return np_fail(err, err_len, e, "%s", why);
+	same = !e && m.model && m.n_nodes == p->machine.n_nodes;
+	if (!e)
+		np_machine_free(&m);
+	if (file && !same)
+		return np_fail(err, err_len, -EINVAL, "machine file %s has no [model] or another "
+			       "number of nodes than this machine", file);
+	if (same)
+		p->machine.model_origin = NP_MODEL_FILE;
+	else if (!np_model_derive(p->model, &p->machine, why, sizeof(why)))
+		p->machine.model_origin = NP_MODEL_DERIVED;
+	p->machine.model = p->machine.model_origin == NP_MODEL_NONE ? NULL : p->model;
 	return 0;
 }
 
@@ -111,6 +148,8 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 	p->options = args->options;
 	e = np_planning_machine(&p->machine, err, err_len);
 	if (!e)
+		e = find_model(p, args->model, err, err_len);
+	if (!e)
 		e = read_tasks(p, args, err, err_len);
 	if (!e)
 		e = np_planning_ask(p, err, err_len);
@@ -125,4 +164,6 @@ void np_planning_free(struct np_planning *p)
 	np_confined_free(&p->confined);
 	np_tasks_free(&p->tasks);
 	np_machine_free(&p->machine);
+	free(p->model);
+	p->model = NULL;
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "../../policies/model.h"
 #include "../../policies/plan.h"
 #include "confined.h"
 #include "error.h"
@@ -20,13 +21,15 @@ struct np_policy_args {
 	size_t n_assume;
 	const pid_t *pids;		/* [n_pids] */
 	size_t n_pids;
+	const char *model;		/* machine file to take the model of; NULL: find one */
 	unsigned int sample_ms;		/* 0: every task is taken to keep one CPU busy */
 	bool skip_gone;			/* leave out those that cannot be read (any more) */
 };
 
 struct np_planning {
 	enum np_where where;
-	struct np_machine machine;
+	struct np_machine machine;	/* its model is the one below */
+	struct np_model *model;		/* the machine file's, else derived from the distances */
 	struct np_tasks tasks;
 	struct np_confined confined;	/* cpusets; empty where tasks are not real */
 	const struct np_policy *policy;

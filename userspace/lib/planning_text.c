@@ -23,18 +23,58 @@ static json_t *known_json(double value, enum np_source source)
 			 "source", np_source_name(source));
 }
 
+/* {"0": 1, "1": 3}: weights by the kernel's node numbers; null when pages are not spread. */
+static json_t *spread_json(const struct np_planning *p, int spread)
+{
+	json_t *weights;
+	char id[16];
+
+	if (spread == NP_NODE_NONE)
+		return json_null();
+	weights = json_object();
+	for (size_t node = 0; node < p->machine.n_nodes; node++) {
+		uint8_t weight = p->plan.spread[(size_t)spread * p->machine.n_nodes + node];
+
+		snprintf(id, sizeof(id), "%d", p->machine.node[node].id);
+		if (weight)
+			json_object_set_new(weights, id, json_integer(weight));
+	}
+	return weights;
+}
+
+/* Task i's part of the plan's moves; "step" is the place among those of all tasks. */
+static json_t *moves_json(const struct np_planning *p, size_t i)
+{
+	json_t *moves = json_array();
+
+	for (size_t at = 0; at < p->plan.n_moves; at++) {
+		const struct np_page_move *move = &p->plan.move[at];
+
+		if (move->task == i)
+			json_array_append_new(moves, json_pack("{s:I, s:o, s:o, s:I}",
+				"step", (json_int_t)at,
+				"from", node_json(&p->machine, move->from),
+				"to", node_json(&p->machine, move->to),
+				"pages", (json_int_t)move->pages));
+	}
+	return moves;
+}
+
 json_t *np_decision_json(const struct np_planning *p, size_t i)
 {
 	const struct np_machine *m = &p->machine;
 	const struct np_task *t = &p->tasks.task[i];
 	const struct np_decision *d = &p->plan.decision[i];
 
-	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:s, s:o, s:o}",
+	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:s, s:o, s:o}",
 			 "pid", (int)t->pid, "comm", t->comm,
 			 "from", node_json(m, d->from), "to", node_json(m, d->to),
 			 "home", node_json(m, d->home), "pages_to", node_json(m, d->pages_to),
+			 "spread", spread_json(p, d->spread),
 			 "pages_to_move", (json_int_t)d->pages_to_move,
+			 "moves", moves_json(p, i),
 			 "cost_s", rounded_json(d->cost), "gain", rounded_json(d->gain),
+			 "gain_source", np_source_name(d->gain_source),
 			 "reason", d->reason,
 			 "penalty", known_json(d->penalty, d->penalty_source),
 			 "mpki", known_json(t->mpki, t->mpki_source));
@@ -60,15 +100,36 @@ static json_t *options_json(const struct np_policy *policy, const struct np_opti
 	return object;
 }
 
+static const char *const origin_name[] = {
+	[NP_MODEL_NONE] = "none",
+	[NP_MODEL_FILE] = "machine file",
+	[NP_MODEL_DERIVED] = "derived from distances",
+};
+
+/* Of all tasks together; null without a model. */
+static json_t *predicted_json(const struct np_plan *plan)
+{
+	if (plan->throughput[1].source == NP_SOURCE_NONE)
+		return json_null();
+	return json_pack("{s:[o, o], s:[o, o], s:s}",
+			 "throughput", rounded_json(plan->throughput[0].value),
+			 rounded_json(plan->throughput[1].value),
+			 "fairness", rounded_json(plan->fairness[0].value),
+			 rounded_json(plan->fairness[1].value),
+			 "source", np_source_name(plan->throughput[1].source));
+}
+
 json_t *np_planning_json(const struct np_planning *p)
 {
 	json_t *decisions = json_array();
 
 	for (size_t i = 0; i < p->plan.n; i++)
 		json_array_append_new(decisions, np_decision_json(p, i));
-	return json_pack("{s:s, s:s, s:o, s:o}", "where", np_where_name(p->where),
+	return json_pack("{s:s, s:s, s:o, s:s, s:o, s:o}", "where", np_where_name(p->where),
 			 "policy", p->policy->name,
 			 "options", options_json(p->policy, &p->options),
+			 "model", origin_name[p->machine.model_origin],
+			 "predicted", predicted_json(&p->plan),
 			 "decisions", decisions);
 }
 
@@ -105,20 +166,52 @@ static void known_text(double value, enum np_source source, char *text, size_t t
 		snprintf(text, text_len, "%.3g %s", value, np_source_name(source));
 }
 
+/* "4", "0:1 1:3", or "-" when the pages stay. */
+static const char *memory_text(const struct np_planning *p, const struct np_decision *d,
+			       char *text, size_t text_len)
+{
+	size_t k = p->machine.n_nodes, at = 0;
+
+	if (d->spread == NP_NODE_NONE)
+		return np_node_text(&p->machine, d->pages_to, text, text_len);
+	text[0] = '\0';
+	for (size_t node = 0; node < k && at < text_len; node++) {
+		uint8_t weight = p->plan.spread[(size_t)d->spread * k + node];
+
+		if (weight)
+			at += (size_t)snprintf(text + at, text_len - at, "%s%d:%u", at ? " " : "",
+					       p->machine.node[node].id, weight);
+	}
+	return text;
+}
+
 static void print_decision(FILE *out, const struct np_planning *p, size_t i)
 {
 	const struct np_task *t = &p->tasks.task[i];
 	const struct np_decision *d = &p->plan.decision[i];
-	char from[12], to[12], way[32], penalty[32], mpki[32];
+	char from[12], to[12], way[32], memory[64], gain[32], penalty[32], mpki[32];
 
 	np_node_text(&p->machine, d->from, from, sizeof(from));
 	np_node_text(&p->machine, d->to, to, sizeof(to));
 	snprintf(way, sizeof(way), "%s -> %s", from, to);
+	known_text(d->gain, d->gain_source, gain, sizeof(gain));
 	known_text(d->penalty, d->penalty_source, penalty, sizeof(penalty));
 	known_text(t->mpki, t->mpki_source, mpki, sizeof(mpki));
-	fprintf(out, "%8d  %-15s  %-8s %9llu %8.3f s  %6.2f  %-13s  %-13s  %s\n", t->pid, t->comm,
-		way, (unsigned long long)d->pages_to_move, d->cost, d->gain, penalty, mpki,
-		d->reason);
+	fprintf(out, "%8d  %-15s  %-8s  %-8s %9llu %8.3f s  %-12s  %-13s  %-13s  %s\n", t->pid,
+		t->comm, way, memory_text(p, d, memory, sizeof(memory)),
+		(unsigned long long)d->pages_to_move, d->cost, gain, penalty, mpki, d->reason);
+}
+
+static void print_prediction(FILE *out, const struct np_planning *p)
+{
+	const struct np_plan *plan = &p->plan;
+
+	if (plan->throughput[1].source == NP_SOURCE_NONE)
+		return;
+	fprintf(out, "predicted by the contention model (%s): throughput %.2f -> %.2f cores' worth, "
+		"slowest task %.2f -> %.2f of its speed alone\n",
+		origin_name[p->machine.model_origin], plan->throughput[0].value,
+		plan->throughput[1].value, plan->fairness[0].value, plan->fairness[1].value);
 }
 
 void np_planning_print(FILE *out, const struct np_planning *p)
@@ -128,8 +221,9 @@ void np_planning_print(FILE *out, const struct np_planning *p)
 	fprintf(out, "%s on %s (%s)\n",
 		np_policy_text(p->policy, &p->options, policy, sizeof(policy)),
 		p->machine.name, np_where_name(p->where));
-	fprintf(out, "%8s  %-15s  %-8s %9s %10s  %6s  %-13s  %-13s  %s\n", "PID", "TASK",
-		"NODE", "PAGES", "COST", "GAIN", "PENALTY", "MPKI", "WHY");
+	fprintf(out, "%8s  %-15s  %-8s  %-8s %9s %10s  %-12s  %-13s  %-13s  %s\n", "PID", "TASK",
+		"NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY", "MPKI", "WHY");
 	for (size_t i = 0; i < p->plan.n; i++)
 		print_decision(out, p, i);
+	print_prediction(out, p);
 }

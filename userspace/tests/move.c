@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../lib/spread.h"
 #include "suites.h"
 
 #define U NP_STATUS_UNSET
@@ -76,9 +77,46 @@ static void counts_sum_up_on_this_machine(void)
 	CU_ASSERT_EQUAL(np_move_pages(&r, &out, err, sizeof(err)), -ESRCH);
 }
 
+/* Pages that move when n of them are all on node 0 of two, of which share1 belong on node 1. */
+static size_t chosen(size_t n, double share1, int *to)
+{
+	const double share[] = { 1 - share1, share1 }, placed[] = { 0, 0 };
+	int node[512] = { 0 };
+	size_t moved = 0;
+
+	np_spread_choose(node, n, share, placed, 0, 2, to);
+	for (size_t i = 0; i < n; i++)
+		moved += to[i] == 1;
+	return moved;
+}
+
+static void a_spread_is_fine_grained(void)
+{
+	int to[512], node[512];
+	const double half[] = { 0.5, 0.5 }, none[] = { 0, 0 }, all_there[] = { 0, 512 };
+
+	CU_ASSERT_EQUAL(chosen(512, 0.5, to), 256);
+	for (size_t i = 0; i < 512; i += 2)
+		CU_ASSERT_EQUAL((to[i] == 1) + (to[i + 1] == 1), 1);
+	CU_ASSERT_EQUAL(chosen(512, 0.25, to), 128);
+	CU_ASSERT_EQUAL(chosen(512, 1, to), 512);
+	CU_ASSERT_EQUAL(chosen(512, 0, to), 0);
+	for (size_t i = 0; i < 512; i++)
+		node[i] = i % 2 ? -2 : i % 4 == 0;
+	np_spread_choose(node, 512, half, none, 0, 2, to);
+	for (size_t i = 0; i < 512; i++)
+		CU_ASSERT_EQUAL(to[i], -1);
+	/* After a huge page that went to node 1 the next one stays. */
+	memset(node, 0, sizeof(node));
+	np_spread_choose(node, 512, half, all_there, 512, 2, to);
+	for (size_t i = 0; i < 512; i++)
+		CU_ASSERT_EQUAL(to[i], -1);
+}
+
 CU_TestInfo move_tests[] = {
 	{ "a failed call tells how far it got", a_failed_call_tells_how_far_it_got },
 	{ "every refusal has a name", every_refusal_has_a_name },
 	{ "counts sum up on this machine", counts_sum_up_on_this_machine },
+	{ "a spread is fine-grained", a_spread_is_fine_grained },
 	CU_TEST_INFO_NULL,
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The order in which a plan is carried out, and how it is taken back. */
 #include <errno.h>
+#include <numaif.h>
 #include <sched.h>
 #include <string.h>
 
 #include "../../lib/list.h"
+#include "../../lib/memory_policy.h"
 #include "../../lib/room.h"
 #include "fixture.h"
 
@@ -50,7 +52,7 @@ static void places_all_then_moves(void)
 			       "move 0 to=0; move 1 to=1; ");
 	CU_ASSERT_EQUAL(applied.step[0].moved.moved, 500);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_DONE);
-	CU_ASSERT_EQUAL(applied.step[0].mem, 0);
+	CU_ASSERT_EQUAL(applied.step[0].mem_mode, MPOL_PREFERRED);
 	finish(&f);
 }
 
@@ -101,6 +103,62 @@ static void moves_no_more_than_planned(void)
 	finish(&f);
 }
 
+static void spread_as(struct plan_fixture *f, size_t i, uint8_t w0, uint8_t w1)
+{
+	static uint8_t spread[MAX_TASKS * 2];
+	static uint64_t after[MAX_TASKS * 2];
+	struct np_decision *d = &f->decision[i];
+	uint64_t all = f->pages[i][0] + f->pages[i][1];
+
+	f->p.plan.spread = spread;
+	f->p.plan.pages_after = after;
+	f->p.plan.n_spreads = MAX_TASKS;
+	spread[2 * i] = w0;
+	spread[2 * i + 1] = w1;
+	after[2 * i] = all * w0 / (w0 + w1);
+	after[2 * i + 1] = all - after[2 * i];
+	d->to = d->pages_to = NP_NODE_NONE;
+	d->spread = (int)i;
+	d->pages_to_move = after[2 * i] > f->pages[i][0] ? after[2 * i] - f->pages[i][0] :
+			   after[2 * i + 1] - f->pages[i][1];
+}
+
+static void spreads_by_share_and_sets_the_policy(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 1, 0, 0, 400);
+	plan_fixture_start(&f, 0, 1, 800, 0);
+	spread_as(&f, 0, 1, 1);
+	spread_as(&f, 1, 3, 1);
+	engine_reset(&f, 0, 0, true);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_STRING_EQUAL(engine_notes,
+			       "place 0 cpus=- mem=0-1; place 1 cpus=- mem=0-1; "
+			       "spread 0 0.50 0.50; spread 1 0.75 0.25; ");
+	CU_ASSERT_EQUAL(applied.step[0].mem_mode, MPOL_INTERLEAVE);
+	CU_ASSERT_EQUAL(applied.step[1].mem_mode, NP_MPOL_WEIGHTED_INTERLEAVE);
+	CU_ASSERT_EQUAL(applied.step[1].moved.moved, 200);
+	finish(&f);
+}
+
+/* What is to be spread waits for the room that another task makes. */
+static void a_spread_waits_for_room(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 100, 1000);
+	plan_fixture_start(&f, 1, 0, 0, 800);
+	plan_fixture_start(&f, 0, 1, 500, 0);
+	spread_as(&f, 0, 1, 1);
+	engine_reset(&f, 0, 0, false);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 1 cpus=2-3 mem=-; move 1 to=1; spread 0 0.50 0.50; ");
+	CU_ASSERT_FALSE(engine_overfilled);
+	finish(&f);
+}
+
 static void leaves_alone_what_is_right(void)
 {
 	struct plan_fixture f;
@@ -127,7 +185,7 @@ static void says_when_no_memory_policy_can_be_set(void)
 	CU_ASSERT_EQUAL(apply(&f), 0);
 	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=-; move 1 to=0; ");
 	CU_ASSERT_PTR_NOT_NULL(strstr(applied.note, "cannot set a running task's memory policy"));
-	CU_ASSERT_EQUAL(applied.step[0].mem, NP_NODE_NONE);
+	CU_ASSERT_EQUAL(applied.step[0].mem_mode, -1);
 	finish(&f);
 }
 
@@ -264,6 +322,9 @@ void add_apply_cases(void)
 	CU_add_test(suite, "exchanges in parts", exchanges_in_parts);
 	CU_add_test(suite, "moves no more than planned", moves_no_more_than_planned);
 	CU_add_test(suite, "leaves alone what is right", leaves_alone_what_is_right);
+	CU_add_test(suite, "spreads by share and sets the policy",
+		    spreads_by_share_and_sets_the_policy);
+	CU_add_test(suite, "a spread waits for room", a_spread_waits_for_room);
 	CU_add_test(suite, "says when no memory policy can be set",
 		    says_when_no_memory_policy_can_be_set);
 	CU_add_test(suite, "a failed placement is rolled back", failed_placement_is_rolled_back);

@@ -195,6 +195,25 @@ static int migrate(const struct np_migrate_request *r, struct np_migrate_result 
 	return 0;
 }
 
+static int spread(const struct np_spread_request *r, struct np_migrate_result *out,
+		  char *err, size_t err_len)
+{
+	int i = task_of(r->pid), e = answer(err, err_len);
+	uint64_t pages = fixture->decision[i].pages_to_move;
+	bool to = r->share[1] * (double)(fixture->pages[i][0] + fixture->pages[i][1]) >
+		  (double)fixture->pages[i][1];
+
+	*out = (struct np_migrate_result) { .engine = "notes" };
+	note("spread %d %.2f %.2f; ", i, r->share[0], r->share[1]);
+	if (e)
+		return e;
+	engine_overfilled |= pages > free_pages[to];
+	free_pages[to] -= pages;
+	free_pages[!to] += pages;
+	out->asked = out->moved = pages;
+	return 0;
+}
+
 static int restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
 {
 	(void)err;
@@ -206,5 +225,6 @@ static int restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len
 }
 
 const struct np_control engine = {
-	.name = "notes", .place = place, .migrate = migrate, .restore = restore,
+	.name = "notes", .place = place, .migrate = migrate, .spread = spread,
+	.restore = restore,
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables and JSON, compared with what stands in golden/. */
 #include <errno.h>
+#include <numaif.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/list.h"
 #include "fixture.h"
 
 static void check_golden(const char *name, const char *got)
@@ -39,6 +41,9 @@ static void check_golden_json(const char *name, json_t *j)
 
 static void write_plan(struct plan_fixture *f)
 {
+	static uint8_t spread[] = { 1, 3 };
+	static struct np_page_move move[] = { { 1, 0, 1, 750018 }, { 1, 0, 1, 249982 } };
+
 	plan_fixture_init(f, 1000, 1000);
 	f->node[1].id = 4;
 	plan_fixture_add(f, 1234, 1, 0, 51200, 0);
@@ -48,6 +53,19 @@ static void write_plan(struct plan_fixture *f)
 	f->task[1].mpki_source = NP_SOURCE_COUNTERS;
 	f->decision[1].penalty = 2.1;
 	f->decision[1].penalty_source = NP_SOURCE_MACHINE;
+	f->decision[1].pages_to = NP_NODE_NONE;
+	f->decision[1].spread = 0;
+	for (int i = 0; i < 3; i++)
+		f->decision[i].gain_source = i ? NP_SOURCE_MODEL : NP_SOURCE_PENALTY;
+	f->p.plan.spread = spread;
+	f->p.plan.n_spreads = 1;
+	f->p.plan.move = move;
+	f->p.plan.n_moves = 2;
+	f->p.plan.throughput[0] = (struct np_known) { 1.5, NP_SOURCE_MODEL };
+	f->p.plan.throughput[1] = (struct np_known) { 2.25, NP_SOURCE_MODEL };
+	f->p.plan.fairness[0] = (struct np_known) { 0.4, NP_SOURCE_MODEL };
+	f->p.plan.fairness[1] = (struct np_known) { 0.7, NP_SOURCE_MODEL };
+	f->p.machine.model_origin = NP_MODEL_DERIVED;
 	f->decision[2].to = f->decision[2].from = f->decision[2].home = NP_NODE_NONE;
 	f->decision[2].pages_to = NP_NODE_NONE;
 }
@@ -72,7 +90,7 @@ static void plan_table_and_json(void)
 static void applied_table_and_json(void)
 {
 	struct plan_fixture f;
-	struct np_step step[3] = { { .mem = 0 }, { .mem = 1 }, { .mem = NP_NODE_NONE } };
+	struct np_step step[3] = { { .mem_mode = -1 }, { .mem_mode = MPOL_PREFERRED }, { .mem_mode = -1 } };
 	struct np_applied a = { .p = &f.p, .how.control = &engine, .step = step, .skipped = 1 };
 	char *text;
 	size_t size;
@@ -80,10 +98,11 @@ static void applied_table_and_json(void)
 
 	write_plan(&f);
 	step[0].state = NP_STEP_SKIPPED;
-	step[0].mem = NP_NODE_NONE;
 	np_fail(step[0].err, NP_ERR_LEN, 0, "process 1234 (sleeper) has exited");
 	step[1].state = NP_STEP_DONE;
 	step[1].cpus = f.cpus[0];
+	step[1].mem_nodes = numa_bitmask_alloc(NP_MAX_NODES);
+	numa_bitmask_setbit(step[1].mem_nodes, 4);
 	step[1].migrated = true;
 	step[1].moved = (struct np_migrate_result) {
 		.asked = 1000024, .moved = 999997, .already = 24, .busy = 3,
@@ -95,6 +114,7 @@ static void applied_table_and_json(void)
 	check_golden("applied.txt", text);
 	free(text);
 	check_golden_json("applied.json", np_applied_json(&a));
+	numa_bitmask_free(step[1].mem_nodes);
 	memset(f.start, 0, sizeof(f.start));
 	plan_fixture_free(&f);
 }

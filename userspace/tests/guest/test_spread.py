@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Plans that spread pages: where they are is asked of the kernel, with move_pages(2)."""
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from placed import NODE_CPUS, Target, Tool
+
+LIBNUMA = ctypes.CDLL("libnuma.so.1", use_errno=True)
+MIB = 1 << 20
+PAGE = 4096
+
+
+def nodes_of(target: Target, mib: int) -> list[int]:
+    """The node of every page of the target's one area of that size, in address order."""
+    for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines():
+        start, end = (int(x, 16) for x in line.split()[0].split("-"))
+        if end - start == mib * MIB:
+            break
+    else:
+        raise AssertionError("the area is not there")
+    count = (end - start) // PAGE
+    pages = (ctypes.c_void_p * count)(*range(start, end, PAGE))
+    status = (ctypes.c_int * count)()
+    assert LIBNUMA.numa_move_pages(target.pid, ctypes.c_ulong(count), pages, None, status, 0) == 0
+    return list(status)
+
+
+def shares(nodes: list[int]) -> float:
+    """Of pages on node 1, after checking that every page is on a node."""
+    assert set(nodes) <= {0, 1}, f"{sorted(set(nodes))[:4]}"
+    return sum(nodes) / len(nodes)
+
+
+def apply(tool: Tool, target: Target, policy: str, engine: str = "auto") -> dict:
+    return tool("apply", "--policy", policy, "--engine", engine, "--sample", 0, target.pid)
+
+
+def test_interleave_alternates(tool: Tool, start_target: Callable[..., Target], engine: str):
+    target = start_target(cpus=0, memory=0)
+    target.ask("allocate 24 small")
+    done = apply(tool, target, "interleave", engine)
+    nodes = nodes_of(target, 24)
+    assert shares(nodes) == pytest.approx(0.5, abs=0.02)
+    # Not one half here and the other there: every 256 KiB has pages on both.
+    for at in range(0, len(nodes), 64):
+        assert 24 <= sum(nodes[at:at + 64]) <= 40, at
+    assert target.ask("check") == "wrong 0"
+    assert done["decisions"][0]["spread"] == {"0": 1, "1": 1}
+    if done["engine"] == "module":
+        assert target.policy() == "interleave:0-1"
+
+
+def test_weighted_follows_the_bandwidth(tool: Tool, start_target: Callable[..., Target]):
+    target = start_target(cpus=0, memory=0)
+    target.ask("allocate 24 small")
+    weights = apply(tool, target, "weighted")["decisions"][0]["spread"]
+    assert weights["0"] > weights["1"] > 0     # its own node has more bandwidth
+    wanted = weights["1"] / (weights["0"] + weights["1"])
+    assert shares(nodes_of(target, 24)) == pytest.approx(wanted, abs=0.02)
+    assert target.ask("check") == "wrong 0"
+
+
+def test_measured_brings_pages_where_it_says(tool: Tool, start_target: Callable[..., Target]):
+    """It runs on one node, its memory is on the other: any good plan brings them together."""
+    target = start_target(cpus=0, memory=1)
+    target.ask("allocate 24 small")
+    done = tool("apply", "--policy", "measured", "--assume", f"pid={target.pid},penalty=1.6",
+                "-o", "horizon=0", "--sample", 0, target.pid)
+    decision = done["decisions"][0]
+    assert decision["gain"] > 1.3 and decision["gain_source"] == "model"
+    assert done["model"] == "machine file"
+    pages = nodes_of(target, 24)
+    assert pages.count(decision["to"]) > 0.7 * len(pages)
+    assert target.cpus() == {NODE_CPUS[decision["to"]]}
+
+
+def test_huge_pages_are_spread_whole(tool: Tool, start_target: Callable[..., Target]):
+    target = start_target(cpus=0, memory=0)
+    target.ask("allocate 32 thp")
+    smaps = Path(f"/proc/{target.pid}/smaps").read_text()
+    huge = max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps)))
+    if huge < 16 * 1024:
+        pytest.skip("the kernel gave no huge pages")
+    apply(tool, target, "interleave")
+    assert shares(nodes_of(target, 32)) == pytest.approx(0.5, abs=0.1)
+    smaps = Path(f"/proc/{target.pid}/smaps").read_text()
+    assert max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps))) >= huge - 4096
+    assert target.ask("check") == "wrong 0"
+
+
+def test_restore_brings_spread_pages_back(tool: Tool, start_target: Callable[..., Target]):
+    target = start_target(cpus=0, memory=0)
+    target.ask("allocate 16 small")
+    apply(tool, target, "interleave")
+    assert shares(nodes_of(target, 16)) == pytest.approx(0.5, abs=0.02)
+    done = tool.run("restore", "--pages", target.pid, "--json")
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)
+    assert shares(nodes_of(target, 16)) < 0.02
