@@ -44,6 +44,17 @@ $(BUILD)/tests/policy_speed: $(BUILD)/policies/bench/speed.o $(POLICIES_BENCH_PA
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lm
 
+# Calls from the library must come to the wrappers too, so that all is linked from objects.
+$(BUILD)/tests/policy_allocations: $(BUILD)/policies/bench/allocations.o $(POLICIES_BENCH_PARTS) $(POLICIES_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $^ -lm
+
+.PHONY: bench-policies
+bench-policies: $(BUILD)/tests/policy_speed $(BUILD)/tests/policy_quality	## how fast policies plan, how near measured comes to the best: 10 minutes
+	$(BUILD)/tests/policy_speed
+	$(BUILD)/tests/policy_quality 1000 60000 throughput
+	$(BUILD)/tests/policy_quality 1000 60000 fairness
+
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
 
 # The contention model for Python, to compare it with the papers' tables.

@@ -4,6 +4,7 @@
 
 #include "../policies/plan.h"
 #include "cmd.h"
+#include "lib/plugin.h"
 
 static const char *const type_name[] = {
 	[NP_OPT_DOUBLE] = "number",
@@ -85,11 +86,34 @@ static void print_policy(const struct np_policy *p)
 	}
 }
 
+#define NAMED_MAX 64
+
+struct named {
+	const char *word[NAMED_MAX];
+	const struct np_policy *policy[NAMED_MAX + 1];	/* ends with NULL */
+	size_t n;
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	(void)arg;
-	(void)state;
-	return key == 'j' ? 0 : ARGP_ERR_UNKNOWN;
+	struct named *named = state->input;
+
+	if (key != ARGP_KEY_ARG || named->n == NAMED_MAX)
+		return key == 'j' ? 0 : ARGP_ERR_UNKNOWN;
+	named->word[named->n++] = arg;
+	return 0;
+}
+
+static int find(struct named *named)
+{
+	char err[NP_ERR_LEN];
+
+	for (size_t i = 0; i < named->n; i++) {
+		named->policy[i] = np_policy_named(named->word[i], err, sizeof(err));
+		if (!named->policy[i])
+			return np_usage("%s", err);
+	}
+	return NP_EXIT_OK;
 }
 
 static const struct argp_option options[] = {
@@ -100,23 +124,28 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Lists the policies built in, where each comes from, what it needs to know of the "
-	       "tasks, and its options.",
+	.args_doc = "[POLICY..]",
+	.doc = "Lists the policies built in, or those named, shared objects (./mine.so) too: where "
+	       "each comes from, what it needs to know of the tasks, and its options.",
 };
 
 int cmd_policies(int argc, char **argv)
 {
-	int status = np_args(&argp, argc, argv, 0, NULL);
+	struct named named = { .n = 0 };
+	int status = np_args(&argp, argc, argv, 0, &named);
+	const struct np_policy *const *show = named.n ? named.policy : np_policies;
 	json_t *list;
 
+	if (!status)
+		status = find(&named);
 	if (status)
 		return status;
 	list = json_array();
-	for (size_t i = 0; np_policies[i]; i++) {
+	for (size_t i = 0; show[i]; i++) {
 		if (np_json)
-			json_array_append_new(list, policy_json(np_policies[i]));
+			json_array_append_new(list, policy_json(show[i]));
 		else
-			print_policy(np_policies[i]);
+			print_policy(show[i]);
 	}
 	if (np_json)
 		np_json_print(json_pack("{s:O}", "policies", list));

@@ -8,6 +8,7 @@
 #include "../policies/derived_model.h"
 #include "cmd.h"
 #include "lib/machine_file.h"
+#include "lib/plugin.h"
 #include "lib/simulate_report.h"
 #include "lib/snapshot.h"
 #include "lib/task_set.h"
@@ -115,15 +116,15 @@ static int set_options(struct np_contender *c, char *assignments)
 static int add_contender(struct args *a, const char *word)
 {
 	struct np_contender *c = &a->contender[a->n_contenders];
-	char name[256], *assignments;
+	char name[256], err[NP_ERR_LEN], *assignments;
 
 	snprintf(name, sizeof(name), "%s", word);
 	assignments = strchr(name, ':');
 	if (assignments)
 		*assignments++ = '\0';
-	c->policy = np_policy_find(name);
+	c->policy = np_policy_named(name, err, sizeof(err));
 	if (!c->policy)
-		return np_usage("simulate: no policy \"%s\"; `numaplace policies` lists them", name);
+		return np_usage("simulate: %s", err);
 	np_options_defaults(c->policy, &c->options);
 	a->n_contenders++;
 	return assignments ? set_options(c, assignments) : NP_EXIT_OK;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/plugin.h"
+
 #define SAMPLE_MS 200
 #define SAMPLE_MAX_MS 60000
 
@@ -92,10 +94,9 @@ int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *arg
 	if (!w->policy)
 		return np_usage("no policy; say --policy and one of %s",
 				policy_names(names, sizeof(names)));
-	args->policy = np_policy_find(w->policy);
+	args->policy = np_policy_named(w->policy, err, sizeof(err));
 	if (!args->policy)
-		return np_usage("no policy \"%s\"; use one of %s", w->policy,
-				policy_names(names, sizeof(names)));
+		return np_usage("%s", err);
 	np_options_defaults(args->policy, &args->options);
 	for (size_t i = 0; i < w->option.n; i++)
 		if (np_options_set(args->policy, &args->options, w->option.word[i], err,

@@ -8,7 +8,7 @@
 
 /* For a command's option table; keys are those that np_policy_args_parse() knows. */
 #define NP_POLICY_OPTIONS \
-	{ "policy", 'p', "NAME", 0, "the policy; `numaplace policies` lists them", 0 }, \
+	{ "policy", 'p', "NAME", 0, "the policy: one that `numaplace policies` lists, or a shared object, ./mine.so", 0 }, \
 	{ "option", 'o', "NAME=VALUE", 0, "an option of the policy; may be repeated", 0 }, \
 	{ "model", 'M', "MACHINE", 0, "take the contention model of this machine file (a name of " \
 	  "`lab list` or a .toml file); else that of this machine's name, else one derived from " \

@@ -25,3 +25,15 @@ def test_policies(binary: str) -> None:
     run = subprocess.run([ROOT / binary], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     assert asserts_run(run.stdout) > 100_000, run.stdout
+
+
+@pytest.mark.parametrize("words", [
+    ["policy_allocations"],                                 # none of them per task
+    ["policy_quality", "60", "3000", "throughput"],         # within 1 % of the best of all
+    ["policy_quality", "60", "3000", "fairness"],
+])
+def test_measures(words: list[str]) -> None:
+    program = f"build/tests/{words[0]}"
+    subprocess.run(["make", "-s", program], cwd=ROOT, check=True)
+    run = subprocess.run([ROOT / program, *words[1:]], capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stdout + run.stderr
