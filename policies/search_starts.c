@@ -143,6 +143,24 @@ static void start_from(struct np_search *s, void (*rule)(struct np_search *s), b
 	look(s);
 }
 
+/*
+ * Sends one task after the other to each other node, better or not, and improves
+ * from there: what one step cannot reach because it leads downhill first.
+ */
+static void kick_each(struct np_search *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		for (int node = 0; node < (int)s->k && s->budget > 0; node++) {
+			np_search_return(s);
+			if (s->best[i].node != node &&
+			    np_search_put(s, i, s->pages && s->all[i] ? np_spot_on(node, node) :
+					  (struct np_spot) { (short)node, s->best[i].a, s->best[i].b,
+							     s->best[i].on_a }))
+				np_search_climb(s);
+		}
+	}
+}
+
 void np_search_starts(struct np_search *s)
 {
 	s->best_score = -INFINITY;
@@ -154,5 +172,7 @@ void np_search_starts(struct np_search *s)
 	np_search_return(s);
 	if (s->n > NP_FEW_TASKS)
 		np_search_climb(s);
+	else
+		kick_each(s);
 	np_search_return(s);
 }
