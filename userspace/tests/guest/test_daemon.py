@@ -266,7 +266,7 @@ def test_metrics_and_readiness(start_target, start_daemon, tmp_path: Path, kind:
     assert found["numaplace_daemon_moves_total[]"] == 1
     assert found["numaplace_daemon_watched_tasks[]"] == found["numaplace_daemon_placed_tasks[]"] == 1
     assert 0 <= found["numaplace_daemon_locality_ratio[]"] <= 1
-    assert found["numaplace_daemon_info['module', 'maximum-local']"] == 1
+    assert found["numaplace_daemon_info['maximum-local', 'module']"] == 1
     daemon.end()
     assert told == "READY=1" and not where.exists()
     while not (told := manager.recv(4096).decode()).startswith("STOPPING=1"):
