@@ -125,7 +125,7 @@ static void reads_a_line_of_the_lab(void)
 	CU_ASSERT(!np_lab_line("cycles=4 cpu=99999999", &cpu, total));
 }
 
-/* As recorded of a machine with two L3 caches. */
+/* As Documentation/arch/x86/resctrl.rst describes a machine with two L3 caches. */
 static void sums_resctrls_caches(void)
 {
 	const char *root = fixture_begin();

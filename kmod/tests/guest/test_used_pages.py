@@ -86,7 +86,7 @@ def test_used_by_a_writer_of_the_file_that_is_killed(target):
 def test_jobs_show_progress(target):
     """Several at once: counts only grow, asked= is always their sum, and bytes= is of the moved pages."""
     targets = [target("anon", 2048) for _ in range(3)]
-    numbers = [driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=8") for t in targets]
+    numbers = [driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=2") for t in targets]
     seen = {number: [] for number in numbers}
     together = 0
     while True:
