@@ -33,7 +33,8 @@ struct np_task *fixture_task(struct fixture *f, int node, double penalty, double
 
 /*
  * Plans with the policy called name, options as "a=1,b=2"; NULL for defaults. A policy that
- * needs a contention model gets one derived from the machine where there is none.
+ * needs a contention model gets one derived from the machine where there is none. The rows
+ * of its spreads live until the next call.
  */
 int fixture_plan(struct fixture *f, const char *name, const char *options);
 
@@ -42,6 +43,7 @@ uint64_t fixture_pages(const struct fixture *f, size_t task);
 void add_option_cases(void);
 void add_maximum_local_cases(void);
 void add_n_mass_cases(void);
+void add_order_cases(void);
 void add_page_cases(void);
 void add_properties(void);
 void add_predict_cases(void);

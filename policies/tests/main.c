@@ -10,6 +10,7 @@ int main(void)
 	add_option_cases();
 	add_maximum_local_cases();
 	add_n_mass_cases();
+	add_order_cases();
 	add_page_cases();
 	add_properties();
 	add_predict_cases();

@@ -67,7 +67,7 @@ void np_applied_print(FILE *out, const struct np_applied *a);
 
 /* Parts of np_apply(). */
 
-/* Moves the planned pages in an order that never overfills a node. */
+/* Makes plan->move step by step; says in a->note what then had no room. */
 int np_apply_pages(struct np_applied *a, char *err, size_t err_len);
 
 /* Moves pages back and restores what was bound, last task first. */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The order in which planned pages move. A task moves whole when its target has
- * room, tasks that leave the fullest node first; when none fits, as much of one
- * as there is room for, which makes room for the others in turn. Tasks whose pages are spread
- * come first where every node has room for them, last where not.
+ * Carries out plan->move step by step, in its order. What came of a step counts,
+ * not what was planned: a later one never brings more than its node then has room for.
+ * Pages that are spread go by shares, each step to those that the plan has then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +12,12 @@
 #include "list.h"
 #include "move_part.h"
 
-/* Less than this is not worth a call of its own: 1 MiB of 4 KiB pages. */
-#define SMALLEST_PART 256
-
 struct queue {
 	struct np_applied *a;
-	uint64_t *want;		/* [n] pages still to move to one node */
-	bool *spread;		/* [n] pages still to be spread */
-	uint64_t *room;		/* [n_nodes] pages that fit */
+	size_t k;		/* nodes */
+	uint64_t *now;		/* [n * k] pages of each task by node, so far */
+	uint64_t *room;		/* [k] pages that fit now */
+	uint64_t stayed;	/* pages that had no room when their turn came */
 };
 
 /* Whose pages a call moves. */
@@ -56,71 +53,6 @@ static void add_result(const struct np_migrate_result *r, void *arg)
 		sum->longest_pause_us = r->longest_pause_us;
 }
 
-static uint64_t pages_elsewhere(const struct np_planning *p, size_t i)
-{
-	uint64_t sum = 0;
-
-	for (size_t node = 0; node < p->machine.n_nodes; node++)
-		if ((int)node != p->plan.decision[i].pages_to)
-			sum += p->tasks.task[i].pages[node];
-	return sum;
-}
-
-/* Room on the fullest node that task i leaves. */
-static uint64_t tightest_source(const struct queue *q, size_t i)
-{
-	const struct np_planning *p = q->a->p;
-	uint64_t least = UINT64_MAX;
-
-	for (size_t node = 0; node < p->machine.n_nodes; node++)
-		if ((int)node != p->plan.decision[i].pages_to && p->tasks.task[i].pages[node] &&
-		    q->room[node] < least)
-			least = q->room[node];
-	return least;
-}
-
-/* The next task to move and how many of its pages; false when none can. */
-static bool choose(const struct queue *q, size_t *task, uint64_t *amount)
-{
-	const struct np_planning *p = q->a->p;
-	uint64_t tightest = UINT64_MAX, most = 0;
-	bool whole = false;
-
-	for (size_t i = 0; i < p->plan.n; i++) {
-		uint64_t room, source;
-
-		if (!q->want[i])
-			continue;
-		room = q->room[p->plan.decision[i].pages_to];
-		source = tightest_source(q, i);
-		if (q->want[i] <= room && (!whole || source < tightest)) {
-			whole = true;
-			tightest = source;
-			*task = i;
-			*amount = q->want[i];
-		} else if (!whole && room >= SMALLEST_PART && room > most) {
-			most = room;
-			*task = i;
-			*amount = room;
-		}
-	}
-	return whole || most;
-}
-
-static void book(struct queue *q, size_t i, uint64_t moved)
-{
-	const struct np_planning *p = q->a->p;
-	const struct np_decision *d = &p->plan.decision[i];
-	uint64_t elsewhere = pages_elsewhere(p, i), *room = &q->room[d->pages_to];
-
-	*room -= moved < *room ? moved : *room;
-	for (size_t node = 0; elsewhere && node < p->machine.n_nodes; node++)
-		if ((int)node != d->pages_to)
-			q->room[node] += (uint64_t)((double)moved *
-						    (double)p->tasks.task[i].pages[node] /
-						    (double)elsewhere);
-}
-
 /* The task has gone: skipped. Any other failure is the step's, and ends the apply. */
 static int judge(struct np_applied *a, size_t i, int e, const char *err)
 {
@@ -137,48 +69,70 @@ static int judge(struct np_applied *a, size_t i, int e, const char *err)
 	return e;
 }
 
-static int move_task(struct queue *q, size_t i, uint64_t amount, char *err, size_t err_len)
+static void book(struct queue *q, size_t i, int from, int to, uint64_t pages)
 {
-	struct np_applied *a = q->a;
-	const struct np_decision *d = &a->p->plan.decision[i];
-	struct step_move move = { a, i };
-	const struct np_mover mover = {
-		.control = a->how.control, .page_size = a->p->machine.page_size,
-		.pace = a->how.pace, .go_on = go_on, .report = add_result, .arg = &move,
-	};
-	pid_t pid = a->p->tasks.task[i].pid;
-	int to = a->p->machine.node[d->pages_to].id;
-	uint64_t moved = 0;
-	int e;
+	uint64_t *now = q->now + i * q->k;
 
-	if (amount == pages_elsewhere(a->p, i))
-		e = np_move_whole(&mover, pid, NULL, to, &moved, err, err_len);
-	else
-		e = np_move_part(&mover, pid, NULL, to, amount, &moved, err, err_len);
-	book(q, i, moved);
-	q->want[i] -= moved && moved < q->want[i] && amount < q->want[i] ? moved : q->want[i];
-	return judge(a, i, e, err);
+	if (pages > now[from])
+		pages = now[from];
+	now[from] -= pages;
+	now[to] += pages;
+	q->room[from] += pages;
+	q->room[to] -= pages < q->room[to] ? pages : q->room[to];
 }
 
-static bool spread_fits(const struct queue *q, size_t i)
+/* No later step takes pages of the task from the same node. */
+static bool is_last(const struct queue *q, const struct np_page_move *step)
 {
-	const struct np_planning *p = q->a->p;
-	const uint64_t *before = p->tasks.task[i].pages;
-	const uint64_t *after = p->plan.pages_after + i * p->machine.n_nodes;
+	const struct np_plan *plan = &q->a->p->plan;
 
-	for (size_t node = 0; node < p->machine.n_nodes; node++)
-		if (after[node] > before[node] && after[node] - before[node] > q->room[node])
+	for (const struct np_page_move *next = step + 1; next < plan->move + plan->n_moves; next++)
+		if (next->task == step->task && next->from == step->from)
 			return false;
 	return true;
 }
 
-/* As planned, which is as the weights say where every node has room. */
-static int spread_task(struct queue *q, size_t i, char *err, size_t err_len)
+/*
+ * What is left on a node that is to be emptied goes in one call, with what earlier
+ * parts left behind; a part of it is never more than was planned.
+ */
+static int move_step(struct queue *q, const struct np_page_move *step, char *err, size_t err_len)
+{
+	struct np_applied *a = q->a;
+	struct step_move move = { a, step->task };
+	const struct np_mover mover = {
+		.control = a->how.control, .page_size = a->p->machine.page_size,
+		.pace = a->how.pace, .go_on = go_on, .report = add_result, .arg = &move,
+	};
+	const struct np_node *node = a->p->machine.node;
+	uint64_t left = q->now[step->task * q->k + (size_t)step->from];
+	uint64_t after = a->p->plan.pages_after[step->task * q->k + (size_t)step->from];
+	uint64_t room = q->room[step->to], amount = step->pages < room ? step->pages : room;
+	pid_t pid = a->p->tasks.task[step->task].pid;
+	struct bitmask *from;
+	uint64_t moved = 0;
+	int e = 0;
+
+	q->stayed += step->pages - amount;
+	if (!amount)
+		return 0;
+	from = numa_bitmask_alloc(NP_MAX_NODES);
+	numa_bitmask_setbit(from, (unsigned int)node[step->from].id);
+	if (!after && is_last(q, step) && left <= room)
+		e = np_move_whole(&mover, pid, from, node[step->to].id, &moved, err, err_len);
+	else
+		e = np_move_part(&mover, pid, from, node[step->to].id, amount, &moved, err, err_len);
+	numa_bitmask_free(from);
+	book(q, step->task, step->from, step->to, moved);
+	return judge(a, step->task, e, err);
+}
+
+/* To the shares that the plan has after the steps so far. */
+static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len)
 {
 	struct np_applied *a = q->a;
 	const struct np_machine *m = &a->p->machine;
-	const uint64_t *before = a->p->tasks.task[i].pages;
-	const uint64_t *after = a->p->plan.pages_after + i * m->n_nodes;
+	const uint64_t *now = q->now + i * q->k;
 	struct step_move move = { a, i };
 	struct np_migrate_result result = { 0 };
 	double share[NP_MAX_NODES] = { 0 }, all = 0;
@@ -188,47 +142,67 @@ static int spread_task(struct queue *q, size_t i, char *err, size_t err_len)
 	};
 	int e;
 
-	for (size_t node = 0; node < m->n_nodes; node++)
-		all += (double)after[node];
-	for (size_t node = 0; node < m->n_nodes; node++) {
-		share[m->node[node].id] = (double)after[node] / all;
-		q->room[node] += before[node];
-		q->room[node] -= after[node] < q->room[node] ? after[node] : q->room[node];
-	}
+	for (size_t node = 0; node < q->k; node++)
+		all += (double)now[node];
+	for (size_t node = 0; node < q->k; node++)
+		share[m->node[node].id] = (double)now[node] / all;
 	e = a->how.control->spread(&r, &result, err, err_len);
 	if (result.asked)
 		add_result(&result, &move);
-	q->spread[i] = false;
 	return judge(a, i, e == -ECANCELED ? -EINTR : e, err);
 }
 
-/* Those that fit now, or all that are left. */
-static int spread_all(struct queue *q, bool that_fit, char *err, size_t err_len)
+/*
+ * The steps from *at of one task whose targets have room for them before any of
+ * them is made: one pass over its pages does for all. *at becomes the next step.
+ */
+static int spread_steps(struct queue *q, size_t *at, char *err, size_t err_len)
 {
-	int e = 0;
+	const struct np_plan *plan = &q->a->p->plan;
+	size_t first = *at, i = plan->move[first].task;
+	uint64_t cut = 0;
+	bool any = false;
 
-	for (size_t i = 0; !e && i < q->a->p->plan.n; i++) {
-		if (!q->spread[i] || (that_fit && !spread_fits(q, i)))
-			continue;
-		if (*q->a->how.stop)
-			e = -EINTR;
-		else
-			e = spread_task(q, i, err, err_len);
+	for (; *at < plan->n_moves && plan->move[*at].task == i; (*at)++) {
+		const struct np_page_move *step = &plan->move[*at];
+		uint64_t *now = q->now + i * q->k, pages = step->pages;
+
+		if (pages > q->room[step->to] && *at > first)
+			break;
+		if (pages > q->room[step->to]) {
+			cut = pages - q->room[step->to];
+			pages -= cut;
+			q->stayed += cut;
+		}
+		q->room[step->to] -= pages;
+		now[step->from] -= pages < now[step->from] ? pages : now[step->from];
+		now[step->to] += pages;
+		any |= pages > 0;
 	}
-	return e == -EINTR ? np_fail(err, err_len, e, "interrupted") : e;
+	for (size_t done = first; done < *at; done++)
+		q->room[plan->move[done].from] += plan->move[done].pages;
+	q->room[plan->move[first].from] -= cut;
+	return any ? spread_to_shares(q, i, err, err_len) : 0;
 }
 
-static int move_all(struct queue *q, char *err, size_t err_len)
+static int make_steps(struct queue *q, char *err, size_t err_len)
 {
-	uint64_t amount = 0;
-	size_t i = 0;
+	const struct np_applied *a = q->a;
+	const struct np_plan *plan = &a->p->plan;
+	size_t at = 0;
 	int e = 0;
 
-	while (!e && choose(q, &i, &amount)) {
-		if (*q->a->how.stop)
+	while (!e && at < plan->n_moves) {
+		size_t i = plan->move[at].task;
+
+		if (a->step[i].state != NP_STEP_DONE || !plan->decision[i].pages_to_move)
+			at++;
+		else if (*a->how.stop)
 			e = -EINTR;
+		else if (plan->decision[i].spread != NP_NODE_NONE)
+			e = spread_steps(q, &at, err, err_len);
 		else
-			e = move_task(q, i, amount, err, err_len);
+			e = move_step(q, &plan->move[at++], err, err_len);
 	}
 	return e == -EINTR ? np_fail(err, err_len, e, "interrupted") : e;
 }
@@ -236,35 +210,24 @@ static int move_all(struct queue *q, char *err, size_t err_len)
 int np_apply_pages(struct np_applied *a, char *err, size_t err_len)
 {
 	const struct np_planning *p = a->p;
-	struct queue q = { .a = a };
+	struct queue q = { .a = a, .k = p->machine.n_nodes };
 	int e = -ENOMEM;
 
-	q.want = calloc(p->plan.n + 1, sizeof(*q.want));
-	q.spread = calloc(p->plan.n + 1, sizeof(*q.spread));
-	q.room = calloc(p->machine.n_nodes, sizeof(*q.room));
-	if (q.want && q.spread && q.room) {
-		for (size_t i = 0; i < p->plan.n; i++) {
-			const struct np_decision *d = &p->plan.decision[i];
-
-			if (a->step[i].state != NP_STEP_DONE)
-				continue;
-			q.spread[i] = d->spread != NP_NODE_NONE && d->pages_to_move;
-			q.want[i] = d->spread == NP_NODE_NONE ? d->pages_to_move : 0;
-		}
-		for (size_t node = 0; node < p->machine.n_nodes; node++)
+	q.now = calloc(p->plan.n * q.k + 1, sizeof(*q.now));
+	q.room = calloc(q.k, sizeof(*q.room));
+	if (q.now && q.room) {
+		for (size_t i = 0; i < p->plan.n; i++)
+			memcpy(q.now + i * q.k, p->tasks.task[i].pages, q.k * sizeof(*q.now));
+		for (size_t node = 0; node < q.k; node++)
 			q.room[node] = p->machine.node[node].mem_free / p->machine.page_size;
-		e = spread_all(&q, true, err, err_len);
-		if (!e)
-			e = move_all(&q, err, err_len);
-		if (!e)
-			e = spread_all(&q, false, err, err_len);
-		if (!e)
-			e = move_all(&q, err, err_len);
+		e = make_steps(&q, err, err_len);
 	} else {
 		np_fail(err, err_len, e, "out of memory");
 	}
-	free(q.want);
-	free(q.spread);
+	if (!e && q.stayed && !a->note[0])
+		np_fail(a->note, sizeof(a->note), 0, "%llu pages stayed: earlier steps left no room "
+			"for them", (unsigned long long)q.stayed);
+	free(q.now);
 	free(q.room);
 	return e;
 }

@@ -141,6 +141,7 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 		"CPUS", "MEMORY", "PLANNED", "MOVED", "TIME", "WHAT AND WHY");
 	for (size_t i = 0; i < a->p->plan.n; i++)
 		print_step(out, a, i);
+	np_unordered_print(out, &a->p->plan);
 	if (a->note[0])
 		fprintf(out, "%s\n", a->note);
 	if (a->skipped)

@@ -60,11 +60,14 @@ int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_le
 
 void np_planning_free(struct np_planning *p);
 
-/* {"where", "policy", "options", "decisions": [..]} */
+/* {"where", "policy", "options", "model", "predicted", "unordered", "decisions": [..]} */
 json_t *np_planning_json(const struct np_planning *p);
 
 /* One decision, without what was done about it. */
 json_t *np_decision_json(const struct np_planning *p, size_t i);
+
+/* A line on the pages that no order of moves brings to their node; nothing when there are none. */
+void np_unordered_print(FILE *out, const struct np_plan *plan);
 
 /* The heading line and one aligned line a task. */
 void np_planning_print(FILE *out, const struct np_planning *p);

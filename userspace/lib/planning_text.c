@@ -125,11 +125,12 @@ json_t *np_planning_json(const struct np_planning *p)
 
 	for (size_t i = 0; i < p->plan.n; i++)
 		json_array_append_new(decisions, np_decision_json(p, i));
-	return json_pack("{s:s, s:s, s:o, s:s, s:o, s:o}", "where", np_where_name(p->where),
+	return json_pack("{s:s, s:s, s:o, s:s, s:o, s:I, s:o}", "where", np_where_name(p->where),
 			 "policy", p->policy->name,
 			 "options", options_json(p->policy, &p->options),
 			 "model", origin_name[p->machine.model_origin],
 			 "predicted", predicted_json(&p->plan),
+			 "unordered", (json_int_t)p->plan.unordered,
 			 "decisions", decisions);
 }
 
@@ -214,6 +215,13 @@ static void print_prediction(FILE *out, const struct np_planning *p)
 		plan->throughput[1].value, plan->fairness[0].value, plan->fairness[1].value);
 }
 
+void np_unordered_print(FILE *out, const struct np_plan *plan)
+{
+	if (plan->unordered)
+		fprintf(out, "%llu pages stay: nodes are so full that nothing can move first\n",
+			(unsigned long long)plan->unordered);
+}
+
 void np_planning_print(FILE *out, const struct np_planning *p)
 {
 	char policy[256];
@@ -225,5 +233,6 @@ void np_planning_print(FILE *out, const struct np_planning *p)
 		"NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY", "MPKI", "WHY");
 	for (size_t i = 0; i < p->plan.n; i++)
 		print_decision(out, p, i);
+	np_unordered_print(out, &p->plan);
 	print_prediction(out, p);
 }

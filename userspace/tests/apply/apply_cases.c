@@ -18,6 +18,7 @@ static int apply(struct plan_fixture *f)
 {
 	const struct np_apply_how how = { .control = &engine, .stop = &stop };
 
+	plan_fixture_order(f);
 	return np_apply(&applied, &f->p, &how, err, sizeof(err));
 }
 
@@ -88,6 +89,44 @@ static void exchanges_in_parts(void)
 	finish(&f);
 }
 
+/* The plan's order, and not another that would do as well, is what the engine sees. */
+static void follows_the_order_of_the_plan(void)
+{
+	const struct np_apply_how how = { .control = &engine, .stop = &stop };
+	struct plan_fixture f;
+	struct np_page_move first;
+
+	plan_fixture_init(&f, 5000, 5000);
+	plan_fixture_start(&f, 1, 0, 0, 400);
+	plan_fixture_start(&f, 0, 1, 500, 0);
+	plan_fixture_order(&f);
+	first = f.p.plan.move[0];
+	f.p.plan.move[0] = f.p.plan.move[1];
+	f.p.plan.move[1] = first;
+	engine_reset(&f, 0, 0, false);
+	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, err, sizeof(err)), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, first.task ? "move 0 to=0; move 1 to=1; " :
+				      "move 1 to=1; move 0 to=0; "));
+	finish(&f);
+}
+
+/* Who was to make room has exited: what is now too much stays, and that is said. */
+static void never_overfills_when_a_task_is_gone(void)
+{
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 100, 1000);
+	plan_fixture_start(&f, 1, 0, 0, 400);
+	plan_fixture_start(&f, 0, 1, 500, 0);
+	plan_fixture_kill(&f, 1);
+	engine_reset(&f, 0, 0, true);
+	CU_ASSERT_EQUAL(apply(&f), 0);
+	CU_ASSERT_FALSE(engine_overfilled);
+	CU_ASSERT(applied.step[0].moved.moved <= 100);
+	CU_ASSERT_STRING_EQUAL(applied.note, "300 pages stayed: earlier steps left no room for them");
+	finish(&f);
+}
+
 /* A plan for part of the pages moves no more than that part. */
 static void moves_no_more_than_planned(void)
 {
@@ -106,12 +145,10 @@ static void moves_no_more_than_planned(void)
 static void spread_as(struct plan_fixture *f, size_t i, uint8_t w0, uint8_t w1)
 {
 	static uint8_t spread[MAX_TASKS * 2];
-	static uint64_t after[MAX_TASKS * 2];
 	struct np_decision *d = &f->decision[i];
-	uint64_t all = f->pages[i][0] + f->pages[i][1];
+	uint64_t *after = f->after, all = f->pages[i][0] + f->pages[i][1];
 
 	f->p.plan.spread = spread;
-	f->p.plan.pages_after = after;
 	f->p.plan.n_spreads = MAX_TASKS;
 	spread[2 * i] = w0;
 	spread[2 * i + 1] = w1;
@@ -320,6 +357,9 @@ void add_apply_cases(void)
 	CU_add_test(suite, "places all, then moves", places_all_then_moves);
 	CU_add_test(suite, "makes room first", makes_room_first);
 	CU_add_test(suite, "exchanges in parts", exchanges_in_parts);
+	CU_add_test(suite, "follows the order of the plan", follows_the_order_of_the_plan);
+	CU_add_test(suite, "never overfills when a task is gone",
+		    never_overfills_when_a_task_is_gone);
 	CU_add_test(suite, "moves no more than planned", moves_no_more_than_planned);
 	CU_add_test(suite, "leaves alone what is right", leaves_alone_what_is_right);
 	CU_add_test(suite, "spreads by share and sets the policy",

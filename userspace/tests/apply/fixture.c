@@ -41,6 +41,7 @@ void plan_fixture_init(struct plan_fixture *f, uint64_t free0, uint64_t free1)
 	f->p.policy = np_policy_find("maximum-local");
 	np_options_defaults(f->p.policy, &f->p.options);
 	f->p.plan.decision = f->decision;
+	f->p.plan.pages_after = f->after;
 }
 
 void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint64_t pages0,
@@ -104,6 +105,23 @@ void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages
 	f->start[f->p.tasks.n - 1] = st.start;
 }
 
+void plan_fixture_order(struct plan_fixture *f)
+{
+	for (size_t i = 0; i < f->p.plan.n; i++) {
+		const struct np_decision *d = &f->decision[i];
+		uint64_t *after = f->after + 2 * i;
+
+		if (d->spread != NP_NODE_NONE)
+			continue;
+		memcpy(after, f->pages[i], sizeof(f->pages[i]));
+		if (d->pages_to == NP_NODE_NONE)
+			continue;
+		after[d->pages_to] += d->pages_to_move;
+		after[!d->pages_to] -= d->pages_to_move;
+	}
+	CU_ASSERT_EQUAL_FATAL(np_plan_order(&f->p.plan, &f->p.machine, f->task), 0);
+}
+
 void plan_fixture_kill(struct plan_fixture *f, size_t i)
 {
 	kill(f->task[i].pid, SIGKILL);
@@ -118,6 +136,8 @@ void plan_fixture_free(struct plan_fixture *f)
 			plan_fixture_kill(f, i);
 		numa_bitmask_free(f->cpus[i]);
 	}
+	free(f->p.plan.move);
+	f->p.plan.move = NULL;
 }
 
 void engine_reset(struct plan_fixture *f, unsigned int at, int error, bool mem)

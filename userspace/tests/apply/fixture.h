@@ -19,6 +19,7 @@ struct plan_fixture {
 	unsigned long long start[MAX_TASKS];
 	struct bitmask *cpus[MAX_TASKS];
 	struct np_decision decision[MAX_TASKS];
+	uint64_t after[MAX_TASKS * 2];
 };
 
 /* Two nodes of two CPUs with this many pages free; no task yet. */
@@ -31,6 +32,8 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 /* The same, with a sleeping process of its own. */
 void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages0,
 			uint64_t pages1);
+/* The steps of what is decided: np_plan_order(). */
+void plan_fixture_order(struct plan_fixture *f);
 void plan_fixture_kill(struct plan_fixture *f, size_t i);
 void plan_fixture_free(struct plan_fixture *f);
 

@@ -59,7 +59,7 @@ static void write_plan(struct plan_fixture *f)
 		f->decision[i].gain_source = i ? NP_SOURCE_MODEL : NP_SOURCE_PENALTY;
 	f->p.plan.spread = spread;
 	f->p.plan.n_spreads = 1;
-	f->p.plan.move = move;
+	f->p.plan.move = memcpy(malloc(sizeof(move)), move, sizeof(move));
 	f->p.plan.n_moves = 2;
 	f->p.plan.throughput[0] = (struct np_known) { 1.5, NP_SOURCE_MODEL };
 	f->p.plan.throughput[1] = (struct np_known) { 2.25, NP_SOURCE_MODEL };
