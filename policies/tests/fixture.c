@@ -62,6 +62,7 @@ int fixture_plan(struct fixture *f, const char *name, const char *options)
 {
 	const struct np_policy *p = np_policy_find(name);
 	static struct np_model derived;
+	static uint8_t *rows;
 	struct np_machine m = f->m;
 	char why[200];
 	int err;
@@ -76,7 +77,11 @@ int fixture_plan(struct fixture *f, const char *name, const char *options)
 		CU_ASSERT_EQUAL_FATAL(np_model_derive(&derived, &m, why, sizeof(why)), 0);
 		m.model = &derived;
 	}
-	return err ? err : np_policy_plan(p, &m, f->task, f->n, &f->options, &f->plan);
+	if (!err)
+		err = np_policy_plan(p, &m, f->task, f->n, &f->options, &f->plan);
+	free(rows);
+	rows = f->plan.spread;
+	return err;
 }
 
 uint64_t fixture_pages(const struct fixture *f, size_t task)
