@@ -18,7 +18,7 @@
 enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK };
 
 struct ps_args {
-	struct np_pids pids;
+	struct np_common common;
 	unsigned long sample_ms, most, limit;
 	const char *node;
 	bool walk;
@@ -37,6 +37,7 @@ static const struct argp_option options[] = {
 	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
 	{ "command", 'c', "TEXT", 0, "Only tasks whose name holds TEXT", 0 },
 	{ "node", 'N', "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
+	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -46,8 +47,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct ps_args *a = state->input;
 
 	switch (key) {
-	case 'j':
-		return 0;	/* the dispatcher has set np_json */
 	case 's':
 		return np_arg_number(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
 	case KEY_COUNT:
@@ -72,11 +71,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
 			 "pages, pid", arg);
 		return ECANCELED;
-	case ARGP_KEY_ARG:
-		return np_arg_add_pid(arg, &a->pids);
-	default:
-		return ARGP_ERR_UNKNOWN;
 	}
+	return np_common_parse(key, arg, &a->common);
 }
 
 static const struct argp argp = {
@@ -114,8 +110,9 @@ static int choose_node(struct ps_args *a, const struct np_machine *m)
 static int read_tasks(const struct ps_args *a, const struct np_machine *m, struct np_tasks *t)
 {
 	char err[NP_ERR_LEN];
-	int e = np_tasks_read(t, m, a->pids.pid, a->pids.n, (unsigned int)a->sample_ms, err,
-			      sizeof(err));
+	int e = (a->common.cgroup ? np_tasks_read_some : np_tasks_read)
+		(t, m, a->common.pids.pid, a->common.pids.n, (unsigned int)a->sample_ms, err,
+		 sizeof(err));
 
 	if (!e && a->walk)
 		e = np_walk_tasks(t, m, err, sizeof(err));
@@ -170,12 +167,14 @@ int cmd_ps(int argc, char **argv)
 	if (!status)
 		status = choose_node(&a, &m);
 	if (!status)
+		status = np_common_resolve(&a.common);
+	if (!status)
 		status = read_tasks(&a, &m, &t);
 	if (!status)
 		status = print(&a, &m, &t);
 	np_view_free(&a.view);
 	np_tasks_free(&t);
 	np_machine_free(&m);
-	free(a.pids.pid);
+	np_common_free(&a.common);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd_args.h"
+#include "lib/cgroup.h"
 #include "lib/penalty.h"
 #include "task_view.h"
 
@@ -26,6 +27,7 @@ enum { KEY_ONCE = NP_KEY_OWN };
 
 struct top {
 	unsigned int interval_us;
+	const char *cgroup;
 	bool once;
 	struct np_view view;
 	struct np_machine m;
@@ -37,6 +39,7 @@ struct top {
 static const struct argp_option options[] = {
 	{ "interval", 'i', "TIME", 0, "Read anew after this time (2s)", 0 },
 	{ "sort", 'S', "KEY", 0, "As ps has it (cost)", 0 },
+	NP_CGROUP_OPTION,
 	{ "once", KEY_ONCE, NULL, 0, "Print one screen as text, all rows, and leave", 0 },
 	{ 0 },
 };
@@ -55,6 +58,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
 			 "pages, pid", arg);
 		return ECANCELED;
+	case NP_KEY_CGROUP:
+		top->cgroup = arg;
+		return 0;
 	case KEY_ONCE:
 		top->once = true;
 		return 0;
@@ -86,6 +92,22 @@ static int fail(const char *err)
 	return NP_EXIT_FAIL;
 }
 
+/* The cgroup is listed anew each time: its tasks come and go. */
+static int read_tasks(struct top *top, unsigned int sample_ms, char *err, size_t err_len)
+{
+	pid_t *pids = NULL;
+	size_t n = 0;
+	int e;
+
+	if (!top->cgroup)
+		return np_tasks_read(&top->t, &top->m, NULL, 0, sample_ms, err, err_len);
+	e = np_cgroup_tasks(top->cgroup, &pids, &n, err, err_len);
+	if (!e)
+		e = np_tasks_read_some(&top->t, &top->m, pids, n, sample_ms, err, err_len);
+	free(pids);
+	return e;
+}
+
 static int read_all(struct top *top)
 {
 	unsigned int sample_ms = top->interval_us / 4000;
@@ -97,7 +119,7 @@ static int read_all(struct top *top)
 	np_machine_free(&top->m);
 	top->why[0] = '\0';
 	if (np_machine_read(&top->m, "", err, sizeof(err)) ||
-	    np_tasks_read(&top->t, &top->m, NULL, 0, sample_ms, err, sizeof(err)))
+	    read_tasks(top, sample_ms, err, sizeof(err)))
 		return fail(err);
 	np_tasks_count(&top->t, &top->m, COUNT_TASKS, sample_ms, top->why, sizeof(top->why));
 	if (np_penalties_apply(&top->t, err, sizeof(err)))

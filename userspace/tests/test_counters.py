@@ -109,6 +109,34 @@ def test_once_prints_every_task() -> None:
     assert any(line.split()[0] == str(os.getpid()) for line in lines[2 + nodes:])
 
 
+def test_ps_and_top_of_a_cgroup(busy: subprocess.Popen) -> None:
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    folder = next((Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"), None)
+    if not folder or not os.access(folder / "cgroup.procs", os.W_OK):
+        pytest.skip("no cgroup of version 2 can be made here")
+    group = folder / f"numaplace-test-{os.getpid()}"
+    (group / "below").mkdir(parents=True)
+    before = folder / Path("/proc/self/cgroup").read_text().split("0::/")[1].strip() / "cgroup.procs"
+    try:
+        empty = run("ps", "--cgroup", f"/{group.name}", "-s", "0")
+        assert empty.returncode == 0 and len(empty.stdout.splitlines()) == 1, empty
+        (group / "below" / "cgroup.procs").write_text(str(busy.pid))
+        shown = run("ps", "--cgroup", f"/{group.name}", "-s", "0").stdout.splitlines()[1:]
+        assert [int(line.split()[0]) for line in shown] == [busy.pid]
+        shown = run("top", "--once", "--interval", "200ms", "--cgroup", group).stdout
+        assert " 1 tasks, 1 shown" in shown and f"\n{busy.pid:7d} " in shown
+    finally:
+        before.write_text(str(busy.pid))
+        (group / "below").rmdir()
+        group.rmdir()
+
+
+@pytest.mark.parametrize("words", [["ps"], ["top", "--once"]])
+def test_no_such_cgroup(words: list[str]) -> None:
+    done = run(*words, "--cgroup", "/no/such")
+    assert done.returncode in (1, 3) and "cgroup" in done.stderr and not done.stdout
+
+
 def test_top_wants_a_terminal() -> None:
     done = run("top")
     assert done.returncode == 3 and "top --once" in done.stderr
