@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.lab.errors import USAGE, LabError
 from experiments.lab.model_fields import check_model
+from experiments.lab.penalty_fields import check_penalty
 from experiments.lab.toml_lines import line_of
 
 MACHINES = Path(__file__).parent / "machines"
@@ -19,7 +20,8 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 # field -> type; a question mark: may be left out. Every measured value comes with its source.
 MACHINE_FIELDS = {"name": str, "summary": str, "source": str, "cpus": int, "memory": str,
-                  "distances": list, "node": list, "cache?": list, "model?": dict}
+                  "distances": list, "node": list, "cache?": list, "model?": dict,
+                  "penalty?": dict}
 TABLE_FIELDS = {
     "node": {"cpus": str, "memory": str},
     "cache": {"level": int, "size": str, "ways": int, "line_bytes": int, "shared_by_cpus": int,
@@ -184,6 +186,7 @@ def read(path: Path) -> Machine:
     check_distances(check, data["distances"], len(nodes))
     if "model" in data:
         check_model(check, data["model"], len(nodes))
+    check_penalty(check, data.get("penalty", {}))
     return Machine(data["name"], data["summary"], data["source"], nodes, data["distances"],
                    data.get("cache", []), data.get("model", {}))
 

@@ -98,6 +98,44 @@ def test_optional_values_need_their_source(tmp_path):
     assert machine.read(path).cache[-1]["ways"] == 16
 
 
+PENALTY = """
+[penalty]
+remote_per_mpki = { value = 0.011, source = "calibrated: least squares over 3 tasks, off by at most 2.0 %" }
+local_per_mpki = { value = 0.004, source = "calibrated: as remote_per_mpki" }
+
+[[penalty.task]]
+name = "chase"
+mpki = { value = 48.439, source = "calibrated: two runs on node 1" }
+penalty = { value = 1.42, source = "calibrated: two runs on node 1" }
+"""
+
+
+def test_what_calibrate_saves_is_no_fault(tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_text(DEMO + PENALTY, encoding="utf-8")
+    assert machine.read(path) == machine.find("demo-2s")
+
+
+@pytest.mark.parametrize(("old", "new", "needle", "where", "why"), [
+    ("local_per_mpki", "near_per_mpki", "near", "penalty.near_per_mpki", "known are remote_per_mpki, local_per"),
+    ("local_per_mpki", "# local", "[penalty]", "penalty", "has both remote_per_mpki and local_per_mpki"),
+    ('value = 0.011', 'value = "x"', '"x"', "penalty.remote_per_mpki", "'x' is not a number from 0"),
+    ('"chase"', '""', 'name = ""', "penalty.task[0].name", "'' is not a program's name"),
+    ('name = "chase"', 'nice = 3\nname = "chase"', "nice", "penalty.task[0].nice", "unknown field"),
+    ("mpki = { value = 48.439", "mpki = { value = -1", "= -1", "penalty.task[0].mpki", "-1 is not a number"),
+    ("value = 1.42", "value = 0.005", "0.005", "penalty.task[0].penalty", "0.005 is below 0.01"),
+    ('1.42, source = "calibrated: ', '1.42, source = "', "1.42", "penalty.task[0].penalty", "must begin with"),
+    ("penalty = {", "# {", "[[penalty.task]]", "penalty.task[0]", "the field 'penalty' is missing"),
+    ("[[penalty.task]]", "[penalty.task]", "[penalty.task]", "penalty.task", "[[penalty.task]]"),
+])
+def test_fault_in_the_penalty(tmp_path, old, new, needle, where, why):
+    assert old in PENALTY
+    text = DEMO + PENALTY.replace(old, new, 1)
+    line, field, reason = fault_of(tmp_path, text).split(":", 2)
+    assert (int(line), field.strip()) == (line_with(text, needle), where)
+    assert why in reason
+
+
 def test_unknown_machine_and_missing_file_say_what_there_is():
     with pytest.raises(LabError, match="there is no machine 'nope': known are .*demo-2s"):
         machine.find("nope")
