@@ -154,16 +154,50 @@ static int read_decided(const struct source *s, size_t i, const json_t *object,
 	return 0;
 }
 
+/*
+ * A policy from a shared object is not needed again: its name and the options that
+ * follow from decisions, NP_OPTION_PENALTY and NP_OPTION_RATE, stand for it.
+ */
+static int read_plugin(const struct source *s, const char *name, const json_t *options,
+		       struct np_planning *p)
+{
+	static const struct np_option kept[] = { NP_OPTION_PENALTY, NP_OPTION_RATE, { 0 } };
+	char why[NP_ERR_LEN];
+
+	p->plugin = calloc(1, sizeof(*p->plugin));
+	if (!p->plugin)
+		return np_fail(s->err, s->err_len, -ENOMEM, "out of memory");
+	snprintf(p->plugin->name, sizeof(p->plugin->name), "%s", name);
+	p->plugin->policy = (struct np_policy) {
+		.name = p->plugin->name, .summary = "", .origin = "plug-in", .needs = "nothing",
+		.option = kept,
+	};
+	p->policy = &p->plugin->policy;
+	np_options_defaults(p->policy, &p->options);
+	for (size_t i = 0; i < json_array_size(options); i++) {
+		const char *word = json_string_value(json_array_get(options, i));
+
+		if (!word)
+			return np_fail(s->err, s->err_len, -EINVAL, "plan %s: an option is not a text",
+				       s->name);
+		if ((!strncmp(word, "penalty=", 8) || !strncmp(word, "rate=", 5)) &&
+		    np_options_set(p->policy, &p->options, word, why, sizeof(why)))
+			return np_fail(s->err, s->err_len, -EINVAL, "plan %s: %.200s", s->name, why);
+	}
+	return 0;
+}
+
 static int read_policy(const struct source *s, const json_t *root, struct np_planning *p)
 {
 	const char *name = json_string_value(json_object_get(root, "policy"));
 	const json_t *options = json_object_get(root, "options");
 	char why[NP_ERR_LEN];
 
-	p->policy = name ? np_policy_find(name) : NULL;
+	if (!name)
+		return np_fail(s->err, s->err_len, -EINVAL, "plan %s: policy is missing", s->name);
+	p->policy = np_policy_find(name);
 	if (!p->policy)
-		return np_fail(s->err, s->err_len, -EINVAL, "plan %s is of policy \"%s\", which is "
-			       "not built in", s->name, name ? name : "");
+		return read_plugin(s, name, options, p);
 	np_options_defaults(p->policy, &p->options);
 	for (size_t i = 0; i < json_array_size(options); i++) {
 		const char *word = json_string_value(json_array_get(options, i));
@@ -194,6 +228,8 @@ static int decide(const struct source *s, const json_t *root, struct np_planning
 	}
 	if (!e)
 		e = np_plan_finish(p->policy, &p->machine, p->tasks.task, &p->options, &p->plan);
+	if (!e)
+		e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
 	return e ? np_fail(s->err, s->err_len, e, "plan %s breaks the rules of a plan: a node without "
 			   "CPUs or memory, or a number that makes no sense", s->name) : 0;
 }

@@ -164,6 +164,8 @@ void np_planning_free(struct np_planning *p)
 	np_confined_free(&p->confined);
 	np_tasks_free(&p->tasks);
 	np_machine_free(&p->machine);
+	free(p->plugin);
+	p->plugin = NULL;
 	free(p->model);
 	p->model = NULL;
 }

@@ -26,6 +26,12 @@ struct np_policy_args {
 	bool skip_gone;			/* leave out those that cannot be read (any more) */
 };
 
+/* The policy of a saved plan, where that came from a shared object. */
+struct np_planned_plugin {
+	struct np_policy policy;
+	char name[64];
+};
+
 struct np_planning {
 	enum np_where where;
 	struct np_machine machine;	/* its model is the one below */
@@ -33,6 +39,7 @@ struct np_planning {
 	struct np_tasks tasks;
 	struct np_confined confined;	/* cpusets; empty where tasks are not real */
 	const struct np_policy *policy;
+	struct np_planned_plugin *plugin;	/* that policy points to; NULL: elsewhere */
 	struct np_options options;
 	struct np_plan plan;		/* plan.decision[i] is about tasks.task[i] */
 };
