@@ -79,12 +79,13 @@ PREFIX ?= /usr/local
 SHARE := $(DESTDIR)$(PREFIX)/share
 
 .PHONY: install
-install: $(BUILD)/numaplace man	## the command line into PREFIX (/usr/local) below DESTDIR: program, tracing scripts, manual, completion
+install: $(BUILD)/numaplace man	## the command line into PREFIX (/usr/local) below DESTDIR: program, policy.h, tracing scripts, manual, completion
 	install -D -m 755 $(BUILD)/numaplace $(DESTDIR)$(PREFIX)/bin/numaplace
 	install -D -m 644 -t $(SHARE)/numaplace/tracing userspace/tracing/*.bt
 	install -D -m 644 -t $(SHARE)/man/man1 $(BUILD)/man/*.1
 	install -D -m 644 userspace/completion/numaplace.bash $(SHARE)/bash-completion/completions/numaplace
 	install -D -m 644 userspace/completion/_numaplace $(SHARE)/zsh/site-functions/_numaplace
+	install -D -m 644 policies/policy.h $(DESTDIR)$(PREFIX)/include/numaplace/policy.h
 	install -D -m 644 userspace/daemon.conf $(SHARE)/doc/numaplace/daemon.conf
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' userspace/numaplace.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service
