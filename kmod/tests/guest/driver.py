@@ -59,7 +59,7 @@ def job(number: int) -> dict[str, str]:
     return next(j for j in records("jobs") if int(j["job"]) == number)
 
 
-def wait_job(number: int, seconds: float = 60) -> dict[str, str]:
+def wait_job(number: int, seconds: float = 180) -> dict[str, str]:
     deadline = time.monotonic() + seconds
     while True:
         found = job(number)
@@ -70,7 +70,7 @@ def wait_job(number: int, seconds: float = 60) -> dict[str, str]:
         time.sleep(0.005)
 
 
-def migrate(line: str, seconds: float = 60) -> dict[str, str]:
+def migrate(line: str, seconds: float = 180) -> dict[str, str]:
     """Moves to the end; the counts are those of the reply."""
     return wait_job(start_job(line), seconds)
 

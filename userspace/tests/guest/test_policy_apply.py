@@ -81,12 +81,13 @@ def test_plan_says_and_does_nothing(tool: Tool, start_target) -> None:
 def test_plan_prints_a_table(tool: Tool, start_target) -> None:
     target = away(start_target)
     done = tool.run("plan", "--policy", "maximum-local", "--sample", 0, target.pid)
-    title, heading, line = done.stdout.splitlines()
+    title, heading, line, predicted = done.stdout.splitlines()
     assert title == "maximum-local (pages=follow, penalty=0, rate=935) on demo-2s (lab-plain)"
-    assert heading.split() == ["PID", "TASK", "NODE", "PAGES", "COST", "GAIN", "PENALTY", "MPKI",
-                               "WHY"]
+    assert heading.split() == ["PID", "TASK", "NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY",
+                               "MPKI", "WHY"]
     assert line.split()[0] == str(target.pid)
     assert line.index("free core on its home node 0") == heading.index("WHY")
+    assert predicted.startswith("predicted by the contention model (machine file): throughput 0.")
 
 
 def test_maximum_local_applied_again_and_restored(tool: Tool, start_target, engine: str) -> None:
