@@ -46,16 +46,29 @@ static json_t *spread_json(const struct np_planning *p, const struct np_decision
 	return weights;
 }
 
-/* What the policy decided, and nothing that follows from it. */
+/* What the policy decided, and what was predicted of it: the model is not kept. */
 static json_t *decided_json(const struct np_planning *p, size_t i)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 
-	return json_pack("{s:o,s:o,s:o,s:i,s:f,s:f,s:s,s:o}", "to", np_json_node(&p->machine, d->to),
+	return json_pack("{s:o,s:o,s:o,s:i,s:f,s:f,s:s,s:f,s:s,s:o}", "to",
+			 np_json_node(&p->machine, d->to),
 			 "pages_to", np_json_node(&p->machine, d->pages_to), "spread",
 			 spread_json(p, d), "mem", (int)d->mem, "bonus", d->bonus, "penalty",
-			 d->penalty, "penalty_source", np_source_name(d->penalty_source), "reason",
+			 d->penalty, "penalty_source", np_source_name(d->penalty_source), "gain",
+			 d->gain, "gain_source", np_source_name(d->gain_source), "reason",
 			 np_json_text(d->reason));
+}
+
+static json_t *predicted_json(const struct np_planning *p)
+{
+	const struct np_plan *plan = &p->plan;
+
+	if (plan->throughput[1].source != NP_SOURCE_MODEL)
+		return json_null();
+	return json_pack("{s:[f,f],s:[f,f],s:i}", "throughput", plan->throughput[0].value,
+			 plan->throughput[1].value, "fairness", plan->fairness[0].value,
+			 plan->fairness[1].value, "model", (int)p->machine.model_origin);
 }
 
 int np_plan_file_save(const struct np_planning *p, bool live, const char *path, char *err,
@@ -71,6 +84,7 @@ int np_plan_file_save(const struct np_planning *p, bool live, const char *path, 
 	json_object_set_new(root, "boot", boot ? json_string(boot) : json_null());
 	json_object_set_new(root, "policy", json_string(p->policy->name));
 	json_object_set_new(root, "options", options_json(p));
+	json_object_set_new(root, "predicted", predicted_json(p));
 	json_object_set_new(root, "decided", decided);
 	if (json_array_size(decided) != p->plan.n)
 		e = np_fail(err, err_len, -ENOMEM, "out of memory");
@@ -209,6 +223,35 @@ static int read_policy(const struct source *s, const json_t *root, struct np_pla
 	return 0;
 }
 
+static void recall(const json_t *pair, struct np_known known[2])
+{
+	for (size_t i = 0; i < 2; i++)
+		known[i] = (struct np_known) { json_number_value(json_array_get(pair, i)),
+					       NP_SOURCE_MODEL };
+}
+
+/* What the model said when the plan was made, where it said something. */
+static void recall_prediction(const json_t *root, struct np_planning *p)
+{
+	const json_t *predicted = json_object_get(root, "predicted");
+	json_int_t model = json_integer_value(json_object_get(predicted, "model"));
+
+	if (!json_is_object(predicted) || model < NP_MODEL_NONE || model > NP_MODEL_DERIVED)
+		return;
+	p->machine.model_origin = (enum np_model_origin)model;
+	recall(json_object_get(predicted, "throughput"), p->plan.throughput);
+	recall(json_object_get(predicted, "fairness"), p->plan.fairness);
+	for (size_t i = 0; i < p->plan.n; i++) {
+		const json_t *one = json_array_get(json_object_get(root, "decided"), i);
+		struct np_decision *d = &p->plan.decision[i];
+
+		d->gain = json_number_value(json_object_get(one, "gain"));
+		if (!np_source_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
+				    &d->gain_source))
+			d->gain_source = NP_SOURCE_NONE;
+	}
+}
+
 /* The decisions over the machine and the tasks that p has, and what follows from them. */
 static int decide(const struct source *s, const json_t *root, struct np_planning *p)
 {
@@ -230,6 +273,8 @@ static int decide(const struct source *s, const json_t *root, struct np_planning
 		e = np_plan_finish(p->policy, &p->machine, p->tasks.task, &p->options, &p->plan);
 	if (!e)
 		e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
+	if (!e)
+		recall_prediction(root, p);
 	return e ? np_fail(s->err, s->err_len, e, "plan %s breaks the rules of a plan: a node without "
 			   "CPUs or memory, or a number that makes no sense", s->name) : 0;
 }
