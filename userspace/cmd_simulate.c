@@ -171,17 +171,23 @@ static int need_model(struct np_machine *m, struct np_model *room)
 	return NP_EXIT_OK;
 }
 
-static int simulate_case(struct args *a, const struct np_machine *m, const struct np_tasks *t,
+static int simulate_case(struct args *a, const struct np_machine *m, struct np_tasks *t,
 			 const char *tasks)
 {
+	double *accesses;
+
+	if (np_simulate_counters(m, t, &accesses))
+		return failed(-ENOMEM, "out of memory");
 	for (size_t i = 0; i < a->n_contenders; i++) {
 		struct np_outcome o = np_simulate(&a->contender[i], m, t);
 
 		if (np_simulation_add(&a->result, m, tasks, &a->contender[i], &o)) {
+			free(accesses);
 			np_error("out of memory");
 			return NP_EXIT_FAIL;
 		}
 	}
+	free(accesses);
 	return NP_EXIT_OK;
 }
 
@@ -231,11 +237,12 @@ static double search(const struct np_contender *searches, const struct np_machin
 	return o.throughput[1];
 }
 
-static int simulate_set(struct args *a, const struct np_machine *m, const struct np_tasks *t,
+static int simulate_set(struct args *a, const struct np_machine *m, struct np_tasks *t,
 			const struct np_contender *searches)
 {
 	struct np_outcome *o = calloc(a->n_contenders, sizeof(*o));
-	bool whole, room = o != NULL;
+	double *accesses = NULL;
+	bool whole, room = o && !np_simulate_counters(m, t, &accesses);
 	double best = search(searches, m, t, &whole);
 
 	for (size_t i = 0; room && i < a->n_contenders; i++) {
@@ -249,6 +256,7 @@ static int simulate_set(struct args *a, const struct np_machine *m, const struct
 		if (room)
 			np_score_add(s, &o[i], best, whole);
 	}
+	free(accesses);
 	free(o);
 	if (!room)
 		np_error("out of memory");

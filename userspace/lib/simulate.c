@@ -2,6 +2,9 @@
 #include "simulate.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "../../policies/predict.h"
 
 /* Share of all tasks' pages on the node that their task runs on; 1 without pages. */
 static double locality(const struct np_machine *m, const struct np_tasks *t,
@@ -22,6 +25,56 @@ static double locality(const struct np_machine *m, const struct np_tasks *t,
 		}
 	}
 	return all ? (double)local / (double)all : 1;
+}
+
+/* A page counts as every other of its task, so accesses lie as the pages do. */
+static void spread_accesses(const struct np_machine *m, struct np_task *t, double per_s, double *row)
+{
+	double pages = 0;
+
+	for (size_t k = 0; k < m->n_nodes; k++)
+		pages += (double)t->pages[k];
+	for (size_t k = 0; k < m->n_nodes; k++)
+		row[k] = pages > 0 ? per_s * (double)t->pages[k] / pages : 0;
+	t->accesses = row;
+	t->accesses_source = NP_SOURCE_MODEL;
+}
+
+static int count_accesses(const struct np_machine *m, struct np_tasks *t, struct np_plan *plan,
+			  double *accesses)
+{
+	const struct np_policy *none = np_policy_find("none");
+	struct np_options options;
+	struct np_predictor p;
+	int e;
+
+	np_options_defaults(none, &options);
+	e = np_plan_begin(none, m, t->task, &options, plan);
+	if (!e)
+		e = np_predictor_init(&p, m, t->task, plan->decision, t->n);
+	if (e)
+		return e;
+	np_predict(&p, true);
+	for (size_t i = 0; i < t->n; i++)
+		spread_accesses(m, &t->task[i], np_predict_traffic(&p, i) / m->model->line_bytes,
+				accesses + i * m->n_nodes);
+	np_predictor_free(&p);
+	return 0;
+}
+
+int np_simulate_counters(const struct np_machine *m, struct np_tasks *t, double **accesses)
+{
+	struct np_plan plan;
+	int e = np_plan_init(&plan, m, t->n);
+
+	*accesses = e ? NULL : calloc(t->n * m->n_nodes + 1, sizeof(**accesses));
+	if (!e && !*accesses)
+		e = -ENOMEM;
+	if (!e)
+		e = count_accesses(m, t, &plan, *accesses);
+	np_plan_free(&plan);
+	/* A machine or tasks that make no sense: every policy says so itself. */
+	return e == -ENOMEM ? e : 0;
 }
 
 struct np_outcome np_simulate(const struct np_contender *c, const struct np_machine *m,
