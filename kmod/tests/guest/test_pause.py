@@ -64,6 +64,12 @@ def test_pause_leaves_sleepers_alone(target):
         with open(switches, encoding="ascii") as status:
             return int(status.read().split("\nvoluntary_ctxt_switches:")[1].split()[0])
 
+    def asleep() -> bool:
+        seen = voluntary()
+        time.sleep(0.2)
+        return voluntary() == seen
+
+    assert driver.eventually(asleep)  # it has begun to wait for the next command
     before = voluntary()
     assert t.move("0", 1, "pause=always")["moved"] == "1024"
     assert voluntary() == before
