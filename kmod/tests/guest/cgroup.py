@@ -52,4 +52,4 @@ def group(name: str = "numaplace-test", **settings: str):
     finally:
         for pid in made.get("cgroup.procs").split():
             os.kill(int(pid), signal.SIGKILL)
-        assert driver.eventually(lambda: is_removed(made.path))
+        assert driver.eventually(lambda: is_removed(made.path), 60)
