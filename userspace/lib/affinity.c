@@ -100,12 +100,18 @@ static int note_thread(struct placing *p, pid_t tid)
 
 	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
 		return 0;	/* it has exited */
+	if (old && old->start != st.start) {	/* its number was another thread's */
+		np_state_drop(&p->state, tid);
+		old = NULL;
+	}
 	bigger = realloc(p->undo, sizeof(*bigger) * (p->n_undo + 1));
 	if (!bigger)
 		return -ENOMEM;
 	p->undo = bigger;
-	record = (struct np_saved){ tid, p->pid, st.start, p->inherit,
-				    clone(original_of(p, old)), clone(p->cpus) };
+	record = (struct np_saved){ .tid = tid, .pid = p->pid, .start = st.start,
+				    .inherit = p->inherit,
+				    .original = clone(original_of(p, old)),
+				    .set = clone(p->cpus) };
 	u = &p->undo[p->n_undo++];
 	*u = (struct undo){ tid, old, clone(p->now), old ? clone(old->original) : NULL };
 	np_state_drop(&p->state, tid);
@@ -173,7 +179,7 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 	if (e)
 		return np_fail(p->err, p->err_len, e, "out of memory");
 	if (*found)
-		e = np_state_save(&p->state, p->err, p->err_len);
+		e = np_state_record(&p->state, p->err, p->err_len);
 	for (size_t i = first; !e && i < p->n_undo; i++)
 		e = bind_thread(p, p->undo[i].tid);
 	return e;
@@ -210,7 +216,7 @@ static void placing_free(struct placing *p)
 	}
 	free(p->undo);
 	numa_bitmask_free(p->now);
-	np_state_close(&p->state);
+	np_state_keep(&p->state);
 }
 
 int np_affinity_place(pid_t pid, bool one_thread, bool inherit, const struct bitmask *cpus,
@@ -218,7 +224,7 @@ int np_affinity_place(pid_t pid, bool one_thread, bool inherit, const struct bit
 {
 	struct placing p = { .inherit = inherit, .err = err, .err_len = err_len };
 	size_t found = 1;
-	int e = np_state_open(&p.state, NULL, err, err_len);
+	int e = np_state_open_kept(&p.state, err, err_len);
 
 	if (e)
 		return e;

@@ -54,7 +54,7 @@ static int open_records(struct records *r, char *err, size_t err_len)
 	return 0;
 }
 
-static int save_records(const struct records *r, char *err, size_t err_len)
+static int save_records(struct records *r, char *err, size_t err_len)
 {
 	return np_state_file_save(&r->file, ARRAY, r->array, err, err_len);
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "list.h"
@@ -12,6 +13,12 @@
 
 /* Room for any mask of NP_MAX_CPUS: every other CPU is the longest. */
 #define LIST_ROOM (64 * 1024)
+
+/* Replaced records and exited threads that a file and a kept state may have beside the others. */
+#define SLACK 1024
+
+/* What np_state_keep() left, without its lock; path "": nothing. */
+static struct np_state kept = { .file = { .lock = -1, .data = -1 } };
 
 static bool still_there(const struct np_saved *r)
 {
@@ -35,42 +42,103 @@ static int load_record(struct np_state *s, json_t *item)
 	r.original = numa_bitmask_alloc(NP_MAX_CPUS);
 	r.set = numa_bitmask_alloc(NP_MAX_CPUS);
 	if (!np_list_parse_kernel(original, r.original) && !np_list_parse_kernel(set, r.set) &&
-	    numa_bitmask_weight(r.original) && numa_bitmask_weight(r.set))
+	    numa_bitmask_weight(r.original) && numa_bitmask_weight(r.set)) {
+		np_state_drop(s, r.tid);	/* a later record replaces it */
 		e = still_there(&r) ? np_state_add(s, &r) : 0;
+	}
 	numa_bitmask_free(r.original);
 	numa_bitmask_free(r.set);
 	return e;
 }
 
-int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len)
+static void none_is_fresh(struct np_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->saved[i].fresh = false;
+}
+
+static int load(struct np_state *s, char *err, size_t err_len)
 {
 	static const char unknown[] = "the original CPUs of placed tasks are";
 	json_t *threads = NULL, *item;
 	size_t i;
+	int e = np_state_file_load(&s->file, "threads", unknown, &threads, err, err_len);
+
+	json_array_foreach(threads, i, item)
+		if (!e && load_record(s, item))
+			e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it "
+				    "away to go on", s->file.path, unknown);
+	s->written = s->loaded = json_array_size(threads);
+	none_is_fresh(s);
+	json_decref(threads);
+	return e;
+}
+
+int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len)
+{
 	int e;
 
 	memset(s, 0, sizeof(*s));
 	e = np_state_file_open(&s->file, path, "state.json", err, err_len);
 	if (!e)
-		e = np_state_file_load(&s->file, "threads", unknown, &threads, err, err_len);
-	json_array_foreach(threads, i, item)
-		if (!e && load_record(s, item))
-			e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it "
-				    "away to go on", s->file.path, unknown);
-	json_decref(threads);
+		e = load(s, err, err_len);
 	if (e)
 		np_state_close(s);
 	return e;
 }
 
-static json_t *to_json(const struct np_state *s)
+/* What is kept, in the place of s, which has the lock; false when that is not the file's. */
+static bool take_kept(struct np_state *s)
+{
+	int lock = s->file.lock;
+
+	if (strcmp(kept.file.path, s->file.path) || !np_state_file_unchanged(&kept.file) ||
+	    kept.written > 2 * kept.loaded + SLACK)
+		return false;
+	*s = kept;
+	s->file.lock = lock;
+	kept = (struct np_state) { .file = { .lock = -1, .data = -1 } };
+	return true;
+}
+
+int np_state_open_kept(struct np_state *s, char *err, size_t err_len)
+{
+	int e;
+
+	memset(s, 0, sizeof(*s));
+	e = np_state_file_open(&s->file, NULL, "state.json", err, err_len);
+	if (!e && take_kept(s))
+		return 0;
+	np_state_close(&kept);
+	if (!e)
+		e = load(s, err, err_len);
+	if (e)
+		np_state_close(s);
+	return e;
+}
+
+void np_state_keep(struct np_state *s)
+{
+	np_state_close(&kept);
+	close(s->file.lock);
+	kept = *s;
+	kept.file.lock = -1;
+	memset(s, 0, sizeof(*s));
+	s->file.lock = s->file.data = -1;
+}
+
+static json_t *to_json(const struct np_state *s, bool fresh_only)
 {
 	char *original = malloc(LIST_ROOM), *set = malloc(LIST_ROOM);
 	json_t *threads = json_array();
+	size_t n = 0;
 
 	for (size_t i = 0; original && set && i < s->n; i++) {
 		const struct np_saved *r = &s->saved[i];
 
+		if (fresh_only && !r->fresh)
+			continue;
+		n++;
 		np_list_format(r->original, original, LIST_ROOM);
 		np_list_format(r->set, set, LIST_ROOM);
 		json_array_append_new(threads,
@@ -80,15 +148,15 @@ static json_t *to_json(const struct np_state *s)
 	}
 	free(original);
 	free(set);
-	if (json_array_size(threads) == s->n)
+	if (original && set && json_array_size(threads) == n)
 		return threads;
 	json_decref(threads);
 	return NULL;
 }
 
-int np_state_save(const struct np_state *s, char *err, size_t err_len)
+int np_state_save(struct np_state *s, char *err, size_t err_len)
 {
-	json_t *threads = to_json(s);
+	json_t *threads = to_json(s, false);
 	int e = -ENOMEM;
 
 	if (threads)
@@ -96,6 +164,24 @@ int np_state_save(const struct np_state *s, char *err, size_t err_len)
 	else
 		np_fail(err, err_len, e, "out of memory");
 	json_decref(threads);
+	if (e)
+		return e;
+	s->written = s->n;
+	none_is_fresh(s);
+	return 0;
+}
+
+int np_state_record(struct np_state *s, char *err, size_t err_len)
+{
+	json_t *fresh = s->written > 2 * s->n + SLACK ? NULL : to_json(s, true);
+	int e = fresh ? np_state_file_append(&s->file, fresh, err, err_len) : -ENOENT;
+
+	s->written += e ? 0 : json_array_size(fresh);
+	json_decref(fresh);
+	if (e == -ENOENT)
+		return np_state_save(s, err, err_len);
+	if (!e)
+		none_is_fresh(s);
 	return e;
 }
 
@@ -108,7 +194,7 @@ void np_state_close(struct np_state *s)
 	free(s->saved);
 	np_state_file_close(&s->file);
 	memset(s, 0, sizeof(*s));
-	s->file.lock = -1;
+	s->file.lock = s->file.data = -1;
 }
 
 struct np_saved *np_state_find(struct np_state *s, pid_t tid)
@@ -137,6 +223,7 @@ int np_state_add(struct np_state *s, const struct np_saved *record)
 	s->saved[s->n] = *record;
 	s->saved[s->n].original = copy_of(record->original);
 	s->saved[s->n].set = copy_of(record->set);
+	s->saved[s->n].fresh = true;
 	s->n++;
 	return 0;
 }

@@ -18,6 +18,7 @@ struct np_saved {
 	pid_t tid, pid;			/* the thread and its process */
 	unsigned long long start;	/* of the thread */
 	bool inherit;			/* restore its children too */
+	bool fresh;			/* not in the file yet */
 	struct bitmask *original;	/* allowed CPUs before we changed them */
 	struct bitmask *set;		/* what we changed them to */
 };
@@ -26,6 +27,8 @@ struct np_state {
 	struct np_state_file file;
 	size_t n;
 	struct np_saved *saved;
+	size_t written;			/* records in the file, replaced ones included */
+	size_t loaded;			/* records in the file when it was read */
 };
 
 /*
@@ -37,7 +40,24 @@ struct np_state {
 int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len);
 
 /* Writes it to disk, replacing the file in one step. */
-int np_state_save(const struct np_state *s, char *err, size_t err_len);
+int np_state_save(struct np_state *s, char *err, size_t err_len);
+
+/*
+ * Writes the records that were added since to disk: behind the others, or all
+ * anew when too many of those have been replaced. What was dropped without
+ * being added again stays in the file.
+ */
+int np_state_record(struct np_state *s, char *err, size_t err_len);
+
+/*
+ * As np_state_open() of the default file, but without reading it again when this
+ * process has kept it and nobody has written it since; records of threads that
+ * have exited may then still be there.
+ */
+int np_state_open_kept(struct np_state *s, char *err, size_t err_len);
+
+/* As np_state_close(), but keeps it in memory for np_state_open_kept(). Of one thread. */
+void np_state_keep(struct np_state *s);
 
 /* Unlocks and releases; does not save. */
 void np_state_close(struct np_state *s);

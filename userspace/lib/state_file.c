@@ -48,7 +48,7 @@ int np_state_file_open(struct np_state_file *f, const char *path, const char *na
 	char folder[PATH_MAX - 64];
 	int e = 0;
 
-	f->lock = -1;
+	f->lock = f->data = -1;
 	if (!path)
 		e = np_state_folder(folder, sizeof(folder), err, err_len);
 	if (!e && path)
@@ -66,7 +66,9 @@ void np_state_file_close(struct np_state_file *f)
 {
 	if (f->lock >= 0)
 		close(f->lock);
-	f->lock = -1;
+	if (f->data >= 0)
+		close(f->data);
+	f->lock = f->data = -1;
 }
 
 static char *boot_id(void)
@@ -78,12 +80,44 @@ static char *boot_id(void)
 	return id;
 }
 
-int np_state_file_load(const struct np_state_file *f, const char *name, const char *what,
+/* The object's array, with the records that were appended behind the object; NULL: damaged. */
+static json_t *parse(const char *text, size_t len, const char *name, json_t **boot)
+{
+	json_error_t where;
+	json_t *root = json_loadb(text, len, JSON_DISABLE_EOF_CHECK, &where), *record;
+	json_t *array = json_object_get(root, name);
+	size_t at = root ? (size_t)where.position : 0;
+
+	*boot = json_incref(json_object_get(root, "boot"));
+	array = json_is_array(array) && json_is_string(*boot) ? json_incref(array) : NULL;
+	json_decref(root);
+	while (array && at + strspn(text + at, " \n") < len) {
+		record = json_loadb(text + at, len - at, JSON_DISABLE_EOF_CHECK, &where);
+		at += record ? (size_t)where.position : 0;
+		if (!record || json_array_append_new(array, record)) {
+			json_decref(array);
+			array = NULL;
+		}
+	}
+	return array;
+}
+
+/* Without a last line that was not written to its end: what it is about was not done. */
+static size_t whole_length(const char *text)
+{
+	const char *end = strrchr(text, '\n');
+
+	if (end && end[1] == '{')
+		return (size_t)(end - text) + 1;
+	return strlen(text);
+}
+
+int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
 		       json_t **records, char *err, size_t err_len)
 {
 	char *text = np_read_file(f->path), *now;
-	const char *boot;
-	json_t *root, *array;
+	json_t *array, *boot;
+	size_t len;
 	int e = 0;
 
 	*records = NULL;
@@ -92,22 +126,25 @@ int np_state_file_load(const struct np_state_file *f, const char *name, const ch
 	if (!text)
 		return np_fail(err, err_len, -errno, "%s cannot be read: %s", f->path,
 			       strerror(errno));
-	root = json_loads(text, 0, NULL);
+	len = whole_length(text);
+	array = parse(text, len, name, &boot);
 	free(text);
-	boot = json_string_value(json_object_get(root, "boot"));
-	array = json_object_get(root, name);
 	now = boot_id();
-	if (!boot || !json_is_array(array))
+	if (!array) {
 		e = np_fail(err, err_len, -EINVAL,
 			    "%s is damaged, so %s not known; move it away to go on", f->path, what);
-	else if (now && !strcmp(boot, now))
+	} else if (now && !strcmp(json_string_value(boot), now)) {
 		*records = json_incref(array);
+		f->data = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+		f->size = (off_t)len;
+	}
 	free(now);
-	json_decref(root);
+	json_decref(boot);
+	json_decref(array);
 	return e;
 }
 
-int np_state_file_save(const struct np_state_file *f, const char *name, json_t *records,
+int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
 		       char *err, size_t err_len)
 {
 	char path[PATH_MAX + 8], *boot = boot_id();
@@ -117,17 +154,78 @@ int np_state_file_save(const struct np_state_file *f, const char *name, json_t *
 	free(boot);
 	snprintf(path, sizeof(path), "%s.new", f->path);
 	unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (!root)
 		e = -ENOMEM;
-	else if (fd < 0 || json_dumpfd(root, fd, JSON_INDENT(1)) || rename(path, f->path))
+	else if (fd < 0 || json_dumpfd(root, fd, JSON_INDENT(1)) ||
+		 write(fd, "\n", 1) != 1 || rename(path, f->path))
 		e = errno ? -errno : -EIO;
-	if (fd >= 0)
-		close(fd);
 	json_decref(root);
+	if (f->data >= 0)
+		close(f->data);
+	f->data = e ? -1 : fd;
+	f->size = e ? 0 : lseek(fd, 0, SEEK_END);
 	if (e) {
+		if (fd >= 0)
+			close(fd);
 		unlink(path);
 		np_fail(err, err_len, e, "%s cannot be written: %s", f->path, strerror(-e));
 	}
 	return e;
+}
+
+static char *lines_of(const json_t *records)
+{
+	char *text = strdup("");
+	json_t *record;
+	size_t i;
+
+	json_array_foreach(records, i, record) {
+		char *line = json_dumps(record, JSON_COMPACT), *longer = NULL;
+
+		if (!text || !line || asprintf(&longer, "%s%s\n", text, line) < 0)
+			longer = NULL;
+		free(line);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+int np_state_file_append(struct np_state_file *f, json_t *records, char *err, size_t err_len)
+{
+	char *text;
+	ssize_t done;
+	size_t len;
+	int e = 0;
+
+	if (f->data < 0)
+		return -ENOENT;
+	text = lines_of(records);
+	if (!text)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	len = strlen(text);
+	errno = 0;
+	/* What another left unfinished goes first. */
+	done = ftruncate(f->data, f->size) ? -1 : write(f->data, text, len);
+	if (done == (ssize_t)len) {
+		f->size += done;
+	} else {
+		e = errno ? -errno : -ENOSPC;
+		np_fail(err, err_len, e, "%s cannot be written: %s", f->path, strerror(-e));
+		if (done > 0 && ftruncate(f->data, f->size))
+			e = -EIO;
+	}
+	free(text);
+	return e;
+}
+
+bool np_state_file_unchanged(const struct np_state_file *f)
+{
+	struct stat loaded, now;
+
+	/* An open file's number is not given to another. */
+	return f->data >= 0 && !fstat(f->data, &loaded) && !stat(f->path, &now) &&
+	       loaded.st_dev == now.st_dev && loaded.st_ino == now.st_ino &&
+	       now.st_size == f->size;
 }

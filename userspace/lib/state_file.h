@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A JSON file of what is to be undone, locked while it is in use: it outlives
- * the tool that wrote it, but not the boot.
+ * the tool that wrote it, but not the boot. Records may be appended, one a line,
+ * behind the object; a last line without its newline was never acted on.
  */
 #ifndef NUMAPLACE_LIB_STATE_FILE_H
 #define NUMAPLACE_LIB_STATE_FILE_H
 
 #include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct np_state_file {
 	char path[PATH_MAX];
 	int lock;			/* held from open to close */
+	int data;			/* the file that is loaded or saved, -1: there is none */
+	off_t size;			/* of its whole records */
 };
 
 /*
@@ -31,11 +36,17 @@ void np_state_file_close(struct np_state_file *f);
  * there is no file or it is of an earlier boot. -EINVAL when it is damaged;
  * what says in err what is then not known.
  */
-int np_state_file_load(const struct np_state_file *f, const char *name, const char *what,
+int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
 		       json_t **records, char *err, size_t err_len);
 
 /* Writes the array, replacing the file in one step. */
-int np_state_file_save(const struct np_state_file *f, const char *name, json_t *records,
+int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
 		       char *err, size_t err_len);
+
+/* Appends whole records; -ENOENT where there is no file to append to, which err leaves unsaid. */
+int np_state_file_append(struct np_state_file *f, json_t *records, char *err, size_t err_len);
+
+/* Whether nobody else has written it since f loaded or saved it; f is locked. */
+bool np_state_file_unchanged(const struct np_state_file *f);
 
 #endif

@@ -225,7 +225,111 @@ static void a_refused_placement_leaves_nothing(void)
 	fixture_end();
 }
 
+static void add_to(struct np_state *s, pid_t pid)
+{
+	struct np_saved r = { .tid = pid, .pid = pid, .original = numa_bitmask_alloc(NP_MAX_CPUS),
+			      .set = numa_bitmask_alloc(NP_MAX_CPUS) };
+	struct np_proc_stat st;
+
+	CU_ASSERT_EQUAL_FATAL(np_proc_stat(pid, &st), 0);
+	r.start = st.start;
+	set_list(r.original, "2");
+	set_list(r.set, "3");
+	np_state_drop(s, pid);
+	CU_ASSERT_EQUAL(np_state_add(s, &r), 0);
+	numa_bitmask_free(r.original);
+	numa_bitmask_free(r.set);
+}
+
+static void append_text(const char *text)
+{
+	FILE *f = fopen(path, "a");
+
+	fputs(text, f);
+	fclose(f);
+}
+
+/* A line that was cut by a crash is about a thread that was not touched yet. */
+static void appends_and_forgives_a_cut_line(void)
+{
+	char err[NP_ERR_LEN], list[NP_LIST_LEN];
+	pid_t child = start_idle();
+	struct stat first, then;
+	struct np_state s;
+
+	state_begin();
+	add_record(&s, getpid(), 0);
+	CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+	stat(path, &first);
+	add_to(&s, getpid());
+	add_to(&s, child);
+	CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	stat(path, &then);
+	CU_ASSERT(first.st_ino == then.st_ino && first.st_size < then.st_size);
+	append_text("{\"tid\":");
+	for (int pass = 0; pass < 2; pass++) {
+		CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL_FATAL(s.n, 2);
+		np_list_format(np_state_find(&s, getpid())->original, list, sizeof(list));
+		CU_ASSERT_STRING_EQUAL(list, "2");
+		add_to(&s, child);
+		CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+		np_state_close(&s);
+	}
+	append_text("x\n");
+	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+	end(child);
+	fixture_end();
+}
+
+#define VICTIMS 64
+
+static void place_all(const pid_t *victim, const struct bitmask *cpus)
+{
+	char err[NP_ERR_LEN];
+
+	for (size_t i = 0; i < VICTIMS; i++)
+		np_affinity_place(victim[i], false, true, cpus, err, sizeof(err));
+	pause();
+}
+
+/* Whatever the moment: one whose CPUs are changed can be given them back. */
+static void a_killed_tool_loses_no_original(void)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t victim[VICTIMS], tool;
+	char err[NP_ERR_LEN] = "";
+	size_t n, kept;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	for (size_t i = 0; i < VICTIMS; i++)
+		victim[i] = start_idle();
+	np_affinity_get(victim[0], before);
+	set_list(want, "0");
+	tool = fork();
+	if (tool == 0)
+		place_all(victim, want);
+	do
+		np_affinity_get(victim[VICTIMS / 2], now);
+	while (!numa_bitmask_equal(now, want));
+	end(tool);
+	for (size_t i = 0; i < VICTIMS; i++) {
+		np_affinity_restore(victim[i], &n, &kept, err, sizeof(err));
+		np_affinity_get(victim[i], now);
+		CU_ASSERT(numa_bitmask_equal(now, before));
+		end(victim[i]);
+	}
+	numa_bitmask_free(before);
+	numa_bitmask_free(want);
+	numa_bitmask_free(now);
+	fixture_end();
+}
+
 CU_TestInfo state_tests[] = {
+	{ "appends and forgives a cut line", appends_and_forgives_a_cut_line },
+	{ "a killed tool loses no original", a_killed_tool_loses_no_original },
 	{ "survives the tool", survives_the_tool },
 	{ "keeps any mask whole", keeps_any_mask_whole },
 	{ "forgets a reused pid", forgets_a_reused_pid },
