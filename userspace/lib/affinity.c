@@ -96,6 +96,7 @@ static int note_thread(struct placing *p, pid_t tid)
 	struct undo *bigger, *u;
 	struct np_proc_stat st;
 	struct np_saved record;
+	bool ours;
 	int e;
 
 	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
@@ -108,16 +109,19 @@ static int note_thread(struct placing *p, pid_t tid)
 	if (!bigger)
 		return -ENOMEM;
 	p->undo = bigger;
+	ours = old && numa_bitmask_equal(old->set, p->now) && !numa_bitmask_equal(p->cpus, p->now);
 	record = (struct np_saved){ .tid = tid, .pid = p->pid, .start = st.start,
 				    .inherit = p->inherit,
 				    .original = clone(original_of(p, old)),
-				    .set = clone(p->cpus) };
+				    .set = clone(p->cpus), .earlier = ours ? clone(p->now) : NULL };
 	u = &p->undo[p->n_undo++];
 	*u = (struct undo){ tid, old, clone(p->now), old ? clone(old->original) : NULL };
 	np_state_drop(&p->state, tid);
 	e = np_state_add(&p->state, &record);
 	numa_bitmask_free(record.original);
 	numa_bitmask_free(record.set);
+	if (record.earlier)
+		numa_bitmask_free(record.earlier);
 	return e;
 }
 

@@ -19,19 +19,26 @@ struct restoring {
 	size_t err_len;
 };
 
+static bool we_set(const struct np_saved *record, const struct bitmask *cpus)
+{
+	return numa_bitmask_equal(cpus, record->set) ||
+	       (record->earlier && numa_bitmask_equal(cpus, record->earlier));
+}
+
 /*
- * Gives one thread its CPUs back unless somebody changed them after us.
+ * Gives one thread its CPUs back unless somebody changed them after us; the
+ * record is its own, or that of whom it has inherited them from.
  * Returns false when the record must be kept for another attempt.
  */
-static bool restore_thread(struct restoring *r, pid_t tid, const struct bitmask *set,
-			   const struct bitmask *original, bool ours)
+static bool restore_thread(struct restoring *r, pid_t tid, const struct np_saved *record, bool ours)
 {
+	const struct bitmask *original = record->original;
 	char list[NP_LIST_LEN];
 	int e = np_affinity_get(tid, r->now);
 
 	if (e == -ESRCH)
 		return true;
-	if (!e && !numa_bitmask_equal(r->now, set)) {
+	if (!e && !we_set(record, r->now)) {
 		if (r->unchanged_only)
 			return false;
 		if (ours && !numa_bitmask_equal(r->now, original))
@@ -69,7 +76,7 @@ static void restore_new_threads(struct restoring *r, const struct np_saved *lead
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (!np_state_find(&r->state, tids[i]))
-			restore_thread(r, tids[i], leader->set, leader->original, false);
+			restore_thread(r, tids[i], leader, false);
 	free(tids);
 }
 
@@ -129,7 +136,7 @@ static void restore_matching(struct restoring *r, pid_t pid)
 			continue;
 		}
 		r->matched++;
-		if (restore_thread(r, record->tid, record->set, record->original, true))
+		if (restore_thread(r, record->tid, record, true))
 			np_state_drop(&r->state, record->tid);	/* the last one takes its place */
 		else
 			i++;

@@ -27,27 +27,47 @@ static bool still_there(const struct np_saved *r)
 	return !np_proc_thread_stat(r->pid, r->tid, &st) && st.start == r->start;
 }
 
+static void free_masks(const struct np_saved *r)
+{
+	struct bitmask *masks[] = { r->original, r->set, r->earlier };
+
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++)
+		if (masks[i])
+			numa_bitmask_free(masks[i]);
+}
+
+/* NULL unless it is a list of at least one CPU. */
+static struct bitmask *mask_of(const char *list)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	if (!np_list_parse_kernel(list, mask) && numa_bitmask_weight(mask))
+		return mask;
+	numa_bitmask_free(mask);
+	return NULL;
+}
+
 static int load_record(struct np_state *s, json_t *item)
 {
-	const char *original, *set;
+	const char *original, *set, *earlier = NULL;
 	struct np_saved r = { 0 };
 	int inherit, e = -EINVAL;
 	json_int_t start;
 
-	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s}", "tid", &r.tid, "pid", &r.pid, "start",
-			&start, "inherit", &inherit, "original", &original, "set", &set))
+	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s,s?s}", "tid", &r.tid, "pid", &r.pid,
+			"start", &start, "inherit", &inherit, "original", &original, "set", &set,
+			"earlier", &earlier))
 		return -EINVAL;
 	r.start = (unsigned long long)start;
 	r.inherit = inherit;
-	r.original = numa_bitmask_alloc(NP_MAX_CPUS);
-	r.set = numa_bitmask_alloc(NP_MAX_CPUS);
-	if (!np_list_parse_kernel(original, r.original) && !np_list_parse_kernel(set, r.set) &&
-	    numa_bitmask_weight(r.original) && numa_bitmask_weight(r.set)) {
+	r.original = mask_of(original);
+	r.set = mask_of(set);
+	r.earlier = earlier ? mask_of(earlier) : NULL;
+	if (r.original && r.set && !r.earlier == !earlier) {
 		np_state_drop(s, r.tid);	/* a later record replaces it */
 		e = still_there(&r) ? np_state_add(s, &r) : 0;
 	}
-	numa_bitmask_free(r.original);
-	numa_bitmask_free(r.set);
+	free_masks(&r);
 	return e;
 }
 
@@ -127,28 +147,33 @@ void np_state_keep(struct np_state *s)
 	s->file.lock = s->file.data = -1;
 }
 
+static json_t *mask_to_json(const struct bitmask *mask, char *room)
+{
+	return mask ? json_string(np_list_format(mask, room, LIST_ROOM)) : NULL;
+}
+
 static json_t *to_json(const struct np_state *s, bool fresh_only)
 {
-	char *original = malloc(LIST_ROOM), *set = malloc(LIST_ROOM);
 	json_t *threads = json_array();
+	char *room = malloc(LIST_ROOM);
 	size_t n = 0;
 
-	for (size_t i = 0; original && set && i < s->n; i++) {
+	for (size_t i = 0; room && i < s->n; i++) {
 		const struct np_saved *r = &s->saved[i];
 
 		if (fresh_only && !r->fresh)
 			continue;
 		n++;
-		np_list_format(r->original, original, LIST_ROOM);
-		np_list_format(r->set, set, LIST_ROOM);
 		json_array_append_new(threads,
-				      json_pack("{s:i,s:i,s:I,s:b,s:s,s:s}", "tid", r->tid, "pid",
-						r->pid, "start", (json_int_t)r->start, "inherit",
-						r->inherit, "original", original, "set", set));
+				      json_pack("{s:i,s:i,s:I,s:b,s:o,s:o,s:o*}", "tid", r->tid,
+						"pid", r->pid, "start", (json_int_t)r->start,
+						"inherit", r->inherit,
+						"original", mask_to_json(r->original, room),
+						"set", mask_to_json(r->set, room),
+						"earlier", mask_to_json(r->earlier, room)));
 	}
-	free(original);
-	free(set);
-	if (original && set && json_array_size(threads) == n)
+	free(room);
+	if (room && json_array_size(threads) == n)
 		return threads;
 	json_decref(threads);
 	return NULL;
@@ -187,10 +212,8 @@ int np_state_record(struct np_state *s, char *err, size_t err_len)
 
 void np_state_close(struct np_state *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		numa_bitmask_free(s->saved[i].original);
-		numa_bitmask_free(s->saved[i].set);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		free_masks(&s->saved[i]);
 	free(s->saved);
 	np_state_file_close(&s->file);
 	memset(s, 0, sizeof(*s));
@@ -223,6 +246,7 @@ int np_state_add(struct np_state *s, const struct np_saved *record)
 	s->saved[s->n] = *record;
 	s->saved[s->n].original = copy_of(record->original);
 	s->saved[s->n].set = copy_of(record->set);
+	s->saved[s->n].earlier = record->earlier ? copy_of(record->earlier) : NULL;
 	s->saved[s->n].fresh = true;
 	s->n++;
 	return 0;
@@ -234,7 +258,6 @@ void np_state_drop(struct np_state *s, pid_t tid)
 
 	if (!r)
 		return;
-	numa_bitmask_free(r->original);
-	numa_bitmask_free(r->set);
+	free_masks(r);
 	*r = s->saved[--s->n];
 }

@@ -21,6 +21,8 @@ struct np_saved {
 	bool fresh;			/* not in the file yet */
 	struct bitmask *original;	/* allowed CPUs before we changed them */
 	struct bitmask *set;		/* what we changed them to */
+	struct bitmask *earlier;	/* what we had changed them to before that, or NULL: a tool
+					 * that was killed may have come only so far */
 };
 
 struct np_state {

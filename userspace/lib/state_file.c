@@ -176,20 +176,21 @@ int np_state_file_save(struct np_state_file *f, const char *name, json_t *record
 
 static char *lines_of(const json_t *records)
 {
-	char *text = strdup("");
+	char *text = NULL;
+	size_t i, len;
+	FILE *out = open_memstream(&text, &len);
 	json_t *record;
-	size_t i;
+	int e = out ? 0 : -ENOMEM;
 
-	json_array_foreach(records, i, record) {
-		char *line = json_dumps(record, JSON_COMPACT), *longer = NULL;
-
-		if (!text || !line || asprintf(&longer, "%s%s\n", text, line) < 0)
-			longer = NULL;
-		free(line);
-		free(text);
-		text = longer;
-	}
-	return text;
+	json_array_foreach(records, i, record)
+		if (!e)
+			e = json_dumpf(record, out, JSON_COMPACT) || fputc('\n', out) == EOF;
+	if (out)
+		e |= fclose(out);
+	if (!e)
+		return text;
+	free(text);
+	return NULL;
 }
 
 int np_state_file_append(struct np_state_file *f, json_t *records, char *err, size_t err_len)
