@@ -49,6 +49,7 @@ def write(directory: str | Path) -> Path:
             matrix=_matrix(results, slugs),
             sections=sections,
             across=across_workloads(results),
+            source_line=words.source_line(results.sources),
             manifest=list(_flat(results.manifest)),
             level=round(100 * LEVEL),
             light=Markup(theme.variables(False)),
@@ -183,7 +184,7 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
             if o.workload == workload
             for mark in o.marks
         ],
-        "variation": within_workload(results, workload),
+        "variation": within_workload(results, workload, slug),
     }
 
 

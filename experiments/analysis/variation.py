@@ -1,15 +1,136 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which factor explains the variation: analysis of variance of a workload's first metric."""
+"""What explains the variation, as the report tells it: one block for each response."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
-from . import words
+from . import diagnostics, words
 from .load import Results
-from .stats import Anova, anova
+from .model import Estimate, Model, anova, contrasts, effects, fit, residuals
+from .quantile import beside_ols
+
+MAX_EFFECTS = 40
+MAX_CONTRASTS = 45
+
+
+def analyse(
+    frame: pd.DataFrame, metric: str, unit: str, factors: list[str], slug: str, *,
+    blocks: tuple[str, ...] = ("repeat",), focus: str = "", base: str | None = None,
+    workloads: list[str] | None = None,
+) -> dict[str, Any]:
+    """Analysis of variance, effects, contrasts of `focus`, residual plots, quantile regression."""
+    told: dict[str, Any] = {
+        "metric": words.label(metric), "unit": unit, "slug": slug, "workloads": workloads or [],
+        "why_not": "", "terms": [], "effects": [], "contrasts": [], "quantile": None,
+    }
+    model = fit(frame, metric, factors, blocks)
+    if isinstance(model, str):
+        return told | {"why_not": model}
+    focus = focus if focus in model.factors else ""
+    return told | _model(model) | {
+        "terms": [_term(term) for term in anova(model)],
+        "effects": _effects(model),
+        "contrasts": _contrasts(model, focus, base) if focus else [],
+        "focus": focus,
+        "residual_plot": Markup(
+            diagnostics.residual_plots(residuals(model), f"{slug}-residuals", words.label(metric))
+        ),
+        "quantile": _quantile(frame, metric, unit, focus, model, slug),
+    }
+
+
+def _model(model: Model) -> dict[str, Any]:
+    return {
+        "model": model.formula,
+        "n": int(model.fit.nobs),
+        "log": model.log,
+        "shapiro": words.p_value(model.normal_p),
+        "breusch": words.p_value(model.even_p),
+        "plain_shapiro": words.p_value(model.plain[0]),
+        "plain_breusch": words.p_value(model.plain[1]),
+        "doubt": min(model.normal_p, model.even_p) < 0.05,
+    }
+
+
+def _term(term: Any) -> dict[str, Any]:
+    return {
+        "name": "error" if term.name == "Residual" else term.name,
+        "sum_sq": words.number(term.sum_sq),
+        "df": f"{term.df:g}",
+        "f": words.number(term.f),
+        "p": words.p_value(term.p),
+        "share": f"{100 * term.share:.1f} %",
+        "raw": term,
+    }
+
+
+def _effects(model: Model) -> dict[str, Any]:
+    """Interactions only while a person can read the list."""
+    grand, found = effects(model)
+    if len(found) > MAX_EFFECTS:
+        grand, found = effects(model, pairs=False)
+    return {
+        "grand": words.number(math.exp(grand.value) if model.log else grand.value, 4),
+        "rows": [
+            {"term": e.term, "level": e.level} | _limits(e.estimate, model.log)
+            for e in found[:MAX_EFFECTS]
+        ],
+    }
+
+
+def _contrasts(model: Model, focus: str, base: str | None) -> list[dict[str, Any]]:
+    return [
+        {"first": c.first, "second": c.second, "p": words.p_value(c.p_holm), "raw_p": c.p_holm}
+        | _limits(c.estimate, model.log)
+        for c in contrasts(model, focus, base)[:MAX_CONTRASTS]
+    ]
+
+
+def _limits(e: Estimate, log: bool) -> dict[str, Any]:
+    """On logarithms a difference is a ratio, told as a percentage."""
+    show = (lambda v: words.percent(math.expm1(v))) if log else words.signed
+    return {
+        "value": show(e.value),
+        "raw": e.value,
+        "limits": [
+            {
+                "text": f"{show(low)} to {show(high)}",
+                "apart": e.apart(level),
+                "level": round(100 * level),
+            }
+            for level, (low, high) in e.limits.items()
+        ],
+    }
+
+
+def _quantile(
+    frame: pd.DataFrame, metric: str, unit: str, focus: str, model: Model, slug: str
+) -> dict[str, Any] | None:
+    if not focus:
+        return None
+    found = beside_ols(frame, metric, focus, [f for f in model.factors if f != focus])
+    if isinstance(found, str):
+        return {"why_not": found}
+    return {
+        "why_not": "",
+        "change": found.change,
+        "n": found.n,
+        "plot": Markup(diagnostics.quantile_plot(found, f"{slug}-quantiles", unit)),
+        "rows": [
+            {
+                "name": "mean (least squares)" if s.tau is None else f"{s.tau:g} quantile",
+                "value": words.signed(s.value),
+                "raw": s.value,
+                "limits": f"{words.signed(s.low)} to {words.signed(s.high)}",
+            }
+            for s in found.slopes
+        ],
+    }
 
 
 def frame(results: Results, workloads: list[str], metric: str) -> pd.DataFrame:
@@ -28,14 +149,15 @@ def frame(results: Results, workloads: list[str], metric: str) -> pd.DataFrame:
     )
 
 
-def within_workload(results: Results, workload: str) -> dict[str, Any] | None:
+def within_workload(results: Results, workload: str, slug: str) -> dict[str, Any] | None:
     """Policy, with the repeat as a block: every repeat is one pass over all combinations."""
     metrics = results.performance_metrics(workload)
     if not metrics or not results.select(workload):
         return None
     metric, unit = metrics[0]
     data = frame(results, [workload], metric)
-    return _told(metric, unit, [workload], anova(data, metric, ["policy"], ["repeat"]))
+    return analyse(data, metric, unit, ["policy"], f"{slug}-anova", focus="policy", base="none",
+                   workloads=[workload])
 
 
 def across_workloads(results: Results) -> list[dict[str, Any]]:
@@ -45,44 +167,9 @@ def across_workloads(results: Results) -> list[dict[str, Any]]:
         metrics = results.performance_metrics(workload)
         if metrics and results.select(workload):
             shared.setdefault(metrics[0], []).append(workload)
-    found = []
-    for (metric, unit), workloads in shared.items():
-        if len(workloads) > 1:
-            data = frame(results, workloads, metric)
-            found.append(
-                _told(
-                    metric, unit, workloads, anova(data, metric, ["workload", "policy"], ["repeat"])
-                )
-            )
-    return found
-
-
-def _told(metric: str, unit: str, workloads: list[str], found: Anova | str) -> dict[str, Any]:
-    told = {
-        "metric": words.label(metric),
-        "unit": unit,
-        "workloads": workloads,
-        "why_not": found if isinstance(found, str) else "",
-        "terms": [],
-    }
-    if isinstance(found, str):
-        return told
-    told |= {
-        "model": found.model,
-        "n": found.n,
-        "log": found.log,
-        "shapiro": words.p_value(found.shapiro_p),
-        "terms": [
-            {
-                "name": "error" if t.name == "Residual" else t.name,
-                "sum_sq": words.number(t.sum_sq),
-                "df": f"{t.df:g}",
-                "f": words.number(t.f),
-                "p": words.p_value(t.p),
-                "share": f"{100 * t.share:.1f} %",
-                "raw": t,
-            }
-            for t in found.terms
-        ],
-    }
-    return told
+    return [
+        analyse(frame(results, workloads, metric), metric, unit, ["workload", "policy"],
+                f"across-{i}", focus="policy", base="none", workloads=workloads)
+        for i, ((metric, unit), workloads) in enumerate(shared.items(), 1)
+        if len(workloads) > 1
+    ]

@@ -51,6 +51,13 @@ def percent(value: float | None) -> str:
     return f"{100 * value:+.1f} %".replace("-", "\u2212")
 
 
+def signed(value: float | None) -> str:
+    """A difference: always with its sign."""
+    if value is None:
+        return DASH
+    return f"{'+' if value > 0 else ''}{number(value)}".replace("-", "\u2212")
+
+
 def p_value(p: float | None) -> str:
     if p is None:
         return DASH

@@ -43,6 +43,7 @@ def test_opens_without_problems(browser: Browser, page: Path, width: int, dark: 
 
 def test_every_figure_is_there_and_has_a_size(browser: Browser, page: Path) -> None:
     browser.open(page)
+    browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     found = browser.evaluate("""Object.fromEntries(
         [...document.querySelectorAll("section.workload")].map(s => [
             s.id, [...s.querySelectorAll("figure svg")].map(v => [
@@ -51,6 +52,9 @@ def test_every_figure_is_there_and_has_a_size(browser: Browser, page: Path) -> N
             v.querySelector("desc").textContent])]))""")
     assert set(found) == set(synthetic.WORKLOADS)
     for name, panels in found.items():
+        *panels, (width, height, texts, title, description) = panels
+        assert width > 300 and height > 80 and texts > 8
+        assert title.startswith("Residuals of") and description.startswith("9 residuals from")
         assert len(panels) == 2
         for width, height, texts, title, description in panels:
             assert width > 300 and height > 80 and texts > 8

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Curves with confidence intervals and coloured grids, as the papers draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import theme, words
+
+MARKERS = "osD^vPX*"
+STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+PANEL_IN = (4.7, 2.75)
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    name: str
+    points: tuple[Point, ...]
+    paper: bool = False  # printed in the paper, not measured here: hollow and dashed
+    colour: int | None = None  # curves of one colour belong together
+
+    @property
+    def told(self) -> str:
+        values = ", ".join(f"{words.number(p.x)}: {words.number(p.y)}" for p in self.points)
+        return f"{self.name}: {values}"
+
+
+def dress(axes: Axes, x: str, y: str) -> None:
+    """The look of all axes of the report."""
+    axes.set_xlabel(words.printable(x), size=8.5, color=theme.colour("muted"))
+    axes.set_ylabel(words.printable(y), size=8.5, color=theme.colour("muted"))
+    axes.tick_params(colors=theme.colour("muted"), labelsize=8.5, length=3,
+                     color=theme.colour("line"))
+    axes.grid(color=theme.colour("line"), linewidth=0.6)
+    axes.set_axisbelow(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: words.number(value))
+    axes.locator_params(nbins=5)
+    for side, spine in axes.spines.items():
+        spine.set(visible=side in ("left", "bottom"), color=theme.colour("line"))
+
+
+def lines(
+    curves: Sequence[Curve], prefix: str, title: str, x: str, y: str, *,
+    from_zero: bool = True, log_x: bool = False, ticks: Sequence[float] | None = None,
+) -> str:
+    """One panel; every curve has a name, a colour, a marker and, cycling, a line of its own."""
+    with matplotlib.rc_context(theme.SETTINGS):
+        rows = -(-len(curves) // 2)
+        figure = Figure((PANEL_IN[0], PANEL_IN[1] + 0.17 * rows), layout="constrained")
+        axes = figure.subplots()
+        for i, curve in enumerate(curves):
+            _curve(axes, curve, i if curve.colour is None else curve.colour)
+        dress(axes, x, y)
+        if log_x:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda value, _: words.number(value))
+        if ticks is not None:
+            axes.set_xticks(ticks)
+            axes.minorticks_off()
+        low = min((p.low if p.low is not None else p.y for c in curves for p in c.points), default=0)
+        if from_zero and low >= 0:
+            axes.set_ylim(bottom=0)
+        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8.5,
+                      labelcolor=theme.colour("ink"), handlelength=2.6, columnspacing=1.2,
+                      borderaxespad=0.2)
+        return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves))
+
+
+def _curve(axes: Axes, curve: Curve, colour: int) -> None:
+    hue = theme.node_colour(colour)
+    xs, ys = [p.x for p in curve.points], [p.y for p in curve.points]
+    axes.plot(
+        xs, ys, marker=MARKERS[colour % len(MARKERS)], markersize=4.5, color=hue,
+        linestyle=STYLES[2] if curve.paper else STYLES[0], linewidth=1.1 if curve.paper else 1.6,
+        markerfacecolor="none" if curve.paper else hue, markeredgewidth=1,
+        label=words.printable(curve.name), clip_on=False, zorder=2 if curve.paper else 3,
+    )
+    for p in curve.points:
+        if p.low is not None and p.high is not None:
+            axes.plot([p.x, p.x], [p.low, p.high], "-", color=hue, linewidth=1.1, zorder=2)
+
+
+def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str, y: str) -> str:
+    """Bars side by side; the x of a point is the place of its group."""
+    width = 0.8 / max(1, len(curves))
+    with matplotlib.rc_context(theme.SETTINGS):
+        figure = Figure((PANEL_IN[0], PANEL_IN[1] + 0.2), layout="constrained")
+        axes = figure.subplots()
+        for i, curve in enumerate(curves):
+            hue = theme.node_colour(i if curve.colour is None else curve.colour)
+            at = [p.x + (i - (len(curves) - 1) / 2) * width for p in curve.points]
+            axes.bar(at, [p.y for p in curve.points], width * 0.92, label=curve.name,
+                     color="none" if curve.paper else hue, edgecolor=hue, linewidth=1)
+            for x, p in zip(at, curve.points, strict=True):
+                if p.low is not None and p.high is not None:
+                    axes.plot([x, x], [p.low, p.high], "-", color=theme.colour("mean"),
+                              linewidth=1.1)
+        dress(axes, "", y)
+        axes.set_xticks(range(len(groups)), [words.shorten(g, 14) for g in groups])
+        axes.grid(visible=False, axis="x")
+        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8.5,
+                      labelcolor=theme.colour("ink"))
+        return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves))

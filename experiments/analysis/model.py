@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Full-factorial linear models: analysis of variance, effects, contrasts, residuals.
+
+Tested against NIST's certified SiRstv, Moore and Krupat's data, and Jain's worked 2x2 designs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy
+import pandas as pd
+from scipy import stats
+
+from .stats import holm
+
+MIN_RESIDUAL_DF = 4
+REJECT = 0.05
+LEVELS = (0.90, 0.95)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fit of `response` (or of its natural logarithm) on every interaction of `factors`."""
+
+    response: str
+    factors: tuple[str, ...]
+    blocks: tuple[str, ...]
+    log: bool
+    fit: Any
+    normal_p: float  # Shapiro and Wilk
+    even_p: float    # Breusch and Pagan
+    plain: tuple[float, float]  # the two of the untransformed response
+
+    @property
+    def formula(self) -> str:
+        left = f"ln({self.response})" if self.log else self.response
+        return f"{left} ~ {' * '.join(self.factors)}" + "".join(f" + {b}" for b in self.blocks)
+
+
+def fit(
+    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = ()
+) -> Model | str:
+    """Ordinary least squares; on logarithms where the plain residuals ask for it.
+
+    They ask where Shapiro and Wilk (1965) reject that they are normal, or Breusch and Pagan, in
+    Koenker's form (1981), that their variance is the same along the fitted values, at 0.05; and
+    the logarithm stays where the smaller of its two p values is the better one.
+    Returns the reason where the data does not allow a model.
+    """
+    factors = tuple(f for f in factors if frame[f].nunique() > 1)
+    blocks = tuple(b for b in blocks if frame[b].nunique() > 1)
+    if not factors:
+        return "nothing was varied"
+    found = _fit(frame, response, factors, blocks, log=False)
+    if isinstance(found, str):
+        return found
+    plain = _tests(found)
+    if min(plain) < REJECT and (frame[response] > 0).all():
+        other = _fit(frame, response, factors, blocks, log=True)
+        if not isinstance(other, str) and min(_tests(other)) > min(plain):
+            return Model(response, factors, blocks, True, other, *_tests(other), plain)
+    return Model(response, factors, blocks, False, found, *plain, plain)
+
+
+def _fit(
+    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], log: bool
+) -> Any:
+    from statsmodels.formula.api import ols
+
+    data = pd.DataFrame({f: frame[f].astype(str) for f in [*factors, *blocks]})
+    data["response"] = numpy.log(frame[response]) if log else frame[response]
+    terms = " * ".join(f"C(Q('{f}'), Sum)" for f in factors)
+    terms += "".join(f" + C(Q('{b}'), Sum)" for b in blocks)
+    model = ols(f"response ~ {terms}", data)
+    if numpy.linalg.matrix_rank(model.exog) < model.exog.shape[1]:
+        return "a combination has no clean observation"
+    found = model.fit()
+    if found.df_resid < MIN_RESIDUAL_DF:
+        return (
+            f"too few observations ({len(frame)}): degrees of freedom for the error "
+            f"{int(found.df_resid)}, wanted {MIN_RESIDUAL_DF}"
+        )
+    if found.ssr <= 1e-12 * max(found.centered_tss, 1e-300):
+        return "repeats do not differ: no error to compare with"
+    return found
+
+
+def _tests(found: Any) -> tuple[float, float]:
+    from statsmodels.stats.diagnostic import het_breuschpagan
+
+    normal = float(stats.shapiro(found.resid).pvalue)
+    fitted = numpy.asarray(found.fittedvalues)
+    if numpy.ptp(fitted) <= 1e-9 * max(1e-300, abs(fitted).max()):
+        return normal, 1.0
+    design = numpy.column_stack([numpy.ones(len(fitted)), fitted])
+    return normal, float(het_breuschpagan(numpy.asarray(found.resid), design)[1])
+
+
+@dataclass(frozen=True)
+class Term:
+    name: str
+    sum_sq: float
+    df: float
+    f: float | None
+    p: float | None
+    share: float
+
+
+def anova(model: Model) -> tuple[Term, ...]:
+    """Type II: each term is adjusted for all others that do not contain it.
+
+    Yates 1934; Langsrud, Statistics and Computing 13, 2003. Share, the percentage of variation:
+    sum of squares / total sum of squares (Jain 1991, chapters 17 to 22).
+    """
+    from statsmodels.stats.anova import anova_lm
+
+    table = anova_lm(model.fit, typ=2)
+    total = model.fit.centered_tss
+    return tuple(
+        Term(
+            _plain(name),
+            float(row["sum_sq"]),
+            float(row["df"]),
+            _number(row["F"]),
+            _number(row["PR(>F)"]),
+            float(row["sum_sq"] / total),
+        )
+        for name, row in table.iterrows()
+    )
+
+
+def _plain(name: str) -> str:
+    """C(Q('policy'), Sum):C(Q('workload'), Sum) -> policy x workload."""
+    parts = [part.split("'")[1] if "'" in part else part for part in name.split(":")]
+    return " × ".join(parts)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A linear function of the model's parameters, with its limits at each of LEVELS."""
+
+    value: float
+    error: float
+    limits: dict[float, tuple[float, float]]
+    p: float
+
+    def apart(self, level: float) -> bool:
+        """The interval does not hold 0."""
+        low, high = self.limits[level]
+        return low > 0 or high < 0
+
+
+def _estimate(model: Model, weights: numpy.ndarray) -> Estimate:
+    test = model.fit.t_test(weights)
+    limits = {}
+    for level in LEVELS:
+        low, high = numpy.atleast_2d(test.conf_int(alpha=1 - level))[0]
+        limits[level] = (float(low), float(high))
+    return Estimate(
+        float(numpy.squeeze(test.effect)), float(numpy.squeeze(test.sd)), limits,
+        float(numpy.squeeze(test.pvalue)),
+    )
+
+
+class _Cells:
+    """The design rows of all combinations of levels, each with the same weight, blocks averaged."""
+
+    def __init__(self, model: Model) -> None:
+        from patsy import dmatrix
+
+        data = model.fit.model.data
+        names = [*model.factors, *model.blocks]
+        levels = {name: _levels(data.frame[name]) for name in names}
+        grid = pd.MultiIndex.from_product(levels.values(), names=names).to_frame(index=False)
+        self.levels, self.grid = levels, grid
+        self.rows = numpy.asarray(dmatrix(data.model_spec, grid))
+
+    def mean(self, **chosen: str) -> numpy.ndarray:
+        keep = numpy.ones(len(self.grid), bool)
+        for name, level in chosen.items():
+            keep &= (self.grid[name] == level).to_numpy()
+        return self.rows[keep].mean(axis=0)
+
+
+def _levels(column: pd.Series) -> list[str]:
+    from .load import natural
+
+    return sorted(column.unique(), key=natural)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far a level, or a pair of levels beyond its two effects, is from the grand mean."""
+
+    term: str
+    level: str
+    estimate: Estimate
+
+
+def effects(model: Model, pairs: bool = True) -> tuple[Estimate, tuple[Effect, ...]]:
+    """Grand mean and effects: marginal mean - grand mean (Jain 1991, sections 18.2 and 22.3).
+
+    With `pairs`, the interactions of two factors too. On logarithms they are factors' logarithms.
+    """
+    cells = _Cells(model)
+    grand = cells.mean()
+    found = [
+        Effect(f, level, _estimate(model, cells.mean(**{f: level}) - grand))
+        for f in model.factors
+        for level in cells.levels[f]
+    ]
+    for a, b in combinations(model.factors, 2) if pairs else ():
+        for x in cells.levels[a]:
+            for y in cells.levels[b]:
+                weights = (
+                    cells.mean(**{a: x, b: y}) - cells.mean(**{a: x}) - cells.mean(**{b: y}) + grand
+                )
+                found.append(Effect(f"{a} × {b}", f"{x}, {y}", _estimate(model, weights)))
+    return _estimate(model, grand), tuple(found)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """second - first, over all combinations of the other factors."""
+
+    factor: str
+    first: str
+    second: str
+    estimate: Estimate
+    p_holm: float
+
+
+def contrasts(model: Model, factor: str, base: str | None = None) -> tuple[Contrast, ...]:
+    """Every pair of levels of a factor, or every level against `base`; p adjusted by Holm."""
+    cells = _Cells(model)
+    levels = cells.levels[factor]
+    pairs = (
+        [(base, level) for level in levels if level != base]
+        if base in levels
+        else list(combinations(levels, 2))
+    )
+    estimates = [
+        _estimate(model, cells.mean(**{factor: b}) - cells.mean(**{factor: a})) for a, b in pairs
+    ]
+    adjusted = holm([e.p for e in estimates])
+    return tuple(
+        Contrast(factor, a, b, estimate, p)
+        for (a, b), estimate, p in zip(pairs, estimates, adjusted, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """For the two plots: residuals over fitted values, and ordered over normal quantiles."""
+
+    fitted: tuple[float, ...]
+    residuals: tuple[float, ...]
+    normal: tuple[float, ...]
+    ordered: tuple[float, ...]
+    slope: float
+    intercept: float
+
+
+def residuals(model: Model) -> Residuals:
+    """Normal quantiles at Filliben's median ranks (1975); the line is their least-squares fit."""
+    (normal, ordered), (slope, intercept, _) = stats.probplot(numpy.asarray(model.fit.resid))
+    return Residuals(
+        tuple(map(float, model.fit.fittedvalues)), tuple(map(float, model.fit.resid)),
+        tuple(map(float, normal)), tuple(map(float, ordered)), float(slope), float(intercept),
+    )
