@@ -3,9 +3,82 @@
 
 #include <errno.h>
 #include <numaif.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define BATCH 4096
+#define HUGE_PAGE (2UL << 20)	/* of x86-64 and of arm64 with 4 KiB pages; elsewhere only an alignment */
+
+int np_pages_kind(const char *name, enum np_page_kind *kind)
+{
+	static const char *const names[] = {
+		[NP_PAGES_DEFAULT] = "default", [NP_PAGES_SMALL] = "small",
+		[NP_PAGES_THP] = "thp", [NP_PAGES_HUGE] = "huge",
+	};
+
+	for (unsigned int k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+		if (!strcmp(name, names[k])) {
+			*kind = k;
+			return 0;
+		}
+	return -1;
+}
+
+/* More is mapped than asked for, and what lies before the first boundary is given back. */
+static int map_aligned(char **start, size_t bytes)
+{
+	char *found = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (found == MAP_FAILED)
+		return -errno;
+	before = -(uintptr_t)found % HUGE_PAGE;
+	if (before)
+		munmap(found, before);
+	if (before < HUGE_PAGE)
+		munmap(found + before + bytes, HUGE_PAGE - before);
+	*start = found + before;
+	return 0;
+}
+
+int np_pages_map(char **start, size_t bytes, enum np_page_kind kind)
+{
+	int err;
+
+	if (kind == NP_PAGES_HUGE) {
+		*start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+		return *start == MAP_FAILED ? -errno : 0;
+	}
+	err = map_aligned(start, bytes);
+	if (err || kind == NP_PAGES_DEFAULT)
+		return err;
+	/* A kernel without transparent huge pages has small ones already. */
+	if (madvise(*start, bytes, kind == NP_PAGES_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) &&
+	    (errno != EINVAL || kind == NP_PAGES_THP))
+		return -errno;
+	return 0;
+}
+
+long np_pages_huge_kib(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "re");
+	long kib = 0, found;
+	char line[128];
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "AnonHugePages: %ld", &found) == 1 ||
+		    sscanf(line, "Private_Hugetlb: %ld", &found) == 1)
+			kib += found;
+	fclose(file);
+	return kib;
+}
 
 /* First page of run number k of n; run n is the end. */
 static size_t run_start(size_t pages, unsigned int k, unsigned int n)

@@ -8,6 +8,22 @@
 
 #define NP_MAX_NODES 1024
 
+enum np_page_kind {
+	NP_PAGES_DEFAULT,	/* as the system's setting for transparent huge pages says */
+	NP_PAGES_SMALL,		/* no transparent huge pages */
+	NP_PAGES_THP,		/* transparent huge pages asked for */
+	NP_PAGES_HUGE,		/* reserved huge pages (hugetlb) */
+};
+
+/* By name: default, small, thp, huge. Returns 0 or -1. */
+int np_pages_kind(const char *name, enum np_page_kind *kind);
+
+/* Maps private zeroed memory aligned to a huge page. Returns 0 or -errno. */
+int np_pages_map(char **start, size_t bytes, enum np_page_kind kind);
+
+/* KiB of this process that are in huge pages of either kind, or -1 where the kernel does not say. */
+long np_pages_huge_kib(void);
+
 /* Pages of a range by the kernel's node number. */
 struct np_pages {
 	size_t node[NP_MAX_NODES];

@@ -4,44 +4,56 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-struct slice {
+struct job {
 	pthread_t thread;
-	const struct np_worker *w;
+	struct np_slice *slice;
+	struct np_thread_run *run;
 	pthread_barrier_t *together;
-	size_t first, n;
 	double start, seconds;
-	double started, finished;
-	uint64_t passes;
 };
 
-size_t np_worker_elements(const struct np_worker *w)
+static int cut(struct np_worker *w)
 {
-	return w->bytes / sizeof(double);
+	size_t lines = w->bytes / NP_LINE;
+
+	w->slices = calloc(w->threads, sizeof(*w->slices));
+	if (!w->slices)
+		return -ENOMEM;
+	for (unsigned int k = 0; k < w->threads; k++)
+		w->slices[k] = (struct np_slice){
+			.w = w, .number = k, .first = lines * k / w->threads,
+			.lines = lines * (k + 1) / w->threads - lines * k / w->threads,
+		};
+	return 0;
 }
 
 int np_worker_init(struct np_worker *w, const struct bitmask *nodes, const char **step)
 {
-	int err = 0;
+	int err;
 
-	for (int k = 0; k < NP_ARRAYS && !err; k++) {
-		*step = "map the arrays";
-		w->array[k] = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (w->array[k] == MAP_FAILED)
-			return -errno;
+	*step = "map the arrays";
+	err = cut(w);
+	for (unsigned int k = 0; k < w->kernel->arrays && !err; k++) {
+		err = np_pages_map(&w->array[k], w->bytes, w->pages);
+		if (err)
+			break;
 		*step = "ask for the arrays' node (mbind)";
 		if (nodes)
 			err = np_pages_prefer(w->array[k], w->bytes, nodes);
 	}
 	if (err)
 		return err;
-	np_triad_fill(w->array[0], w->array[1], w->array[2], np_worker_elements(w));
+	*step = "fill the arrays";
+	for (unsigned int k = 0; k < w->threads && !err; k++)
+		err = w->kernel->fill(&w->slices[k]);
+	if (err)
+		return err;
 	*step = "give the arrays the default policy back (mbind)";
-	for (int k = 0; k < NP_ARRAYS && nodes && !err; k++)
+	for (unsigned int k = 0; k < w->kernel->arrays && nodes && !err; k++)
 		err = np_pages_forget(w->array[k], w->bytes);
 	return err;
 }
@@ -51,77 +63,125 @@ int np_worker_pages(struct np_worker *w, struct np_pages *count)
 	int err = 0;
 
 	memset(count, 0, sizeof(*count));
-	for (int k = 0; k < NP_ARRAYS && !err; k++)
+	for (unsigned int k = 0; k < w->kernel->arrays && !err; k++)
 		err = np_pages_count(w->array[k], w->bytes, count);
 	return err;
 }
 
-static void *slice_run(void *arg)
+size_t np_worker_errors(struct np_worker *w)
 {
-	struct slice *s = arg;
-	double *const *array = s->w->array;
+	size_t errors = 0;
+
+	for (unsigned int k = 0; k < w->threads; k++)
+		errors += w->kernel->errors(&w->slices[k]);
+	return errors;
+}
+
+static void pin(const struct np_worker *w, unsigned int number)
+{
+	cpu_set_t *set;
+	size_t size;
+	int cpu;
+
+	if (!w->pinned)
+		return;
+	cpu = w->pinned[number];
+	set = CPU_ALLOC(cpu + 1);
+	size = CPU_ALLOC_SIZE(cpu + 1);
+	if (!set)
+		abort();
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(cpu, size, set);
+	if (sched_setaffinity(0, size, set)) {
+		np_fail("cannot run thread %u on CPU %d: %s", number, cpu, strerror(errno));
+		exit(1);
+	}
+	CPU_FREE(set);
+}
+
+/* Passes until a sample's share of the time is over. */
+static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_least)
+{
+	double begin = r->finished;
+	uint64_t done, operations = 0;
+
+	do {
+		done = s->w->kernel->pass(s);
+		operations += done;
+		r->passes++;
+		r->finished = np_now();
+	} while (r->finished - begin < at_least);
+	s->operations += operations;
+	r->operations += operations;
+	r->sample[r->n++] = (struct np_sample){ r->finished - begin, operations };
+}
+
+static void *work(void *arg)
+{
+	struct job *j = arg;
+	struct np_thread_run *r = j->run;
 	double end;
 
-	pthread_barrier_wait(s->together);
-	if (s->start > 0)
-		np_sleep_until(s->start);
-	s->started = np_now();
-	end = s->started + s->seconds;
+	pin(j->slice->w, j->slice->number);
+	pthread_barrier_wait(j->together);
+	if (j->start > 0)
+		np_sleep_until(j->start);
+	r->started = r->finished = np_now();
+	end = r->started + j->seconds;
 	do {
-		s->w->kernel->run(array[0] + s->first, array[1] + s->first,
-				  array[2] + s->first, s->n);
-		s->passes++;
-		s->finished = np_now();
-	} while (s->finished < end);
+		take_sample(j->slice, r, j->seconds / NP_SAMPLES);
+	} while (r->finished < end && r->n < NP_SAMPLES);
 	return NULL;
 }
 
-static void sum_up(const struct np_worker *w, const struct slice *slices, struct np_run *run)
+static void sum_up(const struct np_worker *w, struct np_run *run)
 {
-	uint64_t elements;
-
-	memset(run, 0, sizeof(*run));
-	run->started = slices[0].started;
-	for (const struct slice *s = slices; s < slices + w->threads; s++) {
-		elements = s->passes * s->n;
-		run->elements += elements;
-		run->passes += s->passes;
-		run->mb_per_s += elements * NP_TRIAD_CREDITED / (s->finished - s->started) / 1e6;
-		if (s->started < run->started)
-			run->started = s->started;
-		if (s->finished > run->finished)
-			run->finished = s->finished;
+	run->started = run->thread[0].started;
+	for (const struct np_thread_run *t = run->thread; t < run->thread + w->threads; t++) {
+		run->operations += t->operations;
+		run->passes += t->passes;
+		run->per_second += t->operations / (t->finished - t->started);
+		if (t->started < run->started)
+			run->started = t->started;
+		if (t->finished > run->finished)
+			run->finished = t->finished;
 	}
 }
 
 int np_worker_run(struct np_worker *w, double seconds, double start, struct np_run *run)
 {
-	size_t lines = w->bytes / NP_LINE, per_line = NP_LINE / sizeof(double);
-	struct slice *slices = calloc(w->threads, sizeof(*slices));
+	struct job *jobs = calloc(w->threads, sizeof(*jobs));
 	pthread_barrier_t together;
 	unsigned int k;
 	int err = 0;
 
-	if (!slices)
+	*run = (struct np_run){ .thread = calloc(w->threads, sizeof(*run->thread)) };
+	if (!jobs || !run->thread) {
+		free(jobs);
+		np_run_free(run);
 		return -ENOMEM;
+	}
 	pthread_barrier_init(&together, NULL, w->threads);
 	for (k = 0; k < w->threads; k++)
-		slices[k] = (struct slice){
-			.w = w, .together = &together, .start = start, .seconds = seconds,
-			.first = lines * k / w->threads * per_line,
-			.n = (lines * (k + 1) / w->threads - lines * k / w->threads) * per_line,
-		};
+		jobs[k] = (struct job){ .slice = &w->slices[k], .run = &run->thread[k],
+					.together = &together, .start = start, .seconds = seconds };
 	for (k = 1; k < w->threads && !err; k++)
-		err = -pthread_create(&slices[k].thread, NULL, slice_run, &slices[k]);
+		err = -pthread_create(&jobs[k].thread, NULL, work, &jobs[k]);
 	if (err) {	/* the others wait at the barrier for good: nothing to save */
 		np_fail("cannot start thread %u of %u: %s", k, w->threads, strerror(-err));
 		exit(1);
 	}
-	slice_run(&slices[0]);
+	work(&jobs[0]);
 	for (k = 1; k < w->threads; k++)
-		pthread_join(slices[k].thread, NULL);
+		pthread_join(jobs[k].thread, NULL);
 	pthread_barrier_destroy(&together);
-	sum_up(w, slices, run);
-	free(slices);
+	sum_up(w, run);
+	free(jobs);
 	return 0;
+}
+
+void np_run_free(struct np_run *run)
+{
+	free(run->thread);
+	run->thread = NULL;
 }

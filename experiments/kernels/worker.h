@@ -1,37 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The threads of one triad process over its three arrays. */
+/* The threads of one process over its arrays. */
 #ifndef NP_WORKER_H
 #define NP_WORKER_H
 
+#include "kernel.h"
 #include "pages.h"
-#include "triad.h"
 
-#include <stdint.h>
-
-#define NP_ARRAYS 3
+#define NP_SAMPLES 100		/* at most that many of a thread and a run */
 
 struct np_worker {
-	const struct np_triad_kernel *kernel;
-	double *array[NP_ARRAYS];	/* a, b, c */
-	size_t bytes;			/* of each */
+	const struct np_kernel *kernel;
+	struct np_choice choice;
+	const struct np_stream_variant *variant;	/* of a stream kernel */
+	const void *state;				/* a kernel's own */
+	char *array[NP_ARRAYS];
+	size_t bytes;			/* of each; a multiple of a page */
+	enum np_page_kind pages;
 	unsigned int threads;
+	struct np_slice *slices;	/* one a thread */
+	const int *pinned;		/* a CPU a thread, or NULL: all on the process's CPUs */
+};
+
+/* A stretch of a thread's run. */
+struct np_sample {
+	double seconds;
+	uint64_t operations;
+};
+
+struct np_thread_run {
+	double started, finished;	/* s of CLOCK_MONOTONIC */
+	uint64_t operations, passes;
+	unsigned int n;
+	struct np_sample sample[NP_SAMPLES];
 };
 
 struct np_run {
-	double started, finished;	/* CLOCK_MONOTONIC, first thread to last */
-	double mb_per_s;		/* sum over the threads, bytes credited */
-	uint64_t passes, elements;
+	double started, finished;	/* first thread to last */
+	double per_second;		/* operations, sum over the threads */
+	uint64_t passes, operations;
+	struct np_thread_run *thread;	/* w->threads of them */
 };
 
 /* Maps, places and fills the arrays. Returns 0, or -errno with what failed in *step. */
 int np_worker_init(struct np_worker *w, const struct bitmask *nodes, const char **step);
 
-/* All threads make passes over their slices for that long, from start on (0: now). */
+/*
+ * All threads make passes over their slices for that long, from start on
+ * (0: now). Returns 0 or -errno; np_run_free() afterwards.
+ */
 int np_worker_run(struct np_worker *w, double seconds, double start, struct np_run *run);
+void np_run_free(struct np_run *run);
+
+/* Wrong elements of all slices. */
+size_t np_worker_errors(struct np_worker *w);
 
 /* Where the arrays' pages are. Returns 0 or -errno. */
 int np_worker_pages(struct np_worker *w, struct np_pages *count);
-
-size_t np_worker_elements(const struct np_worker *w);
 
 #endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the worker's threads can be told to do with their memory. One kernel, one file. */
+#ifndef NP_KERNEL_H
+#define NP_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NP_LINE 64		/* bytes; every slice is whole lines */
+#define NP_ARRAYS 3
+#define NP_NO_ESTIMATE (-1.0)
+
+struct np_worker;
+struct np_stream_variant;
+
+/* Options that only some of the kernels have. */
+struct np_choice {
+	const char *variant;		/* stream: name of its implementation, or "auto" */
+	unsigned long long stride;	/* stream: lines from one element to the next; 0: every element */
+	unsigned long long group;	/* chase: pages that are walked before the next ones; 0: all */
+	const char *pattern;		/* cachetest */
+	double alpha;			/* cachetest zipf */
+	unsigned long long accesses;	/* update: of a pass; 0: as many as elements */
+	unsigned long long seed;
+};
+
+/* A thread's part of the arrays, and how far the thread has come with it. */
+struct np_slice {
+	struct np_worker *w;
+	unsigned int number;
+	size_t first, lines;		/* of each array, in lines */
+	uint64_t operations, passes;	/* of all runs */
+	void *at;			/* where a walk goes on */
+	uint64_t sum, weighted;		/* what the kernel's check compares */
+};
+
+struct np_kernel {
+	const char *name, *summary;
+	const char *operation;		/* what is counted, in one word */
+	unsigned int arrays;
+	/* Refuses a choice that makes no sense, after saying why. NULL: takes every choice. */
+	int (*choose)(struct np_worker *w);
+	/* Writes the slice's memory for the first time: here its pages come to be. */
+	int (*fill)(struct np_slice *s);
+	/* Some work, as many operations as it returns. */
+	uint64_t (*pass)(struct np_slice *s);
+	/* Elements that are not what they must be after the passes so far; 0 is right. */
+	size_t (*errors)(struct np_slice *s);
+	/* Of one operation: bytes that the program asked for. */
+	double (*credited)(const struct np_worker *w);
+	/*
+	 * Of one operation: bytes on the memory bus, where the arrays are
+	 * larger than the caches; NP_NO_ESTIMATE where that depends on more.
+	 */
+	double (*bus)(const struct np_worker *w);
+};
+
+/* NULL ends the list. */
+extern const struct np_kernel *const np_kernels[];
+
+const struct np_kernel *np_kernel_find(const char *name);
+
+extern const struct np_kernel np_copy, np_scale, np_sum, np_triad;
+extern const struct np_kernel np_chase, np_cachetest, np_sort, np_update;
+
+static inline char *np_slice_start(const struct np_slice *s, const char *array)
+{
+	return (char *)array + s->first * NP_LINE;
+}
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * STREAM's four operations on doubles, every element or one in each N lines.
+ * All values are small multiples of a half, so the check is exact.
+ */
+#include "stream.h"
+#include "emit.h"
+#include "worker.h"
+
+#include <string.h>
+
+#define PER_LINE (NP_LINE / sizeof(double))
+#define UNTOUCHED (-1.0)
+
+static enum np_stream_op op_of(const struct np_worker *w)
+{
+	return w->kernel == &np_copy ? NP_COPY : w->kernel == &np_scale ? NP_SCALE :
+	       w->kernel == &np_sum ? NP_SUM : NP_TRIAD;
+}
+
+/* Different from one element to the next, and from one page to the next. */
+static double value_b(size_t i)
+{
+	return (i % 8191) + 1;
+}
+
+static double value_c(size_t i)
+{
+	return (i % 4093) * 0.5;
+}
+
+static double value_of(enum np_stream_op op, double b, double c)
+{
+	switch (op) {
+	case NP_COPY:
+		return b;
+	case NP_SCALE:
+		return NP_STREAM_SCALAR * b;
+	case NP_SUM:
+		return b + c;
+	default:
+		return b + NP_STREAM_SCALAR * c;
+	}
+}
+
+static bool reads_c(enum np_stream_op op)
+{
+	return op == NP_SUM || op == NP_TRIAD;
+}
+
+static int choose(struct np_worker *w)
+{
+	const char *name = w->choice.variant;
+
+	if (w->choice.stride && strcmp(name, "auto") && strcmp(name, "plain"))
+		return np_fail("--stride %llu: vectors take neighbours; leave --kernel out or "
+			       "say --kernel plain", w->choice.stride);
+	w->variant = np_stream_find(w->choice.stride ? "plain" : name);
+	return w->variant ? 0 : np_fail("--kernel %s: not one this CPU can run; see --help", name);
+}
+
+static int fill(struct np_slice *s)
+{
+	double *a = (double *)s->w->array[0], *b = (double *)s->w->array[1];
+	double *c = (double *)s->w->array[2];
+	size_t first = s->first * PER_LINE, end = first + s->lines * PER_LINE;
+
+	for (size_t i = first; i < end; i++) {
+		a[i] = UNTOUCHED;
+		b[i] = value_b(i);
+		if (c)
+			c[i] = value_c(i);
+	}
+	return 0;
+}
+
+static void run_strided(enum np_stream_op op, double *restrict a, const double *restrict b,
+			const double *restrict c, size_t n, size_t step)
+{
+	switch (op) {
+	case NP_COPY:
+		for (size_t i = 0; i < n; i += step)
+			a[i] = b[i];
+		break;
+	case NP_SCALE:
+		for (size_t i = 0; i < n; i += step)
+			a[i] = NP_STREAM_SCALAR * b[i];
+		break;
+	case NP_SUM:
+		for (size_t i = 0; i < n; i += step)
+			a[i] = b[i] + c[i];
+		break;
+	default:
+		for (size_t i = 0; i < n; i += step)
+			a[i] = b[i] + NP_STREAM_SCALAR * c[i];
+	}
+}
+
+static uint64_t pass(struct np_slice *s)
+{
+	const struct np_worker *w = s->w;
+	size_t first = s->first * PER_LINE, n = s->lines * PER_LINE;
+	size_t step = w->choice.stride * PER_LINE;
+	double *a = (double *)w->array[0] + first;
+	const double *b = (double *)w->array[1] + first, *c = b;
+
+	if (reads_c(op_of(w)))
+		c = (double *)w->array[2] + first;
+	s->passes++;
+	if (step) {
+		run_strided(op_of(w), a, b, c, n, step);
+		return (n + step - 1) / step;
+	}
+	w->variant->run[op_of(w)](a, b, c, n);
+	return n;
+}
+
+/* Of one element of the slice, the i-th of the arrays. */
+static bool is_wrong(const struct np_slice *s, size_t i)
+{
+	const struct np_worker *w = s->w;
+	size_t step = w->choice.stride * PER_LINE;
+	bool done = s->passes && (!step || (i - s->first * PER_LINE) % step == 0);
+	double a = ((double *)w->array[0])[i], b = ((double *)w->array[1])[i];
+	double right = done ? value_of(op_of(w), value_b(i), value_c(i)) : UNTOUCHED;
+
+	return a != right || b != value_b(i) ||
+	       (w->array[2] && ((double *)w->array[2])[i] != value_c(i));
+}
+
+static size_t errors(struct np_slice *s)
+{
+	size_t first = s->first * PER_LINE, end = first + s->lines * PER_LINE, found = 0;
+
+	for (size_t i = first; i < end; i++)
+		found += is_wrong(s, i);
+	return found;
+}
+
+/* As STREAM counts: a word for each array. */
+static double credited(const struct np_worker *w)
+{
+	return w->kernel->arrays * sizeof(double);
+}
+
+/* An ordinary store that misses reads its line first; a strided access moves the whole line. */
+static double bus(const struct np_worker *w)
+{
+	size_t moved = w->choice.stride ? NP_LINE : sizeof(double);
+
+	return (w->kernel->arrays + !w->variant->non_temporal) * moved;
+}
+
+#define STREAM(op, text, n)							\
+	const struct np_kernel np_##op = {					\
+		.name = #op, .summary = text, .operation = "element", .arrays = n,	\
+		.choose = choose, .fill = fill, .pass = pass, .errors = errors,	\
+		.credited = credited, .bus = bus,				\
+	}
+
+STREAM(copy, "a = b", 2);
+STREAM(scale, "a = s * b", 2);
+STREAM(sum, "a = b + c", 3);
+STREAM(triad, "a = b + s * c", 3);

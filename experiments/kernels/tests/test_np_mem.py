@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""np-mem on this machine: right results, counted bytes, verified pages, one-line errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).resolve().parents[3] / "build"
+PROGRAM = BUILD / "np-triad"
+NODE = int(Path("/sys/devices/system/node/has_memory").read_text().strip().split(",")[0].split("-")[0])
+KERNELS = ["plain", "sse2", "avx2", "avx512", "sse2-nt", "avx2-nt", "avx512-nt"]
+ARRAYS = {"copy": 2, "scale": 2, "sum": 3, "triad": 3}
+LINE = 64
+PAGE = os.sysconf("SC_PAGESIZE")
+
+
+class Kernel:
+    def __init__(self, name: str, *options: str) -> None:
+        self.process = subprocess.Popen([BUILD / "np-mem", name, *options], stdin=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def event(self) -> dict:
+        return json.loads(self.process.stdout.readline())
+
+    def memory(self, address: int, size: int) -> bytes:
+        with open(f"/proc/{self.process.pid}/mem", "rb", buffering=0) as memory:
+            memory.seek(address)
+            return memory.read(size)
+
+    def ask(self, command: str) -> dict:
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self.event()
+
+
+@pytest.fixture
+def start() -> Iterator[type[Kernel]]:
+    started: list[Kernel] = []
+
+    def make(*options: str) -> Triad:
+        started.append(Kernel(*options))
+        return started[-1]
+
+    yield make
+    for triad in started:
+        triad.process.kill()
+        triad.process.wait()
+        for stream in (triad.process.stdin, triad.process.stdout, triad.process.stderr):
+            stream.close()
+
+
+def supported(kernel: str) -> bool:
+    flag = {"plain": None, "avx512": "avx512f"}.get(kernel.removesuffix("-nt"), kernel.removesuffix("-nt"))
+    return flag is None or flag in Path("/proc/cpuinfo").read_text().split()
+
+
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if supported(k)])
+@pytest.mark.parametrize("operation", ARRAYS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_result_is_verified_and_bytes_are_counted(start, operation: str, kernel: str, threads: int) -> None:
+    worker = start(operation, "--size", "1M", "--mem", str(NODE), "--kernel", kernel, "--threads", str(threads))
+    ready, arrays = worker.event(), ARRAYS[operation]
+    assert (ready["event"], ready["operation"], ready["kernel"]) == ("ready", operation, kernel)
+    assert ready["pages"] == {str(NODE): arrays * (1 << 20) // PAGE}
+    result = worker.ask("run 0.05")
+    assert result["event"] == "result"
+    assert (result["verified"], result["wrong_elements"]) == (True, 0)
+    assert 0.05 <= result["seconds"] < 2
+    elements = result["operations"]
+    assert result["bytes_credited"] == elements * 8 * arrays
+    assert result["bytes_bus"] == elements * 8 * (arrays + (not kernel.endswith("-nt")))
+    assert len(result["samples_ns"]) == threads and all(result["samples_ns"])
+    if threads == 1:
+        assert elements == result["passes"] * (1 << 20) // 8
+        assert result["mb_per_s"] == pytest.approx(result["bytes_credited"] / result["seconds"] / 1e6)
+        low, high = min(result["samples_ns"][0]), max(result["samples_ns"][0])
+        assert low <= result["ns_per_operation"] <= high
+    assert result["mb_per_s_bus"] == pytest.approx(
+        result["mb_per_s"] * result["bytes_bus"] / result["bytes_credited"])
+
+
+@pytest.mark.parametrize("operation", ARRAYS)
+def test_a_pass_writes_what_the_operation_says(start, operation: str) -> None:
+    """Read from outside: the program's own check is not asked."""
+    worker = start(operation, "--size", "64K")
+    arrays = worker.event()["arrays"]
+    worker.ask("run 0.001")
+    a, b = (struct.unpack("8192d", worker.memory(int(arrays[name], 16), 1 << 16)) for name in "ab")
+    c = struct.unpack("8192d", worker.memory(int(arrays["c"], 16), 1 << 16)) if "c" in arrays else b
+    value = {"copy": lambda b, c: b, "scale": lambda b, c: 3 * b, "sum": lambda b, c: b + c,
+             "triad": lambda b, c: b + 3 * c}[operation]
+    assert a == tuple(map(value, b, c)) and len(set(a)) > 4000
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_a_stride_touches_one_element_in_so_many_lines(start, stride: int) -> None:
+    worker = start("copy", "--size", "64K", "--stride", str(stride))
+    arrays = worker.event()["arrays"]
+    result = worker.ask("run 0.001")
+    touched = -(-1024 // stride)
+    assert result["verified"] and result["operations"] == result["passes"] * touched
+    assert result["bytes_credited"] == result["operations"] * 16
+    assert result["bytes_bus"] == result["operations"] * 3 * LINE
+    a = struct.unpack("8192d", worker.memory(int(arrays["a"], 16), 1 << 16))
+    assert [i for i, value in enumerate(a) if value != -1] == list(range(0, 8192, 8 * stride))
+
+
+def cycle_of(worker: Kernel, address: int, lines: int) -> list[int]:
+    """Lines in the order in which they name each other, from outside."""
+    memory = worker.memory(address, lines * LINE)
+    order, at = [], 0
+    while len(order) <= lines:
+        order.append(at)
+        at = (struct.unpack_from("Q", memory, at * LINE)[0] - address) // LINE
+        if not at:
+            break
+    return order
+
+
+@pytest.mark.parametrize("group", [0, 4])
+def test_chase_is_one_cycle_that_stays_in_its_page_group(start, group: int) -> None:
+    worker = start("chase", "--size", "64K", "--group", str(group))
+    order = cycle_of(worker, int(worker.event()["arrays"]["a"], 16), 1024)
+    assert sorted(order) == list(range(1024)) and order != sorted(order)
+    if group:
+        assert [line // (group * 64) for line in order] == [g for g in range(4) for _ in range(group * 64)]
+    result = worker.ask("run 0.01")
+    assert result["verified"] and result["bytes_bus"] == result["operations"] * LINE
+
+
+@pytest.mark.parametrize("pattern, alpha", [("sequential", 1), ("uniform", 1), ("zipf", 2.05), ("zipf", 1.05)])
+def test_cachetest_patterns(start, pattern: str, alpha: float) -> None:
+    worker = start("cachetest", "--size", "1M", "--pattern", pattern, "--alpha", str(alpha))
+    address, n = int(worker.event()["arrays"]["a"], 16), 16384
+    order = cycle_of(worker, address, n)
+    assert sorted(order) == list(range(n)) and (order == sorted(order)) == (pattern == "sequential")
+    memory = worker.memory(address, n * LINE)
+    prefixes = [struct.unpack_from("Q", memory, i * LINE + 8)[0] for i in range(n)]
+    if pattern != "zipf":
+        assert not any(prefixes)
+    else:
+        assert min(prefixes) == 1 and max(prefixes) < n
+        weights = [k ** -alpha for k in range(1, n)]
+        for k in (1, 2, 5):
+            expected = n * weights[k - 1] / sum(weights)
+            assert prefixes.count(k) == pytest.approx(expected, abs=5 * expected ** 0.5)
+    result = worker.ask("run 0.01")
+    assert result["verified"] and result["counts"] == "iteration" and result["bytes_bus"] is None
+    if pattern == "zipf":
+        assert result["bytes_credited"] / result["operations"] == pytest.approx(
+            16 + 8 * sum(prefixes) / n, rel=0.5)
+
+
+def test_sort_leaves_its_ints_in_order(start) -> None:
+    worker = start("sort", "--size", "1M", "--seed", "7")
+    address = int(worker.event()["arrays"]["a"], 16)
+    before = sorted(struct.unpack("262144i", worker.memory(address, 1 << 20)))
+    result = worker.ask("run 0.001")
+    assert result["verified"] and result["passes"] == 1 and result["operations"] == 262144
+    assert list(struct.unpack("262144i", worker.memory(address, 1 << 20))) == before
+
+
+def test_update_adds_as_often_as_it_says(start) -> None:
+    worker = start("update", "--size", "64K", "--accesses", "50000", "--threads", "2")
+    address = int(worker.event()["arrays"]["a"], 16)
+    before = struct.unpack("16384I", worker.memory(address, 1 << 16))
+    result = worker.ask("run 0.001")
+    after = struct.unpack("16384I", worker.memory(address, 1 << 16))
+    added = [(a - b) % (1 << 32) for a, b in zip(after, before)]
+    assert result["verified"] and sum(added) == result["operations"] >= 50000
+    assert sum(map(bool, added)) > 14000
+
+
+@pytest.mark.parametrize("kernel, options, offset", [
+    ("chase", [], 0), ("cachetest", ["--pattern", "uniform"], 0), ("cachetest", ["--pattern", "zipf"], 16),
+    ("update", [], 0), ("update", [], 4), ("copy", ["--stride", "1"], 16)])
+def test_corruption_is_detected(start, kernel: str, options: list[str], offset: int) -> None:
+    """Line 100 is made to say what line 0 says, and is then met or not: the check must see it."""
+    worker = start(kernel, "--size", "64K", *options)
+    address = int(worker.event()["arrays"]["a"], 16)
+    assert worker.ask("run 0.001")["verified"]
+    with open(f"/proc/{worker.process.pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(address + offset)
+        taken = bytes(byte ^ 5 for byte in memory.read(4)) if kernel in ("update", "copy") else memory.read(8)
+        memory.seek(address + 100 * LINE + offset)
+        memory.write(taken)
+    result = worker.ask("run 0.001")
+    assert not result["verified"] and result["wrong_elements"] > 0
+    assert worker.process.wait(10) == 1
+    assert f"not what {kernel} must leave" in worker.process.stderr.read()
+
+
+@pytest.mark.parametrize("pages, huge", [("small", False), ("thp", True)])
+def test_pages_are_of_the_kind_asked_for(start, pages: str, huge: bool) -> None:
+    if "[never]" in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text():
+        pytest.skip("transparent huge pages are switched off here")
+    assert (start("chase", "--size", "8M", "--pages", pages).event()["huge_kib"] >= 4096) == huge
+
+
+def test_pinned_threads_have_a_cpu_each(start) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    worker = start("update", "--size", "64K", "--threads", str(len(cpus)), "--pin",
+                   "--cpus", ",".join(map(str, cpus)))
+    worker.event()
+    worker.process.stdin.write("run 5\n")
+    worker.process.stdin.flush()
+    tasks, deadline = Path(f"/proc/{worker.process.pid}/task"), time.monotonic() + 4
+    expected = sorted([cpu] for cpu in cpus)
+    while time.monotonic() < deadline:
+        found = sorted(sorted(os.sched_getaffinity(int(task.name))) for task in tasks.iterdir())
+        if found == expected:
+            break
+    assert found == expected
+
+
+@pytest.mark.parametrize("array", ["a", "b", "c"])
+def test_a_corrupted_page_is_detected(start, array: str) -> None:
+    """One double is changed from outside; a is overwritten by a pass, so only b and c can be met so."""
+    triad = start("triad", "--size", "64K", "--kernel", "plain")
+    address = int(triad.event()["arrays"][array], 16)
+    assert triad.ask("run 0.01")["verified"]
+    with open(f"/proc/{triad.process.pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(address + 8 * 4096)
+        memory.write(b"\x55" * 8)
+    result = triad.ask("run 0.01")
+    if array == "a":
+        assert result["verified"]
+        return
+    assert (result["verified"], result["wrong_elements"]) == (False, 1)
+    assert triad.process.wait(10) == 1
+    assert "1 elements are wrong" in triad.process.stderr.read()
+
+
+def test_workers_told_the_same_start_begin_together(start) -> None:
+    both = [start("triad", "--size", "64K") for _ in range(2)]
+    for triad in both:
+        triad.event()
+    begin = time.monotonic() + 0.3
+    for triad in both:
+        triad.process.stdin.write(f"run 0.3 {begin:.6f}\n")
+        triad.process.stdin.flush()
+    for result in [triad.event() for triad in both]:
+        assert begin <= result["started"] < begin + 0.1
+        assert result["finished"] - begin == pytest.approx(0.3, abs=0.15)
+
+
+def test_pages_and_quit(start) -> None:
+    triad = start("triad", "--size", "256K", "--mem", str(NODE))
+    triad.event()
+    assert triad.ask("pages") == {"event": "pages", "pages": {str(NODE): 3 * 64}}
+    assert triad.process.communicate("quit\n", timeout=10) == ("", "")
+    assert triad.process.returncode == 0
+
+
+def test_cpus_are_those_asked_for_even_from_a_narrower_start(start) -> None:
+    """As the runner does it: started on one CPU, sent to all."""
+    cpus = sorted(os.sched_getaffinity(0))
+    triad = start("triad", "--size", "64K", "--cpus", ",".join(map(str, cpus)))
+    triad.event()
+    assert os.sched_getaffinity(triad.process.pid) == set(cpus)
+    narrow = subprocess.run(["taskset", "-c", str(cpus[0]), PROGRAM, "--size", "64K", "--seconds", "0.01",
+                             "--cpus", str(cpus[-1])], capture_output=True, text=True)
+    assert narrow.returncode == 0, narrow.stderr
+
+
+@pytest.mark.parametrize("options, status, said", [
+    (["--mem", "1023"], 2, "no such node with memory"),
+    (["--cpus", "100000"], 2, "no such CPU"),
+    (["--cpus", "x"], 2, "no such CPU"),
+    (["--size", "5"], 2, "whole pages"),
+    (["--size", "4X"], 2, "whole pages"),
+    (["--size", "-4096"], 2, "whole pages"),
+    (["--threads", "0"], 2, "from 1 to"),
+    (["--seconds", "nan"], 2, "0.001 to"),
+    (["--kernel", "mmx"], 1, "not one this CPU can run"),
+    (["more"], 2, "'more' is not an option"),
+    (["--size", "4000000G"], 1, "cannot map the arrays"),
+    (["--size", "4K", "--threads", "2"], 2, "a page each"),
+    (["--stride", "0"], 2, "from 1 to"),
+    (["--stride", "1", "--kernel", "sse2"], 1, "vectors take neighbours"),
+    (["--pages", "large"], 2, "default, small, thp or huge"),
+    (["--pin"], 2, "needs --cpus"),
+])
+def test_bad_options_get_one_line(options: list[str], status: int, said: str) -> None:
+    done = subprocess.run([PROGRAM, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == status
+    assert said in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "run 0", "run x", "run 1 2 3", "walk", "pages now"])
+def test_bad_commands_get_one_line(command: str) -> None:
+    done = subprocess.run([PROGRAM, "--size", "64K"], input=command + "\n", capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "is not 'run SECONDS" in done.stderr
+
+
+@pytest.mark.parametrize("words, said", [
+    ([], "which kernel? see --help"), (["walk"], "'walk' is no kernel"), (["--size", "4M"], "which kernel?"),
+    (["cachetest", "--pattern", "odd", "--size", "64K"], "sequential, uniform or zipf"),
+    (["cachetest", "--alpha", "0"], "0.01 to 100"), (["update", "--accesses", "-3"], "from 1 to")])
+def test_bad_words_for_np_mem_get_one_line(words: list[str], said: str) -> None:
+    done = subprocess.run([BUILD / "np-mem", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode in (1, 2) and said in done.stderr
+    assert done.stderr.count("\n") == 1 and not done.stdout
