@@ -50,7 +50,8 @@ def quantile_plot(found: Comparison, prefix: str, unit: str) -> str:
         axes.axhspan(mean.low, mean.high, color=theme.colour("node1"), alpha=0.25, linewidth=0)
         axes.axhline(mean.value, color=theme.colour("node1"), linewidth=1.4)
         axes.axhline(0, color=theme.colour("muted"), linewidth=0.8)
-        errors = [[s.value - s.low for s in rest], [s.high - s.value for s in rest]]
+        errors = [[0 if s.low is None else s.value - s.low for s in rest],
+                  [0 if s.high is None else s.high - s.value for s in rest]]
         axes.errorbar([s.tau for s in rest], [s.value for s in rest], errors, fmt="o-",
                       markersize=4.5, linewidth=1.2, capsize=0, color=theme.colour("node0"))
         axes.set_xlim(0, 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ class Observation:
     metrics: tuple[Metric, ...]
     tasks: tuple[dict[str, Any], ...]
     apply: dict[str, Any] | None
+    factors: dict[str, int | float | str]
     raw: dict[str, Any] = field(repr=False)
 
     @property
@@ -91,6 +93,27 @@ class Results:
     def policies(self) -> list[str]:
         place = _places(self.manifest.get("policies"))
         return sorted({o.policy for o in self.measured}, key=lambda p: (place(p), policy_rank(p)))
+
+    @property
+    def presents(self) -> list[str]:
+        """The papers' tables and figures that the suite says it answers to."""
+        try:
+            found = tomllib.loads(str(self.manifest.get("suite_text") or "")).get("presents")
+        except tomllib.TOMLDecodeError:
+            return []
+        return [str(name) for name in found] if isinstance(found, list) else []
+
+    @property
+    def nodes(self) -> int:
+        """Of the machine; 0 where the manifest does not tell."""
+        found = self.manifest.get("nodes")
+        return len(found) if isinstance(found, list) else 0
+
+    @property
+    def source_line(self) -> str:
+        """Stands under every number and figure."""
+        where = " one node, so nothing here is remote;" if self.nodes == 1 else ""
+        return "; ".join(f"{s}:{where} {SOURCE_TEXT[s]}" for s in self.sources)
 
     @property
     def suite(self) -> str:
@@ -234,8 +257,20 @@ def _observation(record: dict[str, Any], where: str) -> Observation:
         metrics=tuple(_metric(m, where) for m in need("metrics", list)),
         tasks=tuple(t for t in record.get("tasks") or [] if isinstance(t, dict)),
         apply=record["apply"] if isinstance(record.get("apply"), dict) else None,
+        factors=_factors(record, where),
         raw=record,
     )
+
+
+def _factors(record: dict[str, Any], where: str) -> dict[str, int | float | str]:
+    factors = record.get("factors") or {}
+    if not isinstance(factors, dict) or any(
+        isinstance(level, bool) or not isinstance(level, (int, float, str))
+        for level in factors.values()
+    ):
+        raise ResultsError(f"{where}: 'factors' is no record of names to numbers or words; "
+                           "remove the line or run the experiment again")
+    return factors
 
 
 def _marks(record: dict[str, Any]) -> tuple[str, ...]:

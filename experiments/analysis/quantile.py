@@ -6,6 +6,7 @@ Koenker and Bassett, Econometrica 46, 1978. Tested against Engel's data as R's q
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ class Slope:
 
     tau: float | None
     value: float
-    low: float
-    high: float
+    low: float | None  # None where too few observations are near the quantile
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -75,4 +76,5 @@ def _slopes(formula: str, data: pd.DataFrame) -> tuple[Slope, ...]:
 
 def _slope(tau: float | None, fit: Any) -> Slope:
     low, high = fit.conf_int(alpha=1 - LEVEL).loc["focus"]
-    return Slope(tau, float(fit.params["focus"]), float(low), float(high))
+    low, high = (float(end) if math.isfinite(end) else None for end in (low, high))
+    return Slope(tau, float(fit.params["focus"]), low, high)

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from . import figures, theme, words
+from . import figures, papers, theme, words
 from .decisions import decisions
 from .load import PLACEMENT_METRICS, SOURCE_TEXT, Results, ResultsError, read, text_of
 from .stats import LEVEL, t_interval, welch
@@ -31,11 +31,10 @@ def write(directory: str | Path) -> Path:
             f"({', '.join(results.sources)}); a report is about one"
         )
     slugs = _slugs(results.workloads)
-    sections = [_section(results, workload, slugs[workload]) for workload in results.workloads]
-    drawings = results.directory / "figures"
-    drawings.mkdir(exist_ok=True)
-    for section in sections:
-        write_text(drawings / f"{section['slug']}.svg", section["standalone"])
+    chapters, unknown = papers.chapters(results)
+    placed = _placed(results)
+    sections = [_section(results, w, slugs[w]) for w in results.workloads] if placed else []
+    _write_drawings(results, sections, chapters)
     page = (
         _environment()
         .get_template("report.html")
@@ -46,10 +45,15 @@ def write(directory: str | Path) -> Path:
             facts=_facts(results),
             sources=[(s, SOURCE_TEXT[s]) for s in results.sources],
             notes=notes(results),
-            matrix=_matrix(results, slugs),
+            matrix=_matrix(results, slugs) if placed else None,
+            nodes=results.nodes,
+            chapters=chapters,
+            unknown=unknown,
+            machine=results.machine or "an unnamed machine",
+            everything=None if placed else _everything(results),
             sections=sections,
-            across=across_workloads(results),
-            source_line=words.source_line(results.sources),
+            across=across_workloads(results) if placed else [],
+            source_line=results.source_line,
             manifest=list(_flat(results.manifest)),
             level=round(100 * LEVEL),
             light=Markup(theme.variables(False)),
@@ -59,6 +63,49 @@ def write(directory: str | Path) -> Path:
         )
     )
     return write_text(results.directory / "report.html", page)
+
+
+def _placed(results: Results) -> bool:
+    """Whether policies moved tasks and pages: then each workload has a section of its own."""
+    return results.policies != ["none"] or not any(o.factors for o in results.measured)
+
+
+def _write_drawings(
+    results: Results, sections: list[dict[str, Any]], chapters: list[papers.Chapter]
+) -> None:
+    folder = results.directory / "figures"
+    folder.mkdir(exist_ok=True)
+    for section in sections:
+        write_text(folder / f"{section['slug']}.svg", section["standalone"])
+    for chapter in chapters:
+        for i, drawing in enumerate(chapter.drawings, 1):
+            title = f"{chapter.title}: {drawing.number}"
+            whole = theme.standalone([drawing.svg], title, results.source_line)
+            write_text(folder / f"{chapter.name}-{i}.svg", whole)
+
+
+def _everything(results: Results) -> dict[str, Any]:
+    """All means of a run by factors: one row a workload, one column a metric."""
+    metrics = list(dict.fromkeys(
+        (m.name, m.unit) for o in results.clean for m in o.metrics
+        if m.name not in PLACEMENT_METRICS
+    ))
+    factors = list(dict.fromkeys(f for o in results.measured for f in o.factors))
+    rows = []
+    for workload in results.workloads:
+        asked = [o for o in results.measured if o.workload == workload]
+        clean = results.select(workload)
+        cells = []
+        for name, _ in metrics:
+            found = [v for v in (o.value(name) for o in clean) if v is not None]
+            interval = t_interval(found) if found else None
+            text = words.spread(interval) if interval else words.DASH
+            cells.append({"text": text, "value": interval.mean if interval else None})
+        rows.append({"workload": workload, "n": len(clean), "marked": len(asked) - len(clean),
+                     "levels": [asked[0].factors.get(f, "") for f in factors], "cells": cells})
+    marks = [(o.workload, o.repeat, mark) for o in results.measured for mark in o.marks]
+    return {"factors": [words.label(f) for f in factors], "rows": rows, "marks": marks,
+            "metrics": [(words.label(name), unit) for name, unit in metrics]}
 
 
 def _environment() -> jinja2.Environment:
@@ -165,7 +212,7 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     timing = figures.timing_panel(results, workload, slug)
     metrics = figures.distinct_metrics(results, workload)
     others = [m for m in results.performance_metrics(workload) if m not in metrics]
-    subtitle = words.source_line(results.sources)
+    subtitle = results.source_line
     return {
         "name": workload,
         "about": results.about(workload),

@@ -72,6 +72,39 @@ def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Welch
     return Welch(difference, difference - half, difference + half, difference / error, df, float(p))
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """mean(a) / mean(b). The limits are None where there is one value of either, or no bound."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
+    """Fieller's interval for two independent means, with Welch's and Satterthwaite's degrees.
+
+    Fieller, J. Royal Statistical Society B 16, 1954. None where mean(b) is 0.
+    """
+    ma, mb = statistics.fmean(a), statistics.fmean(b)
+    if mb == 0:
+        return None
+    value = ma / mb
+    if len(a) < 2 or len(b) < 2:
+        return Ratio(value)
+    va, vb = statistics.variance(a) / len(a), statistics.variance(b) / len(b)
+    scaled = value**2 * vb
+    if va + scaled == 0:
+        return Ratio(value, value, value)
+    df = (va + scaled) ** 2 / (va**2 / (len(a) - 1) + scaled**2 / (len(b) - 1))
+    t = float(stats.t.ppf((1 + level) / 2, df))
+    g = t**2 * vb / mb**2
+    if g >= 1:  # the denominator may be 0: nothing bounds the ratio
+        return Ratio(value)
+    half = t / abs(mb) * math.sqrt(va + scaled - g * va)
+    return Ratio(value, (value - half) / (1 - g), (value + half) / (1 - g))
+
+
 def holm(ps: Sequence[float | None]) -> list[float | None]:
     """Adjusted p values; None stays None and is not counted as a test. Holm 1979."""
     order = sorted((p, i) for i, p in enumerate(ps) if p is not None)

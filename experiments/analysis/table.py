@@ -53,7 +53,7 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
             style="dim",
         )
     )
-    out.print(Text(words.source_line(results.sources), style="bold"))
+    out.print(Text(results.source_line, style="bold"))
 
 
 def _table(*columns: tuple[str, str]) -> Table:

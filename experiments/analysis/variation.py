@@ -126,7 +126,8 @@ def _quantile(
                 "name": "mean (least squares)" if s.tau is None else f"{s.tau:g} quantile",
                 "value": words.signed(s.value),
                 "raw": s.value,
-                "limits": f"{words.signed(s.low)} to {words.signed(s.high)}",
+                "limits": words.DASH if s.low is None
+                else f"{words.signed(s.low)} to {words.signed(s.high)}",
             }
             for s in found.slopes
         ],

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The papers' tables and figures: names that a suite may give in `presents`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..load import Results
+from . import luo
+from .chapter import Chapter
+
+__all__ = ["PRESENTATIONS", "Chapter", "chapters"]
+
+PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
+    "luo-contention": luo.contention,
+    "luo-cross": luo.cross,
+    "luo-split": luo.split,
+}
+
+
+def chapters(results: Results) -> tuple[list[Chapter], list[str]]:
+    """In the suite's order; names that are not known come back as the second."""
+    known = [name for name in results.presents if name in PRESENTATIONS]
+    unknown = [name for name in results.presents if name not in PRESENTATIONS]
+    return [PRESENTATIONS[name](results, f"paper-{name}") for name in known], unknown

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Observations by the levels of their factors: what every presentation is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from ..charts import Curve, Point
+from ..load import Observation, Results, natural
+from ..stats import Interval, t_interval
+
+Level = int | float | str
+
+
+class Cells:
+    """The clean observations of a run, never another one."""
+
+    def __init__(self, results: Results) -> None:
+        self.observations = [o for o in results.clean if o.factors]
+
+    def select(self, **factors: Level) -> list[Observation]:
+        return [
+            o for o in self.observations
+            if all(o.factors.get(name) == level for name, level in factors.items())
+        ]
+
+    def values(self, metric: str, **factors: Level) -> list[float]:
+        found = (o.value(metric) for o in self.select(**factors))
+        return [value for value in found if value is not None]
+
+    def interval(self, metric: str, **factors: Level) -> Interval | None:
+        found = self.values(metric, **factors)
+        return t_interval(found) if found else None
+
+    def levels(self, factor: str, metric: str = "", **fixed: Level) -> list[Any]:
+        """Those that were observed, with a value of the metric, in ascending order."""
+        found = {
+            o.factors[factor] for o in self.select(**fixed)
+            if factor in o.factors and (not metric or o.value(metric) is not None)
+        }
+        return sorted(found, key=lambda level: (isinstance(level, str), natural(str(level))
+                                                if isinstance(level, str) else level))
+
+    def missing(self, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[str]:
+        """What a presentation needs and the run does not have, in words."""
+        lacking = [f"factor {f}" for f in factors if not self.levels(f)]
+        lacking += [f"metric {m}" for m in metrics if not self.values(m)]
+        return lacking
+
+    def curve(self, name: str, metric: str, x: str, scale: float = 1.0, colour: int | None = None,
+              **fixed: Level) -> Curve:
+        """Means with their intervals along a factor."""
+        points = [
+            point(level, self.interval(metric, **{x: level}, **fixed), scale)
+            for level in self.levels(x, metric, **fixed)
+        ]
+        return Curve(name, tuple(points), colour=colour)
+
+    def frame(self, metric: str, factors: tuple[str, ...],
+              keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> pd.DataFrame:
+        rows = [
+            {f: o.factors[f] for f in factors} | {"repeat": o.repeat, metric: o.value(metric)}
+            for o in self.observations
+            if o.value(metric) is not None and all(f in o.factors for f in factors)
+            and keep(o.factors)
+        ]
+        return pd.DataFrame(rows, columns=[*factors, "repeat", metric])
+
+
+def point(x: float, found: Interval, scale: float = 1.0) -> Point:
+    low, high = (None if end is None else end * scale for end in (found.low, found.high))
+    return Point(float(x), found.mean * scale, low, high)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a presentation gives to the report: a paper's tables and figures, and ours beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from .. import words
+from ..load import Results
+from ..stats import Interval
+from .checks import Check, tally
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    value: float | None = None
+    small: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    number: str  # the paper's, as in "Table 1"
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    number: str
+    svg: Markup
+    caption: str
+
+
+@dataclass
+class Chapter:
+    name: str
+    title: str
+    paper: str
+    measured_on: str  # the paper's machines
+    says: str         # what the paper found, in our words
+    machine: str = ""  # the paper's machine that ours is or is modelled after
+    found: str = ""   # what we found, from the numbers
+    missing: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    analyses: list[dict[str, Any]] = field(default_factory=list)
+
+    def draw(self, number: str, svg: str, caption: str) -> None:
+        self.drawings.append(Drawing(number, Markup(svg), caption))
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """Statements by the machine of which they are made, this one's first."""
+        names = list(dict.fromkeys(c.machine for c in self.checks))
+        names.sort(key=lambda name: name not in ("", self.machine))
+        groups = []
+        for name in names:
+            checks = [c for c in self.checks if c.machine == name]
+            own = name in ("", self.machine)
+            groups.append({"machine": name, "own": own, "checks": checks, "tally": tally(checks)})
+        return groups
+
+    @property
+    def own_checks(self) -> list[Check]:
+        """Those that the paper makes of this machine, or of any."""
+        return [c for c in self.checks if c.machine in ("", self.machine)]
+
+    @property
+    def tally(self) -> str:
+        return tally(self.own_checks)
+
+
+def like(results: Results, names: dict[str, str]) -> str:
+    """The paper's machine, by a part of our machine's name or of its processor's."""
+    cpu = results.manifest.get("cpu")
+    ours = f"{results.machine} {cpu.get('model') if isinstance(cpu, dict) else ''}".lower()
+    return next((paper for part, paper in names.items() if part in ours), "")
+
+
+def number(found: Interval | None, scale: float = 1.0) -> Cell:
+    if found is None:
+        return Cell(words.DASH)
+    ends = (None if e is None else e * scale for e in (found.low, found.high))
+    return Cell(words.spread(Interval(found.mean * scale, *ends, found.n)), found.mean * scale)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Luo, Zhou, Kong, Liu, Cai, Lin 2013: Table 1 and Figs 5 to 9."""
+
+from __future__ import annotations
+
+from .. import charts, words
+from ..charts import Curve, Point
+from ..load import Results
+from ..variation import analyse
+from . import luo_checks, reference
+from .cells import Cells
+from .chapter import Cell, Chapter, Table, like, number
+
+PAPER = ("Luo, Zhou, Kong, Liu, Cai, Lin: Analyzing the Characteristics of Memory Subsystem on Two "
+         "Different 8-Way NUMA Architectures, NPC 2013")
+MACHINES = "2 × Intel Xeon E5620 and 2 × Loongson 3A (LS 3A), four cores a node"
+NAMES = {"e5620": luo_checks.E5620, "ls3a": luo_checks.LS3A, "loongson-3a": luo_checks.LS3A}
+FILES = {luo_checks.E5620: "e5620", luo_checks.LS3A: "ls3a"}
+NOT_NUMBERS = "The paper prints this figure as a picture: its statements are checked below."
+
+
+def _chapter(results: Results, name: str, title: str, says: str) -> Chapter:
+    return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES))
+
+
+def contention(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = _chapter(
+        results, "luo-contention", "Local and remote threads on one memory controller",
+        "More local threads are not always more bandwidth: the best total stands where some threads "
+        "are remote. On the E5620 a queue keeps about half of the controller for each side; on the "
+        "LS 3A every thread competes alike.")
+    metrics = ("bandwidth", "bandwidth_local", "bandwidth_remote")
+    chapter.missing = cells.missing(("local", "remote"), metrics)
+    if not cells.values("bandwidth"):
+        return chapter
+    most = max((x for x in cells.levels("local") if cells.values("bandwidth", local=x, remote=0)),
+               default=0)
+    alone = cells.interval("bandwidth", local=most, remote=0)
+    if most and alone:
+        unit = f"{most}L0R"
+        chapter.tables.append(_table(cells, alone.mean, unit))
+        chapter.draw("Fig. 5", _single(cells, chapter.machine, alone.mean, unit, slug),
+                     f"One side alone, in parts of {unit}. Hollow and dashed: the paper's Table 1 of "
+                     f"the {chapter.machine or luo_checks.E5620}, source paper, 4L0R = 1.")
+        chapter.found = _best(cells, alone.mean, unit)
+    if cells.values("bandwidth_local"):
+        chapter.draw("Fig. 6", _impact(cells, "local", "remote", f"{slug}-fig6"),
+                     "Bandwidth of the local threads together. " + NOT_NUMBERS)
+    if cells.values("bandwidth_remote"):
+        chapter.draw("Fig. 7", _impact(cells, "remote", "local", f"{slug}-fig7"),
+                     "Bandwidth of the remote threads together. " + NOT_NUMBERS)
+    chapter.checks = luo_checks.contention(cells)
+    data = cells.frame("bandwidth", ("local", "remote"), lambda f: f["local"] > 0)
+    chapter.analyses = [analyse(data, "bandwidth", "MB/s", ["local", "remote"], f"{slug}-anova",
+                                focus="remote", base="0")]
+    return chapter
+
+
+def _table(cells: Cells, alone: float, unit: str) -> Table:
+    printed = {name: reference.luo(file) for name, file in FILES.items()}
+    columns = cells.levels("remote")
+    rows = []
+    for x in cells.levels("local"):
+        row = [Cell(f"{x}L")]
+        for y in columns:
+            ours = number(cells.interval("bandwidth", local=x, remote=y), 1 / alone)
+            papers = tuple(f"{name} {values[x, y]:.2f}" for name, values in printed.items()
+                           if (x, y) in values)
+            row.append(Cell(ours.text, ours.value, papers))
+        rows.append(tuple(row))
+    return Table("Table 1", f"Total bandwidth, normalised to {unit}; ours with a 95 % interval "
+                 "(the divisor's own is left out), and below it the paper's two machines, 4L0R = 1, "
+                 "source paper.", ("threads", *(f"{y}R" for y in columns)), tuple(rows))
+
+
+def _single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
+    printed = reference.luo(FILES[machine or luo_checks.E5620])
+    curves = [
+        cells.curve("local (xL, 0R)", "bandwidth", "local", 1 / alone, 0, remote=0),
+        cells.curve("remote (0L, yR)", "bandwidth", "remote", 1 / alone, 1, local=0),
+        Curve("local, paper", tuple(Point(x, printed[x, 0]) for x in range(1, 5)), True, 0),
+        Curve("remote, paper", tuple(Point(y, printed[0, y]) for y in range(1, 5)), True, 1),
+    ]
+    curves = [Curve(c.name, tuple(p for p in c.points if p.x > 0), c.paper, c.colour)
+              for c in curves]
+    return charts.lines(curves, f"{slug}-fig5", "Bandwidth of one side alone", "threads",
+                        f"parts of {unit}", ticks=range(1, 5))
+
+
+def _impact(cells: Cells, side: str, other: str, slug: str) -> str:
+    """The bandwidth of one side along the number of threads of the other."""
+    metric, letter = f"bandwidth_{side}", side[0].upper()
+    curves = [cells.curve(f"{n} {side} ({n}{letter})", metric, other, **{side: n})
+              for n in cells.levels(side, metric) if n > 0]
+    return charts.lines(curves, slug, f"Impact of {other} threads on {side} bandwidth",
+                        f"{other} threads", f"{side} bandwidth, MB/s", ticks=cells.levels(other))
+
+
+def _best(cells: Cells, alone: float, unit: str) -> str:
+    totals = {(x, y): cells.interval("bandwidth", local=x, remote=y)
+              for x in cells.levels("local") for y in cells.levels("remote")}
+    (x, y), best = max(((k, v) for k, v in totals.items() if v), key=lambda item: item[1].mean)
+    return (f"The largest total stands at {x}L{y}R: {best.mean / alone:.2f} of {unit}, "
+            f"which is {words.number(alone)} MB/s.")
+
+
+def cross(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = _chapter(
+        results, "luo-cross", "Cross: threads on each node, memory on the other",
+        "On the E5620 one opposite thread costs the others some 30 %, further ones nothing more; on "
+        "the LS 3A opposite threads cost at most 10 %.")
+    chapter.missing = cells.missing(("reference", "opposite"), ("bandwidth_reference",))
+    if not cells.values("bandwidth_reference"):
+        return chapter
+    curves = [cells.curve(f"{n} referenced", "bandwidth_reference", "opposite", reference=n)
+              for n in cells.levels("reference")]
+    chapter.draw("Fig. 8", charts.lines(curves, f"{slug}-fig8", "Bandwidth in the cross pattern",
+                                        "opposite threads", "bandwidth of the referenced, MB/s",
+                                        ticks=cells.levels("opposite")),
+                 "Bandwidth of the referenced threads together. " + NOT_NUMBERS)
+    chapter.checks = luo_checks.cross(cells)
+    data = cells.frame("bandwidth_reference", ("reference", "opposite"))
+    chapter.analyses = [analyse(data, "bandwidth_reference", "MB/s", ["reference", "opposite"],
+                                f"{slug}-anova", focus="opposite", base="0")]
+    return chapter
+
+
+def split(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = _chapter(
+        results, "luo-split", "Split: all threads on one node, memory on both",
+        "On the LS 3A local and remote accesses from one node hardly disturb each other; on the "
+        "E5620 local bandwidth falls with every thread that accesses the other node.")
+    chapter.missing = cells.missing(("local", "remote"), ("bandwidth_local", "bandwidth_remote"))
+    for side, other in (("local", "remote"), ("remote", "local")):
+        if cells.values(f"bandwidth_{side}"):
+            chapter.draw("Fig. 9", _impact(cells, side, other, f"{slug}-fig9-{side}"),
+                         f"Bandwidth of the threads with {side} memory. " + NOT_NUMBERS)
+    chapter.checks = luo_checks.split(cells)
+    if cells.values("bandwidth_local"):
+        data = cells.frame("bandwidth_local", ("local", "remote"), lambda f: f["local"] > 0)
+        chapter.analyses = [analyse(data, "bandwidth_local", "MB/s", ["local", "remote"],
+                                    f"{slug}-anova", focus="remote", base="0")]
+    return chapter

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Made-up results of factorial suites, for tests only: nothing here was measured.
+
+Values are given by the test, most of them a paper's own printed table, with a little noise.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+Cell = tuple[dict[str, Any], dict[str, tuple[float, str]]]
+
+
+def records(suite: str, cells: Iterable[Cell], repeats: int = 3, noise: float = 0.002,
+            seed: int = 5) -> list[dict[str, Any]]:
+    """One record for every cell and repeat; metrics are (value, unit)."""
+    spread, found = random.Random(seed), []
+    cells = list(cells)
+    for repeat in range(repeats):
+        for factors, metrics in cells:
+            name = "-".join([suite, *(str(level) for level in factors.values())])
+            found.append({
+                "suite": suite, "workload": name, "policy": "none", "factors": factors,
+                "repeat": repeat, "order": len(found), "seed": seed, "source": "lab-simulated",
+                "started": "2024-02-29T12:00:00+00:00", "marks": [], "check": "ok",
+                "metrics": [{"name": n, "unit": u, "value": v * spread.gauss(1, noise)}
+                            for n, (v, u) in metrics.items()],
+            })
+    return found
+
+
+def write(directory: Path, found: list[dict[str, Any]], presents: list[str],
+          machine: str = "xeon-e5620-2s", nodes: int = 2) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    manifest = {
+        "suite": found[0]["suite"], "machine": machine, "seed": 5, "source": found[0]["source"],
+        "nodes": [{"id": n} for n in range(nodes)], "paper": "a paper",
+        "suite_text": f"presents = {json.dumps(presents)}\n",
+    }
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    (directory / "results.jsonl").write_text("".join(json.dumps(r) + "\n" for r in found))
+    return directory
