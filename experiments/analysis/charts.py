@@ -47,7 +47,7 @@ def dress(axes: Axes, x: str, y: str) -> None:
     axes.grid(color=theme.colour("line"), linewidth=0.6)
     axes.set_axisbelow(True)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: words.number(value))
+        axis.set_major_formatter(lambda value, _: words.tick(value))
     axes.locator_params(nbins=5)
     for side, spine in axes.spines.items():
         spine.set(visible=side in ("left", "bottom"), color=theme.colour("line"))
@@ -67,7 +67,7 @@ def lines(
         dress(axes, x, y)
         if log_x:
             axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(lambda value, _: words.number(value))
+            axes.xaxis.set_major_formatter(lambda value, _: words.tick(value))
         if ticks is not None:
             axes.set_xticks(ticks)
             axes.minorticks_off()

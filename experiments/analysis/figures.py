@@ -232,7 +232,7 @@ def limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]
 def _axis(axes: Axes, found: list[float], intervals: list[Interval], rows: int) -> None:
     axes.set(xlim=limits(found, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
     axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
-    axes.xaxis.set_major_formatter(lambda x, _: words.number(x))
+    axes.xaxis.set_major_formatter(lambda x, _: words.tick(x))
     axes.tick_params(axis="x", colors=theme.colour("muted"), labelsize=8.5, length=3,
                      color=theme.colour("line"))
     axes.grid(axis="x", color=theme.colour("line"), linewidth=0.7)

@@ -110,6 +110,11 @@ class Results:
         return len(found) if isinstance(found, list) else 0
 
     @property
+    def source_short(self) -> str:
+        """Where the long sentence already stands nearby."""
+        return "source: " + ", ".join(self.sources) + (", one node" if self.nodes == 1 else "")
+
+    @property
     def source_line(self) -> str:
         """Stands under every number and figure."""
         where = " one node, so nothing here is remote;" if self.nodes == 1 else ""

@@ -54,6 +54,7 @@ def write(directory: str | Path) -> Path:
             sections=sections,
             across=across_workloads(results) if placed else [],
             source_line=results.source_line,
+            source_short=results.source_short,
             manifest=list(_flat(results.manifest)),
             level=round(100 * LEVEL),
             light=Markup(theme.variables(False)),

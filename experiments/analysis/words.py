@@ -51,6 +51,12 @@ def percent(value: float | None) -> str:
     return f"{100 * value:+.1f} %".replace("-", "\u2212")
 
 
+def tick(value: float) -> str:
+    """On an axis: no digits after the point that say nothing."""
+    text = number(value)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
 def signed(value: float | None) -> str:
     """A difference: always with its sign."""
     if value is None:

@@ -83,8 +83,14 @@ def like(results: Results, names: dict[str, str]) -> str:
     return next((paper for part, paper in names.items() if part in ours), "")
 
 
-def number(found: Interval | None, scale: float = 1.0) -> Cell:
+def number(found: Interval | None, scale: float = 1.0, decimals: int | None = None) -> Cell:
+    """A mean with its interval; `decimals` where all of a table's cells are to have as many."""
     if found is None:
         return Cell(words.DASH)
     ends = (None if e is None else e * scale for e in (found.low, found.high))
-    return Cell(words.spread(Interval(found.mean * scale, *ends, found.n)), found.mean * scale)
+    scaled = Interval(found.mean * scale, *ends, found.n)
+    text = words.spread(scaled)
+    if decimals is not None:
+        half = "" if scaled.half is None else f" ± {scaled.half:.{decimals}f}"
+        text = f"{scaled.mean:.{decimals}f}{half}"
+    return Cell(text, scaled.mean)

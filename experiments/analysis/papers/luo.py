@@ -64,7 +64,7 @@ def _table(cells: Cells, alone: float, unit: str) -> Table:
     for x in cells.levels("local"):
         row = [Cell(f"{x}L")]
         for y in columns:
-            ours = number(cells.interval("bandwidth", local=x, remote=y), 1 / alone)
+            ours = number(cells.interval("bandwidth", local=x, remote=y), 1 / alone, 3)
             papers = tuple(f"{name} {values[x, y]:.2f}" for name, values in printed.items()
                            if (x, y) in values)
             row.append(Cell(ours.text, ours.value, papers))

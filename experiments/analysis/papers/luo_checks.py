@@ -38,15 +38,15 @@ def _alone(t: _Totals) -> list[Check]:
     most = min(max(t.xs, default=0), max(t.ys, default=0))
     remote = between(*_named("most remote / most local", t(0, most), t(most, 0)), 0.65, 0.85)
     return [
-        every("3.1, Fig. 5", "remote threads alone get less than as many local ones",
+        every("section 3.1, Fig. 5", "remote threads alone get less than as many local ones",
               [greater(*t.ratio((n, 0), (0, n))) for n in t.xs if n in t.ys]),
-        every("3.1, Fig. 5", "the most of remote bandwidth is 20 to 30 % under the most of local "
+        every("section 3.1, Fig. 5", "the most of remote bandwidth is 20 to 30 % under the most of local "
               "(read as 15 to 35 %)", [remote], E5620),
-        every("3.1, Fig. 5", "two local threads nearly reach the most (read as 90 % or more)",
+        every("section 3.1, Fig. 5", "two local threads nearly reach the most (read as 90 % or more)",
               [between(*t.ratio((2, 0), (most, 0)), 0.9)], E5620),
-        every("3.1, Fig. 5", "local bandwidth grows with every thread of the node",
+        every("section 3.1, Fig. 5", "local bandwidth grows with every thread of the node",
               [greater(*t.ratio((b, 0), (a, 0))) for a, b in pairwise(t.xs)], LS3A),
-        every("3.1, Fig. 5", "remote bandwidth is about 20 % less (read as 10 to 30 %)",
+        every("section 3.1, Fig. 5", "remote bandwidth is about 20 % less (read as 10 to 30 %)",
               [between(*_named("most remote / most local", t(0, most), t(most, 0)), 0.7, 0.9)],
               LS3A),
     ]
@@ -60,17 +60,17 @@ def _total(t: _Totals) -> list[Check]:
     x, y = max(t.xs, default=0), max(t.ys, default=0)
     mixed = [(a, b) for a in t.xs for b in t.ys]
     return [
-        some("3.3, Table 1", f"the largest total is not where all threads run, {x}L{y}R",
+        some("section 3.3, Table 1", f"the largest total is not where all threads run, {x}L{y}R",
              [greater(*t.ratio(cell, (x, y))) for cell in mixed if cell != (x, y)]),
-        every("3.3, Table 1", "with six threads, 3L3R has more than 4L2R",
+        every("section 3.3, Table 1", "with six threads, 3L3R has more than 4L2R",
               [greater(*t.ratio((3, 3), (4, 2)))]),
-        some("3.3, Table 1", "moving a thread to the remote node can raise the total",
+        some("section 3.3, Table 1", "moving a thread to the remote node can raise the total",
              [greater(*t.ratio((a - 1, b + 1), (a, b))) for a in t.xs for b in (0, *t.ys)
               if a > 1 and b + 1 in t.ys]),
-        some("3.3, Table 1", f"only local threads, {x}L0R, are not the best use of them",
+        some("section 3.3, Table 1", f"only local threads, {x}L0R, are not the best use of them",
              [greater(*t.ratio((x - n, n), (x, 0))) for n in t.ys if 0 < x - n]),
-        every("3.3, Table 1", "the largest total stands at 3L2R", t.is_maximum((3, 2)), E5620),
-        every("3.3, Table 1", "the largest total stands at 4L3R", t.is_maximum((4, 3)), LS3A),
+        every("section 3.3, Table 1", "the largest total stands at 3L2R", t.is_maximum((3, 2)), E5620),
+        every("section 3.3, Table 1", "the largest total stands at 4L3R", t.is_maximum((4, 3)), LS3A),
     ]
 
 
@@ -81,16 +81,16 @@ def _local(cells: Cells) -> list[Check]:
     shares = [between(f"local part of {x}L{y}R", t(x, y), total(x, y), 0.5, 0.6)
               for x in t.xs for y in t.ys if x > 1 and y > 1]
     return [
-        every("3.2, Fig. 6", "the first remote thread costs local threads more than all later ones",
+        every("section 3.2, Fig. 6", "the first remote thread costs local threads more than all later ones",
               [_first_is_worst(f"{x}L", t(x, 0), t(x, 1), t(x, far)) for x in t.xs if far > 1], E5620),
-        every("3.2, Fig. 6", "with remote threads, two and three local ones get the same "
+        every("section 3.2, Fig. 6", "with remote threads, two and three local ones get the same "
               "(read as within 15 %)", [alike(*t.ratio((3, y), (2, y)), 0.15) for y in t.ys], E5620),
-        every("4", "local threads keep 50 to 60 % of the controller whatever competes (two or more "
+        every("section 4", "local threads keep 50 to 60 % of the controller whatever competes (two or more "
               "on each side)", shares, E5620),
-        every("3.2, Fig. 6", "local bandwidth falls with every remote thread",
+        every("section 3.2, Fig. 6", "local bandwidth falls with every remote thread",
               [greater(*t.ratio((x, a), (x, b))) for x in t.xs for a, b in pairwise([0, *t.ys])],
               LS3A),
-        every("3.2, Fig. 6", "more local threads get more local bandwidth",
+        every("section 3.2, Fig. 6", "more local threads get more local bandwidth",
               [greater(*t.ratio((b, y), (a, y))) for y in t.ys for a, b in pairwise(t.xs)], LS3A),
     ]
 
@@ -106,9 +106,9 @@ def _remote(cells: Cells) -> list[Check]:
     far = max(t.xs, default=0)
     steps = [_first_is_worst(f"{y}R", t(0, y), t(1, y), t(far, y)) for y in t.ys if far > 1]
     return [
-        every("3.2, Fig. 7", "likewise, the first local thread costs remote ones the most", steps,
+        every("section 3.2, Fig. 7", "likewise, the first local thread costs remote ones the most", steps,
               E5620),
-        every("3.2, Fig. 7", "likewise, remote bandwidth falls with every local thread",
+        every("section 3.2, Fig. 7", "likewise, remote bandwidth falls with every local thread",
               [greater(*t.ratio((a, y), (b, y))) for y in t.ys for a, b in pairwise([0, *t.xs])],
               LS3A),
     ]
@@ -123,14 +123,14 @@ def cross(cells: Cells) -> list[Check]:
         return between(f"{n} referenced, {b} / {a} opposite", *values, low, high)
 
     return [
-        every("3.4, Fig. 8", "one opposite thread costs two or more referenced ones about 30 % "
+        every("section 3.4, Fig. 8", "one opposite thread costs two or more referenced ones about 30 % "
               "(read as 20 to 40 %)", [kept(n, 0, 1, 0.6, 0.8) for n in references if n > 1], E5620),
-        every("3.4, Fig. 8", "further opposite threads cost nothing (read as within 10 %)",
+        every("section 3.4, Fig. 8", "further opposite threads cost nothing (read as within 10 %)",
               [kept(n, 1, k, 0.9, 1.1) for n in references if n > 1 for k in opposites if k > 1],
               E5620),
-        every("3.4, Fig. 8", "one referenced thread loses less than 5 %",
+        every("section 3.4, Fig. 8", "one referenced thread loses less than 5 %",
               [kept(1, 0, k, 0.95, 1.05) for k in opposites if 1 in references], E5620),
-        every("3.4, Fig. 8", "opposite threads cost no more than 10 %",
+        every("section 3.4, Fig. 8", "opposite threads cost no more than 10 %",
               [kept(n, 0, k, 0.9, 1.1) for n in references for k in opposites], LS3A),
     ]
 
@@ -144,8 +144,8 @@ def split(cells: Cells) -> list[Check]:
     falls = [greater(*local.ratio((x, a), (x, b)))
              for x in local.xs for a, b in pairwise([0, *local.ys]) if local(x, b)]
     return [
-        every("3.5, Fig. 9", "local accesses fall with every thread that accesses the other node",
+        every("section 3.5, Fig. 9", "local accesses fall with every thread that accesses the other node",
               falls, E5620),
-        every("3.5, Fig. 9", "the two hardly disturb each other (read as within 10 %)", undisturbed,
+        every("section 3.5, Fig. 9", "the two hardly disturb each other (read as within 10 %)", undisturbed,
               LS3A),
     ]
