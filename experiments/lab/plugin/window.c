@@ -14,12 +14,13 @@
 enum np_class { FORESEEN, WAITED, CLASSES };
 
 struct seen {
-	uint64_t busy_ps, memory_stall_ps, misses;
+	uint64_t ps, busy_ps, memory_stall_ps, misses;
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 };
 
 /* What a CPU did in the window that ends. */
 struct activity {
+	double busy;		/* part of its own window: CPUs' clocks end it a little apart */
 	double busy_ns, compute_ns, unloaded_ns, streams;
 	double occupied_ns;	/* by all its lines together, as loaded as they were */
 	struct np_traffic lines[NP_LAB_MAX_NODES][NP_KINDS];
@@ -33,7 +34,7 @@ struct origin {
 };
 
 static uint8_t ending;		/* a thread is at it */
-static uint64_t start_ps, end_ps;
+static uint64_t end_ps;
 static struct seen *seen;	/* [cpus], at the end of the last window */
 static size_t n_flows;
 static struct np_model_flow flow[NP_MODEL_FLOWS];
@@ -75,7 +76,6 @@ int np_window_init(void)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
 		set_idle_costs(&np_sim.cpu[i]);
-	start_ps = 0;
 	end_ps = np_sim.config.window_ns * PS_PER_NS;
 	return 0;
 }
@@ -105,11 +105,22 @@ static double count_streams(const struct np_cpu *cpu, uint64_t misses)
 	return n;
 }
 
-static void look_at(struct np_cpu *cpu, struct seen *s, struct activity *a)
+/* The part of its window that a CPU was busy; the clock of one that is halted stands still. */
+static double busy_part(const struct np_cpu *cpu, struct seen *s, double busy_ns, uint64_t now_ps)
+{
+	uint64_t ps = np_look(cpu->busy) ? np_look(cpu->ps) : now_ps;
+	double window_ns = (ps > s->ps ? ps - s->ps : 0) / PS_PER_NS;
+
+	s->ps = ps;
+	return window_ns > busy_ns ? busy_ns / window_ns : 1;
+}
+
+static void look_at(struct np_cpu *cpu, struct seen *s, struct activity *a, uint64_t now_ps)
 {
 	double waited_ns = 0, paced_ns = 0;
 
 	*a = (struct activity){ .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
+	a->busy = busy_part(cpu, s, a->busy_ns, now_ps);
 	a->compute_ns = fmax(0, a->busy_ns - since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS);
 	a->streams = count_streams(cpu, since(&cpu->streams.clock, &s->misses));
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
@@ -132,7 +143,7 @@ static void look_at(struct np_cpu *cpu, struct seen *s, struct activity *a)
 }
 
 static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
-		     double awaited, double posted, double past, double window_ns)
+		     double awaited, double posted, double past)
 {
 	double in_flight = o->class == WAITED ? 1 : outstanding(cpu->node);
 	double load = np_look(cpu->cost[o->node][o->kind].latency_ps) / PS_PER_NS;
@@ -146,7 +157,7 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 	flow[n_flows++] = (struct np_model_flow){
 		.from = cpu->node,
 		.to = o->node,
-		.cores = fmin(1, a->busy_ns / window_ns) * part,
+		.cores = a->busy * part,
 		.outstanding = o->class == WAITED ? 1 : 0,
 		.demand_bytes_per_s = bytes / (a->unloaded_ns * part) * NS_PER_S,
 		.write_fraction = fmin(1, (posted + past) / lines),
@@ -156,7 +167,7 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 	};
 }
 
-static void add_flows(const struct np_cpu *cpu, const struct activity *a, double window_ns)
+static void add_flows(const struct np_cpu *cpu, const struct activity *a)
 {
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
@@ -165,9 +176,9 @@ static void add_flows(const struct np_cpu *cpu, const struct activity *a, double
 			bool with_waited = l->waited > ahead;
 			struct origin o = { cpu->index, node, kind, FORESEEN };
 
-			add_flow(cpu, a, &o, ahead, with_waited ? 0 : l->written, l->past, window_ns);
+			add_flow(cpu, a, &o, ahead, with_waited ? 0 : l->written, l->past);
 			o.class = WAITED;
-			add_flow(cpu, a, &o, l->waited, with_waited ? l->written : 0, 0, window_ns);
+			add_flow(cpu, a, &o, l->waited, with_waited ? l->written : 0, 0);
 		}
 }
 
@@ -212,15 +223,15 @@ static void set_costs(void)
 				set_cost(&np_sim.cpu[i], node, kind, ns[i][node][kind]);
 }
 
-static void end(double window_ns)
+static void end(uint64_t now_ps)
 {
 	n_flows = 0;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		struct activity a;
 
-		look_at(&np_sim.cpu[i], &seen[i], &a);
+		look_at(&np_sim.cpu[i], &seen[i], &a, now_ps);
 		if (a.busy_ns > 0)
-			add_flows(&np_sim.cpu[i], &a, window_ns);
+			add_flows(&np_sim.cpu[i], &a);
 	}
 	if (!np_model_solve(&np_sim.config.model, flow, n_flows, grant))
 		set_costs();
@@ -231,8 +242,7 @@ void np_window_advance(uint64_t now_ps)
 	if (now_ps < np_look(end_ps) || __atomic_exchange_n(&ending, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (now_ps >= end_ps) {
-		end((now_ps - start_ps) / PS_PER_NS);
-		start_ps = now_ps;
+		end(now_ps);
 		np_show(end_ps, now_ps + (uint64_t)(np_sim.config.window_ns * PS_PER_NS));
 	}
 	__atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
