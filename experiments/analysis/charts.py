@@ -34,7 +34,7 @@ class Curve:
 
     @property
     def told(self) -> str:
-        values = ", ".join(f"{words.number(p.x)}: {words.number(p.y)}" for p in self.points)
+        values = ", ".join(f"{words.tick(p.x)}: {words.number(p.y)}" for p in self.points)
         return f"{self.name}: {values}"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 TAUS = (0.1, 0.25, 0.5, 0.75, 0.9)
+MAX_ITERATIONS = 400  # of reweighted least squares; where a solution is not unique it never settles
 MIN_SPARE = 10  # observations more than parameters
 LEVEL = 0.95
 
@@ -70,7 +71,7 @@ def _slopes(formula: str, data: pd.DataFrame) -> tuple[Slope, ...]:
     found = [_slope(None, ols(formula, data).fit())]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a solution that is not unique
-        found += [_slope(tau, model.fit(q=tau)) for tau in TAUS]
+        found += [_slope(tau, model.fit(q=tau, max_iter=MAX_ITERATIONS)) for tau in TAUS]
     return tuple(found)
 
 

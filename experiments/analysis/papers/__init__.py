@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..load import Results
-from . import luo
+from . import bergstrom, deters, heard, luo, prabhanjan
 from .chapter import Chapter
 
 __all__ = ["PRESENTATIONS", "Chapter", "chapters"]
@@ -15,6 +15,12 @@ PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
     "luo-contention": luo.contention,
     "luo-cross": luo.cross,
     "luo-split": luo.split,
+    "bergstrom-stream": bergstrom.stream,
+    "heard-cachetest": heard.cachetest,
+    "prabhanjan-times": prabhanjan.times,
+    "prabhanjan-counters": prabhanjan.counters,
+    "prabhanjan-benchmark": prabhanjan.benchmark,
+    "deters-stealing": deters.stealing,
 }
 
 

@@ -18,14 +18,19 @@ Level = int | float | str
 class Cells:
     """The clean observations of a run, never another one."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, **fixed: Level) -> None:
+        self._by: dict[tuple[str, ...], dict[tuple[Level | None, ...], list[Observation]]] = {}
         self.observations = [o for o in results.clean if o.factors]
+        self.observations = self.select(**fixed)
+        self._by.clear()
 
     def select(self, **factors: Level) -> list[Observation]:
-        return [
-            o for o in self.observations
-            if all(o.factors.get(name) == level for name, level in factors.items())
-        ]
+        names = tuple(factors)
+        if names not in self._by:
+            index = self._by.setdefault(names, {})
+            for o in self.observations:
+                index.setdefault(tuple(o.factors.get(n) for n in names), []).append(o)
+        return self._by[names].get(tuple(factors.values()), [])
 
     def values(self, metric: str, **factors: Level) -> list[float]:
         found = (o.value(metric) for o in self.select(**factors))

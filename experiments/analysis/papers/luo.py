@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from .. import charts, words
 from ..charts import Curve, Point
 from ..load import Results
 from ..variation import analyse
 from . import luo_checks, reference
-from .cells import Cells
+from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
 
 PAPER = ("Luo, Zhou, Kong, Liu, Cai, Lin: Analyzing the Characteristics of Memory Subsystem on Two "
@@ -23,8 +26,23 @@ def _chapter(results: Results, name: str, title: str, says: str) -> Chapter:
     return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES))
 
 
-def contention(results: Results, slug: str) -> Chapter:
+def _cells(results: Results) -> Cells:
+    """Threads where both were run: the paper's text speaks of threads."""
+    kinds = Cells(results).levels("workers")
+    return Cells(results, **({"workers": "threads"} if "threads" in kinds else {}))
+
+
+def _analyse(results: Results, metric: str, factors: list[str], slug: str,
+             keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> list[dict[str, Any]]:
+    """With threads and processes as a factor where both were run."""
     cells = Cells(results)
+    both = [*factors, *(["workers"] if len(cells.levels("workers")) > 1 else [])]
+    return [analyse(cells.frame(metric, tuple(both), keep), metric, "MB/s", both, f"{slug}-anova",
+                    focus=factors[1], base="0")]
+
+
+def contention(results: Results, slug: str) -> Chapter:
+    cells = _cells(results)
     chapter = _chapter(
         results, "luo-contention", "Local and remote threads on one memory controller",
         "More local threads are not always more bandwidth: the best total stands where some threads "
@@ -51,9 +69,8 @@ def contention(results: Results, slug: str) -> Chapter:
         chapter.draw("Fig. 7", _impact(cells, "remote", "local", f"{slug}-fig7"),
                      "Bandwidth of the remote threads together. " + NOT_NUMBERS)
     chapter.checks = luo_checks.contention(cells)
-    data = cells.frame("bandwidth", ("local", "remote"), lambda f: f["local"] > 0)
-    chapter.analyses = [analyse(data, "bandwidth", "MB/s", ["local", "remote"], f"{slug}-anova",
-                                focus="remote", base="0")]
+    chapter.analyses = _analyse(results, "bandwidth", ["local", "remote"], slug,
+                                lambda f: f["local"] > 0)
     return chapter
 
 
@@ -106,7 +123,7 @@ def _best(cells: Cells, alone: float, unit: str) -> str:
 
 
 def cross(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = _cells(results)
     chapter = _chapter(
         results, "luo-cross", "Cross: threads on each node, memory on the other",
         "On the E5620 one opposite thread costs the others some 30 %, further ones nothing more; on "
@@ -115,20 +132,19 @@ def cross(results: Results, slug: str) -> Chapter:
     if not cells.values("bandwidth_reference"):
         return chapter
     curves = [cells.curve(f"{n} referenced", "bandwidth_reference", "opposite", reference=n)
-              for n in cells.levels("reference")]
+              for n in cells.levels("reference", "bandwidth_reference") if n > 0]
     chapter.draw("Fig. 8", charts.lines(curves, f"{slug}-fig8", "Bandwidth in the cross pattern",
                                         "opposite threads", "bandwidth of the referenced, MB/s",
                                         ticks=cells.levels("opposite")),
                  "Bandwidth of the referenced threads together. " + NOT_NUMBERS)
     chapter.checks = luo_checks.cross(cells)
-    data = cells.frame("bandwidth_reference", ("reference", "opposite"))
-    chapter.analyses = [analyse(data, "bandwidth_reference", "MB/s", ["reference", "opposite"],
-                                f"{slug}-anova", focus="opposite", base="0")]
+    chapter.analyses = _analyse(results, "bandwidth_reference", ["reference", "opposite"], slug,
+                                lambda f: f["reference"] > 0)
     return chapter
 
 
 def split(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = _cells(results)
     chapter = _chapter(
         results, "luo-split", "Split: all threads on one node, memory on both",
         "On the LS 3A local and remote accesses from one node hardly disturb each other; on the "
@@ -140,7 +156,6 @@ def split(results: Results, slug: str) -> Chapter:
                          f"Bandwidth of the threads with {side} memory. " + NOT_NUMBERS)
     chapter.checks = luo_checks.split(cells)
     if cells.values("bandwidth_local"):
-        data = cells.frame("bandwidth_local", ("local", "remote"), lambda f: f["local"] > 0)
-        chapter.analyses = [analyse(data, "bandwidth_local", "MB/s", ["local", "remote"],
-                                    f"{slug}-anova", focus="remote", base="0")]
+        chapter.analyses = _analyse(results, "bandwidth_local", ["local", "remote"], slug,
+                                    lambda f: f["local"] > 0)
     return chapter

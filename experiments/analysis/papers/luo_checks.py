@@ -115,7 +115,7 @@ def _remote(cells: Cells) -> list[Check]:
 
 
 def cross(cells: Cells) -> list[Check]:
-    references = cells.levels("reference")
+    references = [n for n in cells.levels("reference") if n > 0]
     opposites = [n for n in cells.levels("opposite") if n > 0]
 
     def kept(n: int, a: int, b: int, low: float, high: float) -> Part:

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bergstrom 2011: Figs 3 to 5 and the bandwidth each active node gives."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from .. import charts, words
+from ..charts import Curve, Point
+from ..load import Results
+from ..variation import analyse
+from . import reference
+from .cells import Cells
+from .chapter import Cell, Chapter, Table, like, number
+from .checks import Check, Part, between, every, greater
+
+PAPER = "Bergstrom: Measuring NUMA effects with the STREAM benchmark, 2011"
+MACHINES = "Dell R815 (4 × AMD Opteron 6172, 48 cores) and QSSC-S4R (4 × Intel Xeon X7560, 32 cores)"
+AMD, INTEL = "AMD Opteron 6172", "Intel Xeon X7560"
+NAMES = {"6172": AMD, "x7560": INTEL}
+PEAK_MB_S = {AMD: 55_000.0, INTEL: 40_000.0}  # section 4: "nearly" and "near"
+VARIANTS = (("unstrided", "local"), ("unstrided", "remote"), ("strided", "local"),
+            ("strided", "remote"))
+TEXT = "The paper prints this figure as a picture; its text gives the peaks and the statements below."
+
+
+def stream(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = Chapter(
+        "bergstrom-stream", "STREAM over threads, strides and memory's node", PAPER, MACHINES,
+        "With memory on the thread's own node bandwidth grows until all cores run, to nearly 55 000 "
+        "MB/s on the AMD and near 40 000 MB/s on the Intel machine. Memory on another package costs "
+        "the AMD machine much, the Intel machine very little.", machine=like(results, NAMES))
+    chapter.missing = cells.missing(("operation", "access", "memory", "threads"),
+                                    ("bandwidth", "latency", "active_nodes"))
+    if not cells.values("bandwidth"):
+        return chapter
+    shown = "copy" if "copy" in cells.levels("operation") else cells.levels("operation")[0]
+    _draw(chapter, cells, shown, slug)
+    chapter.tables.append(_table(cells))
+    local = cells.curve("", "bandwidth", "threads", operation=shown, access="unstrided",
+                        memory="local")
+    if local.points:
+        best = max(local.points, key=lambda p: p.y)
+        chapter.found = (f"The most of {shown}, unstrided, with local memory is "
+                         f"{words.number(best.y)} MB/s at {words.tick(best.x)} threads.")
+    chapter.checks = [*_bandwidth(cells, shown), *_by_machine(cells, shown), *_latency(cells, shown)]
+    data = cells.frame("bandwidth", ("operation", "access", "memory", "threads"))
+    chapter.analyses = [analyse(data, "bandwidth", "MB/s", ["access", "memory", "threads"],
+                                f"{slug}-anova", blocks=("repeat", "operation"), focus="memory",
+                                base="local")]
+    return chapter
+
+
+def _draw(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:
+    curves = [cells.curve(f"{access}, {memory}", "bandwidth", "threads", operation=shown,
+                          access=access, memory=memory) for access, memory in VARIANTS]
+    curves = [c for c in curves if c.points]
+    chapter.draw("Fig. 3", charts.lines(curves, f"{slug}-fig3", f"Bandwidth of {shown}", "threads",
+                                        "bandwidth, MB/s"), f"{shown.upper()}. {TEXT}")
+    nodes = _nodes(cells)
+    if nodes:
+        each = [_per_node(c, nodes) for c in curves]
+        lines = _theoretical(chapter.machine, sorted(nodes))
+        chapter.draw("Fig. 4", charts.lines([*each, *lines], f"{slug}-fig4",
+                                            f"Bandwidth of {shown} for each active node", "threads",
+                                            "MB/s for each node"),
+                     f"{shown.upper()}, divided by the nodes that run threads. Hollow and dashed: "
+                     f"the theoretical bandwidth of the paper's Tables 2 and 4, source paper. {TEXT}")
+    latencies = [cells.curve(f"strided, {memory}", "latency", "threads", operation=shown,
+                             access="strided", memory=memory) for memory in ("local", "remote")]
+    if any(c.points for c in latencies):
+        chapter.draw("Fig. 5", charts.lines([c for c in latencies if c.points], f"{slug}-fig5",
+                                            f"Latency of {shown}", "threads", "latency, ns"),
+                     f"{shown.upper()}, strided: every access a line of its own. {TEXT}")
+
+
+def _nodes(cells: Cells) -> dict[int, float]:
+    """Active nodes by threads, the same in every variant."""
+    found = {n: cells.interval("active_nodes", threads=n) for n in cells.levels("threads")}
+    return {n: interval.mean for n, interval in found.items() if interval}
+
+
+def _per_node(curve: Curve, nodes: dict[int, float]) -> Curve:
+    def scaled(p: Point) -> Point:
+        n = nodes[int(p.x)]
+        return Point(p.x, p.y / n, *(None if e is None else e / n for e in (p.low, p.high)))
+
+    return Curve(curve.name, tuple(scaled(p) for p in curve.points if int(p.x) in nodes))
+
+
+def _printed(machine: str) -> dict[str, float]:
+    """Theoretical MB/s of the paths, of Tables 2 and 4."""
+    return {row["path"]: 1000 * float(row["bandwidth_gb_s"])
+            for row in reference.rows("bergstrom-tables-2-4.csv")
+            if machine and row["machine"].startswith(machine)}
+
+
+def _theoretical(machine: str, threads: list[int]) -> list[Curve]:
+    ends = (threads[0], threads[-1])
+    return [Curve(f"{path}, theory", tuple(Point(x, value) for x in ends), True, 4 + i)
+            for i, (path, value) in enumerate(_printed(machine).items())]
+
+
+def _table(cells: Cells) -> Table:
+    variants = [v for v in VARIANTS
+                if cells.values("bandwidth", access=v[0], memory=v[1])]
+    rows = []
+    for operation in cells.levels("operation"):
+        for n in cells.levels("threads"):
+            row = [number(cells.interval("bandwidth", operation=operation, threads=n, access=a,
+                                         memory=m)) for a, m in variants]
+            rows.append((Cell(f"{operation}, {n}"), *row))
+    return Table("Figs 3 and 4 as numbers", "MB/s with a 95 % interval; the paper prints none.",
+                 ("operation, threads", *(f"{a}, {m}" for a, m in variants)), tuple(rows))
+
+
+class _Samples:
+    def __init__(self, cells: Cells, operation: str, metric: str = "bandwidth") -> None:
+        self.cells, self.operation, self.metric = cells, operation, metric
+        self.threads = cells.levels("threads", metric, operation=operation)
+        self.most = max(self.threads, default=0)
+
+    def __call__(self, access: str, memory: str, n: int) -> list[float]:
+        return self.cells.values(self.metric, operation=self.operation, access=access,
+                                 memory=memory, threads=n)
+
+    def gap(self, access: str, n: int, low: float, high: float = float("inf")) -> Part:
+        return between(f"local / remote at {n}", self(access, "local", n), self(access, "remote", n),
+                       low, high)
+
+
+def _bandwidth(cells: Cells, shown: str) -> list[Check]:
+    s = _Samples(cells, shown)
+    eight = [between(f"unstrided / strided at {n}", s("unstrided", "local", n),
+                     s("strided", "local", n), 5, 11) for n in s.threads if s("strided", "local", n)]
+    few = [n for n in s.threads if 1 < n <= 8]
+    linear = [between(f"{n} threads / {n} × 1", s("unstrided", "local", n),
+                      [v * n for v in s("unstrided", "local", 1)], 0.8) for n in few]
+    grows = [greater(f"{b} / {a} threads", s("unstrided", "local", b), s("unstrided", "local", a))
+             for a, b in pairwise(s.threads)]
+    return [
+        every("section 4, Fig. 3", "unstrided has about eight times the bandwidth of strided "
+              "(read as 5 to 11)", eight),
+        every("section 4, Fig. 3", "up to eight threads, local bandwidth grows almost linearly "
+              "(read as 80 % of it or more)", linear),
+        every("section 4, Fig. 3", "local bandwidth grows up to the number of cores", grows),
+    ]
+
+
+def _by_machine(cells: Cells, shown: str) -> list[Check]:
+    s, n = _Samples(cells, shown), 0
+    n = s.most
+    others = [m for m in s.threads if m != n]
+    loses = [greater(f"{m} / {n} threads", s("unstrided", "remote", m), s("unstrided", "remote", n))
+             for m in others]
+    best = max(loses, key=lambda p: p.verdict == "holds", default=None)
+    peaks = {machine: between(f"most / {words.number(peak)} MB/s", s("unstrided", "local", n),
+                              [peak, peak], 0.85, 1.15) for machine, peak in PEAK_MB_S.items()}
+    return [
+        every("section 4, Fig. 3", "the peak is near 55 000 MB/s (read as within 15 %)",
+              [peaks[AMD]], AMD),
+        every("section 4, Fig. 3", "memory on another package is a large penalty when all cores "
+              "run (read as 15 % or more)", [s.gap("unstrided", n, 1.15)], AMD),
+        every("section 4, Fig. 3", "with remote memory bandwidth falls again before all cores run",
+              [best] if best else [], AMD),
+        every("section 4, Fig. 3", "the peak is near 40 000 MB/s (read as within 15 %)",
+              [peaks[INTEL]], INTEL),
+        every("section 4, Fig. 3", "memory on another package costs very little (read as under "
+              "10 %)", [s.gap("unstrided", m, 0.9, 1.1) for m in s.threads], INTEL),
+        *_theory(s, cells),
+    ]
+
+
+def _theory(s: _Samples, cells: Cells) -> list[Check]:
+    nodes = _nodes(cells)
+    checks = []
+    for machine in (AMD, INTEL):
+        local = _printed(machine).get("local memory", 0)
+        parts = [between(f"{m} threads: strided / theory", s("strided", "local", m),
+                         [local * nodes[m]] * 2, 0, 0.8) for m in s.threads if m in nodes and local]
+        checks.append(every("section 4, Fig. 4", "strided bandwidth of a node stays far under the "
+                            "theoretical (read as under 80 %)", parts, machine))
+    return checks
+
+
+def _latency(cells: Cells, shown: str) -> list[Check]:
+    s = _Samples(cells, shown, "latency")
+    if not s.threads:
+        return []
+    first, n = s.threads[0], s.most
+    worse = between(f"remote / local at {n} threads", s("strided", "remote", n),
+                    s("strided", "local", n), 1.0)
+    low = [between(f"{m} / {first} threads", s("strided", "local", m), s("strided", "local", first),
+                   0, 1.3) for m in s.threads if m != first and m <= 24]
+    grows = [greater(f"{memory}: {n} / {first} threads", s("strided", memory, n),
+                     s("strided", memory, first)) for memory in ("local", "remote")] if n > 24 else []
+    return [
+        every("section 5, Fig. 5", "with all cores, remote memory has the higher latency", [worse],
+              AMD),
+        every("section 5, Fig. 5", "latency stays low up to 24 threads (read as under 1.3 times)",
+              low, INTEL),
+        every("section 5, Fig. 5", "beyond 24 threads latency grows, local and remote", grows, INTEL),
+    ]

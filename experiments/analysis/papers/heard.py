@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Heard and Shafiee: Figs 8 to 14, cachetest's patterns over sizes, and the slowdown."""
+
+from __future__ import annotations
+
+from .. import charts, surface, words
+from ..charts import Curve, Point
+from ..load import Results
+from ..stats import ratio
+from ..variation import analyse
+from . import heard_checks
+from .cells import Cells, Level
+from .chapter import Cell, Chapter, Table, like
+
+PAPER = ("Heard and Shafiee: Characterization of cache performance interaction on NUMA systems, "
+         "University of Waterloo, 2013")
+MACHINES = "4 × six-core AMD Opteron at 2.4 GHz (L2 512 KB, L3 6 MB)"
+NAMES = {"opteron-sixcore": heard_checks.OPTERON}
+PICTURE = "The paper prints this figure as a picture: its statements are checked below."
+SLOWDOWN = ("Slowdown: how much longer an iteration (one access, in a Zipf walk one with its prefix) "
+            "takes with remote memory, local / remote iterations − 1; the paper does not define it.")
+FIGURES = {"sequential": ("Fig. 8", "Fig. 9"), "uniform": ("Fig. 10", "Fig. 11")}
+
+
+def cachetest(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = Chapter(
+        "heard-cachetest", "Cachetest: patterns, sizes, local and remote memory", PAPER, MACHINES,
+        "Remote memory costs most once the data outgrow the last-level cache: over 60 % for "
+        "sequential, over 40 % for uniform random accesses, little for Zipf walks, and next to "
+        "nothing where α is 1.25 or less.", machine=like(results, NAMES))
+    chapter.missing = cells.missing(("pattern", "size_kb", "memory"), ("iterations",))
+    if chapter.missing:
+        return chapter
+    for pattern, (absolute, relative) in FIGURES.items():
+        if cells.values("iterations", pattern=pattern):
+            _pattern(chapter, cells, pattern, absolute, relative, slug)
+    if cells.values("iterations", pattern="zipf"):
+        _zipf(chapter, cells, slug)
+    chapter.tables.append(_table(cells))
+    chapter.found = _worst(cells)
+    chapter.checks = heard_checks.checks(cells)
+    data = cells.frame("iterations", ("pattern", "size_kb", "memory"),
+                       lambda f: f["pattern"] != "zipf")
+    chapter.analyses = [analyse(data, "iterations", "1/s", ["pattern", "size_kb", "memory"],
+                                f"{slug}-anova", focus="memory", base="local")]
+    zipf = cells.frame("iterations", ("alpha", "size_kb", "memory"))
+    if len(zipf):
+        chapter.analyses.append(analyse(zipf, "iterations", "1/s", ["alpha", "size_kb", "memory"],
+                                        f"{slug}-zipf-anova", focus="memory", base="local"))
+    return chapter
+
+
+def slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None, float | None] | None:
+    """In percent, with Fieller's limits."""
+    local = cells.values("iterations", memory="local", **fixed)
+    remote = cells.values("iterations", memory="remote", **fixed)
+    found = ratio(local, remote) if local and remote else None
+    if found is None:
+        return None
+    low, high = (None if e is None else 100 * (e - 1) for e in (found.low, found.high))
+    return 100 * (found.value - 1), low, high
+
+
+def _slowdowns(cells: Cells, name: str, **fixed: Level) -> Curve:
+    points = []
+    for size in cells.levels("size_kb", "iterations", **fixed):
+        found = slowdown(cells, size_kb=size, **fixed)
+        if found:
+            points.append(Point(float(size), *found))
+    return Curve(name, tuple(points))
+
+
+def _pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, relative: str,
+             slug: str) -> None:
+    curves = [cells.curve(memory, "iterations", "size_kb", pattern=pattern, memory=memory)
+              for memory in ("local", "remote")]
+    chapter.draw(absolute, charts.lines(curves, f"{slug}-{pattern}", f"{pattern}: performance",
+                                        "data set, KB", "iterations/s"),
+                 f"{pattern.capitalize()} accesses. {PICTURE}")
+    chapter.draw(relative, charts.lines([_slowdowns(cells, pattern, pattern=pattern)],
+                                        f"{slug}-{pattern}-slow", f"{pattern}: slowdown",
+                                        "data set, KB", "slowdown, %", from_zero=False),
+                 f"{SLOWDOWN} {PICTURE}")
+
+
+def _zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
+    alphas = cells.levels("alpha", "iterations", pattern="zipf")
+    sizes = cells.levels("size_kb", "iterations", pattern="zipf")
+    for memory, figure in (("local", "Fig. 12"), ("remote", "Fig. 13")):
+        grid = [[_mean(cells, alpha, size, memory) for size in sizes] for alpha in alphas]
+        chapter.draw(figure, surface.surface(
+            grid, alphas, sizes, f"{slug}-zipf-{memory}", f"Zipf, {memory} memory: performance",
+            "data set, KB", "α", "iterations/s", log=True),
+            f"Zipf walks with {memory} memory; the surface of the paper as a map, colours on a "
+            f"logarithmic scale. {PICTURE}")
+    grid = [[(slowdown(cells, pattern="zipf", alpha=a, size_kb=s) or (None,))[0] for s in sizes]
+            for a in alphas]
+    chapter.draw("Fig. 14", surface.surface(
+        grid, alphas, sizes, f"{slug}-zipf-slow", "Zipf: slowdown", "data set, KB", "α",
+        "slowdown, %"), f"{SLOWDOWN} {PICTURE}")
+
+
+def _mean(cells: Cells, alpha: float, size: int, memory: str) -> float | None:
+    found = cells.interval("iterations", pattern="zipf", alpha=alpha, size_kb=size, memory=memory)
+    return found.mean if found else None
+
+
+def _table(cells: Cells) -> Table:
+    sizes = cells.levels("size_kb", "iterations")
+    kinds: list[tuple[str, dict[str, Level]]] = [
+        (p, {"pattern": p}) for p in FIGURES if cells.values("iterations", pattern=p)]
+    kinds += [(f"zipf {a:g}", {"pattern": "zipf", "alpha": a})
+              for a in cells.levels("alpha", "iterations", pattern="zipf")]
+    rows = []
+    for name, fixed in kinds:
+        found = [slowdown(cells, size_kb=size, **fixed) for size in sizes]
+        rows.append((Cell(name), *(Cell(words.DASH) if f is None else Cell(_percent(f), f[0])
+                                   for f in found)))
+    return Table("Figs 9, 11 and 14 as numbers", f"Slowdown in percent by size in KB. {SLOWDOWN} "
+                 "The paper's text: over 60 % sequential, over 40 % uniform.",
+                 ("pattern", *(str(size) for size in sizes)), tuple(rows))
+
+
+def _percent(found: tuple[float, float | None, float | None]) -> str:
+    value, low, high = found
+    text = f"{value:.1f}".replace("-", "−")
+    if low is None or high is None:
+        return text
+    return f"{text} ({low:.1f} to {high:.1f})".replace("-", "−")
+
+
+def _worst(cells: Cells) -> str:
+    told = []
+    for pattern in (*FIGURES, "zipf"):
+        found = [(p.y, p.x) for a in (cells.levels("alpha", pattern=pattern) or [None])
+                 for p in _slowdowns(cells, "", pattern=pattern, **({} if a is None else {"alpha": a})
+                                     ).points]
+        if found:
+            most, size = max(found)
+            told.append(f"{pattern} {most:.0f} % at {words.tick(size)} KB")
+    return f"The largest slowdowns: {', '.join(told)}." if told else ""

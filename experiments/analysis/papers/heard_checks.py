@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the text of Heard and Shafiee says of its figures. Sizes of the caches are their machine's."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from .cells import Cells, Level
+from .checks import Check, Part, between, every, greater, some
+
+OPTERON = "six-core Opteron"
+L2_KB, L3_KB = 512, 6144
+NEAR_KB = 4394  # the smallest of the paper's sizes that "approaches" the last level
+
+
+class _Samples:
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+        self.sizes = cells.levels("size_kb", "iterations")
+
+    def __call__(self, memory: str, size: int, **fixed: Level) -> list[float]:
+        return self.cells.values("iterations", memory=memory, size_kb=size, **fixed)
+
+    def step(self, pattern: str, a: int, b: int, low: float, high: float = float("inf")) -> Part:
+        return between(f"{pattern}, {a} / {b} KB", self("local", a, pattern=pattern),
+                       self("local", b, pattern=pattern), low, high)
+
+    def slow(self, size: int, low: float, high: float = float("inf"), **fixed: Level) -> Part:
+        """local / remote iterations."""
+        name = " ".join(str(level) for level in fixed.values())
+        return between(f"{name}, {size} KB: local / remote", self("local", size, **fixed),
+                       self("remote", size, **fixed), low, high)
+
+
+def checks(cells: Cells) -> list[Check]:
+    s = _Samples(cells)
+    return [*_sequential(s), *_uniform(s), *_zipf(s, cells), *_between(s, cells)]
+
+
+def _sequential(s: _Samples) -> list[Check]:
+    inside = [size for size in s.sizes if L2_KB < size < NEAR_KB]
+    beyond = [size for size in s.sizes if size > 7000]
+    far = [size for size in s.sizes if size > L3_KB]
+    small = [size for size in s.sizes if size <= L2_KB]
+    fixed = {"pattern": "sequential"}
+    return [
+        every("section V.A, Fig. 8", "performance drops when the data outgrow L2 (read as by 10 %)",
+              [s.step("sequential", small[-1], inside[0], 1.1)] if small and inside else [], OPTERON),
+        every("section V.A, Fig. 8", "a plateau between L2 and L3 (read as within 20 %)",
+              [s.step("sequential", a, b, 0.8, 1.2) for a, b in pairwise(inside)], OPTERON),
+        every("section V.A, Fig. 8", "a steep fall between 4 and 7 MB (read as 1.5 times)",
+              [s.step("sequential", inside[-1], beyond[0], 1.5)] if inside and beyond else [], OPTERON),
+        every("section V.A, Fig. 8", "roughly constant beyond 7 MB (read as within 20 %)",
+              [s.step("sequential", a, b, 0.8, 1.2) for a, b in pairwise(beyond)], OPTERON),
+        some("section V.A, Fig. 9", "remote memory slows it by over 60 % at some size",
+             [s.slow(size, 1.6, **fixed) for size in s.sizes], OPTERON),
+        every("section V.A, Fig. 9", "beyond L3 it is slower with remote memory at every size",
+              [s.slow(size, 1.0, **fixed) for size in far], OPTERON),
+        every("section V.A, Fig. 9", "the slowdown beyond L3 exceeds that of any size inside it",
+              [_slower(s, a, b, "sequential") for a in far for b in s.sizes if b < NEAR_KB],
+              OPTERON),
+    ]
+
+
+def _slower(s: _Samples, a: int, b: int, pattern: str) -> Part:
+    """The slowdown at a is larger than at b: as products by repeats, l(a) r(b) > l(b) r(a)."""
+    fixed = {"pattern": pattern}
+    more = [x * y for x, y in zip(s("local", a, **fixed), s("remote", b, **fixed))]
+    less = [x * y for x, y in zip(s("local", b, **fixed), s("remote", a, **fixed))]
+    return greater(f"{pattern}, slowdown at {a} / {b} KB", more, less)
+
+
+def _uniform(s: _Samples) -> list[Check]:
+    fixed = {"pattern": "uniform"}
+    return [
+        every("section V.B, Fig. 10", "performance falls with every size",
+              [s.step("uniform", a, b, 1.0) for a, b in pairwise(s.sizes)], OPTERON),
+        every("section V.B, Fig. 11", "next to no slowdown up to about 5 MB (read as under 10 %)",
+              [s.slow(size, 0.9, 1.1, **fixed) for size in s.sizes if size < 5000], OPTERON),
+        some("section V.B, Fig. 11", "remote memory slows it by over 40 % at some size",
+             [s.slow(size, 1.4, **fixed) for size in s.sizes], OPTERON),
+        every("section V.B, Fig. 11", "the slowdown beyond L3 exceeds that of any size up to 5 MB",
+              [_slower(s, a, b, "uniform") for a in s.sizes if a > L3_KB
+               for b in s.sizes if b < 5000], OPTERON),
+    ]
+
+
+def _zipf(s: _Samples, cells: Cells) -> list[Check]:
+    alphas = cells.levels("alpha", "iterations", pattern="zipf")
+    low = [a for a in alphas if a < 2]
+    falls = [greater(f"{memory}, {size} KB: α {b:g} / {a:g}",
+                     s(memory, size, pattern="zipf", alpha=b), s(memory, size, pattern="zipf", alpha=a))
+             for memory in ("local", "remote") for size in s.sizes for a, b in pairwise(low)]
+    large = [size for size in s.sizes if size > L3_KB]
+    small = [size for size in s.sizes if size < NEAR_KB]
+    return [
+        every("section V.C, Fig. 12", "below α = 2, performance falls with α, local and remote",
+              falls, OPTERON),
+        every("section V.C, Fig. 13", "with remote memory performance is no higher (read as at most "
+              "2 % more)", [s.slow(size, 0.98, pattern="zipf", alpha=a) for size in s.sizes
+                            for a in alphas], OPTERON),
+        every("section V.C, Fig. 14", "with α of 1.25 or less, next to no slowdown (read as under "
+              "10 %)", [s.slow(size, 0.9, 1.1, pattern="zipf", alpha=a) for size in s.sizes
+                        for a in alphas if a <= 1.25], OPTERON),
+        every("section V.C, Fig. 14", "slowdown is generally larger for larger data (mean over α, "
+              "beyond L3 against inside)", [_general(s, cells, large, small)], OPTERON),
+    ]
+
+
+def _general(s: _Samples, cells: Cells, large: list[int], small: list[int]) -> Part:
+    def ratios(sizes: list[int]) -> list[float]:
+        return [x / y for a in cells.levels("alpha", "iterations", pattern="zipf") for size in sizes
+                for x, y in zip(s("local", size, pattern="zipf", alpha=a),
+                                s("remote", size, pattern="zipf", alpha=a))]
+
+    return greater("local / remote, large / small data", ratios(large), ratios(small))
+
+
+def _between(s: _Samples, cells: Cells) -> list[Check]:
+    far = [size for size in s.sizes if size > L3_KB]
+    alphas = cells.levels("alpha", "iterations", pattern="zipf")
+    faster = [greater(f"sequential / uniform, {size} KB", s("local", size, pattern="sequential"),
+                      s("local", size, pattern="uniform")) for size in s.sizes]
+    return [
+        every("section V.D", "sequential is faster than uniform at every size", faster, OPTERON),
+        every("section V.D", "beyond L3, sequential slows more than uniform",
+              [_worse(s, size, {"pattern": "sequential"}, {"pattern": "uniform"}) for size in far],
+              OPTERON),
+        every("section V.D", "beyond L3, Zipf slows less than uniform and sequential",
+              [_worse(s, size, {"pattern": p}, {"pattern": "zipf", "alpha": a}) for size in far
+               for p in ("sequential", "uniform") for a in alphas], OPTERON),
+    ]
+
+
+def _worse(s: _Samples, size: int, a: dict[str, Level], b: dict[str, Level]) -> Part:
+    names = " / ".join(" ".join(str(v) for v in fixed.values()) for fixed in (a, b))
+    more = [x * y for x, y in zip(s("local", size, **a), s("remote", size, **b))]
+    less = [x * y for x, y in zip(s("remote", size, **a), s("local", size, **b))]
+    return greater(f"slowdown, {names}, {size} KB", more, less)

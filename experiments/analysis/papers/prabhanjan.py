@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Prabhanjan et al. 2018: Tables 7.1 to 7.5 with TR/TL, counters over time, redis-benchmark."""
+
+from __future__ import annotations
+
+from .. import charts, words
+from ..charts import Curve, Point
+from ..load import Observation, Results
+from ..stats import Ratio, ratio
+from ..variation import analyse
+from . import prabhanjan_checks, reference
+from .cells import Cells, Level
+from .chapter import Cell, Chapter, Table, like, number
+
+PAPER = ("Prabhanjan et al.: Performance Impact of NUMA Architecture on Redis, project report, "
+         "Visvesvaraya Technological University, 2018")
+MACHINES = "2 × Intel Xeon E5-2620 v4, distance 21"
+NAMES = {"e5-2620v4": prabhanjan_checks.XEON, "e5-2620 v4": prabhanjan_checks.XEON}
+TABLES = {"sort": ("Table 7.1", "7.1"), "random-update": ("Table 7.2", "7.2"),
+          "lists": ("Table 7.3", "7.3"), "tokens": ("Experiment 4", "experiment 4"),
+          "keys": ("Table 7.4", "7.4"), "zsets": ("Table 7.5", "7.5")}
+
+
+def _chapter(results: Results, name: str, title: str, says: str) -> Chapter:
+    return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES))
+
+
+def times(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = _chapter(
+        results, "prabhanjan-times", "Times with local and remote memory",
+        "Sorting, lists and token counts take as long with remote memory as with local. Random "
+        "updates of large arrays take up to 1.58 times as long; random keys and sorted sets are "
+        "slower where they are large. The paper has one run of each and no spread.")
+    chapter.missing = cells.missing(("experiment", "size", "memory"), ("seconds",))
+    if chapter.missing:
+        return chapter
+    for experiment in [e for e in TABLES if cells.values("seconds", experiment=e)]:
+        chapter.tables.append(_table(cells, experiment))
+    chapter.draw("TR/TL of all tables", _ratios(cells, chapter.tables, slug),
+                 "Time with remote memory over time with local; 1 is no difference.")
+    chapter.checks = prabhanjan_checks.times(cells)
+    chapter.found = _found(cells)
+    for experiment in cells.levels("experiment", "seconds"):
+        own = Cells(results, experiment=experiment)
+        factors = ["size", "memory", *(["pipeline"] if len(own.levels("pipeline")) > 1 else [])]
+        data = own.frame("seconds", tuple(factors))
+        chapter.analyses.append(analyse(data, "seconds", "s", factors, f"{slug}-{experiment}-anova",
+                                        focus="memory", base="local", workloads=[experiment]))
+    return chapter
+
+
+def _cases(cells: Cells, experiment: str) -> list[dict[str, Level]]:
+    """The rows of a table: size, then accesses and pipeline where they vary."""
+    found = {tuple((f, o.factors[f]) for f in ("size", "accesses", "pipeline") if f in o.factors)
+             for o in cells.select(experiment=experiment)}
+    return [dict(case) for case in sorted(found, key=lambda c: [float(v) for _, v in c])]
+
+
+def _ratio(cells: Cells, **case: Level) -> Ratio | None:
+    local = cells.values("seconds", memory="local", **case)
+    remote = cells.values("seconds", memory="remote", **case)
+    return ratio(remote, local) if local and remote else None
+
+
+def ratio_cell(found: Ratio | None) -> Cell:
+    if found is None:
+        return Cell(words.DASH)
+    limits = "" if found.low is None else f" ({found.low:.3f} to {found.high:.3f})"
+    return Cell(f"{found.value:.3f}{limits}", found.value)
+
+
+def _table(cells: Cells, experiment: str) -> Table:
+    title, key = TABLES[experiment]
+    printed = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
+    rows = []
+    for case in _cases(cells, experiment):
+        own = {"experiment": experiment, **case}
+        rows.append((Cell(_name(case)), Cell("ours"),
+                     *(number(cells.interval("seconds", memory=m, **own))
+                       for m in ("local", "remote")), ratio_cell(_ratio(cells, **own))))
+    for row in printed:
+        local, remote = float(row["local_s"]), float(row["remote_s"])
+        rows.append((Cell(_printed_name(row)), Cell("paper"), Cell(row["local_s"], local),
+                     Cell(row["remote_s"], remote), Cell(f"{remote / local:.3f}", remote / local)))
+    return Table(title, f"{experiment.capitalize()}: wall-clock seconds, ours with 95 % intervals "
+                 "(of the ratio: Fieller's); rows of the paper have source paper and one run.",
+                 ("size", "from", "TL, s", "TR, s", "TR/TL"), tuple(rows))
+
+
+def _name(case: dict[str, Level]) -> str:
+    parts = [words.count(float(case["size"]))] if case.get("size") else ["one text"]
+    if "accesses" in case:
+        parts.append(f"{words.count(float(case['accesses']))} accesses")
+    if "pipeline" in case:
+        parts.append("not pipelined" if case["pipeline"] == 1 else f"pipeline {case['pipeline']}")
+    return ", ".join(parts)
+
+
+def _printed_name(row: dict[str, str]) -> str:
+    case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
+    return _name(case)
+
+
+def _ratios(cells: Cells, tables: list[Table], slug: str) -> str:
+    """Over the size of the data, each as a part of the largest of its table, on a logarithm."""
+    curves = []
+    for i, (experiment, (_, key)) in enumerate(TABLES.items()):
+        ours = []
+        for case in _cases(cells, experiment):
+            found = _ratio(cells, experiment=experiment, **case)
+            if found and case.get("size") and case.get("pipeline", 1) == 1:
+                ours.append(Point(float(case["size"]), found.value, found.low, found.high))
+        printed = [Point(float(row["size"]), float(row["remote_s"]) / float(row["local_s"]))
+                   for row in reference.rows("redis-tables-7.1-7.5.csv")
+                   if row["table"] == key and row["size"]]
+        if ours:
+            curves.append(Curve(experiment, tuple(ours), colour=i))
+            if printed:
+                printed.sort(key=lambda p: p.x)
+                curves.append(Curve(f"{experiment}, paper", tuple(printed), True, i))
+    return charts.lines(curves, f"{slug}-ratios", "TR/TL", "elements, keys or ints", "TR/TL",
+                        from_zero=False, log_x=True)
+
+
+def _found(cells: Cells) -> str:
+    told = []
+    for experiment in [e for e in TABLES if cells.values("seconds", experiment=e)]:
+        found = [r.value for case in _cases(cells, experiment)
+                 if (r := _ratio(cells, experiment=experiment, **case))]
+        if found:
+            span = f"{min(found):.2f}" if len(found) == 1 else f"{min(found):.2f} to {max(found):.2f}"
+            told.append(f"{experiment} {span}")
+    return f"TR/TL: {', '.join(told)}."
+
+
+def counters(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = _chapter(
+        results, "prabhanjan-counters", "Counters over time with local and remote memory",
+        "With local memory the server's cycles per instruction are lower, its instructions per "
+        "cycle higher, and there is hardly a remote DRAM access, even where times do not differ.")
+    kept = [o for o in cells.observations if isinstance(o.raw.get("series"), dict)]
+    names = {name for o in kept for name in ("ipc", "local_dram", "remote_dram")
+             if _known(o.raw["series"].get(name))}
+    if not names:
+        chapter.missing = ["series of counters: this machine, or this run, counts none"]
+        return chapter
+    chapter.missing = [f"series {n}" for n in ("ipc", "local_dram", "remote_dram") if n not in names]
+    for experiment in sorted({str(o.factors.get("experiment")) for o in kept}):
+        own = [o for o in kept if str(o.factors.get("experiment")) == experiment]
+        _draw_series(chapter, own, experiment, names, slug)
+    chapter.checks = prabhanjan_checks.counters(kept)
+    return chapter
+
+
+def _known(series: object) -> list[float]:
+    return [v for v in series if isinstance(v, (int, float))] if isinstance(series, list) else []
+
+
+def _draw_series(chapter: Chapter, kept: list[Observation], experiment: str, names: set[str],
+                 slug: str) -> None:
+    wanted = [("Figs 8.7 and 8.8", "ipc", "IPC", False), ("Figs 8.5 and 8.6", "ipc", "CPI", True),
+              ("Figs 8.1 and 8.2", "local_dram", "local DRAM accesses", False),
+              ("Figs 8.3 and 8.4", "remote_dram", "remote DRAM accesses", False)]
+    for figure, name, label, inverse in wanted:
+        if name not in names:
+            continue
+        curves = [c for memory in ("local", "remote") if (c := _over_time(kept, memory, name, inverse))]
+        key = label.lower().replace(" ", "-")
+        chapter.draw(figure, charts.lines(curves, f"{slug}-{experiment}-{key}",
+                                          f"{experiment}: {label} over time", "time, s", label),
+                     f"{experiment}: {label} of the first clean observation of each; the others are "
+                     "in results.jsonl. The paper prints this figure as a picture.")
+
+
+def _over_time(kept: list[Observation], memory: str, name: str, inverse: bool) -> Curve | None:
+    first = next((o for o in kept if o.factors.get("memory") == memory
+                  and _known(o.raw["series"].get(name))), None)
+    if first is None:
+        return None
+    step = float(first.raw["series"].get("interval_s") or 1)
+    points = [Point((i + 1) * step, 1 / v if inverse else v)
+              for i, v in enumerate(first.raw["series"][name])
+              if isinstance(v, (int, float)) and (v > 0 or not inverse)]
+    return Curve(f"{memory} memory", tuple(points), colour=int(memory == "remote"))
+
+
+def benchmark(results: Results, slug: str) -> Chapter:
+    cells = Cells(results)
+    chapter = _chapter(
+        results, "prabhanjan-benchmark", "redis-benchmark with local and remote memory",
+        "The paper shows both outputs for LRANGE and reads a difference from them, without a number.")
+    metrics = list(dict.fromkeys((m.name, m.unit) for o in cells.observations for m in o.metrics
+                                 if m.unit == "ops/s"))
+    chapter.missing = cells.missing(("memory",), ()) + ([] if metrics else ["a metric in ops/s"])
+    if chapter.missing:
+        return chapter
+    rows = []
+    for pipeline in cells.levels("pipeline") or [None]:
+        fixed = {} if pipeline is None else {"pipeline": pipeline}
+        for name, _ in metrics:
+            local, remote = (cells.values(name, memory=m, **fixed) for m in ("local", "remote"))
+            label = name if pipeline in (None, 1) else f"{name}, pipeline {pipeline}"
+            rows.append((Cell(label), *(number(cells.interval(name, memory=m, **fixed))
+                                        for m in ("local", "remote")),
+                         ratio_cell(ratio(local, remote) if local and remote else None)))
+    chapter.tables.append(Table("Experiment 7, Fig. 8.9", "Requests a second with 95 % intervals, "
+                                "and local / remote with Fieller's: above 1, local is faster.",
+                                ("command", "local, ops/s", "remote, ops/s", "local / remote"),
+                                tuple(rows)))
+    chapter.checks = prabhanjan_checks.benchmark(cells, [name for name, _ in metrics])
+    return chapter

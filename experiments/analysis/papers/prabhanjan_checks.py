@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the text of Prabhanjan et al. says of its tables and graphs."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from ..load import Observation
+from .cells import Cells
+from .checks import Check, Part, between, every, greater, some
+
+XEON = "Xeon E5-2620 v4"
+SAME = 0.1  # "not much variation", "almost identical"
+
+
+def times(cells: Cells) -> list[Check]:
+    update = _sizes(cells, "random-update")
+    keys, zsets = _sizes(cells, "keys"), _sizes(cells, "zsets")
+    last = update[-1:] if update else []
+    return [
+        _same(cells, "sort", "7.3.1, Table 7.1", "sorting takes as long with remote memory"),
+        every("7.3.2, Table 7.2", "updates of the smallest array take as long with remote memory "
+              "(read as within 15 %)", [_part(cells, "random-update", n, 0.85, 1.15)
+                                        for n in update[:1]], XEON),
+        every("7.3.2, Table 7.2", "updates of the largest array take up to 1.58 times as long (read "
+              "as 1.3 to 2.1, the distance)", [_part(cells, "random-update", n, 1.3, 2.1)
+                                               for n in last], XEON),
+        every("7.3.2, Table 7.2", "the penalty grows with the array", [_grows(cells, "random-update",
+                                                                              update)], XEON),
+        _same(cells, "lists", "7.3.3, Table 7.3", "three lists take as long with remote memory"),
+        _same(cells, "tokens", "7.3.4", "token counts take as long with remote memory"),
+        every("7.3.5, Table 7.4", "many random keys take longer with remote memory (the largest)",
+              [_part(cells, "keys", n, 1.0) for n in keys[-1:]], XEON),
+        every("7.3.6, Table 7.5", "small sorted sets take as long with remote memory (read as "
+              "within 15 %)", [_part(cells, "zsets", n, 0.85, 1.15) for n in zsets[:1]], XEON),
+        every("7.3.6, Table 7.5", "large sorted sets take significantly longer (read as 10 % or "
+              "more)", [_part(cells, "zsets", n, 1.1) for n in zsets[-1:]], XEON),
+    ]
+
+
+def _sizes(cells: Cells, experiment: str) -> list[Any]:
+    return cells.levels("size", "seconds", experiment=experiment)
+
+
+def _samples(cells: Cells, experiment: str, size: Any) -> tuple[list[float], list[float]]:
+    """Remote and local; not pipelined, as the paper's client, where both were run."""
+    fixed = {"experiment": experiment, "size": size}
+    if cells.values("seconds", pipeline=1, **fixed):
+        fixed["pipeline"] = 1
+    accesses = cells.levels("accesses", "seconds", **fixed)
+    if accesses:
+        fixed["accesses"] = accesses[-1]
+    return tuple(cells.values("seconds", memory=m, **fixed) for m in ("remote", "local"))
+
+
+def _part(cells: Cells, experiment: str, size: Any, low: float, high: float = float("inf")) -> Part:
+    return between(f"{experiment} {size}: TR/TL", *_samples(cells, experiment, size), low, high)
+
+
+def _same(cells: Cells, experiment: str, where: str, says: str) -> Check:
+    parts = [_part(cells, experiment, n, 1 - SAME, 1 + SAME) for n in _sizes(cells, experiment)]
+    return every(where, f"{says} (read as within {100 * SAME:.0f} %)", parts, XEON)
+
+
+def _grows(cells: Cells, experiment: str, sizes: list[Any]) -> Part:
+    """TR/TL of the largest over that of the smallest, as products by repeats."""
+    if len(sizes) < 2:
+        return between(experiment, [], [])
+    (small_r, small_l), (large_r, large_l) = (_samples(cells, experiment, n)
+                                              for n in (sizes[0], sizes[-1]))
+    return greater(f"{experiment}: TR/TL of {sizes[-1]} / of {sizes[0]}",
+                   [r * s for r, s in zip(large_r, small_l)],
+                   [s * t for s, t in zip(small_r, large_l)])
+
+
+def counters(kept: list[Observation]) -> list[Check]:
+    """Means over each observation's time: one value an observation."""
+    def means(memory: str, name: str) -> list[float]:
+        found = [[v for v in o.raw["series"].get(name) or [] if isinstance(v, (int, float))]
+                 for o in kept if o.factors.get("memory") == memory]
+        return [fmean(values) for values in found if values]
+
+    ipc = greater("IPC, local / remote", means("local", "ipc"), means("remote", "ipc"))
+    return [
+        every("chapter 8, Figs 8.5 to 8.8", "with local memory IPC is higher, so CPI lower", [ipc]),
+        every("chapter 8, Figs 8.1, 8.2", "with local memory there are more local DRAM accesses",
+              [greater("local DRAM, local / remote", means("local", "local_dram"),
+                       means("remote", "local_dram"))]),
+        every("chapter 8, Figs 8.3, 8.4", "with local memory there is hardly a remote DRAM access "
+              "(read as under a fifth of those with remote memory)",
+              [between("remote DRAM, local / remote", means("local", "remote_dram"),
+                       means("remote", "remote_dram"), -1.0, 0.2)]),
+    ]
+
+
+def benchmark(cells: Cells, commands: list[str]) -> list[Check]:
+    reads = [name for name in commands if "lrange" in name.lower()]
+    parts = [greater(f"{name}, local / remote", cells.values(name, memory="local"),
+                     cells.values(name, memory="remote")) for name in reads]
+    return [some("chapter 8, Fig. 8.9", "LRANGE, which reads much, is faster with local memory",
+                 parts, XEON)]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A surface over two factors, as a map of squares with their values: readable without colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from . import theme, words
+
+ROW_IN, WIDTH_IN = 0.27, 4.7
+
+
+def surface(
+    grid: Sequence[Sequence[float | None]], rows: Sequence[float], columns: Sequence[float],
+    prefix: str, title: str, x: str, y: str, value: str, *, log: bool = False,
+) -> str:
+    """Darker is more; a square without a number was not measured."""
+    known = [v for row in grid for v in row if v is not None]
+    low, high = min(known), max(known)
+    with matplotlib.rc_context(theme.SETTINGS):
+        figure = Figure((WIDTH_IN, 0.75 + ROW_IN * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        for i, row in enumerate(grid):
+            for j, v in enumerate(row):
+                if v is None:
+                    continue
+                axes.barh(i, 0.94, 0.9, j - 0.47, color=theme.colour("node0"), linewidth=0,
+                          alpha=0.08 + 0.5 * _share(v, low, high, log))
+                axes.text(j, i, _short(v), ha="center", va="center_baseline", size=7,
+                          color=theme.colour("ink"))
+        axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+        axes.set_xticks(range(len(columns)), [words.tick(c) for c in columns], size=7.5)
+        axes.set_yticks(range(len(rows)), [words.tick(r) for r in rows], size=8.5)
+        axes.tick_params(colors=theme.colour("muted"), length=0)
+        axes.set_xlabel(x, size=8.5, color=theme.colour("muted"))
+        axes.set_ylabel(y, size=8.5, color=theme.colour("muted"))
+        axes.set_title(value, loc="left", size=8.5, color=theme.colour("muted"))
+        for spine in axes.spines.values():
+            spine.set(visible=False)
+        told = "; ".join(
+            f"{y} {words.tick(r)}: " + ", ".join(
+                f"{words.tick(c)} {words.number(v)}" for c, v in zip(columns, row, strict=True))
+            for r, row in zip(rows, grid, strict=True)
+        )
+        return theme.inline(figure, prefix, title, told)
+
+
+def _share(value: float, low: float, high: float, log: bool) -> float:
+    if high <= low:
+        return 0.5
+    if log and low > 0:
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
+
+
+def _short(value: float) -> str:
+    """Two digits, thousands as k: there are ten squares in a row."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return words.tick(float(f"{value / size:.2g}")) + unit
+    return words.tick(float(f"{value:.2g}")).replace("-", "−")

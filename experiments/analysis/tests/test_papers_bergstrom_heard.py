@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bergstrom, Heard and Shafiee: numbers made to agree with the text hold, others fail."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import load
+from experiments.analysis.papers import bergstrom, heard
+from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS
+from experiments.analysis.tests import factorial
+
+THREADS = (1, 2, 4, 8, 16, 24, 32, 40, 48)
+AWARE = dict(zip(THREADS, (1.7, 3.4, 6.9, 13.8, 27.2, 39.8, 49.4, 53.8, 55.4)))  # GB/s, AMD
+UNAWARE = dict(zip(THREADS, (1.6, 3.3, 6.6, 13.2, 26.0, 35.5, 39.9, 41.3, 39.0)))
+
+
+def stream(unaware: dict[int, float], strides: float = 8.0) -> list[factorial.Cell]:
+    cells = []
+    for n in THREADS:
+        for memory, table in (("local", AWARE), ("remote", unaware)):
+            for access, scale in (("unstrided", 1.0), ("strided", strides)):
+                bandwidth = 1000 * table[n] / scale
+                metrics = {"bandwidth": (bandwidth, "MB/s"), "active_nodes": (min(n, 8), "nodes")}
+                if access == "strided":
+                    metrics["latency"] = (90 * 1.7 * n / table[n] + 60 * (memory == "remote"), "ns")
+                cells.append(({"operation": "copy", "access": access, "memory": memory,
+                               "threads": n}, metrics))
+    return cells
+
+
+def chapter(tmp_path: Path, cells: list[factorial.Cell], machine: str = "opteron-6172-4s"):
+    found = factorial.records("numa-stream", cells)
+    directory = factorial.write(tmp_path, found, ["bergstrom-stream"], machine, nodes=8)
+    return bergstrom.stream(load.read(directory), "b")
+
+
+def verdicts(found, of: str) -> dict[str, str]:
+    return {c.says: c.verdict for c in found.checks if re.search(of, c.says)}
+
+
+def test_amd_text_holds_of_numbers_like_its_figures(tmp_path: Path) -> None:
+    found = chapter(tmp_path, stream(UNAWARE))
+    assert found.machine == bergstrom.AMD and found.missing == []
+    assert {c.says: c.verdict for c in found.own_checks if c.verdict != HOLDS} == {}
+    assert len(found.own_checks) == 8
+    intel = {c.verdict for c in found.checks if c.machine == bergstrom.INTEL and "peak" in c.says}
+    assert intel == {FAILS}
+    assert "55\u202f392 MB/s" in found.found and "48 threads" in found.found
+
+
+def test_no_penalty_and_no_stride_fail(tmp_path: Path) -> None:
+    found = chapter(tmp_path, stream(AWARE, strides=2.0))
+    assert set(verdicts(found, "large penalty|falls again|eight times").values()) == {FAILS}
+    assert set(verdicts(found, "costs very little").values()) == {HOLDS}
+
+
+def test_bandwidth_of_a_node_is_divided_by_active_nodes(tmp_path: Path) -> None:
+    found = chapter(tmp_path, stream(UNAWARE))
+    assert [d.number for d in found.drawings] == ["Fig. 3", "Fig. 4", "Fig. 5"]
+    told = re.search(r"<desc[^>]*>(.*?)</desc>", found.drawings[1].svg)[1]
+    per_node = dict(re.findall(r"(\d+): ([\d\u202f.]+)", told.split(";")[0]))
+    assert float(per_node["48"].replace("\u202f", "")) == pytest.approx(55400 / 8, rel=0.01)
+    assert float(per_node["4"].replace("\u202f", "")) == pytest.approx(6900 / 4, rel=0.01)
+    assert "local memory, theory" in told and "21\u202f300" in told
+
+
+SIZES = (500, 1473, 2447, 3420, 4394, 5368, 6341, 7315, 8288, 9262)
+ALPHAS = (4.05, 2.05, 1.55, 1.35, 1.25, 1.05)  # six of the nine
+
+
+def slow(pattern: str, size: int, alpha: float = 0.0) -> float:
+    if pattern == "zipf":
+        return 0.02 if alpha <= 1.25 else 0.05 + (0.1 if size > 6144 else 0)
+    most = {"sequential": 0.65, "uniform": 0.45}[pattern]
+    return most if size > 6144 else most / 4 if size > 5000 else 0.01
+
+
+def speed(pattern: str, size: int, alpha: float = 0.0) -> float:
+    if pattern == "sequential":
+        return 4e8 if size <= 512 else 2e8 if size < 4300 else 1.2e8 if size < 6144 else 0.9e8
+    if pattern == "uniform":
+        return 1.5e8 / (size / 500) ** 0.7
+    return 1e8 * min(1, (alpha - 0.9) / 1.1) ** 2
+
+
+def cachetest(scale: float = 1.0) -> list[factorial.Cell]:
+    cells = []
+    shapes = [("sequential", None), ("uniform", None), *(("zipf", a) for a in ALPHAS)]
+    for pattern, alpha in shapes:
+        for size in SIZES:
+            for memory in ("local", "remote"):
+                factors = {"pattern": pattern, "size_kb": size, "memory": memory}
+                given = () if alpha is None else (alpha,)
+                value = speed(pattern, size, *given)
+                if memory == "remote":
+                    value /= 1 + scale * slow(pattern, size, *given)
+                factors |= {} if alpha is None else {"alpha": alpha}
+                cells.append((factors, {"iterations": (value, "1/s")}))
+    return cells
+
+
+def walk(tmp_path: Path, cells: list[factorial.Cell]):
+    found = factorial.records("cachetest", cells)
+    directory = factorial.write(tmp_path, found, ["heard-cachetest"], "opteron-sixcore-4s", nodes=4)
+    return heard.cachetest(load.read(directory), "h")
+
+
+def test_cachetest_text_holds_of_numbers_like_its_figures(tmp_path: Path) -> None:
+    found = walk(tmp_path, cachetest())
+    assert {c.says: (c.verdict, c.evidence) for c in found.own_checks if c.verdict != HOLDS} == {}
+    assert len(found.own_checks) == 18
+    numbers = [d.number for d in found.drawings]
+    assert numbers == ["Fig. 8", "Fig. 9", "Fig. 10", "Fig. 11", "Fig. 12", "Fig. 13", "Fig. 14"]
+    row = {r[0].text: r for r in found.tables[0].rows}["sequential"]
+    assert row[-1].value == pytest.approx(65, abs=1.5) and row[1].value == pytest.approx(1, abs=1)
+
+
+def test_without_a_penalty_the_slowdowns_fail(tmp_path: Path) -> None:
+    found = walk(tmp_path, cachetest(scale=0.0))
+    assert set(verdicts(found, "over [46]0 %").values()) == {FAILS}
+    assert set(verdicts(found, "next to no slowdown").values()) == {HOLDS}
+
+
+def test_without_zipf_its_statements_are_not_measured(tmp_path: Path) -> None:
+    cells = [c for c in cachetest() if c[0]["pattern"] != "zipf"]
+    found = walk(tmp_path, cells)
+    assert verdicts(found, "α")["below α = 2, performance falls with α, local and remote"] == ABSENT
+    assert [d.number for d in found.drawings] == ["Fig. 8", "Fig. 9", "Fig. 10", "Fig. 11"]

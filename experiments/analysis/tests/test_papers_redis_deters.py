@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Prabhanjan et al., whose own tables must satisfy their text, and Deters' factorial."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import load
+from experiments.analysis.papers import deters, prabhanjan, reference
+from experiments.analysis.papers.checks import FAILS, HOLDS
+from experiments.analysis.tests import factorial
+
+NAMES = {key: name for name, (_, key) in prabhanjan.TABLES.items()}
+
+
+def printed(keep: str = "") -> list[factorial.Cell]:
+    """The paper's own times. Its 10^10 updates of 10^10 ints stand there with two counts."""
+    cells = []
+    for row in reference.rows("redis-tables-7.1-7.5.csv"):
+        factors = {"experiment": NAMES[row["table"]], "size": float(row["size"] or 0)}
+        factors |= {"accesses": float(row["accesses"])} if row["accesses"] else {}
+        if keep in NAMES[row["table"]]:
+            cells += [({**factors, "memory": m}, {"seconds": (float(row[f"{m}_s"]), "s")})
+                      for m in ("local", "remote")]
+    return cells
+
+
+def times(tmp_path: Path, cells: list[factorial.Cell]):
+    found = factorial.records("redis", cells)
+    directory = factorial.write(tmp_path, found, ["prabhanjan-times"], "xeon-e5-2620v4-2s")
+    return prabhanjan.times(load.read(directory), "p")
+
+
+def test_the_papers_tables_hold_what_its_text_says(tmp_path: Path) -> None:
+    found = times(tmp_path, printed())
+    assert found.machine == "Xeon E5-2620 v4" and len(found.own_checks) == 9
+    assert {c.says: c.evidence for c in found.own_checks if c.verdict != HOLDS} == {}
+    assert [t.number for t in found.tables] == ["Table 7.1", "Table 7.2", "Table 7.3",
+                                               "Experiment 4", "Table 7.4", "Table 7.5"]
+    assert "zsets 0.90 to 1.89" in found.found
+
+
+def test_tables_set_the_papers_rows_and_ratio_beside_ours(tmp_path: Path) -> None:
+    found = times(tmp_path, printed("random-update"))
+    (table,) = found.tables
+    ours = [r for r in table.rows if r[1].text == "ours"]
+    paper = [r for r in table.rows if r[1].text == "paper"]
+    assert len(ours) == len(paper) == 5
+    assert paper[-1][4].text == "1.576"  # 104 / 66, the 1.58 of the text
+    assert ours[-1][4].value == pytest.approx(96 / 68, rel=0.01)  # ours are sorted by size
+    assert paper[-1][0].text == "10\u202f000\u202f000\u202f000, 100\u202f000\u202f000\u202f000 accesses"
+
+
+def test_a_penalty_where_the_paper_saw_none_fails(tmp_path: Path) -> None:
+    cells = [(f, {"seconds": (20.0 if f["memory"] == "remote" else 15.0, "s")})
+             for f, _ in printed("sort")]
+    verdict = {c.says: c.verdict for c in times(tmp_path, cells).checks}
+    assert verdict["sorting takes as long with remote memory (read as within 10 %)"] == FAILS
+
+
+def test_pipelined_and_not_are_not_mixed(tmp_path: Path) -> None:
+    """The paper's client waits for each answer: its statements are about pipeline 1."""
+    cells = [({"experiment": "zsets", "size": 1000, "pipeline": p, "memory": m},
+              {"seconds": (s, "s")}) for p, m, s in (
+        (1, "local", 10.0), (1, "remote", 12.0), (64, "local", 1.0), (64, "remote", 1.0))]
+    found = times(tmp_path, cells)
+    ours = {r[0].text: r[4].value for r in found.tables[0].rows if r[1].text == "ours"}
+    assert ours == {"1\u202f000, not pipelined": pytest.approx(1.2, abs=0.02),
+                    "1\u202f000, pipeline 64": pytest.approx(1.0, abs=0.02)}
+    large = next(c for c in found.checks if "large sorted sets" in c.says)
+    assert large.verdict == HOLDS and large.evidence.startswith("zsets 1000: TR/TL 1.2")
+
+
+def counters(tmp_path: Path, ipc: tuple[float, float]):
+    cells = [({"experiment": "keys", "memory": m}, {"seconds": (9.0, "s")})
+             for m in ("local", "remote")]
+    found = factorial.records("redis", cells)
+    for record in found:
+        far = record["factors"]["memory"] == "remote"
+        record["series"] = {"interval_s": 0.5, "ipc": [ipc[far], None, ipc[far] + 0.01],
+                            "remote_dram": [9e6 if far else 1e5] * 3,
+                            "local_dram": [1e5 if far else 9e6] * 3}
+    directory = factorial.write(tmp_path, found, ["prabhanjan-counters"])
+    return prabhanjan.counters(load.read(directory), "c")
+
+
+def test_counters_over_time(tmp_path: Path) -> None:
+    found = counters(tmp_path, (1.0, 0.8))
+    assert {c.verdict for c in found.checks} == {HOLDS} and len(found.checks) == 3
+    told = {d.number: re.search(r"<desc[^>]*>(.*?)</desc>", d.svg)[1] for d in found.drawings}
+    assert told["Figs 8.7 and 8.8"] == ("local memory: 0.5: 1.00, 1.5: 1.01; "
+                                        "remote memory: 0.5: 0.800, 1.5: 0.810")  # a gap is a gap
+    assert "remote memory: 0.5: 1.25" in told["Figs 8.5 and 8.6"]  # CPI = 1 / IPC
+    assert counters(tmp_path / "x", (0.8, 1.0)).checks[0].verdict == FAILS
+
+
+def test_a_run_without_counters_says_so(tmp_path: Path) -> None:
+    directory = factorial.write(tmp_path, factorial.records("redis", printed("lists")), [])
+    found = prabhanjan.counters(load.read(directory), "c")
+    assert "counts none" in found.missing[0] and not found.drawings and not found.checks
+
+
+def test_redis_benchmark(tmp_path: Path) -> None:
+    cells = [({"pipeline": 1, "memory": m}, {"set": (100e3, "ops/s"), "lrange_600": (v, "ops/s")})
+             for m, v in (("local", 13400.0), ("remote", 12000.0))]
+    directory = factorial.write(tmp_path, factorial.records("redis-benchmark", cells), [])
+    found = prabhanjan.benchmark(load.read(directory), "b")
+    rows = {r[0].text: r[3].value for r in found.tables[0].rows}
+    assert rows["lrange_600"] == pytest.approx(13400 / 12000, rel=0.01)
+    assert [c.verdict for c in found.checks] == [HOLDS]
+
+
+def stealing(effect: float) -> list[factorial.Cell]:
+    """Misses that differ by powers between benchmarks and a little between runtimes."""
+    cells = []
+    for i, benchmark in enumerate(("cilksort", "heat", "transpose", "matmul")):
+        for runtime in ("vanilla", "locality"):
+            less = 1 - effect * (runtime == "locality")
+            cells.append(({"runtime": runtime, "benchmark": benchmark}, {
+                "remote_cache": (1e5 * 6**i * less, "misses"),
+                "remote_dram": (2e5 * 6**i * less, "misses"),
+                "local_dram": (5e5 * 6**i, "misses"),
+                "speedup": ((20 + i) / less**0.05, "1")}))
+    return cells
+
+
+def steal(tmp_path: Path, effect: float):
+    found = factorial.records("work-stealing", stealing(effect), repeats=6, noise=0.01)
+    directory = factorial.write(tmp_path, found, ["deters-stealing"], "xeon-e5-4620-4s", nodes=4)
+    return deters.stealing(load.read(directory), "d")
+
+
+def test_deters_analysis(tmp_path: Path) -> None:
+    found = steal(tmp_path, 0.2)
+    assert found.machine == "Xeon E5-4620" and len(found.checks) == 8
+    assert {c.says: c.evidence for c in found.checks if c.verdict != HOLDS} == {}
+    first = found.analyses[0]
+    assert first["log"] and first["terms"][0]["name"] == "runtime"  # counts ask for logarithms
+    (contrast,) = first["contrasts"]
+    assert (contrast["first"], contrast["second"]) == ("vanilla", "locality")
+    assert contrast["value"].startswith("−2") and contrast["value"].endswith("%")  # 0.8: -20 %
+    assert [level["level"] for level in contrast["limits"]] == [90, 95]
+
+
+def test_a_runtime_that_does_nothing_fails(tmp_path: Path) -> None:
+    verdict = {c.says: c.verdict for c in steal(tmp_path, 0.0).checks}
+    assert verdict["remote dram: with the locality runtime lower at the 90 % level"] == FAILS
