@@ -6,27 +6,45 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from .load import ResultsError
 
 
 def report(args: argparse.Namespace) -> None:
-    from . import report, summary, table
+    from . import combined, load, pdf, report, summary, table
 
-    summary_path = summary.write(args.directory)
-    report_path = report.write(args.directory)
-    table.show(args.directory)
-    print(f"{summary_path}\n{report_path}")
+    runs = combined.runs(args.directory)
+    if runs:
+        page, parts = combined.write(args.directory, runs)
+        for results, chapters in parts:
+            table.show_papers(results, chapters)
+        written = [page]
+    else:
+        page, chapters = report.make(args.directory)
+        written = [summary.write(args.directory, chapters), page]
+        results = load.read(args.directory)
+        if report.placed_by_policies(results):
+            table.show(args.directory)
+        if chapters:
+            table.show_papers(results, chapters)
+    if args.pdf:
+        written.append(pdf.write(page))
+    print(*written, sep="\n")
 
 
 def compare(args: argparse.Namespace) -> None:
-    from . import compare, table
+    from . import compare, comparison, table
 
     found = compare.compare(args.a, args.b)
+    if args.html:
+        comparison.write(found, args.html)
     if args.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:
         table.show_comparison(found)
+        if args.html:
+            print(args.html)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -35,12 +53,14 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser(
         "report", help="writes summary.json, report.html and figures/, and shows the table"
     )
-    one.add_argument("directory", metavar="DIR")
+    one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
+    one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
     one.set_defaults(run=report)
     two = commands.add_parser("compare", help="two runs: differences and their significance")
     two.add_argument("a", metavar="A")
     two.add_argument("b", metavar="B")
     two.add_argument("--json", action="store_true")
+    two.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
     two.set_defaults(run=compare)
     return top
 

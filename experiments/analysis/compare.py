@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two runs side by side: differences of means, Welch's test, Holm's correction over all rows."""
+"""Two runs side by side: ratios and differences of means, Welch's test, Holm's correction.
+
+Fieller's interval of b / a, Welch's interval of b - a and Hedges' g are each of one row; only the
+p values are adjusted, over all rows that have a test.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .load import Results, ResultsError, natural, policy_rank, read
-from .stats import holm, t_interval, welch
+from .stats import hedges, holm, ratio, t_interval, welch
 
 ALPHA = 0.05
 Key = tuple[str, str, str, str]
@@ -48,14 +52,35 @@ def compare(a: str | Path, b: str | Path) -> dict[str, Any]:
         "a": _run(first),
         "b": _run(second),
         "alpha": ALPHA,
+        "notes": _notes(first, second),
         "rows": rows,
         "only_in_a": _names(left.keys() - right.keys()),
         "only_in_b": _names(right.keys() - left.keys()),
     }
 
 
+def _notes(first: Results, second: Results) -> list[str]:
+    """What a reader must know before a difference is believed."""
+    found = ["a difference has every cause that changed between the runs, not only the wanted one: "
+             "compare a run with its own repetition first"]
+    if first.sources != second.sources:
+        found.append("the two have different sources: their times are not of one kind")
+    for name in ("machine", "release", "suite_text", "parameters", "engine"):
+        ours, theirs = first.manifest.get(name), second.manifest.get(name)
+        if ours != theirs and None not in (ours, theirs):
+            told = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < 60 else ""
+            found.append(f"{name.replace('_', ' ')} differs{told}")
+    for results in (first, second):
+        marked = sum(bool(o.marks) for o in results.measured)
+        if marked:
+            found.append(f"{results.directory}: {marked} marked, not counted")
+        if results.nodes == 1:
+            found.append(f"{results.directory}: one node, so nothing in it is remote")
+    return found
+
+
 def _row(key: Key, a: list[float], b: list[float]) -> dict[str, Any]:
-    mean_a, test = t_interval(a).mean, welch(a, b)
+    mean_a, test, times, effect = t_interval(a).mean, welch(a, b), ratio(b, a), hedges(a, b)
     return {
         "workload": key[0],
         "policy": key[1],
@@ -69,6 +94,12 @@ def _row(key: Key, a: list[float], b: list[float]) -> dict[str, Any]:
         "ci95_low": test.low,
         "ci95_high": test.high,
         "relative": test.difference / mean_a if mean_a else None,
+        "ratio": times.value if times else None,
+        "ratio_ci95_low": times.low if times else None,
+        "ratio_ci95_high": times.high if times else None,
+        "hedges_g": effect.value if effect else None,
+        "hedges_g_ci95_low": effect.low if effect else None,
+        "hedges_g_ci95_high": effect.high if effect else None,
         "t": test.t,
         "df": test.df,
         "p": test.p,

@@ -24,6 +24,11 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def write(directory: str | Path) -> Path:
     """Writes report.html and figures/*.svg; returns the report's path."""
+    return make(directory)[0]
+
+
+def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
+    """As write(); with the papers' chapters, for others who show what they found."""
     results = read(directory)
     if len(results.sources) > 1:
         raise ResultsError(
@@ -32,41 +37,33 @@ def write(directory: str | Path) -> Path:
         )
     slugs = _slugs(results.workloads)
     chapters, unknown = papers.chapters(results)
-    placed = _placed(results)
+    placed = placed_by_policies(results)
     sections = [_section(results, w, slugs[w]) for w in results.workloads] if placed else []
     _write_drawings(results, sections, chapters)
-    page = (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=_title(results),
-            question=_question(results),
-            paper=text_of(results.manifest.get("paper")),
-            facts=_facts(results),
-            sources=[(s, SOURCE_TEXT[s]) for s in results.sources],
-            notes=notes(results),
-            matrix=_matrix(results, slugs) if placed else None,
-            nodes=results.nodes,
-            chapters=chapters,
-            unknown=unknown,
-            machine=results.machine or "an unnamed machine",
-            everything=None if placed else _everything(results),
-            sections=sections,
-            across=across_workloads(results) if placed else [],
-            source_line=results.source_line,
-            source_short=results.source_short,
-            manifest=list(_flat(results.manifest)),
-            level=round(100 * LEVEL),
-            light=Markup(theme.variables(False)),
-            dark=Markup(theme.variables(True)),
-            font=Markup(theme.FONT),
-            created=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        )
+    page = page_of(
+        "report.html",
+        title=_title(results),
+        question=_question(results),
+        paper=text_of(results.manifest.get("paper")),
+        facts=_facts(results),
+        sources=[(s, SOURCE_TEXT[s]) for s in results.sources],
+        notes=notes(results),
+        matrix=_matrix(results, slugs) if placed else None,
+        nodes=results.nodes,
+        chapters=chapters,
+        unknown=unknown,
+        machine=results.machine or "an unnamed machine",
+        everything=None if placed else _everything(results),
+        sections=sections,
+        across=across_workloads(results) if placed else [],
+        source_line=results.source_line,
+        source_short=results.source_short,
+        manifest=list(_flat(results.manifest)),
     )
-    return write_text(results.directory / "report.html", page)
+    return write_text(results.directory / "report.html", page), chapters
 
 
-def _placed(results: Results) -> bool:
+def placed_by_policies(results: Results) -> bool:
     """Whether policies moved tasks and pages: then each workload has a section of its own."""
     return results.policies != ["none"] or not any(o.factors for o in results.measured)
 
@@ -109,6 +106,19 @@ def _everything(results: Results) -> dict[str, Any]:
             "metrics": [(words.label(name), unit) for name, unit in metrics]}
 
 
+def page_of(template: str, **values: Any) -> str:
+    """A page with the report's style, script and head."""
+    return _environment().get_template(template).render(
+        values | {
+            "level": round(100 * LEVEL),
+            "light": Markup(theme.variables(False)),
+            "dark": Markup(theme.variables(True)),
+            "font": Markup(theme.FONT),
+            "created": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        }
+    )
+
+
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -126,11 +136,16 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+def slug_of(name: str) -> str:
+    """A name as it may stand in a file name and an id."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "workload"
+
+
 def _slugs(names: list[str]) -> dict[str, str]:
-    """Names as they may stand in a file name and an id; different names stay different."""
+    """Different names stay different."""
     slugs: dict[str, str] = {}
     for name in names:
-        slug = base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "workload"
+        slug = base = slug_of(name)
         count = 1
         while slug in slugs.values():
             count += 1

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .load import SOURCES, Results, read
 from .stats import t_interval
+
+if TYPE_CHECKING:
+    from .papers import Chapter
 
 
 def rows(results: Results) -> list[dict[str, Any]]:
@@ -64,7 +69,7 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
 
 
-def build(results: Results) -> dict[str, Any]:
+def build(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
     return {
         "suite": results.suite,
         "source": ", ".join(results.sources),
@@ -72,14 +77,18 @@ def build(results: Results) -> dict[str, Any]:
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "notes": notes(results),
         "rows": rows(results),
+        "checks": [
+            {"presentation": c.name, "this_machine": check in c.own_checks} | asdict(check)
+            for c in chapters for check in c.checks
+        ],
     }
 
 
-def write(directory: str | Path) -> Path:
+def write(directory: str | Path, chapters: Iterable[Chapter] = ()) -> Path:
     results = read(directory)
     return write_text(
         results.directory / "summary.json",
-        json.dumps(build(results), indent=1, ensure_ascii=False) + "\n",
+        json.dumps(build(results, chapters), indent=1, ensure_ascii=False) + "\n",
     )
 
 

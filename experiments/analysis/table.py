@@ -141,10 +141,14 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
     shown = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
     out.print(_comparison(shown))
     told = (
-        f"* significant at {found['alpha']}: Welch's t test, p adjusted by Holm over "
-        "all rows; – no test: fewer than two observations or no spread"
+        f"b / a: with Fieller's 95 % interval, of each row alone; * significant at "
+        f"{found['alpha']}: Welch's t test, p adjusted by Holm over all "
+        f"{sum(row['p'] is not None for row in found['rows'])} tests; – no test: fewer than two "
+        "observations or no spread"
     )
     out.print(Text(told, style="dim"))
+    for note in found["notes"]:
+        out.print(_name(f"note: {note}"))
     if len(shown) < len(found["rows"]):
         out.print(Text(f"{len(found['rows']) - len(shown)} more rows are equal in both"))
     for side in "ab":
@@ -156,7 +160,7 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
 
 def _comparison(rows: list[dict[str, Any]]) -> Table:
     names = [(name, "left") for name in ("workload", "policy", "metric")]
-    table = _table(*names, *((name, "right") for name in ("a", "b", "b - a", "p (Holm)")))
+    table = _table(*names, *((name, "right") for name in ("a", "b", "b / a", "p (Holm)")))
     previous = ()
     for row in rows:
         title = (row["workload"], row["policy"])
@@ -168,11 +172,29 @@ def _comparison(rows: list[dict[str, Any]]) -> Table:
 
 
 def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:
-    relative = row["relative"]
-    change = words.number(row["difference"]) if relative is None else words.percent(relative)
+    change = words.number(row["difference"]) if row["ratio"] is None else words.number(row["ratio"])
+    if row["ratio_ci95_low"] is not None:
+        low, high = (words.number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
+        change += f"\n{low} .. {high}"
     return (
         words.ungrouped(words.number(row["mean_a"], 4)),
         words.ungrouped(words.number(row["mean_b"], 4)),
         words.ungrouped(change),
         words.p_value(row["p_holm"]) + (" *" if row["significant"] else ""),
     )
+
+
+def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = None) -> None:
+    """What the papers' texts say, and whether it is so here."""
+    out = console(stream)
+    table = _table(("statement", "left"), ("verdict", "left"))
+    for chapter in chapters:
+        machine = f", of the {chapter.machine}" if chapter.machine else ""
+        table.add_row(_name(f"{chapter.title}{machine}"), Text(chapter.tally))
+        for missing in chapter.missing:
+            table.add_row(_name(f"  missing: {missing}"), Text(""))
+        for check in chapter.own_checks:
+            table.add_row(_name(f"  {check.says} ({check.where})"), Text(check.verdict),
+                          end_section=check is chapter.own_checks[-1])
+    out.print(table)
+    out.print(Text(results.source_line, style="bold"))

@@ -22,11 +22,13 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
     one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
-    one.add_argument("directory", metavar="DIR")
+    one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
+    one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
     one = commands.add_parser("compare", help="two runs: differences and their significance")
     one.add_argument("a", metavar="A")
     one.add_argument("b", metavar="B")
     one.add_argument("--json", action="store_true")
+    one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
     return top
 
 
@@ -119,8 +121,10 @@ def command_analysis(args: argparse.Namespace) -> int:
         from ..analysis import __main__ as analysis
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
-    words = [args.directory] if args.command == "report" else [args.a, args.b]
-    return analysis.main([args.command, *words, *(["--json"] if getattr(args, "json", False) else [])])
+    if args.command == "report":
+        return analysis.main(["report", args.directory, *["--pdf"] * args.pdf])
+    page = ["--html", str(args.html)] if args.html else []
+    return analysis.main(["compare", args.a, args.b, *page, *["--json"] * args.json])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -24,8 +24,11 @@ PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
 }
 
 
-def chapters(results: Results) -> tuple[list[Chapter], list[str]]:
-    """In the suite's order; names that are not known come back as the second."""
+def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], list[str]]:
+    """In the suite's order; names that are not known come back as the second.
+
+    The prefix keeps the ids of two runs on one page apart.
+    """
     known = [name for name in results.presents if name in PRESENTATIONS]
     unknown = [name for name in results.presents if name not in PRESENTATIONS]
-    return [PRESENTATIONS[name](results, f"paper-{name}") for name in known], unknown
+    return [PRESENTATIONS[name](results, f"{prefix}-{name}") for name in known], unknown

@@ -3,16 +3,21 @@
 
 * Student's sleep data (Student, "The probable error of a mean", Biometrika 6, 1908; `sleep` in R):
   R's documented output of t.test() gives the paired interval and Welch's test.
+* Hedges' g: the worked example of Borenstein, Hedges, Higgins, Rothstein, "Introduction to
+  Meta-Analysis", 2009, pages 26 to 28.
+* Fieller's interval: by its definition, and where it must reduce to Student's.
 * Holm: four p values, worked by hand below.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 
 import pytest
+from scipy import stats as scipy_stats
 
-from experiments.analysis.stats import holm, t_interval, welch
+from experiments.analysis.stats import hedges, holm, ratio, t_interval, welch
 
 SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 SLEEP_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
@@ -67,3 +72,43 @@ def test_holm_by_hand() -> None:
 def test_holm_ignores_missing_tests_and_stops_at_one() -> None:
     assert holm([None, 0.02, 0.9, None]) == [None, pytest.approx(0.04), pytest.approx(0.9), None]
     assert holm([0.8, 0.9]) == [1.0, 1.0]
+
+
+def exact(mean: float, deviation: float, n: int) -> list[float]:
+    """n values with just that mean and standard deviation."""
+    raw = [float(i) for i in range(n)]
+    middle, spread = statistics.fmean(raw), statistics.stdev(raw)
+    return [mean + deviation * (v - middle) / spread for v in raw]
+
+
+def test_hedges_published_by_borenstein() -> None:
+    """Means 103 and 100, deviations 5.5 and 4.5, 50 each: d 0.5970, g 0.5924, variance 0.0411."""
+    found = hedges(exact(100, 4.5, 50), exact(103, 5.5, 50))
+    assert found.value == pytest.approx(0.5924, abs=5e-5)
+    assert ((found.high - found.low) / 2 / 1.959964) ** 2 == pytest.approx(0.0411, abs=5e-5)
+    assert hedges([1.0], [2.0, 3.0]) is None and hedges([1.0, 1.0], [2.0, 2.0]) is None
+
+
+def test_fieller_limits_are_where_the_test_turns() -> None:
+    """A limit r is where mean(a) - r mean(b) is just t standard errors from 0."""
+    a, b = exact(30, 2.0, 6), exact(20, 1.5, 4)
+    found = ratio(a, b)
+    va, vb = 4 / 6, 2.25 / 4
+    df = (va + found.value**2 * vb) ** 2 / (va**2 / 5 + (found.value**2 * vb) ** 2 / 3)
+    t = float(scipy_stats.t.ppf(0.975, df))
+    assert found.value == pytest.approx(1.5) and found.low < 1.5 < found.high
+    for r in (found.low, found.high):
+        assert abs(30 - r * 20) / math.sqrt(va + r**2 * vb) == pytest.approx(t)
+
+
+def test_fieller_with_a_certain_denominator_is_students_interval() -> None:
+    a = exact(30, 2.0, 6)
+    found, student = ratio(a, [20.0, 20.0]), t_interval(a)
+    assert (found.low, found.high) == pytest.approx((student.low / 20, student.high / 20))
+
+
+def test_fieller_without_a_bound() -> None:
+    assert ratio([1.0], [2.0, 3.0]) == ratio([1.0], [2.5])  # one value: no interval
+    noisy = ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 2.0])  # the denominator may be 0
+    assert noisy.value == pytest.approx(4) and noisy.low is None
+    assert ratio([1.0, 2.0], [0.0, 0.0]) is None

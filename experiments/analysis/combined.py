@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One page for a folder of runs: every paper's tables beside ours, each with its own machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import papers, report
+from .load import Results, ResultsError, read
+from .summary import notes, write_text
+
+Part = tuple[Results, list[papers.Chapter]]
+
+
+def runs(directory: str | Path) -> list[Path]:
+    """The folders of runs in this one; none where it is a run itself."""
+    directory = Path(directory)
+    if (directory / "results.jsonl").exists():
+        return []
+    return sorted(path.parent for path in directory.glob("*/results.jsonl"))
+
+
+def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]:
+    """DIR/report.html, and every run's own report that it links to."""
+    parts: list[Part] = []
+    for folder in folders:
+        results = read(folder)
+        report.write(folder)
+        chapters, _ = papers.chapters(results, report.slug_of(folder.name))
+        parts.append((results, chapters))
+    if not parts:
+        raise ResultsError(f"{directory}: holds no run; run an experiment first")
+    page = report.page_of("combined.html", title=f"Experiments in {Path(directory).resolve().name}",
+                          parts=[_part(results, chapters) for results, chapters in parts])
+    return write_text(Path(directory) / "report.html", page), parts
+
+
+def _part(results: Results, chapters: list[papers.Chapter]) -> dict[str, Any]:
+    return {
+        "folder": results.directory.name,
+        "suite": results.suite,
+        "machine": results.machine or "an unnamed machine",
+        "source": results.source_line,
+        "short": results.source_short,
+        "chapters": chapters,
+        "counted": f"{len(results.clean)} of {len(results.measured)}",
+        "notes": notes(results),
+        "anchor": report.slug_of(results.directory.name),
+    }

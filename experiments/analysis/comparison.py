@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The page of `experiment compare A B --html`: ratios with their intervals, and every number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from . import report, theme, words
+from .summary import write_text
+
+ROW_IN, WIDTH_IN = 0.21, 7.2
+MAX_ROWS = 80
+
+
+def write(found: dict[str, Any], path: Path) -> Path:
+    rows = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
+    drawn = _drawn(rows)
+    sources = sorted({found[side]["source"] for side in "ab"})
+    page = report.page_of(
+        "compare.html", title="Two runs side by side", found=found, rows=list(map(_told, rows)),
+        plot=Markup(_forest(drawn)) if drawn else "", drawn=len(drawn),
+        equal=len(found["rows"]) - len(rows), source=words.source_line(sources),
+        tests=sum(row["p"] is not None for row in found["rows"]),
+        significant=sum(bool(row["significant"]) for row in found["rows"]),
+    )
+    return write_text(Path(path), page)
+
+
+def _drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those with an interval, the largest differences first where there are too many."""
+    known = [row for row in rows if row["ratio_ci95_low"] is not None and row["ratio"] > 0]
+    if len(known) > MAX_ROWS:
+        known = sorted(known, key=lambda row: row["p_holm"] if row["p_holm"] is not None else 1)
+    return known[:MAX_ROWS]
+
+
+def _label(row: dict[str, Any]) -> str:
+    policy = "" if row["policy"] == "none" else f", {row['policy']}"
+    return words.printable(f"{row['workload']}{policy}: {words.label(row['metric'])}")
+
+
+def _forest(rows: list[dict[str, Any]]) -> str:
+    """One line a row: b / a with Fieller's interval; filled where significant after Holm."""
+    with matplotlib.rc_context(theme.SETTINGS):
+        figure = Figure((WIDTH_IN, 0.7 + ROW_IN * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        axes.axvline(1, color=theme.colour("muted"), linewidth=0.9)
+        for y, row in enumerate(rows):
+            hue = theme.node_colour(4 if row["significant"] else 0)
+            axes.plot([row["ratio_ci95_low"], row["ratio_ci95_high"]], [y, y], "-", color=hue,
+                      linewidth=1.6)
+            axes.plot([row["ratio"]], [y], "o", markersize=5, color=hue,
+                      markerfacecolor=hue if row["significant"] else "none")
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_yticks(range(len(rows)), [words.shorten(_label(row), 58) for row in rows])
+        axes.xaxis.set_major_formatter(lambda value, _: words.tick(value))
+        axes.tick_params(labelsize=8.5, colors=theme.colour("muted"), length=0)
+        axes.set_xlabel("b / a", size=8.5, color=theme.colour("muted"))
+        axes.grid(axis="x", color=theme.colour("line"), linewidth=0.6)
+        axes.set_axisbelow(True)
+        for spine in axes.spines.values():
+            spine.set(visible=False)
+        told = "; ".join(f"{_label(row)} {words.number(row['ratio'])}" for row in rows)
+        return theme.inline(figure, "forest", "Ratios of means, b / a", told)
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    def limits(name: str) -> str:
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
+        return "" if low is None else f"{words.number(low)} to {words.number(high)}".replace("-", "−")
+
+    return {
+        "raw": row,
+        "label": words.label(row["metric"]),
+        "a": words.number(row["mean_a"], 4), "b": words.number(row["mean_b"], 4),
+        "ratio": words.number(row["ratio"]), "ratio_limits": limits("ratio_ci95"),
+        "difference": words.signed(row["difference"]), "limits": limits("ci95"),
+        "g": words.DASH if row["hedges_g"] is None else words.signed(row["hedges_g"]),
+        "g_limits": limits("hedges_g_ci95"),
+        "p": words.p_value(row["p"]), "p_holm": words.p_value(row["p_holm"]),
+    }

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""All presentations on one page in a real browser, the comparison's page, and the print."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import combined, compare, comparison, load, papers, pdf, report, summary
+from experiments.analysis.load import ResultsError
+from experiments.analysis.tests import factorial, synthetic
+from experiments.analysis.tests import test_papers_bergstrom_heard as access
+from experiments.analysis.tests import test_papers_luo as luo
+from experiments.analysis.tests import test_papers_redis_deters as redis
+from experiments.analysis.tests.browser import Browser
+
+RUNS = {  # folder: cells, presentations, machine, nodes
+    "contention": (luo.contention("e5620"), ["luo-contention"], "xeon-e5620-2s", 2),
+    "cross": (luo.cross({n: 0.3 if n > 1 else 0.04 for n in range(1, 5)}), ["luo-cross"],
+              "ls3a-2s", 2),
+    "split": (luo.split(0.15), ["luo-split"], "xeon-e5620-2s", 2),
+    "numa-stream": (access.stream(access.UNAWARE), ["bergstrom-stream"], "opteron-6172-4s", 8),
+    "cachetest": ([c for c in access.cachetest() if c[0].get("alpha", 1.05) in (1.05, 4.05)],
+                  ["heard-cachetest"], "opteron-sixcore-4s", 4),
+    "redis": (redis.printed("lists"), ["prabhanjan-times", "prabhanjan-counters"],
+              "xeon-e5-2620v4-2s", 2),
+    "work-stealing": (redis.stealing(0.2), ["deters-stealing"], "xeon-e5-4620-4s", 4),
+}
+FIGURES = {"contention": 3, "cross": 1, "split": 2, "numa-stream": 3, "cachetest": 7, "redis": 1,
+           "work-stealing": 4}
+OPEN = "document.querySelectorAll('details').forEach(d => d.open = true)"
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    parent = tmp_path_factory.mktemp("all")
+    for name, (cells, presents, machine, nodes) in RUNS.items():
+        found = factorial.records(name, cells)
+        factorial.write(parent / name, found, presents, machine, nodes)
+    synthetic.write(parent / "policy-matrix", synthetic.full())
+    combined.write(parent, combined.runs(parent))
+    return parent
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_opens_without_problems(browser: Browser, folder: Path, width: int, dark: bool) -> None:
+    browser.open(folder / "report.html", width=width, dark=dark)
+    browser.evaluate(OPEN)
+    assert browser.problems() == []
+    assert [u for u in browser.requests() if not u.startswith(("file:", "data:"))] == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_every_papers_figure_is_there_and_has_its_source(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "report.html")
+    browser.evaluate(OPEN)
+    found = browser.evaluate("""[...document.querySelectorAll("section.paper")].map(s => [s.id,
+        [...s.querySelectorAll(".drawings figure")].map(f => [f.querySelector("svg")
+        .getBoundingClientRect().height, f.querySelector("desc").textContent.length,
+        f.querySelector("figcaption").textContent])])""")
+    counts = {name: 0 for name in RUNS}
+    for anchor, drawings in found:
+        name = next(n for n in RUNS if anchor.startswith(f"{n}-"))
+        counts[name] += len(drawings)
+        for height, described, caption in drawings:
+            assert height > 100 and described > 20 and "source: lab-simulated" in caption
+    assert counts == FIGURES
+
+
+def test_every_table_and_analysis_names_its_source(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "report.html")
+    without = browser.evaluate("""[...document.querySelectorAll("section.paper table")].filter(t => {
+        let text = "", e = t;
+        while (e && e.tagName !== "SECTION") {
+            for (let p = e.previousElementSibling; p; p = p.previousElementSibling)
+                text += p.textContent;
+            e = e.parentElement; }
+        return !text.includes("lab-simulated"); }).length""")
+    assert without == 0
+
+
+def test_no_id_twice_on_the_page_of_many_runs(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "report.html")
+    assert browser.evaluate("""(() => {
+        const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+        return ids.filter((id, i) => ids.indexOf(id) !== i); })()""") == []
+    links = browser.evaluate("""[...document.querySelectorAll("a[href^='#']")].filter(
+        a => !document.getElementById(a.getAttribute("href").slice(1))).length""")
+    assert links == 0
+
+
+def test_tally_lists_every_presentation_and_run(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "report.html")
+    rows = browser.evaluate("""[...document.querySelectorAll("#summary tbody tr")].map(
+        r => [...r.cells].map(c => c.textContent.trim()))""")
+    assert len(rows) == sum(len(presents) for _, presents, _, _ in RUNS.values()) + 1
+    by = {(row[1], row[0]): row for row in rows}
+    assert by["contention", "Local and remote threads on one memory controller"][4:6] == [
+        "E5620", "11 hold, 1 undecided"]
+    assert by["policy-matrix", "policy-matrix"][5] == "in its own report"
+
+
+def test_a_factorial_run_shows_all_its_numbers(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "contention" / "report.html")
+    browser.evaluate(OPEN)
+    heads = browser.evaluate("""[...document.querySelectorAll("#numbers thead th")].map(
+        h => h.textContent.trim())""")
+    assert heads[:4] == ["workload", "local", "remote", "bandwidth, MB/s"]
+    assert browser.evaluate("document.querySelectorAll('#numbers tbody tr').length") == 24
+    assert browser.evaluate("document.querySelector('.matrix')") is None  # no policy moved anything
+
+
+def test_checks_stand_in_summary_json(folder: Path) -> None:
+    results = load.read(folder / "contention")
+    path = summary.write(results.directory, papers.chapters(results)[0])
+    checks = json.loads(path.read_text())["checks"]
+    best = next(c for c in checks if c["says"] == "the largest total stands at 4L3R")
+    assert (best["verdict"], best["this_machine"], best["machine"]) == ("fails", False, "LS 3A")
+
+
+def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
+    found = factorial.records("contention", luo.contention("e5620"))
+    for record in found:
+        record["source"] = "real"
+    page = report.write(factorial.write(tmp_path, found, ["luo-contention"], "laptop", nodes=1))
+    browser.open(page)
+    captions = browser.evaluate("""[...document.querySelectorAll(".drawings figcaption")].map(
+        c => c.textContent)""")
+    assert len(captions) == 3 and all("source: real, one node" in c for c in captions)
+    assert "nothing here is remote" in browser.evaluate(
+        "document.querySelector('header').textContent")
+    assert "real: one node" in (tmp_path / "figures" / "luo-contention-1.svg").read_text()
+
+
+def test_marked_observations_reach_no_table(tmp_path: Path) -> None:
+    found = factorial.records("contention", luo.contention("e5620"))
+    clean = papers.chapters(load.read(factorial.write(tmp_path / "a", found, ["luo-contention"])))
+    for record in [dict(r) for r in found]:
+        wrong = [m | {"value": m["value"] * 50} for m in record["metrics"]]
+        found.append(record | {"marks": ["pages elsewhere"], "metrics": wrong, "repeat": 7})
+    both = papers.chapters(load.read(factorial.write(tmp_path / "b", found, ["luo-contention"])))
+    assert clean[0][0].tables == both[0][0].tables and clean[0][0].checks == both[0][0].checks
+
+
+def test_an_unknown_presentation_is_named(tmp_path: Path) -> None:
+    found = factorial.records("contention", luo.contention("e5620"))
+    page = report.write(factorial.write(tmp_path, found, ["newton-principia"]))
+    assert "presents newton-principia, which this report does not know" in page.read_text()
+
+
+def test_pdf_is_printed_with_every_table_unfolded(folder: Path) -> None:
+    path = pdf.write(folder / "work-stealing" / "report.html")
+    data = path.read_bytes()
+    assert data.startswith(b"%PDF-") and not list(path.parent.glob("*.partial"))
+    pages = int(re.search(rb"/Type ?/Pages[^>]*?/Count (\d+)", data, re.S)[1])
+    assert pages >= 4
+
+
+def test_pdf_without_a_browser_says_what_to_do(folder: Path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ResultsError, match="chromium is not installed"):
+        pdf.write(folder / "report.html")
+
+
+def two_runs(tmp_path: Path) -> tuple[Path, Path]:
+    a = factorial.records("contention", luo.contention("e5620"), seed=1)
+    b = factorial.records("contention", luo.contention("e5620"), seed=2)
+    for record in b:
+        if record["factors"] == {"local": 2, "remote": 0}:
+            record["metrics"][0]["value"] *= 1.2
+    return (factorial.write(tmp_path / "a", a, []),
+            factorial.write(tmp_path / "b", b, [], machine="ls3a-2s"))
+
+
+def test_compare_page(browser: Browser, tmp_path: Path) -> None:
+    found = compare.compare(*two_runs(tmp_path))
+    changed = [r for r in found["rows"] if r["significant"]]
+    assert [r["workload"] for r in changed] == ["contention-2-0"]
+    (row,) = changed
+    assert row["ratio"] == pytest.approx(1.2, abs=0.01) and row["ratio_ci95_low"] > 1.15
+    assert row["hedges_g"] > 3 and row["p_holm"] > row["p"]
+    assert any("machine differs" in note for note in found["notes"])
+    browser.open(comparison.write(found, tmp_path / "compare.html"), width=390, dark=True)
+    assert browser.problems() == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert browser.evaluate("document.querySelectorAll('figure svg').length") == 1
+    assert "1 of 64 tests shows a difference" in browser.evaluate("document.body.textContent")
+    marked = browser.evaluate("""[...document.querySelectorAll("td b")].map(
+        b => b.closest("tr").cells[0].textContent)""")
+    assert marked == ["contention-2-0"]
+
+
+def test_command_line_writes_the_page(tmp_path: Path) -> None:
+    a, b = two_runs(tmp_path)
+    page = tmp_path / "page.html"
+    done = subprocess.run([sys.executable, "-m", "experiments.runner", "compare", a, b, "--html", page],
+                          capture_output=True, text=True, cwd=Path(__file__).parents[3])
+    assert done.returncode == 0, done.stderr
+    assert page.exists() and "note: machine differs: xeon-e5620-2s and ls3a-2s" in done.stdout
