@@ -11,7 +11,7 @@ EXP_BUILT_WITH = $(shell $(CC) --version | head -n 1), $(EXP_CFLAGS)
 EXP_DEFINES = -DNP_VERSION='"0.1.0"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 
 EXP_MEM   := np_mem options worker pages emit stream stream_variants chase cachetest sort update
-EXP_REDIS := np_redis redis_workloads redis_data client histogram emit
+EXP_REDIS := np_redis redis_workloads redis_tokens redis_data client histogram emit
 
 $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -pthread -lnuma -ljansson -lm

@@ -118,17 +118,20 @@ static json_t *samples_json(const struct np_worker *w, const struct np_run *run)
 static json_t *result_json(const struct np_worker *w, const struct np_run *run, size_t errors)
 {
 	double credited = w->kernel->credited(w), bus = w->kernel->bus(w), ns = 0;
+	double warm = 0;
 	json_t *result;
 
 	for (unsigned int k = 0; k < w->threads; k++)
+		warm += run->thread[k].warm_per_second;
+	for (unsigned int k = 0; k < w->threads; k++)
 		ns += 1e9 * (run->thread[k].finished - run->thread[k].started) /
 		      run->thread[k].operations / w->threads;
-	result = json_pack("{ss sf sf sf sI sI ss sf sf sI sf sb sI so}", "event", "result",
+	result = json_pack("{ss sf sf sf sI sI ss sf sf sf sI sf sb sI so}", "event", "result",
 			   "started", run->started, "finished", run->finished,
 			   "seconds", run->finished - run->started,
 			   "passes", (json_int_t)run->passes,
 			   "operations", (json_int_t)run->operations, "counts", w->kernel->operation,
-			   "per_second", run->per_second, "ns_per_operation", ns,
+			   "per_second", run->per_second, "warm_per_second", warm, "ns_per_operation", ns,
 			   "bytes_credited", (json_int_t)(run->operations * credited),
 			   "mb_per_s", run->per_second * credited / 1e6,
 			   "verified", !errors, "wrong_elements", (json_int_t)errors,
@@ -144,13 +147,13 @@ static json_t *result_json(const struct np_worker *w, const struct np_run *run, 
 }
 
 /* Returns 0, or -1 when the result is wrong. */
-static int measure(struct np_worker *w, double seconds, double when)
+static int measure(struct np_worker *w, const struct np_when *when)
 {
 	struct np_pages count;
 	struct np_run run;
 	json_t *result;
 	size_t errors;
-	int err = np_worker_run(w, seconds, when, &run);
+	int err = np_worker_run(w, when, &run);
 
 	if (err)
 		return np_fail("cannot measure: %s", strerror(-err));
@@ -169,8 +172,8 @@ static int measure(struct np_worker *w, double seconds, double when)
 
 static int command(struct np_worker *w, char **words, int n)
 {
+	struct np_when when = { 0 };
 	struct np_pages count;
-	double seconds, when = 0;
 
 	if (!strcmp(words[0], "pages") && n == 1) {
 		if (count_pages(w, &count))
@@ -178,19 +181,20 @@ static int command(struct np_worker *w, char **words, int n)
 		np_emit(json_pack("{ss so}", "event", "pages", "pages", pages_json(&count)));
 		return 0;
 	}
-	if (strcmp(words[0], "run") || n < 2 || n > 3 ||
-	    np_parse_double(words[1], 0.001, 86400, &seconds) ||
-	    (n == 3 && np_parse_double(words[2], 0, 1e12, &when)))
-		return np_fail("'%s' is not 'run SECONDS [START]', 'pages' or 'quit'", words[0]);
-	return measure(w, seconds, when);
+	if (strcmp(words[0], "run") || n < 2 || n > 4 ||
+	    np_parse_double(words[1], 0.001, 86400, &when.seconds) ||
+	    (n > 2 && np_parse_double(words[2], 0, 1e12, &when.start)) ||
+	    (n > 3 && np_parse_double(words[3], 0, 86400, &when.warm)))
+		return np_fail("'%s' is not 'run SECONDS [START [WARM]]', 'pages' or 'quit'", words[0]);
+	return measure(w, &when);
 }
 
 static int serve(struct np_worker *w)
 {
-	char *words[4];
+	char *words[5];
 	int n;
 
-	while ((n = np_read_words(words, 4)) >= 0) {
+	while ((n = np_read_words(words, 5)) >= 0) {
 		if (!n)
 			continue;
 		if (!strcmp(words[0], "quit"))
@@ -217,5 +221,5 @@ int main(int argc, char **argv)
 		return 2;
 	if (start(&w, &o))
 		return 1;
-	return (o.seconds > 0 ? measure(&w, o.seconds, 0) : serve(&w)) ? 1 : 0;
+	return (o.seconds > 0 ? measure(&w, &(struct np_when){ .seconds = o.seconds }) : serve(&w)) ? 1 : 0;
 }

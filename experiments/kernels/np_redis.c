@@ -28,17 +28,18 @@ struct client_state {
 };
 
 struct options {
-	const char *socket;
+	const char *socket, *text;
 	unsigned long long elements, pipeline, seed, max_length;
 };
 
 static void print_usage(void)
 {
 	puts("usage: np-redis --socket PATH --workload NAME [--elements N] [--max-length N]\n"
-	     "                [--pipeline N] [--seed N] [PHASE..] | --version\n"
-	     "  --elements    of each list or sorted set, or keys (default 10000)\n"
+	     "                [--pipeline N] [--seed N] [--text FILE] [PHASE..] | --version\n"
+	     "  --elements    of each list or sorted set, or keys, or tokens (default 10000)\n"
 	     "  --max-length  of a random string, 1 to that many characters (default 20)\n"
 	     "  --pipeline    commands sent before an answer is awaited (default 1)\n"
+	     "  --text        count the tokens of this file, not of a text made of the seed\n"
 	     "  PHASE         load, update, verify; without any, lines on stdin:\n"
 	     "                load|update [PIPELINE], verify, quit\n"
 	     "  workloads:");
@@ -80,7 +81,7 @@ static int parse_value(struct client_state *s, struct options *o, int opt, const
 		return np_fail("--%s %s: needs a number from %llu to %llu", numbers[i].name, text,
 			       numbers[i].min, numbers[i].max);
 	}
-	o->socket = text;
+	*(opt == 't' ? &o->text : &o->socket) = text;
 	return 0;
 }
 
@@ -93,6 +94,7 @@ static int parse_options(struct client_state *s, struct options *o, int argc, ch
 		{ "max-length", required_argument, NULL, 'l' },
 		{ "pipeline", required_argument, NULL, 'p' },
 		{ "seed", required_argument, NULL, 'r' },
+		{ "text", required_argument, NULL, 't' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -112,7 +114,7 @@ static int parse_options(struct client_state *s, struct options *o, int argc, ch
 	}
 	if (!o->socket || !s->workload)
 		return np_fail("--socket and --workload are needed; see --help");
-	s->data = (struct np_data){ o->seed, o->elements, o->max_length };
+	s->data = (struct np_data){ o->seed, o->elements, o->max_length, o->text };
 	s->pipeline = o->pipeline;
 	if (o->max_length >= np_data_min_length(&s->data))
 		return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "redis_workloads.h"
 #include "emit.h"
+#include "redis_tokens.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -362,5 +363,7 @@ const struct np_workload np_workloads[] = {
 	  keys_load, keys_update, keys_verify },
 	{ "zsets", "three sorted sets: ZADD in turn, ZRANGE, ZINCRBY of all",
 	  zsets_load, zsets_update, zsets_verify },
+	{ "tokens", "a text's tokens: EXISTS, then SET or INCR",
+	  np_tokens_load, np_tokens_update, np_tokens_verify },
 	{ 0 },
 };

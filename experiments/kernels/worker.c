@@ -13,7 +13,7 @@ struct job {
 	struct np_slice *slice;
 	struct np_thread_run *run;
 	pthread_barrier_t *together;
-	double start, seconds;
+	const struct np_when *when;
 };
 
 static int cut(struct np_worker *w)
@@ -116,6 +116,17 @@ static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_l
 	r->sample[r->n++] = (struct np_sample){ r->finished - begin, operations };
 }
 
+/* The same work, in a record of its own. */
+static void warm_up(struct job *j)
+{
+	struct np_thread_run r = { .finished = np_now() };
+
+	if (j->when->warm <= 0)
+		return;
+	take_sample(j->slice, &r, j->when->warm);
+	j->run->warm_per_second = r.sample[0].operations / r.sample[0].seconds;
+}
+
 static void *work(void *arg)
 {
 	struct job *j = arg;
@@ -124,12 +135,13 @@ static void *work(void *arg)
 
 	pin(j->slice->w, j->slice->number);
 	pthread_barrier_wait(j->together);
-	if (j->start > 0)
-		np_sleep_until(j->start);
+	if (j->when->start > 0)
+		np_sleep_until(j->when->start);
+	warm_up(j);
 	r->started = r->finished = np_now();
-	end = r->started + j->seconds;
+	end = r->started + j->when->seconds;
 	do {
-		take_sample(j->slice, r, j->seconds / NP_SAMPLES);
+		take_sample(j->slice, r, j->when->seconds / NP_SAMPLES);
 	} while (r->finished < end && r->n < NP_SAMPLES);
 	return NULL;
 }
@@ -148,7 +160,7 @@ static void sum_up(const struct np_worker *w, struct np_run *run)
 	}
 }
 
-int np_worker_run(struct np_worker *w, double seconds, double start, struct np_run *run)
+int np_worker_run(struct np_worker *w, const struct np_when *when, struct np_run *run)
 {
 	struct job *jobs = calloc(w->threads, sizeof(*jobs));
 	pthread_barrier_t together;
@@ -164,7 +176,7 @@ int np_worker_run(struct np_worker *w, double seconds, double start, struct np_r
 	pthread_barrier_init(&together, NULL, w->threads);
 	for (k = 0; k < w->threads; k++)
 		jobs[k] = (struct job){ .slice = &w->slices[k], .run = &run->thread[k],
-					.together = &together, .start = start, .seconds = seconds };
+					.together = &together, .when = when };
 	for (k = 1; k < w->threads && !err; k++)
 		err = -pthread_create(&jobs[k].thread, NULL, work, &jobs[k]);
 	if (err) {	/* the others wait at the barrier for good: nothing to save */

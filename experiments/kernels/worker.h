@@ -28,8 +28,9 @@ struct np_sample {
 };
 
 struct np_thread_run {
-	double started, finished;	/* s of CLOCK_MONOTONIC */
+	double started, finished;	/* s of CLOCK_MONOTONIC, after the warm-up */
 	uint64_t operations, passes;
+	double warm_per_second;		/* operations, of the warm-up; 0 without one */
 	unsigned int n;
 	struct np_sample sample[NP_SAMPLES];
 };
@@ -44,11 +45,14 @@ struct np_run {
 /* Maps, places and fills the arrays. Returns 0, or -errno with what failed in *step. */
 int np_worker_init(struct np_worker *w, const struct bitmask *nodes, const char **step);
 
-/*
- * All threads make passes over their slices for that long, from start on
- * (0: now). Returns 0 or -errno; np_run_free() afterwards.
- */
-int np_worker_run(struct np_worker *w, double seconds, double start, struct np_run *run);
+struct np_when {
+	double seconds;		/* to measure */
+	double start;		/* s of CLOCK_MONOTONIC; 0: now */
+	double warm;		/* s of work before measuring */
+};
+
+/* All threads work on their slices. Returns 0 or -errno; np_run_free() afterwards. */
+int np_worker_run(struct np_worker *w, const struct np_when *when, struct np_run *run);
 void np_run_free(struct np_run *run);
 
 /* Wrong elements of all slices. */

@@ -8,10 +8,11 @@ import json
 import sys
 from pathlib import Path
 
-from . import plan, suite as suites
+from . import campaign, designs, machine, plan, suite as suites
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
 from .manifest import in_lab
-from .run import Request, line, run
+from .run import Request, on_machine, run
+from .progress import Narrator
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,13 +34,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_run_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE")
-    one.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
+    one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
+    one.add_argument("--all", action="store_true", help="every suite, one after the other")
+    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results")
+    one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
+                     help="in the lab, on this machine of it, or the suite's own")
+    one.add_argument("--plain", action="store_true", help="in the lab without its timing: times mean nothing")
+    one.add_argument("--simulated", action="store_true", help="in the lab with it; suites of the papers have it")
     one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
     one.add_argument("--repeats", type=int, metavar="N")
     one.add_argument("--seed", type=int, metavar="N")
-    one.add_argument("--workloads", metavar="NAME,..", type=split)
+    one.add_argument("--repeat-until-ci", metavar="PERCENT", type=percent,
+                     help="goes on until every mean's 95 %% interval is no wider, each way")
+    one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
+    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote'")
     one.add_argument("--policies", metavar="NAME,..", type=split)
     one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
                      help="a parameter, as in triad.size=512M")
@@ -53,47 +61,75 @@ def split(text: str) -> list[str]:
     return [word for word in text.split(",") if word]
 
 
+def percent(text: str) -> float:
+    """'2%' or '2'."""
+    value = float(text.removesuffix("%"))
+    if not 0 < value < 100:
+        raise ValueError(text)
+    return value
+
+
 def request_of(args: argparse.Namespace) -> Request:
+    """What is asked for, on no machine yet."""
+    if not args.suite:
+        raise UsageError("which suite? 'list' shows them; --all runs every one")
     suite = suites.load(args.suite)
     if args.quick:
         suite = suites.with_levels(suite, suite.quick)
-    elif not (args.lab or in_lab()):
+    elif args.lab is None and not in_lab():
         suite = suites.with_levels(suite, suite.real)
-    suite = suites.change(suites.choose(suite, args.workloads, args.policies), args.set)
+    now = None if suite.design else args.workloads  # a design makes its workloads on the machine
+    suite = suites.change(suites.choose(suite, now, args.policies), args.set)
     suite = suites.repeated(suite, args.repeats, args.seed)
-    if args.kernel and not args.lab:
-        raise UsageError("--kernel is the lab's: give --lab MACHINE too")
+    for name in ("kernel", "plain", "simulated"):
+        if getattr(args, name) and args.lab is None:
+            raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
+    if args.plain and args.simulated:
+        raise UsageError("--plain and --simulated: give one of them")
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
-                   args.resume, args.force)
+                   args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
+                   args.repeat_until_ci, args.max_repeats)
 
 
 def command_list(args: argparse.Namespace) -> int:
-    found = []
-    for name in suites.names():
-        suite = suites.load(name)
-        found.append({"name": suite.name, "question": suite.question, "paper": suite.paper,
-                      "takes": suite.takes, "observations": len(plan.make(suite)),
-                      "workloads": [w.name for w in suite.workloads],
-                      "policies": list(suite.policies), "repeats": suite.repeats})
+    found = [describe(suites.load(name)) for name in suites.names()]
     if args.json:
         print(json.dumps(found, indent=1))
         return 0
     for suite in found:
         print(f"{suite['name']}: {suite['question']}\n"
               f"  answers to  {suite['paper']}\n"
-              f"  workloads   {', '.join(suite['workloads'])}\n"
+              f"  in the lab  {', '.join(suite['machines'])}\n"
+              f"  workloads   {shortened(suite['workloads'])}\n"
               f"  policies    {', '.join(suite['policies'])}\n"
               f"  takes       {suite['takes']}: {suite['observations']} observations, "
-              f"{suite['repeats']} repeats and the warm-ups")
+              f"{suite['repeats']} repeats and the warm-ups; --quick: {suite['quick_observations']}")
     return 0
+
+
+def describe(suite: suites.Suite) -> dict[str, object]:
+    """With the workloads that it has on its own machine of the lab."""
+    nodes = machine.of_lab(suite.machines[0])
+    whole, quick = (designs.expand(s, nodes) for s in (suite, suites.with_levels(suite, suite.quick)))
+    return {"name": suite.name, "question": suite.question, "paper": suite.paper,
+            "machines": list(suite.machines), "takes": suite.takes,
+            "observations": len(plan.make(whole)), "quick_observations": len(plan.make(quick)),
+            "workloads": [w.name for w in whole.workloads],
+            "policies": list(suite.policies), "repeats": suite.repeats}
+
+
+def shortened(names: list[str], most: int = 8) -> str:
+    return ", ".join(names) if len(names) <= most else (
+        f"{', '.join(names[:2])} .. {names[-1]}, {len(names)} in all")
 
 
 def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
     """The same run, as the guest is to be told: the folder is prepared, so it goes on there."""
     words = ["run", args.suite, "--out", str(request.out), "--engine", args.engine]
-    for name, value in (("--repeats", args.repeats), ("--seed", args.seed)):
+    for name, value in (("--repeats", args.repeats), ("--seed", args.seed),
+                        ("--repeat-until-ci", args.repeat_until_ci), ("--max-repeats", args.max_repeats)):
         words += [name, str(value)] if value is not None else []
     for name, values in (("--workloads", args.workloads), ("--policies", args.policies)):
         words += [name, ",".join(values)] if values else []
@@ -102,17 +138,24 @@ def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
 
 
 def command_run(args: argparse.Namespace) -> int:
+    if args.all:
+        return campaign.run(args, run_one)
+    return run_one(args)
+
+
+def run_one(args: argparse.Namespace) -> int:
     request = request_of(args)
-    if args.lab:
+    if args.lab is not None:
         from . import lab
-        status = lab.run(request, args.lab, args.kernel, lab_arguments(args, request))
-    else:
-        bad = run(request, lambda *what: print(line(*what), flush=True))
-        if bad:
-            raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
-                                  "check; they are never averaged")
-        status = 0
-    return status
+        name = args.lab or request.suite.machines[0]
+        simulated = args.simulated or bool(request.suite.design) and not args.plain
+        return lab.run(on_machine(request, machine.of_lab(name)), name, args.kernel,
+                       lab_arguments(args, request), simulated)
+    bad = run(request, Narrator().tell)
+    if bad:
+        raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
+                              "check; they are never averaged")
+    return 0
 
 
 def command_analysis(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import CannotError
+from .errors import CannotError, UsageError
 
 SYSFS = Path("/sys/devices/system/node")
 
@@ -52,11 +52,24 @@ def nodes(root: Path = SYSFS) -> list[Node]:
     return sorted(map(_node, found), key=lambda node: node.id)
 
 
-def usable(needed: int, suite: str, root: Path = SYSFS) -> list[Node]:
-    """The first nodes with CPUs and memory, as many as the suite needs."""
-    good = [node for node in nodes(root) if node.usable]
+def of_lab(name: str) -> list[Node]:
+    """Those of a machine of the lab, as its file says; nothing has to boot."""
+    from ..lab import machine as lab
+    from ..lab.errors import LabError
+
+    try:
+        found = lab.find(name)
+    except LabError as error:
+        raise UsageError(str(error)) from None
+    return [Node(number, tuple(node.cpus), tuple(found.distances[number]), node.memory >> 10, node.memory >> 10)
+            for number, node in enumerate(found.nodes)]
+
+
+def usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
+    """All nodes with CPUs and memory; the suite needs so many of them at least."""
+    good = [node for node in (nodes(root) if among is None else among) if node.usable]
     if len(good) < needed:
         which = ", ".join(f"node {node.id}" for node in good) or "none"
         raise CannotError(f"suite {suite} needs {needed} nodes with CPUs and memory, this machine "
-                          f"has {len(good)} ({which}): run it in the lab with --lab demo-2s")
-    return good[:needed]
+                          f"has {len(good)} ({which}): run it in the lab with --lab")
+    return good

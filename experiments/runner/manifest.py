@@ -141,4 +141,5 @@ def _tool() -> dict[str, Any]:
     return {"commit": _said(*git, "rev-parse", "HEAD"),
             "changed_since": bool(_said(*git, "status", "--porcelain", "--untracked-files=no")),
             "programs": {name: _said(BUILD / name, "--version")
-                         for name in ("numaplace", "np-triad", "np-redis")}}
+                         for name in ("numaplace", "np-mem", "np-redis", "np-steal")
+                         if (BUILD / name).exists()}}

@@ -18,14 +18,17 @@ from .machine import Node
 from .numaplace import Numaplace
 from .plan import Item
 from .suite import Suite
-from .workloads import KINDS, Measured, Running, metric
+from .running import Measured, Running, metric
+from .workloads import KINDS
 
 ENOUGH = 0.95  # share of the pages that must be where they were asked to be
 
 
 class Observer:
-    def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path) -> None:
+    def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path,
+                 source: str = "") -> None:
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
+        self.source = source
 
     def observe(self, item: Item) -> dict[str, Any]:
         """A line for results.jsonl. What goes wrong with this observation alone becomes a mark."""
@@ -51,6 +54,8 @@ class Observer:
                   "source": "", "started": datetime.now(timezone.utc).isoformat(),
                   "seconds": 0.0, "steps": {}, "metrics": [], "tasks": [], "apply": None,
                   "marks": [], "check": "ok"}
+        if item.workload.factors:
+            record["factors"] = item.workload.factors
         if item.warmup:
             record["warmup"] = True
         if numa_balancing() not in (None, "0"):
@@ -79,13 +84,8 @@ class Observer:
 
     def _ps(self, running: Running, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The tasks in the workload's order."""
-        answer = self.numaplace.ps(running.pids)
-        record["source"] = answer["where"]
-        by_pid = {task["pid"]: task for task in answer["tasks"]}
-        missing = [pid for pid in running.pids if pid not in by_pid]
-        if missing:
-            raise ExperimentError(f"numaplace ps does not list pid {missing[0]}")
-        return [by_pid[pid] for pid in running.pids]
+        record["source"] = self.source
+        return running.look(self.numaplace)
 
     def _check_start(self, item: Item, running: Running, before: list[dict[str, Any]],
                      record: dict[str, Any]) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a person sees while a run in the lab grows its results file."""
+"""What a person sees of a run: a line an observation, or a bar while the results file of a lab grows."""
 
 from __future__ import annotations
 
 import sys
 import time
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 INTERVAL = 5.0  # s, between lines where no terminal is
 
@@ -63,3 +63,38 @@ class Bar:
 
 def make(total: int) -> Progress:
     return Bar(total) if sys.stdout.isatty() else Lines(total)
+
+
+class Narrator:
+    """An observation as one line of text, with the time that the rest will take."""
+
+    def __init__(self) -> None:
+        self.begin, self.told = time.monotonic(), 0
+
+    def tell(self, number: int, total: int, record: dict[str, Any]) -> None:
+        self.told += 1
+        left = (time.monotonic() - self.begin) / self.told * (total - number)
+        print(line(number, total, record, f"{duration(left)} left" if total > number else ""), flush=True)
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else (
+        f"{seconds / 3600:.1f} h")
+
+
+def line(number: int, total: int, record: dict[str, Any], left: str = "") -> str:
+    values = {m["name"]: m for m in record["metrics"]}
+    first = record["metrics"][0] if record["metrics"] else None
+    parts = [f"{number:{len(str(total))}}/{total}", f"{record['workload']:16}", f"{record['policy']:14}"]
+    if first:
+        parts.append(f"{first['value']:8.5g} {first['unit']:6}")
+    if "locality_before" in values and "locality_after" in values:
+        parts.append(f"locality {values['locality_before']['value']:.2f} -> "
+                     f"{values['locality_after']['value']:.2f}")
+    parts.append(f"{record['seconds']:.1f} s")
+    if record.get("warmup"):
+        parts.append("(warm-up)")
+    if left:
+        parts.append(left)
+    troubles = record["marks"] + ([record["check"]] if record["check"] != "ok" else [])
+    return "  ".join(parts) + "".join(f"\n    ! {text}" for text in troubles)

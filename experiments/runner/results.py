@@ -35,6 +35,10 @@ def reached(directory: Path) -> int:
     return records[-1]["order"] + 1 if records else 0
 
 
+def count(directory: Path) -> int:
+    return len(read(directory))
+
+
 class Writer:
     """Appends. A line that does not fit on the disk leaves no half of itself behind."""
 

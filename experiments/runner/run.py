@@ -6,16 +6,17 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import machine, manifest, plan, results, workloads
+from . import designs, machine, manifest, plan, precision, results, workloads
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
 from .guard import NUMA_BALANCING, Guard
 from .numaplace import Numaplace
+from .fixed import FixedObserver
 from .observe import Observer
-from .suite import Suite
+from .suite import Suite, choose
 
 FILES = (results.NAME, manifest.NAME)
 Report = Callable[[int, int, dict[str, Any]], None]
@@ -28,17 +29,23 @@ class Request:
     engine: str = "auto"
     resume: bool = False
     force: bool = False
+    workloads: tuple[str, ...] = ()     # names or patterns; all when there are none
+    until_ci: float | None = None       # percent
+    max_repeats: int = 30
 
 
-def check(suite: Suite, numaplace: Numaplace) -> list[machine.Node]:
-    """Everything that can be known to be wrong before the first process starts."""
-    check_policies(suite, numaplace)
+def on_machine(request: Request, nodes: list[machine.Node]) -> Request:
+    """The request with the workloads that its suite has on a machine with these nodes."""
+    suite = designs.expand(request.suite, machine.usable(request.suite.nodes, request.suite.name, among=nodes))
+    return replace(request, suite=choose(suite, list(request.workloads), None))
+
+
+def check(suite: Suite, numaplace: Numaplace) -> None:
+    """What the suite starts and needs, before the first process starts."""
     workloads.check_programs(suite)
-    nodes = machine.usable(suite.nodes, suite.name)
     if numaplace.engine == "module" and not Path("/sys/module/numaplace").exists():
         raise CannotError("--engine module: the module is not loaded: insmod it "
                           "(build/modules/SERIES/numaplace.ko), or take --engine syscall")
-    return nodes
 
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
@@ -67,44 +74,71 @@ def prepare_folder(request: Request) -> None:
 def run(request: Request, report: Report) -> int:
     """Returns how many observations failed their check or carry a mark, also when made again."""
     numaplace = Numaplace(engine=request.engine)
-    nodes = check(request.suite, numaplace)
+    check_policies(request.suite, numaplace)
+    request = on_machine(request, machine.nodes())
+    check(request.suite, numaplace)
     prepare_folder(request)
-    items = plan.make(request.suite)
     with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
-        done = _manifest(request, numaplace)
-        todo = [item for item in items if item.key not in done]
+        source = numaplace.ps([os.getpid()])["where"]
+        records = _manifest(request, numaplace, source)
+        make = FixedObserver if request.suite.design and request.suite.policies == ("none",) else Observer
+        observer = make(request.suite, machine.usable(request.suite.nodes, request.suite.name), numaplace,
+                        guard.scratch, source)
         writer = results.Writer(request.out)
         try:
-            return _observe_all(request, Observer(request.suite, nodes, numaplace, guard.scratch),
-                                todo, len(items), writer, report)
+            return Runner(request, observer, writer, report, records).all()
         finally:
             writer.close()
 
 
-def _manifest(request: Request, numaplace: Numaplace) -> set[tuple[str, str, int, bool]]:
-    """Writes it, or compares it when this run goes on with another. Returns what is done."""
-    source = numaplace.ps([os.getpid()])["where"]
+def _manifest(request: Request, numaplace: Numaplace, source: str) -> list[dict[str, Any]]:
+    """Writes it, or compares it when this run goes on with another. Returns what is there."""
     now = manifest.collect(request.suite, numaplace, source)
     records = results.read(request.out)
     if records:
         manifest.check_same(request.out, now)
     else:
         manifest.write(request.out, now)
-    return plan.done(records)
+    return records
 
 
-def _observe_all(request: Request, observer: Observer, todo: list[plan.Item], total: int,
-                 writer: results.Writer, report: Report) -> int:
-    bad = 0
-    for item in todo:
-        for _attempt in range(plan.ATTEMPTS):
-            record = observer.observe(item)
-            writer.append(record)
-            report(item.order + 1, total, record)
-            if plan.is_clean(record):
+class Runner:
+    """Makes the observations of a plan, and further blocks while their means are not precise enough."""
+
+    def __init__(self, request: Request, observer: Observer, writer: results.Writer, report: Report,
+                 records: list[dict[str, Any]]) -> None:
+        self.request, self.observer, self.writer, self.report = request, observer, writer, report
+        self.records = list(records)
+        self.bad = 0
+
+    def all(self) -> int:
+        suite = self.request.suite
+        items = plan.make(suite)
+        self._observe(items, len(items))
+        while self.request.until_ci is not None:
+            more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats,
+                                        len(items))
+            if not more:
                 break
-        bad += not plan.is_clean(record)
-    return bad
+            items += more
+            self._observe(more, len(items))
+        return self.bad
+
+    def _observe(self, items: list[plan.Item], total: int) -> None:
+        done = plan.done(self.records)
+        for item in items:
+            if item.key not in done:
+                self._one(item, total)
+
+    def _one(self, item: plan.Item, total: int) -> None:
+        for _attempt in range(plan.ATTEMPTS):
+            record = self.observer.observe(item)
+            self.writer.append(record)
+            self.records.append(record)
+            self.report(item.order + 1, total, record)
+            if plan.is_clean(record):
+                return
+        self.bad += 1
 
 
 class stop_signals:
@@ -123,20 +157,3 @@ class stop_signals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
-
-
-def line(number: int, total: int, record: dict[str, Any]) -> str:
-    """An observation as one line of text."""
-    values = {m["name"]: m for m in record["metrics"]}
-    first = record["metrics"][0] if record["metrics"] else None
-    parts = [f"{number:{len(str(total))}}/{total}", f"{record['workload']:16}", f"{record['policy']:14}"]
-    if first:
-        parts.append(f"{first['value']:8.0f} {first['unit']:6}")
-    if "locality_before" in values and "locality_after" in values:
-        parts.append(f"locality {values['locality_before']['value']:.2f} -> "
-                     f"{values['locality_after']['value']:.2f}")
-    parts.append(f"{record['seconds']:.1f} s")
-    if record.get("warmup"):
-        parts.append("(warm-up)")
-    troubles = record["marks"] + ([record["check"]] if record["check"] != "ok" else [])
-    return "  ".join(parts) + "".join(f"\n    ! {text}" for text in troubles)

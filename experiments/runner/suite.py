@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,10 @@ FOLDER = Path(__file__).resolve().parent.parent / "suites"
 PARAMETERS: dict[str, dict[str, type]] = {
     "triad": {"size": str, "kernel": str, "seconds": float},
     "redis": {"elements": int, "max_length": int, "load_pipeline": int, "pipeline": int},
+    "memory": {"size": str, "kernel": str, "seconds": float, "warm": float, "pages": str},
+    "redis-times": {"max_length": int, "interval": float},
+    "redis-benchmark": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "tests": str},
+    "stealing": {"scale": int, "passes": int},
 }
 REDIS_ROLES = ("server", "client")
 
@@ -28,8 +33,10 @@ class Task:
     role: str
     runs_on: int
     memory_on: tuple[int, ...]
-    penalty: float
-    mpki: float
+    penalty: float = 1.0
+    mpki: float = 0.0
+    threads: int = 1
+    group: str = ""  # its bandwidth is also given as bandwidth_GROUP
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class Workload:
     kind: str
     about: str
     tasks: tuple[Task, ...]
+    factors: dict[str, Any] = field(default_factory=dict)  # levels, for the analysis
+    options: dict[str, Any] = field(default_factory=dict)  # over the parameters of its kind
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class Suite:
     text: str = field(repr=False)
     question: str
     paper: str
+    machines: tuple[str, ...]  # of the lab, the first is what --all takes
     takes: str
     repeats: int
     warmups: int
@@ -53,6 +63,8 @@ class Suite:
     nodes: int
     responses: tuple[str, ...]
     policies: tuple[str, ...]
+    design: str                # makes the workloads from the levels, on a machine
+    levels: dict[str, list[Any]]
     workloads: tuple[Workload, ...]
     parameters: dict[str, dict[str, Any]]
     quick: dict[str, Any] = field(repr=False)
@@ -79,17 +91,22 @@ def load(name: str) -> Suite:
 
 def parse(text: str) -> Suite:
     data = tomllib.loads(text)
+    factors = dict(_get(data, "factors", dict))
+    policies = factors.pop("policy", ["none"])
+    if bool(factors) != ("design" in data) or ("design" in data) == ("workload" in data):
+        raise UsageError("needs either [[workload]] tables or a design and its factors")
     suite = Suite(
         name=_get(data, "name", str), text=text, question=_get(data, "question", str),
-        paper=_get(data, "paper", str), takes=_get(data, "takes", str),
+        paper=_get(data, "paper", str), machines=tuple(_get(data, "machines", list)),
+        takes=_get(data, "takes", str),
         repeats=_get(data, "repeats", int), warmups=_get(data, "warmups", int),
         seed=_get(data, "seed", int), nodes=_get(data, "nodes", int),
         responses=tuple(_get(data, "responses", list)),
-        policies=tuple(_get(_get(data, "factors", dict), "policy", list)),
-        workloads=tuple(_workload(w) for w in _get(data, "workload", list)),
+        policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
+        workloads=tuple(_workload(w) for w in data.get("workload", [])),
         parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
         quick=data.get("quick", {}), real=data.get("real", {}))
-    _check(suite)
+    check(suite)
     for levels in (suite.quick, suite.real):
         with_levels(suite, levels)
     return suite
@@ -126,6 +143,13 @@ def _task(table: Mapping[str, Any]) -> Task:
                 _get(table, "penalty", float), _get(table, "mpki", float))
 
 
+def _levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
+    for name, levels in table.items():
+        if not isinstance(levels, list) or not levels:
+            raise UsageError(f"factor '{name}' is not a list of levels")
+    return dict(table)
+
+
 def _parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
     for key in table:
         if key not in PARAMETERS[kind]:
@@ -133,8 +157,8 @@ def _parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _get(table, key, PARAMETERS[kind][key]) for key in table}
 
 
-def _check(suite: Suite) -> None:
-    for kind in {w.kind for w in suite.workloads}:
+def check(suite: Suite) -> None:
+    for kind in {w.kind for w in suite.workloads}:  # a design's are checked when they are made
         missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys()
         if missing:
             raise UsageError(f"{kind}.{min(missing)} is missing")
@@ -151,7 +175,8 @@ def with_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
     parameters = {kind: values | _parameters(kind, levels.get(kind, {}))
                   for kind, values in suite.parameters.items()}
     return replace(suite, repeats=levels.get("repeats", suite.repeats),
-                   warmups=levels.get("warmups", suite.warmups), parameters=parameters)
+                   warmups=levels.get("warmups", suite.warmups), parameters=parameters,
+                   levels=suite.levels | _levels(levels.get("factors", {})))
 
 
 def change(suite: Suite, assignments: list[str]) -> Suite:
@@ -172,14 +197,15 @@ def change(suite: Suite, assignments: list[str]) -> Suite:
 
 
 def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
-    """Only some of the levels. A policy need not be one of the suite's own."""
+    """Only some of the workloads, by name or by pattern ('*-remote'). A policy need not be one
+    of the suite's own."""
+    for wanted in workloads or []:
+        if not any(fnmatch.fnmatchcase(w.name, wanted) for w in suite.workloads):
+            raise UsageError(f"workload '{wanted}' is not in suite {suite.name}; "
+                             f"there are: {', '.join(w.name for w in suite.workloads)}")
     if workloads:
-        known = {w.name: w for w in suite.workloads}
-        for name in workloads:
-            if name not in known:
-                raise UsageError(f"workload '{name}' is not in suite {suite.name}; "
-                                 f"there are: {', '.join(known)}")
-        suite = replace(suite, workloads=tuple(known[name] for name in dict.fromkeys(workloads)))
+        suite = replace(suite, workloads=tuple(
+            w for w in suite.workloads if any(fnmatch.fnmatchcase(w.name, p) for p in workloads)))
     return replace(suite, policies=tuple(dict.fromkeys(policies))) if policies else suite
 
 

@@ -79,7 +79,7 @@ def test_result_is_verified_and_bytes_are_counted(start, operation: str, kernel:
     assert result["bytes_bus"] == elements * 8 * (arrays + (not kernel.endswith("-nt")))
     assert len(result["samples_ns"]) == threads and all(result["samples_ns"])
     if threads == 1:
-        assert elements == result["passes"] * (1 << 20) // 8
+        assert elements == result["passes"] * 32768
         assert result["mb_per_s"] == pytest.approx(result["bytes_credited"] / result["seconds"] / 1e6)
         low, high = min(result["samples_ns"][0]), max(result["samples_ns"][0])
         assert low <= result["ns_per_operation"] <= high
@@ -92,6 +92,7 @@ def test_a_pass_writes_what_the_operation_says(start, operation: str) -> None:
     """Read from outside: the program's own check is not asked."""
     worker = start(operation, "--size", "64K")
     arrays = worker.event()["arrays"]
+    assert set(struct.unpack("8192d", worker.memory(int(arrays["a"], 16), 1 << 16))) == {-1}
     worker.ask("run 0.001")
     a, b = (struct.unpack("8192d", worker.memory(int(arrays[name], 16), 1 << 16)) for name in "ab")
     c = struct.unpack("8192d", worker.memory(int(arrays["c"], 16), 1 << 16)) if "c" in arrays else b
@@ -234,9 +235,19 @@ def test_a_corrupted_page_is_detected(start, array: str) -> None:
     if array == "a":
         assert result["verified"]
         return
-    assert (result["verified"], result["wrong_elements"]) == (False, 1)
+    assert (result["verified"], result["wrong_elements"]) == (False, 2)  # the double, and what a is made of it
     assert triad.process.wait(10) == 1
-    assert "1 elements are wrong" in triad.process.stderr.read()
+    assert "2 elements are wrong" in triad.process.stderr.read()
+
+
+def test_a_warm_up_is_worked_but_not_measured(start) -> None:
+    worker = start("triad", "--size", "64K")
+    worker.event()
+    begin = time.monotonic()
+    result = worker.ask("run 0.02 0 0.3")
+    assert time.monotonic() - begin >= 0.32 > 0.3 > result["seconds"]
+    assert result["started"] >= begin + 0.3 and result["warm_per_second"] > 0 and result["verified"]
+    assert worker.ask("run 0.001")["warm_per_second"] == 0
 
 
 def test_workers_told_the_same_start_begin_together(start) -> None:
@@ -248,8 +259,7 @@ def test_workers_told_the_same_start_begin_together(start) -> None:
         triad.process.stdin.write(f"run 0.3 {begin:.6f}\n")
         triad.process.stdin.flush()
     for result in [triad.event() for triad in both]:
-        assert begin <= result["started"] < begin + 0.1
-        assert result["finished"] - begin == pytest.approx(0.3, abs=0.15)
+        assert result["started"] >= begin and result["finished"] - result["started"] >= 0.3
 
 
 def test_pages_and_quit(start) -> None:
@@ -295,7 +305,7 @@ def test_bad_options_get_one_line(options: list[str], status: int, said: str) ->
     assert said in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "run 0", "run x", "run 1 2 3", "walk", "pages now"])
+@pytest.mark.parametrize("command", ["run", "run 0", "run x", "run 1 2 x", "run 1 2 3 4", "walk", "pages now"])
 def test_bad_commands_get_one_line(command: str) -> None:
     done = subprocess.run([PROGRAM, "--size", "64K"], input=command + "\n", capture_output=True, text=True)
     assert done.returncode == 1

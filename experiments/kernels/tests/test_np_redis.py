@@ -7,7 +7,9 @@ import json
 import socket
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from math import log
 from pathlib import Path
 
 import pytest
@@ -92,7 +94,32 @@ def test_what_stands_in_the_server(client: Client, server: Path) -> None:
     assert redis_cli(server, "GET", redis_cli(server, "RANDOMKEY")) == "2"
 
 
+def test_tokens_are_counted_as_python_counts_them(client: Client, server: Path, tmp_path: Path) -> None:
+    words = "the cat and the dog and the end\n\n of  the\tlist\n".split(" ")
+    (tmp_path / "text").write_text(" ".join(words))
+    done, events = client("tokens", "load", "verify", "update", "verify", text=tmp_path / "text")
+    assert done.returncode == 0, done.stderr
+    expected = Counter(" ".join(words).split())
+    assert events[1]["elements"] == events[3]["elements"] == len(expected) and events[3]["ok"]
+    assert events[0]["ops"] == 1 + 2 * sum(expected.values()) and events[2]["ops"] == 2 * sum(expected.values())
+    assert {word: int(redis_cli(server, "GET", word)) for word in expected} == {
+        word: 2 * n for word, n in expected.items()}
+
+
+def test_a_made_text_has_zipf_s_words(client: Client, server: Path) -> None:
+    """1001 words whose rank's logarithm is uniform: the first comes ln 2 / ln 1002 of the time."""
+    done, events = client("tokens", "load", "verify", elements=13000)
+    assert done.returncode == 0, done.stderr
+    assert 500 < events[1]["expected"] <= 1001
+    keys = redis_cli(server, "KEYS", "*").splitlines()
+    counts = sorted(map(int, redis_cli(server, "MGET", *keys).split()), reverse=True)
+    assert sum(counts) == 13000
+    expected = 13000 * log(2) / log(1002)
+    assert counts[0] == pytest.approx(expected, abs=5 * expected ** 0.5)
+
+
 DAMAGE = {
+    "tokens": [("SET", "one-more", 1)],
     "lists": [("LSET", "mylist2", 10, "other"), ("RPOP", "mylist3"), ("LPUSH", "mylist1", "one-more")],
     "keys": [("SET", "one-more", 1)],
     "zsets": [("ZADD", "myzset1", 5, "one-more"), ("ZPOPMIN", "myzset3")],
@@ -122,8 +149,9 @@ def test_damage_is_detected(client: Client, server: Path, workload: str, command
     assert process.returncode == 1 and "the server's data are wrong" in said
 
 
-def test_a_changed_value_of_a_key_is_detected(client: Client, server: Path) -> None:
-    process = subprocess.Popen([PROGRAM, "--socket", server, "--workload", "keys", "--elements", "200"],
+@pytest.mark.parametrize("workload", ["keys", "tokens"])
+def test_a_changed_value_of_a_key_is_detected(client: Client, server: Path, workload: str) -> None:
+    process = subprocess.Popen([PROGRAM, "--socket", server, "--workload", workload, "--elements", "200"],
                                text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
     process.stdin.write("load 64\n")

@@ -59,7 +59,7 @@ static void a_batch_counts_as_often_as_it_has_commands(void)
 static void strings_tell_their_number(void)
 {
 	static const struct np_data sets[] = {
-		{ 1, 1, 1 }, { 2, 58, 1 }, { 3, 59, 2 }, { 4, 5000, 20 }, { 5, 5000, 900 },
+		{ 1, 1, 1, NULL }, { 2, 58, 1, NULL }, { 3, 59, 2, NULL }, { 4, 5000, 20, NULL }, { 5, 5000, 900, NULL },
 	};
 	char text[NP_STRING_MAX], again[NP_STRING_MAX];
 
@@ -81,7 +81,7 @@ static void strings_tell_their_number(void)
 
 static void streams_and_seeds_differ(void)
 {
-	const struct np_data one = { 1, 5000, 20 }, two = { 2, 5000, 20 };
+	const struct np_data one = { 1, 5000, 20, NULL }, two = { 2, 5000, 20, NULL };
 	char a[NP_STRING_MAX], b[NP_STRING_MAX], c[NP_STRING_MAX];
 	unsigned int same_seed = 0, same_stream = 0;
 	size_t len;

@@ -27,7 +27,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("words, status, said", [
-    (["nothing"], 2, "suite 'nothing' does not exist; there are: policy-matrix"),
+    (["nothing"], 2, "suite 'nothing' does not exist; there are: "),
     (["policy-matrix", "--workloads", "cross,crass"], 2, "workload 'crass' is not in suite"),
     (["policy-matrix", "--policies", "maximum-global"], 2,
      "policy 'maximum-global' does not exist; there are: none, maximum-local, n-mass"),

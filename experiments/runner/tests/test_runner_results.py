@@ -112,7 +112,7 @@ def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
     written = json.loads((tmp_path / manifest.NAME).read_text())
     assert written["suite_text"] == suite.text and written["seed"] == suite.seed
     assert written["nodes"] and all(n["total_kib"] >= n["free_kib"] for n in written["nodes"])
-    for program in ("numaplace", "np-triad", "np-redis"):
+    for program in ("numaplace", "np-mem", "np-redis"):
         assert written["tool"]["programs"][program].startswith(program)
-    assert "-O3" in written["tool"]["programs"]["np-triad"]
+    assert "-O3" in written["tool"]["programs"]["np-mem"]
     assert len(written["tool"]["commit"]) >= 40

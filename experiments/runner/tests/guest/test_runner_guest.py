@@ -124,7 +124,7 @@ def workers() -> list[int]:
         try:
             # pid (comm) state: an ended process is a zombie (Z) until the machine's init reaps it
             name, _, rest = (folder / "stat").read_text().rpartition(")")
-            if name.endswith("(np-triad") and rest.split()[0] != "Z":
+            if name.endswith("(np-mem") and rest.split()[0] != "Z":
                 found.append(int(folder.name))
         except OSError:
             pass

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counters beside a measurement: 'numaplace counters' on some CPUs while it lasts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import signal
+import subprocess
+import tempfile
+from typing import Any
+
+from .machine import format_list
+from .numaplace import BUILD
+from .program import die_with
+
+LIMIT = 60  # s, for the last interval to be printed
+COUNTS = ("llc_references", "llc_misses", "local_dram", "remote_dram", "remote_cache")
+
+
+class Counting:
+    """Context manager; afterwards rows has a row an interval, none where nothing can be counted."""
+
+    def __init__(self, cpus: tuple[int, ...], interval: float) -> None:
+        self.cpus, self.interval = cpus, interval
+        self.rows: list[dict[str, str]] = []
+
+    def __enter__(self) -> "Counting":
+        self.out, runner = tempfile.TemporaryFile("w+"), os.getpid()
+        self.process = subprocess.Popen(
+            [BUILD / "numaplace", "counters", "--csv", "-I", str(round(self.interval * 1000)),
+             "-C", format_list(self.cpus)], stdin=subprocess.DEVNULL, stdout=self.out,
+            stderr=subprocess.DEVNULL, preexec_fn=lambda: die_with(runner, signal.SIGKILL))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(LIMIT)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.out.seek(0)
+        self.rows = [row for row in csv.DictReader(io.StringIO(self.out.read())) if row["what"] == "all"]
+        self.out.close()
+
+    def series(self) -> dict[str, Any] | None:
+        """IPC and accesses of each interval; a gap is None."""
+        if not self.rows:
+            return None
+        return {"interval_s": self.interval, "source": self.rows[0]["source"]} | {
+            name: [number(row[name]) for row in self.rows] for name in ("ipc", "local_dram", "remote_dram")}
+
+    def totals(self) -> dict[str, float]:
+        """Of the whole time; what was not counted in every interval is not there."""
+        found = {}
+        for name in COUNTS:
+            values = [number(row[name]) for row in self.rows]
+            if values and None not in values:
+                found[name] = sum(values)
+        return found
+
+
+def number(text: str) -> float | None:
+    return float(text) if text else None

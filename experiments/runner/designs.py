@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Designs: the workloads that a suite's factor levels make on a given machine.
+
+Each paper's experiment is one function here. A combination that the machine has no CPUs or
+nodes for is left out, never squeezed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from .errors import UsageError
+from .machine import Node
+from .suite import Suite, Task, Workload, check
+
+Levels = Mapping[str, list[Any]]
+MEMORY = ("local", "remote")
+PAGE = 4096
+INT = 4  # bytes
+
+
+def expand(suite: Suite, nodes: list[Node]) -> Suite:
+    """The suite with its workloads on this machine; one without a design has them already."""
+    if not suite.design:
+        return suite
+    wanted = DESIGNS[suite.design].factors
+    for name in suite.levels:
+        if name not in wanted:
+            raise UsageError(f"suite {suite.name}: factor '{name}' is not one of "
+                             f"{', '.join(wanted)}, which design {suite.design} has")
+    missing = [name for name, needed in wanted.items() if needed and name not in suite.levels]
+    if missing:
+        raise UsageError(f"suite {suite.name}: design {suite.design} needs the factor {missing[0]}")
+    workloads = tuple(w for w in DESIGNS[suite.design].make(suite.levels, nodes) if fits(w, nodes))
+    if not workloads:
+        raise UsageError(f"suite {suite.name}: no combination of its levels fits this machine's "
+                         f"{len(nodes)} nodes of {min(len(node.cpus) for node in nodes)} CPUs and more")
+    found = replace(suite, workloads=workloads, nodes=len(nodes))
+    check(found)
+    return found
+
+
+def fits(workload: Workload, nodes: list[Node]) -> bool:
+    """A CPU for every thread, on its own node."""
+    busy = [0] * len(nodes)
+    for task in workload.tasks:
+        if max(task.runs_on, *task.memory_on) >= len(nodes):
+            return False
+        busy[task.runs_on] += task.threads
+    return all(used <= len(node.cpus) for used, node in zip(busy, nodes))
+
+
+def workers(group: str, count: int, runs_on: int, memory_on: int, as_threads: bool) -> list[Task]:
+    """count threads of one process, or as many processes of one thread."""
+    if as_threads:
+        return [Task(group, runs_on, (memory_on,), threads=count, group=group)] if count else []
+    return [Task(f"{group}-{k}", runs_on, (memory_on,), group=group) for k in range(count)]
+
+
+def flows(levels: Levels, first: str, second: str, where: dict[str, tuple[int, int]],
+          label: str) -> Iterator[Workload]:
+    """Two groups of triad workers, each with a node to run on and a node of its memory."""
+    kinds = levels.get("workers", ["processes"])
+    for kind, x, y in product(kinds, levels[first], levels[second]):
+        if not x + y:
+            continue
+        tasks = [*workers(first, x, *where[first], kind == "threads"),
+                 *workers(second, y, *where[second], kind == "threads")]
+        factors = {first: x, second: y} | ({"workers": kind} if len(kinds) > 1 else {})
+        name = label.format(x=x, y=y) + ("-threads" if kind == "threads" else "")
+        about = ", ".join(f"{n} {group}" for group, n in ((first, x), (second, y)) if n)
+        yield Workload(name, "memory", about, tuple(tasks), factors, {"operation": "triad"})
+
+
+def contention(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """Luo, Fig. 4(a): all memory on node 0, threads on both."""
+    return flows(levels, "local", "remote", {"local": (0, 0), "remote": (1, 0)},
+                 "contention-{x}L{y}R")
+
+
+def cross(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """Luo, Fig. 4(b): each node's threads use the other's memory."""
+    return flows(levels, "reference", "opposite", {"reference": (0, 1), "opposite": (1, 0)},
+                 "cross-{x}x{y}")
+
+
+def split(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """Luo, Fig. 4(c): threads of node 0 use the memory of both."""
+    return flows(levels, "local", "remote", {"local": (0, 0), "remote": (0, 1)}, "split-{x}L{y}R")
+
+
+def far_shift(nodes: list[Node]) -> int:
+    """k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
+    another package, not only another node)."""
+    ids = [node.id for node in nodes]
+
+    def nearest(shift: int) -> tuple[int, int]:
+        pairs = [node.distances[ids[(i + shift) % len(ids)]] for i, node in enumerate(nodes)]
+        return min(pairs), sum(pairs)
+
+    return max(range(1, len(nodes)), key=nearest)
+
+
+def numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """Bergstrom: threads spread sparsely over the nodes, a process for each node in use."""
+    shift = far_shift(nodes)
+    for operation, access, memory, threads in product(
+            levels["operation"], levels["access"], levels["memory"], levels["threads"]):
+        active = min(threads, len(nodes))
+        tasks = tuple(
+            Task(f"node-{k}", k, ((k + shift * (memory == "remote")) % len(nodes),),
+                 threads=threads // active + (k < threads % active)) for k in range(active))
+        options = {"operation": operation} | ({"stride": 1} if access == "strided" else {})
+        yield Workload(f"{operation}-{access}-{memory}-{threads}t", "memory",
+                       f"{operation}, {access}, {memory} memory, {threads} threads on {active} nodes",
+                       tasks, {"operation": operation, "access": access, "memory": memory,
+                               "threads": threads}, options)
+
+
+def cachetest(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """Heard and Shafiee: memory on node 0, the CPU on it or on another."""
+    shapes = [(pattern, alpha) for pattern in levels["pattern"]
+              for alpha in (levels["alpha"] if pattern == "zipf" else [None])]
+    for (pattern, alpha), size_kb, memory in product(shapes, levels["size_kb"], levels["memory"]):
+        size = -(-size_kb * 1024 // PAGE) * PAGE
+        options = {"operation": "cachetest", "pattern": pattern, "size": str(size)}
+        factors = {"pattern": pattern, "size_kb": size_kb, "memory": memory}
+        if alpha is not None:
+            options["alpha"] = factors["alpha"] = alpha
+        shape = pattern if alpha is None else f"{pattern}{alpha:g}"
+        yield Workload(f"{shape}-{size_kb}K-{memory}", "memory",
+                       f"{shape}, {size_kb} KB on node 0, {memory}",
+                       (Task("walker", int(memory == "remote"), (0,)),), factors, options)
+
+
+def memory_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """Prabhanjan, experiments 1 and 2: so many ints, on the process's node or on another."""
+    for experiment, case, memory in product(levels["experiment"], levels["case"], levels["memory"]):
+        size = -(-case["size"] * INT // PAGE) * PAGE
+        factors = {"experiment": experiment, "size": case["size"]}
+        options = {"operation": "sort" if experiment == "sort" else "update", "size": str(size)}
+        label = f"{experiment}-{case['size']}"
+        if "accesses" in case:
+            options["accesses"] = factors["accesses"] = case["accesses"]
+            label += f"-{case['accesses']}"
+        factors["memory"] = memory
+        yield Workload(f"{label}-{memory}", "memory", f"{label} ints, {memory} memory",
+                       (Task("worker", 0, (int(memory == "remote"),)),), factors, options)
+
+
+def beside(memory: str) -> tuple[Task, ...]:
+    """A server on node 0 with its memory there or on node 1, its client beside it."""
+    return (Task("server", 0, (int(memory == "remote"),), penalty=1.2, mpki=8),
+            Task("client", 0, (0,), penalty=1.05, mpki=2))
+
+
+def redis_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """Prabhanjan, experiments 3 to 6."""
+    for experiment, size, pipeline, memory in product(
+            levels["experiment"], levels["size"], levels["pipeline"], levels["memory"]):
+        yield Workload(f"{experiment}-{size}-p{pipeline}-{memory}", "redis-times",
+                       f"{experiment} of {size}, {pipeline} commands under way, {memory} memory",
+                       beside(memory), {"experiment": experiment, "size": size,
+                                        "pipeline": pipeline, "memory": memory},
+                       {"structure": experiment, "elements": size, "pipeline": pipeline})
+
+
+def redis_benchmark(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """Prabhanjan, experiment 7: redis-benchmark's own commands."""
+    for pipeline, memory in product(levels["pipeline"], levels["memory"]):
+        yield Workload(f"redis-benchmark-p{pipeline}-{memory}", "redis-benchmark",
+                       f"redis-benchmark, {pipeline} commands under way, {memory} memory",
+                       beside(memory)[:1], {"pipeline": pipeline, "memory": memory},
+                       {"pipeline": pipeline})
+
+
+def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """Deters: every CPU of every node, one arena for all or one for each node."""
+    where = tuple(range(len(nodes)))
+    for benchmark, runtime in product(levels["benchmark"], levels["runtime"]):
+        yield Workload(f"{benchmark}-{runtime}", "stealing", f"{benchmark}, {runtime} runtime",
+                       (Task("workers", 0, where),),
+                       {"runtime": runtime, "benchmark": benchmark},
+                       {"benchmark": benchmark, "runtime": runtime})
+
+
+class Design:
+    def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
+                 may: tuple[str, ...] = ()) -> None:
+        self.make = make
+        self.factors = dict.fromkeys(needed, True) | dict.fromkeys(may, False)
+
+
+DESIGNS = {
+    "contention": Design(contention, "local", "remote", may=("workers",)),
+    "cross": Design(cross, "reference", "opposite", may=("workers",)),
+    "split": Design(split, "local", "remote", may=("workers",)),
+    "numa-stream": Design(numa_stream, "operation", "access", "memory", "threads"),
+    "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory"),
+    "memory-times": Design(memory_times, "experiment", "case", "memory"),
+    "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
+    "redis-benchmark": Design(redis_benchmark, "pipeline", "memory"),
+    "work-stealing": Design(work_stealing, "benchmark", "runtime"),
+}

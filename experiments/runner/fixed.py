@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One observation of a suite whose tasks are placed once and stay: no policy has a part in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import locality
+from .observe import ENOUGH, Observer, Stopwatch, task_record
+from .plan import Item
+from .running import Running
+
+
+class FixedObserver(Observer):
+    """Start where the design says, look, measure, look again, verify."""
+
+    def _steps(self, item: Item, running: Running, record: dict[str, Any]) -> None:
+        timed = Stopwatch(record["steps"]).step
+        record["source"] = self.source
+        with timed("start"):
+            running.start()
+        before = running.look(self.numaplace)
+        self._check_placed("at the start", running, before, record)
+        with timed("measure"):
+            measured = running.measure()
+        after = running.look(self.numaplace)
+        with timed("verify"):
+            record["check"] = running.verify()
+        self._check_placed("at the end", running, after, record)
+        record["marks"] += measured.marks
+        record["metrics"] = measured.metrics
+        if measured.series:
+            record["series"] = measured.series
+        record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
+                           for task, b, a in zip(running.tasks, before, after)]
+
+    def _check_placed(self, when: str, running: Running, seen: list[dict[str, Any]],
+                      record: dict[str, Any]) -> None:
+        """Memory and CPUs must be those of the design, or the observation is marked."""
+        for task, found in zip(running.tasks, seen):
+            memory = [self.nodes[n].id for n in task.memory_on]
+            if locality.share_on(found, memory) < ENOUGH:
+                record["marks"].append(f"{task.role} {when}: memory was to be on node {memory}, pages are "
+                                       f"{found['pages']}")
+            node = self.nodes[task.runs_on].id
+            if len(memory) == 1 and found["node"] != node:
+                record["marks"].append(f"{task.role} {when}: was to run on node {node}, runs on CPUs "
+                                       f"{found['cpus']}")

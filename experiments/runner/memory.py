@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Workloads of np-mem: kernels over arrays that are placed page by page and looked at again."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from .errors import ExperimentError
+from .machine import Node, format_list
+from .numaplace import BUILD, Numaplace
+from .plan import Item
+from .running import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .suite import Suite, Task
+
+LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
+MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
+STREAM = ("copy", "scale", "sum", "triad")
+OPTIONS = ("size", "pages", "stride", "group", "pattern", "alpha", "accesses")
+
+
+class Memory(Running):
+    """A process for each task, a CPU for each thread; its pages are where its kernel was told."""
+
+    def __init__(self, item: Item, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        super().__init__(item, suite, nodes, scratch)
+        self.operation = self.options["operation"]
+        self.free = {k: list(node.cpus) for k, node in enumerate(nodes)}
+
+    def start(self) -> None:
+        self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
+        for task in self.tasks:
+            cpus = self.cpus[task.role]
+            self.run(task, [BUILD / "np-mem", self.operation, *self.words(task),
+                            "--cpus", format_list(cpus), *self.pinning()], cpus=cpus)
+        self.said = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
+
+    def take_cpus(self, task: Task) -> tuple[int, ...]:
+        taken, self.free[task.runs_on] = (self.free[task.runs_on][:task.threads],
+                                          self.free[task.runs_on][task.threads:])
+        return tuple(taken)
+
+    def pinning(self) -> list[str]:
+        return ["--pin"]
+
+    def words(self, task: Task) -> list[str]:
+        """The options that this kernel has, and where its memory is to be."""
+        words = [word for name in OPTIONS if name in self.options
+                 for word in (f"--{name}", str(self.options[name]))]
+        if self.operation in STREAM and "stride" not in self.options:
+            words += ["--kernel", self.options["kernel"]]
+        nodes = tuple(self.nodes[n].id for n in task.memory_on)
+        return [*words, "--seed", str(self.seed), "--threads", str(task.threads), "--mem", format_list(nodes)]
+
+    def measure(self) -> Measured:
+        seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
+        begin = time.monotonic() + min(LEAD, 5 * seconds)
+        for program in self.programs.values():
+            program.send(f"run {seconds} {begin:.6f} {warm}")
+        self.said = {role: program.receive("result", seconds + warm + WORK_LIMIT)
+                     for role, program in self.programs.items()}
+        return Measured(self.metrics(), self.marks(seconds), self.said)
+
+    def marks(self, seconds: float) -> list[str]:
+        found = self.said.values()
+        both = min(r["finished"] for r in found) - max(r["started"] for r in found)
+        late = len(found) > 1 and both < MIN_OVERLAP * seconds
+        return [f"the workers measured together for {both:.2f} s of {seconds:g} s only"] if late else []
+
+    def metrics(self) -> list[dict[str, Any]]:
+        found = self.said.values()
+        if self.operation == "cachetest":
+            return [metric("iterations", "1/s", sum(r["per_second"] for r in found))]
+        if self.operation in ("sort", "update"):
+            return [metric("seconds", "s", max(r["seconds"] / (r["passes"] / task.threads)
+                                               for task, r in zip(self.tasks, found)))]
+        if self.operation == "chase":
+            return [metric("latency", "ns", fmean(r["ns_per_operation"] for r in found))]
+        return self.bandwidths()
+
+    def bandwidths(self) -> list[dict[str, Any]]:
+        found = self.said.values()
+        groups: dict[str, float] = {}
+        for task in self.tasks:
+            if task.group:
+                groups[task.group] = groups.get(task.group, 0) + self.said[task.role]["mb_per_s"]
+        metrics = [metric("bandwidth", "MB/s", sum(r["mb_per_s"] for r in found)),
+                   metric("bandwidth_bus", "MB/s", sum(r["mb_per_s_bus"] for r in found)),
+                   *(metric(f"bandwidth_{group}", "MB/s", value) for group, value in groups.items())]
+        if "stride" in self.options:
+            metrics.append(metric("latency", "ns", fmean(r["ns_per_operation"] for r in found)))
+        if "threads" in self.item.workload.factors:
+            metrics.append(metric("active_nodes", "nodes", len(self.tasks)))
+        return metrics
+
+    def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+        """From the programs themselves, which asked the kernel where their pages are."""
+        node_of = {cpu: node.id for node in self.nodes for cpu in node.cpus}
+        found = []
+        for task in self.tasks:
+            pid = self.programs[task.role].pid
+            try:
+                cpus = sorted(os.sched_getaffinity(pid))
+            except ProcessLookupError:
+                raise ExperimentError(f"task {task.role} (pid {pid}) ended early") from None
+            on = {node_of.get(cpu) for cpu in cpus}
+            found.append({"pid": pid, "comm": "np-mem", "cpus": format_list(tuple(cpus)),
+                          "node": on.pop() if len(on) == 1 else None, "pages": self.said[task.role]["pages"]})
+        return found
+
+    def verify(self) -> str:
+        wrong = [f"{role}: {r['wrong_elements']} wrong elements"
+                 for role, r in self.said.items() if not r["verified"]]
+        return "; ".join(wrong) or "ok"
+
+
+class Triad(Memory):
+    """Free to be placed: threads may use all CPUs of their node, and the arrays' policy is taken away."""
+
+    def __init__(self, item: Item, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        Running.__init__(self, item, suite, nodes, scratch)
+        self.operation = "triad"
+
+    def take_cpus(self, task: Task) -> tuple[int, ...]:
+        return self.nodes[task.runs_on].cpus
+
+    def pinning(self) -> list[str]:
+        return []
+
+    def bandwidths(self) -> list[dict[str, Any]]:
+        return super().bandwidths()[:2]
+
+    def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+        return Running.look(self, numaplace)

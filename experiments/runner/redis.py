@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Workloads of redis-server, which every observation starts anew."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from .counters import Counting
+from .errors import CannotError, ExperimentError
+from .numaplace import BUILD, last_line
+from .program import set_cpus
+from .running import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .suite import Task
+
+KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc
+STRUCTURES = 3     # lists or sorted sets; there are as many keys as all of them have elements
+
+
+class Redis(Running):
+    """redis-server and its client: both load on one node and are then sent to the other.
+
+    Their memory policy is the one of a deployment that pinned memory to the wrong node: preferred
+    on the first node, for what is allocated later too, until a placement policy changes it. Both
+    allocators keep what they have freed, so that few pages are new after loading.
+    """
+
+    def start(self) -> None:
+        server, client = self.tasks
+        path = self.start_server(server, None)
+        structure = self.item.workload.name.removeprefix("redis-")
+        elements = self.options["elements"] * (STRUCTURES if structure == "keys" else 1)
+        self.run(client, self._client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
+        self.loaded = self._phase("load", self.options["load_pipeline"])
+        # Once through all that is measured: both heaps grow to their full size here, not over there.
+        self._phase("update", self.options["load_pipeline"])
+        for task in self.tasks:
+            set_cpus(self.programs[task.role].pid, self.nodes[task.runs_on].cpus)
+
+    def start_server(self, task: Task, cpus: tuple[int, ...] | None) -> Path:
+        path = self.scratch / "redis.sock"
+        path.unlink(missing_ok=True)
+        self.log = self.scratch / "redis.log"
+        self.run(task, [redis_server(), "--port", "0", "--unixsocket", path, "--save", "",
+                        "--appendonly", "no", "--dir", self.scratch, "--logfile", self.log,
+                        "--loglevel", "warning", "--daemonize", "no"], KEEP_FREED, keep_memory=True, cpus=cpus)
+        self._wait_for(path)
+        return path
+
+    def _client(self, path: Path, structure: str, elements: int) -> list[str | Path]:
+        return [BUILD / "np-redis", "--socket", path, "--workload", structure,
+                "--elements", str(elements), "--max-length", str(self.options["max_length"]),
+                "--seed", str(self.seed)]
+
+    def _wait_for(self, path: Path) -> None:
+        deadline = time.monotonic() + START_LIMIT
+        while time.monotonic() < deadline:
+            if not self.programs["server"].alive:
+                raise ExperimentError(f"redis-server did not start: {self.programs['server'].why()}; "
+                                      f"its log says: {self._last_of_log()}")
+            with socket.socket(socket.AF_UNIX) as attempt:
+                try:
+                    return attempt.connect(str(path))
+                except OSError:
+                    time.sleep(0.02)
+        raise ExperimentError(f"redis-server does not listen on {path} after {START_LIMIT} s")
+
+    def _last_of_log(self) -> str:
+        try:
+            return self.log.read_text(errors="replace").strip().rpartition("\n")[2]
+        except OSError:
+            return "nothing"
+
+    def _phase(self, name: str, pipeline: int) -> dict[str, Any]:
+        self.programs["client"].send(f"{name} {pipeline}")
+        return self.programs["client"].receive("result", WORK_LIMIT)
+
+    def measure(self) -> Measured:
+        updated = self._phase("update", self.options["pipeline"])
+        marks = [f"{updated['errors']} commands failed"] if updated["errors"] else []
+        latency = updated["latency_us"]
+        return Measured([metric("throughput", "ops/s", updated["ops_per_second"]),
+                         metric("latency_p50", "us", latency["p50"]),
+                         metric("latency_p99", "us", latency["p99"])],
+                        marks, {"client": {"load": self.loaded, "update": updated}})
+
+    def verify(self) -> str:
+        self.programs["client"].send("verify")
+        found = self.programs["client"].receive("verify", WORK_LIMIT)
+        return "ok" if found["ok"] else (f"data set: {found['elements']} elements of "
+                                         f"{found['expected']}, {found['mismatches']} differ")
+
+
+class RedisTimes(Redis):
+    """As the papers time it: fill, then go over all; the server's memory stays where it was put."""
+
+    def start(self) -> None:
+        server, client = self.tasks
+        on = {task.role: self.nodes[task.runs_on].cpus for task in self.tasks}
+        path = self.start_server(server, on["server"])
+        self.run(client, self._client(path, self.options["structure"], self.options["elements"]),
+                 keep_memory=True, cpus=on["client"]).receive("ready", START_LIMIT)
+
+    def measure(self) -> Measured:
+        pipeline, cpus = self.options["pipeline"], self.nodes[self.tasks[0].runs_on].cpus
+        with Counting(cpus, self.options["interval"]) as counting:
+            load, update = self._phase("load", pipeline), self._phase("update", pipeline)
+        seconds = load["seconds"] + update["seconds"]
+        found = [metric("seconds", "s", seconds),
+                 metric("seconds_load", "s", load["seconds"]), metric("seconds_update", "s", update["seconds"]),
+                 metric("throughput", "ops/s", (load["ops"] + update["ops"]) / seconds)]
+        found += [metric(f"latency_{name}", "us", update["latency_us"][name]) for name in ("p50", "p99", "p999")]
+        return Measured(found, [], {"client": {"load": load, "update": update}}, counting.series())
+
+
+class RedisBenchmark(Redis):
+    """redis-benchmark as the distribution has it; what it asked for is counted by the server."""
+
+    def start(self) -> None:
+        server, = self.tasks
+        self.path = self.start_server(server, self.nodes[server.runs_on].cpus)
+
+    def measure(self) -> Measured:
+        cpus = self.nodes[self.tasks[0].runs_on].cpus
+        words = [redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(self.options["requests"]),
+                 "-c", str(self.options["clients"]), "-P", str(self.options["pipeline"]),
+                 "-r", str(self.options["keys"]), "-d", str(self.options["value_bytes"]),
+                 "-t", self.options["tests"]]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=WORK_LIMIT,
+                                  stdin=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        except subprocess.TimeoutExpired:
+            raise ExperimentError(f"redis-benchmark: not finished after {WORK_LIMIT} s") from None
+        if done.returncode:
+            raise ExperimentError(f"redis-benchmark: {last_line(done.stderr) or last_line(done.stdout)}")
+        self.rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        if not self.rows:
+            raise ExperimentError("redis-benchmark: printed no line of CSV")
+        if any(float(row["rps"]) == float("inf") for row in self.rows):
+            raise ExperimentError("redis-benchmark: a command took less than the millisecond it counts in; "
+                                  "raise redis-benchmark.requests")
+        return Measured([metric(command_name(row["test"]), "ops/s", float(row["rps"])) for row in self.rows],
+                        [], {"server": {"rows": self.rows}})
+
+    def verify(self) -> str:
+        """The server counted as many commands of each kind as were to be made, and no error."""
+        calls = command_calls(self._ask("INFO commandstats"))
+        problems = []
+        for row in self.rows:
+            name = command_name(row["test"]).partition("_")[0]
+            made, failed = calls.get(name, (0, 0))
+            if made < self.options["requests"] or failed:
+                problems.append(f"{name}: {made} commands counted by the server, {failed} failed, "
+                                f"{self.options['requests']} asked for")
+        return "; ".join(problems) or "ok"
+
+    def _ask(self, command: str) -> str:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.connect(str(self.path))
+            server.sendall(command.encode() + b"\r\n")
+            with server.makefile("rb") as answer:
+                return answer.read(int(answer.readline()[1:])).decode()
+
+
+def command_name(test: str) -> str:
+    """'LRANGE_100 (first 100 elements)' as a metric's name: lrange_100."""
+    return test.partition(" (")[0].strip().lower().replace(" ", "_")
+
+
+def command_calls(info: str) -> dict[str, tuple[int, int]]:
+    """Calls and failed or rejected calls of each command, from INFO commandstats."""
+    return {name: (int(calls), int(rejected) + int(failed)) for name, calls, rejected, failed in re.findall(
+        r"cmdstat_(\w+):calls=(\d+).*?rejected_calls=(\d+),failed_calls=(\d+)", info)}
+
+
+def redis_server() -> str:
+    path = shutil.which("redis-server")
+    if not path:
+        raise CannotError("redis-server is not installed: apt-get install redis-server, "
+                          "or leave the redis workloads out with --workloads")
+    return path
+
+
+def redis_benchmark() -> str:
+    path = shutil.which("redis-benchmark")
+    if not path:
+        raise CannotError("redis-benchmark is not installed: apt-get install redis-tools")
+    return path

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What all kinds of workload share: their processes, and what they report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import ExperimentError
+from .machine import Node
+from .numaplace import Numaplace
+from .plan import Item
+from .program import Program
+from .suite import Suite, Task
+
+START_LIMIT = 120  # s, for a program to be ready; generous, the lab is slow
+WORK_LIMIT = 3600  # s, for a phase of work whose length is not known
+
+
+@dataclass
+class Measured:
+    """What a workload's own programs report."""
+
+    metrics: list[dict[str, Any]]
+    marks: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)  # by role
+    series: dict[str, Any] | None = None  # counters over time
+
+
+def metric(name: str, unit: str, value: float) -> dict[str, Any]:
+    return {"name": name, "unit": unit, "value": value}
+
+
+class Running:
+    """The processes of one observation. Every subclass starts, measures and verifies them."""
+
+    def __init__(self, item: Item, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        self.tasks = item.workload.tasks
+        self.options = suite.parameters[item.workload.kind] | item.workload.options
+        self.seed = suite.seed + item.repeat
+        self.item, self.nodes, self.scratch = item, nodes, scratch
+        self.programs: dict[str, Program] = {}
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def measure(self) -> Measured:
+        raise NotImplementedError
+
+    def verify(self) -> str:
+        raise NotImplementedError
+
+    def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+        """The tasks in their order: pid, comm, cpus, node and pages by node."""
+        answer = numaplace.ps(self.pids)
+        by_pid = {task["pid"]: task for task in answer["tasks"]}
+        missing = [pid for pid in self.pids if pid not in by_pid]
+        if missing:
+            raise ExperimentError(f"numaplace ps does not list pid {missing[0]}")
+        return [by_pid[pid] for pid in self.pids]
+
+    def run(self, task: Task, arguments: list[str | Path], environment: dict[str, str] | None = None,
+            keep_memory: bool = False, cpus: tuple[int, ...] | None = None) -> Program:
+        """Starts a task's program, on the CPUs of the node that its memory is to be on unless
+        others are given; with keep_memory all that it ever allocates is to be there."""
+        node = self.nodes[task.memory_on[0]]
+        program = Program(arguments, cpus or node.cpus, environment or {}, node.id if keep_memory else None)
+        self.programs[task.role] = program
+        return program
+
+    @property
+    def pids(self) -> list[int]:
+        return [self.programs[task.role].pid for task in self.tasks]
+
+    def vanished(self) -> list[str]:
+        return [f"task {role} vanished: {program.why()}"
+                for role, program in self.programs.items() if not program.alive]
+
+    def stop(self) -> None:
+        for program in self.programs.values():
+            program.stop()

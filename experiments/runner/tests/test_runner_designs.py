@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the designs make of their levels, on the lab's machines as their files say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from experiments.runner import designs, machine, plan, suite as suites
+from experiments.runner.errors import UsageError
+
+NAMES = [name for name in suites.names() if suites.load(name).design]
+
+
+def workloads(name: str, on: str, **levels: list) -> dict[str, suites.Workload]:
+    suite = suites.load(name)
+    found = designs.expand(replace(suite, levels=suite.levels | levels), machine.of_lab(on)).workloads
+    assert len({w.name for w in found}) == len(found)
+    return {w.name: w for w in found}
+
+
+def where(workload: suites.Workload) -> list[tuple[int, tuple[int, ...], int]]:
+    return [(task.runs_on, task.memory_on, task.threads) for task in workload.tasks]
+
+
+def test_contention_has_every_pair_but_none_of_both() -> None:
+    found = workloads("contention", "xeon-e5620-2s")
+    assert {(w.factors["local"], w.factors["remote"]) for w in found.values()} == {
+        (x, y) for x in range(5) for y in range(5)} - {(0, 0)}
+    assert where(found["contention-2L1R"]) == [(0, (0,), 1), (0, (0,), 1), (1, (0,), 1)]
+    assert [task.group for task in found["contention-2L1R"].tasks] == ["local", "local", "remote"]
+
+
+def test_threads_instead_of_processes() -> None:
+    found = workloads("contention", "xeon-e5620-2s", workers=["processes", "threads"])
+    assert len(found) == 48 and found["contention-2L1R"].factors["workers"] == "processes"
+    assert where(found["contention-2L3R-threads"]) == [(0, (0,), 2), (1, (0,), 3)]
+    assert where(found["contention-0L3R-threads"]) == [(1, (0,), 3)]
+
+
+def test_levels_that_a_machine_cannot_have_are_left_out() -> None:
+    assert "contention-3L0R" not in workloads("contention", "demo-2s")
+    assert len(workloads("contention", "demo-2s")) == 8
+    assert max(w.factors["local"] + w.factors["remote"]
+               for w in workloads("split", "xeon-e5620-2s").values()) == 4
+
+
+def test_cross_and_split() -> None:
+    assert where(workloads("cross", "xeon-e5620-2s")["cross-1x2"]) == [(0, (1,), 1), (1, (0,), 1), (1, (0,), 1)]
+    assert where(workloads("split", "xeon-e5620-2s")["split-1L2R"]) == [(0, (0,), 1), (0, (1,), 1), (0, (1,), 1)]
+
+
+def test_stream_spreads_threads_sparsely_and_goes_to_another_package() -> None:
+    found = workloads("numa-stream", "opteron-6172-4s")
+    assert {w.factors["threads"] for w in found.values()} == {1, 2, 4, 8, 16, 24, 32, 40, 48}
+    assert Counter(task.threads for task in found["copy-strided-local-24t"].tasks) == {3: 8}
+    assert len(found["copy-unstrided-remote-4t"].tasks) == 4
+    distances = [node.distances for node in machine.of_lab("opteron-6172-4s")]
+    far = max(max(row) for row in distances)
+    near = min(d for row in distances for d in row if d > 10)
+    assert near < far
+    for task in found["copy-unstrided-remote-48t"].tasks:
+        assert distances[task.runs_on][task.memory_on[0]] > near
+    memory = [task.memory_on for task in found["copy-unstrided-remote-48t"].tasks]
+    assert sorted(memory) == [(k,) for k in range(8)]
+
+
+def test_cachetest_has_alphas_for_zipf_alone() -> None:
+    found = workloads("cachetest", "opteron-sixcore-4s")
+    assert len(found) == 10 * 2 * (1 + 1 + 9)
+    assert "alpha" not in found["uniform-500K-local"].factors
+    zipf = found["zipf1.05-2447K-remote"]
+    assert zipf.factors == {"pattern": "zipf", "alpha": 1.05, "size_kb": 2447, "memory": "remote"}
+    assert where(zipf) == [(1, (0,), 1)] and int(zipf.options["size"]) % 4096 == 0
+
+
+def test_times_have_the_papers_sizes_on_real_machines() -> None:
+    real = suites.with_levels(suites.load("random-update"), suites.load("random-update").real)
+    found = designs.expand(real, machine.of_lab("xeon-e5-2620v4-2s")).workloads
+    assert {(w.factors["size"], w.factors["accesses"]) for w in found} == {
+        (3 * 10**8, 3 * 10**8), (9 * 10**8, 10**7), (10**10, 10**10)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
+    suite = suites.load(name)
+    for on in suite.machines:
+        whole = designs.expand(suite, machine.of_lab(on))
+        quick = designs.expand(suites.with_levels(suite, suite.quick), machine.of_lab(on))
+        assert 2 <= len(plan.make(quick)) < len(plan.make(whole))
+        assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} for w in whole.workloads)
+
+
+@pytest.mark.parametrize("levels, said", [
+    ({"locale": [1]}, "factor 'locale' is not one of local, remote"),
+    ({"local": [9], "remote": [9]}, "no combination of its levels fits"),
+])
+def test_wrong_levels_get_one_line(levels: dict, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        workloads("contention", "xeon-e5620-2s", **levels)
+
+
+def test_a_missing_factor_is_named() -> None:
+    suite = suites.load("contention")
+    with pytest.raises(UsageError, match="design contention needs the factor remote"):
+        designs.expand(replace(suite, levels={"local": [1]}), machine.of_lab("demo-2s"))

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whole small runs on this machine, one node of it: observations, precision, resuming, missing programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import results, suite as suites
+from experiments.runner.cli import main
+
+SUITE = """
+name = "small"
+question = "?"
+paper = "none"
+machines = ["demo-2s"]
+takes = "1 s"
+design = "{design}"
+repeats = {repeats}
+warmups = 1
+seed = 1
+nodes = 1
+responses = ["iterations"]
+[factors]
+{factors}
+[memory]
+size = "64K"
+kernel = "auto"
+seconds = 0.01
+warm = 0.002
+pages = "default"
+[redis-times]
+max_length = 20
+interval = 0.05
+[redis-benchmark]
+requests = 10000
+clients = 2
+keys = 100
+value_bytes = 10
+tests = "set,get,lpush,zadd"
+"""
+CACHETEST = 'pattern = ["uniform"]\nalpha = [1.5]\nsize_kb = [64, 128]\nmemory = ["local"]'
+
+
+@pytest.fixture
+def run(tmp_path: Path, capfd):
+    def go(design: str, factors: str, *words: str, repeats: int = 1) -> tuple[int, list[dict], str]:
+        path = tmp_path / "small.toml"
+        path.write_text(SUITE.format(design=design, factors=factors, repeats=repeats))
+        status = main(["run", str(path), "--out", str(tmp_path / "out"), *words])
+        return status, results.read(tmp_path / "out"), capfd.readouterr().err
+    return go
+
+
+def values(record: dict) -> dict[str, float]:
+    return {m["name"]: m["value"] for m in record["metrics"]}
+
+
+def test_a_run_has_factors_metrics_and_verified_pages(run) -> None:
+    status, found, said = run("cachetest", CACHETEST, repeats=2)
+    assert (status, said) == (0, "")
+    assert [r.get("warmup", False) for r in found] == [True] * 2 + [False] * 4
+    for record in found:
+        assert record["source"] == "real" and (record["marks"], record["check"]) == ([], "ok")
+        assert record["factors"]["size_kb"] in (64, 128) and values(record)["iterations"] > 0
+        task, = record["tasks"]
+        assert task["pages_after"] == {"0": record["factors"]["size_kb"] // 4}
+        assert task["locality_after"] == 1 and task["details"]["samples_ns"]
+
+
+def test_it_repeats_until_the_means_are_precise_and_goes_on_so(run, tmp_path: Path) -> None:
+    _status, found, _ = run("cachetest", CACHETEST, "--repeat-until-ci", "0.000001%", "--max-repeats", "4")
+    assert sorted((r["workload"], r["repeat"]) for r in found if not r.get("warmup")) == [
+        (name, k) for name in ("uniform-128K-local", "uniform-64K-local") for k in range(4)]
+    path = tmp_path / "out" / results.NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-3]) + lines[-3][:40])  # as a kill leaves it
+    status, again, _ = run("cachetest", CACHETEST, "--repeat-until-ci", "0.000001%", "--max-repeats", "4", "--resume")
+    assert status == 0 and len(again) == len(found)
+    assert again[:-3] == found[:-3]
+    assert {(r["workload"], r["repeat"]) for r in again} == {(r["workload"], r["repeat"]) for r in found}
+
+
+@pytest.mark.parametrize("experiment", ["lists", "tokens", "keys", "zsets"])
+def test_redis_times(run, experiment: str) -> None:
+    status, found, said = run("redis-times", f'experiment = ["{experiment}"]\nsize = [300]\n'
+                              'pipeline = [1]\nmemory = ["local"]')
+    assert (status, said) == (0, "")
+    record = found[-1]
+    assert record["factors"] == {"experiment": experiment, "size": 300, "pipeline": 1, "memory": "local"}
+    got = values(record)
+    assert got["seconds"] == pytest.approx(got["seconds_load"] + got["seconds_update"])
+    assert 0 < got["latency_p50"] <= got["latency_p99"] <= got["latency_p999"]
+    assert [task["role"] for task in record["tasks"]] == ["server", "client"]
+
+
+def test_redis_benchmark_has_a_metric_a_command(run) -> None:
+    status, found, said = run("redis-benchmark", 'pipeline = [1, 4]\nmemory = ["local"]')
+    assert (status, said) == (0, "")
+    for record in found:
+        assert set(values(record)) == {"set", "get", "lpush", "zadd"} and min(values(record).values()) > 0
+
+
+def test_a_program_that_is_not_installed_stops_the_run_before_it_begins(run, monkeypatch, tmp_path: Path) -> None:
+    real = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "redis-benchmark" else real(name))
+    status, found, said = run("redis-benchmark", 'pipeline = [1]\nmemory = ["local"]')
+    assert status == 3 and not found and "redis-benchmark is not installed: apt-get install redis-tools" in said
+
+
+def test_a_failing_worker_is_a_mark_and_the_run_goes_on(run) -> None:
+    """One set is larger than any machine's memory."""
+    status, found, said = run("cachetest", CACHETEST.replace("128", "200000000000"))
+    assert status == 1 and "2 observations are marked" in said
+    marked = [r for r in found if r["marks"]]
+    assert marked and all(r["factors"]["size_kb"] == 200000000000 and r["check"] == "not reached" for r in marked)
+    assert any("np-mem" in mark for mark in marked[0]["marks"])
+    assert any(r["factors"]["size_kb"] == 64 and r["check"] == "ok" for r in found)
+
+
+def test_list_shows_every_suite_with_its_time(capsys) -> None:
+    assert main(["list"]) == 0
+    said = capsys.readouterr().out
+    for name in suites.names():
+        assert re.search(rf"^{name}: .*\?$", said, re.MULTILINE), name
+    assert said.count("  takes  ") == len(suites.names())
+    main(["list", "--json"])
+    assert {s["name"] for s in json.loads(capsys.readouterr().out)} == set(suites.names())
+
+
+@pytest.mark.parametrize("words, said", [
+    (["run"], "which suite?"), (["run", "--all", "sort"], "takes no SUITE"),
+    (["run", "sort", "--plain"], "--plain is the lab's"),
+    (["run", "sort", "--lab", "--plain", "--simulated"], "one of them"),
+])
+def test_words_that_contradict_each_other(capsys, words: list[str], said: str) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
