@@ -95,7 +95,10 @@ def _curve(axes: Axes, curve: Curve, colour: int) -> None:
 
 
 def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str, y: str) -> str:
-    """Bars side by side; the x of a point is the place of its group."""
+    """Bars side by side, on a logarithmic scale where the small ones would vanish.
+
+    The x of a point is the place of its group.
+    """
     width = 0.8 / max(1, len(curves))
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((PANEL_IN[0], PANEL_IN[1] + 0.2), layout="constrained")
@@ -110,6 +113,11 @@ def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str
                     axes.plot([x, x], [p.low, p.high], "-", color=theme.colour("mean"),
                               linewidth=1.1)
         dress(axes, "", y)
+        values = [p.y for c in curves for p in c.points]
+        if min(values) > 0 and max(values) > 50 * min(values):
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(lambda value, _: words.tick(value))
+            axes.minorticks_off()
         axes.set_xticks(range(len(groups)), [words.shorten(g, 14) for g in groups])
         axes.grid(visible=False, axis="x")
         figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8.5,

@@ -29,11 +29,19 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
         report.write(folder)
         chapters, _ = papers.chapters(results, report.slug_of(folder.name))
         parts.append((results, chapters))
+    parts.sort(key=_place)
     if not parts:
         raise ResultsError(f"{directory}: holds no run; run an experiment first")
     page = report.page_of("combined.html", title=f"Experiments in {Path(directory).resolve().name}",
                           parts=[_part(results, chapters) for results, chapters in parts])
     return write_text(Path(directory) / "report.html", page), parts
+
+
+def _place(part: Part) -> tuple[int, str]:
+    """Papers together, in the order of Documentation/papers.md; runs without one first."""
+    results, chapters = part
+    order = list(papers.PRESENTATIONS)
+    return (order.index(chapters[0].name) if chapters else -1, results.directory.name)
 
 
 def _part(results: Results, chapters: list[papers.Chapter]) -> dict[str, Any]:

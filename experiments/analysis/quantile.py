@@ -39,18 +39,20 @@ class Comparison:
 
 
 def beside_ols(
-    frame: pd.DataFrame, response: str, focus: str, others: Sequence[str] = ()
+    frame: pd.DataFrame, response: str, focus: str, others: Sequence[str] = (),
+    base: str | None = None,
 ) -> Comparison | str:
     """The coefficient of `focus` in response ~ focus + others, for each tau and for the mean.
 
-    A numeric focus gives the change for each 1, one with two levels from the first to the second.
+    A numeric focus gives the change for each 1, one with two levels from `base`, or the first
+    by name, to the other.
     """
     others = [o for o in others if frame[o].nunique() > 1]
     levels = list(dict.fromkeys(frame[focus]))
     if pd.api.types.is_numeric_dtype(frame[focus]) and len(levels) > 1:
         column, change = frame[focus], f"{focus}, for each 1"
     elif len(levels) == 2:
-        first, second = sorted(levels)
+        first, second = sorted(levels, key=lambda level: (level != base, level))
         column, change = (frame[focus] == second).astype(float), f"{focus}: {first} → {second}"
     else:
         return f"{focus} has {len(levels)} levels: a slope needs two, or numbers"

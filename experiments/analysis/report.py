@@ -131,6 +131,7 @@ def _environment() -> jinja2.Environment:
         "clean": words.printable,
         "clean_lines": lambda text: words.printable(text, keep="\n\t"),
         "p": words.p_value,
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
     environment.globals["include_raw"] = lambda name: Markup((TEMPLATES / name).read_text())
     return environment

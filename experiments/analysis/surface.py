@@ -59,7 +59,6 @@ def _share(value: float, low: float, high: float, log: bool) -> float:
 
 def _short(value: float) -> str:
     """Two digits, thousands as k: there are ten squares in a row."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= size:
-            return words.tick(float(f"{value / size:.2g}")) + unit
+    if 1e3 <= abs(value) < 1e6:
+        return words.tick(float(f"{value / 1e3:.2g}")) + "k"
     return words.tick(float(f"{value:.2g}")).replace("-", "−")

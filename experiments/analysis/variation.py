@@ -40,7 +40,7 @@ def analyse(
         "residual_plot": Markup(
             diagnostics.residual_plots(residuals(model), f"{slug}-residuals", words.label(metric))
         ),
-        "quantile": _quantile(frame, metric, unit, focus, model, slug),
+        "quantile": _quantile(frame, metric, unit, focus, base, model, slug),
     }
 
 
@@ -109,11 +109,12 @@ def _limits(e: Estimate, log: bool) -> dict[str, Any]:
 
 
 def _quantile(
-    frame: pd.DataFrame, metric: str, unit: str, focus: str, model: Model, slug: str
+    frame: pd.DataFrame, metric: str, unit: str, focus: str, base: str | None, model: Model,
+    slug: str
 ) -> dict[str, Any] | None:
     if not focus:
         return None
-    found = beside_ols(frame, metric, focus, [f for f in model.factors if f != focus])
+    found = beside_ols(frame, metric, focus, [f for f in model.factors if f != focus], base)
     if isinstance(found, str):
         return {"why_not": found}
     return {

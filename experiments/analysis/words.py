@@ -52,7 +52,10 @@ def percent(value: float | None) -> str:
 
 
 def tick(value: float) -> str:
-    """On an axis: no digits after the point that say nothing."""
+    """On an axis: no digits after the point that say nothing, millions as M."""
+    for unit, size in (("G", 1e9), ("M", 1e6)):
+        if abs(value) >= size:
+            return tick(value / size) + unit
     text = number(value)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
@@ -77,7 +80,7 @@ def direction(unit: str) -> str:
 
 def label(name: str) -> str:
     """A metric's name as prose."""
-    return name.replace("_", " ")
+    return " ".join({"dram": "DRAM", "ipc": "IPC"}.get(w, w) for w in name.split("_"))
 
 
 def source_line(sources: list[str]) -> str:

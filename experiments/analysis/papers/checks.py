@@ -78,7 +78,7 @@ def some(where: str, says: str, parts: Sequence[Part], machine: str = "") -> Che
     return Check(where, machine, says, ABSENT, _evidence(parts, len(parts)), len(parts))
 
 
-def _evidence(told: Sequence[Part], of: int, most: int = 4) -> str:
+def _evidence(told: Sequence[Part], of: int, most: int = 3) -> str:
     text = "; ".join(p.text for p in told[:most])
     if len(told) > most:
         text += f"; and {len(told) - most} more"
@@ -89,4 +89,4 @@ def tally(checks: Sequence[Check]) -> str:
     counts = [(v, sum(c.verdict == v for c in checks)) for v in (HOLDS, FAILS, UNDECIDED, ABSENT)]
     told = [f"{n} {'hold' if v == HOLDS and n != 1 else 'fail' if v == FAILS and n != 1 else v}"
             for v, n in counts if n]
-    return ", ".join(told) or "none"
+    return ", ".join(told) or "not in this run"

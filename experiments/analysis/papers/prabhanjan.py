@@ -54,7 +54,7 @@ def _cases(cells: Cells, experiment: str) -> list[dict[str, Level]]:
     """The rows of a table: size, then accesses and pipeline where they vary."""
     found = {tuple((f, o.factors[f]) for f in ("size", "accesses", "pipeline") if f in o.factors)
              for o in cells.select(experiment=experiment)}
-    return [dict(case) for case in sorted(found, key=lambda c: [float(v) for _, v in c])]
+    return [dict(case) for case in sorted(found, key=lambda c: _key(dict(c)))]
 
 
 def _ratio(cells: Cells, **case: Level) -> Ratio | None:
@@ -73,19 +73,25 @@ def ratio_cell(found: Ratio | None) -> Cell:
 def _table(cells: Cells, experiment: str) -> Table:
     title, key = TABLES[experiment]
     printed = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
-    rows = []
+    rows = []  # by size, ours above the paper's
     for case in _cases(cells, experiment):
         own = {"experiment": experiment, **case}
-        rows.append((Cell(_name(case)), Cell("ours"),
+        rows.append((_key(case), Cell(_name(case)), Cell("ours"),
                      *(number(cells.interval("seconds", memory=m, **own))
                        for m in ("local", "remote")), ratio_cell(_ratio(cells, **own))))
     for row in printed:
         local, remote = float(row["local_s"]), float(row["remote_s"])
-        rows.append((Cell(_printed_name(row)), Cell("paper"), Cell(row["local_s"], local),
+        case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
+        rows.append((_key(case), Cell(_name(case)), Cell("paper"), Cell(row["local_s"], local),
                      Cell(row["remote_s"], remote), Cell(f"{remote / local:.3f}", remote / local)))
     return Table(title, f"{experiment.capitalize()}: wall-clock seconds, ours with 95 % intervals "
                  "(of the ratio: Fieller's); rows of the paper have source paper and one run.",
-                 ("size", "from", "TL, s", "TR, s", "TR/TL"), tuple(rows))
+                 ("size", "from", "TL, s", "TR, s", "TR/TL"),
+                 tuple(cells for _, *cells in sorted(rows, key=lambda row: row[0])))
+
+
+def _key(case: dict[str, Level]) -> list[float]:
+    return [float(case.get(name) or 0) for name in ("size", "accesses", "pipeline")]
 
 
 def _name(case: dict[str, Level]) -> str:
@@ -95,11 +101,6 @@ def _name(case: dict[str, Level]) -> str:
     if "pipeline" in case:
         parts.append("not pipelined" if case["pipeline"] == 1 else f"pipeline {case['pipeline']}")
     return ", ".join(parts)
-
-
-def _printed_name(row: dict[str, str]) -> str:
-    case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
-    return _name(case)
 
 
 def _ratios(cells: Cells, tables: list[Table], slug: str) -> str:

@@ -147,4 +147,4 @@ def test_deters_analysis(tmp_path: Path) -> None:
 
 def test_a_runtime_that_does_nothing_fails(tmp_path: Path) -> None:
     verdict = {c.says: c.verdict for c in steal(tmp_path, 0.0).checks}
-    assert verdict["remote dram: with the locality runtime lower at the 90 % level"] == FAILS
+    assert verdict["remote DRAM: with the locality runtime lower at the 90 % level"] == FAILS
