@@ -46,12 +46,13 @@ def test_the_papers_tables_hold_what_its_text_says(tmp_path: Path) -> None:
 def test_tables_set_the_papers_rows_and_ratio_beside_ours(tmp_path: Path) -> None:
     found = times(tmp_path, printed("random-update"))
     (table,) = found.tables
-    ours = [r for r in table.rows if r[1].text == "ours"]
-    paper = [r for r in table.rows if r[1].text == "paper"]
-    assert len(ours) == len(paper) == 5
-    assert paper[-1][4].text == "1.576"  # 104 / 66, the 1.58 of the text
-    assert ours[-1][4].value == pytest.approx(96 / 68, rel=0.01)  # ours are sorted by size
-    assert paper[-1][0].text == "10\u202f000\u202f000\u202f000, 100\u202f000\u202f000\u202f000 accesses"
+    ours, paper = ({r[0].text: r for r in table.rows if r[1].text == kind}
+                   for kind in ("ours", "paper"))
+    name = "10\u202f000\u202f000\u202f000, 100\u202f000\u202f000\u202f000 accesses"
+    assert ours.keys() == paper.keys() and len(ours) == 5
+    assert paper[name][4].text == "1.576"  # 104 / 66, the 1.58 of the text
+    assert ours[name][4].value == pytest.approx(104 / 66, rel=0.01)
+    assert [r[1].text for r in table.rows] == ["ours", "paper"] * 5  # by size, one above the other
 
 
 def test_a_penalty_where_the_paper_saw_none_fails(tmp_path: Path) -> None:
