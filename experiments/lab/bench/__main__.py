@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures the simulated lab with running programs and prints each figure beside its reference.
+
+    python -m experiments.lab.bench [CLAIM ..]      all of them, or some; --list names them
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from experiments.lab.bench import cachetest, contention, copy, endurance, migration, simulation, speed
+from experiments.lab.bench.claims import Claim, Outcome
+from experiments.lab.bench.inside import ROOT
+
+CLAIMS = [
+    Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
+    Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
+    Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),
+    Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.e5620),
+    Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.ls3a),
+    Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.slowdown),
+    Claim("x7560", "Bergstrom, COPY: xeon-x7560-4s", copy.xeon),
+    Claim("opteron", "Bergstrom, COPY: opteron-6172-4s", copy.opteron),
+    Claim("speed", "what the simulation costs the host", speed.speed),
+    Claim("endurance", "ten boots, CPUs that go and come back, a host that stops QEMU: demo-2s", endurance.boots),
+]
+KEPT = Path("results/bench-lab")
+
+
+def measure(claim: Claim) -> Outcome:
+    print(f"\n== {claim.name}: {claim.title}", flush=True)
+    start = time.monotonic()
+    outcome = claim.measure()
+    print("\n".join(outcome.lines))
+    print(f"({time.monotonic() - start:.0f} s)", flush=True)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    (KEPT / f"{claim.name}.json").write_text(json.dumps(outcome.as_dict(), indent=1), encoding="utf-8")
+    return outcome
+
+
+def summary(outcomes: list[Outcome]) -> bool:
+    checks = [check for outcome in outcomes for check in outcome.checks]
+    width = max((len(check.what) for check in checks), default=0)
+    print("\n== what was asked")
+    for check in checks:
+        print(f"{'holds ' if check.holds else 'MISSED'}  {check.what:{width}}  {check.measured:>10}  {check.asked}")
+    missed = sum(not check.holds for check in checks)
+    print(f"{len(checks) - missed} of {len(checks)} hold; source: lab-simulated; figures in {KEPT}/")
+    return not missed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench-lab", description=__doc__.splitlines()[0])
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="those to measure; without any, all")
+    parser.add_argument("--list", action="store_true", help="name them")
+    arguments = parser.parse_args()
+    by_name = {claim.name: claim for claim in CLAIMS}
+    unknown = [name for name in arguments.claims if name not in by_name]
+    if unknown:
+        parser.error(f"there is no claim '{unknown[0]}': --list names them")
+    if arguments.list:
+        print("\n".join(f"{claim.name:12} {claim.title}" for claim in CLAIMS))
+        return 0
+    subprocess.run(["make", "-s", "lab-simulation", "tools"], cwd=ROOT, check=True)
+    return 0 if summary([measure(by_name[name]) for name in arguments.claims or by_name]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Heard & Shafiee: how much slower a walk is with remote memory, by pattern and size of the set."""
+
+from experiments.lab.bench import inside
+from experiments.lab.bench.claims import Outcome
+
+MACHINE = "opteron-sixcore-4s"
+SECONDS = "0.01"
+PATTERNS = ("sequential", "uniform")
+SIZES = ("500K", "2M", "4M", "5M", "6M", "7M", "8M", "10M")
+PASSED = ("7M", "8M", "10M")  # the last level has 6 MB
+ASKED = {"sequential": 0.60, "uniform": 0.40}
+
+
+def slowdown() -> Outcome:
+    out = Outcome()
+    results = inside.run(MACHINE, "python3", "experiments/lab/bench/sets.py", SECONDS, ",".join(PATTERNS),
+                         ",".join(SIZES))
+    by = {(result["pattern"], result["size"]): result for result in results}
+    out.say("pattern        set   local ns  remote ns  slower by")
+    change = {}
+    for (pattern, size), result in by.items():
+        change[pattern, size] = result["remote"] / result["local"] - 1
+        out.say(f"{pattern:11}{size:>7}{result['local']:11.2f}{result['remote']:11.2f}{change[pattern, size]:+11.1%}")
+    for pattern in PATTERNS:
+        out.at_most(f"cachetest: {pattern}, 500 KB", change[pattern, "500K"], 0.10)
+        out.at_least(f"cachetest: {pattern}, past 6 MB", min(change[pattern, size] for size in PASSED), ASKED[pattern])
+    out.data = {"results": results}
+    return out

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A task's pages move to its node while it runs: its bandwidth goes from the remote to the local figure."""
+
+from experiments.lab.bench import inside
+from experiments.lab.bench.claims import Outcome
+
+MACHINE = "demo-2s"
+SECONDS = "0.4"
+ENDS = 0.2  # part of the stretches at the beginning and at the end that are compared
+APART = 0.05
+SHOWN = 20
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def felt() -> Outcome:
+    out = Outcome()
+    (result,) = inside.run(MACHINE, "python3", "experiments/lab/bench/moved.py", SECONDS)
+    if result["move"] or not result["verified"] or set(result["pages"]) != {"1"}:
+        raise RuntimeError(f"the pages did not all move, or the triad went wrong: {result}")
+    values = result["stretches"]
+    out.say("MB/s of a triad on node 1, in the order of time; its pages move from node 0 to 1 in the middle")
+    few = max(1, len(values) // SHOWN)
+    out.say("  " + " ".join(f"{mean(values[at:at + few]):.0f}" for at in range(0, len(values), few)))
+    ends = max(1, int(ENDS * len(values)))
+    before, after = mean(values[:ends]), mean(values[-ends:])
+    out.say(f"before {before:.0f}, after {after:.0f}; local from the start {result['local']:.0f}")
+    out.at_least("migration: gain in bandwidth", after / before - 1, 0.10)
+    out.at_most("migration: afterwards, against local from the start", abs(after / result["local"] - 1), APART)
+    out.data = {"stretches": values, "local": result["local"]}
+    return out

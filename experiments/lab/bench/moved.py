@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs inside a lab machine: a triad whose pages move to its node while it runs. Standard library only.
+
+    moved.py SECONDS     one JSON object: MB/s of each stretch, and of a triad whose memory was local from the start
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+TRIAD = ["build/np-mem", "triad", "--kernel", "plain", "--size", "4M", "--cpus", "2"]
+BYTES = 24  # that an element counts for
+MOVE = ["build/numaplace", "migrate", "--from", "0", "--to", "1"]
+
+
+def start(memory: int) -> subprocess.Popen:
+    return subprocess.Popen([*TRIAD, "--mem", str(memory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                            bufsize=1)
+
+
+def answer(process: subprocess.Popen) -> dict:
+    return json.loads(process.stdout.readline())
+
+
+def stretches(result: dict) -> list[float]:
+    (samples,) = result["samples_ns"]
+    return [BYTES * 1000 / ns for ns in samples]
+
+
+def run(process: subprocess.Popen, seconds: float) -> dict:
+    process.stdin.write(f"run {seconds}\n")
+    return answer(process)
+
+
+def main():
+    seconds = float(sys.argv[1])
+    os.sched_setaffinity(0, {0})
+    local, remote = start(1), start(0)
+    answer(local), answer(remote)
+    of_local = run(local, seconds / 4)
+    local.communicate("quit\n")
+    remote.stdin.write(f"run {seconds}\n")
+    time.sleep(seconds / 2)
+    said = subprocess.run([*MOVE, str(remote.pid)], capture_output=True, text=True)
+    result = answer(remote)
+    remote.communicate("quit\n")
+    print(json.dumps({"local": of_local["mb_per_s"], "stretches": stretches(result), "verified": result["verified"],
+                      "pages": result["pages"], "move": said.returncode, "said": said.stdout + said.stderr}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs inside a lab machine: walks of growing sets, with memory local and remote. Standard library only.
+
+    sets.py SECONDS PATTERN,.. SIZE,..     np-mem cachetest on CPU 0; ns of a step, one JSON object a line
+"""
+
+import json
+import subprocess
+import sys
+
+
+def step_ns(pattern: str, size: str, memory: int, seconds: str) -> float:
+    argv = ["build/np-mem", "cachetest", "--pattern", pattern, "--size", size, "--cpus", "0", "--mem", str(memory)]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    # The first run fills the caches, the second is measured.
+    out, _ = process.communicate(f"run {seconds}\nrun {seconds}\nquit\n")
+    result = json.loads(out.splitlines()[-1])
+    assert result["verified"], result
+    return result["ns_per_operation"]
+
+
+def main():
+    seconds, patterns, sizes = sys.argv[1:]
+    for pattern in patterns.split(","):
+        for size in sizes.split(","):
+            local, remote = (step_ns(pattern, size, memory, seconds) for memory in (0, 1))
+            print(json.dumps({"pattern": pattern, "size": size, "local": local, "remote": remote}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs inside a lab machine: cells of threads that measure together. Standard library only.
+
+    teams.py PLAN     a JSON object:
+        program       words before the options of np-mem
+        seconds       of simulated time that each cell measures
+        keep          whether processes stay for later cells
+        cells         each {"size": of an array, "threads": [[CPU, memory node], ..]}
+
+Each thread is a process of its own with arrays of its own, pinned to its CPU, its pages on the node asked for.
+Prints a JSON object for each cell: MB/s of simulated time, thread by thread.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+LEAD = 0.05  # seconds until all start, so that the last has heard of it
+
+
+class Member:
+    def __init__(self, program: list[str], size: str, cpu: int, memory: int):
+        argv = [*program, "--size", size, "--mem", str(memory), "--cpus", str(cpu)]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.ready = False
+
+    def answer(self) -> dict:
+        line = self.process.stdout.readline()
+        assert line, f"{self.process.args} ended"
+        return json.loads(line)
+
+    def wait_until_ready(self):
+        if not self.ready:
+            self.answer()
+            self.ready = True
+
+    def tell(self, command: str):
+        self.process.stdin.write(command + "\n")
+
+    def leave(self):
+        self.tell("quit")
+        self.process.wait()
+
+
+class Team:
+    def __init__(self, plan: dict):
+        self.plan = plan
+        self.members: dict[tuple, Member] = {}
+
+    def of(self, cell: dict) -> list[Member]:
+        """Of threads that are twins each has a member of its own."""
+        found = []
+        for index, (cpu, memory) in enumerate(cell["threads"]):
+            key = (cell["size"], cpu, memory, cell["threads"][:index].count([cpu, memory]))
+            if key not in self.members:
+                self.members[key] = Member(self.plan["program"], cell["size"], cpu, memory)
+            found.append(self.members[key])
+        return found
+
+    def measure(self, cell: dict) -> list[float]:
+        members = self.of(cell)
+        for member in members:
+            member.wait_until_ready()
+        start = time.monotonic() + LEAD
+        for member in members:
+            member.tell(f"run {self.plan['seconds']} {start}")
+        results = [member.answer() for member in members]
+        assert all(result["verified"] for result in results), results
+        assert max(result["started"] for result in results) < min(result["finished"] for result in results), results
+        return [result["mb_per_s"] for result in results]
+
+    def leave(self):
+        for member in self.members.values():
+            member.leave()
+        self.members.clear()
+
+
+def main():
+    plan = json.loads(sys.argv[1])
+    team = Team(plan)
+    for cell in plan["cells"] if plan["keep"] else []:
+        team.of(cell)  # side by side, all fill their arrays
+    for cell in plan["cells"]:
+        print(json.dumps({"threads": cell["threads"], "mb_per_s": team.measure(cell)}), flush=True)
+        if not plan["keep"]:
+            team.leave()
+    team.leave()
+
+
+if __name__ == "__main__":
+    main()
