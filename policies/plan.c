@@ -7,6 +7,7 @@
 
 #include "confine.h"
 #include "pages.h"
+#include "placing.h"
 
 int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n)
 {
@@ -174,5 +175,13 @@ int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 
 	if (!e)
 		e = p->plan(m, tasks, n, o, out);
-	return e ? e : np_plan_finish(p, m, tasks, o, out);
+	if (!e)
+		e = np_plan_finish(p, m, tasks, o, out);
+	if (e || p != &np_policy_measured || !np_measured_disappoints(o, out))
+		return e;
+	leave_all_alone(p, m, tasks, o, out);
+	for (size_t i = 0; i < n; i++)
+		np_reason(&out->decision[i], "left alone: there is no memory for the pages of the "
+			  "best placement found, and without them it is worse");
+	return np_plan_finish(p, m, tasks, o, out);
 }

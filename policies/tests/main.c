@@ -10,6 +10,11 @@ int main(void)
 	add_option_cases();
 	add_maximum_local_cases();
 	add_n_mass_cases();
+	add_control_cases();
+	add_carrefour_cases();
+	add_asymsched_cases();
+	add_numad_cases();
+	add_measured_cases();
 	add_order_cases();
 	add_page_cases();
 	add_properties();

@@ -370,6 +370,32 @@ static void n_mass_never_presses_less_evenly(void)
 	CU_ASSERT_TRUE(better > ROUNDS / 100);
 }
 
+/* By its own predictor the search never ends below where it began. */
+static void measured_is_never_below_none(void)
+{
+	static const char *const options[] = {
+		"effort=0.02,horizon=0,hysteresis=0", "effort=0.02,hysteresis=0",
+		"effort=0.02,horizon=0,hysteresis=0,pages=stay",
+	};
+	size_t better = 0;
+
+	state = 9;
+	policy = "measured";
+	for (round_number = 0; round_number < ROUNDS; round_number++) {
+		struct fixture f;
+		double none;
+
+		random_case(&f, 2);
+		if (!f.n)
+			continue;
+		HOLDS(fixture_plan(&f, policy, options[round_number % 3]) == 0);
+		none = f.plan.throughput[0].value;
+		HOLDS(f.plan.throughput[1].value >= none * (1 - 1e-6));
+		better += f.plan.throughput[1].value > none * 1.01;
+	}
+	CU_ASSERT_TRUE(better > ROUNDS / 10);
+}
+
 void add_properties(void)
 {
 	CU_pSuite suite = CU_add_suite("properties on random machines", NULL, NULL);
@@ -383,6 +409,7 @@ void add_properties(void)
 	CU_add_test(suite, "maximum-local never loses tasks at home",
 		    maximum_local_never_loses_homes);
 	CU_add_test(suite, "planning again changes nothing", planning_again_changes_nothing);
+	CU_add_test(suite, "measured is never below none", measured_is_never_below_none);
 	CU_add_test(suite, "n-mass never presses less evenly than maximum-local",
 		    n_mass_never_presses_less_evenly);
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * asymsched: answers worked out by hand from the rules of peers' re-implementation: the
+ * best score is bandwidth between the nodes of a cluster x the logarithm of its traffic;
+ * of placements with 90 % of it the one that moves least; only if the move, at 0.3 s a GB,
+ * takes less than 5 % of the run time. Without a model bandwidth is 1 / distance.
+ */
+#include "fixture.h"
+
+#define GB_PAGES (1000000000 / 4096)	/* 244,140 */
+
+static struct fixture f;
+
+static void plan(const char *options)
+{
+	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "asymsched", options), 0);
+}
+
+static void distance(int i, int j, int d)
+{
+	f.distance[i * 4 + j] = f.distance[j * 4 + i] = d;
+}
+
+/* Four nodes, 20 from each other; the task on node 0 uses memory of nodes 0 and 1. */
+static struct np_task *a_cluster(uint64_t pages0, uint64_t pages1)
+{
+	struct np_task *t;
+
+	fixture_machine(&f, 4, 2);
+	for (int i = 0; i < 4; i++) {
+		f.node[i].mem_total = f.node[i].mem_free = 8ULL << 30;
+		for (int j = 0; j < i; j++)
+			distance(i, j, 20);
+	}
+	f.pages[0][0] = pages0;
+	f.pages[0][1] = pages1;
+	t = fixture_task(&f, 0, UNKNOWN, UNKNOWN);
+	t->bandwidth = (struct np_known) { 1e9, NP_SOURCE_COUNTERS };
+	return t;
+}
+
+static void left_alone(void)
+{
+	CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
+}
+
+/*
+ * Nodes 0 and 2 are the best connected (12 against 20 and 30): the cluster 0-1 goes
+ * there. Node 0 may stay, which moves the 100 pages of node 1; or go, which moves 400.
+ */
+static void goes_where_links_are_fast_and_moves_least(void)
+{
+	a_cluster(300, 100);
+	distance(0, 1, 30);
+	distance(0, 2, 12);
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
+	CU_ASSERT_EQUAL(f.after[0], 300);
+	CU_ASSERT_EQUAL(f.after[1], 0);
+	CU_ASSERT_EQUAL(f.after[2], 100);
+	CU_ASSERT_EQUAL(f.after[3], 0);
+}
+
+/* The task's own node is the one to leave where 2 and 3 are the best pair. */
+static void the_task_moves_with_its_memory(void)
+{
+	a_cluster(300, 100);
+	distance(2, 3, 12);
+	plan(NULL);
+	CU_ASSERT(f.decision[0].to == 2 || f.decision[0].to == 3);
+	CU_ASSERT_EQUAL(f.after[f.decision[0].to], 300);
+	CU_ASSERT_EQUAL(f.after[5 - f.decision[0].to], 100);
+}
+
+/* Now at 13, at best 12: 12/13 = 92 % is close enough to stay; 12/14 = 86 % is not. */
+static void ninety_percent_is_close_enough(void)
+{
+	a_cluster(300, 100);
+	distance(2, 3, 12);
+	distance(0, 1, 13);
+	plan(NULL);
+	left_alone();
+	plan("close=95");
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 400);
+	distance(0, 1, 14);
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 400);
+}
+
+/* 1 GB takes 0.3 s: too long for a task that has run 5.9 s (5 %: 0.295 s), not after 6.1 s. */
+static void a_move_must_pay(void)
+{
+	struct np_task *t = a_cluster(0, GB_PAGES);
+
+	distance(0, 1, 30);
+	distance(0, 2, 12);
+	t->age_s = (struct np_known) { 5.9, NP_SOURCE_SAMPLED };
+	plan(NULL);
+	left_alone();
+	CHECK_REASON(&f, 0, "too large a share of the run time (0.3 s for 1.00 GB");
+	t->age_s.value = 6.1;
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, GB_PAGES);
+}
+
+/* Traffic that stays on its node makes no cluster. */
+static void local_tasks_stay(void)
+{
+	a_cluster(400, 0);
+	distance(2, 3, 12);
+	plan(NULL);
+	left_alone();
+	CHECK_REASON(&f, 0, "no better connected nodes");
+}
+
+void add_asymsched_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("asymsched by hand", NULL, NULL);
+
+	CU_ADD_TEST(suite, goes_where_links_are_fast_and_moves_least);
+	CU_ADD_TEST(suite, the_task_moves_with_its_memory);
+	CU_ADD_TEST(suite, ninety_percent_is_close_enough);
+	CU_ADD_TEST(suite, a_move_must_pay);
+	CU_ADD_TEST(suite, local_tasks_stay);
+}
