@@ -19,18 +19,23 @@ from scipy import stats
 from .stats import holm
 
 MIN_RESIDUAL_DF = 4
+TOO_FEW = "too few observations"
 REJECT = 0.05
 LEVELS = (0.90, 0.95)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A fit of `response` (or of its natural logarithm) on every interaction of `factors`."""
+    """A fit of `response` (or of its natural logarithm) on the interactions of `factors`.
+
+    Up to `order` factors: of all of them, where there are enough repeats to tell an error.
+    """
 
     response: str
     factors: tuple[str, ...]
     blocks: tuple[str, ...]
     log: bool
+    order: int
     fit: Any
     normal_p: float  # Shapiro and Wilk
     even_p: float    # Breusch and Pagan
@@ -39,7 +44,12 @@ class Model:
     @property
     def formula(self) -> str:
         left = f"ln({self.response})" if self.log else self.response
-        return f"{left} ~ {' * '.join(self.factors)}" + "".join(f" + {b}" for b in self.blocks)
+        right = " * ".join(self.factors)
+        if self.order == 1:
+            right = " + ".join(self.factors)
+        elif self.order < len(self.factors):
+            right = f"({' + '.join(self.factors)})^{self.order}"
+        return f"{left} ~ {right}" + "".join(f" + {b}" for b in self.blocks)
 
 
 def fit(
@@ -50,31 +60,37 @@ def fit(
     They ask where Shapiro and Wilk (1965) reject that they are normal, or Breusch and Pagan, in
     Koenker's form (1981), that their variance is the same along the fitted values, at 0.05; and
     the logarithm stays where the smaller of its two p values is the better one.
+    Without enough repeats the interactions of most factors are the error (Jain 1991, section 21.1).
     Returns the reason where the data does not allow a model.
     """
     factors = tuple(f for f in factors if frame[f].nunique() > 1)
     blocks = tuple(b for b in blocks if frame[b].nunique() > 1)
     if not factors:
         return "nothing was varied"
-    found = _fit(frame, response, factors, blocks, log=False)
+    for order in range(len(factors), 0, -1):
+        found = _fit(frame, response, factors, blocks, order, log=False)
+        if not isinstance(found, str) or TOO_FEW not in found:
+            break
     if isinstance(found, str):
         return found
     plain = _tests(found)
     if min(plain) < REJECT and (frame[response] > 0).all():
-        other = _fit(frame, response, factors, blocks, log=True)
+        other = _fit(frame, response, factors, blocks, order, log=True)
         if not isinstance(other, str) and min(_tests(other)) > min(plain):
-            return Model(response, factors, blocks, True, other, *_tests(other), plain)
-    return Model(response, factors, blocks, False, found, *plain, plain)
+            return Model(response, factors, blocks, True, order, other, *_tests(other), plain)
+    return Model(response, factors, blocks, False, order, found, *plain, plain)
 
 
 def _fit(
-    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], log: bool
+    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], order: int,
+    log: bool,
 ) -> Any:
     from statsmodels.formula.api import ols
 
     data = pd.DataFrame({f: frame[f].astype(str) for f in [*factors, *blocks]})
     data["response"] = numpy.log(frame[response]) if log else frame[response]
-    terms = " * ".join(f"C(Q('{f}'), Sum)" for f in factors)
+    terms = " + ".join(f"C(Q('{f}'), Sum)" for f in factors)
+    terms = f"({terms})**{order}"
     terms += "".join(f" + C(Q('{b}'), Sum)" for b in blocks)
     model = ols(f"response ~ {terms}", data)
     if numpy.linalg.matrix_rank(model.exog) < model.exog.shape[1]:
@@ -82,7 +98,7 @@ def _fit(
     found = model.fit()
     if found.df_resid < MIN_RESIDUAL_DF:
         return (
-            f"too few observations ({len(frame)}): degrees of freedom for the error "
+            f"{TOO_FEW} ({len(frame)}): degrees of freedom for the error "
             f"{int(found.df_resid)}, wanted {MIN_RESIDUAL_DF}"
         )
     if found.ssr <= 1e-12 * max(found.centered_tss, 1e-300):
@@ -218,7 +234,7 @@ def effects(model: Model, pairs: bool = True) -> tuple[Estimate, tuple[Effect, .
         for f in model.factors
         for level in cells.levels[f]
     ]
-    for a, b in combinations(model.factors, 2) if pairs else ():
+    for a, b in combinations(model.factors, 2) if pairs and model.order > 1 else ():
         for x in cells.levels[a]:
             for y in cells.levels[b]:
                 weights = (

@@ -49,6 +49,7 @@ def _model(model: Model) -> dict[str, Any]:
         "model": model.formula,
         "n": int(model.fit.nobs),
         "log": model.log,
+        "pooled": model.order < len(model.factors),
         "shapiro": words.p_value(model.normal_p),
         "breusch": words.p_value(model.even_p),
         "plain_shapiro": words.p_value(model.plain[0]),

@@ -35,7 +35,9 @@ def times(results: Results, slug: str) -> Chapter:
     chapter.missing = cells.missing(("experiment", "size", "memory"), ("seconds",))
     if chapter.missing:
         return chapter
-    for experiment in [e for e in TABLES if cells.values("seconds", experiment=e)]:
+    ran = [e for e in TABLES if cells.values("seconds", experiment=e)]
+    chapter.title += f": {', '.join(ran)}"
+    for experiment in ran:
         chapter.tables.append(_table(cells, experiment))
     chapter.draw("TR/TL of all tables", _ratios(cells, chapter.tables, slug),
                  "Time with remote memory over time with local; 1 is no difference.")

@@ -258,3 +258,20 @@ def test_quantiles_say_why_not() -> None:
     assert "too few observations (6)" in beside_ols(few, "y", "memory")
     three = pd.DataFrame({"memory": ["a", "b", "c"] * 9, "y": range(27)})
     assert "3 levels" in beside_ols(three, "y", "memory")
+
+
+def test_an_unreplicated_design_takes_its_interaction_as_error() -> None:
+    """One observation in each of nine cells: four degrees of freedom are left for the error."""
+    rows = [{"a": a, "b": b, "y": x} for a, xs in
+            (("1", (10.0, 12.5, 20.0)), ("2", (13.0, 15.0, 24.0)), ("3", (12.0, 13.5, 22.0)))
+            for b, x in zip("xyz", xs)]
+    found = fit(pd.DataFrame(rows), "y", ["a", "b"])
+    assert found.order == 1 and found.formula in ("y ~ a + b", "ln(y) ~ a + b")
+    table = terms(found)
+    assert set(table) == {"a", "b", "Residual"} and table["Residual"].df == 4
+    means = pd.DataFrame(rows).groupby("a")["y"].mean()
+    if not found.log:
+        assert table["a"].sum_sq == pytest.approx(3 * ((means - means.mean()) ** 2).sum())
+    assert all(" × " not in e.term for e in effects(found)[1])
+    twice = pd.DataFrame(rows * 2).assign(y=lambda d: d.y + ([0.1] * 9 + [0.0] * 9))
+    assert fit(twice, "y", ["a", "b"]).order == 2
