@@ -116,16 +116,16 @@ def run_once(job: Job) -> int:
         if job.simulated:
             argv += simulated.qemu_options(job.machine, files.run)
         try:
-            finished = boot(argv, files, job.timeout)
+            ended = boot(argv, files, job.timeout)
         finally:
             keep_console(job, files)
-        if not finished:
+        if ended is None:
             raise LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of "
                            f"{job.timeout:g} s, in the step '{step(files)}': give more with --timeout")
         status = read(files.run / "status")
         if status:
             return int(status)
-        if step(files) != "command" and qemu_was_at_fault(read(files.console)):
+        if step(files) != "command" and (ended < 0 or qemu_was_at_fault(read(files.console))):
             raise FlawedStart(failure(files.run, step(files), job))
         raise failure(files.run, step(files), job)
 
@@ -146,8 +146,8 @@ def step(files: qemu.Files) -> str:
     return read(files.run / "step") or "boot"
 
 
-def boot(argv: list[str], files: qemu.Files, timeout: float | None) -> bool:
-    """Runs QEMU until it ends by itself; false when the time was up."""
+def boot(argv: list[str], files: qemu.Files, timeout: float | None) -> int | None:
+    """Runs QEMU until it ends by itself; its status, below 0 when a signal ended it; None when the time was up."""
     pumps = [Pump(1), Pump(2)]
     argv = [*qemu.TIED, *qemu.adapt(argv, files, *(pump.sink for pump in pumps))]
     with (files.run / "qemu").open("wb") as log:
@@ -159,9 +159,9 @@ def boot(argv: list[str], files: qemu.Files, timeout: float | None) -> bool:
         pump.on_broken = lambda: (broken.set(), process.kill())
         pump.start()
     try:
-        process.wait(timeout)
+        status = process.wait(timeout)
     except subprocess.TimeoutExpired:
-        return False
+        return None
     finally:
         process.kill()
         process.wait()
@@ -169,4 +169,4 @@ def boot(argv: list[str], files: qemu.Files, timeout: float | None) -> bool:
             pump.join()
     if broken.is_set():
         raise Ended(signal.SIGPIPE)
-    return True
+    return status

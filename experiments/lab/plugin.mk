@@ -52,8 +52,8 @@ $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 	cp $(BUILD)/lab/guest/$*/numaplace_lab.ko $@
 
 .PHONY: lab-simulation bench-lab tools modules
-bench-lab: setup lab-simulation	## the simulated lab beside its machine files, in tables; some minutes
-	$(PY) -m pytest -q experiments/lab/checks/bench_simulation.py
+bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; an hour
+	$(PY) -m experiments.lab.bench $(CLAIMS)
 
 lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
 tools: $(BUILD)/lab/plugin.so $(LAB_CHECKS)

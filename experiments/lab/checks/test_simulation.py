@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cheap part of the simulation's checks, in one boot; bench_simulation.py has the rest."""
+"""The cheap part of the simulation's checks, in one boot; `make bench-lab` has the rest."""
 
 import pytest
 

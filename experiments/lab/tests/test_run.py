@@ -109,6 +109,16 @@ def test_signal_leaves_no_qemu_behind(number):
 
 
 @pytest.mark.lab
+def test_qemu_that_crashes_before_the_command_is_started_again():
+    with subprocess.Popen(lab("run", "--machine", "demo-2s", "--plain", "--no-module", "--", "echo", "there"),
+                          cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+        os.kill(qemu_of(started.pid), signal.SIGSEGV)
+        out, errors = started.communicate(timeout=200)
+    assert started.returncode == 0, errors
+    assert out == "there\n"
+
+
+@pytest.mark.lab
 def test_time_limit_ends_the_machine():
     started = time.monotonic()
     done = run_in("sleep", "99", options=("--plain", "--no-module", "--timeout", "2"))
