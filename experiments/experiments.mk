@@ -47,3 +47,4 @@ tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-ex
 
 include experiments/lab/plugin.mk
 include experiments/migration/migration.mk
+include experiments/stealing/stealing.mk

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Work stealing over NUMA nodes. The vanilla runtime has its data on the
+ * first node, where a program that knows nothing of nodes would touch it;
+ * the locality runtime has a part of every array on each node.
+ */
+extern "C" {
+#include "../kernels/emit.h"
+#include "../kernels/pages.h"
+}
+#include "benchmark.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <getopt.h>
+#include <sched.h>
+#include <unistd.h>
+
+static const char usage[] =
+	"usage: np-steal cilksort|heat|transpose|matmul --runtime vanilla|locality\n"
+	"                [--nodes LIST] [--scale N] [--seed N] [--workers N [--passes N]] | --version\n"
+	"  --nodes    with memory and CPUs (default: all); data of vanilla is on the first\n"
+	"  --scale    about N x 65536 elements; matmul: N x 4096 (default 16)\n"
+	"  --workers  run once and leave; without it, commands come on stdin:\n"
+	"             run WORKERS PASSES, quit\n";
+
+struct Options {
+	std::string runtime;
+	struct bitmask *nodes = nullptr;
+	unsigned long long scale = 16, seed = 1, workers = 0, passes = 1;
+};
+
+struct State {
+	std::unique_ptr<Benchmark> benchmark;
+	std::vector<Node> nodes;
+	std::vector<Array> arrays;
+	bool locality = false;
+};
+
+extern "C" void numa_warn(int, char *, ...)
+{
+}
+
+size_t side_of(size_t elements, size_t block)
+{
+	return std::max<size_t>(1, std::lround(std::sqrt(elements)) / block) * block;
+}
+
+std::unique_ptr<Benchmark> make_benchmark(const std::string &name, size_t scale, uint64_t seed)
+{
+	static const struct {
+		const char *name;
+		std::unique_ptr<Benchmark> (*make)(size_t scale, uint64_t seed);
+	} known[] = {
+		{ "cilksort", make_cilksort }, { "heat", make_heat },
+		{ "transpose", make_transpose }, { "matmul", make_matmul },
+	};
+
+	for (const auto &k : known)
+		if (name == k.name)
+			return k.make(scale, seed);
+	return nullptr;
+}
+
+static int parse_value(Options &o, int opt, const char *text)
+{
+	unsigned long long *number = opt == 's' ? &o.scale : opt == 'r' ? &o.seed :
+				     opt == 'w' ? &o.workers : &o.passes;
+
+	if (opt == 'n') {
+		o.nodes = numa_parse_nodestring_all(text);
+		return o.nodes && numa_bitmask_weight(o.nodes) ? 0 :
+		       np_fail("--nodes %s: no such node with memory here; 'numaplace topology' lists them", text);
+	}
+	if (opt == 'R') {
+		o.runtime = text;
+		return o.runtime == "vanilla" || o.runtime == "locality" ? 0 :
+		       np_fail("--runtime %s: needs vanilla or locality", text);
+	}
+	return np_parse_count(text, 1ULL << 40, number) || (!*number && opt != 'r') ?
+	       np_fail("'%s' is not a number of 1 and more", text) : 0;
+}
+
+static int parse_options(Options &o, int argc, char **argv)
+{
+	static const struct option table[] = {
+		{ "runtime", required_argument, nullptr, 'R' }, { "nodes", required_argument, nullptr, 'n' },
+		{ "scale", required_argument, nullptr, 's' }, { "seed", required_argument, nullptr, 'r' },
+		{ "workers", required_argument, nullptr, 'w' }, { "passes", required_argument, nullptr, 'p' },
+		{ "version", no_argument, nullptr, 'v' }, { "help", no_argument, nullptr, 'h' }, {},
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", table, nullptr)) != -1) {
+		if (opt == 'v' || opt == 'h') {
+			fputs(opt == 'v' ? "np-steal " NP_VERSION "; " NP_BUILT_WITH "\n" : usage, stdout);
+			exit(0);
+		}
+		if (opt == '?' || parse_value(o, opt, optarg))
+			return -1;
+	}
+	if (optind + 1 != argc || o.runtime.empty())
+		return np_fail("one benchmark and --runtime are needed; see --help");
+	return 0;
+}
+
+/* Nodes of the list with CPUs that this process may use. */
+static std::vector<Node> find_nodes(const struct bitmask *wanted)
+{
+	struct bitmask *cpus = numa_allocate_cpumask();
+	std::vector<Node> found;
+	cpu_set_t allowed;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	for (int id = 0; id <= numa_max_node(); id++) {
+		Node node = { id, {} };
+
+		if (!numa_bitmask_isbitset(wanted ? wanted : numa_all_nodes_ptr, id) ||
+		    numa_node_to_cpus(id, cpus))
+			continue;
+		for (unsigned int cpu = 0; cpu < cpus->size && cpu < CPU_SETSIZE; cpu++)
+			if (numa_bitmask_isbitset(cpus, cpu) && CPU_ISSET(cpu, &allowed))
+				node.cpus.push_back(cpu);
+		if (!node.cpus.empty())
+			found.push_back(node);
+	}
+	numa_free_cpumask(cpus);
+	return found;
+}
+
+static json_t *pages_json(const struct np_pages &count)
+{
+	json_t *pages = json_object();
+
+	for (int node = 0; node < NP_MAX_NODES; node++)
+		if (count.node[node])
+			json_object_set_new(pages, std::to_string(node).c_str(), json_integer(count.node[node]));
+	return pages;
+}
+
+/* Counts the arrays' pages; refuses to go on when one is not where it was asked to be. */
+static int check_pages(const State &s, const struct bitmask *asked_nodes, struct np_pages &real)
+{
+	struct np_pages asked = {};
+
+	real = {};
+	for (const Array &a : s.arrays) {
+		int err = np_pages_count(a.start, a.bytes, &real);
+
+		if (err)
+			return np_fail("cannot ask where the pages are (move_pages): %s", strerror(-err));
+		np_pages_asked(a.bytes, asked_nodes, &asked);
+	}
+	for (int node = 0; node < NP_MAX_NODES; node++)
+		if (asked.node[node] != real.node[node])
+			return np_fail("%zu pages are on node %d, %zu were asked to be: has the node enough free "
+				       "memory?", real.node[node], node, asked.node[node]);
+	return 0;
+}
+
+static struct bitmask *data_nodes(const State &s)
+{
+	struct bitmask *mask = numa_allocate_nodemask();
+
+	for (size_t k = 0; k < (s.locality ? s.nodes.size() : 1); k++)
+		numa_bitmask_setbit(mask, s.nodes[k].id);
+	return mask;
+}
+
+static int start(State &s)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct bitmask *mask = data_nodes(s);
+	struct np_pages count;
+	int err = 0;
+
+	for (size_t bytes : s.benchmark->arrays()) {
+		Array a;
+
+		a.bytes = (bytes + page - 1) / page * page;
+		err = np_pages_map(&a.start, a.bytes, NP_PAGES_DEFAULT);
+		err = err ? err : np_pages_prefer(a.start, a.bytes, mask);
+		if (err)
+			return np_fail("cannot place %zu bytes: %s", a.bytes, strerror(-err));
+		memset(a.start, 0, a.bytes);
+		s.arrays.push_back(a);
+	}
+	s.benchmark->fill(s.arrays);
+	s.benchmark->make_reference(s.arrays);
+	if (check_pages(s, mask, count))
+		return -1;
+	numa_bitmask_free(mask);
+	np_emit(json_pack("{ss si si so}", "event", "ready", "pid", (int)getpid(), "nodes", (int)s.nodes.size(),
+			  "pages", pages_json(count)));
+	return 0;
+}
+
+static int run(State &s, int workers, unsigned long long passes)
+{
+	json_t *samples = json_array();
+	struct bitmask *mask = data_nodes(s);
+	struct np_pages count;
+	double sum = 0, begin;
+	size_t errors = 0;
+	Runtime runtime(s.nodes, s.locality, workers);
+
+	for (unsigned long long pass = 0; pass < passes; pass++) {
+		s.benchmark->fill(s.arrays);
+		begin = np_now();
+		s.benchmark->run(runtime, s.arrays);
+		json_array_append_new(samples, json_real(np_now() - begin));
+		sum += np_now() - begin;
+		errors += s.benchmark->errors(s.arrays);
+	}
+	if (check_pages(s, mask, count))
+		return -1;
+	numa_bitmask_free(mask);
+	np_emit(json_pack("{ss si si sf so sb sI so}", "event", "result", "workers", workers,
+			  "arenas", runtime.is_local() ? (int)s.nodes.size() : 1, "seconds", sum / passes,
+			  "samples", samples, "verified", !errors, "wrong_elements", (json_int_t)errors,
+			  "pages", pages_json(count)));
+	return errors ? np_fail("%zu elements differ from the serial run's", errors) : 0;
+}
+
+static int serve(State &s)
+{
+	unsigned long long workers, passes;
+	char *words[4];
+	int n;
+
+	while ((n = np_read_words(words, 4)) >= 0) {
+		if (n && !strcmp(words[0], "quit"))
+			break;
+		if (n != 3 || strcmp(words[0], "run") || np_parse_count(words[1], 4096, &workers) || !workers ||
+		    np_parse_count(words[2], 1000000, &passes) || !passes)
+			return np_fail("a command is 'run WORKERS PASSES' or 'quit'");
+		if (run(s, workers, passes))
+			return -1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	Options o;
+	State s;
+
+	if (numa_available() < 0) {
+		np_fail("this kernel has no NUMA system calls; one built with CONFIG_NUMA is needed");
+		return 3;
+	}
+	if (parse_options(o, argc, argv))
+		return 2;
+	s.benchmark = make_benchmark(argv[optind], o.scale, o.seed);
+	s.nodes = find_nodes(o.nodes);
+	s.locality = o.runtime == "locality";
+	if (!s.benchmark || s.nodes.empty()) {
+		np_fail(s.benchmark ? "--nodes: none of them has CPUs for this process" :
+			"'%s' is no benchmark; see --help", argv[optind]);
+		return 2;
+	}
+	if (start(s))
+		return 1;
+	return (o.workers ? run(s, o.workers, o.passes) : serve(s)) ? 1 : 0;
+}

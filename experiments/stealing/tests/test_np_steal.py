@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""np-steal on this machine: results against the serial run, where its pages are, one-line errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).resolve().parents[3] / "build" / "np-steal"
+BENCHMARKS = ["cilksort", "heat", "transpose", "matmul"]
+
+
+def run(*words: str, text: str | None = None) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, input=text, timeout=120)
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("runtime", ["vanilla", "locality"])
+def test_results_are_those_of_the_serial_run(benchmark: str, runtime: str) -> None:
+    workers = len(os.sched_getaffinity(0))
+    done, events = run(benchmark, "--runtime", runtime, "--scale", "3",
+                       text=f"run 1 2\nrun {workers} 3\nrun {workers + 3} 1\nquit\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [e["event"] for e in events] == ["ready", "result", "result", "result"]
+    assert [e["workers"] for e in events[1:]] == [1, workers, workers + 3]
+    for event, passes in zip(events[1:], (2, 3, 1)):
+        assert event["verified"] and event["wrong_elements"] == 0
+        assert len(event["samples"]) == passes
+        assert event["seconds"] == pytest.approx(sum(event["samples"]) / passes, rel=0.1)
+        assert event["pages"] == events[0]["pages"] and sum(event["pages"].values()) > 0
+
+
+def test_a_damaged_result_is_detected() -> None:
+    """The reference is a copy that only the check reads: one of its bytes is changed from outside."""
+    process = subprocess.Popen([PROGRAM, "transpose", "--runtime", "vanilla", "--scale", "1", "--seed", "424242"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        process.stdout.readline()
+        damage(process.pid)
+        process.stdin.write("run 1 1\n")
+        process.stdin.flush()
+        result = json.loads(process.stdout.readline())
+        assert not result["verified"] and result["wrong_elements"] == 1
+        assert process.wait(20) == 1 and "differ from the serial run's" in process.stderr.read()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def damage(pid: int) -> None:
+    """The reference begins with element 0 and the first of the second row: 424242, 424242 + side."""
+    import struct
+    wanted = struct.pack("dd", 424242, 424242 + 256)
+    found = []
+    with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            fields = line.split()
+            if fields[1][:2] != "rw" or len(fields) > 5 and fields[5].startswith("/"):
+                continue
+            first, end = (int(word, 16) for word in fields[0].split("-"))
+            memory.seek(first)
+            data = memory.read(end - first)
+            at = data.find(wanted)
+            if at >= 0:
+                found.append(first + at)
+        assert len(found) == 1
+        memory.seek(found[0])
+        memory.write(struct.pack("d", 1.5))
+
+
+@pytest.mark.parametrize("words, said", [
+    (["quicksort", "--runtime", "vanilla"], "'quicksort' is no benchmark"),
+    (["heat"], "one benchmark and --runtime are needed"),
+    (["heat", "--runtime", "global"], "needs vanilla or locality"),
+    (["heat", "--runtime", "vanilla", "--nodes", "1000"], "no such node"),
+    (["heat", "--runtime", "vanilla", "--scale", "0"], "is not a number of 1 and more"),
+])
+def test_bad_options_get_one_line(words: list[str], said: str) -> None:
+    done, events = run(*words)
+    assert done.returncode == 2 and not events
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["run", "run 0 1", "run 1 0", "walk 1 2"])
+def test_bad_commands_get_one_line(command: str) -> None:
+    done, _events = run("matmul", "--runtime", "vanilla", "--scale", "1", text=command + "\n")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "run WORKERS PASSES" in done.stderr
