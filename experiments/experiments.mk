@@ -48,3 +48,16 @@ tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-ex
 include experiments/lab/plugin.mk
 include experiments/migration/migration.mk
 include experiments/stealing/stealing.mk
+
+# The plain triad is the lab's check program, which knows nothing of np-mem, at -O3 and nothing else.
+$(BUILD)/bench/plain-triad: experiments/lab/checks/triad.c
+	@mkdir -p $(@D)
+	$(CC) -O3 -o $@ $< -pthread
+
+$(BUILD)/bench/clock: experiments/kernels/clock.c $(EXP_OBJ)/emit.o
+	@mkdir -p $(@D)
+	$(CC) $(EXP_CFLAGS) -o $@ $^ -ljansson
+
+.PHONY: bench-kernels
+bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; 10 minutes
+	$(PY) experiments/kernels/bench_kernels.py

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""np-mem beside likwid-bench and a plain STREAM triad, on this machine: `make bench-kernels`.
+
+In every round all contenders run once, in random order, so that a busy host slows all of them
+alike. Ratios are made within a round; what is printed is their median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+BUILD = Path(__file__).resolve().parents[2] / "build"
+ROUNDS = 9
+MIB = 256           # an array
+SECONDS = 1.0
+LIKWID = {"triad": "stream_mem", "copy": "copy_mem"}
+LIKWID_AIM, PLAIN_AIM = 1.0, 1.2
+CHASE_AIM, OVERHEAD_AIM = 2.0, 1.0  # percent
+Contender = Callable[[], float]
+
+
+def run(*words: str | Path) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        sys.exit(f"bench-kernels: {Path(words[0]).name}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def result(*words: str) -> dict:
+    return json.loads(run(BUILD / "np-mem", *words).splitlines()[-1])
+
+
+def ours(operation: str, cpus: list[int]) -> float:
+    return result(operation, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin", "--threads", str(len(cpus)),
+                  "--cpus", ",".join(map(str, cpus)))["mb_per_s"]
+
+
+def likwid(kernel: str, arrays: int, cpus: list[int]) -> float:
+    """MB/s by likwid-bench's own count, which is STREAM's for these kernels."""
+    said = run("likwid-bench", "-t", kernel, "-s", str(round(SECONDS)), "-w",
+               f"N:{arrays * MIB}MB:{len(cpus)}")
+    return float(re.search(r"MByte/s:\s+([\d.]+)", said)[1])
+
+
+def plain(cpus: list[int]) -> float:
+    return float(run("taskset", "-c", ",".join(map(str, cpus)), BUILD / "bench" / "plain-triad",
+                     str(MIB // len(cpus)), str(len(cpus)), str(SECONDS)))
+
+
+def likwid_kernels(operation: str) -> list[str]:
+    """Those that this CPU has: the plain-stores and single-precision ones compare with nothing here."""
+    flags = Path("/proc/cpuinfo").read_text().split()
+    names = re.findall(rf"^({LIKWID[operation]}(?:_\w+)?) - ", run("likwid-bench", "-a"), re.MULTILINE)
+    needs = {"avx512": "avx512f", "avx": "avx", "fma": "fma"}
+    return [n for n in names if all(flag in flags for part, flag in needs.items() if part in n)]
+
+
+def contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
+    arrays = {"triad": 3, "copy": 2}[operation]
+    found: dict[str, Contender] = {"np-mem": lambda: ours(operation, cpus)}
+    for kernel in likwid_kernels(operation):
+        found[kernel] = lambda kernel=kernel: likwid(kernel, arrays, cpus)
+    if operation == "triad":
+        found["plain -O3"] = lambda: plain(cpus)
+    return found
+
+
+def compare(operation: str, cpus: list[int], rounds: int, order: random.Random) -> bool:
+    each = contenders(operation, cpus)
+    values: dict[str, list[float]] = {name: [] for name in each}
+    for _ in range(rounds):
+        names = list(each)
+        order.shuffle(names)
+        for name in names:
+            values[name].append(each[name]())
+    print(f"\n{operation}, {len(cpus)} thread{'s' * (len(cpus) > 1)}, medians of {rounds} rounds\n"
+          f"  {'':22} {'MB/s':>8}   np-mem / this")
+    print(f"  {'np-mem':22} {median(values['np-mem']):8.0f}")
+    ratios = {}
+    for name in sorted(set(each) - {"np-mem"}, key=lambda n: -median(values[n])):
+        pairs = sorted(a / b for a, b in zip(values["np-mem"], values[name]))
+        ratios[name] = median(pairs)
+        print(f"  {name:22} {median(values[name]):8.0f}   {ratios[name]:.3f}  ({pairs[0]:.2f} to {pairs[-1]:.2f})")
+    return aims(ratios)
+
+
+def aims(ratios: dict[str, float]) -> bool:
+    fastest = min((r, name) for name, r in ratios.items() if name != "plain -O3")
+    good = said(f"at least the fastest of likwid-bench ({fastest[1]})", fastest[0], LIKWID_AIM, "{:.3f}")
+    if "plain -O3" in ratios:
+        good &= said("at least 1.2 times plain -O3", ratios["plain -O3"], PLAIN_AIM, "{:.3f}")
+    return good
+
+
+def said(what: str, value: float, aim: float, form: str, at_most: bool = False) -> bool:
+    good = value <= aim if at_most else value >= aim
+    print(f"  {'met' if good else 'MISSED':7}{what}: {form.format(value)}")
+    return good
+
+
+def chase(rounds: int, cpu: int, order: random.Random) -> bool:
+    """The same chase first, second or last among triad and copy: its place must not matter."""
+    by_place: dict[int, list[float]] = {0: [], 1: [], 2: []}
+    for number in range(3 * rounds):
+        others = ["triad", "copy"]
+        order.shuffle(others)
+        place = number % 3
+        for name in others[:place]:
+            ours(name, [cpu])
+        by_place[place].append(result("chase", "--size", "64M", "--pages", "thp", "--seconds", str(SECONDS),
+                                      "--pin", "--cpus", str(cpu))["ns_per_operation"])
+        for name in others[place:]:
+            ours(name, [cpu])
+    middles = [median(values) for values in by_place.values()]
+    print(f"\nchase over 64 MiB in huge pages, ns a hop, by its place among triad and copy, medians of {rounds}\n  "
+          + "  ".join(f"{where} {value:.2f}" for where, value in zip(("first", "second", "last"), middles)))
+    return said("spread of the three in percent, at most 2", 100 * (max(middles) / min(middles) - 1), CHASE_AIM,
+                "{:.2f}", at_most=True)
+
+
+def overhead(cpu: int) -> bool:
+    """Looks at the clock while a second is measured, of which all else is work."""
+    look = float(run("taskset", "-c", str(cpu), BUILD / "bench" / "clock"))
+    print(f"\na look at the clock takes {look:.1f} ns")
+    good = True
+    for kernel in ("triad", "copy", "chase"):
+        r = result(kernel, "--size", "64M", "--seconds", "1", "--pin", "--cpus", str(cpu))
+        good &= said(f"{kernel}: percent of a second spent on {r['passes']} looks, at most 1",
+                     100 * r["passes"] * look / 1e9 / r["seconds"], OVERHEAD_AIM, "{:.3f}", at_most=True)
+    return good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench-kernels", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    args = parser.parse_args()
+    if not shutil.which("likwid-bench"):
+        print("bench-kernels: likwid-bench is not installed: apt-get install likwid", file=sys.stderr)
+        return 3
+    cpus, order = sorted(os.sched_getaffinity(0)), random.Random(1)
+    print(f"source: real, {len(cpus)} CPUs, load {os.getloadavg()[0]:.1f}")
+    good = [compare(operation, used, args.rounds, order)
+            for operation in LIKWID for used in ([cpus[0]], cpus)]
+    good += [chase(args.rounds, cpus[0], order), overhead(cpus[0])]
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
