@@ -12,7 +12,7 @@ from markupsafe import Markup
 from . import diagnostics, words
 from .load import Results
 from .model import Estimate, Model, anova, contrasts, effects, fit, residuals
-from .quantile import beside_ols
+from .quantile import Slope, beside_ols
 
 MAX_EFFECTS = 40
 MAX_CONTRASTS = 45
@@ -120,20 +120,24 @@ def _quantile(
         return {"why_not": found}
     return {
         "why_not": "",
-        "change": found.change,
-        "n": found.n,
-        "plot": Markup(diagnostics.quantile_plot(found, f"{slug}-quantiles", unit)),
-        "rows": [
-            {
-                "name": "mean (least squares)" if s.tau is None else f"{s.tau:g} quantile",
-                "value": words.signed(s.value),
-                "raw": s.value,
-                "limits": words.DASH if s.low is None
-                else f"{words.signed(s.low)} to {words.signed(s.high)}",
-            }
-            for s in found.slopes
+        "n": found[0].n,
+        "changes": [c.change for c in found],
+        "plots": [
+            {"change": c.change, "svg": Markup(
+                diagnostics.quantile_plot(c, f"{slug}-quantiles-{i}", unit))}
+            for i, c in enumerate(found)
         ],
+        "rows": [_slope(c.change, s) for c in found for s in c.slopes],
     }
+
+
+def _slope(change: str, s: Slope) -> dict[str, Any]:
+    limits = words.DASH
+    if s.low is not None and s.high is not None:
+        limits = f"{words.signed(s.low)} to {words.signed(s.high)}"
+    name = "mean (least squares)" if s.tau is None else f"{s.tau:g} quantile"
+    return {"change": change, "name": name, "value": words.signed(s.value), "raw": s.value,
+            "limits": limits}
 
 
 def frame(results: Results, workloads: list[str], metric: str) -> pd.DataFrame:

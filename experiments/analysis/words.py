@@ -83,6 +83,12 @@ def label(name: str) -> str:
     return " ".join({"dram": "DRAM", "ipc": "IPC"}.get(w, w) for w in name.split("_"))
 
 
+def sentence(name: str) -> str:
+    """The same at the beginning of a sentence."""
+    text = label(name)
+    return text[:1].upper() + text[1:]
+
+
 def source_line(sources: list[str]) -> str:
     return "; ".join(f"{s}: {SOURCE_TEXT[s]}" for s in sources)
 

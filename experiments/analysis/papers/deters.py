@@ -45,7 +45,7 @@ def stealing(results: Results, slug: str) -> Chapter:
     for metric, unit, tables in present:
         chapter.tables.append(_means(cells, metric, unit, tables))
         chapter.draw(tables, _bars(cells, metric, unit, f"{slug}-{metric}"),
-                     f"{words.label(metric).capitalize()} by benchmark and runtime.")
+                     f"{words.sentence(metric)} by benchmark and runtime.")
         data = cells.frame(metric, ("runtime", "benchmark"))
         chapter.analyses.append(analyse(data, metric, unit, ["runtime", "benchmark"],
                                         f"{slug}-{metric}-anova", focus="runtime", base="vanilla"))
@@ -58,7 +58,7 @@ def _means(cells: Cells, metric: str, unit: str, tables: str) -> Table:
     rows = [(Cell(name), *(number(cells.interval(metric, benchmark=name, runtime=r))
                            for r in runtimes)) for name in cells.levels("benchmark", metric)]
     head = ("benchmark", *(f"{r}, {unit}" if unit != "1" else r for r in runtimes))
-    return Table(tables, f"{words.label(metric).capitalize()}: means with 95 % intervals; effects, "
+    return Table(tables, f"{words.sentence(metric)}: means with 95 % intervals; effects, "
                  "variation and contrasts stand below.", head, tuple(rows))
 
 

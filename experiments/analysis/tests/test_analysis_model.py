@@ -236,7 +236,7 @@ def test_residuals_by_hand() -> None:
 
 def test_quantiles_published_engel() -> None:
     """quantreg: 0.5601806 at the median; 0.4017658, 0.4741032, 0.6440141, 0.6862995; lm 0.4851784."""
-    found = beside_ols(engel.load_pandas().data, "foodexp", "income")
+    (found,) = beside_ols(engel.load_pandas().data, "foodexp", "income")
     values = {s.tau: s.value for s in found.slopes}
     assert values == pytest.approx({None: 0.4851784, 0.1: 0.4017658, 0.25: 0.4741032,
                                     0.5: 0.5601806, 0.75: 0.6440141, 0.9: 0.6862995}, abs=1e-6)
@@ -247,7 +247,7 @@ def test_a_tail_that_the_mean_hides() -> None:
     """b has the median of a and a longer upper tail: only high quantiles differ."""
     rows = [{"memory": m, "y": 10 + (k * (3 if m == "remote" and k > 0 else 1))}
             for m in ("local", "remote") for k in range(-20, 21)]
-    found = beside_ols(pd.DataFrame(rows), "y", "memory")
+    (found,) = beside_ols(pd.DataFrame(rows), "y", "memory")
     values = {s.tau: s.value for s in found.slopes}
     assert found.change == "memory: local → remote"
     assert values[0.25] == pytest.approx(0, abs=0.01) and values[0.9] > 20
@@ -256,8 +256,17 @@ def test_a_tail_that_the_mean_hides() -> None:
 def test_quantiles_say_why_not() -> None:
     few = pd.DataFrame({"memory": ["local", "remote"] * 3, "y": range(6)})
     assert "too few observations (6)" in beside_ols(few, "y", "memory")
-    three = pd.DataFrame({"memory": ["a", "b", "c"] * 9, "y": range(27)})
-    assert "3 levels" in beside_ols(three, "y", "memory")
+    many = pd.DataFrame({"memory": list("abcdef") * 9, "y": range(54)})
+    assert "6 levels" in beside_ols(many, "y", "memory")
+
+
+def test_quantiles_of_several_levels_are_against_the_base() -> None:
+    rows = [{"policy": p, "y": start + k} for p, start in (("b", 5.0), ("none", 0.0), ("c", 9.0))
+            for k in range(-10, 11)]
+    found = beside_ols(pd.DataFrame(rows), "y", "policy", base="none")
+    assert [c.change for c in found] == ["policy: none → b", "policy: none → c"]
+    medians = [next(s.value for s in c.slopes if s.tau == 0.5) for c in found]
+    assert medians == pytest.approx([5, 9], abs=0.01)
 
 
 def test_an_unreplicated_design_takes_its_interaction_as_error() -> None:
