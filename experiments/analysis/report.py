@@ -175,7 +175,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("kernel", kernel.get("release", "") if isinstance(kernel, dict) else text_of(kernel)),
         ("module", _module(manifest)),
         ("source", ", ".join(results.sources)),
-        ("policies", ", ".join(results.policies)),
+        ("policies", "" if results.policies == ["none"] else ", ".join(results.policies)),
         ("repeats", str(manifest.get("repeats", len(repeats)))),
         ("observations", f"{len(results.clean)} counted of {len(results.measured)}"),
         ("seed", str(manifest.get("seed", ""))),

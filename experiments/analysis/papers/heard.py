@@ -15,7 +15,7 @@ from .chapter import Cell, Chapter, Table, like
 PAPER = ("Heard and Shafiee: Characterization of cache performance interaction on NUMA systems, "
          "University of Waterloo, 2013")
 MACHINES = "4 × six-core AMD Opteron at 2.4 GHz (L2 512 KB, L3 6 MB)"
-NAMES = {"opteron-sixcore": heard_checks.OPTERON}
+NAMES = {"opteron-sixcore": heard_checks.OPTERON, "six-core amd opteron": heard_checks.OPTERON}
 PICTURE = "The paper prints this figure as a picture: its statements are checked below."
 SLOWDOWN = ("Slowdown: how much longer an iteration (one access, in a Zipf walk one with its prefix) "
             "takes with remote memory, local / remote iterations − 1; the paper does not define it.")
