@@ -24,15 +24,21 @@ def runs(directory: str | Path) -> list[Path]:
 def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]:
     """DIR/report.html, and every run's own report that it links to."""
     parts: list[Part] = []
+    broken: list[tuple[str, str]] = []
     for folder in folders:
-        results = read(folder)
-        report.write(folder)
+        try:
+            results = read(folder)
+            report.write(folder)
+        except ResultsError as error:  # one run that failed leaves the others readable
+            broken.append((folder.name, str(error)))
+            continue
         chapters, _ = papers.chapters(results, report.slug_of(folder.name))
         parts.append((results, chapters))
     parts.sort(key=_place)
     if not parts:
-        raise ResultsError(f"{directory}: holds no run; run an experiment first")
+        raise ResultsError(broken[0][1] if broken else f"{directory}: holds no run")
     page = report.page_of("combined.html", title=f"Experiments in {Path(directory).resolve().name}",
+                          broken=broken,
                           parts=[_part(results, chapters) for results, chapters in parts])
     return write_text(Path(directory) / "report.html", page), parts
 

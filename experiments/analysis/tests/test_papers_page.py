@@ -168,6 +168,37 @@ def test_pdf_without_a_browser_says_what_to_do(folder: Path, monkeypatch) -> Non
         pdf.write(folder / "report.html")
 
 
+def spoilt(name: str) -> list[list[dict]]:
+    """The run of a folder with every observation marked, and with one repeat only."""
+    found = factorial.records(name, RUNS[name][0])
+    return [[r | {"marks": ["pages elsewhere"]} for r in found],
+            [r for r in found if r["repeat"] == 0]]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_marked_and_single_observations_break_no_chapter(tmp_path: Path, name: str) -> None:
+    marked, single = spoilt(name)
+    presents, machine, nodes = RUNS[name][1:]
+    results = load.read(factorial.write(tmp_path / "marked", marked, presents, machine, nodes))
+    for chapter in papers.chapters(results)[0]:
+        assert chapter.missing and not chapter.tables and not chapter.drawings
+        assert {c.verdict for c in chapter.checks} <= {"not measured"}
+    results = load.read(factorial.write(tmp_path / "single", single, presents, machine, nodes))
+    first = papers.chapters(results)[0][0]
+    assert first.drawings
+    # One statement of cachetest is a mean over many sizes: it has an interval of its own.
+    assert [c.says for c in first.checks if c.verdict == "undecided" and "mean over" not in c.says] == []
+
+
+def test_a_run_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
+    cells, presents, machine, nodes = RUNS["split"]
+    factorial.write(tmp_path / "split", factorial.records("split", cells), presents, machine, nodes)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "results.jsonl").write_text("")
+    page, parts = combined.write(tmp_path, combined.runs(tmp_path))
+    assert len(parts) == 1 and "broken has no report" in page.read_text()
+
+
 def two_runs(tmp_path: Path) -> tuple[Path, Path]:
     a = factorial.records("contention", luo.contention("e5620"), seed=1)
     b = factorial.records("contention", luo.contention("e5620"), seed=2)
