@@ -27,7 +27,7 @@ check: setup			## every test; what .ci/run calls
 lint:				## the shell scripts, by shellcheck
 	shellcheck -e SC1091 setup/run setup/python setup/kernels setup/packages setup/install-packages \
 		setup/kernel-build setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel .ci/run userspace/man/pages \
-		experiments/lab/*.sh experiments/runner/*.sh
+		experiments/lab/*.sh experiments/runner/*.sh experiments/calibrate/*.sh
 
 clean:				## removes what was built here, not the downloads
 	$(RM) -r $(BUILD)

@@ -42,8 +42,13 @@ $(BUILD)/numaplace-draw: experiments/analysis/numaplace-draw.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+$(BUILD)/numaplace-calibrate-machine: experiments/calibrate/numaplace-calibrate-machine.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
 .PHONY: tools
-tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment $(BUILD)/numaplace-draw
+tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment $(BUILD)/numaplace-draw \
+	$(BUILD)/numaplace-calibrate-machine
 
 include experiments/lab/plugin.mk
 include experiments/migration/migration.mk

@@ -34,6 +34,7 @@ static const struct np_cmd commands[] = {
 /* Programs beside this one, when they are built: numaplace-NAME. */
 static const struct np_cmd programs[] = {
 	{ "lab", NULL, "list | run --machine M -- CMD", "runs a program on a simulated machine" },
+	{ "calibrate-machine", NULL, "FILE.toml", "measures this machine into a machine file" },
 	{ "experiment", NULL, "list | run SUITE | report DIR", "runs and compares whole experiments" },
 };
 

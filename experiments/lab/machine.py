@@ -21,7 +21,7 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # field -> type; a question mark: may be left out. Every measured value comes with its source.
 MACHINE_FIELDS = {"name": str, "summary": str, "source": str, "cpus": int, "memory": str,
                   "distances": list, "node": list, "cache?": list, "model?": dict,
-                  "penalty?": dict}
+                  "penalty?": dict, "measured?": dict}  # the last: what calibrate-machine found, for people
 TABLE_FIELDS = {
     "node": {"cpus": str, "memory": str},
     "cache": {"level": int, "size": str, "ways": int, "line_bytes": int, "shared_by_cpus": int,

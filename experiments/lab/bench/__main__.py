@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.lab.bench import cachetest, contention, copy, endurance, migration, simulation, speed
+from experiments.lab.bench import cachetest, calibrated, contention, copy, endurance, migration, simulation, speed
 from experiments.lab.bench.claims import Claim, Outcome
 from experiments.lab.bench.inside import ROOT
 
@@ -19,6 +19,7 @@ CLAIMS = [
     Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
     Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
     Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),
+    Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.picture),
     Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.e5620),
     Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.ls3a),
     Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.slowdown),

@@ -15,13 +15,17 @@ def command(machine: str, *argv: str, timeout: int, simulated: bool = True) -> l
             "--timeout", str(timeout), "--no-module", "--", *argv]
 
 
-def run(machine: str, *argv: str, timeout: int = 900) -> list[dict]:
+def text(machine: str, *argv: str, timeout: int = 900) -> str:
     done = subprocess.run(command(machine, *argv, timeout=timeout), cwd=ROOT, capture_output=True, text=True,
                           check=False)
     if done.returncode:
         raise RuntimeError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}:\n"
                            f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return done.stdout
+
+
+def run(machine: str, *argv: str, timeout: int = 900) -> list[dict]:
+    return [json.loads(line) for line in text(machine, *argv, timeout=timeout).splitlines() if line.startswith("{")]
 
 
 def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures this machine's latencies, bandwidths and contention, and writes a machine file for the lab.
+
+Takes the whole machine: nothing else should run. Every figure is measured several times and comes with its 95 %
+interval. The contention model is fitted to what was measured; the file says how well that went.
+"""
+
+import argparse
+import datetime
+import re
+import sys
+from pathlib import Path
+
+from experiments.calibrate import fit, hardware, picture
+from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, latencies
+from experiments.calibrate.picture import HEADER_BYTES, Cell, Picture
+
+FAILED, USAGE, UNABLE = 1, 2, 3
+TIMES_THE_CACHE = 4
+LINE_SHARE = 4 / 3  # a triad moves four lines where it counts three
+READ_PART = 3 / 4
+
+
+def say(text: str):
+    print(text, flush=True)
+
+
+def stop(status: int, why: str):
+    print(f"numaplace calibrate-machine: {why}", file=sys.stderr)
+    sys.exit(status)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="numaplace calibrate-machine", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", metavar="FILE.toml", help="the machine file to write")
+    parser.add_argument("--name", help="of the machine; default this computer's")
+    parser.add_argument("--size", type=int, metavar="MIB",
+                        help="that is chased, and that a thread uses; default four times the largest cache")
+    parser.add_argument("--seconds", type=float, default=1, help="of each measurement; default %(default)s")
+    parser.add_argument("--repeats", type=int, default=5, help="default %(default)s")
+    parser.add_argument("--threads", type=int, default=8, help="of a node, in the contention table; default up to 8")
+    args = parser.parse_args()
+    if args.repeats < 2 or args.seconds <= 0 or args.threads < 1 or (args.size is not None and args.size < 1):
+        parser.error("needs --repeats from 2, --seconds, --threads and --size above 0")
+    return args
+
+
+def find_out(args: argparse.Namespace) -> tuple[Picture, Effort]:
+    nodes, (name, where) = hardware.nodes(), hardware.where()
+    first = next((node.cpus[0] for node in nodes if node.cpus), 0)
+    if where == "lab-plain":
+        stop(UNABLE, "times mean nothing in the plain lab: run it with numaplace lab run --simulated")
+    if not PROGRAM.exists():
+        stop(UNABLE, f"{PROGRAM} is not built, and it measures: run make tools")
+    if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
+        stop(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
+             "numaplace lab run --simulated boots one with more")
+    name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())
+    taken = Picture(name, f"calibrated: {name} ({where}), {datetime.date.today()}", nodes, hardware.caches(first),
+                    hardware.megahertz())
+    size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.largest_cache(first)
+    return taken, Effort(size, args.seconds, args.repeats)
+
+
+def measure_latencies(taken: Picture, effort: Effort):
+    say(f"latency, ns: a chase of {effort.size >> 20} MiB, mean ± 95 %, {effort.repeats} times")
+    for near, far, value in latencies(taken.nodes, effort):
+        taken.latency[near.id, far.id] = value
+        say(f"  node {near.id}, memory {far.id}   {value}")
+
+
+def measure_bandwidths(taken: Picture, triads: Triads, most: int):
+    say(f"bandwidth, MB/s of a triad: as many threads as CPUs, {most} at most")
+    for near in taken.with_cpus():
+        for far in taken.with_memory():
+            (value,) = triads.measure([(near, far, min(most, len(near.cpus)))])
+            taken.bandwidth[near.id, far.id] = value
+            say(f"  node {near.id}, memory {far.id}   {value}")
+
+
+def cell_text(local: int, remote: int, mine: Value | None, others: Value | None) -> str:
+    return f"  {local}L{remote}R   {str(mine or '-'):>18}  {str(others or '-'):>18}"
+
+
+def measure_contention(taken: Picture, triads: Triads, most: int):
+    """Of the first node with CPUs and memory, and the one farthest from it."""
+    node, *others = (n for n in taken.nodes if n.cpus and n.mib)
+    index = taken.nodes.index
+    other = max(others, key=lambda n: node.distances[index(n)])
+    say(f"contention, MB/s: memory of node {node.id}; threads of node {node.id} (local) and of node {other.id} (remote)")
+    for local in range(min(most, len(node.cpus)) + 1):
+        for remote in range(min(most, len(other.cpus)) + 1):
+            if not local + remote:
+                continue
+            groups = [(node, node, local)] * bool(local) + [(other, node, remote)] * bool(remote)
+            values = triads.measure(groups)
+            mine = values[0] if local else None
+            far = values[-1] if remote else None
+            taken.contention.append(Cell(node.id, other.id, local, remote, mine, far))
+            say(cell_text(local, remote, mine, far))
+
+
+def start_of(taken: Picture, known: fit.Known) -> fit.Numbers:
+    """What the numbers mean by themselves."""
+    alone = next(cell for cell in taken.contention if (cell.local, cell.remote) == (1, 0))
+    local = max(cell.local_mb_s.mean for cell in taken.contention if cell.local_mb_s and not cell.remote)
+    total = max((cell.local_mb_s.mean if cell.local_mb_s else 0) + (cell.remote_mb_s.mean if cell.remote_mb_s else 0)
+                for cell in taken.contention)
+    remote = max(cell.remote_mb_s.mean for cell in taken.contention if cell.remote_mb_s and not cell.local)
+    on_link = LINE_SHARE * remote * (READ_PART + known.header / known.line)
+    return fit.Numbers(outstanding=alone.local_mb_s.mean * 1e6 * known.local_ns * 1e-9 / known.line,
+                       dram_mb_s=LINE_SHARE * total, dram_variability=0.1, link_mb_s=on_link, link_variability=0.1,
+                       port_mb_s=LINE_SHARE * local * 1.5)
+
+
+def fit_numbers(taken: Picture):
+    first = taken.contention[0]
+    known = fit.Known(2, taken.caches[-1].line if taken.caches else 64, HEADER_BYTES, taken.local_ns(),
+                      taken.link_ns(first.node, first.other))
+    cells = []
+    for cell in taken.contention:
+        flows = [(0, 0, cell.local)] * bool(cell.local) + [(1, 0, cell.remote)] * bool(cell.remote)
+        cells.append(fit.Cell(flows, [value.mean for value in (cell.local_mb_s, cell.remote_mb_s) if value]))
+    taken.numbers, taken.residual = fit.search(known, start_of(taken, known), cells)
+    say(f"the model comes within {taken.residual:.1%} of the largest total, on average over {len(cells)} cells")
+
+
+def main():
+    args = arguments()
+    taken, effort = find_out(args)
+    triads = Triads(effort)
+    try:
+        measure_latencies(taken, effort)
+        measure_bandwidths(taken, triads, args.threads)
+        measure_contention(taken, triads, args.threads)
+    except (Failed, AssertionError) as error:
+        stop(FAILED, str(error))
+    finally:
+        triads.leave()
+    fit_numbers(taken)
+    try:
+        Path(args.file).write_text(picture.toml(taken), encoding="utf-8")
+    except OSError as error:
+        stop(FAILED, f"cannot write {args.file}: {error.strerror}")
+    say(f"{args.file}: written; numaplace lab run --simulated --machine {args.file} -- CMD runs on it")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the kernel says of the machine: nodes, distances, caches, clock."""
+
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+NODES = Path("/sys/devices/system/node")
+CPU = Path("/sys/devices/system/cpu")
+LEAST_CACHE = 8 << 20  # where the kernel knows none
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Node:
+    id: int
+    cpus: list[int]
+    mib: int
+    distances: list[int]  # by id
+
+
+@dataclass(frozen=True)
+class Cache:
+    level: int
+    bytes: int
+    ways: int
+    line: int
+    shared_by: int
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="ascii").strip()
+
+
+def cpu_list(words: str) -> list[int]:
+    cpus = []
+    for part in words.split(",") if words else []:
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def nodes() -> list[Node]:
+    found = []
+    for number in cpu_list(text(NODES / "online")):
+        folder = NODES / f"node{number}"
+        kib = re.search(r"MemTotal:\s+(\d+) kB", text(folder / "meminfo"))
+        found.append(Node(number, cpu_list(text(folder / "cpulist")), int(kib[1]) // 1024,
+                          [int(word) for word in text(folder / "distance").split()]))
+    return found
+
+
+def bytes_of(size: str) -> int:
+    return int(size[:-1]) << {"K": 10, "M": 20, "G": 30}[size[-1]]
+
+
+def caches(cpu: int) -> list[Cache]:
+    """Data and unified caches of a CPU, by level."""
+    found = []
+    for index in sorted((CPU / f"cpu{cpu}" / "cache").glob("index*")):
+        if text(index / "type") == "Instruction":
+            continue
+        found.append(Cache(int(text(index / "level")), bytes_of(text(index / "size")),
+                           int(text(index / "ways_of_associativity")), int(text(index / "coherency_line_size")),
+                           len(cpu_list(text(index / "shared_cpu_list")))))
+    return sorted(found, key=lambda cache: cache.level)
+
+
+def largest_cache(cpu: int) -> int:
+    return max([LEAST_CACHE, *(cache.bytes for cache in caches(cpu))])
+
+
+def megahertz() -> float:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("cpu MHz"):
+            return float(line.split(":")[1])
+    return 1000
+
+
+def where() -> tuple[str, str]:
+    """The machine's name, and real, lab-simulated or lab-plain."""
+    lab = re.search(r"\bnumaplace_lab=([^, ]+),(\w+)", Path("/proc/cmdline").read_text(encoding="utf-8"))
+    return (lab[1], f"lab-{lab[2]}") if lab else (platform.node(), "real")

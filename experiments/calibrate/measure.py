@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Latency by pointer chase, bandwidth by node pair, the contention table: each several times, with its interval."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+
+from experiments.calibrate.hardware import Node
+from experiments.lab.bench.teams import Team
+
+PROGRAM = Path(__file__).resolve().parents[2] / "build" / "np-mem"
+TRIAD = [str(PROGRAM), "triad", "--kernel", "plain"]
+# Student's t, 97.5 %, by degrees of freedom
+T = (0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+
+
+@dataclass(frozen=True)
+class Value:
+    mean: float
+    half: float  # of the 95 % interval
+    n: int
+
+    @classmethod
+    def of(cls, samples: list[float]) -> "Value":
+        n = len(samples)
+        half = T[min(n - 1, len(T) - 1)] * stdev(samples) / n ** 0.5 if n > 1 else float("nan")
+        return cls(mean(samples), half, n)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.1f} ± {self.half:.1f}"
+
+
+@dataclass(frozen=True)
+class Effort:
+    size: int       # bytes of what is chased, and of each thread's three arrays together
+    seconds: float
+    repeats: int
+
+
+class Failed(Exception):
+    pass
+
+
+def chase_ns(cpu: int, node: int, effort: Effort) -> Value:
+    argv = [str(PROGRAM), "chase", "--size", str(effort.size), "--cpus", str(cpu), "--mem", str(node)]
+    orders = f"run {effort.seconds}\n" * (effort.repeats + 1) + "quit\n"  # the first one warms up
+    done = subprocess.run(argv, input=orders, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"the chase on CPU {cpu} in the memory of node {node}: {done.stderr.strip()}")
+    results = [json.loads(line) for line in done.stdout.splitlines()[2:]]
+    return Value.of([result["ns_per_operation"] for result in results])
+
+
+def latencies(nodes: list[Node], effort: Effort) -> Iterator[tuple[Node, Node, Value]]:
+    for near in nodes:
+        for far in nodes:
+            if near.cpus and far.mib:
+                yield near, far, chase_ns(near.cpus[0], far.id, effort)
+
+
+class Triads:
+    """Teams of threads; each of a cell's groups is (node of the CPUs, node of the memory, threads)."""
+
+    def __init__(self, effort: Effort):
+        self.effort = effort
+        array = max(1 << 16, effort.size // 3 >> 16 << 16)
+        self.size = str(array)
+        self.team = Team({"program": TRIAD, "seconds": effort.seconds})
+
+    def measure(self, groups: list[tuple[Node, Node, int]]) -> list[Value]:
+        """Of each group, MB/s of all its threads together."""
+        used: dict[int, int] = {}
+        threads, ends = [], []
+        for node, memory, count in groups:
+            first = used.setdefault(node.id, 0)
+            threads += [[cpu, memory.id] for cpu in node.cpus[first:first + count]]
+            used[node.id] += count
+            ends.append(len(threads))
+        samples = []
+        for _ in range(self.effort.repeats):
+            each = self.team.measure({"size": self.size, "threads": threads})
+            samples.append([sum(each[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)])
+        return [Value.of(list(group)) for group in zip(*samples, strict=True)]
+
+    def leave(self):
+        self.team.leave()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The search for the model's numbers, and the machine file that it ends in; what is measured, bench-lab shows."""
+
+import subprocess
+import sys
+
+import pytest
+
+from experiments.calibrate import fit, hardware, picture
+from experiments.calibrate.measure import Value
+from experiments.lab import machine
+from experiments.lab.bench.inside import ROOT
+from experiments.lab.calibration.native import TRIAD
+
+KNOWN = fit.Known(2, 64, picture.HEADER_BYTES, 80, 50)
+TRUE = fit.Numbers(outstanding=10, dram_mb_s=12800, dram_variability=0.1, link_mb_s=6400, link_variability=0.1,
+                   port_mb_s=30000)
+THREADS = range(5)
+
+
+def cells() -> list[fit.Cell]:
+    model, found = fit.model_of(KNOWN, TRUE), []
+    for local in THREADS:
+        for remote in THREADS:
+            flows = [(0, 0, local)] * bool(local) + [(1, 0, remote)] * bool(remote)
+            if flows:
+                found.append(fit.Cell(flows, [value / 1e6 for value in model.bandwidths(flows, TRIAD)]))
+    return found
+
+
+def test_the_search_comes_back_to_the_numbers_that_made_a_table():
+    start = fit.Numbers(7, 10000, 0.3, 5000, 0.3, 20000)
+    found, residual = fit.search(KNOWN, start, cells())
+    assert residual < 0.005
+    for name in ("outstanding", "dram_mb_s", "link_mb_s"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.06), name
+    worse = sum(map(abs, fit.residuals(KNOWN, start, cells(), 10000))) / len(cells())
+    assert worse > 0.02
+
+
+def test_an_interval_is_students():
+    value = Value.of([10.0, 12.0, 14.0])
+    assert value.mean == 12 and value.half == pytest.approx(4.30 * 2 / 3 ** 0.5) and value.n == 3
+
+
+def taken() -> picture.Picture:
+    nodes = [hardware.Node(0, [0, 1, 4, 5], 512, [10, 21]), hardware.Node(3, [2, 3], 256, [21, 10])]
+    caches = [hardware.Cache(1, 32 << 10, 8, 64, 1), hardware.Cache(3, 4 << 20, 16, 64, 2)]
+    one = picture.Picture("box", "calibrated: box (real), 2026-11-21", nodes, caches, 2400)
+    one.latency = {(0, 0): Value(80, 1, 3), (0, 3): Value(131, 1, 3), (3, 0): Value(129, 1, 3), (3, 3): Value(80, 1, 3)}
+    one.bandwidth = {(0, 0): Value(9600, 10, 3)}
+    one.contention = [picture.Cell(0, 3, 0, 1, None, Value(3000, 20, 3))]
+    one.numbers, one.residual = TRUE, 0.013
+    return one
+
+
+def test_the_lab_takes_the_file(tmp_path):
+    file = tmp_path / "box.toml"
+    file.write_text(picture.toml(taken()), encoding="utf-8")
+    box = machine.find(str(file))
+    assert [node.cpus for node in box.nodes] == [[0, 1, 4, 5], [2, 3]] and box.memory == 768 << 20
+    assert box.model["dram"]["latency_ns"]["value"] == 80
+    (link,) = box.model["link"]
+    assert link["between"] == [[0, 1]] and link["latency_ns"]["value"] == 50
+    assert link["bandwidth_mb_s"]["value"] == 6400 and "1.3%" in link["bandwidth_mb_s"]["source"]
+    assert "ns_half = 1.0" in file.read_text(encoding="utf-8")
+
+
+def test_a_machine_of_one_node_cannot_be_measured(tmp_path):
+    if sum(bool(node.cpus and node.mib) for node in hardware.nodes()) > 1:
+        pytest.skip("this machine has several nodes")
+    argv = [sys.executable, "-m", "experiments.calibrate", str(tmp_path / "x.toml")]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "nothing is remote" in done.stderr
+    assert not (tmp_path / "x.toml").exists()
