@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, report, compare."""
+"""numaplace experiment: list, run, check-machine, report, compare."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true")
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
+    one = commands.add_parser("check-machine", help="what this machine lacks for a long run; changes nothing")
+    one.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where results will go")
     one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
     one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
     one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
@@ -158,6 +160,11 @@ def run_one(args: argparse.Namespace) -> int:
     return 0
 
 
+def command_check(args: argparse.Namespace) -> int:
+    from . import check_machine
+    return check_machine.run(args.out)
+
+
 def command_analysis(args: argparse.Namespace) -> int:
     """pandas and matplotlib are slow to load: only the commands that need them do."""
     try:
@@ -172,7 +179,7 @@ def command_analysis(args: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
-    commands = {"list": command_list, "run": command_run,
+    commands = {"list": command_list, "run": command_run, "check-machine": command_check,
                 "report": command_analysis, "compare": command_analysis}
     try:
         return commands[args.command](args)

@@ -39,6 +39,11 @@ class Numaplace:
             raise kind(f"numaplace {arguments[0]}: {answer.get('error', 'failed')}")
         return answer
 
+    def counters_once(self) -> str | None:
+        """None when something can be counted here, else why not."""
+        done = self._run("counters", "--csv", "-n", "1", "-I", "100")
+        return (last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
+
     def topology(self) -> dict[str, Any]:
         return self._json("topology", "--json")
 

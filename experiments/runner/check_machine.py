@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""check-machine: whether a test machine is ready for a long run, and what to do where it is not.
+
+Nothing is changed. A finding is an obstacle (the suites cannot run, or would measure something
+else) or a doubt (they run, the numbers may scatter or need a word beside them).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import machine
+from .errors import CannotError, UsageError
+from .numaplace import BUILD, Numaplace
+from .suite import load, names
+from .workloads import PROGRAMS
+
+ROOM = 1 << 30        # bytes on the disk for results
+FREE_SHARE = 0.7      # of a node's memory; less will fall back to other nodes
+KNOWN_DISTANCE = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    kind: str   # "ok", "doubt" or "obstacle"
+    what: str
+    remedy: str = ""
+
+
+class Machine:
+    """What the checks look at, below a folder that is / except in tests."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.root = root
+        self.nodes = machine.nodes(root / "sys/devices/system/node")
+
+    def read(self, path: str) -> str | None:
+        try:
+            return (self.root / path).read_text().strip()
+        except OSError:
+            return None
+
+    def glob(self, pattern: str) -> list[str]:
+        return sorted({path.read_text().strip() for path in self.root.glob(pattern)})
+
+
+def nodes(m: Machine) -> Iterator[Finding]:
+    usable = [node for node in m.nodes if node.usable]
+    if len(usable) < 2:
+        yield Finding("obstacle", f"{len(usable)} node with CPUs and memory: there is nothing remote here",
+                      "run in the lab: numaplace experiment run SUITE --lab")
+    else:
+        sizes = sorted({len(node.cpus) for node in usable})
+        yield Finding("ok", f"{len(usable)} nodes with CPUs and memory, {'/'.join(map(str, sizes))} CPUs each")
+        if len({d for node in usable for d in node.distances if d != KNOWN_DISTANCE}) > 1:
+            yield Finding("ok", "nodes at several distances: remote suites take the farthest that all nodes have")
+    for node in usable:
+        if node.free_kib < FREE_SHARE * node.total_kib:
+            yield Finding("doubt", f"node {node.id} has {node.free_kib >> 10} of {node.total_kib >> 10} MiB free",
+                          "end what uses it, or: sync; echo 3 > /proc/sys/vm/drop_caches")
+
+
+def kernel(m: Machine) -> Iterator[Finding]:
+    balancing = m.read("proc/sys/kernel/numa_balancing")
+    if balancing not in (None, "0"):
+        if os.geteuid():
+            yield Finding("obstacle", "kernel.numa_balancing is on and only root can switch it off: the kernel "
+                          "would move pages too", "sysctl kernel.numa_balancing=0, or run as root")
+        else:
+            yield Finding("ok", "kernel.numa_balancing is on; a run switches it off and puts it back")
+    reclaim = m.read("proc/sys/vm/zone_reclaim_mode")
+    if reclaim not in (None, "0"):
+        yield Finding("doubt", f"vm.zone_reclaim_mode is {reclaim}: a full node is reclaimed before memory of "
+                      "another is taken", "sysctl vm.zone_reclaim_mode=0")
+    thp = m.read("sys/kernel/mm/transparent_hugepage/enabled") or ""
+    if "[never]" in thp:
+        yield Finding("doubt", "transparent huge pages are off: latencies will hold page walks",
+                      "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def processor(m: Machine) -> Iterator[Finding]:
+    governors = m.glob("sys/devices/system/cpu/cpu*/cpufreq/scaling_governor")
+    if governors and governors != ["performance"]:
+        yield Finding("doubt", f"frequency governor {'/'.join(governors)}: clocks change while a run lasts",
+                      "cpupower frequency-set -g performance")
+    if m.read("sys/devices/system/cpu/intel_pstate/no_turbo") == "0" or m.read(
+            "sys/devices/system/cpu/cpufreq/boost") == "1":
+        yield Finding("doubt", "turbo is on: one thread runs faster than many",
+                      "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 > .../cpufreq/boost")
+    if m.read("sys/devices/system/cpu/smt/active") == "1":
+        yield Finding("doubt", "SMT is on: two threads may share a core", "echo off > "
+                      "/sys/devices/system/cpu/smt/control")
+    if "hypervisor" in (m.read("proc/cpuinfo") or "").split():
+        yield Finding("doubt", "this is a virtual machine: its nodes need not be the host's", "measure on the host")
+
+
+def load_now(m: Machine) -> Iterator[Finding]:
+    busy = float((m.read("proc/loadavg") or "0").split()[0])
+    if busy > 0.5:
+        yield Finding("doubt", f"load is {busy:g}: others use the processors and their memory bandwidth",
+                      "end them; ps -eo pcpu,pid,comm --sort=-pcpu | head")
+
+
+def programs(_m: Machine) -> Iterator[Finding]:
+    for name in sorted({name for wanted in PROGRAMS.values() for name in wanted} | {"numaplace"}):
+        if not (BUILD / name).exists():
+            yield Finding("obstacle", f"{BUILD / name} is missing", "make tools")
+    for name, package in (("redis-server", "redis-server"), ("redis-benchmark", "redis-tools"),
+                          ("numactl", "numactl")):
+        if not shutil.which(name):
+            yield Finding("obstacle", f"{name} is not installed: the Redis suites need it", f"apt-get install {package}")
+    if not (Path("/sys/module/numaplace").exists()):
+        yield Finding("doubt", "the module is not loaded: policies act by system calls; the papers' suites need none",
+                      "make module && insmod build/modules/$(uname -r)/numaplace.ko")
+
+
+def counters(_m: Machine) -> Iterator[Finding]:
+    """Asks the tool itself, which knows all of its sources."""
+    why = Numaplace().counters_once()
+    if why:
+        yield Finding("doubt", f"{why}: no IPC or local and remote accesses in the reports",
+                      "see Documentation/counters.md")
+    else:
+        yield Finding("ok", "counters count")
+
+
+def disk(out: Path) -> Iterator[Finding]:
+    there = next(folder for folder in [out.absolute(), *out.absolute().parents] if folder.exists())
+    free = shutil.disk_usage(there).free
+    if not os.access(there, os.W_OK):
+        yield Finding("obstacle", f"{there} cannot be written", "choose another folder with --out")
+    elif free < ROOM:
+        yield Finding("doubt", f"{there} has {free >> 20} MiB free", "results of all suites take up to "
+                      f"{ROOM >> 20} MiB; a run that meets a full disk goes on with --resume")
+
+
+def sizes(m: Machine) -> Iterator[Finding]:
+    """Whether the suites' data fit the smallest node."""
+    usable = [node for node in m.nodes if node.usable]
+    if not usable:
+        return
+    least = min(node.total_kib for node in usable) << 10
+    for name in names():
+        suite = load(name)
+        levels = dict(suite.levels) | suite.real.get("factors", {})
+        largest = 4 * max((case["size"] for case in levels.get("case", [])), default=0)
+        if largest > FREE_SHARE * least:
+            yield Finding("doubt", f"suite {name}: its largest array has {largest >> 30} GiB, the smallest node "
+                          f"{least >> 30}", "those observations will be marked; leave them out with --workloads")
+
+
+def findings(m: Machine, out: Path) -> list[Finding]:
+    found: list[Finding] = []
+    for check in (nodes, kernel, processor, load_now, programs, counters, sizes):
+        found += check(m)
+    return found + list(disk(out))
+
+
+def run(out: Path) -> int:
+    """Prints all of them. Returns 0 where a long run can start, else 3."""
+    try:
+        found = findings(Machine(), out)
+    except CannotError as error:
+        found = [Finding("obstacle", str(error))]
+    except UsageError as error:
+        found = [Finding("obstacle", str(error), "correct the suite")]
+    for finding in found:
+        print(f"{finding.kind:9} {finding.what}" + (f"\n{'':9}   -> {finding.remedy}" if finding.remedy else ""))
+    obstacles = sum(f.kind == "obstacle" for f in found)
+    doubts = sum(f.kind == "doubt" for f in found)
+    print(f"\n{obstacles} obstacles, {doubts} doubts: "
+          + ("not ready" if obstacles else "ready" if not doubts else "ready, but look at the doubts first"))
+    return 3 if obstacles else 0

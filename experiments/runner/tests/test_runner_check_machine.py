@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""check-machine on trees of files like those of machines, and on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import check_machine
+from experiments.runner.cli import main
+
+GOOD = {
+    "proc/sys/kernel/numa_balancing": "0", "proc/sys/vm/zone_reclaim_mode": "0", "proc/loadavg": "0.02 0.1 0.1 1/2 3",
+    "proc/cpuinfo": "flags : sse2 avx2", "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance",
+    "sys/devices/system/cpu/intel_pstate/no_turbo": "1", "sys/devices/system/cpu/smt/active": "0",
+    "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+}
+
+
+def tree(root: Path, nodes: int = 2, free: int = 60, **changed: str) -> check_machine.Machine:
+    for path, text in (GOOD | {name.replace("__", "/"): text for name, text in changed.items()}).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text + "\n")
+    for number in range(nodes):
+        folder = root / f"sys/devices/system/node/node{number}"
+        folder.mkdir(parents=True)
+        (folder / "cpulist").write_text(f"{number * 4}-{number * 4 + 3}\n")
+        (folder / "distance").write_text(" ".join("10" if k == number else "21" for k in range(nodes)) + "\n")
+        (folder / "meminfo").write_text(f"Node {number} MemTotal: {64 << 20} kB\n"
+                                        f"Node {number} MemFree: {free << 20} kB\n")
+    return check_machine.Machine(root)
+
+
+def troubles(m: check_machine.Machine) -> dict[str, str]:
+    parts = (check_machine.nodes, check_machine.kernel, check_machine.processor, check_machine.load_now)
+    found = [finding for part in parts for finding in part(m) if finding.kind != "ok"]
+    assert all(finding.remedy for finding in found)
+    return {finding.what: finding.kind for finding in found}
+
+
+def test_a_good_machine_has_none(tmp_path: Path) -> None:
+    assert troubles(tree(tmp_path)) == {}
+
+
+@pytest.mark.parametrize("changed, said, kind", [
+    ({"nodes": 1}, "1 node with CPUs and memory", "obstacle"),
+    ({"free": 20}, "node 1 has 20480 of 65536 MiB free", "doubt"),
+    ({"proc__loadavg": "3.5 1 1 1/2 3"}, "load is 3.5", "doubt"),
+    ({"proc__cpuinfo": "flags : sse2 hypervisor"}, "this is a virtual machine", "doubt"),
+    ({"sys__devices__system__cpu__cpu0__cpufreq__scaling_governor": "schedutil"}, "governor schedutil", "doubt"),
+    ({"sys__devices__system__cpu__intel_pstate__no_turbo": "0"}, "turbo is on", "doubt"),
+    ({"sys__devices__system__cpu__smt__active": "1"}, "SMT is on", "doubt"),
+    ({"sys__kernel__mm__transparent_hugepage__enabled": "always madvise [never]"}, "huge pages are off", "doubt"),
+    ({"proc__sys__vm__zone_reclaim_mode": "1"}, "vm.zone_reclaim_mode is 1", "doubt"),
+])
+def test_what_is_wrong_is_found(tmp_path: Path, changed: dict, said: str, kind: str) -> None:
+    found = {what: k for what, k in troubles(tree(tmp_path, **changed)).items() if said in what}
+    assert set(found.values()) == {kind}
+
+
+def test_numa_balancing_is_an_obstacle_only_for_who_cannot_switch_it_off(tmp_path: Path, monkeypatch) -> None:
+    m = tree(tmp_path, **{"proc__sys__kernel__numa_balancing": "1"})
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert troubles(m) == {}
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert list(troubles(m).values()) == ["obstacle"]
+
+
+def test_sizes_are_compared_with_the_smallest_node(tmp_path: Path) -> None:
+    small = tree(tmp_path)
+    assert not [f for f in check_machine.sizes(small) if f.kind != "ok"]
+    for path in tmp_path.glob("sys/devices/system/node/*/meminfo"):
+        path.write_text("Node 0 MemTotal: 16777216 kB\nNode 0 MemFree: 16000000 kB\n")
+    found = list(check_machine.sizes(check_machine.Machine(tmp_path)))
+    assert [f.what for f in found] == ["suite random-update: its largest array has 37 GiB, the smallest node 16"]
+
+
+def test_on_this_machine_it_says_ready_or_not(capsys, tmp_path: Path) -> None:
+    status = main(["check-machine", "--out", str(tmp_path / "not" / "yet")])
+    said = capsys.readouterr().out
+    assert status == (3 if "obstacle " in said else 0)
+    assert said.strip().endswith("not ready") == (status == 3)
+    assert not (tmp_path / "not").exists()
