@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab import qemu, simulated
-from experiments.lab.console import failure, qemu_was_at_fault
-from experiments.lab.errors import TIME_LIMIT, LabError
+from experiments.lab.console import failure, plugin_refusal, qemu_was_at_fault
+from experiments.lab.errors import TIME_LIMIT, UNABLE, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.run_folder import run_folder
@@ -125,6 +125,9 @@ def run_once(job: Job) -> int:
         status = read(files.run / "status")
         if status:
             return int(status)
+        refusal = plugin_refusal(files.run) if job.simulated and step(files) == "boot" else None
+        if refusal:
+            raise LabError(UNABLE, f"machine '{job.machine.name}' cannot be simulated here: {refusal}")
         if step(files) != "command" and (ended < 0 or qemu_was_at_fault(read(files.console))):
             raise FlawedStart(failure(files.run, step(files), job))
         raise failure(files.run, step(files), job)

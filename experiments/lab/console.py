@@ -67,6 +67,13 @@ def last_lines(run: Path) -> list[str]:
     return end if first is None else [*first, "...", *end]
 
 
+def plugin_refusal(run: Path) -> str | None:
+    """The plugin's own line, where it kept QEMU from starting, or QEMU's that it could not load it."""
+    said = text(run / "qemu").splitlines()
+    own = [line for line in said if line.startswith("numaplace lab plugin: ")]
+    return next(iter(own or [line for line in said if "plugin" in line]), None)
+
+
 def failure(run: Path, step: str, job) -> LabError:
     tail = "".join(f"\n  | {line}" for line in last_lines(run)) or " none"
     return LabError(BOOT_FAILED, f"machine '{job.machine.name}' with kernel {job.kernel.release}: "

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from experiments.lab.cache_fields import check_caches
 from experiments.lab.errors import USAGE, LabError
 from experiments.lab.model_fields import check_model
 from experiments.lab.penalty_fields import check_penalty
@@ -184,6 +185,7 @@ def read(path: Path) -> Machine:
     nodes = read_nodes(check, data)
     check_totals(check, data, nodes)
     check_distances(check, data["distances"], len(nodes))
+    check_caches(check, data.get("cache", []))
     if "model" in data:
         check_model(check, data["model"], len(nodes))
     check_penalty(check, data.get("penalty", {}))

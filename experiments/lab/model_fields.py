@@ -21,18 +21,20 @@ class Field:
     key: str  # in the model's text form; empty: not of the model, but of the lab's cores
     factor: float = 1
     required: bool = False
+    low: float = 0
+    high: float = 1e15
 
 
 # What the file's names become in policies/model.h.
 NODE_SECTIONS = {
-    "core": {"outstanding": Field("core_outstanding", required=True),
+    "core": {"outstanding": Field("core_outstanding", required=True, low=0.01, high=1e6),
              "bandwidth_mb_s": Field("core_bytes_per_s", MB),
-             "mhz": Field("", required=True),
-             "instructions_per_cycle": Field("", required=True)},
+             "mhz": Field("", required=True, low=1, high=1e5),
+             "instructions_per_cycle": Field("", required=True, low=0.01, high=16)},
     "port": {"bandwidth_mb_s": Field("port_bytes_per_s", MB, required=True),
              "remote_weight": Field("port_remote_weight", required=True),
              "variability": Field("port_variability", required=True)},
-    "dram": {"bandwidth_mb_s": Field("dram_bytes_per_s", MB, required=True),
+    "dram": {"bandwidth_mb_s": Field("dram_bytes_per_s", MB, required=True, low=1),
              "latency_ns": Field("dram_latency_ns", required=True),
              "variability": Field("dram_variability", required=True),
              "local_share": Field("dram_local_share"),
@@ -45,7 +47,7 @@ LINK = {"bandwidth_mb_s": Field("bytes_per_s", MB, required=True),
         "latency_ns": Field("latency_ns", required=True),
         "header_bytes": Field("header_bytes", required=True),
         "variability": Field("variability", required=True)}
-LINE = {"bytes": Field("line_bytes", required=True)}
+LINE = {"bytes": Field("line_bytes", required=True, low=16, high=256)}
 SECTIONS = ("line", *NODE_SECTIONS, "link", "node")
 
 
@@ -69,6 +71,8 @@ def check_section(check, where: tuple, table: Any, fields: dict[str, Field], who
         if name not in fields:
             check.fail(where + (name,), f"unknown field; known are {', '.join((*others, *fields))}")
         check_value(check, where + (name,), entry)
+        if not fields[name].low <= entry["value"] <= fields[name].high:
+            check.fail(where + (name,), f"{entry['value']!r} is outside {fields[name].low:g} to {fields[name].high:g}")
     for name, field in fields.items():
         if whole and field.required and name not in table:
             check.fail(where, f"the field '{name}' is missing")

@@ -48,6 +48,17 @@ def test_every_machine_is_found_by_its_own_name():
     ('cpus = "2-3"', 'cpus = 2', "node[1].cpus", "2 is not a text"),
     ('cpus = "2-3"\n', '', "node[1]", "the field 'cpus' is missing"),
     ('cpus = "2-3"\n', 'cpus = "2-3"\nspeed = 3\n', "node[1].speed", "unknown field"),
+    ('size = "4 MiB"', 'size = "4 MB"', "cache[2].size", "'4 MB' is not a size"),
+    ('size = "4 MiB"', 'size = "4000 GiB"', "cache[2].size", "a cache has 4096 to"),
+    ('size = "32 KiB"', 'size = "33 KiB"', "cache[0].size", "whole pages"),
+    ("level = 3", "level = 2", "cache[2].level", "there is a level 2 already"),
+    ("level = 3", "level = 5", "cache[2].level", "not a level from 1 to 4"),
+    ("ways = 16", "ways = 0", "cache[2].ways", "0 ways, must be 1 to 64"),
+    ("ways = 16\nline_bytes = 64", "ways = 16\nline_bytes = 48", "cache[2].line_bytes", "48 is not one of 16, 32"),
+    ("ways = 16\nline_bytes = 64", "ways = 16\nline_bytes = 32", "cache[2].line_bytes", "of the same length"),
+    ("mhz = { value = 2400", "mhz = { value = 0", "model.core.mhz", "0 is outside 1 to 100000"),
+    ("outstanding = { value = 10", "outstanding = { value = 0", "model.core.outstanding", "0 is outside 0.01"),
+    ("bytes = { value = 64", "bytes = { value = 0", "model.line.bytes", "0 is outside 16 to 256"),
     ("cpus = 4", "cpus = 0", "cpus", "0 is outside 1 to 255"),
     ("cpus = 4", "cpus = true", "cpus", "True is not a whole number"),
     ('memory = "2 GiB"', 'memory = "3 GiB"', "memory", "has 3072 MiB, but its nodes sum up to 2048 MiB"),
@@ -91,7 +102,7 @@ def test_node_without_cpus_or_memory_is_a_node_but_one_must_have_both(tmp_path):
 
 
 def test_optional_values_need_their_source(tmp_path):
-    cache = '[[cache]]\nlevel = 3\nsize = "12 MiB"\nways = 16\nline_bytes = 64\nshared_by_cpus = 2\n'
+    cache = '[[cache]]\nlevel = 4\nsize = "12 MiB"\nways = 16\nline_bytes = 64\nshared_by_cpus = 2\n'
     assert "the field 'source' is missing" in fault_of(tmp_path, DEMO + cache)
     path = tmp_path / "m.toml"
     path.write_text(DEMO + cache + 'source = "data sheet"\n', encoding="utf-8")

@@ -108,6 +108,18 @@ def test_signal_leaves_no_qemu_behind(number):
     assert started.stderr.read() == ""
 
 
+@pytest.mark.parametrize("said", ["qemu-system-x86_64: -plugin: invalid option",
+                                  "qemu-system-x86_64: Could not load plugin plugin.so: file too short"])
+def test_qemu_without_plugins_is_refused_in_one_line(tmp_path, said):
+    fake = tmp_path / "qemu-system-x86_64"
+    fake.write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && exec {shutil.which(fake.name)} --version\n"
+                    f"echo '{said}' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    done = run_in("true", options=("--simulated", "--no-module"), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == 3, done.stderr
+    assert "cannot be simulated here: " + said in one_line(done.stderr)
+
+
 @pytest.mark.lab
 def test_qemu_that_crashes_before_the_command_is_started_again():
     with subprocess.Popen(lab("run", "--machine", "demo-2s", "--plain", "--no-module", "--", "echo", "there"),
