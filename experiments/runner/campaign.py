@@ -1,52 +1,105 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""run --all: every suite, on this machine or each on its own machines of the lab."""
+"""run --all: every suite, on this machine or each on its own machines of the lab.
+
+Each is a run of its own, as if its command line had been typed. In the lab two run beside each
+other: simulated time does not depend on how busy the host is. On a real machine one after the other.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import machine, results, suite as suites
 from .errors import ExperimentError, UsageError
+from .numaplace import ROOT, last_line
+from .program import die_with
 from .progress import duration
 
-RunOne = Callable[[argparse.Namespace], int]
+BESIDE = 2   # runs in the lab at once
+POLL = 0.5   # s
+LOG = "run.log"
 
 
-def run(args: argparse.Namespace, run_one: RunOne) -> int:
-    """A suite that fails does not keep the others from running. Returns 0, or 1 if one did."""
+@dataclass
+class Run:
+    suite: str
+    lab: str | None
+    out: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.suite}" + (f" on {self.lab}" if self.lab else "")
+
+    def start(self, options: list[str]) -> None:
+        words = ["run", self.suite, "--out", str(self.out), *options, *(["--lab", self.lab] if self.lab else [])]
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.begin, runner = time.monotonic(), os.getpid()
+        self.log = open(self.out / LOG, "wb")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "experiments.runner", *words], stdin=subprocess.DEVNULL, stdout=self.log,
+            stderr=self.log, preexec_fn=lambda: die_with(runner, signal.SIGTERM),
+            env=os.environ | {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"})
+
+    def tell(self) -> None:
+        """After its end: what came of it, and why where it did not end well."""
+        self.log.close()
+        made = results.count(self.out)
+        print(f"{self.name}: {made} observations in {duration(time.monotonic() - self.begin)}, results in {self.out}",
+              flush=True)
+        if self.process.returncode:
+            print(f"    ! {last_line((self.out / LOG).read_text(errors='replace'))}", flush=True)
+
+
+def run(args: argparse.Namespace) -> int:
+    """A suite that fails does not keep the others from running. Returns 0, or says which failed."""
     if args.suite or args.workloads or args.set:
         raise UsageError("--all: takes no SUITE, --workloads or --set")
-    out = args.out or Path("results")
-    failed = []
-    for number, one in enumerate(chosen(args, out), 1):
-        where = f" on {one.lab} of the lab" if one.lab else ""
-        print(f"\n{number}. {one.suite}{where}, results in {one.out}", flush=True)
-        begin = time.monotonic()
-        try:
-            if run_one(one):
-                failed.append(one.suite)
-        except ExperimentError as error:
-            failed.append(one.suite)
-            print(f"   {one.suite}: {error}", flush=True)
-        print(f"   {results.count(one.out)} observations in {duration(time.monotonic() - begin)}", flush=True)
+    waiting = chosen(args, args.out or Path("results"))
+    total, running, failed = len(waiting), [], []
+    beside = BESIDE if all(one.lab for one in waiting) else 1
+    print(f"{total} runs, {beside} at a time", flush=True)
+    try:
+        while waiting or running:
+            while waiting and len(running) < beside:
+                running.append(waiting.pop(0))
+                running[-1].start(options(args))
+            time.sleep(POLL)
+            for one in [one for one in running if one.process.poll() is not None]:
+                running.remove(one)
+                one.tell()
+                failed += [one.name] if one.process.returncode else []
+    finally:
+        for one in running:
+            one.process.terminate()
+        for one in running:
+            one.process.wait()
     if failed:
-        raise ExperimentError(f"of all suites, these did not end well: {', '.join(failed)}")
+        raise ExperimentError(f"{len(failed)} of {total} runs did not end well: {', '.join(failed)}")
     return 0
 
 
-def chosen(args: argparse.Namespace, out: Path) -> list[argparse.Namespace]:
-    """The command lines of the single runs. In the lab a suite runs on each of its machines."""
+def options(args: argparse.Namespace) -> list[str]:
+    words = ["--engine", args.engine, "--max-repeats", str(args.max_repeats)]
+    for name in ("kernel", "repeats", "seed", "repeat_until_ci"):
+        value = getattr(args, name)
+        words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
+    words += ["--policies", ",".join(args.policies)] if args.policies else []
+    return words + [f"--{name}" for name in ("quick", "resume", "force", "plain", "simulated") if getattr(args, name)]
+
+
+def chosen(args: argparse.Namespace, out: Path) -> list[Run]:
+    """In the lab a suite runs on each of its machines."""
     found = []
     for name in suites.names():
-        suite = suites.load(name)
-        lab = lab_machines(args, suite)
-        for number, where in enumerate(lab):
-            folder = out / (suite.name if not number else f"{suite.name}-{where}")
-            found.append(argparse.Namespace(**vars(args) | {"suite": name, "all": False, "lab": where,
-                                                            "out": folder}))
+        for number, where in enumerate(lab_machines(args, suites.load(name))):
+            found.append(Run(name, where, out / (name if not number else f"{name}-{where}")))
     return found
 
 

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 
 def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--all", action="store_true", help="every suite, one after the other")
+    one.add_argument("--all", action="store_true", help="every suite, in the lab two at a time")
     one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results")
     one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
@@ -141,11 +141,7 @@ def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
 
 def command_run(args: argparse.Namespace) -> int:
     if args.all:
-        return campaign.run(args, run_one)
-    return run_one(args)
-
-
-def run_one(args: argparse.Namespace) -> int:
+        return campaign.run(args)
     request = request_of(args)
     if args.lab is not None:
         from . import lab

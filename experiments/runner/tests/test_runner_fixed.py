@@ -140,3 +140,15 @@ def test_list_shows_every_suite_with_its_time(capsys) -> None:
 def test_words_that_contradict_each_other(capsys, words: list[str], said: str) -> None:
     assert main(words) == 2
     assert said in capsys.readouterr().err
+
+
+def test_all_suites_run_two_at_a_time_in_the_lab_and_what_fails_is_named(tmp_path: Path, monkeypatch, capsys) -> None:
+    """A kernel that the lab does not have: every run is refused, in its own words."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--all", "--quick", "--lab", "--kernel", "5.4", "--out", "all"]) == 1
+    said = capsys.readouterr()
+    runs = sum(len(suites.load(name).machines) for name in suites.names())
+    assert said.out.startswith(f"{runs} runs, 2 at a time\n")
+    assert said.out.count(": 0 observations in ") == said.out.count("    ! ") == runs
+    assert said.out.count("5.4") >= runs and f"{runs} of {runs} runs did not end well" in said.err
+    assert (tmp_path / "all" / "contention-ls3a-2s" / "run.log").exists()
