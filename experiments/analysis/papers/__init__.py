@@ -31,4 +31,7 @@ def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], li
     """
     known = [name for name in results.presents if name in PRESENTATIONS]
     unknown = [name for name in results.presents if name not in PRESENTATIONS]
-    return [PRESENTATIONS[name](results, f"{prefix}-{name}") for name in known], unknown
+    found = [PRESENTATIONS[name](results, f"{prefix}-{name}") for name in known]
+    for chapter in found:
+        chapter.sources = tuple(results.sources)
+    return found, unknown

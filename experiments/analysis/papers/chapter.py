@@ -14,6 +14,17 @@ from ..stats import Interval
 from .checks import Check, tally
 
 
+# What the lab's models were fitted to, by the paper's machine: Documentation/lab-model.md.
+FITTED = {
+    "E5620": "24 cells of Table 1(b) and the cross pattern",
+    "LS 3A": "22 cells of Table 1(a) and the bound of the cross pattern",
+    "AMD Opteron 6172": "the peak, the growth up to 48 threads and the loss without NUMA awareness",
+    "Intel Xeon X7560": "the peak and the low latency up to 24 threads",
+    "six-core Opteron": "the slowdown of sequential accesses",
+    "Xeon E5-2620 v4": "the random update",
+}
+
+
 @dataclass(frozen=True)
 class Cell:
     text: str
@@ -43,6 +54,7 @@ class Chapter:
     paper: str
     measured_on: str  # the paper's machines
     says: str         # what the paper found, in our words
+    sources: tuple[str, ...] = ()
     machine: str = ""  # the paper's machine that ours is or is modelled after
     found: str = ""   # what we found, from the numbers
     missing: list[str] = field(default_factory=list)
@@ -53,6 +65,15 @@ class Chapter:
 
     def draw(self, number: str, svg: str, caption: str) -> None:
         self.drawings.append(Drawing(number, Markup(svg), caption))
+
+    @property
+    def caution(self) -> str:
+        """A model that was fitted to a paper agrees with it for that reason."""
+        fitted = FITTED.get(self.machine)
+        if not fitted or "lab-simulated" not in self.sources:
+            return ""
+        return (f"The lab's model of this machine was fitted to this paper: {fitted}. Agreement there "
+                "says that model and measurement fit together, not that the paper is confirmed.")
 
     @property
     def groups(self) -> list[dict[str, Any]]:

@@ -51,6 +51,13 @@ def between(name: str, a: Sequence[float], b: Sequence[float], low: float = 0.0,
     return Part(verdict, f"{name} {words.number(found.value)}{limits}")
 
 
+def inside(name: str, values: Sequence[float], low: float, high: float) -> Part:
+    """low < mean < high, of numbers that are shares already: Student's 95 % interval."""
+    if not values:
+        return Part(ABSENT, f"{name}: not measured")
+    return between(name, values, [1.0] * max(2, len(values)), low, high)
+
+
 def greater(name: str, a: Sequence[float], b: Sequence[float]) -> Part:
     return between(name, a, b, 1.0)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .cells import Cells
-from .checks import Check, Part, alike, between, every, greater, some
+from .checks import Check, Part, alike, between, every, greater, inside, some
 
 E5620, LS3A = "E5620", "LS 3A"
 
@@ -76,9 +76,8 @@ def _total(t: _Totals) -> list[Check]:
 
 def _local(cells: Cells) -> list[Check]:
     t = _Totals(cells, "bandwidth_local")
-    total = _Totals(cells)
     far = max(t.ys, default=0)
-    shares = [between(f"local part of {x}L{y}R", t(x, y), total(x, y), 0.5, 0.6)
+    shares = [inside(f"local part of {x}L{y}R", _shares(cells, x, y), 0.5, 0.6)
               for x in t.xs for y in t.ys if x > 1 and y > 1]
     return [
         every("section 3.2, Fig. 6", "the first remote thread costs local threads more than all later ones",
@@ -93,6 +92,13 @@ def _local(cells: Cells) -> list[Check]:
         every("section 3.2, Fig. 6", "more local threads get more local bandwidth",
               [greater(*t.ratio((b, y), (a, y))) for y in t.ys for a, b in pairwise(t.xs)], LS3A),
     ]
+
+
+def _shares(cells: Cells, x: int, y: int) -> list[float]:
+    """Of each observation, since its local and its total bandwidth rise and fall together."""
+    both = [(o.value("bandwidth_local"), o.value("bandwidth"))
+            for o in cells.select(local=x, remote=y)]
+    return [local / total for local, total in both if local is not None and total]
 
 
 def _first_is_worst(name: str, alone: list[float], one: list[float], most: list[float]) -> Part:

@@ -99,6 +99,16 @@ def test_a_missing_metric_is_named(tmp_path: Path) -> None:
     assert [d.number for d in found.drawings] == ["Fig. 5"]
 
 
+def test_a_share_is_taken_from_each_observation(tmp_path: Path) -> None:
+    """Totals that vary by a quarter with a share that does not: the share has no spread."""
+    found = factorial.records("contention", contention("e5620"), noise=1e-4)
+    for record in found:
+        for metric in record["metrics"]:
+            metric["value"] *= 1 + 0.25 * record["repeat"]
+    share = next(c for c in chapter(tmp_path, found).checks if "50 to 60 %" in c.says)
+    assert share.verdict == HOLDS and "local part of 2L2R 0.550" in share.evidence
+
+
 def cross(loss: dict[int, float]) -> list[factorial.Cell]:
     """A referenced thread's bandwidth by the number of opposite ones: a part lost by each."""
     return [({"reference": n, "opposite": k}, {"bandwidth_reference": (

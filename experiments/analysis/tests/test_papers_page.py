@@ -138,6 +138,13 @@ def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
     assert "real: one node" in (tmp_path / "figures" / "luo-contention-1.svg").read_text()
 
 
+def test_a_model_that_was_fitted_to_the_paper_says_so(folder: Path, tmp_path: Path) -> None:
+    assert "fitted to this paper: 24 cells" in (folder / "contention" / "report.html").read_text()
+    real = [r | {"source": "real"} for r in factorial.records("contention", luo.contention("e5620"))]
+    page = report.write(factorial.write(tmp_path, real, ["luo-contention"]))
+    assert "fitted to this paper" not in page.read_text()
+
+
 def test_marked_observations_reach_no_table(tmp_path: Path) -> None:
     found = factorial.records("contention", luo.contention("e5620"))
     clean = papers.chapters(load.read(factorial.write(tmp_path / "a", found, ["luo-contention"])))
