@@ -160,6 +160,7 @@ def overhead(cpu: int) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench-kernels", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--one-thread", action="store_true", help="leave out the runs on all CPUs")
     args = parser.parse_args()
     if not shutil.which("likwid-bench"):
         print("bench-kernels: likwid-bench is not installed: apt-get install likwid", file=sys.stderr)
@@ -167,7 +168,7 @@ def main() -> int:
     cpus, order = sorted(os.sched_getaffinity(0)), random.Random(1)
     print(f"source: real, {len(cpus)} CPUs, load {os.getloadavg()[0]:.1f}")
     good = [compare(operation, used, args.rounds, order)
-            for operation in LIKWID for used in ([cpus[0]], cpus)]
+            for operation in LIKWID for used in ([cpus[0]], cpus)[:1 if args.one_thread else 2]]
     good += [chase(args.rounds, cpus[0], order), overhead(cpus[0])]
     return 0 if all(good) else 1
 

@@ -11,7 +11,12 @@
 
 #define PER_LINE (NP_LINE / sizeof(double))
 #define UNTOUCHED (-1.0)
-#define PIECE 32768	/* elements between two looks at the clock; whole lines */
+/*
+ * Elements between two looks at the clock; whole lines. Non-temporal stores
+ * get more: each piece ends with a fence that waits for all of them.
+ */
+#define PIECE (1 << 15)
+#define PIECE_NON_TEMPORAL (1 << 18)
 
 static enum np_stream_op op_of(const struct np_worker *w)
 {
@@ -97,12 +102,19 @@ static void run_strided(enum np_stream_op op, double *restrict a, const double *
 	}
 }
 
+static size_t piece_of(const struct np_worker *w, size_t step)
+{
+	if (step)
+		return PIECE / PER_LINE * step;
+	return w->variant->non_temporal ? PIECE_NON_TEMPORAL : PIECE;
+}
+
 /* From where the last one ended, so many elements that none of a stride are cut off. */
 static uint64_t pass(struct np_slice *s)
 {
 	const struct np_worker *w = s->w;
 	size_t n = s->lines * PER_LINE, step = w->choice.stride * PER_LINE;
-	size_t from = (uintptr_t)s->at, piece = step ? PIECE / PER_LINE * step : PIECE;
+	size_t from = (uintptr_t)s->at, piece = piece_of(w, step);
 	size_t first = s->first * PER_LINE + from;
 	double *a = (double *)w->array[0] + first;
 	const double *b = (double *)w->array[1] + first, *c = b;
