@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from . import papers, report
+from . import papers, report, summary
 from .load import Results, ResultsError, read
 from .summary import notes, write_text
 
@@ -28,7 +28,7 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
     for folder in folders:
         try:
             results = read(folder)
-            report.write(folder)
+            summary.write(folder, report.make(folder)[1])
         except ResultsError as error:  # one run that failed leaves the others readable
             broken.append((folder.name, str(error)))
             continue

@@ -102,6 +102,10 @@ def _zipf(s: _Samples, cells: Cells) -> list[Check]:
         every("section V.C, Fig. 14", "with α of 1.25 or less, next to no slowdown (read as under "
               "10 %)", [s.slow(size, 0.9, 1.1, pattern="zipf", alpha=a) for size in s.sizes
                         for a in alphas if a <= 1.25], OPTERON),
+        some("section VI, against V.C", "the smallest α slows more with remote memory than the "
+             "largest, beyond L3", [_worse(s, size, {"pattern": "zipf", "alpha": alphas[0]},
+                                           {"pattern": "zipf", "alpha": alphas[-1]})
+                                    for size in large] if len(alphas) > 1 else [], OPTERON),
         every("section V.C, Fig. 14", "slowdown is generally larger for larger data (mean over α, "
               "beyond L3 against inside)", [_general(s, cells, large, small)], OPTERON),
     ]
