@@ -153,6 +153,13 @@ def sizes(m: Machine) -> Iterator[Finding]:
                           f"{least >> 30}", "those observations will be marked; leave them out with --workloads")
 
 
+def doubts() -> list[str]:
+    """Of this machine's state now, for the manifest of a run."""
+    m = Machine()
+    return [finding.what for check in (nodes, kernel, processor, load_now) for finding in check(m)
+            if finding.kind == "doubt"]
+
+
 def findings(m: Machine, out: Path) -> list[Finding]:
     found: list[Finding] = []
     for check in (nodes, kernel, processor, load_now, programs, counters, sizes):

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from . import machine
+from . import check_machine, machine
 from .errors import ExperimentError, UsageError
 from .guard import numa_balancing
 from .numaplace import BUILD, ROOT, Numaplace
@@ -39,6 +39,8 @@ def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
                    "cmdline": _read("/proc/cmdline")},
         "nodes": [asdict(node) for node in machine.nodes()],
         "numa_balancing": _number(numa_balancing()),
+        # On a real machine: what may scatter the numbers, or needs a word beside them.
+        "doubts": check_machine.doubts() if source == "real" else [],
         **_machine_state(), "module": _module(), "tool": _tool(), "redis": _said("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),

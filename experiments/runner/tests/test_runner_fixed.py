@@ -72,6 +72,13 @@ def test_a_run_has_factors_metrics_and_verified_pages(run) -> None:
         assert task["locality_after"] == 1 and task["details"]["samples_ns"]
 
 
+def test_the_manifest_keeps_the_machine_s_doubts(run, tmp_path: Path) -> None:
+    run("cachetest", CACHETEST)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    virtual = "hypervisor" in Path("/proc/cpuinfo").read_text().split()
+    assert any("virtual machine" in doubt for doubt in manifest["doubts"]) == virtual
+
+
 def test_it_repeats_until_the_means_are_precise_and_goes_on_so(run, tmp_path: Path) -> None:
     _status, found, _ = run("cachetest", CACHETEST, "--repeat-until-ci", "0.000001%", "--max-repeats", "4")
     assert sorted((r["workload"], r["repeat"]) for r in found if not r.get("warmup")) == [
