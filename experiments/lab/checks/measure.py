@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|counters|tool-counters|tool-penalty|unload|redis ..
+    measure.py latency|bandwidth|sleep|contention|counters|tool-counters|tool-penalty|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -60,6 +60,15 @@ def sleep():
         start = time.monotonic()
         run("sleep", str(seconds))
         say(measure="sleep", asked=seconds, took=time.monotonic() - start)
+
+
+def contention():
+    """Triads of both nodes in the memory of node 0."""
+    cells = [{"size": "4M", "threads": [[0, 0], [1, 0]]}, {"size": "4M", "threads": [[2, 0], [3, 0]]},
+             {"size": "4M", "threads": [[0, 0], [2, 0]]}, {"size": "4M", "threads": [[0, 0], [1, 0], [2, 0], [3, 0]]}]
+    plan = {"program": ["build/np-mem", "triad", "--kernel", "plain"], "seconds": 0.01, "keep": True, "cells": cells}
+    for line in run("python3", "experiments/lab/bench/teams.py", json.dumps(plan)).splitlines():
+        say(measure="contention", **json.loads(line))
 
 
 def counters_of(cpu: int) -> dict[str, int]:
@@ -190,7 +199,7 @@ def redis():
             server.wait()
 
 
-MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "counters": counters,
+MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "contention": contention, "counters": counters,
             "tool-counters": tool_counters, "tool-penalty": tool_penalty, "unload": unload, "redis": redis}
 
 if __name__ == "__main__":

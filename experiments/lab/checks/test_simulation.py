@@ -3,6 +3,8 @@
 
 import pytest
 
+from experiments.lab.calibration.__main__ import load
+from experiments.lab.calibration.native import TRIAD
 from experiments.lab.checks import lab_run
 
 MACHINE = "demo-2s"
@@ -11,7 +13,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "counters", "tool-counters", "tool-penalty", "unload")
+    return lab_run.measure(MACHINE, "latency", "sleep", "contention", "counters", "tool-counters", "tool-penalty", "unload")
 
 
 def of(measured: list[dict], what: str) -> list[dict]:
@@ -24,6 +26,18 @@ def test_a_pointer_chase_reads_the_machine_files_latency(measured):
     for line in of(measured, "latency"):
         expected = lab_run.latency_ns(MACHINE, line["node"], line["memory"])
         assert line["ns"] == pytest.approx(expected, rel=0.05), line
+
+
+def test_running_triads_get_what_the_model_grants(measured):
+    _, model = load(MACHINE)
+    for line in of(measured, "contention"):
+        local = sum(cpu < 2 for cpu, _ in line["threads"])
+        remote = len(line["threads"]) - local
+        flows = [(0, 0, local)] * bool(local) + [(1, 0, remote)] * bool(remote)
+        granted = [value / 1e6 for value in model.bandwidths(flows, TRIAD)]
+        got = [sum(part) for part in (line["mb_per_s"][:local], line["mb_per_s"][local:]) if part]
+        # A run of 10 ms has a start that the window has yet to see.
+        assert got == pytest.approx(granted, rel=0.08), line
 
 
 def test_sleeping_takes_its_time(measured):
