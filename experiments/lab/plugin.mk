@@ -52,7 +52,7 @@ $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 	cp $(BUILD)/lab/guest/$*/numaplace_lab.ko $@
 
 .PHONY: lab-simulation bench-lab tools modules
-bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; an hour
+bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; more than an hour
 	$(PY) -m experiments.lab.bench $(CLAIMS)
 
 lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
