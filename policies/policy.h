@@ -45,6 +45,7 @@ enum np_source {
 	NP_SOURCE_SAMPLED,	/* measured, by sampling accesses or pages */
 	NP_SOURCE_MODEL,	/* predicted by the contention model */
 	NP_SOURCE_PENALTY,	/* predicted from penalties and distances; no contention */
+	NP_SOURCE_KERNEL,	/* the kernel's own accounts in /proc */
 	NP_SOURCES
 };
 

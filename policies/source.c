@@ -14,6 +14,7 @@ static const char *const source_name[NP_SOURCES] = {
 	[NP_SOURCE_SAMPLED] = "sampled",
 	[NP_SOURCE_MODEL] = "model",
 	[NP_SOURCE_PENALTY] = "penalty",
+	[NP_SOURCE_KERNEL] = "kernel",
 };
 
 const char *np_source_name(enum np_source s)

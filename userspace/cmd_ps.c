@@ -107,7 +107,7 @@ static int choose_node(struct ps_args *a, const struct np_machine *m)
 	return NP_EXIT_OK;
 }
 
-static int read_tasks(const struct ps_args *a, const struct np_machine *m, struct np_tasks *t)
+static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
 {
 	char err[NP_ERR_LEN];
 	int e = (a->common.cgroup ? np_tasks_read_some : np_tasks_read)

@@ -19,7 +19,7 @@
 
 enum {
 	KEY_MIN_GAIN = NP_KEY_OWN, KEY_HYSTERESIS, KEY_WINDOW, KEY_BACK_OFF, KEY_MIN_BUSY,
-	KEY_MIN_SIZE, KEY_LEAVE, KEY_PAGES, KEY_METRICS, KEY_OPTIONS,
+	KEY_MIN_SIZE, KEY_COUNT, KEY_LEAVE, KEY_PAGES, KEY_METRICS, KEY_OPTIONS,
 };
 
 static const struct argp_option options[] = {
@@ -39,6 +39,8 @@ static const struct argp_option options[] = {
 	  "(60)", 0 },
 	{ "min-busy", KEY_MIN_BUSY, "CPUS", 0, "Only tasks that keep so many CPUs busy (0.1)", 0 },
 	{ "min-size", KEY_MIN_SIZE, "MIB", 0, "Only tasks with so much memory (1)", 0 },
+	{ "count", KEY_COUNT, "N", 0, "Read the counters of N tasks at once, in turn, for at most 0.1 % "
+	  "of a CPU (16; 0: none)", 0 },
 	{ "leave", KEY_LEAVE, NULL, 0, "At the end leave tasks where they are", 0 },
 	{ "pages", KEY_PAGES, NULL, 0, "At the end bring pages back as well", 0 },
 	{ "metrics", KEY_METRICS, "FILE|unix:PATH", 0, "Counters in Prometheus' text format: a file "
@@ -94,6 +96,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return number(arg, "--min-busy", 1e6, &a->min_busy);
 	case KEY_MIN_SIZE:
 		return number(arg, "--min-size", 1e9, &a->min_size_mib);
+	case KEY_COUNT:
+		return intervals(arg, "--count", 0, &a->count);
 	case KEY_LEAVE:
 		a->leave = true;
 		return 0;
@@ -126,7 +130,7 @@ static const struct argp argp = {
 static void defaults(struct np_daemon_args *a)
 {
 	*a = (struct np_daemon_args) {
-		.interval_us = 1000000, .min_busy = 0.1, .min_size_mib = 1,
+		.interval_us = 1000000, .count = 16, .min_busy = 0.1, .min_size_mib = 1,
 		.steady = { .min_gain = 0, .hysteresis = 2, .window = 30, .back_off = 60 },
 	};
 	np_policy_words_init(&a->words);
@@ -255,5 +259,8 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 					      (double)sysconf(_SC_PAGESIZE));
 	d->watch_rules.pause = PAUSE_US / a->interval_us + 1;
 	d->watch_rules.read_budget = a->interval_us / 1e6 / 500;
+	if (!d->counter.pids)	/* how many is settled once the first have been counted */
+		d->counter.most = a->count;
+	d->counter.budget = a->interval_us / 1e6 / 1000;
 	return NP_EXIT_OK;
 }

@@ -10,6 +10,7 @@ struct np_daemon_args {
 	struct np_policy_words words;
 	unsigned int interval_us;
 	struct np_steady_rules steady;
+	unsigned int count;		/* tasks whose counters are read at once */
 	double min_busy, min_size_mib;
 	bool leave, pages;
 	const char *metrics, *file;

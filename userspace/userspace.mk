@@ -105,7 +105,7 @@ $(BUILD)/tests/placed: userspace/tests/guest/target.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -pthread -o $@ $<
 
--include $(patsubst %.o,%.d,$(US_LIB_OBJ) $(US_CMD_OBJ) $(US_TEST_OBJ))
+-include $(patsubst %.o,%.d,$(US_LIB_OBJ) $(US_CMD_OBJ) $(US_TEST_OBJ)) $(BUILD)/userspace/tests/bench/daemon.d
 -include $(patsubst %.o,%.d,$(US_ASAN_LIB_OBJ) $(US_ASAN_CMD_OBJ) $(US_ASAN_TEST_OBJ))
 
 include userspace/man/man.mk

@@ -17,8 +17,6 @@
 #include "proc.h"
 #include "record.h"
 
-#define COUNTERS "/sys/kernel/debug/numaplace_lab/counters"
-
 /* Of the time on its CPUs, what a task must have had for their counts to be its own. */
 #define ALONE 0.9
 
@@ -178,7 +176,7 @@ static const char *not_its_own(pid_t pid, const struct bitmask *cpus, const stru
 
 static struct totals read_totals(void)
 {
-	char *text = np_read_file(COUNTERS);
+	char *text = np_read_file(NP_LAB_COUNTERS);
 	struct totals t = { .cpu = calloc(NP_MAX_CPUS, sizeof(*t.cpu)) };
 	double one[NP_EVENTS];
 	int cpu;
@@ -195,12 +193,12 @@ static struct totals read_totals(void)
 
 static int lab_open(struct np_counters *c, void **state, char *err, size_t err_len)
 {
-	char *text = np_read_file(COUNTERS);
+	char *text = np_read_file(NP_LAB_COUNTERS);
 	struct lab *lab;
 	int e = errno;
 
 	if (!text && e == EACCES && np_machine_where("") == NP_WHERE_LAB_SIMULATED)
-		return np_fail(err, err_len, -EACCES, COUNTERS " is root's; run as root");
+		return np_fail(err, err_len, -EACCES, NP_LAB_COUNTERS " is root's; run as root");
 	if (!text)
 		return np_fail(err, err_len, -ENODEV, "this is not the simulated lab");
 	free(text);

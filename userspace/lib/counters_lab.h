@@ -5,6 +5,8 @@
 
 #include "counters.h"
 
+#define NP_LAB_COUNTERS "/sys/kernel/debug/numaplace_lab/counters"
+
 /* One line of numaplace_lab/counters. False when it is none. */
 bool np_lab_line(const char *line, int *cpu, double total[NP_EVENTS]);
 

@@ -47,6 +47,9 @@ int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
 		return e == -ENOMEM ? e : -EOPNOTSUPP;
 	e = np_planning_check_nodes(&d->machine, err, err_len);
 	if (!e)
+		e = np_planning_model(&d->machine, &d->model, d->args.model, err, err_len);
+	d->model_origin = d->machine.model_origin;
+	if (!e)
 		e = np_watch_open(&d->watch, &d->watch_rules, err, err_len);
 	if (e)
 		np_daemon_close(d);
@@ -55,8 +58,11 @@ int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
 
 void np_daemon_close(struct np_daemon *d)
 {
+	np_watch_count_close(&d->counter);
 	np_watch_close(&d->watch);
 	np_machine_free(&d->machine);
+	free(d->model);
+	d->model = NULL;
 }
 
 size_t np_daemon_placed(const struct np_daemon *d)
@@ -100,6 +106,11 @@ static int read_machine(struct np_daemon *d, char *err, size_t err_len)
 	np_machine_free(&d->machine);
 	d->machine = now;
 	np_room_add_cache(&d->machine);
+	if (d->model_origin != NP_MODEL_NONE && d->model->n_nodes == d->machine.n_nodes) {
+		d->machine.model = d->model;
+		d->machine.model_origin = d->model_origin;
+	}
+	np_watch_traffic(&d->counter, &d->machine);
 	return 0;
 }
 
@@ -216,6 +227,7 @@ static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 
 	t->placed = true;
 	t->read_rss = 0;	/* where it is now is to be read */
+	t->counted = (struct np_task) { 0 };	/* and counted */
 	d->counts.moved_tasks++;
 	d->counts.moved_bytes += a->step[i].moved.bytes;
 	d->counts.move_seconds += (double)a->step[i].moved.ns / 1e9;
@@ -283,6 +295,16 @@ static void plan_and_act(struct np_daemon *d)
 	np_gather_free(&p);
 }
 
+static void count_and_plan(struct np_daemon *d, bool changed)
+{
+	char err[NP_ERR_LEN];
+
+	if (np_watch_count(&d->counter, &d->watch, &d->machine, d->now, &changed, err, sizeof(err)))
+		say(d, "nothing is counted, policies go by what they are told: %s", err);
+	if (changed && d->watch.counting)
+		plan_and_act(d);
+}
+
 void np_daemon_step(struct np_daemon *d)
 {
 	double began = cpu_seconds();
@@ -292,8 +314,8 @@ void np_daemon_step(struct np_daemon *d)
 	d->now++;
 	if (np_watch_look(&d->watch, &d->machine, d->now, &changed, err, sizeof(err)))
 		complain(d, err);
-	else if (changed && d->watch.counting)
-		plan_and_act(d);
+	else
+		count_and_plan(d, changed);
 	d->counts.intervals++;
 	d->counts.cpu_seconds = cpu_seconds();
 	d->counts.last_interval_cpu_seconds = d->counts.cpu_seconds - began;

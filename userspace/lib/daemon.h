@@ -4,7 +4,7 @@
 #define NUMAPLACE_LIB_DAEMON_H
 
 #include "apply.h"
-#include "watch.h"
+#include "watch_count.h"
 
 /* Counters since the start; metrics.c prints them. */
 struct np_daemon_counts {
@@ -23,12 +23,15 @@ struct np_daemon {
 	struct np_watch_rules watch_rules;
 	struct np_steady_rules steady_rules;
 	struct np_apply_how how;
+	struct np_watch_counter counter;	/* most and budget */
 	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
 	void (*log)(const char *line, void *arg);	/* one line a decision */
 	void *log_arg;
 
 	/* Its own. */
 	struct np_machine machine;
+	struct np_model *model;		/* of machine */
+	enum np_model_origin model_origin;
 	struct np_watch watch;
 	unsigned int now;		/* interval */
 	bool waits;			/* a decision waits for its time: plan again */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "penalty.h"
+
 static int allocate(struct np_planning *p, size_t n)
 {
 	size_t nodes = p->machine.n_nodes;
@@ -24,6 +26,7 @@ static void add(struct np_planning *p, const struct np_watched *t, const struct 
 	struct np_task *task = &p->tasks.task[i];
 
 	*task = t->task.task[0];
+	np_watch_counted(t, task);
 	task->pages = memcpy(p->tasks.pages + i * nodes, t->task.pages,
 			     nodes * sizeof(*p->tasks.pages));
 	if (assumed->penalty_source != NP_SOURCE_NONE) {
@@ -54,7 +57,10 @@ int np_gather(struct np_planning *p, const struct np_daemon *d, char *err, size_
 	for (size_t i = 0; i < d->watch.n && p->tasks.n <= d->watch.counting; i++)
 		if (np_watch_counts(&d->watch, &d->watch.task[i], d->now) && !d->watch.task[i].gone)
 			add(p, &d->watch.task[i], &d->assumed);
-	e = np_planning_ask(p, err, err_len);
+	if (np_penalties_apply(&p->tasks, err, err_len))
+		e = -EBADMSG;
+	else
+		e = np_planning_ask(p, err, err_len);
 	if (e)
 		np_gather_free(p);
 	return e;

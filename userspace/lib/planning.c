@@ -33,6 +33,8 @@ static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
 	/* Where nothing counts, what the policy is not told it takes from the machine. */
 	if (!e && args->sample_ms)
 		np_tasks_count(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err, err_len);
+	if (!e)
+		np_tasks_find_shared(&p->tasks, &p->machine);
 	for (size_t i = 0; !e && i < args->n_assume; i++)
 		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
 	if (!e && np_penalties_apply(&p->tasks, err, err_len))
@@ -68,34 +70,31 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 	return e ? np_fail(err, err_len, e, "out of memory") : 0;
 }
 
-/*
- * The model of this machine: of the file that is named, else of the machine file
- * with this machine's name (the lab's machines have one), else derived.
- */
-static int find_model(struct np_planning *p, const char *file, char *err, size_t err_len)
+int np_planning_model(struct np_machine *here, struct np_model **model, const char *file, char *err,
+		      size_t err_len)
 {
 	struct np_machine m;
 	char why[NP_ERR_LEN];
 	bool same;
 	int e;
 
-	p->model = calloc(1, sizeof(*p->model));
-	if (!p->model)
+	*model = calloc(1, sizeof(**model));
+	if (!*model)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
-	e = np_machine_file_read(file ? file : p->machine.name, &m, p->model, why, sizeof(why));
+	e = np_machine_file_read(file ? file : here->name, &m, *model, why, sizeof(why));
 	if (e && file)
 		return np_fail(err, err_len, e, "%s", why);
-	same = !e && m.model && m.n_nodes == p->machine.n_nodes;
+	same = !e && m.model && m.n_nodes == here->n_nodes;
 	if (!e)
 		np_machine_free(&m);
 	if (file && !same)
 		return np_fail(err, err_len, -EINVAL, "machine file %s has no [model] or another "
 			       "number of nodes than this machine", file);
 	if (same)
-		p->machine.model_origin = NP_MODEL_FILE;
-	else if (!np_model_derive(p->model, &p->machine, why, sizeof(why)))
-		p->machine.model_origin = NP_MODEL_DERIVED;
-	p->machine.model = p->machine.model_origin == NP_MODEL_NONE ? NULL : p->model;
+		here->model_origin = NP_MODEL_FILE;
+	else if (!np_model_derive(*model, here, why, sizeof(why)))
+		here->model_origin = NP_MODEL_DERIVED;
+	here->model = here->model_origin == NP_MODEL_NONE ? NULL : *model;
 	return 0;
 }
 
@@ -148,7 +147,7 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 	p->options = args->options;
 	e = np_planning_machine(&p->machine, err, err_len);
 	if (!e)
-		e = find_model(p, args->model, err, err_len);
+		e = np_planning_model(&p->machine, &p->model, args->model, err, err_len);
 	if (!e)
 		e = read_tasks(p, args, err, err_len);
 	if (!e)

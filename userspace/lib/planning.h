@@ -59,6 +59,14 @@ int np_planning_from(struct np_planning *p, const struct np_policy_args *args, c
 /* This machine with what can be had of its memory; refused when it has one node. */
 int np_planning_machine(struct np_machine *m, char *err, size_t err_len);
 
+/*
+ * The model of this machine, which points to it: of the file that is named, else of the
+ * machine file with this machine's name (the lab's machines have one), else derived. The
+ * caller frees *model, set even after an error.
+ */
+int np_planning_model(struct np_machine *m, struct np_model **model, const char *file, char *err,
+		      size_t err_len);
+
 /* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
 int np_planning_ask(struct np_planning *p, char *err, size_t err_len);
 

@@ -44,6 +44,7 @@ static int parse_word(const char *word, struct np_mapping *out)
 	} else if (!strcmp(word, "huge")) {
 		out->hugetlb = true;
 	} else if (number_after(word, "anon=", &out->anon) ||
+		   number_after(word, "mapmax=", &out->mapmax) ||
 		   number_after(word, "kernelpagesize_kB=", &out->page_kib)) {
 		return 0;
 	} else if (node_pages(word, &node, &pages)) {

@@ -17,6 +17,7 @@ struct np_mapping {
 	bool file;			/* backed by a file or shared memory */
 	bool hugetlb;
 	uint64_t page_kib;		/* size of the pages that back it */
+	uint64_t mapmax;		/* processes that map one of its pages, at most; 0: one */
 	uint64_t anon;			/* anonymous pages among them */
 	uint64_t total;
 	uint64_t pages[NP_MAX_NODES];	/* by the kernel's node number */

@@ -2,6 +2,8 @@
 /* Writes a snapshot. */
 #include "snapshot.h"
 
+#include <stdio.h>
+
 #include "json.h"
 #include "list.h"
 
@@ -15,6 +17,11 @@ static struct bitmask *node_cpus(const struct np_machine *m, size_t index)
 	return cpus;
 }
 
+static json_t *optional(const struct np_known *k)
+{
+	return np_json_known(k->value, k->source);
+}
+
 static json_t *node_json(const struct np_machine *m, size_t i)
 {
 	const struct np_node *node = &m->node[i];
@@ -23,9 +30,9 @@ static json_t *node_json(const struct np_machine *m, size_t i)
 
 	for (size_t k = 0; k < m->n_nodes; k++)
 		json_array_append_new(distances, json_integer(m->distance[i * m->n_nodes + k]));
-	j = json_pack("{s:i,s:o,s:b,s:I,s:I,s:o}", "id", node->id, "cpus", np_json_list(cpus),
+	j = json_pack("{s:i,s:o,s:b,s:I,s:I,s:o,s:o}", "id", node->id, "cpus", np_json_list(cpus),
 		      "has_memory", node->has_memory, "mem_total", (json_int_t)node->mem_total,
-		      "mem_free", (json_int_t)node->mem_free, "distances", distances);
+		      "mem_free", (json_int_t)node->mem_free, "distances", distances, "traffic", optional(&node->traffic));
 	numa_bitmask_free(cpus);
 	return j;
 }
@@ -40,11 +47,6 @@ static json_t *machine_json(const struct np_machine *m)
 			 (json_int_t)m->page_size, "nodes", nodes);
 }
 
-static json_t *optional(const struct np_known *k)
-{
-	return np_json_known(k->value, k->source);
-}
-
 /* Why the counters have nothing to say of it, or null. */
 static json_t *why_json(const struct np_tasks *t, size_t i)
 {
@@ -53,12 +55,25 @@ static json_t *why_json(const struct np_tasks *t, size_t i)
 	return why ? json_string(why) : json_null();
 }
 
+/* Lines a second of each node's memory, or null. */
+static json_t *accesses_json(const struct np_machine *m, const struct np_task *t)
+{
+	json_t *j = t->accesses ? json_object() : json_null();
+	char id[16];
+
+	for (size_t i = 0; t->accesses && i < m->n_nodes; i++) {
+		snprintf(id, sizeof(id), "%d", m->node[i].id);
+		json_object_set_new(j, id, json_real(t->accesses[i]));
+	}
+	return j;
+}
+
 static json_t *task_json(const struct np_machine *m, const struct np_tasks *t, size_t i)
 {
 	const struct np_task *task = &t->task[i];
 	double locality = np_task_locality(m, task);
 
-	return json_pack("{s:i,s:I,s:o,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+	return json_pack("{s:i,s:I,s:o,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o}",
 			 "pid", task->pid, "start", (json_int_t)t->start[i], "comm",
 			 np_json_text(task->comm), "threads", (int)task->threads, "cores",
 			 (int)task->cores, "cpus", np_json_list(t->cpus[i]), "node",
@@ -68,7 +83,10 @@ static json_t *task_json(const struct np_machine *m, const struct np_tasks *t, s
 			 np_json_known(task->penalty, task->penalty_source), "mpki",
 			 np_json_known(task->mpki, task->mpki_source), "ipc", optional(&task->ipc),
 			 "bandwidth", optional(&task->bandwidth), "local_access",
-			 optional(&task->local_access), "not_counted_because", why_json(t, i));
+			 optional(&task->local_access), "age_s", optional(&task->age_s),
+			 "shared_pages", (json_int_t)task->shared_pages, "writes",
+			 optional(&task->writes), "accesses", accesses_json(m, task),
+			 "not_counted_because", why_json(t, i));
 }
 
 json_t *np_snapshot_json_of(enum np_where where, const struct np_machine *m,

@@ -111,6 +111,25 @@ static int read_distances(const struct place *p, struct np_machine *m)
 	return 0;
 }
 
+static int read_known(const struct place *p, const char *key, double min, double *value,
+		      enum np_source *source)
+{
+	json_t *j = json_object_get(p->object, key), *v = json_object_get(j, "value");
+	const char *name = json_string_value(json_object_get(j, "source"));
+
+	if (!j)
+		return 0;
+	if (!name || !np_source_find(name, source))
+		return wrong(p, key, "names no source; there are %s", np_source_names());
+	if (*source == NP_SOURCE_NONE && json_is_null(v))
+		return 0;
+	if (!json_is_number(v) || !(json_number_value(v) >= min) ||
+	    !isfinite(json_number_value(v)) || *source == NP_SOURCE_NONE)
+		return wrong(p, key, "is not a number from %g up with its source", min);
+	*value = json_number_value(v);
+	return 0;
+}
+
 static int read_node(const struct place *p, struct np_machine *m)
 {
 	struct np_node *node = &m->node[p->index];
@@ -119,7 +138,8 @@ static int read_node(const struct place *p, struct np_machine *m)
 	int e = whole(p, "id", 0, NP_MAX_NODES - 1, &id);
 
 	if (e || (e = whole(p, "mem_total", 0, LLONG_MAX, &total)) ||
-	    (e = whole(p, "mem_free", 0, LLONG_MAX, &available)))
+	    (e = whole(p, "mem_free", 0, LLONG_MAX, &available)) ||
+	    (e = read_known(p, "traffic", 0, &node->traffic.value, &node->traffic.source)))
 		return e;
 	if (p->index && (int)id <= m->node[p->index - 1].id)
 		return wrong(p, "id", "is not above that of the node before it");
@@ -195,25 +215,6 @@ static int read_pages(const struct place *p, const char *key, const struct np_ma
 	return 0;
 }
 
-static int read_known(const struct place *p, const char *key, double min, double *value,
-		      enum np_source *source)
-{
-	json_t *j = json_object_get(p->object, key), *v = json_object_get(j, "value");
-	const char *name = json_string_value(json_object_get(j, "source"));
-
-	if (!j)
-		return 0;
-	if (!name || !np_source_find(name, source))
-		return wrong(p, key, "names no source; there are %s", np_source_names());
-	if (*source == NP_SOURCE_NONE && json_is_null(v))
-		return 0;
-	if (!json_is_number(v) || !(json_number_value(v) >= min) ||
-	    !isfinite(json_number_value(v)) || *source == NP_SOURCE_NONE)
-		return wrong(p, key, "is not a number from %g up with its source", min);
-	*value = json_number_value(v);
-	return 0;
-}
-
 static int read_task_node(const struct place *p, const struct np_machine *m, struct np_task *task)
 {
 	json_t *node = json_object_get(p->object, "node");
@@ -224,6 +225,37 @@ static int read_task_node(const struct place *p, const struct np_machine *m, str
 	if (json_is_integer(node) && json_integer_value(node) < NP_MAX_NODES)
 		task->node = np_machine_node_index(m, (int)json_integer_value(node));
 	return task->node == NP_NODE_NONE ? wrong(p, "node", "is no node of this machine") : 0;
+}
+
+/* Neither was in the first snapshots. */
+static int read_shared(const struct place *p, struct np_task *task)
+{
+	json_int_t pages = 0;
+	int e = json_object_get(p->object, "shared_pages") ?
+		whole(p, "shared_pages", 0, LLONG_MAX, &pages) : 0;
+
+	task->shared_pages = (uint64_t)pages;
+	return e;
+}
+
+static int read_accesses(const struct place *p, const struct np_machine *m, struct np_task *task,
+			 double *accesses)
+{
+	json_t *j = json_object_get(p->object, "accesses"), *value;
+	char id[16];
+
+	if (!j || json_is_null(j))
+		return 0;
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		snprintf(id, sizeof(id), "%d", m->node[i].id);
+		value = json_object_get(j, id);
+		if (!json_is_number(value) || !(json_number_value(value) >= 0))
+			return wrong(p, "accesses", "is not one number for each node");
+		accesses[i] = json_number_value(value);
+	}
+	task->accesses = accesses;
+	task->accesses_source = NP_SOURCE_COUNTERS;
+	return 0;
 }
 
 static int read_task(const struct place *p, const struct np_machine *m, struct np_tasks *t)
@@ -249,7 +281,11 @@ static int read_task(const struct place *p, const struct np_machine *m, struct n
 	    (e = read_known(p, "ipc", 0, &task->ipc.value, &task->ipc.source)) ||
 	    (e = read_known(p, "bandwidth", 0, &task->bandwidth.value, &task->bandwidth.source)) ||
 	    (e = read_known(p, "local_access", 0, &task->local_access.value,
-			    &task->local_access.source)))
+			    &task->local_access.source)) ||
+	    (e = read_known(p, "writes", 0, &task->writes.value, &task->writes.source)) ||
+	    (e = read_known(p, "age_s", 0, &task->age_s.value, &task->age_s.source)) ||
+	    (e = read_shared(p, task)) ||
+	    (e = read_accesses(p, m, task, t->accesses + i * m->n_nodes)))
 		return e;
 	task->pid = (pid_t)pid;
 	task->threads = (unsigned int)threads;
@@ -269,9 +305,10 @@ static int read_tasks(struct place p, const struct np_machine *m, struct np_task
 	t->task = calloc(n + 1, sizeof(*t->task));
 	t->pages = calloc((n + 1) * m->n_nodes, sizeof(*t->pages));
 	t->file_pages = calloc((n + 1) * m->n_nodes, sizeof(*t->file_pages));
+	t->accesses = calloc((n + 1) * m->n_nodes, sizeof(*t->accesses));
 	t->start = calloc(n + 1, sizeof(*t->start));
 	t->cpus = calloc(n + 1, sizeof(*t->cpus));
-	if (!t->task || !t->pages || !t->file_pages || !t->start || !t->cpus)
+	if (!t->task || !t->pages || !t->file_pages || !t->accesses || !t->start || !t->cpus)
 		return no_memory(&p);
 	p.array = "tasks";
 	for (p.index = 0; !e && p.index < n; p.index++) {

@@ -28,6 +28,7 @@ struct reader {
 	const struct np_machine *m;
 	unsigned long long *ticks;	/* [n] used when the sample began */
 	double began, began_ticks, passed;	/* seconds; passed by the clock of ticks */
+	double since_boot;		/* seconds */
 	char *err;			/* NULL: a task that cannot be read is left out */
 	size_t err_len;
 };
@@ -149,6 +150,13 @@ static int look(const struct reader *r, pid_t pid, struct np_proc_stat *st)
 	return e ? e : st->kernel_thread || st->state == 'Z' || st->state == 'X' ? -ESRCH : 0;
 }
 
+static struct np_known age(const struct reader *r, unsigned long long start)
+{
+	double s = r->since_boot - (double)start / (double)sysconf(_SC_CLK_TCK);
+
+	return (struct np_known) { s > 0 ? s : 0, NP_SOURCE_KERNEL };
+}
+
 /* Fills row at. 0, or -errno with err filled if there is one. */
 static int read_task(struct reader *r, size_t at, pid_t pid)
 {
@@ -162,6 +170,7 @@ static int read_task(struct reader *r, size_t at, pid_t pid)
 	memcpy(task->comm, st.comm, sizeof(task->comm));
 	task->cores = 1;
 	task->penalty = 1.0;
+	task->age_s = age(r, st.start);
 	r->t->start[at] = st.start;
 	r->ticks[at] = st.ticks;
 	e = read_pages(r, at, pid);
@@ -291,12 +300,17 @@ static int read_all(struct reader *r)
 	return e;
 }
 
-static double seconds(void)
+static double clock_seconds(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double seconds(void)
+{
+	return clock_seconds(CLOCK_MONOTONIC);
 }
 
 /*
@@ -368,7 +382,8 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
 	struct reader r = { .t = t, .m = m, .began = seconds(),
-			    .began_ticks = tick_seconds(), .err = err, .err_len = err_len };
+			    .began_ticks = tick_seconds(),
+			    .since_boot = clock_seconds(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
@@ -378,7 +393,8 @@ int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
 	struct reader r = { .t = t, .m = m, .began = seconds(),
-			    .began_ticks = tick_seconds(), .err = err, .err_len = err_len };
+			    .began_ticks = tick_seconds(),
+			    .since_boot = clock_seconds(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, read_some(&r, pids, n_pids), sample_ms);
@@ -395,6 +411,7 @@ void np_tasks_free(struct np_tasks *t)
 	free(t->cpus);
 	free(t->busy);
 	free(t->counted);
+	free(t->accesses);
 	memset(t, 0, sizeof(*t));
 }
 

@@ -16,6 +16,7 @@ struct np_tasks {
 	unsigned long long *start;	/* [n] start time in ticks: tells a reused pid */
 	struct bitmask **cpus;	/* [n] that any of its threads may run on */
 	double *busy;		/* [n] CPUs that it kept busy while it was watched, else 0 */
+	double *accesses;	/* [n * n_nodes] room for the tasks' own, by np_tasks_count() */
 	struct np_reading *counted;	/* [n] by np_tasks_count(); NULL: not asked for */
 };
 
@@ -35,11 +36,14 @@ void np_tasks_free(struct np_tasks *t);
 
 /*
  * Counts for ms milliseconds what the busiest tasks do, at most that many, and
- * fills ipc, mpki, bandwidth and local_access. 0, or -errno with one line in err;
+ * fills what np_counting_fill() says, and the traffic of m's nodes. 0, or -errno with one line in err;
  * t->counted then has the reason for every task.
  */
-int np_tasks_count(struct np_tasks *t, const struct np_machine *m, size_t most, unsigned int ms,
+int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,
 		   char *err, size_t err_len);
+
+/* Counts the pages that others map too; what they are good for is planning. */
+void np_tasks_find_shared(struct np_tasks *t, const struct np_machine *m);
 
 /* Share of the task's anonymous pages on the node it runs on, 0..1; -1 when
  * it has no pages or runs on several nodes. */

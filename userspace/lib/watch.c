@@ -55,6 +55,7 @@ static void forget(struct np_watched *t)
 		np_tasks_free(&t->task);
 		np_confined_free(&t->confined);
 	}
+	free(t->accesses);
 }
 
 void np_watch_close(struct np_watch *w)
@@ -386,6 +387,8 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 		np_tasks_free(&task);
 		e = -ENOMEM;
 	}
+	if (!e)
+		np_tasks_find_shared(&task, m);
 	if (t->have && !e) {
 		np_tasks_free(&t->task);
 		np_confined_free(&t->confined);

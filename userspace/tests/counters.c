@@ -13,6 +13,8 @@
 #include "../lib/counters_lab.h"
 #include "../lib/counters_perf.h"
 #include "../lib/counters_resctrl.h"
+#include "../lib/counting.h"
+#include "../lib/list.h"
 #include "suites.h"
 
 static void libpfm_knows_every_event_of_the_table(void)
@@ -238,6 +240,57 @@ static void says_why_there_is_nothing(void)
 	np_counters_close(&c);
 }
 
+/* As numaplace_lab/counters has it; node 2 is the second of this machine. */
+static void lab_lines_say_whose_memory(void)
+{
+	static const char line[] = "cpu=1 instructions=9 cycles=9 llc_references=9 llc_misses=9 "
+				   "local_dram=30 remote_dram=12 remote_cache=0 sim_ns=1 stall_ns=1 "
+				   "dram_writes=7 dram_node0=12 dram_node2=30\n";
+	struct np_node node[] = { { .id = 0 }, { .id = 2 } };
+	struct np_machine m = { .n_nodes = 2, .node = node, .n_cpus = 2 };
+	double lines[2], writes, sum[2] = { 0 };
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	int cpu;
+
+	CU_ASSERT(np_dram_line(line, &m, &cpu, lines, &writes));
+	CU_ASSERT(cpu == 1 && lines[0] == 12 && lines[1] == 30 && writes == 7);
+	node[1].id = 3;
+	CU_ASSERT_FALSE(np_dram_line(line, &m, &cpu, lines, &writes));
+	struct np_dram before = { 2, 2, (double[]) { 1, 2, 3, 4 }, (double[]) { 1, 1 } };
+	struct np_dram now = { 2, 2, (double[]) { 1, 2, 13, 24 }, (double[]) { 1, 6 } };
+
+	np_dram_since(&now, &before);
+	numa_bitmask_setbit(cpus, 1);
+	CU_ASSERT_EQUAL(np_dram_sum(&now, cpus, sum), 5);
+	CU_ASSERT(sum[0] == 10 && sum[1] == 20);
+	numa_bitmask_free(cpus);
+}
+
+/* Of two nodes what is not local is the other's; of three nobody knows. */
+static void accesses_by_node_of_two(void)
+{
+	struct np_node node[3] = { { .id = 0 }, { .id = 1 }, { .id = 2 } };
+	struct np_machine m = { .n_nodes = 2, .node = node };
+	struct np_reading r = { .seconds = 2 };
+	struct np_counting c = { .counted = &r, .n = 1 };
+	struct np_task task = { .node = 1 };
+	double room[3];
+
+	r.event[NP_LOCAL_DRAM] = (struct np_count) { 100, 1, "perf", NULL };
+	r.event[NP_REMOTE_DRAM] = (struct np_count) { 300, 1, "perf", NULL };
+	np_counting_fill(&c, 0, &m, NULL, &task, room);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(task.accesses);
+	CU_ASSERT(task.accesses[1] == 50 && task.accesses[0] == 150);
+	CU_ASSERT_EQUAL(task.accesses_source, NP_SOURCE_COUNTERS);
+	CU_ASSERT_DOUBLE_EQUAL(task.bandwidth.value, 200 * 64, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(task.local_access.value, 0.25, 1e-9);
+	CU_ASSERT_EQUAL(task.ipc.source, NP_SOURCE_NONE);
+	task = (struct np_task) { .node = 1 };
+	m.n_nodes = 3;
+	np_counting_fill(&c, 0, &m, NULL, &task, room);
+	CU_ASSERT_PTR_NULL(task.accesses);
+}
+
 CU_TestInfo counters_tests[] = {
 	{ "libpfm knows every event of the table", libpfm_knows_every_event_of_the_table },
 	{ "local and remote are not the same event", local_and_remote_are_not_the_same_event },
@@ -249,5 +302,7 @@ CU_TestInfo counters_tests[] = {
 	{ "counts this task with a software event", counts_this_task_with_a_software_event },
 	{ "says which sysctl forbids counting", says_which_sysctl_forbids_counting },
 	{ "says why there is nothing", says_why_there_is_nothing },
+	{ "lab lines say whose memory", lab_lines_say_whose_memory },
+	{ "accesses by node of two", accesses_by_node_of_two },
 	CU_TEST_INFO_NULL,
 };

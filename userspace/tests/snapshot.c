@@ -14,15 +14,17 @@ static const char good[] =
 	"{'snapshot': 1, 'where': 'lab-simulated', 'machine': {'name': 'm', 'page_size': 4096,"
 	" 'nodes': ["
 	"{'id': 0, 'cpus': '0-1,4', 'has_memory': true, 'mem_total': 4096000, 'mem_free': 4096,"
-	" 'distances': [10, 21]},"
+	" 'distances': [10, 21], 'traffic': {'value': 3e9, 'source': 'counters'}},"
 	"{'id': 2, 'cpus': '2', 'has_memory': false, 'mem_total': 0, 'mem_free': 0,"
-	" 'distances': [20, 10]}]},"
+	" 'traffic': {'value': null, 'source': 'unknown'}, 'distances': [20, 10]}]},"
 	"'tasks': [{'pid': 7, 'start': 99, 'comm': 'triad', 'threads': 3, 'cores': 2, 'cpus': '2',"
 	" 'node': 2, 'pages': {'0': 300, '2': 100}, 'file_pages': {'0': 5, '2': 0},"
 	" 'locality': 0.25, 'penalty': {'value': 1.5, 'source': 'counters'},"
 	" 'ipc': {'value': 0.5, 'source': 'counters'},"
 	" 'bandwidth': {'value': 2e9, 'source': 'resctrl'},"
 	" 'local_access': {'value': null, 'source': 'unknown'}, 'not_counted_because': null,"
+	" 'age_s': {'value': 12.5, 'source': 'kernel'}, 'shared_pages': 17,"
+	" 'writes': {'value': 0.25, 'source': 'counters'}, 'accesses': {'0': 2e7, '2': 0.0},"
 	" 'mpki': {'value': null, 'source': 'unknown'}}]}";
 
 /* With " for ', and the first occurrence of from replaced. The caller frees it. */
@@ -71,6 +73,13 @@ static void reads_what_it_says(void)
 	CU_ASSERT_EQUAL(s.tasks.task[0].mpki_source, NP_SOURCE_NONE);
 	CU_ASSERT_EQUAL(s.tasks.task[0].bandwidth.source, NP_SOURCE_RESCTRL);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].ipc.value, 0.5, 1e-9);
+	CU_ASSERT_EQUAL(s.tasks.task[0].age_s.source, NP_SOURCE_KERNEL);
+	CU_ASSERT_EQUAL(s.tasks.task[0].shared_pages, 17);
+	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].writes.value, 0.25, 1e-9);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s.tasks.task[0].accesses);
+	CU_ASSERT(s.tasks.task[0].accesses[0] == 2e7 && s.tasks.task[0].accesses[1] == 0);
+	CU_ASSERT(s.machine.node[0].traffic.value == 3e9 &&
+		  s.machine.node[1].traffic.source == NP_SOURCE_NONE);
 	np_snapshot_free(&s);
 }
 
@@ -115,6 +124,10 @@ static void says_where_it_is_wrong(void)
 		{ "1.5", "null", "tasks[0].penalty" },
 		{ "'counters'", "'dreams'", "names no source; there are unknown, counters" },
 		{ ", 'source': 'unknown'}}]}", "}}]}", "tasks[0].mpki" },
+		{ "12.5", "-1", "tasks[0].age_s" },
+		{ "17", "-17", "tasks[0].shared_pages" },
+		{ "'2': 0.0", "'1': 0.0", "tasks[0].accesses is not one number" },
+		{ "3e9", "-3e9", "machine.nodes[0].traffic" },
 		{ "'tasks'", "'jobs'", "tasks is not a list" },
 		{ "}]}", "", "not JSON" },
 	};

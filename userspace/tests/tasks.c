@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../policies/plan.h"
 #include "../lib/error.h"
+#include "../lib/shared.h"
 #include "suites.h"
 
 static void reads_itself_on_this_machine(void)
@@ -101,11 +103,75 @@ static void locality(void)
 	CU_ASSERT(np_task_locality(&m, &task) < 0);
 }
 
+#define SHARED_TEST_PAGES 2000
+
+/* Half of the pages, which it shares until it has written to them too. */
+static void write_in_two_halves(char *memory, size_t bytes, int ready, int go)
+{
+	char word;
+
+	for (int half = 0; half < 2; half++) {
+		memset(memory + (size_t)half * bytes / 2, 2, bytes / 2);
+		if (write(ready, "", 1) != 1 || read(go, &word, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* A child shares what it has not written to since fork(); what it wrote is its own. */
+static void pages_are_shared_until_written(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = SHARED_TEST_PAGES * page;
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t shared[2];
+	int ready[2], go[2];
+	pid_t child;
+	char word;
+
+	CU_ASSERT_FATAL(memory != MAP_FAILED && !pipe(ready) && !pipe(go));
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	memset(memory, 1, bytes);
+	child = fork();
+	if (child == 0)
+		write_in_two_halves(memory, bytes, ready[1], go[0]);
+	for (int half = 0; half < 2; half++) {
+		CU_ASSERT_EQUAL(read(ready[0], &word, 1), 1);
+		shared[half] = np_shared_pages(getpid(), page);
+		CU_ASSERT_EQUAL(write(go[1], "", 1), 1);
+	}
+	waitpid(child, NULL, 0);
+	CU_ASSERT_DOUBLE_EQUAL((double)shared[0], (double)shared[1] + SHARED_TEST_PAGES / 2,
+			       SHARED_TEST_PAGES / 20);
+	munmap(memory, bytes);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+}
+
+static void age_is_since_the_start(void)
+{
+	pid_t pids[] = { getpid(), 1 };
+	struct np_machine m;
+	struct np_tasks t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read_some(&t, &m, pids, 2, 0, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(t.task[0].age_s.source, NP_SOURCE_KERNEL);
+	CU_ASSERT(t.task[0].age_s.value >= 0 && t.task[0].age_s.value < 3600);
+	CU_ASSERT(t.n < 2 || t.task[1].age_s.value >= t.task[0].age_s.value);
+	np_tasks_free(&t);
+	np_machine_free(&m);
+}
+
 CU_TestInfo tasks_tests[] = {
 	{ "reads itself on this machine", reads_itself_on_this_machine },
 	{ "names the process that is not there", names_the_process_that_is_not_there },
 	{ "a busy process keeps a core busy", a_busy_process_keeps_a_core_busy },
 	{ "assumptions", assumptions },
 	{ "locality", locality },
+	{ "pages are shared until written", pages_are_shared_until_written },
+	{ "age is since the start", age_is_since_the_start },
 	CU_TEST_INFO_NULL,
 };

@@ -220,7 +220,12 @@ def test_ps_of_itself(tool: Path) -> None:
     assert task["pid"] == os.getpid() and task["threads"] == len(os.listdir("/proc/self/task"))
     assert set(task) == {"pid", "start", "comm", "threads", "cores", "cpus", "node", "pages", "file_pages",
                          "locality", "penalty", "mpki", "ipc", "bandwidth",
-                         "local_access", "not_counted_because"}
+                         "local_access", "age_s", "shared_pages", "writes", "accesses",
+                         "not_counted_because"}
+    started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    age = float(Path("/proc/uptime").read_text().split()[0]) - started / os.sysconf("SC_CLK_TCK")
+    assert task["age_s"]["source"] == "kernel"
+    assert task["age_s"]["value"] == pytest.approx(age, abs=30)
     rss = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert rss and sum(task["pages"].values()) == pytest.approx(int(rss[1]) / 4, rel=0.1)
     assert task["penalty"] == {"value": None, "source": "unknown"}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whose memory the CPUs use: lines of DRAM by the node that holds them. Only the
+ * simulated lab counts that; processors count own and other nodes (counters.h).
+ */
+#ifndef NUMAPLACE_LIB_DRAM_H
+#define NUMAPLACE_LIB_DRAM_H
+
+#include <numa.h>
+
+#include "machine.h"
+
+struct np_dram {
+	size_t n_cpus, n_nodes;
+	double *lines;		/* [n_cpus * n_nodes] read and written */
+	double *writes;		/* [n_cpus] of these, written */
+};
+
+/* One line of the lab's counters; false when it is not one. lines [m->n_nodes]. */
+bool np_dram_line(const char *line, const struct np_machine *m, int *cpu, double *lines,
+		  double *writes);
+
+/* Totals since boot. 0, -EOPNOTSUPP where nothing counts them, or -ENOMEM. */
+int np_dram_read(struct np_dram *d, const struct np_machine *m);
+void np_dram_free(struct np_dram *d);
+
+/* now becomes what was counted since before. */
+void np_dram_since(struct np_dram *now, const struct np_dram *before);
+
+/* Adds the lines of these CPUs to sum [n_nodes]; returns how many of them were written. */
+double np_dram_sum(const struct np_dram *d, const struct bitmask *cpus, double *sum);
+
+#endif

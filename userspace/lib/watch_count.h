@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The daemon's counters: some tasks for one interval, in turn, as its budget allows. */
+#ifndef NUMAPLACE_LIB_WATCH_COUNT_H
+#define NUMAPLACE_LIB_WATCH_COUNT_H
+
+#include "counting.h"
+#include "watch.h"
+
+struct np_watch_counter {
+	/* Set by the caller. */
+	unsigned int most;	/* tasks that are counted at once; 0: none */
+	double budget;		/* seconds of CPU time an interval, on average */
+	/* Its own. */
+	struct np_counting c;
+	pid_t *pids;		/* [c.n] that are counted now */
+	bool open;
+	bool refused;		/* nothing counts here; why was said */
+	double spent;		/* on the round that is open */
+	unsigned int next;	/* interval of the next round */
+	unsigned long long rounds;
+	struct np_known *traffic;	/* [n_nodes] of the last round, or NULL */
+};
+
+/*
+ * Ends the round that was begun in the last interval and begins the next one when
+ * its time has come. Sets *changed when tasks do something else than before. 0, or
+ * -errno with one line in err, said once: nothing is counted from then on.
+ */
+int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m,
+		   unsigned int now, bool *changed, char *err, size_t err_len);
+void np_watch_count_close(struct np_watch_counter *k);
+
+/* What was counted of t goes into task, which is t's; m's nodes get their traffic. */
+void np_watch_counted(const struct np_watched *t, struct np_task *task);
+void np_watch_traffic(const struct np_watch_counter *k, struct np_machine *m);
+
+#endif
