@@ -12,6 +12,7 @@ import pytest
 
 from experiments.runner import results, suite as suites
 from experiments.runner.cli import main
+from experiments.runner.redis import coarse
 
 SUITE = """
 name = "small"
@@ -37,7 +38,7 @@ pages = "default"
 max_length = 20
 interval = 0.05
 [redis-benchmark]
-requests = 10000
+requests = 20000
 clients = 2
 keys = 100
 value_bytes = 10
@@ -106,10 +107,17 @@ def test_redis_times(run, experiment: str) -> None:
 
 
 def test_redis_benchmark_has_a_metric_a_command(run) -> None:
-    status, found, said = run("redis-benchmark", 'pipeline = [1, 4]\nmemory = ["local"]')
+    status, found, said = run("redis-benchmark", 'pipeline = [1, 2]\nmemory = ["local"]')
     assert (status, said) == (0, "")
     for record in found:
         assert set(values(record)) == {"set", "get", "lpush", "zadd"} and min(values(record).values()) > 0
+
+
+def test_a_rate_of_a_few_milliseconds_is_marked() -> None:
+    rows = [{"test": "SET", "rps": "400000.00"}, {"test": "LRANGE_100 (first 100 elements)", "rps": "20000.00"}]
+    assert coarse(rows, 20000) == []
+    mark, = coarse(rows, 2000)
+    assert mark.startswith("SET took less than") and "LRANGE" not in mark
 
 
 def test_a_program_that_is_not_installed_stops_the_run_before_it_begins(run, monkeypatch, tmp_path: Path) -> None:
