@@ -35,13 +35,17 @@ class Memory(Running):
         for task in self.tasks:
             cpus = self.cpus[task.role]
             self.run(task, [BUILD / "np-mem", self.operation, *self.words(task),
-                            "--cpus", format_list(cpus), *self.pinning()], cpus=cpus)
+                            "--cpus", format_list(cpus), *self.pinning()], cpus=self.loaded_on(cpus))
         self.said = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
 
     def take_cpus(self, task: Task) -> tuple[int, ...]:
         taken, self.free[task.runs_on] = (self.free[task.runs_on][:task.threads],
                                           self.free[task.runs_on][task.threads:])
         return tuple(taken)
+
+    def loaded_on(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Where the program starts, before it goes to its own CPUs."""
+        return cpus
 
     def pinning(self) -> list[str]:
         return ["--pin"]
@@ -126,6 +130,10 @@ class Triad(Memory):
 
     def take_cpus(self, task: Task) -> tuple[int, ...]:
         return self.nodes[task.runs_on].cpus
+
+    def loaded_on(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
+        """On the node of its memory, so that what the loader touches is there too."""
+        return None
 
     def pinning(self) -> list[str]:
         return []
