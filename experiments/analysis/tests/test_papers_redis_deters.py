@@ -98,6 +98,22 @@ def test_counters_over_time(tmp_path: Path) -> None:
     assert counters(tmp_path / "x", (0.8, 1.0)).checks[0].verdict == FAILS
 
 
+def test_counters_are_of_one_case(tmp_path: Path) -> None:
+    """The largest size with both memories, not pipelined: 2000 was run with local memory only."""
+    cells = [({"experiment": "keys", "size": n, "pipeline": p, "memory": m}, {"seconds": (9.0, "s")})
+             for m in ("local", "remote") for n, p in ((100, 1), (1000, 1), (1000, 16), (2000, 1))
+             if (n, m) != (2000, "remote")]
+    found = factorial.records("redis", cells)
+    for record in found:
+        size, pipeline = record["factors"]["size"], record["factors"]["pipeline"]
+        record["series"] = {"interval_s": 1.0, "ipc": [size + pipeline / 100]}
+    directory = factorial.write(tmp_path, found, [])
+    drawing = prabhanjan.counters(load.read(directory), "c").drawings[0]
+    assert re.search(r"<desc[^>]*>(.*?)</desc>", drawing.svg)[1] == (
+        "local memory: 1: 1\u202f000; remote memory: 1: 1\u202f000")
+    assert "1\u202f000, not pipelined" in drawing.caption
+
+
 def test_a_run_without_counters_says_so(tmp_path: Path) -> None:
     directory = factorial.write(tmp_path, factorial.records("redis", printed("lists")), [])
     found = prabhanjan.counters(load.read(directory), "c")
