@@ -43,11 +43,13 @@ def cachetest(results: Results, slug: str) -> Chapter:
     data = cells.frame("iterations", ("pattern", "size_kb", "memory"),
                        lambda f: f["pattern"] != "zipf")
     chapter.analyses = [analyse(data, "iterations", "1/s", ["pattern", "size_kb", "memory"],
-                                f"{slug}-anova", focus="memory", base="local")]
+                                f"{slug}-anova", focus="memory", base="local",
+                                workloads=["sequential", "uniform"])]
     zipf = cells.frame("iterations", ("alpha", "size_kb", "memory"))
     if len(zipf):
         chapter.analyses.append(analyse(zipf, "iterations", "1/s", ["alpha", "size_kb", "memory"],
-                                        f"{slug}-zipf-anova", focus="memory", base="local"))
+                                        f"{slug}-zipf-anova", focus="memory", base="local",
+                                        workloads=["zipf"]))
     return chapter
 
 
