@@ -150,6 +150,12 @@ struct mempolicy *numaplace_mempolicy_get(struct task_struct *task)
 	return policy;
 }
 
+/* The kernel leaves the nodes of a policy that has none as the memory was. */
+static nodemask_t nodes_of(const struct mempolicy *policy)
+{
+	return policy->mode == MPOL_LOCAL ? NODE_MASK_NONE : policy->nodes;
+}
+
 /**
  * numaplace_mempolicy_check() - whether a task's cpuset allows a memory policy
  * @task: the task
@@ -159,12 +165,14 @@ struct mempolicy *numaplace_mempolicy_get(struct task_struct *task)
  */
 int numaplace_mempolicy_check(struct task_struct *task, struct mempolicy *policy)
 {
+	nodemask_t nodes;
 	bool allowed;
 
 	if (!policy)
 		return 0;
+	nodes = nodes_of(policy);
 	task_lock(task);
-	allowed = nodes_subset(policy->nodes, task->mems_allowed);
+	allowed = nodes_subset(nodes, task->mems_allowed);
 	task_unlock(task);
 	return allowed ? 0 : -EACCES;
 }
@@ -230,6 +238,7 @@ void numaplace_mempolicy_show(struct seq_file *m, struct mempolicy *policy)
 		[MPOL_WEIGHTED_INTERLEAVE] = "weighted-interleave",
 	};
 	unsigned int mode = policy ? policy->mode : MPOL_DEFAULT;
+	nodemask_t nodes = policy ? nodes_of(policy) : NODE_MASK_NONE;
 
 	if (mode < ARRAY_SIZE(modes) && modes[mode])
 		seq_puts(m, modes[mode]);
@@ -239,6 +248,6 @@ void numaplace_mempolicy_show(struct seq_file *m, struct mempolicy *policy)
 		seq_puts(m, "=static");
 	else if (policy && policy->flags & MPOL_F_RELATIVE_NODES)
 		seq_puts(m, "=relative");
-	if (policy && !nodes_empty(policy->nodes))
-		seq_printf(m, ":%*pbl", nodemask_pr_args(&policy->nodes));
+	if (!nodes_empty(nodes))
+		seq_printf(m, ":%*pbl", nodemask_pr_args(&nodes));
 }
