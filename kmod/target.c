@@ -11,16 +11,24 @@
 
 #include "target.h"
 
+static bool both_have(const struct file *file, int cap)
+{
+	return file_ns_capable(file, &init_user_ns, cap) && capable(cap);
+}
+
 /**
  * numaplace_target_may() - whether the caller may act on tasks through a file
  * @file: the open file
  *
- * Both who opened the file and who uses it now must be privileged, so that a
- * privileged program that is handed a descriptor cannot be made to write to it.
+ * What move_pages(2) asks for where the target is another user's or does not
+ * let itself be read: ptrace_may_access(), which looks at the target, is not
+ * for modules. Both who opened the file and who uses it now must have it, so
+ * that a privileged program that is handed a descriptor cannot be made to
+ * write to it.
  */
 bool numaplace_target_may(const struct file *file)
 {
-	return file_ns_capable(file, &init_user_ns, CAP_SYS_NICE) && capable(CAP_SYS_NICE);
+	return both_have(file, CAP_SYS_NICE) && both_have(file, CAP_SYS_PTRACE);
 }
 
 /**
