@@ -48,6 +48,7 @@ class Job:
     timeout: float | None
     console: str | None = None  # where to keep it
     simulated: bool = False
+    kernel_options: tuple[str, ...] = ()
 
 
 class Pump(threading.Thread):
@@ -112,7 +113,8 @@ def run_once(job: Job) -> int:
         files = qemu.Files(folder)
         prepare(job, files)
         script = shlex.join(["sh", str(GUEST), str(files.run)])
-        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script, job.simulated)
+        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script, job.simulated,
+                            job.kernel_options)
         if job.simulated:
             argv += simulated.qemu_options(job.machine, files.run)
         try:

@@ -51,6 +51,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--module", metavar="FILE", help="load this one; default build/modules/SERIES/numaplace.ko")
     run.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
     run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
+    run.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
+                     help="of the guest's kernel, beside the lab's own; may be repeated")
     run.add_argument("command", nargs="+", metavar="CMD", help="after --")
     return top
 
@@ -85,7 +87,7 @@ def run_command(args: argparse.Namespace) -> int:
     if not args.plain and not args.simulated:
         say(f"'{described.name}' runs plain, without --simulated: its times mean nothing")
     return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
-                             args.simulated))
+                             args.simulated, tuple(args.kernel_option)))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -92,12 +92,12 @@ def topology(machine: Machine) -> str:
 
 
 def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str,
-            simulated: bool = False) -> list[str]:
+            simulated: bool = False, more_kernel_options: tuple[str, ...] = ()) -> list[str]:
     """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.series == DEBUG_SERIES else ()),
                       *(SIMULATED_KERNEL_OPTIONS if simulated else ()),
                       f"numaplace_lab={machine.name},{'simulated' if simulated else 'plain'}",
-                      f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin")
+                      f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", *more_kernel_options)
     argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,
             *machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
