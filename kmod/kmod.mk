@@ -17,6 +17,7 @@ kmod-tests: $(KMOD_TESTS)
 
 # Kbuild leaves what it makes among the sources, so that every kernel gets sources of its own.
 define kmod-copy
+	$(if $(word 2,$(CURDIR)),$(error module: a kernel's build takes no path with blanks, as in '$(CURDIR)': build it elsewhere))
 	@mkdir -p $(@D)/src
 	@cp -p --parents $(KMOD_SOURCES) $(@D)/src
 endef
