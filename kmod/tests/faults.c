@@ -9,7 +9,8 @@
  *	N load FILE.ko		loads a module
  *	N unload NAME		unloads it
  *
- * and answers each with "ERRNO HIT": 0 or the error, and whether an allocation was failed. For N of 0 none is.
+ * and answers each with "ERRNO LEFT": 0 or the error, and what is left of N: 0 once an allocation was failed. For N of
+ * 0 none is.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,19 +49,19 @@ static void arm(unsigned int n)
 		die("fail-nth");
 }
 
-/* It counts down to 0 when it fails one. */
-static int was_hit(unsigned int n)
+static unsigned int left(void)
 {
 	char text[16] = "";
 
 	if (pread(fail_nth, text, sizeof(text) - 1, 0) < 0)
 		die("fail-nth");
 	arm(0);
-	return n && !atoi(text);
+	return strtoul(text, NULL, 0);
 }
 
 struct result {
-	int error, hit;
+	int error;
+	unsigned int left;
 };
 
 static struct result do_write(unsigned int n, const char *file, const char *line)
@@ -71,7 +72,7 @@ static struct result do_write(unsigned int n, const char *file, const char *line
 
 	arm(n);
 	r.error = write(fd, line, length) == (ssize_t)length ? 0 : errno;
-	r.hit = was_hit(n);
+	r.left = left();
 	close(fd);
 	return r;
 }
@@ -84,7 +85,7 @@ static struct result do_open(unsigned int n, const char *file)
 	arm(n);
 	fd = open(file, O_RDWR);
 	r.error = fd < 0 ? errno : 0;
-	r.hit = was_hit(n);
+	r.left = left();
 	if (fd >= 0)
 		close(fd);
 	return r;
@@ -100,7 +101,7 @@ static struct result do_read(unsigned int n, const char *file)
 	while ((got = read(fd, reply, sizeof(reply))) > 0)
 		;
 	r.error = got < 0 ? errno : 0;
-	r.hit = was_hit(n);
+	r.left = left();
 	close(fd);
 	return r;
 }
@@ -119,7 +120,7 @@ static struct result do_load(unsigned int n, const char *file)
 		die(file);
 	arm(n);
 	r.error = syscall(SYS_init_module, image, st.st_size, "") ? errno : 0;
-	r.hit = was_hit(n);
+	r.left = left();
 	munmap(image, st.st_size);
 	close(fd);
 	return r;
@@ -131,7 +132,7 @@ static struct result do_unload(unsigned int n, const char *name)
 
 	arm(n);
 	r.error = syscall(SYS_delete_module, name, O_NONBLOCK) ? errno : 0;
-	r.hit = was_hit(n);
+	r.left = left();
 	return r;
 }
 
@@ -164,7 +165,7 @@ int main(void)
 			r = do_unload(n, object);
 		else
 			return 2;
-		printf("%d %d\n", r.error, r.hit);
+		printf("%d %u\n", r.error, r.left);
 	}
 	return 0;
 }

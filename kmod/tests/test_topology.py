@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The module on a machine whose nodes lack memory or CPUs."""
+"""The module on machines that are not like the lab's usual ones, each a boot of its own."""
 
 import subprocess
 import sys
@@ -7,13 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from experiments.lab import kernels
+
 TOP = Path(__file__).resolve().parents[2]
 
 
+MACHINES = {
+    "odd_nodes": [],
+    "eight_nodes": ["--kernel-option", "movablecore=1G"],
+    "one_node": ["--kernel-option", "debugfs=off", "--no-module"],
+    "locked_down": ["--kernel-option", "lockdown=integrity", "--no-module"],
+}
+
+
 @pytest.mark.lab
-def test_module_on_odd_nodes():
+@pytest.mark.parametrize("name", MACHINES)
+def test_module_on(name):
+    machine = "kmod/tests/one_node.toml" if name == "locked_down" else f"kmod/tests/{name}.toml"
+    module = TOP / "build" / "modules" / kernels.DEFAULT_SERIES / "numaplace.ko"
     done = subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", "kmod/tests/odd.toml", "--plain",
-         "--timeout", "300", "--", ".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-         "kmod/tests/guest/odd_nodes.py"], cwd=TOP, capture_output=True, text=True, check=False)
+        [sys.executable, "-m", "experiments.lab", "run", "--machine", machine, "--plain", "--timeout", "300",
+         *MACHINES[name], "--", "env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest", "-q",
+         "-p", "no:cacheprovider", f"kmod/tests/guest/{name}.py"],
+        cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -43,8 +43,16 @@ class Faults:
         """The name of the error, if any, and whether the n-th allocation was there to fail."""
         self.process.stdin.write(f"{n} {words}\n")
         self.process.stdin.flush()
-        error, hit = self.process.stdout.readline().split()
-        return errno.errorcode.get(int(error), ""), hit == "1"
+        error, left = self.process.stdout.readline().split()
+        return errno.errorcode.get(int(error), ""), n > 0 and left == "0"
+
+    def count(self, words: str) -> int:
+        """How many allocations a thing makes; it is done for that."""
+        self.process.stdin.write(f"{MOST} {words}\n")
+        self.process.stdin.flush()
+        error, left = self.process.stdout.readline().split()
+        assert error == "0" and left != "0"
+        return MOST - int(left)
 
     def in_turn(self, words: str):
         """Gives each n with the error, until there is no n-th allocation; the caller looks at what has become."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""For the machine odd.toml, see test_topology.py: node 1 has no memory, node 2 has no CPUs."""
+"""For the machine odd_nodes.toml, see test_topology.py: node 1 has no memory, node 2 has no CPUs."""
 
 import os
 

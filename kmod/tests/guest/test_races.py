@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Targets that end, execute, fork and unmap while they are acted upon."""
 
+import errno
 import os
 import signal
 import subprocess
 import threading
 import time
+from collections import Counter
+from pathlib import Path
 
 import driver
 from driver import refusal
@@ -119,21 +122,49 @@ def test_race_with_exec():
     assert driver.eventually(lambda: driver.records("placements") == [])
 
 
-def test_race_pid_is_not_a_later_process():
-    """A placement belongs to the task, not to its number."""
-    process = subprocess.Popen(["sleep", "100"])
-    driver.write("place", f"pid={process.pid} cpus=1")
-    process.kill()
-    process.wait()
-    with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as knob:
-        knob.write(str(process.pid - 1))
-    later = subprocess.Popen(["sleep", "100"])
-    if later.pid == process.pid:
-        assert os.sched_getaffinity(later.pid) == {0, 1, 2, 3}
-        assert refusal("restore", f"pid={later.pid}") == "ESRCH"
-    later.kill()
-    later.wait()
+def with_number(pid: int, start) -> subprocess.Popen | driver.Target:
+    """Something that start() starts, under a number that was another's."""
+    for _ in range(100):
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1), encoding="ascii")
+        later = start()
+        if later.pid == pid:
+            return later
+        getattr(later, "stop", getattr(later, "kill", None))()
+    raise AssertionError(f"number {pid} is not given out again")
+
+
+def test_race_pid_is_not_a_later_process(target):
+    """A placement and a job belong to the task, not to its number."""
+    first = target("anon", 2048)
+    driver.write("place", f"pid={first.pid} cpus=1")
+    number = driver.start_job(f"pid={first.pid} from=0 to=1 rate_mib=1")
+    assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+    first.stop()
+    later = with_number(first.pid, lambda: target("anon", 2048))
+    assert os.sched_getaffinity(later.pid) == {0, 1, 2, 3}
+    assert refusal("restore", f"pid={later.pid}") == "ESRCH"
+    ended = driver.wait_job(number)
+    assert (ended["state"], int(ended["error"])) == ("failed", errno.ESRCH)
+    assert later.where() == {"0": 2048}
     assert driver.eventually(lambda: driver.records("placements") == [])
+
+
+def test_race_a_thousand_that_exit(target):
+    """Each ends while it is written to, at another moment, and no number stays behind."""
+    t = target("anon", 16)
+    before = driver.slab_objects("pid"), driver.slab_objects("task_struct")
+    seen = Counter()
+    for i in range(1000):
+        child = int(t.ask(f"brief {i % 10 * 300}"))
+        seen[refusal("place", f"pid={child} cpus=0-1")] += 1
+        seen[refusal("migrate", f"pid={child} from=any to={i % 2}")] += 1
+    assert set(seen) <= {"", "ESRCH"} and min(seen.values()) > 50, seen
+    assert driver.eventually(lambda: driver.records("placements") == [])
+    assert driver.eventually(lambda: all(j["state"] not in ("queued", "running") for j in driver.records("jobs")), 30)
+
+    def are_back() -> bool:
+        return driver.slab_objects("pid") < before[0] + 200 and driver.slab_objects("task_struct") < before[1] + 50
+    assert driver.eventually(are_back, 30), (before, driver.slab_objects("pid"), driver.slab_objects("task_struct"))
 
 
 def test_race_frozen_target(target):

@@ -4,6 +4,7 @@
 import errno
 import itertools
 import os
+import subprocess
 from pathlib import Path
 
 import driver
@@ -21,7 +22,7 @@ def test_job_without_memory(target, words):
     pages = sum(t.where().values())
     ends = []
     misses = 0
-    for n in range(1, 41):
+    for n in (*range(1, 13), *(round(12 * 1.3 ** i) for i in range(1, 25))):
         with faulty.workers_fail(n) as hits:
             done = t.move("0", 1, words)  # checks that asked is the sum, all the time
         there = t.where().get("1", 0)
@@ -35,6 +36,8 @@ def test_job_without_memory(target, words):
         misses += not any(hits)
         if misses == 3:  # one may be for a worker that was made just then
             break
+    else:
+        raise AssertionError(f"the {n}th allocation is not the last: {ends}")
     assert t.where() == {"0": pages}
     assert t.is_whole() and t.ask("counters") == "ok"
     assert "left 0" in ends and set(ends) - {"left 0", "failed"}, ends
@@ -72,16 +75,32 @@ def test_no_page_for_a_whole_job(target):
 
 
 def test_load_without_memory(faults):
-    """Every step of loading fails in turn: nothing is left, and the next load is as if it had not been."""
+    """Every step of loading fails in turn, the last first: nothing is left, and the next load is as if it had not been.
+
+    Down to the kernel's own steps, which warn of what they go without (jump labels).
+    """
+    words = f"load {driver.module()}"
+    assert driver.unload() == 0
+    last = faults.count(words)
     assert driver.unload() == 0
     events = Path("/sys/kernel/tracing/events/numaplace")
-    for error in faults.in_turn(f"load {driver.module()}"):
+    ends = []
+    for n in range(last, 0, -1):
+        with Path("/dev/kmsg").open("wb", buffering=0) as kmsg:
+            kmsg.write(f"numaplace-test: allocation {n}".encode())
+        error, _ = faults.ask(n, words)
+        ends.append(error)
         if error:
-            assert not driver.is_loaded() and not DIR.exists() and not events.exists()
+            assert error == "ENOMEM" and not driver.is_loaded() and not DIR.exists() and not events.exists()
+            said = subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout
+            if "numaplace: not loaded" not in said.rpartition("numaplace-test:")[2]:
+                break
         else:
             assert {file.name for file in DIR.iterdir()} >= {"place", "migrate", "stats"}
             assert events.exists()
             assert driver.unload() == 0
+    assert ends.count("ENOMEM") > 10, ends
+    print(f"{len(ends) - 1} allocations of the module, of which {ends.count('ENOMEM') - 1} are needed")
     assert driver.load() == 0
 
 

@@ -47,6 +47,22 @@ void start_child(void)
 	printf("%d\n", fork_sleeper());
 }
 
+/* A child that ends by itself after so long, and that nobody waits for. */
+void start_brief_child(useconds_t us)
+{
+	pid_t child;
+
+	signal(SIGCHLD, SIG_IGN);
+	child = fork();
+	if (child < 0)
+		die("fork");
+	if (!child) {
+		usleep(us);
+		_exit(0);
+	}
+	printf("%d\n", child);
+}
+
 /* A tree of processes that sleep: each has WIDTH children, down to DEPTH. */
 static void grow(unsigned int depth, unsigned int width)
 {

@@ -194,6 +194,11 @@ static void do_fork(const struct arguments *a)
 	start_child();
 }
 
+static void do_brief(const struct arguments *a)
+{
+	start_brief_child(a->n[0]);
+}
+
 static void do_tree(const struct arguments *a)
 {
 	start_tree(a->n[0], a->n[1]);
@@ -332,6 +337,7 @@ static const struct {
 	{ "churn", do_churn },
 	{ "disturb", do_disturb },
 	{ "fork", do_fork },
+	{ "brief", do_brief },
 	{ "tree", do_tree },
 	{ "thread", do_thread },
 	{ "allocate", do_allocate },

@@ -45,6 +45,7 @@ void stop_counting(void);
 void churn(size_t times);
 void disturb(const char *how, size_t times);
 void start_child(void);
+void start_brief_child(useconds_t us);
 void start_tree(unsigned int depth, unsigned int width);
 
 /* waits.c */

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""For a kernel that is locked down, see test_topology.py: no module, and the tool says why."""
+
+import subprocess
+
+import driver
+import pytest
+
+TOOL = driver.TOP / "build" / "numaplace"
+
+
+@pytest.fixture(autouse=True)
+def clean_kernel():
+    """In place of the usual one: here the module cannot be loaded."""
+    log = driver.KernelLog()
+    yield
+    assert log.faults() == []
+
+
+def test_locked_down_the_module_is_refused():
+    done = subprocess.run(["insmod", driver.module()], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert not driver.is_loaded()
+
+
+def test_locked_down_the_tool_says_why():
+    sleeper = subprocess.Popen(["sleep", "100"])
+    refused = subprocess.run([TOOL, "place", str(sleeper.pid), "--cpus", "1", "--engine", "module"],
+                             capture_output=True, text=True, check=False)
+    sleeper.kill()
+    sleeper.wait()
+    assert refused.returncode == 3 and len(refused.stderr.splitlines()) == 1
+    assert "locked down" in refused.stderr and "integrity" in refused.stderr, refused.stderr
