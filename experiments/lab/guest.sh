@@ -27,7 +27,7 @@ connect() {
 
 step machine
 . "$run/settings"
-mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || exit
+[ ! -d /sys/kernel/debug ] || mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || exit
 [ ! -e /proc/sys/kernel/numa_balancing ] || echo 0 >/proc/sys/kernel/numa_balancing || exit
 # Compaction in the background moves pages too, and keeps an emulated CPU busy for seconds.
 [ ! -e /proc/sys/vm/compaction_proactiveness ] || echo 0 >/proc/sys/vm/compaction_proactiveness || exit
