@@ -36,6 +36,7 @@ struct origin {
 static uint8_t ending;		/* a thread is at it */
 static uint64_t end_ps;
 static struct seen *seen;	/* [cpus], at the end of the last window */
+static struct activity activity[NP_LAB_MAX_CPUS];
 static size_t n_flows;
 static struct np_model_flow flow[NP_MODEL_FLOWS];
 static struct np_model_grant grant[NP_MODEL_FLOWS];
@@ -223,16 +224,42 @@ static void set_costs(void)
 				set_cost(&np_sim.cpu[i], node, kind, ns[i][node][kind]);
 }
 
+/*
+ * A last level that is shared writes back whoever's line it needs the room of:
+ * a CPU may write much to a node that it never reads, and its neighbour
+ * nothing. Who reads a node's memory is taken to be who modified its lines.
+ */
+static void share_writes(unsigned int from, unsigned int to)
+{
+	uint64_t written = 0, read = 0;
+
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		const struct np_traffic *l = &activity[i].lines[to][NP_DRAM];
+
+		if (np_sim.cpu[i].node == from) {
+			written += l->written;
+			read += l->foreseen + l->waited;
+		}
+	}
+	for (unsigned int i = 0; read && i < np_sim.config.cpus; i++) {
+		struct np_traffic *l = &activity[i].lines[to][NP_DRAM];
+
+		if (np_sim.cpu[i].node == from)
+			l->written = written * (l->foreseen + l->waited) / read;
+	}
+}
+
 static void end(uint64_t now_ps)
 {
 	n_flows = 0;
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
-		struct activity a;
-
-		look_at(&np_sim.cpu[i], &seen[i], &a, now_ps);
-		if (a.busy_ns > 0)
-			add_flows(&np_sim.cpu[i], &a);
-	}
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		look_at(&np_sim.cpu[i], &seen[i], &activity[i], now_ps);
+	for (unsigned int from = 0; from < np_sim.config.nodes; from++)
+		for (unsigned int to = 0; to < np_sim.config.nodes; to++)
+			share_writes(from, to);
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		if (activity[i].busy_ns > 0)
+			add_flows(&np_sim.cpu[i], &activity[i]);
 	if (!np_model_solve(&np_sim.config.model, flow, n_flows, grant))
 		set_costs();
 }

@@ -124,6 +124,37 @@ static void clocks_that_are_apart_cost_the_controller_nothing(void)
 		printf("\n%.2f GB/s instead of 12\n", gb_s);
 }
 
+/* CPU 0 writes to node 0 and CPU 1 to node 1, through one last level: each evicts the other's lines. */
+static void write_in_sequence(uint32_t lines)
+{
+	for (uint32_t i = 0; i < lines; i++)
+		for (unsigned int n = 0; n < 2; n++) {
+			uint32_t line = n * NODE_LINES + i % LINES;
+
+			np_charge_access(&np_sim.cpu[n], (uint64_t)line << 6, line, true);
+			np_sim.cpu[n].pending_ps += 1000;
+			tick(&np_sim.cpu[n]);
+		}
+}
+
+static void what_a_neighbour_writes_back_is_still_traffic(void)
+{
+	uint64_t start;
+	double gb_s;
+
+	begin();
+	np_sim.cpu[0].busy = np_sim.cpu[1].busy = true;
+	write_in_sequence(2 * LINES);
+	start = np_sim.cpu[0].ps;
+	write_in_sequence(2 * LINES);
+	gb_s = 64.0 * 2 * LINES * 1000 / (np_sim.cpu[0].ps - start);
+	end();
+	/* Half of the controller's 12 GB/s: each line is read, and written back. */
+	CU_ASSERT_DOUBLE_EQUAL(gb_s, 6, 0.05 * 6);
+	if (gb_s < 5.7 || gb_s > 6.3)
+		printf("\n%.2f GB/s instead of 6\n", gb_s);
+}
+
 static void computing_overlaps_with_fetching_ahead(void)
 {
 	struct np_cpu *cpu = np_sim.cpu;
@@ -146,6 +177,8 @@ void add_time_cases(void)
 		{ "streams share controller and link", streams_share_controller_and_link },
 		{ "clocks that are apart cost the controller nothing",
 		  clocks_that_are_apart_cost_the_controller_nothing },
+		{ "what a neighbour writes back is still traffic",
+		  what_a_neighbour_writes_back_is_still_traffic },
 		{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
 		CU_TEST_INFO_NULL,
 	};
