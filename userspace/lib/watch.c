@@ -387,7 +387,9 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 		np_tasks_free(&task);
 		e = -ENOMEM;
 	}
-	if (!e)
+	if (!e && t->have)	/* what fork() left shared only becomes less: once is enough */
+		task.task[0].shared_pages = t->task.task[0].shared_pages;
+	else if (!e)
 		np_tasks_find_shared(&task, m);
 	if (t->have && !e) {
 		np_tasks_free(&t->task);
