@@ -28,7 +28,7 @@ class Observer:
     def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path,
                  source: str = "") -> None:
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
-        self.source = source
+        self.source = source or numaplace.ps([os.getpid()])["where"]
 
     def observe(self, item: Item) -> dict[str, Any]:
         """A line for results.jsonl. What goes wrong with this observation alone becomes a mark."""
