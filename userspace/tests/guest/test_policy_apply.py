@@ -369,3 +369,17 @@ def test_run_has_the_programs_exit_status(tool: Tool, command: list[str], status
     assert done.returncode == status, done
     assert done.stdout == ""
     assert done.stderr.count("\n") == (status in (126, 127))
+
+
+@pytest.mark.parametrize(("words", "policy"), [
+    (["--cpunodebind", 1, "--membind", 0], "bind:0"),
+    (["--physcpubind", "2-3", "--preferred", 1], "prefer:1"),
+    (["--cpunodebind", "!0", "--interleave", "all"], "interleave:0-1"),
+])
+def test_run_takes_numactls_words(tool: Tool, words: list[object], policy: str) -> None:
+    """What the program itself finds when it starts."""
+    done = tool.run("run", "--policy", "none", *words, "--", "cat", "/proc/self/status", "/proc/self/numa_maps")
+    assert done.returncode == 0, done.stderr
+    assert f"Cpus_allowed_list:\t{NODE_CPUS[1]}\n" in done.stdout
+    assert any(line.split()[1] == policy for line in done.stdout.splitlines()
+               if re.match(r"[0-9a-f]{6,} ", line)), done.stdout
