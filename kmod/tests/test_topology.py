@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[2]
 
 MACHINES = {
     "odd_nodes": [],
-    "eight_nodes": ["--kernel-option", "movablecore=1G"],
+    "eight_nodes": [],
     "one_node": ["--kernel-option", "debugfs=off", "--no-module"],
     "locked_down": ["--kernel-option", "lockdown=integrity", "--no-module"],
 }
