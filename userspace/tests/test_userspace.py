@@ -44,14 +44,14 @@ def test_random_input(parser: str) -> None:
 
 @pytest.fixture(scope="module", params=["build/numaplace", "build/asan/numaplace"])
 def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program in a folder of its own, with two programs beside it."""
+    """The program in a folder of its own, with programs beside it."""
     folder = tmp_path_factory.mktemp("tree") / "bin"
     (folder.parent / "share" / "numaplace").mkdir(parents=True)
     (folder.parent / "share" / "numaplace" / "tracing").symlink_to(ROOT / "userspace" / "tracing")
     folder.mkdir()
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     shutil.copy(build(request.param), folder / "numaplace")
-    for name in ("lab", "experiment", "echo"):
+    for name in ("lab", "calibrate-machine", "experiment", "echo"):
         beside = folder / f"numaplace-{name}"
         beside.write_text('#!/bin/sh\necho "$(basename "$0") got $*"\nexit 7\n')
         beside.chmod(0o755)
