@@ -6,8 +6,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from experiments.lab import kernels
 
 TOP = Path(__file__).resolve().parents[2]
@@ -21,7 +19,6 @@ def copy_sources(to: Path):
         copy(TOP / name, to / name)
 
 
-@pytest.mark.skipif(not shutil.which("dkms"), reason="dkms is not installed: make setup")
 def test_dkms_builds_for_a_kernel_that_does_not_run(tmp_path):
     """From sources that nobody may write to, and into places of this test's own."""
     kernel = kernels.find("6.12")
