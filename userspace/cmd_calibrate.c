@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calibrate: measures the penalty of tasks, into the machine file if asked. */
 #include <errno.h>
-#include <math.h>
 #include <numa.h>
 #include <numaif.h>
 #include <poll.h>
@@ -42,8 +41,8 @@ static const struct argp_option options[] = {
 	{ "node", KEY_NODE, "NODE", 0, "Node whose CPUs run CMD (the last with CPUs and memory)", 0 },
 	{ "remote", KEY_REMOTE, "NODE", 0, "Node that is remote: of CMD's memory, of the flipped "
 	  "task's CPUs (the farthest)", 0 },
-	{ "save", KEY_SAVE, "FILE", 0, "Put what --task measured into the [penalty] of this machine "
-	  "file", 0 },
+	{ "save", KEY_SAVE, "FILE", 0, "Put what was measured into the [penalty] of this machine "
+	  "file; only when every task was", 0 },
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -292,23 +291,42 @@ static void report(struct results *r, const struct np_cpi_pair *p, const char *n
 	fflush(stdout);
 }
 
-static void describe(const struct results *r, const struct np_cpi_pair *p, char *text, size_t len)
+static void describe(const struct results *r, const struct np_cpi_pair *p, enum np_source method,
+		     char *text, size_t len)
 {
 	time_t now = time(NULL);
 	struct tm day;
 
 	gmtime_r(&now, &day);
-	snprintf(text, len, "calibrated: two runs on node %d, %s (%s), counted by %s, %04d-%02d-%02d",
-		 r->m.node[p->home].id, r->m.name, np_where_name(np_machine_where("")), p->source,
-		 day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+	snprintf(text, len, "calibrated: %s node %d, %s (%s), counted by %s, %04d-%02d-%02d",
+		 method == NP_SOURCE_FLIP ? "flip away from" : "two runs on", r->m.node[p->home].id,
+		 r->m.name, np_where_name(np_machine_where("")), p->source, day.tm_year + 1900,
+		 day.tm_mon + 1, day.tm_mday);
+}
+
+/* Prints it, and remembers it for the file. */
+static int keep(struct results *r, const struct np_cpi_pair *p, const char *name, int pid,
+		enum np_source method)
+{
+	struct np_penalty_task task = {
+		.mpki = p->mpki, .penalty = p->remote / p->local, .method = method,
+	};
+
+	snprintf(task.name, sizeof(task.name), "%s", name);
+	describe(r, p, method, task.source, sizeof(task.source));
+	report(r, p, name, pid, np_source_name(method));
+	if (!np_penalties_add(&r->file, &task))
+		return NP_EXIT_OK;
+	np_error("out of memory");
+	return NP_EXIT_FAIL;
 }
 
 static int two_runs(struct results *r, const char *command, int node, int remote)
 {
 	struct np_cpi_pair pair = { .home = node, .away = remote };
-	struct np_penalty_task task = { 0 };
 	struct np_reading near, far;
 	struct np_count local, away, mpki;
+	char name[NP_COMM_LEN];
 	int status = run_once(&r->m, command, node, node, &near);
 
 	if (!status)
@@ -327,12 +345,8 @@ static int two_runs(struct results *r, const char *command, int node, int remote
 	pair.remote = away.value;
 	pair.mpki = mpki.source ? mpki.value : -1;
 	pair.source = local.source;
-	name_of(command, task.name, sizeof(task.name));
-	report(r, &pair, task.name, 0, np_source_name(NP_SOURCE_RUNS));
-	task.penalty = away.value / local.value;
-	task.mpki = fmax(pair.mpki, 0);
-	describe(r, &pair, task.source, sizeof(task.source));
-	return np_penalties_add(&r->file, &task) ? (np_error("out of memory"), NP_EXIT_FAIL) : 0;
+	name_of(command, name, sizeof(name));
+	return keep(r, &pair, name, 0, NP_SOURCE_RUNS);
 }
 
 static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
@@ -346,8 +360,7 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 		e = np_flip(&r->m, pid, away, ms, &stopped, &pair, err, sizeof(err));
 	if (e)
 		return fail(e, err);
-	report(r, &pair, st.comm, pid, np_source_name(NP_SOURCE_FLIP));
-	return NP_EXIT_OK;
+	return keep(r, &pair, st.comm, pid, NP_SOURCE_FLIP);
 }
 
 static int measure(struct results *r, const struct calibrate_args *a)
@@ -378,7 +391,8 @@ static int calibrate(const struct calibrate_args *a)
 	char err[NP_ERR_LEN];
 	int status = np_cmd_machine(&r.m);
 
-	if (!status && a->save && np_penalties_read(&r.file, a->save, err, sizeof(err)))
+	if (!status && a->save && (np_penalties_read(&r.file, a->save, err, sizeof(err)) ||
+				   np_penalties_may_write(a->save, err, sizeof(err))))
 		status = fail(-EINVAL, err);
 	catch_signals();
 	if (!status)
@@ -403,8 +417,6 @@ int cmd_calibrate(int argc, char **argv)
 		status = np_usage("calibrate: say --task CMD or --flip PID");
 	if (!status && a.ms < NP_FLIP_MIN_MS)
 		status = np_usage("calibrate: a phase of less than %d ms says nothing", NP_FLIP_MIN_MS);
-	if (!status && a.save && !a.n_tasks)
-		status = np_usage("calibrate: --save keeps what --task measured; there is no --task");
 	if (!status)
 		status = calibrate(&a);
 	free(a.flips.pid);

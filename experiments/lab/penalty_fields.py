@@ -9,7 +9,8 @@ from typing import Any
 from experiments.lab.model_fields import check_value
 
 FIT = ("remote_per_mpki", "local_per_mpki")
-TASK = ("name", "mpki", "penalty")
+NEEDED, OPTIONAL = ("name", "penalty"), ("method", "mpki")
+METHODS = ("two-runs", "flip")
 LEAST_PENALTY = 0.01
 
 
@@ -25,15 +26,18 @@ def check_task(check, where: tuple, task: Any):
     if not isinstance(task, dict):
         check.fail(where, "is not a table")
     for name in task:
-        if name not in TASK:
-            check.fail(where + (name,), f"unknown field; known are {', '.join(TASK)}")
-    for name in TASK:
+        if name not in NEEDED + OPTIONAL:
+            check.fail(where + (name,), f"unknown field; known are {', '.join(NEEDED + OPTIONAL)}")
+    for name in NEEDED:
         if name not in task:
             check.fail(where, f"the field '{name}' is missing")
     if not isinstance(task["name"], str) or not task["name"]:
         check.fail(where + ("name",), f"{task['name']!r} is not a program's name")
+    if task.get("method", METHODS[0]) not in METHODS:
+        check.fail(where + ("method",), f"{task['method']!r} is neither {' nor '.join(METHODS)}")
     for name in ("mpki", "penalty"):
-        check_value(check, where + (name,), task[name])
+        if name in task:
+            check_value(check, where + (name,), task[name])
     if task["penalty"]["value"] < LEAST_PENALTY:
         check.fail(where + ("penalty",), f"{task['penalty']['value']} is below {LEAST_PENALTY}")
 

@@ -146,18 +146,37 @@ static int nap(const struct flip *f, unsigned int ms)
 	return *f->stop ? np_fail(f->err, f->err_len, -ECANCELED, "interrupted") : 0;
 }
 
+/*
+ * Where it runs on that node. The simulated lab counts by CPU: there it gets no
+ * more CPUs than it has threads, or what the others do would be counted as its own.
+ */
+static struct bitmask *cpus_on(const struct flip *f, int node)
+{
+	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES), *cpus;
+	size_t spare;
+
+	numa_bitmask_setbit(nodes, (unsigned int)f->m->node[node].id);
+	cpus = np_machine_cpus_of_nodes(f->m, nodes);
+	numa_bitmask_free(nodes);
+	spare = numa_bitmask_weight(cpus);
+	spare = np_machine_where("") == NP_WHERE_LAB_SIMULATED && spare > f->n ? spare - f->n : 0;
+	/* The first CPUs have more of the kernel's own work. */
+	for (unsigned int cpu = 0; spare; cpu++) {
+		spare -= numa_bitmask_isbitset(cpus, cpu) != 0;
+		numa_bitmask_clearbit(cpus, cpu);
+	}
+	return cpus;
+}
+
 /* Adds what is counted on that node. */
 static int phase(struct flip *f, int node, struct np_reading *sum)
 {
 	struct np_reading before, after;
-	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES), *cpus;
+	struct bitmask *cpus = cpus_on(f, node);
 	int e;
 
 	np_step_aside(f->m, node);
-	numa_bitmask_setbit(nodes, (unsigned int)f->m->node[node].id);
-	cpus = np_machine_cpus_of_nodes(f->m, nodes);
 	e = place(f, f->pid, false, cpus);
-	numa_bitmask_free(nodes);
 	numa_bitmask_free(cpus);
 	if (!e)
 		e = nap(f, f->ms / SETTLE);

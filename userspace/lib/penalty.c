@@ -20,8 +20,9 @@ static double largest_error(const struct np_penalty_fit *fit, const struct np_pe
 	double largest = 0;
 
 	for (size_t i = 0; i < n; i++)
-		largest = fmax(largest, fabs(np_penalty_predict(fit, task[i].mpki) /
-					     task[i].penalty - 1));
+		if (task[i].mpki >= 0)
+			largest = fmax(largest, fabs(np_penalty_predict(fit, task[i].mpki) /
+						     task[i].penalty - 1));
 	return largest;
 }
 
@@ -37,13 +38,16 @@ int np_penalty_fit(const struct np_penalty_task *task, size_t n, struct np_penal
 	for (size_t i = 0; i < n; i++) {
 		double m = task[i].mpki, q = m * task[i].penalty, y = task[i].penalty - 1;
 
+		if (m < 0)
+			continue;
+		fit->tasks++;
 		mm += m * m;
 		mq += m * q;
 		qq += q * q;
 		my += m * y;
 		qy += q * y;
 	}
-	if (n < NP_PENALTY_FIT_TASKS || !(mm > 0))
+	if (fit->tasks < NP_PENALTY_FIT_TASKS || !(mm > 0))
 		return -EINVAL;
 	det = mm * qq - mq * mq;
 	if (det > 1e-9 * mm * qq) {
@@ -106,7 +110,7 @@ static void apply(struct np_task *task, const struct np_penalties *p)
 		return;
 	if (known) {
 		task->penalty = known->penalty;
-		task->penalty_source = NP_SOURCE_RUNS;
+		task->penalty_source = known->method;
 	} else if (p->fit.remote > 0 && task->mpki_source != NP_SOURCE_NONE) {
 		task->penalty = np_penalty_predict(&p->fit, task->mpki);
 		task->penalty_source = NP_SOURCE_FIT;

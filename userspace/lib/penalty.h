@@ -13,8 +13,9 @@
 
 struct np_penalty_task {
 	char name[NP_COMM_LEN];
-	double mpki;		/* with memory local */
+	double mpki;		/* with memory local; below zero: nobody counted it */
 	double penalty;
+	enum np_source method;	/* NP_SOURCE_RUNS or NP_SOURCE_FLIP */
 	char source[160];	/* how it was measured, in words */
 };
 
@@ -26,6 +27,7 @@ struct np_penalty_task {
 struct np_penalty_fit {
 	double remote, local;	/* per MPKI; both 0: there is no fit */
 	double error;		/* largest, of the tasks it was made of, as a share */
+	size_t tasks;		/* that it was made of */
 };
 
 struct np_penalties {
@@ -37,7 +39,7 @@ struct np_penalties {
 /* At least this many tasks make a fit. */
 #define NP_PENALTY_FIT_TASKS 3
 
-/* Least squares over the tasks; -EINVAL when they are too few or all alike. */
+/* Least squares over the tasks whose MPKI is known; -EINVAL when they are too few or all alike. */
 int np_penalty_fit(const struct np_penalty_task *task, size_t n, struct np_penalty_fit *fit);
 double np_penalty_predict(const struct np_penalty_fit *fit, double mpki);
 
@@ -51,8 +53,14 @@ void np_penalties_free(struct np_penalties *p);
 /* Adds one, in the place of one with its name, and fits again. 0 or -ENOMEM. */
 int np_penalties_add(struct np_penalties *p, const struct np_penalty_task *task);
 
-/* Writes p as the file's [penalty]; the rest of the file stays. 0 or -errno with err. */
+/*
+ * Writes p as the file's [penalty]; the rest of the file stays. The file is the old
+ * one or the new one, whatever happens meanwhile. 0 or -errno with err.
+ */
 int np_penalties_write(const struct np_penalties *p, const char *path, char *err, size_t err_len);
+
+/* Whether that could be done now: for those who would measure for long before. */
+int np_penalties_may_write(const char *path, char *err, size_t err_len);
 
 /*
  * Penalties of tasks that nobody said: by name, else by the fit where the MPKI

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../policies/plan.h"
 #include "penalty.h"
 #include "proc.h"
 #include "toml.h"
@@ -27,11 +28,22 @@ static bool number(json_t *table, const char *key, double min, double *value, co
 	return json_is_number(v) && *source && isfinite(*value) && *value >= min;
 }
 
+/* How a task was measured; files of earlier versions do not say and had one way. */
+static bool read_method(json_t *table, enum np_source *method)
+{
+	json_t *entry = json_object_get(table, "method");
+	const char *word = json_string_value(entry);
+
+	*method = word && !strcmp(word, np_source_name(NP_SOURCE_FLIP)) ? NP_SOURCE_FLIP :
+		  NP_SOURCE_RUNS;
+	return !entry || (word && !strcmp(word, np_source_name(*method)));
+}
+
 static int read_task(json_t *table, struct np_penalties *p, const char *path, char *err,
 		     size_t err_len)
 {
 	const char *name = json_string_value(json_object_get(table, "name")), *source;
-	struct np_penalty_task task = { 0 };
+	struct np_penalty_task task = { .mpki = -1 };
 	void *bigger = realloc(p->task, (p->n + 1) * sizeof(*p->task));
 
 	if (!bigger)
@@ -39,10 +51,12 @@ static int read_task(json_t *table, struct np_penalties *p, const char *path, ch
 	p->task = bigger;
 	if (!name || !*name)
 		return wrong(path, "a task has no name", err, err_len);
-	if (!number(table, "mpki", 0, &task.mpki, &source) ||
+	if ((json_object_get(table, "mpki") && !number(table, "mpki", 0, &task.mpki, &source)) ||
 	    !number(table, "penalty", 0.01, &task.penalty, &source))
 		return wrong(path, "a task's mpki or penalty is not { value = NUMBER, source = "
 			     "\"ORIGIN: ...\" }", err, err_len);
+	if (!read_method(table, &task.method))
+		return wrong(path, "a task's method is neither \"two-runs\" nor \"flip\"", err, err_len);
 	snprintf(task.name, sizeof(task.name), "%s", name);
 	snprintf(task.source, sizeof(task.source), "%s", source);
 	p->task[p->n++] = task;
@@ -87,12 +101,21 @@ int np_penalties_read(struct np_penalties *p, const char *path, char *err, size_
 	return e;
 }
 
+/* A task's name may be any bytes, and cut in the middle of a character; TOML is UTF-8. */
+static void write_name(FILE *f, const char *name)
+{
+	fprintf(f, "name = \"%s", *name ? "" : "_");
+	for (const char *c = name; *c; c++)
+		fprintf(f, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c < ' ' || *c > '~' ? '_' : *c);
+	fprintf(f, "\"\n");
+}
+
 static void write_part(FILE *f, const struct np_penalties *p)
 {
 	fprintf(f, "[penalty]\n");
 	if (p->fit.remote > 0) {
 		fprintf(f, "remote_per_mpki = { value = %.6g, source = \"calibrated: least squares "
-			"over %zu tasks, off by at most %.1f %%\" }\n", p->fit.remote, p->n,
+			"over %zu tasks, off by at most %.1f %%\" }\n", p->fit.remote, p->fit.tasks,
 			p->fit.error * 100);
 		fprintf(f, "local_per_mpki = { value = %.6g, source = \"calibrated: as "
 			"remote_per_mpki\" }\n", p->fit.local);
@@ -100,11 +123,11 @@ static void write_part(FILE *f, const struct np_penalties *p)
 	for (size_t i = 0; i < p->n; i++) {
 		const struct np_penalty_task *t = &p->task[i];
 
-		fprintf(f, "\n[[penalty.task]]\nname = \"");
-		for (const char *c = t->name; *c; c++)
-			if (*c >= ' ' && *c != '"' && *c != '\\')
-				putc(*c, f);
-		fprintf(f, "\"\nmpki = { value = %.6g, source = \"%s\" }\n", t->mpki, t->source);
+		fprintf(f, "\n[[penalty.task]]\n");
+		write_name(f, t->name);
+		fprintf(f, "method = \"%s\"\n", np_source_name(t->method));
+		if (t->mpki >= 0)
+			fprintf(f, "mpki = { value = %.6g, source = \"%s\" }\n", t->mpki, t->source);
 		fprintf(f, "penalty = { value = %.6g, source = \"%s\" }\n", t->penalty, t->source);
 	}
 }
@@ -112,7 +135,7 @@ static void write_part(FILE *f, const struct np_penalties *p)
 /* The file's lines but those of its [penalty]. */
 static void copy_rest(FILE *f, const char *text)
 {
-	bool ours = false, blank = false;
+	bool ours = false, blank = false, any = false;
 
 	for (const char *line = text; line && *line;) {
 		size_t len = strcspn(line, "\n");
@@ -122,13 +145,33 @@ static void copy_rest(FILE *f, const char *text)
 		if (!ours && len) {
 			fprintf(f, "%s%.*s\n", blank ? "\n" : "", (int)len, line);
 			blank = false;
+			any = true;
 		} else if (!ours) {
 			blank = true;
 		}
 		line += len + (line[len] == '\n');
 	}
-	if (text && *text)
+	if (any)
 		putc('\n', f);
+}
+
+static int cannot_write(const char *path, int e, char *err, size_t err_len)
+{
+	return np_fail(err, err_len, e, "%s cannot be written: %s", path, strerror(-e));
+}
+
+int np_penalties_may_write(const char *path, char *err, size_t err_len)
+{
+	char fresh[PATH_MAX];
+	FILE *f;
+
+	snprintf(fresh, sizeof(fresh), "%s.new", path);
+	f = fopen(fresh, "we");
+	if (!f)
+		return cannot_write(path, -errno, err, err_len);
+	fclose(f);
+	unlink(fresh);
+	return 0;
 }
 
 int np_penalties_write(const struct np_penalties *p, const char *path, char *err, size_t err_len)
@@ -156,5 +199,5 @@ int np_penalties_write(const struct np_penalties *p, const char *path, char *err
 	if (!e)
 		return 0;
 	unlink(fresh);
-	return np_fail(err, err_len, e, "%s cannot be written: %s", path, strerror(-e));
+	return cannot_write(path, e, err, err_len);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../policies/plan.h"
 #include "../lib/flip.h"
@@ -14,7 +15,7 @@
 
 static struct np_penalty_task task(const char *name, double mpki, double penalty)
 {
-	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty };
+	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty, .method = NP_SOURCE_RUNS };
 
 	snprintf(t.name, sizeof(t.name), "%s", name);
 	snprintf(t.source, sizeof(t.source), "calibrated: a test");
@@ -23,7 +24,7 @@ static struct np_penalty_task task(const char *name, double mpki, double penalty
 
 static void a_fit_finds_the_latencies_it_was_made_of(void)
 {
-	const struct np_penalty_fit truth = { 0.16, 0.1, 0 };
+	const struct np_penalty_fit truth = { .remote = 0.16, .local = 0.1 };
 	struct np_penalty_task t[4];
 	struct np_penalty_fit fit;
 
@@ -71,12 +72,123 @@ static void the_file_keeps_what_else_it_holds(void)
 	np_penalties_free(&p);
 	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
 	CU_ASSERT(p.n == 3 && p.fit.remote > 0);
-	CU_ASSERT_STRING_EQUAL(p.task[1].name, "bx");
+	CU_ASSERT_STRING_EQUAL(p.task[1].name, "b\"x");
 	np_penalties_free(&p);
 	text = np_read_file(path);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"m\"\n\n[model.dram]\nlatency_ns = 5\n\n[penalty]\n"));
 	free(text);
+	fixture_end();
+}
+
+/* What was written and what is read again. */
+static struct np_penalties again(const char *root, struct np_penalties *p)
+{
+	struct np_penalties read = { 0 };
+	char path[128], err[NP_ERR_LEN] = "";
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	CU_ASSERT_EQUAL(np_penalties_write(p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_read(&read, path, err, sizeof(err)), 0);
+	CU_ASSERT_STRING_EQUAL(err, "");
+	np_penalties_free(p);
+	return read;
+}
+
+static void a_flip_stays_a_flip(void)
+{
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_task of_flip = { .comm = "b" };
+	struct np_tasks tasks = { .n = 1, .task = &of_flip };
+	const char *root = fixture_begin();
+	struct np_penalties p = { 0 };
+	char path[128], err[NP_ERR_LEN];
+
+	b.method = NP_SOURCE_FLIP;
+	np_penalties_add(&p, &a);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	p = again(root, &p);
+	CU_ASSERT_FATAL(p.n == 3 && p.fit.remote > 0);
+	CU_ASSERT(p.task[0].method == NP_SOURCE_RUNS && p.task[1].method == NP_SOURCE_FLIP);
+	np_penalties_free(&p);
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	CU_ASSERT(of_flip.penalty_source == NP_SOURCE_FLIP && of_flip.penalty == 1.9);
+	fixture_end();
+}
+
+static void misses_that_nobody_counted_are_not_none(void)
+{
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", -1, 1.1);
+	const char *root = fixture_begin();
+	struct np_penalties p = { 0 };
+	char path[128], *text;
+
+	np_penalties_add(&p, &a);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	CU_ASSERT(p.fit.remote == 0);	/* of two tasks */
+	p = again(root, &p);
+	CU_ASSERT_FATAL(p.n == 3);
+	CU_ASSERT(p.task[2].mpki < 0 && p.task[2].penalty == 1.1);
+	c.mpki = 2;
+	np_penalties_add(&p, &c);
+	CU_ASSERT(p.fit.remote > 0 && p.fit.tasks == 3);
+	np_penalties_free(&p);
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	text = np_read_file(path);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"c\"\nmethod = \"two-runs\"\npenalty"));
+	free(text);
+	fixture_end();
+}
+
+static void any_name_of_a_task_can_be_read_again(void)
+{
+	static const char *const names[] = { "", "\\\"", "a\nb", "f\xc3", "%s%n" };
+	const char *root = fixture_begin();
+	struct np_penalties p = { 0 };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct np_penalty_task t = task(names[i], 3, 1.2);
+
+		np_penalties_add(&p, &t);
+	}
+	p = again(root, &p);
+	CU_ASSERT_FATAL(p.n == 5);
+	CU_ASSERT_STRING_EQUAL(p.task[0].name, "_");
+	CU_ASSERT_STRING_EQUAL(p.task[1].name, "\\\"");
+	CU_ASSERT_STRING_EQUAL(p.task[2].name, "a_b");
+	CU_ASSERT_STRING_EQUAL(p.task[3].name, "f_");
+	CU_ASSERT_STRING_EQUAL(p.task[4].name, "%s%n");
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void a_file_that_cannot_be_written_stays(void)
+{
+	const char *root = fixture_begin();
+	struct np_penalty_task a = task("a", 10, 1.5);
+	struct np_penalties p = { 0 };
+	char path[128], other[160], err[NP_ERR_LEN] = "", *text;
+
+	snprintf(path, sizeof(path), "%s/no/such/m.toml", root);
+	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) == -ENOENT && strstr(err, "no/such"));
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	snprintf(other, sizeof(other), "%s.new/x", path);
+	fixture_write("m.toml", "name = \"m\"\n");
+	CU_ASSERT(!np_penalties_may_write(path, err, sizeof(err)) && access(other, F_OK));
+	fixture_write("m.toml.new/x", "in the way");
+	np_penalties_add(&p, &a);
+	err[0] = '\0';
+	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) < 0 && strstr(err, "m.toml"));
+	CU_ASSERT(np_penalties_write(&p, path, err, sizeof(err)) < 0);
+	text = np_read_file(path);
+	CU_ASSERT_STRING_EQUAL(text, "name = \"m\"\n");
+	free(text);
+	np_penalties_free(&p);
 	fixture_end();
 }
 
@@ -88,6 +200,10 @@ static void a_wrong_file_is_named(void)
 		"[[penalty.task]]\nmpki = { value = 1, source = \"s\" }\n",
 		"[[penalty.task]]\nname = \"a\"\nmpki = { value = 1, source = \"s\" }\n"
 		"penalty = { value = 0, source = \"s\" }\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\nmpki = 3\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\n"
+		"method = \"guess\"\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\nmethod = 3\n",
 		"[penalty\n",
 	};
 	const char *root = fixture_begin();
@@ -150,6 +266,10 @@ CU_TestInfo penalty_tests[] = {
 	{ "a fit finds the latencies it was made of", a_fit_finds_the_latencies_it_was_made_of },
 	{ "a fit never promises that remote is faster", a_fit_never_promises_that_remote_is_faster },
 	{ "the file keeps what else it holds", the_file_keeps_what_else_it_holds },
+	{ "a flip stays a flip", a_flip_stays_a_flip },
+	{ "misses that nobody counted are not none", misses_that_nobody_counted_are_not_none },
+	{ "any name of a task can be read again", any_name_of_a_task_can_be_read_again },
+	{ "a file that cannot be written stays", a_file_that_cannot_be_written_stays },
 	{ "a wrong file is named", a_wrong_file_is_named },
 	{ "measured goes before the fit, said before both",
 	  measured_goes_before_the_fit_and_said_before_both },

@@ -78,11 +78,19 @@ def test_both_ways_to_measure_find_the_penalty_of_a_chase(measured):
     assert 1.15 < runs["penalty"] < remote * 1.05, runs
     assert remote * 0.85 < flip["penalty"] < remote * 1.25, flip
     assert flip["home"] == 1 and flip["away"] == 0 and flip["cpus"] == [2]
-    assert 'name = "chase"' in runs["file"] and "demo-2s (lab-simulated), counted by lab" in runs["file"]
+    assert 'name = "chase"\nmethod = "flip"\n' in flip["file"] and "calibrated: flip away from node 1" in flip["file"]
+    assert 'name = "chase"\nmethod = "two-runs"\n' in runs["file"] and "demo-2s (lab-simulated), counted by lab" in runs["file"]
+
+
+def test_what_was_not_measured_to_its_end_changes_no_file(measured):
+    (line,) = of(measured, "penalty-not-saved")
+    assert line["status"] == 1 and '"false" ended with status 1' in line["error"], line
+    assert "two-runs" in line["measured"] and line["same"] and not line["left"], line
 
 
 def test_a_flip_that_is_stopped_leaves_the_task_its_cpus(measured):
     interrupted, killed = of(measured, "penalty-killed")
+    assert interrupted["same"] and killed["same"], "nothing was saved"
     assert interrupted["status"] == 1 and interrupted["left"] == [2] == interrupted["restored"]
     assert killed["status"] == -9 and killed["left"] != [2] and killed["restored"] == [2]
 

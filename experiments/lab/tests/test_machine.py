@@ -116,6 +116,7 @@ local_per_mpki = { value = 0.004, source = "calibrated: as remote_per_mpki" }
 
 [[penalty.task]]
 name = "chase"
+method = "flip"
 mpki = { value = 48.439, source = "calibrated: two runs on node 1" }
 penalty = { value = 1.42, source = "calibrated: two runs on node 1" }
 """
@@ -131,6 +132,7 @@ def test_what_calibrate_saves_is_no_fault(tmp_path):
     ("local_per_mpki", "near_per_mpki", "near", "penalty.near_per_mpki", "known are remote_per_mpki, local_per"),
     ("local_per_mpki", "# local", "[penalty]", "penalty", "has both remote_per_mpki and local_per_mpki"),
     ('value = 0.011', 'value = "x"', '"x"', "penalty.remote_per_mpki", "'x' is not a number from 0"),
+    ('"flip"', '"guess"', "guess", "penalty.task[0].method", "'guess' is neither two-runs nor flip"),
     ('"chase"', '""', 'name = ""', "penalty.task[0].name", "'' is not a program's name"),
     ('name = "chase"', 'nice = 3\nname = "chase"', "nice", "penalty.task[0].nice", "unknown field"),
     ("mpki = { value = 48.439", "mpki = { value = -1", "= -1", "penalty.task[0].mpki", "-1 is not a number"),
