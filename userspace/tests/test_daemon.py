@@ -67,6 +67,16 @@ def test_unit_file(tool: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_unit_is_confined() -> None:
+    """systemd's own judgement, from 0 (safe) to 100; what the unit must have is in its comment."""
+    analyze = shutil.which("systemd-analyze")
+    if not analyze:
+        pytest.skip("no systemd-analyze here")
+    done = subprocess.run([analyze, "security", "--offline=yes", "--no-pager", "--threshold=35", UNIT],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_over_real_processes() -> None:
     """The bench's daemon: every task is found and counted, and rest costs no plan."""
     subprocess.run(["make", "-s", "build/tests/bench_daemon"], cwd=ROOT, check=True)
