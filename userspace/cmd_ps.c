@@ -121,6 +121,8 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, err, sizeof(err));
 	if (!e)
 		e = np_penalties_apply(t, err, sizeof(err));
+	if (!e && np_tasks_denied(t, err, sizeof(err)))
+		fprintf(stderr, "numaplace: %s\n", err);
 	if (!e)
 		return NP_EXIT_OK;
 	np_error("%s", err);

@@ -66,7 +66,7 @@ struct totals {
 /* pid 0: all. That nothing of pid was placed is an error unless its pages are to come back. */
 static int restore(pid_t pid, bool pages, struct totals *t)
 {
-	char err[NP_ERR_LEN] = "";
+	char err[NP_ERR_LEN] = "", why[NP_ERR_LEN];
 	size_t restored = 0, left = 0;
 	int e = np_control_restore(pid, &restored, &left, err, sizeof(err));
 
@@ -74,8 +74,12 @@ static int restore(pid_t pid, bool pages, struct totals *t)
 	t->kept += left;
 	if (e == -ENOENT && pages)
 		return NP_EXIT_OK;
-	if (e)
+	if (e == -ENOENT && np_control_hidden(why, sizeof(why)))
+		np_error("process %d was not placed by this user; %s to restore what it placed", pid, why);
+	else if (e)
 		np_error("%s", err);
+	else if (!pid && np_control_hidden(why, sizeof(why)) && !np_json)
+		fprintf(stderr, "numaplace: %s to restore what it placed\n", why);
 	else if (left && !np_json)
 		fprintf(stderr, "numaplace: %s\n", err);
 	return np_control_exit(e);

@@ -110,6 +110,8 @@ int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args)
 	char err[NP_ERR_LEN];
 	int e = np_planning_make(p, args, err, sizeof(err));
 
+	if (!e && np_tasks_denied(&p->tasks, err, sizeof(err)))
+		fprintf(stderr, "numaplace: %s\n", err);
 	if (!e)
 		return NP_EXIT_OK;
 	if (e == -EINVAL)

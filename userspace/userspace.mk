@@ -20,7 +20,7 @@ US_ASAN_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/asan/%.o)
 US_ASAN_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/asan/%.o)
 
 .PHONY: tools
-tools: $(BUILD)/numaplace $(BUILD)/tests/placed	## the command line, build/numaplace
+tools: $(BUILD)/numaplace $(BUILD)/tests/placed $(BUILD)/tests/crowded.so	## the command line, build/numaplace
 
 $(LIBNUMAPLACE): $(US_LIB_OBJ)
 	$(RM) $@
@@ -104,6 +104,11 @@ bench-daemon: $(BUILD)/tests/bench_daemon	## CPU time of the daemon for each int
 $(BUILD)/tests/placed: userspace/tests/guest/target.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -pthread -o $@ $<
+
+# The tutorial's policy, from its text.
+$(BUILD)/tests/crowded.so: Documentation/tutorial-policy.md policies/policy.h
+	@mkdir -p $(@D)
+	sed -n '/^```c /,/^```$$/{/^```/!p}' $< | $(CC) -O2 -Wall -Werror -shared -fPIC -I policies -o $@ -x c -
 
 -include $(patsubst %.o,%.d,$(US_LIB_OBJ) $(US_CMD_OBJ) $(US_TEST_OBJ)) $(BUILD)/userspace/tests/bench/daemon.d
 -include $(patsubst %.o,%.d,$(US_ASAN_LIB_OBJ) $(US_ASAN_CMD_OBJ) $(US_ASAN_TEST_OBJ))

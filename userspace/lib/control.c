@@ -36,6 +36,11 @@ int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err
 	return control->restore(pid, n, kept, err, err_len);
 }
 
+bool np_control_hidden(char *err, size_t err_len)
+{
+	return np_control_module.probe(err, err_len) == -EPERM;
+}
+
 int np_control_exit(int r)
 {
 	switch (r) {

@@ -103,6 +103,12 @@ struct np_control {
  */
 const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len);
 
+/*
+ * Whether the module is there but not for this user: what it placed cannot be seen or restored
+ * then, and err says what to do.
+ */
+bool np_control_hidden(char *err, size_t err_len);
+
 /* Restores with the engine that AUTO takes: whatever engine did it, it is undone. */
 int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
 

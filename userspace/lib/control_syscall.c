@@ -18,6 +18,7 @@ static int syscall_probe(char *err, size_t err_len)
 
 static int syscall_place(const struct np_place_request *r, char *err, size_t err_len)
 {
+	char why[NP_ERR_LEN / 2];
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, r->one_thread, &st, err, err_len);
 
@@ -26,8 +27,9 @@ static int syscall_place(const struct np_place_request *r, char *err, size_t err
 	if (r->mem_mode >= 0)
 		return np_fail(err, err_len, -EOPNOTSUPP,
 			       "the memory policy of process %d cannot be set: no system call sets "
-			       "another process's policy; load the numaplace module (`make module`, "
-			       "`insmod`), or start the program with `numactl`", r->pid);
+			       "another process's policy, and %s; or start the program with `numactl`",
+			       r->pid, np_control_module.probe(why, sizeof(why)) ? why :
+			       "--engine says not to use the numaplace module");
 	if (!r->cpus)
 		return np_fail(err, err_len, -EINVAL, "nothing to do for process %d", r->pid);
 	if (!r->inherit)

@@ -246,8 +246,11 @@ static void read_row(struct reader *r, size_t i)
 {
 	struct np_task *task = &r->t->task[i];
 
-	if (read_task(r, i, task->pid))
-		task->pid = 0;
+	pid_t pid = task->pid;
+	int e = read_task(r, i, pid);
+
+	if (e)
+		task->pid = e == -EACCES || e == -EPERM ? -pid : 0;
 }
 
 static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes, unsigned long long *ticks)
@@ -276,7 +279,11 @@ static int read_some(struct reader *r, const pid_t *pids, size_t n)
 	for_each_row(r, n, read_row);
 	r->err = err;
 	for (size_t i = 0; i < n; i++) {
-		if (!t->task[i].pid)
+		if (t->task[i].pid < 0) {
+			t->denied++;
+			t->denied_pid = -t->task[i].pid;
+		}
+		if (t->task[i].pid <= 0)
 			numa_bitmask_free(t->cpus[i]);
 		else if (t->n++ != i)
 			copy_row(t, t->n - 1, i, r->m->n_nodes, r->ticks);
@@ -413,6 +420,20 @@ void np_tasks_free(struct np_tasks *t)
 	free(t->counted);
 	free(t->accesses);
 	memset(t, 0, sizeof(*t));
+}
+
+bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len)
+{
+	char why[NP_ERR_LEN / 2];
+
+	if (!t->denied)
+		return false;
+	np_proc_denied(t->denied_pid, "read the pages of", why, sizeof(why));
+	if (t->denied == 1)
+		np_fail(err, err_len, 0, "1 process left out: %s", why);
+	else
+		np_fail(err, err_len, 0, "%zu processes left out, one of them: %s", t->denied, why);
+	return true;
 }
 
 double np_task_locality(const struct np_machine *m, const struct np_task *t)

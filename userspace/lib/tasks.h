@@ -18,6 +18,8 @@ struct np_tasks {
 	double *busy;		/* [n] CPUs that it kept busy while it was watched, else 0 */
 	double *accesses;	/* [n * n_nodes] room for the tasks' own, by np_tasks_count() */
 	struct np_reading *counted;	/* [n] by np_tasks_count(); NULL: not asked for */
+	size_t denied;		/* processes left out because they may not be read */
+	pid_t denied_pid;	/* one of them */
 };
 
 /*
@@ -33,6 +35,9 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
 void np_tasks_free(struct np_tasks *t);
+
+/* Whether some were left out for lack of rights; then err says how many, whose one of them is, what to do. */
+bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len);
 
 /*
  * Counts for ms milliseconds what the busiest tasks do, at most that many, and

@@ -165,6 +165,36 @@ static void age_is_since_the_start(void)
 	np_machine_free(&m);
 }
 
+/* As a user who is not root, of a process of root's and itself. */
+static int what_is_denied(void)
+{
+	pid_t pids[] = { 1, getpid() };
+	struct np_machine m;
+	struct np_tasks t;
+	char err[NP_ERR_LEN] = "";
+
+	if (np_machine_read(&m, "", err, sizeof(err)) || (!getuid() && setuid(65534)))
+		return 1;
+	if (np_tasks_read_some(&t, &m, pids, 2, 0, err, sizeof(err)))
+		return 2;
+	if (t.n != 1 || t.task[0].pid != getpid() || t.denied != 1 || t.denied_pid != 1)
+		return 3;
+	return !np_tasks_denied(&t, err, sizeof(err)) || !strstr(err, "1 process left out: not permitted") ||
+	       !strstr(err, "process 1 of user root; run as that user or as root");
+}
+
+static void who_may_not_be_read_is_said(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(what_is_denied());
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT(WIFEXITED(status));
+	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
+}
+
 CU_TestInfo tasks_tests[] = {
 	{ "reads itself on this machine", reads_itself_on_this_machine },
 	{ "names the process that is not there", names_the_process_that_is_not_there },
@@ -173,5 +203,6 @@ CU_TestInfo tasks_tests[] = {
 	{ "locality", locality },
 	{ "pages are shared until written", pages_are_shared_until_written },
 	{ "age is since the start", age_is_since_the_start },
+	{ "who may not be read is said", who_may_not_be_read_is_said },
 	CU_TEST_INFO_NULL,
 };

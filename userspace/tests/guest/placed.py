@@ -2,6 +2,7 @@
 """The command line and programs to be placed, inside the lab: two nodes of two CPUs."""
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -14,6 +15,9 @@ TOOL = ROOT / "build" / "numaplace"
 PROGRAM = ROOT / "build" / "tests" / "placed"
 DEBUGFS = Path("/sys/kernel/debug/numaplace")
 NODE_CPUS = {0: "0-1", 1: "2-3"}
+LIBNUMA = ctypes.CDLL("libnuma.so.1", use_errno=True)
+MIB = 1 << 20
+PAGE = 4096
 
 
 def module_loaded() -> bool:
@@ -95,3 +99,24 @@ class Target:
         if self.process.returncode is None:
             os.killpg(self.pid, signal.SIGKILL)     # with the child that it may have
             self.process.communicate()
+
+
+def nodes_of(target: Target, mib: int) -> list[int]:
+    """The node of every page of the target's one area of that size, in address order."""
+    for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines():
+        start, end = (int(x, 16) for x in line.split()[0].split("-"))
+        if end - start == mib * MIB:
+            break
+    else:
+        raise AssertionError("the area is not there")
+    count = (end - start) // PAGE
+    pages = (ctypes.c_void_p * count)(*range(start, end, PAGE))
+    status = (ctypes.c_int * count)()
+    assert LIBNUMA.numa_move_pages(target.pid, ctypes.c_ulong(count), pages, None, status, 0) == 0
+    return list(status)
+
+
+def shares(nodes: list[int]) -> float:
+    """Of pages on node 1, after checking that every page is on a node."""
+    assert set(nodes) <= {0, 1}, f"{sorted(set(nodes))[:4]}"
+    return sum(nodes) / len(nodes)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool
+from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, nodes_of, shares
 
 MIB_PAGES = 256
 PLAN = ("plan", "--policy", "maximum-local", "--sample", 0)
@@ -43,6 +47,35 @@ def test_saved_shown_and_applied(tool: Tool, start_target, tmp_path: Path, modul
     assert done.stderr == "numaplace: 1 of the plan's 2 tasks have exited since and are skipped\n"
     assert "1 of 2 tasks skipped" in done.stdout
     assert stays.cpus() == {NODE_CPUS[0]}
+
+
+@pytest.fixture
+def crowded(tmp_path: Path) -> Path:
+    """The tutorial's policy in a shared object of its own: it spreads the pages of big tasks."""
+    return Path(shutil.copy(ROOT / "build" / "tests" / "crowded.so", tmp_path))
+
+
+def test_a_plugins_saved_spread_is_applied_without_it(tool: Tool, start_target, tmp_path: Path, crowded: Path,
+                                                      engine: str) -> None:
+    """Where pages are is asked of the kernel: before, once applied, once restored."""
+    big, small = start_target(cpus=0, memory=0), start_target(cpus=0, memory=0)
+    big.ask("allocate 24 small")
+    small.ask("allocate 4 small")
+    saved = tmp_path / "plan.json"
+    made = tool("plan", "--policy", crowded, "-o", "from=16", "--sample", 0, "--save", saved, big.pid, small.pid)
+    assert [d["spread"] for d in made["decisions"]] == [{"0": 1, "1": 1}, None]
+    assert shares(nodes_of(big, 24)) == 0
+    crowded.unlink()
+    done = tool("apply", "--plan", saved, "--engine", engine)
+    assert done["policy"] == "crowded" and done["decisions"][0]["result"]["engine"] == engine
+    nodes = nodes_of(big, 24)
+    assert shares(nodes) == pytest.approx(0.5, abs=0.02)
+    assert all(24 <= sum(nodes[at:at + 64]) <= 40 for at in range(0, len(nodes), 64)), "spread, not halved"
+    assert shares(nodes_of(small, 4)) == 0
+    assert big.ask("check") == small.ask("check") == "wrong 0"
+    tool("restore", "--all", "--pages")
+    assert shares(nodes_of(big, 24)) < 0.02
+    assert (big.policy(), big.cpus(), big.ask("check")) == ("bind:0", {NODE_CPUS[0]}, "wrong 0")
 
 
 @pytest.mark.parametrize(("change", "why"), [
@@ -113,8 +146,40 @@ def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_
     assert pages[0] >= 0.99 * (pages[0] + pages[1])
 
 
-def test_no_right_to_touch_a_task(tool: Tool, start_target) -> None:
+@pytest.fixture
+def nobody() -> Iterator[dict]:
+    """How a command is run as a user who owns nothing but a folder for what he places."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 65534, 65534)
+        yield {"user": 65534, "env": os.environ | {"XDG_RUNTIME_DIR": folder}}
+
+
+def test_no_right_to_touch_a_task(tool: Tool, start_target, nobody: dict, module: None) -> None:
     target = away(start_target, 1)
-    status, line = tool.fails("apply", "--policy", "maximum-local", target.pid, user=65534)
-    assert status == 1 and f"process {target.pid} of user root" in line and "run as" in line
-    assert target.cpus() == {NODE_CPUS[1]}
+    before = target.pages()
+    for words in (("apply", "--policy", "maximum-local", target.pid), ("plan", "--policy", "none", target.pid),
+                  ("daemon", "--policy", "none", target.pid), ("migrate", target.pid, "--from", 0, "--to", 1),
+                  ("place", target.pid, "--cpus", 0), ("ps", target.pid)):
+        status, line = tool.fails(*words, **nobody)
+        assert status == 1 and f"process {target.pid} of user root" in line and "run as" in line, line
+    status, line = tool.fails("place", target.pid, "--mem", "bind:0", **nobody)
+    assert status == 3 and "the numaplace module is loaded, but its files are root's; run as root" in line
+    assert target.cpus() == {NODE_CPUS[1]} and target.pages() == before
+
+
+def test_what_the_module_placed_is_not_denied_by_who_cannot_see_it(tool: Tool, start_target, nobody: dict,
+                                                                    module: None) -> None:
+    target = away(start_target, 1)
+    tool("place", target.pid, "--cpus", 0)
+    status, line = tool.fails("restore", target.pid, **nobody)
+    assert status == 1 and "was not placed by this user" in line and "run as root to restore" in line
+    done = tool.run("restore", "--all", **nobody)
+    assert (done.returncode, done.stdout) == (0, "restored 0 placements\n") and "run as root to restore" in done.stderr
+    assert target.cpus() == {"0"}
+
+
+def test_those_of_a_cgroup_that_may_not_be_touched_are_said(tool: Tool, start_target, nobody: dict) -> None:
+    away(start_target, 1)
+    done = tool.run("plan", "--policy", "none", "--sample", 0, "--cgroup", "/", **nobody)
+    assert done.returncode == 0 and re.fullmatch(
+        r"numaplace: \d+ processes left out, one of them: not permitted .* of user root; run as .*\n", done.stderr)

@@ -2,39 +2,13 @@
 """Plans that spread pages: where they are is asked of the kernel, with move_pages(2)."""
 from __future__ import annotations
 
-import ctypes
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, Target, Tool
-
-LIBNUMA = ctypes.CDLL("libnuma.so.1", use_errno=True)
-MIB = 1 << 20
-PAGE = 4096
-
-
-def nodes_of(target: Target, mib: int) -> list[int]:
-    """The node of every page of the target's one area of that size, in address order."""
-    for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines():
-        start, end = (int(x, 16) for x in line.split()[0].split("-"))
-        if end - start == mib * MIB:
-            break
-    else:
-        raise AssertionError("the area is not there")
-    count = (end - start) // PAGE
-    pages = (ctypes.c_void_p * count)(*range(start, end, PAGE))
-    status = (ctypes.c_int * count)()
-    assert LIBNUMA.numa_move_pages(target.pid, ctypes.c_ulong(count), pages, None, status, 0) == 0
-    return list(status)
-
-
-def shares(nodes: list[int]) -> float:
-    """Of pages on node 1, after checking that every page is on a node."""
-    assert set(nodes) <= {0, 1}, f"{sorted(set(nodes))[:4]}"
-    return sum(nodes) / len(nodes)
+from placed import NODE_CPUS, Target, Tool, nodes_of, shares
 
 
 def apply(tool: Tool, target: Target, policy: str, engine: str = "auto") -> dict:
