@@ -15,15 +15,17 @@ TOP = Path(__file__).resolve().parents[2]
 MACHINES = {
     "odd_nodes": [],
     "eight_nodes": [],
+    "leaving_memory": ["--kernel-option", "movablecore=1G"],
     "one_node": ["--kernel-option", "debugfs=off", "--no-module"],
     "locked_down": ["--kernel-option", "lockdown=integrity", "--no-module"],
 }
+FILES = {"locked_down": "kmod/tests/one_node.toml", "leaving_memory": "demo-2s"}
 
 
 @pytest.mark.lab
 @pytest.mark.parametrize("name", MACHINES)
 def test_module_on(name):
-    machine = "kmod/tests/one_node.toml" if name == "locked_down" else f"kmod/tests/{name}.toml"
+    machine = FILES.get(name, f"kmod/tests/{name}.toml")
     module = TOP / "build" / "modules" / kernels.DEFAULT_SERIES / "numaplace.ko"
     done = subprocess.run(
         [sys.executable, "-m", "experiments.lab", "run", "--machine", machine, "--plain", "--timeout", "300",
