@@ -24,10 +24,10 @@ while True:
 """
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 60, seen: object = "") -> None:
     end = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < end, "it never happened"
+        assert time.monotonic() < end, f"it never happened {seen}"
         time.sleep(0.02)
 
 
@@ -278,18 +278,23 @@ def test_run_places_forwards_and_ends_with_the_program(tool: Tool, auto: str) ->
 
 def test_run_moves_pages_of_the_task_that_overflows(tool: Tool, start_target,
                                                     auto: str) -> None:
-    """Three busy children with their memory on node 0, which has two CPUs."""
+    """Three busy children with their memory on node 0, which has two CPUs.
+
+    Of the one that moves a twentieth may stay, shared with the others, and as much be astray
+    before `run` finds it worth another move.
+    """
     code = f"import os\nos.fork() and os.fork()\n{BUSY}"
     run = Run("--engine", auto, "--quiet", command=[*PYTHON, "-c", code])
+    found = []
 
     def settled() -> bool:
-        found = sorted(nodes_of_family(run.process.pid))
+        found[:] = sorted(nodes_of_family(run.process.pid))
         if [cpus for cpus, _ in found] != ["0-1", "0-1", "2-3"]:
             return False
         pages = found[2][1]
-        return pages[1] > 0.95 * sum(pages)
+        return pages[1] > 0.9 * sum(pages)
 
-    wait_until(settled)
+    wait_until(settled, seen=found)
     for pid in family(run.process.pid):
         os.kill(pid, signal.SIGKILL)
     run.process.communicate(timeout=30)
