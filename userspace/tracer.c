@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "kernel_headers.h"
 
 /* What a script says first when its probes are there. */
 #define READY "Tracing"
@@ -67,6 +68,7 @@ static int start_bpftrace(struct run *r)
 		if (getppid() != parent)
 			_exit(EXIT_CANNOT_RUN);
 		dup2(pipes[1], STDOUT_FILENO);
+		np_kernel_headers_export();
 		become(r, argv[0], argv);
 	}
 	close(pipes[1]);
