@@ -55,6 +55,11 @@ check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and km
 	@$(MAKE) --no-print-directory all $(KMOD_DEBUG)
 	NUMAPLACE_KERNELS=debug $(PY) -m pytest tests/guest.toml -k "kmod/tests or kernel"
 
+.PHONY: check-trace
+check-trace: setup		## bpftrace scripts and perf beside the module's counts, on every kernel series in KERNELS
+	@$(MAKE) --no-print-directory all
+	$(PY) -m pytest kmod/tests/check_trace.py
+
 dkms-install:			## hands the module to dkms, which builds it for every kernel installed
 	dkms add $(CURDIR)
 	dkms install numaplace/$(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)

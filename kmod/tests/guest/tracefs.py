@@ -21,7 +21,7 @@ def mounted() -> Path:
 
 def parse(text: str) -> list[Event]:
     """Name and fields of each line like "... batch: job=1 pid=2", as tracefs and perf script print them."""
-    found = re.findall(r": (?:\w+:)?(\w+): ((?:\w+=\S+ ?)+)$", text, re.MULTILINE)
+    found = re.findall(r":\s+(?:\w+:)?(\w+): ((?:\w+=\S+ ?)+)$", text, re.MULTILINE)
     return [(name, driver.record(fields)) for name, fields in found]
 
 
