@@ -5,18 +5,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "gather.h"
 #include "room.h"
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 __attribute__((format(printf, 2, 3)))
 static void say(const struct np_daemon *d, const char *format, ...)
@@ -307,7 +299,7 @@ static void count_and_plan(struct np_daemon *d, bool changed)
 
 void np_daemon_step(struct np_daemon *d)
 {
-	double began = cpu_seconds();
+	double began = np_clock_of_work(), used;
 	bool changed = d->waits;
 	char err[NP_ERR_LEN];
 
@@ -317,8 +309,9 @@ void np_daemon_step(struct np_daemon *d)
 	else
 		count_and_plan(d, changed);
 	d->counts.intervals++;
-	d->counts.cpu_seconds = cpu_seconds();
-	d->counts.last_interval_cpu_seconds = d->counts.cpu_seconds - began;
+	used = np_clock_of_work() - began;
+	d->counts.cpu_seconds = np_clock_worked(d->counts.cpu_seconds + used);
+	d->counts.last_interval_cpu_seconds = used;
 }
 
 static bool descends_from_placed(const struct np_daemon *d, const struct np_watched *t)

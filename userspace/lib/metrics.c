@@ -99,6 +99,12 @@ char *np_metrics_text(const struct np_daemon *d)
 	gauge(out, "watched_tasks", (double)d->watch.members, "Tasks watched.");
 	gauge(out, "counting_tasks", (double)d->watch.counting,
 	      "Of those, busy and large enough for a plan.");
+	gauge(out, "counted_tasks", (double)np_watch_count_known(&d->watch),
+	      "Tasks of which something was counted that still holds.");
+	counter(out, "counting_rounds_total", (double)d->counter.ended,
+		"Rounds of an interval in which tasks were counted.");
+	counter(out, "counting_cpu_seconds_total", d->counter.cpu_seconds,
+		"CPU time of the daemon itself for those rounds.");
 	gauge(out, "placed_tasks", (double)np_daemon_placed(d), "Tasks placed now.");
 	if (d->all_pages)
 		gauge(out, "locality_ratio", (double)d->local_pages / (double)d->all_pages,

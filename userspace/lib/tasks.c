@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "error.h"
 #include "list.h"
 #include "proc.h"
@@ -307,41 +308,6 @@ static int read_all(struct reader *r)
 	return e;
 }
 
-static double clock_seconds(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static double seconds(void)
-{
-	return clock_seconds(CLOCK_MONOTONIC);
-}
-
-/*
- * Ticks of user and system time come by the clock that this reads: in the
- * simulated lab the host's, which is what its CPUs' own totals add up to.
- */
-static double tick_seconds(void)
-{
-	unsigned long long ticks, sum = 0;
-	char *text, *at, *end;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (np_machine_where("") != NP_WHERE_LAB_SIMULATED || !(text = np_read_file("/proc/stat")))
-		return seconds();
-	/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", guest in user. */
-	at = text + strcspn(text, " ");
-	for (int i = 0; i < 8; i++, at = end) {
-		ticks = strtoull(at, &end, 10);
-		sum += ticks;
-	}
-	free(text);
-	return (double)sum / (double)cpus / (double)sysconf(_SC_CLK_TCK);
-}
-
 /* CPUs kept busy since ticks were read; cores is at least 1. */
 static void measure_row(struct reader *r, size_t i)
 {
@@ -360,12 +326,12 @@ static void measure_row(struct reader *r, size_t i)
 
 static void measure_cores(struct reader *r, unsigned int sample_ms)
 {
-	double left = sample_ms / 1e3 - (seconds() - r->began);
+	double left = sample_ms / 1e3 - (np_clock(CLOCK_MONOTONIC) - r->began);
 	struct timespec nap = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
 
 	if (left > 0)
 		nanosleep(&nap, NULL);
-	r->passed = tick_seconds() - r->began_ticks;
+	r->passed = np_clock_of_ticks() - r->began_ticks;
 	if (r->passed > 0)
 		for_each_row(r, r->t->n, measure_row);
 }
@@ -388,9 +354,9 @@ static int finish(struct reader *r, int e, unsigned int sample_ms)
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
-	struct reader r = { .t = t, .m = m, .began = seconds(),
-			    .began_ticks = tick_seconds(),
-			    .since_boot = clock_seconds(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
+	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
+			    .began_ticks = np_clock_of_ticks(),
+			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
@@ -399,9 +365,9 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
 {
-	struct reader r = { .t = t, .m = m, .began = seconds(),
-			    .began_ticks = tick_seconds(),
-			    .since_boot = clock_seconds(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
+	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
+			    .began_ticks = np_clock_of_ticks(),
+			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, read_some(&r, pids, n_pids), sample_ms);

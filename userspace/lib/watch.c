@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "clock.h"
 #include "error.h"
 #include "proc.h"
 
@@ -20,14 +20,6 @@
 #define REREAD 30
 /* A task that grew or shrank by more than a tenth is read again. */
 #define GROWTH 0.1
-
-static double seconds(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* One open file for each task, where the system allows so many. */
 static void allow_many_files(void)
@@ -181,10 +173,12 @@ static bool look_at(const struct np_watch *w, struct np_watched *t, unsigned int
 
 	if (!read_stat(t, text, sizeof(text)) || !parse_look(text, t, &ticks))
 		return false;
-	at = seconds(CLOCK_MONOTONIC);
+	at = np_clock_of_ticks();
 	passed = at - t->looked_at;
 	t->busy = t->looked_at > 0 && passed > 0 ?
 		  (double)(ticks - t->ticks) / (double)sysconf(_SC_CLK_TCK) / passed : 0;
+	if (t->busy > t->threads)	/* a tick more than there was time */
+		t->busy = t->threads;
 	t->ticks = ticks;
 	t->looked_at = at;
 	schedule(w, t, now);
@@ -447,14 +441,14 @@ static bool read_differs(struct np_watch *w, const struct np_machine *m, struct 
 /* As long as the budget lasts, a quarter of it where nobody is new; at least one an interval. */
 static bool read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now)
 {
-	double began = seconds(CLOCK_PROCESS_CPUTIME_ID), budget = w->rules->read_budget;
+	double began = np_clock_of_work(), budget = w->rules->read_budget;
 	struct np_watched *t = next_to_read(w, m, now);
 	bool changed = false;
 
 	while (t) {
 		changed |= read_differs(w, m, t, now);
 		t = next_to_read(w, m, now);
-		if (t && seconds(CLOCK_PROCESS_CPUTIME_ID) - began >= (t->have ? budget / 4 : budget))
+		if (t && np_clock_of_work() - began >= (t->have ? budget / 4 : budget))
 			break;
 	}
 	return changed;

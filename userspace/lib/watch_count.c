@@ -4,18 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 /* A rate that differs by more than this share makes another plan worth making. */
 #define CHANGE 0.2
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* The one counted longest ago, of those the busiest. */
 static bool goes_before(const struct np_watched *a, const struct np_watched *b)
@@ -118,23 +111,25 @@ static bool end(struct np_watch_counter *k, struct np_watch *w, const struct np_
 int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m,
 		   unsigned int now, bool *changed, char *err, size_t err_len)
 {
-	double began = cpu_seconds();
+	double began = np_clock_of_work();
 	int e = 0;
 
 	if (!k->most || k->refused)
 		return 0;
 	if (k->open) {
 		*changed |= end(k, w, m);
-		k->spent += cpu_seconds() - began;
+		k->spent += np_clock_of_work() - began;
+		k->cpu_seconds += k->spent;
+		k->ended++;
 		k->next = now + (k->budget > 0 ? (unsigned int)(k->spent / k->budget) : 0);
 		k->spent = 0;
-		began = cpu_seconds();
+		began = np_clock_of_work();
 	}
 	if (now < k->next || !w->counting)
 		return 0;
 	e = begin(k, w, m, now, err, err_len);
 	k->refused = e;
-	k->spent = cpu_seconds() - began;
+	k->spent = np_clock_of_work() - began;
 	return e;
 }
 
@@ -147,6 +142,16 @@ void np_watch_count_close(struct np_watch_counter *k)
 	free(k->pids);
 	free(k->traffic);
 	*k = (struct np_watch_counter) { 0 };
+}
+
+size_t np_watch_count_known(const struct np_watch *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		n += !w->task[i].gone && (w->task[i].counted.mpki_source != NP_SOURCE_NONE ||
+					  w->task[i].counted.bandwidth.source != NP_SOURCE_NONE);
+	return n;
 }
 
 void np_watch_counted(const struct np_watched *t, struct np_task *task)

@@ -17,7 +17,8 @@ struct np_watch_counter {
 	bool refused;		/* nothing counts here; why was said */
 	double spent;		/* on the round that is open */
 	unsigned int next;	/* interval of the next round */
-	unsigned long long rounds;
+	unsigned long long rounds, ended;
+	double cpu_seconds;	/* spent on all that have ended */
 	struct np_known *traffic;	/* [n_nodes] of the last round, or NULL */
 };
 
@@ -29,6 +30,9 @@ struct np_watch_counter {
 int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m,
 		   unsigned int now, bool *changed, char *err, size_t err_len);
 void np_watch_count_close(struct np_watch_counter *k);
+
+/* Tasks of which something is known that was counted. */
+size_t np_watch_count_known(const struct np_watch *w);
 
 /* What was counted of t goes into task, which is t's; m's nodes get their traffic. */
 void np_watch_counted(const struct np_watched *t, struct np_task *task);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|contention|counters|tool-counters|tool-penalty|unload|redis ..
+    measure.py latency|bandwidth|sleep|contention|counters|tool-counters|tool-penalty|tool-daemon|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -216,8 +216,40 @@ def redis():
             server.wait()
 
 
+def tool_daemon():
+    """The daemon counts a chase that runs away from its memory, and brings it home."""
+    page = Path("/tmp/daemon.prom")
+    chase = subprocess.Popen(["numactl", "-C", "2", "-m", "0", CHECKS / "chase", CHASE_MIB, "1000"])
+    while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
+        time.sleep(0.01)
+    os.sched_setaffinity(0, {3})
+    daemon = subprocess.Popen([TOOL, "daemon", "--policy", "n-mass", "--engine", "syscall", "--interval", "20ms", "--count", "4",
+                               "--hysteresis", "20", "--min-busy", "0", "--metrics", page, str(chase.pid)],
+                              stderr=subprocess.PIPE, text=True)
+
+    def metrics() -> dict:
+        text = page.read_text(encoding="ascii") if page.exists() else ""
+        return {name.removeprefix("numaplace_daemon_"): float(value) for name, value in
+                (line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")}
+
+    def wait_for(name: str) -> dict:
+        while daemon.poll() is None:
+            now = metrics()
+            if now.get(name):
+                return now
+            time.sleep(0.01)
+        return {}
+
+    seen = [wait_for("counted_tasks"), wait_for("placed_tasks")]
+    daemon.terminate()
+    log = daemon.communicate()[1]
+    say(measure="tool-daemon", seen=seen, log=log, cpus=sorted(os.sched_getaffinity(chase.pid)))
+    chase.kill()
+
+
 MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "contention": contention, "counters": counters,
-            "tool-counters": tool_counters, "tool-penalty": tool_penalty, "unload": unload, "redis": redis}
+            "tool-counters": tool_counters, "tool-penalty": tool_penalty,
+            "tool-daemon": tool_daemon, "unload": unload, "redis": redis}
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:

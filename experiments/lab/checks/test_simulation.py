@@ -13,7 +13,8 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "contention", "counters", "tool-counters", "tool-penalty", "unload")
+    return lab_run.measure(MACHINE, "latency", "sleep", "contention", "counters", "tool-counters", "tool-penalty",
+                           "tool-daemon", "unload")
 
 
 def of(measured: list[dict], what: str) -> list[dict]:
@@ -101,6 +102,17 @@ def test_ps_knows_what_was_measured(measured):
     assert task["penalty"]["source"] == "two-runs" and task["penalty"]["value"] > 1.15
     assert task["ipc"]["source"] == task["mpki"]["source"] == "counters" and task["mpki"]["value"] > 50
     assert task["node"] == 1 and task["cores"] == 1 and task["local_access"]["value"] > 0.9
+
+
+def test_the_daemon_counts_what_it_plans_for(measured):
+    (line,) = of(measured, "tool-daemon")
+    away, home = line["seen"]
+    assert (away["counted_tasks"], away["placed_tasks"], home["placed_tasks"]) == (1, 0, 1), line
+    assert home["counted_tasks"] == 0, "what was counted away from its memory does not hold at home"
+    assert away["counting_rounds_total"] == 1, "its budget makes it wait for hundreds of these short intervals"
+    assert 0 < home["counting_cpu_seconds_total"] < home["cpu_seconds_total"]
+    assert "node 1 -> 0" in line["log"] and "nothing is counted" not in line["log"]
+    assert line["cpus"] == [2], "given back"
 
 
 def test_the_module_stays_while_its_clock_is_used_and_then_leaves_nothing(measured):
