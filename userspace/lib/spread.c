@@ -29,7 +29,8 @@ struct spreader {
 	double placed[NP_MAX_NODES], done;	/* base pages seen so far, by where they are now */
 	size_t n, step;				/* pages in the window, base pages in each */
 	void *page[WINDOW], *arg[WINDOW];
-	int node[WINDOW], to[WINDOW], wanted[WINDOW], status[WINDOW];
+	int node[WINDOW], before[WINDOW], to[WINDOW];	/* by page */
+	int wanted[WINDOW], status[WINDOW];		/* by page that is asked to move */
 	char *err;
 	size_t err_len;
 };
@@ -120,17 +121,36 @@ static int move(struct spreader *s, size_t n)
 	us = (now_ns() - before) / 1000;
 	if (us > s->out->longest_pause_us)
 		s->out->longest_pause_us = us;
-	for (size_t i = 0; i < n; i++) {
-		if (s->status[i] == s->wanted[i]) {
-			s->out->asked += s->step;
-			s->out->moved += s->step;
-			s->out->bytes += s->step * s->page_size;
-		} else {
-			np_move_count(s->out, s->status[i] < 0 && s->status[i] != NP_STATUS_UNSET ?
-				      s->status[i] : -EBUSY, s->step);
-		}
-	}
 	return 0;
+}
+
+static bool is_node(const struct spreader *s, int node)
+{
+	return node >= 0 && (size_t)node < s->r->n_nodes;
+}
+
+/*
+ * Page i, which was on a node, is counted by where it is now: the kernel moves a
+ * huge page whole when one page of it is asked for. status: what it said of this one.
+ */
+static void account(struct spreader *s, size_t i, int status)
+{
+	struct np_migrate_result *out = s->out;
+
+	if (is_node(s, s->node[i])) {
+		s->placed[s->node[i]] += (double)s->step;
+		s->done += (double)s->step;
+	}
+	if (is_node(s, s->node[i]) && s->node[i] != s->before[i]) {
+		out->asked += s->step;
+		out->moved += s->step;
+		out->bytes += s->step * s->page_size;
+	} else if (s->to[i] < 0) {
+		out->asked += s->step;
+		out->already += s->step;
+	} else {
+		np_move_count(out, status < 0 && status != NP_STATUS_UNSET ? status : -EBUSY, s->step);
+	}
 }
 
 /* Spreads what is in the window and empties it. */
@@ -148,18 +168,16 @@ static int flush(struct spreader *s)
 		s->arg[n] = s->page[i];
 		s->wanted[n++] = s->to[i];
 	}
+	memcpy(s->before, s->node, s->n * sizeof(*s->node));
 	e = move(s, n);
 	if (!e)
 		e = look(s);
+	n = 0;
 	for (size_t i = 0; !e && i < s->n; i++) {
-		if (s->node[i] < 0 || (size_t)s->node[i] >= s->r->n_nodes)
-			continue;
-		s->placed[s->node[i]] += (double)s->step;
-		s->done += (double)s->step;
-		if (s->to[i] < 0) {
-			s->out->asked += s->step;
-			s->out->already += s->step;
-		}
+		int status = s->to[i] < 0 ? 0 : s->status[n++];
+
+		if (is_node(s, s->before[i]))
+			account(s, i, status);
 	}
 	s->n = 0;
 	pace(s);

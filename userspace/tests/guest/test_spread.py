@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 from placed import NODE_CPUS, Target, Tool, nodes_of, shares
 
+COPIED = 64     # at most so many pages of mapped files are private copies, which pages() leaves out
+
 
 def apply(tool: Tool, target: Target, policy: str, engine: str = "auto") -> dict:
     return tool("apply", "--policy", policy, "--engine", engine, "--sample", 0, target.pid)
+
+
+def moved_of(done: dict) -> int:
+    return done["decisions"][0]["result"]["migrate"]["moved"]
 
 
 def test_interleave_alternates(tool: Tool, start_target: Callable[..., Target], engine: str):
@@ -21,6 +27,7 @@ def test_interleave_alternates(tool: Tool, start_target: Callable[..., Target], 
     done = apply(tool, target, "interleave", engine)
     nodes = nodes_of(target, 24)
     assert shares(nodes) == pytest.approx(0.5, abs=0.02)
+    assert 0 <= moved_of(done) - target.pages()[1] < COPIED
     # Not one half here and the other there: every 256 KiB has pages on both.
     for at in range(0, len(nodes), 64):
         assert 24 <= sum(nodes[at:at + 64]) <= 40, at
@@ -61,8 +68,9 @@ def test_huge_pages_are_spread_whole(tool: Tool, start_target: Callable[..., Tar
     huge = max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps)))
     if huge < 16 * 1024:
         pytest.skip("the kernel gave no huge pages")
-    apply(tool, target, "interleave")
+    done = apply(tool, target, "interleave")
     assert shares(nodes_of(target, 32)) == pytest.approx(0.5, abs=0.1)
+    assert 0 <= moved_of(done) - target.pages()[1] < COPIED, "what came along with one of its huge page is counted"
     smaps = Path(f"/proc/{target.pid}/smaps").read_text()
     assert max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps))) >= huge - 4096
     assert target.ask("check") == "wrong 0"
