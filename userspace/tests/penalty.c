@@ -205,6 +205,7 @@ static void a_wrong_file_is_named(void)
 		"method = \"guess\"\n",
 		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\nmethod = 3\n",
 		"[penalty\n",
+		"[=\n",
 	};
 	const char *root = fixture_begin();
 	struct np_penalties p;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The [penalty] of a machine file, which people write too. */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../lib/penalty.h"
+#include "fuzz.h"
+
+const char *const fuzz_seeds[] = {
+	"[penalty]\nremote_per_mpki = { value = 0.1, source = \"s\" }\nlocal_per_mpki = { value = 0, "
+	"source = \"s\" }\n\n[[penalty.task]]\nname = \"a\"\nmethod = \"flip\"\nmpki = { value = 3, "
+	"source = \"s\" }\npenalty = { value = 1.5, source = \"s\" }\n",
+	"name = \"m\"\n[[penalty.task]]\nname = \"b\\\"\"\npenalty = { value = 2, source = \"s\" }\n[x]\n",
+	NULL,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct np_penalties p;
+	char path[64], err[NP_ERR_LEN] = "";
+	int fd = memfd_create("fuzz", 0);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (np_penalties_read(&p, path, err, sizeof(err)))
+		FUZZ_CLAIM(err[0] && !p.n && !p.task);
+	for (size_t i = 0; i < p.n; i++)
+		FUZZ_CLAIM(p.task[i].penalty >= 0.01 && p.task[i].name[0] &&
+			   (p.task[i].method == NP_SOURCE_RUNS || p.task[i].method == NP_SOURCE_FLIP));
+	np_penalties_free(&p);
+	close(fd);
+	return 0;
+}
