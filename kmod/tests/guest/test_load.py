@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Loading and unloading, with users of every kind about."""
 
+import contextlib
 import itertools
 import os
 import subprocess
@@ -84,14 +85,13 @@ def test_unload_among_readers_and_writers(target):
 
     def use(name: str, line: str):
         while not stop.is_set():
-            try:
+            began = time.monotonic()
+            with contextlib.suppress(OSError):
                 if line:
                     driver.write(name, line)
                 else:
                     (driver.DIR / name).read_bytes()
-            except OSError:
-                pass
-            time.sleep(0.05)  # an open file is a reason to refuse
+            time.sleep(0.05 + 10 * (time.monotonic() - began))  # an open file is a reason to refuse
 
     work = [("stats", ""), ("jobs", ""), ("placements", ""), ("place", f"pid={t.pid} cpus=0-1"),
             ("restore", "all"), ("migrate", f"pid={t.pid} from=any to=1 {t.range()}")]
