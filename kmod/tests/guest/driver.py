@@ -172,7 +172,7 @@ class KernelLog:
         return found
 
 
-def eventually(condition, seconds: float = 5) -> bool:
+def eventually(condition, seconds: float = 30) -> bool:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
