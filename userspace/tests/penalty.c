@@ -206,6 +206,7 @@ static void a_wrong_file_is_named(void)
 		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\nmethod = 3\n",
 		"[penalty\n",
 		"[=\n",
+		"[[penalty\xd2\x86" "task]]\n",
 	};
 	const char *root = fixture_begin();
 	struct np_penalties p;
