@@ -61,18 +61,34 @@ $(BUILD)/asan/numaplace: $(US_ASAN_CMD_OBJ) $(US_ASAN_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS)
 
-# One program a parser: `make fuzz FUZZ_ROUNDS=10000000`; with clang's libFuzzer: CC=clang FUZZ_DRIVER=-fsanitize=fuzzer.
-FUZZ_ROUNDS ?= 100000
-FUZZ_DRIVER ?= userspace/fuzz/driver.c
-FUZZ_TARGETS := $(patsubst userspace/fuzz/%.c,$(BUILD)/fuzz/%,$(filter-out %/driver.c,$(wildcard userspace/fuzz/*.c)))
+# libFuzzer, which needs clang: `make fuzz`; `make fuzz FUZZ_SECONDS=3600 FUZZ_KEEP=--keep` adds to the corpus.
+FUZZ_SECONDS ?= 60
+FUZZ_KEEP ?=
+FUZZ_CC := clang
+FUZZ_CXX := clang++
+FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_NAMES := $(filter-out start,$(patsubst userspace/fuzz/%.c,%,$(wildcard userspace/fuzz/*.c)))
+FUZZ_TARGETS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/%)
+FUZZ_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/fuzz/%.o) $(POLICIES_SRC:%.c=$(BUILD)/fuzz/%.o) $(BUILD)/fuzz/userspace/lib/toml.o
 
 .PHONY: fuzz
-fuzz: $(FUZZ_TARGETS)		## random input for every parser of the command line
-	@set -e; for target in $^; do echo "$$target"; $$target $(FUZZ_ROUNDS); done
+fuzz: $(FUZZ_TARGETS)		## libFuzzer on every parser of the command line, FUZZ_SECONDS (60) each
+	$(PY) userspace/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ_KEEP) $(FUZZ_NAMES)
 
-$(BUILD)/fuzz/%: userspace/fuzz/%.c userspace/fuzz/driver.c $(US_ASAN_LIB)
+$(BUILD)/fuzz/libnumaplace.a: $(FUZZ_OBJ)
+	$(RM) $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -M%,$(US_CFLAGS)) $(US_SANITIZE) -o $@ $< $(FUZZ_DRIVER) $(US_ASAN_LIB) $(US_LIBS)
+	$(FUZZ_CC) $(US_CFLAGS) -Ipolicies $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(BUILD)/fuzz/userspace/lib/toml.o: userspace/lib/toml.cc
+	@mkdir -p $(@D)
+	$(FUZZ_CXX) $(US_CXXFLAGS) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/userspace/fuzz/%.o $(BUILD)/fuzz/userspace/fuzz/start.o $(BUILD)/fuzz/libnumaplace.a
+	$(FUZZ_CXX) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
 
 # The command line only: the lab and the experiments run from this tree.
 PREFIX ?= /usr/local
@@ -123,3 +139,4 @@ $(BUILD)/tests/crowd: userspace/tests/bench/crowd.c
 .PHONY: bench-ps
 bench-ps: $(BUILD)/numaplace $(BUILD)/tests/crowd	## how long ps takes over 10,000 tasks; a second is too long
 	$(PY) userspace/tests/bench/ps.py $^
+-include $(FUZZ_OBJ:.o=.d) $(FUZZ_NAMES:%=$(BUILD)/fuzz/userspace/fuzz/%.d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every target is libFuzzer's entry point and a list of seeds. driver.c runs
- * it with random changes of the seeds where there is no libFuzzer.
+ * Every target is libFuzzer's entry point and a list of seeds, from which
+ * campaign.py starts together with what earlier runs have found.
  */
 #ifndef NUMAPLACE_FUZZ_H
 #define NUMAPLACE_FUZZ_H
