@@ -99,6 +99,22 @@ def test_help_of_a_command(tool: Path, command: str) -> None:
     assert run(tool, "help", command).stdout == done.stdout
 
 
+CROSSED = ["simulate", "-m", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
+           "-t", ROOT / "Documentation" / "examples" / "crossed.toml"]
+
+
+@pytest.mark.parametrize("name, words", [
+    ("policies.txt", ["policies"]),
+    ("simulate.txt", CROSSED),
+    ("simulate.json", [*CROSSED, "--json"]),
+    ("simulate-random.txt", [*CROSSED[:3], "--random", "20", "--seed", "1"]),
+])
+def test_tables(tool: Path, name: str, words: list) -> None:
+    done = run(tool, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    compare(name, done.stdout)
+
+
 def test_version(tool: Path) -> None:
     assert re.fullmatch(r"numaplace \d+\.\d+\.\d+ \(module ABI \d+\)\n", run(tool, "--version").stdout)
 
