@@ -221,6 +221,8 @@ def tool_daemon():
     page = Path("/tmp/daemon.prom")
     chase = subprocess.Popen(["numactl", "-C", "2", "-m", "0", CHECKS / "chase", CHASE_MIB, "1000"])
     while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
+        if chase.poll() is not None:
+            sys.exit(f"the chase ended with status {chase.returncode}")
         time.sleep(0.01)
     os.sched_setaffinity(0, {3})
     daemon = subprocess.Popen([TOOL, "daemon", "--policy", "n-mass", "--engine", "syscall", "--interval", "20ms", "--count", "4",
@@ -252,5 +254,7 @@ MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "content
             "tool-daemon": tool_daemon, "unload": unload, "redis": redis}
 
 if __name__ == "__main__":
+    everywhere = os.sched_getaffinity(0)
     for name in sys.argv[1:]:
+        os.sched_setaffinity(0, everywhere)
         MEASURES[name]()
