@@ -194,6 +194,8 @@ static void finish(struct numaplace_job *job, int err)
 	if (!err && is_cancelled(job))
 		state = NUMAPLACE_JOB_CANCELLED;
 	numaplace_stats_add(stat[state], 1);
+	/* Who sees that the job has ended will not see this later than his next job's beginning. */
+	trace_job_end(job, err);
 	spin_lock(&lock);
 	job->error = err;
 	job->state = state;
@@ -201,7 +203,6 @@ static void finish(struct numaplace_job *job, int err)
 	finished++;
 	old = too_many();
 	spin_unlock(&lock);
-	trace_job_end(job);
 	if (old)
 		job_put(old);
 }

@@ -36,8 +36,8 @@ TRACE_EVENT(job_begin,
 );
 
 TRACE_EVENT(job_end,
-	TP_PROTO(const struct numaplace_job *job),
-	TP_ARGS(job),
+	TP_PROTO(const struct numaplace_job *job, int error),
+	TP_ARGS(job, error),
 	TP_STRUCT__entry(
 		__field(u64, job)
 		__field(pid_t, pid)
@@ -50,7 +50,7 @@ TRACE_EVENT(job_end,
 	TP_fast_assign(
 		__entry->job = job->id;
 		__entry->pid = pid_nr(job->pid);
-		__entry->error = job->error;
+		__entry->error = error;
 		__entry->moved = job->counts.fate[NUMAPLACE_FATE_moved];
 		__entry->bytes = job->counts.bytes;
 		__entry->ns = job->ns;

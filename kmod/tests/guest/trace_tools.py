@@ -109,6 +109,10 @@ def faults(pid: int) -> int:
     return int(words[7]) + int(words[9])
 
 
+def is_stopped(pid: int, tid: int) -> bool:
+    return Path(f"/proc/{pid}/task/{tid}/stat").read_text().rsplit(") ", 1)[1][0] == "T"
+
+
 def vmstat(name: str) -> int:
     return int(re.search(rf"^{name} (\d+)$", Path("/proc/vmstat").read_text(), re.MULTILINE)[1])
 
@@ -184,6 +188,7 @@ class Story:
         before = driver.stats(), faults(self.target.pid)
         self.happen(seen)
         os.kill(self.target.pid, signal.SIGSTOP)
+        assert driver.eventually(lambda: all(is_stopped(self.target.pid, tid) for tid in self.tids))
         self.events = seen()
         self.stats = Counter(driver.stats())
         self.stats.subtract(before[0])
