@@ -11,18 +11,9 @@ from pathlib import Path
 
 import driver
 import pytest
+import tracefs
 
 FOLDER = driver.TOP / "userspace" / "tracing"
-
-
-def headers() -> dict[str, str]:
-    """Where bpftrace finds the kernel's headers if not in the two usual places, as with unpacked packages."""
-    modules = Path("/lib/modules") / os.uname().release
-    if (modules / "source").is_dir() or not (modules / "build").is_dir():
-        return {}
-    build = (modules / "build").resolve()
-    return {"BPFTRACE_KERNEL_BUILD": str(build),
-            "BPFTRACE_KERNEL_SOURCE": re.sub(r"-amd64$", "-common", str(build))}
 
 
 SCRIPTS = {
@@ -50,7 +41,7 @@ def test_trace_scripts(target):
     """All at once: what takes long is their start."""
     t = target("anon", 512)
     tracers = {name: subprocess.Popen(["bpftrace", FOLDER / name, str(t.pid)], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, env=os.environ | headers())
+                                      stderr=subprocess.STDOUT, text=True, env=os.environ | tracefs.headers())
                for name in SCRIPTS}
     for tracer in tracers.values():
         assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()

@@ -8,7 +8,6 @@ With NUMAPLACE_TRACE_ALONE=1 each script runs in a bpftrace of its own.
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -50,19 +49,6 @@ if ctypes.CDLL(None).syscall(238, 2 | 1 << 13, ctypes.byref(ctypes.c_ulong(1)), 
 {AFAR}
 """
 
-pytestmark = pytest.mark.skipif(not (shutil.which("bpftrace") and shutil.which("perf")),
-                                reason="bpftrace and perf are not installed")
-
-
-def headers() -> dict[str, str]:
-    """Where bpftrace finds the kernel's headers if not in the two usual places, as with unpacked packages."""
-    modules = Path("/lib/modules") / os.uname().release
-    if (modules / "source").is_dir() or not (modules / "build").is_dir():
-        return {}
-    build = (modules / "build").resolve()
-    return {"BPFTRACE_KERNEL_BUILD": str(build),
-            "BPFTRACE_KERNEL_SOURCE": re.sub(r"-amd64$", "-common", str(build))}
-
 
 def joined() -> str:
     """All scripts as one program: bpftrace allows one BEGIN and one END."""
@@ -85,7 +71,7 @@ class Tracer:
         self.ends_itself = ends_itself
         with self.file.open("w") as out:
             self.process = subprocess.Popen([*UNBALANCED, *map(str, command)], stdout=out, stderr=subprocess.STDOUT,
-                                            env=os.environ | headers())
+                                            env=os.environ | (tracefs.headers() if "bpftrace" in command else {}))
 
     def said(self) -> str:
         return self.file.read_text()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tracepoints as text, with nothing but tracefs."""
+"""Tracepoints as text, with nothing but tracefs; and what bpftrace has to be told in the lab."""
 
 import contextlib
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -38,3 +39,13 @@ def recording(*events: str) -> Iterator[Callable[[], list[Event]]]:
     finally:
         for switch in switches:
             switch.write_text("0")
+
+
+def headers() -> dict[str, str]:
+    """Where bpftrace finds the kernel's headers if not in the two usual places, as with unpacked packages."""
+    modules = Path("/lib/modules") / os.uname().release
+    if (modules / "source").is_dir() or not (modules / "build").is_dir():
+        return {}
+    build = (modules / "build").resolve()
+    return {"BPFTRACE_KERNEL_BUILD": str(build),
+            "BPFTRACE_KERNEL_SOURCE": re.sub(r"-amd64$", "-common", str(build))}
