@@ -8,6 +8,8 @@ import os
 import re
 import signal
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,6 +54,14 @@ class Tool:
         assert done.returncode != 0, done.stdout
         assert done.stdout == "" and done.stderr.count("\n") == 1, done
         return done.returncode, done.stderr
+
+
+def wait_until(true: Callable[[], bool], what: object = "it") -> None:
+    """what: what has to happen, or a function that says so when it did not."""
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, f"never happened: {what() if callable(what) else what}"
+        time.sleep(0.02)
 
 
 class Target:

@@ -13,18 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool
+from placed import NODE_CPUS, TOOL, Target, Tool, wait_until
 from prometheus_client.parser import text_string_to_metric_families
 
 BACK_OFF = 1000
 LOCK = Path("/run/numaplace/daemon.lock")
-
-
-def wait_until(true: Callable[[], bool], what: object = "it") -> None:
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end, f"never happened: {what() if callable(what) else what}"
-        time.sleep(0.02)
 
 
 class Daemon:

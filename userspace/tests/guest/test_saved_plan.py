@@ -9,22 +9,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, nodes_of, shares
+from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, nodes_of, shares, wait_until
 
 MIB_PAGES = 256
 PLAN = ("plan", "--policy", "maximum-local", "--sample", 0)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.02)
 
 
 def away(start_target, mib: int = 16) -> Target:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, PROGRAM, ROOT, TOOL, Target, module_loaded
+from placed import NODE_CPUS, PROGRAM, ROOT, TOOL, Target, module_loaded, wait_until
 
 SYSTEMD = Path("/lib/systemd/systemd")
 CONF = Path("/etc/numaplace/daemon.conf")
@@ -25,13 +24,6 @@ exec /lib/systemd/systemd --system --unit=basic.target --log-target=console --sh
 """
 
 pytestmark = pytest.mark.skipif(not SYSTEMD.exists(), reason="no systemd is installed")
-
-
-def wait_until(true: Callable[[], bool], what: object = "it") -> None:
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end, f"never happened: {what() if callable(what) else what}"
-        time.sleep(0.05)
 
 
 class Systemd:
