@@ -108,6 +108,16 @@ def tool(*words: str) -> dict:
     return json.loads(done.stdout)
 
 
+def chase_on_cpu_2(memory: int) -> subprocess.Popen:
+    """One that has all its memory, on that node, and goes on until it is killed."""
+    chase = subprocess.Popen(["numactl", "-C", "2", "-m", str(memory), CHECKS / "chase", CHASE_MIB, "1000"])
+    while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
+        if chase.poll() is not None:
+            sys.exit(f"the chase ended with status {chase.returncode}")
+        time.sleep(0.01)
+    return chase
+
+
 def failing_save(file: Path):
     """What a task that fails after one that does not does to the file."""
     before = file.read_bytes()
@@ -127,9 +137,7 @@ def tool_penalty():
                       f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}")
     say(measure="penalty-runs", **calibrated["tasks"][0], file=file.read_text(encoding="ascii"))
     failing_save(file)
-    chase = subprocess.Popen(["numactl", "-C", "2", "-m", "1", CHECKS / "chase", CHASE_MIB, "1000"])
-    while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
-        time.sleep(0.01)
+    chase = chase_on_cpu_2(1)
     # The lab counts what else ran on the CPU too, and a chase has few instructions: the middle one of three.
     flipped = sorted((tool("calibrate", "--json", "--sample", "20", "--flip", str(chase.pid), "--save",
                            str(file.with_stem("flip")))["tasks"][0] for _ in range(3)), key=lambda task: task["penalty"])
@@ -219,11 +227,7 @@ def redis():
 def tool_daemon():
     """The daemon counts a chase that runs away from its memory, and brings it home."""
     page = Path("/tmp/daemon.prom")
-    chase = subprocess.Popen(["numactl", "-C", "2", "-m", "0", CHECKS / "chase", CHASE_MIB, "1000"])
-    while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
-        if chase.poll() is not None:
-            sys.exit(f"the chase ended with status {chase.returncode}")
-        time.sleep(0.01)
+    chase = chase_on_cpu_2(0)
     os.sched_setaffinity(0, {3})
     daemon = subprocess.Popen([TOOL, "daemon", "--policy", "n-mass", "--engine", "syscall", "--interval", "20ms", "--count", "4",
                                "--hysteresis", "20", "--min-busy", "0", "--metrics", page, str(chase.pid)],
