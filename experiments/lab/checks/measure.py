@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|contention|counters|tool-counters|tool-penalty|tool-daemon|unload|redis ..
+    measure.py latency|bandwidth|sleep|contention|counters|torn|tool-counters|tool-penalty|tool-daemon|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -19,6 +19,7 @@ COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
 CHASE_MIB, CHASE_SECONDS = "32", "0.004"
 TRIAD_MIB, TRIAD_SECONDS = "16", "0.03"
 REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 2000, 16000, 8000, 5
+TORN_READINGS = 1000
 
 
 def say(**values):
@@ -71,9 +72,24 @@ def contention():
         say(measure="contention", **json.loads(line))
 
 
+def all_counters() -> list[dict[str, int]]:
+    lines = COUNTERS.read_text(encoding="ascii").splitlines()
+    return [{key: int(value) for key, _, value in (word.partition("=") for word in line.split())} for line in lines]
+
+
 def counters_of(cpu: int) -> dict[str, int]:
-    line = COUNTERS.read_text(encoding="ascii").splitlines()[cpu]
-    return {key: int(value) for key, _, value in (word.partition("=") for word in line.split())}
+    return all_counters()[cpu]
+
+
+def torn() -> None:
+    """Readings whose numbers are not of one moment, while CPU 2 misses all the time."""
+    chase = chase_on_cpu_2(0)
+    readings = [counters for _ in range(TORN_READINGS) for counters in all_counters()]
+    chase.kill()
+    chase.wait()
+    bad = [one for one in readings
+           if one["llc_misses"] != one["local_dram"] + one["remote_dram"] + one["remote_cache"]]
+    say(measure="torn", readings=len(readings), bad=bad[:3], changed=readings[2] != readings[-2])
 
 
 def counters():
@@ -254,7 +270,7 @@ def tool_daemon():
 
 
 MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "contention": contention, "counters": counters,
-            "tool-counters": tool_counters, "tool-penalty": tool_penalty,
+            "torn": torn, "tool-counters": tool_counters, "tool-penalty": tool_penalty,
             "tool-daemon": tool_daemon, "unload": unload, "redis": redis}
 
 if __name__ == "__main__":

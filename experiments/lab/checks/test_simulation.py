@@ -13,8 +13,8 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "contention", "counters", "tool-counters", "tool-penalty",
-                           "tool-daemon", "unload")
+    return lab_run.measure(MACHINE, "latency", "sleep", "contention", "counters", "torn", "tool-counters",
+                           "tool-penalty", "tool-daemon", "unload")
 
 
 def of(measured: list[dict], what: str) -> list[dict]:
@@ -59,6 +59,11 @@ def test_counters_tell_local_from_remote(measured):
         assert delta[f"dram_node{line['memory']}"] == delta[near]
         assert delta["sim_ns"] > delta["stall_ns"] > 0.5 * delta["sim_ns"]
         assert delta["cycles"] == pytest.approx(delta["sim_ns"] * 2.4, rel=0.01)
+
+
+def test_every_reading_of_the_counters_is_of_one_moment(measured):
+    (line,) = of(measured, "torn")
+    assert line["changed"] and not line["bad"], line
 
 
 def test_the_tool_tells_a_tasks_local_from_its_remote_memory(measured):

@@ -6,20 +6,34 @@
 
 static struct dentry *folder;
 
+/* What the plugin wrote at one moment; misses are then the sum of where they were served. */
+static void read_cpu(struct np_lab_cpu *out, const struct np_lab_cpu *shared)
+{
+	for (;;) {
+		u64 before = READ_ONCE(shared->sequence);
+
+		smp_rmb();
+		*out = data_race(*shared);
+		smp_rmb();
+		if (!(before & 1) && before == READ_ONCE(shared->sequence))
+			return;
+		cpu_relax();
+	}
+}
+
 static void show_cpu(struct seq_file *s, const struct np_lab_shared *shared, unsigned int cpu)
 {
-	const struct np_lab_cpu *c = &shared->cpu[cpu];
+	struct np_lab_cpu c;
 	unsigned int node;
 
+	read_cpu(&c, &shared->cpu[cpu]);
 	seq_printf(s, "cpu=%u instructions=%llu cycles=%llu llc_references=%llu llc_misses=%llu",
-		   cpu, READ_ONCE(c->instructions), READ_ONCE(c->cycles),
-		   READ_ONCE(c->llc_references), READ_ONCE(c->llc_misses));
+		   cpu, c.instructions, c.cycles, c.llc_references, c.llc_misses);
 	seq_printf(s, " local_dram=%llu remote_dram=%llu remote_cache=%llu sim_ns=%llu stall_ns=%llu",
-		   READ_ONCE(c->local_dram), READ_ONCE(c->remote_dram), READ_ONCE(c->remote_cache),
-		   READ_ONCE(c->sim_ns), READ_ONCE(c->stall_ns));
-	seq_printf(s, " dram_writes=%llu", READ_ONCE(c->dram_writes));
+		   c.local_dram, c.remote_dram, c.remote_cache, c.sim_ns, c.stall_ns);
+	seq_printf(s, " dram_writes=%llu", c.dram_writes);
 	for (node = 0; node < shared->nodes; node++)
-		seq_printf(s, " dram_node%u=%llu", node, READ_ONCE(c->dram[node]));
+		seq_printf(s, " dram_node%u=%llu", node, c.dram[node]);
 	seq_putc(s, '\n');
 }
 

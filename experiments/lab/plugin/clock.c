@@ -48,6 +48,8 @@ static void publish(const struct np_cpu *cpu)
 {
 	struct np_lab_cpu *out = &np_sim.shared->cpu[cpu->index];
 
+	np_show(out->sequence, out->sequence + 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	np_show(out->instructions, cpu->instructions);
 	np_show(out->cycles, (uint64_t)(cpu->busy_ps * (np_sim.config.mhz / 1e6)));
 	np_show(out->llc_references, cpu->llc_references);
@@ -60,6 +62,7 @@ static void publish(const struct np_cpu *cpu)
 	np_show(out->dram_writes, cpu->dram_writes);
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		np_show(out->dram[node], cpu->dram[node]);
+	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);
 }
 
 static uint64_t slowest(const struct np_cpu *self)
