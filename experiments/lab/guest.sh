@@ -38,6 +38,12 @@ connect out && connect err && mkdir "$group" || exit
 if [ -n "$NUMAPLACE_LAB_KO" ]; then
 	step clock
 	insmod "$NUMAPLACE_LAB_KO" || exit
+	step cpus
+	echo 1 >/sys/kernel/rcu_expedited # else each CPU waits for several ticks of all that are up
+	for online in /sys/devices/system/cpu/cpu*/online; do
+		[ "$(cat "$online")" = 1 ] || echo 1 >"$online" || exit
+	done
+	echo 0 >/sys/kernel/rcu_expedited
 fi
 
 if [ -n "$NUMAPLACE_KO" ]; then

@@ -42,7 +42,7 @@ $(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/checks/%.c
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
 
 # A copy of the sources for each kernel: two builds in one folder would overwrite each other.
-LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c lab.h shared.h)
+LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c ticks.c lab.h shared.h)
 LAB_GUEST_KO := $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
 
 $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)

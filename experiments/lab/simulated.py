@@ -13,10 +13,16 @@ from experiments.lab.model_fields import core_speed, model_text
 PLUGIN = TOP / "build" / "lab" / "plugin.so"
 SHARED_BYTES = 1 << 20
 # The guest's clock is slower than the host's timers: re-armed for the rest, they would not stop to expire.
-KERNEL_OPTIONS = ("highres=off", "nohz=off")
+CLOCK_OPTIONS = ("highres=off", "nohz=off")
+# Of more CPUs the ticks alone keep the host busy until the lab's module slows them: the others come up after it.
+BOOT_CPUS = 8
 GUEST_ADDRESSES_SINCE = (8, 1)  # of QEMU: what its plugins are told are guest physical addresses
 # q35 has memory below this, and goes on at 4 GiB, when it has more than fits under the first
 LOW_MEMORY_LIMIT, LOW_MEMORY, HIGH_MEMORY = 0xB0000000, 0x80000000, 1 << 32
+
+
+def kernel_options(machine: Machine) -> tuple[str, ...]:
+    return (*CLOCK_OPTIONS, *((f"maxcpus={BOOT_CPUS}",) if machine.cpus > BOOT_CPUS else ()))
 
 
 def guest_module(kernel: Kernel) -> Path:

@@ -8,6 +8,10 @@
 int numaplace_lab_clock_register(const struct np_lab_shared *shared);
 void numaplace_lab_clock_unregister(void);
 
+/* ticks.c: fewer timer interrupts, on machines of many CPUs. */
+int numaplace_lab_ticks_slow(void);
+void numaplace_lab_ticks_restore(void);
+
 /* counters.c: /sys/kernel/debug/numaplace_lab/counters */
 void numaplace_lab_counters_create(const struct np_lab_shared *shared);
 void numaplace_lab_counters_remove(void);
