@@ -54,6 +54,8 @@ int np_pages_map(char **start, size_t bytes, enum np_page_kind kind)
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 		return *start == MAP_FAILED ? -errno : 0;
 	}
+	if (kind == NP_PAGES_THP)	/* the kernel gives a mapping none that it does not fill */
+		bytes += -bytes % HUGE_PAGE;
 	err = map_aligned(start, bytes);
 	if (err || kind == NP_PAGES_DEFAULT)
 		return err;

@@ -42,7 +42,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
     one.add_argument("--plain", action="store_true", help="in the lab without its timing: times mean nothing")
-    one.add_argument("--simulated", action="store_true", help="in the lab with it; suites of the papers have it")
+    one.add_argument("--simulated", action="store_true", help="in the lab with it: the default")
     one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
     one.add_argument("--repeats", type=int, metavar="N")
     one.add_argument("--seed", type=int, metavar="N")
@@ -146,9 +146,8 @@ def command_run(args: argparse.Namespace) -> int:
     if args.lab is not None:
         from . import lab
         name = args.lab or request.suite.machines[0]
-        simulated = args.simulated or bool(request.suite.design) and not args.plain
         return lab.run(on_machine(request, machine.of_lab(name)), name, args.kernel,
-                       lab_arguments(args, request), simulated)
+                       lab_arguments(args, request), simulated=not args.plain)
     bad = run(request, Narrator().tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
