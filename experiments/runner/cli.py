@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from . import campaign, designs, machine, plan, suite as suites
+from . import campaign, designs, machine, plan, results, suite as suites
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
 from .manifest import in_lab
 from .run import Request, on_machine, run
@@ -37,8 +37,8 @@ def parser() -> argparse.ArgumentParser:
 
 def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--all", action="store_true", help="every suite, in the lab two at a time")
-    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results")
+    one.add_argument("--all", action="store_true", help="every suite, in the lab two at a time, and a report of all")
+    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
     one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
     one.add_argument("--plain", action="store_true", help="in the lab without its timing: times mean nothing")
@@ -141,7 +141,7 @@ def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
 
 def command_run(args: argparse.Namespace) -> int:
     if args.all:
-        return campaign.run(args)
+        return command_run_all(args)
     request = request_of(args)
     if args.lab is not None:
         from . import lab
@@ -152,6 +152,18 @@ def command_run(args: argparse.Namespace) -> int:
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
                               "check; they are never averaged")
+    return 0
+
+
+def command_run_all(args: argparse.Namespace) -> int:
+    """All of it, then one report of what there is."""
+    args.out = args.out or Path("results") / "all"
+    failed = campaign.run(args)
+    if any(args.out.glob(f"*/{results.NAME}")):
+        args.command, args.directory, args.pdf = "report", str(args.out), False
+        failed += ["the report could not be written"] if command_analysis(args) else []
+    if failed:
+        raise ExperimentError("; ".join(failed))
     return 0
 
 

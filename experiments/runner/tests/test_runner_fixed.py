@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import results, suite as suites
+from experiments.analysis.tests import synthetic
+from experiments.runner import campaign, results, suite as suites
 from experiments.runner.cli import main
 from experiments.runner.redis import coarse
 
@@ -167,3 +168,15 @@ def test_all_suites_run_two_at_a_time_in_the_lab_and_what_fails_is_named(tmp_pat
     assert said.out.count(": 0 observations in ") == said.out.count("    ! ") == runs
     assert said.out.count("5.4") >= runs and f"{runs} of {runs} runs did not end well" in said.err
     assert (tmp_path / "all" / "contention-ls3a-2s" / "run.log").exists()
+
+
+def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, monkeypatch, capsys) -> None:
+    def two_runs(args) -> list[str]:
+        synthetic.write(args.out / "policy-matrix", synthetic.full())
+        return ["1 of 2 runs did not end well: sort"]
+
+    monkeypatch.setattr(campaign, "run", two_runs)
+    assert main(["run", "--all", "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert "did not end well: sort" in said.err and str(tmp_path / "report.html") in said.out
+    assert "policy-matrix" in (tmp_path / "report.html").read_text(encoding="utf-8")

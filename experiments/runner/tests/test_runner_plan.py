@@ -84,7 +84,7 @@ def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
     ("repeats = 3", 'repeats = "3"', "'repeats' is missing or not a int"),
     ("penalty = 1.5, ", "", "'penalty' is missing"),
     ("load_pipeline = 256", "load_pipelin = 256", "redis.load_pipelin is not one of"),
-    ("seconds = 1.0", "", "triad.seconds is missing"),
+    ("seconds = 0.02", "", "triad.seconds is missing"),
     ("redis = { elements = 500 }", "redis = { element = 500 }", "redis.element is not one of"),
 ])
 def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, said: str) -> None:
