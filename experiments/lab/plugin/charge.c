@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "charge.h"
 
+#define PORT_LINES 8	/* that may wait at a core's port while it computes */
+
 static void stall(struct np_cpu *cpu, uint64_t ps)
 {
 	cpu->pending_ps += ps;
@@ -11,6 +13,19 @@ static void memory_stall(struct np_cpu *cpu, uint64_t ps)
 {
 	stall(cpu, ps);
 	np_show(cpu->memory_stall_ps, cpu->memory_stall_ps + ps);
+}
+
+/* Every line that a core moves passes its own port, whichever node it comes from. */
+static void pass_port(struct np_cpu *cpu)
+{
+	uint64_t now = cpu->ps + cpu->pending_ps, ahead = PORT_LINES * cpu->port_line_ps;
+
+	if (!cpu->port_line_ps)
+		return;
+	if (cpu->port_ready_ps + ahead < now)
+		cpu->port_ready_ps = now - ahead;
+	cpu->port_ready_ps += cpu->port_line_ps;
+	memory_stall(cpu, cpu->port_ready_ps > now ? cpu->port_ready_ps - now : 0);
 }
 
 /*
@@ -43,6 +58,7 @@ static void fetch(struct np_cpu *cpu, unsigned int node, enum np_source_kind kin
 		np_show(traffic->waited, traffic->waited + 1);
 		memory_stall(cpu, np_look(cpu->cost[node][kind].latency_ps));
 	}
+	pass_port(cpu);
 }
 
 static void count_dram(struct np_cpu *cpu, unsigned int node)
@@ -60,6 +76,7 @@ static void write_back(struct np_cpu *cpu, int node)
 		return;
 	cpu->dram_writes++;
 	np_show(cpu->traffic[node][NP_DRAM].written, cpu->traffic[node][NP_DRAM].written + 1);
+	pass_port(cpu);
 }
 
 void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
@@ -106,4 +123,5 @@ void np_charge_past_caches(struct np_cpu *cpu, uint32_t line)
 	cpu->dram_writes++;
 	np_show(cpu->traffic[node][NP_DRAM].past, cpu->traffic[node][NP_DRAM].past + 1);
 	pace(cpu, node, NP_DRAM);
+	pass_port(cpu);
 }

@@ -43,6 +43,8 @@ struct np_cpu {
 	uint64_t llc_references, llc_misses, local_dram, remote_dram, remote_cache, dram_writes;
 	uint64_t dram[NP_LAB_MAX_NODES];
 	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS];	/* when its prefetcher can take one more */
+	uint64_t port_ready_ps;	/* when its port can take one more */
+	uint32_t port_line_ps;	/* that a line occupies it; 0: it is never the limit */
 	struct np_streams streams;
 	uint64_t open_line[NP_COMBINING];	/* running number + 1 */
 	unsigned int next_open;

@@ -59,6 +59,9 @@ static double outstanding(unsigned int node)
 
 static void set_idle_costs(struct np_cpu *cpu)
 {
+	double port = np_sim.config.model.node[cpu->node].core_bytes_per_s;
+
+	cpu->port_line_ps = port > 0 ? np_sim.config.line_bytes / port * NS_PER_S * PS_PER_NS : 0;
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
 			double ns = idle_ns(cpu->node, node, kind);

@@ -170,6 +170,35 @@ static void computing_overlaps_with_fetching_ahead(void)
 	end();
 }
 
+/* Nanoseconds of a line that one CPU reads in sequence and computes with for so long. */
+static double through_port_ns(double port_bytes_per_s, uint64_t compute_ps)
+{
+	struct np_cpu *cpu;
+	double ns;
+
+	begin();
+	cpu = np_sim.cpu;
+	np_sim.config.model.node[0].core_bytes_per_s = port_bytes_per_s;
+	np_window_exit();
+	np_window_init();
+	for (uint32_t line = 0; line < LINES; line++) {
+		cpu->pending_ps += compute_ps;
+		np_charge_access(cpu, (uint64_t)line << 6, line, false);
+		tick(cpu);
+	}
+	ns = cpu->ps / 1000.0 / LINES;
+	end();
+	return ns;
+}
+
+static void a_core_takes_no_more_than_its_port(void)
+{
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 1000), 40, 0.5);
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 30000), 40, 0.5);	/* meanwhile it computes */
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 50000), 50, 0.5);
+	CU_ASSERT(through_port_ns(0, 1000) < 15);
+}
+
 void add_time_cases(void)
 {
 	CU_TestInfo cases[] = {
@@ -180,6 +209,7 @@ void add_time_cases(void)
 		{ "what a neighbour writes back is still traffic",
 		  what_a_neighbour_writes_back_is_still_traffic },
 		{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
+		{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
 		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = { { "time", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
