@@ -293,6 +293,8 @@ static int watch(struct counting *c)
 
 		if (status)
 			return status;
+	} else {
+		np_rows_begin(&c->rows);	/* who reads along knows by it that counting has begun */
 	}
 	start = now();
 	for (unsigned long i = 1; !stopped && (!c->args->count || i <= c->args->count); i++) {

@@ -153,14 +153,16 @@ static void print_text_row(double seconds, const struct np_row *row)
 	printf(" %6.0f%% %s\n", counted(row) * 100, row->name);
 }
 
-static void print_text(struct np_rows *rows, double seconds, const struct np_row *row, size_t n)
+static void print_text_header(void)
 {
-	if (!rows->begun) {
-		printf("%8s %-7s %-4s %7s %4s", "TIME", "SOURCE", "WHAT", "ID", "NODE");
-		for (size_t i = 0; i < N_COLUMNS; i++)
-			printf(" %*s", columns[i].digits == 3 ? 7 : 9, columns[i].title);
-		printf(" %7s %s\n", "COUNTED", "NAME");
-	}
+	printf("%8s %-7s %-4s %7s %4s", "TIME", "SOURCE", "WHAT", "ID", "NODE");
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		printf(" %*s", columns[i].digits == 3 ? 7 : 9, columns[i].title);
+	printf(" %7s %s\n", "COUNTED", "NAME");
+}
+
+static void print_text(double seconds, const struct np_row *row, size_t n)
+{
 	for (size_t i = 0; i < n; i++)
 		print_text_row(seconds, &row[i]);
 }
@@ -189,14 +191,16 @@ static void print_csv_row(double seconds, const struct np_row *row)
 	puts("\"");
 }
 
-static void print_csv(struct np_rows *rows, double seconds, const struct np_row *row, size_t n)
+static void print_csv_header(void)
 {
-	if (!rows->begun) {
-		printf("time_s,interval_s,source,what,id,node");
-		for (size_t i = 0; i < N_COLUMNS; i++)
-			printf(",%s", columns[i].name);
-		puts(",counted_share,name");
-	}
+	printf("time_s,interval_s,source,what,id,node");
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		printf(",%s", columns[i].name);
+	puts(",counted_share,name");
+}
+
+static void print_csv(double seconds, const struct np_row *row, size_t n)
+{
 	for (size_t i = 0; i < n; i++)
 		print_csv_row(seconds, &row[i]);
 }
@@ -239,18 +243,28 @@ static void print_json(const struct np_rows *rows, double seconds, const struct 
 	json_decref(j);
 }
 
+void np_rows_begin(struct np_rows *rows)
+{
+	if (!rows->begun && rows->format == NP_ROWS_CSV)
+		print_csv_header();
+	else if (!rows->begun && rows->format == NP_ROWS_TEXT)
+		print_text_header();
+	rows->begun = true;
+	fflush(stdout);
+}
+
 void np_rows_print(struct np_rows *rows, double seconds, const struct np_row *row, size_t n)
 {
 	if (rows->format == NP_ROWS_JSON) {
 		print_json(rows, seconds, row, n);
 	} else {
 		explain(rows, row, n);
+		np_rows_begin(rows);
 		if (rows->format == NP_ROWS_CSV)
-			print_csv(rows, seconds, row, n);
+			print_csv(seconds, row, n);
 		else
-			print_text(rows, seconds, row, n);
+			print_text(seconds, row, n);
 	}
-	rows->begun = true;
 	fflush(stdout);
 }
 

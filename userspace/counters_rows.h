@@ -25,6 +25,9 @@ struct np_rows {
 	size_t n_said;
 };
 
+/* The header, where the format has one; without this call it comes with the first rows. */
+void np_rows_begin(struct np_rows *rows);
+
 /* Prints n rows of the interval that ended seconds after the beginning. */
 void np_rows_print(struct np_rows *rows, double seconds, const struct np_row *row, size_t n);
 

@@ -9,12 +9,14 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from typing import Any
 
 from .machine import format_list
 from .numaplace import BUILD
 from .program import die_with
 
+POLL = 0.001  # s
 LIMIT = 60  # s, for the last interval to be printed
 COUNTS = ("llc_references", "llc_misses", "local_dram", "remote_dram", "remote_cache")
 
@@ -32,6 +34,8 @@ class Counting:
             [BUILD / "numaplace", "counters", "--csv", "-I", str(round(self.interval * 1000)),
              "-C", format_list(self.cpus)], stdin=subprocess.DEVNULL, stdout=self.out,
             stderr=subprocess.DEVNULL, preexec_fn=lambda: die_with(runner, signal.SIGKILL))
+        while self.process.poll() is None and not os.fstat(self.out.fileno()).st_size:
+            time.sleep(POLL)  # until the header says that it counts: what is measured may be short
         return self
 
     def __exit__(self, *_: object) -> None:
