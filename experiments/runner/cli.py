@@ -80,6 +80,7 @@ def request_of(args: argparse.Namespace) -> Request:
         suite = suites.with_levels(suite, suite.quick)
     elif args.lab is None and not in_lab():
         suite = suites.with_levels(suite, suite.real)
+    suite = suites.with_levels(suite, suite.on.get(lab_machine(args, suite), {}))
     now = None if suite.design else args.workloads  # a design makes its workloads on the machine
     suite = suites.change(suites.choose(suite, now, args.policies), args.set)
     suite = suites.repeated(suite, args.repeats, args.seed)
@@ -93,6 +94,11 @@ def request_of(args: argparse.Namespace) -> Request:
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
                    args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
                    args.repeat_until_ci, args.max_repeats)
+
+
+def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:
+    """Of the lab, that it will run or runs on; none on a real machine."""
+    return (args.lab or suite.machines[0]) if args.lab is not None else in_lab()
 
 
 def command_list(args: argparse.Namespace) -> int:
@@ -145,7 +151,7 @@ def command_run(args: argparse.Namespace) -> int:
     request = request_of(args)
     if args.lab is not None:
         from . import lab
-        name = args.lab or request.suite.machines[0]
+        name = lab_machine(args, request.suite)
         return lab.run(on_machine(request, machine.of_lab(name)), name, args.kernel,
                        lab_arguments(args, request), simulated=not args.plain)
     bad = run(request, Narrator().tell)

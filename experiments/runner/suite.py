@@ -69,6 +69,7 @@ class Suite:
     parameters: dict[str, dict[str, Any]]
     quick: dict[str, Any] = field(repr=False)
     real: dict[str, Any] = field(repr=False)
+    on: dict[str, dict[str, Any]] = field(repr=False)  # machine of the lab -> levels that it needs
 
 
 def names() -> list[str]:
@@ -105,9 +106,12 @@ def parse(text: str) -> Suite:
         policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
         workloads=tuple(_workload(w) for w in data.get("workload", [])),
         parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
-        quick=data.get("quick", {}), real=data.get("real", {}))
+        quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
     check(suite)
-    for levels in (suite.quick, suite.real):
+    for name in suite.on:
+        if name not in suite.machines:
+            raise UsageError(f"[on.{name}]: is not one of its machines {', '.join(suite.machines)}")
+    for levels in (suite.quick, suite.real, *suite.on.values()):
         with_levels(suite, levels)
     return suite
 

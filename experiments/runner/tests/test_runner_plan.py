@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.runner import plan, suite as suites
+from experiments.runner import cli, plan, suite as suites
 from experiments.runner.errors import UsageError
 
 
@@ -86,6 +86,7 @@ def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
     ("load_pipeline = 256", "load_pipelin = 256", "redis.load_pipelin is not one of"),
     ("seconds = 0.02", "", "triad.seconds is missing"),
     ("redis = { elements = 500 }", "redis = { element = 500 }", "redis.element is not one of"),
+    ("[quick]\nrepeats", "[on.demo-3s]\nrepeats = 1\n[quick]\nrepeats", "[on.demo-3s]: is not one of its machines demo-2s"),
 ])
 def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, said: str) -> None:
     assert before in suite.text
@@ -93,3 +94,12 @@ def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, sa
         suites.parse(suite.text.replace(before, after, 1))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_machine_of_the_lab_may_have_levels_of_its_own() -> None:
+    asked = ["run", "contention", "--quick", "--lab"]
+    seconds = [cli.request_of(cli.parser().parse_args([*asked, *machine])).suite.parameters["memory"]["seconds"]
+               for machine in ([], ["xeon-e5620-2s"], ["ls3a-2s"])]
+    assert seconds == [0.01, 0.01, 0.1]
+    given = cli.request_of(cli.parser().parse_args([*asked, "ls3a-2s", "--set", "memory.seconds=0.5"]))
+    assert given.suite.parameters["memory"]["seconds"] == 0.5
