@@ -31,7 +31,8 @@ static void pass_port(struct np_cpu *cpu)
 /*
  * Lines that are fetched ahead follow each other at the pace that the core's
  * outstanding misses allow. The core computes meanwhile, up to as many lines
- * ahead; the waiting in queues comes on top.
+ * ahead; the waiting in queues comes on top, of the core's port too: the model
+ * adds both.
  */
 static void pace(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind)
 {
@@ -45,6 +46,7 @@ static void pace(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind
 	*ready += service;
 	memory_stall(cpu, (*ready > now ? *ready - now : 0) + extra);
 	*ready += extra;
+	cpu->port_ready_ps += extra;
 }
 
 static void fetch(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind, bool overlapped)
