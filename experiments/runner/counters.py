@@ -17,7 +17,7 @@ from .numaplace import BUILD
 from .program import die_with
 
 POLL = 0.001  # s
-LIMIT = 60  # s, for the last interval to be printed
+LIMIT = 60  # s, for its header, and for the last interval to be printed
 COUNTS = ("llc_references", "llc_misses", "local_dram", "remote_dram", "remote_cache")
 
 
@@ -34,9 +34,14 @@ class Counting:
             [BUILD / "numaplace", "counters", "--csv", "-I", str(round(self.interval * 1000)),
              "-C", format_list(self.cpus)], stdin=subprocess.DEVNULL, stdout=self.out,
             stderr=subprocess.DEVNULL, preexec_fn=lambda: die_with(runner, signal.SIGKILL))
-        while self.process.poll() is None and not os.fstat(self.out.fileno()).st_size:
-            time.sleep(POLL)  # until the header says that it counts: what is measured may be short
+        self._wait_for_header()
         return self
+
+    def _wait_for_header(self) -> None:
+        """It says that counting has begun: what is measured may be shorter than the tool takes to start."""
+        deadline = time.monotonic() + LIMIT
+        while self.process.poll() is None and not os.fstat(self.out.fileno()).st_size and time.monotonic() < deadline:
+            time.sleep(POLL)
 
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
