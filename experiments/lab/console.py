@@ -45,6 +45,8 @@ def failed_step(run: Path, step: str) -> str:
     console = text(run / "console")
     if step == "clock":
         return "loading the simulation's module failed"
+    if step == "cpus":
+        return "bringing up the CPUs beyond the first eight failed"
     if step == "module":
         return "loading the module failed"
     if step == "command":
