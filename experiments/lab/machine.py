@@ -98,6 +98,17 @@ class Checker:
         return cpus
 
 
+def cpu_ranges(cpus: list[int]) -> str:
+    """As a machine file has them: '0-1,4'; of CPUs in rising order."""
+    runs: list[list[int]] = []
+    for cpu in cpus:
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1].append(cpu)
+        else:
+            runs.append([cpu])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs) or "none"
+
+
 KIND_NAMES = {str: "a text", int: "a whole number", float: "a number", list: "a list",
               dict: "a table"}
 
@@ -144,7 +155,7 @@ def check_totals(check: Checker, data: dict[str, Any], nodes: list[Node]):
         check.fail(("cpus",), f"{data['cpus']} is outside 1 to {MAX_CPUS}")
     if described != list(range(data["cpus"])):
         check.fail(("cpus",), f"the machine has CPUs 0 to {data['cpus'] - 1}, "
-                   f"but its nodes describe {described}")
+                   f"but its nodes describe {cpu_ranges(described)}")
     total = check.size(("memory",), data["memory"])
     if total != sum(node.memory for node in nodes):
         check.fail(("memory",), f"the machine has {total >> 20} MiB, "
