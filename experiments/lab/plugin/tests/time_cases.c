@@ -170,8 +170,8 @@ static void computing_overlaps_with_fetching_ahead(void)
 	end();
 }
 
-/* Nanoseconds of a line that one CPU reads in sequence and computes with for so long. */
-static double through_port_ns(double port_bytes_per_s, uint64_t compute_ps)
+/* Nanoseconds of a line that one CPU reads in sequence, that waits in queues, and that it computes with. */
+static double through_port_ns(double port_bytes_per_s, uint64_t queue_ps, uint64_t compute_ps)
 {
 	struct np_cpu *cpu;
 	double ns;
@@ -182,6 +182,7 @@ static double through_port_ns(double port_bytes_per_s, uint64_t compute_ps)
 	np_window_exit();
 	np_window_init();
 	for (uint32_t line = 0; line < LINES; line++) {
+		cpu->cost[0][NP_DRAM].extra_ps = queue_ps;	/* each window puts its own */
 		cpu->pending_ps += compute_ps;
 		np_charge_access(cpu, (uint64_t)line << 6, line, false);
 		tick(cpu);
@@ -193,10 +194,15 @@ static double through_port_ns(double port_bytes_per_s, uint64_t compute_ps)
 
 static void a_core_takes_no_more_than_its_port(void)
 {
-	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 1000), 40, 0.5);
-	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 30000), 40, 0.5);	/* meanwhile it computes */
-	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 50000), 50, 0.5);
-	CU_ASSERT(through_port_ns(0, 1000) < 15);
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 1000), 40, 0.5);
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 30000), 40, 0.5);	/* meanwhile it computes */
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 50000), 50, 0.5);
+	CU_ASSERT(through_port_ns(0, 0, 1000) < 15);
+}
+
+static void queues_come_on_top_of_a_core_s_port(void)
+{
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 20000, 1000), 60, 0.5);
 }
 
 void add_time_cases(void)
@@ -210,6 +216,7 @@ void add_time_cases(void)
 		  what_a_neighbour_writes_back_is_still_traffic },
 		{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
 		{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
+		{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },
 		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = { { "time", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
