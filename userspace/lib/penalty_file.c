@@ -160,13 +160,18 @@ static int cannot_write(const char *path, int e, char *err, size_t err_len)
 	return np_fail(err, err_len, e, "%s cannot be written: %s", path, strerror(-e));
 }
 
+/* Beside the file, so that rename() puts it there; of this process only: another may save meanwhile. */
+static FILE *open_fresh(const char *path, char *fresh, size_t len)
+{
+	snprintf(fresh, len, "%s.new.%d", path, getpid());
+	return fopen(fresh, "we");
+}
+
 int np_penalties_may_write(const char *path, char *err, size_t err_len)
 {
 	char fresh[PATH_MAX];
-	FILE *f;
+	FILE *f = open_fresh(path, fresh, sizeof(fresh));
 
-	snprintf(fresh, sizeof(fresh), "%s.new", path);
-	f = fopen(fresh, "we");
 	if (!f)
 		return cannot_write(path, -errno, err, err_len);
 	fclose(f);
@@ -183,8 +188,7 @@ int np_penalties_write(const struct np_penalties *p, const char *path, char *err
 
 	if (!text && errno != ENOENT)
 		return np_fail(err, err_len, -errno, "%s cannot be read: %s", path, strerror(errno));
-	snprintf(fresh, sizeof(fresh), "%s.new", path);
-	f = fopen(fresh, "we");
+	f = open_fresh(path, fresh, sizeof(fresh));
 	if (f) {
 		copy_rest(f, text);
 		write_part(f, p);

@@ -172,15 +172,16 @@ static void a_file_that_cannot_be_written_stays(void)
 	const char *root = fixture_begin();
 	struct np_penalty_task a = task("a", 10, 1.5);
 	struct np_penalties p = { 0 };
-	char path[128], other[160], err[NP_ERR_LEN] = "", *text;
+	char path[128], other[160], in_the_way[64], err[NP_ERR_LEN] = "", *text;
 
 	snprintf(path, sizeof(path), "%s/no/such/m.toml", root);
 	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) == -ENOENT && strstr(err, "no/such"));
 	snprintf(path, sizeof(path), "%s/m.toml", root);
-	snprintf(other, sizeof(other), "%s.new/x", path);
+	snprintf(in_the_way, sizeof(in_the_way), "m.toml.new.%d/x", getpid());
+	snprintf(other, sizeof(other), "%s/%s", root, in_the_way);
 	fixture_write("m.toml", "name = \"m\"\n");
 	CU_ASSERT(!np_penalties_may_write(path, err, sizeof(err)) && access(other, F_OK));
-	fixture_write("m.toml.new/x", "in the way");
+	fixture_write(in_the_way, "in the way");
 	np_penalties_add(&p, &a);
 	err[0] = '\0';
 	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) < 0 && strstr(err, "m.toml"));

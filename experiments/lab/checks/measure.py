@@ -143,7 +143,7 @@ def failing_save(file: Path):
         if done.returncode != 3:  # disturbed
             break
     say(measure="penalty-not-saved", status=done.returncode, error=done.stderr, measured=done.stdout,
-        same=file.read_bytes() == before, left=sorted(map(str, file.parent.glob("*.new"))))
+        same=file.read_bytes() == before, left=sorted(map(str, file.parent.glob("*.new*"))))
 
 
 def tool_penalty():
