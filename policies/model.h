@@ -49,10 +49,11 @@ struct np_model_node {
 				  */
 
 	/* Lines that may queue at the node before it loses time with retries. */
-	double local_entries;  /* from its own cores; 0: as many as come */
-	double remote_entries; /* from other nodes; 0: as many as come */
-	double overflow_loss;  /* time lost for each line's service when twice the entries ask */
-	double stream_loss;    /* time lost to row conflicts for each stream after the first */
+	double local_entries;	     /* from its own cores; 0: as many as come */
+	double remote_entries;	     /* from other nodes; 0: as many as come */
+	double local_overflow_loss;  /* time lost for each line's service when twice the entries ask */
+	double remote_overflow_loss; /* likewise */
+	double stream_loss;	     /* time lost to row conflicts for each stream after the first */
 
 	double cache_latency_ns; /* of its last-level cache, for flows with from_cache */
 };

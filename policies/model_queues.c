@@ -125,8 +125,8 @@ static double dram_capacity(const struct queues *s, const struct np_model *m, in
 		streams += flow[i].cores * flow[i].streams;
 		asked[flow[i].from == node ? LOCAL : REMOTE] += s->customer[i].asked_lines;
 	}
-	lost = d->overflow_loss * (overflow(asked[LOCAL], d->local_entries) +
-				   overflow(asked[REMOTE], d->remote_entries)) +
+	lost = d->local_overflow_loss * overflow(asked[LOCAL], d->local_entries) +
+	       d->remote_overflow_loss * overflow(asked[REMOTE], d->remote_entries) +
 	       d->stream_loss * fmax(0, streams - 1);
 	return d->dram_bytes_per_s / (1 + lost);
 }

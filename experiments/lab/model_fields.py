@@ -40,7 +40,8 @@ NODE_SECTIONS = {
              "local_share": Field("dram_local_share"),
              "local_entries": Field("local_entries"),
              "remote_entries": Field("remote_entries"),
-             "overflow_loss": Field("overflow_loss"),
+             "local_overflow_loss": Field("local_overflow_loss"),
+             "remote_overflow_loss": Field("remote_overflow_loss"),
              "stream_loss": Field("stream_loss")},
 }
 LINK = {"bandwidth_mb_s": Field("bytes_per_s", MB, required=True),

@@ -47,7 +47,7 @@ static void a_reserved_share_is_no_more_than_that(void)
 
 static void lines_beyond_the_entries_cost_capacity(void)
 {
-	struct np_model m = model_of(TWO("local_entries=32 overflow_loss=0.5 "));
+	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "));
 	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(1, 0, 4)};
 	struct np_model_grant grant[2];
 	struct np_model_load load;
@@ -59,6 +59,20 @@ static void lines_beyond_the_entries_cost_capacity(void)
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
 	np_model_load(&m, flow, 2, grant, &load);
 	CLOSE(load.dram_capacity[0], 2e10 / 1.125, 1e-9);
+}
+
+/* Each kind of request has its entries and its price: 40 remote lines are 2.5 times 16, 30 local ones fit. */
+static void remote_lines_beyond_theirs_cost_their_own_price(void)
+{
+	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "
+					 "remote_entries=16 remote_overflow_loss=0.1 "));
+	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(1, 0, 4)};
+	struct np_model_grant grant[2];
+	struct np_model_load load;
+
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
+	np_model_load(&m, flow, 2, grant, &load);
+	CLOSE(load.dram_capacity[0], 2e10 / 1.15, 1e-9);
 }
 
 static void streams_cost_capacity(void)
@@ -222,6 +236,7 @@ void add_model_machine_cases(void)
 	CU_ADD_TEST(suite, a_reserved_share_protects_either_side);
 	CU_ADD_TEST(suite, a_reserved_share_is_no_more_than_that);
 	CU_ADD_TEST(suite, lines_beyond_the_entries_cost_capacity);
+	CU_ADD_TEST(suite, remote_lines_beyond_theirs_cost_their_own_price);
 	CU_ADD_TEST(suite, streams_cost_capacity);
 	CU_ADD_TEST(suite, the_ways_of_a_link_are_apart);
 	CU_ADD_TEST(suite, a_port_is_shared_as_its_weight_says);

@@ -62,7 +62,8 @@ static struct np_model_node random_node(bool cores, bool memory)
 		node.dram_local_share = sometimes(uniform(0.1, 0.9));
 		node.local_entries = sometimes(uniform(4, 64));
 		node.remote_entries = sometimes(uniform(4, 64));
-		node.overflow_loss = uniform(0, 2);
+		node.local_overflow_loss = uniform(0, 2);
+		node.remote_overflow_loss = uniform(0, 2);
 		node.stream_loss = sometimes(uniform(0, 0.05));
 	}
 	return node;

@@ -36,7 +36,8 @@ static const struct field dram_fields[] = {
 	{ "dram", "local_share", NODE(dram_local_share), 1, true },
 	{ "dram", "local_entries", NODE(local_entries), 1, true },
 	{ "dram", "remote_entries", NODE(remote_entries), 1, true },
-	{ "dram", "overflow_loss", NODE(overflow_loss), 1, true },
+	{ "dram", "local_overflow_loss", NODE(local_overflow_loss), 1, true },
+	{ "dram", "remote_overflow_loss", NODE(remote_overflow_loss), 1, true },
 	{ "dram", "stream_loss", NODE(stream_loss), 1, true },
 	{ NULL, NULL, 0, 0, false },
 };

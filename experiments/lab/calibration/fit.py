@@ -43,7 +43,8 @@ def entry_of(model: dict, free: Free) -> dict:
 E5620 = [Free("port", "bandwidth_mb_s", 14000, 20000),
          Free("dram", "bandwidth_mb_s", 16000, 25600),
          Free("dram", "latency_ns", 60, 78),
-         Free("dram", "overflow_loss", 0, 3),
+         Free("dram", "local_overflow_loss", 0, 3),
+         Free("dram", "remote_overflow_loss", 0, 3),
          Free("link", "bandwidth_mb_s", 6000, 11720),
          Free("link", "latency_ns", 28, 60)]
 
