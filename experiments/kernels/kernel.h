@@ -54,6 +54,12 @@ struct np_kernel {
 	 * larger than the caches; NP_NO_ESTIMATE where that depends on more.
 	 */
 	double (*bus)(const struct np_worker *w);
+	/*
+	 * Operations of an iteration, mean of a whole round; NULL: iterations
+	 * are not counted. Of iterations that differ by far a short run meets
+	 * too few to count them as such.
+	 */
+	double (*per_iteration)(const struct np_worker *w);
 };
 
 /* NULL ends the list. */

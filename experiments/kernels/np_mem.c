@@ -136,6 +136,9 @@ static json_t *result_json(const struct np_worker *w, const struct np_run *run, 
 			   "mb_per_s", run->per_second * credited / 1e6,
 			   "verified", !errors, "wrong_elements", (json_int_t)errors,
 			   "samples_ns", samples_json(w, run));
+	if (w->kernel->per_iteration)
+		json_object_set_new(result, "iterations_per_second",
+				    json_real(run->per_second / w->kernel->per_iteration(w)));
 	if (bus == NP_NO_ESTIMATE)
 		bus = NAN;
 	/* No estimate is null, never 0. */

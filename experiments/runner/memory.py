@@ -77,7 +77,7 @@ class Memory(Running):
     def metrics(self) -> list[dict[str, Any]]:
         found = self.said.values()
         if self.operation == "cachetest":
-            return [metric("iterations", "1/s", sum(r["per_second"] for r in found))]
+            return [metric("iterations", "1/s", sum(r["iterations_per_second"] for r in found))]
         if self.operation in ("sort", "update"):
             return [metric("seconds", "s", max(r["seconds"] / (r["passes"] / task.threads)
                                                for task, r in zip(self.tasks, found)))]
