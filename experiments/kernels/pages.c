@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <numaif.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,17 +46,23 @@ static int map_aligned(char **start, size_t bytes)
 	return 0;
 }
 
+size_t np_pages_mapped(size_t bytes, enum np_page_kind kind)
+{
+	bool whole = kind == NP_PAGES_THP || kind == NP_PAGES_HUGE;
+
+	return bytes + (whole ? -bytes % HUGE_PAGE : 0);
+}
+
 int np_pages_map(char **start, size_t bytes, enum np_page_kind kind)
 {
 	int err;
 
+	bytes = np_pages_mapped(bytes, kind);
 	if (kind == NP_PAGES_HUGE) {
 		*start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 		return *start == MAP_FAILED ? -errno : 0;
 	}
-	if (kind == NP_PAGES_THP)	/* the kernel gives a mapping none that it does not fill */
-		bytes += -bytes % HUGE_PAGE;
 	err = map_aligned(start, bytes);
 	if (err || kind == NP_PAGES_DEFAULT)
 		return err;
@@ -93,7 +100,7 @@ static size_t page_count(size_t bytes)
 	return bytes / (size_t)sysconf(_SC_PAGESIZE);
 }
 
-int np_pages_prefer(void *start, size_t bytes, const struct bitmask *nodes)
+int np_pages_prefer(void *start, size_t bytes, size_t mapped, const struct bitmask *nodes)
 {
 	size_t page = sysconf(_SC_PAGESIZE), pages = bytes / page, first, end;
 	struct bitmask *one = numa_allocate_nodemask();
@@ -104,7 +111,7 @@ int np_pages_prefer(void *start, size_t bytes, const struct bitmask *nodes)
 		if (!numa_bitmask_isbitset(nodes, node))
 			continue;
 		first = run_start(pages, k, n);
-		end = run_start(pages, ++k, n);
+		end = ++k < n ? run_start(pages, k, n) : mapped / page;
 		numa_bitmask_setbit(numa_bitmask_clearall(one), node);
 		if (mbind((char *)start + first * page, (end - first) * page,
 			  MPOL_PREFERRED, one->maskp, one->size + 1, 0))

@@ -18,7 +18,10 @@ enum np_page_kind {
 /* By name: default, small, thp, huge. Returns 0 or -1. */
 int np_pages_kind(const char *name, enum np_page_kind *kind);
 
-/* Maps private zeroed memory aligned to a huge page. Returns 0 or -errno. */
+/* Bytes that are mapped for so many: whole huge pages where such are asked for. */
+size_t np_pages_mapped(size_t bytes, enum np_page_kind kind);
+
+/* Maps private zeroed memory, np_pages_mapped(), aligned to a huge page. Returns 0 or -errno. */
 int np_pages_map(char **start, size_t bytes, enum np_page_kind kind);
 
 /* KiB of this process that are in huge pages of either kind, or -1 where the kernel does not say. */
@@ -32,10 +35,12 @@ struct np_pages {
 
 /*
  * Node numbers of nodes in ascending order. Cuts [start, start + bytes) into
- * that many equal runs of whole pages and asks for one node each. To be
+ * that many equal runs of whole pages and asks for one node each; the last
+ * run goes on to the end of what is mapped, because a policy that ended
+ * before would cut the mapping, and a huge page does not fit in a part. To be
  * called before the pages exist. Returns 0 or -errno.
  */
-int np_pages_prefer(void *start, size_t bytes, const struct bitmask *nodes);
+int np_pages_prefer(void *start, size_t bytes, size_t mapped, const struct bitmask *nodes);
 
 /* The range has the policy of its process again. Returns 0 or -errno. */
 int np_pages_forget(void *start, size_t bytes);

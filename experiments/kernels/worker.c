@@ -33,6 +33,7 @@ static int cut(struct np_worker *w)
 
 int np_worker_init(struct np_worker *w, const struct bitmask *nodes, const char **step)
 {
+	size_t mapped = np_pages_mapped(w->bytes, w->pages);
 	int err;
 
 	*step = "map the arrays";
@@ -43,7 +44,7 @@ int np_worker_init(struct np_worker *w, const struct bitmask *nodes, const char 
 			break;
 		*step = "ask for the arrays' node (mbind)";
 		if (nodes)
-			err = np_pages_prefer(w->array[k], w->bytes, nodes);
+			err = np_pages_prefer(w->array[k], w->bytes, mapped, nodes);
 	}
 	if (err)
 		return err;
@@ -54,7 +55,7 @@ int np_worker_init(struct np_worker *w, const struct bitmask *nodes, const char 
 		return err;
 	*step = "give the arrays the default policy back (mbind)";
 	for (unsigned int k = 0; k < w->kernel->arrays && nodes && !err; k++)
-		err = np_pages_forget(w->array[k], w->bytes);
+		err = np_pages_forget(w->array[k], mapped);
 	return err;
 }
 
