@@ -5,7 +5,7 @@ import errno
 import itertools
 import os
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import driver
@@ -70,19 +70,31 @@ class Faults:
         print(f"{len(errors) - 1} allocations, of which {errors.count('ENOMEM')} are needed: {words}")
 
 
+GONE = FileNotFoundError, ProcessLookupError  # a process that ended since it was listed
+
+
+def unbound_workers() -> list[Path]:
+    found = []
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(*GONE):
+            if Path("/proc", pid, "comm").read_text().startswith("kworker/u"):
+                found.append(Path("/proc", pid, "fail-nth"))
+    return found
+
+
 @contextmanager
 def workers_fail(n: int):
     """The n-th allocation of each of the kernel's unbound workers: one of them runs a job."""
-    paths = [Path("/proc", pid, "fail-nth") for pid in os.listdir("/proc") if pid.isdecimal()
-             and Path("/proc", pid, "comm").read_text().startswith("kworker/u")]
-    for path in paths:
-        path.write_text(str(n))
+    workers = unbound_workers()
+    for worker in workers:
+        with suppress(*GONE):
+            worker.write_text(str(n))
     hits = []
     yield hits
-    for path in paths:
-        if path.exists():
-            hits.append(path.read_text().strip() == "0")
-            path.write_text("0")
+    for worker in workers:
+        with suppress(*GONE):
+            hits.append(worker.read_text().strip() == "0")
+            worker.write_text("0")
 
 
 def text_of_module() -> tuple[int, int]:
