@@ -180,7 +180,7 @@ static int start(State &s)
 
 		a.bytes = (bytes + page - 1) / page * page;
 		err = np_pages_map(&a.start, a.bytes, NP_PAGES_DEFAULT);
-		err = err ? err : np_pages_prefer(a.start, a.bytes, mask);
+		err = err ? err : np_pages_prefer(a.start, a.bytes, a.bytes, mask);
 		if (err)
 			return np_fail("cannot place %zu bytes: %s", a.bytes, strerror(-err));
 		memset(a.start, 0, a.bytes);
