@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How sure a ratio of the benchmark is, and what an aim is called then."""
+
+import pytest
+
+from experiments.kernels import bench_kernels
+from experiments.kernels.bench_kernels import Ratio
+
+
+@pytest.mark.parametrize("pairs, low, high", [(7, 1, 7), (15, 4, 12), (25, 8, 18)])
+def test_a_ratio_s_interval_are_the_ranks_of_the_median(pairs: int, low: int, high: int) -> None:
+    """Ranks of the 95 % interval, as tables of the sign test print them."""
+    found = Ratio.of([2.0 * k for k in range(pairs, 0, -1)], [2.0] * pairs)
+    assert (found.middle, found.low, found.high) == ((pairs + 1) / 2, low, high)
+
+
+@pytest.mark.parametrize("ratio, word, good", [
+    (Ratio(1.01, 0.9, 1.1), "met", True), (Ratio(0.99, 0.9, 1.1), "OPEN", True), (Ratio(0.9, 0.8, 0.99), "MISSED", False)])
+def test_an_aim_inside_the_interval_is_open(capsys, ratio: Ratio, word: str, good: bool) -> None:
+    assert bench_kernels.reached("as fast", ratio, 1.0) == good
+    assert capsys.readouterr().out.split()[0] == word
