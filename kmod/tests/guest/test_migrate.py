@@ -195,7 +195,8 @@ def test_migrate_fills_node_without_killing(target, crowded):
     assert reply["state"] == "done"
     assert int(reply["no_memory"]) > 0
     assert int(reply["asked"]) == 24576
-    assert t.where() == {"0": 24576 - int(reply["moved"]), "1": int(reply["moved"])}
+    moved = int(reply["moved"])  # none where the kernel's reserves begin before the room that was left ends
+    assert t.where() == {"0": 24576 - moved} | ({"1": moved} if moved else {})
     assert t.is_whole()
     assert bystander.is_whole()
 
