@@ -120,8 +120,9 @@ def numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
                                "threads": threads}, options)
 
 
-def cachetest(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-    """Heard and Shafiee: memory on node 0, the CPU on it or on another."""
+def cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """Heard and Shafiee: memory on the CPU's node or on another; the CPU is not on the one that keeps house."""
+    walker = min(1, len(nodes) - 1)
     shapes = [(pattern, alpha) for pattern in levels["pattern"]
               for alpha in (levels["alpha"] if pattern == "zipf" else [None])]
     for (pattern, alpha), size_kb, memory in product(shapes, levels["size_kb"], levels["memory"]):
@@ -132,8 +133,8 @@ def cachetest(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
             options["alpha"] = factors["alpha"] = alpha
         shape = pattern if alpha is None else f"{pattern}{alpha:g}"
         yield Workload(f"{shape}-{size_kb}K-{memory}", "memory",
-                       f"{shape}, {size_kb} KB on node 0, {memory}",
-                       (Task("walker", int(memory == "remote"), (0,)),), factors, options)
+                       f"{shape}, {size_kb} KB, {memory}",
+                       (Task("walker", walker, (walker if memory == "local" else 0,)),), factors, options)
 
 
 def memory_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
