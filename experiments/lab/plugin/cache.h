@@ -16,13 +16,20 @@ struct np_state {
 	bool writable;		/* private: no one else holds it; last level: it is modified */
 };
 
+/* Of a set, a bit per way. */
+struct np_ways {
+	uint64_t used;		/* since all were */
+	uint64_t free;
+};
+
 struct np_cache {
 	uint32_t sets;		/* 0: there is none */
-	unsigned int ways, padded;
+	unsigned int padded;	/* ways, and what fills them up */
+	uint64_t all_ways;	/* a bit each */
 	uint64_t reciprocal;	/* of sets */
 	uint32_t *line;		/* [sets * padded], running number + 1; 0: empty */
 	struct np_state *state;	/* [sets * padded] */
-	uint64_t *used;		/* [sets], a bit per way, since all were */
+	struct np_ways *of;	/* [sets] */
 };
 
 #define NP_NO_SLOT SIZE_MAX
@@ -40,45 +47,46 @@ static inline uint32_t np_cache_set(const struct np_cache *c, uint32_t line)
 	return ((unsigned __int128)fraction * c->sets) >> 64;
 }
 
-/* The slot of a line in a cache that has sets, or NP_NO_SLOT. */
-static inline size_t np_cache_find(const struct np_cache *c, uint32_t line)
+/* The slot of a line in the set that it belongs to, or NP_NO_SLOT. A cache without sets has none. */
+static inline size_t np_cache_find_in(const struct np_cache *c, uint32_t set, uint32_t line)
 {
-	size_t first = (size_t)np_cache_set(c, line) * c->padded;
+	size_t first = (size_t)set * c->padded;
 	uint64_t found = np_ways_with(c->line + first, c->padded, line + 1);
 
 	return found ? first + __builtin_ctzll(found) : NP_NO_SLOT;
 }
 
-static inline void np_cache_use(struct np_cache *c, uint32_t line, size_t slot)
+/* The slot of a line, or NP_NO_SLOT. */
+static inline size_t np_cache_find(const struct np_cache *c, uint32_t line)
 {
-	uint32_t set = np_cache_set(c, line);
-	uint64_t bit = 1ull << (slot - (size_t)set * c->padded);
-	uint64_t all = c->ways == 64 ? ~0ull : (1ull << c->ways) - 1;
+	return np_cache_find_in(c, np_cache_set(c, line), line);
+}
 
-	c->used[set] |= bit;
-	if (c->used[set] == all)
-		c->used[set] = bit;
+static inline void np_cache_use(struct np_cache *c, uint32_t set, size_t slot)
+{
+	uint64_t bit = 1ull << (slot - (size_t)set * c->padded), used = c->of[set].used | bit;
+
+	c->of[set].used = used == c->all_ways ? bit : used;
 }
 
 /*
- * The slot for a line that is not there. Whoever has to leave it is still in
+ * The slot for a line that is not in its set. Whoever has to leave it is still in
  * c->line[] (0: no one) and c->state[]; the caller overwrites both.
  */
-static inline size_t np_cache_make_room(struct np_cache *c, uint32_t line)
+static inline size_t np_cache_make_room(struct np_cache *c, uint32_t set)
 {
-	uint32_t set = np_cache_set(c, line);
-	size_t first = (size_t)set * c->padded;
-	uint64_t free = np_ways_with(c->line + first, c->ways, 0);
-	unsigned int way = __builtin_ctzll(~c->used[set]);
+	struct np_ways *ways = &c->of[set];
+	unsigned int way = __builtin_ctzll(ways->free ?: ~ways->used);
+	size_t slot = (size_t)set * c->padded + way;
 
-	if (free && (unsigned int)__builtin_ctzll(free) < c->ways)
-		way = __builtin_ctzll(free);
-	np_cache_use(c, line, first + way);
-	return first + way;
+	ways->free &= ways->free - 1;
+	np_cache_use(c, set, slot);
+	return slot;
 }
 
-static inline void np_cache_drop(struct np_cache *c, size_t slot)
+static inline void np_cache_drop(struct np_cache *c, uint32_t set, size_t slot)
 {
+	c->of[set].free |= 1ull << (slot - (size_t)set * c->padded);
 	c->line[slot] = 0;
 	c->state[slot] = (struct np_state){ 0 };
 }

@@ -35,7 +35,7 @@ struct np_l1_set {
 
 struct np_l1 {
 	uint64_t era;			/* in the upper bits: what instructions last used is void in the next */
-	unsigned int key_shift;
+	uint64_t in_line;		/* the bits of an address within its line */
 	unsigned int ways, line_shift, set_mask;
 	uint64_t last[NP_L1_SLOTS];	/* key of the line, - 1 if it is not writable */
 	struct np_l1_set set[NP_L1_MAX_SETS];
@@ -53,10 +53,10 @@ static inline uint32_t np_l1_tag(uint64_t vaddr)
 	return (uint32_t)(((vaddr >> NP_PAGE_SHIFT) * 0x9e3779b97f4a7c15ULL) >> 32) | 1;
 }
 
-/* The line of a virtual address of 48 bits, odd, in this era. */
+/* The line of a virtual address of 48 bits, whose upper bits repeat the 48th, in this era. Odd. */
 static inline uint64_t np_l1_key(const struct np_l1 *l1, uint64_t vaddr)
 {
-	return (((vaddr << 16) >> l1->key_shift) | 1) + l1->era;
+	return (vaddr | l1->in_line) ^ l1->era;
 }
 
 static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int line_shift)
@@ -64,7 +64,7 @@ static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int 
 	memset(l1, 0, sizeof(*l1));
 	l1->ways = ways;
 	l1->line_shift = line_shift;
-	l1->key_shift = 15 + line_shift;
+	l1->in_line = (1u << line_shift) - 1;
 	l1->set_mask = (1u << (NP_PAGE_SHIFT - line_shift)) - 1;
 	l1->era = NP_L1_ERA;
 }
@@ -77,6 +77,12 @@ static inline bool np_l1_again(const struct np_l1 *l1, unsigned int slot, uint64
 	return ahead <= !store;
 }
 
+/* The instruction used a line that is there now. */
+static inline void np_l1_remember(struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool writable)
+{
+	l1->last[slot] = np_l1_key(l1, vaddr) - !writable;
+}
+
 static inline bool np_l1_hit(struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool store)
 {
 	struct np_l1_set *s = &l1->set[(vaddr >> l1->line_shift) & l1->set_mask];
@@ -87,7 +93,7 @@ static inline bool np_l1_hit(struct np_l1 *l1, unsigned int slot, uint64_t vaddr
 		return false;
 	s->recent = __builtin_ctzll(found);
 	writable = s->writable >> s->recent & 1;
-	l1->last[slot] = np_l1_key(l1, vaddr) - !writable;
+	np_l1_remember(l1, slot, vaddr, writable);
 	return !store || writable;
 }
 

@@ -14,11 +14,13 @@
 #define MODIFIED 0x80	/* in this node only */
 #define NODE	 0x1f
 
-static int init_cpu(struct np_memory *m, unsigned int cpu, unsigned int bit)
+static int init_cpu(struct np_memory *m, unsigned int cpu)
 {
 	const struct np_config *c = m->config;
+	unsigned int node = c->cpu_node[cpu], n = m->node_cpus[node]++;
 
-	m->core_bit[cpu] = 1u << bit % 16;
+	m->core_bit[cpu] = 1u << n % 16;
+	m->node_cpu[node][n] = cpu;
 	np_l1_init(&m->cpu[cpu].l1, c->l1.ways, c->line_shift);
 	return c->l2.bytes ? np_cache_init(&m->cpu[cpu].l2, c->l2.bytes, c->l2.ways, c->line_bytes) :
 			     0;
@@ -26,7 +28,6 @@ static int init_cpu(struct np_memory *m, unsigned int cpu, unsigned int bit)
 
 int np_memory_init(struct np_memory *m, const struct np_config *config)
 {
-	unsigned int cores[NP_LAB_MAX_NODES] = { 0 };
 	int ret = 0;
 
 	*m = (struct np_memory){ .config = config };
@@ -38,9 +39,9 @@ int np_memory_init(struct np_memory *m, const struct np_config *config)
 		return -ENOMEM;
 	memset(m->cpu, 0, config->cpus * sizeof(*m->cpu));
 	for (unsigned int cpu = 0; cpu < config->cpus; cpu++)
-		ret = ret ?: init_cpu(m, cpu, cores[config->cpu_node[cpu]]++);
+		ret = ret ?: init_cpu(m, cpu);
 	for (unsigned int node = 0; node < config->nodes; node++)
-		if (cores[node])
+		if (m->node_cpus[node])
 			ret = ret ?: np_cache_init(&m->llc[node], config->llc.bytes,
 						   config->llc.ways, config->line_bytes);
 	return ret;
@@ -58,11 +59,12 @@ void np_memory_free(struct np_memory *m)
 
 static void drop_now(struct np_private *p, uint32_t line)
 {
-	size_t slot = p->l2.sets ? np_cache_find(&p->l2, line) : NP_NO_SLOT;
+	uint32_t set = np_cache_set(&p->l2, line);
+	size_t slot = np_cache_find_in(&p->l2, set, line);
 
 	np_l1_drop(&p->l1, line);
 	if (slot != NP_NO_SLOT)
-		np_cache_drop(&p->l2, slot);
+		np_cache_drop(&p->l2, set, slot);
 }
 
 static void drop_later(struct np_taken *t, uint32_t line)
@@ -97,15 +99,15 @@ void np_memory_give_up(struct np_private *p)
 static void drop_private(struct np_memory *m, unsigned int self, unsigned int node,
 			 unsigned int cores, uint32_t line)
 {
-	for (unsigned int cpu = 0; cores && cpu < m->config->cpus; cpu++) {
+	for (unsigned int i = 0; cores && i < m->node_cpus[node]; i++) {
+		unsigned int cpu = m->node_cpu[node][i];
 		struct np_private *p = &m->cpu[cpu];
 
-		if (m->config->cpu_node[cpu] != node || !(m->core_bit[cpu] & cores))
+		if (!(m->core_bit[cpu] & cores))
 			continue;
 		if (cpu == self)
 			drop_now(p, line);
-		else if (np_l1_find(&p->l1, line) >= 0 ||
-			 (p->l2.sets && np_cache_find(&p->l2, line) != NP_NO_SLOT))
+		else if (np_l1_find(&p->l1, line) >= 0 || np_cache_find(&p->l2, line) != NP_NO_SLOT)
 			drop_later(&p->taken, line);
 	}
 }
@@ -113,12 +115,13 @@ static void drop_private(struct np_memory *m, unsigned int self, unsigned int no
 static void drop_node(struct np_memory *m, unsigned int self, unsigned int node, uint32_t line)
 {
 	struct np_cache *llc = &m->llc[node];
-	size_t slot = llc->sets ? np_cache_find(llc, line) : NP_NO_SLOT;
+	uint32_t set = np_cache_set(llc, line);
+	size_t slot = np_cache_find_in(llc, set, line);
 
 	if (slot == NP_NO_SLOT)
 		return;
 	drop_private(m, self, node, llc->state[slot].cores, line);
-	np_cache_drop(llc, slot);
+	np_cache_drop(llc, set, slot);
 }
 
 static void drop_elsewhere(struct np_memory *m, unsigned int self, uint32_t line)
@@ -197,19 +200,20 @@ static struct np_result hit(struct np_memory *m, unsigned int cpu, struct np_sta
 	return r;
 }
 
-static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint32_t line, bool store)
+static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint32_t set, uint32_t line,
+				   bool store)
 {
 	unsigned int node = m->config->cpu_node[cpu];
 	struct np_cache *llc = &m->llc[node];
-	size_t slot = np_cache_find(llc, line);
+	size_t slot = np_cache_find_in(llc, set, line);
 	struct np_result r;
 
 	if (slot != NP_NO_SLOT) {
-		np_cache_use(llc, line, slot);
+		np_cache_use(llc, set, slot);
 		r = hit(m, cpu, &llc->state[slot], line, store);
 	} else {
 		r = miss(m, cpu, line, store);
-		slot = np_cache_make_room(llc, line);
+		slot = np_cache_make_room(llc, set);
 		r.written_back[1] = evict(m, cpu, slot);
 		llc->line[slot] = line + 1;
 		llc->state[slot] = (struct np_state){ 0 };
@@ -227,25 +231,26 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_
 {
 	struct np_result r = { NP_SERVED_L2, m->config->cpu_node[cpu], { -1, -1 } };
 	struct np_private *p = &m->cpu[cpu];
+	uint32_t own_set = np_cache_set(&p->l2, line), set = np_cache_set(&m->llc[r.node], line);
 	size_t slot;
 	uint8_t *stripe;
 
 	np_memory_give_up(p);
-	slot = p->l2.sets ? np_cache_find(&p->l2, line) : NP_NO_SLOT;
+	slot = np_cache_find_in(&p->l2, own_set, line);
 	if (slot != NP_NO_SLOT && (!store || p->l2.state[slot].writable)) {
-		np_cache_use(&p->l2, line, slot);
+		np_cache_use(&p->l2, own_set, slot);
 		np_l1_fill(&p->l1, vaddr, line, p->l2.state[slot].writable);
 		return r;
 	}
 	/* All last levels have the same sets, so one lock covers a line in all of them. */
-	stripe = &m->stripe[np_cache_set(&m->llc[r.node], line) % NP_STRIPES];
+	stripe = &m->stripe[set % NP_STRIPES];
 	np_lock(stripe);
-	r = last_level(m, cpu, line, store);
+	r = last_level(m, cpu, set, line, store);
 	np_unlock(stripe);
 	np_l1_fill(&p->l1, vaddr, line, store);
 	if (p->l2.sets) {
 		if (slot == NP_NO_SLOT)
-			slot = np_cache_make_room(&p->l2, line);
+			slot = np_cache_make_room(&p->l2, own_set);
 		p->l2.line[slot] = line + 1;
 		p->l2.state[slot].writable = store;
 	}

@@ -51,6 +51,8 @@ struct np_memory {
 	const struct np_config *config;
 	struct np_private *cpu;
 	unsigned int core_bit[NP_LAB_MAX_CPUS];
+	unsigned int node_cpus[NP_LAB_MAX_NODES];
+	uint16_t node_cpu[NP_LAB_MAX_NODES][NP_LAB_MAX_CPUS];
 	struct np_cache llc[NP_LAB_MAX_NODES];
 	uint8_t *directory;	/* [config->lines] */
 	uint8_t stripe[NP_STRIPES];	/* a set of the last level, in all nodes at once */

@@ -6,8 +6,9 @@
 #ifndef NP_STREAM_H
 #define NP_STREAM_H
 
+#include "ways.h"
+
 #include <stdbool.h>
-#include <stdint.h>
 
 #define NP_STREAMS	   16
 #define NP_STREAM_REACH	   32	/* longest step, in lines */
@@ -26,8 +27,21 @@ static inline unsigned int np_stream_near(const struct np_streams *s, uint32_t l
 {
 	unsigned int near = 0;
 
+#ifdef __SSE2__
+	const __m128i sign = _mm_set1_epi32(INT32_MIN), most = _mm_set1_epi32(INT32_MIN + 2 * NP_STREAM_REACH);
+	const __m128i from = _mm_set1_epi32((int)(line + NP_STREAM_REACH));
+
+	for (unsigned int i = 0; i < NP_STREAMS; i += 8) {
+		const __m128i *four = (const __m128i *)(s->last + i);
+		__m128i low = _mm_xor_si128(_mm_sub_epi32(from, _mm_loadu_si128(four)), sign);
+		__m128i high = _mm_xor_si128(_mm_sub_epi32(from, _mm_loadu_si128(four + 1)), sign);
+
+		near |= (~np_ways_bits(_mm_cmpgt_epi32(low, most), _mm_cmpgt_epi32(high, most)) & 0xff) << i;
+	}
+#else
 	for (unsigned int i = 0; i < NP_STREAMS; i++)
 		near |= (line - s->last[i] + NP_STREAM_REACH <= 2 * NP_STREAM_REACH) << i;
+#endif
 	return near;
 }
 

@@ -10,11 +10,21 @@
 
 #define NP_MAX_WAYS 64
 
-/* Ways are kept in fours: of what follows the last, nothing equals a value that is looked for. */
+/* Ways are kept in eights: of what follows the last, nothing equals a value that is looked for. */
 static inline unsigned int np_ways_padded(unsigned int ways)
 {
-	return (ways + 3) & ~3u;
+	return (ways + 7) & ~7u;
 }
+
+#ifdef __SSE2__
+/* One bit for each of eight words that is all ones; the others are 0. */
+static inline unsigned int np_ways_bits(__m128i low, __m128i high)
+{
+	__m128i bytes = _mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128());
+
+	return _mm_movemask_epi8(bytes);
+}
+#endif
 
 /* The ways that hold a value, a bit each. */
 static inline uint64_t np_ways_with(const uint32_t *set, unsigned int ways, uint32_t value)
@@ -24,11 +34,12 @@ static inline uint64_t np_ways_with(const uint32_t *set, unsigned int ways, uint
 #ifdef __SSE2__
 	const __m128i wanted = _mm_set1_epi32((int)value);
 
-	for (unsigned int i = 0; i < ways; i += 4) {
-		__m128i four = _mm_loadu_si128((const __m128i *)(set + i));
-		__m128 equal = _mm_castsi128_ps(_mm_cmpeq_epi32(four, wanted));
+	for (unsigned int i = 0; i < ways; i += 8) {
+		const __m128i *four = (const __m128i *)(set + i);
+		__m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(four), wanted);
+		__m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(four + 1), wanted);
 
-		mask |= (uint64_t)_mm_movemask_ps(equal) << i;
+		mask |= (uint64_t)np_ways_bits(low, high) << i;
 	}
 #else
 	for (unsigned int i = 0; i < ways; i++)
