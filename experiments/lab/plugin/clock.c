@@ -2,16 +2,12 @@
 #include "clock.h"
 #include "host.h"
 #include "lock.h"
+#include "together.h"
 #include "window.h"
 
 #include <time.h>
 
-/*
- * A nap must end by itself: the slower CPU may be waiting, in QEMU, for this
- * one to leave the code that it runs.
- */
 #define NAP_NS	  50000
-#define NAPS	  5
 #define WAKE_NAPS 10	/* for a CPU that was interrupted to go on */
 #define PS_PER_NS 1000ull
 #define IDLE_LONGEST_NS 4000000	/* the guest's timers tick this often: what is longer is the host's delay */
@@ -65,38 +61,11 @@ static void publish(const struct np_cpu *cpu)
 	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);
 }
 
-static uint64_t slowest(const struct np_cpu *self)
-{
-	uint64_t least = self->ps;
-
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
-		const struct np_cpu *cpu = &np_sim.cpu[i];
-		uint64_t ps = np_look(cpu->ps);
-
-		if (np_look(cpu->busy) && ps < least)
-			least = ps;
-	}
-	return least;
-}
-
 static void nap(void)
 {
 	const struct timespec length = { .tv_nsec = NAP_NS };
 
 	nanosleep(&length, NULL);
-}
-
-static void wait_for_slower(struct np_cpu *cpu)
-{
-	uint64_t quantum = np_sim.config.quantum_ns * PS_PER_NS;
-	unsigned int naps = 0;
-
-	while (cpu->ps > slowest(cpu) + quantum && naps < NAPS) {
-		nap();
-		naps++;
-	}
-	/* One that could not wait long enough is stopped again soon. */
-	cpu->sync_ps = cpu->ps + (naps == NAPS ? 0 : quantum / 4);
 }
 
 static void settle(struct np_cpu *cpu)
@@ -116,8 +85,7 @@ void np_clock_tick(struct np_cpu *cpu)
 	np_l1_new_era(cpu->l1);
 	settle(cpu);
 	np_window_advance(np_look(now_ps));
-	if (cpu->ps >= cpu->sync_ps)
-		wait_for_slower(cpu);
+	np_together(cpu);
 }
 
 void np_clock_idle(struct np_cpu *cpu)
@@ -138,6 +106,7 @@ void np_clock_idle(struct np_cpu *cpu)
 		idle_waited_ns = np_host_waited_ns(main_loop);
 	}
 	np_unlock(&idle_lock);
+	np_together_without();
 }
 
 /*

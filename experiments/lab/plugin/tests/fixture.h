@@ -45,5 +45,6 @@ void add_stream_cases(void);
 void add_insn_cases(void);
 void add_config_cases(void);
 void add_time_cases(void);
+void add_together_cases(void);
 
 #endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "together.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PS_PER_NS 1000ull
+
+/*
+ * A wait must end by itself: the slowest CPU may be waiting, in QEMU, for this
+ * one to leave the code that it runs. So it goes on only while that one does.
+ */
+#define LONGEST_NS 1000000
+
+static uint32_t waiting;	/* CPUs */
+
+static uint64_t quantum_ps(void)
+{
+	return np_sim.config.quantum_ns * PS_PER_NS;
+}
+
+static uint64_t slowest(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		const struct np_cpu *cpu = &np_sim.cpu[i];
+		uint64_t ps = np_look(cpu->ps);
+
+		if (np_look(cpu->busy) && ps < least)
+			least = ps;
+	}
+	return least;
+}
+
+static void wake(uint64_t least)
+{
+	if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST))
+		return;
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		struct np_cpu *cpu = &np_sim.cpu[i];
+
+		if (!np_look(cpu->waits) || np_look(cpu->goes_on_ps) > least)
+			continue;
+		np_show(cpu->waits, 0);
+		syscall(SYS_futex, &cpu->waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	}
+}
+
+/* Until the others are close, so that it then runs for long. Returns whether they are. */
+static bool wait_for_others(struct np_cpu *cpu)
+{
+	const struct timespec longest = { .tv_nsec = LONGEST_NS };
+	uint64_t before, least = UINT64_MAX;
+
+	np_show(cpu->goes_on_ps, cpu->ps - quantum_ps() / 4);
+	np_show(cpu->waits, 1);
+	__atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
+	do {
+		before = least;
+		least = slowest();
+		if (least >= cpu->goes_on_ps || least == before)
+			break;
+		syscall(SYS_futex, &cpu->waits, FUTEX_WAIT_PRIVATE, 1, &longest, NULL, 0);
+	} while (np_look(cpu->waits));
+	np_show(cpu->waits, 0);
+	__atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
+	return least != before;
+}
+
+void np_together(struct np_cpu *cpu)
+{
+	uint64_t least;
+	bool close = true;
+
+	if (cpu->ps < cpu->sync_ps)
+		return;
+	least = slowest();
+	wake(least);
+	if (cpu->ps > least + quantum_ps())
+		close = wait_for_others(cpu);
+	/* One that could not wait long enough is stopped again soon. */
+	cpu->sync_ps = cpu->ps + (close ? quantum_ps() / 4 : 0);
+}
+
+void np_together_without(void)
+{
+	wake(slowest());
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Keeps the clocks of the busy CPUs within a quantum of each other, on a host
+ * that has fewer processors than the machine.
+ */
+#ifndef NP_TOGETHER_H
+#define NP_TOGETHER_H
+
+#include "cpu.h"
+
+/*
+ * Waits if the CPU is further ahead than a quantum, and lets go on who is not
+ * far ahead any more. Called by the CPU's thread when its clock has moved.
+ */
+void np_together(struct np_cpu *cpu);
+
+/* A CPU has halted: no one waits for it. */
+void np_together_without(void);
+
+#endif
