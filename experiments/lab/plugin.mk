@@ -11,16 +11,16 @@ LAB_QEMU_VERSION = $(shell qemu-system-x86_64 --version 2>/dev/null | sed -n 's/
 LAB_QEMU_API = $(shell set -- $(LAB_QEMU_VERSION) 7 2; \
 	if [ $$1 -lt 9 ]; then echo 1; elif [ $$1 -eq 9 ] && [ $$2 -eq 0 ]; then echo 2; else echo 3; fi)
 
-LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -g -fPIC -fvisibility=hidden -fno-plt \
-	-Wall -Wextra -Werror -MMD -MP
+LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -flto -g -fPIC -fvisibility=hidden -fno-plt \
+	-Wall -Wextra -Werror
 
 $(BUILD)/lab/plugin.so: $(LAB_PLUGIN_OBJ)
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $^ -lm
+	$(CC) $(LAB_PLUGIN_CFLAGS) -shared -o $@ $^ -lm
 
 $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 	@mkdir -p $(@D)
-	$(CC) $(LAB_PLUGIN_CFLAGS) -DNP_QEMU_API=$(LAB_QEMU_API) -c -o $@ $<
+	$(CC) $(LAB_PLUGIN_CFLAGS) -MMD -MP -DNP_QEMU_API=$(LAB_QEMU_API) -c -o $@ $<
 
 -include $(LAB_PLUGIN_OBJ:.o=.d)
 
@@ -32,7 +32,7 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 		experiments/lab/plugin/tests/*.h) policies/model.h policies/model_queues.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -o $@ $(LAB_PLUGIN_TEST_SRC) -lcunit -lm
+		-fno-sanitize-recover=all -o $@ $(LAB_PLUGIN_TEST_SRC) -lcunit -lm -pthread
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,chase triad)

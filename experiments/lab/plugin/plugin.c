@@ -28,6 +28,7 @@ int qemu_plugin_version = NP_QEMU_API < 2 ? 1 : 2;
 struct np_machine_state np_sim;
 
 static qemu_plugin_vcpu_mem_cb_t on_memory;
+static struct np_l1 *l1_of[NP_LAB_MAX_CPUS];	/* at every access: one load away */
 
 static void on_block(unsigned int vcpu, void *instructions)
 {
@@ -79,14 +80,17 @@ static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_mem
 
 	if (np_l1_hit(cpu->l1, slot, vaddr, store))
 		return;
-	if (find_line(cpu, info, vaddr, &line) && !np_l1_retag(cpu->l1, vaddr, line, store))
+	if (!find_line(cpu, info, vaddr, &line))
+		return;
+	if (!np_l1_retag(cpu->l1, vaddr, line, store))
 		np_charge_access(cpu, vaddr, line, store);
+	np_l1_remember(cpu->l1, slot, vaddr, store);
 }
 
 static inline void use(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot,
 			  bool store)
 {
-	if (!np_l1_again(&np_sim.memory.cpu[vcpu].l1, (uintptr_t)slot, vaddr, store))
+	if (!np_l1_again(l1_of[vcpu], (uintptr_t)slot, vaddr, store))
 		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
 }
 
@@ -220,7 +224,7 @@ static int init_cpus(void)
 		np_sim.cpu[i].index = i;
 		np_sim.cpu[i].node = c->cpu_node[i];
 		np_sim.cpu[i].pages.era = NP_PAGES_ERA;
-		np_sim.cpu[i].l1 = &np_sim.memory.cpu[i].l1;
+		np_sim.cpu[i].l1 = l1_of[i] = &np_sim.memory.cpu[i].l1;
 	}
 	np_sim.insn_ps = 1e6 / c->mhz / c->ipc;
 	return np_window_init();
