@@ -28,15 +28,21 @@ int np_pages_kind(const char *name, enum np_page_kind *kind)
 	return -1;
 }
 
+static int map(char **start, size_t bytes, int flags)
+{
+	*start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	return *start == MAP_FAILED ? -errno : 0;
+}
+
 /* More is mapped than asked for, and what lies before the first boundary is given back. */
 static int map_aligned(char **start, size_t bytes)
 {
-	char *found = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *found;
+	int err = map(&found, bytes + HUGE_PAGE, 0);
 	size_t before;
 
-	if (found == MAP_FAILED)
-		return -errno;
+	if (err)
+		return err;
 	before = -(uintptr_t)found % HUGE_PAGE;
 	if (before)
 		munmap(found, before);
@@ -58,12 +64,9 @@ int np_pages_map(char **start, size_t bytes, enum np_page_kind kind)
 	int err;
 
 	bytes = np_pages_mapped(bytes, kind);
-	if (kind == NP_PAGES_HUGE) {
-		*start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
-		return *start == MAP_FAILED ? -errno : 0;
-	}
-	err = map_aligned(start, bytes);
+	if (kind == NP_PAGES_HUGE)
+		return map(start, bytes, MAP_HUGETLB);
+	err = kind == NP_PAGES_SMALL ? map(start, bytes, 0) : map_aligned(start, bytes);
 	if (err || kind == NP_PAGES_DEFAULT)
 		return err;
 	/* A kernel without transparent huge pages has small ones already. */
