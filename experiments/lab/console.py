@@ -46,7 +46,7 @@ def failed_step(run: Path, step: str) -> str:
     if step == "clock":
         return "loading the simulation's module failed"
     if step == "cpus":
-        return "bringing up the CPUs beyond the first eight failed"
+        return "bringing up the CPUs after the first failed"
     if step == "module":
         return "loading the module failed"
     if step == "command":

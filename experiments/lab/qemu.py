@@ -12,7 +12,7 @@ from pathlib import Path
 from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
 from experiments.lab.kernels import DEBUG_SERIES, TOP, Kernel
 from experiments.lab.machine import Machine
-from experiments.lab.simulated import kernel_options as simulated_kernel_options
+from experiments.lab.simulated import KERNEL_OPTIONS as SIMULATED_KERNEL_OPTIONS
 
 VIRTME_RUN = TOP / ".venv" / "bin" / "virtme-run"
 OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
@@ -97,7 +97,7 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: s
             simulated: bool = False, more_kernel_options: tuple[str, ...] = ()) -> list[str]:
     """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.series == DEBUG_SERIES else ()),
-                      *(simulated_kernel_options(machine) if simulated else ()),
+                      *(SIMULATED_KERNEL_OPTIONS if simulated else ()),
                       f"numaplace_lab={machine.name},{'simulated' if simulated else 'plain'}",
                       f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", *more_kernel_options)
     argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",
