@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs inside a lab machine: triads without end on the CPUs named, while the host looks. Standard library only.
 
-    memory_loop.py CPUS SECONDS,..     says "begin OPERATIONS" and "end OPERATIONS" around each, by the guest's clock
+    memory_loop.py CPUS SECONDS     says "started", "begin" when the arrays are filled, "end" with the accesses
 """
 
 import json
@@ -15,6 +15,7 @@ ARRAYS = ["--size", "4164K", "--pages", "small"]
 
 
 def main():
+    print(json.dumps({"event": "started"}), flush=True)
     cpus, seconds = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2]
     triads = [subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *ARRAYS, "--cpus", str(cpu)],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for cpu in cpus]
