@@ -34,6 +34,14 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -o $@ $(LAB_PLUGIN_TEST_SRC) -lcunit -lm -pthread
 
+# What QEMU calls, called without it.
+LAB_REPLAY := $(BUILD)/lab/replay
+
+$(LAB_REPLAY): experiments/lab/bench/replay.c experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -DNP_QEMU_API=$(LAB_QEMU_API) -rdynamic \
+		-o $@ $< -ldl
+
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,chase triad)
 
@@ -55,6 +63,6 @@ $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; more than an hour
 	$(PY) -m experiments.lab.bench $(CLAIMS)
 
-lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
-tools: $(BUILD)/lab/plugin.so $(LAB_CHECKS)
+lab-simulation: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
+tools: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_CHECKS)
 modules: $(LAB_GUEST_KO)

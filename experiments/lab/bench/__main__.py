@@ -11,7 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.lab.bench import cachetest, calibrated, contention, copy, endurance, migration, simulation, speed
+from experiments.lab.bench import (cachetest, calibrated, calls, contention, copy, endurance, migration, simulation,
+                                   speed)
 from experiments.lab.bench.claims import Claim, Outcome
 from experiments.lab.bench.inside import ROOT
 
@@ -26,6 +27,7 @@ CLAIMS = [
     Claim("x7560", "Bergstrom, COPY: xeon-x7560-4s", copy.xeon),
     Claim("opteron", "Bergstrom, COPY: opteron-6172-4s", copy.opteron),
     Claim("speed", "what the simulation costs the host", speed.speed),
+    Claim("calls", "the plugin alone, without QEMU", calls.calls),
     Claim("endurance", "ten boots, CPUs that go and come back, a host that stops QEMU: demo-2s", endurance.boots),
 ]
 KEPT = Path("results/bench-lab")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import machine, simulated
+from experiments.lab.bench import calls
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -22,6 +23,19 @@ def test_plugin_parts():
     assert run.returncode == 0, run.stdout + run.stderr
     summary = re.search(r"asserts\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)", run.stdout)
     assert summary and summary[1] == summary[2] and int(summary[2]) > 300, run.stdout
+
+
+def test_the_built_plugin_counts_what_is_called():
+    """Not its parts but what QEMU loads, called as QEMU calls it."""
+    make("build/lab/plugin.so")
+    make("build/lab/replay")
+    found = {record["program"]: record["misses"] for record in calls.replay()}
+    rounds = 20
+    for triad in ("triad, SSE2", "triad, words"):
+        assert found[triad] == pytest.approx(rounds * 3 * (4 << 20) / 64, rel=1e-3)
+    chases = rounds * 200_000
+    assert 0.70 * chases < found["pointer chase, 16 MiB"] < 0.80 * chases  # 4 of 16 MiB are in the last level
+    assert found["first-level hits"] <= (16 << 10) / 64
 
 
 def refusal(option: str, cpus: int = 4) -> str:

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * replay PLUGIN CONFIG SHARED: calls the lab's plugin as QEMU does while a program runs on CPU 0, without QEMU.
+ *
+ * A line of JSON for each program: the host's nanoseconds for an access (the fastest of ROUNDS), and what the plugin
+ * counted for all rounds, which tells whether a faster plugin still counts the same.
+ */
+#include "../guest/shared.h"
+#include "../plugin/qemu_api.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS	 20
+#define ARRAY	 (4ull << 20)
+#define CPUS	 4
+#define LOAD	 (1u << 16)	/* of QEMU's description of an access */
+#define STORE	 (2u << 16)
+#define WORD	 8		/* bytes that QEMU moves at once */
+#define ACCESSES 200000	/* of a program without a sequence */
+
+/* Where a program with three arrays of 4 MiB finds them, each aligned to a huge page. */
+static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
+
+static qemu_plugin_vcpu_tb_trans_cb_t translate;
+static qemu_plugin_vcpu_udata_cb_t run_block;
+static qemu_plugin_vcpu_mem_cb_t access_memory;
+static void *slot[4];	/* what the plugin gave with its callback, by instruction */
+static size_t slots;
+static uint64_t calls;
+
+struct qemu_plugin_hwaddr {
+	uint64_t physical;
+};
+
+/* QEMU's side */
+
+void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+{
+	(void)id;
+	(void)cb;
+}
+
+void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+{
+	(void)id;
+	(void)cb;
+}
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb)
+{
+	(void)id;
+	translate = cb;
+}
+
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
+					  enum qemu_plugin_cb_flags flags, void *data)
+{
+	(void)tb;
+	(void)flags;
+	(void)data;
+	run_block = cb;
+}
+
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t cb,
+					    enum qemu_plugin_cb_flags flags, void *data)
+{
+	(void)insn;
+	(void)cb;
+	(void)flags;
+	(void)data;
+}
+
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
+				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw, void *data)
+{
+	(void)insn;
+	(void)flags;
+	(void)rw;
+	access_memory = cb;
+	slot[slots++] = data;
+}
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
+{
+	(void)tb;
+	return sizeof(slot) / sizeof(slot[0]);
+}
+
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index)
+{
+	(void)tb;
+	return (struct qemu_plugin_insn *)(0x401000 + 4 * index);
+}
+
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return 3;
+}
+
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
+{
+	return (uintptr_t)insn;
+}
+
+#if NP_QEMU_API >= 3
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len)
+{
+	(void)insn;
+	__builtin_memset(dest, 0x90, len);
+	return len;
+}
+#else
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return "\x90\x90\x90";
+}
+#endif
+
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
+{
+	return info & STORE;
+}
+
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr)
+{
+	static struct qemu_plugin_hwaddr found;
+
+	(void)info;
+	found.physical = vaddr & 0x3fffffff;
+	return &found;
+}
+
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address)
+{
+	(void)address;
+	return false;
+}
+
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address)
+{
+	return address->physical;
+}
+
+/* The programs */
+
+static void use(unsigned int instruction, qemu_plugin_meminfo_t kind, uint64_t vaddr)
+{
+	access_memory(0, kind, vaddr, slot[instruction]);
+	calls++;
+}
+
+static void block(uintptr_t instructions)
+{
+	run_block(0, (void *)instructions);
+}
+
+static uint64_t random_below(uint64_t n)
+{
+	static uint64_t state = 88172645463325252ull;	/* Marsaglia's xorshift64 */
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
+}
+
+static void triad(uint64_t step)
+{
+	for (uint64_t at = 0; at < ARRAY; at += step) {
+		for (unsigned int i = 0; i < 3; i++)
+			for (uint64_t word = 0; word < step; word += WORD)
+				use(i, i < 2 ? LOAD : STORE, array[i] + at + word);
+		block(8);
+	}
+}
+
+static void triad_sse2(void)
+{
+	triad(16);
+}
+
+static void triad_words(void)
+{
+	triad(WORD);
+}
+
+static void update(void)
+{
+	for (int i = 0; i < ACCESSES / 2; i++) {
+		uint64_t vaddr = array[0] + random_below(ARRAY) / 4 * 4;
+
+		use(3, LOAD, vaddr);
+		use(3, STORE, vaddr);
+		block(10);
+	}
+}
+
+static void chase(void)
+{
+	for (int i = 0; i < ACCESSES; i++) {
+		use(3, LOAD, array[0] + random_below(4 * ARRAY) / 64 * 64);
+		block(4);
+	}
+}
+
+static void in_the_first_level(void)
+{
+	for (int i = 0; i < ACCESSES; i++) {
+		use(3, LOAD, array[0] + random_below(16 << 10) / WORD * WORD);
+		block(4);
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} program[] = {
+	{ "triad, SSE2", triad_sse2 },
+	{ "triad, words", triad_words },
+	{ "random update, 4 MiB", update },
+	{ "pointer chase, 16 MiB", chase },
+	{ "first-level hits", in_the_first_level },
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static double fastest_ns(void (*run)(void))
+{
+	double best = 1e9;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t start = now_ns();
+		double ns;
+
+		calls = 0;
+		run();
+		ns = (double)(now_ns() - start) / calls;
+		best = ns < best ? ns : best;
+	}
+	return best;
+}
+
+static void *load(const char *plugin, const char *config)
+{
+	static char argument[4096];
+	char *argv[] = { argument };
+	const qemu_info_t machine = {
+		.target_name = "x86_64", .system_emulation = true, .system = { CPUS, CPUS }
+	};
+	void *library = dlopen(plugin, RTLD_NOW);
+	int (*install)(qemu_plugin_id_t, const qemu_info_t *, int, char **);
+
+	if (!library) {
+		fprintf(stderr, "replay: %s\n", dlerror());
+		return NULL;
+	}
+	*(void **)&install = dlsym(library, "qemu_plugin_install");
+	snprintf(argument, sizeof(argument), "config=%s", config);
+	return install && !install(1, &machine, 1, argv) ? library : NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int fd = argc == 4 ? open(argv[3], O_RDONLY | O_CLOEXEC) : -1;
+	const struct np_lab_shared *shared = MAP_FAILED;
+
+	if (fd >= 0)
+		shared = mmap(NULL, NP_LAB_SHARED_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (shared == MAP_FAILED)
+		return fputs("usage: replay PLUGIN CONFIG SHARED\n", stderr), 2;
+	if (!load(argv[1], argv[2]))
+		return 1;
+	translate(1, NULL);
+	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++) {
+		const struct np_lab_cpu *cpu = &shared->cpu[0];
+		uint64_t misses = cpu->llc_misses, ns = cpu->sim_ns;
+		double host_ns = fastest_ns(program[i].run);
+
+		printf("{\"program\":\"%s\",\"calls\":%llu,\"host_ns\":%.2f,\"misses\":%llu,\"simulated_ns\":%llu}\n",
+		       program[i].name, (unsigned long long)calls, host_ns,
+		       (unsigned long long)(cpu->llc_misses - misses), (unsigned long long)(cpu->sim_ns - ns));
+	}
+	return 0;
+}
