@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * replay PLUGIN CONFIG SHARED: calls the lab's plugin as QEMU does while a program runs on CPU 0, without QEMU.
+ * replay PLUGIN CONFIG SHARED: calls the lab's plugin as QEMU does while a
+ * program runs on CPU 0, without QEMU.
  *
- * A line of JSON for each program: the host's nanoseconds for an access (the fastest of ROUNDS), and what the plugin
- * counted for all rounds, which tells whether a faster plugin still counts the same.
+ * A line of JSON for each program: the host's nanoseconds for an access (the
+ * fastest of ROUNDS), and what the plugin counted for all rounds, which tells
+ * whether a faster plugin still counts the same.
  */
 #include "../guest/shared.h"
 #include "../plugin/qemu_api.h"

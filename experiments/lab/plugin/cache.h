@@ -51,7 +51,7 @@ static inline uint32_t np_cache_set(const struct np_cache *c, uint32_t line)
 static inline size_t np_cache_find_in(const struct np_cache *c, uint32_t set, uint32_t line)
 {
 	size_t first = (size_t)set * c->padded;
-	uint64_t found = np_ways_with(c->line + first, c->padded, line + 1);
+	uint64_t found = c->sets ? np_ways_with(c->line + first, c->padded, line + 1) : 0;
 
 	return found ? first + __builtin_ctzll(found) : NP_NO_SLOT;
 }
@@ -62,11 +62,16 @@ static inline size_t np_cache_find(const struct np_cache *c, uint32_t line)
 	return np_cache_find_in(c, np_cache_set(c, line), line);
 }
 
+static inline void np_ways_use(struct np_ways *ways, unsigned int way, uint64_t all)
+{
+	uint64_t bit = 1ull << way, used = ways->used | bit;
+
+	ways->used = used == all ? bit : used;
+}
+
 static inline void np_cache_use(struct np_cache *c, uint32_t set, size_t slot)
 {
-	uint64_t bit = 1ull << (slot - (size_t)set * c->padded), used = c->of[set].used | bit;
-
-	c->of[set].used = used == c->all_ways ? bit : used;
+	np_ways_use(&c->of[set], slot - (size_t)set * c->padded, c->all_ways);
 }
 
 /*
@@ -77,11 +82,10 @@ static inline size_t np_cache_make_room(struct np_cache *c, uint32_t set)
 {
 	struct np_ways *ways = &c->of[set];
 	unsigned int way = __builtin_ctzll(ways->free ?: ~ways->used);
-	size_t slot = (size_t)set * c->padded + way;
 
 	ways->free &= ways->free - 1;
-	np_cache_use(c, set, slot);
-	return slot;
+	np_ways_use(ways, way, c->all_ways);
+	return (size_t)set * c->padded + way;
 }
 
 static inline void np_cache_drop(struct np_cache *c, uint32_t set, size_t slot)

@@ -14,12 +14,14 @@
 #define MODIFIED 0x80	/* in this node only */
 #define NODE	 0x1f
 
+#define CORE_BITS 16	/* of np_state */
+
 static int init_cpu(struct np_memory *m, unsigned int cpu)
 {
 	const struct np_config *c = m->config;
 	unsigned int node = c->cpu_node[cpu], n = m->node_cpus[node]++;
 
-	m->core_bit[cpu] = 1u << n % 16;
+	m->core_bit[cpu] = 1u << n % CORE_BITS;
 	m->node_cpu[node][n] = cpu;
 	np_l1_init(&m->cpu[cpu].l1, c->l1.ways, c->line_shift);
 	return c->l2.bytes ? np_cache_init(&m->cpu[cpu].l2, c->l2.bytes, c->l2.ways, c->line_bytes) :
@@ -95,11 +97,10 @@ void np_memory_give_up(struct np_private *p)
 	np_unlock(&t->lock);
 }
 
-/* The node's private caches lose a line. `self` is the CPU whose thread this is. */
-static void drop_private(struct np_memory *m, unsigned int self, unsigned int node,
-			 unsigned int cores, uint32_t line)
+static void drop_from_cores(struct np_memory *m, unsigned int self, unsigned int node,
+			    unsigned int cores, uint32_t line)
 {
-	for (unsigned int i = 0; cores && i < m->node_cpus[node]; i++) {
+	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
 		unsigned int cpu = m->node_cpu[node][i];
 		struct np_private *p = &m->cpu[cpu];
 
@@ -110,6 +111,18 @@ static void drop_private(struct np_memory *m, unsigned int self, unsigned int no
 		else if (np_l1_find(&p->l1, line) >= 0 || np_cache_find(&p->l2, line) != NP_NO_SLOT)
 			drop_later(&p->taken, line);
 	}
+}
+
+/* The node's private caches lose a line. `self` is the CPU whose thread this is. */
+static inline void drop_private(struct np_memory *m, unsigned int self, unsigned int node,
+				unsigned int cores, uint32_t line)
+{
+	bool alone = cores == m->core_bit[self] && m->node_cpus[node] <= CORE_BITS;
+
+	if (alone && node == m->config->cpu_node[self])
+		drop_now(&m->cpu[self], line);	/* most lines leave the caches of who used them */
+	else if (cores)
+		drop_from_cores(m, self, node, cores, line);
 }
 
 static void drop_node(struct np_memory *m, unsigned int self, unsigned int node, uint32_t line)

@@ -26,25 +26,30 @@ static inline unsigned int np_ways_bits(__m128i low, __m128i high)
 }
 #endif
 
-/* The ways that hold a value, a bit each. */
+/* Which of eight ways hold a value, a bit each. */
+static inline unsigned int np_ways_eight(const uint32_t *set, uint32_t value)
+{
+#ifdef __SSE2__
+	const __m128i wanted = _mm_set1_epi32((int)value), *four = (const __m128i *)set;
+
+	return np_ways_bits(_mm_cmpeq_epi32(_mm_loadu_si128(four), wanted),
+			    _mm_cmpeq_epi32(_mm_loadu_si128(four + 1), wanted));
+#else
+	unsigned int mask = 0;
+
+	for (unsigned int i = 0; i < 8; i++)
+		mask |= (unsigned int)(set[i] == value) << i;
+	return mask;
+#endif
+}
+
+/* The ways that hold a value, a bit each; at least one way, padded. Most caches have eight or fewer. */
 static inline uint64_t np_ways_with(const uint32_t *set, unsigned int ways, uint32_t value)
 {
-	uint64_t mask = 0;
+	uint64_t mask = np_ways_eight(set, value);
 
-#ifdef __SSE2__
-	const __m128i wanted = _mm_set1_epi32((int)value);
-
-	for (unsigned int i = 0; i < ways; i += 8) {
-		const __m128i *four = (const __m128i *)(set + i);
-		__m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(four), wanted);
-		__m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(four + 1), wanted);
-
-		mask |= (uint64_t)np_ways_bits(low, high) << i;
-	}
-#else
-	for (unsigned int i = 0; i < ways; i++)
-		mask |= (uint64_t)(set[i] == value) << i;
-#endif
+	for (unsigned int i = 8; i < ways; i += 8)
+		mask |= (uint64_t)np_ways_eight(set + i, value) << i;
 	return mask;
 }
 
