@@ -37,10 +37,17 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
     parts.sort(key=_place)
     if not parts:
         raise ResultsError(broken[0][1] if broken else f"{directory}: holds no run")
-    page = report.page_of("combined.html", title=f"Experiments in {Path(directory).resolve().name}",
+    page = report.page_of("combined.html", title=_title(parts),
                           broken=broken,
                           parts=[_part(results, chapters) for results, chapters in parts])
     return write_text(Path(directory) / "report.html", page), parts
+
+
+def _title(parts: list[Part]) -> str:
+    machines = {results.machine for results, _ in parts}
+    runs_in_words = f"{len(parts)} experiment" + ("s" if len(parts) > 1 else "")
+    return f"{runs_in_words} on " + (f"{len(machines)} machines" if len(machines) > 1
+                                     else next(iter(machines)) or "an unnamed machine")
 
 
 def _place(part: Part) -> tuple[int, str]:

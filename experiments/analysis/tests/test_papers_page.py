@@ -204,6 +204,7 @@ def test_a_run_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
     (tmp_path / "broken" / "results.jsonl").write_text("")
     page, parts = combined.write(tmp_path, combined.runs(tmp_path))
     assert len(parts) == 1 and "broken has no report" in page.read_text()
+    assert f"<title>1 experiment on {machine}" in page.read_text()
 
 
 def two_runs(tmp_path: Path) -> tuple[Path, Path]:
