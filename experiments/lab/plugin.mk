@@ -32,7 +32,8 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 		experiments/lab/plugin/tests/*.h) policies/model.h policies/model_queues.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -o $@ $(LAB_PLUGIN_TEST_SRC) -lcunit -lm -pthread
+		-fno-sanitize-recover=all -o $@ -Wl,--wrap=syscall $(LAB_PLUGIN_TEST_SRC) \
+		-lcunit -lm -pthread
 
 # What QEMU calls, called without it.
 LAB_REPLAY := $(BUILD)/lab/replay

@@ -34,7 +34,7 @@ static qemu_plugin_vcpu_udata_cb_t run_block;
 static qemu_plugin_vcpu_mem_cb_t access_memory;
 static void *slot[4];	/* what the plugin gave with its callback, by instruction */
 static size_t slots;
-static uint64_t calls;
+static uint64_t calls;	/* of a program, in all rounds */
 
 struct qemu_plugin_hwaddr {
 	uint64_t physical;
@@ -244,13 +244,13 @@ static double fastest_ns(void (*run)(void))
 {
 	double best = 1e9;
 
+	calls = 0;
 	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t start = now_ns();
+		uint64_t start = now_ns(), before = calls;
 		double ns;
 
-		calls = 0;
 		run();
-		ns = (double)(now_ns() - start) / calls;
+		ns = (double)(now_ns() - start) / (calls - before);
 		best = ns < best ? ns : best;
 	}
 	return best;

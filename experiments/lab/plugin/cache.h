@@ -81,7 +81,8 @@ static inline void np_cache_use(struct np_cache *c, uint32_t set, size_t slot)
 static inline size_t np_cache_make_room(struct np_cache *c, uint32_t set)
 {
 	struct np_ways *ways = &c->of[set];
-	unsigned int way = __builtin_ctzll(ways->free ?: ~ways->used);
+	uint64_t unused = ~ways->used & c->all_ways;	/* none: there is one way */
+	unsigned int way = __builtin_ctzll(ways->free ?: unused ?: 1);
 
 	ways->free &= ways->free - 1;
 	np_ways_use(ways, way, c->all_ways);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Simulated time. Every CPU has a clock; the guest sees the one that is
- * furthest. Clocks are kept within a quantum of each other by letting the
- * fast ones nap.
+ * furthest.
  */
 #ifndef NP_CLOCK_H
 #define NP_CLOCK_H

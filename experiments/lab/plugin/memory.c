@@ -97,32 +97,37 @@ void np_memory_give_up(struct np_private *p)
 	np_unlock(&t->lock);
 }
 
-static void drop_from_cores(struct np_memory *m, unsigned int self, unsigned int node,
-			    unsigned int cores, uint32_t line)
+static void drop_from_others(struct np_memory *m, unsigned int self, unsigned int node,
+			     unsigned int cores, uint32_t line)
 {
 	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
 		unsigned int cpu = m->node_cpu[node][i];
 		struct np_private *p = &m->cpu[cpu];
 
-		if (!(m->core_bit[cpu] & cores))
+		if (cpu == self || !(m->core_bit[cpu] & cores))
 			continue;
-		if (cpu == self)
-			drop_now(p, line);
-		else if (np_l1_find(&p->l1, line) >= 0 || np_cache_find(&p->l2, line) != NP_NO_SLOT)
+		if (np_l1_find(&p->l1, line) >= 0 || np_cache_find(&p->l2, line) != NP_NO_SLOT)
 			drop_later(&p->taken, line);
 	}
+}
+
+/* Whether one of a node's cores, but for `self`, may be meant. */
+static inline bool mean_others(const struct np_memory *m, unsigned int self, unsigned int node,
+			       unsigned int cores)
+{
+	bool own_bit = node == m->config->cpu_node[self] && m->node_cpus[node] <= CORE_BITS;
+
+	return own_bit ? cores & ~m->core_bit[self] : cores;
 }
 
 /* The node's private caches lose a line. `self` is the CPU whose thread this is. */
 static inline void drop_private(struct np_memory *m, unsigned int self, unsigned int node,
 				unsigned int cores, uint32_t line)
 {
-	bool alone = cores == m->core_bit[self] && m->node_cpus[node] <= CORE_BITS;
-
-	if (alone && node == m->config->cpu_node[self])
-		drop_now(&m->cpu[self], line);	/* most lines leave the caches of who used them */
-	else if (cores)
-		drop_from_cores(m, self, node, cores, line);
+	if (node == m->config->cpu_node[self] && cores & m->core_bit[self])
+		drop_now(&m->cpu[self], line);
+	if (mean_others(m, self, node, cores))
+		drop_from_others(m, self, node, cores, line);
 }
 
 static void drop_node(struct np_memory *m, unsigned int self, unsigned int node, uint32_t line)
@@ -199,15 +204,17 @@ static struct np_result miss(struct np_memory *m, unsigned int cpu, uint32_t lin
 static struct np_result hit(struct np_memory *m, unsigned int cpu, struct np_state *state,
 			    uint32_t line, bool store)
 {
-	unsigned int node = m->config->cpu_node[cpu], bit = m->core_bit[cpu];
-	bool alone = state->cores == bit && m->directory[line] != SHARED;
+	unsigned int node = m->config->cpu_node[cpu];
+	bool others = mean_others(m, cpu, node, state->cores);
+	bool alone = state->cores && !others && m->directory[line] != SHARED;
 	struct np_result r = { NP_SERVED_LLC, node, { -1, -1 } };
 
 	if (!store)
 		return r;
 	if (alone && np_l1_find(&m->cpu[cpu].l1, line) >= 0)
 		r.served = NP_SERVED_UPGRADE;
-	drop_private(m, cpu, node, state->cores & ~bit, line);
+	if (others)
+		drop_from_others(m, cpu, node, state->cores, line);
 	state->cores = 0;
 	drop_elsewhere(m, cpu, line);
 	return r;

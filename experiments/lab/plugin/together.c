@@ -21,10 +21,12 @@ static uint64_t quantum_ps(void)
 	return np_sim.config.quantum_ns * PS_PER_NS;
 }
 
+/* Whoever has moved its clock and looks here sees those that wait, or they see its clock. */
 static uint64_t slowest(void)
 {
 	uint64_t least = UINT64_MAX;
 
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		const struct np_cpu *cpu = &np_sim.cpu[i];
 		uint64_t ps = np_look(cpu->ps);
@@ -37,7 +39,7 @@ static uint64_t slowest(void)
 
 static void wake(uint64_t least)
 {
-	if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST))
+	if (!np_look(waiting))
 		return;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		struct np_cpu *cpu = &np_sim.cpu[i];

@@ -43,7 +43,7 @@ static inline unsigned int np_ways_eight(const uint32_t *set, uint32_t value)
 #endif
 }
 
-/* The ways that hold a value, a bit each; at least one way, padded. Most caches have eight or fewer. */
+/* The ways that hold a value, a bit each; at least one way, padded. */
 static inline uint64_t np_ways_with(const uint32_t *set, unsigned int ways, uint32_t value)
 {
 	uint64_t mask = np_ways_eight(set, value);

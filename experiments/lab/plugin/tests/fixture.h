@@ -38,6 +38,7 @@ void end(void);
 /* A CPU uses a line, through its first level as the plugin does. */
 struct np_result use(unsigned int cpu, uint32_t line, bool store);
 
+void add_cache_cases(void);
 void add_memory_cases(void);
 void add_memory_properties(void);
 void add_l1_cases(void);

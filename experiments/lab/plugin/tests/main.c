@@ -63,6 +63,7 @@ int main(void)
 
 	if (CU_initialize_registry() != CUE_SUCCESS)
 		return 2;
+	add_cache_cases();
 	add_memory_cases();
 	add_memory_properties();
 	add_l1_cases();
