@@ -26,7 +26,7 @@ $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 
 # Its parts, without QEMU, under the sanitizers.
 LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
-	$(filter-out %/plugin.c %/clock.c %/host.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
+	$(filter-out %/plugin.c %/clock.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
 
 $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h \
 		experiments/lab/plugin/tests/*.h) policies/model.h policies/model_queues.h

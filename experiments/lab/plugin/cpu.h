@@ -41,6 +41,7 @@ struct np_cpu {
 	uint64_t stall_ps, memory_stall_ps;	/* the second: others look */
 	uint64_t sync_ps;	/* when to compare clocks again */
 	uint32_t waits;		/* for slower CPUs. Others look, and end it */
+	int state;		/* the host's, of its thread, as a file; 0: not opened yet */
 	uint64_t goes_on_ps;	/* when the slowest CPU has come so far. Others look */
 	uint64_t llc_references, llc_misses, local_dram, remote_dram, remote_cache, dram_writes;
 	uint64_t dram[NP_LAB_MAX_NODES];

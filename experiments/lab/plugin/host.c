@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,24 @@ uint64_t np_host_waited_ns(int fd)
 int np_host_open_own(void)
 {
 	return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+}
+
+int np_host_open_state(void)
+{
+	return open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
+}
+
+bool np_host_runnable(int fd)
+{
+	char text[256];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	const char *name_end;
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] == ' ' && name_end[2] == 'R';
 }
 
 int np_host_open_main(void)

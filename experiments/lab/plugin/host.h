@@ -3,6 +3,7 @@
 #ifndef NP_HOST_H
 #define NP_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 uint64_t np_host_ns(void);
@@ -12,7 +13,13 @@ uint64_t np_host_ns(void);
  * so far; 0 where the kernel does not tell. `fd` is from the functions below.
  */
 uint64_t np_host_waited_ns(int fd);
-int np_host_open_own(void);	/* of the calling thread */
+int np_host_open_own(void);
+
+/* The state of the calling thread, to ask np_host_runnable() for; -1 if there is none. */
+int np_host_open_state(void);
+
+/* Whether that thread runs or would, had it a processor. */
+bool np_host_runnable(int fd);	/* of the calling thread */
 int np_host_open_main(void);	/* of QEMU's main loop, which delivers timers and devices' interrupts */
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "together.h"
+#include "host.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -10,7 +11,8 @@
 
 /*
  * A wait must end by itself: the slowest CPU may be waiting, in QEMU, for this
- * one to leave the code that it runs. So it goes on only while that one does.
+ * one to leave the code that it runs. So it goes on only while that one moves,
+ * or would if the host let it.
  */
 #define LONGEST_NS 1000000
 
@@ -22,7 +24,7 @@ static uint64_t quantum_ps(void)
 }
 
 /* Whoever has moved its clock and looks here sees those that wait, or they see its clock. */
-static uint64_t slowest(void)
+static uint64_t find_slowest(const struct np_cpu **which)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -31,10 +33,19 @@ static uint64_t slowest(void)
 		const struct np_cpu *cpu = &np_sim.cpu[i];
 		uint64_t ps = np_look(cpu->ps);
 
-		if (np_look(cpu->busy) && ps < least)
+		if (np_look(cpu->busy) && ps < least) {
 			least = ps;
+			*which = cpu;
+		}
 	}
 	return least;
+}
+
+static uint64_t slowest(void)
+{
+	const struct np_cpu *which;
+
+	return find_slowest(&which);
 }
 
 static void wake(uint64_t least)
@@ -56,20 +67,23 @@ static bool wait_for_others(struct np_cpu *cpu)
 {
 	const struct timespec longest = { .tv_nsec = LONGEST_NS };
 	uint64_t before, least = UINT64_MAX;
+	const struct np_cpu *which = cpu;
+	bool moves = true;
 
 	np_show(cpu->goes_on_ps, cpu->ps - quantum_ps() / 4);
 	np_show(cpu->waits, 1);
 	__atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
 	do {
 		before = least;
-		least = slowest();
-		if (least >= cpu->goes_on_ps || least == before)
+		least = find_slowest(&which);
+		moves = least != before || np_host_runnable(np_look(which->state));
+		if (least >= cpu->goes_on_ps || !moves)
 			break;
 		syscall(SYS_futex, &cpu->waits, FUTEX_WAIT_PRIVATE, 1, &longest, NULL, 0);
 	} while (np_look(cpu->waits));
 	np_show(cpu->waits, 0);
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
-	return least != before;
+	return moves;
 }
 
 void np_together(struct np_cpu *cpu)
@@ -79,6 +93,8 @@ void np_together(struct np_cpu *cpu)
 
 	if (cpu->ps < cpu->sync_ps)
 		return;
+	if (!cpu->state)
+		np_show(cpu->state, np_host_open_state());
 	least = slowest();
 	wake(least);
 	if (cpu->ps > least + quantum_ps())
