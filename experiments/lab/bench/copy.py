@@ -25,8 +25,8 @@ def cell(of: bergstrom.Machine, threads: int, step: int) -> dict:
     counts = bergstrom.spread(of.nodes, threads)
     placed = [[node * of.cores + index, (node + step) % of.nodes] for node, count in enumerate(counts)
               for index in range(count)]
-    mib = max(1, IN_CACHES * last_level_bytes(of.name) // max(counts) // ARRAYS >> 20)
-    return {"size": f"{mib}M", "threads": placed}
+    kib = IN_CACHES * last_level_bytes(of.name) // max(counts) // ARRAYS >> 10
+    return {"size": f"{kib // 4 * 4}K", "threads": placed}
 
 
 def curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
