@@ -5,6 +5,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -68,7 +69,7 @@ static void begin_busy(unsigned int cpus)
 static void *go_slowly(void *cpu)
 {
 	while (!np_look(stop)) {
-		usleep(20);
+		usleep(20);	/* it is slow; nothing is waited for */
 		step(cpu);
 	}
 	halt(cpu);
@@ -137,9 +138,10 @@ static void a_cpu_that_stands_still_is_waited_for_not_for_ever(void)
 	end();
 }
 
-static void *halt_soon(void *cpu)
+static void *halt_when_waited_for(void *cpu)
 {
-	usleep(500);
+	while (!np_look(np_sim.cpu[0].waits))
+		sched_yield();
 	halt(cpu);
 	return NULL;
 }
@@ -150,7 +152,7 @@ static void a_cpu_that_halts_is_not_waited_for(void)
 	pthread_t thread;
 
 	begin_busy(2);
-	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, halt_soon, &np_sim.cpu[1]));
+	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, halt_when_waited_for, &np_sim.cpu[1]));
 	for (int i = 0; i < 10000; i++)
 		step(&np_sim.cpu[0]);
 	CU_ASSERT(now_ms() - start < 5000);	/* each would wait a millisecond */
