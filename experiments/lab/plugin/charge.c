@@ -84,7 +84,7 @@ static void write_back(struct np_cpu *cpu, int node)
 void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
 {
 	const struct np_config *c = &np_sim.config;
-	struct np_result r = np_memory_access(&np_sim.memory, cpu->index, vaddr, line, store);
+	struct np_result r = np_memory_access(&np_sim.memory, cpu->index, line, store);
 	bool foreseen;
 
 	if (r.served == NP_SERVED_UPGRADE)

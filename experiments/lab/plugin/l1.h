@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A first-level cache: virtually indexed by the offset in the page, so a line
- * has the same set under every virtual address, and found by its virtual
- * address alone as long as the translation stands. That keeps the common
- * case, a hit, free of address translation.
- *
- * The virtual tags are forgotten when the CPU may have changed a translation;
- * the lines stay, and get their tag back when they are next used.
+ * has the same set under every virtual address.
  *
  * Most instructions use the line that they used last time; that is asked
- * first. What they used last is void after a while, so that a line that was
- * taken away meanwhile is missed.
+ * first, and needs no translation of the address. What they used last is void
+ * when the CPU may have changed a translation, and after a while, so that a
+ * line that was taken away meanwhile is missed.
  */
 #ifndef NP_L1_H
 #define NP_L1_H
@@ -26,7 +22,6 @@
 #define NP_PAGE_SHIFT  12
 
 struct np_l1_set {
-	uint32_t tag[NP_L1_MAX_WAYS];	/* of the virtual page; 0: none */
 	uint32_t line[NP_L1_MAX_WAYS];	/* running number + 1; 0: empty */
 	uint16_t writable;		/* bit per way */
 	uint8_t recent;			/* way of the last hit */
@@ -46,11 +41,6 @@ struct np_l1 {
 static inline void np_l1_new_era(struct np_l1 *l1)
 {
 	l1->era += NP_L1_ERA;
-}
-
-static inline uint32_t np_l1_tag(uint64_t vaddr)
-{
-	return (uint32_t)(((vaddr >> NP_PAGE_SHIFT) * 0x9e3779b97f4a7c15ULL) >> 32) | 1;
 }
 
 /* The line of a virtual address of 48 bits, whose upper bits repeat the 48th, in this era. Odd. */
@@ -83,20 +73,6 @@ static inline void np_l1_remember(struct np_l1 *l1, unsigned int slot, uint64_t 
 	l1->last[slot] = np_l1_key(l1, vaddr) - !writable;
 }
 
-static inline bool np_l1_hit(struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool store)
-{
-	struct np_l1_set *s = &l1->set[(vaddr >> l1->line_shift) & l1->set_mask];
-	uint64_t found = np_ways_with(s->tag, l1->ways, np_l1_tag(vaddr));
-	bool writable;
-
-	if (!found)
-		return false;
-	s->recent = __builtin_ctzll(found);
-	writable = s->writable >> s->recent & 1;
-	np_l1_remember(l1, slot, vaddr, writable);
-	return !store || writable;
-}
-
 /* Way of a line, or -1. */
 static inline int np_l1_find(const struct np_l1 *l1, uint32_t line)
 {
@@ -106,10 +82,24 @@ static inline int np_l1_find(const struct np_l1 *l1, uint32_t line)
 	return found ? __builtin_ctzll(found) : -1;
 }
 
-static inline void np_l1_fill(struct np_l1 *l1, uint64_t vaddr, uint32_t line, bool writable)
+/* Whether a line is there and may be used so. */
+static inline bool np_l1_hit(struct np_l1 *l1, uint32_t line, bool store, bool *writable)
 {
 	struct np_l1_set *s = &l1->set[line & l1->set_mask];
 	int way = np_l1_find(l1, line);
+
+	if (way < 0)
+		return false;
+	s->recent = way;
+	*writable = s->writable >> way & 1;
+	return !store || *writable;
+}
+
+/* A line that was not hit comes: for a store it may be there, unmodified; for a load it is not. */
+static inline void np_l1_fill(struct np_l1 *l1, uint32_t line, bool store, bool writable)
+{
+	struct np_l1_set *s = &l1->set[line & l1->set_mask];
+	int way = store ? np_l1_find(l1, line) : -1;
 
 	if (way < 0) {
 		way = s->next;
@@ -118,7 +108,6 @@ static inline void np_l1_fill(struct np_l1 *l1, uint64_t vaddr, uint32_t line, b
 		s->next = way + 1u < l1->ways ? way + 1 : 0;
 	}
 	s->line[way] = line + 1;
-	s->tag[way] = np_l1_tag(vaddr);
 	s->recent = way;
 	if (writable)
 		s->writable |= 1u << way;
@@ -133,28 +122,7 @@ static inline void np_l1_drop(struct np_l1 *l1, uint32_t line)
 
 	if (way < 0)
 		return;
-	s->tag[way] = 0;
 	s->line[way] = 0;
-	np_l1_new_era(l1);
-}
-
-/* A line that is present under a tag that is no longer known: gives it this one. */
-static inline bool np_l1_retag(struct np_l1 *l1, uint64_t vaddr, uint32_t line, bool store)
-{
-	struct np_l1_set *s = &l1->set[line & l1->set_mask];
-	int way = np_l1_find(l1, line);
-
-	if (way < 0)
-		return false;
-	s->tag[way] = np_l1_tag(vaddr);
-	s->recent = way;
-	return !store || s->writable >> way & 1;
-}
-
-static inline void np_l1_forget_tags(struct np_l1 *l1)
-{
-	for (unsigned int set = 0; set <= l1->set_mask; set++)
-		memset(l1->set[set].tag, 0, sizeof(l1->set[set].tag));
 	np_l1_new_era(l1);
 }
 

@@ -79,12 +79,10 @@ static void drop_later(struct np_taken *t, uint32_t line)
 	np_unlock(&t->lock);
 }
 
-void np_memory_give_up(struct np_private *p)
+static __attribute__((noinline)) void give_up(struct np_private *p)
 {
 	struct np_taken *t = &p->taken;
 
-	if (!__atomic_load_n(&t->n, __ATOMIC_RELAXED))
-		return;
 	np_lock(&t->lock);
 	for (unsigned int i = 0; i < t->n; i++)
 		drop_now(p, t->line[i]);
@@ -95,6 +93,12 @@ void np_memory_give_up(struct np_private *p)
 	t->all = false;
 	t->n = 0;
 	np_unlock(&t->lock);
+}
+
+void np_memory_give_up(struct np_private *p)
+{
+	if (__atomic_load_n(&p->taken.n, __ATOMIC_RELAXED))
+		give_up(p);
 }
 
 static void drop_from_others(struct np_memory *m, unsigned int self, unsigned int node,
@@ -246,8 +250,8 @@ static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint32
 	return r;
 }
 
-struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
-				  uint32_t line, bool store)
+struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_t line,
+				  bool store)
 {
 	struct np_result r = { NP_SERVED_L2, m->config->cpu_node[cpu], { -1, -1 } };
 	struct np_private *p = &m->cpu[cpu];
@@ -259,7 +263,7 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_
 	slot = np_cache_find_in(&p->l2, own_set, line);
 	if (slot != NP_NO_SLOT && (!store || p->l2.state[slot].writable)) {
 		np_cache_use(&p->l2, own_set, slot);
-		np_l1_fill(&p->l1, vaddr, line, p->l2.state[slot].writable);
+		np_l1_fill(&p->l1, line, store, p->l2.state[slot].writable);
 		return r;
 	}
 	/* All last levels have the same sets, so one lock covers a line in all of them. */
@@ -267,7 +271,7 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_
 	np_lock(stripe);
 	r = last_level(m, cpu, set, line, store);
 	np_unlock(stripe);
-	np_l1_fill(&p->l1, vaddr, line, store);
+	np_l1_fill(&p->l1, line, store, store);
 	if (p->l2.sets) {
 		if (slot == NP_NO_SLOT)
 			slot = np_cache_make_room(&p->l2, own_set);

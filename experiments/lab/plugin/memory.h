@@ -63,8 +63,8 @@ int np_memory_init(struct np_memory *m, const struct np_config *config);
 void np_memory_free(struct np_memory *m);
 
 /* A CPU uses a line that its first level does not have, or may not write. */
-struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint64_t vaddr,
-				  uint32_t line, bool store);
+struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_t line,
+				  bool store);
 
 /* Gives up the lines that others took away. Called by the CPU, now and then. */
 void np_memory_give_up(struct np_private *p);

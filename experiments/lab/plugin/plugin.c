@@ -76,15 +76,16 @@ static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_mem
 					      uint64_t vaddr, unsigned int slot, bool store)
 {
 	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+	bool writable = store;
 	uint32_t line;
 
-	if (np_l1_hit(cpu->l1, slot, vaddr, store))
-		return;
 	if (!find_line(cpu, info, vaddr, &line))
 		return;
-	if (!np_l1_retag(cpu->l1, vaddr, line, store))
+	if (!np_l1_hit(cpu->l1, line, store, &writable)) {
 		np_charge_access(cpu, vaddr, line, store);
-	np_l1_remember(cpu->l1, slot, vaddr, store);
+		writable = store;
+	}
+	np_l1_remember(cpu->l1, slot, vaddr, writable);
 }
 
 static inline void use(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot,
@@ -128,7 +129,7 @@ static void on_store_past_caches(unsigned int vcpu, qemu_plugin_meminfo_t info, 
 static void on_new_translations(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_l1_forget_tags(np_sim.cpu[vcpu].l1);
+	np_l1_new_era(np_sim.cpu[vcpu].l1);
 	np_pages_forget(&np_sim.cpu[vcpu].pages);
 }
 

@@ -49,12 +49,12 @@ void end(void)
 struct np_result use(unsigned int cpu, uint32_t line, bool store)
 {
 	struct np_private *p = &np_sim.memory.cpu[cpu];
-	uint64_t vaddr = (uint64_t)line << 6;
+	bool writable;
 
 	np_memory_give_up(p);
-	if (np_l1_retag(&p->l1, vaddr, line, store))
+	if (np_l1_hit(&p->l1, line, store, &writable))
 		return (struct np_result){ SERVED_L1, 0, { -1, -1 } };
-	return np_memory_access(&np_sim.memory, cpu, vaddr, line, store);
+	return np_memory_access(&np_sim.memory, cpu, line, store);
 }
 
 int main(void)

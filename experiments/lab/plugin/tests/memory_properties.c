@@ -76,8 +76,9 @@ static void counters_add_up(void)
 	for (unsigned int i = 0; i < ACCESSES; i++) {
 		uint32_t line = rand() % LINES + (rand() & 1 ? NODE_LINES : 0);
 		struct np_cpu *cpu = &np_sim.cpu[rand() % 4];
+		bool writable;
 
-		if (!np_l1_retag(cpu->l1, (uint64_t)line << 6, line, i & 1))
+		if (!np_l1_hit(cpu->l1, line, i & 1, &writable))
 			np_charge_access(cpu, (uint64_t)line << 6, line, i & 1);
 	}
 	for (unsigned int i = 0; i < 4; i++) {

@@ -4,20 +4,23 @@
 
 #define V 0x7f1234567000ull
 
-static void a_line_is_found_by_any_of_its_addresses(void)
+static void a_line_is_hit_as_far_as_it_may_be_used(void)
 {
 	static struct np_l1 l1;
+	bool writable;
 
 	np_l1_init(&l1, 8, 6);
-	np_l1_fill(&l1, V, 640, false);
-	CU_ASSERT(np_l1_hit(&l1, 1, V, false));
-	CU_ASSERT(!np_l1_hit(&l1, 1, V, true));
-	CU_ASSERT(!np_l1_hit(&l1, 1, V + 0x1000, false));
-	CU_ASSERT(np_l1_retag(&l1, V + 0x1000, 640, false));
-	CU_ASSERT(np_l1_hit(&l1, 1, V + 0x1000, false));
-	np_l1_forget_tags(&l1);
-	CU_ASSERT(!np_l1_hit(&l1, 1, V, false));
-	CU_ASSERT(np_l1_retag(&l1, V, 640, false));
+	CU_ASSERT(!np_l1_hit(&l1, 640, false, &writable));
+	np_l1_fill(&l1, 640, false, false);
+	CU_ASSERT(np_l1_hit(&l1, 640, false, &writable));
+	CU_ASSERT(!writable);
+	CU_ASSERT(!np_l1_hit(&l1, 640, true, &writable));
+	CU_ASSERT(!np_l1_hit(&l1, 640 + 64, false, &writable));	/* of the same set */
+	np_l1_fill(&l1, 640, true, true);
+	CU_ASSERT(np_l1_hit(&l1, 640, true, &writable));
+	CU_ASSERT(writable);
+	np_l1_drop(&l1, 640);
+	CU_ASSERT(!np_l1_hit(&l1, 640, false, &writable));
 }
 
 static void an_instruction_finds_its_line_again(void)
@@ -26,26 +29,27 @@ static void an_instruction_finds_its_line_again(void)
 
 	np_l1_init(&l1, 8, 6);
 	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
-	np_l1_fill(&l1, V, 640, false);
-	np_l1_hit(&l1, 3, V, false);
+	np_l1_remember(&l1, 3, V, false);
 	CU_ASSERT(np_l1_again(&l1, 3, V + 63, false));
 	CU_ASSERT(!np_l1_again(&l1, 3, V, true));
 	CU_ASSERT(!np_l1_again(&l1, 3, V + 64, false));
 	CU_ASSERT(!np_l1_again(&l1, 3, V - 64, false));
 	CU_ASSERT(!np_l1_again(&l1, 4, V, false));
-	np_l1_fill(&l1, V, 640, true);
-	np_l1_hit(&l1, 3, V, true);
+	np_l1_remember(&l1, 3, V, true);
 	CU_ASSERT(np_l1_again(&l1, 3, V, true));
 	CU_ASSERT(np_l1_again(&l1, 3, V, false));
+	np_l1_new_era(&l1);
+	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
+	np_l1_remember(&l1, 3, V, true);
+	np_l1_fill(&l1, 640, true, true);
 	np_l1_drop(&l1, 640);
 	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
-	CU_ASSERT(!np_l1_hit(&l1, 3, V, false));
 }
 
 void add_l1_cases(void)
 {
 	CU_TestInfo cases[] = {
-		{ "a line is found by any of its addresses", a_line_is_found_by_any_of_its_addresses },
+		{ "a line is hit as far as it may be used", a_line_is_hit_as_far_as_it_may_be_used },
 		{ "an instruction finds its line again", an_instruction_finds_its_line_again },
 		CU_TEST_INFO_NULL,
 	};
