@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Timer ticks follow the host's clock, so that a CPU whose simulated time
- * passes fifty times slower has fifty times too many, and those of many CPUs
- * are all that the host does. All but the first, which counts jiffies, tick
- * less often here the more of them there are.
+ * passes fifty times slower has fifty times too many. Those of three idle CPUs
+ * took a tenth of what the host did for the fourth, those of many are all that
+ * it does. All but the first, which counts jiffies, tick half as often here,
+ * and less often the more of them there are.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -12,13 +13,14 @@
 
 #include "lab.h"
 
-#define CPUS_AT_FULL_RATE 12
+#define SLOWER_AT_LEAST 2
+#define CPUS_EACH	12	/* of a machine, for each time slower */
 
 static int state;
 
 static unsigned int slower(void)
 {
-	return DIV_ROUND_UP(num_present_cpus(), CPUS_AT_FULL_RATE);
+	return max(SLOWER_AT_LEAST, DIV_ROUND_UP(num_present_cpus(), CPUS_EACH));
 }
 
 /* The kernel writes the period once, when a CPU comes up: its ticks are periodic in the lab. */
