@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs inside a lab machine: triads without end on the CPUs named, while the host looks. Standard library only.
 
-    memory_loop.py CPUS SECONDS     says "started", "begin" when the arrays are filled, "end" with the accesses
+    memory_loop.py CPUS SECONDS TIMES     says "started", and so many times "begin", with arrays that are filled,
+                                          and "end" with the accesses
 """
 
 import json
@@ -16,17 +17,18 @@ ARRAYS = ["--size", "4164K", "--pages", "small"]
 
 def main():
     print(json.dumps({"event": "started"}), flush=True)
-    cpus, seconds = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2]
+    cpus, seconds, times = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2], int(sys.argv[3])
     triads = [subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *ARRAYS, "--cpus", str(cpu)],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for cpu in cpus]
     for triad in triads:
         triad.stdout.readline()
-    print(json.dumps({"event": "begin"}), flush=True)
-    for triad in triads:
-        triad.stdin.write(f"run {seconds}\n")
-    results = [json.loads(triad.stdout.readline()) for triad in triads]
-    accesses = ACCESSES * sum(result["operations"] for result in results)
-    print(json.dumps({"event": "end", "accesses": accesses}), flush=True)
+    for _ in range(times):
+        print(json.dumps({"event": "begin"}), flush=True)
+        for triad in triads:
+            triad.stdin.write(f"run {seconds}\n")
+        results = [json.loads(triad.stdout.readline()) for triad in triads]
+        accesses = ACCESSES * sum(result["operations"] for result in results)
+        print(json.dumps({"event": "end", "accesses": accesses}), flush=True)
     for triad in triads:
         triad.communicate("quit\n")
 
