@@ -24,9 +24,9 @@ NAMEABLE = re.compile(r"[A-Za-z0-9_+ /.-]+")
 SKIPPED = TOP / "experiments" / "lab" / "skipped"
 MAX_KERNEL_OPTIONS = 2047  # COMMAND_LINE_SIZE of x86; a longer line is cut, not refused
 # Five-level page tables make every TLB miss dearer under TCG, and byte-wise string instructions take an
-# instruction a byte. QEMU 7.2 makes CMPXCHG16B's flags from an operation that it has not noted yet
-#; an interrupt right behind it then brings back a trap flag
-# out of RAX, and a kernel dies of a double fault. Kernels without the instruction mask interrupts instead.
+# instruction a byte. QEMU 7.2 makes CMPXCHG16B's flags from an operation that it has not noted yet; an interrupt
+# right behind it then brings back a trap flag out of RAX, and a kernel dies of a double fault. Kernels without
+# the instruction mask interrupts instead.
 CPU_MODEL = "max,la57=off,erms=off,fsrm=off,cx16=off"
 KERNEL_OPTIONS = (
     "numa_balancing=disable",  # it would move pages behind the experiments' back

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a boot that failed is called."""
+
+import re
+
+import pytest
+
+from experiments.lab.boot import GUEST
+from experiments.lab.console import failed_step
+
+STEPS = re.findall(r"^\s*step (\w+)$", GUEST.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_each_step_of_the_guest_has_words_of_its_own(tmp_path):
+    words = {step: failed_step(tmp_path, step) for step in [*STEPS, ""]}
+    assert len(STEPS) == 5
+    assert len(set(words.values())) == len(words), words
+    assert words["cpus"] == "bringing up the CPUs after the first failed"
+
+
+@pytest.mark.parametrize(("console", "words"), [
+    ("", "QEMU did not start"),
+    ("[    0.000000] Linux version 6.12", "the kernel did not start"),
+    ("[    9.1] Run /init as init process\n", "mounting the root file system failed"),
+])
+def test_before_the_first_step_the_console_tells(tmp_path, console, words):
+    (tmp_path / "console").write_text(console, encoding="utf-8")
+    assert failed_step(tmp_path, "") == words
