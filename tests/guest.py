@@ -15,7 +15,9 @@ MACHINE = "demo-2s"
 STARTS = 2
 LAST_LINES = 80
 TIME_LIMIT = 1500  # seconds for a boot with all the tests of a series
-TEST_LIMIT = 300  # seconds for one test; one that hangs must not take the others' time
+# For one test; one that hangs must not take the others' time. The longest, which counts what three hundred loads of
+# the module leave, takes 160 s on a quiet host and twice as long on a busy one.
+TEST_LIMIT = 600
 DEBUG_FACTOR = 6  # a kernel that checks itself takes so much longer
 
 
