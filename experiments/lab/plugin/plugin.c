@@ -137,6 +137,7 @@ static void on_pause(unsigned int vcpu, void *data)
 {
 	(void)data;
 	np_sim.cpu[vcpu].pending_ps += PAUSE_PS;
+	np_sim.cpu[vcpu].spins = true;
 }
 
 static enum np_insn kind_of(const struct qemu_plugin_insn *insn)

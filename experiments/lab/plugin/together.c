@@ -16,11 +16,14 @@
  */
 #define LONGEST_NS 1000000
 
+/* Who spins waits for what another does, and must not be further ahead of it. */
+#define SPINNING_PS 1000000
+
 static uint32_t waiting;	/* CPUs */
 
-static uint64_t quantum_ps(void)
+static uint64_t quantum_ps(const struct np_cpu *cpu)
 {
-	return np_sim.config.quantum_ns * PS_PER_NS;
+	return cpu->spins ? SPINNING_PS : np_sim.config.quantum_ns * PS_PER_NS;
 }
 
 /* Whoever has moved its clock and looks here sees those that wait, or they see its clock. */
@@ -70,7 +73,7 @@ static bool wait_for_others(struct np_cpu *cpu)
 	const struct np_cpu *which = cpu;
 	bool moves = true;
 
-	np_show(cpu->goes_on_ps, cpu->ps - quantum_ps() / 4);
+	np_show(cpu->goes_on_ps, cpu->ps - quantum_ps(cpu) / 4);
 	np_show(cpu->waits, 1);
 	__atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
 	do {
@@ -91,16 +94,17 @@ void np_together(struct np_cpu *cpu)
 	uint64_t least;
 	bool close = true;
 
-	if (cpu->ps < cpu->sync_ps)
+	if (cpu->ps < cpu->sync_ps && !cpu->spins)
 		return;
 	if (!cpu->state)
 		np_show(cpu->state, np_host_open_state());
 	least = slowest();
 	wake(least);
-	if (cpu->ps > least + quantum_ps())
+	if (cpu->ps > least + quantum_ps(cpu))
 		close = wait_for_others(cpu);
 	/* One that could not wait long enough is stopped again soon. */
-	cpu->sync_ps = cpu->ps + (close ? quantum_ps() / 4 : 0);
+	cpu->sync_ps = cpu->ps + (close ? quantum_ps(cpu) / 4 : 0);
+	cpu->spins = false;
 }
 
 void np_together_without(void)

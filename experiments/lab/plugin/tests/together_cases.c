@@ -16,7 +16,7 @@
 #define CLOSE_PS   (QUANTUM_PS / 4)
 
 static bool stop;
-static unsigned int woken;	/* that slept until another called */
+unsigned int woken;
 
 long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 long __wrap_syscall(long number, ...);
@@ -111,6 +111,31 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 	end();
 }
 
+/* It would be ten times as far ahead, did it not spin. */
+static void who_spins_stays_close(void)
+{
+	const uint64_t close = 2000000, long_way = 80000000;
+	double start = now_ms(), ms = 0;
+	pthread_t thread;
+	bool within = true;
+
+	begin_busy(2);
+	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_slowly, &np_sim.cpu[1]));
+	while (np_sim.cpu[0].ps < long_way && ms < 20000) {
+		uint64_t fast = np_sim.cpu[0].ps, slow = np_look(np_sim.cpu[1].ps);
+
+		ms = now_ms() - start;
+		within = within && fast <= slow + close + (2 + ms) * STEP_PS;
+		np_sim.cpu[0].spins = true;
+		step(&np_sim.cpu[0]);
+	}
+	CU_ASSERT(within && ms < 20000);
+	np_show(stop, true);
+	halt(&np_sim.cpu[0]);
+	pthread_join(thread, NULL);
+	end();
+}
+
 static void who_waits_is_woken(void)
 {
 	pthread_t thread;
@@ -164,6 +189,7 @@ void add_together_cases(void)
 {
 	CU_TestInfo cases[] = {
 		{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
+		{ "who spins stays close", who_spins_stays_close },
 		{ "who waits is woken", who_waits_is_woken },
 		{ "a CPU that stands still is waited for, not for ever",
 		  a_cpu_that_stands_still_is_waited_for_not_for_ever },
