@@ -26,7 +26,7 @@ $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 
 # Its parts, without QEMU, under the sanitizers.
 LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
-	$(filter-out %/plugin.c %/clock.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
+	$(filter-out %/plugin.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
 
 $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h \
 		experiments/lab/plugin/tests/*.h) policies/model.h policies/model_queues.h
@@ -51,7 +51,7 @@ $(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/checks/%.c
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
 
 # A copy of the sources for each kernel: two builds in one folder would overwrite each other.
-LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c ticks.c lab.h shared.h)
+LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c ticks.c ticks_count.c lab.h shared.h)
 LAB_GUEST_KO := $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
 
 $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)

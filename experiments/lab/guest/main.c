@@ -48,12 +48,17 @@ static int lab_probe(struct pci_dev *dev, const struct pci_device_id *id)
 	ret = numaplace_lab_ticks_slow();
 	if (ret)
 		goto err_region;
-	ret = numaplace_lab_clock_register(shared);
+	ret = numaplace_lab_ticks_count(shared);
 	if (ret)
 		goto err_ticks;
+	ret = numaplace_lab_clock_register(shared);
+	if (ret)
+		goto err_count;
 	numaplace_lab_counters_create(shared);
 	return 0;
 
+err_count:
+	numaplace_lab_ticks_forget();
 err_ticks:
 	numaplace_lab_ticks_restore();
 err_region:
@@ -66,6 +71,7 @@ static void lab_remove(struct pci_dev *dev)
 {
 	numaplace_lab_counters_remove();
 	numaplace_lab_clock_unregister();
+	numaplace_lab_ticks_forget();
 	numaplace_lab_ticks_restore();
 	pci_release_region(dev, BAR_MEMORY);
 	shared = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The memory that QEMU's plugin writes and the guest's module reads: a file
- * on the host, the second BAR of an ivshmem device in the guest.
+ * The memory that QEMU's plugin writes and the guest's module reads, and with the
+ * ticks the other way round: a file on the host, the second BAR of an ivshmem
+ * device in the guest.
  *
  * Every word has one writer and is read and written in one access. The totals of
  * a CPU belong together: `sequence` is odd while they change, and who reads the
@@ -13,7 +14,7 @@
 #include <linux/types.h>
 
 #define NP_LAB_MAGIC	   0x62616c2d616d756eULL /* "numa-lab" */
-#define NP_LAB_VERSION	   2
+#define NP_LAB_VERSION	   3
 #define NP_LAB_MAX_NODES   16
 #define NP_LAB_MAX_CPUS	   256
 #define NP_LAB_SHARED_SIZE (1 << 20)
@@ -32,7 +33,8 @@ struct np_lab_cpu {
 	__u64 dram_writes; /* lines written back or written past the caches, any node */
 	__u64 dram[NP_LAB_MAX_NODES]; /* lines read, by node */
 	__u64 sequence;
-	__u64 reserved[5];
+	__u64 ticks; /* timer interrupts since the module was loaded */
+	__u64 reserved[4];
 };
 
 struct np_lab_shared {

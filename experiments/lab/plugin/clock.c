@@ -5,18 +5,24 @@
 #include "together.h"
 #include "window.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
-#define NAP_NS	  50000
-#define WAKE_NAPS 10	/* for a CPU that was interrupted to go on */
+#define WAIT_NS	  50000	/* for a CPU that was interrupted to go on, */
+#define WAITS	  10	/* so many times */
 #define PS_PER_NS 1000ull
 #define IDLE_LONGEST_NS 4000000	/* the guest's timers tick this often: what is longer is the host's delay */
 #define TICK_LONGEST_PS 10000000	/* busy for less, a CPU has only seen its timer */
 
 static uint64_t now_ps;		/* of the furthest clock */
 static unsigned int busy_cpus;
-static unsigned int resumes;	/* so far */
+static uint32_t resumes;	/* so far */
+static uint32_t waiting;	/* CPUs, for the next */
 static bool wake_expected;	/* a CPU was interrupted and none went on since */
+static uint64_t wake_ps;	/* when */
 static int main_loop = -1;	/* its account of waiting */
 static uint8_t idle_lock;
 
@@ -61,11 +67,19 @@ static void publish(const struct np_cpu *cpu)
 	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);
 }
 
-static void nap(void)
+/* Of the guest's kernel, by its own account. */
+static uint64_t ticks(const struct np_cpu *cpu)
 {
-	const struct timespec length = { .tv_nsec = NAP_NS };
+	return np_look(np_sim.shared->cpu[cpu->index].ticks);
+}
 
-	nanosleep(&length, NULL);
+/*
+ * Ticks come by the host's clock, dozens of times too often. What one takes
+ * on an idle CPU must not be time that passes for whoever is woken meanwhile.
+ */
+static bool has_only_ticked(const struct np_cpu *cpu)
+{
+	return cpu->ps - cpu->resumed_ps < TICK_LONGEST_PS && ticks(cpu) != cpu->ticks;
 }
 
 static void settle(struct np_cpu *cpu)
@@ -74,7 +88,8 @@ static void settle(struct np_cpu *cpu)
 	np_show(cpu->busy_ps, cpu->busy_ps + cpu->pending_ps);
 	cpu->pending_ps = 0;
 	publish(cpu);
-	advance(cpu->ps);
+	if (!has_only_ticked(cpu))
+		advance(cpu->ps);
 }
 
 void np_clock_tick(struct np_cpu *cpu)
@@ -99,8 +114,9 @@ void np_clock_idle(struct np_cpu *cpu)
 	np_lock(&idle_lock);
 	np_show(cpu->busy, false);
 	np_show(busy_cpus, busy_cpus - 1);
-	if (cpu->was_expected && cpu->ps - cpu->resumed_ps < TICK_LONGEST_PS)
+	if (cpu->was_expected && has_only_ticked(cpu))
 		np_show(wake_expected, true);	/* it was another that was interrupted */
+	cpu->ticks = ticks(cpu);
 	if (!busy_cpus) {
 		idle_since_ns = np_host_ns();
 		idle_waited_ns = np_host_waited_ns(main_loop);
@@ -123,16 +139,48 @@ static uint64_t idle_ns(const struct np_cpu *cpu)
 	return idle < IDLE_LONGEST_NS ? idle : IDLE_LONGEST_NS;
 }
 
+static void wait_for_resume(uint32_t before)
+{
+	const struct timespec longest = { .tv_nsec = WAIT_NS };
+
+	__atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &resumes, FUTEX_WAIT_PRIVATE, before, &longest, NULL, 0);
+	__atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
+}
+
+static void show_resume(void)
+{
+	__atomic_fetch_add(&resumes, 1, __ATOMIC_SEQ_CST);
+	if (np_look(waiting))
+		syscall(SYS_futex, &resumes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
 void np_clock_interrupt(struct np_cpu *cpu)
 {
-	unsigned int before = np_look(resumes);
+	const uint32_t before = np_look(resumes);
+	uint64_t front;
 
 	if (!cpu->busy || np_look(busy_cpus) == np_sim.config.cpus)
 		return;
 	settle(cpu);
+	advance(cpu->ps);	/* before the other goes on, whatever this one did so far */
+	np_show(wake_ps, cpu->ps);
 	np_show(wake_expected, true);
-	for (int naps = 0; naps < WAKE_NAPS && np_look(resumes) == before; naps++)
-		nap();
+	front = np_look(now_ps);
+	/* Whom it interrupted may not be halted: it even waits, maybe, for what this one is about to do. */
+	for (int i = 0; i < WAITS && np_look(resumes) == before && np_look(now_ps) == front; i++)
+		wait_for_resume(before);
+}
+
+/* When it was interrupted: others have gone on since, until the host let it. */
+static void start(struct np_cpu *cpu)
+{
+	uint64_t quantum_ps = np_sim.config.quantum_ns * PS_PER_NS, ps = np_look(now_ps);
+
+	if (wake_expected && ps > quantum_ps)
+		ps = np_look(wake_ps) > ps - quantum_ps ? np_look(wake_ps) : ps - quantum_ps;
+	if (ps > cpu->ps)
+		np_show(cpu->ps, ps);
 }
 
 /* Only while all CPUs are halted, and none is about to go on, does simulated time follow the host's. */
@@ -144,13 +192,13 @@ void np_clock_resume(struct np_cpu *cpu)
 	if (!busy_cpus && idle_since_ns && !wake_expected)
 		advance(np_look(now_ps) + idle_ns(cpu) * PS_PER_NS);
 	np_show(busy_cpus, busy_cpus + 1);
-	np_show(cpu->ps, np_look(now_ps));
+	start(cpu);
 	np_show(cpu->busy, true);
 	cpu->was_expected = wake_expected;
 	cpu->resumed_ps = cpu->ps;
 	np_show(wake_expected, false);
-	np_show(resumes, resumes + 1);
 	np_unlock(&idle_lock);
+	show_resume();
 	cpu->sync_ps = cpu->ps;
 }
 

@@ -57,6 +57,7 @@ struct np_cpu {
 	uint64_t resumed_ps;	/* its clock when it last went on */
 	bool was_expected;	/* to go on then */
 	bool spins;		/* has met a PAUSE since it last looked at the others */
+	uint64_t ticks;		/* of its timer, when it last halted */
 	bool busy;		/* Others look */
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];

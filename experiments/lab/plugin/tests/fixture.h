@@ -38,6 +38,9 @@ void end(void);
 /* A CPU uses a line, through its first level as the plugin does. */
 struct np_result use(unsigned int cpu, uint32_t line, bool store);
 
+/* Threads that slept until another called. */
+extern unsigned int woken;
+
 void add_cache_cases(void);
 void add_memory_cases(void);
 void add_memory_properties(void);
@@ -46,6 +49,7 @@ void add_stream_cases(void);
 void add_insn_cases(void);
 void add_config_cases(void);
 void add_time_cases(void);
+void add_clock_cases(void);
 void add_together_cases(void);
 
 #endif

@@ -71,6 +71,7 @@ int main(void)
 	add_insn_cases();
 	add_config_cases();
 	add_time_cases();
+	add_clock_cases();
 	add_together_cases();
 	if (CU_get_error() != CUE_SUCCESS)
 		return 2;
