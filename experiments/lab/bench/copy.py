@@ -9,7 +9,8 @@ from experiments.lab.calibration.__main__ import load
 
 COPY = ["build/np-mem", "copy", "--kernel", "plain"]
 SECONDS = 0.01
-WARM = 0.012  # the last level writes back what filling the arrays left in it
+WARM_CACHES = 3  # times the last level that a node's threads move first: it is full of what filled the arrays, modified
+THREAD_BYTES_PER_S = 2.5e9  # read and written, of one thread on either machine
 ARRAYS = 2
 IN_CACHES = 3  # times the last level that the threads of a node use
 
@@ -25,14 +26,15 @@ def cell(of: bergstrom.Machine, threads: int, step: int) -> dict:
     counts = bergstrom.spread(of.nodes, threads)
     placed = [[node * of.cores + index, (node + step) % of.nodes] for node, count in enumerate(counts)
               for index in range(count)]
-    kib = IN_CACHES * last_level_bytes(of.name) // max(counts) // ARRAYS >> 10
-    return {"size": f"{kib // 4 * 4}K", "threads": placed}
+    part = last_level_bytes(of.name) / max(counts)  # of a thread
+    kib = int(IN_CACHES * part) // ARRAYS >> 10
+    return {"size": f"{kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * part / THREAD_BYTES_PER_S}
 
 
 def curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
     out = Outcome()
     cells = [cell(of, threads, step) for threads in counts for step in (0, of.bad_node)]
-    results = inside.measure_cells(of.name, COPY, cells, SECONDS, keep=False, warm=WARM, timeout=3000)
+    results = inside.measure_cells(of.name, COPY, cells, SECONDS, keep=False, timeout=3000)
     totals = [sum(result) / 1000 for result in results]
     aware, unaware = totals[::2], totals[1::2]
     _, model = load(of.name)

@@ -29,9 +29,9 @@ def run(machine: str, *argv: str, timeout: int = 900) -> list[dict]:
 
 
 def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
-                  warm: float = 0, timeout: int = 900) -> list[list[float]]:
+                  timeout: int = 900) -> list[list[float]]:
     """MB/s of each thread of each cell; teams.py says what a cell is."""
-    plan = {"program": program, "seconds": seconds, "warm": warm, "keep": keep, "cells": cells}
+    plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
     results = run(machine, "python3", "experiments/lab/bench/teams.py", json.dumps(plan), timeout=timeout)
     if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:
         raise RuntimeError(f"{machine} measured other cells than it was asked for")

@@ -4,9 +4,9 @@
     teams.py PLAN     a JSON object:
         program       words before the options of np-mem
         seconds       of simulated time that each cell measures
-        warm          of simulated time that it works before, 0 without
         keep          whether processes stay for later cells
-        cells         each {"size": of an array, "threads": [[CPU, memory node], ..]}
+        cells         each {"size": of an array, "threads": [[CPU, memory node], ..]} and, if it is to work before it
+                      is measured, {"warm": seconds of simulated time}
 
 Each thread is a process of its own with arrays of its own, pinned to its CPU, its pages on the node asked for.
 Prints a JSON object for each cell: MB/s of simulated time, thread by thread.
@@ -65,7 +65,7 @@ class Team:
             member.wait_until_ready()
         start = time.monotonic() + LEAD
         for member in members:
-            member.tell(f"run {self.plan['seconds']} {start} {self.plan.get('warm', 0)}")
+            member.tell(f"run {self.plan['seconds']} {start} {cell.get('warm', 0)}")
         results = [member.answer() for member in members]
         assert all(result["verified"] for result in results), results
         assert max(result["started"] for result in results) < min(result["finished"] for result in results), results
