@@ -44,7 +44,7 @@ $(LAB_REPLAY): experiments/lab/bench/replay.c experiments/lab/plugin/qemu_api.h 
 		-o $@ $< -ldl
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
-LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,chase triad)
+LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,answers chase triad)
 
 $(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/checks/%.c
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|contention|counters|torn|tool-counters|tool-penalty|tool-daemon|unload|redis ..
+    measure.py latency|bandwidth|sleep|answers|contention|counters|torn|tool-counters|tool-penalty|tool-daemon|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -20,6 +20,7 @@ CHASE_MIB, CHASE_SECONDS = "32", "0.004"
 TRIAD_MIB, TRIAD_SECONDS = "16", "0.03"
 REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 2000, 16000, 8000, 5
 TORN_READINGS = 1000
+ANSWERS = 3000
 
 
 def say(**values):
@@ -61,6 +62,13 @@ def sleep():
         start = time.monotonic()
         run("sleep", str(seconds))
         say(measure="sleep", asked=seconds, took=time.monotonic() - start)
+
+
+def answers():
+    """Requests and answers of two processes, on CPUs of one node and of two."""
+    for cpu in (cpus_of(0)[1], cpus_of(1)[0]):
+        words = run(CHECKS / "answers", "0", str(cpu), str(ANSWERS)).split()
+        say(measure="answers", cpu=cpu, **dict(zip(("mean", "p10", "p50", "p90", "p99"), map(float, words))))
 
 
 def contention():
@@ -187,9 +195,16 @@ def clock() -> str:
     return CLOCK.read_text(encoding="ascii").strip()
 
 
+def switch_others(on: bool):
+    for online in Path("/sys/devices/system/cpu").glob("cpu[1-9]*/online"):
+        online.write_text(str(int(on)), encoding="ascii")
+
+
 def unload():
-    """Takes the lab's module out, once the kernel has another clock, and puts it in again."""
+    """Takes the lab's module out, once the kernel has another clock, and puts it in again. One CPU does it alone, as
+    when the lab boots: the module's tracepoint is in code that all others run at each tick."""
     before = clock()
+    switch_others(False)
     refused = subprocess.run(["rmmod", "numaplace_lab"], capture_output=True).returncode != 0
     CLOCK.write_text("tsc", encoding="ascii")
     run("rmmod", "numaplace_lab")
@@ -198,6 +213,7 @@ def unload():
     went_on = time.monotonic() - start
     run("insmod", os.environ["NUMAPLACE_LAB_KO"])
     CLOCK.write_text("numaplace_lab", encoding="ascii")
+    switch_others(True)
     say(measure="unload", clock=before, refused=refused, clock_after=after, counters_left=left,
         went_on=went_on, clock_again=clock())
 
@@ -269,7 +285,7 @@ def tool_daemon():
     chase.kill()
 
 
-MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "contention": contention, "counters": counters,
+MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "answers": answers, "contention": contention, "counters": counters,
             "torn": torn, "tool-counters": tool_counters, "tool-penalty": tool_penalty,
             "tool-daemon": tool_daemon, "unload": unload, "redis": redis}
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "contention", "counters", "torn", "tool-counters",
+    return lab_run.measure(MACHINE, "latency", "sleep", "answers", "contention", "counters", "torn", "tool-counters",
                            "tool-penalty", "tool-daemon", "unload")
 
 
@@ -45,6 +45,12 @@ def test_sleeping_takes_its_time(measured):
     for line in of(measured, "sleep"):
         # A process starts and ends meanwhile, and ticks are 4 ms apart.
         assert line["asked"] <= line["took"] < line["asked"] * 1.05 + 0.05, line
+
+
+def test_an_answer_takes_as_long_each_time(measured):
+    for line in of(measured, "answers"):
+        # Of clocks that run away while CPUs spin: 17 to 25 us, and twice as much.
+        assert line["p50"] < 15 and line["p90"] < 1.5 * line["p50"], line
 
 
 def test_counters_tell_local_from_remote(measured):

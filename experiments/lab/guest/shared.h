@@ -33,7 +33,7 @@ struct np_lab_cpu {
 	__u64 dram_writes; /* lines written back or written past the caches, any node */
 	__u64 dram[NP_LAB_MAX_NODES]; /* lines read, by node */
 	__u64 sequence;
-	__u64 ticks; /* timer interrupts since the module was loaded */
+	__u64 ticks; /* timer interrupts while the module was loaded */
 	__u64 reserved[4];
 };
 

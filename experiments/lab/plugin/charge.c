@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "charge.h"
 
+#include <string.h>
+
 #define PORT_LINES 8	/* that may wait at a core's port while it computes */
 
 static void stall(struct np_cpu *cpu, uint64_t ps)
@@ -126,4 +128,10 @@ void np_charge_past_caches(struct np_cpu *cpu, uint32_t line)
 	np_show(cpu->traffic[node][NP_DRAM].past, cpu->traffic[node][NP_DRAM].past + 1);
 	pace(cpu, node, NP_DRAM);
 	pass_port(cpu);
+}
+
+void np_charge_forget(struct np_cpu *cpu)
+{
+	memset(cpu->ready_ps, 0, sizeof(cpu->ready_ps));
+	cpu->port_ready_ps = 0;
 }

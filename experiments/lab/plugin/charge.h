@@ -11,4 +11,7 @@ void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 /* A non-temporal store. */
 void np_charge_past_caches(struct np_cpu *cpu, uint32_t line);
 
+/* The CPU's clock is to be put back: no line is under way. */
+void np_charge_forget(struct np_cpu *cpu);
+
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "clock.h"
+#include "charge.h"
 #include "host.h"
 #include "lock.h"
+#include "ticks.h"
 #include "together.h"
 #include "window.h"
 
@@ -15,14 +17,14 @@
 #define WAITS	  10	/* so many times */
 #define PS_PER_NS 1000ull
 #define IDLE_LONGEST_NS 4000000	/* the guest's timers tick this often: what is longer is the host's delay */
-#define TICK_LONGEST_PS 10000000	/* busy for less, a CPU has only seen its timer */
+#define WAKE_LONGEST_NS 50000000	/* that the host takes to let go on who was interrupted */
 
 static uint64_t now_ps;		/* of the furthest clock */
 static unsigned int busy_cpus;
 static uint32_t resumes;	/* so far */
 static uint32_t waiting;	/* CPUs, for the next */
-static bool wake_expected;	/* a CPU was interrupted and none went on since */
-static uint64_t wake_ps;	/* when */
+static bool wake_expected;	/* a CPU was interrupted that has not gone on since, as far as one can tell */
+static uint64_t wake_ps, wake_host_ns;	/* when, by its clock and by the host's */
 static int main_loop = -1;	/* its account of waiting */
 static uint8_t idle_lock;
 
@@ -67,19 +69,22 @@ static void publish(const struct np_cpu *cpu)
 	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);
 }
 
-/* Of the guest's kernel, by its own account. */
-static uint64_t ticks(const struct np_cpu *cpu)
+/* It may have been another that was interrupted, one that is not halted: that does not last. */
+static bool expects_wake(void)
 {
-	return np_look(np_sim.shared->cpu[cpu->index].ticks);
+	return np_look(wake_expected) && np_host_ns() - np_look(wake_host_ns) < WAKE_LONGEST_NS;
 }
 
-/*
- * Ticks come by the host's clock, dozens of times too often. What one takes
- * on an idle CPU must not be time that passes for whoever is woken meanwhile.
- */
-static bool has_only_ticked(const struct np_cpu *cpu)
+/* With nobody at work nor about to be, ticks are as good a measure of time as any: it must not stand still. */
+static bool another_works(const struct np_cpu *self)
 {
-	return cpu->ps - cpu->resumed_ps < TICK_LONGEST_PS && ticks(cpu) != cpu->ticks;
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		const struct np_cpu *cpu = &np_sim.cpu[i];
+
+		if (cpu != self && np_look(cpu->busy) && !np_ticks_only(cpu))
+			return true;
+	}
+	return expects_wake();
 }
 
 static void settle(struct np_cpu *cpu)
@@ -88,7 +93,7 @@ static void settle(struct np_cpu *cpu)
 	np_show(cpu->busy_ps, cpu->busy_ps + cpu->pending_ps);
 	cpu->pending_ps = 0;
 	publish(cpu);
-	if (!has_only_ticked(cpu))
+	if (!np_ticks_only_perhaps(cpu) || !another_works(cpu))
 		advance(cpu->ps);
 }
 
@@ -103,6 +108,15 @@ void np_clock_tick(struct np_cpu *cpu)
 	np_together(cpu);
 }
 
+/* As if it had stayed halted: it was another that was interrupted, and the time was nobody's. */
+static void forget_tick(struct np_cpu *cpu)
+{
+	if (cpu->was_expected && cpu->resume == np_look(resumes))
+		np_show(wake_expected, true);
+	np_show(cpu->ps, cpu->resumed_ps);
+	np_charge_forget(cpu);
+}
+
 void np_clock_idle(struct np_cpu *cpu)
 {
 	if (!cpu->busy)
@@ -114,9 +128,9 @@ void np_clock_idle(struct np_cpu *cpu)
 	np_lock(&idle_lock);
 	np_show(cpu->busy, false);
 	np_show(busy_cpus, busy_cpus - 1);
-	if (cpu->was_expected && has_only_ticked(cpu))
-		np_show(wake_expected, true);	/* it was another that was interrupted */
-	cpu->ticks = ticks(cpu);
+	if (np_ticks_only_perhaps(cpu))
+		forget_tick(cpu);
+	np_show(cpu->ticks, np_ticks(cpu));
 	if (!busy_cpus) {
 		idle_since_ns = np_host_ns();
 		idle_waited_ns = np_host_waited_ns(main_loop);
@@ -148,9 +162,8 @@ static void wait_for_resume(uint32_t before)
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
 }
 
-static void show_resume(void)
+static void wake_waiting(void)
 {
-	__atomic_fetch_add(&resumes, 1, __ATOMIC_SEQ_CST);
 	if (np_look(waiting))
 		syscall(SYS_futex, &resumes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
@@ -158,17 +171,16 @@ static void show_resume(void)
 void np_clock_interrupt(struct np_cpu *cpu)
 {
 	const uint32_t before = np_look(resumes);
-	uint64_t front;
 
 	if (!cpu->busy || np_look(busy_cpus) == np_sim.config.cpus)
 		return;
 	settle(cpu);
 	advance(cpu->ps);	/* before the other goes on, whatever this one did so far */
 	np_show(wake_ps, cpu->ps);
+	np_show(wake_host_ns, np_host_ns());
 	np_show(wake_expected, true);
-	front = np_look(now_ps);
 	/* Whom it interrupted may not be halted: it even waits, maybe, for what this one is about to do. */
-	for (int i = 0; i < WAITS && np_look(resumes) == before && np_look(now_ps) == front; i++)
+	for (int i = 0; i < WAITS && np_look(resumes) == before && !np_together_awaited(); i++)
 		wait_for_resume(before);
 }
 
@@ -177,7 +189,7 @@ static void start(struct np_cpu *cpu)
 {
 	uint64_t quantum_ps = np_sim.config.quantum_ns * PS_PER_NS, ps = np_look(now_ps);
 
-	if (wake_expected && ps > quantum_ps)
+	if (cpu->was_expected && ps > quantum_ps)
 		ps = np_look(wake_ps) > ps - quantum_ps ? np_look(wake_ps) : ps - quantum_ps;
 	if (ps > cpu->ps)
 		np_show(cpu->ps, ps);
@@ -189,16 +201,17 @@ void np_clock_resume(struct np_cpu *cpu)
 	if (cpu->busy)
 		return;
 	np_lock(&idle_lock);
-	if (!busy_cpus && idle_since_ns && !wake_expected)
+	cpu->was_expected = expects_wake();
+	if (!busy_cpus && idle_since_ns && !cpu->was_expected)
 		advance(np_look(now_ps) + idle_ns(cpu) * PS_PER_NS);
 	np_show(busy_cpus, busy_cpus + 1);
 	start(cpu);
+	np_show(cpu->resumed_ps, cpu->ps);
 	np_show(cpu->busy, true);
-	cpu->was_expected = wake_expected;
-	cpu->resumed_ps = cpu->ps;
 	np_show(wake_expected, false);
+	cpu->resume = __atomic_add_fetch(&resumes, 1, __ATOMIC_SEQ_CST);
 	np_unlock(&idle_lock);
-	show_resume();
+	wake_waiting();
 	cpu->sync_ps = cpu->ps;
 }
 

@@ -54,10 +54,11 @@ struct np_cpu {
 	unsigned int index, node;
 	int account;		/* the host's, of its thread */
 	uint64_t waited_ns;	/* by that, when it halted */
-	uint64_t resumed_ps;	/* its clock when it last went on */
+	uint64_t resumed_ps;	/* its clock when it last went on. Others look */
+	uint32_t resume;	/* which of all it was */
 	bool was_expected;	/* to go on then */
 	bool spins;		/* has met a PAUSE since it last looked at the others */
-	uint64_t ticks;		/* of its timer, when it last halted */
+	uint64_t ticks;		/* of its timer, when it last halted. Others look */
 	bool busy;		/* Others look */
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];

@@ -107,6 +107,11 @@ void np_together(struct np_cpu *cpu)
 	cpu->spins = false;
 }
 
+bool np_together_awaited(void)
+{
+	return np_look(waiting);
+}
+
 void np_together_without(void)
 {
 	wake(slowest());

@@ -14,6 +14,9 @@
  */
 void np_together(struct np_cpu *cpu);
 
+/* Whether a CPU waits for a slower one. */
+bool np_together_awaited(void);
+
 /* A CPU has halted: no one waits for it. */
 void np_together_without(void);
 

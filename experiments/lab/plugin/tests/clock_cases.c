@@ -5,10 +5,12 @@
 
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #define US 1000000ull	/* ps */
 
 static struct np_lab_shared shared;
+static bool stop;
 
 /* CPU 0 runs, all others are halted. The furthest clock stays from case to case. */
 static struct np_cpu *begin_with_one(void)
@@ -118,6 +120,99 @@ static void a_short_answer_expects_nobody(void)
 	end_with_one();
 }
 
+static void who_was_woken_is_not_expected_again(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 100 * US);
+	np_clock_interrupt(cpu);
+	np_clock_resume(&cpu[1]);	/* ticks */
+	np_clock_resume(&cpu[2]);	/* was interrupted */
+	shared.cpu[1].ticks++;
+	run(&cpu[1], 5 * US);
+	np_clock_idle(&cpu[1]);
+	run(cpu, 100 * US);
+	then = cpu->ps;
+	np_clock_resume(&cpu[3]);
+	CU_ASSERT_EQUAL(cpu[3].ps, then);
+	end_with_one();
+}
+
+/* No CPU goes on for this one: it interrupted itself, or one that was not halted. */
+static void time_passes_though_nobody_comes(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	np_clock_interrupt(cpu);
+	np_clock_idle(cpu);
+	then = shared.now_ns;
+	for (int i = 0; i < 1000 && shared.now_ns < then + 4000000; i++) {
+		usleep(100);	/* the host's time passes; nothing is waited for */
+		take_timer_tick(&cpu[1], 3 * US);
+	}
+	CU_ASSERT(shared.now_ns >= then + 4000000);
+	end_with_one();
+}
+
+static void time_passes_while_there_are_only_ticks(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then = cpu->ps;
+
+	np_clock_resume(&cpu[1]);
+	np_clock_idle(cpu);
+	shared.cpu[1].ticks++;
+	run(&cpu[1], 5 * US);
+	CU_ASSERT_EQUAL(shared.now_ns, (then + 5 * US) / 1000);
+	np_clock_idle(&cpu[1]);
+	end_with_one();
+}
+
+static void ticks_put_no_cpu_ahead(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then = cpu->ps;
+
+	for (int i = 0; i < 100; i++)
+		take_timer_tick(&cpu[1], 5 * US);
+	np_clock_resume(&cpu[1]);
+	CU_ASSERT_EQUAL(cpu[1].ps, then);
+	end_with_one();
+}
+
+static void a_tick_that_interrupts_is_work(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then = cpu->ps;
+
+	np_clock_resume(&cpu[1]);
+	shared.cpu[1].ticks++;
+	run(&cpu[1], 5 * US);
+	np_clock_interrupt(&cpu[1]);
+	CU_ASSERT_EQUAL(shared.now_ns, (then + 5 * US) / 1000);
+	np_clock_resume(&cpu[2]);
+	CU_ASSERT_EQUAL(cpu[2].ps, then + 5 * US);
+	end_with_one();
+}
+
+static void no_clock_is_put_back_by_a_waking(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	np_clock_resume(&cpu[1]);
+	run(&cpu[1], 50 * US);
+	then = cpu[1].ps;
+	np_clock_idle(&cpu[1]);
+	run(cpu, 45 * US);
+	np_clock_interrupt(cpu);	/* 5 us before the other halted */
+	np_clock_resume(&cpu[1]);
+	CU_ASSERT_EQUAL(cpu[1].ps, then);
+	end_with_one();
+}
+
 static void *go_on(void *cpu)
 {
 	np_clock_resume(cpu);
@@ -142,15 +237,52 @@ static void who_interrupts_waits_until_the_other_goes_on(void)
 	end_with_one();
 }
 
-static void who_does_not_come_is_waited_for_a_while(void)
+static double ms_of_interrupting(struct np_cpu *cpu)
 {
-	struct np_cpu *cpu = begin_with_one();
 	struct timespec before, after;
 
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	np_clock_interrupt(cpu);
 	clock_gettime(CLOCK_MONOTONIC, &after);
-	CU_ASSERT((after.tv_sec - before.tv_sec) * 1e9 + after.tv_nsec - before.tv_nsec >= 500000);
+	return (after.tv_sec - before.tv_sec) * 1e3 + (after.tv_nsec - before.tv_nsec) / 1e6;
+}
+
+static void who_does_not_come_is_waited_for_a_while(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+
+	CU_ASSERT(ms_of_interrupting(cpu) >= 0.5);
+	end_with_one();
+}
+
+static void *go_ahead(void *data)
+{
+	struct np_cpu *cpu = data;
+
+	while (!np_look(stop))
+		run(cpu, US / 10);
+	return NULL;
+}
+
+/* By the one that was interrupted, maybe: it cannot go on before the one that did it. */
+static void who_is_waited_for_does_not_wait(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	double least = 1e9;
+	pthread_t thread;
+
+	np_show(stop, false);
+	np_clock_resume(&cpu[1]);
+	run(&cpu[1], 10 * US);
+	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_ahead, &cpu[1]));
+	for (int i = 0; i < 1000 && least >= 0.45; i++) {
+		double ms = ms_of_interrupting(cpu);
+
+		least = ms < least ? ms : least;
+	}
+	CU_ASSERT(least < 0.45);	/* ten waits are 0.5 */
+	np_show(stop, true);
+	pthread_join(thread, NULL);
 	end_with_one();
 }
 
@@ -162,8 +294,15 @@ void add_clock_cases(void)
 		{ "who is woken begins when it was interrupted", who_is_woken_begins_when_it_was_interrupted },
 		{ "a tick does not take another's waking", a_tick_does_not_take_another_s_waking },
 		{ "a short answer expects nobody", a_short_answer_expects_nobody },
+		{ "who was woken is not expected again", who_was_woken_is_not_expected_again },
+		{ "time passes though nobody comes", time_passes_though_nobody_comes },
+		{ "time passes while there are only ticks", time_passes_while_there_are_only_ticks },
+		{ "ticks put no CPU ahead", ticks_put_no_cpu_ahead },
+		{ "a tick that interrupts is work", a_tick_that_interrupts_is_work },
+		{ "no clock is put back by a waking", no_clock_is_put_back_by_a_waking },
 		{ "who interrupts waits until the other goes on", who_interrupts_waits_until_the_other_goes_on },
 		{ "who does not come is waited for a while", who_does_not_come_is_waited_for_a_while },
+		{ "who is waited for does not wait", who_is_waited_for_does_not_wait },
 		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = { { "clock", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whether a CPU that was halted has only seen its timer since. Ticks come by
+ * the host's clock, dozens of times too often: what one takes on an idle CPU
+ * must not be time that passes for whoever is woken meanwhile.
+ */
+#ifndef NP_TICKS_H
+#define NP_TICKS_H
+
+#include "cpu.h"
+
+#define NP_TICK_LONGEST_PS  10000000	/* that one keeps an idle CPU busy */
+#define NP_TICK_SHORTEST_PS 1000000	/* until then it may not have been counted */
+
+/* So far, by the account of the guest's kernel. */
+static inline uint64_t np_ticks(const struct np_cpu *cpu)
+{
+	return np_look(np_sim.shared->cpu[cpu->index].ticks);
+}
+
+static inline uint64_t np_ticks_age_ps(const struct np_cpu *cpu)
+{
+	return np_look(cpu->ps) - np_look(cpu->resumed_ps);
+}
+
+static inline bool np_ticks_only(const struct np_cpu *cpu)
+{
+	return np_ticks_age_ps(cpu) < NP_TICK_LONGEST_PS && np_ticks(cpu) != np_look(cpu->ticks);
+}
+
+static inline bool np_ticks_only_perhaps(const struct np_cpu *cpu)
+{
+	return np_ticks_age_ps(cpu) < NP_TICK_SHORTEST_PS || np_ticks_only(cpu);
+}
+
+#endif
