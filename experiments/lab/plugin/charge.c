@@ -116,7 +116,7 @@ void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 
 void np_charge_past_caches(struct np_cpu *cpu, uint32_t line)
 {
-	unsigned int node = np_config_line_node(&np_sim.config, line);
+	unsigned int node = np_memory_home(&np_sim.memory, line);
 
 	for (unsigned int i = 0; i < NP_COMBINING; i++)
 		if (cpu->open_line[i] == line + 1ull)

@@ -20,17 +20,36 @@ static int init_cpu(struct np_memory *m, unsigned int cpu)
 {
 	const struct np_config *c = m->config;
 	unsigned int node = c->cpu_node[cpu], n = m->node_cpus[node]++;
+	struct np_private *p = &m->cpu[cpu];
 
-	m->core_bit[cpu] = 1u << n % CORE_BITS;
 	m->node_cpu[node][n] = cpu;
-	np_l1_init(&m->cpu[cpu].l1, c->l1.ways, c->line_shift);
-	return c->l2.bytes ? np_cache_init(&m->cpu[cpu].l2, c->l2.bytes, c->l2.ways, c->line_bytes) :
-			     0;
+	p->node = node;
+	p->llc = &m->llc[node];
+	p->core = 1u << n % CORE_BITS;
+	np_l1_init(&p->l1, c->l1.ways, c->line_shift);
+	return c->l2.bytes ? np_cache_init(&p->l2, c->l2.bytes, c->l2.ways, c->line_bytes) : 0;
+}
+
+/* In pieces as large as all nodes' memory can be cut into. */
+static int init_home(struct np_memory *m)
+{
+	const struct np_config *c = m->config;
+	uint64_t bounds = c->lines;
+
+	for (unsigned int i = 0; i < c->n_ram; i++)
+		bounds |= c->ram[i].first_line;
+	m->home_shift = __builtin_ctzll(bounds);
+	m->home = malloc(c->lines >> m->home_shift);
+	if (!m->home)
+		return -ENOMEM;
+	for (uint64_t line = 0; line < c->lines; line += 1ull << m->home_shift)
+		m->home[line >> m->home_shift] = np_config_line_node(c, line);
+	return 0;
 }
 
 int np_memory_init(struct np_memory *m, const struct np_config *config)
 {
-	int ret = 0;
+	int ret;
 
 	*m = (struct np_memory){ .config = config };
 	m->cpu = aligned_alloc(_Alignof(struct np_private), config->cpus * sizeof(*m->cpu));
@@ -40,8 +59,12 @@ int np_memory_init(struct np_memory *m, const struct np_config *config)
 	if (!m->cpu || m->directory == MAP_FAILED)
 		return -ENOMEM;
 	memset(m->cpu, 0, config->cpus * sizeof(*m->cpu));
+	ret = init_home(m);
 	for (unsigned int cpu = 0; cpu < config->cpus; cpu++)
 		ret = ret ?: init_cpu(m, cpu);
+	for (unsigned int cpu = 0; cpu < config->cpus; cpu++)
+		if (m->node_cpus[m->cpu[cpu].node] <= CORE_BITS)
+			m->cpu[cpu].own = m->cpu[cpu].core;
 	for (unsigned int node = 0; node < config->nodes; node++)
 		if (m->node_cpus[node])
 			ret = ret ?: np_cache_init(&m->llc[node], config->llc.bytes,
@@ -56,6 +79,7 @@ void np_memory_free(struct np_memory *m)
 	for (unsigned int node = 0; node < m->config->nodes; node++)
 		np_cache_free(&m->llc[node]);
 	munmap(m->directory, m->config->lines);
+	free(m->home);
 	free(m->cpu);
 }
 
@@ -101,40 +125,30 @@ void np_memory_give_up(struct np_private *p)
 		give_up(p);
 }
 
-static void drop_from_others(struct np_memory *m, unsigned int self, unsigned int node,
+static void drop_from_others(struct np_memory *m, const struct np_private *self, unsigned int node,
 			     unsigned int cores, uint32_t line)
 {
 	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
-		unsigned int cpu = m->node_cpu[node][i];
-		struct np_private *p = &m->cpu[cpu];
+		struct np_private *p = &m->cpu[m->node_cpu[node][i]];
 
-		if (cpu == self || !(m->core_bit[cpu] & cores))
+		if (p == self || !(p->core & cores))
 			continue;
 		if (np_l1_find(&p->l1, line) >= 0 || np_cache_find(&p->l2, line) != NP_NO_SLOT)
 			drop_later(&p->taken, line);
 	}
 }
 
-/* Whether one of a node's cores, but for `self`, may be meant. */
-static inline bool mean_others(const struct np_memory *m, unsigned int self, unsigned int node,
-			       unsigned int cores)
+/* The own node's private caches lose a line. */
+static inline void drop_private(struct np_memory *m, struct np_private *self, unsigned int cores,
+				uint32_t line)
 {
-	bool own_bit = node == m->config->cpu_node[self] && m->node_cpus[node] <= CORE_BITS;
-
-	return own_bit ? cores & ~m->core_bit[self] : cores;
+	if (cores & self->core)
+		drop_now(self, line);
+	if (cores & ~self->own)
+		drop_from_others(m, self, self->node, cores, line);
 }
 
-/* The node's private caches lose a line. `self` is the CPU whose thread this is. */
-static inline void drop_private(struct np_memory *m, unsigned int self, unsigned int node,
-				unsigned int cores, uint32_t line)
-{
-	if (node == m->config->cpu_node[self] && cores & m->core_bit[self])
-		drop_now(&m->cpu[self], line);
-	if (mean_others(m, self, node, cores))
-		drop_from_others(m, self, node, cores, line);
-}
-
-static void drop_node(struct np_memory *m, unsigned int self, unsigned int node, uint32_t line)
+static void drop_node(struct np_memory *m, struct np_private *self, unsigned int node, uint32_t line)
 {
 	struct np_cache *llc = &m->llc[node];
 	uint32_t set = np_cache_set(llc, line);
@@ -142,110 +156,109 @@ static void drop_node(struct np_memory *m, unsigned int self, unsigned int node,
 
 	if (slot == NP_NO_SLOT)
 		return;
-	drop_private(m, self, node, llc->state[slot].cores, line);
+	if (node == self->node)
+		drop_private(m, self, llc->state[slot].cores, line);
+	else
+		drop_from_others(m, self, node, llc->state[slot].cores, line);
 	np_cache_drop(llc, set, slot);
 }
 
-static void drop_elsewhere(struct np_memory *m, unsigned int self, uint32_t line)
+static void drop_elsewhere(struct np_memory *m, struct np_private *self, uint32_t line)
 {
-	unsigned int state = m->directory[line], node = m->config->cpu_node[self];
+	unsigned int state = m->directory[line];
 
-	if (state == NOWHERE || (state != SHARED && (state & NODE) == node))
+	if (state == NOWHERE || (state != SHARED && (state & NODE) == self->node))
 		return;
 	for (unsigned int other = 0; other < m->config->nodes; other++)
-		if (other != node)
+		if (other != self->node)
 			drop_node(m, self, other, line);
 }
 
 /* A node reads what another has modified: that one keeps it, unmodified, and memory gets it. */
-static void downgrade(struct np_memory *m, unsigned int self, unsigned int holder, uint32_t line)
+static void downgrade(struct np_memory *m, const struct np_private *self, unsigned int holder, uint32_t line)
 {
 	struct np_cache *llc = &m->llc[holder];
 	size_t slot = np_cache_find(llc, line);
 
 	if (slot == NP_NO_SLOT)
 		return;
-	drop_private(m, self, holder, llc->state[slot].cores, line);
+	drop_from_others(m, self, holder, llc->state[slot].cores, line);
 	llc->state[slot].writable = false;
 }
 
 /* What had the slot leaves the node; returns the node that it is written to, or -1. */
-static int evict(struct np_memory *m, unsigned int self, size_t slot)
+static int evict(struct np_memory *m, struct np_private *self, size_t slot)
 {
-	unsigned int node = m->config->cpu_node[self];
-	struct np_cache *llc = &m->llc[node];
-	struct np_state state = llc->state[slot];
-	uint32_t line = llc->line[slot] - 1;
+	struct np_state state = self->llc->state[slot];
+	uint32_t line = self->llc->line[slot] - 1;
 
-	if (!llc->line[slot])
+	if (!self->llc->line[slot])
 		return -1;
-	drop_private(m, self, node, state.cores, line);
+	drop_private(m, self, state.cores, line);
 	if (m->directory[line] != SHARED)
 		m->directory[line] = NOWHERE;
-	return state.writable ? (int)np_config_line_node(m->config, line) : -1;
+	return state.writable ? (int)np_memory_home(m, line) : -1;
 }
 
-static struct np_result miss(struct np_memory *m, unsigned int cpu, uint32_t line, bool store)
+static struct np_result miss(struct np_memory *m, struct np_private *self, uint32_t line, bool store)
 {
-	unsigned int node = m->config->cpu_node[cpu], state = m->directory[line];
-	struct np_result r = { NP_SERVED_DRAM, np_config_line_node(m->config, line), { -1, -1 } };
+	unsigned int state = m->directory[line];
+	struct np_result r = { NP_SERVED_DRAM, np_memory_home(m, line), { -1, -1 } };
 
-	if (state & MODIFIED && (state & NODE) != node) {
+	if (state & MODIFIED && (state & NODE) != self->node) {
 		r.served = NP_SERVED_REMOTE_CACHE;
 		if (!store) {
-			downgrade(m, cpu, state & NODE, line);
+			downgrade(m, self, state & NODE, line);
 			r.written_back[0] = r.node;
 		}
 		r.node = state & NODE;
 	}
 	if (store)
-		drop_elsewhere(m, cpu, line);
+		drop_elsewhere(m, self, line);
 	else
-		m->directory[line] = state == NOWHERE ? ALONE | node : SHARED;
+		m->directory[line] = state == NOWHERE ? ALONE | self->node : SHARED;
 	return r;
 }
 
-static struct np_result hit(struct np_memory *m, unsigned int cpu, struct np_state *state,
+static struct np_result hit(struct np_memory *m, struct np_private *self, struct np_state *state,
 			    uint32_t line, bool store)
 {
-	unsigned int node = m->config->cpu_node[cpu];
-	bool others = mean_others(m, cpu, node, state->cores);
+	bool others = state->cores & ~self->own;
 	bool alone = state->cores && !others && m->directory[line] != SHARED;
-	struct np_result r = { NP_SERVED_LLC, node, { -1, -1 } };
+	struct np_result r = { NP_SERVED_LLC, self->node, { -1, -1 } };
 
 	if (!store)
 		return r;
-	if (alone && np_l1_find(&m->cpu[cpu].l1, line) >= 0)
+	if (alone && np_l1_find(&self->l1, line) >= 0)
 		r.served = NP_SERVED_UPGRADE;
 	if (others)
-		drop_from_others(m, cpu, node, state->cores, line);
+		drop_from_others(m, self, self->node, state->cores, line);
 	state->cores = 0;
-	drop_elsewhere(m, cpu, line);
+	drop_elsewhere(m, self, line);
 	return r;
 }
 
-static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint32_t set, uint32_t line,
-				   bool store)
+static inline struct np_result last_level(struct np_memory *m, struct np_private *self, uint32_t set,
+					  uint32_t line, bool store)
 {
-	unsigned int node = m->config->cpu_node[cpu];
-	struct np_cache *llc = &m->llc[node];
+	struct np_cache *llc = self->llc;
 	size_t slot = np_cache_find_in(llc, set, line);
 	struct np_result r;
 
 	if (slot != NP_NO_SLOT) {
 		np_cache_use(llc, set, slot);
-		r = hit(m, cpu, &llc->state[slot], line, store);
+		r = hit(m, self, &llc->state[slot], line, store);
 	} else {
-		r = miss(m, cpu, line, store);
+		r = miss(m, self, line, store);
 		slot = np_cache_make_room(llc, set);
-		r.written_back[1] = evict(m, cpu, slot);
+		r.written_back[1] = evict(m, self, slot);
 		llc->line[slot] = line + 1;
 		llc->state[slot] = (struct np_state){ 0 };
 	}
-	llc->state[slot].cores |= m->core_bit[cpu];
+	llc->state[slot].cores |= self->core;
 	if (store) {
 		llc->state[slot].writable = true;
-		m->directory[line] = MODIFIED | node;
+		m->directory[line] = MODIFIED | self->node;
 	}
 	return r;
 }
@@ -253,9 +266,9 @@ static struct np_result last_level(struct np_memory *m, unsigned int cpu, uint32
 struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_t line,
 				  bool store)
 {
-	struct np_result r = { NP_SERVED_L2, m->config->cpu_node[cpu], { -1, -1 } };
 	struct np_private *p = &m->cpu[cpu];
-	uint32_t own_set = np_cache_set(&p->l2, line), set = np_cache_set(&m->llc[r.node], line);
+	struct np_result r = { NP_SERVED_L2, p->node, { -1, -1 } };
+	uint32_t own_set = np_cache_set(&p->l2, line), set = np_cache_set(p->llc, line);
 	size_t slot;
 	uint8_t *stripe;
 
@@ -269,7 +282,7 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_
 	/* All last levels have the same sets, so one lock covers a line in all of them. */
 	stripe = &m->stripe[set % NP_STRIPES];
 	np_lock(stripe);
-	r = last_level(m, cpu, set, line, store);
+	r = last_level(m, p, set, line, store);
 	np_unlock(stripe);
 	np_l1_fill(&p->l1, line, store, store);
 	if (p->l2.sets) {
@@ -283,14 +296,15 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_
 
 void np_memory_bypass(struct np_memory *m, unsigned int cpu, uint32_t line)
 {
+	struct np_private *self = &m->cpu[cpu];
 	uint8_t *stripe;
 
 	if (__atomic_load_n(&m->directory[line], __ATOMIC_RELAXED) == NOWHERE)
 		return;
-	stripe = &m->stripe[np_cache_set(&m->llc[m->config->cpu_node[cpu]], line) % NP_STRIPES];
+	stripe = &m->stripe[np_cache_set(self->llc, line) % NP_STRIPES];
 	np_lock(stripe);
 	for (unsigned int node = 0; node < m->config->nodes; node++)
-		drop_node(m, cpu, node, line);
+		drop_node(m, self, node, line);
 	m->directory[line] = NOWHERE;
 	np_unlock(stripe);
 }

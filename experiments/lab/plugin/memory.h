@@ -44,23 +44,34 @@ struct np_taken {
 struct np_private {
 	struct np_l1 l1;
 	struct np_cache l2;	/* no sets: none */
+	struct np_cache *llc;	/* of its node */
+	unsigned int node;
+	uint16_t core;		/* its bit of np_state */
+	uint16_t own;		/* the same, if the bit means no other core; else 0 */
 	struct np_taken taken __attribute__((aligned(64)));
 };
 
 struct np_memory {
 	const struct np_config *config;
 	struct np_private *cpu;
-	unsigned int core_bit[NP_LAB_MAX_CPUS];
 	unsigned int node_cpus[NP_LAB_MAX_NODES];
 	uint16_t node_cpu[NP_LAB_MAX_NODES][NP_LAB_MAX_CPUS];
 	struct np_cache llc[NP_LAB_MAX_NODES];
 	uint8_t *directory;	/* [config->lines] */
+	uint8_t *home;		/* [lines >> home_shift], node */
+	unsigned int home_shift;
 	uint8_t stripe[NP_STRIPES];	/* a set of the last level, in all nodes at once */
 };
 
 /* Returns 0 or -ENOMEM. */
 int np_memory_init(struct np_memory *m, const struct np_config *config);
 void np_memory_free(struct np_memory *m);
+
+/* The node of a line's DRAM. */
+static inline unsigned int np_memory_home(const struct np_memory *m, uint32_t line)
+{
+	return m->home[line >> m->home_shift];
+}
 
 /* A CPU uses a line that its first level does not have, or may not write. */
 struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_t line,

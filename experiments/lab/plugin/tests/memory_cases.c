@@ -110,6 +110,17 @@ static void stores_past_the_caches_leave_no_copy(void)
 	end();
 }
 
+static void every_line_has_a_home(void)
+{
+	begin();
+	for (uint64_t line = 0; line < np_sim.config.lines; line++)
+		if (np_memory_home(&np_sim.memory, line) != np_config_line_node(&np_sim.config, line))
+			CU_FAIL("a line with the wrong home");
+	CU_ASSERT_EQUAL(np_memory_home(&np_sim.memory, NODE_LINES - 1), 0);
+	CU_ASSERT_EQUAL(np_memory_home(&np_sim.memory, NODE_LINES), 1);
+	end();
+}
+
 static void a_cpu_that_sleeps_loses_all_that_was_taken(void)
 {
 	const uint32_t lines = L2_LINES;	/* more than is noted one by one */
@@ -146,6 +157,7 @@ void add_memory_cases(void)
 		{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
 		{ "every modified line is written back once", every_modified_line_is_written_back_once },
 		{ "stores past the caches leave no copy", stores_past_the_caches_leave_no_copy },
+		{ "every line has a home", every_line_has_a_home },
 		{ "a CPU that sleeps loses all that was taken", a_cpu_that_sleeps_loses_all_that_was_taken },
 		{ "non-temporal stores are counted once a line", non_temporal_stores_are_counted_once_a_line },
 		CU_TEST_INFO_NULL,
