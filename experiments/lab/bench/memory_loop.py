@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs inside a lab machine: triads without end on the CPUs named, while the host looks. Standard library only.
 
-    memory_loop.py CPUS SECONDS TIMES     says "started", and so many times "begin", with arrays that are filled,
-                                          and "end" with the accesses
+    memory_loop.py CPUS SECONDS TIMES KIB     says "started", and so many times "begin", with arrays of so many KiB
+                                              that are filled, and "end" with the accesses
 """
 
 import json
@@ -10,15 +10,13 @@ import subprocess
 import sys
 
 ACCESSES = 1.5  # of an element: SSE2 takes two at once, two loads and a store
-# Small pages lie one array after the other, an odd number of pages apart. Arrays a multiple of 2 MiB apart may meet
-# in one entry of QEMU's own table of translations or not, run by run, which is a factor of two for either side.
-ARRAYS = ["--size", "4164K", "--pages", "small"]
 
 
 def main():
     print(json.dumps({"event": "started"}), flush=True)
     cpus, seconds, times = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2], int(sys.argv[3])
-    triads = [subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *ARRAYS, "--cpus", str(cpu)],
+    arrays = ["--size", f"{sys.argv[4]}K", "--pages", "small"]
+    triads = [subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *arrays, "--cpus", str(cpu)],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for cpu in cpus]
     for triad in triads:
         triad.stdout.readline()
