@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "runtime.h"
 
+#include <latch>
 #include <tbb/task_group.h>
 
 namespace {
 
-thread_local cpu_set_t outside;
+thread_local cpu_set_t bound;	/* of a worker; empty: nowhere yet */
 
 int all_cpus(const std::vector<Node> &nodes)
 {
@@ -16,50 +17,73 @@ int all_cpus(const std::vector<Node> &nodes)
 	return sum;
 }
 
+cpu_set_t set_of(const Node &node)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (int cpu : node.cpus)
+		CPU_SET(cpu, &set);
+	return set;
 }
 
-Binding::Binding(tbb::task_arena &arena, const std::vector<int> &cpus)
-	: tbb::task_scheduler_observer(arena)
+}
+
+Binding::Binding(tbb::task_arena &arena, const cpu_set_t &cpus)
+	: tbb::task_scheduler_observer(arena), cpus(cpus)
 {
-	CPU_ZERO(&inside);
-	for (int cpu : cpus)
-		CPU_SET(cpu, &inside);
 	observe(true);
 }
 
-void Binding::on_scheduler_entry(bool)
+void Binding::on_scheduler_entry(bool worker)
 {
-	sched_getaffinity(0, sizeof(outside), &outside);
-	sched_setaffinity(0, sizeof(inside), &inside);
+	if (!worker || CPU_EQUAL(&bound, &cpus))
+		return;
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	bound = cpus;
 }
 
-void Binding::on_scheduler_exit(bool)
+void Runtime::add_arena(int workers, bool with_caller, const cpu_set_t &cpus)
 {
-	sched_setaffinity(0, sizeof(outside), &outside);
+	arenas.push_back(std::make_unique<tbb::task_arena>(workers, with_caller));
+	bindings.push_back(std::make_unique<Binding>(*arenas.back(), cpus));
 }
 
 Runtime::Runtime(const std::vector<Node> &nodes, bool locality, int workers)
 	: count(nodes.size()), limit(tbb::global_control::max_allowed_parallelism, workers)
 {
+	sched_getaffinity(0, sizeof(caller), &caller);
 	if (!locality || workers < all_cpus(nodes) || nodes.size() < 2) {
-		arenas.push_back(std::make_unique<tbb::task_arena>(workers));
+		add_arena(workers, true, caller);
 		return;
 	}
-	for (const Node &node : nodes) {
-		arenas.push_back(std::make_unique<tbb::task_arena>(node.cpus.size()));
-		bindings.push_back(std::make_unique<Binding>(*arenas.back(), node.cpus));
-	}
+	for (const Node &node : nodes)
+		add_arena(node.cpus.size(), arenas.empty(), set_of(node));
+	const cpu_set_t first = set_of(nodes[0]);
+
+	sched_setaffinity(0, sizeof(first), &first);
+}
+
+Runtime::~Runtime()
+{
+	sched_setaffinity(0, sizeof(caller), &caller);
 }
 
 void Runtime::each_part(const std::function<void(int part)> &work)
 {
-	std::vector<tbb::task_group> groups(arenas.size());
+	std::latch others(arenas.size() - 1);
 
-	for (int part = 0; part < count; part++) {
-		int k = part % arenas.size();
+	for (size_t k = 1; k < arenas.size(); k++)
+		arenas[k]->enqueue([&, k] {
+			work(k);
+			others.count_down();
+		});
+	arenas[0]->execute([&] {
+		tbb::task_group group;
 
-		arenas[k]->execute([&, part, k] { groups[k].run([&work, part] { work(part); }); });
-	}
-	for (size_t k = 0; k < arenas.size(); k++)
-		arenas[k]->execute([&] { groups[k].wait(); });
+		for (int part = 0; part < (is_local() ? 1 : count); part++)
+			group.run([&work, part] { work(part); });
+		group.wait();
+	});
+	others.wait();
 }

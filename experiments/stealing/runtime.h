@@ -18,30 +18,31 @@ struct Node {
 };
 
 /*
- * Workers of an arena run on its CPUs while they are in it: oneTBB's own
- * binding is optional at run time, this is not.
+ * Workers of an arena run on its CPUs: oneTBB's own binding is optional at run
+ * time, this is not. They stay bound when they leave, as most come back.
  */
 class Binding : public tbb::task_scheduler_observer {
 public:
-	Binding(tbb::task_arena &arena, const std::vector<int> &cpus);
+	Binding(tbb::task_arena &arena, const cpu_set_t &cpus);
 	~Binding() override { observe(false); }
 	void on_scheduler_entry(bool worker) override;
-	void on_scheduler_exit(bool worker) override;
 
 private:
-	cpu_set_t inside;
+	cpu_set_t cpus;
 };
 
 /*
  * Work comes in parts, one for each node, whichever runtime it is: so both do
  * the same work in the same order of operations. In the vanilla runtime any
  * worker may steal any of it; in the locality runtime a part, and all that it
- * spawns, stays with the workers of its node.
+ * spawns, stays with the workers of its node. The calling thread works too, in
+ * the locality runtime on the first node; who makes a runtime uses it.
  */
 class Runtime {
 public:
 	/* With fewer workers than CPUs both runtimes have one arena. */
 	Runtime(const std::vector<Node> &nodes, bool locality, int workers);
+	~Runtime();
 
 	/* Does every part once; returns when all are done. */
 	void each_part(const std::function<void(int part)> &work);
@@ -49,7 +50,10 @@ public:
 	bool is_local() const { return arenas.size() > 1; }
 
 private:
+	void add_arena(int workers, bool with_caller, const cpu_set_t &cpus);
+
 	int count;
+	cpu_set_t caller;	/* where it ran before */
 	tbb::global_control limit;
 	std::vector<std::unique_ptr<tbb::task_arena>> arenas;
 	std::vector<std::unique_ptr<Binding>> bindings;
