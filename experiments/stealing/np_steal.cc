@@ -22,8 +22,8 @@ static const char usage[] =
 	"                [--nodes LIST] [--scale N] [--seed N] [--workers N [--passes N]] | --version\n"
 	"  --nodes    with memory and CPUs (default: all); data of vanilla is on the first\n"
 	"  --scale    about N x 65536 elements; matmul: N x 4096 (default 16)\n"
-	"  --workers  run once and leave; without it, commands come on stdin:\n"
-	"             run WORKERS PASSES, quit\n";
+	"  --workers  do --passes and leave; without it, commands come on stdin:\n"
+	"             prepare WORKERS, run, verify, quit\n";
 
 struct Options {
 	std::string runtime;
@@ -35,6 +35,8 @@ struct State {
 	std::unique_ptr<Benchmark> benchmark;
 	std::vector<Node> nodes;
 	std::vector<Array> arrays;
+	std::unique_ptr<Runtime> runtime;	/* null before the first preparation */
+	int workers = 0;
 	bool locality = false;
 };
 
@@ -196,49 +198,83 @@ static int start(State &s)
 	return 0;
 }
 
-static int run(State &s, int workers, unsigned long long passes)
+/* The input; with as many workers as never before, after a pass that wakes them all. */
+static void prepare(State &s, int workers)
 {
-	json_t *samples = json_array();
-	struct bitmask *mask = data_nodes(s);
-	struct np_pages count;
-	double sum = 0, begin;
-	size_t errors = 0;
-	Runtime runtime(s.nodes, s.locality, workers);
-
-	for (unsigned long long pass = 0; pass < passes; pass++) {
+	if (workers != s.workers) {
+		s.runtime.reset();	/* its limit holds for the next one too */
+		s.runtime = std::make_unique<Runtime>(s.nodes, s.locality, workers);
+		s.workers = workers;
 		s.benchmark->fill(s.arrays);
-		begin = np_now();
-		s.benchmark->run(runtime, s.arrays);
-		json_array_append_new(samples, json_real(np_now() - begin));
-		sum += np_now() - begin;
-		errors += s.benchmark->errors(s.arrays);
+		s.benchmark->run(*s.runtime, s.arrays);
 	}
-	if (check_pages(s, mask, count))
-		return -1;
+	s.benchmark->fill(s.arrays);
+	np_emit(json_pack("{ss si si}", "event", "prepared", "workers", workers,
+			  "arenas", s.runtime->is_local() ? (int)s.nodes.size() : 1));
+}
+
+/* Nothing but the benchmark happens between its two looks at the clock, nor between two commands. */
+static void run(State &s)
+{
+	double begin = np_now();
+
+	s.benchmark->run(*s.runtime, s.arrays);
+	np_emit(json_pack("{ss sf}", "event", "result", "seconds", np_now() - begin));
+}
+
+static int verify(const State &s)
+{
+	struct bitmask *mask = data_nodes(s);
+	size_t errors = s.benchmark->errors(s.arrays);
+	struct np_pages count;
+	int err = check_pages(s, mask, count);
+
 	numa_bitmask_free(mask);
-	np_emit(json_pack("{ss si si sf so sb sI so}", "event", "result", "workers", workers,
-			  "arenas", runtime.is_local() ? (int)s.nodes.size() : 1, "seconds", sum / passes,
-			  "samples", samples, "verified", !errors, "wrong_elements", (json_int_t)errors,
-			  "pages", pages_json(count)));
+	if (err)
+		return -1;
+	np_emit(json_pack("{ss sb sI so}", "event", "verified", "verified", !errors, "wrong_elements",
+			  (json_int_t)errors, "pages", pages_json(count)));
 	return errors ? np_fail("%zu elements differ from the serial run's", errors) : 0;
+}
+
+static int do_passes(State &s, int workers, unsigned long long passes)
+{
+	int err = 0;
+
+	for (unsigned long long pass = 0; pass < passes && !err; pass++) {
+		prepare(s, workers);
+		run(s);
+		err = verify(s);
+	}
+	return err;
+}
+
+static int obey(State &s, int n, char **words)
+{
+	unsigned long long workers;
+
+	if (n == 2 && !strcmp(words[0], "prepare") && !np_parse_count(words[1], 4096, &workers) && workers)
+		prepare(s, workers);
+	else if (n == 1 && s.runtime && !strcmp(words[0], "run"))
+		run(s);
+	else if (n == 1 && s.runtime && !strcmp(words[0], "verify"))
+		return verify(s);
+	else
+		return np_fail("a command is 'prepare WORKERS', then 'run' and 'verify', or 'quit'");
+	return 0;
 }
 
 static int serve(State &s)
 {
-	unsigned long long workers, passes;
 	char *words[4];
-	int n;
+	int n, err = 0;
 
-	while ((n = np_read_words(words, 4)) >= 0) {
+	while (!err && (n = np_read_words(words, 4)) >= 0) {
 		if (n && !strcmp(words[0], "quit"))
 			break;
-		if (n != 3 || strcmp(words[0], "run") || np_parse_count(words[1], 4096, &workers) || !workers ||
-		    np_parse_count(words[2], 1000000, &passes) || !passes)
-			return np_fail("a command is 'run WORKERS PASSES' or 'quit'");
-		if (run(s, workers, passes))
-			return -1;
+		err = obey(s, n, words);
 	}
-	return 0;
+	return err;
 }
 
 int main(int argc, char **argv)
@@ -262,5 +298,5 @@ int main(int argc, char **argv)
 	}
 	if (start(s))
 		return 1;
-	return (o.workers ? run(s, o.workers, o.passes) : serve(s)) ? 1 : 0;
+	return (o.workers ? do_passes(s, o.workers, o.passes) : serve(s)) ? 1 : 0;
 }

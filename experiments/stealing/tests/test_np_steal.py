@@ -23,16 +23,27 @@ def run(*words: str, text: str | None = None) -> tuple[subprocess.CompletedProce
 @pytest.mark.parametrize("runtime", ["vanilla", "locality"])
 def test_results_are_those_of_the_serial_run(benchmark: str, runtime: str) -> None:
     workers = len(os.sched_getaffinity(0))
+    counts = [1, workers, workers, workers + 3, 1]
     done, events = run(benchmark, "--runtime", runtime, "--scale", "3",
-                       text=f"run 1 2\nrun {workers} 3\nrun {workers + 3} 1\nquit\n")
+                       text="".join(f"prepare {n}\nrun\nverify\n" for n in counts) + "quit\n")
     assert (done.returncode, done.stderr) == (0, "")
-    assert [e["event"] for e in events] == ["ready", "result", "result", "result"]
-    assert [e["workers"] for e in events[1:]] == [1, workers, workers + 3]
-    for event, passes in zip(events[1:], (2, 3, 1)):
+    assert [e["event"] for e in events] == ["ready", *["prepared", "result", "verified"] * len(counts)]
+    assert [e["workers"] for e in events[1::3]] == counts
+    assert all(e["seconds"] > 0 for e in events[2::3])
+    for event in events[3::3]:
         assert event["verified"] and event["wrong_elements"] == 0
-        assert len(event["samples"]) == passes
-        assert event["seconds"] == pytest.approx(sum(event["samples"]) / passes, rel=0.1)
         assert event["pages"] == events[0]["pages"] and sum(event["pages"].values()) > 0
+
+
+def test_passes_are_made_alone() -> None:
+    done, events = run("heat", "--runtime", "vanilla", "--scale", "1", "--workers", "1", "--passes", "3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [e["event"] for e in events] == ["ready", *["prepared", "result", "verified"] * 3]
+
+
+def test_a_result_of_no_run_is_wrong() -> None:
+    done, events = run("transpose", "--runtime", "vanilla", "--scale", "1", text="prepare 1\nverify\n")
+    assert done.returncode == 1 and not events[-1]["verified"] and events[-1]["wrong_elements"] == 256 * 256
 
 
 def test_a_damaged_result_is_detected() -> None:
@@ -42,9 +53,9 @@ def test_a_damaged_result_is_detected() -> None:
     try:
         process.stdout.readline()
         damage(process.pid)
-        process.stdin.write("run 1 1\n")
+        process.stdin.write("prepare 1\nrun\nverify\n")
         process.stdin.flush()
-        result = json.loads(process.stdout.readline())
+        result = [json.loads(process.stdout.readline()) for _ in range(3)][-1]
         assert not result["verified"] and result["wrong_elements"] == 1
         assert process.wait(20) == 1 and "differ from the serial run's" in process.stderr.read()
     finally:
@@ -86,7 +97,7 @@ def test_bad_options_get_one_line(words: list[str], said: str) -> None:
     assert said in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["run", "run 0 1", "run 1 0", "walk 1 2"])
+@pytest.mark.parametrize("command", ["run", "verify", "prepare", "prepare 0", "run 1 1", "walk 1 2"])
 def test_bad_commands_get_one_line(command: str) -> None:
     done, _events = run("matmul", "--runtime", "vanilla", "--scale", "1", text=command + "\n")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "run WORKERS PASSES" in done.stderr
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "'prepare WORKERS', then" in done.stderr

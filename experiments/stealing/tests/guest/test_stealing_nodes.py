@@ -17,10 +17,10 @@ PROGRAM = Path(__file__).resolve().parents[4] / "build" / "np-steal"
 def test_data_and_arenas(runtime: str, nodes: int, arenas: int) -> None:
     workers = len(os.sched_getaffinity(0))
     done = subprocess.run([PROGRAM, "heat", "--runtime", runtime, "--scale", "1"], capture_output=True, text=True,
-                          input=f"run 1 1\nrun {workers} 1\n")
+                          input="".join(f"prepare {n}\nrun\nverify\n" for n in (1, workers, 1)))
     assert done.returncode == 0, done.stderr
-    _ready, serial, parallel = map(json.loads, done.stdout.splitlines())
-    assert serial["verified"] and parallel["verified"]
-    assert (serial["arenas"], parallel["arenas"]) == (1, arenas)
-    assert len(parallel["pages"]) == nodes
-    assert max(parallel["pages"].values()) - min(parallel["pages"].values()) <= 2
+    events = [json.loads(line) for line in done.stdout.splitlines()][1:]
+    assert [event["arenas"] for event in events[0::3]] == [1, arenas, 1]
+    for event in events[2::3]:
+        assert event["verified"] and len(event["pages"]) == nodes
+        assert max(event["pages"].values()) - min(event["pages"].values()) <= 2
