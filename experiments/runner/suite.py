@@ -20,7 +20,8 @@ PARAMETERS: dict[str, dict[str, type]] = {
     "redis": {"elements": int, "max_length": int, "load_pipeline": int, "pipeline": int},
     "memory": {"size": str, "kernel": str, "seconds": float, "warm": float, "pages": str},
     "redis-times": {"max_length": int, "interval": float},
-    "redis-benchmark": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "tests": str},
+    "redis-benchmark": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "tests": str,
+                        "range_requests": int, "range_tests": str},
     "stealing": {"scale": int, "passes": int},
 }
 REDIS_ROLES = ("server", "client")
