@@ -8,10 +8,13 @@ from typing import Any
 
 from ..load import Observation
 from .cells import Cells
-from .checks import Check, Part, between, every, greater, some
+from .checks import ABSENT, Check, Part, between, every, greater, some
 
 XEON = "Xeon E5-2620 v4"
 SAME = 0.1  # "not much variation", "almost identical"
+
+# From here on the paper's tables have remote memory slower at every size. Smaller sets fit the caches, or nearly.
+MANY_KEYS, LARGE_ZSETS = 10_000, 1_000_000
 
 
 def times(cells: Cells) -> list[Check]:
@@ -42,13 +45,13 @@ def _times(cells: Cells) -> list[tuple[str, Check]]:
                          "token counts take as long with remote memory")),
         ("keys", every("section 7.3.5, Table 7.4",
                        "many random keys take longer with remote memory (the largest)",
-                       [_part(cells, "keys", n, 1.0) for n in keys[-1:]], XEON)),
+                       [_large(cells, "keys", keys, MANY_KEYS, 1.0)], XEON)),
         ("zsets", every("section 7.3.6, Table 7.5", "small sorted sets take as long with remote "
                         "memory (read as within 15 %)",
                         [_part(cells, "zsets", n, 0.85, 1.15) for n in zsets[:1]], XEON)),
         ("zsets", every("section 7.3.6, Table 7.5", "large sorted sets take significantly longer "
                         "(read as 10 % or more)",
-                        [_part(cells, "zsets", n, 1.1) for n in zsets[-1:]], XEON)),
+                        [_large(cells, "zsets", zsets, LARGE_ZSETS, 1.1)], XEON)),
     ]
 
 
@@ -69,6 +72,14 @@ def _samples(cells: Cells, experiment: str, size: Any) -> tuple[list[float], lis
 
 def _part(cells: Cells, experiment: str, size: Any, low: float, high: float = float("inf")) -> Part:
     return between(f"{experiment} {size}: TR/TL", *_samples(cells, experiment, size), low, high)
+
+
+def _large(cells: Cells, experiment: str, sizes: list[Any], least: int, low: float) -> Part:
+    """Of the largest set, which must be one that the paper calls so."""
+    if not sizes or sizes[-1] < least:
+        return Part(ABSENT, f"{experiment}: the largest set of this run is {sizes[-1] if sizes else 0}, "
+                            f"under {least}: not measured")
+    return _part(cells, experiment, sizes[-1], low)
 
 
 def _same(cells: Cells, experiment: str, where: str, says: str) -> Check:

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.analysis import load
 from experiments.analysis.papers import deters, prabhanjan, reference
-from experiments.analysis.papers.checks import FAILS, HOLDS
+from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS
 from experiments.analysis.tests import factorial
 
 NAMES = {key: name for name, (_, key) in prabhanjan.TABLES.items()}
@@ -64,15 +64,26 @@ def test_a_penalty_where_the_paper_saw_none_fails(tmp_path: Path) -> None:
 
 def test_pipelined_and_not_are_not_mixed(tmp_path: Path) -> None:
     """The paper's client waits for each answer: its statements are about pipeline 1."""
-    cells = [({"experiment": "zsets", "size": 1000, "pipeline": p, "memory": m},
+    cells = [({"experiment": "zsets", "size": 1_000_000, "pipeline": p, "memory": m},
               {"seconds": (s, "s")}) for p, m, s in (
         (1, "local", 10.0), (1, "remote", 12.0), (64, "local", 1.0), (64, "remote", 1.0))]
     found = times(tmp_path, cells)
     ours = {r[0].text: r[4].value for r in found.tables[0].rows if r[1].text == "ours"}
-    assert ours == {"1\u202f000, not pipelined": pytest.approx(1.2, abs=0.02),
-                    "1\u202f000, pipeline 64": pytest.approx(1.0, abs=0.02)}
+    assert ours == {"1\u202f000\u202f000, not pipelined": pytest.approx(1.2, abs=0.02),
+                    "1\u202f000\u202f000, pipeline 64": pytest.approx(1.0, abs=0.02)}
     large = next(c for c in found.checks if "large sorted sets" in c.says)
-    assert large.verdict == HOLDS and large.evidence.startswith("zsets 1000: TR/TL 1.2")
+    assert large.verdict == HOLDS and large.evidence.startswith("zsets 1000000: TR/TL 1.2")
+
+
+@pytest.mark.parametrize("experiment, says, small, large", [("keys", "many random keys", 1000, 10_000),
+                                                           ("zsets", "large sorted sets", 100_000, 1_000_000)])
+def test_what_is_said_of_large_sets_is_not_judged_by_small_ones(
+        tmp_path: Path, experiment: str, says: str, small: int, large: int) -> None:
+    def verdict(*sizes: int) -> str:
+        cells = [({"experiment": experiment, "size": n, "pipeline": 1, "memory": m}, {"seconds": (s, "s")})
+                 for n in sizes for m, s in (("local", 10.0), ("remote", 12.0))]
+        return next(c.verdict for c in times(tmp_path / str(len(sizes)), cells).checks if says in c.says)
+    assert (verdict(small), verdict(small, large)) == (ABSENT, HOLDS)
 
 
 def counters(tmp_path: Path, ipc: tuple[float, float]):
