@@ -3,6 +3,7 @@
 
 import ctypes
 import errno
+import mmap
 import os
 import random
 import stat
@@ -16,6 +17,7 @@ MODES = {"version": 0o444, "place": 0o200, "placements": 0o400, "restore": 0o200
          "jobs": 0o400, "cancel": 0o200, "stats": 0o400}
 WRITABLE = [name for name, mode in MODES.items() if mode & 0o200]
 READABLE = [name for name, mode in MODES.items() if mode & 0o400]
+MAP_32BIT = 0x40  # of mmap(2); Python has no name for it
 
 
 def test_files_modes():
@@ -45,11 +47,21 @@ def test_write_neg(name):
 def test_write_huge_count_neg(name):
     """A count that no memory stands behind must not make the kernel allocate it."""
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.write.argtypes = ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t
-    fd = os.open(DIR / name, os.O_WRONLY)
-    assert libc.write(fd, b"pid=1", 0xffffffff) == -1
+    libc.write.argtypes = ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t
+    with open(DIR / name, "wb", buffering=0) as file:
+        assert libc.write(file.fileno(), low_text(b"pid=1"), 0xffffffff) == -1
     assert ctypes.get_errno() == errno.E2BIG
-    os.close(fd)
+
+
+def low_text(text: bytes) -> int:
+    """The address of a copy under 2 GiB: at the end of user space 4 GiB more end in EFAULT, before the module is asked."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 4
+    address = libc.mmap(None, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE,
+                        mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_32BIT, -1, 0)
+    assert 0 < address < 1 << 31
+    ctypes.memmove(address, text, len(text))
+    return address
 
 
 NO_MOVES = [
