@@ -37,8 +37,8 @@ KERNEL_OPTIONS = (
     # minutes. Counted in TSC ticks of a jiffy of 4 ms; of a clock faster than the host's, delays only get longer.
     "lpj=16000000",
     "mitigations=off", "audit=0", "nowatchdog", "no_timer_check", "tsc=reliable",
-    # QEMU translates a page of code again for each address that it is seen at. A program that lies where the last
-    # one lay needs no new translation; and a layout that does not change is measured repeatably.
+    # Debian 12's QEMU translates a page of code again for each address that it is seen at. A program that lies
+    # where the last one lay needs no new translation; and a layout that does not change is measured repeatably.
     "norandmaps",
     "random.trust_cpu=on", "cryptomgr.notests", "loglevel=7",
 )

@@ -124,7 +124,8 @@ def one_cpu(out: Outcome):
 def eight_cpus(out: Outcome):
     """Two have arrays four times as large: what all sweep fits the host's own caches on both sides, or on neither."""
     arms = {"two": ([0, 4], 4 * ARRAY_KIB + 4), "eight": (list(range(8)), ARRAY_KIB)}
-    runs = [{name: triads(EIGHT, True, cpus, 0.1, kib=kib) for name, (cpus, kib) in arms.items()} for _ in range(ROUNDS)]
+    runs = [{name: triads(EIGHT, True, cpus, 0.1, kib=kib) for name, (cpus, kib) in arms.items()}
+            for _ in range(ROUNDS)]
     two, eight = (rates([run[name] for run in runs], "taken") for name in arms)
     out.say(f"all CPUs together, million a second of time, median and range of {ROUNDS * TIMES}:")
     for name, found in (("two", two), ("eight", eight)):

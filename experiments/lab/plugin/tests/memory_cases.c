@@ -121,6 +121,23 @@ static void every_line_has_a_home(void)
 	end();
 }
 
+static void nodes_of_unequal_size_are_the_home_of_their_lines(void)
+{
+	struct np_memory m;
+	struct np_config c;
+
+	begin();
+	c = np_sim.config;
+	c.ram[1].first_line = 3 * 64;
+	c.lines = 3 * 64 + 5 * 64;
+	CU_ASSERT_EQUAL_FATAL(np_memory_init(&m, &c), 0);
+	for (uint32_t line = 0; line < c.lines; line++)
+		if (np_memory_home(&m, line) != (line >= 3 * 64))
+			CU_FAIL("a line with the wrong home");
+	np_memory_free(&m);
+	end();
+}
+
 static void a_cpu_that_sleeps_loses_all_that_was_taken(void)
 {
 	const uint32_t lines = L2_LINES;	/* more than is noted one by one */
@@ -158,6 +175,8 @@ void add_memory_cases(void)
 		{ "every modified line is written back once", every_modified_line_is_written_back_once },
 		{ "stores past the caches leave no copy", stores_past_the_caches_leave_no_copy },
 		{ "every line has a home", every_line_has_a_home },
+		{ "nodes of unequal size are the home of their lines",
+		  nodes_of_unequal_size_are_the_home_of_their_lines },
 		{ "a CPU that sleeps loses all that was taken", a_cpu_that_sleeps_loses_all_that_was_taken },
 		{ "non-temporal stores are counted once a line", non_temporal_stores_are_counted_once_a_line },
 		CU_TEST_INFO_NULL,
