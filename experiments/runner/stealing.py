@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import nullcontext
 from statistics import mean
 from typing import Any
 
 from .counters import Counting
+from .errors import ExperimentError
 from .machine import format_list
 from .numaplace import BUILD, Numaplace
 from .program import Program
@@ -34,24 +34,27 @@ class Stealing(Running):
 
     def measure(self) -> Measured:
         program = self.programs[self.tasks[0].role]
+        if self.options["passes"] < 1:
+            raise ExperimentError(f"stealing.passes is {self.options['passes']}: one pass at least")
         serial = [self._timed(program, 1) for _ in range(self.options["passes"])]
-        counts: Counter[str] = Counter()
+        counts: list[dict[str, float]] = []
         parallel = [self._timed(program, len(self.cpus), counts) for _ in range(self.options["passes"])]
         alone, together = mean(serial), mean(parallel)
         metrics = [metric("speedup", "1", alone / together),
                    metric("seconds", "s", together), metric("seconds_serial", "s", alone)]
-        metrics += [metric(name, "misses", counts[name]) for name in DRAM_COUNTS if name in counts]
+        metrics += [metric(name, "misses", sum(found[name] for found in counts)) for name in DRAM_COUNTS
+                    if all(name in found for found in counts)]
         return Measured(metrics, [], {self.tasks[0].role: {"serial": serial, "parallel": parallel}})
 
-    def _timed(self, program: Program, workers: int, counts: Counter[str] | None = None) -> float:
-        """Seconds of a pass whose result is then checked; its counts are added, if asked for."""
+    def _timed(self, program: Program, workers: int, counts: list[dict[str, float]] | None = None) -> float:
+        """Seconds of a pass whose result is then checked; what was counted meanwhile goes to counts."""
         program.send(f"prepare {workers}")
         program.receive("prepared", WORK_LIMIT)
         with Counting(self.cpus, INTERVAL) if counts is not None else nullcontext() as counting:
             program.send("run")
             result = program.receive("result", WORK_LIMIT)
         if counting:
-            counts.update(counting.totals())
+            counts.append(counting.totals())
         program.send("verify")
         self.said = program.receive("verified", WORK_LIMIT)
         self.results.append(self.said)

@@ -25,6 +25,8 @@ static const char usage[] =
 	"  --workers  do --passes and leave; without it, commands come on stdin:\n"
 	"             prepare WORKERS, run, verify, quit\n";
 
+constexpr unsigned long long MAX_WORKERS = 4096;
+
 struct Options {
 	std::string runtime;
 	struct bitmask *nodes = nullptr;
@@ -80,8 +82,9 @@ static int parse_value(Options &o, int opt, const char *text)
 		return o.runtime == "vanilla" || o.runtime == "locality" ? 0 :
 		       np_fail("--runtime %s: needs vanilla or locality", text);
 	}
-	return np_parse_count(text, 1ULL << 40, number) || (!*number && opt != 'r') ?
-	       np_fail("'%s' is not a number of 1 and more", text) : 0;
+	if (np_parse_count(text, opt == 'w' ? MAX_WORKERS : 1ULL << 40, number) || (!*number && opt != 'r'))
+		return np_fail("'%s' is not a number of 1 and more%s", text, opt == 'w' ? ", 4096 at most" : "");
+	return 0;
 }
 
 static int parse_options(Options &o, int argc, char **argv)
@@ -198,7 +201,7 @@ static int start(State &s)
 	return 0;
 }
 
-/* The input; with as many workers as never before, after a pass that wakes them all. */
+/* The input; with another number of workers than before, after a pass that wakes them all. */
 static void prepare(State &s, int workers)
 {
 	if (workers != s.workers) {
@@ -253,7 +256,7 @@ static int obey(State &s, int n, char **words)
 {
 	unsigned long long workers;
 
-	if (n == 2 && !strcmp(words[0], "prepare") && !np_parse_count(words[1], 4096, &workers) && workers)
+	if (n == 2 && !strcmp(words[0], "prepare") && !np_parse_count(words[1], MAX_WORKERS, &workers) && workers)
 		prepare(s, workers);
 	else if (n == 1 && s.runtime && !strcmp(words[0], "run"))
 		run(s);

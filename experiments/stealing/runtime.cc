@@ -71,12 +71,12 @@ Runtime::~Runtime()
 
 void Runtime::each_part(const std::function<void(int part)> &work)
 {
-	std::latch others(arenas.size() - 1);
+	const auto others = std::make_shared<std::latch>(arenas.size() - 1);	/* the last to count may outlive the wait */
 
 	for (size_t k = 1; k < arenas.size(); k++)
-		arenas[k]->enqueue([&, k] {
+		arenas[k]->enqueue([&work, others, k] {
 			work(k);
-			others.count_down();
+			others->count_down();
 		});
 	arenas[0]->execute([&] {
 		tbb::task_group group;
@@ -85,5 +85,5 @@ void Runtime::each_part(const std::function<void(int part)> &work)
 			group.run([&work, part] { work(part); });
 		group.wait();
 	});
-	others.wait();
+	others->wait();
 }

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,11 @@ import pytest
 PROGRAM = Path(__file__).resolve().parents[4] / "build" / "np-steal"
 
 
+@pytest.mark.parametrize("benchmark", ["cilksort", "heat", "transpose", "matmul"])
 @pytest.mark.parametrize("runtime, nodes, arenas", [("vanilla", 1, 1), ("locality", 2, 2)])
-def test_data_and_arenas(runtime: str, nodes: int, arenas: int) -> None:
+def test_data_and_arenas(benchmark: str, runtime: str, nodes: int, arenas: int) -> None:
     workers = len(os.sched_getaffinity(0))
-    done = subprocess.run([PROGRAM, "heat", "--runtime", runtime, "--scale", "1"], capture_output=True, text=True,
+    done = subprocess.run([PROGRAM, benchmark, "--runtime", runtime, "--scale", "1"], capture_output=True, text=True,
                           input="".join(f"prepare {n}\nrun\nverify\n" for n in (1, workers, 1)))
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()][1:]
@@ -24,3 +27,17 @@ def test_data_and_arenas(runtime: str, nodes: int, arenas: int) -> None:
     for event in events[2::3]:
         assert event["verified"] and len(event["pages"]) == nodes
         assert max(event["pages"].values()) - min(event["pages"].values()) <= 2
+
+
+@pytest.mark.parametrize("runtime, bound", [("vanilla", {"0-3": 4}), ("locality", {"0-1": 2, "2-3": 2})])
+def test_workers_are_bound_to_their_node(runtime: str, bound: dict[str, int]) -> None:
+    """demo-2s has two CPUs a node: the caller and a worker on the first, two workers on the other."""
+    with subprocess.Popen([PROGRAM, "heat", "--runtime", runtime, "--scale", "4"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True, bufsize=1) as program:
+        program.stdin.write("prepare 4\nrun\n")
+        while json.loads(program.stdout.readline())["event"] != "result":
+            pass
+        tasks = Path(f"/proc/{program.pid}/task").glob("*/status")
+        found = Counter(re.search(r"Cpus_allowed_list:\s*(\S+)", task.read_text())[1] for task in tasks)
+        program.communicate("quit\n")
+    assert found == bound
