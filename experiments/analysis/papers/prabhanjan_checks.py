@@ -13,7 +13,7 @@ from .checks import ABSENT, Check, Part, between, every, greater, some
 XEON = "Xeon E5-2620 v4"
 SAME = 0.1  # "not much variation", "almost identical"
 
-# From here on the paper's tables have remote memory slower at every size. Smaller sets fit the caches, or nearly.
+# From here on the paper's tables have remote memory slower at every size.
 MANY_KEYS, LARGE_ZSETS = 10_000, 1_000_000
 
 

@@ -14,7 +14,7 @@ from experiments.analysis.tests import factorial
 
 def local_share(machine: str, x: int, y: int) -> float:
     """Table 1 does not say who gets what. E5620: section 4's 50 to 60 %, least with three local threads and most
-    with four, since the fourth adds a little to what they have. LS 3A: in proportion to the threads."""
+    with four, so that the fourth takes as little from them as Table 1 allows. LS 3A: in proportion to the threads."""
     if machine == "ls3a" or not (x and y):
         return x / (x + y)
     return {3: 0.505, 4: 0.595}.get(x, 0.55)
