@@ -53,6 +53,7 @@ struct np_model_node {
 	double remote_entries;	     /* from other nodes; 0: as many as come */
 	double local_overflow_loss;  /* time lost for each line's service when twice the entries ask */
 	double remote_overflow_loss; /* likewise */
+	double local_overflow_share; /* part that dram_local_share grows by when twice the local entries ask */
 	double stream_loss;	     /* time lost to row conflicts for each stream after the first */
 
 	double cache_latency_ns; /* of its last-level cache, for flows with from_cache */

@@ -54,6 +54,7 @@ static int check_node(const struct np_model *m, size_t index, char *err, size_t 
 		{"remote_entries", d->remote_entries, 1e6},
 		{"local_overflow_loss", d->local_overflow_loss, 100},
 		{"remote_overflow_loss", d->remote_overflow_loss, 100},
+		{"local_overflow_share", d->local_overflow_share, 100},
 		{"stream_loss", d->stream_loss, 100},
 		{"cache_latency_ns", d->cache_latency_ns, 1e6},
 	};

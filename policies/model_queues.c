@@ -7,6 +7,7 @@
 
 #define STEP	      0.7
 #define LINK_SHARE    0.5  /* outward and back packets take turns */
+#define MOST_LOCAL    0.99 /* of a controller */
 #define NO_WAIT_SCALE 1e-3 /* nanoseconds: a queue without variability waits only when full */
 
 /* Lines that each core of f keeps in flight. */
@@ -112,12 +113,16 @@ static double overflow(double asked, double entries)
 	return entries > 0 && asked > entries ? asked / entries - 1 : 0;
 }
 
-/* What a controller sustains: retries and row conflicts take their part. */
-static double dram_capacity(const struct queues *s, const struct np_model *m, int node,
+/* What asks a controller: beyond its entries in parts of them, by where it comes from. */
+struct asking {
+	double overflow[2], streams;
+};
+
+static struct asking asking(const struct queues *s, const struct np_model *m, int node,
 			    const struct np_model_flow *flow, size_t n)
 {
 	const struct np_model_node *d = &m->node[node];
-	double streams = 0, asked[2] = {0, 0}, lost;
+	double streams = 0, asked[2] = {0, 0};
 
 	for (size_t i = 0; i < n; i++) {
 		if (flow[i].to != node || flow[i].from_cache)
@@ -125,17 +130,35 @@ static double dram_capacity(const struct queues *s, const struct np_model *m, in
 		streams += flow[i].cores * flow[i].streams;
 		asked[flow[i].from == node ? LOCAL : REMOTE] += s->customer[i].asked_lines;
 	}
-	lost = d->local_overflow_loss * overflow(asked[LOCAL], d->local_entries) +
-	       d->remote_overflow_loss * overflow(asked[REMOTE], d->remote_entries) +
-	       d->stream_loss * fmax(0, streams - 1);
+	return (struct asking){.overflow = {[LOCAL] = overflow(asked[LOCAL], d->local_entries),
+					    [REMOTE] = overflow(asked[REMOTE], d->remote_entries)},
+			       .streams = streams};
+}
+
+/* What a controller sustains: retries and row conflicts take their part. */
+static double dram_capacity(const struct np_model_node *d, const struct asking *by)
+{
+	double lost = d->local_overflow_loss * by->overflow[LOCAL] +
+		      d->remote_overflow_loss * by->overflow[REMOTE] +
+		      d->stream_loss * fmax(0, by->streams - 1);
+
 	return d->dram_bytes_per_s / (1 + lost);
+}
+
+/* Own cores that retry are served more often too: the time that it takes is the others' in part. */
+static double local_share(const struct np_model_node *d, const struct asking *by)
+{
+	double grown = d->dram_local_share * (1 + d->local_overflow_share * by->overflow[LOCAL]);
+
+	return fmin(grown, MOST_LOCAL);
 }
 
 static void set_node_queues(struct queues *s, const struct np_model *m, int node,
 			    const struct np_model_flow *flow, size_t n)
 {
 	const struct np_model_node *d = &m->node[node];
-	double capacity = dram_capacity(s, m, node, flow, n), local = d->dram_local_share;
+	const struct asking by = asking(s, m, node, flow, n);
+	double capacity = dram_capacity(d, &by), local = local_share(d, &by);
 
 	set_queue(&s->queue[PORT(node)], m, d->port_bytes_per_s, d->port_variability, 0);
 	set_queue(&s->queue[DRAM(node, LOCAL)], m, capacity, d->dram_variability, local);

@@ -42,6 +42,7 @@ NODE_SECTIONS = {
              "remote_entries": Field("remote_entries"),
              "local_overflow_loss": Field("local_overflow_loss"),
              "remote_overflow_loss": Field("remote_overflow_loss"),
+             "local_overflow_share": Field("local_overflow_share"),
              "stream_loss": Field("stream_loss")},
 }
 LINK = {"bandwidth_mb_s": Field("bytes_per_s", MB, required=True),

@@ -75,6 +75,25 @@ static void remote_lines_beyond_theirs_cost_their_own_price(void)
 	CLOSE(load.dram_capacity[0], 2e10 / 1.15, 1e-9);
 }
 
+/* 40 of the own cores' lines are a quarter more than 32: their share grows by a quarter of 0.4. */
+static void own_cores_that_overflow_have_a_larger_share(void)
+{
+	struct np_model_flow flow[] = {model_triad(0, 0, 4), model_triad(1, 0, 4)};
+	struct np_model_grant before[2], after[2];
+	struct np_model m = model_of(TWO("dram_local_share=0.5 local_entries=32 "));
+
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, before), 0);
+	m = model_of(TWO("dram_local_share=0.5 local_entries=32 local_overflow_share=0.4 "));
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, after), 0);
+	CLOSE(after[0].bytes_per_s / before[0].bytes_per_s, 1.1, 0.01);
+	CLOSE(after[1].bytes_per_s / before[1].bytes_per_s, 0.9, 0.01);
+	flow[0].cores = 3;
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, after), 0);
+	m = model_of(TWO("dram_local_share=0.5 local_entries=32 "));
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, before), 0);
+	CLOSE(after[0].bytes_per_s, before[0].bytes_per_s, SAME);
+}
+
 static void streams_cost_capacity(void)
 {
 	struct np_model m = model_of(TWO("stream_loss=0.01 "));
@@ -237,6 +256,7 @@ void add_model_machine_cases(void)
 	CU_ADD_TEST(suite, a_reserved_share_is_no_more_than_that);
 	CU_ADD_TEST(suite, lines_beyond_the_entries_cost_capacity);
 	CU_ADD_TEST(suite, remote_lines_beyond_theirs_cost_their_own_price);
+	CU_ADD_TEST(suite, own_cores_that_overflow_have_a_larger_share);
 	CU_ADD_TEST(suite, streams_cost_capacity);
 	CU_ADD_TEST(suite, the_ways_of_a_link_are_apart);
 	CU_ADD_TEST(suite, a_port_is_shared_as_its_weight_says);

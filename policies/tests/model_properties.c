@@ -64,6 +64,7 @@ static struct np_model_node random_node(bool cores, bool memory)
 		node.remote_entries = sometimes(uniform(4, 64));
 		node.local_overflow_loss = uniform(0, 2);
 		node.remote_overflow_loss = uniform(0, 2);
+		node.local_overflow_share = sometimes(uniform(0, 2));
 		node.stream_loss = sometimes(uniform(0, 0.05));
 	}
 	return node;

@@ -38,6 +38,7 @@ static const struct field dram_fields[] = {
 	{ "dram", "remote_entries", NODE(remote_entries), 1, true },
 	{ "dram", "local_overflow_loss", NODE(local_overflow_loss), 1, true },
 	{ "dram", "remote_overflow_loss", NODE(remote_overflow_loss), 1, true },
+	{ "dram", "local_overflow_share", NODE(local_overflow_share), 1, true },
 	{ "dram", "stream_loss", NODE(stream_loss), 1, true },
 	{ NULL, NULL, 0, 0, false },
 };
