@@ -230,8 +230,9 @@ void np_queues_build(struct queues *s, const struct np_model *m, const struct np
 /*
  * Each class has its reserved share, and borrows what the other one leaves
  * idle of its own. A link lends packet by packet, all that is idle. A
- * controller reserves entries: one is lent only while no request of the other
- * class is about, so that what it lends falls with the square of the idle part.
+ * controller reserves entries, and hardly lends one while a request of the other
+ * class is about: what it lends falls with the cube of the idle part, which fits
+ * Luo's Table 1(b) better than the square, and the fifth power no better.
  * Not a whole step at a time, since the two classes follow each other.
  */
 double np_queues_share(struct queues *s, unsigned int q)
@@ -245,7 +246,7 @@ double np_queues_share(struct queues *s, unsigned int q)
 	reserved = other->share * mine->whole;
 	lent = fmax(0, 1 - other->load / reserved);
 	if (q < LINK(0, 0, 0))
-		lent *= lent;
+		lent *= lent * lent;
 	step = STEP * (mine->whole - reserved * (1 - lent) - mine->capacity);
 	mine->capacity += step;
 	return fabs(step) / mine->whole;
