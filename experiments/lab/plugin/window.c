@@ -10,6 +10,7 @@
 #define NS_PER_S    1e9
 #define FEWEST	    8	/* lines: what moves less in a window is no flow */
 #define POSTED_MOST 0.8	/* a flow of write-backs alone: something waits for them in the end */
+#define KEPT	    0.875	/* of the write-backs' account, from one window to the next */
 
 enum np_class { FORESEEN, WAITED, CLASSES };
 
@@ -42,6 +43,11 @@ static struct np_model_flow flow[NP_MODEL_FLOWS];
 static struct np_model_grant grant[NP_MODEL_FLOWS];
 static struct origin origin[NP_MODEL_FLOWS];
 static double loaded_ns[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES][NP_KINDS];
+
+/* Lines that a node's CPUs read of another's memory, and that their last level wrote back to it. */
+static struct account {
+	double read, written;
+} account[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES];
 
 static double idle_ns(unsigned int from, unsigned int to, enum np_source_kind kind)
 {
@@ -80,6 +86,7 @@ int np_window_init(void)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
 		set_idle_costs(&np_sim.cpu[i]);
+	memset(account, 0, sizeof(account));
 	end_ps = np_sim.config.window_ns * PS_PER_NS;
 	return 0;
 }
@@ -227,28 +234,42 @@ static void set_costs(void)
 				set_cost(&np_sim.cpu[i], node, kind, ns[i][node][kind]);
 }
 
-/*
- * A last level that is shared writes back whoever's line it needs the room of:
- * a CPU may write much to a node that it never reads, and its neighbour
- * nothing. Who reads a node's memory is taken to be who modified its lines.
- */
-static void share_writes(unsigned int from, unsigned int to)
+static uint64_t read_lines(const struct np_traffic *l)
 {
-	uint64_t written = 0, read = 0;
+	return l->foreseen + l->waited;
+}
 
+static void keep_account(struct account *sum, unsigned int from, unsigned int to)
+{
+	sum->read *= KEPT;
+	sum->written *= KEPT;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		const struct np_traffic *l = &activity[i].lines[to][NP_DRAM];
 
 		if (np_sim.cpu[i].node == from) {
-			written += l->written;
-			read += l->foreseen + l->waited;
+			sum->written += l->written;
+			sum->read += read_lines(l);
 		}
 	}
-	for (unsigned int i = 0; read && i < np_sim.config.cpus; i++) {
+}
+
+/*
+ * A last level that is shared writes back whoever's line it needs the room of:
+ * a CPU may write much to a node that it never reads, and its neighbour
+ * nothing. Who reads a node's memory is taken to be who modified its lines.
+ * Over several windows: one that evicts in exact order sends an array's lines
+ * all at once, which a real cache, with hashed sets and hardly an order, does not.
+ */
+static void share_writes(unsigned int from, unsigned int to)
+{
+	struct account *sum = &account[from][to];
+
+	keep_account(sum, from, to);
+	for (unsigned int i = 0; sum->read > 0 && i < np_sim.config.cpus; i++) {
 		struct np_traffic *l = &activity[i].lines[to][NP_DRAM];
 
 		if (np_sim.cpu[i].node == from)
-			l->written = written * (l->foreseen + l->waited) / read;
+			l->written = sum->written * read_lines(l) / sum->read;
 	}
 }
 

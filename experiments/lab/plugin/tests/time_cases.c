@@ -155,6 +155,37 @@ static void what_a_neighbour_writes_back_is_still_traffic(void)
 		printf("\n%.2f GB/s instead of 6\n", gb_s);
 }
 
+/* What a line waits in queues while two CPUs read, and write back so many lines in windows by turns. */
+static double waits_ps(uint64_t even, uint64_t odd)
+{
+	const uint64_t written[2] = { even, odd };
+	uint64_t sum = 0;
+
+	begin();
+	for (unsigned int window = 1; window <= 100; window++) {
+		uint64_t ps = window * np_sim.config.window_ns * 1000;
+
+		for (unsigned int n = 0; n < 2; n++) {
+			np_sim.cpu[n].busy = true;
+			np_sim.cpu[n].ps = np_sim.cpu[n].busy_ps = ps;
+			np_sim.cpu[n].traffic[0][NP_DRAM].foreseen += 6000;
+			np_sim.cpu[n].traffic[0][NP_DRAM].written += written[window & 1];
+		}
+		np_window_advance(ps);
+		sum += window > 50 ? np_sim.cpu[0].cost[0][NP_DRAM].extra_ps : 0;
+	}
+	end();
+	return sum / 50.0;
+}
+
+static void write_backs_in_bursts_cost_what_steady_ones_do(void)
+{
+	double steady = waits_ps(3000, 3000);
+
+	CU_ASSERT(steady > 1.5 * waits_ps(0, 0));
+	CU_ASSERT_DOUBLE_EQUAL(waits_ps(0, 6000), steady, 0.05 * steady);
+}
+
 static void computing_overlaps_with_fetching_ahead(void)
 {
 	struct np_cpu *cpu = np_sim.cpu;
@@ -214,6 +245,8 @@ void add_time_cases(void)
 		  clocks_that_are_apart_cost_the_controller_nothing },
 		{ "what a neighbour writes back is still traffic",
 		  what_a_neighbour_writes_back_is_still_traffic },
+		{ "write-backs in bursts cost what steady ones do",
+		  write_backs_in_bursts_cost_what_steady_ones_do },
 		{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
 		{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
 		{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },
