@@ -19,12 +19,13 @@ class Setup:
     table: luo.Table
     size: str        # of an array: what one thread uses is several times the last level
     seconds: float   # simulated, of each cell
+    warm: float      # simulated, before: what filled the arrays leaves the caches, modified
     mean: float      # bounds of the absolute error, in parts of 4L0R
     worst: float | None
 
 
-E5620 = Setup(luo.E5620, "8M", 0.03, 0.06, 0.20)
-LS3A = Setup(luo.LS3A, "4M", 0.15, 0.08, None)
+E5620 = Setup(luo.E5620, "8M", 0.03, 0.012, 0.06, 0.20)
+LS3A = Setup(luo.LS3A, "4M", 0.15, 0.02, 0.08, None)
 
 
 def threads(node: int, memory: int, count: int, first: int = 0) -> Threads:
@@ -49,7 +50,8 @@ def cells_of_split() -> dict[tuple, Threads]:
 class Measured:
     def __init__(self, setup: Setup):
         cells = cells_of_table() | cells_of_cross() | cells_of_split()
-        asked = [{"size": setup.size, "threads": [list(one) for one in cell]} for cell in cells.values()]
+        asked = [{"size": setup.size, "threads": [list(one) for one in cell], "warm": setup.warm}
+                 for cell in cells.values()]
         results = inside.measure_cells(setup.table.machine, TRIAD, asked, setup.seconds, keep=True, timeout=1800)
         self.of = dict(zip(cells, results, strict=True))
 
