@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs inside a lab machine: triads without end on the CPUs named, while the host looks. Standard library only.
 
-    memory_loop.py CPUS SECONDS TIMES KIB     says "started", and so many times "begin", with arrays of so many KiB
-                                              that are filled, and "end" with the accesses
+    memory_loop.py SECONDS TIMES CPUS:KIB ..     says "started", and so many times, for each team of CPUs in turn,
+                                                 "begin", with arrays of so many KiB that are filled, and "end" with
+                                                 the accesses
 """
 
 import json
@@ -12,23 +13,37 @@ import sys
 ACCESSES = 1.5  # of an element: SSE2 takes two at once, two loads and a store
 
 
+def start(cpu: str, kib: str) -> subprocess.Popen:
+    arrays = ["--size", f"{kib}K", "--pages", "small"]
+    return subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *arrays, "--cpus", cpu],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+
+def measure(triads: list[subprocess.Popen], seconds: str):
+    print(json.dumps({"event": "begin"}), flush=True)
+    for triad in triads:
+        triad.stdin.write(f"run {seconds}\n")
+    results = [json.loads(triad.stdout.readline()) for triad in triads]
+    accesses = ACCESSES * sum(result["operations"] for result in results)
+    print(json.dumps({"event": "end", "accesses": accesses}), flush=True)
+
+
 def main():
     print(json.dumps({"event": "started"}), flush=True)
-    cpus, seconds, times = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2], int(sys.argv[3])
-    arrays = ["--size", f"{sys.argv[4]}K", "--pages", "small"]
-    triads = [subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *arrays, "--cpus", str(cpu)],
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for cpu in cpus]
-    for triad in triads:
-        triad.stdout.readline()
+    seconds, times = sys.argv[1], int(sys.argv[2])
+    teams = []
+    for team in sys.argv[3:]:
+        cpus, kib = team.split(":")
+        teams.append([start(cpu, kib) for cpu in cpus.split(",")])
+    for team in teams:
+        for triad in team:
+            triad.stdout.readline()
     for _ in range(times):
-        print(json.dumps({"event": "begin"}), flush=True)
-        for triad in triads:
-            triad.stdin.write(f"run {seconds}\n")
-        results = [json.loads(triad.stdout.readline()) for triad in triads]
-        accesses = ACCESSES * sum(result["operations"] for result in results)
-        print(json.dumps({"event": "end", "accesses": accesses}), flush=True)
-    for triad in triads:
-        triad.communicate("quit\n")
+        for team in teams:
+            measure(team, seconds)
+    for team in teams:
+        for triad in team:
+            triad.communicate("quit\n")
 
 
 if __name__ == "__main__":
