@@ -29,8 +29,8 @@ static void a_reserved_share_protects_either_side(void)
 
 /*
  * Queues without variability: nothing waits, and nothing moves, until one is
- * full. The remote class leaves a ninth of its 18 GB/s idle and lends a ninth
- * of that: the local class gets its own 2 GB/s and 18 / 81.
+ * full. The remote class leaves 8 of its 18 GB/s idle and lends the cube of
+ * that part of them: the local class gets its own 2 GB/s and 1.58.
  */
 static void a_reserved_share_is_no_more_than_that(void)
 {
@@ -39,10 +39,10 @@ static void a_reserved_share_is_no_more_than_that(void)
 
 	m.node[0].dram_variability = m.link[0].variability = m.link[0].bytes_per_s = 0;
 	local.demand_bytes_per_s = 5e8;
-	remote.demand_bytes_per_s = 2e9;
+	remote.demand_bytes_per_s = 1.25e9;
 	CLOSE(model_alone(&m, local).bytes_per_s, 4e9, SAME);
-	CLOSE(model_beside(&m, local, remote), 2e9 + 18e9 / 81, 0.01);
-	CLOSE(model_beside(&m, remote, local), 1.6e10, SAME);
+	CLOSE(model_beside(&m, local, remote), 2e9 + 18e9 * pow(8.0 / 18, 3), 0.01);
+	CLOSE(model_beside(&m, remote, local), 1e10, SAME);
 }
 
 static void lines_beyond_the_entries_cost_capacity(void)

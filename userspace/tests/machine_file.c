@@ -80,7 +80,7 @@ static void model_is_the_labs(void)
 	static const char *const files[] = {
 		MACHINES "demo-2s.toml", MACHINES "cxl-3n.toml", MACHINES "memoryless-3n.toml",
 		MACHINES "opteron-6172-4s.toml", MACHINES "ls3a-2s.toml",
-		MACHINES "xeon-x7560-4s.toml",
+		MACHINES "xeon-x7560-4s.toml", MACHINES "xeon-e5620-2s.toml",
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
