@@ -44,7 +44,7 @@ static struct np_model_grant grant[NP_MODEL_FLOWS];
 static struct origin origin[NP_MODEL_FLOWS];
 static double loaded_ns[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES][NP_KINDS];
 
-/* Lines that a node's CPUs read of another's memory, and that their last level wrote back to it. */
+/* Lines that a node's CPUs read of a node's memory, and that their last level wrote back to it. */
 static struct account {
 	double read, written;
 } account[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES];
@@ -265,7 +265,11 @@ static void share_writes(unsigned int from, unsigned int to)
 	struct account *sum = &account[from][to];
 
 	keep_account(sum, from, to);
-	for (unsigned int i = 0; sum->read > 0 && i < np_sim.config.cpus; i++) {
+	if (sum->read < 1) {	/* nobody has read for long: what is written now stands as it is */
+		*sum = (struct account){ 0 };
+		return;
+	}
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		struct np_traffic *l = &activity[i].lines[to][NP_DRAM];
 
 		if (np_sim.cpu[i].node == from)
