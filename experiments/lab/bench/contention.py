@@ -19,13 +19,13 @@ class Setup:
     table: luo.Table
     size: str        # of an array: what one thread uses is several times the last level
     seconds: float   # simulated, of each cell
-    warm: float      # simulated, before: what filled the arrays leaves the caches, modified
+    warm: float      # simulated, before: until what filled the arrays has left the caches
     mean: float      # bounds of the absolute error, in parts of 4L0R
     worst: float | None
 
 
 E5620 = Setup(luo.E5620, "8M", 0.03, 0.012, 0.06, 0.20)
-LS3A = Setup(luo.LS3A, "4M", 0.15, 0.02, 0.08, None)
+LS3A = Setup(luo.LS3A, "4M", 0.15, 0.1, 0.08, None)
 
 
 def threads(node: int, memory: int, count: int, first: int = 0) -> Threads:

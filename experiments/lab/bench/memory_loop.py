@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs inside a lab machine: triads without end on the CPUs named, while the host looks. Standard library only.
 
-    memory_loop.py SECONDS TIMES CPUS:KIB ..     says "started", and so many times, for each team of CPUs in turn,
-                                                 "begin", with arrays of so many KiB that are filled, and "end" with
-                                                 the accesses
+    memory_loop.py SECONDS TIMES CPUS:KIB ..     says "started", and so many times, for each team of CPUs, forwards and
+                                                 backwards by turns, "begin", with arrays of so many KiB that are
+                                                 filled, and "end" with the team's number and its accesses
 """
 
 import json
@@ -19,13 +19,13 @@ def start(cpu: str, kib: str) -> subprocess.Popen:
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
 
-def measure(triads: list[subprocess.Popen], seconds: str):
+def measure(team: int, triads: list[subprocess.Popen], seconds: str):
     print(json.dumps({"event": "begin"}), flush=True)
     for triad in triads:
         triad.stdin.write(f"run {seconds}\n")
     results = [json.loads(triad.stdout.readline()) for triad in triads]
     accesses = ACCESSES * sum(result["operations"] for result in results)
-    print(json.dumps({"event": "end", "accesses": accesses}), flush=True)
+    print(json.dumps({"event": "end", "team": team, "accesses": accesses}), flush=True)
 
 
 def main():
@@ -38,9 +38,9 @@ def main():
     for team in teams:
         for triad in team:
             triad.stdout.readline()
-    for _ in range(times):
-        for team in teams:
-            measure(team, seconds)
+    for turn in range(times):
+        for number in range(len(teams))[::-1 if turn % 2 else 1]:
+            measure(number, teams[number], seconds)
     for team in teams:
         for triad in team:
             triad.communicate("quit\n")

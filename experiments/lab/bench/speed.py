@@ -46,7 +46,7 @@ class Measured:
 class Run:
     boot: float      # seconds until the command ran
     boot_cpu: float  # of QEMU's, by then
-    measured: list[list[Measured]]  # so many times, by team
+    measured: list[dict[int, Measured]]  # so many times, by team
     data_mib: float  # anonymous, of QEMU; the guest's own memory is not in it
     code_mib: float  # translated
 
@@ -87,12 +87,13 @@ def event(run: subprocess.Popen) -> dict:
     return json.loads(line)
 
 
-def measure(run: subprocess.Popen, qemu: int) -> Measured:
+def measure(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
+    """With the number of the team."""
     event(run)
     begin, cpu = time.monotonic(), cpu_seconds(qemu)
     end = event(run)
     used = cpu_seconds(qemu) - cpu
-    return Measured(end["accesses"], time.monotonic() - begin, max(used.values()), used.total())
+    return end["team"], Measured(end["accesses"], time.monotonic() - begin, max(used.values()), used.total())
 
 
 def triads(machine: str, simulated: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
@@ -102,7 +103,7 @@ def triads(machine: str, simulated: bool, teams: list[Team], seconds: float, tim
         event(run)
         qemu, boot = qemu_of(run), time.monotonic() - start
         boot_cpu = cpu_seconds(qemu).total()
-        measured = [[measure(run, qemu) for _ in teams] for _ in range(times)]
+        measured = [dict(measure(run, qemu) for _ in teams) for _ in range(times)]
         return Run(boot, boot_cpu, measured, *anonymous_mib(qemu))
 
 
@@ -132,7 +133,7 @@ def one_cpu(out: Outcome):
 def eight_cpus(out: Outcome):
     """
     Two have arrays four times as large: what all sweep fits the host's own caches on both sides, or on neither. They
-    take turns in one machine, since another boot finds another host: each turn has a ratio of its own.
+    take turns in one machine, first by turns, since another boot finds another host: each turn has a ratio of its own.
     """
     teams = {"two": Team([0, 4], 4 * ARRAY_KIB + 4), "eight": Team(list(range(8)))}
     runs = [triads(EIGHT, True, list(teams.values()), 0.1, times=2 * TIMES) for _ in range(ROUNDS)]
@@ -141,7 +142,7 @@ def eight_cpus(out: Outcome):
     out.say(f"all CPUs together, million a second of time, median and range of {len(parts)} turns:")
     for name, found in (("two", two), ("eight", eight)):
         out.say(f"  {name:9} {median(found):6.1f}  ({min(found):.1f} to {max(found):.1f})")
-    out.say(f"eight, of what two made just before: {min(parts):.0%} to {max(parts):.0%}")
+    out.say(f"eight, of what two made in the same turn: {min(parts):.0%} to {max(parts):.0%}")
     out.at_least("speed: eight CPUs, of what two make, median", median(parts), 0.75)
 
 
