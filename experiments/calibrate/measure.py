@@ -81,7 +81,7 @@ class Triads:
             ends.append(len(threads))
         samples = []
         for _ in range(self.effort.repeats):
-            each = self.team.measure({"size": self.size, "threads": threads})
+            each = self.team.measure({"size": self.size, "threads": threads, "warm": self.effort.seconds})
             samples.append([sum(each[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)])
         return [Value.of(list(group)) for group in zip(*samples, strict=True)]
 
