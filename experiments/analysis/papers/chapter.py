@@ -16,11 +16,11 @@ from .checks import Check, tally
 
 # What the lab's models were fitted to, by the paper's machine: Documentation/lab-model.md.
 FITTED = {
-    "E5620": "24 cells of Table 1(b) and the cross pattern",
+    "E5620": "24 cells of Table 1(b), the cross pattern, and by hand a fourth local thread (Figs 6 and 7)",
     "LS 3A": "22 cells of Table 1(a) and the bound of the cross pattern",
     "AMD Opteron 6172": "the peak, the growth up to 48 threads and the loss without NUMA awareness",
     "Intel Xeon X7560": "the peak and the low latency up to 24 threads",
-    "six-core Opteron": "the slowdown of sequential accesses",
+    "six-core Opteron": "the slowdowns of sequential and of uniform accesses",
     "Xeon E5-2620 v4": "the random update",
 }
 
