@@ -239,18 +239,22 @@ static uint64_t read_lines(const struct np_traffic *l)
 	return l->foreseen + l->waited;
 }
 
-static void keep_account(struct account *sum, unsigned int from, unsigned int to)
+/* Returns the lines that were read in this window. */
+static uint64_t keep_account(struct account *sum, unsigned int from, unsigned int to)
 {
-	sum->read *= KEPT;
-	sum->written *= KEPT;
+	uint64_t read = 0, written = 0;
+
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		const struct np_traffic *l = &activity[i].lines[to][NP_DRAM];
 
 		if (np_sim.cpu[i].node == from) {
-			sum->written += l->written;
-			sum->read += read_lines(l);
+			written += l->written;
+			read += read_lines(l);
 		}
 	}
+	sum->written = sum->written * KEPT + written;
+	sum->read = sum->read * KEPT + read;
+	return read;
 }
 
 /*
@@ -258,14 +262,14 @@ static void keep_account(struct account *sum, unsigned int from, unsigned int to
  * a CPU may write much to a node that it never reads, and its neighbour
  * nothing. Who reads a node's memory is taken to be who modified its lines.
  * Over several windows: one that evicts in exact order sends an array's lines
- * all at once, which a real cache, with hashed sets and hardly an order, does not.
+ * all at once, which a real cache, with hashed sets and hardly an order, does
+ * not. What is written while nobody reads, as after pages moved, stays as it is.
  */
 static void share_writes(unsigned int from, unsigned int to)
 {
 	struct account *sum = &account[from][to];
 
-	keep_account(sum, from, to);
-	if (sum->read < 1) {	/* nobody has read for long: what is written now stands as it is */
+	if (!keep_account(sum, from, to)) {
 		*sum = (struct account){ 0 };
 		return;
 	}
