@@ -29,9 +29,12 @@ def test_data_and_arenas(benchmark: str, runtime: str, nodes: int, arenas: int) 
         assert max(event["pages"].values()) - min(event["pages"].values()) <= 2
 
 
-@pytest.mark.parametrize("runtime, bound", [("vanilla", {"0-3": 4}), ("locality", {"0-1": 2, "2-3": 2})])
-def test_workers_are_bound_to_their_node(runtime: str, bound: dict[str, int]) -> None:
-    """demo-2s has two CPUs a node: the caller and a worker on the first, two workers on the other."""
+@pytest.mark.parametrize("runtime, bound", [("vanilla", {"0-3"}), ("locality", {"0-1", "2-3"})])
+def test_workers_are_bound_to_their_node(runtime: str, bound: set[str]) -> None:
+    """
+    demo-2s has two CPUs a node: the caller and a worker on the first, two workers on the other. Whoever
+    found nothing more to do there may have gone to the other node's arena, and is bound to that node.
+    """
     with subprocess.Popen([PROGRAM, "heat", "--runtime", runtime, "--scale", "4"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True, bufsize=1) as program:
         program.stdin.write("prepare 4\nrun\n")
@@ -40,4 +43,4 @@ def test_workers_are_bound_to_their_node(runtime: str, bound: dict[str, int]) ->
         tasks = Path(f"/proc/{program.pid}/task").glob("*/status")
         found = Counter(re.search(r"Cpus_allowed_list:\s*(\S+)", task.read_text())[1] for task in tasks)
         program.communicate("quit\n")
-    assert found == bound
+    assert set(found) == bound and found.total() == 4, found
