@@ -34,7 +34,8 @@ static const struct field node_fields[] = {
 	NODE_FIELD(port_remote_weight), NODE_FIELD(port_variability), NODE_FIELD(dram_bytes_per_s),
 	NODE_FIELD(dram_latency_ns),	NODE_FIELD(dram_variability), NODE_FIELD(dram_local_share),
 	NODE_FIELD(local_entries),	NODE_FIELD(remote_entries),   NODE_FIELD(local_overflow_loss),
-	NODE_FIELD(remote_overflow_loss), NODE_FIELD(local_overflow_share), NODE_FIELD(stream_loss), NODE_FIELD(cache_latency_ns),
+	NODE_FIELD(remote_overflow_loss), NODE_FIELD(local_overflow_share),
+	NODE_FIELD(stream_loss),	NODE_FIELD(cache_latency_ns),
 	{NULL, 0},
 };
 
