@@ -155,24 +155,32 @@ static void what_a_neighbour_writes_back_is_still_traffic(void)
 		printf("\n%.2f GB/s instead of 6\n", gb_s);
 }
 
-/* What a line waits in queues while two CPUs read, and write back so many lines in windows by turns. */
-static double waits_ps(uint64_t even, uint64_t odd)
+/* The window that ends at so many of its lengths, of a CPU that was busy. */
+static void pass_window(unsigned int cpu, unsigned int window)
+{
+	np_sim.cpu[cpu].busy = true;
+	np_sim.cpu[cpu].ps = np_sim.cpu[cpu].busy_ps = window * np_sim.config.window_ns * 1000;
+}
+
+/*
+ * What a line waits in queues while CPUs 2 and 3 read their node, and CPU `writer`
+ * writes back to that node so many lines in windows by turns.
+ */
+static double waits_ps(unsigned int writer, uint64_t even, uint64_t odd)
 {
 	const uint64_t written[2] = { even, odd };
 	uint64_t sum = 0;
 
 	begin();
 	for (unsigned int window = 1; window <= 100; window++) {
-		uint64_t ps = window * np_sim.config.window_ns * 1000;
-
-		for (unsigned int n = 0; n < 2; n++) {
-			np_sim.cpu[n].busy = true;
-			np_sim.cpu[n].ps = np_sim.cpu[n].busy_ps = ps;
-			np_sim.cpu[n].traffic[0][NP_DRAM].foreseen += 6000;
-			np_sim.cpu[n].traffic[0][NP_DRAM].written += written[window & 1];
+		for (unsigned int cpu = 2; cpu < 4; cpu++) {
+			pass_window(cpu, window);
+			np_sim.cpu[cpu].traffic[1][NP_DRAM].foreseen += 6000;
 		}
-		np_window_advance(ps);
-		sum += window > 50 ? np_sim.cpu[0].cost[0][NP_DRAM].extra_ps : 0;
+		pass_window(writer, window);
+		np_sim.cpu[writer].traffic[1][NP_DRAM].written += written[window & 1];
+		np_window_advance(np_sim.cpu[writer].ps);
+		sum += window > 50 ? np_sim.cpu[2].cost[1][NP_DRAM].extra_ps : 0;
 	}
 	end();
 	return sum / 50.0;
@@ -180,10 +188,19 @@ static double waits_ps(uint64_t even, uint64_t odd)
 
 static void write_backs_in_bursts_cost_what_steady_ones_do(void)
 {
-	double steady = waits_ps(3000, 3000);
+	double steady = waits_ps(2, 6000, 6000);
 
-	CU_ASSERT(steady > 1.5 * waits_ps(0, 0));
-	CU_ASSERT_DOUBLE_EQUAL(waits_ps(0, 6000), steady, 0.05 * steady);
+	CU_ASSERT(steady > 1.5 * waits_ps(2, 0, 0));
+	CU_ASSERT_DOUBLE_EQUAL(waits_ps(2, 0, 12000), steady, 0.05 * steady);
+}
+
+/* As after its pages moved: CPU 0's node writes back to one that it no longer reads. */
+static void write_backs_to_where_nobody_reads_are_traffic(void)
+{
+	double quiet = waits_ps(0, 0, 0), some = waits_ps(0, 2000, 2000);
+
+	CU_ASSERT(some > 1.1 * quiet);
+	CU_ASSERT(waits_ps(0, 4000, 4000) > 1.1 * some);
 }
 
 static void computing_overlaps_with_fetching_ahead(void)
@@ -247,6 +264,8 @@ void add_time_cases(void)
 		  what_a_neighbour_writes_back_is_still_traffic },
 		{ "write-backs in bursts cost what steady ones do",
 		  write_backs_in_bursts_cost_what_steady_ones_do },
+		{ "write-backs to where nobody reads are traffic",
+		  write_backs_to_where_nobody_reads_are_traffic },
 		{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
 		{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
 		{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },
