@@ -63,6 +63,8 @@ $(BUILD)/bench/clock: experiments/kernels/clock.c $(EXP_OBJ)/emit.o
 	@mkdir -p $(@D)
 	$(CC) $(EXP_CFLAGS) -o $@ $^ -ljansson
 
+BENCH_ROUNDS ?= 15
+
 .PHONY: bench-kernels
-bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; 10 minutes
-	$(PY) experiments/kernels/bench_kernels.py
+bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; BENCH_ROUNDS=15, 15 minutes
+	$(PY) experiments/kernels/bench_kernels.py --rounds $(BENCH_ROUNDS)

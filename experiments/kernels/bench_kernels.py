@@ -30,6 +30,7 @@ MIB = 128           # an array
 SECONDS = 0.4
 ITERATIONS = 16     # of likwid-bench: about as long
 LIKWID = {"triad": "stream_mem", "copy": "copy_mem"}
+NON_TEMPORAL = {"sse2-nt": "sse2", "avx2-nt": "avx2", "avx512-nt": "avx512f"}   # and the CPU's flag
 LIKWID_AIM, PLAIN_AIM = 1.0, 1.2
 CHASE_AIM, OVERHEAD_AIM = 2.0, 1.0  # percent
 Contender = Callable[[], float]
@@ -46,8 +47,8 @@ def result(*words: str) -> dict:
     return json.loads(run(BUILD / "np-mem", *words).splitlines()[-1])
 
 
-def ours(operation: str, cpus: list[int]) -> float:
-    return result(operation, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin", "--threads", str(len(cpus)),
+def ours(operation: str, cpus: list[int], kernel: str = "auto") -> float:
+    return result(operation, "--kernel", kernel, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin", "--threads", str(len(cpus)),
                   "--cpus", ",".join(map(str, cpus)))["mb_per_s"]
 
 
@@ -71,11 +72,15 @@ def plain(cpus: list[int]) -> float:
 
 def likwid_kernels(operation: str) -> list[str]:
     """Those that this CPU has: the plain-stores and single-precision ones compare with nothing here."""
-    flags = Path("/proc/cpuinfo").read_text().split()
+    flags = cpu_flags()
     names = re.findall(rf"^({LIKWID[operation]}(?:_\w+)?) - ", run("likwid-bench", "-a"), re.MULTILINE)
     needs = {"avx512": "avx512f", "avx": "avx", "fma": "fma"}
     return [n for n in names if all(flag in flags for part, flag in needs.items() if part in n)
             and runs(n, {"triad": 3, "copy": 2}[operation])]
+
+
+def cpu_flags() -> list[str]:
+    return Path("/proc/cpuinfo").read_text().split()
 
 
 def runs(kernel: str, arrays: int) -> bool:
@@ -88,8 +93,12 @@ def runs(kernel: str, arrays: int) -> bool:
 
 
 def contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
-    arrays = {"triad": 3, "copy": 2}[operation]
+    """One of np-mem's widths is what auto takes: its ratio to that says how much the host adds."""
+    arrays, flags = {"triad": 3, "copy": 2}[operation], cpu_flags()
     found: dict[str, Contender] = {"np-mem": lambda: ours(operation, cpus)}
+    for width, flag in NON_TEMPORAL.items():
+        if flag in flags:
+            found[f"np-mem {width}"] = lambda width=width: ours(operation, cpus, width)
     for kernel in likwid_kernels(operation):
         found[kernel] = lambda kernel=kernel: likwid(kernel, arrays, cpus)
     if operation == "triad":
@@ -136,7 +145,7 @@ class Ratio:
 
 def aims(ratios: dict[str, Ratio]) -> bool:
     """`ratios` has the fastest first."""
-    fastest = next(name for name in ratios if name != "plain -O3")
+    fastest = next(name for name in ratios if name.startswith(tuple(LIKWID.values())))
     good = reached(f"at least the fastest of likwid-bench ({fastest})", ratios[fastest], LIKWID_AIM)
     if "plain -O3" in ratios:
         good &= reached("at least 1.2 times plain -O3", ratios["plain -O3"], PLAIN_AIM)

@@ -62,6 +62,11 @@ def supported(kernel: str) -> bool:
     return flag is None or flag in Path("/proc/cpuinfo").read_text().split()
 
 
+def test_auto_is_the_kernel_that_the_benchmark_found_fastest(start) -> None:
+    best = next(k for k in ("avx2-nt", "sse2-nt", "plain") if supported(k))
+    assert start("triad", "--size", "1M", "--mem", str(NODE)).event()["kernel"] == best
+
+
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if supported(k)])
 @pytest.mark.parametrize("operation", ARRAYS)
 @pytest.mark.parametrize("threads", [1, 3])
