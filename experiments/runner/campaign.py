@@ -21,6 +21,7 @@ from .errors import UsageError
 from .numaplace import ROOT, last_line
 from .program import die_with
 from .progress import duration
+from .workloads import lacking
 
 BESIDE = 2   # runs in the lab at once
 POLL = 0.5   # s
@@ -96,7 +97,11 @@ def chosen(args: argparse.Namespace, out: Path) -> list[Run]:
     """In the lab a suite runs on each of its machines."""
     found = []
     for name in suites.names():
-        for number, where in enumerate(lab_machines(args, suites.load(name))):
+        suite = suites.load(name)
+        if missing := lacking(suite):
+            print(f"{name}: left out, {', '.join(missing)} is not installed", flush=True)
+            continue
+        for number, where in enumerate(lab_machines(args, suite)):
             found.append(Run(name, where, out / (name if not number else f"{name}-{where}")))
     return found
 

@@ -178,6 +178,15 @@ def redis_benchmark(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
                        {"pipeline": pipeline})
 
 
+def redis_memtier(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+    """The question of redis-benchmark, asked by another generator of load."""
+    for pipeline, memory in product(levels["pipeline"], levels["memory"]):
+        yield Workload(f"redis-memtier-p{pipeline}-{memory}", "redis-memtier",
+                       f"memtier_benchmark, {pipeline} commands under way, {memory} memory",
+                       beside(memory)[:1], {"pipeline": pipeline, "memory": memory},
+                       {"pipeline": pipeline})
+
+
 def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Deters: every CPU of every node, one arena for all or one for each node."""
     where = tuple(range(len(nodes)))
@@ -204,5 +213,6 @@ DESIGNS = {
     "memory-times": Design(memory_times, "experiment", "case", "memory"),
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
     "redis-benchmark": Design(redis_benchmark, "pipeline", "memory"),
+    "redis-memtier": Design(redis_memtier, "pipeline", "memory"),
     "work-stealing": Design(work_stealing, "benchmark", "runtime"),
 }

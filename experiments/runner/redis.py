@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -89,14 +90,16 @@ class Redis(Running):
         updated = self._phase("update", self.options["pipeline"])
         marks = [f"{updated['errors']} commands failed"] if updated["errors"] else []
         latency = updated["latency_us"]
+        self.details = {"load": self.loaded, "update": updated}
         return Measured([metric("throughput", "ops/s", updated["ops_per_second"]),
                          metric("latency_p50", "us", latency["p50"]),
                          metric("latency_p99", "us", latency["p99"])],
-                        marks, {"client": {"load": self.loaded, "update": updated}})
+                        marks, {"client": self.details})
 
     def verify(self) -> str:
         self.programs["client"].send("verify")
         found = self.programs["client"].receive("verify", WORK_LIMIT)
+        self.details["data_set"] = {"elements": found["elements"], "digest": found["digest"]}
         return "ok" if found["ok"] else (f"data set: {found['elements']} elements of "
                                          f"{found['expected']}, {found['mismatches']} differ")
 
@@ -120,15 +123,43 @@ class RedisTimes(Redis):
                  metric("seconds_load", "s", load["seconds"]), metric("seconds_update", "s", update["seconds"]),
                  metric("throughput", "ops/s", (load["ops"] + update["ops"]) / seconds)]
         found += [metric(f"latency_{name}", "us", update["latency_us"][name]) for name in ("p50", "p99", "p999")]
-        return Measured(found, [], {"client": {"load": load, "update": update}}, counting.series())
+        self.details = {"load": load, "update": update}
+        return Measured(found, [], {"client": self.details}, counting.series())
 
 
-class RedisBenchmark(Redis):
-    """redis-benchmark as the distribution has it; what it asked for is counted by the server."""
+class ForeignClient(Redis):
+    """redis-server, which a program of others loads; what it asked for is counted by the server."""
 
     def start(self) -> None:
         server, = self.tasks
         self.path = self.start_server(server, self.nodes[server.runs_on].cpus)
+
+    def call(self, *words: str | Path) -> str:
+        """What the client prints; it runs beside the server."""
+        name, cpus = Path(words[0]).name, self.nodes[self.tasks[0].runs_on].cpus
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=WORK_LIMIT,
+                                  stdin=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        except subprocess.TimeoutExpired:
+            raise ExperimentError(f"{name}: not finished after {WORK_LIMIT} s") from None
+        if done.returncode:
+            raise ExperimentError(f"{name}: {last_line(done.stderr) or last_line(done.stdout)}")
+        return done.stdout
+
+    def ask(self, command: str) -> str:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.connect(str(self.path))
+            server.sendall(command.encode() + b"\r\n")
+            with server.makefile("rb") as answer:
+                first = answer.readline()
+                return (first[1:] if first[:1] == b":" else answer.read(int(first[1:]))).decode()
+
+    def calls(self) -> dict[str, tuple[int, int]]:
+        return command_calls(self.ask("INFO commandstats"))
+
+
+class RedisBenchmark(ForeignClient):
+    """redis-benchmark as the distribution has it."""
 
     def measure(self) -> Measured:
         """A range's answer is as large as a hundred other answers and more: it has a count of its own."""
@@ -142,17 +173,10 @@ class RedisBenchmark(Redis):
 
     def _rows(self, tests: str, requests: int) -> list[dict[str, str]]:
         """Of redis-benchmark's table, for the tests named; not what it does to prepare them."""
-        cpus, o = self.nodes[self.tasks[0].runs_on].cpus, self.options
-        words = [redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(o["clients"]),
-                 "-P", str(o["pipeline"]), "-r", str(o["keys"]), "-d", str(o["value_bytes"]), "-t", tests]
-        try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=WORK_LIMIT,
-                                  stdin=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
-        except subprocess.TimeoutExpired:
-            raise ExperimentError(f"redis-benchmark: not finished after {WORK_LIMIT} s") from None
-        if done.returncode:
-            raise ExperimentError(f"redis-benchmark: {last_line(done.stderr) or last_line(done.stdout)}")
-        rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if "needed to benchmark" not in row["test"]]
+        o = self.options
+        said = self.call(redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(o["clients"]),
+                         "-P", str(o["pipeline"]), "-r", str(o["keys"]), "-d", str(o["value_bytes"]), "-t", tests)
+        rows = [row for row in csv.DictReader(io.StringIO(said)) if "needed to benchmark" not in row["test"]]
         if not rows:
             raise ExperimentError(f"redis-benchmark: printed no line of CSV for {tests}")
         if any(row["rps"] == "inf" for row in rows):
@@ -162,25 +186,20 @@ class RedisBenchmark(Redis):
 
     def verify(self) -> str:
         """The server counted as many commands of each kind as were to be made, and no error; ranges had their length."""
-        calls, listed = command_calls(self._ask("INFO commandstats")), int(self._ask("LLEN mylist"))
+        calls, listed = self.calls(), int(self.ask("LLEN mylist"))
+        asked: Counter[str] = Counter()
         problems = []
         for row, requests in self.asked.values():
-            name = command_name(row["test"]).partition("_")[0]
-            made, failed = calls.get(name, (0, 0))
-            if name == "lrange" and listed < int(command_name(row["test"]).partition("_")[2]):
+            name, _, length = command_name(row["test"]).partition("_")
+            asked[name] += requests  # all lengths of ranges are one command
+            if name == "lrange" and listed < int(length):
                 problems.append(f"{row['test']}: the list had {listed}; redis-benchmark.tests needs lpush")
+        for name, requests in asked.items():
+            made, failed = calls.get(name, (0, 0))
             if made < requests or failed:
                 problems.append(f"{name}: {made} commands counted by the server, {failed} failed, "
                                 f"{requests} asked for")
         return "; ".join(problems) or "ok"
-
-    def _ask(self, command: str) -> str:
-        with socket.socket(socket.AF_UNIX) as server:
-            server.connect(str(self.path))
-            server.sendall(command.encode() + b"\r\n")
-            with server.makefile("rb") as answer:
-                first = answer.readline()
-                return (first[1:] if first[:1] == b":" else answer.read(int(first[1:]))).decode()
 
 
 def coarse(asked: Iterable[tuple[dict[str, str], int]]) -> list[str]:

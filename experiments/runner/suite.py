@@ -22,6 +22,7 @@ PARAMETERS: dict[str, dict[str, type]] = {
     "redis-times": {"max_length": int, "interval": float},
     "redis-benchmark": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "tests": str,
                         "range_requests": int, "range_tests": str},
+    "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
     "stealing": {"scale": int, "passes": int},
 }
 REDIS_ROLES = ("server", "client")
@@ -58,6 +59,7 @@ class Suite:
     paper: str
     machines: tuple[str, ...]  # of the lab, the first is what --all takes
     takes: str
+    needs: tuple[str, ...]     # programs that Debian does not have: --all leaves the suite out without them
     repeats: int
     warmups: int
     seed: int
@@ -100,7 +102,7 @@ def parse(text: str) -> Suite:
     suite = Suite(
         name=_get(data, "name", str), text=text, question=_get(data, "question", str),
         paper=_get(data, "paper", str), machines=tuple(_get(data, "machines", list)),
-        takes=_get(data, "takes", str),
+        takes=_get(data, "takes", str), needs=tuple(data.get("needs", [])),
         repeats=_get(data, "repeats", int), warmups=_get(data, "warmups", int),
         seed=_get(data, "seed", int), nodes=_get(data, "nodes", int),
         responses=tuple(_get(data, "responses", list)),

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 from .errors import CannotError
 from .memory import Memory, Triad
+from .memtier import RedisMemtier
 from .numaplace import BUILD
 from .redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
 from .running import Running
@@ -13,10 +16,10 @@ from .suite import Suite
 
 KINDS: dict[str, type[Running]] = {
     "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
-    "redis-benchmark": RedisBenchmark, "stealing": Stealing,
+    "redis-benchmark": RedisBenchmark, "redis-memtier": RedisMemtier, "stealing": Stealing,
 }
 PROGRAMS = {"triad": ["np-mem"], "memory": ["np-mem"], "redis": ["np-redis"], "redis-times": ["np-redis"],
-            "redis-benchmark": [], "stealing": ["np-steal"]}
+            "redis-benchmark": [], "redis-memtier": [], "stealing": ["np-steal"]}
 
 
 def check_programs(suite: Suite) -> None:
@@ -25,7 +28,15 @@ def check_programs(suite: Suite) -> None:
     for name in sorted({name for kind in kinds for name in PROGRAMS[kind]}):
         if not (BUILD / name).exists():
             raise CannotError(f"{BUILD / name} is missing: run 'make tools'")
-    if kinds & {"redis", "redis-times", "redis-benchmark"}:
+    if any(kind.startswith("redis") for kind in kinds):
         redis_server()
     if "redis-benchmark" in kinds:
         redis_benchmark()
+    for name in lacking(suite):
+        raise CannotError(f"{name} is not installed, and Debian 12 does not have it: build it from its authors' "
+                          "sources, or leave this suite out")
+
+
+def lacking(suite: Suite) -> list[str]:
+    """Programs that a suite needs, no package has and this machine has not."""
+    return [name for name in suite.needs if not shutil.which(name)]

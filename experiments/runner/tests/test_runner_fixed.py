@@ -12,8 +12,8 @@ import pytest
 
 from experiments.analysis.tests import synthetic
 from experiments.runner import campaign, results, suite as suites
-from experiments.runner.cli import main
-from experiments.runner.redis import coarse
+from experiments.runner.cli import main, parser
+from experiments.runner.redis import RedisBenchmark, coarse
 
 SUITE = """
 name = "small"
@@ -46,6 +46,12 @@ value_bytes = 10
 tests = "set,get,lpush,zadd"
 range_requests = 2000
 range_tests = "lrange_100"
+[redis-memtier]
+requests = 300
+clients = 2
+keys = 100
+value_bytes = 10
+ratio = "1:3"
 """
 CACHETEST = 'pattern = ["uniform"]\nalpha = [1.5]\nsize_kb = [64, 128]\nmemory = ["local"]'
 
@@ -106,7 +112,10 @@ def test_redis_times(run, experiment: str) -> None:
     got = values(record)
     assert got["seconds"] == pytest.approx(got["seconds_load"] + got["seconds_update"])
     assert 0 < got["latency_p50"] <= got["latency_p99"] <= got["latency_p999"]
-    assert [task["role"] for task in record["tasks"]] == ["server", "client"]
+    server, client = record["tasks"]
+    assert [server["role"], client["role"]] == ["server", "client"]
+    data = client["details"]["data_set"]
+    assert data["elements"] > 0 and re.fullmatch("[0-9a-f]{16}", data["digest"])
 
 
 def test_redis_benchmark_has_a_metric_a_command(run) -> None:
@@ -114,6 +123,38 @@ def test_redis_benchmark_has_a_metric_a_command(run) -> None:
     assert (status, said) == (0, "")
     for record in found:
         assert set(values(record)) == {"set", "get", "lpush", "zadd", "lrange_100"} and min(values(record).values()) > 0
+
+
+def test_ranges_of_several_lengths_are_counted_together(monkeypatch) -> None:
+    """The server counts every LRANGE as one command."""
+    benchmark = RedisBenchmark.__new__(RedisBenchmark)
+    benchmark.asked = {f"LRANGE_{n}": ({"test": f"LRANGE_{n}"}, 100) for n in (100, 300)}
+    monkeypatch.setattr(benchmark, "ask", lambda command: "600")
+    counted = {"lrange": (200, 0)}
+    monkeypatch.setattr(benchmark, "calls", lambda: counted)
+    assert benchmark.verify() == "ok"
+    counted["lrange"] = (199, 0)
+    assert benchmark.verify().startswith("lrange: 199 commands counted by the server, 0 failed, 200 asked for")
+
+
+@pytest.mark.skipif(not shutil.which("memtier_benchmark"), reason="memtier_benchmark is not installed")
+def test_memtier_fills_and_then_asks_for_what_is_there(run) -> None:
+    status, found, said = run("redis-memtier", 'pipeline = [1, 16]\nmemory = ["local"]')
+    assert (status, said) == (0, "")
+    for record in found:
+        got = values(record)
+        assert got["throughput"] == pytest.approx(got["set"] + got["get"], rel=0.01)
+        assert got["get"] == pytest.approx(3 * got["set"], rel=0.01)
+        assert 0 < got["latency_p50"] <= got["latency_p99"] <= got["latency_p999"]
+
+
+def test_all_leaves_out_what_needs_a_program_that_debian_does_not_have(monkeypatch, capsys) -> None:
+    real = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "memtier_benchmark" else real(name))
+    args = parser().parse_args(["run", "--all", "--lab"])
+    names = {one.suite for one in campaign.chosen(args, Path("out"))}
+    assert "redis-benchmark" in names and "redis-memtier" not in names
+    assert "redis-memtier: left out, memtier_benchmark is not installed" in capsys.readouterr().out
 
 
 def test_a_rate_of_a_few_milliseconds_is_marked() -> None:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""memtier_benchmark, where it is installed: random keys of a server that it has filled itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .errors import ExperimentError
+from .redis import ForeignClient
+from .running import Measured, metric
+
+PERCENTILES = {"latency_p50": "p50.00", "latency_p99": "p99.00", "latency_p999": "p99.90"}
+PROGRAM = "memtier_benchmark"
+
+
+class RedisMemtier(ForeignClient):
+    """Every key is set once; then sets and gets of random keys are timed."""
+
+    def measure(self) -> Measured:
+        o = self.options
+        self._run("--ratio", "1:0", "--key-pattern", "S:S", "--clients", "1", "--requests", str(o["keys"]))
+        found = self._run("--ratio", o["ratio"], "--key-pattern", "R:R", "--clients", str(o["clients"]),
+                          "--requests", str(o["requests"]), "--pipeline", str(o["pipeline"]))
+        self.totals = totals = found["Totals"]
+        metrics = [metric("throughput", "ops/s", totals["Ops/sec"]),
+                   metric("set", "ops/s", found["Sets"]["Ops/sec"]), metric("get", "ops/s", found["Gets"]["Ops/sec"])]
+        metrics += [metric(name, "us", 1000 * totals["Percentile Latencies"][key]) for name, key in PERCENTILES.items()]
+        return Measured(metrics, [], {"server": {kind: totals_of(found[kind]) for kind in ("Sets", "Gets", "Totals")}})
+
+    def _run(self, *words: str) -> dict[str, Any]:
+        """Of its JSON, what it says of the whole run."""
+        o, answer = self.options, self.scratch / "memtier.json"
+        self.call(PROGRAM, "-S", self.path, "--protocol", "redis", "--threads", "1", "--hide-histogram",
+                  "--data-size", str(o["value_bytes"]), "--key-minimum", "1", "--key-maximum", str(o["keys"]),
+                  "--json-out-file", answer, *words)
+        try:
+            return json.loads(answer.read_text())["ALL STATS"]
+        except (OSError, ValueError, KeyError) as error:
+            raise ExperimentError(f"{PROGRAM}: {answer} has no 'ALL STATS' ({error}): "
+                                  "versions from 1.3 on write it") from None
+
+    def verify(self) -> str:
+        """Each request was counted by the server, none failed, every key is there, and no get missed its key."""
+        o, calls = self.options, self.calls()
+        wanted = o["keys"] + o["clients"] * o["requests"]
+        made, failed = (sum(calls.get(name, (0, 0))[i] for name in ("set", "get")) for i in (0, 1))
+        keys, missed = int(self.ask("DBSIZE")), self.totals["Misses/sec"]
+        problems = [f"{made} commands counted by the server, {failed} failed, {wanted} asked for"] \
+            if made != wanted or failed else []
+        problems += [f"{keys} keys of {o['keys']} are there"] if keys != o["keys"] else []
+        problems += [f"{missed} gets a second missed their key"] if missed else []
+        return "; ".join(problems) or "ok"
+
+
+def totals_of(stats: dict[str, Any]) -> dict[str, Any]:
+    """The numbers, not the histogram that older and newer versions write in their own ways."""
+    return {name: value for name, value in stats.items() if isinstance(value, int | float)}
