@@ -65,7 +65,8 @@ def _notes(first: Results, second: Results) -> list[str]:
              "compare a run with its own repetition first"]
     if first.sources != second.sources:
         found.append("the two have different sources: their times are not of one kind")
-    for name in ("machine", "release", "suite_text", "parameters", "engine"):
+    for name in ("machine", "release", "suite_text", "parameters", "engine", "tool", "module", "cpu", "thp",
+                 "repeat_until_ci"):
         ours, theirs = first.manifest.get(name), second.manifest.get(name)
         if ours != theirs and None not in (ours, theirs):
             told = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < 60 else ""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 
@@ -37,6 +37,12 @@ def overall(tasks: Iterable[Mapping[str, Any]]) -> float | None:
 
 
 def share_on(task: Mapping[str, Any], nodes: Iterable[int]) -> float:
-    """The part of the task's pages that are on these nodes; 1 for a task without pages."""
+    """The part of the task's pages that are on these nodes; 0 for a task without pages."""
     total = pages(task)
-    return sum(task["pages"].get(str(node), 0) for node in nodes) / total if total else 1.0
+    return sum(task["pages"].get(str(node), 0) for node in nodes) / total if total else 0.0
+
+
+def share_of_each(task: Mapping[str, Any], nodes: Collection[int]) -> float:
+    """Of pages that are to be spread evenly over these nodes: what the node with the fewest has
+    of its part; 1 where all have theirs."""
+    return min(share_on(task, [node]) for node in nodes) * len(nodes)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from .running import Measured, Running, metric
 from .workloads import KINDS
 
 ENOUGH = 0.95  # share of the pages that must be where they were asked to be
+# What a process that ended too early or an answer that makes no sense comes out as.
+SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError)
 
 
 class Observer:
@@ -40,11 +43,12 @@ class Observer:
             self._steps(item, running, record)
         except (CannotError, UsageError):
             raise
-        except ExperimentError as error:
-            record["marks"] += [*running.vanished(), str(error)]
+        except SPOILS as error:
+            record["marks"] += [*running.vanished(), said(error)]
             record["check"] = "not reached"
         finally:
             self._undo(running, record)
+        drop_infinite(record)
         record["seconds"] = round(time.monotonic() - begin, 3)
         return record
 
@@ -92,7 +96,7 @@ class Observer:
         """Marks tasks that are not as misplaced as the suite wants them."""
         for task, seen in zip(running.tasks, before):
             memory = [self.nodes[n].id for n in task.memory_on]
-            if locality.share_on(seen, memory) < ENOUGH:
+            if locality.share_of_each(seen, memory) < ENOUGH:
                 record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
                                        f"{seen['pages']}: fell back to another node")
             if seen["node"] != self.nodes[task.runs_on].id:
@@ -140,6 +144,10 @@ class Observer:
         try:
             with timed("restore"):
                 self._restore(running, record)
+        except (CannotError, UsageError):
+            raise
+        except SPOILS as error:
+            record["marks"].append(f"not restored: {said(error)}")
         finally:
             with timed("stop"):
                 running.stop()
@@ -171,6 +179,19 @@ class Stopwatch:
             yield
         finally:
             self.seconds[name] = round(time.monotonic() - begin, 3)
+
+
+def said(error: Exception) -> str:
+    """Python's own errors say what, but seldom of what kind."""
+    return str(error) if isinstance(error, ExperimentError) else f"{type(error).__name__}: {error}"
+
+
+def drop_infinite(record: dict[str, Any]) -> None:
+    """JSON has no such numbers, and no mean may have one in it."""
+    wrong = [m for m in record["metrics"] if not math.isfinite(m["value"])]
+    if wrong:
+        record["marks"].append(f"no number: {', '.join(m['name'] for m in wrong)}")
+        record["metrics"] = [m for m in record["metrics"] if m not in wrong]
 
 
 def assume(running: Running) -> list[str]:

@@ -93,7 +93,8 @@ def run(request: Request, report: Report) -> int:
 
 def _manifest(request: Request, numaplace: Numaplace, source: str) -> list[dict[str, Any]]:
     """Writes it, or compares it when this run goes on with another. Returns what is there."""
-    now = manifest.collect(request.suite, numaplace, source)
+    now = manifest.collect(request.suite, numaplace, source) | {
+        "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
     records = results.read(request.out)
     if records:
         manifest.check_same(request.out, now)
@@ -116,12 +117,10 @@ class Runner:
         items = plan.make(suite)
         self._observe(items, len(items))
         while self.request.until_ci is not None:
-            more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats,
-                                        len(items))
+            more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
             if not more:
                 break
-            items += more
-            self._observe(more, len(items))
+            self._observe(more, more[-1].order + 1)
         return self.bad
 
     def _observe(self, items: list[plan.Item], total: int) -> None:

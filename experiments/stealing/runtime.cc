@@ -53,14 +53,16 @@ Runtime::Runtime(const std::vector<Node> &nodes, bool locality, int workers)
 	: count(nodes.size()), limit(tbb::global_control::max_allowed_parallelism, workers)
 {
 	sched_getaffinity(0, sizeof(caller), &caller);
+	const cpu_set_t first = set_of(nodes[0]);
+
 	if (!locality || workers < all_cpus(nodes) || nodes.size() < 2) {
 		add_arena(workers, true, caller);
+		if (workers == 1)	/* or its time depends on where the scheduler left it */
+			sched_setaffinity(0, sizeof(first), &first);
 		return;
 	}
 	for (const Node &node : nodes)
 		add_arena(node.cpus.size(), arenas.empty(), set_of(node));
-	const cpu_set_t first = set_of(nodes[0]);
-
 	sched_setaffinity(0, sizeof(first), &first);
 }
 

@@ -13,7 +13,9 @@ import pytest
 from experiments.analysis.tests import synthetic
 from experiments.runner import campaign, results, suite as suites
 from experiments.runner.cli import main, parser
+from experiments.runner.memory import Memory
 from experiments.runner.redis import RedisBenchmark, coarse
+from experiments.runner.running import Measured, metric
 
 SUITE = """
 name = "small"
@@ -98,6 +100,9 @@ def test_it_repeats_until_the_means_are_precise_and_goes_on_so(run, tmp_path: Pa
     path.write_bytes(b"".join(lines[:-3]) + lines[-3][:40])  # as a kill leaves it
     status, again, _ = run("cachetest", CACHETEST, "--repeat-until-ci", "0.000001%", "--max-repeats", "4", "--resume")
     assert status == 0 and len(again) == len(found)
+    assert [r["order"] for r in again] == [r["order"] for r in found]
+    status, _, said = run("cachetest", CACHETEST, "--resume")
+    assert status == 2 and "its repeat until ci differs" in said
     assert again[:-3] == found[:-3]
     assert {(r["workload"], r["repeat"]) for r in again} == {(r["workload"], r["repeat"]) for r in found}
 
@@ -169,6 +174,32 @@ def test_a_program_that_is_not_installed_stops_the_run_before_it_begins(run, mon
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "redis-benchmark" else real(name))
     status, found, said = run("redis-benchmark", 'pipeline = [1]\nmemory = ["local"]')
     assert status == 3 and not found and "redis-benchmark is not installed: apt-get install redis-tools" in said
+
+
+@pytest.mark.parametrize("error", [ProcessLookupError(3, "No such process"), ZeroDivisionError("division by zero")])
+def test_an_error_of_python_s_own_is_a_mark_too(run, monkeypatch, error: Exception) -> None:
+    def measure(_self: Memory) -> None:
+        raise error
+
+    monkeypatch.setattr(Memory, "measure", measure)
+    status, found, _ = run("cachetest", CACHETEST)
+    assert status == 1 and found
+    for record in found:
+        assert record["marks"] == [f"{type(error).__name__}: {error}"] and record["check"] == "not reached"
+
+
+def test_what_is_no_number_is_left_out_and_marked(run, monkeypatch) -> None:
+    real = Memory.measure
+
+    def measure(self: Memory) -> Measured:
+        measured = real(self)
+        measured.metrics.append(metric("ratio", "1", float("inf")))
+        return measured
+
+    monkeypatch.setattr(Memory, "measure", measure)
+    _status, found, _ = run("cachetest", CACHETEST)
+    for record in found:
+        assert record["marks"] == ["no number: ratio"] and "ratio" not in values(record)
 
 
 def test_a_failing_worker_is_a_mark_and_the_run_goes_on(run) -> None:

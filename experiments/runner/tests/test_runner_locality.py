@@ -36,7 +36,14 @@ def test_share_on_some_nodes() -> None:
     spread = task(0, n0=60, n1=40)
     assert locality.share_on(spread, [0]) == 0.6
     assert locality.share_on(spread, [0, 1]) == 1.0
-    assert locality.share_on(task(0), [1]) == 1.0
+    assert locality.share_on(task(0), [1]) == 0.0
+
+
+def test_pages_that_are_to_be_spread_are_not_where_all_are_on_one_node() -> None:
+    assert locality.share_of_each(task(0, n0=50, n1=50), [0, 1]) == 1.0
+    assert locality.share_of_each(task(0, n0=60, n1=40), [0, 1]) == 0.8
+    assert locality.share_of_each(task(0, n0=100), [0, 1]) == 0.0
+    assert locality.share_of_each(task(0, n0=90, n1=10), [0]) == 0.9
 
 
 APPLIED = {"where": "lab-plain", "policy": "maximum-local", "undone": False, "decisions": [
