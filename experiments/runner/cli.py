@@ -93,7 +93,7 @@ def request_of(args: argparse.Namespace) -> Request:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
                    args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
-                   args.repeat_until_ci, args.max_repeats)
+                   args.repeat_until_ci, args.max_repeats, args.quick)
 
 
 def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:

@@ -32,6 +32,7 @@ class Request:
     workloads: tuple[str, ...] = ()     # names or patterns; all when there are none
     until_ci: float | None = None       # percent
     max_repeats: int = 30
+    quick: bool = False
 
 
 def on_machine(request: Request, nodes: list[machine.Node]) -> Request:
@@ -95,6 +96,8 @@ def _manifest(request: Request, numaplace: Numaplace, source: str) -> list[dict[
     """Writes it, or compares it when this run goes on with another. Returns what is there."""
     now = manifest.collect(request.suite, numaplace, source) | {
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
+    if request.quick and source == "real":
+        now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
     records = results.read(request.out)
     if records:
         manifest.check_same(request.out, now)

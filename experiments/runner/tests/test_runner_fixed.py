@@ -89,6 +89,13 @@ def test_the_manifest_keeps_the_machine_s_doubts(run, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     virtual = "hypervisor" in Path("/proc/cpuinfo").read_text().split()
     assert any("virtual machine" in doubt for doubt in manifest["doubts"]) == virtual
+    assert not any("--quick" in doubt for doubt in manifest["doubts"])
+
+
+def test_quick_levels_on_a_real_machine_have_a_word_beside_them(run, tmp_path: Path) -> None:
+    run("cachetest", CACHETEST, "--quick")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert any("may fit into this machine's caches" in doubt for doubt in manifest["doubts"])
 
 
 def test_it_repeats_until_the_means_are_precise_and_goes_on_so(run, tmp_path: Path) -> None:
