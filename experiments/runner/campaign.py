@@ -21,6 +21,7 @@ from .errors import UsageError
 from .numaplace import ROOT, last_line
 from .program import die_with
 from .progress import duration
+from .run import stop_signals
 from .workloads import lacking
 
 BESIDE = 2   # runs in the lab at once
@@ -66,22 +67,29 @@ def run(args: argparse.Namespace) -> list[str]:
     total, running, failed = len(waiting), [], []
     beside = BESIDE if all(one.lab for one in waiting) else 1
     print(f"{total} runs, {beside} at a time", flush=True)
-    try:
-        while waiting or running:
-            while waiting and len(running) < beside:
-                running.append(waiting.pop(0))
-                running[-1].start(options(args))
-            time.sleep(POLL)
-            for one in [one for one in running if one.process.poll() is not None]:
-                running.remove(one)
-                one.tell()
-                failed += [one.name] if one.process.returncode else []
-    finally:
-        for one in running:
-            one.process.terminate()
-        for one in running:
-            one.process.wait()
+    with stop_signals():
+        try:
+            while waiting or running:
+                while waiting and len(running) < beside:
+                    running.append(waiting.pop(0))
+                    running[-1].start(options(args))
+                time.sleep(POLL)
+                failed += [one.name for one in ended(running) if one.process.returncode]
+        finally:
+            for one in running:
+                one.process.terminate()
+            for one in running:
+                one.process.wait()
     return [f"{len(failed)} of {total} runs did not end well: {', '.join(failed)}"] if failed else []
+
+
+def ended(running: list[Run]) -> list[Run]:
+    """Takes those out that have ended, and tells of them."""
+    found = [one for one in running if one.process.poll() is not None]
+    for one in found:
+        running.remove(one)
+        one.tell()
+    return found
 
 
 def options(args: argparse.Namespace) -> list[str]:

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -160,9 +163,13 @@ def test_memtier_fills_and_then_asks_for_what_is_there(run) -> None:
         assert 0 < got["latency_p50"] <= got["latency_p99"] <= got["latency_p999"]
 
 
-def test_all_leaves_out_what_needs_a_program_that_debian_does_not_have(monkeypatch, capsys) -> None:
+def without_memtier(monkeypatch) -> None:
     real = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "memtier_benchmark" else real(name))
+
+
+def test_all_leaves_out_what_needs_a_program_that_debian_does_not_have(monkeypatch, capsys) -> None:
+    without_memtier(monkeypatch)
     args = parser().parse_args(["run", "--all", "--lab"])
     names = {one.suite for one in campaign.chosen(args, Path("out"))}
     assert "redis-benchmark" in names and "redis-memtier" not in names
@@ -242,13 +249,28 @@ def test_words_that_contradict_each_other(capsys, words: list[str], said: str) -
 def test_all_suites_run_two_at_a_time_in_the_lab_and_what_fails_is_named(tmp_path: Path, monkeypatch, capsys) -> None:
     """A kernel that the lab does not have: every run is refused, in its own words."""
     monkeypatch.chdir(tmp_path)
+    without_memtier(monkeypatch)
     assert main(["run", "--all", "--quick", "--lab", "--kernel", "5.4", "--out", "all"]) == 1
     said = capsys.readouterr()
-    runs = sum(len(suites.load(name).machines) for name in suites.names())
-    assert said.out.startswith(f"{runs} runs, 2 at a time\n")
+    runs = sum(len(suites.load(name).machines) for name in suites.names() if name != "redis-memtier")
+    assert f"\n{runs} runs, 2 at a time\n" in said.out
     assert said.out.count(": 0 observations in ") == said.out.count("    ! ") == runs
     assert said.out.count("5.4") >= runs and f"{runs} of {runs} runs did not end well" in said.err
     assert (tmp_path / "all" / "contention-ls3a-2s" / "run.log").exists()
+
+
+def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkeypatch, capsys) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(self: campaign.Run, _options: list[str]) -> None:
+        self.process = subprocess.Popen(["sleep", "600"])
+        started.append(self.process)
+
+    monkeypatch.setattr(campaign.Run, "start", start)
+    monkeypatch.setattr(campaign.time, "sleep", lambda _seconds: os.kill(os.getpid(), signal.SIGINT))
+    assert main(["run", "--all", "--lab", "--out", str(tmp_path)]) == 130
+    assert "stopped; " in capsys.readouterr().err
+    assert [process.returncode for process in started] == [-signal.SIGTERM] * 2
 
 
 def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, monkeypatch, capsys) -> None:
