@@ -17,7 +17,7 @@ class Node:
     id: int
     cpus: list[int]
     mib: int
-    distances: list[int]  # by id
+    distances: list[int]  # in the order of nodes()
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def nodes(m: Machine) -> Iterator[Finding]:
     else:
         sizes = sorted({len(node.cpus) for node in usable})
         yield Finding("ok", f"{len(usable)} nodes with CPUs and memory, {'/'.join(map(str, sizes))} CPUs each")
-        if len({d for node in usable for d in node.distances if d != KNOWN_DISTANCE}) > 1:
+        if len({d for node in usable for d in node.distances.values() if d != KNOWN_DISTANCE}) > 1:
             yield Finding("ok", "nodes at several distances: remote suites take the farthest that all nodes have")
     for node in usable:
         if node.free_kib < FREE_SHARE * node.total_kib:

@@ -16,7 +16,7 @@ SYSFS = Path("/sys/devices/system/node")
 class Node:
     id: int
     cpus: tuple[int, ...]
-    distances: tuple[int, ...]
+    distances: dict[int, int]  # by the other node's id
     total_kib: int
     free_kib: int
 
@@ -39,17 +39,18 @@ def format_list(numbers: tuple[int, ...]) -> str:
     return ",".join(map(str, numbers))
 
 
-def _node(directory: Path) -> Node:
+def _node(directory: Path, online: list[int]) -> Node:
     memory = {key: int(value) for key, value in
               re.findall(r"(\w+):\s+(\d+) kB", (directory / "meminfo").read_text())}
     return Node(int(directory.name[4:]), parse_list((directory / "cpulist").read_text()),
-                tuple(map(int, (directory / "distance").read_text().split())),
+                dict(zip(online, map(int, (directory / "distance").read_text().split()))),
                 memory.get("MemTotal", 0), memory.get("MemFree", 0))
 
 
 def nodes(root: Path = SYSFS) -> list[Node]:
-    found = [d for d in root.glob("node*") if d.name[4:].isdigit()]
-    return sorted(map(_node, found), key=lambda node: node.id)
+    """All that are online, which are those that have a folder: a node's distances are in their order."""
+    online = sorted(int(d.name[4:]) for d in root.glob("node*") if d.name[4:].isdigit())
+    return [_node(root / f"node{number}", online) for number in online]
 
 
 def of_lab(name: str) -> list[Node]:
@@ -61,7 +62,8 @@ def of_lab(name: str) -> list[Node]:
         found = lab.find(name)
     except LabError as error:
         raise UsageError(str(error)) from None
-    return [Node(number, tuple(node.cpus), tuple(found.distances[number]), node.memory >> 10, node.memory >> 10)
+    return [Node(number, tuple(node.cpus), dict(enumerate(found.distances[number])),
+                 node.memory >> 10, node.memory >> 10)
             for number, node in enumerate(found.nodes)]
 
 

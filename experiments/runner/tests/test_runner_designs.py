@@ -58,8 +58,8 @@ def test_stream_spreads_threads_sparsely_and_goes_to_another_package() -> None:
     assert Counter(task.threads for task in found["copy-strided-local-24t"].tasks) == {3: 8}
     assert len(found["copy-unstrided-remote-4t"].tasks) == 4
     distances = [node.distances for node in machine.of_lab("opteron-6172-4s")]
-    far = max(max(row) for row in distances)
-    near = min(d for row in distances for d in row if d > 10)
+    far = max(max(row.values()) for row in distances)
+    near = min(d for row in distances for d in row.values() if d > 10)
     assert near < far
     for task in found["copy-unstrided-remote-48t"].tasks:
         assert distances[task.runs_on][task.memory_on[0]] > near

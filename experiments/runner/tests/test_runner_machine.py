@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Nodes as sysfs lists them: ids may have gaps, a node may have no memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.runner import designs, machine, suite as suites
+
+# Two packages of two nodes each.
+PACKAGES = [[10, 16, 22, 22], [16, 10, 22, 22], [22, 22, 10, 16], [22, 22, 16, 10]]
+
+
+def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tuple[int, ...] = ()) -> list[machine.Node]:
+    """As the kernel writes them: 'distance' has a number for each node that is online, no other."""
+    for k, number in enumerate(ids):
+        folder = root / f"node{number}"
+        folder.mkdir()
+        (folder / "cpulist").write_text(f"{4 * k}-{4 * k + 3}\n")
+        (folder / "distance").write_text(" ".join(map(str, rows[k])) + "\n")
+        total = 0 if number in without_memory else 1 << 20
+        (folder / "meminfo").write_text(f"Node {number} MemTotal: {total} kB\nNode {number} MemFree: {total} kB\n")
+    return machine.nodes(root)
+
+
+def far_ids(found: list[machine.Node]) -> dict[int, int]:
+    """Where numa-stream has each node's remote memory, by ids."""
+    made = designs.expand(suites.load("numa-stream"), found).workloads
+    tasks = next(w for w in made if w.name == "copy-unstrided-remote-16t").tasks
+    return {found[task.runs_on].id: found[task.memory_on[0]].id for task in tasks}
+
+
+def test_distances_are_by_id_where_ids_have_gaps(tmp_path: Path) -> None:
+    found = nodes(tmp_path, [0, 8], [[10, 40], [40, 10]])
+    assert [node.distances for node in found] == [{0: 10, 8: 40}, {0: 40, 8: 10}]
+    assert {w.name for w in designs.expand(suites.load("numa-stream"), found).workloads} >= {"copy-unstrided-remote-8t"}
+
+
+def test_another_package_is_found_where_ids_have_gaps(tmp_path: Path) -> None:
+    assert far_ids(nodes(tmp_path, [0, 2, 4, 6], PACKAGES)) == {0: 4, 2: 6, 4: 0, 6: 2}
+
+
+def test_a_node_without_memory_has_its_place_among_the_distances(tmp_path: Path) -> None:
+    rows = [[10, 99, 16, 22, 22], [99, 10, 99, 99, 99], [16, 99, 10, 22, 22], [22, 99, 22, 10, 16], [22, 99, 22, 16, 10]]
+    found = nodes(tmp_path, [0, 1, 2, 5, 7], rows, without_memory=(1,))
+    assert found[3].distances == {0: 22, 1: 99, 2: 22, 5: 10, 7: 16}
+    assert far_ids(machine.usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
