@@ -11,9 +11,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 
 from . import machine
+from .distance import far_pair
 from .errors import CannotError, UsageError
 from .numaplace import BUILD, Numaplace
 from .suite import load, names
@@ -21,7 +23,6 @@ from .workloads import PROGRAMS
 
 ROOM = 1 << 30        # bytes on the disk for results
 FREE_SHARE = 0.7      # of a node's memory; less will fall back to other nodes
-KNOWN_DISTANCE = 10
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ def nodes(m: Machine) -> Iterator[Finding]:
     else:
         sizes = sorted({len(node.cpus) for node in usable})
         yield Finding("ok", f"{len(usable)} nodes with CPUs and memory, {'/'.join(map(str, sizes))} CPUs each")
-        if len({d for node in usable for d in node.distances.values() if d != KNOWN_DISTANCE}) > 1:
-            yield Finding("ok", "nodes at several distances: remote suites take the farthest that all nodes have")
+        if len({a.distances[b.id] for a, b in permutations(usable, 2)}) > 1:
+            home, far = (usable[k] for k in far_pair(usable))
+            yield Finding("ok", f"nodes at several distances: suites of two nodes take {home.id} and {far.id}, "
+                          f"{home.distances[far.id]} apart; numa-stream takes the farthest that all nodes have at once")
     for node in usable:
         if node.free_kib < FREE_SHARE * node.total_kib:
             yield Finding("doubt", f"node {node.id} has {node.free_kib >> 10} of {node.total_kib >> 10} MiB free",

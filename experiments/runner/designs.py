@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Designs: the workloads that a suite's factor levels make on a given machine.
 
-Each paper's experiment is one function here. A combination that the machine has no CPUs or
-nodes for is left out, never squeezed in.
+Each paper's experiment is one function here. Most need two nodes, HOME and FAR: they become the two
+that are farthest apart. A combination that the machine has no CPUs or nodes for is left out, never
+squeezed in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from .distance import far_pair, far_shift
 from .errors import UsageError
 from .machine import Node
 from .suite import Suite, Task, Workload, check
 
 Levels = Mapping[str, list[Any]]
 MEMORY = ("local", "remote")
+HOME, FAR = 0, 1  # until the two nodes are chosen
 PAGE = 4096
 INT = 4  # bytes
 
@@ -25,8 +28,9 @@ INT = 4  # bytes
 def expand(suite: Suite, nodes: list[Node]) -> Suite:
     """The suite with its workloads on this machine; one without a design has them already."""
     if not suite.design:
-        return suite
-    wanted = DESIGNS[suite.design].factors
+        return with_workloads(suite, far_apart(suite.workloads, nodes), nodes) if suite.nodes == 2 else suite
+    design = DESIGNS[suite.design]
+    wanted = design.factors
     for name in suite.levels:
         if name not in wanted:
             raise UsageError(f"suite {suite.name}: factor '{name}' is not one of "
@@ -34,13 +38,27 @@ def expand(suite: Suite, nodes: list[Node]) -> Suite:
     missing = [name for name, needed in wanted.items() if needed and name not in suite.levels]
     if missing:
         raise UsageError(f"suite {suite.name}: design {suite.design} needs the factor {missing[0]}")
-    workloads = tuple(w for w in DESIGNS[suite.design].make(suite.levels, nodes) if fits(w, nodes))
+    made = design.make(suite.levels, nodes)
+    workloads = tuple(w for w in (made if design.all_nodes else far_apart(made, nodes)) if fits(w, nodes))
     if not workloads:
         raise UsageError(f"suite {suite.name}: no combination of its levels fits this machine's "
                          f"{len(nodes)} nodes of {min(len(node.cpus) for node in nodes)} CPUs and more")
-    found = replace(suite, workloads=workloads, nodes=len(nodes))
+    return with_workloads(suite, workloads, nodes)
+
+
+def with_workloads(suite: Suite, workloads: Iterable[Workload], nodes: list[Node]) -> Suite:
+    found = replace(suite, workloads=tuple(workloads), nodes=len(nodes))
     check(found)
     return found
+
+
+def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Workload]:
+    """The workloads of HOME and FAR on the two nodes that are farthest apart."""
+    pair = far_pair(nodes)
+    for workload in workloads:
+        yield replace(workload, tasks=tuple(
+            replace(task, runs_on=pair[task.runs_on], memory_on=tuple(pair[n] for n in task.memory_on))
+            for task in workload.tasks))
 
 
 def fits(workload: Workload, nodes: list[Node]) -> bool:
@@ -76,32 +94,21 @@ def flows(levels: Levels, first: str, second: str, where: dict[str, tuple[int, i
 
 
 def contention(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-    """Luo, Fig. 4(a): all memory on node 0, threads on both."""
-    return flows(levels, "local", "remote", {"local": (0, 0), "remote": (1, 0)},
+    """Luo, Fig. 4(a): all memory on one node, threads on both."""
+    return flows(levels, "local", "remote", {"local": (HOME, HOME), "remote": (FAR, HOME)},
                  "contention-{x}L{y}R")
 
 
 def cross(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
     """Luo, Fig. 4(b): each node's threads use the other's memory."""
-    return flows(levels, "reference", "opposite", {"reference": (0, 1), "opposite": (1, 0)},
+    return flows(levels, "reference", "opposite", {"reference": (HOME, FAR), "opposite": (FAR, HOME)},
                  "cross-{x}x{y}")
 
 
 def split(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-    """Luo, Fig. 4(c): threads of node 0 use the memory of both."""
-    return flows(levels, "local", "remote", {"local": (0, 0), "remote": (0, 1)}, "split-{x}L{y}R")
-
-
-def far_shift(nodes: list[Node]) -> int:
-    """k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
-    another package, not only another node)."""
-    ids = [node.id for node in nodes]
-
-    def nearest(shift: int) -> tuple[int, int]:
-        pairs = [node.distances[ids[(i + shift) % len(ids)]] for i, node in enumerate(nodes)]
-        return min(pairs), sum(pairs)
-
-    return max(range(1, len(nodes)), key=nearest)
+    """Luo, Fig. 4(c): threads of one node use the memory of both."""
+    return flows(levels, "local", "remote", {"local": (HOME, HOME), "remote": (HOME, FAR)},
+                 "split-{x}L{y}R")
 
 
 def numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
@@ -121,8 +128,8 @@ def numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 
 def cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Heard and Shafiee: memory on the CPU's node or on another; the CPU is not on the one that keeps house."""
-    walker = min(1, len(nodes) - 1)
+    """Heard and Shafiee: memory on the CPU's node or on another; the CPU is not on the first, which keeps house."""
+    walker, other = (FAR, HOME) if len(nodes) > 1 else (HOME, FAR)
     shapes = [(pattern, alpha) for pattern in levels["pattern"]
               for alpha in (levels["alpha"] if pattern == "zipf" else [None])]
     for (pattern, alpha), size_kb, memory in product(shapes, levels["size_kb"], levels["memory"]):
@@ -134,7 +141,7 @@ def cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
         shape = pattern if alpha is None else f"{pattern}{alpha:g}"
         yield Workload(f"{shape}-{size_kb}K-{memory}", "memory",
                        f"{shape}, {size_kb} KB, {memory}",
-                       (Task("walker", walker, (walker if memory == "local" else 0,)),), factors, options)
+                       (Task("walker", walker, (walker if memory == "local" else other,)),), factors, options)
 
 
 def memory_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
@@ -149,13 +156,13 @@ def memory_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
             label += f"-{case['accesses']}"
         factors["memory"] = memory
         yield Workload(f"{label}-{memory}", "memory", f"{label} ints, {memory} memory",
-                       (Task("worker", 0, (int(memory == "remote"),)),), factors, options)
+                       (Task("worker", HOME, (FAR if memory == "remote" else HOME,)),), factors, options)
 
 
 def beside(memory: str) -> tuple[Task, ...]:
-    """A server on node 0 with its memory there or on node 1, its client beside it."""
-    return (Task("server", 0, (int(memory == "remote"),), penalty=1.2, mpki=8),
-            Task("client", 0, (0,), penalty=1.05, mpki=2))
+    """A server with its memory there or on the other node, its client beside it."""
+    return (Task("server", HOME, (FAR if memory == "remote" else HOME,), penalty=1.2, mpki=8),
+            Task("client", HOME, (HOME,), penalty=1.05, mpki=2))
 
 
 def redis_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
@@ -199,8 +206,8 @@ def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 class Design:
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
-                 may: tuple[str, ...] = ()) -> None:
-        self.make = make
+                 may: tuple[str, ...] = (), all_nodes: bool = False) -> None:
+        self.make, self.all_nodes = make, all_nodes
         self.factors = dict.fromkeys(needed, True) | dict.fromkeys(may, False)
 
 
@@ -208,11 +215,11 @@ DESIGNS = {
     "contention": Design(contention, "local", "remote", may=("workers",)),
     "cross": Design(cross, "reference", "opposite", may=("workers",)),
     "split": Design(split, "local", "remote", may=("workers",)),
-    "numa-stream": Design(numa_stream, "operation", "access", "memory", "threads"),
+    "numa-stream": Design(numa_stream, "operation", "access", "memory", "threads", all_nodes=True),
     "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory"),
     "memory-times": Design(memory_times, "experiment", "case", "memory"),
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
     "redis-benchmark": Design(redis_benchmark, "pipeline", "memory"),
     "redis-memtier": Design(redis_memtier, "pipeline", "memory"),
-    "work-stealing": Design(work_stealing, "benchmark", "runtime"),
+    "work-stealing": Design(work_stealing, "benchmark", "runtime", all_nodes=True),
 }

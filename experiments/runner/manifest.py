@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from . import check_machine, machine
+from . import check_machine, distance, machine
 from .errors import ExperimentError, UsageError
 from .guard import numa_balancing
 from .numaplace import BUILD, ROOT, Numaplace
@@ -26,6 +26,7 @@ SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "polic
 
 
 def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
+    nodes = machine.nodes()
     return {
         "suite": suite.name, "question": suite.question, "paper": suite.paper,
         "machine": machine_name(), "source": source,
@@ -37,7 +38,8 @@ def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
         "release": platform.release(),
         "kernel": {"release": platform.release(), "version": platform.version(),
                    "cmdline": _read("/proc/cmdline")},
-        "nodes": [asdict(node) for node in machine.nodes()],
+        "nodes": [asdict(node) for node in nodes],
+        "remote": distance.remote(suite.workloads, [node for node in nodes if node.usable]),
         "numa_balancing": _number(numa_balancing()),
         # On a real machine: what may scatter the numbers, or needs a word beside them.
         "doubts": check_machine.doubts() if source == "real" else [],
