@@ -12,16 +12,19 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
+from operator import itemgetter
 from pathlib import Path
 
-from . import machine
+from . import footprint, machine
+from .designs import expand
 from .distance import far_pair
 from .errors import CannotError, UsageError
 from .numaplace import BUILD, Numaplace
-from .suite import load, names
+from .suite import Suite, load, names, with_levels
 from .workloads import PROGRAMS
 
-ROOM = 1 << 30        # bytes on the disk for results
+GIB = 1 << 30
+ROOM = GIB            # bytes on the disk for results
 FREE_SHARE = 0.7      # of a node's memory; less will fall back to other nodes
 
 
@@ -142,18 +145,28 @@ def disk(out: Path) -> Iterator[Finding]:
 
 
 def sizes(m: Machine) -> Iterator[Finding]:
-    """Whether the suites' data fit the smallest node."""
+    """Whether the nodes hold what the suites need on them; that there are nodes enough is not asked here."""
     usable = [node for node in m.nodes if node.usable]
-    if not usable:
-        return
-    least = min(node.total_kib for node in usable) << 10
     for name in names():
         suite = load(name)
-        levels = dict(suite.levels) | suite.real.get("factors", {})
-        largest = 4 * max((case["size"] for case in levels.get("case", [])), default=0)
-        if largest > FREE_SHARE * least:
-            yield Finding("doubt", f"suite {name}: its largest array has {largest >> 30} GiB, the smallest node "
-                          f"{least >> 30}", "those observations will be marked; leave them out with --workloads")
+        if len(usable) >= suite.nodes:
+            yield from largest(with_levels(suite, suite.real), usable)
+
+
+def largest(suite: Suite, nodes: list[machine.Node]) -> Iterator[Finding]:
+    """What is too much for its node, of the workload that takes the greatest part of one."""
+    try:
+        suite = expand(suite, nodes)
+    except UsageError as error:
+        yield Finding("doubt", str(error), "leave the suite out, or run it in the lab")
+        return
+    share, need, node, name = max(
+        ((need / (nodes[k].total_kib << 10), need / GIB, nodes[k], workload.name)
+         for workload in suite.workloads for k, need in footprint.of(workload, suite).items()), key=itemgetter(0))
+    if share > FREE_SHARE:
+        yield Finding("doubt", f"suite {suite.name}: {name} needs {need:.1f} GiB of node {node.id}, which has "
+                      f"{node.total_kib * 1024 / GIB:.1f}", "such observations will be marked; leave them out "
+                      "with --workloads")
 
 
 def doubts() -> list[str]:

@@ -67,13 +67,35 @@ def test_numa_balancing_is_an_obstacle_only_for_who_cannot_switch_it_off(tmp_pat
     assert list(troubles(m).values()) == ["obstacle"]
 
 
-def test_sizes_are_compared_with_the_smallest_node(tmp_path: Path) -> None:
-    small = tree(tmp_path)
-    assert not [f for f in check_machine.sizes(small) if f.kind != "ok"]
-    for path in tmp_path.glob("sys/devices/system/node/*/meminfo"):
-        path.write_text("Node 0 MemTotal: 16777216 kB\nNode 0 MemFree: 16000000 kB\n")
-    found = list(check_machine.sizes(check_machine.Machine(tmp_path)))
-    assert [f.what for f in found] == ["suite random-update: its largest array has 37 GiB, the smallest node 16"]
+def too_large(root: Path, *gib: int, cpus: int = 4) -> list[str]:
+    """Of a machine with nodes of so many GiB."""
+    tree(root, nodes=len(gib))
+    for number, size in enumerate(gib):
+        folder = root / f"sys/devices/system/node/node{number}"
+        (folder / "cpulist").write_text(f"{number * cpus}-{(number + 1) * cpus - 1}\n")
+        (folder / "meminfo").write_text(f"Node {number} MemTotal: {size << 20} kB\nNode {number} MemFree: 0 kB\n")
+    return [f.what for f in check_machine.sizes(check_machine.Machine(root)) if f.kind != "ok"]
+
+
+def test_every_suite_fits_large_nodes(tmp_path: Path) -> None:
+    assert not too_large(tmp_path, 64, 64)
+
+
+def test_sizes_are_compared_with_the_node_that_they_are_on(tmp_path: Path) -> None:
+    assert too_large(tmp_path / "small", 16, 16) == [
+        "suite random-update: random-update-10000000000-10000000000-local needs 37.3 GiB of node 0, which has 16.0"]
+    assert too_large(tmp_path / "remote", 64, 16) == [
+        "suite random-update: random-update-10000000000-10000000000-remote needs 37.3 GiB of node 1, which has 16.0"]
+
+
+def test_processes_add_up_on_their_node(tmp_path: Path) -> None:
+    assert "suite contention: contention-4L4R needs 6.0 GiB of node 0, which has 8.0" in too_large(tmp_path, 8, 64)
+
+
+def test_what_fits_no_cpus_is_a_doubt_and_no_end(tmp_path: Path) -> None:
+    found = too_large(tmp_path, 64, 64, cpus=1)
+    assert [what.partition(":")[0] for what in found if "no combination" in what] == [
+        f"suite redis-{name}" for name in ("keys", "lists", "tokens", "zsets")]
 
 
 def test_on_this_machine_it_says_ready_or_not(capsys, tmp_path: Path) -> None:

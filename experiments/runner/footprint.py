@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How much memory a workload needs on each node, from what its programs are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .redis import STRUCTURES
+from .suite import Suite, Workload
+
+Options = Mapping[str, Any]
+Share = tuple[tuple[int, ...], float]  # nodes, and the bytes that are spread over them
+
+ARRAYS = {"copy": 2, "scale": 2, "sum": 3, "triad": 3}  # of np-mem; one for its other kernels
+# Of np-steal, bytes an element: the arrays, and what the serial run has beside them.
+STEALING = {"cilksort": (8, 4), "heat": (16, 16), "transpose": (16, 8), "matmul": (24, 8)}
+STEALING_ELEMENTS = 65536  # times the scale
+# Bytes an element in redis-server and in np-redis, strings aside, a server's output and a client's input
+# included: growth of VmHWM with redis-server 7.0.15, 50,000 to 150,000 elements, strings of up to 20.
+REDIS = {"lists": (30, 25), "keys": (80, 95), "zsets": (120, 25), "tokens": (0, 35)}
+# Commands of redis-benchmark after each of which the server has a value more, at most.
+STORING = {"set", "lpush", "rpush", "hset"}
+
+
+def of(workload: Workload, suite: Suite) -> Counter[int]:
+    """Bytes by node, as positions."""
+    options = suite.parameters[workload.kind] | workload.options
+    need: Counter[int] = Counter()
+    for nodes, size in SHARES[workload.kind](workload, options):
+        need.update(dict.fromkeys(nodes, round(size / len(nodes))))
+    return need
+
+
+def memory(workload: Workload, options: Options) -> Iterator[Share]:
+    """Every process has arrays of its own; threads share them."""
+    size = bytes_of(options["size"]) * ARRAYS.get(options.get("operation", "triad"), 1)
+    return ((task.memory_on, size) for task in workload.tasks)
+
+
+def redis(workload: Workload, options: Options) -> Iterator[Share]:
+    structure = options.get("structure") or workload.name.removeprefix("redis-")
+    several = structure in ("lists", "zsets") or workload.kind == "redis"
+    elements = options["elements"] * (STRUCTURES if several else 1)
+    server, client = workload.tasks
+    in_server, in_client = REDIS[structure]
+    # A string has half of the greatest length in the mean; in the server it is also in an answer.
+    yield server.memory_on, elements * (in_server + options["max_length"])
+    yield client.memory_on, elements * (in_client + options["max_length"] / 2)
+
+
+def redis_benchmark(workload: Workload, options: Options) -> Iterator[Share]:
+    stored = STORING & set(options["tests"].split(","))
+    yield workload.tasks[0].memory_on, len(stored) * options["requests"] * options["value_bytes"]
+
+
+def stealing(workload: Workload, options: Options) -> Iterator[Share]:
+    """Without locality all is on the first node; the serial run's result is there anyway."""
+    arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
+    nodes = workload.tasks[0].memory_on
+    yield nodes if options["runtime"] == "locality" else nodes[:1], arrays
+    yield nodes[:1], reference
+
+
+def bytes_of(size: str) -> int:
+    """'256M' or '4096'."""
+    shift = {"K": 10, "M": 20, "G": 30}.get(size[-1].upper(), 0)
+    return int(size[:-1] if shift else size) << shift
+
+
+SHARES = {"triad": memory, "memory": memory, "redis": redis, "redis-times": redis,
+          "redis-benchmark": redis_benchmark, "stealing": stealing}

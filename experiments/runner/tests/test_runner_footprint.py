@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How much memory the suites' workloads need by node, at the levels of a real machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.runner import designs, footprint, machine, suite as suites
+
+MIB = 1 << 20
+
+
+def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, float]:
+    """MiB by node."""
+    suite = suites.load(name)
+    suite = designs.expand(suites.with_levels(suite, suite.real), machine.of_lab(on))
+    found = next(w for w in suite.workloads if w.name == workload)
+    return {node: size / MIB for node, size in footprint.of(found, suite).items()}
+
+
+@pytest.mark.parametrize("suite, workload, mib", [
+    ("contention", "contention-4L4R", {0: 8 * 768}),
+    ("contention", "contention-4L4R-threads", {0: 2 * 768}),  # a process has its arrays once
+    ("cross", "cross-2x3", {0: 3 * 768, 1: 2 * 768}),
+    ("split", "split-1L2R", {0: 768, 1: 2 * 768}),
+    ("numa-stream", "copy-unstrided-local-16t", {0: 1024, 1: 1024}),
+    ("numa-stream", "triad-unstrided-remote-1t", {1: 1536}),
+    ("policy-matrix", "split", {0: 384, 1: 768 + 384}),
+    ("work-stealing", "heat-vanilla", {0: 4 * 512}),
+    ("work-stealing", "heat-locality", {0: 512 + 2 * 512, 1: 512}),
+])
+def test_arrays_of_every_process(suite: str, workload: str, mib: dict[int, float]) -> None:
+    assert needs(suite, workload) == mib
+
+
+def test_ints_of_the_largest_array() -> None:
+    found = needs("random-update", "random-update-10000000000-10000000000-remote")
+    assert found == {1: pytest.approx(4e10 / MIB, rel=1e-6)}
+
+
+@pytest.mark.parametrize("suite, workload, per_element, elements", [
+    ("redis-lists", "lists-10000000-p1-remote", {1: 50, 0: 35}, 3 * 10**7),
+    ("redis-keys", "keys-10000000-p1-remote", {1: 100, 0: 105}, 10**7),
+    ("redis-zsets", "zsets-2000000-p16-local", {0: 140 + 35}, 6 * 10**6),
+])
+def test_server_and_client_of_redis(suite: str, workload: str, per_element: dict, elements: int) -> None:
+    assert needs(suite, workload) == {node: pytest.approx(size * elements / MIB, rel=1e-6)
+                                      for node, size in per_element.items()}
+
+
+def test_values_that_redis_benchmark_stores() -> None:
+    """SET, LPUSH, RPUSH and HSET, a million of 1 KiB each."""
+    assert needs("redis-benchmark", "redis-benchmark-p1-remote") == {1: pytest.approx(4 * 10**6 * 1024 / MIB, rel=1e-6)}
+
+
+def test_every_workload_of_every_suite_needs_some() -> None:
+    for name in suites.names():
+        suite = suites.load(name)
+        for levels in ({}, suite.quick, suite.real):
+            found = designs.expand(suites.with_levels(suite, levels), machine.of_lab(suite.machines[0]))
+            assert all(min(footprint.of(w, found).values()) > 0 for w in found.workloads)
