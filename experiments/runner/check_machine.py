@@ -21,7 +21,7 @@ from .distance import far_pair
 from .errors import CannotError, UsageError
 from .numaplace import BUILD, Numaplace
 from .suite import Suite, load, names, with_levels
-from .workloads import PROGRAMS
+from .workloads import PROGRAMS, lacking
 
 GIB = 1 << 30
 ROOM = GIB            # bytes on the disk for results
@@ -119,6 +119,10 @@ def programs(_m: Machine) -> Iterator[Finding]:
                           ("numactl", "numactl")):
         if not shutil.which(name):
             yield Finding("obstacle", f"{name} is not installed: the Redis suites need it", f"apt-get install {package}")
+    for suite in map(load, names()):
+        for name in lacking(suite):
+            yield Finding("doubt", f"{name} is not installed: --all leaves {suite.name} out",
+                          "build it from its authors' sources; Debian 12 does not have it")
     if not (Path("/sys/module/numaplace").exists()):
         yield Finding("doubt", "the module is not loaded: policies act by system calls; the papers' suites need none",
                       "make module && insmod build/modules/$(uname -r)/numaplace.ko")

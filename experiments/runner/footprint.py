@@ -55,6 +55,10 @@ def redis_benchmark(workload: Workload, options: Options) -> Iterator[Share]:
     yield workload.tasks[0].memory_on, len(stored) * options["requests"] * options["value_bytes"]
 
 
+def redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
+    yield workload.tasks[0].memory_on, options["keys"] * (sum(REDIS["keys"]) + options["value_bytes"])
+
+
 def stealing(workload: Workload, options: Options) -> Iterator[Share]:
     """Without locality all is on the first node; the serial run's result is there anyway."""
     arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
@@ -70,4 +74,5 @@ def bytes_of(size: str) -> int:
 
 
 SHARES = {"triad": memory, "memory": memory, "redis": redis, "redis-times": redis,
-          "redis-benchmark": redis_benchmark, "stealing": stealing}
+          "redis-benchmark": redis_benchmark, "redis-memtier": redis_memtier,
+          "stealing": stealing}

@@ -22,7 +22,7 @@ from .suite import Suite
 NAME = "manifest.json"
 # What must be equal for a run to be gone on with.
 SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
-        "engine", "machine", "source", "release", "tool", "module", "cpu", "thp", "repeat_until_ci")
+        "engine", "machine", "source", "release", "remote", "tool", "module", "cpu", "thp", "repeat_until_ci")
 
 
 def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
