@@ -190,7 +190,10 @@ def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = N
     table = _table(("statement", "left"), ("verdict", "left"))
     for chapter in chapters:
         machine = f", of the {chapter.machine}" if chapter.machine else ""
-        table.add_row(_name(f"{chapter.title}{machine}"), Text(chapter.tally))
+        counts, _, note = chapter.tally.partition("; ")  # the note would make a wide column
+        table.add_row(_name(f"{chapter.title}{machine}"), Text(counts))
+        if note:
+            table.add_row(Text(f"  {note}"), Text(""))
         for missing in chapter.missing:
             table.add_row(_name(f"  missing: {missing}"), Text(""))
         for check in chapter.own_checks:
