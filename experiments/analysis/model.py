@@ -16,7 +16,7 @@ import numpy
 import pandas as pd
 from scipy import stats
 
-from .stats import holm
+from .stats import Ratio, fieller, holm
 
 MIN_RESIDUAL_DF = 4
 TOO_FEW = "too few observations"
@@ -272,6 +272,31 @@ def contrasts(model: Model, factor: str, base: str | None = None) -> tuple[Contr
         Contrast(factor, a, b, estimate, p)
         for (a, b), estimate, p in zip(pairs, estimates, adjusted, strict=True)
     )
+
+
+def relative(model: Model, factor: str, level: str, base: str, confidence: float) -> Ratio | None:
+    """Marginal mean of a level / of the base, with Fieller's interval; of logarithms, geometric
+    means. None where one of them was not measured."""
+    cells = _Cells(model)
+    if not {level, base} <= set(cells.levels.get(factor, ())):
+        return None
+    rows = numpy.array([cells.mean(**{factor: name}) for name in (level, base)])
+    a, b = (float(mean) for mean in rows @ numpy.asarray(model.fit.params))
+    (va, both), (_, vb) = rows @ numpy.asarray(model.fit.cov_params()) @ rows.T
+    t = float(stats.t.ppf((1 + confidence) / 2, model.fit.df_resid))
+    if not model.log:
+        return fieller(a, b, float(va), float(vb), float(both), t) if b else None
+    half = t * math.sqrt(va - 2 * both + vb)
+    return Ratio(math.exp(a - b), math.exp(a - b - half), math.exp(a - b + half))
+
+
+def explained(model: Model, term: Term, confidence: float) -> Ratio:
+    """The share of a factor of two levels, and what it would be at the ends of its contrast's
+    interval, with all other variation as it is."""
+    rest = (model.fit.centered_tss - term.sum_sq) / model.fit.mse_resid
+    t, half = math.sqrt(term.f or 0), float(stats.t.ppf((1 + confidence) / 2, model.fit.df_resid))
+    low, high = max(0.0, t - half) ** 2, (t + half) ** 2
+    return Ratio(term.share, low / (low + rest), high / (high + rest))
 
 
 @dataclass(frozen=True)

@@ -124,12 +124,18 @@ def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio
     if va + scaled == 0:
         return Ratio(value, value, value)
     df = (va + scaled) ** 2 / (va**2 / (len(a) - 1) + scaled**2 / (len(b) - 1))
-    t = float(stats.t.ppf((1 + level) / 2, df))
-    g = t**2 * vb / mb**2
+    return fieller(ma, mb, va, vb, 0.0, float(stats.t.ppf((1 + level) / 2, df)))
+
+
+def fieller(a: float, b: float, va: float, vb: float, both: float, t: float) -> Ratio:
+    """a / b of two estimates with their variances and covariance, at a quantile of Student's t."""
+    value, scale = a / b, (t / b) ** 2
+    g = scale * vb
     if g >= 1:  # the denominator may be 0: nothing bounds the ratio
         return Ratio(value)
-    half = t / abs(mb) * math.sqrt(va + scaled - g * va)
-    return Ratio(value, (value - half) / (1 - g), (value + half) / (1 - g))
+    spread = va - 2 * value * both + value**2 * vb - scale * (va * vb - both**2)
+    half, middle = t / abs(b) * math.sqrt(max(0.0, spread)), value - scale * both
+    return Ratio(value, (middle - half) / (1 - g), (middle + half) / (1 - g))
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:

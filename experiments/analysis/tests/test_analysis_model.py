@@ -225,6 +225,43 @@ def test_an_unbalanced_contrast_weighs_cells_alike() -> None:
     assert contrast.estimate.value == pytest.approx(5 - 3)
 
 
+def test_limits_of_a_ratio_are_where_the_models_test_turns() -> None:
+    """Unbalanced, so the two means share the block's estimate: their covariance counts."""
+    data = moore().assign(repeat=[i % 3 for i in range(45)])
+    found = fit(data, "conformity", ["partner", "category"], ["repeat"])
+    assert isinstance(found, Model) and not found.log
+    high, low = (model._Cells(found).mean(partner=level) for level in ("high", "low"))
+    ratio = model.relative(found, "partner", "high", "low", 0.90)
+    assert ratio.low < ratio.value < ratio.high
+    for r in (ratio.low, ratio.high):
+        assert float(found.fit.t_test(high - r * low).pvalue) == pytest.approx(0.10)
+    assert model.relative(found, "partner", "high", "none", 0.90) is None
+
+
+def test_ratio_of_logarithms_is_the_contrast() -> None:
+    data = moore().assign(conformity=lambda d: numpy.exp(d["conformity"]))
+    found = fit(data, "conformity", ["partner", "category"])
+    assert isinstance(found, Model) and found.log
+    ratio = model.relative(found, "partner", "high", "low", 0.90)
+    (contrast,) = contrasts(found, "partner", "low")
+    expected = (contrast.estimate.value, *contrast.estimate.limits[0.90])
+    assert [math.log(v) for v in (ratio.value, ratio.low, ratio.high)] == pytest.approx(expected)
+
+
+def test_a_share_at_the_ends_of_its_contrasts_interval() -> None:
+    """In a balanced design, made again with the contrast moved to its interval's end."""
+    noise = random.Random(1)
+    data = pd.DataFrame([{"a": a, "b": b, "y": a + 5 * b + noise.gauss(0, 1)}
+                         for a in (0, 1) for b in range(3) for _ in range(4)])
+    found = fit(data, "y", ["a", "b"])
+    assert isinstance(found, Model) and not found.log
+    share = model.explained(found, terms(found)["a"], 0.90)
+    estimate = contrasts(found, "a", "0")[0].estimate
+    moved = data.assign(y=data["y"] + (estimate.limits[0.90][1] - estimate.value) * data["a"])
+    assert share.high == pytest.approx(terms(fit(moved, "y", ["a", "b"]))["a"].share)
+    assert share.value == terms(found)["a"].share and share.low < share.value
+
+
 def test_residuals_by_hand() -> None:
     found = residuals(jain())
     assert sorted(set(found.fitted)) == pytest.approx([15, 24, 48, 77])

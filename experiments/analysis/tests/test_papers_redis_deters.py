@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from experiments.analysis import load
 from experiments.analysis.papers import deters, prabhanjan, reference
-from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS
+from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.tests import factorial
 
 NAMES = {key: name for name, (_, key) in prabhanjan.TABLES.items()}
@@ -155,8 +158,8 @@ def stealing(effect: float) -> list[factorial.Cell]:
     return cells
 
 
-def steal(tmp_path: Path, effect: float):
-    found = factorial.records("work-stealing", stealing(effect), repeats=6, noise=0.01)
+def steal(tmp_path: Path, effect: float, noise: float = 0.01):
+    found = factorial.records("work-stealing", stealing(effect), repeats=6, noise=noise)
     directory = factorial.write(tmp_path, found, ["deters-stealing"], "xeon-e5-4620-4s", nodes=4)
     return deters.stealing(load.read(directory), "d")
 
@@ -173,6 +176,47 @@ def test_deters_analysis(tmp_path: Path) -> None:
     assert [level["level"] for level in contrast["limits"]] == [90, 95]
 
 
-def test_a_runtime_that_does_nothing_fails(tmp_path: Path) -> None:
-    verdict = {c.says: c.verdict for c in steal(tmp_path, 0.0).checks}
-    assert verdict["remote DRAM: with the locality runtime lower at the 90 % level"] == FAILS
+@pytest.mark.parametrize("effect, expected", [(0.2, HOLDS), (0.0, UNDECIDED), (-0.2, FAILS)])
+def test_an_effect_that_is_not_found_is_not_refuted(tmp_path: Path, effect: float, expected: str) -> None:
+    verdict = {c.says: c.verdict for c in steal(tmp_path, effect).checks}
+    assert verdict["remote DRAM: with the locality runtime lower at the 90 % level"] == expected
+
+
+def test_only_one_runtime_is_said(tmp_path: Path) -> None:
+    cells = [c for c in stealing(0.2) if c[0]["runtime"] == "locality"]
+    directory = factorial.write(tmp_path, factorial.records("work-stealing", cells, 6, 0.01), [])
+    checks = deters.stealing(load.read(directory), "d").checks
+    assert {(c.verdict, c.evidence) for c in checks} == {(ABSENT, "only one runtime")}
+
+
+def simulated(metric: str, effect: float, noise: float, runs: int = 40) -> list[Counter[str]]:
+    """Verdicts of a metric's two statements, of runs with two repeats."""
+    spread, counts = random.Random(3), [Counter[str](), Counter[str]()]
+    for _ in range(runs):
+        data = pd.DataFrame([
+            {"runtime": r, "benchmark": b, "repeat": k,
+             metric: mean * (1 + effect * (r == "locality")) + spread.gauss(0, noise)}
+            for b, mean in (("cilksort", 100), ("heat", 120), ("transpose", 140), ("matmul", 90))
+            for r in ("vanilla", "locality") for k in range(2)])
+        for count, check in zip(counts, deters._checks(data, metric), strict=True):
+            count[check.verdict] += 1
+    return counts
+
+
+def test_noise_is_no_sign_that_runtimes_are_the_same() -> None:
+    """Of a true difference of 30 %; without one and with little noise they are shown to be the same."""
+    assert simulated("local_dram", 0.3, 60)[0][HOLDS] == 0
+    assert simulated("local_dram", 0.3, 2)[0] == {FAILS: 40}
+    assert simulated("local_dram", 0.0, 2)[0] == {HOLDS: 40}
+
+
+def test_no_effect_is_found_and_refuted_as_rarely_as_the_level_says() -> None:
+    direction, _ = simulated("speedup", 0.0, 20)
+    assert direction[UNDECIDED] >= 0.8 * direction.total()
+
+
+def test_a_share_near_the_limit_is_undecided() -> None:
+    """10 % of the variation: an effect of 0.1175 of 112.5, beside benchmarks' variance of 369."""
+    _, share = simulated("speedup", 0.1175, 5)
+    assert share[UNDECIDED] > 30
+    assert simulated("speedup", 0.0, 1)[1] == {HOLDS: 40}
