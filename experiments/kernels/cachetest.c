@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The patterns of Heard and Shafiee on one element per cache line. Each
- * element names the next one of the backbone: its neighbour (sequential), or
- * the next of one random cycle (uniform, zipf). With zipf an element also has
- * a number n, and before the backbone is followed the first n elements are
- * read in their order: the popular ones are those at the beginning. An
- * iteration is one step of the backbone, as in the paper; what is counted are
- * accesses, because with a small alpha one step of zipf is a hundred thousand
- * of them and the next one two.
+ * The patterns of Heard and Shafiee on one element per cache line. After an
+ * element comes its neighbour (sequential), or any element with the same
+ * chance (uniform, zipf), as section III.B defines it. With zipf an element
+ * also has a number n, and before the next is drawn the first n elements are
+ * read in their order: the popular ones are those at the beginning. An iteration is one step of that backbone, as in the
+ * paper; what is counted are accesses, because with a small alpha one step of
+ * zipf is a hundred thousand of them and the next one two.
+ *
+ * The paper draws before the walk, into an array; here each step draws, a few
+ * instructions: the array would compete with the elements for the caches.
  */
 #include "emit.h"
 #include "random.h"
@@ -22,15 +24,10 @@
 #define ZIPF_ACCESSES 65536	/* the same; a step of zipf may be many accesses */
 
 struct element {
-	struct element *next;
+	struct element *next;	/* sequential; else NULL, for which the next draw waits as a chase would */
 	uint64_t prefix;	/* elements to read from the beginning first */
 	uint64_t value;
 	char rest[NP_LINE - 3 * sizeof(uint64_t)];
-};
-
-/* What the elements of a slice must hold, made anew from the seed. */
-struct plan {
-	uint32_t *next, *prefix;
 };
 
 static bool is_pattern(const struct np_worker *w, const char *name)
@@ -50,20 +47,6 @@ static int choose(struct np_worker *w)
 static uint64_t value_of(size_t i)
 {
 	return (uint64_t)(i + 1) * 0x9e3779b97f4a7c15;
-}
-
-/* Sattolo: one cycle through all of them. */
-static void random_cycle(uint32_t *next, size_t n, struct np_random *random)
-{
-	for (size_t i = 0; i < n; i++)
-		next[i] = i;
-	for (size_t i = n - 1; i; i--) {
-		size_t j = np_random_below(random, i);
-		uint32_t kept = next[i];
-
-		next[i] = next[j];
-		next[j] = kept;
-	}
 }
 
 /* 1 to n - 1 with probability in proportion to value ^ -alpha. 0 or -1. */
@@ -91,32 +74,28 @@ static int zipf_prefixes(uint32_t *prefix, size_t n, double alpha, struct np_ran
 	return 0;
 }
 
-static void plan_free(struct plan *p)
+static struct np_random prefix_numbers(const struct np_slice *s)
 {
-	free(p->next);
-	free(p->prefix);
+	return np_random_from(s->w->choice.seed + s->number);
 }
 
-static int plan_make(const struct np_slice *s, struct plan *p)
+static struct np_random walk_numbers(const struct np_slice *s)
 {
-	struct np_random random = np_random_from(s->w->choice.seed + s->number);
-	size_t n = s->lines;
-	int err = 0;
+	return np_random_from(~(s->w->choice.seed + s->number));
+}
 
-	p->next = malloc(n * sizeof(*p->next));
-	p->prefix = calloc(n, sizeof(*p->prefix));
-	if (!p->next || !p->prefix)
-		err = -1;
-	else if (is_pattern(s->w, "sequential"))
-		for (size_t i = 0; i < n; i++)
-			p->next[i] = (i + 1) % n;
-	else
-		random_cycle(p->next, n, &random);
-	if (!err && is_pattern(s->w, "zipf"))
-		err = zipf_prefixes(p->prefix, n, s->w->choice.alpha, &random);
-	if (err)
-		plan_free(p);
-	return err;
+/* Numbers of the slice's elements, made anew from the seed; NULL without memory for them. */
+static uint32_t *prefixes_of(const struct np_slice *s)
+{
+	struct np_random random = prefix_numbers(s);
+	uint32_t *prefix = calloc(s->lines, sizeof(*prefix));
+
+	if (prefix && is_pattern(s->w, "zipf") &&
+	    zipf_prefixes(prefix, s->lines, s->w->choice.alpha, &random)) {
+		free(prefix);
+		return NULL;
+	}
+	return prefix;
 }
 
 static struct element *elements_of(const struct np_slice *s)
@@ -124,24 +103,30 @@ static struct element *elements_of(const struct np_slice *s)
 	return (struct element *)np_slice_start(s, s->w->array[0]);
 }
 
+static struct element *next_of(const struct np_slice *s, size_t i)
+{
+	return is_pattern(s->w, "sequential") ? elements_of(s) + (i + 1) % s->lines : NULL;
+}
+
 static int fill(struct np_slice *s)
 {
 	struct element *e = elements_of(s);
-	struct plan p;
+	uint32_t *prefix = prefixes_of(s);
 
-	if (plan_make(s, &p))
+	if (!prefix)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->lines; i++) {
-		e[i].next = e + p.next[i];
-		e[i].prefix = p.prefix[i];
+		e[i].next = next_of(s, i);
+		e[i].prefix = prefix[i];
 		e[i].value = value_of(i);
 	}
-	plan_free(&p);
+	free(prefix);
 	s->at = e;
+	s->drawn = walk_numbers(s).state;
 	return 0;
 }
 
-static uint64_t walk(struct np_slice *s)
+static uint64_t walk_sequential(struct np_slice *s)
 {
 	const struct element *at = s->at;
 	uint64_t sum = s->sum;
@@ -155,27 +140,53 @@ static uint64_t walk(struct np_slice *s)
 	return STEPS;
 }
 
+static const struct element *draw(const struct element *at, const struct element *first, size_t n,
+				  struct np_random *random)
+{
+	random->state ^= (uintptr_t)at->next;
+	return first + np_random_below(random, n);
+}
+
+static uint64_t walk_uniform(struct np_slice *s)
+{
+	const struct element *at = s->at, *first = elements_of(s);
+	struct np_random random = { s->drawn };
+	uint64_t sum = s->sum;
+
+	for (unsigned int i = 0; i < STEPS; i++) {
+		sum += at->value;
+		at = draw(at, first, s->lines, &random);
+	}
+	s->at = (void *)at;
+	s->sum = sum;
+	s->drawn = random.state;
+	return STEPS;
+}
+
 static uint64_t walk_zipf(struct np_slice *s)
 {
 	const struct element *at = s->at, *first = elements_of(s);
 	uint64_t sum = s->sum, accesses = 0, steps = 0;
+	struct np_random random = { s->drawn };
 
 	for (; accesses < ZIPF_ACCESSES; steps++) {
 		for (uint64_t i = 0; i < at->prefix; i++)
 			sum += first[i].value;
 		accesses += at->prefix + 1;
 		sum += at->value;
-		at = at->next;
+		at = draw(at, first, s->lines, &random);
 	}
 	s->at = (void *)at;
 	s->sum = sum;
+	s->drawn = random.state;
 	s->weighted += steps;
 	return accesses;
 }
 
 static uint64_t pass(struct np_slice *s)
 {
-	return is_pattern(s->w, "zipf") ? walk_zipf(s) : walk(s);
+	return is_pattern(s->w, "zipf") ? walk_zipf(s) :
+	       is_pattern(s->w, "uniform") ? walk_uniform(s) : walk_sequential(s);
 }
 
 static uint64_t steps_of(const struct np_slice *s)
@@ -183,28 +194,36 @@ static uint64_t steps_of(const struct np_slice *s)
 	return is_pattern(s->w, "zipf") ? s->weighted : s->operations;
 }
 
-/* Whether the sum and the end of the walk are those of so many steps over what was planned. */
-static bool walk_is_right(const struct np_slice *s, const struct plan *p)
+/* Sum of so many steps from the beginning, and where they end; first[n] is the sum of the first n values. */
+static uint64_t walked(const struct np_slice *s, const uint32_t *prefix, const uint64_t *first, size_t *end)
 {
-	uint64_t *first = calloc(s->lines + 1, sizeof(*first));	/* sums of the first n values */
-	uint64_t rounds = steps_of(s) / s->lines, left = steps_of(s) % s->lines;
-	uint64_t sum = 0, of_left = 0;
-	size_t at = 0, end = 0;
+	struct np_random random = walk_numbers(s);
+	uint64_t steps = steps_of(s), sum = 0;
+	size_t at = 0;
+
+	if (is_pattern(s->w, "sequential")) {
+		*end = steps % s->lines;
+		return steps / s->lines * first[s->lines] + first[*end];
+	}
+	for (uint64_t step = 0; step < steps; step++) {
+		sum += value_of(at) + first[prefix[at]];
+		at = np_random_below(&random, s->lines);
+	}
+	*end = at;
+	return sum;
+}
+
+static bool walk_is_right(const struct np_slice *s, const uint32_t *prefix)
+{
+	uint64_t *first = calloc(s->lines + 1, sizeof(*first));
+	size_t end;
 	bool right;
 
 	if (!first)
 		return false;
 	for (size_t i = 0; i < s->lines; i++)
 		first[i + 1] = first[i] + value_of(i);
-	for (uint64_t step = 0; step < s->lines; step++) {
-		if (step == left) {
-			of_left = sum;
-			end = at;
-		}
-		sum += value_of(at) + first[p->prefix[at]];
-		at = p->next[at];
-	}
-	right = s->sum == rounds * sum + of_left && s->at == elements_of(s) + end;
+	right = s->sum == walked(s, prefix, first, &end) && s->at == elements_of(s) + end;
 	free(first);
 	return right;
 }
@@ -212,16 +231,15 @@ static bool walk_is_right(const struct np_slice *s, const struct plan *p)
 static size_t errors(struct np_slice *s)
 {
 	const struct element *e = elements_of(s);
+	uint32_t *prefix = prefixes_of(s);
 	size_t wrong = 0;
-	struct plan p;
 
-	if (plan_make(s, &p))
+	if (!prefix)
 		return s->lines;	/* what cannot be checked is not right */
 	for (size_t i = 0; i < s->lines; i++)
-		wrong += e[i].next != e + p.next[i] || e[i].prefix != p.prefix[i] ||
-			 e[i].value != value_of(i);
-	wrong += !walk_is_right(s, &p);
-	plan_free(&p);
+		wrong += e[i].next != next_of(s, i) || e[i].prefix != prefix[i] || e[i].value != value_of(i);
+	wrong += !walk_is_right(s, prefix);
+	free(prefix);
 	return wrong;
 }
 

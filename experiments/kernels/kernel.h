@@ -32,6 +32,7 @@ struct np_slice {
 	size_t first, lines;		/* of each array, in lines */
 	uint64_t operations, passes;	/* of all runs */
 	void *at;			/* where a walk goes on */
+	uint64_t drawn;			/* state of the random numbers that it draws */
 	uint64_t sum, weighted;		/* what the kernel's check compares */
 };
 
