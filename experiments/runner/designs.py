@@ -176,22 +176,16 @@ def redis_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
                        {"structure": experiment, "elements": size, "pipeline": pipeline})
 
 
-def redis_benchmark(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-    """Prabhanjan, experiment 7: redis-benchmark's own commands."""
-    for pipeline, memory in product(levels["pipeline"], levels["memory"]):
-        yield Workload(f"redis-benchmark-p{pipeline}-{memory}", "redis-benchmark",
-                       f"redis-benchmark, {pipeline} commands under way, {memory} memory",
-                       beside(memory)[:1], {"pipeline": pipeline, "memory": memory},
-                       {"pipeline": pipeline})
+def foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], Iterator[Workload]]:
+    """Prabhanjan, experiment 7: redis-benchmark's own commands; the same question by other generators of load."""
+    def make(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+        for pipeline, memory in product(levels["pipeline"], levels["memory"]):
+            yield Workload(f"{kind}-p{pipeline}-{memory}", kind,
+                           f"{program}, {pipeline} commands under way, {memory} memory",
+                           beside(memory)[:1], {"pipeline": pipeline, "memory": memory},
+                           {"pipeline": pipeline})
 
-
-def redis_memtier(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-    """The question of redis-benchmark, asked by another generator of load."""
-    for pipeline, memory in product(levels["pipeline"], levels["memory"]):
-        yield Workload(f"redis-memtier-p{pipeline}-{memory}", "redis-memtier",
-                       f"memtier_benchmark, {pipeline} commands under way, {memory} memory",
-                       beside(memory)[:1], {"pipeline": pipeline, "memory": memory},
-                       {"pipeline": pipeline})
+    return make
 
 
 def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
@@ -219,7 +213,7 @@ DESIGNS = {
     "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory"),
     "memory-times": Design(memory_times, "experiment", "case", "memory"),
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
-    "redis-benchmark": Design(redis_benchmark, "pipeline", "memory"),
-    "redis-memtier": Design(redis_memtier, "pipeline", "memory"),
+    "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory"),
+    "redis-memtier": Design(foreign_client("redis-memtier", "memtier_benchmark"), "pipeline", "memory"),
     "work-stealing": Design(work_stealing, "benchmark", "runtime", all_nodes=True),
 }
