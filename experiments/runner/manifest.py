@@ -71,8 +71,16 @@ def check_same(directory: Path, now: dict[str, Any]) -> None:
     now = json.loads(json.dumps(now))
     for key in SAME:
         if then.get(key) != now[key]:
-            raise UsageError(f"--resume: {path} is of another run: its {key.replace('_', ' ')} differs; "
+            what = key.replace("_", " ") + parts(then.get(key), now[key])
+            raise UsageError(f"--resume: {path} is of another run: its {what} differs; "
                              "take the same options, another --out, or start anew with --force")
+
+
+def parts(then: Any, now: Any) -> str:
+    """Which entries of a table: ' (commit, programs)'."""
+    if not isinstance(then, dict) or not isinstance(now, dict):
+        return ""
+    return f" ({', '.join(sorted(k for k in then.keys() | now.keys() if then.get(k) != now.get(k)))})"
 
 
 def in_lab() -> str | None:

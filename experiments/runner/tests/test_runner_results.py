@@ -99,6 +99,9 @@ def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:
     for key in manifest.SAME:
         with pytest.raises(UsageError, match="is of another run: its " + key.replace("_", " ")):
             manifest.check_same(tmp_path, now | {key: "other"})
+    manifest.write(tmp_path, now | {"tool": {"commit": "a", "programs": {}}})
+    with pytest.raises(UsageError, match=r"its tool \(commit\) differs"):
+        manifest.check_same(tmp_path, now | {"tool": {"commit": "b", "programs": {}}})
     (tmp_path / manifest.NAME).unlink()
     with pytest.raises(UsageError, match="cannot be read"):
         manifest.check_same(tmp_path, now)
