@@ -48,8 +48,8 @@ def result(*words: str) -> dict:
 
 
 def ours(operation: str, cpus: list[int], kernel: str = "auto") -> float:
-    return result(operation, "--kernel", kernel, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin", "--threads", str(len(cpus)),
-                  "--cpus", ",".join(map(str, cpus)))["mb_per_s"]
+    return result(operation, "--kernel", kernel, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin",
+                  "--threads", str(len(cpus)), "--cpus", ",".join(map(str, cpus)))["mb_per_s"]
 
 
 def likwid(kernel: str, arrays: int, cpus: list[int]) -> float:

@@ -4,9 +4,10 @@
  * element comes its neighbour (sequential), or any element with the same
  * chance (uniform, zipf), as section III.B defines it. With zipf an element
  * also has a number n, and before the next is drawn the first n elements are
- * read in their order: the popular ones are those at the beginning. An iteration is one step of that backbone, as in the
- * paper; what is counted are accesses, because with a small alpha one step of
- * zipf is a hundred thousand of them and the next one two.
+ * read in their order: the popular ones are those at the beginning. An
+ * iteration is one step of that backbone, as in the paper; what is counted are
+ * accesses, because with a small alpha one step of zipf is a hundred thousand
+ * of them and the next one two.
  *
  * The paper draws before the walk, into an array; here each step draws, a few
  * instructions: the array would compete with the elements for the caches.
