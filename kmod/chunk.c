@@ -16,7 +16,7 @@
 #include "scan.h"
 
 /* A chunk that would be cut ends after the huge page. */
-#define ENTRIES (NUMAPLACE_PACE_CHUNK + PTRS_PER_PMD)
+#define ENTRIES (NUMAPLACE_PACE_CHUNK + NUMAPLACE_HUGE_PAGES)
 
 /**
  * numaplace_chunk_init() - get what a thread needs
@@ -55,38 +55,64 @@ static bool is_ours(const struct numaplace_batch *b, struct page *page)
 	       node_isset(folio_nid(folio), b->from);
 }
 
+static bool is_huge(unsigned long entry)
+{
+	return entry & MIGRATE_PFN_COMPOUND;
+}
+
 /* How many pages an entry stands for; a compound one is the only one of its pages. */
 static unsigned int entry_pages(unsigned long entry)
 {
-	return entry & MIGRATE_PFN_COMPOUND ? HPAGE_PMD_NR : 1;
+	return is_huge(entry) ? NUMAPLACE_HUGE_PAGES : 1;
 }
 
-/* A locked page on the target node, or 0. Never from another node, never by killing. */
-static unsigned long new_entry(const struct numaplace_batch *b, unsigned long src)
+/* A page on the target node, or NULL. Never from another node, never by killing. */
+static struct folio *new_folio(struct numaplace_batch *b, unsigned int order)
 {
 	gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
-	unsigned long compound = src & MIGRATE_PFN_COMPOUND;
+	struct numaplace_supply *supply = order ? &b->huge : &b->small;
 	struct folio *folio;
 
+	if (READ_ONCE(supply->full))
+		return NULL;
 	/* Reclaim that has failed takes seconds to fail again, while the task's pages are unmapped. */
-	if (READ_ONCE(b->tight))
+	if (READ_ONCE(supply->tight))
 		gfp &= ~__GFP_DIRECT_RECLAIM;
-	folio = __folio_alloc_node(gfp, compound ? HPAGE_PMD_ORDER : 0, b->to);
-	if (!folio)
-		return 0;
-	folio_lock(folio);
-	return migrate_pfn(folio_pfn(folio)) | compound;
+	folio = __folio_alloc_node(gfp, order, b->to);
+	if (!folio) {
+		WRITE_ONCE(supply->full, true);
+		WRITE_ONCE(supply->tight, true);
+	}
+	return folio;
 }
 
-static void copy_entry(unsigned long dst, unsigned long src)
+/* Whether all was copied: of memory with an error that cannot be corrected it is not. */
+static bool copy_folio(struct folio *to, struct page *from, unsigned int n)
 {
-	struct page *to = migrate_pfn_to_page(dst), *from = migrate_pfn_to_page(src);
-	unsigned int i, n = entry_pages(dst);
+	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		copy_highpage(to + i, from + i);
+		if (copy_mc_highpage(folio_page(to, i), from + i))
+			return false;
 		cond_resched();
 	}
+	return true;
+}
+
+/* What becomes of an entry's pages if nothing else comes between; open: they are copied. */
+static u8 copy_entry(struct numaplace_batch *b, unsigned long src, unsigned long *dst)
+{
+	struct folio *folio = new_folio(b, is_huge(src) ? NUMAPLACE_HUGE_ORDER : 0);
+
+	if (!folio)
+		return is_huge(src) ? NUMAPLACE_FATE_no_huge : NUMAPLACE_FATE_no_memory;
+	if (!copy_folio(folio, migrate_pfn_to_page(src), entry_pages(src))) {
+		folio_put(folio);
+		return NUMAPLACE_FATE_busy;
+	}
+	folio_lock(folio);
+	*dst = migrate_pfn(folio_pfn(folio)) | (src & MIGRATE_PFN_COMPOUND);
+	return NUMAPLACE_FATE_open;
 }
 
 /* Each page is copied as soon as it is there: most kernels clear it, so that the caches have it. */
@@ -98,17 +124,8 @@ static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *fat
 		struct page *page = migrate_pfn_to_page(run->src[i]);
 
 		n = entry_pages(run->src[i]);
-		if (!page || !(run->src[i] & MIGRATE_PFN_MIGRATE) || !is_ours(b, page))
-			continue;
-		if (!READ_ONCE(b->full))
-			run->dst[i] = new_entry(b, run->src[i]);
-		if (run->dst[i]) {
-			copy_entry(run->dst[i], run->src[i]);
-		} else {
-			WRITE_ONCE(b->full, true);
-			WRITE_ONCE(b->tight, true);
-			memset(fate + i, NUMAPLACE_FATE_no_memory, n);
-		}
+		if (page && (run->src[i] & MIGRATE_PFN_MIGRATE) && is_ours(b, page))
+			memset(fate + i, copy_entry(b, run->src[i], &run->dst[i]), n);
 	}
 }
 
@@ -123,9 +140,13 @@ static void count_moved(const struct migrate_vma *run, u8 *fate)
 	}
 }
 
-/* Moves pages first .. first + n - 1 of the batch, all in one mapping. */
+/*
+ * Moves pages first .. first + n - 1 of the batch, all in one mapping. What is
+ * huge moves whole if it is selected and the kernel can, else it is split.
+ */
 static void move_run(struct numaplace_batch *b, struct numaplace_room *room,
-		     struct vm_area_struct *vma, unsigned int first, unsigned int n)
+		     struct vm_area_struct *vma, unsigned int first, unsigned int n,
+		     unsigned long select)
 {
 	struct migrate_vma run = {
 		.vma = vma,
@@ -133,7 +154,7 @@ static void move_run(struct numaplace_batch *b, struct numaplace_room *room,
 		.end = b->start + ((unsigned long)(first + n) << PAGE_SHIFT),
 		.src = room->src,
 		.dst = room->dst,
-		.flags = MIGRATE_VMA_SELECT_SYSTEM | MIGRATE_VMA_SELECT_COMPOUND,
+		.flags = MIGRATE_VMA_SELECT_SYSTEM | select,
 	};
 	u64 t0 = ktime_get_ns(), t1, t2;
 
@@ -150,26 +171,16 @@ static void move_run(struct numaplace_batch *b, struct numaplace_room *room,
 	room->finish_ns += ktime_get_ns() - t2;
 }
 
-/**
- * numaplace_chunk_move() - look at pages of a batch and move those that are to be moved
- * @b: the batch; the mmap_lock of its mm is held
- * @room: of this thread
- * @first: the first of the pages
- * @n: how many, up to NUMAPLACE_PACE_CHUNK and a huge page
- *
- * Moves run by run: other pages are not even unmapped.
- */
-void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_room *room,
-			  unsigned int first, unsigned int n)
+/* Moves those of the pages first .. end - 1 that have this fate, run by run: others are not even unmapped. */
+static void move_those(struct numaplace_batch *b, struct numaplace_room *room, unsigned int first,
+		       unsigned int end, u8 fate, unsigned long select)
 {
-	unsigned int i = first, end = first + n, length, most;
+	unsigned int i = first, length, most;
 	struct vm_area_struct *vma;
 	unsigned long addr;
 
-	lockdep_assert_held(&b->mm->mmap_lock);
-	numaplace_scan_pages(b, first, n, false);
 	while (i < end) {
-		if (b->fate[i] != NUMAPLACE_FATE_open) {
+		if (b->fate[i] != fate) {
 			i++;
 			continue;
 		}
@@ -179,9 +190,28 @@ void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_room *room
 			return;
 		most = min_t(unsigned long, end - i, (vma->vm_end - addr) >> PAGE_SHIFT);
 		for (length = 1; length < most; length++)
-			if (b->fate[i + length] != NUMAPLACE_FATE_open)
+			if (b->fate[i + length] != fate)
 				break;
-		move_run(b, room, vma, i, length);
+		memset(b->fate + i, NUMAPLACE_FATE_open, length);
+		move_run(b, room, vma, i, length, select);
 		i += length;
 	}
+}
+
+/**
+ * numaplace_chunk_move() - look at pages of a batch and move those that are to be moved
+ * @b: the batch; the mmap_lock of its mm is held
+ * @room: of this thread
+ * @first: the first of the pages
+ * @n: how many, up to NUMAPLACE_PACE_CHUNK and a huge page
+ */
+void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_room *room,
+			  unsigned int first, unsigned int n)
+{
+	lockdep_assert_held(&b->mm->mmap_lock);
+	numaplace_scan_pages(b, first, n, false);
+	move_those(b, room, first, first + n, NUMAPLACE_FATE_open, MIGRATE_VMA_SELECT_COMPOUND);
+	/* Huge pages for which the node has none, though it may have small ones. */
+	if (b->split)
+		move_those(b, room, first, first + n, NUMAPLACE_FATE_no_huge, 0);
 }

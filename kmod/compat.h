@@ -7,6 +7,7 @@
 #define _NUMAPLACE_COMPAT_H
 
 #include <linux/version.h>
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 
@@ -27,6 +28,10 @@ static inline pte_t numaplace_compat_ptep_get(pte_t *ptep)
 	return READ_ONCE(*ptep);
 }
 #define ptep_get numaplace_compat_ptep_get
+#endif
+
+#ifndef PF_USER_WORKER
+#define PF_USER_WORKER			0
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
@@ -50,13 +55,86 @@ static inline bool numaplace_compat_is_migrating(pte_t pte)
 }
 #endif
 
-/* Whether a transparent huge page can move whole. Without the flags it cannot. */
-#ifdef HAVE_SELECT_COMPOUND
+/* A transparent huge page, also for a kernel that has none: there HPAGE_PMD_NR is an error. */
+#define NUMAPLACE_HUGE_ORDER		(PMD_SHIFT - PAGE_SHIFT)
+#define NUMAPLACE_HUGE_PAGES		(1U << NUMAPLACE_HUGE_ORDER)
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#ifdef copy_mc_to_kernel
+static inline int numaplace_compat_copy_mc_highpage(struct page *to, struct page *from)
+{
+	/* Only for 64 bits, where all memory has an address. */
+	int left = copy_mc_to_kernel(page_address(to), page_address(from), PAGE_SIZE);
+
+	if (left)
+		memory_failure_queue(page_to_pfn(from), 0);
+	return left;
+}
+#else
+static inline int numaplace_compat_copy_mc_highpage(struct page *to, struct page *from)
+{
+	copy_highpage(to, from);
+	return 0;
+}
+#endif
+#define copy_mc_highpage numaplace_compat_copy_mc_highpage
+#endif
+
+/* Whether a huge page that is mapped by a pmd is mapped anywhere else, by a pmd or by ptes. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+static inline bool numaplace_compat_is_shared(struct folio *folio)
+{
+	unsigned int i;
+
+	if (folio_entire_mapcount(folio) > 1)
+		return true;
+	/* Where there are ptes beside a pmd, each page counts the pmd once. */
+	for (i = 0; folio_test_double_map(folio) && i < NUMAPLACE_HUGE_PAGES; i++)
+		if (atomic_read(&folio_page(folio, i)->_mapcount) > 0)
+			return true;
+	return false;
+}
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+static inline bool numaplace_compat_is_shared(struct folio *folio)
+{
+	return folio_mapcount(folio) > 1;
+}
+#else
+static inline bool numaplace_compat_is_shared(struct folio *folio)
+{
+	return folio_large_mapcount(folio) > 1;
+}
+#endif
+
+/* Whether a transparent huge page can move whole. Without the flags, or without huge pages, it cannot. */
+#if defined(HAVE_SELECT_COMPOUND) && defined(CONFIG_TRANSPARENT_HUGEPAGE)
 #define NUMAPLACE_MOVES_WHOLE		true
 #else
 #define NUMAPLACE_MOVES_WHOLE		false
+#include <linux/migrate.h>
+#undef MIGRATE_VMA_SELECT_COMPOUND
+#undef MIGRATE_PFN_COMPOUND
 #define MIGRATE_VMA_SELECT_COMPOUND	0
 #define MIGRATE_PFN_COMPOUND		0
 #endif
+
+/* What was found in the kernel's headers, for modinfo. */
+#ifdef HAVE_SELECT_COMPOUND
+#define NUMAPLACE_HAS_SELECT_COMPOUND	" select-compound"
+#else
+#define NUMAPLACE_HAS_SELECT_COMPOUND	""
+#endif
+#ifdef HAVE_LEAFOPS
+#define NUMAPLACE_HAS_LEAFOPS		" leafops"
+#else
+#define NUMAPLACE_HAS_LEAFOPS		""
+#endif
+#ifdef HAVE_EXIT_GROUP_DEAD
+#define NUMAPLACE_HAS_GROUP_DEAD	" exit-group-dead"
+#else
+#define NUMAPLACE_HAS_GROUP_DEAD	""
+#endif
+#define NUMAPLACE_HEADERS \
+	"found:" NUMAPLACE_HAS_SELECT_COMPOUND NUMAPLACE_HAS_LEAFOPS NUMAPLACE_HAS_GROUP_DEAD
 
 #endif

@@ -136,13 +136,18 @@ static ssize_t migrate_write(struct file *file, const char __user *from, size_t 
 		{ "pause", parse_pause, FIELD(pause) },
 		{ "max_stall_us", numaplace_parse_u32, FIELD(max_stall_us) },
 		{ "rate_mib", numaplace_parse_u32, FIELD(rate_mib) },
+		{ "duty", numaplace_parse_u32, FIELD(duty) },
 		{ "threads", numaplace_parse_u32, FIELD(threads) },
 		{ "shared", numaplace_parse_bool, FIELD(shared) },
 		{ "split", numaplace_parse_bool, FIELD(split) },
+		{ "limit", numaplace_parse_u64, FIELD(limit) },
 		{}
 	};
 #undef FIELD
-	struct numaplace_job_request request = { .threads = NUMAPLACE_THREADS };
+	struct numaplace_job_request request = {
+		.threads = NUMAPLACE_THREADS,
+		.duty = NUMAPLACE_DUTY,
+	};
 	int err = read_request(file, from, count, keys, &request);
 	u64 id;
 
@@ -202,8 +207,7 @@ DEFINE_SHOW_ATTRIBUTE(version);
 
 static int placements_show(struct seq_file *m, void *unused)
 {
-	numaplace_placement_show(m);
-	return 0;
+	return numaplace_placement_show(m);
 }
 DEFINE_SHOW_ATTRIBUTE(placements);
 

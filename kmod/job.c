@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/mmzone.h>
@@ -17,6 +18,9 @@
 
 /* Beside 0 and -errno: there are no more pages. */
 #define END		1
+
+/* How long a rest may go on after it need not any more. */
+#define REST_US		5000
 
 /* Guards the list, and the jobs' state, counts and times. */
 static DEFINE_SPINLOCK(lock);
@@ -56,29 +60,56 @@ static void note_progress(struct numaplace_job *job, const struct numaplace_batc
 	trace_batch(job, b);
 }
 
-/* The target, if it may still use the node: its cpuset may have shrunk. */
+/* The target, if it may still use the node: its cpuset may have shrunk, and the node's memory may have left. */
 static struct task_struct *get_target(const struct numaplace_job *job)
 {
 	struct task_struct *task = get_pid_task(job->pid, PIDTYPE_PID);
+	int err;
 
 	if (!task)
 		return ERR_PTR(-ESRCH);
-	if (numaplace_target_allows_node(task, job->request.to))
+	if (!node_state(job->request.to, N_MEMORY))
+		err = -ENODEV;
+	else if (!numaplace_target_allows_node(task, job->request.to))
+		err = -EACCES;
+	else
 		return task;
 	put_task_struct(task);
-	return ERR_PTR(-EACCES);
+	return ERR_PTR(err);
 }
 
-/* Keeps to rate_mib: sleeps until the bytes so far are due, or the job is cancelled. */
-static void pace(struct numaplace_job *job, u64 begun)
+/* What ends a rest early: nobody wants the pages moved, or nobody is left who has them. */
+static bool need_not_wait(const struct numaplace_job *job)
 {
-	u64 due, now = ktime_get_ns() - begun;
+	return is_cancelled(job) || !atomic_read(&job->mm->mm_users);
+}
+
+/*
+ * Keeps to duty: what a process was stopped for is a part of the time only. Before the target is asked what it may
+ * use, so that the answer is not older than a batch.
+ */
+static void rest(const struct numaplace_job *job)
+{
+	u64 now;
+
+	while (!need_not_wait(job) && (now = ktime_get_ns()) < job->next_pause) {
+		u64 us = min_t(u64, div_u64(job->next_pause - now, NSEC_PER_USEC) + 1, REST_US);
+
+		usleep_range_state(us, us, TASK_IDLE);
+	}
+}
+
+/* Keeps to rate_mib: sleeps until the bytes of a batch are due, or the job is cancelled. */
+static void pace(struct numaplace_job *job, u64 bytes)
+{
+	u64 now = ktime_get_ns();
 
 	if (!job->request.rate_mib)
 		return;
-	due = numaplace_pace_due_ns(job->counts.bytes, job->request.rate_mib);
-	if (due > now)
-		wait_event_timeout(job->wait, is_cancelled(job), nsecs_to_jiffies(due - now) + 1);
+	job->due = numaplace_pace_due(job->due, now, bytes, job->request.rate_mib);
+	if (job->due > now)
+		wait_event_idle_timeout(job->wait, is_cancelled(job),
+					nsecs_to_jiffies(job->due - now) + 1);
 }
 
 /* When a pause must end: a little before the threads have waited too long, as they go on one by one. */
@@ -89,28 +120,63 @@ static u64 pause_deadline(const struct numaplace_job *job, const struct numaplac
 	return pause->threads ? pause->begun + budget - budget / 16 : U64_MAX;
 }
 
+static bool should_pause(const struct numaplace_job *job, const struct numaplace_batch *b)
+{
+	switch (job->request.pause) {
+	case NUMAPLACE_PAUSE_ALWAYS:
+		return b->open;
+	case NUMAPLACE_PAUSE_AUTO:
+		return b->open >= NUMAPLACE_PACE_MIN;
+	default:
+		return false;
+	}
+}
+
+static void begin_pause(const struct numaplace_job *job, struct task_struct *task,
+			struct numaplace_pause *pause)
+{
+	u32 us = job->request.max_stall_us;
+	bool always = job->request.pause == NUMAPLACE_PAUSE_ALWAYS;
+
+	numaplace_pause_begin(pause, task, us, numaplace_pace_patience_us(us, always, job->in_vain));
+}
+
+static void note_pause(struct numaplace_job *job, u64 us, bool in_vain)
+{
+	u64 apart = numaplace_pace_rest_ns(us * NSEC_PER_USEC, job->request.duty);
+
+	job->in_vain = in_vain ? job->in_vain + 1 : 0;
+	job->next_pause = ktime_get_ns() + apart;
+	spin_lock(&lock);
+	job->longest_pause_us = max(job->longest_pause_us, us);
+	job->paused_us += us;
+	spin_unlock(&lock);
+}
+
 /* Moves a batch that was found, the target paused where that pays. */
 static void move_batch(struct numaplace_job *job, struct task_struct *task,
 		       struct numaplace_batch *b, unsigned int *room)
 {
-	unsigned int mode = job->request.pause;
 	struct numaplace_pause pause = {};
-	u64 t0 = ktime_get_ns(), ns;
+	unsigned int wanted = b->open;
+	u64 t0, ns;
 
-	if (b->open && (mode == NUMAPLACE_PAUSE_ALWAYS ||
-			(mode == NUMAPLACE_PAUSE_AUTO && b->open >= NUMAPLACE_PACE_MIN)))
-		numaplace_pause_begin(&pause, task, job->request.max_stall_us,
-				      mode == NUMAPLACE_PAUSE_ALWAYS);
+	if (should_pause(job, b))
+		begin_pause(job, task, &pause);
+	t0 = pause.threads ? pause.begun : ktime_get_ns();
 	numaplace_migrate_batch(b, pause_deadline(job, &pause));
 	b->pause_us = numaplace_pause_end(&pause);
+	b->unpaused = pause.unpaused;
 	ns = ktime_get_ns() - t0;
+	if (b->pause_us)
+		note_pause(job, b->pause_us, b->unpaused);
 	/* Who holds a page that was busy may be one of the threads: they run again. */
 	numaplace_migrate_rest(b);
-	if (b->counts.fate[NUMAPLACE_FATE_moved])
+	/* Where nothing is to be moved, nobody is stopped: the next look may be longer. */
+	if (!wanted)
+		*room = min(2 * *room, NUMAPLACE_PACE_MAX);
+	else if (b->counts.fate[NUMAPLACE_FATE_moved])
 		*room = numaplace_pace_pages(b->n, ns, job->request.max_stall_us);
-	spin_lock(&lock);
-	job->longest_pause_us = max(job->longest_pause_us, b->pause_us);
-	spin_unlock(&lock);
 }
 
 /* Finds and moves a batch. Returns 0, END, or -errno. */
@@ -123,10 +189,12 @@ static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsig
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
+	b->left = job->request.limit ? job->request.limit - job->counts.fate[NUMAPLACE_FATE_moved] : U64_MAX;
 	/* Held only for a batch: a process that ends is not kept for a whole job. */
 	if (!mmget_not_zero(job->mm))
 		goto put_task;
-	err = numaplace_migrate_next(b, pos, end, *room) ? 0 : END;
+	err = numaplace_migrate_next(b, pos, end, numaplace_pace_limit(*room, job->request.rate_mib)) ?
+		      0 : END;
 	if (!err) {
 		move_batch(job, task, b, room);
 		*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
@@ -135,6 +203,11 @@ static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsig
 put_task:
 	put_task_struct(task);
 	return err;
+}
+
+static bool has_reached_limit(const struct numaplace_job *job)
+{
+	return job->request.limit && job->counts.fate[NUMAPLACE_FATE_moved] >= job->request.limit;
 }
 
 static int run(struct numaplace_job *job)
@@ -151,12 +224,13 @@ static int run(struct numaplace_job *job)
 	u64 begun = ktime_get_ns();
 	int err = numaplace_migrate_init(&b, job->request.threads);
 
-	while (!err && !is_cancelled(job)) {
+	while (!err && !is_cancelled(job) && !has_reached_limit(job)) {
+		rest(job);
 		err = move_next(job, &b, &pos, &room);
 		if (err)
 			break;
 		note_progress(job, &b, begun);
-		pace(job, begun);
+		pace(job, b.counts.bytes);
 		cond_resched();
 	}
 	numaplace_migrate_free(&b);
@@ -234,7 +308,7 @@ static int check_request(struct numaplace_job_request *r)
 		return -EINVAL;
 	if (r->rate_mib > NUMAPLACE_MAX_RATE_MIB)
 		return -EINVAL;
-	if (!r->threads || r->threads > NUMAPLACE_MAX_THREADS)
+	if (!r->threads || r->threads > NUMAPLACE_MAX_THREADS || !r->duty || r->duty > 100)
 		return -EINVAL;
 	return node_state(r->to, N_MEMORY) ? 0 : -ENODEV;
 }
@@ -364,7 +438,8 @@ static void show_one(struct seq_file *m, const struct numaplace_job *job)
 		seq_printf(m, " from=%*pbl", nodemask_pr_args(&r->from));
 	seq_printf(m, " to=%d", r->to);
 	numaplace_stats_show_counts(m, &job->counts);
-	seq_printf(m, " ns=%llu longest_pause_us=%llu\n", job->ns, job->longest_pause_us);
+	seq_printf(m, " ns=%llu longest_pause_us=%llu paused_us=%llu\n", job->ns,
+		   job->longest_pause_us, job->paused_us);
 }
 
 /**

@@ -34,9 +34,11 @@ enum numaplace_job_state {
  * @pause: whether the process is stopped while a batch moves
  * @max_stall_us: for how long, at most
  * @rate_mib: MiB a second at most, or 0
+ * @duty: percent of the time that the process may be stopped for
  * @threads: how many of ours move pages
  * @shared: also anonymous pages that other processes map
  * @split: break transparent huge pages up to move them
+ * @limit: pages to be moved at most, or 0
  */
 struct numaplace_job_request {
 	pid_t pid;
@@ -46,9 +48,11 @@ struct numaplace_job_request {
 	unsigned int pause;
 	u32 max_stall_us;
 	u32 rate_mib;
+	u32 duty;
 	u32 threads;
 	bool shared;
 	bool split;
+	u64 limit;
 };
 
 /**
@@ -67,6 +71,10 @@ struct numaplace_job_request {
  * @counts: what became of the pages so far
  * @ns: time that it took so far
  * @longest_pause_us: that the process was stopped for
+ * @paused_us: for which it was stopped, all pauses together
+ * @in_vain: pauses in a row in which a thread ran on
+ * @next_pause: no pause begins before this time, by ktime_get_ns()
+ * @due: when more may be moved, likewise
  */
 struct numaplace_job {
 	struct list_head link;
@@ -82,7 +90,9 @@ struct numaplace_job {
 	int error;
 	struct numaplace_counts counts;
 	u64 ns;
-	u64 longest_pause_us;
+	u64 longest_pause_us, paused_us;
+	unsigned int in_vain;
+	u64 next_pause, due;
 };
 
 int numaplace_job_init(void);

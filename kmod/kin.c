@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/delay.h>
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -7,11 +6,13 @@
 #include <linux/workqueue.h>
 
 #include "kin.h"
+#include "mempolicy.h"
 #include "placement.h"
 #include "restore.h"
 #include "stats.h"
+#include "visit.h"
 
-#define SWEEP_MS	60
+#define SWEEP_MS	20
 
 static struct tracepoint *fork_event, *exit_event;
 
@@ -32,80 +33,128 @@ void numaplace_kin_sweep_later(void)
 	schedule_delayed_work(&sweep_work, msecs_to_jiffies(SWEEP_MS));
 }
 
-/* Of a parent that is restored by now a child may still have its former CPUs. */
-static bool is_placed(const struct numaplace_placement *parent, const struct cpumask *cpus)
+/**
+ * numaplace_kin_sweep_now() - have numaplace_restore_sweep() called at once
+ */
+void numaplace_kin_sweep_now(void)
 {
-	if (!parent->has_cpus || !cpumask_equal(cpus, parent->set_cpus))
+	mod_delayed_work(system_wq, &sweep_work, 0);
+}
+
+/*
+ * A child has the CPUs that its parent had when the fork began. If the parent was
+ * given others since, or was restored, those are what it was given before.
+ */
+static bool has_cpus_of_ours(const struct numaplace_placement *parent, const struct cpumask *cpus)
+{
+	bool restored = parent->state >= NUMAPLACE_RESTORING;
+
+	if (parent->has_cpus && !restored && cpumask_equal(cpus, parent->set_cpus))
+		return true;
+	if (parent->has_cpus && cpumask_equal(cpus, parent->saved_cpus))
 		return false;
-	return !parent->left || !cpumask_equal(cpus, parent->saved_cpus);
+	return (parent->has_cpus && cpumask_equal(cpus, parent->set_cpus)) ||
+	       numaplace_placement_was_given(parent, cpus);
+}
+
+/* A child's policy is a copy of its parent's, which is the caller here. */
+static bool has_mem_of_ours(const struct numaplace_placement *parent)
+{
+	return parent->has_mem && current->mempolicy == parent->set_mem;
 }
 
 /* A child of a placed task is born placed: note what it would have had. */
-static bool inherit(struct numaplace_placement *child, const struct numaplace_placement *parent)
+static void inherit(struct numaplace_placement *child, const struct numaplace_placement *parent,
+		    bool cpus, bool mem)
 {
 	lockdep_assert_held(&numaplace_placement_lock);
-	if (is_placed(parent, &child->task->cpus_mask)) {
+	if (cpus) {
 		cpumask_copy(child->saved_cpus, parent->saved_cpus);
-		cpumask_copy(child->set_cpus, parent->set_cpus);
+		cpumask_copy(child->set_cpus, &child->task->cpus_mask);
 		child->has_cpus = true;
 	}
-	/* Its policy is a copy of its parent's, which is the caller here. */
-	if (parent->has_mem && current->mempolicy == parent->set_mem) {
+	if (mem) {
 		child->saved_mem = parent->saved_mem;
 		child->set_mem = child->task->mempolicy;
+		child->set_nodes = parent->set_nodes;
 		mpol_get(child->saved_mem);
 		mpol_get(child->set_mem);
 		child->has_mem = true;
 	}
-	child->call = parent->call;
 	child->inherit = parent->inherit;
-	child->leaving = parent->leaving || parent->left || !parent->inherit;
-	return child->has_cpus || child->has_mem;
+	/* With CPUs of an earlier write it is yet to be placed by the last one. */
+	if (!cpus || cpumask_equal(child->set_cpus, parent->set_cpus))
+		child->op = parent->op;
+	if (parent->state != NUMAPLACE_PLACED || !parent->inherit)
+		child->state = NUMAPLACE_TO_RESTORE;
+}
+
+static void add_child(const struct numaplace_placement *parent, struct task_struct *child,
+		      bool cpus, bool mem)
+{
+	struct numaplace_placement *born;
+
+	born = numaplace_placement_new(child, GFP_ATOMIC | __GFP_NOWARN);
+	if (!born) {
+		numaplace_stats_add(NUMAPLACE_STAT_inherit_failed, 1);
+		return;
+	}
+	inherit(born, parent, cpus, mem);
+	numaplace_placement_add(born);
+	if (born->state == NUMAPLACE_PLACED) {
+		numaplace_stats_add(NUMAPLACE_STAT_inherited, 1);
+		return;
+	}
+	numaplace_visit_todo(born);
+	numaplace_kin_sweep_now();
 }
 
 /* Runs in the parent, before the child runs. Must not sleep. */
 static void on_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
-	struct numaplace_placement *p, *born;
+	struct numaplace_placement *p;
+	bool cpus, mem;
 
-	if (likely(!numaplace_placement_any()))
+	if (likely(!numaplace_placement_has(parent)))
 		return;
 	spin_lock(&numaplace_placement_lock);
 	p = numaplace_placement_find(parent);
-	if (!p)
-		goto unlock;
-	born = numaplace_placement_new(child, GFP_ATOMIC | __GFP_NOWARN);
-	if (!born) {
-		numaplace_stats_add(NUMAPLACE_STAT_inherit_failed, 1);
-		goto unlock;
+	if (p) {
+		cpus = has_cpus_of_ours(p, &child->cpus_mask);
+		mem = has_mem_of_ours(p);
+		if (cpus || mem)
+			add_child(p, child, cpus, mem);
 	}
-	if (!inherit(born, p)) {
-		numaplace_placement_end(born);
-		schedule_delayed_work(&sweep_work, 0);
-		goto unlock;
-	}
-	numaplace_placement_add(born);
-	if (born->leaving)
-		schedule_delayed_work(&sweep_work, 0);
-	else
-		numaplace_stats_add(NUMAPLACE_STAT_inherited, 1);
-unlock:
 	spin_unlock(&numaplace_placement_lock);
 }
 
+/* The task has a reference to its policy too, which the kernel gives up: ours is not the last. */
+static void forget_mem(struct numaplace_placement *p)
+{
+	if (!p->has_mem || !p->set_mem || current->mempolicy != p->set_mem)
+		return;
+	numaplace_mempolicy_put(p->set_mem);
+	p->set_mem = NULL;
+}
+
+/* Runs in the task. What follows is the sweep's, which may come after the task is gone. */
 static void end(struct task_struct *task)
 {
 	struct numaplace_placement *p;
 
-	if (likely(!numaplace_placement_any()))
+	if (likely(!numaplace_placement_has(task)))
 		return;
 	spin_lock(&numaplace_placement_lock);
 	p = numaplace_placement_find(task);
 	if (p) {
-		numaplace_placement_end(p);
-		schedule_delayed_work(&sweep_work, 0);
+		numaplace_placement_remove(p);
+		p->state = NUMAPLACE_ENDED;
+		forget_mem(p);
+		numaplace_visit_todo(p);
 	}
 	spin_unlock(&numaplace_placement_lock);
+	if (p)
+		numaplace_kin_sweep_now();
 }
 
 #ifdef HAVE_EXIT_GROUP_DEAD
@@ -151,16 +200,6 @@ int numaplace_kin_init(void)
 	return err;
 }
 
-/* Also waits for forks that are under way. */
-static void restore_everything(void)
-{
-	while (numaplace_placement_any()) {
-		numaplace_restore_all();
-		msleep(SWEEP_MS);
-		numaplace_restore_sweep();
-	}
-}
-
 /**
  * numaplace_kin_exit() - restore every task and stop following them
  *
@@ -169,12 +208,12 @@ static void restore_everything(void)
  */
 void numaplace_kin_exit(void)
 {
-	restore_everything();
+	numaplace_restore_everything();
 	tracepoint_probe_unregister(fork_event, on_fork, NULL);
 	tracepoint_synchronize_unregister();
-	restore_everything();
+	numaplace_restore_everything();
 	tracepoint_probe_unregister(exit_event, on_exit, NULL);
 	tracepoint_synchronize_unregister();
+	numaplace_restore_everything();
 	cancel_delayed_work_sync(&sweep_work);
-	numaplace_restore_sweep();
 }

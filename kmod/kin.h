@@ -6,5 +6,6 @@
 int numaplace_kin_init(void);
 void numaplace_kin_exit(void);
 void numaplace_kin_sweep_later(void);
+void numaplace_kin_sweep_now(void);
 
 #endif

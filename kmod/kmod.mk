@@ -3,8 +3,8 @@
 
 KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
 KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch] kmod/uapi/*.h kmod/tests/kunit/*.[ch])
-KMOD_TESTS := $(BUILD)/tests/target $(BUILD)/tests/faults
-KMOD_DEBUG := $(BUILD)/modules/debug/numaplace.ko
+KMOD_TESTS := $(BUILD)/tests/target $(BUILD)/tests/faults $(BUILD)/tests/storm
+KMOD_DEBUG := $(KMOD_SERIES:%=$(BUILD)/modules/debug-%/numaplace.ko)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numaplace
 KERNELRELEASE ?= $(shell uname -r)
 KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
@@ -28,9 +28,10 @@ $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) $(KMOD_DEBUG): \
 	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 KCFLAGS=-Werror $(KMOD_OPTIONS) modules
 	@cp $(@D)/src/*.ko $(@D)
 
-# Built with other options, the debug kernel takes another module.
+# Built with other options, a debug kernel takes another module.
 $(KMOD_DEBUG): KMOD_OPTIONS := NUMAPLACE_KUNIT=m
-$(KMOD_DEBUG): $(wildcard $(CACHE)/kernels/debug/options)
+$(foreach series,$(KMOD_SERIES),$(eval $(BUILD)/modules/debug-$(series)/numaplace.ko: \
+	$(wildcard $(CACHE)/kernels/debug-$(series)/options)))
 
 ifeq ($(filter $(KERNELRELEASE),$(KMOD_SERIES)),)
 $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko: $(KMOD_SOURCES)
@@ -45,21 +46,44 @@ $(BUILD)/tests/target: $(wildcard kmod/tests/target/*.c) kmod/tests/target/targe
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $(filter %.c,$^) -lnuma -pthread
 
+$(BUILD)/tests/storm: kmod/tests/storm.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $< -pthread
+
 $(BUILD)/tests/faults: kmod/tests/faults.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $<
 
+KERNEL ?= 6.1
+
 .PHONY: check-debug
-check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once
-	@setup/debug-kernel
-	@$(MAKE) --no-print-directory all $(KMOD_DEBUG)
-	NUMAPLACE_KERNELS=debug $(PY) -m pytest tests/guest.toml -k "kmod/tests or kernel"
+check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7
+	@setup/debug-kernel $(KERNEL)
+	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
+	NUMAPLACE_KERNELS=debug-$(KERNEL) $(PY) -m pytest tests/guest.toml -k "kmod/tests or kernel"
 
 .PHONY: check-trace
 check-trace: setup		## bpftrace scripts and perf beside the module's counts, on every kernel series in KERNELS
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest kmod/tests/check_trace.py
 
-dkms-install:			## hands the module to dkms, which builds it for every kernel installed
+TORTURE_S ?= 600
+
+.PHONY: check-torture
+check-torture: setup		## tasks that come and go while they are placed, for TORTURE_S seconds (600); KERNEL=6.1, 6.12 or 7
+	@$(MAKE) --no-print-directory all > /dev/null
+	$(PY) -m experiments.lab run --machine demo-2s --plain --kernel $(KERNEL) --timeout $$(($(TORTURE_S) + 600)) -- \
+		env NUMAPLACE_TORTURE_S=$(TORTURE_S) .venv/bin/python -m pytest -q -s -p no:cacheprovider \
+		kmod/tests/guest/test_torture.py
+
+.PHONY: kinds-of-pages
+kinds-of-pages: setup		## what becomes of each kind of page by module and system calls, as a table; every kernel series
+	@$(MAKE) --no-print-directory all > /dev/null
+	@$(PY) kmod/tests/print_kinds.py
+
+# 77 is dkms's answer where dkms.conf excludes the kernel: later ones are built for when they are installed.
+dkms-install:			## hands the module to dkms, which builds it for the running kernel and for each that is installed later
 	dkms add $(CURDIR)
-	dkms install numaplace/$(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+	dkms install numaplace/$(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf) || { status=$$?; \
+		test $$status -eq 77 && echo "dkms-install: skipped for kernel $(KERNELRELEASE), which dkms.conf excludes: \
+	see Documentation/real-machines.md"; }

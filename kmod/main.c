@@ -6,6 +6,7 @@
 #include "debugfs.h"
 #include "job.h"
 #include "kin.h"
+#include "mempolicy.h"
 #include "taskwork.h"
 #include "uapi/numaplace.h"
 
@@ -16,6 +17,9 @@ static int __init numaplace_init(void)
 	err = numaplace_cpuset_init();
 	if (err)
 		goto err_cpuset;
+	err = numaplace_mempolicy_init();
+	if (err)
+		goto err_mempolicy;
 	err = numaplace_crew_init();
 	if (err)
 		goto err_crew;
@@ -38,8 +42,12 @@ err_kin:
 err_job:
 	numaplace_crew_exit();
 err_crew:
+	numaplace_mempolicy_exit();
+err_mempolicy:
 	numaplace_cpuset_exit();
 err_cpuset:
+	/* The files may have been open for a moment. */
+	numaplace_taskwork_exit();
 	pr_err("not loaded: error %d\n", err);
 	return err;
 }
@@ -50,6 +58,7 @@ static void __exit numaplace_exit(void)
 	numaplace_kin_exit();
 	numaplace_job_exit();
 	numaplace_crew_exit();
+	numaplace_mempolicy_exit();
 	numaplace_cpuset_exit();
 	numaplace_taskwork_exit();
 }
@@ -60,3 +69,4 @@ module_exit(numaplace_exit);
 MODULE_DESCRIPTION("Moves the pages and the tasks of running programs between NUMA nodes");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(NUMAPLACE_VERSION);
+MODULE_INFO(headers, NUMAPLACE_HEADERS);

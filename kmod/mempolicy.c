@@ -1,135 +1,149 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * No function of the kernel that makes or releases a memory policy is there
- * for modules, and only a task itself may change its own. So a policy comes
- * from a process that has set it on itself; a task puts it in its own place
- * when it runs our function; and one that nobody wants any more is given to a
- * kernel thread that ends, since the kernel releases the policy of a task then.
+ * for modules, but tmpfs does both: one that is mounted with mpol= has a policy
+ * of its own, and releases the one that it has when it goes. So a policy is made
+ * and released by way of a tmpfs that nobody else ever sees.
  */
-#include <linux/delay.h>
 #include <linux/err.h>
-#include <linux/kthread.h>
+#include <linux/fs.h>
+#include <linux/fs_context.h>
+#include <linux/llist.h>
+#include <linux/delay.h>
 #include <linux/mempolicy.h>
 #include <linux/nodemask.h>
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
+#include <linux/shmem_fs.h>
 #include <linux/workqueue.h>
 
 #include "mempolicy.h"
-#include "taskwork.h"
 
-/* How long a task may take to come by, before it is called busy. */
-#define PATIENCE_MS	5000
-#define LOOK_MS		10
+#ifndef CONFIG_TMPFS
+#error "numaplace needs a kernel with CONFIG_TMPFS"
+#endif
 
-struct swap {
-	struct numaplace_taskwork work;
-	struct mempolicy *expected;
-	struct mempolicy *policy;
-	struct mempolicy *old;
-	bool swapped;
-};
+/* How long to wait for memory, where there must be some. */
+#define RETRY_MS	10
 
-static void swap_policy(struct swap *s, struct task_struct *task)
+static struct file_system_type *tmpfs;
+
+static void bury_all(struct work_struct *work);
+static DECLARE_WORK(burials, bury_all);
+static LLIST_HEAD(graves);
+
+/* Of a policy that is given up nothing is used but its memory. */
+static struct llist_node *grave_of(struct mempolicy *policy)
 {
-	task_lock(task);
-	if (task->mempolicy == s->expected) {
-		s->old = task->mempolicy;
-		task->mempolicy = s->policy;
-		/* Where the next interleaved page goes: the first node again. */
-		task->il_prev = MAX_NUMNODES - 1;
-		s->swapped = true;
+	BUILD_BUG_ON(sizeof(policy->w) < sizeof(struct llist_node));
+	return (struct llist_node *)&policy->w;
+}
+
+static struct mempolicy *policy_of(struct llist_node *grave)
+{
+	return (struct mempolicy *)((char *)grave - offsetof(struct mempolicy, w));
+}
+
+/* Makes a tmpfs, lets it have @given, takes the policy that it has and releases it. */
+static struct mempolicy *exchange(struct mempolicy *given)
+{
+	char local[] = "local";
+	struct fs_parameter mpol = {
+		.key = "mpol", .type = fs_value_is_string, .string = local, .size = strlen(local)
+	};
+	struct mempolicy *taken = NULL;
+	struct fs_context *fc;
+	int err;
+
+	fc = fs_context_for_mount(tmpfs, SB_KERNMOUNT);
+	if (IS_ERR(fc))
+		return ERR_CAST(fc);
+	err = given ? 0 : vfs_parse_fs_param(fc, &mpol);
+	if (!err)
+		err = vfs_get_tree(fc);
+	if (!err) {
+		struct shmem_sb_info *info = fc->root->d_sb->s_fs_info;
+
+		swap(info->mpol, given);
+		taken = given;
+		up_write(&fc->root->d_sb->s_umount);
 	}
-	task_unlock(task);
+	put_fs_context(fc);
+	return err ? ERR_PTR(err) : taken;
 }
 
-static void swap_in_task(struct numaplace_taskwork *work)
+static void bury_all(struct work_struct *work)
 {
-	swap_policy(container_of(work, struct swap, work), current);
-}
+	struct llist_node *grave, *next;
 
-static void do_nothing(struct numaplace_taskwork *work)
-{
-}
-
-static bool is_stopped(struct task_struct *task)
-{
-	return READ_ONCE(task->__state) & (__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN);
-}
-
-/*
- * Waits for a task to run what was started in it. A stopped task may not for
- * hours: -EAGAIN says that it is stopped and will not run it any more.
- */
-static int wait_for(struct swap *s, bool patient)
-{
-	unsigned int waited;
-
-	for (waited = 0; patient || waited < PATIENCE_MS; waited += LOOK_MS) {
-		if (wait_for_completion_timeout(&s->work.done, msecs_to_jiffies(LOOK_MS)))
-			return 0;
-		if (is_stopped(s->work.task))
-			return numaplace_taskwork_cancel(&s->work) ? -EAGAIN : 0;
-		if (!patient && fatal_signal_pending(current))
-			return numaplace_taskwork_cancel(&s->work) ? -EINTR : 0;
-	}
-	return numaplace_taskwork_cancel(&s->work) ? -EBUSY : 0;
-}
-
-/*
- * The policy was changed from outside. The task may have been about to use the
- * old one, unless it is stopped now, ends, or has been to the edge of user mode.
- */
-static void wait_until_unused(struct swap *s)
-{
-	smp_mb(); /* between the change of the policy and the look at the state */
-	while (!is_stopped(s->work.task)) {
-		if (numaplace_taskwork_start(&s->work, s->work.task, do_nothing, TWA_SIGNAL))
-			return;
-		if (wait_for(s, true) != -EAGAIN)
-			return;
-	}
+	llist_for_each_safe(grave, next, llist_del_all(&graves))
+		while (IS_ERR(exchange(policy_of(grave))))
+			msleep(RETRY_MS);
 }
 
 /**
- * numaplace_mempolicy_swap() - replace the memory policy of a task
- * @task: the task; held
- * @expected: the policy that it must have, or nothing is done
- * @policy: the new policy; the caller's reference goes over to the task
- * @old: set to the policy that was replaced; the task's reference goes over to
- *	the caller
- * @patient: wait as long as it takes, whatever signals come
+ * numaplace_mempolicy_init() - get ready to make and release policies
  *
- * Policies may be NULL, for the default.
- *
- * Return: 0; -ESTALE if the task has another policy; -ESRCH if it has ended;
- * -EBUSY if it did not come by in time; -EINTR if the caller was killed. Unless
- * 0 is returned no reference has changed hands.
+ * Return: 0, or -ENODEV without tmpfs.
  */
-int numaplace_mempolicy_swap(struct task_struct *task, struct mempolicy *expected,
-			     struct mempolicy *policy, struct mempolicy **old, bool patient)
+int numaplace_mempolicy_init(void)
 {
-	struct swap s = { .expected = expected, .policy = policy };
-	int err;
+	/* Never a module, so there is no reference to give back. */
+	tmpfs = get_fs_type("tmpfs");
+	return tmpfs ? 0 : -ENODEV;
+}
 
-	if (task == current) {
-		swap_policy(&s, task);
-	} else {
-		err = numaplace_taskwork_start(&s.work, task, swap_in_task, TWA_SIGNAL);
-		if (!err)
-			err = wait_for(&s, patient);
-		if (err == -EAGAIN) {
-			swap_policy(&s, task);
-			wait_until_unused(&s);
-			err = 0;
-		}
-		if (err)
-			return err;
-	}
-	if (!s.swapped)
-		return -ESTALE;
-	*old = s.old;
+/**
+ * numaplace_mempolicy_exit() - wait until what was given up is released
+ */
+void numaplace_mempolicy_exit(void)
+{
+	flush_work(&burials);
+}
+
+/**
+ * numaplace_mempolicy_copy() - make a memory policy like another
+ * @policy: the other, or NULL
+ *
+ * The kernel changes the policy of a task in place when its cpuset changes, so
+ * no two tasks may have the same.
+ *
+ * Return: the policy, with a reference; NULL for NULL, or an error pointer.
+ */
+struct mempolicy *numaplace_mempolicy_copy(const struct mempolicy *policy)
+{
+	struct mempolicy *copy;
+
+	if (!policy)
+		return NULL;
+	copy = exchange(NULL);
+	if (IS_ERR_OR_NULL(copy))
+		return copy ? copy : ERR_PTR(-ENOMEM);
+	copy->mode = policy->mode;
+	copy->flags = policy->flags;
+	copy->nodes = policy->nodes;
+	copy->home_node = policy->home_node;
+	copy->w = policy->w;
+	return copy;
+}
+
+/**
+ * numaplace_mempolicy_fit() - make a policy ready for a task
+ * @policy: not in use yet, or NULL
+ * @task: the task, locked with task_lock()
+ *
+ * Return: 0, or -EACCES if the policy names a node that the task may not use.
+ */
+int numaplace_mempolicy_fit(struct mempolicy *policy, const struct task_struct *task)
+{
+	nodemask_t nodes = numaplace_mempolicy_nodes(policy);
+
+	if (!nodes_subset(nodes, task->mems_allowed))
+		return -EACCES;
+	/* What its nodes are relative to, when the task's cpuset changes. */
+	if (policy && !(policy->flags & (MPOL_F_STATIC_NODES | MPOL_F_RELATIVE_NODES)))
+		policy->w.cpuset_mems_allowed = task->mems_allowed;
 	return 0;
 }
 
@@ -150,12 +164,6 @@ struct mempolicy *numaplace_mempolicy_get(struct task_struct *task)
 	return policy;
 }
 
-/* The kernel leaves the nodes of a policy that has none as the memory was. */
-static nodemask_t nodes_of(const struct mempolicy *policy)
-{
-	return policy->mode == MPOL_LOCAL ? NODE_MASK_NONE : policy->nodes;
-}
-
 /**
  * numaplace_mempolicy_check() - whether a task's cpuset allows a memory policy
  * @task: the task
@@ -170,63 +178,34 @@ int numaplace_mempolicy_check(struct task_struct *task, struct mempolicy *policy
 
 	if (!policy)
 		return 0;
-	nodes = nodes_of(policy);
+	nodes = numaplace_mempolicy_nodes(policy);
 	task_lock(task);
 	allowed = nodes_subset(nodes, task->mems_allowed);
 	task_unlock(task);
 	return allowed ? 0 : -EACCES;
 }
 
-static int never_run(void *unused)
-{
-	return 0;
-}
-
-struct burial {
-	struct work_struct work;
-	struct mempolicy *policy;
-};
-
-static void bury(struct work_struct *work)
-{
-	struct burial *b = container_of(work, struct burial, work);
-	struct task_struct *heir;
-
-	while (IS_ERR(heir = kthread_create(never_run, NULL, "numaplace-policy")))
-		msleep(LOOK_MS);
-	task_lock(heir);
-	swap(heir->mempolicy, b->policy);
-	task_unlock(heir);
-	/* Stopped before it was ever woken, it ends without a step of ours. */
-	kthread_stop(heir);
-	WARN_ON_ONCE(b->policy);
-}
-
 /**
  * numaplace_mempolicy_put() - give up a reference to a memory policy
  * @policy: the policy, or NULL
  *
- * May sleep.
+ * Never sleeps: the last reference is given up later, by a worker.
  */
 void numaplace_mempolicy_put(struct mempolicy *policy)
 {
-	struct burial b = { .policy = policy };
-
 	if (!policy || atomic_add_unless(&policy->refcnt, -1, 1))
 		return;
-	/* By a worker, since who has been killed cannot make a thread. */
-	INIT_WORK_ONSTACK(&b.work, bury);
-	queue_work(system_unbound_wq, &b.work);
-	flush_work(&b.work);
-	destroy_work_on_stack(&b.work);
+	if (llist_add(grave_of(policy), &graves))
+		queue_work(system_unbound_wq, &burials);
 }
 
 /**
  * numaplace_mempolicy_show() - print a memory policy as mode:nodes, as tmpfs takes it
  * @m: where to
  * @policy: the policy, or NULL
+ * @nodes: its nodes
  */
-void numaplace_mempolicy_show(struct seq_file *m, struct mempolicy *policy)
+void numaplace_mempolicy_show(struct seq_file *m, const struct mempolicy *policy, nodemask_t nodes)
 {
 	static const char *const modes[] = {
 		[MPOL_DEFAULT] = "default",
@@ -238,7 +217,6 @@ void numaplace_mempolicy_show(struct seq_file *m, struct mempolicy *policy)
 		[MPOL_WEIGHTED_INTERLEAVE] = "weighted-interleave",
 	};
 	unsigned int mode = policy ? policy->mode : MPOL_DEFAULT;
-	nodemask_t nodes = policy ? nodes_of(policy) : NODE_MASK_NONE;
 
 	if (mode < ARRAY_SIZE(modes) && modes[mode])
 		seq_puts(m, modes[mode]);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/delay.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
@@ -11,9 +12,10 @@
 
 /* How often a page that is busy is tried before it is left where it is. */
 #define PASSES 3
+#define PASS_US 500
 
 /* Pages that a batch can have: one that would be cut ends after the huge page. */
-#define ROOM (NUMAPLACE_BATCH_PAGES + PTRS_PER_PMD)
+#define ROOM (NUMAPLACE_BATCH_PAGES + NUMAPLACE_HUGE_PAGES)
 
 /**
  * numaplace_migrate_init() - get a batch's memory and its threads
@@ -57,6 +59,23 @@ static void count_fates(struct numaplace_batch *b)
 	b->counts.bytes = b->counts.fate[NUMAPLACE_FATE_moved] << PAGE_SHIFT;
 }
 
+/* Ends the batch where it has as many open pages as may be moved, before a huge page that would be cut. */
+static void keep_to_limit(struct numaplace_batch *b)
+{
+	unsigned long end = b->start + ((unsigned long)b->n << PAGE_SHIFT), cut = b->start;
+	u64 left = b->left;
+	unsigned int i;
+
+	for (i = 0; i < b->n; i++, cut += PAGE_SIZE)
+		if (b->fate[i] == NUMAPLACE_FATE_open && !left--)
+			break;
+	if (i == b->n)
+		return;
+	if (!b->split && numaplace_scan_cut(b->mm, cut, end) != cut)
+		cut = max(b->start, ALIGN_DOWN(cut, PMD_SIZE));
+	b->n = (cut - b->start) >> PAGE_SHIFT;
+}
+
 /**
  * numaplace_migrate_next() - find the next pages of a range and look at them
  * @b: the batch to fill; b->n is 0 where only holes were found
@@ -66,7 +85,7 @@ static void count_fates(struct numaplace_batch *b)
  *
  * Counts holes that were crossed. Only pages inside mappings are asked for.
  *
- * Return: false at the end of the range.
+ * Return: false at the end of the range, or where the next page may not be moved any more.
  */
 bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end,
 			    unsigned int room)
@@ -79,9 +98,11 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->copy_ns = 0;
 	b->finish_ns = 0;
 	b->pause_us = 0;
+	b->unpaused = 0;
 	b->n = 0;
 	b->open = 0;
-	b->full = false;
+	b->small.full = false;
+	b->huge.full = false;
 	if (*pos >= end)
 		return false;
 	mmap_read_lock(b->mm);
@@ -101,10 +122,11 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->n = (end - b->start) >> PAGE_SHIFT;
 	memset(b->fate, NUMAPLACE_FATE_open, b->n);
 	numaplace_scan_pages(b, 0, b->n, false);
+	keep_to_limit(b);
 	mmap_read_unlock(b->mm);
 	b->open = count_open(b);
 	*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
-	return true;
+	return b->n || b->counts.fate[NUMAPLACE_FATE_absent];
 }
 
 /**
@@ -132,7 +154,8 @@ void numaplace_migrate_rest(struct numaplace_batch *b)
 	unsigned int pass;
 
 	for (pass = 1; b->open && pass < PASSES; pass++) {
-		cond_resched();
+		/* Who holds a page or its lock for a moment needs that moment. */
+		usleep_range_state(PASS_US, 2 * PASS_US, TASK_IDLE);
 		numaplace_crew_retry(&b->crew, b);
 		b->open = count_open(b);
 	}

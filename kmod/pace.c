@@ -48,16 +48,89 @@ unsigned int numaplace_pace_chunk(unsigned int n, unsigned int threads, u64 page
 }
 
 /**
- * numaplace_pace_due_ns() - when so many bytes may have been moved
+ * numaplace_pace_due_ns() - how long so many bytes take at a rate
  * @bytes: how many
  * @rate_mib: MiB a second; not 0
  *
- * Return: nanoseconds from the beginning on.
+ * Return: nanoseconds that they take.
  */
 u64 numaplace_pace_due_ns(u64 bytes, u32 rate_mib)
 {
 	/* A MiB is 1024 of 1024 bytes: so that the product is that much smaller. */
 	return mul_u64_u32_div(bytes >> 10, NSEC_PER_SEC >> 10, rate_mib);
+}
+
+/* What a job with a rate may be late and make up for, and about as much moves at a time. */
+#define BURST_NS	(100 * NSEC_PER_MSEC)
+
+/**
+ * numaplace_pace_due() - when more may be moved
+ * @due: when the last bytes were due
+ * @now: when they and these had been moved
+ * @bytes: how many these are
+ * @rate_mib: MiB a second; not 0
+ *
+ * Time in which nothing could be moved is made up for only so far.
+ *
+ * Return: the time, by the clock of @now.
+ */
+u64 numaplace_pace_due(u64 due, u64 now, u64 bytes, u32 rate_mib)
+{
+	u64 oldest = now > BURST_NS ? now - BURST_NS : 0;
+
+	return max(due, oldest) + numaplace_pace_due_ns(bytes, rate_mib);
+}
+
+/**
+ * numaplace_pace_limit() - how many pages to take at a time with a rate
+ * @room: how many without one
+ * @rate_mib: MiB a second, or 0
+ *
+ * Return: up to @room; NUMAPLACE_PACE_MIN at least, if @room is.
+ */
+unsigned int numaplace_pace_limit(unsigned int room, u32 rate_mib)
+{
+	u64 pages = ((u64)rate_mib << (20 - PAGE_SHIFT)) / (NSEC_PER_SEC / BURST_NS);
+
+	return rate_mib ? min_t(u64, room, max_t(u64, pages, NUMAPLACE_PACE_MIN)) : room;
+}
+
+/**
+ * numaplace_pace_rest_ns() - how long a process runs after it was stopped
+ * @paused_ns: for how long it was
+ * @duty: percent of the time that it may be; 1 to 100
+ *
+ * Return: nanoseconds.
+ */
+u64 numaplace_pace_rest_ns(u64 paused_ns, u32 duty)
+{
+	return div_u64(paused_ns * (100 - duty), duty);
+}
+
+/* How long to wait for threads to stop: a part of the pause, and if that is not said to be worth it, a moment. */
+#define GATHER_PART	4
+#define GATHER_US	1000U
+/* How often that is halved at most, and after how many pauses it is whole again. */
+#define GATHER_HALVED	4U
+#define GATHER_AGAIN	16U
+
+/**
+ * numaplace_pace_patience_us() - how long to wait for threads to stop
+ * @pause_us: how long the pause may be
+ * @always: wait for a part of that, also where it is long
+ * @in_vain: how many pauses in a row began without a thread that was waited for
+ *
+ * A thread that is in the kernel for longer than a pause is there in the next as
+ * well: it is waited for half as long each time, while the others stand still.
+ * One that would stop in the whole time is found again by the sixteenth pause.
+ *
+ * Return: microseconds, much less than @pause_us.
+ */
+u32 numaplace_pace_patience_us(u32 pause_us, bool always, unsigned int in_vain)
+{
+	u32 us = pause_us / GATHER_PART;
+
+	return (always ? us : min(us, GATHER_US)) >> min(in_vain % GATHER_AGAIN, GATHER_HALVED);
 }
 
 /**

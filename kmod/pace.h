@@ -16,6 +16,10 @@
 unsigned int numaplace_pace_pages(unsigned int n, u64 ns, u32 budget_us);
 unsigned int numaplace_pace_chunk(unsigned int n, unsigned int threads, u64 page_ns, u64 left_ns);
 u64 numaplace_pace_due_ns(u64 bytes, u32 rate_mib);
+u64 numaplace_pace_due(u64 due, u64 now, u64 bytes, u32 rate_mib);
+unsigned int numaplace_pace_limit(unsigned int room, u32 rate_mib);
+u64 numaplace_pace_rest_ns(u64 paused_ns, u32 duty);
+u32 numaplace_pace_patience_us(u32 pause_us, bool always, unsigned int in_vain);
 int numaplace_pace_check_range(u64 start, u64 end);
 
 #endif

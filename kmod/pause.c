@@ -2,7 +2,9 @@
 /*
  * While a process runs, every page that is unmapped costs an interrupt to the
  * CPUs it runs on; while it does not, none. So its threads are made to wait,
- * each on its way back to user mode, where it holds no lock of the kernel.
+ * each on its way back to user mode. A thread may hold a lock there still (of
+ * its virtual CPU, in KVM, or while it executes a program): whoever waits for
+ * that lock waits for the pause, which ends by itself. Nothing here takes one.
  *
  * Threads that sleep are left to sleep: waking them would end their system
  * calls with EINTR, and they touch no page. One that wakes up meanwhile runs;
@@ -19,8 +21,6 @@
 #include "target.h"
 #include "taskwork.h"
 
-/* How long to wait for threads to come by before going on without them. */
-#define GATHER_US	1000
 /* Most come at once, sooner than a sleep would end. */
 #define SPIN_US		50
 #define LOOK_US		20
@@ -34,6 +34,14 @@ struct numaplace_parked {
 	bool started;
 };
 
+/* Killable, and not counted as load of the machine. Returns 0 if the pause is not over. */
+static long wait_a_while(struct numaplace_pause *p)
+{
+	return ___wait_event(p->queue, ___wait_cond_timeout(READ_ONCE(p->over)),
+			     (TASK_KILLABLE | TASK_NOLOAD), 0, LOOK_JIFFIES,
+			     __ret = schedule_timeout(__ret));
+}
+
 /* Runs in the thread. Ends by itself when it takes too long or is killed. */
 static void park(struct numaplace_taskwork *work)
 {
@@ -45,7 +53,13 @@ static void park(struct numaplace_taskwork *work)
 		return;
 	/* By the clock, as everything about a pause: ticks may come at another pace. */
 	while (!left && ktime_get_ns() < p->limit)
-		left = wait_event_killable_timeout(p->queue, READ_ONCE(p->over), LOOK_JIFFIES);
+		left = wait_a_while(p);
+}
+
+/* Whether a thread ever comes by user mode: a worker of the kernel in the process's name does not. */
+static bool has_user_mode(const struct task_struct *task)
+{
+	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
 static void start_all(struct numaplace_pause *p)
@@ -56,21 +70,20 @@ static void start_all(struct numaplace_pause *p)
 		struct task_struct *task = p->threads->task[i];
 
 		p->parked[i].pause = p;
-		if (task_is_running(task))
+		if (task_is_running(task) && has_user_mode(task))
 			p->parked[i].started = !numaplace_taskwork_start(&p->parked[i].work, task,
 									 park, TWA_RESUME);
 	}
 }
 
-/* Whether a thread that is to be parked is on a CPU still, which would be interrupted for its pages. */
-static bool any_runs(const struct numaplace_pause *p)
+/* How many that are to be parked are on a CPU still, which would be interrupted for their pages. */
+static unsigned int count_running(const struct numaplace_pause *p)
 {
-	unsigned int i;
+	unsigned int i, n = 0;
 
 	for (i = 0; i < p->threads->n; i++)
-		if (p->parked[i].started && READ_ONCE(p->threads->task[i]->on_cpu))
-			return true;
-	return false;
+		n += p->parked[i].started && READ_ONCE(p->threads->task[i]->on_cpu);
+	return n;
 }
 
 static bool any_started(const struct numaplace_pause *p)
@@ -88,16 +101,15 @@ static bool any_started(const struct numaplace_pause *p)
  * @p: the pause; numaplace_pause_end() must follow
  * @task: one of its threads
  * @max_us: for how long, about
- * @always: wait for the threads to stop even where it takes long
+ * @patience_us: how long to wait at most for the threads to stop
  *
  * Without memory the process is not paused. A thread that is long in a system
  * call may not be stopped, nor are threads that are born meanwhile.
  */
 void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
-			   bool always)
+			   u32 patience_us)
 {
-	u64 patience = (u64)(always ? max_us : min_t(u32, max_us, GATHER_US)) * NSEC_PER_USEC;
-	u64 waited;
+	u64 patience = (u64)patience_us * NSEC_PER_USEC, waited;
 
 	memset(p, 0, sizeof(*p));
 	init_waitqueue_head(&p->queue);
@@ -114,12 +126,14 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 	p->limit = p->begun + 2ULL * max_us * NSEC_PER_USEC;
 	start_all(p);
 	/* By the clock: a short sleep may take long. */
-	while (any_runs(p) && (waited = ktime_get_ns() - p->begun) < patience) {
+	while (count_running(p) && (waited = ktime_get_ns() - p->begun) < patience) {
 		if (waited < SPIN_US * NSEC_PER_USEC)
 			cpu_relax();
 		else
 			usleep_range(LOOK_US, 2 * LOOK_US);
 	}
+	p->unpaused = count_running(p);
+	numaplace_stats_add(NUMAPLACE_STAT_unpaused, p->unpaused);
 }
 
 /**

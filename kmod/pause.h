@@ -23,6 +23,7 @@ enum numaplace_pause_mode {
  * @over: that they may go on
  * @limit: when they go on by themselves, by ktime_get_ns()
  * @begun: when the first may have stopped
+ * @unpaused: threads that were to stop, and ran on nevertheless
  */
 struct numaplace_pause {
 	struct numaplace_threads *threads;
@@ -30,10 +31,11 @@ struct numaplace_pause {
 	wait_queue_head_t queue;
 	bool over;
 	u64 limit, begun;
+	unsigned int unpaused;
 };
 
 void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
-			   bool always);
+			   u32 patience_us);
 u64 numaplace_pause_end(struct numaplace_pause *p);
 
 #endif

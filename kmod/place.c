@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 
 #include "cpuset.h"
-#include "kin.h"
 #include "mempolicy.h"
 #include "place.h"
 #include "placement.h"
@@ -14,11 +15,13 @@
 #include "stats.h"
 #include "target.h"
 #include "trace.h"
+#include "visit.h"
 
 /* Threads that start while others are placed are looked for this often. */
 #define MAX_ROUNDS 16
 
-static u64 last_call;
+/* A thread that is being born is looked at this often. */
+#define BIRTH_US	50
 
 /* Too large for the stack; used under numaplace_placement_mutex only. */
 static struct cpumask now_mask, want_mask;
@@ -57,16 +60,22 @@ static int choose_cpus(const struct numaplace_placement *p, const struct cpumask
 	return -EINVAL;
 }
 
-/* Noted before it is done, so that a child that is born meanwhile is known. */
+/*
+ * Noted before it is done, so that a child that is born meanwhile is known. One
+ * that is being born may still have what the task was given before.
+ */
 static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
-		      const struct cpumask *cpus)
+		     const struct cpumask *cpus)
 {
 	spin_lock(&numaplace_placement_lock);
+	if (p->has_cpus && !cpumask_equal(p->set_cpus, cpus))
+		numaplace_placement_push_former(p);
 	/* What the user chose after us is the original from here on. */
 	if (!p->has_cpus || !cpumask_equal(now, p->set_cpus))
 		cpumask_copy(p->saved_cpus, now);
 	cpumask_copy(p->set_cpus, cpus);
 	p->has_cpus = true;
+	p->settled = false;
 	spin_unlock(&numaplace_placement_lock);
 }
 
@@ -91,74 +100,58 @@ static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 	return err;
 }
 
-static int place_mem(struct numaplace_placement *p, struct mempolicy *policy)
-{
-	struct mempolicy *now, *old;
-	int err;
-
-	do {
-		now = numaplace_mempolicy_get(p->task);
-		mpol_get(policy);
-		err = numaplace_mempolicy_swap(p->task, now, policy, &old, false);
-		if (err)
-			numaplace_mempolicy_put(policy);
-		numaplace_mempolicy_put(now);
-	} while (err == -ESTALE);
-	trace_policy(p->task, policy, err);
-	if (err)
-		return err;
-
-	mpol_get(policy);
-	spin_lock(&numaplace_placement_lock);
-	if (p->has_mem && old == p->set_mem) {
-		swap(p->set_mem, policy);
-	} else {
-		/* The first original, or the user's choice after ours. */
-		swap(p->saved_mem, old);
-		swap(p->set_mem, policy);
-		p->has_mem = true;
-	}
-	spin_unlock(&numaplace_placement_lock);
-	numaplace_mempolicy_put(old);
-	numaplace_mempolicy_put(policy);
-	numaplace_stats_add(NUMAPLACE_STAT_policies, 1);
-	return 0;
-}
-
-/* The record of a task: @fresh, unless there is one. NULL if it is about to end. */
+/*
+ * The record of a task: @fresh, unless there is one; then @fresh is released. NULL
+ * if the task is about to end, where the exit hook releases a record that there is,
+ * or if a later write has acted on it.
+ */
 static struct numaplace_placement *record_of(struct numaplace_placement *fresh, u64 call,
-					     bool inherit)
+					     const struct numaplace_place_request *request)
 {
 	struct task_struct *task = fresh->task;
 	struct numaplace_placement *p;
+	bool added = false;
 
 	spin_lock(&numaplace_placement_lock);
 	p = numaplace_placement_find(task);
 	if (!p) {
+		numaplace_placement_add(fresh);
 		p = fresh;
-		fresh = NULL;
-		numaplace_placement_add(p);
+		added = true;
 	}
-	if (p->left)
-		p->has_cpus = false;
-	p->call = call;
-	p->inherit = inherit;
-	p->leaving = p->left = false;
-	/* The exit hook may have looked for the record before it was there. */
+	smp_mb(); /* The exit hook looks for a record after the flag is set. */
 	if (task->flags & PF_EXITING) {
-		numaplace_placement_remove(p);
-		swap(fresh, p);
+		if (added)
+			numaplace_placement_remove(fresh);
+		p = NULL;
+	} else if (p->op > call) {
+		/* By a later write, which holds. */
+		p = NULL;
+	} else {
+		p->op = call;
+		p->inherit = request->inherit;
+		p->state = NUMAPLACE_PLACED;
+		p->placing = true;
+		p->kept = false;
+		p->error = 0;
+		p->wants_mem = request->mem;
+		/* What is not used goes with @fresh. */
+		if (!added) {
+			swap(p->want_mem, fresh->want_mem);
+			swap(p->spare, fresh->spare);
+		}
 	}
 	spin_unlock(&numaplace_placement_lock);
-	if (fresh)
-		numaplace_placement_free(fresh);
+	if (p != fresh)
+		numaplace_placement_put(fresh);
 	return p;
 }
 
+/* Begins to place a thread. Whether it took its memory policy is to be seen. */
 static int place_thread(struct numaplace_placement *fresh, u64 call,
-			const struct numaplace_place_request *request, struct mempolicy *policy)
+			const struct numaplace_place_request *request)
 {
-	struct numaplace_placement *p = record_of(fresh, call, request->inherit);
+	struct numaplace_placement *p = record_of(fresh, call, request);
 	int err = 0;
 
 	lockdep_assert_held(&numaplace_placement_mutex);
@@ -167,9 +160,12 @@ static int place_thread(struct numaplace_placement *fresh, u64 call,
 	if (!cpumask_empty(request->cpus))
 		err = place_cpus(p, request->cpus);
 	if (!err && request->mem)
-		err = place_mem(p, policy);
-	if (!err)
-		numaplace_stats_add(NUMAPLACE_STAT_placed, 1);
+		return numaplace_visit_start(p, true);
+	if (!err && !p->settled)
+		numaplace_visit_settle(p);
+	/* Only to forget what a child that is being born may have. */
+	if (!err && !p->settled)
+		return numaplace_visit_start(p, false);
 	return err;
 }
 
@@ -180,13 +176,12 @@ static bool is_placed(struct task_struct *task, u64 call)
 
 	spin_lock(&numaplace_placement_lock);
 	p = numaplace_placement_find(task);
-	placed = p && p->call == call;
+	placed = p && p->op >= call;
 	spin_unlock(&numaplace_placement_lock);
 	return placed;
 }
 
-static int check(struct numaplace_placement *fresh, const struct numaplace_place_request *request,
-		 struct mempolicy *policy)
+static int check(struct numaplace_placement *fresh, const struct numaplace_place_request *request)
 {
 	struct numaplace_placement *p;
 	int err = 0;
@@ -199,56 +194,185 @@ static int check(struct numaplace_placement *fresh, const struct numaplace_place
 		err = choose_cpus(p ? p : fresh, &now_mask, request->cpus, &want_mask);
 	}
 	if (!err && request->mem)
-		err = numaplace_mempolicy_check(fresh->task, policy);
+		err = numaplace_mempolicy_check(fresh->task, fresh->want_mem);
 	return err;
+}
+
+static struct numaplace_placement *make_record(struct task_struct *task,
+					       const struct mempolicy *policy)
+{
+	struct numaplace_placement *fresh = numaplace_placement_new(task, GFP_KERNEL);
+	struct mempolicy *want;
+
+	if (!fresh)
+		return NULL;
+	want = numaplace_mempolicy_copy(policy);
+	if (IS_ERR(want) || numaplace_placement_reserve(fresh)) {
+		if (!IS_ERR(want))
+			numaplace_mempolicy_put(want);
+		numaplace_placement_put(fresh);
+		return NULL;
+	}
+	fresh->want_mem = want;
+	return fresh;
 }
 
 /*
- * What can be refused, and all that takes memory, before any thread is touched:
- * threads that were placed before shall keep that. Adds their records to a list.
+ * All that takes memory, before any thread is touched: threads that were placed
+ * before shall keep that. Adds records of those not placed yet to a list.
  */
-static int prepare(struct task_struct *const *tasks, unsigned int n, u64 call,
-		   const struct numaplace_place_request *request, struct mempolicy *policy,
-		   struct list_head *records)
+static int make_records(const struct numaplace_threads *threads, u64 call,
+			const struct mempolicy *policy, struct list_head *records)
 {
 	struct numaplace_placement *fresh;
 	unsigned int i;
-	int err = 0;
 
-	for (i = 0; i < n && !err; i++) {
-		if (is_placed(tasks[i], call))
+	for (i = 0; i < threads->n; i++) {
+		if (is_placed(threads->task[i], call))
 			continue;
-		fresh = numaplace_placement_new(tasks[i], GFP_KERNEL);
+		fresh = make_record(threads->task[i], policy);
 		if (!fresh)
 			return -ENOMEM;
-		list_add_tail(&fresh->link, records);
-		err = check(fresh, request, policy);
+		list_add_tail(&fresh->pick, records);
+		cond_resched();
 	}
+	return 0;
+}
+
+static void put_records(struct list_head *records)
+{
+	struct numaplace_placement *fresh, *next;
+
+	list_for_each_entry_safe(fresh, next, records, pick) {
+		list_del_init(&fresh->pick);
+		numaplace_placement_put(fresh);
+	}
+}
+
+/* Begins to place all, or none where one of them is refused. */
+static int begin(struct list_head *records, u64 call, const struct numaplace_place_request *request)
+{
+	struct numaplace_placement *fresh, *next;
+	int err = 0;
+
+	lockdep_assert_held(&numaplace_placement_mutex);
+	list_for_each_entry(fresh, records, pick) {
+		err = check(fresh, request);
+		if (err)
+			return err;
+	}
+	list_for_each_entry_safe(fresh, next, records, pick) {
+		list_del_init(&fresh->pick);
+		err = place_thread(fresh, call, request);
+		if (err && err != -ESRCH)
+			return err;
+	}
+	return 0;
+}
+
+/* Looks at what became of a thread, and withdraws what it has not done yet. */
+static int finish(struct numaplace_placement *p, const struct numaplace_place_request *request,
+		  const struct mempolicy *policy, int err)
+{
+	struct mempolicy *withdrawn = NULL;
+
+	spin_lock(&numaplace_placement_lock);
+	p->placing = false;
+	if (p->wants_mem) {
+		p->wants_mem = false;
+		swap(withdrawn, p->want_mem);
+		/* It was past coming by when it was asked to. */
+		err = err ? err : -ESRCH;
+	} else {
+		err = p->error;
+	}
+	spin_unlock(&numaplace_placement_lock);
+	numaplace_mempolicy_put(withdrawn);
+	if (request->mem) {
+		trace_policy(p->task, policy, err);
+		if (!err)
+			numaplace_stats_add(NUMAPLACE_STAT_policies, 1);
+	}
+	if (!err)
+		numaplace_stats_add(NUMAPLACE_STAT_placed, 1);
 	return err;
 }
 
-/* Places those threads that are not placed yet. Returns how many, or -errno. */
-static int place_threads(struct task_struct *const *tasks, unsigned int n, u64 call,
-			 const struct numaplace_place_request *request, struct mempolicy *policy)
+/* Returns how many threads are placed now, or the first error of theirs. */
+static int finish_all(const struct numaplace_threads *threads, u64 call,
+		      const struct numaplace_place_request *request,
+		      const struct mempolicy *policy, int waited)
 {
-	struct numaplace_placement *fresh, *next;
-	int err, placed = 0;
+	struct numaplace_placement *p;
+	int n = 0, err, failed = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&numaplace_placement_mutex);
+	for (i = 0; i < threads->n; i++) {
+		spin_lock(&numaplace_placement_lock);
+		p = numaplace_placement_find(threads->task[i]);
+		if (p && (p->op != call || !p->placing))
+			p = NULL;
+		/* Or the exit hook, and the sweep, may release it. */
+		if (p)
+			refcount_inc(&p->users);
+		spin_unlock(&numaplace_placement_lock);
+		if (p) {
+			err = finish(p, request, policy, waited);
+			numaplace_placement_put(p);
+		} else {
+			/* A later write has acted on it, unless it ends. */
+			err = threads->task[i]->flags & PF_EXITING ? -ESRCH : 0;
+		}
+		if (!err)
+			n++;
+		else if (err != -ESRCH && !failed)
+			failed = err;
+	}
+	return failed ? failed : n;
+}
+
+/* Waits for threads that are being born: the fork hook has to see them first. */
+static int wait_until_born(const struct numaplace_threads *threads)
+{
+	unsigned int i;
+
+	for (i = 0; i < threads->n; i++) {
+		while (READ_ONCE(threads->task[i]->__state) & TASK_NEW) {
+			if (fatal_signal_pending(current))
+				return -EINTR;
+			usleep_range(BIRTH_US, 2 * BIRTH_US);
+		}
+	}
+	return 0;
+}
+
+/* Places those threads that are not placed yet. Returns how many, or -errno. */
+static int place_threads(const struct numaplace_threads *threads, u64 call,
+			 const struct numaplace_place_request *request,
+			 const struct mempolicy *policy)
+{
+	int err, waited = 0, n;
 	LIST_HEAD(records);
 
-	err = prepare(tasks, n, call, request, policy, &records);
-	list_for_each_entry_safe(fresh, next, &records, link) {
-		list_del_init(&fresh->link);
-		if (err) {
-			numaplace_placement_free(fresh);
-			continue;
-		}
-		err = place_thread(fresh, call, request, policy);
-		if (err == -ESRCH)
-			err = 0;
-		else
-			placed++;
+	err = wait_until_born(threads);
+	if (!err)
+		err = make_records(threads, call, policy, &records);
+	if (!err)
+		err = mutex_lock_killable(&numaplace_placement_mutex);
+	if (err) {
+		put_records(&records);
+		return err;
 	}
-	return err ? err : placed;
+	err = begin(&records, call, request);
+	mutex_unlock(&numaplace_placement_mutex);
+	put_records(&records);
+	if (!err && request->mem)
+		waited = numaplace_visit_wait(call);
+	mutex_lock(&numaplace_placement_mutex);
+	n = finish_all(threads, call, request, policy, err ? err : waited);
+	mutex_unlock(&numaplace_placement_mutex);
+	return err ? err : n;
 }
 
 static bool all_placed(struct task_struct *task, u64 call)
@@ -264,7 +388,8 @@ static bool all_placed(struct task_struct *task, u64 call)
 }
 
 static int place_process(struct task_struct *task, u64 call,
-			 const struct numaplace_place_request *request, struct mempolicy *policy)
+			 const struct numaplace_place_request *request,
+			 const struct mempolicy *policy)
 {
 	struct numaplace_threads *threads;
 	int n = 0, total = 0, round;
@@ -273,7 +398,7 @@ static int place_process(struct task_struct *task, u64 call,
 		threads = numaplace_target_threads(task);
 		if (!threads)
 			return -ENOMEM;
-		n = place_threads(threads->task, threads->n, call, request, policy);
+		n = place_threads(threads, call, request, policy);
 		numaplace_target_put_threads(threads);
 		if (n <= 0)
 			break;
@@ -282,9 +407,24 @@ static int place_process(struct task_struct *task, u64 call,
 	return n < 0 ? n : total;
 }
 
+static int place_one(struct task_struct *task, u64 call,
+		     const struct numaplace_place_request *request, const struct mempolicy *policy)
+{
+	struct numaplace_threads *one = kmalloc(struct_size(one, task, 1), GFP_KERNEL);
+	int n;
+
+	if (!one)
+		return -ENOMEM;
+	one->n = 1;
+	one->task[0] = task;
+	n = place_threads(one, call, request, policy);
+	kfree(one);
+	return n;
+}
+
 static bool was_placed_by(const struct numaplace_placement *p, const void *call)
 {
-	return p->call == *(const u64 *)call;
+	return p->op == *(const u64 *)call;
 }
 
 /**
@@ -302,7 +442,7 @@ int numaplace_place(const struct numaplace_place_request *request)
 {
 	struct mempolicy *policy = NULL;
 	struct task_struct *task;
-	int err, n;
+	int n;
 	u64 call;
 
 	if (cpumask_empty(request->cpus) && !request->mem)
@@ -310,22 +450,16 @@ int numaplace_place(const struct numaplace_place_request *request)
 	task = numaplace_target_get(request->pid);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	err = mutex_lock_killable(&numaplace_placement_mutex);
-	if (err)
-		goto put_task;
-	call = ++last_call;
+	call = numaplace_restore_next_op();
 	if (request->mem)
 		policy = numaplace_mempolicy_get(current);
 	if (request->threads == NUMAPLACE_THREADS_ONE)
-		n = place_threads(&task, 1, call, request, policy);
+		n = place_one(task, call, request, policy);
 	else
 		n = place_process(task, call, request, policy);
-	err = n > 0 ? 0 : n ? n : -ESRCH;
-	if (err && numaplace_restore_matching(was_placed_by, &call, false) < 0)
-		numaplace_kin_sweep_later();
+	if (n < 0)
+		numaplace_restore_matching(was_placed_by, &call);
 	numaplace_mempolicy_put(policy);
-	mutex_unlock(&numaplace_placement_mutex);
-put_task:
 	put_task_struct(task);
-	return err;
+	return n > 0 ? 0 : n ? n : -ESRCH;
 }

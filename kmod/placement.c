@@ -2,6 +2,7 @@
 #include <linux/hashtable.h>
 #include <linux/mempolicy.h>
 #include <linux/pid_namespace.h>
+#include <linux/rculist.h>
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -13,16 +14,21 @@
 DEFINE_MUTEX(numaplace_placement_mutex);
 DEFINE_SPINLOCK(numaplace_placement_lock);
 
-static DEFINE_HASHTABLE(table, 8);
-static LIST_HEAD(ended);
+static DEFINE_HASHTABLE(table, 12);
 static unsigned int in_table;
+
+/* CPUs that a task was given once. */
+struct numaplace_former {
+	struct list_head link;
+	unsigned long cpus[];
+};
 
 /**
  * numaplace_placement_new() - a record that is not in the table yet
  * @task: the task
  * @gfp: how to get memory
  *
- * Return: the record, or NULL.
+ * Return: the record with a reference, or NULL.
  */
 struct numaplace_placement *numaplace_placement_new(struct task_struct *task, gfp_t gfp)
 {
@@ -31,7 +37,10 @@ struct numaplace_placement *numaplace_placement_new(struct task_struct *task, gf
 	if (!p)
 		return NULL;
 	INIT_HLIST_NODE(&p->node);
-	INIT_LIST_HEAD(&p->link);
+	INIT_LIST_HEAD(&p->todo);
+	INIT_LIST_HEAD(&p->pick);
+	INIT_LIST_HEAD(&p->former);
+	refcount_set(&p->users, 1);
 	if (!zalloc_cpumask_var(&p->saved_cpus, gfp))
 		goto free_record;
 	if (!zalloc_cpumask_var(&p->set_cpus, gfp))
@@ -47,18 +56,24 @@ free_record:
 }
 
 /**
- * numaplace_placement_free() - release a record and its memory policies
- * @p: the record, not in the table
+ * numaplace_placement_put() - give up a reference to a record
+ * @p: the record; with the last reference its memory policies are given up too
  */
-void numaplace_placement_free(struct numaplace_placement *p)
+void numaplace_placement_put(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_mutex);
+	if (!refcount_dec_and_test(&p->users))
+		return;
+	WARN_ON_ONCE(!hlist_unhashed(&p->node) || p->visiting);
+	numaplace_placement_drop_former(p);
+	kfree(p->spare);
 	numaplace_mempolicy_put(p->saved_mem);
 	numaplace_mempolicy_put(p->set_mem);
+	numaplace_mempolicy_put(p->want_mem);
+	numaplace_mempolicy_put(p->retired_mem);
 	put_task_struct(p->task);
 	free_cpumask_var(p->set_cpus);
 	free_cpumask_var(p->saved_cpus);
-	kfree(p);
+	kfree_rcu(p, rcu);
 }
 
 /**
@@ -77,13 +92,32 @@ struct numaplace_placement *numaplace_placement_find(struct task_struct *task)
 }
 
 /**
+ * numaplace_placement_has() - whether a task has a record, without the lock
+ * @task: the task; what was added to the table before something that the caller
+ *	has seen is found
+ */
+bool numaplace_placement_has(struct task_struct *task)
+{
+	struct numaplace_placement *p;
+	bool found = false;
+
+	if (likely(!numaplace_placement_any()))
+		return false;
+	rcu_read_lock();
+	hash_for_each_possible_rcu(table, p, node, (unsigned long)task)
+		found |= p->task == task;
+	rcu_read_unlock();
+	return found;
+}
+
+/**
  * numaplace_placement_add() - put a record into the table
- * @p: the record
+ * @p: the record; the caller's reference goes over to the table
  */
 void numaplace_placement_add(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_lock);
-	hash_add(table, &p->node, (unsigned long)p->task);
+	hash_add_rcu(table, &p->node, (unsigned long)p->task);
 	WRITE_ONCE(in_table, in_table + 1);
 }
 
@@ -94,54 +128,30 @@ void numaplace_placement_add(struct numaplace_placement *p)
 void numaplace_placement_remove(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_lock);
-	if (hlist_unhashed(&p->node)) {
-		list_del_init(&p->link);
+	if (hlist_unhashed(&p->node))
 		return;
-	}
-	hash_del(&p->node);
+	hlist_del_init_rcu(&p->node);
 	WRITE_ONCE(in_table, in_table - 1);
 }
 
 /**
- * numaplace_placement_end() - note that the task of a record has ended
- * @p: the record, in the table
- */
-void numaplace_placement_end(struct numaplace_placement *p)
-{
-	numaplace_placement_remove(p);
-	list_add_tail(&p->link, &ended);
-}
-
-/**
- * numaplace_placement_first_ended() - a record whose task has ended
- *
- * Return: the record, or NULL. It stays in its list.
- */
-struct numaplace_placement *numaplace_placement_first_ended(void)
-{
-	lockdep_assert_held(&numaplace_placement_lock);
-	return list_first_entry_or_null(&ended, struct numaplace_placement, link);
-}
-
-/**
- * numaplace_placement_first() - any record that a caller looks for
+ * numaplace_placement_pick() - list the records that a caller looks for
  * @match: says whether it is one
  * @data: for @match
- *
- * Return: the record, or NULL.
+ * @picked: they are added here by their pick; they stay there until the mutex is released
  */
-struct numaplace_placement *
-numaplace_placement_first(bool (*match)(const struct numaplace_placement *p, const void *data),
-			  const void *data)
+void numaplace_placement_pick(bool (*match)(const struct numaplace_placement *p, const void *data),
+			      const void *data, struct list_head *picked)
 {
 	struct numaplace_placement *p;
 	int bucket;
 
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_placement_mutex);
+	spin_lock(&numaplace_placement_lock);
 	hash_for_each(table, bucket, p, node)
 		if (match(p, data))
-			return p;
-	return NULL;
+			list_add_tail(&p->pick, picked);
+	spin_unlock(&numaplace_placement_lock);
 }
 
 /**
@@ -152,10 +162,67 @@ bool numaplace_placement_any(void)
 	return READ_ONCE(in_table);
 }
 
-static void show_policy(struct seq_file *m, bool has, struct mempolicy *policy)
+/**
+ * numaplace_placement_was_given() - whether a task was given CPUs before those it has
+ * @p: its record
+ * @cpus: the CPUs
+ */
+bool numaplace_placement_was_given(const struct numaplace_placement *p,
+				   const struct cpumask *cpus)
+{
+	const struct numaplace_former *former;
+
+	lockdep_assert_held(&numaplace_placement_lock);
+	list_for_each_entry(former, &p->former, link)
+		if (cpumask_equal(to_cpumask(former->cpus), cpus))
+			return true;
+	return false;
+}
+
+/**
+ * numaplace_placement_reserve() - get memory for what a task was given before
+ * @p: a record that others do not know
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int numaplace_placement_reserve(struct numaplace_placement *p)
+{
+	p->spare = kmalloc(sizeof(*p->spare) + cpumask_size(), GFP_KERNEL);
+	return p->spare ? 0 : -ENOMEM;
+}
+
+/**
+ * numaplace_placement_push_former() - note what a task was given, before it is given other CPUs
+ * @p: its record, with memory for that
+ */
+void numaplace_placement_push_former(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_lock);
+	if (WARN_ON_ONCE(!p->spare))
+		return;
+	cpumask_copy(to_cpumask(p->spare->cpus), p->set_cpus);
+	list_add(&p->spare->link, &p->former);
+	p->spare = NULL;
+}
+
+/**
+ * numaplace_placement_drop_former() - forget what a task was given before
+ * @p: its record, which others do not know or that is locked
+ */
+void numaplace_placement_drop_former(struct numaplace_placement *p)
+{
+	struct numaplace_former *former, *next;
+
+	list_for_each_entry_safe(former, next, &p->former, link)
+		kfree(former);
+	INIT_LIST_HEAD(&p->former);
+}
+
+static void show_policy(struct seq_file *m, bool has, const struct mempolicy *policy,
+			const nodemask_t *nodes)
 {
 	if (has)
-		numaplace_mempolicy_show(m, policy);
+		numaplace_mempolicy_show(m, policy, *nodes);
 	else
 		seq_putc(m, '-');
 }
@@ -168,10 +235,31 @@ static void show_cpus(struct seq_file *m, bool has, const struct cpumask *cpus)
 		seq_putc(m, '-');
 }
 
+/* What it has, where that is not what it was given. */
+static void show_now(struct seq_file *m, const struct numaplace_placement *p)
+{
+	struct task_struct *task = p->task;
+	nodemask_t nodes;
+
+	if (p->has_cpus && !cpumask_equal(&task->cpus_mask, p->set_cpus)) {
+		seq_puts(m, " now_cpus=");
+		show_cpus(m, true, &task->cpus_mask);
+	}
+	task_lock(task);
+	nodes = numaplace_mempolicy_nodes(task->mempolicy);
+	if (p->has_mem &&
+	    (task->mempolicy != p->set_mem || !nodes_equal(nodes, p->set_nodes))) {
+		seq_puts(m, " now_mem=");
+		show_policy(m, true, task->mempolicy, &nodes);
+	}
+	task_unlock(task);
+}
+
 static void show_one(struct seq_file *m, const struct numaplace_placement *p)
 {
 	struct pid_namespace *ns = task_active_pid_ns(current);
 	char comm[TASK_COMM_LEN];
+	nodemask_t saved;
 
 	get_task_comm(comm, p->task);
 	seq_printf(m, "tid=%d pid=%d comm=", task_pid_nr_ns(p->task, ns),
@@ -185,24 +273,63 @@ static void show_one(struct seq_file *m, const struct numaplace_placement *p)
 	seq_puts(m, " saved_cpus=");
 	show_cpus(m, p->has_cpus, p->saved_cpus);
 	seq_puts(m, " mem=");
-	show_policy(m, p->has_mem, p->set_mem);
+	show_policy(m, p->has_mem, p->set_mem, &p->set_nodes);
 	seq_puts(m, " saved_mem=");
-	show_policy(m, p->has_mem, p->saved_mem);
-	seq_printf(m, " inherit=%d\n", p->inherit);
+	saved = numaplace_mempolicy_nodes(p->saved_mem);
+	show_policy(m, p->has_mem, p->saved_mem, &saved);
+	seq_printf(m, " inherit=%d", p->inherit);
+	show_now(m, p);
+	seq_putc(m, '\n');
+}
+
+struct listing {
+	unsigned int n, room;
+	struct numaplace_placement *record[];
+};
+
+/* The records at this moment, each with a reference. NULL without memory. */
+static struct listing *list_all(void)
+{
+	unsigned int room = READ_ONCE(in_table) + 16;
+	struct numaplace_placement *p;
+	struct listing *all;
+	int bucket;
+
+	all = kvzalloc(struct_size(all, record, room), GFP_KERNEL);
+	if (!all)
+		return NULL;
+	spin_lock(&numaplace_placement_lock);
+	hash_for_each(table, bucket, p, node) {
+		if (p->state == NUMAPLACE_RESTORED || all->n == room)
+			continue;
+		refcount_inc(&p->users);
+		all->record[all->n++] = p;
+	}
+	spin_unlock(&numaplace_placement_lock);
+	return all;
 }
 
 /**
  * numaplace_placement_show() - print the table
  * @m: where to
+ *
+ * Return: 0 or -ENOMEM.
  */
-void numaplace_placement_show(struct seq_file *m)
+int numaplace_placement_show(struct seq_file *m)
 {
-	struct numaplace_placement *p;
-	int bucket;
+	struct listing *all = list_all();
+	unsigned int i;
 
-	spin_lock(&numaplace_placement_lock);
-	hash_for_each(table, bucket, p, node)
-		if (!p->left)
-			show_one(m, p);
-	spin_unlock(&numaplace_placement_lock);
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; i < all->n; i++) {
+		spin_lock(&numaplace_placement_lock);
+		if (!hlist_unhashed(&all->record[i]->node))
+			show_one(m, all->record[i]);
+		spin_unlock(&numaplace_placement_lock);
+		numaplace_placement_put(all->record[i]);
+		cond_resched();
+	}
+	kvfree(all);
+	return 0;
 }

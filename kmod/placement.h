@@ -6,16 +6,21 @@
 #include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/nodemask.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+
+#include "taskwork.h"
 
 struct mempolicy;
 struct seq_file;
 struct task_struct;
 
 /*
- * Held while tasks are placed or restored. A record is released only under it,
- * so that whoever holds it may keep a pointer to one.
+ * Held while tasks are placed or restored, never while a task is waited for.
+ * A record is taken out of the table only under it, or by the exit hook.
  */
 extern struct mutex numaplace_placement_mutex;
 
@@ -23,45 +28,87 @@ extern struct mutex numaplace_placement_mutex;
 extern spinlock_t numaplace_placement_lock;
 
 /**
+ * enum numaplace_placement_state - how far a task is
+ * @NUMAPLACE_PLACED: under control
+ * @NUMAPLACE_TO_RESTORE: born placed, to be restored as soon as possible
+ * @NUMAPLACE_RESTORING: has its CPUs again, and its policy where it was to be seen
+ * @NUMAPLACE_RESTORED: kept for a child that it may be starting
+ * @NUMAPLACE_ENDED: the task has ended
+ */
+enum numaplace_placement_state {
+	NUMAPLACE_PLACED,
+	NUMAPLACE_TO_RESTORE,
+	NUMAPLACE_RESTORING,
+	NUMAPLACE_RESTORED,
+	NUMAPLACE_ENDED,
+};
+
+/**
  * struct numaplace_placement - a task under control
  * @node: in the table, or unhashed when the task has ended
- * @link: in the list of the ended, or in a caller's list
+ * @todo: in a list of visit.c while there is something to do for it
+ * @pick: in a caller's list, under the mutex or before others know the record
+ * @rcu: to release it
+ * @users: references; the table or the list of visit.c has one
  * @task: the task; held
- * @call: the write that placed it last
- * @tried: the attempt to restore it last
+ * @op: the write that was the last to act on it
+ * @state: see above
  * @inherit: whether its children come under control too
- * @leaving: to be restored as soon as possible
- * @left: it is restored; kept for a moment for a child that is being born placed
- * @left_at: when, in jiffies
  * @has_cpus: its CPUs were set
  * @has_mem: its memory policy was set
+ * @wants_mem: it is to put @want_mem in its place
+ * @placing: the write that placed it has not looked at the outcome yet
+ * @kept: the user has chosen since, which was left alone
+ * @settled: it has started no child with other CPUs than it has now
+ * @visiting: the function of visit.c is to run in it
+ * @begun: that function was started, and may not have returned yet
+ * @urgent: it was started so that the task is woken for it
+ * @error: why the policy could not be put in place
+ * @visit: the function
  * @saved_cpus: what it had before
  * @set_cpus: what it was given
+ * @former: CPUs that it was given before, which a child being born may have
+ * @spare: for one more of these
  * @saved_mem: what it had before; NULL for the default; a reference
  * @set_mem: what it was given; likewise
+ * @set_nodes: the nodes of that, before its cpuset changed them
+ * @want_mem: what it is to be given; likewise
+ * @retired_mem: what it may still be using; likewise
  */
 struct numaplace_placement {
 	struct hlist_node node;
-	struct list_head link;
+	struct list_head todo, pick;
+	struct rcu_head rcu;
+	refcount_t users;
 	struct task_struct *task;
-	u64 call, tried;
-	bool inherit, leaving, left, has_cpus, has_mem;
-	unsigned long left_at;
+	u64 op;
+	enum numaplace_placement_state state;
+	bool inherit, has_cpus, has_mem, wants_mem, placing, kept, settled;
+	bool visiting, begun, urgent;
+	int error;
+	struct numaplace_taskwork visit;
 	cpumask_var_t saved_cpus, set_cpus;
-	struct mempolicy *saved_mem, *set_mem;
+	struct list_head former;
+	struct numaplace_former *spare;
+	struct mempolicy *saved_mem, *set_mem, *want_mem, *retired_mem;
+	nodemask_t set_nodes;
 };
 
 struct numaplace_placement *numaplace_placement_new(struct task_struct *task, gfp_t gfp);
-void numaplace_placement_free(struct numaplace_placement *p);
+void numaplace_placement_put(struct numaplace_placement *p);
 struct numaplace_placement *numaplace_placement_find(struct task_struct *task);
+bool numaplace_placement_has(struct task_struct *task);
 void numaplace_placement_add(struct numaplace_placement *p);
 void numaplace_placement_remove(struct numaplace_placement *p);
-void numaplace_placement_end(struct numaplace_placement *p);
-struct numaplace_placement *numaplace_placement_first_ended(void);
-struct numaplace_placement *
-numaplace_placement_first(bool (*match)(const struct numaplace_placement *p, const void *data),
-			  const void *data);
+void numaplace_placement_pick(bool (*match)(const struct numaplace_placement *p, const void *data),
+			      const void *data, struct list_head *picked);
 bool numaplace_placement_any(void);
-void numaplace_placement_show(struct seq_file *m);
+int numaplace_placement_show(struct seq_file *m);
+
+int numaplace_placement_reserve(struct numaplace_placement *p);
+void numaplace_placement_push_former(struct numaplace_placement *p);
+bool numaplace_placement_was_given(const struct numaplace_placement *p,
+				   const struct cpumask *cpus);
+void numaplace_placement_drop_former(struct numaplace_placement *p);
 
 #endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/atomic.h>
+#include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/mempolicy.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "cpuset.h"
 #include "kin.h"
@@ -12,141 +15,195 @@
 #include "restore.h"
 #include "stats.h"
 #include "trace.h"
+#include "visit.h"
+
+/* At removal: how often to look, and when to say what is waited for. */
+#define LOOK_MS		20
+#define REPORT_S	5
 
 /* Too large for the stack; used under numaplace_placement_mutex only. */
 static struct cpumask now;
 
-/* Counts the calls of numaplace_restore_matching(), so that each tries a task once. */
-static u64 last_try;
-
-/*
- * A fork that was under way while its parent was restored may give the child
- * the CPUs that the parent had until then. The fork hook has to know, so a
- * record is kept for as long as a fork may take.
+/**
+ * numaplace_restore_next_op() - a number for a write that acts on tasks
  */
-#define LINGER_MS	50
-
-static void leave(struct numaplace_placement *p)
+u64 numaplace_restore_next_op(void)
 {
-	spin_lock(&numaplace_placement_lock);
-	p->leaving = false;
-	p->left = true;
-	p->left_at = jiffies;
-	spin_unlock(&numaplace_placement_lock);
-	numaplace_kin_sweep_later();
+	static atomic64_t last;
+
+	return atomic64_inc_return(&last);
 }
 
-static void forget(struct numaplace_placement *p)
-{
-	spin_lock(&numaplace_placement_lock);
-	numaplace_placement_remove(p);
-	spin_unlock(&numaplace_placement_lock);
-	numaplace_placement_free(p);
-}
-
-/* Returns whether the user has chosen other CPUs since. Those are left alone. */
-static bool restore_cpus(struct numaplace_placement *p)
+/* What the user has chosen since is left alone. */
+static void restore_cpus(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_mutex);
 	if (!p->has_cpus)
-		return false;
+		return;
 	numaplace_place_read_cpus(p->task, &now);
-	if (!cpumask_equal(&now, p->set_cpus))
-		return true;
-	/* With none of the original CPUs left to it the kernel would give it all there are. */
-	if (numaplace_cpuset_set_cpus(p->task, p->saved_cpus))
+	if (!cpumask_equal(&now, p->set_cpus)) {
+		p->kept = true;
+	} else if (numaplace_cpuset_set_cpus(p->task, p->saved_cpus)) {
+		/* With none of the original CPUs left to it the kernel would give it all there are. */
 		numaplace_cpuset_set_cpus(p->task, cpu_possible_mask);
-	return false;
-}
-
-static int restore_mem(struct numaplace_placement *p, bool patient, bool *kept)
-{
-	struct mempolicy *old;
-	int err;
-
-	if (!p->has_mem)
-		return 0;
-	err = numaplace_mempolicy_swap(p->task, p->set_mem, p->saved_mem, &old, patient);
-	if (err == -ESTALE || err == -ESRCH) {
-		*kept |= err == -ESTALE;
-		return 0;
 	}
-	if (err)
-		return err;
+	/* A child that it is starting may have them: the fork hook compares with these. */
 	spin_lock(&numaplace_placement_lock);
-	p->saved_mem = NULL;
-	p->has_mem = false;
+	p->settled = false;
 	spin_unlock(&numaplace_placement_lock);
-	numaplace_mempolicy_put(old);
-	return 0;
+	numaplace_visit_settle(p);
 }
 
-static int restore_one(struct numaplace_placement *p, bool patient)
+/* The original may be shared with others that were born placed. Each is to have its own. */
+static void own_saved_mem(struct numaplace_placement *p)
 {
-	bool kept;
-	int err;
+	struct mempolicy *copy;
 
+	if (!p->saved_mem || atomic_read(&p->saved_mem->refcnt) == 1)
+		return;
+	copy = numaplace_mempolicy_copy(p->saved_mem);
+	if (IS_ERR(copy))
+		return;
+	spin_lock(&numaplace_placement_lock);
+	if (p->has_mem)
+		swap(p->saved_mem, copy);
+	spin_unlock(&numaplace_placement_lock);
+	numaplace_mempolicy_put(copy);
+}
+
+static void set_state(struct numaplace_placement *p, enum numaplace_placement_state state)
+{
+	spin_lock(&numaplace_placement_lock);
+	if (p->state != NUMAPLACE_ENDED)
+		p->state = state;
+	numaplace_visit_todo(p);
+	spin_unlock(&numaplace_placement_lock);
+}
+
+static void begin(struct numaplace_placement *p)
+{
 	lockdep_assert_held(&numaplace_placement_mutex);
+	own_saved_mem(p);
 	/* From here on its children are restored too, as soon as they are born. */
 	spin_lock(&numaplace_placement_lock);
-	p->leaving = true;
+	if (p->state == NUMAPLACE_ENDED) {
+		spin_unlock(&numaplace_placement_lock);
+		return;
+	}
+	if (p->state != NUMAPLACE_RESTORING)
+		p->kept = false;
+	p->state = NUMAPLACE_RESTORING;
+	p->placing = p->wants_mem = false;
+	numaplace_visit_todo(p);
 	spin_unlock(&numaplace_placement_lock);
-	kept = restore_cpus(p);
-	err = restore_mem(p, patient, &kept);
-	trace_restore(p->task, kept, err);
-	if (err)
-		return err;
-	numaplace_stats_add(kept ? NUMAPLACE_STAT_kept_by_user : NUMAPLACE_STAT_restored, 1);
+	restore_cpus(p);
+	/* An error says that it is ending: the exit hook does the rest. */
+	if (p->has_mem)
+		numaplace_visit_start(p, true);
+}
+
+/* The record of a task that was restored is kept until it is seen outside of a fork. */
+static void leave(struct numaplace_placement *p)
+{
+	numaplace_visit_settle(p);
+	if (!p->settled)
+		numaplace_visit_start(p, false);
+	if (p->settled)
+		numaplace_visit_drop(p);
+}
+
+static void finish(struct numaplace_placement *p)
+{
+	trace_restore(p->task, p->kept, 0);
+	numaplace_stats_add(p->kept ? NUMAPLACE_STAT_kept_by_user : NUMAPLACE_STAT_restored, 1);
+	set_state(p, NUMAPLACE_RESTORED);
 	leave(p);
-	return 0;
+}
+
+/* Does for a record what there is to do next. It may be gone afterwards. */
+static void attend(struct numaplace_placement *p)
+{
+	bool due;
+
+	lockdep_assert_held(&numaplace_placement_mutex);
+	due = numaplace_visit_look(p);
+	switch (READ_ONCE(p->state)) {
+	case NUMAPLACE_PLACED:
+		if (!due)
+			numaplace_visit_done(p);
+		break;
+	case NUMAPLACE_TO_RESTORE:
+		begin(p);
+		fallthrough;
+	case NUMAPLACE_RESTORING:
+		if (!p->has_mem)
+			finish(p);
+		break;
+	case NUMAPLACE_RESTORED:
+		leave(p);
+		break;
+	case NUMAPLACE_ENDED:
+		numaplace_visit_drop(p);
+		break;
+	}
+}
+
+static int begin_all(struct list_head *picked, u64 op)
+{
+	struct numaplace_placement *p, *next;
+	int n = 0;
+
+	list_for_each_entry_safe(p, next, picked, pick) {
+		list_del_init(&p->pick);
+		p->op = op;
+		begin(p);
+		if (!p->has_mem)
+			attend(p);
+		n++;
+		cond_resched();
+	}
+	return n;
 }
 
 struct search {
 	bool (*match)(const struct numaplace_placement *p, const void *data);
 	const void *data;
-	u64 try;
 };
 
-static bool is_next(const struct numaplace_placement *p, const void *data)
+static bool is_to_restore(const struct numaplace_placement *p, const void *data)
 {
 	const struct search *search = data;
 
-	return !p->left && p->tried != search->try && search->match(p, search->data);
+	return p->state != NUMAPLACE_RESTORED && search->match(p, search->data);
 }
 
 /**
  * numaplace_restore_matching() - restore the tasks that a caller looks for
  * @match: says whether a record is of one
  * @data: for @match
- * @patient: wait for a task as long as it takes
  *
- * Return: how many were restored, or the first error; then those that could
- * not be restored are still under control and the others are restored.
+ * Return: how many were restored; or -EBUSY or -EINTR: then those that did not
+ * come by are still under control, and are restored as soon as they do.
  */
 int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p,
 					     const void *data),
-			       const void *data, bool patient)
+			       const void *data)
 {
-	struct search search = { .match = match, .data = data, .try = ++last_try };
-	struct numaplace_placement *p;
-	int n = 0, err, failed = 0;
+	const struct search search = { .match = match, .data = data };
+	u64 op = numaplace_restore_next_op();
+	LIST_HEAD(picked);
+	int n, err;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
-	for (;;) {
-		spin_lock(&numaplace_placement_lock);
-		p = numaplace_placement_first(is_next, &search);
-		if (p)
-			p->tried = search.try;
-		spin_unlock(&numaplace_placement_lock);
-		if (!p)
-			break;
-		err = restore_one(p, patient);
-		if (!err)
-			n++;
-		else if (!failed)
-			failed = err;
-	}
-	return failed ? failed : n;
+	mutex_lock(&numaplace_placement_mutex);
+	numaplace_placement_pick(is_to_restore, &search, &picked);
+	n = begin_all(&picked, op);
+	mutex_unlock(&numaplace_placement_mutex);
+	if (!n)
+		return 0;
+	err = numaplace_visit_wait(op);
+	if (numaplace_restore_sweep())
+		numaplace_kin_sweep_later();
+	return err ? err : n;
 }
 
 static bool is_asked_for(const struct numaplace_placement *p, const void *data)
@@ -175,75 +232,77 @@ int numaplace_restore(const struct numaplace_restore_request *request)
 
 	if (!!request->pid + !!request->tid + request->all != 1)
 		return -EINVAL;
-	if (mutex_lock_killable(&numaplace_placement_mutex))
-		return -EINTR;
-	n = numaplace_restore_matching(is_asked_for, request, false);
-	mutex_unlock(&numaplace_placement_mutex);
-	if (n < 0) {
-		numaplace_kin_sweep_later();
+	n = numaplace_restore_matching(is_asked_for, request);
+	if (n < 0)
 		return n;
-	}
 	return n || request->all ? 0 : -ESRCH;
-}
-
-static bool is_leaving(const struct numaplace_placement *p, const void *data)
-{
-	return p->leaving;
-}
-
-static bool is_done_with(const struct numaplace_placement *p, const void *unused)
-{
-	return p->left && time_after(jiffies, p->left_at + msecs_to_jiffies(LINGER_MS));
-}
-
-static bool has_left(const struct numaplace_placement *p, const void *unused)
-{
-	return p->left;
-}
-
-/* A record of which nothing is left to do but to release it. */
-static struct numaplace_placement *first_done(bool *more)
-{
-	struct numaplace_placement *p;
-
-	spin_lock(&numaplace_placement_lock);
-	p = numaplace_placement_first_ended();
-	if (!p)
-		p = numaplace_placement_first(is_done_with, NULL);
-	*more = numaplace_placement_first(has_left, NULL);
-	spin_unlock(&numaplace_placement_lock);
-	return p;
 }
 
 /**
  * numaplace_restore_sweep() - finish what was begun by others
  *
  * Restores children that were born placed but are not to be, and releases the
- * records of tasks that have ended or were restored a while ago.
+ * records of tasks that have ended or were restored.
  *
  * Return: true if there is more to do later.
  */
 bool numaplace_restore_sweep(void)
 {
-	struct numaplace_placement *p;
-	bool more, failed;
+	bool more;
 
 	mutex_lock(&numaplace_placement_mutex);
-	failed = numaplace_restore_matching(is_leaving, NULL, false) < 0;
-	while ((p = first_done(&more)))
-		forget(p);
+	more = numaplace_visit_each(attend);
 	mutex_unlock(&numaplace_placement_mutex);
-	return more || failed;
+	return more;
+}
+
+static bool is_any(const struct numaplace_placement *p, const void *unused)
+{
+	return true;
+}
+
+static void begin_everything(void)
+{
+	LIST_HEAD(picked);
+
+	mutex_lock(&numaplace_placement_mutex);
+	numaplace_placement_pick(is_to_restore, &(struct search){ .match = is_any }, &picked);
+	begin_all(&picked, numaplace_restore_next_op());
+	mutex_unlock(&numaplace_placement_mutex);
+}
+
+static bool is_anything_left(void)
+{
+	return numaplace_placement_any() || numaplace_visit_any();
+}
+
+static void abandon_everything(void)
+{
+	mutex_lock(&numaplace_placement_mutex);
+	while (numaplace_visit_each(numaplace_visit_abandon))
+		;
+	mutex_unlock(&numaplace_placement_mutex);
 }
 
 /**
- * numaplace_restore_all() - give every task back what it had, whatever it takes
+ * numaplace_restore_everything() - give every task back what it had
+ *
+ * Waits for tasks until they come by or the caller is killed. Then those that
+ * did not keep what they were given. On return there is no record.
  */
-void numaplace_restore_all(void)
+void numaplace_restore_everything(void)
 {
-	const struct numaplace_restore_request all = { .all = true };
+	unsigned long report = jiffies + REPORT_S * HZ;
 
-	mutex_lock(&numaplace_placement_mutex);
-	numaplace_restore_matching(is_asked_for, &all, true);
-	mutex_unlock(&numaplace_placement_mutex);
+	begin_everything();
+	while (is_anything_left()) {
+		numaplace_restore_sweep();
+		if (wait_event_killable_timeout(numaplace_visit_queue, !is_anything_left(),
+						msecs_to_jiffies(LOOK_MS)) < 0)
+			abandon_everything();
+		if (time_after(jiffies, report)) {
+			numaplace_visit_report();
+			report = jiffies + 12 * REPORT_S * HZ;
+		}
+	}
 }

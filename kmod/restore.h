@@ -21,8 +21,9 @@ struct numaplace_restore_request {
 int numaplace_restore(const struct numaplace_restore_request *request);
 int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p,
 					     const void *data),
-			       const void *data, bool patient);
+			       const void *data);
+u64 numaplace_restore_next_op(void);
 bool numaplace_restore_sweep(void);
-void numaplace_restore_all(void);
+void numaplace_restore_everything(void);
 
 #endif

@@ -97,7 +97,7 @@ static u8 fate_of_large(const struct numaplace_batch *b, struct folio *folio, en
 
 	if (!can_move)
 		return NUMAPLACE_FATE_thp_split;
-	if (folio_entire_mapcount(folio) > 1 && !b->shared)
+	if (!b->shared && numaplace_compat_is_shared(folio))
 		return NUMAPLACE_FATE_shared;
 	if (folio_maybe_dma_pinned(folio))
 		return NUMAPLACE_FATE_pinned;

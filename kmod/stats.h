@@ -32,6 +32,7 @@ struct numaplace_counts {
 	X(jobs_cancelled)	\
 	X(jobs_failed)		\
 	X(pauses)		\
+	X(unpaused)		\
 	X(placed)		\
 	X(policies)		\
 	X(inherited)		\

@@ -76,6 +76,18 @@ bool numaplace_taskwork_cancel(struct numaplace_taskwork *work)
 }
 
 /**
+ * numaplace_taskwork_is_over() - take a function back unless the task is at it
+ * @work: that was started
+ *
+ * Return: true if it has run or will not run; false if the task has taken it and
+ * runs it as soon as it is done with what others have started in it.
+ */
+bool numaplace_taskwork_is_over(struct numaplace_taskwork *work)
+{
+	return unlink(work->task, &work->head) || completion_done(&work->done);
+}
+
+/**
  * numaplace_taskwork_exit() - wait until no task is in this module's functions
  *
  * A task that completed its work may still have to return through our code.

@@ -24,6 +24,7 @@ int numaplace_taskwork_start(struct numaplace_taskwork *work, struct task_struct
 			     void (*run)(struct numaplace_taskwork *work),
 			     enum task_work_notify_mode notify);
 bool numaplace_taskwork_cancel(struct numaplace_taskwork *work);
+bool numaplace_taskwork_is_over(struct numaplace_taskwork *work);
 void numaplace_taskwork_exit(void);
 
 #endif

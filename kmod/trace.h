@@ -81,6 +81,7 @@ TRACE_EVENT(batch,
 		__field(u64, copy_ns)
 		__field(u64, finish_ns)
 		__field(u64, pause_us)
+		__field(unsigned int, unpaused)
 	),
 	TP_fast_assign(
 		__entry->job = job->id;
@@ -94,13 +95,15 @@ TRACE_EVENT(batch,
 		__entry->copy_ns = batch->copy_ns;
 		__entry->finish_ns = batch->finish_ns;
 		__entry->pause_us = batch->pause_us;
+		__entry->unpaused = batch->unpaused;
 	),
 	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u" NUMAPLACE_COUNTS(NUMAPLACE_TRACE_FORMAT)
-		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu pause_us=%llu",
+		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu pause_us=%llu"
+		  " unpaused=%u",
 		  __entry->job, __entry->pid, __entry->to, __entry->start, __entry->pages,
 		  NUMAPLACE_COUNTS(NUMAPLACE_TRACE_VALUE)
 		  __entry->bytes, __entry->setup_ns, __entry->copy_ns, __entry->finish_ns,
-		  __entry->pause_us)
+		  __entry->pause_us, __entry->unpaused)
 );
 
 TRACE_EVENT(place,
@@ -139,8 +142,13 @@ TRACE_EVENT(policy,
 		__entry->tid = task->pid;
 		__entry->pid = task->tgid;
 		__entry->mode = policy ? policy->mode : MPOL_DEFAULT;
-		__entry->nodes = policy ? nodes_weight(policy->nodes) : 0;
-		__entry->first_node = __entry->nodes ? first_node(policy->nodes) : NUMA_NO_NODE;
+		__entry->nodes = 0;
+		__entry->first_node = NUMA_NO_NODE;
+		/* The kernel leaves the nodes of this one as the memory was. */
+		if (policy && policy->mode != MPOL_LOCAL && !nodes_empty(policy->nodes)) {
+			__entry->nodes = nodes_weight(policy->nodes);
+			__entry->first_node = first_node(policy->nodes);
+		}
 		__entry->error = error;
 	),
 	TP_printk("tid=%d pid=%d mode=%u nodes=%u first_node=%d error=%d", __entry->tid,

@@ -3,13 +3,24 @@
 
 import os
 import shutil
+import re
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from experiments.lab import kernels
 
 TOP = Path(__file__).resolve().parents[2]
 SOURCES = ("Kbuild", "dkms.conf", "kmod")
+
+
+NEEDED = ("X86_64", "NUMA", "MIGRATION", "DEVICE_MIGRATION", "CGROUPS", "TRACEPOINTS", "DEBUG_FS")
+
+
+def headers(series: str, flavour: str = "common") -> Path:
+    folder = kernels.find(series).image.parents[1] / "usr" / "src"
+    return next(path for path in folder.glob("linux-headers-*") if path.name.endswith(f"-{flavour}"))
 
 
 def copy_sources(to: Path):
@@ -41,6 +52,106 @@ def test_dkms_builds_for_a_kernel_that_does_not_run(tmp_path):
     assert magic.split()[0] == release
     assert sorted(source.rglob("*")) == before
     assert not list((tmp_path / "tree").rglob("numaplace_kunit.ko*"))
+
+
+def excluded_from_dkms(release: str, config: str, tmp_path: Path) -> bool:
+    """Whether dkms leaves a kernel of that name and configuration out, and says so in place of building."""
+    headers = tmp_path / "headers"
+    headers.mkdir()
+    (headers / ".config").write_text(config)
+    copy_sources(tmp_path / "src" / "numaplace-0.1.0")
+    for folder in ("tree", "install"):
+        (tmp_path / folder).mkdir()
+    done = subprocess.run(
+        ["dkms", "build", "numaplace/0.1.0", "-k", release, "--kernelsourcedir", headers, "--dkmstree", tmp_path / "tree",
+         "--sourcetree", tmp_path / "src", "--installtree", tmp_path / "install"],
+        capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    assert (done.returncode == 77) == ("BUILD_EXCLUSIVE" in said), said
+    return done.returncode == 77
+
+
+@pytest.mark.parametrize("release, change, excluded", [
+    ("6.12.95+deb12-amd64", ("", ""), False),
+    ("6.1.0-50-amd64", ("", ""), False),
+    ("7.3.4+deb13-amd64", ("", ""), False),
+    ("6.19.1-amd64", ("", ""), False),
+    ("6.0.12-amd64", ("", ""), True),
+    ("5.10.0-30-amd64", ("", ""), True),
+    ("8.0.1-amd64", ("", ""), True),
+    ("6.12.95+deb12-rt-amd64", ("# CONFIG_PREEMPT_RT is not set", "CONFIG_PREEMPT_RT=y"), True),
+    ("6.12.95+deb12-amd64", ("CONFIG_DEVICE_MIGRATION=y", ""), True),
+    ("6.12.95+deb12-amd64", ("CONFIG_CGROUPS=y", ""), True),
+    ("6.12.95+deb12-amd64", ("CONFIG_TRACEPOINTS=y", ""), True),
+    ("6.12.95+deb12-amd64", ("CONFIG_NUMA=y", ""), True),
+    ("6.12.95+deb12-amd64", ("CONFIG_MIGRATION=y", ""), True),
+    ("6.12.95+deb12-amd64", ("CONFIG_DEBUG_FS=y", ""), True),
+])
+def test_dkms_leaves_out_kernels_that_the_module_is_not_for(release, change, excluded, tmp_path):
+    kernel = kernels.find("6.12")
+    config = kernel.image.parents[1] / "usr" / "src" / f"linux-headers-{kernel.release}" / ".config"
+    assert excluded_from_dkms(release, config.read_text().replace(*change) if change[0] else config.read_text(), tmp_path) == excluded
+
+
+def read_kbuild(series: str, *words: str) -> subprocess.CompletedProcess:
+    """Kbuild alone, as a kernel's own makefiles read it."""
+    return subprocess.run(
+        ["make", "--no-print-directory", "-f", "-", f"srctree={headers(series)}", "src=.", "CONFIG_MODULES=y",
+         *(f"CONFIG_{option}=y" for option in NEEDED), *words, "flags"],
+        input=f"include {TOP / 'Kbuild'}\nflags:;@echo '$(filter -DHAVE_%,$(ccflags-y))'\n",
+        capture_output=True, text=True, check=False)
+
+
+def test_kbuild_finds_what_the_headers_have():
+    assert read_kbuild("6.12").stdout.split() == []
+    assert read_kbuild("7").stdout.split() == ["-DHAVE_SELECT_COMPOUND", "-DHAVE_LEAFOPS", "-DHAVE_EXIT_GROUP_DEAD"]
+
+
+def refused(done: subprocess.CompletedProcess) -> str:
+    assert done.returncode == 2, done.stdout + done.stderr
+    line, = done.stderr.splitlines()
+    return re.sub(r"^\S+Kbuild:\d+: \*\*\* (.*)\.  Stop\.$", r"\1", line)
+
+
+def test_kbuild_without_headers_to_look_into_neg(tmp_path):
+    """Features that are looked for in the wrong place would all be missing, and nobody would know."""
+    assert refused(read_kbuild("7", f"srctree={tmp_path}")) == \
+        f"numaplace: there is no {tmp_path}/include/linux/migrate.h, in which the kernel's features are looked up"
+
+
+@pytest.mark.parametrize("option", NEEDED)
+def test_kbuild_refuses_a_kernel_without_what_the_module_needs(option):
+    assert refused(read_kbuild("6.12", f"CONFIG_{option}=")) == \
+        f"numaplace: this kernel is built without CONFIG_{option}, and the module needs it"
+
+
+def test_kbuild_refuses_preempt_rt_by_name():
+    assert refused(read_kbuild("6.12", "CONFIG_PREEMPT_RT=y")).startswith("numaplace: not for kernels with CONFIG_PREEMPT_RT: ")
+
+
+def build(name: str, series: str, *words: str) -> subprocess.CompletedProcess:
+    """Below this tree, where the root of another release sees it."""
+    folder = TOP / "build" / "tests" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    copy_sources(folder)
+    try:
+        return subprocess.run([TOP / "setup" / "kernel-build", series, f"M={folder}", *words], capture_output=True,
+                              text=True, check=False)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_build_for_preempt_rt_ends_with_that_line():
+    done = build("kmod-rt", "6.12", "CONFIG_PREEMPT_RT=y", "modules")
+    assert done.returncode != 0
+    assert "numaplace: not for kernels with CONFIG_PREEMPT_RT: " in done.stderr
+
+
+def test_builds_without_transparent_huge_pages(tmp_path):
+    without = TOP / "build" / "tests" / "without-thp.h"
+    without.write_text("#undef CONFIG_TRANSPARENT_HUGEPAGE\n")
+    done = build("kmod-no-thp", "7", f"KCFLAGS=-include {without}", "kmod/chunk.o", "kmod/scan.o")
+    assert done.returncode == 0, done.stderr
 
 
 def test_build_in_a_path_with_blanks_neg(tmp_path):

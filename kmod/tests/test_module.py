@@ -46,6 +46,16 @@ def test_module_needs_no_other_module(series):
             if table.get(name) != "vmlinux"} == {}
 
 
+FEATURES = {"6.1": [], "6.12": [], "7": ["select-compound", "leafops", "exit-group-dead"]}
+
+
+@pytest.mark.parametrize("series", SERIES)
+def test_module_has_the_features_of_its_kernel(series):
+    """A header that is not looked into, or not found, would make a module that does less and says nothing."""
+    found = subprocess.run(["modinfo", "-F", "headers", built(series)], check=True, capture_output=True, text=True).stdout
+    assert found.split() == ["found:", *FEATURES[series]]
+
+
 @pytest.mark.parametrize("series", SERIES)
 def test_module_is_for_the_kernel_of_the_lab(series):
     magic = subprocess.run(["modinfo", "-F", "vermagic", built(series)], check=True,

@@ -18,6 +18,7 @@
 #define NUMAPLACE_MAX_STALL_US	1000000
 #define NUMAPLACE_STALL_US	20000	/* where max_stall_us= is not given, or 0 */
 #define NUMAPLACE_MAX_RATE_MIB	1048576
+#define NUMAPLACE_DUTY		50	/* where duty= is not given */
 #define NUMAPLACE_MAX_THREADS	16
 #define NUMAPLACE_THREADS	4	/* where threads= is not given */
 
@@ -41,6 +42,7 @@
 	X(hugetlb)		\
 	X(thp_split)		\
 	X(busy)			\
-	X(no_memory)
+	X(no_memory)		\
+	X(no_huge)
 
 #endif

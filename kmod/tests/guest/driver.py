@@ -13,7 +13,9 @@ TOP = Path(__file__).resolve().parents[3]
 DIR = Path("/sys/kernel/debug/numaplace")
 TARGET = TOP / "build" / "tests" / "target"
 COUNTS = ("moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
-          "no_memory")
+          "no_memory", "no_huge")
+RELEASE = tuple(int(word) for word in os.uname().release.split("-")[0].split(".")[:2])
+MOVES_WHOLE = RELEASE >= (6, 19)  # a transparent huge page, by the module
 
 
 def record(line: str) -> dict[str, str]:
@@ -179,3 +181,16 @@ def eventually(condition, seconds: float = 30) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def settled_objects(name: str) -> int:
+    """slab_objects() once it has stayed the same for a second: a worker and RCU release what was given up before."""
+    counts = [slab_objects(name)]
+
+    def stays() -> bool:
+        time.sleep(0.05)
+        counts.append(slab_objects(name))
+        return len(counts) > 20 and len(set(counts[-20:])) == 1
+
+    assert eventually(stays), counts
+    return counts[-1]

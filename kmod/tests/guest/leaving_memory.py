@@ -73,6 +73,7 @@ def test_memory_leaves_while_pages_move(ping_pong, blocks):
     t, jobs = ping_pong()
     assert left >= 2 and len(jobs) >= 2
     assert all(job["asked"] == str(PAGES) and job["state"] == "done" for job in jobs)
+    assert sum(int(job["moved"]) for job in jobs) > PAGES  # there, and some of it back at least
     assert sum(t.where().values()) == PAGES and t.is_whole()
 
 

@@ -16,6 +16,7 @@ PFN = (1 << 55) - 1
 MPOL_MF_MOVE = 2
 
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
+libnuma.numa_parse_nodestring.restype = ctypes.c_void_p
 
 
 def entries(pid: int, start: int, pages: int) -> list[int]:
@@ -30,6 +31,18 @@ def flagged(t: driver.Target, flag: int) -> list[int]:
     """Numbers of the pages of a target's memory that have it."""
     found = entries(t.pid, t.start, (t.end - t.start) // PAGE)
     return [i for i, entry in enumerate(found) if entry & flag]
+
+
+def drain_batches():
+    """
+    Empties the CPUs' batches of pages that are on their way to an LRU list.
+
+    A page in a batch has one reference more, so that it is pinned. migrate_pages(2) empties them first,
+    here of a process that has nothing to move.
+    """
+    node = libnuma.numa_parse_nodestring(b"0")
+    if libnuma.numa_migrate_pages(0, ctypes.c_void_p(node), ctypes.c_void_p(node)) < 0:
+        raise OSError(ctypes.get_errno(), "migrate_pages")
 
 
 def move_pages(pid: int, start: int, pages: int, nodes) -> list[int]:

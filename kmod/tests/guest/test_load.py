@@ -45,12 +45,12 @@ def test_load_unload_many_times():
 
     Two programs a time leave something of their own behind, though not for ever; what the module
     leaves, it leaves each time. So a kind is suspected while it has grown by one a load, nearly,
-    and the loads go on until no kind has: a leak is still one after three hundred. By then it has
-    grown so in the later half too, as what came in one burst has not.
+    and the loads go on until no kind has: a leak is still one after a thousand. From the sixth count
+    on it has grown so in the later half too, as what came in one burst has not.
     """
     counts = [load_and_unload(20)]
     suspects = None
-    for spans in range(1, 9):
+    for spans in range(1, 25):
         counts.append(load_and_unload(SPAN))
         suspects = grown(counts, 0)
         if spans >= 6:

@@ -7,6 +7,7 @@ import time
 
 import driver
 import pytest
+from driver import counts
 
 
 @pytest.mark.parametrize("extra", ["pause=always", "pause=auto", "pause=never",
@@ -130,8 +131,71 @@ def test_pause_stopped_target(target):
     assert t.ask("counters") == "ok"
 
 
+PAUSES, BATCH = 32, 32   # as many pages as are taken at a time with rate_mib=1
+
+
+def test_pause_is_not_spent_on_a_thread_in_the_kernel(target):
+    """It is waited for, not for more than a quarter of a pause and less each time, and then runs on."""
+    t = target("anon", PAUSES * BATCH, 1)
+    for page in range(t.start, t.end, BATCH * 4096):  # one in each batch, so that moving takes next to no time
+        assert driver.migrate(f"pid={t.pid} from=1 to=0 start={page:#x} end={page + 4096:#x}")["moved"] == "1"
+    assert t.ask("random") == "ok"
+    before = driver.stats()
+    reply = t.move("any", 1, "pause=always max_stall_us=1000000 duty=100 rate_mib=1")
+    assert counts(reply) == {"moved": PAUSES, "already": PAUSES * (BATCH - 1)}
+    grown = {name: value - before[name] for name, value in driver.stats().items()}
+    print(grown["pauses"], "pauses,", grown["unpaused"], "times it ran on, paused us:", reply["paused_us"])
+    assert grown["pauses"] == PAUSES and grown["unpaused"] > PAUSES / 2
+    assert int(reply["paused_us"]) < PAUSES * 1000000 / 4 / 2
+    assert t.is_whole()
+
+
+@pytest.mark.parametrize("duty", [10, 50])
+def test_pause_leaves_the_target_its_share(target, duty):
+    """Between two pauses the threads run for as long as the first was, or nine times as long."""
+    t = target("anon", 512, threads=2)
+    before = driver.stats()["pauses"]
+    reply = t.move("0", 1, f"pause=always max_stall_us=2000 duty={duty}")
+    assert int(reply["moved"]) > 400
+    assert driver.stats()["pauses"] - before > 2
+    paused, longest = int(reply["paused_us"]), int(reply["longest_pause_us"])
+    assert 0 < longest < paused
+    # Nothing follows the last pause.
+    assert int(reply["ns"]) / 1000 >= paused + (paused - longest) * (100 - duty) / duty
+    assert t.ask("counters") == "ok"
+
+
+def test_pause_share_of_a_target_that_sleeps(target):
+    """A target whose threads sleep is not paused, so that duty= does not slow its job."""
+    t = target("anon", 1024)
+    reply = t.move("0", 1, "pause=always duty=1")
+    assert counts(reply) == {"moved": 1024}
+    assert reply["paused_us"] == "0"
+
+
+def start_long_rest(t: driver.Target) -> int:
+    """A job that has just stopped a thread for more than 0.2 s and lets it run for more than 20 s."""
+    assert t.ask("random") == "ok"  # is waited for in vain, for 0.25 s
+    number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} pause=always max_stall_us=1000000 duty=1")
+    assert driver.eventually(lambda: int(driver.job(number)["longest_pause_us"]) > 200000, 60)
+    return number
+
+
+def test_pause_rest_ends_with_the_job(target):
+    number = start_long_rest(target("anon", 8192))
+    driver.write("cancel", f"job={number}")
+    assert driver.wait_job(number, 10)["state"] == "cancelled"
+
+
+def test_pause_rest_ends_with_the_target(target):
+    t = target("anon", 8192)
+    number = start_long_rest(t)
+    t.stop()
+    assert driver.wait_job(number, 10)["state"] == "failed"
+
+
 def test_pause_neg(target):
     t = target("anon", 1)
     for extra in ("pause=sometimes", "pause=", "max_stall_us=99", "max_stall_us=1000001", "threads=0",
-                  "threads=17", "max_stall_us=-1"):
+                  "threads=17", "max_stall_us=-1", "duty=0", "duty=101", "duty=-1"):
         assert driver.refusal("migrate", f"pid={t.pid} from=0 to=1 {extra}") == "EINVAL", extra

@@ -11,7 +11,26 @@ from collections import Counter
 from pathlib import Path
 
 import driver
+import mempolicy as mpol
+import pytest
 from driver import refusal
+
+
+@pytest.fixture(autouse=True)
+def own_policy_back():
+    yield
+    mpol.set_own(mpol.DEFAULT)
+
+
+def lost_tasks() -> int:
+    """Objects for tasks that are in no process."""
+    alive = 0
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            alive += len(os.listdir(f"/proc/{pid}/task"))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return driver.slab_objects("task_struct") - alive
 
 
 def short_lived() -> subprocess.Popen:
@@ -55,16 +74,17 @@ def test_race_with_fork(target):
 
     thread = threading.Thread(target=breed)
     thread.start()
-    for _ in range(10):
-        driver.write("place", f"pid={t.pid} cpus=2")
-        time.sleep(0.05)
+    for i in range(30):
+        mpol.set_own(mpol.BIND, 1 + i % 2)
+        driver.write("place", f"pid={t.pid} mem=caller" + " cpus=2" * (i % 3 > 0))
+        driver.write("place", f"pid={t.pid} mem=caller" + " cpus=1" * (i % 3 > 1))
         driver.write("restore", "all")
     stop.set()
     thread.join()
     driver.write("restore", "all")
     assert driver.eventually(lambda: driver.records("placements") == [])
     for child in children:
-        assert os.sched_getaffinity(child) == {0, 1, 2, 3}
+        assert (os.sched_getaffinity(child), mpol.of(child)) == ({0, 1, 2, 3}, "default")
         os.kill(child, signal.SIGKILL)
 
 
@@ -84,7 +104,10 @@ def test_race_with_new_threads(target):
         driver.write("place", f"pid={t.pid} cpus=1")
     thread.join()
     assert all(os.sched_getaffinity(tid) == {1} for tid in t.tids())
+    before = driver.stats()["restored"]
     driver.write("restore", f"pid={t.pid}")
+    assert driver.records("placements") == []
+    assert driver.stats()["restored"] - before == len(t.tids())  # one record for each
     assert all(os.sched_getaffinity(tid) == {0, 1, 2, 3} for tid in t.tids())
 
 
@@ -99,26 +122,30 @@ def test_race_with_mappings(target):
 
     thread = threading.Thread(target=remap)
     thread.start()
+    moved = 0
     for i in range(20):
-        reply = driver.migrate(f"pid={t.pid} from=any to={i % 2}")
+        reply = driver.migrate(f"pid={t.pid} from=any to={(i + 1) % 2}")
         assert reply["state"] == "done"
+        moved += int(reply["moved"])
     stop.set()
     thread.join()
+    assert moved > 10 * 512
     assert t.is_whole()
 
 
 def test_race_with_exec():
     """Programs that execute others while their pages move: old pages or none, never a new program's harm."""
-    shell = subprocess.Popen(["sh", "-c", "i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i+1)); done"])
-    seen = set()
+    shell = subprocess.Popen(["sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done"])
+    seen, children = set(), set()
     while shell.poll() is None:
-        error = refusal("migrate", f"pid={shell.pid} from=any to=1")
-        seen.add(error)
-        for line in os.popen(f"pgrep -P {shell.pid}"):
-            seen.add(refusal("migrate", f"pid={line.strip()} from=any to=1"))
-            seen.add(refusal("place", f"pid={line.strip()} cpus=1"))
+        seen.add(refusal("migrate", f"pid={shell.pid} from=any to=1"))
+        for child in Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split():
+            children.add(child)
+            seen.add(refusal("migrate", f"pid={child} from=any to=1"))
+            seen.add(refusal("place", f"pid={child} cpus=1"))
     assert shell.returncode == 0
     assert seen <= {"", "ESRCH", "EBUSY"}
+    assert len(children) > 10, "too few were met"
     assert driver.eventually(lambda: driver.records("placements") == [])
 
 
@@ -150,21 +177,22 @@ def test_race_pid_is_not_a_later_process(target):
 
 
 def test_race_a_thousand_that_exit(target):
-    """Each ends while it is written to, at another moment, and no number stays behind."""
+    """Each ends while it is written to, at another moment, and nothing of it stays behind."""
     t = target("anon", 16)
-    before = driver.slab_objects("pid"), driver.slab_objects("task_struct")
+    mpol.set_own(mpol.BIND, 2)
+    driver.write("place", f"pid={t.pid} cpus=0-2 mem=caller")
+    before = lost_tasks(), driver.slab_objects("numa_policy")
     seen = Counter()
     for i in range(1000):
         child = int(t.ask(f"brief {i % 10 * 300}"))
-        seen[refusal("place", f"pid={child} cpus=0-1")] += 1
+        seen[refusal("place", f"pid={child} cpus=0-1 threads=one mem=caller")] += 1
+        seen[refusal("place", f"pid={child} cpus={i % 3}")] += 1
         seen[refusal("migrate", f"pid={child} from=any to={i % 2}")] += 1
     assert set(seen) <= {"", "ESRCH"} and min(seen.values()) > 50, seen
-    assert driver.eventually(lambda: driver.records("placements") == [])
+    assert driver.eventually(lambda: len(driver.records("placements")) == 1)
     assert driver.eventually(lambda: all(j["state"] not in ("queued", "running") for j in driver.records("jobs")), 30)
-
-    def are_back() -> bool:
-        return driver.slab_objects("pid") < before[0] + 200 and driver.slab_objects("task_struct") < before[1] + 50
-    assert driver.eventually(are_back, 30), (before, driver.slab_objects("pid"), driver.slab_objects("task_struct"))
+    assert driver.eventually(lambda: lost_tasks() <= before[0]), (before, lost_tasks())
+    assert driver.eventually(lambda: driver.slab_objects("numa_policy") <= before[1]), before
 
 
 def test_race_frozen_target(target):
@@ -179,12 +207,14 @@ def test_race_frozen_target(target):
             freeze.write("1")
         assert driver.eventually(lambda: "frozen 1" in open(f"{group}/cgroup.events", encoding="ascii").read())
         assert t.move("0", 1, "pause=always")["moved"] == "64"
-        begin = time.monotonic()
-        assert refusal("place", f"pid={t.pid} cpus=1 mem=caller") in ("", "EBUSY")
-        assert time.monotonic() - begin < 15
+        mpol.set_own(mpol.BIND, 1)
+        driver.write("place", f"pid={t.pid} cpus=1 mem=caller")
+        assert {mpol.of(tid) for tid in t.tids()} == {"bind:0"}
         with open(f"{group}/cgroup.freeze", "w", encoding="ascii") as freeze:
             freeze.write("0")
+        assert t.ask("policy") == t.ask("thread-policy 0") == "2 1"
         driver.write("restore", "all")
+        assert t.ask("policy") == t.ask("thread-policy 0") == "0 0"
         assert t.where() == {"1": 64}
         assert t.ask("counters") == "ok"
         t.stop()

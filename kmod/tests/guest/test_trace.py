@@ -4,6 +4,7 @@
 import re
 
 import driver
+import mempolicy as mpol
 import pytest
 import tracefs
 
@@ -67,3 +68,16 @@ def test_trace_place(target, events):
     assert (mine[0][1]["cpus"], mine[0][1]["first_cpu"]) == ("2", "2")
     assert (mine[1][1]["mode"], mine[1][1]["error"]) == ("0", "0")
     assert mine[2][1]["kept"] == "0"
+
+
+def test_trace_policy_without_nodes(target, events):
+    """The kernel leaves the nodes of a local policy as the memory was: the memory of one that has some."""
+    t = target("anon", 1)
+    try:
+        for mode, nodes in ((mpol.BIND, 2), (mpol.LOCAL, 0)) * 3:
+            mpol.set_own(mode, nodes)
+            driver.write("place", f"pid={t.pid} mem=caller")
+    finally:
+        mpol.set_own(mpol.DEFAULT)
+    mine = [(f["mode"], f["nodes"], f["first_node"]) for name, f in events() if name == "policy"]
+    assert mine == [("2", "1", "1"), ("4", "0", "-1")] * 3

@@ -117,6 +117,53 @@ static void range_is_checked(struct kunit *test)
 				    cases[i].err, "case %u", i);
 }
 
+static void rate_makes_up_for_little(struct kunit *test)
+{
+	/* A MiB a second: on time, late, and late by more than may be made up for. */
+	KUNIT_EXPECT_EQ(test, numaplace_pace_due(5000 * MS, 4000 * MS, 1 << 20, 1), 6000ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_due(5000 * MS, 5050 * MS, 1 << 20, 1), 6000ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_due(0, 5000 * MS, 1 << 20, 1), 5900ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_due(0, 1, 0, 1), 0ULL);
+}
+
+static void rate_bounds_a_batch(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numaplace_pace_limit(4096, 0), 4096U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_limit(4096, 1), NUMAPLACE_PACE_MIN);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_limit(4096, 100), 2560U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_limit(256, 1048576), 256U);
+}
+
+static void rest_is_a_share(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numaplace_pace_rest_ns(4 * MS, 100), 0ULL);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_rest_ns(4 * MS, 50), 4ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_rest_ns(4 * MS, 10), 36ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_rest_ns(2000 * MS, 1), 198000ULL * MS);
+}
+
+static void patience_is_a_part_of_the_pause(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, true, 0), 5000U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, false, 0), 1000U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(1000, false, 0), 250U);
+}
+
+static void patience_ends(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, true, 1), 2500U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, true, 4), 312U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, true, UINT_MAX), 312U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, false, 4), 62U);
+}
+
+static void patience_comes_back(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, true, 15), 312U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, true, 16), 5000U);
+	KUNIT_EXPECT_EQ(test, numaplace_pace_patience_us(20000, true, 17), 2500U);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(pages_fill_the_budget),
 	KUNIT_CASE(pages_shrink_at_once),
@@ -127,6 +174,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(chunks_end_in_time),
 	KUNIT_CASE(rate_is_kept_to),
 	KUNIT_CASE(rate_does_not_overflow),
+	KUNIT_CASE(rate_makes_up_for_little),
+	KUNIT_CASE(rate_bounds_a_batch),
+	KUNIT_CASE(rest_is_a_share),
+	KUNIT_CASE(patience_is_a_part_of_the_pause),
+	KUNIT_CASE(patience_ends),
+	KUNIT_CASE(patience_comes_back),
 	KUNIT_CASE(range_is_checked),
 	{}
 };

@@ -182,6 +182,12 @@ static void lock(void)
 		die("mlock");
 }
 
+static void live_on(void)
+{
+	for (;;)
+		pause();
+}
+
 static void fork_sharer(void)
 {
 	pid_t child = fork();
@@ -190,9 +196,30 @@ static void fork_sharer(void)
 		die("fork");
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
+		live_on();
 	}
+}
+
+/* The child maps the huge page by its pages, this process maps it whole. */
+static void fork_splitter(void)
+{
+	int fds[2];
+	pid_t child;
+	char done;
+
+	if (pipe(fds))
+		die("pipe");
+	child = fork();
+	if (child < 0)
+		die("fork");
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (mprotect(memory, page_size, PROT_READ) || write(fds[1], "", 1) != 1)
+			die("mprotect");
+		live_on();
+	}
+	if (read(fds[0], &done, 1) != 1)
+		die("read");
 }
 
 /* Other references to the pages than from page tables: a pipe holds them. */
@@ -219,6 +246,7 @@ static const struct kind {
 	{ .name = "anon", .make = make_anon },
 	{ .name = "sparse", .make = make_anon },
 	{ .name = "thp", .make = make_anon, .large = true },
+	{ .name = "thp-forked", .make = make_anon, .large = true, .then = fork_splitter },
 	{ .name = "same", .make = make_anon, .same = true, .then = merge },
 	{ .name = "mlock", .make = make_anon, .then = lock },
 	{ .name = "forked", .make = make_anon, .then = fork_sharer },

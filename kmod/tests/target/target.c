@@ -260,6 +260,12 @@ static void do_ring(const struct arguments *a)
 	use_ring(a->word);
 }
 
+static void do_random(const struct arguments *a)
+{
+	(void)a;
+	start_reading_random();
+}
+
 static void do_measure(const struct arguments *a)
 {
 	(void)a;
@@ -349,6 +355,7 @@ static const struct {
 	{ "watch", do_watch },
 	{ "faults", do_faults },
 	{ "ring", do_ring },
+	{ "random", do_random },
 	{ "measure", do_measure },
 	{ "longest", do_longest },
 	{ "nap", do_nap },

@@ -49,6 +49,7 @@ void start_brief_child(useconds_t us);
 void start_tree(unsigned int depth, unsigned int width);
 
 /* waits.c */
+void start_reading_random(void);
 void start_measuring(void);
 void say_longest(void);
 void start_napping(void);

@@ -2,14 +2,20 @@
 /* Threads that measure how they are held up: for how long, and whether their system calls are cut short. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "target.h"
+
+#define ROOM	(1UL << 20)
+#define ROOMS	1024
 
 static volatile uint64_t longest;
 static volatile unsigned long naps, cut_short;
@@ -48,6 +54,21 @@ static void *nap(void *unused)
 	return NULL;
 }
 
+/* Random numbers for seconds in each system call, all into the same memory: in the kernel nearly always. */
+static void *read_random(void *unused)
+{
+	int fd = open("/dev/urandom", O_RDONLY);
+	char *room = malloc(ROOM);
+	struct iovec parts[ROOMS];
+
+	(void)unused;
+	for (unsigned int i = 0; i < ROOMS; i++)
+		parts[i] = (struct iovec){ .iov_base = room, .iov_len = ROOM };
+	while (fd >= 0 && room && readv(fd, parts, ROOMS) > 0)
+		;
+	die("/dev/urandom");
+}
+
 static void start(void *(*run)(void *))
 {
 	pthread_t thread;
@@ -55,6 +76,11 @@ static void start(void *(*run)(void *))
 	if (pthread_create(&thread, NULL, run, NULL))
 		die("pthread_create");
 	puts("ok");
+}
+
+void start_reading_random(void)
+{
+	start(read_random);
 }
 
 void start_measuring(void)

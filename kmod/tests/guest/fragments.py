@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A node with free memory and without a free huge page, for as long as one needs it."""
+
+import ctypes
+import mmap
+from contextlib import contextmanager
+from pathlib import Path
+
+import pagemap
+
+REGION = 16 << 20
+ORDER = 9                 # of a huge page
+RESERVE = 64 << 20        # left when the node is filled, so that nobody is killed
+MADV_NOHUGEPAGE, MADV_DONTNEED_LOCKED = 15, 24
+MPOL_BIND = 2
+MIN_FREE = Path("/proc/sys/vm/min_free_kbytes")
+COMPACT_LOCKED = Path("/proc/sys/vm/compact_unevictable_allowed")
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def free_bytes(node: int) -> int:
+    text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
+    return int(text.split("MemFree:")[1].split()[0]) << 10
+
+
+def huge_blocks(node: int) -> int:
+    lines = [line for line in Path("/proc/buddyinfo").read_text().splitlines()
+             if line.startswith(f"Node {node}, ")]
+    return sum(sum(map(int, line.split()[4 + ORDER:])) for line in lines)
+
+
+def locked(node: int, length: int) -> mmap.mmap:
+    """Memory on a node that neither reclaim nor compaction may move."""
+    region = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(region))
+    mask = ctypes.c_ulong(1 << node)
+    assert pagemap.libnuma.mbind(ctypes.c_void_p(start), ctypes.c_ulong(length), MPOL_BIND,
+                                 ctypes.byref(mask), ctypes.c_ulong(64), 0) == 0
+    region.madvise(MADV_NOHUGEPAGE)
+    assert libc.mlock(ctypes.c_void_p(start), ctypes.c_size_t(length)) == 0
+    return region
+
+
+def punch(region: mmap.mmap):
+    """Frees every other page."""
+    for offset in range(0, len(region), 2 * mmap.PAGESIZE):
+        region.madvise(MADV_DONTNEED_LOCKED, offset, mmap.PAGESIZE)
+
+
+@contextmanager
+def fragmented(node: int, left: int):
+    """So many bytes can be had on the node, in single pages, and no huge page."""
+    pool = Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages")
+    before, taken = COMPACT_LOCKED.read_text(), 0
+    left += int(MIN_FREE.read_text()) * 1024 * 5 // 4  # what the kernel keeps for itself: the low watermarks
+    COMPACT_LOCKED.write_text("0")
+    regions = []
+    try:
+        while free_bytes(node) > RESERVE + REGION:
+            regions.append(locked(node, REGION))
+        whole = list(regions)
+        for _ in range(2 * left // REGION):
+            punch(whole.pop())
+        while True:
+            # What was never split is left still: the kernel's pool of huge pages takes nothing smaller. To make
+            # more of them the kernel moves pages into the gaps.
+            while taken < (more := taken + huge_blocks(node)):
+                pool.write_text(str(more))
+                taken = int(pool.read_text())
+            if free_bytes(node) >= left:
+                break
+            punch(whole.pop())
+        assert huge_blocks(node) == 0
+        yield
+    finally:
+        pool.write_text("0")
+        COMPACT_LOCKED.write_text(before)
+        del regions[:]

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a task had, it has again, whatever it and others were at meanwhile; and nobody waits for another's task."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import cgroup
+import driver
+import mempolicy as mpol
+import pytest
+from driver import refusal, write
+
+ALL = {0, 1, 2, 3}
+BIG = 120000  # small pages; a fork that copies them takes longer than anything here waits
+
+
+@pytest.fixture(autouse=True)
+def own_policy_back():
+    yield
+    mpol.set_own(mpol.DEFAULT)
+
+
+def placement(tid: int) -> dict[str, str]:
+    return next((p for p in driver.records("placements") if int(p["tid"]) == tid), {})
+
+
+@contextmanager
+def small_pages():
+    """What is touched first in here is not huge."""
+    knob = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    before = re.search(r"\[(\w+)\]", knob.read_text())[1]
+    knob.write_text("never")
+    yield
+    knob.write_text(before)
+
+
+class Forking:
+    """A fork of a large process that is under way."""
+
+    def __init__(self, t: driver.Target, took: float):
+        self.thread = threading.Thread(target=self.run, args=(t,))
+        self.thread.start()
+        time.sleep(took / 6)  # in the middle of it, as far as can be told from outside
+
+    def run(self, t: driver.Target):
+        self.child = int(t.ask("fork"))
+
+    def end(self) -> int:
+        self.thread.join()
+        return self.child
+
+
+def time_of_fork(t: driver.Target) -> float:
+    begin = time.monotonic()
+    os.kill(int(t.ask("fork")), signal.SIGKILL)
+    return time.monotonic() - begin
+
+
+@pytest.mark.parametrize("act", ["restore", "place-again", "unload"])
+def test_exact_during_a_long_fork(target, act):
+    """The child is born with what its parent had when the fork began."""
+    with small_pages():
+        t = target("anon", BIG)
+    took = time_of_fork(t)
+    print(f"a fork takes {took:.3f} s")
+    for _ in range(3):
+        write("place", f"pid={t.pid} cpus=1")
+        fork = Forking(t, took)
+        if act == "unload":
+            assert driver.unload() == 0
+            assert driver.load() == 0
+        else:
+            if act == "place-again":
+                write("place", f"pid={t.pid} cpus=2")
+            write("restore", "all")
+        child = fork.end()
+        if act == "place-again":
+            write("restore", "all")
+        assert driver.eventually(lambda: os.sched_getaffinity(child) == ALL)
+        assert os.sched_getaffinity(t.pid) == ALL
+        assert driver.eventually(lambda: driver.records("placements") == [])
+        os.kill(child, signal.SIGKILL)
+
+
+def test_exact_policy_is_the_targets_own(target):
+    """A writer whose cpuset changes takes nobody's nodes away; its target's later changes are its own, too."""
+    t = target("anon", 4)
+    with cgroup.group(cpuset_mems="0-1") as g:
+        go, done = os.pipe()
+        writer = os.fork()
+        if writer == 0:
+            try:
+                g.add(os.getpid())
+                mpol.set_own(mpol.BIND, 2)
+                write("place", f"pid={t.pid} mem=caller")
+                os.write(done, b"+")
+                signal.pause()
+            finally:
+                os._exit(1)
+        os.close(done)
+        assert os.read(go, 1) == b"+"
+        os.close(go)
+        assert t.ask("policy") == "2 2"
+        g.set("cpuset.mems", "0")
+        assert mpol.of(writer) == "bind:0"
+        assert t.ask("policy") == "2 2"
+        assert placement(t.pid)["mem"] == "bind:1"
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+    write("restore", "all")
+    assert t.ask("policy") == "0 0"
+
+
+def test_exact_threads_have_policies_of_their_own(target):
+    """Also where they have the same original: no two tasks share what the kernel changes in place."""
+    before = driver.settled_objects("numa_policy")
+    t = target("anon", 1, threads=2)
+    mpol.set_own(mpol.BIND, 2)
+    write("place", f"pid={t.pid} mem=caller")
+    assert driver.slab_objects("numa_policy") >= before + 3
+    t.stop()
+    mpol.set_own(mpol.DEFAULT)
+    assert driver.eventually(lambda: driver.slab_objects("numa_policy") <= before)
+
+
+def test_exact_now_is_shown(target):
+    """What differs from what was set is shown beside it."""
+    t = target("anon", 4)
+    mpol.set_own(mpol.BIND, 2)
+    with cgroup.group(cpuset_mems="0-1") as g:
+        g.add(t.pid)
+        write("place", f"pid={t.pid} cpus=2 mem=caller")
+        assert not {"now_cpus", "now_mem"} & set(placement(t.pid))
+        os.sched_setaffinity(t.pid, {3})
+        g.set("cpuset.mems", "0")
+        shown = placement(t.pid)
+        assert (shown["cpus"], shown["now_cpus"]) == ("2", "3")
+        assert (shown["mem"], shown["now_mem"]) == ("bind:1", "bind:0")
+        t.stop()
+
+
+# Its main thread waits for a child that has not executed yet, and no signal but a fatal one wakes it.
+STUCK = """
+import os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)])
+print("on", flush=True)
+sys.stdin.readline()
+"""
+
+
+class Stuck:
+    def __init__(self, folder: Path):
+        self.fifo = folder / "fifo"
+        os.mkfifo(self.fifo)
+        self.process = subprocess.Popen([sys.executable, "-c", STUCK, str(self.fifo)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        assert self.process.stdout.readline() == "ready\n"
+
+    def wait_for_child(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        assert driver.eventually(lambda: Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text() != "")
+        assert driver.eventually(lambda: Path(f"/proc/{self.pid}/stat").read_text().split()[2] == "D")
+
+    def go_on(self):
+        with open(self.fifo, "w", encoding="ascii"):
+            assert self.process.stdout.readline() == "on\n"
+
+
+@pytest.fixture
+def stuck(tmp_path):
+    one = Stuck(tmp_path)
+    yield one
+    one.process.kill()
+    os.close(os.open(one.fifo, os.O_RDWR | os.O_NONBLOCK))  # or its child waits for a writer for ever
+    one.process.communicate()
+
+
+def test_exact_a_stuck_task_blocks_nobody(target, stuck):
+    """While one waits for it, others place and restore; it is restored when it comes by."""
+    t = target("anon", 4)
+    mpol.set_own(mpol.BIND, 2)
+    write("place", f"pid={stuck.pid} mem=caller")
+    stuck.wait_for_child()
+    errors = []
+    waiter = threading.Thread(target=lambda: errors.append(refusal("restore", f"pid={stuck.pid}")))
+    waiter.start()
+    n = 0
+    while waiter.is_alive():
+        write("place", f"pid={t.pid} cpus=1")
+        write("restore", f"pid={t.pid}")
+        n += waiter.is_alive()
+    assert errors == ["EBUSY"]
+    assert n > 20, n
+    assert placement(stuck.pid)["mem"] == "bind:1"
+    assert refusal("place", f"pid={stuck.pid} cpus=1") == ""
+    assert refusal("place", f"pid={stuck.pid} mem=caller") == "EBUSY"
+    stuck.go_on()
+    assert driver.eventually(lambda: driver.records("placements") == [])
+    assert (os.sched_getaffinity(stuck.pid), mpol.of(stuck.pid)) == (ALL, "default")
+
+
+def test_exact_unload_can_be_interrupted(stuck):
+    """It says what it waits for; when it is interrupted the module goes, and that task keeps what it has."""
+    mpol.set_own(mpol.BIND, 2)
+    write("place", f"pid={stuck.pid} mem=caller")
+    stuck.wait_for_child()
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    os.lseek(log, 0, os.SEEK_END)
+
+    def said(words: str) -> bool:
+        try:
+            return words in os.read(log, 8192).decode()
+        except BlockingIOError:
+            return False
+
+    rmmod = subprocess.Popen(["rmmod", "numaplace"])
+    assert driver.eventually(lambda: said(f"rmmod waits for task {stuck.pid} ("))
+    assert rmmod.poll() is None
+    rmmod.send_signal(signal.SIGINT)
+    rmmod.wait(30)
+    assert driver.eventually(lambda: not driver.is_loaded())
+    assert driver.eventually(lambda: said(f"task {stuck.pid} ("))
+    os.close(log)
+    stuck.go_on()
+    assert mpol.of(stuck.pid) == "bind:1"
+
+
+def test_exact_unload_waits_for_a_stuck_task(stuck):
+    mpol.set_own(mpol.BIND, 2)
+    write("place", f"pid={stuck.pid} cpus=2 mem=caller")
+    stuck.wait_for_child()
+    rmmod = subprocess.Popen(["rmmod", "numaplace"])
+    assert driver.eventually(lambda: os.sched_getaffinity(stuck.pid) == ALL)
+    stuck.go_on()
+    assert rmmod.wait(30) == 0
+    assert (os.sched_getaffinity(stuck.pid), mpol.of(stuck.pid)) == (ALL, "default")
+
+
+# So many threads sleep, each with CPUs of its own.
+MANY = """
+import os, sys, threading
+threading.stack_size(65536)
+n, on = int(sys.argv[1]), threading.Event()
+ready = threading.Semaphore(0)
+def run(i):
+    os.sched_setaffinity(0, {i % 4, (i + 1) % 4})
+    ready.release()
+    on.wait()
+for i in range(n):
+    threading.Thread(target=run, args=(i,), daemon=True).start()
+for i in range(n):
+    ready.acquire()
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_exact_two_thousand_tasks():
+    """Each has its own again. The times are printed."""
+    mpol.set_own(mpol.DEFAULT)
+    process = subprocess.Popen([sys.executable, "-c", MANY, "2000"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        tids = [int(tid) for tid in os.listdir(f"/proc/{process.pid}/task")]
+        assert len(tids) == 2001
+        before = {tid: os.sched_getaffinity(tid) for tid in tids}
+        mpol.set_own(mpol.BIND, 2)
+        times = [time.monotonic()]
+        write("place", f"pid={process.pid} cpus=2-3 mem=caller")
+        times.append(time.monotonic())
+        assert len(driver.records("placements")) == 2001
+        times.append(time.monotonic())
+        write("restore", "all")
+        times.append(time.monotonic())
+        place, show, restore = (b - a for a, b in zip(times, times[1:]))
+        print(f"2001 tasks: placed in {place:.2f} s, shown in {show:.2f} s, restored in {restore:.2f} s")
+        assert driver.records("placements") == []
+        assert {tid: os.sched_getaffinity(tid) for tid in tids} == before
+        assert all(mpol.of(tid) == "default" for tid in tids[::50])
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Only a task itself may change its memory policy, and only a task that is not
+ * in the middle of a fork is sure to give its children what it has now. At the
+ * edge of user mode both are true. So a function is started in the task, which
+ * brings it in line with its record there. Nobody has to wait for it: the record
+ * says what is to be done, and the next look at it finds that it was.
+ */
+#include <linux/mempolicy.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+#include "kin.h"
+#include "mempolicy.h"
+#include "placement.h"
+#include "visit.h"
+
+/* How long a task may take to come by, before it is called busy. */
+#define PATIENCE_MS	5000
+
+DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
+
+/* Records whose task is to come by, and records that somebody is to look at. */
+static LIST_HEAD(visits);
+static LIST_HEAD(todo);
+
+static bool is_stopped(struct task_struct *task)
+{
+	return READ_ONCE(task->__state) & (__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN);
+}
+
+/* A fork sleeps only so that no signal ends it, so the task is not in one. */
+static bool is_resting(struct task_struct *task)
+{
+	return is_stopped(task) || READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
+}
+
+/* The caller gets the task's reference to the policy that it had. */
+static struct mempolicy *exchange(struct task_struct *task, struct mempolicy *policy)
+{
+	struct mempolicy *old = task->mempolicy;
+
+	task->mempolicy = policy;
+	/* Where the next interleaved page goes: the first node again. */
+	task->il_prev = MAX_NUMNODES - 1;
+	return old;
+}
+
+static struct mempolicy *install(struct numaplace_placement *p)
+{
+	struct mempolicy *old;
+
+	p->wants_mem = false;
+	p->error = numaplace_mempolicy_fit(p->want_mem, p->task);
+	if (p->error) {
+		numaplace_mempolicy_put(p->want_mem);
+		p->want_mem = NULL;
+		return NULL;
+	}
+	mpol_get(p->want_mem);
+	old = exchange(p->task, p->want_mem);
+	if (!p->has_mem || old != p->set_mem) {
+		/* The first original, or the user's choice after ours. */
+		numaplace_mempolicy_put(p->saved_mem);
+		p->saved_mem = old;
+		old = NULL;
+	}
+	numaplace_mempolicy_put(p->set_mem);
+	p->set_mem = p->want_mem;
+	p->set_nodes = numaplace_mempolicy_nodes(p->set_mem);
+	p->want_mem = NULL;
+	p->has_mem = true;
+	return old;
+}
+
+static struct mempolicy *give_back(struct numaplace_placement *p)
+{
+	struct mempolicy *old = NULL;
+
+	if (p->task->mempolicy == p->set_mem) {
+		old = exchange(p->task, p->saved_mem);
+	} else {
+		p->kept = true;
+		numaplace_mempolicy_put(p->saved_mem);
+	}
+	p->saved_mem = NULL;
+	numaplace_mempolicy_put(p->set_mem);
+	p->set_mem = NULL;
+	p->has_mem = false;
+	return old;
+}
+
+/* Brings a task in line with its record. Returns the policy that it had, if it is nobody's now. */
+static struct mempolicy *visit(struct numaplace_placement *p)
+{
+	struct mempolicy *old = NULL;
+
+	lockdep_assert_held(&numaplace_placement_lock);
+	task_lock(p->task);
+	if (p->state == NUMAPLACE_PLACED && p->wants_mem)
+		old = install(p);
+	else if (p->state == NUMAPLACE_RESTORING && p->has_mem)
+		old = give_back(p);
+	task_unlock(p->task);
+	p->visiting = false;
+	list_move_tail(&p->todo, &todo);
+	return old;
+}
+
+static void settle(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_lock);
+	p->settled = true;
+	numaplace_placement_drop_former(p);
+	numaplace_mempolicy_put(p->retired_mem);
+	p->retired_mem = NULL;
+}
+
+/* In the task. The record stays at least until this is over. */
+static void come_by(struct numaplace_taskwork *work)
+{
+	struct numaplace_placement *p = container_of(work, struct numaplace_placement, visit);
+	struct mempolicy *old;
+
+	spin_lock(&numaplace_placement_lock);
+	old = visit(p);
+	settle(p);
+	spin_unlock(&numaplace_placement_lock);
+	numaplace_mempolicy_put(old);
+	numaplace_kin_sweep_now();
+	wake_up_all(&numaplace_visit_queue);
+}
+
+/* From outside: the task may be about to use the policy that it had, unless it is still stopped. */
+static void visit_stopped(struct numaplace_placement *p)
+{
+	struct mempolicy *old, *older;
+
+	spin_lock(&numaplace_placement_lock);
+	old = visit(p);
+	older = p->retired_mem;
+	p->retired_mem = old;
+	spin_unlock(&numaplace_placement_lock);
+	/* It was stopped after this was retired. */
+	numaplace_mempolicy_put(older);
+	numaplace_visit_settle(p);
+	if (!p->settled)
+		numaplace_visit_start(p, true);
+	wake_up_all(&numaplace_visit_queue);
+}
+
+/**
+ * numaplace_visit_settle() - note if a task is seen outside of a fork
+ * @p: its record, after the task was given other CPUs or another policy
+ */
+void numaplace_visit_settle(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_mutex);
+	smp_mb(); /* between the change and the look at the state */
+	if (p->task != current && !is_resting(p->task))
+		return;
+	/* One that sleeps may be in the allocator still, for all that is known. */
+	if (p->retired_mem && p->task != current && !is_stopped(p->task))
+		return;
+	spin_lock(&numaplace_placement_lock);
+	settle(p);
+	spin_unlock(&numaplace_placement_lock);
+}
+
+/* Takes the function back. Returns whether it is neither to run nor running. */
+static bool take_back(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_mutex);
+	if (p->begun && numaplace_taskwork_is_over(&p->visit))
+		p->begun = false;
+	return !p->begun;
+}
+
+static int start(struct numaplace_placement *p, bool urgent)
+{
+	int err;
+
+	p->begun = true;
+	p->urgent = urgent;
+	err = numaplace_taskwork_start(&p->visit, p->task, come_by,
+				       urgent ? TWA_SIGNAL : TWA_RESUME);
+	if (err)
+		p->begun = false;
+	return err;
+}
+
+static void set_visiting(struct numaplace_placement *p, bool visiting)
+{
+	spin_lock(&numaplace_placement_lock);
+	p->visiting = visiting;
+	list_move_tail(&p->todo, visiting ? &visits : &todo);
+	spin_unlock(&numaplace_placement_lock);
+}
+
+/**
+ * numaplace_visit_start() - have a task come by
+ * @p: its record
+ * @urgent: wake it up if it sleeps, which interrupts its system call
+ *
+ * Return: 0, also where it came by at once, or -ESRCH if the task is past it.
+ */
+int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
+{
+	int err;
+
+	lockdep_assert_held(&numaplace_placement_mutex);
+	if (READ_ONCE(p->visiting)) {
+		/* It is at it, or somebody wakes it already. */
+		if ((urgent && !p->urgent && take_back(p)) && READ_ONCE(p->visiting))
+			err = start(p, true);
+		else
+			err = 0;
+		if (!err && READ_ONCE(p->visiting))
+			return 0;
+	}
+	/* It has done its part and returns. */
+	if (p->begun)
+		wait_for_completion(&p->visit.done);
+	p->begun = false;
+	set_visiting(p, true);
+	if (p->task == current) {
+		visit_stopped(p);
+		return 0;
+	}
+	err = start(p, urgent);
+	if (err)
+		set_visiting(p, false);
+	else
+		numaplace_visit_look(p);
+	numaplace_kin_sweep_later();
+	return err;
+}
+
+/**
+ * numaplace_visit_look() - look whether a task has to come by still
+ * @p: its record
+ *
+ * What is stopped may not come by for hours, so its part is done for it.
+ *
+ * Return: whether it has to.
+ */
+bool numaplace_visit_look(struct numaplace_placement *p)
+{
+	bool needed;
+
+	lockdep_assert_held(&numaplace_placement_mutex);
+	if (!READ_ONCE(p->visiting))
+		return false;
+	needed = p->urgent && p->state != NUMAPLACE_ENDED;
+	if (needed ? !is_stopped(p->task) : p->state != NUMAPLACE_ENDED && !is_resting(p->task))
+		return true;
+	if (!take_back(p))
+		return true;
+	if (!READ_ONCE(p->visiting))
+		return false;
+	if (needed) {
+		visit_stopped(p);
+	} else {
+		set_visiting(p, false);
+		numaplace_visit_settle(p);
+		wake_up_all(&numaplace_visit_queue);
+	}
+	return READ_ONCE(p->visiting);
+}
+
+static bool is_awaited(const struct numaplace_placement *p, u64 op)
+{
+	return p->op == op && p->visiting &&
+	       ((p->state == NUMAPLACE_PLACED && p->wants_mem) ||
+		(p->state == NUMAPLACE_RESTORING && p->has_mem));
+}
+
+static bool has_come(const struct numaplace_placement *p, u64 op)
+{
+	bool come;
+
+	spin_lock(&numaplace_placement_lock);
+	come = !is_awaited(p, op);
+	spin_unlock(&numaplace_placement_lock);
+	return come;
+}
+
+static struct numaplace_placement *first_awaited(u64 op)
+{
+	struct numaplace_placement *p, *found = NULL;
+
+	spin_lock(&numaplace_placement_lock);
+	list_for_each_entry(p, &visits, todo) {
+		if (is_awaited(p, op)) {
+			refcount_inc(&p->users);
+			found = p;
+			break;
+		}
+	}
+	spin_unlock(&numaplace_placement_lock);
+	return found;
+}
+
+/**
+ * numaplace_visit_wait() - wait until tasks have put their policy in place
+ * @op: those on which this write was the last to act
+ *
+ * All of them together have so much time. Those that do not come by are still
+ * to come by afterwards.
+ *
+ * Return: 0, -EBUSY, or -EINTR if the caller was killed.
+ */
+int numaplace_visit_wait(u64 op)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(PATIENCE_MS);
+	struct numaplace_placement *p;
+	long left, got = 1;
+
+	while (got > 0 && (p = first_awaited(op))) {
+		left = max_t(long, deadline - jiffies, 0);
+		got = wait_event_killable_timeout(numaplace_visit_queue, has_come(p, op), left);
+		numaplace_placement_put(p);
+	}
+	return got > 0 ? 0 : got ? -EINTR : -EBUSY;
+}
+
+/**
+ * numaplace_visit_todo() - have somebody look at a record
+ * @p: the record
+ */
+void numaplace_visit_todo(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_lock);
+	list_move_tail(&p->todo, p->visiting ? &visits : &todo);
+}
+
+/**
+ * numaplace_visit_done() - have nobody look at the record of a placed task any more
+ * @p: the record
+ */
+void numaplace_visit_done(struct numaplace_placement *p)
+{
+	spin_lock(&numaplace_placement_lock);
+	if (p->state == NUMAPLACE_PLACED && !p->visiting)
+		list_del_init(&p->todo);
+	spin_unlock(&numaplace_placement_lock);
+}
+
+/**
+ * numaplace_visit_drop() - give up a record
+ * @p: the record; nobody is to come by for it. If the task is about to return from
+ *	that, the record is left to the next look
+ */
+void numaplace_visit_drop(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_mutex);
+	if (!take_back(p))
+		return;
+	spin_lock(&numaplace_placement_lock);
+	numaplace_placement_remove(p);
+	p->visiting = false;
+	list_del_init(&p->todo);
+	spin_unlock(&numaplace_placement_lock);
+	numaplace_placement_put(p);
+	wake_up_all(&numaplace_visit_queue);
+}
+
+/* Calls a function for each record of a list, which may move it or give it up. */
+static void each_of(struct list_head *list, void (*act)(struct numaplace_placement *p))
+{
+	struct numaplace_placement *p;
+	struct list_head *at;
+	unsigned int n = 0;
+
+	spin_lock(&numaplace_placement_lock);
+	list_for_each(at, list)
+		n++;
+	while (n-- && !list_empty(list)) {
+		p = list_first_entry(list, struct numaplace_placement, todo);
+		list_move_tail(&p->todo, list);
+		spin_unlock(&numaplace_placement_lock);
+		act(p);
+		cond_resched();
+		spin_lock(&numaplace_placement_lock);
+	}
+	spin_unlock(&numaplace_placement_lock);
+}
+
+/**
+ * numaplace_visit_each() - look at all records that there is something to do for
+ * @act: what to do
+ *
+ * Return: whether there is more to do later.
+ */
+bool numaplace_visit_each(void (*act)(struct numaplace_placement *p))
+{
+	lockdep_assert_held(&numaplace_placement_mutex);
+	each_of(&visits, act);
+	each_of(&todo, act);
+	return numaplace_visit_any();
+}
+
+/**
+ * numaplace_visit_any() - whether there is a record that there is something to do for
+ */
+bool numaplace_visit_any(void)
+{
+	bool any;
+
+	spin_lock(&numaplace_placement_lock);
+	any = !list_empty(&visits) || !list_empty(&todo);
+	spin_unlock(&numaplace_placement_lock);
+	return any;
+}
+
+/**
+ * numaplace_visit_abandon() - give up a record though its task has not come by
+ * @p: the record
+ */
+void numaplace_visit_abandon(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_mutex);
+	/* A task that has taken the function runs it: it must not find it gone. */
+	if (!take_back(p))
+		wait_for_completion(&p->visit.done);
+	p->begun = false;
+	if (p->state != NUMAPLACE_ENDED)
+		pr_warn("task %d (%s) did not come by: %s\n", task_pid_nr(p->task), p->task->comm,
+			p->has_mem ? "it keeps the memory policy that it was given" :
+				     "a child that it may be starting keeps its CPUs");
+	numaplace_visit_drop(p);
+}
+
+/**
+ * numaplace_visit_report() - say in the log what is waited for
+ */
+void numaplace_visit_report(void)
+{
+	struct numaplace_placement *p;
+	unsigned int n = 0;
+
+	spin_lock(&numaplace_placement_lock);
+	list_for_each_entry(p, &visits, todo)
+		if (n++ < 8)
+			pr_notice("rmmod waits for task %d (%s) to return to user mode\n",
+				  task_pid_nr(p->task), p->task->comm);
+	spin_unlock(&numaplace_placement_lock);
+	if (n > 8)
+		pr_notice("rmmod waits for %u tasks in all\n", n);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Has tasks come by, to put their memory policy in place and to be seen outside of a fork. */
+#ifndef _NUMAPLACE_VISIT_H
+#define _NUMAPLACE_VISIT_H
+
+#include <linux/types.h>
+#include <linux/wait.h>
+
+struct numaplace_placement;
+
+/* Woken when a task has come by, or a record is gone. */
+extern struct wait_queue_head numaplace_visit_queue;
+
+int numaplace_visit_start(struct numaplace_placement *p, bool urgent);
+bool numaplace_visit_look(struct numaplace_placement *p);
+int numaplace_visit_wait(u64 op);
+void numaplace_visit_settle(struct numaplace_placement *p);
+void numaplace_visit_todo(struct numaplace_placement *p);
+void numaplace_visit_done(struct numaplace_placement *p);
+void numaplace_visit_drop(struct numaplace_placement *p);
+void numaplace_visit_abandon(struct numaplace_placement *p);
+bool numaplace_visit_each(void (*act)(struct numaplace_placement *p));
+bool numaplace_visit_any(void);
+void numaplace_visit_report(void);
+
+#endif
