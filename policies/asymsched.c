@@ -7,11 +7,12 @@
  * weight is the logarithm of its remote bandwidth; a placement's score is the sum,
  * over the links between a cluster's nodes, of bandwidth x weight; of the
  * placements with at least 90 % of the best score the one that moves least memory
- * is taken; it is carried out only if the time for it, at 0.3 s a GB, is below
- * 5 % of the run time. Reconstructed: a cluster is the nodes that remote accesses
- * join; placements are renumberings of the nodes, all of them up to 8 nodes,
- * beyond that what exchanging two nodes at a time improves; where no bandwidth
- * is known a page counts as one access.
+ * is taken; it is carried out only if for each application the time for its memory,
+ * at 0.3 s a GB, is at most 5 % of its run time. Reconstructed: a cluster is the nodes
+ * that remote accesses join; placements are renumberings of the nodes, all of them up
+ * to 8 nodes, beyond that what exchanging two nodes at a time improves; where no
+ * bandwidth is known a page counts as one access. Left out: the time that earlier moves
+ * of the application have taken, which counts there too; a plan knows of no other.
  */
 #include <errno.h>
 
@@ -47,8 +48,8 @@ static const struct np_option options[] = {
 		.min = 0,
 		.max = 1e6,
 		.unit = "%",
-		.meaning = "of the longest running task's run time that moving may need; not "
-			   "asked where no run time is known",
+		.meaning = "of each task's run time that moving its memory may need, else nothing "
+			   "moves; not asked of a task whose run time is not known",
 	},
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
@@ -293,28 +294,49 @@ static bool all_may(const struct asym *a)
 	return true;
 }
 
+/* GB of the task's pages that lie on nodes which are replaced. */
+static double gb_to_move(const struct asym *a, const struct np_task *t)
+{
+	uint64_t pages = 0;
+
+	for (size_t node = 0; node < a->k; node++)
+		pages += a->best[node] == (int)node ? 0 : t->pages[node];
+	return (double)pages * (double)a->m->page_size / GB;
+}
+
+/* Why nobody moves, or "": one task is enough. */
+static void object(const struct asym *a, const struct np_options *o, char *why, size_t why_len)
+{
+	const struct np_policy *self = &np_policy_asymsched;
+	double a_gb = np_options_get(self, o, "seconds");
+	double limit = np_options_get(self, o, "share") / 100;
+
+	why[0] = '\0';
+	if (!all_may(a))
+		snprintf(why, why_len, "a cpuset forbids the best placement");
+	for (size_t i = 0; !why[0] && i < a->n; i++) {
+		const struct np_task *t = &a->tasks[i];
+		double gb = gb_to_move(a, t);
+
+		if (t->age_s.source != NP_SOURCE_NONE && gb * a_gb > limit * t->age_s.value)
+			snprintf(why, why_len, "moving would take too large a share of the run "
+				 "time of task %d (%.1f s for %.2f GB, %.0f s run)", (int)t->pid,
+				 gb * a_gb, gb, t->age_s.value);
+	}
+}
+
 static int carry_out(const struct asym *a, const struct np_options *o, struct np_plan *out,
 		     uint8_t *weight)
 {
-	const struct np_policy *self = &np_policy_asymsched;
-	double seconds = np_options_get(self, o, "seconds") * a->best_bytes / GB, age = 0;
-	double limit = np_options_get(self, o, "share") / 100;
-	const char *why = NULL;
+	char why[NP_REASON_LEN];
 	int e = 0;
 
-	for (size_t i = 0; i < a->n; i++)
-		if (a->tasks[i].age_s.source != NP_SOURCE_NONE)
-			age = fmax(age, a->tasks[i].age_s.value);
-	if (age > 0 && seconds > limit * age)
-		why = "moving would take too large a share of the run time";
-	else if (!all_may(a))
-		why = "a cpuset forbids the best placement";
+	object(a, o, why, sizeof(why));
 	for (size_t i = 0; !e && i < a->n; i++) {
 		if (!affected(a, &a->tasks[i]))
 			np_reason(&out->decision[i], "left alone: no better connected nodes for it");
-		else if (why)
-			np_reason(&out->decision[i], "left alone: %s (%.1f s for %.2f GB, %.0f s run)",
-				  why, seconds, a->best_bytes / GB, age);
+		else if (why[0])
+			np_reason(&out->decision[i], "left alone: %.180s", why);
 		else
 			e = move_task(a, i, out, weight);
 	}

@@ -5,7 +5,7 @@
  *
  * Certain, read in its source: it acts only where memory is busy (50 DRAM
  * accesses a microsecond); it interleaves where controllers are unevenly loaded
- * (standard deviation / mean above 35 %), it migrates where fewer than 80 % of the
+ * (standard deviation of n - 1 / mean above 35 %), it migrates where fewer than 80 % of the
  * accesses are local; a page used by one node goes there, a page used by several
  * goes to a less loaded node with the probability of its node's share of the
  * traffic. Reconstructed: a task on one node stands for pages used by one node, a
@@ -34,7 +34,7 @@ static const struct np_option options[] = {
 		.min = 0,
 		.max = 1000,
 		.unit = "%",
-		.meaning = "imbalance of the controllers' traffic (standard deviation / mean) above "
+		.meaning = "imbalance of the controllers' traffic (standard deviation of n - 1 / mean) above "
 			   "which pages of tasks on several nodes are spread",
 	},
 	{
@@ -64,7 +64,8 @@ struct traffic {
 	const struct np_machine *m;
 	double *node;		/* [n_nodes] accesses a second of each node's memory */
 	double all, local;	/* accesses a second */
-	double imbalance;	/* %, of nodes with memory */
+	double mean;		/* of nodes with memory */
+	double imbalance;	/* %, of the same: the deviation that a sample estimates / mean */
 	size_t known;		/* tasks whose accesses are known */
 };
 
@@ -105,7 +106,7 @@ static void add_task(struct traffic *f, const struct np_task *t, double line)
 /* Controllers whose traffic was measured count what was measured. */
 static void weigh_controllers(struct traffic *f, double line)
 {
-	double sum = 0, squares = 0, mean;
+	double squares = 0;
 	size_t n = 0;
 
 	for (size_t node = 0; node < f->m->n_nodes; node++) {
@@ -115,22 +116,23 @@ static void weigh_controllers(struct traffic *f, double line)
 			continue;
 		if (at->traffic.source != NP_SOURCE_NONE)
 			f->node[node] = at->traffic.value / line;
-		sum += f->node[node];
-		squares += f->node[node] * f->node[node];
+		f->mean += f->node[node];
 		n++;
 	}
-	mean = n ? sum / (double)n : 0;
-	f->imbalance = mean > 0 ? sqrt(fmax(0, squares / (double)n - mean * mean)) / mean * 100 : 0;
+	f->mean /= n ? (double)n : 1;
+	for (size_t node = 0; node < f->m->n_nodes; node++)
+		if (f->m->node[node].has_memory)
+			squares += pow(f->node[node] - f->mean, 2);
+	f->imbalance = f->mean > 0 && n > 1 ? sqrt(squares / (double)(n - 1)) / f->mean * 100 : 0;
 }
 
 /* Of the pages on each node the part leaves that its traffic is of all; to nodes below the mean. */
 static bool spread_weights(const struct traffic *f, const struct np_task *t, uint8_t *weight)
 {
-	size_t k = f->m->n_nodes, holders = 0;
+	size_t k = f->m->n_nodes;
 	double sum = 0, pages = 0, lack = 0, leaving = 0, share[k];
 
 	for (int node = 0; node < (int)k; node++) {
-		holders += np_may_hold(f->m, t, node);
 		sum += f->node[node];
 		pages += (double)t->pages[node];
 	}
@@ -138,14 +140,14 @@ static bool spread_weights(const struct traffic *f, const struct np_task *t, uin
 		return false;
 	for (int node = 0; node < (int)k; node++) {
 		double part = (double)t->pages[node] / pages;
-		double over = f->node[node] - sum / (double)holders;
+		double over = f->node[node] - f->mean;
 
 		share[node] = over > 0 ? part * (1 - f->node[node] / sum) : part;
 		leaving += part - share[node];
 		lack += over < 0 && np_may_hold(f->m, t, node) ? -over : 0;
 	}
 	for (int node = 0; node < (int)k; node++) {
-		double under = sum / (double)holders - f->node[node];
+		double under = f->mean - f->node[node];
 
 		if (under > 0 && lack > 0 && np_may_hold(f->m, t, node))
 			share[node] += leaving * under / lack;

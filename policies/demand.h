@@ -12,6 +12,10 @@ struct np_demand {
 				 * never goes to memory */
 	double writes;		/* share of its traffic that is written */
 	enum np_source source;	/* what it was made from */
+	/* What the two numbers above must explain, see present.c. */
+	double bytes_per_s;	/* that it moves now, all cores; 0: not known */
+	double most_lines;	/* that a core of it can keep in flight, or does */
+	double penalty_think_ns;	/* what its penalty says of think_ns; INFINITY: nothing */
 };
 
 /* Local and nearest remote latency of a machine, unloaded, in nanoseconds. */
@@ -21,15 +25,24 @@ struct np_latencies {
 
 struct np_latencies np_latencies(const struct np_model *model);
 
+/* Unloaded latency of t's average line where its pages are; local when it is on no node. */
+double np_latency_idle(const struct np_model *model, const struct np_task *t, double local);
+
+/* Part of a core's lines in flight that no core waits for. */
+double np_demand_posted(const struct np_demand *d);
+
 /*
- * With t the time of a line on a core, thinking included, in order of preference:
- * the measured bandwidth b of a core gives t = lines * line_bytes / b; a penalty
- * p = (think + remote) / (think + local) gives think; an MPKI gives lines a second
- * at the IPC that is known, or 1, and 2.4 GHz; else the penalty that the
- * distances suggest. Lines in flight are those known, else as many as a core
- * can keep. What was measured is taken to be what an otherwise idle machine allowed.
+ * With t the time of a line on a core, thinking included, lines * line_bytes / t is
+ * what the core moves. Where the task's traffic is known (its bandwidth, else its MPKI
+ * and IPC with its cycles a second, else 2.4 GHz a core), the answer is the greediest demand:
+ * np_predict_present() reduces it to what explains that traffic at the present
+ * placement. A penalty p = (think + remote) / (think + local), measured on an otherwise
+ * idle machine with its memory at the distance that it carries, gives think; the traffic then gives the lines. With a penalty alone, or
+ * with nothing but the one that the distances suggest, the lines are those known, else
+ * assumed: the geometric mean of a pointer chase's one line and the most that a core
+ * keeps. An MPKI alone is traffic at an IPC of 1.
  */
-struct np_demand np_demand_of(const struct np_model *model, struct np_latencies l,
+struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 			      const struct np_task *t, const struct np_decision *d);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A model of a machine of which nothing but its nodes and its distances are
- * known. Latencies follow the distances; every other number is assumed.
+ * A model of a machine of which nothing but its nodes and its distances are known, and
+ * what firmware says of their memory (HMAT). Latencies follow the distances; every
+ * other number is assumed.
  */
 #include <errno.h>
 
@@ -16,16 +17,22 @@
 #define VARIABILITY	  0.1
 #define LINE_BYTES	  64.0
 
+static double latency_of(const struct np_node *node)
+{
+	return node->latency_ns > 0 ? node->latency_ns : LATENCY_NS;
+}
+
 static void derive_node(struct np_model_node *n, const struct np_node *node)
 {
 	unsigned int cores = node->cpus > FEWEST_CORES ? node->cpus : FEWEST_CORES;
+	double bandwidth = node->bandwidth > 0 ? node->bandwidth : CORE_BYTES_PER_S * cores;
 
 	*n = (struct np_model_node) {
 		/* A node with neither is allowed here, not in a model: nothing will run there. */
 		.core_outstanding = node->cpus || !node->has_memory ? OUTSTANDING : 0,
 		.port_remote_weight = 1,
-		.dram_bytes_per_s = node->has_memory ? CORE_BYTES_PER_S * cores : 0,
-		.dram_latency_ns = node->has_memory ? LATENCY_NS : 0,
+		.dram_bytes_per_s = node->has_memory ? bandwidth : 0,
+		.dram_latency_ns = node->has_memory ? latency_of(node) : 0,
 		.dram_variability = VARIABILITY,
 	};
 }
@@ -50,14 +57,27 @@ static void derive_links(struct np_model *out, const struct np_machine *m)
 	}
 }
 
+/* The distance at which node's latency holds: its own, unless firmware says what CPUs elsewhere see. */
+static double base_distance(const struct np_machine *m, int node)
+{
+	double nearest = INFINITY;
+
+	for (int a = 0; a < (int)m->n_nodes; a++)
+		if (m->node[a].cpus)
+			nearest = fmin(nearest, np_distance(m, a, node));
+	return m->node[node].latency_ns > 0 && isfinite(nearest) ? nearest :
+	       np_distance(m, node, node);
+}
+
 /* Distances may differ in the two directions, which a link's latency cannot. */
 static void derive_latencies(struct np_model *out, const struct np_machine *m)
 {
 	for (int a = 0; a < (int)m->n_nodes; a++) {
 		for (int b = 0; b < (int)m->n_nodes; b++) {
-			double ratio = (double)np_distance(m, a, b) / np_distance(m, b, b);
+			double ratio = np_distance(m, a, b) / base_distance(m, b);
 
-			out->link_ns[a][b] = a == b ? 0 : LATENCY_NS * fmax(0, ratio - 1);
+			out->link_ns[a][b] = a == b ? 0 : latency_of(&m->node[b]) *
+						  fmax(0, ratio - 1);
 		}
 	}
 }

@@ -37,27 +37,55 @@ double np_remoteness(const struct np_machine *m, struct np_distances d, int cpu_
 	return fmax(0, (np_distance(m, cpu_node, mem_node) - d.local) / (d.remote - d.local));
 }
 
+double np_penalty_distance(const struct np_machine *m, struct np_distances d,
+			   const struct np_task *t)
+{
+	double farthest = d.remote;
+
+	if (t->penalty_distance != NP_FARTHEST)
+		return t->penalty_distance ? t->penalty_distance : d.remote;
+	for (int i = 0; i < (int)m->n_nodes; i++)
+		for (int j = 0; j < (int)m->n_nodes; j++)
+			if (i != j && m->node[i].cpus && m->node[j].has_memory)
+				farthest = fmax(farthest, np_distance(m, i, j));
+	return farthest;
+}
+
 struct prospect {
 	const struct np_machine *m;
 	struct np_distances d;
 	double *average;	/* [n_nodes] remoteness of its memory seen by all CPUs */
 };
 
-static void average_remoteness(struct prospect *p)
+/* Where a task runs: on one node, else on those of on, else on all. */
+struct place {
+	int node;
+	const uint8_t *on;
+};
+
+/* How remote mem is, on average, from the CPUs of the nodes of on; NULL: of all. */
+static double remoteness_from(const struct prospect *p, const uint8_t *on, int mem)
 {
 	const struct np_machine *m = p->m;
-	double cpus = 0;
+	double cpus = 0, sum = 0;
 
-	for (size_t i = 0; i < m->n_nodes; i++)
+	for (int i = 0; i < (int)m->n_nodes; i++) {
+		if (on && !on[i])
+			continue;
 		cpus += m->node[i].cpus;
-	for (int mem = 0; mem < (int)m->n_nodes; mem++)
-		for (int i = 0; i < (int)m->n_nodes; i++)
-			p->average[mem] += m->node[i].cpus / cpus *
-					   np_remoteness(m, p->d, i, mem);
+		sum += m->node[i].cpus * np_remoteness(m, p->d, i, mem);
+	}
+	return sum / cpus;
 }
 
-/* Run time on cpu_node with its pages as given; averaged when it runs on several nodes. */
-static double slowdown(const struct prospect *p, double penalty, int cpu_node,
+static void average_remoteness(struct prospect *p)
+{
+	for (int mem = 0; mem < (int)p->m->n_nodes; mem++)
+		p->average[mem] = remoteness_from(p, NULL, mem);
+}
+
+/* Run time there with its pages as given; averaged when it runs on several nodes. */
+static double slowdown(const struct prospect *p, double penalty, struct place at,
 		       const uint64_t *pages)
 {
 	double all = 0, remote = 0;
@@ -67,8 +95,8 @@ static double slowdown(const struct prospect *p, double penalty, int cpu_node,
 			continue;
 		all += (double)pages[node];
 		remote += (double)pages[node] *
-			  (cpu_node == NP_NODE_NONE ? p->average[node] :
-			   np_remoteness(p->m, p->d, cpu_node, node));
+			  (at.node != NP_NODE_NONE ? np_remoteness(p->m, p->d, at.node, node) :
+			   at.on ? remoteness_from(p, at.on, node) : p->average[node]);
 	}
 	return all > 0 ? 1 + (penalty - 1) * remote / all : 1;
 }
@@ -77,6 +105,12 @@ static void know(struct np_plan *plan, int when, const struct np_predictor *p)
 {
 	plan->throughput[when] = (struct np_known) { p->throughput, NP_SOURCE_MODEL };
 	plan->fairness[when] = (struct np_known) { p->fairness, NP_SOURCE_MODEL };
+}
+
+/* A gain is no better known than the least known of its factors. */
+static enum np_source source(const struct np_decision *d, enum np_source predicted)
+{
+	return d->bonus == 1 ? predicted : NP_SOURCE_ASSUMED;
 }
 
 static int gain_by_model(const struct np_machine *m, const struct np_task *tasks,
@@ -93,8 +127,11 @@ static int gain_by_model(const struct np_machine *m, const struct np_task *tasks
 		struct np_decision *d = &plan->decision[i];
 
 		d->gain = d->bonus / p.speed[i];
+		d->traffic = (struct np_known) { np_predict_traffic(&p, i), NP_SOURCE_MODEL };
 		if (d->to != NP_NODE_NONE)
 			np_predict_run_on(&p, i, d->to);
+		if (d->nodes != NP_NODE_NONE)
+			np_predict_run_on_nodes(&p, i, plan->spread + (size_t)d->nodes * m->n_nodes);
 		if (d->pages_to_move)
 			np_predict_pages(&p, i, plan->pages_after + i * m->n_nodes);
 	}
@@ -102,7 +139,7 @@ static int gain_by_model(const struct np_machine *m, const struct np_task *tasks
 	know(plan, 1, &p);
 	for (size_t i = 0; i < plan->n; i++) {
 		plan->decision[i].gain *= p.speed[i];
-		plan->decision[i].gain_source = NP_SOURCE_MODEL;
+		plan->decision[i].gain_source = source(&plan->decision[i], NP_SOURCE_MODEL);
 	}
 	np_predictor_free(&p);
 	return 0;
@@ -118,11 +155,16 @@ static int gain_by_penalty(const struct np_machine *m, const struct np_task *tas
 	average_remoteness(&p);
 	for (size_t i = 0; i < plan->n; i++) {
 		struct np_decision *d = &plan->decision[i];
-		int node = d->to == NP_NODE_NONE ? d->from : d->to;
+		struct place before = { d->from, tasks[i].on }, after = before;
 
-		d->gain = d->bonus * slowdown(&p, d->penalty, d->from, tasks[i].pages) /
-			  slowdown(&p, d->penalty, node, plan->pages_after + i * m->n_nodes);
-		d->gain_source = NP_SOURCE_PENALTY;
+		if (d->to != NP_NODE_NONE)
+			after.node = d->to;
+		else if (d->nodes != NP_NODE_NONE)
+			after = (struct place) { NP_NODE_NONE, plan->spread + (size_t)d->nodes * m->n_nodes };
+		d->gain = d->bonus * slowdown(&p, d->penalty, before, tasks[i].pages) /
+			  slowdown(&p, d->penalty, after, plan->pages_after + i * m->n_nodes);
+		d->gain_source = source(d, NP_SOURCE_PENALTY);
+		d->traffic = (struct np_known) { 0 };
 	}
 	free(p.average);
 	return 0;

@@ -3,14 +3,18 @@
  * maximum-local (Majo and Gross, "Memory management in NUMA multicore systems:
  * trapped between cache contention and interconnect overhead", ISMM 2011):
  * tasks in descending NUMA penalty take a free core on their home node, else
- * on the nearest node.
+ * on the nearest node. Of the paper only the abstract could be read: that locality
+ * is maximised; the order by penalty is a reconstruction.
  *
- * The paper has two nodes. With more, a task that overflows could take the last
+ * The paper's machine has two nodes. With more, a task that overflows could take the last
  * core of a node that is home to a task of lower penalty; so every task that
  * fits at home is placed before any overflows. On two nodes that is the same.
- * The paper leaves the pages where they are: pages=stay. By default they follow.
+ * A task that keeps more CPUs busy than a node has gets the fewest nodes that have so many.
+ * A scheduler leaves the pages where they are: pages=stay. By default they follow.
  */
 #include "maximum_local.h"
+
+#include "node_set.h"
 
 const char *const np_pages_words[] = { "follow", "stay", NULL };
 
@@ -159,18 +163,24 @@ void np_place_maximum_local(struct np_placing *p)
 			continue;
 		if (fits_on_some_node(p, &p->tasks[i]))
 			overflow(p, i);
-		else
+		else if (!np_place_on_fewest(p, i))
 			np_reason(&p->decision[i], "keeps %u CPUs busy, more than any node%s has: "
 				  "left to the kernel", p->tasks[i].cores,
 				  p->tasks[i].may ? " it may use" : "");
 	}
 }
 
-void np_pages_follow(struct np_placing *p)
+int np_pages_follow(struct np_placing *p)
 {
-	for (size_t i = 0; i < p->n; i++)
+	int e = 0;
+
+	for (size_t i = 0; !e && i < p->n; i++) {
 		if (p->decision[i].to != NP_NODE_NONE)
 			p->decision[i].pages_to = np_nearest_memory(p, i, p->decision[i].to);
+		else if (p->decision[i].nodes != NP_NODE_NONE)
+			e = np_pages_into_nodes(p, i);
+	}
+	return e;
 }
 
 static const struct np_option options[] = {
@@ -181,7 +191,7 @@ static const struct np_option options[] = {
 		.words = np_pages_words,
 		.unit = "",
 		.meaning = "follow: pages that are on another node than their task move to it; "
-			   "stay: no page moves, as in the paper",
+			   "stay: no page moves",
 	},
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
@@ -198,9 +208,9 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 		return err;
 	np_place_maximum_local(&p);
 	if (np_options_get(&np_policy_maximum_local, o, "pages") == NP_PAGES_FOLLOW)
-		np_pages_follow(&p);
+		err = np_pages_follow(&p);
 	np_placing_free(&p);
-	return 0;
+	return err;
 }
 
 const struct np_policy np_policy_maximum_local = {

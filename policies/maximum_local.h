@@ -4,11 +4,11 @@
 
 #include "placing.h"
 
-/* Decides the node of every task. n-mass starts from this too. */
+/* Decides the node, or nodes, of every task. n-mass starts from this too. */
 void np_place_maximum_local(struct np_placing *p);
 
-/* Sends every placed task's pages to its node, or the nearest with memory. */
-void np_pages_follow(struct np_placing *p);
+/* Sends every placed task's pages to its node, or the nearest with memory, or into its nodes. 0 or -ENOMEM. */
+int np_pages_follow(struct np_placing *p);
 
 enum np_pages_word { NP_PAGES_FOLLOW, NP_PAGES_STAY };
 extern const char *const np_pages_words[];

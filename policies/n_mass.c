@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * n-mass (Majo and Gross, ISMM 2011), reconstructed.
+ * n-mass (Majo and Gross, ISMM 2011), reconstructed: of the paper only the
+ * abstract could be read.
  *
- * Certain: it starts from maximum-local, knows each task's NUMA penalty and its
- * misses per 1000 instructions (MPKI), takes the sum of MPKI as the pressure on
- * a node's shared cache, and gives up locality where uneven pressure would cost
- * more. Reconstructed: how the two are weighed against each other. Here a move
+ * Said by the abstract: it extends maximum-local and reduces data locality to avoid
+ * contention for shared caches. Reconstructed, all else: it knows each task's NUMA
+ * penalty and its misses per 1000 instructions (MPKI); the sum of MPKI is the
+ * pressure on a node's shared cache; tasks are looked at by descending MPKI. A move
  * from node a to node b that shrinks the difference of their pressures by R MPKI
  * is worth relief * R of the task's run time; it costs what the task's penalty
  * says for its distance from home; it is made if it wins more than hysteresis.
- * So relief, hysteresis and the fallback penalty are options, not constants.
+ * relief and hysteresis are assumed: nobody measured them, here or in what could be
+ * read, so they are options, and a gain that relief is part of is labelled so.
  */
 #include <errno.h>
 #include <math.h>
@@ -153,8 +155,8 @@ static const struct np_option options[] = {
 		.min = 0,
 		.max = 10,
 		.unit = "1/MPKI",
-		.meaning = "share of a task's run time won per MPKI by which two nodes' "
-			   "cache pressures come closer",
+		.meaning = "assumed: share of a task's run time won per MPKI by which two "
+			   "nodes' cache pressures come closer",
 	},
 	{
 		.name = "hysteresis",
@@ -163,8 +165,8 @@ static const struct np_option options[] = {
 		.min = 0,
 		.max = 10,
 		.unit = "",
-		.meaning = "share of its run time that a task must win, after its penalty, "
-			   "to leave its node",
+		.meaning = "assumed: share of its run time that a task must win, after its "
+			   "penalty, to leave its node",
 	},
 	{
 		.name = "pages",
@@ -172,7 +174,7 @@ static const struct np_option options[] = {
 		.def = NP_PAGES_STAY,
 		.words = np_pages_words,
 		.unit = "",
-		.meaning = "stay: no page moves, as in the paper; follow: pages move to their "
+		.meaning = "stay: no page moves; follow: pages move to their "
 			   "task's node, whose penalty then costs nothing",
 	},
 	NP_OPTION_PENALTY,
@@ -217,7 +219,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 	np_place_maximum_local(&p);
 	err = even_out(&p, o);
 	if (!err && np_options_get(self, o, "pages") == NP_PAGES_FOLLOW)
-		np_pages_follow(&p);
+		err = np_pages_follow(&p);
 	np_placing_free(&p);
 	return err;
 }
@@ -226,7 +228,7 @@ const struct np_policy np_policy_n_mass = {
 	.name = "n-mass",
 	.summary = "maximum-local, then tasks leave home where that evens out cache pressure "
 		   "by more than it costs",
-	.origin = "Majo and Gross, ISMM 2011, reconstructed",
+	.origin = "Majo and Gross, ISMM 2011, reconstructed from the abstract",
 	.needs = "penalty, mpki",
 	.option = options,
 	.plan = plan,

@@ -1,22 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * numad: every process that is big enough is bound, with its memory, to the node
- * with the most to spare for it.
+ * numad: every process that is big enough is bound, with its memory, to the node, or
+ * the nodes, that have the most of what it needs.
  *
- * Certain, read in its source and manual: processes below 300 MB are ignored; a
- * node's score is the magnitude of its free CPUs and free memory together, divided
- * by the square of the distance; a node is filled to 85 %; a process that has 90 %
- * of its memory where it runs is left alone; all threads are bound, then the
- * pages move. Reconstructed: the magnitude is free CPUs x free MB; processes are
- * taken by descending size, which is CPUs x MB; the distance is from the process's
- * home; CPUs are filled to 85 % like memory. Left out: a process that fits no single node (numad gives it several), the
- * limit of half a CPU (a task here keeps at least one busy), and its loop.
+ * Certain, read in its source (manage_loads, pick_numa_nodes): processes below 300 MB
+ * are ignored; unbound ones come first, then by descending CPUs x MB; a process asks
+ * for its CPUs and memory / 85 %, but for no more CPUs than it has threads; what it has
+ * itself counts as free, its memory by 17/16, by 5/4 when it is bound, so that a node
+ * with its memory is preferred; a node's magnitude is (10 MB needed + 4 MB to spare) x
+ * (6 CPUs needed + 1 CPU to spare), and a node's score the sum of magnitude / distance
+ * squared over itself and the nearest, as many as the process needs; from the node of
+ * the best score on, nodes are taken until the request is met; it is left where these
+ * are its nodes already and hold 90 % of its memory.
+ * Reconstructed: threads of a process keep `cores` CPUs busy where it is bound, and
+ * where its memory is when it is not. Left out: pages to come of a process on several
+ * nodes go where they are first used (numad's cpuset holds them to its nodes); the limit
+ * of half a CPU (a task here keeps at least one busy), hyperthreads that count a fifth,
+ * and its loop, which moves one process and looks again.
  */
 #include <errno.h>
 
-#include "placing.h"
+#include "node_set.h"
 
-#define MB 1e6
+#define MB	    1e6
+#define MB_MARGIN   100		/* that a node must have beyond a request */
+#define LEAST_CPUS  0.01	/* that any node has to spare */
+#define LIGHT_BIAS  (17. / 16)
+#define HEAVY_BIAS  (5. / 4)
 
 static const struct np_option options[] = {
 	{
@@ -35,7 +45,8 @@ static const struct np_option options[] = {
 		.min = 1,
 		.max = 100,
 		.unit = "%",
-		.meaning = "to which a node's CPUs and memory are filled",
+		.meaning = "of what a task is given that it uses: it asks for its CPUs and memory / "
+			   "this",
 	},
 	{
 		.name = "locality",
@@ -44,7 +55,7 @@ static const struct np_option options[] = {
 		.min = 0,
 		.max = 100,
 		.unit = "%",
-		.meaning = "share of a task's pages on its node from which it is left alone",
+		.meaning = "share of a task's pages on its node from which it is left there",
 	},
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
@@ -56,7 +67,23 @@ struct numad {
 	double *free_mb;	/* [n_nodes] */
 	double *mb;		/* [n] of each task */
 	double utilisation;	/* 0..1 */
+	/* Of the task that nodes are picked for. */
+	double *mb_free, *cpus_free, *magnitude;	/* [n_nodes] what it has there counted in */
+	int *near;		/* [n_nodes] by distance from some node */
 };
+
+/* What a task asks for. */
+struct request {
+	double cpus, mb;
+	double flex;		/* CPUs that may be missing */
+	bool any_cpus;		/* CPUs are taken to be enough */
+	int nodes;		/* at least */
+};
+
+static bool is_bound(const struct np_task *t)
+{
+	return t->node != NP_NODE_NONE;
+}
 
 static int by_size(const void *a, const void *b, void *context)
 {
@@ -64,6 +91,8 @@ static int by_size(const void *a, const void *b, void *context)
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
 	double x = s->mb[i] * s->p.tasks[i].cores, y = s->mb[j] * s->p.tasks[j].cores;
 
+	if (is_bound(&s->p.tasks[i]) != is_bound(&s->p.tasks[j]))
+		return is_bound(&s->p.tasks[i]) ? 1 : -1;
 	if (x != y)
 		return x > y ? -1 : 1;
 	return i < j ? -1 : i > j;
@@ -79,44 +108,148 @@ static void survey(struct numad *s)
 {
 	const struct np_machine *m = s->p.m;
 
-	for (size_t node = 0; node < m->n_nodes; node++) {
-		double used = (double)(m->node[node].mem_total - m->node[node].mem_free) / MB;
-
-		s->free_mb[node] = (double)m->node[node].mem_total / MB * s->utilisation - used;
-	}
+	for (size_t node = 0; node < m->n_nodes; node++)
+		s->free_mb[node] = (double)m->node[node].mem_free / MB;
 	for (size_t i = 0; i < s->p.n; i++) {
 		for (size_t node = 0; node < m->n_nodes; node++)
 			s->mb[i] += to_mb(s, s->p.tasks[i].pages[node]);
-		if (s->p.tasks[i].node != NP_NODE_NONE)
+		if (is_bound(&s->p.tasks[i]))
 			s->p.used[s->p.tasks[i].node] += s->p.tasks[i].cores;
-	}
-	for (size_t i = 0; i < s->p.n; i++)
 		s->p.order[i] = i;
+	}
 	qsort_r(s->p.order, s->p.n, sizeof(*s->p.order), by_size, s);
 }
 
-/* A node's score for task i, what the task has there counted as free; 0: it does not fit. */
-static double score(const struct numad *s, size_t i, int node)
+static bool is_candidate(const struct numad *s, size_t i, int node)
+{
+	return np_may_run(s->p.m, &s->p.tasks[i], node) && np_may_hold(s->p.m, &s->p.tasks[i], node);
+}
+
+/* Needed and spare units of a resource, weighed. */
+static double factor(double free, double wanted, double needed_weight, double spare_weight)
+{
+	return needed_weight * fmin(free, wanted) + spare_weight * fmax(0, free - wanted);
+}
+
+/* What each node has for task i, its own there counted as free. */
+static void count_free(struct numad *s, size_t i, const struct request *r)
 {
 	const struct np_machine *m = s->p.m;
 	const struct np_task *t = &s->p.tasks[i];
-	int home = s->p.decision[i].home, distance;
-	double cpus = m->node[node].cpus * s->utilisation - (double)s->p.used[node];
-	double mb = s->free_mb[node] + to_mb(s, t->pages[node]);
 
-	if (!np_may_run(m, t, node) || !np_may_hold(m, t, node))
-		return 0;
-	if (t->node == node)
-		cpus += t->cores;
-	if (cpus < t->cores || mb < s->mb[i])
-		return 0;
-	distance = home == NP_NODE_NONE ? np_distance(m, node, node) : np_distance(m, node, home);
-	return cpus * mb / ((double)distance * distance);
+	for (int node = 0; node < (int)m->n_nodes; node++) {
+		double mb = to_mb(s, t->pages[node]), has = m->node[node].cpus;
+		double cpus = has - (double)s->p.used[node];
+
+		if (!is_bound(t))
+			cpus += t->cores * (s->mb[i] > 0 ? mb / s->mb[i] : 0);
+		else if (t->node == node)
+			cpus += t->cores;
+		mb = s->free_mb[node] + mb * (is_bound(t) ? HEAVY_BIAS : LIGHT_BIAS);
+		s->mb_free[node] = fmin(mb, (double)m->node[node].mem_total / MB);
+		s->cpus_free[node] = fmax(LEAST_CPUS, fmin(cpus, has));
+		s->magnitude[node] = is_candidate(s, i, node) ?
+				     factor(s->mb_free[node], r->mb, 10, 4) *
+				     factor(s->cpus_free[node], r->cpus, 6, 1) : 0;
+	}
 }
 
-static double local_part(const struct np_task *t, double all_mb, double mb)
+static struct request request_of(const struct numad *s, size_t i)
 {
-	return t->node == NP_NODE_NONE || !(all_mb > 0) ? 0 : mb / all_mb * 100;
+	const struct np_machine *m = s->p.m;
+	const struct np_task *t = &s->p.tasks[i];
+	struct request r = {
+		.mb = s->mb[i] / s->utilisation,
+		.cpus = fmin(t->cores / s->utilisation, fmax(t->threads, t->cores)),
+	};
+	double cpus = 0, busy = 0, total_mb = 0, most_cpus = 1;
+
+	for (size_t node = 0; node < m->n_nodes; node++) {
+		cpus += m->node[node].cpus;
+		most_cpus = fmax(most_cpus, m->node[node].cpus);
+		total_mb = fmax(total_mb, (double)m->node[node].mem_total / MB);
+	}
+	for (size_t other = 0; other < s->p.n; other++)
+		busy += s->p.tasks[other].cores;
+	r.flex = (1 - s->utilisation) * most_cpus / 2;
+	r.any_cpus = busy <= cpus;
+	r.nodes = (int)fmax(1, fmax(ceil(r.mb / total_mb), ceil((r.cpus - r.flex) / most_cpus)));
+	return r;
+}
+
+/* Candidates by distance from node, of equal ones the greater magnitude first. Returns their number. */
+static int sort_near(struct numad *s, size_t i, int node)
+{
+	const struct np_machine *m = s->p.m;
+	int n = 0;
+
+	for (int other = 0; other < (int)m->n_nodes; other++) {
+		int at = n;
+
+		if (!is_candidate(s, i, other))
+			continue;
+		while (at && (np_distance(m, s->near[at - 1], node) > np_distance(m, other, node) ||
+			      (np_distance(m, s->near[at - 1], node) == np_distance(m, other, node) &&
+			       s->magnitude[s->near[at - 1]] < s->magnitude[other]))) {
+			s->near[at] = s->near[at - 1];
+			at--;
+		}
+		s->near[at] = other;
+		n++;
+	}
+	return n;
+}
+
+static double score(struct numad *s, size_t i, int node, int nodes)
+{
+	int n = sort_near(s, i, node);
+	double sum = 0;
+
+	for (int at = 0; at < n && at < nodes; at++) {
+		double distance = np_distance(s->p.m, s->near[at], node);
+
+		sum += s->magnitude[s->near[at]] / (distance * distance);
+	}
+	return sum;
+}
+
+/* Takes nodes from the best one on until the request is met: the first of s->near. */
+static int take(struct numad *s, size_t i, int best, struct request r)
+{
+	int n = sort_near(s, i, best), taken = 0;
+
+	while (taken < n && (taken < r.nodes || r.mb > 0 || (r.cpus > r.flex && !r.any_cpus))) {
+		int node = s->near[taken++];
+
+		r.mb = fmax(0, s->mb_free[node] >= r.mb + MB_MARGIN ? 0 :
+			    r.mb - fmax(0, s->mb_free[node] - MB_MARGIN));
+		r.cpus = fmax(0, r.cpus - s->cpus_free[node]);
+	}
+	return taken;
+}
+
+/* The nodes that numad would take: the first of s->near; returns their number. */
+static int pick(struct numad *s, size_t i)
+{
+	struct request r = request_of(s, i);
+	double most = 0;
+	int best = NP_NODE_NONE;
+
+	count_free(s, i, &r);
+	for (int node = 0; node < (int)s->p.m->n_nodes; node++) {
+		double points = is_candidate(s, i, node) ? score(s, i, node, r.nodes) : 0;
+
+		if (points > most) {
+			most = points;
+			best = node;
+		}
+	}
+	return best == NP_NODE_NONE ? 0 : take(s, i, best, r);
+}
+
+static double local_part(const struct numad *s, size_t i, int node)
+{
+	return s->mb[i] > 0 ? to_mb(s, s->p.tasks[i].pages[node]) / s->mb[i] * 100 : 0;
 }
 
 static void move_to(struct numad *s, size_t i, int node)
@@ -124,76 +257,149 @@ static void move_to(struct numad *s, size_t i, int node)
 	const struct np_task *t = &s->p.tasks[i];
 	struct np_decision *d = &s->p.decision[i];
 
-	if (t->node != NP_NODE_NONE)
+	if (is_bound(t))
 		s->p.used[t->node] -= t->cores;
 	np_place_on(&s->p, i, node);
 	d->pages_to = node;
 	for (size_t other = 0; other < s->p.m->n_nodes; other++)
 		s->free_mb[other] += to_mb(s, t->pages[other]);
 	s->free_mb[node] -= s->mb[i];
+	np_reason(d, "node %d has the most of the CPUs and memory that it needs",
+		  s->p.m->node[node].id);
 }
 
-static void decide(struct numad *s, size_t i, const struct np_options *o)
+/* The first n of s->near as a row of nodes. */
+static void row_of(const struct numad *s, int n, uint8_t *in)
+{
+	memset(in, 0, s->p.m->n_nodes);
+	for (int at = 0; at < n; at++)
+		in[s->near[at]] = 1;
+}
+
+static double local_on(const struct numad *s, size_t i, const uint8_t *in)
+{
+	double part = 0;
+
+	for (int node = 0; node < (int)s->p.m->n_nodes; node++)
+		part += in[node] ? local_part(s, i, node) : 0;
+	return part;
+}
+
+/* True when the task has CPUs of these nodes and of no other. */
+static bool runs_on(const struct numad *s, size_t i, const uint8_t *in)
+{
+	const struct np_task *t = &s->p.tasks[i];
+
+	for (int node = 0; node < (int)s->p.m->n_nodes; node++) {
+		bool on = t->node != NP_NODE_NONE ? node == t->node : !t->on || t->on[node];
+
+		if (on != (in[node] != 0) && np_may_run(s->p.m, t, node))
+			return false;
+	}
+	return true;
+}
+
+/* What it had outside comes to its nodes, as much to each. */
+static void account_for(struct numad *s, size_t i, const uint8_t *in, int n)
+{
+	double outside = 0;
+
+	for (int node = 0; node < (int)s->p.m->n_nodes; node++) {
+		double mb = in[node] ? 0 : to_mb(s, s->p.tasks[i].pages[node]);
+
+		outside += mb;
+		s->free_mb[node] += mb;
+	}
+	for (int node = 0; node < (int)s->p.m->n_nodes; node++)
+		s->free_mb[node] -= in[node] ? outside / n : 0;
+}
+
+static int move_to_several(struct numad *s, size_t i, int n, const uint8_t *in)
+{
+	const struct np_task *t = &s->p.tasks[i];
+	char text[96];
+
+	if (is_bound(t))
+		s->p.used[t->node] -= t->cores;
+	if (!np_place_on_nodes(&s->p, i, in))
+		return -ENOMEM;
+	account_for(s, i, in, n);
+	np_reason(&s->p.decision[i], "nodes %s have the most of the CPUs and memory that it needs",
+		  np_nodes_text(s->p.m, in, text, sizeof(text)));
+	return np_pages_into_nodes(&s->p, i);
+}
+
+static int decide_several(struct numad *s, size_t i, int n, const struct np_options *o)
+{
+	struct np_decision *d = &s->p.decision[i];
+	uint8_t in[s->p.m->n_nodes];
+	char text[96];
+
+	row_of(s, n, in);
+	if (!runs_on(s, i, in) || local_on(s, i, in) < np_options_get(&np_policy_numad, o, "locality"))
+		return move_to_several(s, i, n, in);
+	np_reason(d, "left alone: nodes %s, which it has, are the best, and have %.0f %% of its pages",
+		  np_nodes_text(s->p.m, in, text, sizeof(text)), local_on(s, i, in));
+	return 0;
+}
+
+static int decide(struct numad *s, size_t i, const struct np_options *o)
 {
 	const struct np_policy *self = &np_policy_numad;
 	const struct np_task *t = &s->p.tasks[i];
 	struct np_decision *d = &s->p.decision[i];
-	double local = local_part(t, s->mb[i], t->node == NP_NODE_NONE ? 0 :
-				  to_mb(s, t->pages[t->node])), most = 0;
-	int best = NP_NODE_NONE;
+	int n;
 
 	if (s->mb[i] < np_options_get(self, o, "smallest")) {
 		np_reason(d, "ignored: %.0f MB is less than %g", s->mb[i],
 			  np_options_get(self, o, "smallest"));
-		return;
+		return 0;
 	}
-	if (local >= np_options_get(self, o, "locality")) {
-		np_reason(d, "left alone: %.0f %% of its pages are on its node already", local);
-		return;
-	}
-	for (int node = 0; node < (int)s->p.m->n_nodes; node++) {
-		double points = score(s, i, node);
-
-		if (points > most) {
-			most = points;
-			best = node;
-		}
-	}
-	if (best == NP_NODE_NONE) {
-		np_reason(d, "left alone: no node has %u CPUs and %.0f MB to spare", t->cores,
-			  s->mb[i]);
-		return;
-	}
-	move_to(s, i, best);
-	np_reason(d, "node %d has the most CPUs and memory to spare for its distance",
-		  s->p.m->node[best].id);
+	n = pick(s, i);
+	if (n > 1)
+		return decide_several(s, i, n, o);
+	if (!n)
+		np_reason(d, "left alone: no node may both run it and hold its pages");
+	else if (t->node == s->near[0] &&
+		 local_part(s, i, t->node) >= np_options_get(self, o, "locality"))
+		np_reason(d, "left alone: its node is the best, and has %.0f %% of its pages",
+			  local_part(s, i, t->node));
+	else
+		move_to(s, i, s->near[0]);
+	return 0;
 }
 
 static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		const struct np_options *o, struct np_plan *out)
 {
 	struct numad s = {
-		.free_mb = calloc(m->n_nodes, sizeof(double)),
+		.free_mb = calloc(4 * m->n_nodes, sizeof(double)),
 		.mb = calloc(n + 1, sizeof(double)),
+		.near = calloc(m->n_nodes, sizeof(int)),
 		.utilisation = np_options_get(&np_policy_numad, o, "utilisation") / 100,
 	};
-	int e = s.free_mb && s.mb ? np_placing_init(&s.p, m, tasks, n, out) : -ENOMEM;
+	int e = s.free_mb && s.mb && s.near ? np_placing_init(&s.p, m, tasks, n, out) : -ENOMEM;
 
 	if (!e) {
+		s.mb_free = s.free_mb + m->n_nodes;
+		s.cpus_free = s.free_mb + 2 * m->n_nodes;
+		s.magnitude = s.free_mb + 3 * m->n_nodes;
 		survey(&s);
-		for (size_t k = 0; k < n; k++)
-			decide(&s, s.p.order[k], o);
+		for (size_t k = 0; !e && k < n; k++)
+			e = decide(&s, s.p.order[k], o);
 		np_placing_free(&s.p);
 	}
 	free(s.free_mb);
 	free(s.mb);
+	free(s.near);
 	return e;
 }
 
 const struct np_policy np_policy_numad = {
 	.name = "numad",
-	.summary = "big tasks are bound, with their memory, to the node with the most to spare",
-	.origin = "numad's source and manual, reconstructed in part",
+	.summary = "big tasks are bound, with their memory, to the node or nodes that have most of "
+		   "what they need",
+	.origin = "numad's source",
 	.needs = "nothing",
 	.option = options,
 	.plan = plan,

@@ -26,12 +26,22 @@ static uint64_t sum_of(const uint64_t *pages, size_t k)
 	return sum;
 }
 
-/* Pages of node that must stay there: the shared ones, taken to lie as all do. */
-static uint64_t fixed_on(const struct np_task *t, size_t node, uint64_t all)
+static uint64_t shm_on(const struct np_task *t, size_t node)
 {
-	uint64_t shared = t->shared_pages < all ? t->shared_pages : all;
+	uint64_t shm = t->shm_pages ? t->shm_pages[node] : 0;
 
-	return all ? (uint64_t)((double)t->pages[node] * (double)shared / (double)all) : 0;
+	return shm < t->pages[node] ? shm : t->pages[node];
+}
+
+/* Pages of node that must stay there: shared memory, and what is shared of its own, taken to lie as that does. */
+uint64_t np_pages_fixed(const struct np_task *t, size_t node, size_t k)
+{
+	uint64_t own = 0, here = t->pages[node] - shm_on(t, node), shared;
+
+	for (size_t i = 0; i < k; i++)
+		own += t->pages[i] - shm_on(t, i);
+	shared = t->shared_pages < own ? t->shared_pages : own;
+	return shm_on(t, node) + (own ? (uint64_t)((double)here * (double)shared / (double)own) : 0);
 }
 
 static void send_to(const struct np_machine *m, const struct np_task *t, int to, uint64_t all,
@@ -40,7 +50,7 @@ static void send_to(const struct np_machine *m, const struct np_task *t, int to,
 	uint64_t rest = all;
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		after[i] = (int)i == to ? 0 : fixed_on(t, i, all);
+		after[i] = (int)i == to ? 0 : np_pages_fixed(t, i, m->n_nodes);
 		rest -= after[i];
 	}
 	after[to] = rest;
@@ -56,7 +66,7 @@ static void spread_over(const struct np_machine *m, const struct np_task *t,
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		weights += weight[i];
-		after[i] = fixed_on(t, i, all);
+		after[i] = np_pages_fixed(t, i, m->n_nodes);
 		rest -= after[i];
 	}
 	for (size_t i = 0; i < m->n_nodes; i++)

@@ -19,6 +19,10 @@ struct np_distances np_distances(const struct np_machine *m);
 double np_remoteness(const struct np_machine *m, struct np_distances d, int cpu_node,
 		     int mem_node);
 
+/* The distance at which t's penalty was measured. */
+double np_penalty_distance(const struct np_machine *m, struct np_distances d,
+			   const struct np_task *t);
+
 /*
  * For each decision: plan->pages_after, so that no node gets more than it has
  * room for (tasks of low penalty give way), pages_to_move, cost and gain.
@@ -26,6 +30,9 @@ double np_remoteness(const struct np_machine *m, struct np_distances d, int cpu_
  */
 int np_plan_pages(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan,
 		  double rate_mib);
+
+/* Pages of t on node, of k nodes, that must stay there: those that other processes use too. */
+uint64_t np_pages_fixed(const struct np_task *t, size_t node, size_t k);
 
 /* The gain of each decision whose pages_after stand. 0 or -ENOMEM. */
 int np_plan_gain(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan);

@@ -24,7 +24,10 @@ void np_plan_by_penalty(const struct np_plan *plan, size_t *order)
 int np_placing_init(struct np_placing *p, const struct np_machine *m,
 		    const struct np_task *tasks, size_t n, struct np_plan *out)
 {
-	*p = (struct np_placing) { .m = m, .tasks = tasks, .n = n, .decision = out->decision };
+	*p = (struct np_placing) {
+		.m = m, .tasks = tasks, .n = n, .plan = out,
+		.decision = out->decision,
+	};
 	p->order = malloc((n + 1) * sizeof(*p->order));
 	p->used = calloc(m->n_nodes, sizeof(*p->used));
 	if (!p->order || !p->used) {

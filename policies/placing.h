@@ -22,7 +22,8 @@ struct np_placing {
 	const struct np_machine *m;
 	const struct np_task *tasks;
 	size_t n;
-	struct np_decision *decision;	/* [n] */
+	struct np_plan *plan;
+	struct np_decision *decision;	/* [n] of plan */
 	size_t *order;			/* [n] task indices, highest penalty first */
 	uint64_t *used;			/* [n_nodes] CPUs given to tasks so far */
 	struct np_distances distances;

@@ -62,9 +62,17 @@ static bool is_amount(double value, enum np_source source)
 	return source == NP_SOURCE_NONE || (isfinite(value) && value >= 0);
 }
 
+static bool has_cpus(const struct np_machine *m, const uint8_t *on)
+{
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (on[i] && m->node[i].cpus)
+			return true;
+	return false;
+}
+
 static bool task_is_valid(const struct np_machine *m, const struct np_task *t)
 {
-	return t->pages && t->cores && t->node >= NP_NODE_NONE && t->node < (int)m->n_nodes &&
+	return t->pages && (!t->on || has_cpus(m, t->on)) && t->cores && t->node >= NP_NODE_NONE && t->node < (int)m->n_nodes &&
 	       is_amount(t->penalty, t->penalty_source) && is_amount(t->mpki, t->mpki_source) &&
 	       is_amount(t->ipc.value, t->ipc.source) &&
 	       is_amount(t->bandwidth.value, t->bandwidth.source) &&
@@ -82,6 +90,17 @@ static double machine_penalty(const struct np_machine *m)
 	return fmax(1, d.remote / d.local);
 }
 
+/* What the task's penalty is between the nearest nodes, as latency grows with distance. */
+static double penalty_at_nearest(const struct np_machine *m, const struct np_task *t)
+{
+	struct np_distances d = np_distances(m);
+	double at = np_penalty_distance(m, d, t);
+
+	if (at <= d.local || d.remote <= d.local)
+		return fmax(1, t->penalty);
+	return 1 + (fmax(1, t->penalty) - 1) * (d.remote - d.local) / (at - d.local);
+}
+
 static void leave_all_alone(const struct np_policy *policy, const struct np_machine *m,
 			    const struct np_task *tasks, const struct np_options *o,
 			    struct np_plan *out)
@@ -95,10 +114,11 @@ static void leave_all_alone(const struct np_policy *policy, const struct np_mach
 		memset(d, 0, sizeof(*d));
 		d->from = t->node;
 		d->home = np_task_home(m, t);
-		d->to = d->pages_to = d->spread = NP_NODE_NONE;
+		d->to = d->pages_to = d->spread = d->nodes = NP_NODE_NONE;
 		d->bonus = d->gain = 1;
 		if (t->penalty_source != NP_SOURCE_NONE) {
-			d->penalty = fmax(1, t->penalty);
+			d->penalty = t->penalty_distance ? penalty_at_nearest(m, t) :
+				     fmax(1, t->penalty);
 			d->penalty_source = t->penalty_source;
 		} else {
 			d->penalty = option > 0 ? fmax(1, option) : machine;
@@ -122,6 +142,21 @@ static bool spread_is_valid(const struct np_plan *plan, const struct np_machine 
 	return sum > 0;
 }
 
+static bool nodes_are_valid(const struct np_plan *plan, const struct np_machine *m, int nodes)
+{
+	const uint8_t *in = plan->spread + (size_t)nodes * m->n_nodes;
+	bool any = false;
+
+	if (nodes < 0 || (size_t)nodes >= plan->n_spreads)
+		return false;
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		any |= in[i] != 0;
+		if (in[i] && !m->node[i].cpus)
+			return false;
+	}
+	return any;
+}
+
 static bool decision_is_valid(const struct np_plan *plan, const struct np_machine *m,
 			      const struct np_decision *d)
 {
@@ -130,6 +165,9 @@ static bool decision_is_valid(const struct np_plan *plan, const struct np_machin
 	if (d->to < NP_NODE_NONE || d->to >= k || d->pages_to < NP_NODE_NONE || d->pages_to >= k)
 		return false;
 	if (d->to != NP_NODE_NONE && !m->node[d->to].cpus)
+		return false;
+	if (d->nodes != NP_NODE_NONE &&
+	    (d->to != NP_NODE_NONE || !nodes_are_valid(plan, m, d->nodes)))
 		return false;
 	if (d->pages_to != NP_NODE_NONE && !m->node[d->pages_to].has_memory)
 		return false;
@@ -174,7 +212,7 @@ int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 	int e = out->n == n ? np_plan_begin(p, m, tasks, o, out) : -EINVAL;
 
 	if (!e)
-		e = p->plan(m, tasks, n, o, out);
+		e = np_policy_ask(p, m, tasks, n, o, out);
 	if (!e)
 		e = np_plan_finish(p, m, tasks, o, out);
 	if (e || p != &np_policy_measured || !np_measured_disappoints(o, out))

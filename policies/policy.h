@@ -26,11 +26,17 @@
 #include <sys/types.h>
 
 #define NP_NODE_NONE (-1)
+#define NP_FARTHEST (-1)
 #define NP_COMM_LEN 16
 #define NP_REASON_LEN 200
 
-/* Changes whenever a structure below does; a plug-in of another number is refused. */
-#define NP_POLICY_ABI 2
+/*
+ * Changes when a field below goes or means something else; a plug-in of another
+ * number is refused. New fields only come at the end of a structure and mean
+ * nothing when they are 0: a plug-in that was built before works on, see struct
+ * np_plugin. So struct np_known, which stands inside others, stays as it is.
+ */
+#define NP_POLICY_ABI 4
 
 /* Where a number comes from. Printed beside every number that a plan rests on. */
 enum np_source {
@@ -46,6 +52,7 @@ enum np_source {
 	NP_SOURCE_MODEL,	/* predicted by the contention model */
 	NP_SOURCE_PENALTY,	/* predicted from penalties and distances; no contention */
 	NP_SOURCE_KERNEL,	/* the kernel's own accounts in /proc */
+	NP_SOURCE_ASSUMED,	/* rests on a constant that nobody measured */
 	NP_SOURCES
 };
 
@@ -61,13 +68,17 @@ struct np_node {
 	uint64_t mem_total;	/* bytes */
 	uint64_t mem_free;	/* bytes that can be had now */
 	struct np_known traffic;	/* bytes a second that its controller serves now */
+	/* What firmware says (HMAT) of its memory, seen by the nearest CPUs; 0: nothing. */
+	double bandwidth;	/* bytes read a second */
+	double latency_ns;	/* of a read */
 };
 
 /* Where a machine's contention model comes from. */
 enum np_model_origin {
 	NP_MODEL_NONE,		/* there is none */
 	NP_MODEL_FILE,		/* a machine file (calibrated or from data sheets; it says which) */
-	NP_MODEL_DERIVED,	/* from the distance table; bandwidths and latencies assumed */
+	NP_MODEL_DERIVED,	/* from the distance table; what firmware does not say is assumed */
+	NP_MODEL_SIMULATOR,	/* that by which this simulated machine itself is made slow */
 };
 
 struct np_model;		/* policies/model.h */
@@ -94,12 +105,17 @@ struct np_task {
 	unsigned int threads;	/* in the thread group, >= 1 */
 	unsigned int cores;	/* CPUs that it keeps busy, >= 1 */
 	int node;		/* that its CPUs belong to; NP_NODE_NONE if several */
-	const uint64_t *pages;	/* [n_nodes] resident anonymous pages by node */
+	const uint64_t *pages;	/* [n_nodes] resident pages by node: its own and of shared memory */
+	const uint64_t *shm_pages;	/* [n_nodes] of pages[], those of shared memory: no plan
+				 * moves them; NULL: none */
 	double penalty;		/* CPI with memory remote / CPI local, >= 1 */
 	enum np_source penalty_source;
+	int penalty_distance;	/* between CPU and memory that it was measured at, SLIT units; 0: the
+				 * machine's nearest remote one; NP_FARTHEST: its farthest */
 	double mpki;		/* last-level-cache misses per 1000 instructions */
 	enum np_source mpki_source;
 	struct np_known ipc;		/* instructions per cycle */
+	struct np_known cycles;		/* a second, all its cores */
 	struct np_known bandwidth;	/* DRAM bytes a second, all cores, placed as it is now */
 	struct np_known local_access;	/* share of its DRAM accesses to the CPU's own node, 0..1 */
 	struct np_known writes;		/* share of its DRAM traffic that is written, 0..1 */
@@ -108,8 +124,9 @@ struct np_task {
 	const double *accesses;	/* [n_nodes] DRAM accesses a second by the node that holds the
 				 * page, NULL: not known, taken as its pages lie */
 	enum np_source accesses_source;
-	uint64_t shared_pages;	/* of pages[], those mapped by others too: no plan moves them */
+	uint64_t shared_pages;	/* of its own, those mapped by others too: no plan moves them */
 	const uint8_t *may;	/* [n_nodes] NP_MAY_*; NULL: everything, everywhere */
+	const uint8_t *on;	/* [n_nodes] not 0: it has CPUs of the node; NULL: as node says, else all */
 };
 
 /* The memory policy for pages that a task allocates from now on. */
@@ -124,7 +141,7 @@ enum np_mem_policy {
 /*
  * What to do with one task. One decision per task, in the order of tasks[].
  * np_policy_plan() fills every field before it calls the policy, so that
- * a policy sets only what it decides: to, pages_to or spread, mem, reason.
+ * a policy sets only what it decides: to or nodes, pages_to or spread, mem, reason.
  * What stands after "afterwards" is then filled by np_policy_plan().
  */
 struct np_decision {
@@ -135,15 +152,22 @@ struct np_decision {
 	int spread;		/* row of plan->spread that its pages are spread by;
 				 * NP_NODE_NONE: not spread. Either this or pages_to */
 	enum np_mem_policy mem;
-	double penalty;		/* to reckon with: the task's, the option's or the machine's */
+	double penalty;		/* to reckon with, at the machine's nearest remote distance: the
+				 * task's, the option's or the machine's */
 	enum np_source penalty_source;
-	double bonus;		/* speed-up for what no prediction knows (caches), 1: none */
+	double bonus;		/* assumed speed-up for what no prediction knows (caches), 1: none */
 	/* afterwards */
 	uint64_t pages_to_move;	/* pages that change their node */
 	double cost;		/* estimated seconds for the pages' move */
+	struct np_known traffic;	/* DRAM bytes a second predicted of it as it is placed now */
 	double gain;		/* expected speed-up, 1.0 = none */
 	enum np_source gain_source;
 	char reason[NP_REASON_LEN];
+	/*
+	 * The policy's again, for a task that no node is large enough for: row of plan->spread whose
+	 * nodes (weight not 0) it runs on; NP_NODE_NONE: not said. Either this or to.
+	 */
+	int nodes;
 };
 
 /* One step of a plan's page moves; steps are carried out in their order. */
@@ -202,23 +226,35 @@ struct np_policy {
 	 */
 	int (*plan)(const struct np_machine *m, const struct np_task *tasks,
 		    size_t n, const struct np_options *o, struct np_plan *out);
+	const struct np_sizes *built_with;	/* set when it is loaded; NULL: with this header */
 };
 
-/* The symbol `numaplace_plugin` of a shared object. */
+/* Bytes of the structures that a policy and numaplace hand each other, in the header of one of them. */
+struct np_sizes {
+	uint32_t machine, node, task, decision, plan, option, policy;
+};
+
+/*
+ * The symbol `numaplace_plugin` of a shared object. Its policy is handed structures of
+ * the sizes that it was built with, cut off behind the last field that it knows. One
+ * with larger structures than numaplace's was built with a newer header and is refused.
+ */
 struct np_plugin {
 	uint32_t abi;		/* NP_POLICY_ABI */
-	uint32_t size;		/* of the structures above, added up: a second check */
+	uint32_t size;		/* of this structure */
 	const struct np_policy *policy;
+	struct np_sizes sizes;
 };
 
-#define NP_POLICY_SIZE \
-	(sizeof(struct np_machine) + sizeof(struct np_node) + sizeof(struct np_task) + \
-	 sizeof(struct np_decision) + sizeof(struct np_plan) + sizeof(struct np_option) + \
-	 sizeof(struct np_policy))
+#define NP_SIZES { \
+	sizeof(struct np_machine), sizeof(struct np_node), sizeof(struct np_task), \
+	sizeof(struct np_decision), sizeof(struct np_plan), sizeof(struct np_option), \
+	sizeof(struct np_policy) }
 
 #define NP_POLICY_PLUGIN(the_policy) \
 	__attribute__((visibility("default"))) const struct np_plugin numaplace_plugin = { \
-		.abi = NP_POLICY_ABI, .size = NP_POLICY_SIZE, .policy = &(the_policy) }
+		.abi = NP_POLICY_ABI, .size = sizeof(struct np_plugin), \
+		.policy = &(the_policy), .sizes = NP_SIZES }
 
 /*
  * Pages that one CPU moves in a second, in MiB: 0.98 GB/s for 512 pages of 4 KiB

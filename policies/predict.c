@@ -15,10 +15,8 @@ static size_t cell(const struct np_predictor *p, size_t from, size_t to, int cla
 /* Bytes that a core on node from keeps in flight. */
 static double core_bytes(const struct np_predictor *p, size_t from, const struct np_demand *d)
 {
-	double posted = fmin(0.5, d->writes);
-
 	return fmin(d->lines, p->model->node[from].core_outstanding) * p->model->line_bytes /
-	       (1 - posted);
+	       (1 - np_demand_posted(d));
 }
 
 static double unloaded_ns(const struct np_predictor *p, size_t from, size_t to, int class)
@@ -38,6 +36,26 @@ static void forget(struct np_predictor *p)
 				p->line_ns[cell(p, from, to, c)] = unloaded_ns(p, from, to, c);
 }
 
+/* CPUs of node that task i's cores run on; sums them over all nodes for node NP_NODE_NONE. */
+static double cpus_of(const struct np_predictor *p, size_t i, int node)
+{
+	double cpus = 0;
+
+	if (node != NP_NODE_NONE)
+		return !p->on[i] || p->on[i][node] ? p->m->node[node].cpus : 0;
+	for (size_t at = 0; at < p->k; at++)
+		cpus += cpus_of(p, i, (int)at);
+	return cpus;
+}
+
+static void busy_on_several(struct np_predictor *p, size_t i)
+{
+	double all = cpus_of(p, i, NP_NODE_NONE);
+
+	for (size_t node = 0; node < p->k; node++)
+		p->overcommit[node] += p->tasks[i].cores * cpus_of(p, i, (int)node) / all;
+}
+
 static void share_cpus(struct np_predictor *p)
 {
 	double floating = 0, cpus = 0;
@@ -47,8 +65,10 @@ static void share_cpus(struct np_predictor *p)
 		cpus += p->m->node[node].cpus;
 	}
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->node[i] == NP_NODE_NONE)
+		if (p->node[i] == NP_NODE_NONE && !p->on[i])
 			floating += p->tasks[i].cores;
+		else if (p->node[i] == NP_NODE_NONE)
+			busy_on_several(p, i);
 		else
 			p->overcommit[p->node[i]] += p->tasks[i].cores;
 	}
@@ -87,20 +107,19 @@ static void ask_from(struct np_predictor *p, size_t i, size_t from, double cores
 	}
 }
 
-/* Calls the task's cores to the nodes that they run on: one, or all by their CPUs. */
+/* Calls the task's cores to the nodes that they run on: one, or several by their CPUs. */
 static double for_each_node(struct np_predictor *p, size_t i,
 			    double (*each)(struct np_predictor *p, size_t i, size_t from,
 					   double cores))
 {
-	double sum = 0, cpus = 0;
+	double sum = 0, cpus;
 
 	if (p->node[i] != NP_NODE_NONE)
 		return each(p, i, (size_t)p->node[i], p->tasks[i].cores);
+	cpus = cpus_of(p, i, NP_NODE_NONE);
 	for (size_t from = 0; from < p->k; from++)
-		cpus += p->m->node[from].cpus;
-	for (size_t from = 0; from < p->k; from++)
-		if (p->m->node[from].cpus)
-			sum += each(p, i, from, p->tasks[i].cores * p->m->node[from].cpus / cpus);
+		if (cpus_of(p, i, (int)from) > 0)
+			sum += each(p, i, from, p->tasks[i].cores * cpus_of(p, i, (int)from) / cpus);
 	return sum;
 }
 
@@ -140,8 +159,8 @@ static struct np_model_flow flow_of(const struct np_predictor *p, unsigned int c
 		.cores = p->cores[c],
 		.outstanding = d->lines,
 		.demand_bytes_per_s = core_bytes(p, from, d) * NS_PER_S / ns,
-		.write_fraction = fmin(0.5, d->writes),
-		.posted_fraction = fmin(0.5, d->writes),
+		.write_fraction = np_demand_posted(d),
+		.posted_fraction = np_demand_posted(d),
 		.streams = 1,
 	};
 }
@@ -258,6 +277,11 @@ void np_predict(struct np_predictor *p, bool restart)
 	measure(p);
 }
 
+double np_predict_cpu_share(struct np_predictor *p, size_t i)
+{
+	return for_each_node(p, i, free_speed);
+}
+
 double np_predict_traffic(const struct np_predictor *p, size_t i)
 {
 	const struct np_demand *d;
@@ -266,5 +290,5 @@ double np_predict_traffic(const struct np_predictor *p, size_t i)
 		return 0;
 	d = &p->demand[p->class[i]];
 	return p->speed[i] * p->tasks[i].cores * d->lines * p->model->line_bytes * NS_PER_S /
-	       p->alone_ns[p->class[i]];
+	       (1 - np_demand_posted(d)) / p->alone_ns[p->class[i]];
 }

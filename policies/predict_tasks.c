@@ -33,22 +33,21 @@ static void average_in(struct np_demand *sum, const struct np_demand *d, size_t 
 }
 
 /* Sorts with this many steps an octave; false when there are too many kinds. 0: all are one. */
-static bool sort(struct np_predictor *p, const struct np_decision *decision,
-		 struct np_latencies l, double steps)
+static bool sort(struct np_predictor *p, double local, double steps)
 {
 	struct kind kind[NP_PREDICT_CLASSES];
 	size_t members[NP_PREDICT_CLASSES] = { 0 };
 
 	p->n_classes = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		struct np_demand d = np_demand_of(p->model, l, &p->tasks[i], &decision[i]);
+		const struct np_demand *d = &p->own[i];
 		struct kind mine;
 		size_t c = 0;
 
 		p->class[i] = -1;
-		if (!isfinite(d.think_ns))
+		if (!isfinite(d->think_ns))
 			continue;
-		mine = kind_of(&d, l.local, steps);
+		mine = kind_of(d, local, steps);
 		while (c < p->n_classes && !same_kind(kind[c], mine))
 			c++;
 		if (c == NP_PREDICT_CLASSES)
@@ -57,41 +56,23 @@ static bool sort(struct np_predictor *p, const struct np_decision *decision,
 			kind[p->n_classes++] = mine;
 			p->demand[c] = (struct np_demand) { 0 };
 		}
-		average_in(&p->demand[c], &d, ++members[c]);
+		average_in(&p->demand[c], d, ++members[c]);
 		p->class[i] = (signed char)c;
 	}
 	return true;
 }
 
 /* Few tasks are each a class of their own, so that nothing is averaged. */
-static void one_each(struct np_predictor *p, const struct np_decision *decision,
-		     struct np_latencies l)
+static void one_each(struct np_predictor *p)
 {
 	p->n_classes = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		struct np_demand d = np_demand_of(p->model, l, &p->tasks[i], &decision[i]);
+		bool memory = isfinite(p->own[i].think_ns);
 
-		p->class[i] = isfinite(d.think_ns) ? (signed char)p->n_classes : -1;
-		if (isfinite(d.think_ns))
-			p->demand[p->n_classes++] = d;
+		p->class[i] = memory ? (signed char)p->n_classes : -1;
+		if (memory)
+			p->demand[p->n_classes++] = p->own[i];
 	}
-}
-
-static void make_classes(struct np_predictor *p, const struct np_decision *decision)
-{
-	struct np_latencies l = np_latencies(p->model);
-	double steps = FINEST;
-
-	if (p->n <= NP_PREDICT_CLASSES) {
-		one_each(p, decision, l);
-	} else {
-		while (!sort(p, decision, l, steps))
-			steps = steps > 0.1 ? steps / 2 : 0;
-	}
-	for (size_t c = 0; c < p->n_classes; c++)
-		p->alone_ns[c] = p->demand[c].think_ns + l.local;
-	if (!p->n_classes)
-		p->n_classes = 1;
 }
 
 /* A core may have a rate of its own that it cannot exceed. */
@@ -104,32 +85,53 @@ static void respect_core_rate(struct np_predictor *p)
 			cap = fmin(cap, p->model->node[i].core_bytes_per_s);
 	for (size_t c = 0; c < p->n_classes && isfinite(cap); c++)
 		p->alone_ns[c] = fmax(p->alone_ns[c], p->demand[c].lines * p->model->line_bytes /
-				      (1 - fmin(0.5, p->demand[c].writes)) * 1e9 / cap);
+				      (1 - np_demand_posted(&p->demand[c])) * 1e9 / cap);
+}
+
+void np_predict_classes(struct np_predictor *p)
+{
+	double local = np_latencies(p->model).local, steps = FINEST;
+
+	if (p->n <= NP_PREDICT_CLASSES) {
+		one_each(p);
+	} else {
+		while (!sort(p, local, steps))
+			steps = steps > 0.1 ? steps / 2 : 0;
+	}
+	for (size_t c = 0; c < p->n_classes; c++)
+		p->alone_ns[c] = p->demand[c].think_ns + local;
+	if (!p->n_classes)
+		p->n_classes = 1;
+	respect_core_rate(p);
 }
 
 static int allocate(struct np_predictor *p)
 {
-	size_t cells;
+	size_t cells = p->k * p->k * (p->n < NP_PREDICT_CLASSES ? p->n + 1 : NP_PREDICT_CLASSES);
 
-	cells = p->k * p->k * p->n_classes;
+	p->class = calloc(p->n + 1, sizeof(*p->class));
+	p->own = calloc(p->n + 1, sizeof(*p->own));
+	p->stride = calloc(p->n + 1, sizeof(*p->stride));
 	p->line_ns = calloc(cells, sizeof(*p->line_ns));
 	p->cores = calloc(cells, sizeof(*p->cores));
 	p->used = calloc(cells, sizeof(*p->used));
 	p->overcommit = calloc(p->k, sizeof(*p->overcommit));
 	p->node = calloc(p->n + 1, sizeof(*p->node));
+	p->on = calloc(p->n + 1, sizeof(*p->on));
 	p->parts = calloc(p->n + 1, sizeof(*p->parts));
 	p->part_node = calloc(p->n * p->k + 1, sizeof(*p->part_node));
 	p->part_share = calloc(p->n * p->k + 1, sizeof(*p->part_share));
 	p->speed = calloc(p->n + 1, sizeof(*p->speed));
 	p->flow = calloc(NP_MODEL_FLOWS, sizeof(*p->flow));
 	p->grant = calloc(NP_MODEL_FLOWS, sizeof(*p->grant));
-	return p->line_ns && p->cores && p->used && p->overcommit && p->node && p->parts &&
+	return p->class && p->own && p->stride && p->line_ns && p->cores && p->used && p->overcommit && p->node && p->on && p->parts &&
 	       p->part_node && p->part_share && p->speed && p->flow && p->grant ? 0 : -ENOMEM;
 }
 
 int np_predictor_init(struct np_predictor *p, const struct np_machine *m,
 		      const struct np_task *tasks, const struct np_decision *decision, size_t n)
 {
+	struct np_latencies l;
 	int e;
 
 	*p = (struct np_predictor) {
@@ -137,31 +139,33 @@ int np_predictor_init(struct np_predictor *p, const struct np_machine *m,
 	};
 	if (!m->model || m->model->n_nodes != m->n_nodes)
 		return -EINVAL;
-	p->class = calloc(n + 1, sizeof(*p->class));
-	if (!p->class)
-		return -ENOMEM;
-	make_classes(p, decision);
-	respect_core_rate(p);
 	e = allocate(p);
 	if (e) {
 		np_predictor_free(p);
 		return e;
 	}
+	l = np_latencies(p->model);
 	for (size_t i = 0; i < n; i++) {
+		p->own[i] = np_demand_of(m, l, &tasks[i], &decision[i]);
 		np_predict_run_on(p, i, tasks[i].node);
 		np_predict_pages(p, i, tasks[i].pages);
 	}
+	np_predict_classes(p);
+	np_predict_present(p);
 	return 0;
 }
 
 void np_predictor_free(struct np_predictor *p)
 {
 	free(p->class);
+	free(p->own);
+	free(p->stride);
 	free(p->line_ns);
 	free(p->cores);
 	free(p->used);
 	free(p->overcommit);
 	free(p->node);
+	free(p->on);
 	free(p->parts);
 	free(p->part_node);
 	free(p->part_share);
@@ -174,6 +178,13 @@ void np_predictor_free(struct np_predictor *p)
 void np_predict_run_on(struct np_predictor *p, size_t i, int node)
 {
 	p->node[i] = node;
+	p->on[i] = node == NP_NODE_NONE ? p->tasks[i].on : NULL;
+}
+
+void np_predict_run_on_nodes(struct np_predictor *p, size_t i, const uint8_t *in)
+{
+	p->node[i] = NP_NODE_NONE;
+	p->on[i] = in;
 }
 
 void np_predict_pages(struct np_predictor *p, size_t i, const uint64_t *pages)

@@ -119,7 +119,7 @@ static void as_maximum_local(struct np_search *s)
 		if (d->to != NP_NODE_NONE)
 			np_search_put_back(s, i, (struct np_spot) {
 				(short)d->to, NP_NODE_NONE, NP_NODE_NONE, 0 });
-		d->to = NP_NODE_NONE;
+		d->to = d->nodes = NP_NODE_NONE;
 		d->reason[0] = '\0';
 	}
 	np_placing_free(&placing);

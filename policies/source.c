@@ -15,6 +15,7 @@ static const char *const source_name[NP_SOURCES] = {
 	[NP_SOURCE_MODEL] = "model",
 	[NP_SOURCE_PENALTY] = "penalty",
 	[NP_SOURCE_KERNEL] = "kernel",
+	[NP_SOURCE_ASSUMED] = "assumed",
 };
 
 const char *np_source_name(enum np_source s)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,7 +57,6 @@ int np_child_start(struct np_child *c, char **command, bool quiet, int (*prepare
 	c->pid = fork();
 	if (c->pid == 0) {
 		close(go[1]);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (quiet)
 			be_quiet();
 		if (prepare && prepare(arg))

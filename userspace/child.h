@@ -20,7 +20,10 @@ struct np_child {
 int np_child_start(struct np_child *c, char **command, bool quiet, int (*prepare)(void *arg),
 		   void *arg);
 
-/* Lets it become the command. NP_EXIT_OK, or an exit status after printing why. */
+/*
+ * Lets it become the command, which then goes on whatever becomes of us. NP_EXIT_OK,
+ * or an exit status after printing why.
+ */
 int np_child_go(struct np_child *c, char **command);
 
 /* True when it has ended; it stays a zombie, whose counts can be read. */

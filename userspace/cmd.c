@@ -19,7 +19,7 @@ static void print_error(const char *format, va_list ap)
 
 	vsnprintf(text, sizeof(text), format, ap);
 	if (np_json)
-		np_json_print(json_pack("{s:s}", "error", text));
+		np_json_print(json_pack("{s:o}", "error", np_json_text(text)));
 	else
 		fprintf(stderr, "numaplace: %s\n", text);
 }
@@ -65,12 +65,22 @@ static bool known_option(const struct argp_option *o, const char *word)
 	return false;
 }
 
-static int explain_arguments(const struct argp *argp, const char *command, char **argv)
+/* The first word that is meant as an option and is none. */
+static char **unknown_word(const struct argp *argp, char **argv)
 {
 	for (char **arg = argv + 1; *arg && strcmp(*arg, "--"); arg++)
 		if ((*arg)[0] == '-' && (*arg)[1] && !known_option(argp->options, *arg))
-			return np_usage("%s: no option \"%s\"; see numaplace %s --help", command,
-					*arg, command);
+			return arg;
+	return NULL;
+}
+
+static int explain_arguments(const struct argp *argp, const char *command, char **argv)
+{
+	char **word = unknown_word(argp, argv);
+
+	if (word)
+		return np_usage("%s: no option \"%s\"; see numaplace %s --help", command, *word,
+				command);
 	return np_usage("%s: an argument is missing or one too many; see numaplace %s --help",
 			command, command);
 }
@@ -87,6 +97,7 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 {
 	static char name[64];
 	const char *command = argv[0];
+	char **word;
 	int e;
 
 	snprintf(name, sizeof(name), "numaplace %s", command);
@@ -97,6 +108,11 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 	e = argp_parse(argp, argc, argv, flags, NULL, input);
 	if (!e)
 		return NP_EXIT_OK;
+	word = e == ECANCELED ? NULL : unknown_word(argp, argv);
+	if (word && !strcmp(*word, "-h")) {	/* an option of no command, and argp's is -? */
+		*word = (char *)"--help";
+		return argp_parse(argp, argc, argv, flags & ~(unsigned int)ARGP_NO_ERRS, NULL, input);
+	}
 	return e == ECANCELED ? NP_EXIT_USAGE : explain_arguments(argp, command, argv);
 }
 
@@ -145,6 +161,15 @@ int np_arg_engine(const char *text, enum np_engine *engine)
 	return ECANCELED;
 }
 
+static const char *time_text(unsigned int us, char *text, size_t len)
+{
+	if (us < 1000)
+		snprintf(text, len, "%u%s", us, us ? "us" : "");
+	else
+		snprintf(text, len, us < 1000000 ? "%gms" : "%gs", us < 1000000 ? us / 1e3 : us / 1e6);
+	return text;
+}
+
 int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
 			unsigned int *us)
 {
@@ -152,7 +177,7 @@ int np_arg_microseconds(const char *text, const char *what, unsigned int min, un
 		const char *name;
 		double us;
 	} units[] = { { "", 1e3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
-	char *end;
+	char *end, least[16], most[16];
 	double value = strtod(text, &end);
 
 	for (size_t i = 0; isdigit((unsigned char)*text) && i < sizeof(units) / sizeof(units[0]); i++) {
@@ -162,8 +187,36 @@ int np_arg_microseconds(const char *text, const char *what, unsigned int min, un
 		*us = (unsigned int)(value * units[i].us);
 		return 0;
 	}
-	np_error("%s \"%s\" is not a time from %gms to %gms, such as 500us or 20ms", what, text,
-		 min / 1e3, max / 1e3);
+	np_error("%s \"%s\" is not a time from %s to %s, such as 500us, 20ms or 2s", what, text,
+		 time_text(min, least, sizeof(least)), time_text(max, most, sizeof(most)));
+	return ECANCELED;
+}
+
+int np_arg_milliseconds(const char *text, const char *what, unsigned int max, unsigned long *ms)
+{
+	unsigned int us = 0;
+	int e = np_arg_microseconds(text, what, 0, max * 1000, &us);
+
+	*ms = ((unsigned long)us + 999) / 1000;
+	return e;
+}
+
+int np_arg_mib(const char *text, const char *what, double max, double *mib)
+{
+	static const struct {
+		const char *name;
+		double mib;
+	} units[] = { { "", 1 }, { "M", 1 }, { "MiB", 1 }, { "G", 1024 }, { "GiB", 1024 } };
+	bool digit = isdigit((unsigned char)*text) || *text == '.';
+	char *end;
+	double value = strtod(text, &end);
+
+	for (size_t i = 0; digit && end != text && i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(end, units[i].name) && value * units[i].mib <= max) {
+			*mib = value * units[i].mib;
+			return 0;
+		}
+	np_error("%s \"%s\" is not an amount of MiB from 0 to %.0f, such as 64 or 2G", what, text, max);
 	return ECANCELED;
 }
 

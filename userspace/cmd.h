@@ -74,6 +74,12 @@ int np_arg_number(const char *text, const char *what, unsigned long max, unsigne
 int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
 			unsigned int *us);
 
+/* The same in milliseconds, rounded up, from 0. */
+int np_arg_milliseconds(const char *text, const char *what, unsigned int max, unsigned long *ms);
+
+/* "64", "64M" and "64MiB" are MiB, "2G" and "2GiB" are 1024 times as much. */
+int np_arg_mib(const char *text, const char *what, double max, double *mib);
+
 /* Appends a pid to an array that the caller frees; as above. */
 struct np_pids {
 	pid_t *pid;

@@ -7,6 +7,7 @@
 #include "lib/apply.h"
 #include "lib/plan_file.h"
 #include "policy_args.h"
+#include "progress.h"
 
 static volatile sig_atomic_t stop;
 
@@ -16,7 +17,9 @@ static const struct argp_option options[] = {
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
 	NP_CGROUP_OPTION,
-	{ "plan", NP_KEY_PLAN, "FILE", 0, "Do what a plan says that `numaplace plan --save FILE` kept; "
+	NP_SELECT_OPTIONS,
+	{ "plan", NP_KEY_PLAN, "FILE", 0, "Do what a plan says that `numaplace plan --save FILE` kept or --json "
+	  "printed (- for standard input); "
 	  "refused when the machine is no longer the same", 0 },
 	NP_JSON_OPTION,
 	{ 0 },
@@ -61,13 +64,28 @@ static void report(const struct np_applied *a, int e, const char *err)
 	if (np_json) {
 		j = np_applied_json(a);
 		if (e)
-			json_object_set_new(j, "error", json_string(err));
+			json_object_set_new(j, "error", np_json_text(err));
 		np_json_print(j);
 		return;
 	}
 	np_applied_print(stdout, a);
 	if (e)
 		np_error("%s; everything that this apply had done was undone", err);
+}
+
+/* Pages that were moved of those that the plan moves, all tasks together. */
+static void watch(const struct np_applied *a, const struct np_migrate_result *so_far)
+{
+	uint64_t planned = 0, moved = so_far->moved, bytes = so_far->bytes, ns = so_far->ns;
+
+	for (size_t i = 0; i < a->p->plan.n; i++) {
+		planned += a->p->plan.decision[i].pages_to_move;
+		moved += a->step[i].moved.moved;
+		bytes += a->step[i].moved.bytes;
+		ns += a->step[i].moved.ns;
+	}
+	if (planned)
+		np_progress_draw((double)moved / (double)planned, moved, bytes, ns);
 }
 
 static int carry_out(const struct np_planning *p, const struct np_control *control,
@@ -77,9 +95,12 @@ static int carry_out(const struct np_planning *p, const struct np_control *contr
 	struct np_applied a;
 	const struct np_apply_how how = {
 		.control = control, .pace = *pace, .stop = &stop, .note_pages = true,
+		.watch = np_progress_watched() ? watch : NULL,
 	};
 	int e = np_apply(&a, p, &how, err, sizeof(err));
 
+	if (how.watch)
+		np_progress_clear();
 	if (a.step)
 		report(&a, e, err);
 	else
@@ -95,7 +116,8 @@ static int renew(const struct np_policy_words *w, struct np_planning *p)
 	size_t gone;
 	int e;
 
-	if (w->policy || w->common.pids.n || w->common.cgroup || w->assume.n)
+	if (w->policy || w->common.pids.n || w->common.cgroup || w->assume.n ||
+	    np_select_given(&w->select) || w->select.exclude.n || w->override)
 		return np_usage("apply: --plan FILE names policy and tasks; leave the others out");
 	e = np_plan_file_renew(p, w->plan, &gone, err, sizeof(err));
 	if (e)

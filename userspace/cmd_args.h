@@ -12,7 +12,8 @@ enum {
 	NP_KEY_MAX_STALL = 0x100, NP_KEY_RATE, NP_KEY_PREFERRED, NP_KEY_PREFERRED_MANY,
 	NP_KEY_INTERLEAVE, NP_KEY_WEIGHTED, NP_KEY_LOCAL, NP_KEY_PHYSCPU, NP_KEY_CPUNODE,
 	NP_KEY_MEMBIND, NP_KEY_MEM, NP_KEY_CGROUP, NP_KEY_SAVE, NP_KEY_SHOW,
-	NP_KEY_SNAPSHOT, NP_KEY_PLAN, NP_KEY_OWN,
+	NP_KEY_SNAPSHOT, NP_KEY_PLAN, NP_KEY_OVERRIDE, NP_KEY_EXCLUDE, NP_KEY_ALL, NP_KEY_UNIT,
+	NP_KEY_USER, NP_KEY_OWN,
 };
 
 #define NP_JSON_OPTION \
@@ -24,7 +25,8 @@ enum {
 #define NP_PACE_OPTIONS \
 	{ "max-stall", NP_KEY_MAX_STALL, "TIME", 0, "Longest time that a task may be held up at " \
 	  "once, such as 500us or 20ms (20ms)", 0 }, \
-	{ "rate", NP_KEY_RATE, "MIB", 0, "Move at most MIB MiB a second (no limit)", 0 }
+	{ "rate", NP_KEY_RATE, "MIB", 0, "Move at most so many MiB a second, such as 64 or 2G (no " \
+	  "limit)", 0 }
 
 #define NP_CGROUP_OPTION \
 	{ "cgroup", NP_KEY_CGROUP, "PATH", 0, "The tasks of this cgroup (version 2) and of those " \

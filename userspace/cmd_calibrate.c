@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* calibrate: measures the penalty of tasks, into the machine file if asked. */
 #include <errno.h>
+#include <limits.h>
 #include <numa.h>
 #include <numaif.h>
 #include <poll.h>
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../policies/plan.h"
 #include "child.h"
@@ -37,7 +40,7 @@ static const struct argp_option options[] = {
 	  "remote; may be repeated", 0 },
 	{ "flip", KEY_FLIP, "PID", 0, "Run this task for a moment away from its memory; may be "
 	  "repeated", 0 },
-	{ "sample", 's', "MS", 0, "Length of each of a flip's four phases (100)", 0 },
+	{ "sample", 's', "TIME", 0, "Length of each of a flip's four phases (100ms)", 0 },
 	{ "node", KEY_NODE, "NODE", 0, "Node whose CPUs run CMD (the last with CPUs and memory)", 0 },
 	{ "remote", KEY_REMOTE, "NODE", 0, "Node that is remote: of CMD's memory, of the flipped "
 	  "task's CPUs (the farthest)", 0 },
@@ -62,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FLIP:
 		return np_arg_add_pid(arg, &a->flips);
 	case 's':
-		return np_arg_number(arg, "--sample", NP_FLIP_MAX_MS, &a->ms);
+		return np_arg_milliseconds(arg, "--sample", NP_FLIP_MAX_MS, &a->ms);
 	case KEY_NODE:
 		a->node = arg;
 		return 0;
@@ -163,12 +166,12 @@ struct where {
 	struct bitmask *cpus, *memory;
 };
 
-/* In the child. */
+/* In the child, whose run says nothing once nobody counts. */
 static int bind_child(void *arg)
 {
 	const struct where *w = arg;
 
-	return numa_sched_setaffinity(0, w->cpus) ||
+	return prctl(PR_SET_PDEATHSIG, SIGTERM) || numa_sched_setaffinity(0, w->cpus) ||
 	       set_mempolicy(MPOL_BIND, w->memory->maskp, w->memory->size + 1);
 }
 
@@ -236,6 +239,33 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 	return status;
 }
 
+/* The file that the command's first word names, when it is a program; else "". */
+static void program_of(const char *command, char *exe, size_t len)
+{
+	const char *path = getenv("PATH") ?: "/usr/bin:/bin";
+	int n = (int)strcspn(command, " \t");
+	bool local = memchr(command, '/', (size_t)n);
+	char file[PATH_MAX], real[PATH_MAX], magic[4] = "";
+	FILE *f = NULL;
+
+	for (const char *folder = path; !f && folder; folder = strchr(folder, ':')) {
+		folder += *folder == ':';
+		if (local)
+			snprintf(file, sizeof(file), "%.*s", n, command);
+		else
+			snprintf(file, sizeof(file), "%.*s/%.*s", (int)strcspn(folder, ":"), folder, n,
+				 command);
+		f = access(file, X_OK) || !realpath(file, real) ? NULL : fopen(real, "re");
+	}
+	/* A script runs as its interpreter, which is that of others too. */
+	if (f && fread(magic, 1, 4, f) == 4 && !memcmp(magic, "\177ELF", 4))
+		snprintf(exe, len, "%s", real);
+	else
+		exe[0] = '\0';
+	if (f)
+		fclose(f);
+}
+
 /* The program's name, as the kernel will show it. */
 static void name_of(const char *command, char *name, size_t len)
 {
@@ -247,10 +277,12 @@ static void name_of(const char *command, char *name, size_t len)
 	snprintf(name, len, "%.*s", (int)len - 1, slash ? slash + 1 : word);
 }
 
-static json_t *json_pair(const struct np_machine *m, const struct np_cpi_pair *p, const char *name,
-			 int pid, const char *source)
+static json_t *json_pair(const struct np_machine *m, const struct np_cpi_pair *p,
+			 const struct np_penalty_key *key, const char *name, int pid,
+			 const char *source)
 {
-	return json_pack("{s:s,s:o,s:f,s:s,s:f,s:f,s:o,s:o,s:o,s:s}", "name", name, "pid",
+	return json_pack("{s:s,s:s,s:o,s:o,s:f,s:s,s:f,s:f,s:o,s:o,s:o,s:s}", "exe", key->exe,
+			 "unit", key->unit, "name", np_json_text(name), "pid",
 			 pid ? json_integer(pid) : json_null(), "penalty", p->remote / p->local,
 			 "source", source, "cpi_local", p->local, "cpi_remote", p->remote, "mpki",
 			 p->mpki < 0 ? json_null() : json_real(p->mpki), "home",
@@ -258,15 +290,16 @@ static json_t *json_pair(const struct np_machine *m, const struct np_cpi_pair *p
 			 p->source);
 }
 
-static void print_pair(const struct np_machine *m, const struct np_cpi_pair *p, const char *name,
-		       const char *source)
+static void print_pair(const struct np_machine *m, const struct np_cpi_pair *p,
+		       const struct np_penalty_key *key, const char *name, const char *source)
 {
 	char mpki[32] = "-";
 
 	if (p->mpki >= 0)
 		snprintf(mpki, sizeof(mpki), "%.3f", p->mpki);
-	printf("%-15s %7.3f %-8s %9.3f %10.3f %9s %4d %4d  %s\n", name, p->remote / p->local, source,
-	       p->local, p->remote, mpki, m->node[p->home].id, m->node[p->away].id, p->source);
+	printf("%-15s %7.3f %-8s %9.3f %10.3f %9s %4d %4d  %-10s  %s%s%s\n", name, p->remote / p->local, source,
+	       p->local, p->remote, mpki, m->node[p->home].id, m->node[p->away].id, p->source,
+	       key->exe[0] ? key->exe : "its name", key->unit[0] ? " in " : "", key->unit);
 }
 
 struct results {
@@ -276,18 +309,19 @@ struct results {
 	bool header;
 };
 
-static void report(struct results *r, const struct np_cpi_pair *p, const char *name, int pid,
-		   const char *source)
+static void report(struct results *r, const struct np_cpi_pair *p, const struct np_penalty_key *key,
+		   const char *name, int pid, const char *source)
 {
 	if (np_json) {
-		json_array_append_new(r->list, json_pair(&r->m, p, name, pid, source));
+		json_array_append_new(r->list, json_pair(&r->m, p, key, name, pid, source));
 		return;
 	}
 	if (!r->header)
-		printf("%-15s %7s %-8s %9s %10s %9s %4s %4s  %s\n", "NAME", "PENALTY", "FROM",
-		       "CPI-LOCAL", "CPI-REMOTE", "MPKI", "HOME", "AWAY", "COUNTED BY");
+		printf("%-15s %7s %-8s %9s %10s %9s %4s %4s  %-10s  %s\n", "NAME", "PENALTY", "FROM",
+		       "CPI-LOCAL", "CPI-REMOTE", "MPKI", "HOME", "AWAY", "COUNTED BY",
+		       "KNOWN BY");
 	r->header = true;
-	print_pair(&r->m, p, name, source);
+	print_pair(&r->m, p, key, name, source);
 	fflush(stdout);
 }
 
@@ -305,16 +339,20 @@ static void describe(const struct results *r, const struct np_cpi_pair *p, enum 
 }
 
 /* Prints it, and remembers it for the file. */
-static int keep(struct results *r, const struct np_cpi_pair *p, const char *name, int pid,
-		enum np_source method)
+static int keep(struct results *r, const struct np_cpi_pair *p, const struct np_penalty_key *key,
+		const char *name, int pid, enum np_source method)
 {
+	/* Two runs keep the CPUs and move the memory; a flip keeps the memory. */
+	int cpus = method == NP_SOURCE_FLIP ? p->away : p->home;
+	int memory = method == NP_SOURCE_FLIP ? p->home : p->away;
 	struct np_penalty_task task = {
+		.key = *key,
 		.mpki = p->mpki, .penalty = p->remote / p->local, .method = method,
+		.distance = np_distance(&r->m, cpus, memory),
 	};
 
-	snprintf(task.name, sizeof(task.name), "%s", name);
 	describe(r, p, method, task.source, sizeof(task.source));
-	report(r, p, name, pid, np_source_name(method));
+	report(r, p, key, name, pid, np_source_name(method));
 	if (!np_penalties_add(&r->file, &task))
 		return NP_EXIT_OK;
 	np_error("out of memory");
@@ -326,7 +364,8 @@ static int two_runs(struct results *r, const char *command, int node, int remote
 	struct np_cpi_pair pair = { .home = node, .away = remote };
 	struct np_reading near, far;
 	struct np_count local, away, mpki;
-	char name[NP_COMM_LEN];
+	struct np_penalty_key key;
+	char name[NP_COMM_LEN], exe[PATH_MAX];
 	int status = run_once(&r->m, command, node, node, &near);
 
 	if (!status)
@@ -346,21 +385,27 @@ static int two_runs(struct results *r, const char *command, int node, int remote
 	pair.mpki = mpki.source ? mpki.value : -1;
 	pair.source = local.source;
 	name_of(command, name, sizeof(name));
-	return keep(r, &pair, name, 0, NP_SOURCE_RUNS);
+	program_of(command, exe, sizeof(exe));
+	np_penalty_key_of(0, name, &key);
+	np_penalty_key_program(exe, &key);
+	return keep(r, &pair, &key, name, 0, NP_SOURCE_RUNS);
 }
 
 static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 {
 	struct np_cpi_pair pair;
+	struct np_penalty_key key;
 	struct np_proc_stat st;
 	char err[NP_ERR_LEN];
 	int e = np_proc_check(pid, false, &st, err, sizeof(err));
 
-	if (!e)
+	if (!e) {
+		np_penalty_key_of(pid, st.comm, &key);
 		e = np_flip(&r->m, pid, away, ms, &stopped, &pair, err, sizeof(err));
+	}
 	if (e)
 		return fail(e, err);
-	return keep(r, &pair, st.comm, pid, NP_SOURCE_FLIP);
+	return keep(r, &pair, &key, st.comm, pid, NP_SOURCE_FLIP);
 }
 
 static int measure(struct results *r, const struct calibrate_args *a)

@@ -19,22 +19,25 @@
 
 struct counters_args {
 	struct np_pids pids;
-	const char *cpus;
+	const char *cpus, *source;
 	unsigned long interval_ms, count;
 	enum np_rows_format format;
 	bool table;
 	char **command;
 };
 
-enum { KEY_CSV = NP_KEY_OWN, KEY_TABLE };
+enum { KEY_CSV = NP_KEY_OWN, KEY_TABLE, KEY_SOURCE };
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID", 0, "Count for this task, all threads and those it starts; may be "
 	  "repeated", 0 },
 	{ "cpus", 'C', "LIST", 0, "Count on these CPUs (all)", 0 },
-	{ "interval", 'I', "MS", 0, "Print after every MS milliseconds (1000; with a command: at "
-	  "its end)", 0 },
+	{ "interval", 'i', "TIME", 0, "Print each time that this time has passed (1s; with a command: "
+	  "at its end)", 0 },
+	{ NULL, 'I', "TIME", OPTION_HIDDEN, NULL, 0 },	/* its letter before */
 	{ "count", 'n', "N", 0, "End after N intervals", 0 },
+	{ "source", KEY_SOURCE, "NAME", 0, "Count with this source only: lab, perf or resctrl (the first "
+	  "of lab and perf that there is)", 0 },
 	{ "csv", KEY_CSV, NULL, 0, "Print CSV, with one header", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object an interval, each on a line", 0 },
 	{ "table", KEY_TABLE, NULL, 0, "Print which events are counted on which processor", 0 },
@@ -51,10 +54,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'C':
 		a->cpus = arg;
 		return 0;
+	case 'i':
 	case 'I':
-		return np_arg_number(arg, "--interval", MAX_MS, &a->interval_ms);
+		return np_arg_milliseconds(arg, "--interval", MAX_MS, &a->interval_ms);
 	case 'n':
 		return np_arg_number(arg, "--count", MAX_COUNT, &a->count);
+	case KEY_SOURCE:
+		a->source = arg;
+		if (np_counters_is_source(arg))
+			return 0;
+		np_error("counters: no source \"%s\"; there are lab, perf, resctrl", arg);
+		return ECANCELED;
 	case KEY_CSV:
 		a->format = NP_ROWS_CSV;
 		return 0;
@@ -80,12 +90,13 @@ static const struct argp argp = {
 	.doc = "Prints cycles, instructions, last-level-cache misses and accesses to local and "
 	       "remote memory, for each CPU, its node and the machine, or for tasks, or for a "
 	       "command that it starts.\v"
-	       "SOURCE is who counted: perf (the processor), resctrl (bytes of memory bandwidth / "
-	       "64), lab (the simulated machine). What cannot be counted here is \"-\", empty in "
-	       "CSV, null in JSON, with the reason on standard error or beside it. COUNTED below "
-	       "100% says that the processor's counters were shared in turns and the numbers "
-	       "scaled up. Ends after --count intervals, with the tasks, or by Ctrl-C; with a "
-	       "command, its exit status is this one's.",
+	       "SOURCE is who counted: lab (the simulated machine), perf (the processor), or, with "
+	       "--source only, resctrl (bytes of memory / 64, of the group that a task is in). "
+	       "What cannot be counted here is \"-\", empty in CSV, null in JSON, with the reason "
+	       "on standard error or beside it. COUNTED below 100% says that the processor's counters were shared in turns and the numbers "
+	       "scaled up. Ends after --count intervals, with the tasks, or by Ctrl-C. A command "
+	       "is always waited for: signals are handed on to it, and its exit status is this "
+	       "one's.",
 };
 
 struct counting {
@@ -101,18 +112,23 @@ struct counting {
 	sigset_t unblocked;
 };
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, command;
 
-static void stop(int signal)
+/* A command's end is ours. A signal from the terminal has reached it already. */
+static void stop(int signal, siginfo_t *info, void *context)
 {
-	stopped = signal;
+	(void)context;
+	if (!command)
+		stopped = signal;
+	else if (info->si_code <= 0)
+		kill(command, signal);
 }
 
 /* Signals come only while we wait, so that an interval is never half printed. */
 static void catch_signals(sigset_t *unblocked)
 {
-	static const int ours[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = stop };
+	static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction action = { .sa_sigaction = stop, .sa_flags = SA_SIGINFO };
 	sigset_t blocked;
 
 	sigemptyset(&blocked);
@@ -180,7 +196,8 @@ static int choose(struct counting *c)
 static int open_counters(struct counting *c)
 {
 	char err[NP_ERR_LEN];
-	int e = np_counters_open(&c->counters, &c->m, c->subject, c->n, err, sizeof(err));
+	int e = np_counters_open_from(&c->counters, c->args->source, &c->m, c->subject, c->n, err,
+				      sizeof(err));
 
 	if (!e)
 		return NP_EXIT_OK;
@@ -293,6 +310,7 @@ static int watch(struct counting *c)
 
 		if (status)
 			return status;
+		command = c->child.pid;
 	} else {
 		np_rows_begin(&c->rows);	/* who reads along knows by it that counting has begun */
 	}
@@ -300,12 +318,12 @@ static int watch(struct counting *c)
 	for (unsigned long i = 1; !stopped && (!c->args->count || i <= c->args->count); i++) {
 		then = start + (double)i * interval;
 		wait_until(c, then);
-		if (c->child.pid > 0 && stopped)
-			kill(c->child.pid, stopped);
 		print_interval(c, now() - start);
 		if (ended(c))
 			break;
 	}
+	while (command && !ended(c))
+		wait_until(c, now() + MAX_MS / 1e3);
 	return c->child.ended ? c->child.status : NP_EXIT_OK;
 }
 

@@ -88,8 +88,11 @@ static void wait_until(const struct service *s, double then)
 static void read_options_again(struct service *s)
 {
 	struct np_daemon_args args;
+	char err[NP_ERR_LEN];
 
 	reload = 0;
+	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, err, sizeof(err)))
+		log_line(err, NULL);
 	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", seconds() * 1e6);
 	if (np_daemon_args_read(&args, s->argc, s->argv) ||
 	    np_daemon_args_apply(&args, &s->d)) {
@@ -151,18 +154,42 @@ static void bring_pages_back(struct service *s)
 		(unsigned long long)back.moved, back.tasks);
 }
 
+static void tell_end(struct service *s, size_t restored)
+{
+	char ignored[NP_ERR_LEN];
+
+	np_event(&s->d.events, s->d.now, "ended", json_pack("{s:I}", "restored", (json_int_t)restored),
+		 ignored, sizeof(ignored));
+}
+
+static void tell_start(struct service *s)
+{
+	char err[NP_ERR_LEN];
+
+	if (!np_event(&s->d.events, 0, "started",
+		      json_pack("{s:i, s:s, s:s, s:b}", "daemon", (int)getpid(), "policy",
+				s->d.args.policy->name, "engine", s->d.how.control->name, "override",
+				(int)s->d.args.override), err, sizeof(err)))
+		log_line(err, NULL);
+}
+
 static void finish(struct service *s)
 {
-	size_t placed = np_daemon_placed(&s->d);
+	size_t placed = np_daemon_placed(&s->d), restored;
 
 	np_notify("STOPPING=1");
 	s->d.how.stop = &never;
 	if (s->args.leave) {
+		np_daemon_forget(&s->d);
 		fprintf(stderr, "numaplace: daemon: %zu tasks left where they are; `numaplace restore "
 			"--all` gives them back what they had\n", placed);
+		tell_end(s, 0);
 		return;
 	}
-	fprintf(stderr, "numaplace: daemon: %zu tasks restored\n", np_daemon_restore(&s->d));
+	restored = np_daemon_restore(&s->d);
+	fprintf(stderr, "numaplace: daemon: %zu placements restored\n", restored);
+	tell_end(s, restored);
+	np_daemon_forget(&s->d);
 	if (s->args.pages)
 		bring_pages_back(s);
 }
@@ -195,8 +222,23 @@ static int check_cgroup(const char *cgroup)
 	return np_control_exit(e);
 }
 
+/* What one that crashed has left is this one's to restore. */
+static int adopt(struct np_daemon *d)
+{
+	char err[NP_ERR_LEN];
+	int e = np_daemon_placed_read(&d->adopted, err, sizeof(err));
+
+	d->remembers = true;
+	if (e)
+		np_error("%s", err);
+	else if (d->adopted.n)
+		fprintf(stderr, "numaplace: daemon: %zu tasks adopted that a daemon which did not "
+			"come to its end had placed\n", d->adopted.n);
+	return np_control_exit(e);
+}
+
 static int open_daemon(struct service *s, const struct np_pids *pids, const char *cgroup,
-		       const char *metrics)
+		       const char *metrics, const char *events)
 {
 	char err[NP_ERR_LEN];
 	int status, e = np_daemon_open(&s->d, err, sizeof(err));
@@ -209,10 +251,13 @@ static int open_daemon(struct service *s, const struct np_pids *pids, const char
 	if (!status)
 		status = check_cgroup(cgroup);
 	if (!status && (np_daemon_lock(err, sizeof(err)) < 0 ||
-			np_metrics_open(&s->metrics, metrics, err, sizeof(err)))) {
+			np_metrics_open(&s->metrics, metrics, err, sizeof(err)) ||
+			(events && np_events_open(&s->d.events, events, err, sizeof(err))))) {
 		np_error("%s", err);
 		status = NP_EXIT_FAIL;
 	}
+	if (!status)
+		status = adopt(&s->d);
 	return status;
 }
 
@@ -225,6 +270,7 @@ static int run_daemon(struct service *s)
 {
 	struct np_pids pids = s->args.words.common.pids;
 	char *cgroup = copy(s->args.words.common.cgroup), *metrics = copy(s->args.metrics);
+	char *events = copy(s->args.events);
 	int status;
 
 	s->d.how.control = np_cmd_engine(s->args.words.common.engine, &status);
@@ -236,16 +282,19 @@ static int run_daemon(struct service *s)
 	s->d.watch_rules.n_pids = pids.n;
 	s->d.watch_rules.cgroup = cgroup;
 	catch_signals();
-	status = open_daemon(s, &pids, cgroup, metrics);
+	status = open_daemon(s, &pids, cgroup, metrics, events);
 	if (!status) {
+		tell_start(s);
 		serve(s);
 		finish(s);
 	}
+	np_events_close(&s->d.events);
 	np_metrics_close(&s->metrics);
 	np_daemon_close(&s->d);
 	free(pids.pid);
 	free(cgroup);
 	free(metrics);
+	free(events);
 	return status;
 }
 

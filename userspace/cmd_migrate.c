@@ -2,6 +2,7 @@
 /* numaplace migrate */
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +13,29 @@
 #include "lib/list.h"
 #include "lib/proc.h"
 #include "lib/residency.h"
+#include "progress.h"
 
 struct arguments {
 	struct np_common common;
 	const char *from, *to;
-	uint64_t start, end;
+	struct np_migrate_request r;	/* but for its nodes and its pace */
 };
+
+enum { KEY_DUTY = NP_KEY_OWN, KEY_LIMIT, KEY_PAUSE, KEY_SPLIT, KEY_THREADS };
 
 static const struct argp_option options[] = {
 	{ "from", 'f', "NODES", 0, "Only pages on these nodes (any)", 0 },
 	{ "to", 't', "NODE", 0, "The node that they go to", 0 },
 	{ "range", 'r', "START-END", 0, "Only these addresses, in hexadecimal", 0 },
+	{ "limit", KEY_LIMIT, "PAGES", 0, "End when so many pages have moved (no limit)", 0 },
+	{ "shared", 's', NULL, 0, "Also pages that other processes map", 0 },
+	{ "pause", KEY_PAUSE, "WHEN", 0, "Stop the threads that run while pages move: auto, always or "
+	  "never (auto); module only", 0 },
+	{ "duty", KEY_DUTY, "PERCENT", 0, "Part of the time for which threads may be stopped (50); "
+	  "module only", 0 },
+	{ "split", KEY_SPLIT, NULL, 0, "Break up transparent huge pages that cannot be moved whole; "
+	  "module only", 0 },
+	{ "threads", KEY_THREADS, "N", 0, "So many threads move pages (4); module only", 0 },
 	NP_PACE_OPTIONS,
 	NP_ENGINE_OPTION,
 	NP_JSON_OPTION,
@@ -35,14 +48,36 @@ static int parse_range(const char *text, struct arguments *a)
 	char *dash, *end;
 
 	errno = 0;
-	a->start = strtoull(text, &dash, 16);
+	a->r.start = strtoull(text, &dash, 16);
 	if (isxdigit((unsigned char)*text) && *dash == '-' && isxdigit((unsigned char)dash[1])) {
-		a->end = strtoull(dash + 1, &end, 16);
-		if (!*end && !errno && a->start < a->end && !((a->start | a->end) % page))
+		a->r.end = strtoull(dash + 1, &end, 16);
+		if (!*end && !errno && a->r.start < a->r.end &&
+		    !((a->r.start | a->r.end) % page))
 			return 0;
 	}
 	np_error("--range \"%s\" is not START-END in hexadecimal, multiples of %lx, as "
 		 "/proc/PID/maps writes them", text, page);
+	return ECANCELED;
+}
+
+static int parse_pause(const char *text, struct arguments *a)
+{
+	if (strcmp(text, "auto") && strcmp(text, "always") && strcmp(text, "never")) {
+		np_error("--pause \"%s\" is not auto, always or never", text);
+		return ECANCELED;
+	}
+	a->r.pause = text;
+	return 0;
+}
+
+/* 0 would be taken for none given. */
+static int parse_count(const char *text, const char *option, unsigned long most, unsigned long *n)
+{
+	int e = np_arg_number(text, option, most, n);
+
+	if (e || *n)
+		return e;
+	np_error("%s 0 would move nothing", option);
 	return ECANCELED;
 }
 
@@ -57,8 +92,30 @@ static int check(const struct arguments *a)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
+	unsigned long n = 0;
+	int e;
 
 	switch (key) {
+	case KEY_DUTY:
+		e = parse_count(arg, "--duty", 100, &n);
+		a->r.duty = (unsigned int)n;
+		return e;
+	case KEY_LIMIT:
+		e = parse_count(arg, "--limit", LONG_MAX, &n);
+		a->r.limit = n;
+		return e;
+	case KEY_PAUSE:
+		return parse_pause(arg, a);
+	case KEY_SPLIT:
+		a->r.split = true;
+		return 0;
+	case KEY_THREADS:
+		e = parse_count(arg, "--threads", NUMAPLACE_MAX_THREADS, &n);
+		a->r.threads = (unsigned int)n;
+		return e;
+	case 's':
+		a->r.shared = true;
+		return 0;
 	case 'f':
 		a->from = arg;
 		return 0;
@@ -80,7 +137,9 @@ static const struct argp argp = {
 	.doc = "Moves the pages of a running process to a node and says what became of each page: "
 	       "moved, already there, or why it stayed. Ctrl-C ends the move; what has moved stays "
 	       "moved.\v"
-	       "Where the process runs is not changed; `numaplace place` does that.",
+	       "Where the process runs is not changed; `numaplace place` does that. Pages of files "
+	       "and of shared memory move with move_pages(2) alone, where only this process maps "
+	       "them or with --shared: with --engine auto and syscall, not with module.",
 };
 
 static volatile sig_atomic_t interrupted;
@@ -118,18 +177,12 @@ static int expect(const struct np_mapping *map, void *arg)
 /* Called while pages move: draws the bar, and ends the move after Ctrl-C. */
 static bool progress(const struct np_migrate_result *so_far, void *arg)
 {
-	static const char full[] = "########################################";
 	const struct expected *x = arg;
-	/* The module also counts every hole; those were not expected. */
-	double share = x->pages ? (double)(so_far->asked - so_far->absent) / (double)x->pages : 1;
-	double rate = so_far->ns ? (double)so_far->bytes / (1 << 20) / ((double)so_far->ns / 1e9) : 0;
 
-	if (share > 1)
-		share = 1;
+	/* The module also counts every hole; those were not expected. */
 	if (x->pages)
-		fprintf(stderr, "\r[%-40.*s] %3.0f%%  %llu pages moved, %.0f MiB/s ",
-			(int)(share * 40), full, share * 100, (unsigned long long)so_far->moved,
-			rate);
+		np_progress_draw((double)(so_far->asked - so_far->absent) / (double)x->pages,
+				 so_far->moved, so_far->bytes, so_far->ns);
 	return !interrupted;
 }
 
@@ -154,8 +207,8 @@ static void report(const struct np_migrate_request *r, const struct np_migrate_r
 
 	np_proc_stat(r->pid, &st);
 	if (np_json) {
-		np_json_print(json_pack("{s:i,s:s,s:s,s:i,s:b,s:o}", "pid", r->pid, "comm", st.comm,
-					"from", from ? from : "any", "to", r->to, "cancelled",
+		np_json_print(json_pack("{s:i,s:o,s:s,s:i,s:b,s:o}", "pid", r->pid, "comm",
+					np_json_text(st.comm), "from", from ? from : "any", "to", r->to, "cancelled",
 					cancelled, "migrate", np_json_migrate(out)));
 		return;
 	}
@@ -177,14 +230,14 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 	control = np_cmd_engine(a->common.engine, &status);
 	if (!control)
 		return status;
-	if (isatty(STDERR_FILENO) && !np_json)
+	if (np_progress_watched())
 		np_mappings(r->pid, (uint64_t)sysconf(_SC_PAGESIZE), expect, &x);
 	catch_interrupt();
 	r->progress = progress;
 	r->progress_arg = &x;
 	e = control->migrate(r, &out, err, sizeof(err));
 	if (x.pages)
-		fprintf(stderr, "\r%79s\r", "");
+		np_progress_clear();
 	if (!e || e == -ECANCELED)
 		report(r, &out, a->from, e);
 	else
@@ -195,9 +248,7 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 /* Checks the nodes against the machine, then moves. */
 static int resolve_and_migrate(const struct arguments *a, const struct np_machine *m)
 {
-	struct np_migrate_request r = { .pid = a->common.pids.pid[0], .start = a->start, .end = a->end,
-					.max_stall_us = a->common.pace.max_stall_us,
-					.rate_mib = a->common.pace.rate_mib };
+	struct np_migrate_request r = a->r;
 	int status = NP_EXIT_USAGE;
 	struct bitmask *from = NULL;
 	char err[NP_ERR_LEN];
@@ -208,6 +259,10 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 			 "`numaplace lab run` gives a machine with several", m->node[0].id);
 		return NP_EXIT_CANNOT;
 	}
+	r.pid = a->common.pids.pid[0];
+	r.files = true;
+	r.max_stall_us = a->common.pace.max_stall_us;
+	r.rate_mib = a->common.pace.rate_mib;
 	np_spaces_open(&s, m);
 	r.to = np_spaces_one_node(&s.memory, a->to, err, sizeof(err));
 	if (r.to >= 0 && a->from)

@@ -84,8 +84,8 @@ static void report(const struct np_place_request *r, const char *engine)
 	if (r->mem_mode >= 0)
 		np_memory_policy_format(r->mem_mode, r->mem_nodes, mem, sizeof(mem));
 	if (np_json)
-		np_json_print(json_pack("{s:i,s:s,s:s,s:s,s:s,s:b,s:s}", "pid", r->pid, "comm",
-					st.comm, "threads", r->one_thread ? "one" : "all", "cpus",
+		np_json_print(json_pack("{s:i,s:o,s:s,s:s,s:s,s:b,s:s}", "pid", r->pid, "comm",
+					np_json_text(st.comm), "threads", r->one_thread ? "one" : "all", "cpus",
 					cpus, "mem", mem, "inherit", r->inherit, "engine", engine));
 	else
 		printf("placed %d (%s), %s: CPUs %s, memory %s (%s)\n", r->pid, st.comm,

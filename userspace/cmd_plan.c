@@ -7,6 +7,7 @@ static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
 	NP_ASSUME_OPTION,
 	NP_CGROUP_OPTION,
+	NP_SELECT_OPTIONS,
 	NP_PLAN_FILE_OPTIONS,
 	NP_JSON_OPTION,
 	{ 0 },
@@ -32,12 +33,12 @@ static int report(const struct np_policy_words *w, const struct np_planning *p)
 {
 	char err[NP_ERR_LEN];
 
-	if (w->save && np_plan_file_save(p, !w->snapshot, w->save, err, sizeof(err))) {
+	if (w->save && np_plan_file_save(p, w->save, err, sizeof(err))) {
 		np_error("%s", err);
 		return NP_EXIT_FAIL;
 	}
 	if (np_json)
-		np_json_print(np_planning_json(p));
+		np_json_print(np_plan_file_json(p));
 	else
 		np_planning_print(stdout, p);
 	return NP_EXIT_OK;
@@ -49,7 +50,8 @@ static int show(const struct np_policy_words *w)
 	struct np_planning p;
 	int status;
 
-	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup)
+	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup ||
+	    np_select_given(&w->select) || w->select.exclude.n)
 		return np_usage("plan: --show FILE goes with nothing but --json");
 	if (np_plan_file_read(&p, w->show, err, sizeof(err))) {
 		np_error("%s", err);
@@ -81,7 +83,7 @@ static int plan(struct np_policy_words *w)
 
 	if (status || w->show)
 		return status;
-	if (w->snapshot && (args.n_pids || w->common.cgroup))
+	if (w->snapshot && (args.n_pids || args.skip_gone || w->select.exclude.n))
 		return np_usage("plan: a snapshot has its own tasks; leave the others out");
 	if (!args.n_pids && !args.skip_gone && !w->snapshot)
 		return np_usage("plan: no process id; `numaplace ps` lists the processes");

@@ -106,10 +106,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int find(struct named *named)
 {
+	struct np_options options;
 	char err[NP_ERR_LEN];
 
 	for (size_t i = 0; i < named->n; i++) {
-		named->policy[i] = np_policy_named(named->word[i], err, sizeof(err));
+		named->policy[i] = np_policy_asked(named->word[i], &options, err, sizeof(err));
 		if (!named->policy[i])
 			return np_usage("%s", err);
 	}
@@ -126,7 +127,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[POLICY..]",
 	.doc = "Lists the policies built in, or those named, shared objects (./mine.so) too: where "
-	       "each comes from, what it needs to know of the tasks, and its options.",
+	       "each comes from, what it needs to know of the tasks, and its options. With options "
+	       "(n-mass:pages=follow) it says whether the policy takes them.",
 };
 
 int cmd_policies(int argc, char **argv)

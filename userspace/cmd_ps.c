@@ -14,8 +14,9 @@
 #define MAX_SAMPLE_MS 60000
 #define COUNT_TASKS 64
 #define MAX_COUNT_TASKS 4096
+#define LINE 16384
 
-enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK };
+enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK, KEY_SAMPLE_ABOVE };
 
 struct ps_args {
 	struct np_common common;
@@ -26,16 +27,22 @@ struct ps_args {
 };
 
 static const struct argp_option options[] = {
-	{ "sample", 's', "MS", 0, "Watch for MS milliseconds how many CPUs each keeps busy, and "
-	  "count for as long again (100; 0: do neither)", 0 },
+	{ "sample", 's', "TIME", 0, "Watch for so long how many CPUs each keeps busy, and "
+	  "count for as long again (100ms; 0: do neither)", 0 },
 	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
 	{ "walk", KEY_WALK, NULL, 0, "Ask for the node of every page (move_pages) instead of "
 	  "reading numa_maps", 0 },
+	{ "sample-above", KEY_SAMPLE_ABOVE, "MIB", 0, "Ask for the node of some pages only of tasks that "
+	  "have more, and say how exact that is (8G; 0: of none)", 0 },
 	{ "sort", 'S', "KEY", 0, "cost, busy, remote, mpki, penalty, local (the least first), pages "
 	  "or pid (cost)", 0 },
+	{ "columns", 'o', "LIST", 0, "Only these, in this order: pid, command, threads, busy, node, local, "
+	  "ipc, mpki, remote (REM/s), penalty, from, shm, pages (one for each node), most (the nodes "
+	  "with the most pages), cpus (all; on more than 8 nodes most for pages)", 0 },
 	{ "limit", 'n', "N", 0, "Print the first N only", 0 },
 	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
-	{ "command", 'c', "TEXT", 0, "Only tasks whose name holds TEXT", 0 },
+	{ "command", 'c', "TEXT", 0, "Only tasks whose name holds TEXT, or is like a pattern with "
+	  "*, ? or [..]", 0 },
 	{ "node", 'N', "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
 	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,
@@ -45,12 +52,24 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ps_args *a = state->input;
+	char err[NP_ERR_LEN];
+	double mib = 0;
+	int e;
 
 	switch (key) {
+	case 'o':
+		if (!np_view_choose(&a->view, arg, err, sizeof(err)))
+			return 0;
+		np_error("%s", err);
+		return ECANCELED;
 	case 's':
-		return np_arg_number(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
+		return np_arg_milliseconds(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
 	case KEY_COUNT:
 		return np_arg_number(arg, "--count", MAX_COUNT_TASKS, &a->most);
+	case KEY_SAMPLE_ABOVE:
+		e = np_arg_mib(arg, "--sample-above", 1e9, &mib);
+		np_tasks_sample_above((uint64_t)(mib * (1 << 20)));
+		return e;
 	case KEY_WALK:
 		a->walk = true;
 		return 0;
@@ -79,8 +98,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[PID..]",
-	.doc = "Shows tasks: the CPUs they keep busy, the node they run on, where their anonymous "
-	       "pages are, and the share of them on that node. Without a PID, every process that "
+	.doc = "Shows tasks: the CPUs they keep busy, the node they run on, where their pages "
+	       "are, and the share of them on that node: their own and those of shared memory (SHM, "
+	       "of which no plan moves any), not those of files. Without a PID, every process that "
 	       "may be read.\v"
 	       "The costliest come first: remote memory accesses a second (REM/s) * penalty (PENLTY); "
 	       "where nothing counts, pages on other nodes * CPUs kept busy * penalty. IPC, MPKI "
@@ -123,6 +143,8 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 		e = np_penalties_apply(t, err, sizeof(err));
 	if (!e && np_tasks_denied(t, err, sizeof(err)))
 		fprintf(stderr, "numaplace: %s\n", err);
+	if (!e && !a->walk && np_tasks_were_sampled(t, err, sizeof(err)))
+		fprintf(stderr, "numaplace: %s; --walk or --sample-above 0 counts every page\n", err);
 	if (!e)
 		return NP_EXIT_OK;
 	np_error("%s", err);
@@ -131,7 +153,7 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 
 static int print_text(const struct ps_args *a)
 {
-	char line[4096];
+	char line[LINE];
 
 	np_view_heading(&a->view, line, sizeof(line));
 	puts(line);
@@ -139,6 +161,9 @@ static int print_text(const struct ps_args *a)
 		np_view_line(&a->view, i, line, sizeof(line));
 		puts(line);
 	}
+	if (!a->view.n_columns && a->view.m->n_nodes > NP_VIEW_NODES)
+		fprintf(stderr, "numaplace: of %zu nodes those with the most pages of a task are shown; "
+			"-o pid,command,pages or --json shows all\n", a->view.m->n_nodes);
 	return NP_EXIT_OK;
 }
 
@@ -162,8 +187,10 @@ int cmd_ps(int argc, char **argv)
 	struct ps_args a = { .sample_ms = SAMPLE_MS, .most = COUNT_TASKS };
 	struct np_machine m = { 0 };
 	struct np_tasks t = { 0 };
-	int status = np_args(&argp, argc, argv, 0, &a);
+	int status;
 
+	np_tasks_sample_above(NP_VIEW_SAMPLE_ABOVE);
+	status = np_args(&argp, argc, argv, 0, &a);
 	if (!status)
 		status = np_cmd_machine(&m);
 	if (!status)

@@ -63,26 +63,60 @@ struct totals {
 	struct np_pages_back pages;
 };
 
-/* pid 0: all. That nothing of pid was placed is an error unless its pages are to come back. */
-static int restore(pid_t pid, bool pages, struct totals *t)
+static void say_nothing_there(pid_t pid, const char *err)
+{
+	char why[NP_ERR_LEN];
+
+	if (np_control_hidden(why, sizeof(why)))
+		np_error("process %d was not placed by this user; %s to restore what it placed", pid,
+			 why);
+	else
+		np_error("%s", err);
+}
+
+/* That there is nothing is no error for all, for a cgroup, and where pages are to come back. */
+static int restore(const struct np_whose *whose, bool may_be_none, struct totals *t)
 {
 	char err[NP_ERR_LEN] = "", why[NP_ERR_LEN];
 	size_t restored = 0, left = 0;
-	int e = np_control_restore(pid, &restored, &left, err, sizeof(err));
+	int e = np_control_restore(whose, &restored, &left, err, sizeof(err));
 
 	t->placements += restored;
 	t->kept += left;
-	if (e == -ENOENT && pages)
+	if (e == -ENOENT && may_be_none)
 		return NP_EXIT_OK;
-	if (e == -ENOENT && np_control_hidden(why, sizeof(why)))
-		np_error("process %d was not placed by this user; %s to restore what it placed", pid, why);
+	if (e == -ENOENT)
+		say_nothing_there(whose->pids[0], err);
 	else if (e)
 		np_error("%s", err);
-	else if (!pid && np_control_hidden(why, sizeof(why)) && !np_json)
+	else if (np_whose_all(whose) && np_control_hidden(why, sizeof(why)) && !np_json)
 		fprintf(stderr, "numaplace: %s to restore what it placed\n", why);
 	else if (left && !np_json)
 		fprintf(stderr, "numaplace: %s\n", err);
 	return np_control_exit(e);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A cgroup's in one pass; of those that were named each is to be under control. */
+static int restore_named(const struct arguments *a, struct totals *t)
+{
+	const struct np_pids *pids = &a->common.pids;
+	int status = 0;
+
+	if (a->common.cgroup) {
+		qsort(pids->pid, pids->n, sizeof(*pids->pid), by_pid);
+		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t)
+			       : 0;
+	}
+	for (size_t i = 0; !status && i < pids->n; i++)
+		status = restore(NP_WHOSE(&pids->pid[i]), a->pages, t);
+	return status;
 }
 
 static void on_interrupt(int sig)
@@ -163,10 +197,8 @@ int cmd_restore(int argc, char **argv)
 
 	if (!status)
 		status = np_common_resolve(&a.common);
-	if (!status && a.all)
-		status = restore(0, a.pages, &t);
-	for (size_t i = 0; !status && i < a.common.pids.n; i++)
-		status = restore(a.common.pids.pid[i], a.pages || a.common.cgroup, &t);
+	if (!status)
+		status = a.all ? restore(NP_EVERYBODY, true, &t) : restore_named(&a, &t);
 	if (!status && a.pages)
 		status = restore_pages(&a, &t);
 	if (!status)

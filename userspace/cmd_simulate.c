@@ -10,6 +10,7 @@
 #include "lib/machine_file.h"
 #include "lib/plugin.h"
 #include "lib/simulate_report.h"
+#include "lib/size.h"
 #include "lib/snapshot.h"
 #include "lib/task_set.h"
 
@@ -19,7 +20,7 @@
 /* Free moves, any gain taken, and work for some 10,000 placements of four tasks. */
 static const char *const search_options[] = { "search=all", "horizon=0", "hysteresis=0", "effort=1.4" };
 
-enum { KEY_RANDOM = 0x100, KEY_SEED, KEY_MAX_TASKS, KEY_SNAPSHOT, KEY_PICTURE };
+enum { KEY_RANDOM = 0x100, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
 
 struct words {
 	const char **word;
@@ -29,6 +30,7 @@ struct words {
 struct args {
 	struct words machines, tasks, snapshots, policies;
 	unsigned long random, seed, max_tasks;
+	uint64_t memory;	/* of a node, 0: as its file says */
 	const char *picture;
 	struct np_contender *contender;
 	size_t n_contenders;
@@ -47,6 +49,9 @@ static const struct argp_option options[] = {
 	  "beside the best placement there is", 0 },
 	{ "seed", KEY_SEED, "N", 0, "The first of the seeds that they are drawn with (1)", 0 },
 	{ "max-tasks", KEY_MAX_TASKS, "N", 0, "Tasks in such a set at most (4)", 0 },
+	{ "node-memory", KEY_MEMORY, "SIZE", 0, "Take each node with memory as one of SIZE, all "
+	  "free: files of the lab's machines have less than the machines, for their boot, and "
+	  "random tasks grow with it", 0 },
 	{ "picture", KEY_PICTURE, "FILE", 0, "Draw the result as FILE.svg, .png or .pdf", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 },
@@ -82,6 +87,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return np_arg_number(arg, "seed", 4000000000, &a->seed);
 	case KEY_MAX_TASKS:
 		return np_arg_number(arg, "max-tasks", 1000, &a->max_tasks);
+	case KEY_MEMORY:
+		if (np_size_parse(arg, &a->memory) || !a->memory) {
+			np_usage("simulate: --node-memory: \"%s\" is not an amount of memory; "
+				 "write it as 32GiB", arg);
+			return ECANCELED;
+		}
+		return 0;
 	case KEY_PICTURE:
 		a->picture = arg;
 		return 0;
@@ -102,32 +114,13 @@ static const struct argp argp = {
 	       "predictions of a model, not measurements.",
 };
 
-/* Sets "o=v,o=v". NP_EXIT_OK, or an exit status after printing why. */
-static int set_options(struct np_contender *c, char *assignments)
+static int add_contender(struct args *a, const char *words)
 {
-	char err[NP_ERR_LEN], *save = NULL;
+	struct np_contender *c = &a->contender[a->n_contenders++];
+	char err[NP_ERR_LEN];
 
-	for (char *one = strtok_r(assignments, ",", &save); one; one = strtok_r(NULL, ",", &save))
-		if (np_options_set(c->policy, &c->options, one, err, sizeof(err)))
-			return np_usage("simulate: %s", err);
-	return NP_EXIT_OK;
-}
-
-static int add_contender(struct args *a, const char *word)
-{
-	struct np_contender *c = &a->contender[a->n_contenders];
-	char name[256], err[NP_ERR_LEN], *assignments;
-
-	snprintf(name, sizeof(name), "%s", word);
-	assignments = strchr(name, ':');
-	if (assignments)
-		*assignments++ = '\0';
-	c->policy = np_policy_named(name, err, sizeof(err));
-	if (!c->policy)
-		return np_usage("simulate: %s", err);
-	np_options_defaults(c->policy, &c->options);
-	a->n_contenders++;
-	return assignments ? set_options(c, assignments) : NP_EXIT_OK;
+	c->policy = np_policy_asked(words, &c->options, err, sizeof(err));
+	return c->policy ? NP_EXIT_OK : np_usage("simulate: %s", err);
 }
 
 static int resolve_policies(struct args *a)
@@ -155,6 +148,13 @@ static int failed(int e, const char *err)
 		return NP_EXIT_FAIL;
 	}
 	return np_usage("simulate: %s", err);
+}
+
+static void set_memory(struct np_machine *m, uint64_t bytes)
+{
+	for (size_t i = 0; bytes && i < m->n_nodes; i++)
+		if (m->node[i].has_memory)
+			m->node[i].mem_total = m->node[i].mem_free = bytes;
 }
 
 /* A machine whose file or snapshot has no model gets one from its distances. */
@@ -295,6 +295,7 @@ static int simulate_machines(struct args *a)
 
 		if (e)
 			return failed(e, err);
+		set_memory(&m, a->memory);
 		status = need_model(&m, &model);
 		if (!status)
 			status = simulate_files(a, &m);

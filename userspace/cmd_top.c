@@ -3,6 +3,7 @@
 #include <curses.h>
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "cmd_args.h"
 #include "lib/cgroup.h"
 #include "lib/penalty.h"
+#include "lib/snapshot.h"
 #include "task_view.h"
 
 #define INTERVAL_US 2000000
@@ -19,9 +21,7 @@
 #define MAX_INTERVAL_US 3600000000u
 #define COUNT_TASKS 64
 #define LONGEST_SAMPLE_MS 500
-#define NODE_LINES 8
-#define BATCH_WIDTH 200
-#define LINE 1024
+#define LINE 16384
 
 enum { KEY_ONCE = NP_KEY_OWN };
 
@@ -29,6 +29,7 @@ struct top {
 	unsigned int interval_us;
 	const char *cgroup;
 	bool once;
+	bool all_nodes;		/* a line for each, also where there are many */
 	struct np_view view;
 	struct np_machine m;
 	struct np_tasks t;
@@ -39,14 +40,18 @@ struct top {
 static const struct argp_option options[] = {
 	{ "interval", 'i', "TIME", 0, "Read anew after this time (2s)", 0 },
 	{ "sort", 'S', "KEY", 0, "As ps has it (cost)", 0 },
+	{ "columns", 'o', "LIST", 0, "As ps has it", 0 },
 	NP_CGROUP_OPTION,
 	{ "once", KEY_ONCE, NULL, 0, "Print one screen as text, all rows, and leave", 0 },
+	{ "json", 'j', NULL, 0, "Print a snapshot as `ps --json` does, on one line, each interval; with "
+	  "--once one of them", 0 },
 	{ 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct top *top = state->input;
+	char err[NP_ERR_LEN];
 
 	switch (key) {
 	case 'i':
@@ -58,6 +63,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
 			 "pages, pid", arg);
 		return ECANCELED;
+	case 'o':
+		if (!np_view_choose(&top->view, arg, err, sizeof(err)))
+			return 0;
+		np_error("%s", err);
+		return ECANCELED;
+	case 'j':
+		np_json = true;
+		return 0;
 	case NP_KEY_CGROUP:
 		top->cgroup = arg;
 		return 0;
@@ -73,7 +86,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.doc = "Shows what ps shows, live. Keys: q leaves; s takes the next order; a shows busy tasks "
-	       "only, or all; arrows, PgUp, PgDn, Home and End move; any other key reads anew.",
+	       "only, or all; n shows each node, or "
+	       "the first few; arrows, PgUp, PgDn, Home and End move; any other key reads anew.",
 };
 
 static volatile sig_atomic_t stopped;
@@ -141,9 +155,12 @@ static double busy_on(const struct top *top, int node)
 
 static void title_line(const struct top *top, char *line, size_t len)
 {
-	snprintf(line, len, "numaplace top - %s (%s)  %zu tasks, %zu shown, by %s%s%s", top->m.name,
+	char sampled[NP_ERR_LEN] = "";
+	bool any = np_tasks_were_sampled(&top->t, sampled, sizeof(sampled));
+
+	snprintf(line, len, "numaplace top - %s (%s)  %zu tasks, %zu shown, by %s%s%s%s%s", top->m.name,
 		 np_where_name(np_machine_where("")), top->t.n, top->view.n,
-		 np_sort_name(top->view.sort), top->why[0] ? "  " : "", top->why);
+		 np_sort_name(top->view.sort), top->why[0] ? "  " : "", top->why, any ? "  " : "", sampled);
 }
 
 static void node_line(const struct top *top, size_t k, char *line, size_t len)
@@ -155,9 +172,18 @@ static void node_line(const struct top *top, size_t k, char *line, size_t len)
 		 (double)node->mem_free / (1 << 20));
 }
 
+/* Of many nodes one line less is shown, and says that there are more. */
 static size_t node_lines(const struct top *top)
 {
-	return top->m.n_nodes < NODE_LINES ? top->m.n_nodes : NODE_LINES;
+	return top->all_nodes || top->m.n_nodes <= NP_VIEW_NODES ? top->m.n_nodes : NP_VIEW_NODES;
+}
+
+static void head_line(const struct top *top, size_t k, char *line, size_t len)
+{
+	if (node_lines(top) < top->m.n_nodes && k == NP_VIEW_NODES - 1)
+		snprintf(line, len, "%zu more nodes: n shows all", top->m.n_nodes - k);
+	else
+		node_line(top, k, line, len);
 }
 
 static void draw_line(int y, const char *line, int attributes)
@@ -182,8 +208,9 @@ static size_t table_height(const struct top *top)
 /* One less than the width: a character in the last corner would scroll some terminals. */
 static void draw(struct top *top)
 {
+	static const char keys[] = "q quit  s order  a all or busy  n nodes  arrows PgUp PgDn move";
 	char line[LINE];
-	size_t width = (size_t)getmaxx(stdscr), rows = table_height(top), y = 0;
+	size_t width = (size_t)getmaxx(stdscr), rows = table_height(top), y = 0, cut;
 
 	if (width >= sizeof(line))
 		width = sizeof(line) - 1;
@@ -193,16 +220,17 @@ static void draw(struct top *top)
 	title_line(top, line, sizeof(line));
 	draw_line((int)y++, line, A_BOLD);
 	for (size_t k = 0; k < node_lines(top); k++) {
-		node_line(top, k, line, sizeof(line));
+		head_line(top, k, line, sizeof(line));
 		draw_line((int)y++, line, 0);
 	}
-	np_view_heading(&top->view, line, width);
+	cut = np_view_heading(&top->view, line, width);
 	draw_line((int)y++, line, A_REVERSE);
 	for (size_t i = 0; i < rows && top->first + i < top->view.n; i++) {
 		np_view_line(&top->view, top->first + i, line, width);
 		draw_line((int)y++, line, 0);
 	}
-	draw_line(getmaxy(stdscr) - 1, "q quit  s order  a all or busy  arrows PgUp PgDn move", A_DIM);
+	snprintf(line, sizeof(line), cut ? "%s  columns cut: %zu (see -o)" : "%s", keys, cut);
+	draw_line(getmaxy(stdscr) - 1, line, A_DIM);
 	refresh();
 }
 
@@ -234,6 +262,9 @@ static bool obey(struct top *top, int key)
 	case 's':
 		top->view.sort = np_sort_name(top->view.sort + 1) ? top->view.sort + 1 : 0;
 		break;
+	case 'n':
+		top->all_nodes = !top->all_nodes;
+		return true;
 	case 'a':
 		top->view.busy = !top->view.busy;
 		break;
@@ -263,6 +294,14 @@ static bool obey(struct top *top, int key)
 	return !np_view_arrange(&top->view);
 }
 
+/* Without a controlling terminal no signal says so, and no key would ever come. */
+static bool is_hung_up(void)
+{
+	struct pollfd terminal = { .fd = STDIN_FILENO };
+
+	return poll(&terminal, 1, 0) > 0 && terminal.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
 /* Obeys keys until it is time to read anew. */
 static void listen(struct top *top, double until)
 {
@@ -273,6 +312,8 @@ static void listen(struct top *top, double until)
 
 		timeout(left > 60 ? 60000 : (int)(left * 1000) + 1);
 		key = getch();
+		if (key == ERR && is_hung_up())
+			stopped = SIGHUP;
 		if (key == ERR)
 			continue;
 		if (!obey(top, key))
@@ -310,26 +351,65 @@ static int live(struct top *top)
 	return status;
 }
 
-static int print_once(struct top *top)
+static void print_text(const struct top *top)
 {
 	char line[LINE];
-	int status = read_all(top);
 
-	if (status || np_view_arrange(&top->view))
-		return NP_EXIT_FAIL;
 	title_line(top, line, sizeof(line));
 	puts(line);
-	for (size_t k = 0; k < node_lines(top); k++) {
+	for (size_t k = 0; k < top->m.n_nodes; k++) {
 		node_line(top, k, line, sizeof(line));
 		puts(line);
 	}
-	np_view_heading(&top->view, line, BATCH_WIDTH);
+	np_view_heading(&top->view, line, sizeof(line));
 	puts(line);
 	for (size_t i = 0; i < top->view.n; i++) {
-		np_view_line(&top->view, i, line, BATCH_WIDTH);
+		np_view_line(&top->view, i, line, sizeof(line));
 		puts(line);
 	}
-	return NP_EXIT_OK;
+}
+
+/* On one line, at once, for who reads a pipe. */
+static void print_json(const struct top *top)
+{
+	json_t *j = np_snapshot_json_of(np_machine_where(""), &top->m, &top->t, top->view.row, top->view.n);
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	json_object_set_new(j, "time", json_real((double)t.tv_sec + (double)t.tv_nsec / 1e9));
+	json_dumpf(j, stdout, JSON_COMPACT);
+	putchar('\n');
+	fflush(stdout);
+	json_decref(j);
+}
+
+static int print_one(struct top *top)
+{
+	int status = read_all(top);
+
+	if (!status && np_view_arrange(&top->view))
+		status = NP_EXIT_FAIL;
+	if (!status && np_json)
+		print_json(top);
+	else if (!status)
+		print_text(top);
+	return status;
+}
+
+/* Until a signal, or until nobody reads any more. */
+static int print_all(struct top *top)
+{
+	int status = NP_EXIT_OK;
+
+	while (!stopped && !status && !ferror(stdout)) {
+		double began = now(), left;
+
+		status = print_one(top);
+		left = began + top->interval_us / 1e6 - now();
+		if (!stopped && !status && left > 0)
+			poll(NULL, 0, (int)(left * 1000) + 1);
+	}
+	return status;
 }
 
 int cmd_top(int argc, char **argv)
@@ -338,14 +418,16 @@ int cmd_top(int argc, char **argv)
 	struct sigaction action = { .sa_handler = stop };
 	int status = np_args(&argp, argc, argv, 0, &top);
 
-	if (!status && !top.once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
-		np_error("top: this is no terminal; `numaplace top --once` prints one screen");
+	np_tasks_sample_above(NP_VIEW_SAMPLE_ABOVE);
+	if (!status && !top.once && !np_json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
+		np_error("top: this is no terminal; `numaplace top --once` prints one screen, "
+			 "--json a line each interval");
 		status = NP_EXIT_CANNOT;
 	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (!status)
-		status = top.once ? print_once(&top) : live(&top);
+		status = top.once ? print_one(&top) : np_json ? print_all(&top) : live(&top);
 	np_view_free(&top.view);
 	np_tasks_free(&top.t);
 	np_machine_free(&top.m);

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "cmd.h"
+#include "lib/balancing.h"
 #include "lib/caches.h"
 #include "lib/list.h"
 #include "lib/module.h"
@@ -18,7 +19,7 @@ struct view {
 	size_t n_caches;
 	struct utsname kernel;
 	char cpu_model[128];
-	int balancing;			/* kernel.numa_balancing, -1: the kernel has none */
+	int balancing;			/* np_balancing_read() */
 	struct np_module_info module;
 	int module_state;		/* of np_module_probe() */
 	char module_why[NP_ERR_LEN];
@@ -37,11 +38,9 @@ static void read_cpu_model(struct view *v)
 
 static int view_read(struct view *v)
 {
-	char *balancing = np_read_file("/proc/sys/kernel/numa_balancing");
 	int status = np_cmd_machine(&v->m);
 
-	v->balancing = balancing ? atoi(balancing) : -1;
-	free(balancing);
+	v->balancing = np_balancing_read();
 	if (status)
 		return status;
 	uname(&v->kernel);
@@ -107,7 +106,8 @@ static void print_json(const struct view *v)
 						c->type, "size", (json_int_t)c->size, "cpus",
 						np_json_list(c->cpus)));
 	}
-	np_json_print(json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o}", "name", v->m.name,
+	np_json_print(json_pack("{s:o,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o}", "name",
+				np_json_text(v->m.name),
 				"where", np_where_name(np_machine_where("")), "kernel",
 				v->kernel.release, "arch", v->kernel.machine, "cpu_model",
 				v->cpu_model, "page_size", (json_int_t)v->m.page_size,
@@ -146,10 +146,32 @@ static void print_distances(const struct np_machine *m)
 	putchar('\n');
 }
 
-static void print_text(const struct view *v)
+/* Caches of single cores, hundreds of them on a large machine, take one line for all that are alike. */
+static void print_caches(const struct view *v)
 {
+	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS);
 	char list[NP_LIST_LEN];
 
+	for (size_t i = 0; i < v->n_caches; i++) {
+		const struct np_cache *c = &v->caches[i];
+		size_t n = np_caches_alike(v->caches, v->n_caches, i, all);
+
+		if (!n)
+			continue;
+		printf("cache L%u %-12s %8llu KiB  CPUs %s", c->level, c->type,
+		       (unsigned long long)c->size >> 10, np_list_format(all, list, sizeof(list)));
+		if (n > 1 && c->n_cpus == 1)
+			printf(", one each");
+		else if (n > 1)
+			printf(", one for %u such as %s", c->n_cpus,
+			       np_list_format(c->cpus, list, sizeof(list)));
+		putchar('\n');
+	}
+	numa_bitmask_free(all);
+}
+
+static void print_text(const struct view *v)
+{
 	printf("machine   %s (%s)\n", v->m.name, np_where_name(np_machine_where("")));
 	printf("kernel    %s %s, numa_balancing %s\n", v->kernel.release, v->kernel.machine,
 	       v->balancing < 0 ? "not built in" : v->balancing ? "on" : "off");
@@ -161,10 +183,7 @@ static void print_text(const struct view *v)
 	for (size_t i = 0; i < v->m.n_nodes; i++)
 		print_node(&v->m, i);
 	print_distances(&v->m);
-	for (size_t i = 0; i < v->n_caches; i++)
-		printf("cache L%u %-12s %8llu KiB  CPUs %s\n", v->caches[i].level, v->caches[i].type,
-		       (unsigned long long)v->caches[i].size >> 10,
-		       np_list_format(v->caches[i].cpus, list, sizeof(list)));
+	print_caches(v);
 }
 
 static const struct argp_option options[] = {

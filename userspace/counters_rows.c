@@ -36,7 +36,7 @@ static struct np_count cell(const struct np_row *row, const struct column *c)
 	return c->derived ? c->derived(&row->r) : row->r.event[c->event];
 }
 
-/* "perf", "perf+resctrl", or "none". */
+/* "perf", or "none"; of a sum more than one. */
 static const char *sources(const struct np_row *row, char *text, size_t len)
 {
 	text[0] = '\0';
@@ -210,7 +210,7 @@ static json_t *json_cell(const struct np_count *c)
 	if (c->source)
 		return json_pack("{s:f,s:s,s:f}", "value", c->value, "source", c->source, "counted",
 				 c->share);
-	return json_pack("{s:n,s:s}", "value", "why", c->why);
+	return json_pack("{s:n,s:o}", "value", "why", np_json_text(c->why));
 }
 
 static json_t *json_row(const struct np_row *row)

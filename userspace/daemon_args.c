@@ -19,7 +19,8 @@
 
 enum {
 	KEY_MIN_GAIN = NP_KEY_OWN, KEY_HYSTERESIS, KEY_WINDOW, KEY_BACK_OFF, KEY_MIN_BUSY,
-	KEY_MIN_SIZE, KEY_COUNT, KEY_LEAVE, KEY_PAGES, KEY_METRICS, KEY_OPTIONS,
+	KEY_MIN_SIZE, KEY_COUNT, KEY_LEAVE, KEY_PAGES, KEY_METRICS, KEY_EVENTS, KEY_OPTIONS,
+	KEY_READING,
 };
 
 static const struct argp_option options[] = {
@@ -28,6 +29,7 @@ static const struct argp_option options[] = {
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
 	NP_CGROUP_OPTION,
+	NP_EXCLUDE_OPTION,
 	{ "interval", 'i', "TIME", 0, "Look and plan again after this time (1s)", 0 },
 	{ "min-gain", KEY_MIN_GAIN, "FACTOR", 0, "Leave a task alone whose expected speed-up is "
 	  "known and smaller, such as 1.05 (0: do what the policy says)", 0 },
@@ -38,13 +40,17 @@ static const struct argp_option options[] = {
 	{ "back-off", KEY_BACK_OFF, "N", 0, "For so many intervals, twice as many the next time "
 	  "(60)", 0 },
 	{ "min-busy", KEY_MIN_BUSY, "CPUS", 0, "Only tasks that keep so many CPUs busy (0.1)", 0 },
-	{ "min-size", KEY_MIN_SIZE, "MIB", 0, "Only tasks with so much memory (1)", 0 },
+	{ "min-size", KEY_MIN_SIZE, "MIB", 0, "Only tasks with so much memory, such as 64 or 2G (1)", 0 },
 	{ "count", KEY_COUNT, "N", 0, "Read the counters of N tasks at once, in turn, for at most 0.1 % "
 	  "of a CPU (16; 0: none)", 0 },
+	{ "reading", KEY_READING, "PERCENT", 0, "Take so much of a CPU at most to read where the pages of new "
+	  "tasks are; of others a quarter of that (0.2)", 0 },
 	{ "leave", KEY_LEAVE, NULL, 0, "At the end leave tasks where they are", 0 },
 	{ "pages", KEY_PAGES, NULL, 0, "At the end bring pages back as well", 0 },
-	{ "metrics", KEY_METRICS, "FILE|unix:PATH", 0, "Counters in Prometheus' text format: a file "
-	  "replaced every interval, or a socket that answers HTTP", 0 },
+	{ "metrics", KEY_METRICS, "FILE|unix:PATH[,mode=OCTAL][,group=NAME]", 0, "Counters in Prometheus' "
+	  "text format: a file replaced every interval, or a socket that answers HTTP (0600)", 0 },
+	{ "events", KEY_EVENTS, "FILE", 0, "What is decided and done, one JSON object a line, behind what "
+	  "the file has; SIGHUP opens it again", 0 },
 	{ "options", KEY_OPTIONS, "FILE", 0, "More of these, one NAME or NAME=VALUE a line; SIGHUP "
 	  "reads it again", 0 },
 	{ 0 },
@@ -82,7 +88,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i':
 		return np_arg_microseconds(arg, "--interval", MIN_INTERVAL_US, MAX_INTERVAL_US,
 					   &a->interval_us);
-	case 'j':	/* it logs lines; metrics are for programs */
+	case 'j':	/* it logs lines; metrics and events are for programs */
 		return ARGP_ERR_UNKNOWN;
 	case KEY_MIN_GAIN:
 		return number(arg, "--min-gain", 1000, &a->steady.min_gain);
@@ -95,9 +101,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MIN_BUSY:
 		return number(arg, "--min-busy", 1e6, &a->min_busy);
 	case KEY_MIN_SIZE:
-		return number(arg, "--min-size", 1e9, &a->min_size_mib);
+		return np_arg_mib(arg, "--min-size", 1e9, &a->min_size_mib);
 	case KEY_COUNT:
 		return intervals(arg, "--count", 0, &a->count);
+	case KEY_READING:
+		return number(arg, "--reading", 100, &a->reading);
 	case KEY_LEAVE:
 		a->leave = true;
 		return 0;
@@ -106,6 +114,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_METRICS:
 		a->metrics = arg;
+		return 0;
+	case KEY_EVENTS:
+		a->events = arg;
 		return 0;
 	case KEY_OPTIONS:
 		a->file = arg;
@@ -130,7 +141,7 @@ static const struct argp argp = {
 static void defaults(struct np_daemon_args *a)
 {
 	*a = (struct np_daemon_args) {
-		.interval_us = 1000000, .count = 16, .min_busy = 0.1, .min_size_mib = 1,
+		.interval_us = 1000000, .count = 16, .min_busy = 0.1, .reading = 0.2, .min_size_mib = 1,
 		.steady = { .min_gain = 0, .hysteresis = 2, .window = 30, .back_off = 60 },
 	};
 	np_policy_words_init(&a->words);
@@ -237,13 +248,17 @@ static int assume(const struct np_daemon_args *a, struct np_task *assumed)
 int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 {
 	const char *cgroup = a->words.common.cgroup;
+	const struct np_select select = a->words.select;
 	struct np_policy_args args;
 	struct np_task assumed;
 	int status;
 
-	a->words.common.cgroup = NULL;	/* read again in every interval, not once */
+	/* Read again in every interval, not once. */
+	a->words.common.cgroup = NULL;
+	a->words.select = (struct np_select) { 0 };
 	status = np_policy_args_resolve(&a->words, &args);
 	a->words.common.cgroup = cgroup;
+	a->words.select = select;
 	if (!status)
 		status = assume(a, &assumed);
 	if (status)
@@ -257,8 +272,10 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->watch_rules.min_busy = a->min_busy;
 	d->watch_rules.min_pages = (uint64_t)(a->min_size_mib * (1 << 20) /
 					      (double)sysconf(_SC_PAGESIZE));
+	d->watch_rules.override = a->words.override;
+	d->watch_rules.exclude = np_select_exclude(&a->words.select);
 	d->watch_rules.pause = PAUSE_US / a->interval_us + 1;
-	d->watch_rules.read_budget = a->interval_us / 1e6 / 500;
+	d->watch_rules.read_budget = a->interval_us / 1e6 * a->reading / 100;
 	if (!d->counter.pids)	/* how many is settled once the first have been counted */
 		d->counter.most = a->count;
 	d->counter.budget = a->interval_us / 1e6 / 1000;

@@ -12,8 +12,9 @@ struct np_daemon_args {
 	struct np_steady_rules steady;
 	unsigned int count;		/* tasks whose counters are read at once */
 	double min_busy, min_size_mib;
+	double reading;		/* percent of a CPU */
 	bool leave, pages;
-	const char *metrics, *file;
+	const char *metrics, *events, *file;
 	char *text;			/* of the file */
 	char **argv;			/* what was parsed; points into text and the caller's argv */
 };

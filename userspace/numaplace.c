@@ -2,7 +2,9 @@
 /* The command table: dispatch and help. */
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,11 +163,27 @@ static int dispatch(int argc, char **argv)
 	return NP_EXIT_FAIL;
 }
 
+/* At every exit: nothing that was asked for has been printed when it could not be written. */
+static void close_output(void)
+{
+	bool empty = !__fpending(stdout), failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (!fclose(stdout) && !failed)
+		return;
+	if (!failed && empty && errno == EBADF)	/* it was closed from the start, and not needed */
+		return;
+	fprintf(stderr, "numaplace: standard output cannot be written%s%s\n", errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	_exit(NP_EXIT_FAIL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : NULL;
 	char help[] = "--help";
 
+	atexit(close_output);
 	if (!first)
 		return np_usage("no command; numaplace --help lists them");
 	if (!strcmp(first, "--version") || !strcmp(first, "-V"))

@@ -20,6 +20,7 @@ void np_policy_words_free(struct np_policy_words *w)
 {
 	free(w->option.word);
 	free(w->assume.word);
+	np_select_free(&w->select);
 	np_common_free(&w->common);
 }
 
@@ -36,6 +37,8 @@ static int add_word(struct np_word_list *list, const char *word)
 
 int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 {
+	int e;
+
 	switch (key) {
 	case 'p':
 		w->policy = arg;
@@ -56,13 +59,17 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 	case NP_KEY_PLAN:
 		w->plan = arg;
 		return 0;
+	case NP_KEY_OVERRIDE:
+		w->override = true;
+		return 0;
 	case 'M':
 		w->model = arg;
 		return 0;
 	case 's':
-		return np_arg_number(arg, "sample", SAMPLE_MAX_MS, &w->sample_ms);
+		return np_arg_milliseconds(arg, "sample", SAMPLE_MAX_MS, &w->sample_ms);
 	}
-	return np_common_parse(key, arg, &w->common);
+	e = np_select_parse(key, arg, &w->select);
+	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &w->common) : e;
 }
 
 static const char *policy_names(char *text, size_t text_len)
@@ -80,6 +87,8 @@ int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *arg
 	char err[NP_ERR_LEN], names[NP_ERR_LEN];
 	int status = np_common_resolve(&w->common);
 
+	if (!status)
+		status = np_select_resolve(&w->select, w->common.cgroup, &w->common.pids);
 	if (status)
 		return status;
 	*args = (struct np_policy_args) {
@@ -87,17 +96,17 @@ int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *arg
 		.n_assume = w->assume.n,
 		.pids = w->common.pids.pid,
 		.n_pids = w->common.pids.n,
-		.skip_gone = w->common.cgroup,
+		.skip_gone = w->common.cgroup || np_select_given(&w->select),
+		.override = w->override,
 		.sample_ms = (unsigned int)w->sample_ms,
 		.model = w->model,
 	};
 	if (!w->policy)
 		return np_usage("no policy; say --policy and one of %s",
 				policy_names(names, sizeof(names)));
-	args->policy = np_policy_named(w->policy, err, sizeof(err));
+	args->policy = np_policy_asked(w->policy, &args->options, err, sizeof(err));
 	if (!args->policy)
 		return np_usage("%s", err);
-	np_options_defaults(args->policy, &args->options);
 	for (size_t i = 0; i < w->option.n; i++)
 		if (np_options_set(args->policy, &args->options, w->option.word[i], err,
 				   sizeof(err)))

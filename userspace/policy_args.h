@@ -5,24 +5,29 @@
 
 #include "cmd_args.h"
 #include "lib/planning.h"
+#include "select_args.h"
 
 /* For a command's option table; keys are those that np_policy_args_parse() knows. */
 #define NP_POLICY_OPTIONS \
-	{ "policy", 'p', "NAME", 0, "the policy: one that `numaplace policies` lists, or a shared object, ./mine.so", 0 }, \
+	{ "policy", 'p', "NAME[:O=V,..]", 0, "the policy: one that `numaplace policies` lists, or a shared object, ./mine.so; " \
+	  "with options, as in n-mass:pages=follow", 0 }, \
 	{ "option", 'o', "NAME=VALUE", 0, "an option of the policy; may be repeated", 0 }, \
 	{ "model", 'M', "MACHINE", 0, "take the contention model of this machine file (a name of " \
-	  "`lab list` or a .toml file); else that of this machine's name, else one derived from " \
-	  "the distances", 0 }, \
-	{ "sample", 's', "MS", 0, "watch for MS milliseconds how many CPUs each task keeps " \
-	  "busy; 0: take it as one (default 200)", 0 }
+	  "`lab list` or a .toml file); else of /etc/numaplace/machine.toml, or what " \
+	  "NUMAPLACE_MACHINE_FILE names, else one derived from the distances", 0 }, \
+	{ "sample", 's', "TIME", 0, "watch for so long how many CPUs each task keeps busy; 0: " \
+	  "take it as one (default 200ms)", 0 }, \
+	{ "override", NP_KEY_OVERRIDE, NULL, 0, "Also change CPUs that were chosen for a task (by " \
+	  "itself, taskset, numactl), and use isolated ones (isolcpus, nohz_full)", 0 }
 
 #define NP_ASSUME_OPTION \
 	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task; may be repeated", 0 }
 
 /* plan's and apply's files. */
 #define NP_PLAN_FILE_OPTIONS \
-	{ "save", NP_KEY_SAVE, "FILE", 0, "Keep the plan in a file, for `numaplace apply --plan FILE`", 0 }, \
-	{ "show", NP_KEY_SHOW, "FILE", 0, "Say what is in such a file; asks no policy", 0 }, \
+	{ "save", NP_KEY_SAVE, "FILE", 0, "Keep the plan in a file, as --json prints it, for " \
+	  "`numaplace apply --plan FILE`", 0 }, \
+	{ "show", NP_KEY_SHOW, "FILE", 0, "Say what is in such a file (- for standard input); asks no policy", 0 }, \
 	{ "snapshot", NP_KEY_SNAPSHOT, "FILE", 0, "Plan for all tasks of a snapshot, as `numaplace ps " \
 	  "--json` prints it; - for standard input", 0 }
 
@@ -30,6 +35,8 @@
 struct np_policy_words {
 	const char *policy, *model;
 	struct np_word_list { const char **word; size_t n; } option, assume;
+	struct np_select select;
+	bool override;
 	unsigned long sample_ms;
 	const char *save, *show, *snapshot, *plan;	/* files */
 	struct np_common common;

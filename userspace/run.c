@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/apply.h"
+#include "lib/balancing.h"
+#include "lib/state.h"
 
 /* A task with less than 1 MiB (of 4 KiB pages) is starting up, or a shell that waits. */
 #define FIRST_PAGES 256
@@ -142,7 +145,7 @@ static void remember(struct np_run *r, const struct np_applied *a)
 
 static void say(const struct np_applied *a)
 {
-	char from[12], to[12];
+	char from[12], to[NP_NODES_TEXT];
 
 	for (size_t i = 0; i < a->p->plan.n; i++) {
 		const struct np_decision *d = &a->p->plan.decision[i];
@@ -153,21 +156,42 @@ static void say(const struct np_applied *a)
 			"%llu of %llu pages moved: %s\n",
 			a->p->tasks.task[i].pid, a->p->tasks.task[i].comm,
 			np_node_text(&a->p->machine, d->from, from, sizeof(from)),
-			np_node_text(&a->p->machine, d->to, to, sizeof(to)),
+			np_place_text(a->p, d, to, sizeof(to)),
 			(unsigned long long)a->step[i].moved.moved,
 			(unsigned long long)d->pages_to_move, d->reason);
 	}
 }
 
+/* Once: it works against what is done here. */
+static void say_balancing(struct np_run *r, const struct np_planning *p)
+{
+	const char *text = np_balancing_text(p->balancing);
+
+	if (text && !r->quiet && !r->said_balancing)
+		fprintf(stderr, "numaplace: run: %s\n", text);
+	r->said_balancing = true;
+}
+
+/* What is restored at the end though its parent has exited. */
+static void by_self(char *by)
+{
+	snprintf(by, NP_BY_LEN, NP_BY_RUN, getpid());
+}
+
 static void carry_out(struct np_run *r, const struct np_planning *p)
 {
 	struct np_applied a;
-	char err[NP_ERR_LEN];
+	char err[NP_ERR_LEN], by[NP_BY_LEN];
 	const struct np_apply_how how = {
-		.control = r->control, .pace = r->pace, .stop = &never, .note_pages = true,
+		.control = r->control, .pace = r->pace, .stop = &never, .by = by,
+		.note_pages = true,
 	};
-	int e = np_apply(&a, p, &how, err, sizeof(err));
+	int e;
 
+	say_balancing(r, p);
+
+	by_self(by);
+	e = np_apply(&a, p, &how, err, sizeof(err));
 	if (e)
 		complain(r, err);
 	else if (a.note[0] && !r->quiet)
@@ -193,17 +217,26 @@ void np_run_step(struct np_run *r)
 	np_planning_free(&p);
 }
 
-/* Every member: one that was never placed may have inherited its CPUs from one that was. */
+/*
+ * Every member: one that was never placed may have inherited its CPUs from one that was.
+ * Their parents may have exited, but what they have left is given to us.
+ */
 void np_run_restore(struct np_run *r)
 {
-	char err[NP_ERR_LEN];
+	char err[NP_ERR_LEN], by[NP_BY_LEN];
+	struct np_whose whose = { .by = by };
 	size_t n, kept;
+	pid_t *pids;
 	int e;
 
+	by_self(by);
 	np_family_update(&r->family);
-	for (size_t i = 0; i < r->family.n; i++) {
-		e = r->control->restore(r->family.member[i].pid, &n, &kept, err, sizeof(err));
-		if (e && e != -ENOENT && e != -ESRCH)
-			complain(r, err);
-	}
+	pids = calloc(r->family.n + 1, sizeof(*pids));
+	for (size_t i = 0; pids && i < r->family.n; i++)
+		pids[whose.n++] = r->family.member[i].pid;
+	whose.pids = pids;
+	e = r->control->restore(&whose, &n, &kept, err, sizeof(err));
+	if (e && e != -ENOENT && e != -ESRCH)
+		complain(r, err);
+	free(pids);
 }

@@ -2,8 +2,8 @@
 /*
  * asymsched: answers worked out by hand from the rules of peers' re-implementation: the
  * best score is bandwidth between the nodes of a cluster x the logarithm of its traffic;
- * of placements with 90 % of it the one that moves least; only if the move, at 0.3 s a GB,
- * takes less than 5 % of the run time. Without a model bandwidth is 1 / distance.
+ * of placements with 90 % of it the one that moves least; only if the move of each task's
+ * memory, at 0.3 s a GB, takes at most 5 % of that task's run time. Without a model bandwidth is 1 / distance.
  */
 #include "fixture.h"
 
@@ -98,10 +98,36 @@ static void a_move_must_pay(void)
 	t->age_s = (struct np_known) { 5.9, NP_SOURCE_SAMPLED };
 	plan(NULL);
 	left_alone();
-	CHECK_REASON(&f, 0, "too large a share of the run time (0.3 s for 1.00 GB");
+	CHECK_REASON(&f, 0, "too large a share of the run time of task 100 (0.3 s for 1.00 GB, 6 s run)");
 	t->age_s.value = 6.1;
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, GB_PAGES);
+}
+
+/*
+ * The limit is each task's own. The two move together, 1 GB (0.3 s) of the old one, 0.5 GB
+ * (0.15 s) of the young one: after 2.9 s that is more than 5 % of its run time, and none
+ * moves, though 5 % of the old one's are 5 s; after 3.1 s both move.
+ */
+static void each_task_has_its_own_limit(void)
+{
+	struct np_task *old = a_cluster(0, GB_PAGES), *young;
+
+	distance(0, 1, 30);
+	distance(0, 2, 12);
+	old->age_s = (struct np_known) { 100, NP_SOURCE_KERNEL };
+	f.pages[1][1] = GB_PAGES / 2;
+	young = fixture_task(&f, 0, UNKNOWN, UNKNOWN);
+	young->bandwidth = old->bandwidth;
+	young->age_s = (struct np_known) { 2.9, NP_SOURCE_KERNEL };
+	plan(NULL);
+	left_alone();
+	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 0);
+	CHECK_REASON(&f, 0, "of task 101 (0.1 s for 0.50 GB, 3 s run)");
+	young->age_s.value = 3.1;
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, GB_PAGES);
+	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, GB_PAGES / 2);
 }
 
 /* Traffic that stays on its node makes no cluster. */
@@ -122,5 +148,6 @@ void add_asymsched_cases(void)
 	CU_ADD_TEST(suite, the_task_moves_with_its_memory);
 	CU_ADD_TEST(suite, ninety_percent_is_close_enough);
 	CU_ADD_TEST(suite, a_move_must_pay);
+	CU_ADD_TEST(suite, each_task_has_its_own_limit);
 	CU_ADD_TEST(suite, local_tasks_stay);
 }

@@ -2,7 +2,8 @@
 /*
  * carrefour: answers worked out by hand from the rules of its source: nothing below
  * 50 DRAM accesses a microsecond, migrate below 80 % local accesses, interleave
- * above 35 % imbalance (standard deviation / mean) of the controllers.
+ * above 35 % imbalance of the controllers (the standard deviation that a sample
+ * estimates, of n - 1, / the mean).
  */
 #include "fixture.h"
 
@@ -79,30 +80,30 @@ static void counted_locality_wins(void)
 }
 
 /*
- * Two controllers that serve a and b: deviation / mean = |a - b| / (a + b). 67 : 33
- * is 34 %, 68 : 32 is 36 %. Node 0 serves 0.68 of the traffic: of its 0.68 of the pages
- * 0.68 leaves; 0.68 x 0.32 = 0.2176 stays, 0.7824 is on node 1 afterwards. As weights of
- * 255: 55 and 200; of 255 pages 55 and 200.
+ * Two controllers that serve a and b: deviation / mean = sqrt(2) |a - b| / (a + b).
+ * 62 : 38 is 34 %, 63 : 37 is 37 %. Node 0 serves 0.63 of the traffic: of its 0.63 of the
+ * pages 0.63 leaves; 0.63 x 0.37 = 0.2331 stays, 0.7669 is on node 1 afterwards. As weights
+ * of 255: 59 and 196; of 255 pages 59 and 196.
  */
 static void spreads_above_35_percent(void)
 {
 	fixture_machine(&f, 2, 2);
-	add(NP_NODE_NONE, 67, 33, 100);
+	add(NP_NODE_NONE, 62, 38, 100);
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].spread, NP_NODE_NONE);
 	CHECK_REASON(&f, 0, "imbalance is 34 %");
-	f.pages[0][0] = 68;
-	f.pages[0][1] = 32;
+	f.pages[0][0] = 63;
+	f.pages[0][1] = 37;
 	plan(NULL);
-	CHECK_REASON(&f, 0, "interleave: the controllers' imbalance is 36 %");
-	f.pages[0][0] = 6800;
-	f.pages[0][1] = 3200;
+	CHECK_REASON(&f, 0, "interleave: the controllers' imbalance is 37 %");
+	f.pages[0][0] = 6300;
+	f.pages[0][1] = 3700;
 	plan(NULL);
-	CU_ASSERT_DOUBLE_EQUAL((double)f.after[0], 10000 * 55 / 255., 1);
-	CU_ASSERT_DOUBLE_EQUAL((double)f.after[1], 10000 * 200 / 255., 1);
+	CU_ASSERT_DOUBLE_EQUAL((double)f.after[0], 10000 * 59 / 255., 1);
+	CU_ASSERT_DOUBLE_EQUAL((double)f.after[1], 10000 * 196 / 255., 1);
 }
 
-/* 50 : 50 by the pages, but the controllers were measured at 9 : 1, which is 80 %. */
+/* 50 : 50 by the pages, but the controllers were measured at 9 : 1, which is 113 %. */
 static void measured_controllers_count(void)
 {
 	fixture_machine(&f, 2, 2);
@@ -113,7 +114,27 @@ static void measured_controllers_count(void)
 	f.node[1].traffic = (struct np_known) { 1e9, NP_SOURCE_COUNTERS };
 	plan(NULL);
 	CU_ASSERT_NOT_EQUAL(f.decision[0].spread, NP_NODE_NONE);
-	CHECK_REASON(&f, 0, "imbalance is 80 %");
+	CHECK_REASON(&f, 0, "imbalance is 113 %");
+}
+
+/*
+ * 45, 15 and 40 of 100: the mean of the three controllers is 33, node 0 is above it and
+ * node 1 below, also for a task that may hold no page on node 2.
+ */
+static void a_cpuset_changes_no_mean(void)
+{
+	static const uint8_t may[] = { NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN };
+	static const double gb[] = { 4.5, 1.5, 4 };
+
+	fixture_machine(&f, 3, 2);
+	add(NP_NODE_NONE, 1000, 0, 100)->may = may;
+	for (int i = 0; i < 3; i++)
+		f.node[i].traffic = (struct np_known) { gb[i] * 1e9, NP_SOURCE_COUNTERS };
+	plan(NULL);
+	CHECK_REASON(&f, 0, "imbalance is 48 %");
+	CU_ASSERT_NOT_EQUAL(f.decision[0].spread, NP_NODE_NONE);
+	CU_ASSERT_DOUBLE_EQUAL((double)f.after[1], 450, 3);
+	CU_ASSERT_EQUAL(f.after[2], 0);
 }
 
 static void nothing_known_nothing_done(void)
@@ -135,5 +156,6 @@ void add_carrefour_cases(void)
 	CU_ADD_TEST(suite, counted_locality_wins);
 	CU_ADD_TEST(suite, spreads_above_35_percent);
 	CU_ADD_TEST(suite, measured_controllers_count);
+	CU_ADD_TEST(suite, a_cpuset_changes_no_mean);
 	CU_ADD_TEST(suite, nothing_known_nothing_done);
 }

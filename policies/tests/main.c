@@ -13,12 +13,15 @@ int main(void)
 	add_control_cases();
 	add_carrefour_cases();
 	add_asymsched_cases();
+	add_node_set_cases();
 	add_numad_cases();
 	add_measured_cases();
 	add_order_cases();
 	add_page_cases();
 	add_properties();
 	add_predict_cases();
+	add_present_cases();
+	add_penalty_cases();
 	add_model_cases();
 	add_model_machine_cases();
 	add_model_properties();

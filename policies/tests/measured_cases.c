@@ -28,16 +28,21 @@ static void machine(const char *text)
 	f.m.model_origin = NP_MODEL_FILE;
 }
 
-/* A task that streams: its cores do nothing but wait for memory. */
-static void add_stream(int node, unsigned int cores, int home)
+/* A task that streams, of which counters read what it gets where it is. */
+static void add_stream_that_reads(int node, unsigned int cores, int home, double bytes_per_s)
 {
 	struct np_task *t;
 
 	f.pages[f.n][home] = 1000;
 	t = fixture_task(&f, node, UNKNOWN, UNKNOWN);
 	t->cores = cores;
-	t->bandwidth = (struct np_known) { cores * (node == home ? 8e9 : 8e9 * 80 / 120),
-					   NP_SOURCE_COUNTERS };
+	t->bandwidth = (struct np_known) { bytes_per_s, NP_SOURCE_COUNTERS };
+}
+
+/* One with the machine to itself: its cores do nothing but wait for memory. */
+static void add_stream(int node, unsigned int cores, int home)
+{
+	add_stream_that_reads(node, cores, home, cores * (node == home ? 8e9 : 8e9 * 80 / 120));
 }
 
 static void plan(const char *options)
@@ -52,14 +57,14 @@ static void throughput_is(double before, double after)
 }
 
 /*
- * Four cores ask one controller of 20 GB/s for 32: each runs at 20/32 = 0.625, in all
- * 2.5. A task and its pages on each node: 16 of 20 GB/s, all run as if alone, in all 4.
+ * Four cores ask one controller of 20 GB/s for 32: counters read 10 for each task, each
+ * core runs at 20/32 = 0.625, in all 2.5. A task and its pages on each node: 16 of 20 GB/s, all run as if alone, in all 4.
  */
 static void two_crowd_one_controller(void)
 {
 	machine(MACHINE(""));
-	add_stream(0, 2, 0);
-	add_stream(0, 2, 0);
+	add_stream_that_reads(0, 2, 0, 1e10);
+	add_stream_that_reads(0, 2, 0, 1e10);
 	plan(NULL);
 	throughput_is(2.5, 4);
 	for (int i = 0; i < 2; i++) {
@@ -78,8 +83,8 @@ static void two_crowd_one_controller(void)
 static void a_narrow_port_wants_them_apart(void)
 {
 	machine(MACHINE("port_bytes_per_s=8e9"));
-	add_stream(0, 1, 0);
-	add_stream(0, 1, 0);
+	add_stream_that_reads(0, 1, 0, 4e9);
+	add_stream_that_reads(0, 1, 0, 4e9);
 	plan("pages=stay");
 	throughput_is(1, 1 + 80. / 120);
 	CU_ASSERT((f.decision[0].to == 1) != (f.decision[1].to == 1));
@@ -106,8 +111,7 @@ static void pages_split_as_the_controllers_are(void)
 		"node 0 core_outstanding=40 port_remote_weight=1 dram_bytes_per_s=1.5e10 dram_latency_ns=80\n"
 		"node 1 core_outstanding=40 port_remote_weight=1 dram_bytes_per_s=5e9 dram_latency_ns=80\n"
 		"link 0 1 bytes_per_s=1e11 latency_ns=1 header_bytes=8\n");
-	add_stream(0, 1, 0);
-	f.task[0].bandwidth.value = 2e10;
+	add_stream_that_reads(0, 1, 0, 1.5e10);
 	plan("horizon=0");
 	CU_ASSERT_EQUAL(f.after[0], 750);
 	CU_ASSERT_EQUAL(f.after[1], 250);
@@ -117,9 +121,8 @@ static void pages_split_as_the_controllers_are(void)
 static void a_move_that_does_not_pay_is_left(void)
 {
 	machine(MACHINE(""));
-	add_stream(0, 1, 1);
+	add_stream_that_reads(0, 1, 1, 64e7 * 10 / 4);	/* a line every 400 ns, 360 at home */
 	f.node[1].cpus = 0;
-	f.task[0].bandwidth.value = 64e7 * 10 / 4;	/* a line every 400 ns, 360 at home */
 	plan("rate=0.390625,horizon=100");		/* 1.11 before the move's 0.1 */
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
 	plan("rate=0.390625,horizon=1000");

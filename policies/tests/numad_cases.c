@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * numad: answers worked out by hand from the rules of its source and manual: nothing
- * below 300 MB, nothing that is 90 % local, nodes filled to 85 %, and of the nodes that
- * fit the one with the most free CPUs x free MB / distance squared.
+ * numad: answers worked out by hand from its source. A node's magnitude is (10 MB
+ * needed + 4 to spare) x (6 CPUs needed + 1 to spare); what the task has itself counts
+ * as free, its memory 5/4 times where it is bound, 17/16 where it is not.
  */
 #include "fixture.h"
 
@@ -31,7 +31,7 @@ static void plan(const char *options)
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "numad", options), 0);
 }
 
-/* 299 MB are ignored, 301 are not; its memory is on node 1, where all else is equal. */
+/* 299 MB are ignored, 301 are not. */
 static void below_300_mb_is_ignored(void)
 {
 	machine(4);
@@ -42,22 +42,48 @@ static void below_300_mb_is_ignored(void)
 	machine(4);
 	add(0, 0, 301);
 	plan(NULL);
-	CU_ASSERT_EQUAL(f.decision[0].to, 1);
-	CU_ASSERT_EQUAL(f.decision[0].pages_to, 1);
+	CU_ASSERT_NOT_EQUAL(f.decision[0].to, NP_NODE_NONE);
 }
 
-/* 91 of 100 pages on the node it runs on are enough, 89 are not. */
+/*
+ * All else equal, 1 GB of others' on each node: node 1 has 400 MB of the task's, counted
+ * as 500 free, so 100 MB more than node 0. With the nodes empty but for the task both
+ * are entirely free for it, and the first is taken.
+ */
+static void its_memory_biases(void)
+{
+	machine(4);
+	f.node[0].mem_free -= 1000000000;
+	f.node[1].mem_free -= 1000000000;
+	add(0, 0, 400);
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, 1);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to, 1);
+	machine(4);
+	add(0, 0, 400);
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, 0);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, PAGES_OF_MB(400));
+}
+
+/* 91 of 100 pages on the node it runs on are enough, 89 are not; not where another is better. */
 static void ninety_percent_local_is_left_alone(void)
 {
 	machine(4);
 	add(0, 910, 90);
 	plan(NULL);
-	CHECK_REASON(&f, 0, "left alone: 91 %");
+	CHECK_REASON(&f, 0, "left alone: its node is the best, and has 91 %");
 	machine(4);
 	add(0, 890, 110);
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].to, 0);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, PAGES_OF_MB(110));
+	machine(4);
+	add(0, 910, 90);
+	for (int i = 0; i < 3; i++)
+		add(0, 1, 0);
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, 1);
 }
 
 static void crowd(int node, int n)
@@ -67,61 +93,104 @@ static void crowd(int node, int n)
 }
 
 /*
- * 8 CPUs filled to 85 % are 6.8. Home is node 1, at 10 there and 21 from node 0. The
- * task counts what it has itself as free. Five others at home: 1.8 / 10^2 = 0.0180
- * beats 6.8 / 21^2 = 0.0154, though not with distances that are not squared (0.18, 0.32).
+ * Of 8 CPUs five others are busy at home, node 1: 3 free there, 6 x 1 + 2 = 8. On node 0,
+ * where it runs, with its own all 8 are: 6 x 1 + 7 = 13. Memory is nearly the same, and
+ * the distance to its memory counts for nothing.
  */
-static void home_wins_by_the_square_of_the_distance(void)
+static void a_crowded_home_loses(void)
 {
 	machine(8);
 	add(0, 0, 400);
 	crowd(1, 5);
 	plan(NULL);
-	CU_ASSERT_EQUAL(f.decision[0].to, 1);
-}
-
-/* 12 CPUs are 10.2; seven others at home: 3.2 / 100 beats 10.2 / 441 = 0.0231; eight: 2.2 / 100 does not. */
-static void a_crowded_home_loses(void)
-{
-	machine(12);
-	add(0, 0, 400);
-	crowd(1, 7);
-	plan(NULL);
-	CU_ASSERT_EQUAL(f.decision[0].to, 1);
-	machine(12);
-	add(0, 0, 400);
-	crowd(1, 8);
-	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].to, 0);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to, 0);
 }
 
-/* 10 CPUs are filled to 8.5: eight cores fit, nine do not, nor at 100 % eleven. */
-static void nodes_are_filled_to_85_percent(void)
+/* Needed CPUs weigh six times the spare: 6 x 4 of 4 beat 6 x 3 of 3, that have 2 GB more. */
+static void what_is_needed_weighs_most(void)
 {
-	machine(10);
-	add(NP_NODE_NONE, 400, 0)->cores = 9;
+	machine(4);
+	f.node[0].mem_free -= 2000000000;
+	add(NP_NODE_NONE, 400, 0)->cores = 4;
+	f.task[0].threads = 4;
+	crowd(1, 1);
 	plan(NULL);
-	CHECK_REASON(&f, 0, "no node has 9 CPUs");
-	f.task[0].cores = 8;
-	plan(NULL);
-	CU_ASSERT_EQUAL(f.decision[0].to, 0);
-	f.task[0].cores = 10;
-	plan("utilisation=100");
 	CU_ASSERT_EQUAL(f.decision[0].to, 0);
 }
 
-/* Two CPUs of 0.85 x 2 = 1.7 hold one of the two: the bigger, though it comes second. */
+/*
+ * 10 CPUs at 85 %: half of the 15 % may be missing, 0.75. Ten of ten threads ask for 10,
+ * which one node has; eleven ask for 11 and take both.
+ */
+static void bigger_than_a_node(void)
+{
+	machine(10);
+	add(NP_NODE_NONE, 400, 0)->cores = 10;
+	f.task[0].threads = 10;
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, 0);
+	f.task[0].threads = f.task[0].cores = 11;
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
+	CU_ASSERT_EQUAL(f.decision[0].nodes, NP_NODE_NONE);
+	CHECK_REASON(&f, 0, "left alone: nodes 0 and 1, which it has, are the best");
+}
+
+/* Four nodes in two pairs: who needs two takes a pair, whose distance is 16, not 40. */
+static void several_nodes_are_near(void)
+{
+	fixture_machine(&f, 4, 4);
+	for (int i = 0; i < 4; i++) {
+		f.node[i].mem_total = f.node[i].mem_free = 64ULL << 30;
+		for (int j = 0; j < 4; j++)
+			f.distance[i * 4 + j] = i == j ? 10 : i / 2 == j / 2 ? 16 : 40;
+	}
+	add(0, 1, 0)->cores = 3;
+	add(NP_NODE_NONE, 0, 400)->cores = 6;
+	f.task[1].threads = 6;
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[1].to, NP_NODE_NONE);
+	CHECK_REASON(&f, 1, "nodes 2 and 3 have the most");
+	CU_ASSERT_EQUAL_FATAL(f.decision[1].nodes, 0);
+	CU_ASSERT_EQUAL(memcmp(f.plan.spread, "\0\0\1\1", 4), 0);
+	CU_ASSERT_EQUAL(f.after[4 + 1], 0);
+	CU_ASSERT(f.after[4 + 2] && f.after[4 + 2] == f.after[4 + 3]);
+	/* Its nodes already, and 90 % there: left; 80 %: the rest is fetched. */
+	f.task[1].on = (const uint8_t *)"\0\0\1\1";
+	f.pages[1][0] = f.pages[1][1] = 0;
+	f.pages[1][1] = PAGES_OF_MB(10);
+	f.pages[1][2] = PAGES_OF_MB(400);
+	plan(NULL);
+	CHECK_REASON(&f, 1, "left alone: nodes 2 and 3, which it has, are the best, and have 98 %");
+	f.pages[1][1] = PAGES_OF_MB(100);
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, f.pages[1][1]);
+}
+
+/* 68.7 GB of a node hold the 85 % of 58 GB, not of 60. */
+static void memory_too_is_given_at_85_percent(void)
+{
+	machine(4);
+	add(NP_NODE_NONE, 29000, 29000);
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, 0);
+	machine(4);
+	add(NP_NODE_NONE, 30000, 30000);
+	plan(NULL);
+	CHECK_REASON(&f, 0, "left alone: nodes 0 and 1, which it has, are the best");
+}
+
+/* Two CPUs each: the bigger has its choice, the node with 369 MB more to spare; the smaller has what is left. */
 static void the_bigger_goes_first(void)
 {
 	machine(2);
-	f.node[1].cpus = 0;
-	add(NP_NODE_NONE, 0, 400);
-	add(NP_NODE_NONE, 0, 500);
+	add(NP_NODE_NONE, 0, 400)->cores = 2;
+	add(NP_NODE_NONE, 0, 500)->cores = 2;
+	f.task[0].threads = f.task[1].threads = 2;
 	plan(NULL);
-	CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
 	CU_ASSERT_EQUAL(f.decision[1].to, 0);
-	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, PAGES_OF_MB(500));
+	CU_ASSERT_EQUAL(f.decision[0].to, 1);
 }
 
 void add_numad_cases(void)
@@ -129,9 +198,12 @@ void add_numad_cases(void)
 	CU_pSuite suite = CU_add_suite("numad by hand", NULL, NULL);
 
 	CU_ADD_TEST(suite, below_300_mb_is_ignored);
+	CU_ADD_TEST(suite, its_memory_biases);
 	CU_ADD_TEST(suite, ninety_percent_local_is_left_alone);
-	CU_ADD_TEST(suite, home_wins_by_the_square_of_the_distance);
 	CU_ADD_TEST(suite, a_crowded_home_loses);
-	CU_ADD_TEST(suite, nodes_are_filled_to_85_percent);
+	CU_ADD_TEST(suite, what_is_needed_weighs_most);
+	CU_ADD_TEST(suite, bigger_than_a_node);
+	CU_ADD_TEST(suite, several_nodes_are_near);
+	CU_ADD_TEST(suite, memory_too_is_given_at_85_percent);
 	CU_ADD_TEST(suite, the_bigger_goes_first);
 }

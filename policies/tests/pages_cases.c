@@ -27,6 +27,29 @@ static void a_full_node_gets_what_fits(void)
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[1].gain, 1 / (1 + 0.2 * 0.56), 1e-9);
 }
 
+/* Shared memory is home, and stays where it is; its own pages go where the task goes. */
+static void shared_memory_counts_and_stays(void)
+{
+	const uint64_t on_1[] = { 0, 1000 };
+	struct fixture f;
+
+	fixture_machine(&f, 2, 1);
+	f.pages[0][0] = 100;
+	f.pages[0][1] = 1000;
+	fixture_task(&f, 0, 1.5, UNKNOWN)->shm_pages = on_1;
+	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
+	CU_ASSERT(f.decision[0].home == 1 && f.decision[0].to == 1);
+	CU_ASSERT(f.after[0] == 0 && f.after[1] == 1100);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100);
+	/* Node 1 has no CPU: the shared memory stays remote. */
+	f.node[1].cpus = 0;
+	f.pages[0][0] = 0;
+	f.pages[0][1] = 1100;
+	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
+	CU_ASSERT(f.decision[0].to == 0 && f.decision[0].home == 1);
+	CU_ASSERT(f.after[0] == 100 && f.after[1] == 1000);
+}
+
 static void high_penalty_gets_the_memory(void)
 {
 	struct fixture f;
@@ -98,6 +121,7 @@ void add_page_cases(void)
 	CU_pSuite suite = CU_add_suite("pages, cost and gain", NULL, NULL);
 
 	CU_add_test(suite, "a full node gets what fits", a_full_node_gets_what_fits);
+	CU_add_test(suite, "shared memory counts and stays", shared_memory_counts_and_stays);
 	CU_add_test(suite, "high penalty gets the memory", high_penalty_gets_the_memory);
 	CU_add_test(suite, "an exchange counts what leaves", exchange_counts_what_leaves);
 	CU_add_test(suite, "gain counts distance", gain_counts_distance);

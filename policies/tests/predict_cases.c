@@ -76,7 +76,7 @@ static void crowding_is_the_models(void)
 
 	machine_of_two(4);
 	for (int i = 0; i < 4; i++)
-		add(0, 100, 0, 1.5);
+		add(0, 100, 0, 1.5)->outstanding = (struct np_known) { 10, NP_SOURCE_DECLARED };
 	predict();
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&model, &four, 1, &grant), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.speed[3], 80 / grant.latency_ns, 1e-4);

@@ -8,13 +8,17 @@ _numaplace()
 
 	case $COMP_CWORD:$previous:$word in
 	1:*)
-		choices="--help --version $("$tool" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')"
+		choices="--help --version $("$tool" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')"
 		;;
 	*:--engine:*)
 		choices="auto module syscall"
 		;;
 	*:--policy:* | *:-p:*)
 		choices=$("$tool" policies --json | sed -n 's/^ \{6\}"name": "\(.*\)",*/\1/p')
+		;;
+	*:--plan:* | *:--save:* | *:--show:* | *:--snapshot:* | *:--options:* | *:--metrics:* | *:--events:* | *:--model:*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
 		;;
 	*:-*)
 		choices=$("$tool" "$command" --help | grep -o -- '--[a-z][a-z-]*')

@@ -8,10 +8,10 @@ const char *const fuzz_seeds[] = {
 	"\"nodes\": [{\"id\": 0, \"cpus\": \"0-1\", \"has_memory\": true, \"mem_total\": 4096, "
 	"\"mem_free\": 0, \"distances\": [10]}]}, \"tasks\": [{\"pid\": 7, \"start\": 9, "
 	"\"comm\": \"c\", \"threads\": 3, \"cores\": 2, \"cpus\": \"1\", \"node\": 0, "
-	"\"pages\": {\"0\": 3}, \"file_pages\": {\"0\": 5}}], \"plan\": 1, \"boot\": \"b\", "
-	"\"policy\": \"none\", \"options\": [], \"decided\": [{\"to\": null, \"pages_to\": 0, "
-	"\"spread\": null, \"mem\": 0, \"bonus\": 1.0, \"penalty\": 1.0, \"penalty_source\": "
-	"\"declared\", \"reason\": \"r\"}]}",
+	"\"pages\": {\"0\": 3}, \"file_pages\": {\"0\": 5}}], \"plan\": 2, \"boot\": \"b\", "
+	"\"policy\": \"none\", \"options\": {}, \"decisions\": [{\"to\": null, \"pages_to\": 0, "
+	"\"spread\": null, \"mem\": \"auto\", \"bonus\": 1.0, \"penalty\": {\"value\": 1.0, "
+	"\"source\": \"declared\"}, \"reason\": \"r\"}]}",
 	NULL,
 };
 

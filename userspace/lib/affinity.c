@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup.h"
 #include "error.h"
+#include "heirs.h"
 #include "list.h"
 #include "proc.h"
 #include "state.h"
@@ -42,15 +44,18 @@ int np_affinity_set(pid_t tid, const struct bitmask *mask)
 /* One call's work, so that it can be undone. */
 struct placing {
 	struct np_state state;
+	const struct np_place_request *request;
 	pid_t pid;
-	bool inherit;
 	const struct bitmask *cpus;
-	struct bitmask *now;		/* scratch */
+	bool first_pass;
+	bool leader_is_new;		/* it had no place of ours before this call */
+	struct bitmask *now, *allowed;	/* scratch */
 	struct undo {
 		pid_t tid;
-		bool had_record;
+		bool all, bound;
 		struct bitmask *before;		/* its CPUs before this call */
-		struct bitmask *original;	/* its record before this call */
+		bool had_record;
+		struct np_saved old;		/* that record */
 	} *undo;
 	size_t n_undo;
 	char *err;
@@ -74,54 +79,102 @@ static bool already_done(const struct placing *p, pid_t tid)
 }
 
 /*
- * What to restore this thread to. The first original wins; but CPUs that the
- * user chose after we placed it are an original of their own, and a thread
- * that was started by one we have just placed has its process's original.
+ * Whether the thread has every online CPU that its cpuset allows: it never chose any, as
+ * far as can be told, and is to follow its cpuset again.
  */
-static const struct bitmask *original_of(struct placing *p, const struct np_saved *old)
+static bool has_all(struct placing *p)
 {
-	const struct np_saved *leader = np_state_find(&p->state, p->pid);
+	struct np_cpusets *sets = np_cpusets_open();
+	struct bitmask *online = numa_bitmask_alloc(NP_MAX_CPUS);
+	char *text = np_read_file("/sys/devices/system/cpu/online");
+	bool all = sets && text && !np_list_parse_kernel(text, online) &&
+		   !np_cpusets_cpus(sets, p->pid, p->allowed);
 
-	if (old && numa_bitmask_equal(old->set, p->now))
-		return old->original;
-	if (!old && p->n_undo && leader && numa_bitmask_equal(p->now, p->cpus))
-		return leader->original;
-	return p->now;
+	for (unsigned int i = 0; all && i < NP_MAX_CPUS; i++)
+		all = numa_bitmask_isbitset(p->now, i) || !numa_bitmask_isbitset(online, i) ||
+		      !numa_bitmask_isbitset(p->allowed, i);
+	free(text);
+	numa_bitmask_free(online);
+	if (sets)
+		np_cpusets_close(sets);
+	return all;
+}
+
+/*
+ * The record that says what this thread, whose CPUs are p->now, had at first; NULL: just
+ * these. The first original wins; but CPUs that the user chose after we placed it are an
+ * original of their own. One without a record may have inherited its CPUs, but not from
+ * a process that this very call places: it was there before.
+ */
+static const struct np_saved *first_record(const struct placing *p, const struct np_saved *old,
+					   unsigned long long start)
+{
+	const struct np_saved *r;
+
+	if (old)
+		return np_heirs_wears(old, p->pid, p->now) ? old : NULL;
+	r = np_heirs_origin(&p->state, p->pid, start, p->now);
+	return r && r->pid == p->pid && p->leader_is_new && p->first_pass ? NULL : r;
+}
+
+/* What is to be remembered of a thread, with masks of its own. */
+static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_proc_stat *st,
+				 const struct np_saved *old)
+{
+	const struct np_saved *first = first_record(p, old, st->start);
+	bool changes = !numa_bitmask_equal(p->cpus, p->now);
+	struct np_saved r = {
+		.tid = tid, .pid = p->pid, .start = st->start, .inherit = p->request->inherit,
+		.original = clone(first ? first->original : p->now), .set = clone(p->cpus),
+		.earlier = first && changes ? clone(p->now) : NULL,
+	};
+
+	if (p->request->by)
+		snprintf(r.by, sizeof(r.by), "%s", p->request->by);
+	r.all = first ? first->all : has_all(p);
+	r.placed = first && first == old ? old->placed : np_heirs_now();
+	r.cgroup = first && first == old ? old->cgroup : np_cgroup_mark(p->pid);
+	r.pgrp = st->pgrp;
+	r.session = st->session;
+	if (tid == p->pid)
+		p->leader_is_new = !first;
+	return r;
+}
+
+static void forget_old(struct placing *p, struct np_saved *old)
+{
+	if (old)
+		np_state_drop(&p->state, old->tid);
 }
 
 /* Notes the thread in the state (not yet on disk) and in the undo list. */
 static int note_thread(struct placing *p, pid_t tid)
 {
-	struct np_saved *old = np_state_find(&p->state, tid);
-	struct undo *bigger, *u;
+	struct np_saved *old = np_state_find(&p->state, tid), record;
 	struct np_proc_stat st;
-	struct np_saved record;
-	bool ours;
+	struct undo *bigger, *u;
 	int e;
 
 	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
 		return 0;	/* it has exited */
 	if (old && old->start != st.start) {	/* its number was another thread's */
-		np_state_drop(&p->state, tid);
+		np_state_end(&p->state, old);
 		old = NULL;
 	}
 	bigger = realloc(p->undo, sizeof(*bigger) * (p->n_undo + 1));
 	if (!bigger)
 		return -ENOMEM;
 	p->undo = bigger;
-	ours = old && numa_bitmask_equal(old->set, p->now) && !numa_bitmask_equal(p->cpus, p->now);
-	record = (struct np_saved){ .tid = tid, .pid = p->pid, .start = st.start,
-				    .inherit = p->inherit,
-				    .original = clone(original_of(p, old)),
-				    .set = clone(p->cpus), .earlier = ours ? clone(p->now) : NULL };
 	u = &p->undo[p->n_undo++];
-	*u = (struct undo){ tid, old, clone(p->now), old ? clone(old->original) : NULL };
-	np_state_drop(&p->state, tid);
+	*u = (struct undo) { .tid = tid, .before = clone(p->now), .had_record = old };
+	np_layers_lift(&p->state.layers, tid, p->now);
+	if (old)
+		u->old = np_saved_copy(old);
+	record = record_of(p, tid, &st, old);
+	u->all = record.all && !old && !record.earlier;
+	forget_old(p, old);
 	e = np_state_add(&p->state, &record);
-	numa_bitmask_free(record.original);
-	numa_bitmask_free(record.set);
-	if (record.earlier)
-		numa_bitmask_free(record.earlier);
+	np_saved_free(&record);
 	return e;
 }
 
@@ -168,7 +221,10 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 {
 	size_t first = p->n_undo, n = 1;
 	pid_t *tids = NULL;
-	int e = one_thread ? 0 : np_proc_threads(p->pid, &tids, &n);
+	int e = np_layers_read(&p->state.layers);
+
+	if (!e && !one_thread)
+		e = np_proc_threads(p->pid, &tids, &n);
 
 	for (size_t i = 0; !e && i < n; i++) {
 		pid_t t = one_thread ? tid : tids[i];
@@ -184,64 +240,101 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 		return np_fail(p->err, p->err_len, e, "out of memory");
 	if (*found)
 		e = np_state_record(&p->state, p->err, p->err_len);
-	for (size_t i = first; !e && i < p->n_undo; i++)
+	for (size_t i = first; !e && i < p->n_undo; i++) {
+		p->undo[i].bound = true;
 		e = bind_thread(p, p->undo[i].tid);
+	}
+	p->first_pass = false;
 	return e;
 }
 
 /* Puts every thread and record back as they were before this call. */
 static void undo_all(struct placing *p)
 {
+	struct bitmask *every = numa_bitmask_alloc(NP_MAX_CPUS);
 	char ignored[NP_ERR_LEN];
 
+	numa_bitmask_setall(every);
 	for (size_t i = 0; i < p->n_undo; i++) {
 		struct undo *u = &p->undo[i];
-		struct np_saved *r = np_state_find(&p->state, u->tid);
 
-		np_affinity_set(u->tid, u->before);
-		if (!r)
-			continue;
-		if (u->had_record) {
-			copy_bitmask_to_bitmask(u->original, r->original);
-			copy_bitmask_to_bitmask(u->before, r->set);
-		} else {
-			np_state_drop(&p->state, u->tid);
-		}
+		if (u->bound)
+			np_affinity_set(u->tid, u->all ? every : u->before);
+		np_state_drop(&p->state, u->tid);
+		if (u->had_record)
+			np_state_add(&p->state, &u->old);
 	}
 	np_state_save(&p->state, ignored, sizeof(ignored));
+	numa_bitmask_free(every);
 }
 
 static void placing_free(struct placing *p)
 {
 	for (size_t i = 0; i < p->n_undo; i++) {
 		numa_bitmask_free(p->undo[i].before);
-		if (p->undo[i].original)
-			numa_bitmask_free(p->undo[i].original);
+		np_saved_free(&p->undo[i].old);
 	}
 	free(p->undo);
 	numa_bitmask_free(p->now);
+	numa_bitmask_free(p->allowed);
 	np_state_keep(&p->state);
 }
 
-int np_affinity_place(pid_t pid, bool one_thread, bool inherit, const struct bitmask *cpus,
-		      char *err, size_t err_len)
+static bool has_inherited(const struct np_state *s, pid_t pid)
 {
-	struct placing p = { .inherit = inherit, .err = err, .err_len = err_len };
-	size_t found = 1;
-	int e = np_state_open_kept(&p.state, err, err_len);
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_proc_stat st;
+	bool result = s->n && !np_proc_stat(pid, &st) && !np_affinity_get(pid, now);
+
+	if (result) {
+		np_layers_lift(&s->layers, pid, now);
+		result = np_heirs_origin(s, pid, st.start, now);
+	}
+	numa_bitmask_free(now);
+	return result;
+}
+
+/*
+ * What was started by those that have exited, or by this process while it was placed
+ * elsewhere, is noted first: its record is about to say something else.
+ */
+static int open_state(struct np_state *s, pid_t pid, char *err, size_t err_len)
+{
+	bool settle = false;
+	int e = np_state_open_kept(s, err, err_len);
 
 	if (e)
 		return e;
-	p.pid = np_proc_group(pid);
-	p.cpus = clone(cpus);
+	e = np_layers_read(&s->layers);
+	for (size_t i = 0; i < s->n; i++)
+		settle |= s->saved[i].gone || s->saved[i].pid == pid;
+	if (!e)
+		e = settle || has_inherited(s, pid) ? np_heirs_settle(s) : 0;
+	if (!e)
+		return 0;
+	np_state_close(s);
+	return np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e));
+}
+
+int np_affinity_place(const struct np_place_request *r, char *err, size_t err_len)
+{
+	struct placing p = { .request = r, .cpus = r->cpus, .first_pass = true, .err = err,
+			     .err_len = err_len };
+	size_t found = 1;
+	int e;
+
+	p.pid = np_proc_group(r->pid);
+	e = open_state(&p.state, p.pid, err, err_len);
+	if (e)
+		return e;
 	p.now = numa_bitmask_alloc(NP_MAX_CPUS);
+	p.allowed = numa_bitmask_alloc(NP_MAX_CPUS);
 	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++)
-		e = place_pass(&p, one_thread, pid, &found);
+		e = place_pass(&p, r->one_thread, r->pid, &found);
 	if (!e && p.n_undo == 0)
-		e = np_fail(err, err_len, -ESRCH, "process %d has just exited", pid);
+		e = np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
 	if (e)
 		undo_all(&p);
-	numa_bitmask_free((struct bitmask *)p.cpus);
 	placing_free(&p);
 	return e;
 }

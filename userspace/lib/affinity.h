@@ -8,28 +8,26 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "control.h"
+
 /* As the kernel keeps it, offline CPUs included. 0 or -errno. */
 int np_affinity_get(pid_t tid, struct bitmask *mask);
 int np_affinity_set(pid_t tid, const struct bitmask *mask);
 
 /*
- * Binds one thread (one_thread) or every thread of pid to cpus, until no new
- * thread appears. The originals go to the state file before anything is
- * changed. On failure everything is as it was before the call.
+ * Binds one thread (one_thread) or every thread of the process to r->cpus, until no
+ * new thread appears. The originals go to the state file before anything is changed.
+ * On failure everything is as it was before the call. r->inherit: what it starts
+ * later is restored with it.
  */
-int np_affinity_place(pid_t pid, bool one_thread, bool inherit, const struct bitmask *cpus,
-		      char *err, size_t err_len);
+int np_affinity_place(const struct np_place_request *r, char *err, size_t err_len);
 
 /*
- * Gives the threads of pid (0: all) that np_affinity_place() bound their
- * originals back; see np_control.restore.
+ * Gives the threads that np_affinity_place() bound, and those that have inherited
+ * that, their originals back; see np_control.restore. Those that have CPUs of the
+ * module's on top keep them and their records: these are to go first.
  */
-int np_affinity_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
-
-/*
- * The same, but only where the CPUs are still those that were set; records of
- * others are kept. What another engine placed on top is to be undone first.
- */
-int np_affinity_restore_unchanged(pid_t pid, size_t *n, char *err, size_t err_len);
+int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+			size_t err_len);
 
 #endif

@@ -10,32 +10,55 @@
 #include "memory_policy.h"
 #include "proc.h"
 #include "saved_pages.h"
+#include "weights.h"
 
-/* The CPUs of the node that the cpuset of task i allows. */
-static struct bitmask *cpus_of_node(const struct np_planning *p, size_t i, int node)
+/* True when decision i lets its task run on that node. */
+static bool runs_on(const struct np_planning *p, size_t i, int node)
+{
+	const struct np_decision *d = &p->plan.decision[i];
+
+	if (d->nodes == NP_NODE_NONE)
+		return node == d->to;
+	return p->plan.spread[(size_t)d->nodes * p->machine.n_nodes + (size_t)node] != 0;
+}
+
+/* The CPUs of its node or nodes that the cpuset of task i allows. */
+static struct bitmask *decided_cpus(const struct np_planning *p, size_t i)
 {
 	const struct bitmask *allowed = i < p->confined.n ? p->confined.cpus[i] : NULL;
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 
 	for (unsigned int cpu = 0; cpu < p->machine.n_cpus; cpu++)
-		if (p->machine.cpu_node[cpu] == node &&
+		if (p->machine.cpu_node[cpu] != NP_NODE_NONE &&
+		    runs_on(p, i, p->machine.cpu_node[cpu]) &&
 		    (!allowed || numa_bitmask_isbitset(allowed, cpu)))
 			numa_bitmask_setbit(cpus, cpu);
 	return cpus;
 }
 
-/* True when the task may run on CPUs of another node than the decided one. */
+/* True when the task has CPUs of a node that it is to have some of. */
+static bool has_cpus_on(const struct np_planning *p, size_t i, int node)
+{
+	for (unsigned int cpu = 0; cpu < p->machine.n_cpus; cpu++)
+		if (p->machine.cpu_node[cpu] == node &&
+		    numa_bitmask_isbitset(p->tasks.cpus[i], cpu))
+			return true;
+	return false;
+}
+
+/* True when the task may run on CPUs of another node than it is to, or on none of one of several. */
 static bool needs_binding(const struct np_planning *p, size_t i)
 {
-	const struct np_machine *m = &p->machine;
+	const struct np_decision *d = &p->plan.decision[i];
 
-	if (p->plan.decision[i].to == NP_NODE_NONE)
+	if (d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE)
 		return false;
-	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
-		if (numa_bitmask_isbitset(p->tasks.cpus[i], cpu) &&
-		    m->cpu_node[cpu] != NP_NODE_NONE &&
-		    m->cpu_node[cpu] != p->plan.decision[i].to)
+	for (int node = 0; node < (int)p->machine.n_nodes; node++) {
+		bool has = has_cpus_on(p, i, node), may = runs_on(p, i, node);
+
+		if (has != may && (has || d->nodes != NP_NODE_NONE))
 			return true;
+	}
 	return false;
 }
 
@@ -62,21 +85,6 @@ static bool has_exited(const struct np_applied *a, size_t i)
 	return np_proc_stat(a->p->tasks.task[i].pid, &st) || st.start != a->p->tasks.start[i];
 }
 
-/* Even weights: interleave. The kernel's weighted mode takes its weights from sysfs. */
-static int mode_of_spread(const struct np_planning *p, const uint8_t *weight)
-{
-	uint8_t one = 0;
-
-	for (size_t node = 0; node < p->machine.n_nodes; node++) {
-		if (!weight[node])
-			continue;
-		if (one && weight[node] != one)
-			return NP_MPOL_WEIGHTED_INTERLEAVE;
-		one = weight[node];
-	}
-	return MPOL_INTERLEAVE;
-}
-
 /* The memory policy that decision i asks for; false: none. *nodes is the caller's to free. */
 static bool wanted_memory(const struct np_planning *p, size_t i, int *mode, struct bitmask **nodes)
 {
@@ -91,9 +99,7 @@ static bool wanted_memory(const struct np_planning *p, size_t i, int *mode, stru
 		numa_bitmask_setbit(*nodes, (unsigned int)m->node[d->pages_to].id);
 		return true;
 	}
-	*mode = mode_of_spread(p, p->plan.spread + (size_t)d->spread * m->n_nodes);
-	if (d->mem != NP_MEM_AUTO)
-		*mode = d->mem == NP_MEM_WEIGHTED ? NP_MPOL_WEIGHTED_INTERLEAVE : MPOL_INTERLEAVE;
+	*mode = np_spread_mode(p, d);
 	for (size_t node = 0; node < m->n_nodes; node++)
 		if (p->plan.spread[(size_t)d->spread * m->n_nodes + node])
 			numa_bitmask_setbit(*nodes, (unsigned int)m->node[node].id);
@@ -159,6 +165,7 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 		.pid = p->tasks.task[i].pid,
 		.mem_mode = -1,
 		.inherit = true,
+		.by = a->how.by,
 	};
 	int e;
 
@@ -167,7 +174,7 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 	if (has_exited(a, i))
 		return skip(a, i);
 	if (needs_binding(p, i))
-		r.cpus = step->cpus = cpus_of_node(p, i, p->plan.decision[i].to);
+		r.cpus = step->cpus = decided_cpus(p, i);
 	e = place(a, i, &r, err, err_len);
 	if (e == -ESRCH)
 		return skip(a, i);

@@ -30,12 +30,17 @@ struct np_step {
 	char err[NP_ERR_LEN];
 };
 
+struct np_applied;
+
 /* With what, how fast, and until when. */
 struct np_apply_how {
 	const struct np_control *control;
 	struct np_pace pace;
 	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
+	const char *by;		/* np_place_request.by */
 	bool note_pages;	/* in the state file, for `restore --pages`, before they move */
+	/* Called while pages move, with what the call that runs has done; NULL: nobody watches. */
+	void (*watch)(const struct np_applied *a, const struct np_migrate_result *so_far);
 };
 
 struct np_applied {

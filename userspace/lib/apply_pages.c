@@ -30,7 +30,8 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 {
 	const struct step_move *move = arg;
 
-	(void)so_far;
+	if (move->a->how.watch)
+		move->a->how.watch(move->a, so_far);
 	return !*move->a->how.stop;
 }
 
@@ -127,7 +128,7 @@ static int move_step(struct queue *q, const struct np_page_move *step, char *err
 	return judge(a, step->task, e, err);
 }
 
-/* To the shares that the plan has after the steps so far. */
+/* To the shares that the plan has after the steps so far; shared memory stays, so it is none of them. */
 static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len)
 {
 	struct np_applied *a = q->a;
@@ -135,17 +136,22 @@ static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len
 	const uint64_t *now = q->now + i * q->k;
 	struct step_move move = { a, i };
 	struct np_migrate_result result = { 0 };
-	double share[NP_MAX_NODES] = { 0 }, all = 0;
+	const uint64_t *shm = a->p->tasks.task[i].shm_pages;
+	double share[NP_MAX_NODES] = { 0 }, part[NP_MAX_NODES], all = 0;
 	const struct np_spread_request r = {
 		.pid = a->p->tasks.task[i].pid, .share = share, .n_nodes = NP_MAX_NODES,
 		.rate_mib = a->how.pace.rate_mib, .progress = go_on, .progress_arg = &move,
 	};
 	int e;
 
-	for (size_t node = 0; node < q->k; node++)
-		all += (double)now[node];
-	for (size_t node = 0; node < q->k; node++)
-		share[m->node[node].id] = (double)now[node] / all;
+	for (size_t node = 0; node < q->k; node++) {
+		uint64_t stay = shm ? shm[node] : 0;
+
+		part[node] = (double)(now[node] > stay ? now[node] - stay : 0);
+		all += part[node];
+	}
+	for (size_t node = 0; node < q->k && all > 0; node++)
+		share[m->node[node].id] = part[node] / all;
 	e = a->how.control->spread(&r, &result, err, err_len);
 	if (result.asked)
 		add_result(&result, &move);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apply.h"
+#include "json.h"
 #include "list.h"
 #include "memory_policy.h"
 
@@ -51,18 +52,19 @@ static json_t *result_json(const struct np_applied *a, size_t i)
 
 json_t *np_applied_json(const struct np_applied *a)
 {
-	json_t *j = np_planning_json(a->p), *decisions = json_object_get(j, "decisions");
-	json_t *notes = json_array();
+	json_t *j, *decisions = json_array(), *notes = json_array();
 
 	for (size_t i = 0; i < a->p->plan.n; i++) {
-		json_t *d = json_array_get(decisions, i);
+		json_t *d = np_decision_json(a->p, i);
 
 		json_object_set_new(d, "result", result_json(a, i));
 		if (a->step[i].err[0])
-			json_object_set_new(d, "error", json_string(a->step[i].err));
+			json_object_set_new(d, "error", np_json_text(a->step[i].err));
+		json_array_append_new(decisions, d);
 	}
 	if (a->note[0])
-		json_array_append_new(notes, json_string(a->note));
+		json_array_append_new(notes, np_json_text(a->note));
+	j = np_planning_json_with(a->p, decisions);
 	json_object_set_new(j, "engine", json_string(a->how.control->name));
 	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
 	json_object_set_new(j, "undone", json_boolean(a->undone));
@@ -115,11 +117,11 @@ static void print_step(FILE *out, const struct np_applied *a, size_t i)
 	const struct np_task *t = &a->p->tasks.task[i];
 	const struct np_decision *d = &a->p->plan.decision[i];
 	const struct np_step *s = &a->step[i];
-	char from[12], to[12], way[32], cpus[NP_LIST_LEN] = "-", mem[NP_LIST_LEN + 32];
+	char from[12], to[NP_NODES_TEXT], way[NP_NODES_TEXT + 16], cpus[NP_LIST_LEN] = "-", mem[NP_LIST_LEN + 32];
 	char outcome[512];
 
 	np_node_text(&a->p->machine, d->from, from, sizeof(from));
-	np_node_text(&a->p->machine, d->to, to, sizeof(to));
+	np_place_text(a->p, d, to, sizeof(to));
 	snprintf(way, sizeof(way), "%s -> %s", from, to);
 	if (s->cpus)
 		np_list_format(s->cpus, cpus, sizeof(cpus));
@@ -144,6 +146,7 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 	np_unordered_print(out, &a->p->plan);
 	if (a->note[0])
 		fprintf(out, "%s\n", a->note);
+	np_planning_print_notes(out, a->p);
 	if (a->skipped)
 		fprintf(out, "%zu of %zu tasks skipped\n", a->skipped, a->p->plan.n);
 }

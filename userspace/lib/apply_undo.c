@@ -61,23 +61,54 @@ static bool read_again(const struct np_applied *a, size_t i, struct np_tasks *no
 	return false;
 }
 
-static void undo_task(struct np_applied *a, size_t i)
+static bool is_to_undo(const struct np_applied *a, size_t i)
+{
+	return a->step[i].state == NP_STEP_DONE || a->step[i].state == NP_STEP_FAILED;
+}
+
+static void bring_pages_back(struct np_applied *a, size_t i)
+{
+	struct np_tasks now;
+
+	if (!a->step[i].moved.moved || !read_again(a, i, &now))
+		return;
+	move_back(a, i, &now);
+	np_tasks_free(&now);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* All in one pass: that of one task costs as much. */
+static void restore_placements(struct np_applied *a)
+{
+	pid_t *pids = calloc(a->p->plan.n + 1, sizeof(*pids));
+	struct np_whose whose = { .pids = pids };
+	char err[NP_ERR_LEN];
+	size_t n, kept;
+	int e = 0;
+
+	for (size_t i = 0; pids && i < a->p->plan.n; i++)
+		if (is_to_undo(a, i) && (a->step[i].cpus || a->step[i].mem_mode >= 0))
+			pids[whose.n++] = a->p->tasks.task[i].pid;
+	if (whose.n) {
+		qsort(pids, whose.n, sizeof(*pids), by_pid);
+		e = a->how.control->restore(&whose, &n, &kept, err, sizeof(err));
+	}
+	if (e && e != -ENOENT && e != -ESRCH)
+		np_fail(a->note, sizeof(a->note), 0, "not every placement was restored: %s", err);
+	free(pids);
+}
+
+static void bind_as_before(struct np_applied *a, size_t i)
 {
 	struct np_step *step = &a->step[i];
 	struct np_tasks now;
-	char err[NP_ERR_LEN];
-	size_t n, kept;
-	int e;
 
-	if (step->moved.moved && read_again(a, i, &now)) {
-		move_back(a, i, &now);
-		np_tasks_free(&now);
-	}
-	if (step->cpus || step->mem_mode >= 0) {
-		e = a->how.control->restore(a->p->tasks.task[i].pid, &n, &kept, err, sizeof(err));
-		if (e && e != -ENOENT && e != -ESRCH)
-			say(step, "placement not restored: %s", err);
-	}
 	if ((step->cpus || step->earlier_mode >= 0) && read_again(a, i, &now)) {
 		bind_again(a, i, &now);
 		np_tasks_free(&now);
@@ -102,7 +133,11 @@ void np_apply_undo(struct np_applied *a)
 {
 	a->undone = true;
 	for (size_t i = a->p->plan.n; i-- > 0;)
-		if (a->step[i].state == NP_STEP_DONE || a->step[i].state == NP_STEP_FAILED)
-			undo_task(a, i);
+		if (is_to_undo(a, i))
+			bring_pages_back(a, i);
+	restore_placements(a);
+	for (size_t i = a->p->plan.n; i-- > 0;)
+		if (is_to_undo(a, i))
+			bind_as_before(a, i);
 	forget_pages(a);
 }

@@ -31,8 +31,11 @@ static int collect(const struct np_mapping *map, void *arg)
 		c->room = room;
 	}
 	c->area[c->n++] = (struct np_area){
-		map->start, map->start,
-		map->page_kib ? map->page_kib * 1024 : c->base_page_size,
+		.start = map->start, .end = map->start,
+		.page_size = map->page_kib ? map->page_kib * 1024 : c->base_page_size,
+		.anon = map->anon, .mapmax = map->mapmax,
+		.anonymous = np_mapping_anonymous(map),
+		.memory = np_mapping_memory(map),
 	};
 	return 0;
 }

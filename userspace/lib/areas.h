@@ -3,6 +3,7 @@
 #ifndef NUMAPLACE_LIB_AREAS_H
 #define NUMAPLACE_LIB_AREAS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -10,6 +11,9 @@
 struct np_area {
 	uint64_t start, end;
 	uint64_t page_size;	/* of the pages that back it, bytes */
+	uint64_t anon;		/* base pages of no file that it has in memory */
+	uint64_t mapmax;	/* processes that map one of its pages, at most; 0: one */
+	bool anonymous, memory;	/* what np_mapping_anonymous(), np_mapping_memory() say of it */
 };
 
 /*

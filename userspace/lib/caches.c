@@ -50,6 +50,7 @@ static bool read_cache(const char *root, unsigned int cpu, unsigned int index, s
 			numa_bitmask_free(c->cpus);
 			ok = false;
 		}
+		c->n_cpus = ok ? numa_bitmask_weight(c->cpus) : 0;
 	}
 	free(level);
 	free(type);
@@ -86,9 +87,13 @@ int np_caches_read(const struct np_machine *m, const char *root, struct np_cache
 	*caches = NULL;
 	*n = 0;
 	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++) {
+		unsigned int core_cpus = 0;	/* that share its first cache, of level 1 */
+
 		for (unsigned int index = 0; index < MAX_INDEX; index++) {
 			if (!read_cache(root, cpu, index, &c))
 				break;
+			core_cpus = index ? core_cpus : c.n_cpus;
+			c.one_core = c.n_cpus == core_cpus;
 			/* Listed once, by the first of the CPUs that share it. */
 			if (first_cpu(c.cpus) != cpu) {
 				numa_bitmask_free(c.cpus);
@@ -107,6 +112,30 @@ int np_caches_read(const struct np_machine *m, const char *root, struct np_cache
 	if (*n)
 		qsort(*caches, *n, sizeof(c), by_level);
 	return 0;
+}
+
+static bool are_alike(const struct np_cache *a, const struct np_cache *b)
+{
+	return a == b || (a->one_core && b->one_core && a->level == b->level && a->size == b->size &&
+			  a->n_cpus == b->n_cpus && !strcmp(a->type, b->type));
+}
+
+size_t np_caches_alike(const struct np_cache *caches, size_t n, size_t i, struct bitmask *all)
+{
+	size_t count = 0;
+
+	numa_bitmask_clearall(all);
+	for (size_t k = 0; k < n; k++) {
+		if (!are_alike(&caches[k], &caches[i]))
+			continue;
+		if (k < i)
+			return 0;
+		count++;
+		for (unsigned int cpu = 0; cpu < caches[k].cpus->size; cpu++)
+			if (numa_bitmask_isbitset(caches[k].cpus, cpu))
+				numa_bitmask_setbit(all, cpu);
+	}
+	return count;
 }
 
 void np_caches_free(struct np_cache *caches, size_t n)

@@ -152,6 +152,43 @@ int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t
 	return 0;
 }
 
+/* The first folder of that name at or below one, into path; false when there is none. */
+static bool find_below(const char *folder, const char *name, int depth, char *path, size_t len)
+{
+	DIR *dir = depth > MAX_DEPTH ? NULL : opendir(folder);
+	bool found = false;
+	struct dirent *d;
+
+	while (dir && !found && (d = readdir(dir))) {
+		char below[PATH_MAX];
+
+		if (d->d_type != DT_DIR || d->d_name[0] == '.' ||
+		    (size_t)snprintf(below, sizeof(below), "%s/%s", folder, d->d_name) >= sizeof(below))
+			continue;
+		if (!strcmp(d->d_name, name))
+			found = (size_t)snprintf(path, len, "%s", below) < len;
+		else
+			found = find_below(below, name, depth + 1, path, len);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int np_cgroup_of_unit(const char *unit, char *path, size_t len, char *err, size_t err_len)
+{
+	char name[NAME_MAX + 16], root[PATH_MAX];
+	int e = find_folder("/", root, sizeof(root), err, err_len);
+
+	if (e)
+		return e;
+	snprintf(name, sizeof(name), "%.*s%s", NAME_MAX, unit, strchr(unit, '.') ? "" : ".service");
+	if (find_below(root, name, 0, path, len))
+		return 0;
+	return np_fail(err, err_len, -ENOENT, "no unit \"%s\" runs; `systemctl list-units` lists them",
+		       name);
+}
+
 /* True when list, "cpu,cpuset", has the word. */
 static bool has_word(const char *list, size_t len, const char *word)
 {
@@ -186,6 +223,20 @@ static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
 	}
 	free(text);
 	return found;
+}
+
+uint64_t np_cgroup_mark(pid_t pid)
+{
+	uint64_t mark = 0xcbf29ce484222325u;	/* FNV-1a */
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	text = np_read_file(path);
+	for (const char *at = text; at && *at; at++)
+		mark = (mark ^ (unsigned char)*at) * 0x100000001b3u;
+	mark = text ? (mark & INT64_MAX) | 1 : 0;	/* as a number in JSON */
+	free(text);
+	return mark;
 }
 
 /* What the file says in the cgroup, or in the nearest one above that has it. */

@@ -5,6 +5,7 @@
 
 #include <numa.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -14,6 +15,15 @@
  * line in err: -ENOENT no such cgroup, -EOPNOTSUPP no version 2 hierarchy.
  */
 int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t err_len);
+
+/*
+ * The cgroup (version 2) of a systemd unit, "redis" or "redis.service". 0, or -errno
+ * with one line in err: -ENOENT no such unit runs, -EOPNOTSUPP no version 2 hierarchy.
+ */
+int np_cgroup_of_unit(const char *unit, char *path, size_t len, char *err, size_t err_len);
+
+/* A number for the cgroups that the process is in: equal where they are. 0: it is gone. */
+uint64_t np_cgroup_mark(pid_t pid);
 
 /* A reader of cpusets, for many tasks at one moment; NULL without memory. */
 struct np_cpusets;

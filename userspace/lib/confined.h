@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What cpusets leave each of a set of tasks. */
+/* What cpusets, and who chose CPUs for it, leave each of a set of tasks. */
 #ifndef NUMAPLACE_LIB_CONFINED_H
 #define NUMAPLACE_LIB_CONFINED_H
 
+#include "pins.h"
 #include "tasks.h"
 
 struct np_cpusets;
@@ -10,16 +11,21 @@ struct np_cpusets;
 struct np_confined {
 	size_t n;
 	uint8_t *may;		/* [n * n_nodes] NP_MAY_*, where np_task.may points to */
-	struct bitmask **cpus;	/* [n] CPUs that its cpuset allows */
+	uint8_t *on;		/* [n * n_nodes] nodes of its CPUs, where np_task.on points to */
+	struct bitmask **cpus;	/* [n] CPUs that it may be given */
+	enum np_pinned *pinned;	/* [n] why these are fewer than its cpuset allows */
 };
 
 /*
- * Reads the cpusets of all tasks and sets their np_task.may. One whose cpuset
+ * Reads the cpusets of all tasks and sets their np_task.may and on. One whose cpuset
  * cannot be read (it has exited) is not confined. cpusets: a reader to be used
- * again, or NULL. 0 or -ENOMEM.
+ * again, or NULL. pins: what else is to be kept, or NULL. 0 or -ENOMEM.
  */
 int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t,
-		     struct np_cpusets *cpusets);
+		     struct np_cpusets *cpusets, struct np_pins *pins);
+
+/* Says in the reason of a decision what was chosen for its task and is kept; nothing if nothing was. */
+void np_confined_explain(const struct np_confined *c, size_t i, struct np_decision *d);
 void np_confined_free(struct np_confined *c);
 
 #endif

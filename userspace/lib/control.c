@@ -28,12 +28,13 @@ const struct np_control *np_control_get(enum np_engine engine, char *err, size_t
 	return control && !control->probe(err, err_len) ? control : NULL;
 }
 
-int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		       size_t err_len)
 {
 	const struct np_control *control = np_control_module.probe(err, err_len)
 						   ? &np_control_syscall : &np_control_module;
 
-	return control->restore(pid, n, kept, err, err_len);
+	return control->restore(whose, n, kept, err, err_len);
 }
 
 bool np_control_hidden(char *err, size_t err_len)

@@ -13,6 +13,7 @@
 
 #include "../../kmod/uapi/numaplace.h"
 #include "error.h"
+#include "whose.h"
 
 enum np_engine { NP_ENGINE_AUTO, NP_ENGINE_MODULE, NP_ENGINE_SYSCALL, NP_ENGINE_FAKE };
 
@@ -29,6 +30,7 @@ struct np_place_request {
 	 * well. Without it they get what it had before; only the module can.
 	 */
 	bool inherit;
+	const char *by;			/* np_saved.by, for np_whose; NULL: by hand */
 };
 
 struct np_migrate_request {
@@ -36,8 +38,18 @@ struct np_migrate_request {
 	const struct bitmask *from;	/* node numbers; NULL: any */
 	int to;				/* node number */
 	uint64_t start, end;		/* both 0: the whole process */
+	uint64_t limit;			/* base pages that move at most; 0: all */
+	bool shared;			/* also pages that other processes map */
+	/* Also pages of files and of shared memory, where move_pages(2) is used. */
+	bool files;
+	bool no_small;			/* move_pages(2): areas of anonymous small pages are left out */
 	unsigned int max_stall_us;	/* 0: the engine's default */
 	unsigned int rate_mib;		/* MiB a second, 0: no limit */
+	/* Of the module alone: */
+	const char *pause;		/* "auto", "always", "never"; NULL: its default */
+	unsigned int duty;		/* percent of the time that it may be stopped for; 0: its default */
+	unsigned int threads;		/* that move pages; 0: its default */
+	bool split;			/* huge pages are broken up where they cannot be moved whole */
 	/*
 	 * Called now and then while pages move; may be NULL. Returning false
 	 * cancels: what was moved stays, the call ends with -ECANCELED.
@@ -87,19 +99,21 @@ struct np_control {
 	 */
 	int (*memory)(pid_t pid, int *mode, struct bitmask **nodes);
 	/*
-	 * pid 0: everything under control. Sets *n to the number of placements
+	 * In one pass, however many they are. Sets *n to the number of placements
 	 * undone (one for each thread and engine), *kept to those left alone
-	 * because the user had changed them since, with one line in err.
-	 * -ENOENT: nothing of this pid is under control. The module's engine
-	 * also undoes what plain system calls have placed.
+	 * because the user had changed them since, with one line in err. One that
+	 * fails does not keep the others from it. -ENOENT: nothing of those named is
+	 * under control. The module's engine also undoes what plain system calls
+	 * have placed.
 	 */
-	int (*restore)(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
+	int (*restore)(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		       size_t err_len);
 };
 
 /*
  * The engine to use. AUTO takes the module when it is loaded and of our ABI, with
- * move_pages(2) for huge pages that it would have to split; plain system calls
- * otherwise. Returns NULL with one line in err.
+ * move_pages(2) for the kinds of pages that it leaves and the call moves; plain
+ * system calls otherwise. Returns NULL with one line in err.
  */
 const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len);
 
@@ -110,7 +124,7 @@ const struct np_control *np_control_get(enum np_engine engine, char *err, size_t
 bool np_control_hidden(char *err, size_t err_len);
 
 /* Restores with the engine that AUTO takes: whatever engine did it, it is undone. */
-int np_control_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
+int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err, size_t err_len);
 
 /* The exit status (NP_EXIT_* of cmd.h) for an operation's return value. */
 int np_control_exit(int r);

@@ -11,8 +11,8 @@ extern const struct np_control np_control_fake;
 extern const struct np_control np_control_auto;
 
 /*
- * Adds to the module's counts what a second engine then moved of the pages that
- * the module had left as thp_split, hugetlb or busy. asked stays the sum of the counts.
+ * Adds to the module's counts what a second engine then moved of the pages that the
+ * module had left by their kind, or as busy. asked stays the sum of the counts.
  */
 void np_migrate_merge(struct np_migrate_result *out, const struct np_migrate_result *rest);
 

@@ -43,11 +43,12 @@ static int fake_spread(const struct np_spread_request *r, struct np_migrate_resu
 	return answer(r->pid, &np_fake.migrated, err, err_len);
 }
 
-static int fake_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+static int fake_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+			size_t err_len)
 {
 	*kept = 0;
 	*n = np_fake.placed;
-	return answer(pid, &np_fake.restored, err, err_len);
+	return answer(whose->n ? whose->pids[0] : 0, &np_fake.restored, err, err_len);
 }
 
 const struct np_control np_control_fake = {

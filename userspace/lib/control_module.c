@@ -9,6 +9,7 @@
 
 #include "affinity.h"
 #include "control_engines.h"
+#include "layers.h"
 #include "list.h"
 #include "module.h"
 #include "proc.h"
@@ -50,8 +51,8 @@ int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_
 	return np_fail(err, err_len, e, "the module cannot %s process %d: %s", what, pid, why);
 }
 
-/* True when the thread's CPUs are no longer those that the module gave it. */
-static bool changed_since(const char *line, pid_t tid)
+/* What the thread has instead of the CPUs that the module gave it; NULL: these. */
+static struct bitmask *changed_since(const char *line, pid_t tid)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS), *set = numa_bitmask_alloc(NP_MAX_CPUS);
 	char cpus[NUMAPLACE_MAX_WRITE];
@@ -59,83 +60,171 @@ static bool changed_since(const char *line, pid_t tid)
 		       !np_list_parse_kernel(cpus, set) && numa_bitmask_weight(set) &&
 		       !np_affinity_get(tid, now) && !numa_bitmask_equal(now, set);
 
-	numa_bitmask_free(now);
 	numa_bitmask_free(set);
-	return changed;
+	if (changed)
+		return now;
+	numa_bitmask_free(now);
+	return NULL;
 }
 
-static int restore_placements(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+/* The process, or the thread of one, that a line of placements is to be restored with. */
+struct target {
+	pid_t pid;
+	bool thread;
+	pid_t tid;
+	struct bitmask *changed;	/* changed_since() */
+};
+
+struct targets {
+	struct target *target;
+	size_t n;
+};
+
+/* Whether the line is meant; *t as it is to be written, pid 0 where "all" is. */
+static bool is_meant(const char *line, const struct np_whose *whose, struct target *t)
 {
-	char *text = np_module_read("placements"), line[32];
 	uint64_t tid, group;
-	bool thread = false;
+
+	if (!np_record_number(line, "tid", &tid) || !np_record_number(line, "pid", &group))
+		return false;
+	*t = (struct target) { 0 };
+	if (np_whose_all(whose))
+		return true;
+	if (np_whose_has(whose, (pid_t)group))
+		t->pid = (pid_t)group;
+	else if (np_whose_has(whose, (pid_t)tid))
+		*t = (struct target) { .pid = (pid_t)tid, .thread = true };
+	return t->pid;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid) : x->thread - y->thread;
+}
+
+static int write_restore(const struct target *t, char *err, size_t err_len)
+{
+	char line[32];
 	int e;
 
-	*n = *kept = 0;
-	for (const char *p = text; p && *p; p = np_record_next(p)) {
-		if (!np_record_number(p, "tid", &tid) || !np_record_number(p, "pid", &group) ||
-		    (pid && (pid_t)group != pid && (pid_t)tid != pid))
-			continue;
-		thread = pid && (pid_t)group != pid;
-		++*(changed_since(p, (pid_t)tid) ? kept : n);
-	}
-	free(text);
-	if (*n + *kept == 0)
-		return pid ? np_fail(err, err_len, -ENOENT, "process %d is not under control; there "
-				     "is nothing to restore", pid) : 0;
-	if (pid)
-		snprintf(line, sizeof(line), "%s=%d\n", thread ? "tid" : "pid", pid);
+	if (t->pid)
+		snprintf(line, sizeof(line), "%s=%d\n", t->thread ? "tid" : "pid", t->pid);
 	else
 		snprintf(line, sizeof(line), "all\n");
 	e = np_module_write("restore", line);
-	if (e)
-		return np_module_refused(pid, "restore", e, err, err_len);
-	if (*kept)
-		np_fail(err, err_len, 0, "%zu thread%s left alone: the CPUs were changed after "
-			"numaplace had set them", *kept, *kept == 1 ? "" : "s");
-	return 0;
+	return e ? np_module_refused(t->pid, "restore", e, err, err_len) : 0;
 }
 
-struct step {
-	int e;
-	size_t n, kept;
-	char err[NP_ERR_LEN];
-};
-
-/* The worst of the steps; that one had nothing to do counts only if none had. */
-static const struct step *worst_of(const struct step *step, size_t n)
+/* The first error is the one that is said; one that has exited meanwhile needs nothing. */
+static int restore_targets(struct target *target, size_t n, char *err, size_t err_len)
 {
-	const struct step *worst = step;
+	char why[NP_ERR_LEN];
+	int first = 0;
 
-	for (size_t i = 1; i < n; i++) {
-		bool failed = step[i].e && step[i].e != -ENOENT;
+	qsort(target, n, sizeof(*target), in_order);
+	for (size_t i = 0; i < n; i++) {
+		int e = 0;
 
-		if ((failed && (!worst->e || worst->e == -ENOENT)) ||
-		    (step[i].e == 0 && worst->e == -ENOENT) ||
-		    (step[i].e == 0 && worst->e == 0 && step[i].kept))
-			worst = &step[i];
+		if (!i || in_order(&target[i], &target[i - 1]))
+			e = write_restore(&target[i], why, sizeof(why));
+		if (e && (e != -ESRCH || n == 1) && !first)
+			first = np_fail(err, err_len, e, "%s", why);
 	}
-	return worst;
+	return first;
+}
+
+/* The lines that are meant. 0, -ENOENT or -ENOMEM. */
+static int read_targets(const struct np_whose *whose, struct targets *all, char *err, size_t err_len)
+{
+	char *text = np_module_read("placements");
+	struct target t, *bigger;
+	uint64_t tid = 0;
+
+	for (const char *p = text; p && *p; p = np_record_next(p)) {
+		if (!is_meant(p, whose, &t))
+			continue;
+		bigger = realloc(all->target, (all->n + 1) * sizeof(*bigger));
+		if (!bigger) {
+			free(text);
+			return np_fail(err, err_len, -ENOMEM, "out of memory");
+		}
+		np_record_number(p, "tid", &tid);
+		t.tid = (pid_t)tid;
+		t.changed = changed_since(p, t.tid);
+		all->target = bigger;
+		all->target[all->n++] = t;
+	}
+	free(text);
+	return all->n || np_whose_all(whose) ? 0 : -ENOENT;
+}
+
+static void targets_free(struct targets *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->target[i].changed)
+			numa_bitmask_free(all->target[i].changed);
+	free(all->target);
+}
+
+/* Those that the module has restored; *kept: those that have what somebody else chose for them, still. */
+static size_t count_restored(const struct targets *all, size_t *kept)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	size_t n = 0;
+
+	*kept = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct target *t = &all->target[i];
+
+		n += !t->changed;
+		*kept += t->changed && !np_affinity_get(t->tid, now) && numa_bitmask_equal(now, t->changed);
+	}
+	numa_bitmask_free(now);
+	return n;
 }
 
 /*
- * A task may have been placed by the module and by plain system calls, one on
- * top of the other. What system calls set last goes first, then the module's,
- * then the rest.
+ * A task may have been placed by the module and by plain system calls, one on top of the
+ * other. What system calls keep lies under both, so the module's goes first. That one of
+ * the two had nothing to do is no error.
  */
-int np_module_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, char *err, size_t err_len)
 {
-	struct step step[3] = { 0 };
-	const struct step *worst;
+	struct targets all = { 0 };
+	char why[NP_ERR_LEN] = "";
+	size_t by_module, left;
+	int e = read_targets(whose, &all, err, err_len), e2;
 
-	step[0].e = np_affinity_restore_unchanged(pid, &step[0].n, step[0].err, NP_ERR_LEN);
-	step[1].e = restore_placements(pid, &step[1].n, &step[1].kept, step[1].err, NP_ERR_LEN);
-	step[2].e = np_affinity_restore(pid, &step[2].n, &step[2].kept, step[2].err, NP_ERR_LEN);
-	*n = step[0].n + step[1].n + step[2].n;
-	*kept = step[1].kept + step[2].kept;
-	worst = worst_of(step, 3);
-	np_fail(err, err_len, 0, "%s", worst->err);
-	return worst->e;
+	if (!e)
+		e = restore_targets(all.target, all.n, err, err_len);
+	e2 = np_affinity_restore(whose, n, kept, why, sizeof(why));
+	by_module = count_restored(&all, &left);
+	targets_free(&all);
+	*n += by_module;
+	*kept += left;
+	if (e == -ENOENT || (!e && e2 != -ENOENT)) {
+		np_fail(err, err_len, 0, "%s", why);
+		e = e2;
+	}
+	if (!e && *kept)
+		np_fail(err, err_len, 0, "%zu thread%s left alone: the CPUs were changed after "
+			"numaplace had set them", *kept, *kept == 1 ? "" : "s");
+	return e;
+}
+
+int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		      size_t err_len)
+{
+	struct np_state_file turn;
+	int e = np_layers_turn(&turn, err, err_len);
+
+	*n = *kept = 0;
+	if (!e)
+		e = restore_both(whose, n, kept, err, err_len);
+	np_state_file_close(&turn);
+	return e;
 }
 
 const struct np_control np_control_module = {

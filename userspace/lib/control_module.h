@@ -9,7 +9,8 @@ int np_module_place(const struct np_place_request *r, char *err, size_t err_len)
 int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
 		      size_t err_len);
 int np_module_memory(pid_t pid, int *mode, struct bitmask **nodes);
-int np_module_restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len);
+int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		      size_t err_len);
 
 /* Says why the module refused to do what to pid. Returns e. */
 int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_len);

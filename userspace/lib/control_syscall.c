@@ -4,6 +4,7 @@
 
 #include "affinity.h"
 #include "control_engines.h"
+#include "layers.h"
 #include "move.h"
 #include "proc.h"
 #include "spread.h"
@@ -19,6 +20,7 @@ static int syscall_probe(char *err, size_t err_len)
 static int syscall_place(const struct np_place_request *r, char *err, size_t err_len)
 {
 	char why[NP_ERR_LEN / 2];
+	struct np_state_file turn;
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, r->one_thread, &st, err, err_len);
 
@@ -36,15 +38,38 @@ static int syscall_place(const struct np_place_request *r, char *err, size_t err
 		return np_fail(err, err_len, -EOPNOTSUPP,
 			       "children of process %d inherit its CPUs; only the numaplace module can "
 			       "keep them from it (`make module`, `insmod`)", r->pid);
-	return np_affinity_place(r->pid, r->one_thread, true, r->cpus, err, err_len);
+	e = np_layers_turn(&turn, err, err_len);
+	if (!e)
+		e = np_affinity_place(r, err, err_len);
+	np_state_file_close(&turn);
+	return e;
+}
+
+static int syscall_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+			   size_t err_len)
+{
+	struct np_state_file turn;
+	int e = np_layers_turn(&turn, err, err_len);
+
+	*n = *kept = 0;
+	if (!e)
+		e = np_affinity_restore(whose, n, kept, err, err_len);
+	np_state_file_close(&turn);
+	return e;
 }
 
 static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
 			   char *err, size_t err_len)
 {
+	const char *option = r->pause ? "--pause" : r->duty ? "--duty" : r->threads ? "--threads" :
+			     r->split ? "--split" : NULL;
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, false, &st, err, err_len);
 
+	if (!e && option)
+		return np_fail(err, err_len, -EOPNOTSUPP, "%s cannot be kept for process %d: move_pages(2) "
+			       "knows nothing like it; only the numaplace module does (`make module`, "
+			       "`insmod`)", option, r->pid);
 	return e ? e : np_move_pages(r, out, err, err_len);
 }
 
@@ -54,5 +79,5 @@ const struct np_control np_control_syscall = {
 	.place = syscall_place,
 	.migrate = syscall_migrate,
 	.spread = np_spread_pages,
-	.restore = np_affinity_restore,
+	.restore = syscall_restore,
 };

@@ -8,12 +8,17 @@
 #include <string.h>
 #include <time.h>
 
-/* In the order in which they are asked: the first that counts an event has it. */
-static const struct np_counter_source *const sources[NP_COUNTER_SOURCES] = {
-	&np_counters_lab,
-	&np_counters_perf,
-	&np_counters_resctrl,
+/* The first that can count does, of those that need not be asked for by name. */
+static const struct {
+	const struct np_counter_source *source;
+	bool only_by_name;
+} sources[] = {
+	{ &np_counters_lab, false },
+	{ &np_counters_perf, false },
+	{ &np_counters_resctrl, true },
 };
+
+#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
 const char *np_event_name(enum np_event e)
 {
@@ -57,50 +62,48 @@ struct np_count np_count_missing(const char *why)
 	return (struct np_count) { .why = why };
 }
 
-static bool in_lab(const struct np_counters *c)
+bool np_counters_is_source(const char *name)
 {
-	return c->opened[0];
+	for (size_t i = 0; i < N_SOURCES; i++)
+		if (!strcmp(sources[i].source->name, name))
+			return true;
+	return false;
 }
 
-static int open_source(struct np_counters *c, size_t i)
+static bool is_asked(size_t i, const char *name)
 {
-	char why[NP_ERR_LEN] = "";
-	int e;
+	return name ? !strcmp(sources[i].source->name, name) : !sources[i].only_by_name;
+}
 
-	if (i && in_lab(c)) {
-		c->why[i] = "the lab's own counters are used";
-		return 0;
+int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
+			  const struct np_subject *subject, size_t n, char *err, size_t err_len)
+{
+	char why[NP_ERR_LEN] = "no source has that name";
+	int e = -ENODEV;
+
+	*c = (struct np_counters) { .machine = m, .subject = subject, .n = n };
+	for (size_t i = 0; e && e != -EACCES && i < N_SOURCES; i++) {
+		if (!is_asked(i, name))
+			continue;
+		e = sources[i].source->open(c, &c->state, why, sizeof(why));
+		c->source = e ? NULL : sources[i].source;
 	}
-	e = sources[i]->open(c, &c->state[i], why, sizeof(why));
-	c->opened[i] = !e;
-	c->why[i] = e ? np_why("%s", why) : NULL;
-	return e == -EACCES ? e : 0;
+	if (!e)
+		return 0;
+	if (e == -EACCES)
+		return np_fail(err, err_len, e, "counting is forbidden because %s", why);
+	if (e == -EMFILE || e == -ENOMEM)
+		return np_fail(err, err_len, e, "nothing can be counted now: %s", why);
+	if (name)
+		return np_fail(err, err_len, -EOPNOTSUPP, "source %s cannot count because %s", name, why);
+	return np_fail(err, err_len, -EOPNOTSUPP, "counters are not available on this CPU because %s",
+		       why);
 }
 
 int np_counters_open(struct np_counters *c, const struct np_machine *m,
 		     const struct np_subject *subject, size_t n, char *err, size_t err_len)
 {
-	bool any = false;
-	const char *forbidden = NULL;
-
-	*c = (struct np_counters) { .machine = m, .subject = subject, .n = n };
-	for (size_t i = 0; i < NP_COUNTER_SOURCES; i++) {
-		if (open_source(c, i) == -EACCES && !forbidden)
-			forbidden = c->why[i];
-		any |= c->opened[i];
-	}
-	if (any)
-		return 0;
-	if (forbidden)
-		return np_fail(err, err_len, -EACCES, "counting is forbidden because %s", forbidden);
-	return np_fail(err, err_len, -EOPNOTSUPP, "counters are not available on this CPU because %s",
-		       c->why[1]);
-}
-
-/* The reason of the source that would have counted it. */
-static const char *why_not(const struct np_counters *c)
-{
-	return c->why[1] ? c->why[1] : "no source counts it";
+	return np_counters_open_from(c, NULL, m, subject, n, err, err_len);
 }
 
 void np_counters_read(struct np_counters *c, struct np_reading *readings)
@@ -109,25 +112,23 @@ void np_counters_read(struct np_counters *c, struct np_reading *readings)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	memset(readings, 0, c->n * sizeof(*readings));
-	for (size_t i = 0; i < NP_COUNTER_SOURCES; i++)
-		if (c->opened[i])
-			sources[i]->read(c, c->state[i], readings);
+	if (c->source)
+		c->source->read(c, c->state, readings);
 	for (size_t i = 0; i < c->n; i++) {
 		readings[i].seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 		for (int e = 0; e < NP_EVENTS; e++) {
 			struct np_count *count = &readings[i].event[e];
 
 			if (!count->source && !count->why)
-				count->why = why_not(c);
+				count->why = "its source does not count it";
 		}
 	}
 }
 
 void np_counters_close(struct np_counters *c)
 {
-	for (size_t i = 0; i < NP_COUNTER_SOURCES; i++)
-		if (c->opened[i])
-			sources[i]->close(c->state[i]);
+	if (c->source)
+		c->source->close(c->state);
 	memset(c, 0, sizeof(*c));
 }
 

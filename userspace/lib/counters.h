@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What processors count of memory accesses, by CPU or by task. Several sources
- * behind one table of operations; each event says which one counted it, or why
- * none does. Documentation/counters.md.
+ * What processors count of memory accesses, by CPU or by task. One of several
+ * sources counts, behind one table of operations; each event says which, or why
+ * it does not. Documentation/counters.md.
  */
 #ifndef NUMAPLACE_LIB_COUNTERS_H
 #define NUMAPLACE_LIB_COUNTERS_H
@@ -56,12 +56,10 @@ struct np_counter_source {
 	 * counters.
 	 */
 	int (*open)(struct np_counters *c, void **state, char *err, size_t err_len);
-	/* Fills those events of the n readings that have no source yet. */
+	/* Fills the events of the n readings that it counts, or says why not. */
 	void (*read)(struct np_counters *c, void *state, struct np_reading *readings);
 	void (*close)(void *state);
 };
-
-#define NP_COUNTER_SOURCES 3
 
 extern const struct np_counter_source np_counters_lab, np_counters_perf, np_counters_resctrl;
 
@@ -70,18 +68,24 @@ struct np_counters {
 	const struct np_subject *subject;	/* [n] */
 	size_t n;
 	bool user_only;			/* the kernel's own work is not counted */
-	void *state[NP_COUNTER_SOURCES];
-	bool opened[NP_COUNTER_SOURCES];
-	const char *why[NP_COUNTER_SOURCES];	/* not opened */
+	const struct np_counter_source *source;	/* NULL: not open */
+	void *state;
 };
 
 /*
- * Opens every source that there is; m and subject stay the caller's and must
- * outlive c. 0, or -errno with one line in err that says what to do: -EACCES
- * when counting is forbidden, -EOPNOTSUPP when nothing counts on this machine.
+ * Begins to count, with the lab's counters or the processor's; m and subject stay
+ * the caller's and must outlive c. 0, or -errno with one line in err that says what
+ * to do: -EACCES when counting is forbidden, -EOPNOTSUPP when nothing counts on
+ * this machine, -EMFILE or -ENOMEM when there is no room for any of them now. One
+ * that there is no room for beside others has that reason in place of its events.
  */
 int np_counters_open(struct np_counters *c, const struct np_machine *m,
 		     const struct np_subject *subject, size_t n, char *err, size_t err_len);
+
+/* The same with the source of this name only; resctrl is never asked otherwise. NULL: as above. */
+int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
+			  const struct np_subject *subject, size_t n, char *err, size_t err_len);
+bool np_counters_is_source(const char *name);
 
 /* readings[n], in the order of the subjects. */
 void np_counters_read(struct np_counters *c, struct np_reading *readings);

@@ -6,11 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "proc.h"
+
+/*
+ * Threads that live for less than a turn may never be counted: those that were stand
+ * for them, unless so large a share of the time is theirs.
+ */
+#define MOST_LOST 0.5
 
 struct file {
 	int fd;
@@ -22,24 +27,28 @@ struct perf {
 	struct file *file;	/* in the order of subject and event */
 	size_t n, room;
 	const char *why[NP_EVENTS];
+	const char **left_out;	/* [subjects] why there was no room for its files, or NULL */
+	size_t n_left_out;
 };
 
 struct np_count np_perf_scale(const struct np_perf_value *v, size_t n)
 {
 	struct np_count c = { .source = np_counters_perf.name, .share = 1 };
-	double enabled = 0, running = 0;
+	double enabled = 0, running = 0, lost = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].enabled && !v[i].running)
-			return np_count_missing("its turn on the processor's counters never came; "
-						"count for longer, or fewer tasks");
-		if (v[i].running)
-			c.value += (double)v[i].value * (double)v[i].enabled / (double)v[i].running;
+		c.value += (double)v[i].value;
 		enabled += (double)v[i].enabled;
 		running += (double)v[i].running;
+		lost += v[i].running ? 0 : (double)v[i].enabled;
 	}
-	if (enabled > 0)
+	if (enabled > 0 && lost >= MOST_LOST * enabled)
+		return np_count_missing("its turn on the processor's counters never came in half of the "
+					"time or more; count for longer, or fewer tasks");
+	if (enabled > 0) {
+		c.value *= enabled / running;
 		c.share = running / enabled;
+	}
 	return c;
 }
 
@@ -50,6 +59,16 @@ static int paranoid(void)
 
 	free(text);
 	return level;
+}
+
+static int open_file(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	int fd;
+
+	do
+		fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd;
 }
 
 static int explain(int e, const struct np_subject *s, char *err, size_t err_len)
@@ -92,10 +111,10 @@ static int open_part(struct np_counters *c, const struct perf_event_attr *wanted
 	attr.inherit = cpu < 0;
 	attr.exclude_kernel = c->user_only;
 	attr.exclude_hv = 1;
-	fd = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = open_file(&attr, tid, cpu);
 	if (fd < 0 && (errno == EACCES || errno == EPERM) && !c->user_only && cpu < 0) {
 		attr.exclude_kernel = 1;
-		fd = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		fd = open_file(&attr, tid, cpu);
 		if (fd >= 0)
 			c->user_only = true;
 	}
@@ -155,24 +174,35 @@ static int open_subject(struct np_counters *c, struct perf *p, const struct np_p
 	return e;
 }
 
+/* Closes all but the first n files. */
+static void keep(struct perf *p, size_t n)
+{
+	while (p->n > n)
+		close(p->file[--p->n].fd);
+}
+
+/* One with more threads than there is room for is left out; there may be room for the others. */
+static int try_subject(struct np_counters *c, struct perf *p, const struct np_perf_events *events,
+		       size_t subject, char *err, size_t err_len)
+{
+	size_t before = p->n;
+	int e = open_subject(c, p, events, subject, err, err_len);
+
+	if (e != -EMFILE && e != -ENOMEM)
+		return e;
+	keep(p, before);
+	p->left_out[subject] = np_why("%s", err);
+	return ++p->n_left_out < c->n ? 0 : e;
+}
+
 static void perf_close(void *state)
 {
 	struct perf *p = state;
 
-	for (size_t i = 0; i < p->n; i++)
-		close(p->file[i].fd);
+	keep(p, 0);
 	free(p->file);
+	free(p->left_out);
 	free(p);
-}
-
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int np_perf_open(struct np_counters *c, const struct np_perf_events *events, void **state,
@@ -180,14 +210,18 @@ int np_perf_open(struct np_counters *c, const struct np_perf_events *events, voi
 {
 	struct perf *p = calloc(1, sizeof(*p));
 	bool any = false;
-	int e = p ? 0 : np_fail(err, err_len, -ENOMEM, "out of memory");
+	int e = 0;
 
-	if (e)
-		return e;
-	raise_limit();
+	if (p)
+		p->left_out = calloc(c->n + 1, sizeof(*p->left_out));
+	if (!p || !p->left_out) {
+		free(p);
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	}
+	np_proc_allow_many_files();
 	memcpy(p->why, events->why, sizeof(p->why));
 	for (size_t i = 0; !e && i < c->n; i++)
-		e = open_subject(c, p, events, i, err, err_len);
+		e = try_subject(c, p, events, i, err, err_len);
 	for (int event = 0; event < NP_EVENTS; event++)
 		any |= !p->why[event];
 	if (!e && !any)
@@ -276,13 +310,10 @@ static void perf_read(struct np_counters *c, void *state, struct np_reading *rea
 	for (size_t i = 0; i < c->n; i++, first = end) {
 		while (end < p->n && p->file[end].subject == i)
 			end++;
-		for (int e = 0; e < NP_EVENTS; e++) {
-			struct np_count *count = &readings[i].event[e];
-
-			if (!count->source)
-				*count = p->why[e] ? np_count_missing(p->why[e])
-						   : read_event(p, (enum np_event)e, first, end);
-		}
+		for (int e = 0; e < NP_EVENTS; e++)
+			readings[i].event[e] = p->why[e] || p->left_out[i] ?
+				np_count_missing(p->why[e] ? p->why[e] : p->left_out[i]) :
+				read_event(p, (enum np_event)e, first, end);
 	}
 }
 

@@ -19,7 +19,11 @@ struct np_perf_value {
 	unsigned long long value, enabled, running;
 };
 
-/* The sum of an event's files, scaled for the time that they were not counted. */
+/*
+ * The sum of an event's files, scaled by the sums of their times: those that were
+ * counted stand for those whose turn never came. Not available when these have
+ * half of the time or more.
+ */
 struct np_count np_perf_scale(const struct np_perf_value *v, size_t n);
 
 /* Opens the files of these events for c's subjects; errors as a source's open. */

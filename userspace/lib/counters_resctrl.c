@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A monitoring group for each subject. Counts bytes that L3 caches moved from
- * and to memory; lines are bytes / 64. Knows only local and total.
+ * The group that a task is in. Counts bytes that L3 caches moved from and to
+ * memory; lines are bytes / 64. Knows only local and total.
  */
 #include "counters_resctrl.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "proc.h"
 
@@ -21,7 +19,7 @@
 #define LINE_BYTES 64.0
 
 struct resctrl {
-	char (*group)[128];	/* [n] folders that were made */
+	char (*group)[2 * NAME_MAX + 64];	/* [n] folders */
 	size_t n;
 };
 
@@ -73,37 +71,96 @@ int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, char *e
 	return e;
 }
 
-static int put(const char *group, const char *file, long value)
+/* The value of a line "res:VALUE" or "mon:VALUE"; false when there is no such line. */
+static bool word_of(const char *groups, const char *key, char *word, size_t len)
 {
-	char path[PATH_MAX], text[32];
-	int fd, n = snprintf(text, sizeof(text), "%ld\n", value), e = 0;
+	const char *line = strstr(groups, key);
 
-	snprintf(path, sizeof(path), "%s/%s", group, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, (size_t)n) != n)
-		e = -errno;
-	close(fd);
+	if (!line)
+		return false;
+	line += strlen(key);
+	snprintf(word, len, "%.*s", (int)strcspn(line, "\n"), line);
+	return true;
+}
+
+/* pid itself, a thread of it, or of what it has started. */
+static bool belongs(pid_t tid, pid_t pid)
+{
+	struct np_proc_stat st;
+	pid_t group = np_proc_group(tid);
+
+	while (group > 1 && group != pid)
+		group = np_proc_stat(group, &st) ? 0 : st.ppid;
+	return group == pid;
+}
+
+/* The group's tasks are all of pid, and its own threads are all there. */
+static int check_tasks(const char *group, pid_t pid, char *err, size_t err_len)
+{
+	char path[PATH_MAX], *text, *at, *end;
+	size_t n = 0, here = 0;
+	pid_t *tids, tid;
+	int e = 0;
+
+	snprintf(path, sizeof(path), "%s/tasks", group);
+	text = np_read_file(path);
+	if (!text)
+		return np_fail(err, err_len, -errno, "%s cannot be read: %s", path, strerror(errno));
+	for (at = text; !e && (tid = (pid_t)strtol(at, &end, 10)) > 0; at = end) {
+		here += np_proc_group(tid) == pid;
+		if (!belongs(tid, pid) && np_proc_group(tid) > 0)
+			e = np_fail(err, err_len, -EBUSY, "task %d is in %s too, so its bytes are not "
+				    "those of process %d; give that one a monitoring group of its own",
+				    tid, group, pid);
+	}
+	free(text);
+	if (!e && !np_proc_threads(pid, &tids, &n)) {
+		free(tids);
+		if (here < n)
+			e = np_fail(err, err_len, -EBUSY, "%s has %zu of the %zu threads of process %d, "
+				    "so its bytes are not all", group, here, n, pid);
+	}
 	return e;
 }
 
-static int fill_group(const char *group, const struct np_subject *s)
+int np_resctrl_group(const char *root, pid_t pid, const char *groups, char *group, size_t len,
+		     char *err, size_t err_len)
 {
-	pid_t *tids;
-	size_t n;
-	int e = 0;
+	char res[NAME_MAX + 2], mon[NAME_MAX + 1];
+
+	if (!word_of(groups, "res:", res, sizeof(res)) || !*res ||
+	    !word_of(groups, "mon:", mon, sizeof(mon)))
+		return np_fail(err, err_len, -ENODEV, "resctrl is not mounted (mount -t resctrl "
+			       "resctrl " RESCTRL ")");
+	if (!strcmp(res, "/"))
+		res[0] = '\0';
+	if (!*res && !*mon)
+		return np_fail(err, err_len, -EBUSY, "process %d is in no group of resctrl but that of "
+			       "all tasks; make it one in %s/mon_groups and write its threads into "
+			       "that one's file tasks", pid, root);
+	snprintf(group, len, "%s%s%s%s%s", root, *res ? "/" : "", res, *mon ? "/mon_groups/" : "", mon);
+	return check_tasks(group, pid, err, err_len);
+}
+
+static int find_group(struct resctrl *r, const struct np_subject *s, char *err, size_t err_len)
+{
+	char path[64], *groups, *group = r->group[r->n];
+	uint64_t local, total;
+	int e;
 
 	if (s->cpu >= 0)
-		return put(group, "cpus_list", s->cpu);
-	if (np_proc_threads(s->pid, &tids, &n))
-		return 0;
-	for (size_t i = 0; !e && i < n; i++) {
-		e = put(group, "tasks", tids[i]);
-		if (e == -ESRCH)
-			e = 0;
-	}
-	free(tids);
+		return np_fail(err, err_len, -ENODEV, "resctrl counts for groups of tasks, not for CPUs; "
+			       "name tasks (--pid)");
+	snprintf(path, sizeof(path), "/proc/%d/cpu_resctrl_groups", s->pid);
+	groups = np_read_file(path);
+	if (!groups)
+		return np_fail(err, err_len, -ENODEV, "%s cannot be read: %s; the processor or the kernel "
+			       "has no resctrl", path, strerror(errno));
+	e = np_resctrl_group(RESCTRL, s->pid, groups, group, sizeof(*r->group), err, err_len);
+	free(groups);
+	if (!e)
+		e = np_resctrl_read(group, &local, &total, err, err_len);
+	r->n += !e;
 	return e;
 }
 
@@ -111,57 +168,33 @@ static void resctrl_close(void *state)
 {
 	struct resctrl *r = state;
 
-	for (size_t i = 0; i < r->n; i++)
-		rmdir(r->group[i]);
 	free(r->group);
 	free(r);
 }
 
-static int make_groups(const struct np_counters *c, struct resctrl *r, char *err, size_t err_len)
-{
-	for (r->n = 0; r->n < c->n;) {
-		char *group = r->group[r->n];
-		int e;
-
-		snprintf(group, sizeof(*r->group), RESCTRL "/mon_groups/numaplace-%d-%zu", getpid(),
-			 r->n);
-		if (mkdir(group, 0700))
-			return np_fail(err, err_len, -errno, "no monitoring group of resctrl can be "
-				       "made: %s", strerror(errno));
-		r->n++;
-		e = fill_group(group, &c->subject[r->n - 1]);
-		if (e)
-			return np_fail(err, err_len, e, "%s cannot be filled: %s", group, strerror(-e));
-	}
-	return 0;
-}
-
 static int resctrl_open(struct np_counters *c, void **state, char *err, size_t err_len)
 {
-	struct resctrl *r;
-	int e;
+	struct resctrl *r = calloc(1, sizeof(*r));
+	int e = 0;
 
-	if (access(RESCTRL "/mon_groups", F_OK))
-		return np_fail(err, err_len, -ENODEV, "resctrl is not mounted with monitoring "
-			       "(mount -t resctrl resctrl " RESCTRL ")");
-	r = calloc(1, sizeof(*r));
 	if (r)
 		r->group = calloc(c->n + 1, sizeof(*r->group));
-	e = r && r->group ? make_groups(c, r, err, err_len) :
-			    np_fail(err, err_len, -ENOMEM, "out of memory");
+	if (!r || !r->group)
+		e = np_fail(err, err_len, -ENOMEM, "out of memory");
+	for (size_t i = 0; !e && i < c->n; i++)
+		e = find_group(r, &c->subject[i], err, err_len);
 	if (e && r)
 		resctrl_close(r);
 	else
 		*state = r;
-	return e == -EACCES || e == -EPERM ? -ENODEV : e;
+	return e;
 }
 
-static void fill(struct np_count *count, double bytes)
+static struct np_count lines(double bytes)
 {
-	if (!count->source)
-		*count = (struct np_count) {
-			.value = bytes / LINE_BYTES, .share = 1, .source = np_counters_resctrl.name,
-		};
+	return (struct np_count) {
+		.value = bytes / LINE_BYTES, .share = 1, .source = np_counters_resctrl.name,
+	};
 }
 
 static void resctrl_read(struct np_counters *c, void *state, struct np_reading *readings)
@@ -170,12 +203,17 @@ static void resctrl_read(struct np_counters *c, void *state, struct np_reading *
 	char err[NP_ERR_LEN];
 
 	for (size_t i = 0; i < c->n; i++) {
+		struct np_count *event = readings[i].event;
 		uint64_t local, total;
 
-		if (np_resctrl_read(r->group[i], &local, &total, err, sizeof(err)))
+		for (int e = 0; e < NP_EVENTS; e++)
+			event[e] = np_count_missing("resctrl counts bytes of memory only");
+		if (np_resctrl_read(r->group[i], &local, &total, err, sizeof(err))) {
+			event[NP_LOCAL_DRAM] = event[NP_REMOTE_DRAM] = np_count_missing(np_why("%s", err));
 			continue;
-		fill(&readings[i].event[NP_LOCAL_DRAM], (double)local);
-		fill(&readings[i].event[NP_REMOTE_DRAM], total > local ? (double)(total - local) : 0);
+		}
+		event[NP_LOCAL_DRAM] = lines((double)local);
+		event[NP_REMOTE_DRAM] = lines(total > local ? (double)(total - local) : 0);
 	}
 }
 

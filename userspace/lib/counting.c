@@ -33,12 +33,13 @@ int np_counting_begin(struct np_counting *c, const struct np_machine *m, const p
 
 void np_counting_end(struct np_counting *c)
 {
+	/* In the order of the beginning, so that both count for as long. */
+	if (c->dram_before.lines && !np_dram_read(&c->dram, c->counters.machine))
+		np_dram_since(&c->dram, &c->dram_before);
 	np_counters_read(&c->counters, c->counted);
 	for (size_t i = 0; i < c->n; i++)
 		c->counted[i] = np_reading_between(&c->before[i], &c->counted[i]);
 	c->seconds = c->n ? c->counted[0].seconds : 0;
-	if (c->dram_before.lines && !np_dram_read(&c->dram, c->counters.machine))
-		np_dram_since(&c->dram, &c->dram_before);
 	np_counters_close(&c->counters);
 }
 
@@ -76,6 +77,8 @@ static void fill_rates(struct np_task *task, const struct np_reading *r)
 
 	set(&task->ipc, known(&ipc, 1));
 	set(&task->local_access, known(&local, 1));
+	if (r->seconds > 0)
+		set(&task->cycles, known(&r->event[NP_CYCLES], 1 / r->seconds));
 	if (r->event[NP_LOCAL_DRAM].source && dram.source && r->seconds > 0) {
 		dram.value += r->event[NP_LOCAL_DRAM].value;
 		set(&task->bandwidth, known(&dram, LINE_BYTES / r->seconds));
@@ -94,7 +97,10 @@ static void use_accesses(struct np_task *task, double *room, size_t k, double se
 	task->accesses_source = NP_SOURCE_COUNTERS;
 }
 
-/* The lab's CPUs say it of each node; what they counted is the task's where its reading is. */
+/*
+ * The lab's CPUs say it of each node; what they counted is the task's where its reading is.
+ * They count writes too: memory is busy with them, though no core waits.
+ */
 static bool fill_by_node(const struct np_counting *c, const struct np_reading *r,
 			 const struct bitmask *cpus, struct np_task *task, double *room)
 {
@@ -106,8 +112,10 @@ static bool fill_by_node(const struct np_counting *c, const struct np_reading *r
 	writes = np_dram_sum(&c->dram, cpus, room);
 	for (size_t node = 0; node < c->dram.n_nodes; node++)
 		all += room[node];
-	if (all > 0)
-		task->writes = (struct np_known) { fmin(1, writes / all), NP_SOURCE_COUNTERS };
+	if (all > 0) {
+		task->writes = (struct np_known) { writes / all, NP_SOURCE_COUNTERS };
+		task->bandwidth.value *= all / (all - writes);
+	}
 	use_accesses(task, room, c->dram.n_nodes, r->seconds);
 	return true;
 }

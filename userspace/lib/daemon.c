@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "balancing.h"
 #include "clock.h"
 #include "gather.h"
+#include "proc.h"
 #include "room.h"
+#include "state.h"
 
 __attribute__((format(printf, 2, 3)))
 static void say(const struct np_daemon *d, const char *format, ...)
@@ -31,6 +34,15 @@ static void complain(struct np_daemon *d, const char *what)
 	say(d, "%s", what);
 }
 
+/* Takes the fields. */
+static void tell(struct np_daemon *d, const char *event, json_t *fields)
+{
+	char err[NP_ERR_LEN];
+
+	if (!np_event(&d->events, d->now, event, fields, err, sizeof(err)))
+		say(d, "%s", err);
+}
+
 int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
 {
 	int e = np_machine_read(&d->machine, d->root, err, err_len);
@@ -43,6 +55,7 @@ int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
 	d->model_origin = d->machine.model_origin;
 	if (!e)
 		e = np_watch_open(&d->watch, &d->watch_rules, err, err_len);
+	d->how.by = NP_BY_DAEMON;
 	if (e)
 		np_daemon_close(d);
 	return e;
@@ -52,6 +65,7 @@ void np_daemon_close(struct np_daemon *d)
 {
 	np_watch_count_close(&d->counter);
 	np_watch_close(&d->watch);
+	np_daemon_placed_free(&d->adopted);
 	np_machine_free(&d->machine);
 	free(d->model);
 	d->model = NULL;
@@ -87,31 +101,84 @@ static void count_locality(struct np_daemon *d, const struct np_planning *p)
 	}
 }
 
-/* Memory that is free changes all the time, and is read anew; CPUs may come and go. */
-static int read_machine(struct np_daemon *d, char *err, size_t err_len)
+static bool same_nodes(const struct np_machine *a, const struct np_machine *b)
+{
+	if (a->n_nodes != b->n_nodes)
+		return false;
+	for (size_t i = 0; i < a->n_nodes; i++)
+		if (a->node[i].id != b->node[i].id)
+			return false;
+	return true;
+}
+
+/* Nodes came or went: what is known by node was of others. Tasks are read again in the next look. */
+static void meet_nodes(struct np_daemon *d)
+{
+	char err[NP_ERR_LEN];
+
+	np_watch_count_drop(&d->counter);
+	np_watch_drop_rows(&d->watch);
+	free(d->model);
+	if (np_planning_model(&d->machine, &d->model, d->args.model, err, sizeof(err)))
+		complain(d, err);
+	d->model_origin = d->machine.model_origin;
+	d->waits = true;
+	say(d, "this machine has %zu nodes now, other ones than before; tasks are read again",
+	    d->machine.n_nodes);
+}
+
+/* Memory that is free changes all the time, and is read anew; CPUs and nodes may come and go. */
+static int read_machine(struct np_daemon *d, bool *other, char *err, size_t err_len)
 {
 	struct np_machine now;
 	int e = np_machine_read(&now, d->root, err, err_len);
+	bool same;
 
 	if (e)
 		return e;
+	same = same_nodes(&d->machine, &now);
 	np_machine_free(&d->machine);
 	d->machine = now;
 	np_room_add_cache(&d->machine);
-	if (d->model_origin != NP_MODEL_NONE && d->model->n_nodes == d->machine.n_nodes) {
+	if (!d->args.override)
+		np_pins_reserve(d->watch.pins, &d->machine);
+	if (!same)
+		meet_nodes(d);
+	else if (d->model_origin != NP_MODEL_NONE && d->model->n_nodes == d->machine.n_nodes) {
 		d->machine.model = d->model;
 		d->machine.model_origin = d->model_origin;
 	}
 	np_watch_traffic(&d->counter, &d->machine);
+	*other = !same;
 	return 0;
+}
+
+/* The kernel's own balancing works against ours: said at the start, and when it changes. */
+static void watch_balancing(struct np_daemon *d)
+{
+	int before = d->balancing;
+	const char *text;
+
+	d->balancing = np_balancing_read();
+	text = np_balancing_text(d->balancing);
+	if (d->balancing == before)
+		return;
+	if (text)
+		say(d, "%s", text);
+	else if (before > 0)
+		say(d, "NUMA balancing is off now");
 }
 
 /* False after saying why there is no plan. */
 static bool make_plan(struct np_daemon *d, struct np_planning *p)
 {
 	char err[NP_ERR_LEN];
-	int e = read_machine(d, err, sizeof(err));
+	bool other = false;
+	int e = read_machine(d, &other, err, sizeof(err));
 
+	watch_balancing(d);
+	if (other)
+		return false;
 	if (!e)
 		e = np_gather(p, d, err, sizeof(err));
 	if (e) {
@@ -130,11 +197,25 @@ static void leave_alone(struct np_planning *p, size_t i)
 	struct np_decision *decision = &p->plan.decision[i];
 	size_t nodes = p->machine.n_nodes;
 
-	decision->to = decision->pages_to = decision->spread = NP_NODE_NONE;
+	decision->to = decision->pages_to = decision->spread = decision->nodes = NP_NODE_NONE;
 	decision->mem = NP_MEM_LEAVE;
 	decision->pages_to_move = 0;
 	memcpy(p->plan.pages_after + i * nodes, p->tasks.task[i].pages,
 	       nodes * sizeof(*p->plan.pages_after));
+}
+
+/* Why a decision is not carried out (yet), where that is new. */
+static void tell_verdict(struct np_daemon *d, const struct np_planning *p, size_t i,
+			 struct np_watched *t, enum np_verdict v)
+{
+	json_t *fields;
+
+	if (v == t->told || v == NP_VERDICT_ACT || !d->events.file)
+		return;
+	t->told = v;
+	fields = np_event_decision(p, i, NULL);
+	json_object_set_new(fields, "verdict", json_string(np_verdict_name[v]));
+	tell(d, "waits", fields);
 }
 
 /* Returns how many decisions are left that ask for something and may be acted on. */
@@ -151,12 +232,14 @@ static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long lo
 		enum np_verdict v;
 
 		if (!np_decision_acts(p, i)) {
+			t->told = NP_VERDICT_ACT;
 			np_steady_rest(&t->steady);
 			continue;
 		}
 		v = np_steady_judge(&t->steady, &d->steady_rules, decision, count_pages(p, i),
 				    d->now);
 		verdicts[v]++;
+		tell_verdict(d, p, i, t, v);
 		d->waits |= v == NP_VERDICT_NOT_STEADY || v == NP_VERDICT_LEFT;
 		if (v == NP_VERDICT_ACT)
 			n++;
@@ -188,12 +271,12 @@ static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
 	const struct np_planning *p = a->p;
 	const struct np_decision *decision = &p->plan.decision[i];
 	const struct np_step *step = &a->step[i];
-	char from[12], to[12];
+	char from[12], to[NP_NODES_TEXT];
 
 	say(d, "process %d (%s), node %s -> %s, %llu of %llu pages moved in %.3f s: %s",
 	    p->tasks.task[i].pid, p->tasks.task[i].comm,
 	    np_node_text(&p->machine, decision->from, from, sizeof(from)),
-	    np_node_text(&p->machine, decision->to, to, sizeof(to)),
+	    np_place_text(p, decision, to, sizeof(to)),
 	    (unsigned long long)step->moved.moved, (unsigned long long)decision->pages_to_move,
 	    (double)step->moved.ns / 1e9, decision->reason);
 }
@@ -224,11 +307,16 @@ static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 	d->counts.moved_bytes += a->step[i].moved.bytes;
 	d->counts.move_seconds += (double)a->step[i].moved.ns / 1e9;
 	say_moved(d, a, i);
+	t->told = NP_VERDICT_ACT;
+	if (d->events.file)
+		tell(d, "moved", np_event_decision(p, i, a));
 	if (!np_steady_moved(&t->steady, &d->steady_rules, decision,
 			     planned > moved ? planned - moved : 0, d->now))
 		return;
 	d->counts.ping_pongs++;
 	say_ping_pong(d, p, i, &t->steady);
+	tell(d, "ping_pong", json_pack("{s:i, s:I}", "pid", (int)t->pid, "left_for_intervals",
+				       (json_int_t)(t->steady.left_until - d->now - 1)));
 }
 
 /* One that fails is left alone for a while, so that it cannot keep the others from moving. */
@@ -240,15 +328,64 @@ static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t 
 	d->counts.failed++;
 	say(d, "process %d (%s) is left alone for %u intervals: %s", t->pid, t->comm,
 	    t->steady.left_until - d->now - 1, a->step[i].err);
+	if (d->events.file)
+		tell(d, "failed", np_event_decision(a->p, i, a));
+}
+
+/* Those that it has placed, and those that p is going to place. */
+static bool list_placed(const struct np_daemon *d, const struct np_planning *p,
+			struct np_daemon_placed *list)
+{
+	bool more = false;
+	int e = 0;
+
+	*list = (struct np_daemon_placed) { 0 };
+	for (size_t i = 0; !e && i < d->adopted.n; i++)
+		if (np_daemon_placed_runs(&d->adopted.task[i]))
+			e = np_daemon_placed_add(list, d->adopted.task[i].pid,
+						 d->adopted.task[i].start);
+	for (size_t i = 0; !e && i < d->watch.n; i++)
+		if (d->watch.task[i].placed || d->watch.task[i].heir)
+			e = np_daemon_placed_add(list, d->watch.task[i].pid,
+						 d->watch.task[i].start);
+	for (size_t i = 0; !e && i < p->plan.n; i++) {
+		const struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+
+		if (t->placed || !np_decision_acts(p, i))
+			continue;
+		e = np_daemon_placed_add(list, t->pid, t->start);
+		more = true;
+	}
+	return !e && more;
+}
+
+/* On disk before anything is done: the next daemon adopts it if this one crashes. */
+static bool remember(struct np_daemon *d, const struct np_planning *p)
+{
+	struct np_daemon_placed list;
+	char err[NP_ERR_LEN];
+	int e = 0;
+
+	if (!d->remembers)
+		return true;
+	if (list_placed(d, p, &list))
+		e = np_daemon_placed_write(&list, err, sizeof(err));
+	if (e)
+		complain(d, err);
+	np_daemon_placed_free(&list);
+	return !e;
 }
 
 static void carry_out(struct np_daemon *d, const struct np_planning *p)
 {
 	struct np_applied a;
 	char err[NP_ERR_LEN];
-	int e = np_apply(&a, p, &d->how, err, sizeof(err));
 	bool explained = false;
+	int e;
 
+	if (!remember(d, p))
+		return;
+	e = np_apply(&a, p, &d->how, err, sizeof(err));
 	for (size_t i = 0; a.step && i < p->plan.n; i++) {
 		if (a.step[i].state == NP_STEP_DONE) {
 			note_done(d, &a, i);
@@ -289,12 +426,25 @@ static void plan_and_act(struct np_daemon *d)
 
 static void count_and_plan(struct np_daemon *d, bool changed)
 {
-	char err[NP_ERR_LEN];
+	char err[NP_ERR_LEN], line[NP_ERR_LEN + 64];
 
-	if (np_watch_count(&d->counter, &d->watch, &d->machine, d->now, &changed, err, sizeof(err)))
-		say(d, "nothing is counted, policies go by what they are told: %s", err);
+	if (np_watch_count(&d->counter, &d->watch, &d->machine, d->now, &changed, err, sizeof(err))) {
+		snprintf(line, sizeof(line), "%s%s", d->counter.refused ?
+			 "nothing is counted, policies go by what they are told: " : "", err);
+		complain(d, line);
+	}
 	if (changed && d->watch.counting)
 		plan_and_act(d);
+}
+
+static void mark_adopted(struct np_daemon *d)
+{
+	for (size_t i = 0; i < d->adopted.n; i++) {
+		struct np_watched *t = np_watch_find(&d->watch, d->adopted.task[i].pid);
+
+		if (t && t->start == d->adopted.task[i].start)
+			t->placed = true;
+	}
 }
 
 void np_daemon_step(struct np_daemon *d)
@@ -302,11 +452,16 @@ void np_daemon_step(struct np_daemon *d)
 	double began = np_clock_of_work(), used;
 	bool changed = d->waits;
 	char err[NP_ERR_LEN];
+	int e;
 
-	d->now++;
-	if (np_watch_look(&d->watch, &d->machine, d->now, &changed, err, sizeof(err)))
+	if (!d->now++)
+		watch_balancing(d);
+	e = np_watch_look(&d->watch, &d->machine, d->now, &changed, err, sizeof(err));
+	if (e)
 		complain(d, err);
-	else
+	if (d->now == 1)
+		mark_adopted(d);
+	if (!e)
 		count_and_plan(d, changed);
 	d->counts.intervals++;
 	used = np_clock_of_work() - began;
@@ -326,33 +481,66 @@ static bool descends_from_placed(const struct np_daemon *d, const struct np_watc
 	return false;
 }
 
-static bool restore(struct np_daemon *d, const struct np_watched *t)
+/* A number that was given to another since is not on the list. */
+static bool is_ours(const struct np_daemon *d, const struct np_watched *t)
 {
-	char err[NP_ERR_LEN];
-	size_t n, kept;
-	int e = d->how.control->restore(t->pid, &n, &kept, err, sizeof(err));
+	const struct np_placed_task task = { t->pid, t->start };
 
-	if (e && e != -ENOENT && e != -ESRCH)
-		say(d, "%s", err);
-	return !e;
+	return (t->placed || t->heir || descends_from_placed(d, t)) && np_daemon_placed_runs(&task);
 }
 
-/* What a placed task has started since then has inherited its place. */
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* NULL without memory. */
+static pid_t *pids_to_restore(const struct np_daemon *d, size_t *n)
+{
+	pid_t *pids = calloc(d->watch.n + d->adopted.n + 1, sizeof(*pids));
+
+	*n = 0;
+	for (size_t i = 0; pids && i < d->watch.n; i++)
+		if (is_ours(d, &d->watch.task[i]))
+			pids[(*n)++] = d->watch.task[i].pid;
+	for (size_t i = 0; pids && i < d->adopted.n; i++)
+		if (np_daemon_placed_runs(&d->adopted.task[i]))
+			pids[(*n)++] = d->adopted.task[i].pid;
+	if (pids)
+		qsort(pids, *n, sizeof(*pids), by_pid);
+	return pids;
+}
+
 size_t np_daemon_restore(struct np_daemon *d)
 {
+	struct np_whose whose = { .by = d->how.by };
+	size_t restored = 0, kept;
 	char err[NP_ERR_LEN];
-	size_t restored = 0;
+	pid_t *pids;
+	int e;
 
 	d->watch.last_pid = 0;
 	if (np_watch_list(&d->watch, err, sizeof(err)))
 		say(d, "%s", err);
+	whose.pids = pids = pids_to_restore(d, &whose.n);
+	e = d->how.control->restore(&whose, &restored, &kept, err, sizeof(err));
+	if (e && e != -ENOENT && e != -ESRCH)
+		say(d, "%s", err);
 	for (size_t i = 0; i < d->watch.n; i++)
-		if (d->watch.task[i].placed)
-			restored += restore(d, &d->watch.task[i]);
-	for (size_t i = 0; i < d->watch.n; i++)
-		if (!d->watch.task[i].placed && descends_from_placed(d, &d->watch.task[i]))
-			restored += restore(d, &d->watch.task[i]);
-	for (size_t i = 0; i < d->watch.n; i++)
-		d->watch.task[i].placed = false;
+		d->watch.task[i].placed = d->watch.task[i].heir = false;
+	np_daemon_placed_free(&d->adopted);
+	free(pids);
 	return restored;
 }
+
+void np_daemon_forget(struct np_daemon *d)
+{
+	const struct np_daemon_placed none = { 0 };
+	char err[NP_ERR_LEN];
+
+	if (d->remembers && np_daemon_placed_write(&none, err, sizeof(err)))
+		say(d, "%s", err);
+}
+

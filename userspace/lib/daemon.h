@@ -4,6 +4,8 @@
 #define NUMAPLACE_LIB_DAEMON_H
 
 #include "apply.h"
+#include "daemon_placed.h"
+#include "events.h"
 #include "watch_count.h"
 
 /* Counters since the start; metrics.c prints them. */
@@ -27,8 +29,12 @@ struct np_daemon {
 	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
 	void (*log)(const char *line, void *arg);	/* one line a decision */
 	void *log_arg;
+	struct np_events events;	/* the same for programs */
+
+	bool remembers;			/* what it has placed, for the one that follows a crash */
 
 	/* Its own. */
+	struct np_daemon_placed adopted;	/* what one that crashed had placed */
 	struct np_machine machine;
 	struct np_model *model;		/* of machine */
 	enum np_model_origin model_origin;
@@ -37,7 +43,8 @@ struct np_daemon {
 	bool waits;			/* a decision waits for its time: plan again */
 	struct np_daemon_counts counts;
 	uint64_t local_pages, all_pages;	/* of the tasks that count, at the last plan */
-	char complaint[NP_ERR_LEN];	/* said last: nothing is said twice in a row */
+	int balancing;			/* np_balancing_read() at the last plan; 0 before the first */
+	char complaint[NP_ERR_LEN + 64];	/* said last: nothing is said twice in a row */
 };
 
 /* 0, or -errno with one line in err. */
@@ -49,8 +56,14 @@ int np_daemon_open(struct np_daemon *d, char *err, size_t err_len);
  */
 void np_daemon_step(struct np_daemon *d);
 
-/* Gives every task that was placed its CPUs and memory policy back. Returns how many. */
+/*
+ * Gives every task that was placed, and what it has started, its CPUs and memory policy
+ * back. Returns how many placements (one for each thread and engine) were undone.
+ */
 size_t np_daemon_restore(struct np_daemon *d);
+
+/* There is nothing for a next one to adopt: all is restored, or meant to stay. */
+void np_daemon_forget(struct np_daemon *d);
 void np_daemon_close(struct np_daemon *d);
 
 /* Tasks that are placed now. */

@@ -73,16 +73,27 @@ void np_dram_since(struct np_dram *now, const struct np_dram *before)
 		now->writes[cpu] -= before->writes[cpu];
 }
 
+/* Adds what one CPU read of each node, and its writes where it reads; returns the writes. */
+static double add_cpu(const struct np_dram *d, size_t cpu, double *sum)
+{
+	const double *read = d->lines + cpu * d->n_nodes;
+	double all = 0;
+
+	for (size_t node = 0; node < d->n_nodes; node++)
+		all += read[node];
+	if (!(all > 0))
+		return 0;
+	for (size_t node = 0; node < d->n_nodes; node++)
+		sum[node] += read[node] * (1 + d->writes[cpu] / all);
+	return d->writes[cpu];
+}
+
 double np_dram_sum(const struct np_dram *d, const struct bitmask *cpus, double *sum)
 {
 	double writes = 0;
 
-	for (size_t cpu = 0; cpu < d->n_cpus; cpu++) {
-		if (cpus && !numa_bitmask_isbitset(cpus, (unsigned int)cpu))
-			continue;
-		writes += d->writes[cpu];
-		for (size_t node = 0; node < d->n_nodes; node++)
-			sum[node] += d->lines[cpu * d->n_nodes + node];
-	}
+	for (size_t cpu = 0; cpu < d->n_cpus; cpu++)
+		if (!cpus || numa_bitmask_isbitset(cpus, (unsigned int)cpu))
+			writes += add_cpu(d, cpu, sum);
 	return writes;
 }

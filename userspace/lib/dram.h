@@ -12,8 +12,8 @@
 
 struct np_dram {
 	size_t n_cpus, n_nodes;
-	double *lines;		/* [n_cpus * n_nodes] read and written */
-	double *writes;		/* [n_cpus] of these, written */
+	double *lines;		/* [n_cpus * n_nodes] read */
+	double *writes;		/* [n_cpus] written, to any node */
 };
 
 /* One line of the lab's counters; false when it is not one. lines [m->n_nodes]. */
@@ -27,7 +27,11 @@ void np_dram_free(struct np_dram *d);
 /* now becomes what was counted since before. */
 void np_dram_since(struct np_dram *now, const struct np_dram *before);
 
-/* Adds the lines of these CPUs to sum [n_nodes]; returns how many of them were written. */
+/*
+ * Adds the lines of these CPUs (NULL: all) to sum [n_nodes], read and written; returns
+ * how many of them were written. Nobody counts writes by node: they are taken to go where
+ * the CPU reads.
+ */
 double np_dram_sum(const struct np_dram *d, const struct bitmask *cpus, double *sum);
 
 #endif

@@ -119,7 +119,7 @@ static int restore(struct flip *f, int e)
 	int r = 0;
 
 	if (!f->known) {
-		r = f->control->restore(f->pid, &n, &kept, err, sizeof(err));
+		r = f->control->restore(NP_WHOSE(&f->pid), &n, &kept, err, sizeof(err));
 	} else {
 		struct flip quiet = *f;
 

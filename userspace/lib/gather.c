@@ -13,11 +13,13 @@ static int allocate(struct np_planning *p, size_t n)
 
 	p->tasks.task = calloc(n + 1, sizeof(*p->tasks.task));
 	p->tasks.pages = calloc(n * nodes + 1, sizeof(*p->tasks.pages));
+	p->tasks.shm_pages = calloc(n * nodes + 1, sizeof(*p->tasks.shm_pages));
 	p->tasks.start = calloc(n + 1, sizeof(*p->tasks.start));
 	p->tasks.cpus = calloc(n + 1, sizeof(*p->tasks.cpus));
 	p->confined.cpus = calloc(n + 1, sizeof(*p->confined.cpus));
-	return p->tasks.task && p->tasks.pages && p->tasks.start && p->tasks.cpus &&
-	       p->confined.cpus ? 0 : -ENOMEM;
+	p->confined.pinned = calloc(n + 1, sizeof(*p->confined.pinned));
+	return p->tasks.task && p->tasks.pages && p->tasks.shm_pages && p->tasks.start && p->tasks.cpus &&
+	       p->confined.cpus && p->confined.pinned ? 0 : -ENOMEM;
 }
 
 static void add(struct np_planning *p, const struct np_watched *t, const struct np_task *assumed)
@@ -29,6 +31,8 @@ static void add(struct np_planning *p, const struct np_watched *t, const struct 
 	np_watch_counted(t, task);
 	task->pages = memcpy(p->tasks.pages + i * nodes, t->task.pages,
 			     nodes * sizeof(*p->tasks.pages));
+	task->shm_pages = memcpy(p->tasks.shm_pages + i * nodes, t->task.shm_pages,
+				 nodes * sizeof(*p->tasks.shm_pages));
 	if (assumed->penalty_source != NP_SOURCE_NONE) {
 		task->penalty = assumed->penalty;
 		task->penalty_source = assumed->penalty_source;
@@ -39,6 +43,7 @@ static void add(struct np_planning *p, const struct np_watched *t, const struct 
 	}
 	p->tasks.start[i] = t->start;
 	p->tasks.cpus[i] = t->task.cpus[0];
+	p->confined.pinned[p->confined.n] = t->confined.pinned[0];
 	p->confined.cpus[p->confined.n++] = t->confined.cpus[0];
 }
 
@@ -49,6 +54,7 @@ int np_gather(struct np_planning *p, const struct np_daemon *d, char *err, size_
 	*p = (struct np_planning) {
 		.where = np_machine_where(d->root), .machine = d->machine,
 		.policy = d->args.policy, .options = d->args.options,
+		.override = d->args.override, .balancing = d->balancing,
 	};
 	if (allocate(p, d->watch.counting + 1)) {
 		np_gather_free(p);
@@ -71,8 +77,10 @@ void np_gather_free(struct np_planning *p)
 	np_plan_free(&p->plan);
 	free(p->tasks.task);
 	free(p->tasks.pages);
+	free(p->tasks.shm_pages);
 	free(p->tasks.start);
 	free(p->tasks.cpus);
 	free(p->confined.cpus);
+	free(p->confined.pinned);
 	memset(p, 0, sizeof(*p));
 }

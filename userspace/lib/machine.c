@@ -2,6 +2,7 @@
 #include "machine.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "proc.h"
 
 #define NODES "/sys/devices/system/node"
+#define MB    1e6	/* as the kernel gives bandwidths */
 
 /* Reads root/NODES/name, or NULL. */
 static char *read_node_file(const char *root, const char *format, int node)
@@ -47,6 +49,16 @@ static uint64_t meminfo_bytes(const char *text, const char *key)
 	return (uint64_t)kib * 1024;
 }
 
+/* A number of the node's memory as its nearest initiators see it; 0: firmware does not say. */
+static double read_performance(const char *root, const char *format, int node)
+{
+	char *text = read_node_file(root, format, node);
+	double value = text ? strtod(text, NULL) : 0;
+
+	free(text);
+	return isfinite(value) && value > 0 ? value : 0;
+}
+
 static int read_memory(struct np_node *node, const char *root, const struct bitmask *has_memory)
 {
 	char *text = read_node_file(root, "node%d/meminfo", node->id);
@@ -54,6 +66,9 @@ static int read_memory(struct np_node *node, const char *root, const struct bitm
 	node->mem_total = meminfo_bytes(text, "MemTotal:");
 	node->mem_free = meminfo_bytes(text, "MemFree:");
 	free(text);
+	node->bandwidth = MB * read_performance(root, "node%d/access0/initiators/read_bandwidth",
+						node->id);
+	node->latency_ns = read_performance(root, "node%d/access0/initiators/read_latency", node->id);
 	node->has_memory = node->mem_total > 0;
 	if (numa_bitmask_weight(has_memory))
 		node->has_memory = numa_bitmask_isbitset(has_memory, (unsigned int)node->id);

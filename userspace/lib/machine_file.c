@@ -16,6 +16,7 @@
 #include "toml.h"
 
 #define PAGE_SIZE_OF_FILES 4096
+#define FILE_HERE "/etc/numaplace/machine.toml"
 
 /* Where the machines are: beside the sources, or where `make install` puts them. */
 static const char *machines_folder(char *path, size_t len)
@@ -69,11 +70,11 @@ static int find_file(const char *name, char *path, size_t len, char *err, size_t
 	char folder[PATH_MAX - 256], names[NP_ERR_LEN / 2];
 	size_t n = strlen(name);
 
-	if (n > 5 && !strcmp(name + n - 5, ".toml")) {
+	if (strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".toml"))) {
 		snprintf(path, len, "%s", name);
 		return 0;
 	}
-	if (!strchr(name, '/') && machines_folder(folder, sizeof(folder))) {
+	if (machines_folder(folder, sizeof(folder))) {
 		snprintf(path, len, "%s/%s.toml", folder, name);
 		if (!access(path, R_OK))
 			return 0;
@@ -191,4 +192,56 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
 	if (e)
 		np_machine_free(m);
 	return e;
+}
+
+static bool is_named(const char *path)
+{
+	return strcmp(path, FILE_HERE) != 0;
+}
+
+int np_machine_file_here(const char **path, char *err, size_t err_len)
+{
+	*path = getenv("NUMAPLACE_MACHINE_FILE");
+	if (!*path || !**path)
+		*path = FILE_HERE;
+	if (!access(*path, F_OK))
+		return 1;
+	if (!is_named(*path) && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	return np_fail(err, err_len, -errno, "the machine file %s%s cannot be read: %s", *path,
+		       is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
+}
+
+/* Whether it has a [model]: calibrate --save makes files that have a [penalty] only. */
+static int has_model(const char *path, char *err, size_t err_len)
+{
+	json_t *root = np_toml_read(path, err, err_len);
+	int has = root ? json_object_get(root, "model") != NULL : -EINVAL;
+
+	json_decref(root);
+	return has;
+}
+
+int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
+			       char *err, size_t err_len)
+{
+	const char *path;
+	struct np_machine file;
+	size_t nodes;
+	int e = np_machine_file_here(&path, err, err_len);
+
+	if (e == 1)
+		e = has_model(path, err, err_len);
+	if (e <= 0)
+		return e;
+	e = np_machine_file_read(path, &file, model, err, err_len);
+	if (e)
+		return e;
+	nodes = file.n_nodes;
+	*same_name = !strcmp(file.name, m->name);
+	np_machine_free(&file);
+	if (nodes != m->n_nodes && is_named(path))
+		return np_fail(err, err_len, -EINVAL, "the model of machine file %s is of %zu nodes, this "
+			       "machine has %zu", path, nodes, m->n_nodes);
+	return nodes == m->n_nodes;
 }

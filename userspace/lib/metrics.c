@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "fresh.h"
 
 /* A client has this long to say what it wants. */
 #define PATIENCE_US 50000
@@ -114,10 +116,58 @@ char *np_metrics_text(const struct np_daemon *d)
 	return fclose(out) ? NULL : text;
 }
 
+static int wrong_word(const char *word, const char *why, char *err, size_t err_len)
+{
+	return np_fail(err, err_len, -EINVAL, "metrics socket: \"%s\" %s", word, why);
+}
+
+/* "unix:PATH,mode=0660,group=NAME" */
+static int read_words(struct np_metrics *x, const char *where, char *err, size_t err_len)
+{
+	char *rest, *word, *end;
+
+	x->mode = 0600;
+	x->group = (gid_t)-1;
+	x->socket = rest = strdup(where);
+	if (!rest)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	for (strsep(&rest, ","); (word = strsep(&rest, ","));) {
+		struct group *group = strncmp(word, "group=", 6) ? NULL : getgrnam(word + 6);
+
+		if (group) {
+			x->group = group->gr_gid;
+		} else if (!strncmp(word, "mode=", 5)) {
+			x->mode = (mode_t)strtoul(word + 5, &end, 8);
+			if (!word[5] || *end || x->mode > 0777)
+				return wrong_word(word, "is no mode such as 0660", err, err_len);
+		} else {
+			return wrong_word(word, strncmp(word, "group=", 6) ?
+					  "is neither mode=OCTAL nor group=NAME" :
+					  "names no group of this system", err, err_len);
+		}
+	}
+	return 0;
+}
+
+/* With its mode from the first moment: the folder may be another user's, who could put a link there. */
+static int bind_with_mode(const struct np_metrics *x, const struct sockaddr_un *a)
+{
+	mode_t before = umask(0);
+	int e = 0;
+
+	if (fchmod(x->listener, x->mode) || bind(x->listener, (const struct sockaddr *)a, sizeof(*a)))
+		e = -errno;
+	umask(before);
+	if (!e && x->group != (gid_t)-1 && lchown(a->sun_path, (uid_t)-1, x->group))
+		e = -errno;
+	return e;
+}
+
 static int listen_at(struct np_metrics *x, char *err, size_t err_len)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct stat st;
+	int e;
 
 	if (strlen(x->socket) >= sizeof(a.sun_path))
 		return np_fail(err, err_len, -ENAMETOOLONG, "socket %s: the name is longer than "
@@ -127,11 +177,15 @@ static int listen_at(struct np_metrics *x, char *err, size_t err_len)
 	if (!lstat(x->socket, &st) && S_ISSOCK(st.st_mode))
 		unlink(x->socket);
 	x->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (x->listener >= 0 && !bind(x->listener, (struct sockaddr *)&a, sizeof(a)) &&
-	    !listen(x->listener, 16))
+	e = x->listener < 0 ? -errno : bind_with_mode(x, &a);
+	if (!e && listen(x->listener, 16))
+		e = -errno;
+	if (!e)
 		return 0;
-	return np_fail(err, err_len, -errno, "socket %s cannot be opened: %s", x->socket,
-		       strerror(errno));
+	if (x->listener >= 0)
+		close(x->listener);
+	x->listener = -1;	/* what is at its place is not ours to remove */
+	return np_fail(err, err_len, e, "socket %s cannot be opened: %s", x->socket, strerror(-e));
 }
 
 int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t err_len)
@@ -140,8 +194,9 @@ int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t e
 
 	*x = (struct np_metrics) { .listener = -1 };
 	if (where && !strncmp(where, "unix:", 5)) {
-		x->socket = where + 5;
-		e = listen_at(x, err, err_len);
+		e = read_words(x, where + 5, err, err_len);
+		if (!e)
+			e = listen_at(x, err, err_len);
 		if (e)
 			np_metrics_close(x);
 		return e;
@@ -159,31 +214,27 @@ void np_metrics_close(struct np_metrics *x)
 	/* An old figure is worse than none. */
 	if (x->file)
 		unlink(x->file);
+	free(x->socket);
 	*x = (struct np_metrics) { .listener = -1 };
 }
 
 int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, char *err,
 		     size_t err_len)
 {
-	char path[PATH_MAX], *text;
-	FILE *f;
-	int e = 0;
+	struct np_fresh fresh;
+	char *text;
+	int e;
 
 	if (!x->file)
 		return 0;
 	text = np_metrics_text(d);
-	/* Not called .prom: the collector must not read it half-written. */
-	snprintf(path, sizeof(path), "%.4000s.new", x->file);
-	f = text ? fopen(path, "we") : NULL;
-	if (!f || fputs(text, f) < 0)
-		e = errno ? -errno : -EIO;
-	if (f && fclose(f) && !e)
-		e = -errno;
-	if (!e && rename(path, x->file))
-		e = -errno;
+	/* Not called .prom meanwhile: the collector must not read it half-written. */
+	e = text ? np_fresh_open(&fresh, x->file) : -ENOMEM;
+	if (!e) {
+		fputs(text, fresh.f);
+		e = np_fresh_keep(&fresh, x->file, false);
+	}
 	free(text);
-	if (e && f)
-		unlink(path);
 	return e ? np_fail(err, err_len, e, "%s cannot be written: %s", x->file, strerror(-e)) : 0;
 }
 

@@ -10,13 +10,15 @@ char *np_metrics_text(const struct np_daemon *d);
 
 struct np_metrics {
 	const char *file;	/* replaced in one step, for node_exporter's textfile collector */
-	const char *socket;	/* answered with HTTP, for curl --unix-socket */
+	char *socket;		/* answered with HTTP, for curl --unix-socket */
+	mode_t mode;		/* of the socket */
+	gid_t group;		/* of the socket; -1: ours */
 	int listener;		/* -1: none */
 };
 
 /*
  * where: NULL for none, a path (node_exporter wants it to end in .prom), or
- * "unix:PATH". 0, or -errno with one line in err.
+ * "unix:PATH[,mode=OCTAL][,group=NAME]", ours alone (0600) unless it says more. 0, or -errno with one line in err.
  */
 int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t err_len);
 void np_metrics_close(struct np_metrics *x);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A move of pages as a job of the module: begun, followed, cancelled. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,22 +89,45 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 	return job_failed(r, id, -(int)error, err, err_len);
 }
 
+__attribute__((format(printf, 3, 4)))
+static void add(char *line, size_t len, const char *format, ...)
+{
+	size_t used = strlen(line);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line + used, len - used, format, args);
+	va_end(args);
+}
+
+/* What is not asked for is left to the module's defaults. */
 static void migrate_line(const struct np_migrate_request *r, char *line, size_t len)
 {
 	char from[NP_LIST_LEN] = "any";
-	int n;
 
 	if (r->from)
 		np_list_format(r->from, from, sizeof(from));
-	n = snprintf(line, len, "pid=%d from=%s to=%d", r->pid, from, r->to);
+	snprintf(line, len, "pid=%d from=%s to=%d", r->pid, from, r->to);
 	if (r->start || r->end)
-		n += snprintf(line + n, len - (size_t)n, " start=0x%llx end=0x%llx",
-			      (unsigned long long)r->start, (unsigned long long)r->end);
+		add(line, len, " start=0x%llx end=0x%llx", (unsigned long long)r->start,
+		    (unsigned long long)r->end);
+	if (r->limit)
+		add(line, len, " limit=%llu", (unsigned long long)r->limit);
+	if (r->pause)
+		add(line, len, " pause=%s", r->pause);
 	if (r->max_stall_us)
-		n += snprintf(line + n, len - (size_t)n, " max_stall_us=%u", r->max_stall_us);
+		add(line, len, " max_stall_us=%u", r->max_stall_us);
 	if (r->rate_mib)
-		n += snprintf(line + n, len - (size_t)n, " rate_mib=%u", r->rate_mib);
-	snprintf(line + n, len - (size_t)n, "\n");
+		add(line, len, " rate_mib=%u", r->rate_mib);
+	if (r->duty)
+		add(line, len, " duty=%u", r->duty);
+	if (r->threads)
+		add(line, len, " threads=%u", r->threads);
+	if (r->shared)
+		add(line, len, " shared=1");
+	if (r->split)
+		add(line, len, " split=1");
+	add(line, len, "\n");
 }
 
 int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,

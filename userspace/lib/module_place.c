@@ -9,6 +9,7 @@
 
 #include "affinity.h"
 #include "control_module.h"
+#include "layers.h"
 #include "list.h"
 #include "memory_policy.h"
 #include "module.h"
@@ -140,20 +141,21 @@ static int place_by_both(const struct np_place_request *r, char *err, size_t err
 		return np_fail(err, err_len, -EOPNOTSUPP,
 			       "the CPUs of process %d can only be set with sched_setaffinity(2), "
 			       "and those children inherit", r->pid);
-	e = np_affinity_place(r->pid, r->one_thread, true, r->cpus, err, err_len);
+	e = np_affinity_place(r, err, err_len);
 	if (e || r->mem_mode < 0)
 		return e;
 	memory.cpus = NULL;
 	e = write_line(&memory);
 	if (!e)
 		return 0;
-	np_affinity_restore(r->pid, &n, &kept, ignored, sizeof(ignored));
+	np_affinity_restore(NP_WHOSE(&r->pid), &n, &kept, ignored, sizeof(ignored));
 	return np_module_refused(r->pid, "place", e, err, err_len);
 }
 
 int np_module_place(const struct np_place_request *r, char *err, size_t err_len)
 {
 	char mem[NP_LIST_LEN + 32];
+	struct np_state_file turn;
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, r->one_thread, &st, err, err_len);
 
@@ -161,9 +163,12 @@ int np_module_place(const struct np_place_request *r, char *err, size_t err_len)
 		return e;
 	if (!r->cpus && r->mem_mode < 0)
 		return np_fail(err, err_len, -EINVAL, "nothing to do for process %d", r->pid);
-	e = place_by_module(r, err, err_len);
+	e = np_layers_turn(&turn, err, err_len);
+	if (!e)
+		e = place_by_module(r, err, err_len);
 	if (e == -EAGAIN)
 		e = place_by_both(r, err, err_len);
+	np_state_file_close(&turn);
 	if (e == -ENOSYS)
 		return np_fail(err, err_len, -EOPNOTSUPP,
 			       "the kernel does not take memory policy %s; it may be too old for it",

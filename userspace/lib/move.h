@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Moving the pages of a process with move_pages(2). */
+/* Moving the pages of a process to one node with move_pages(2). */
 #ifndef NUMAPLACE_LIB_MOVE_H
 #define NUMAPLACE_LIB_MOVE_H
 
@@ -12,16 +12,5 @@
  */
 int np_move_pages(const struct np_migrate_request *r, struct np_migrate_result *out,
 		  char *err, size_t err_len);
-
-/*
- * How far one move_pages(2) call got, from the statuses it stored; those it
- * did not store hold NP_STATUS_UNSET. A call that fails to move a page stops
- * there: returns how many of the n pages were tried, at least 1.
- */
-#define NP_STATUS_UNSET (-4096)
-size_t np_move_tried(const int *status, size_t n);
-
-/* Adds weight to the count that a refused page's -errno stands for. */
-void np_move_count(struct np_migrate_result *out, int error, uint64_t weight);
 
 #endif

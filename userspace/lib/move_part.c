@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "areas.h"
 #include "list.h"
 
-/* Pages; looking for fewer among many that stay takes more calls than it is worth. */
+/* Pages; fewer are not worth a walk over all that the task has. */
 #define NOT_WORTH_A_CALL 64
 
-/* start and end 0: the whole task. */
-static int move_range(const struct np_mover *m, struct np_migrate_request *r, uint64_t *moved,
-		      char *err, size_t err_len)
+static int move(const struct np_mover *m, struct np_migrate_request *r, uint64_t *moved,
+		char *err, size_t err_len)
 {
 	struct np_migrate_result result;
 	int e;
@@ -35,50 +33,15 @@ int np_move_whole(const struct np_mover *m, pid_t pid, const struct bitmask *fro
 {
 	struct np_migrate_request r = { .pid = pid, .from = from, .to = to };
 
-	return move_range(m, &r, moved, err, err_len);
-}
-
-/* A range as long as the pages that are left to move never holds more of them. */
-static int move_in_area(const struct np_mover *m, struct np_migrate_request *r,
-			const struct np_area *area, uint64_t limit, uint64_t *moved,
-			char *err, size_t err_len)
-{
-	uint64_t at = area->start;
-	int e = 0;
-
-	while (!e && at < area->end && *moved + limit / 32 < limit) {
-		uint64_t length = (limit - *moved) * m->page_size;
-
-		if (length < area->page_size)
-			break;
-		length -= length % area->page_size;
-		if (length > area->end - at)
-			length = area->end - at;
-		r->start = at;
-		r->end = at + length;
-		e = move_range(m, r, moved, err, err_len);
-		at += length;
-	}
-	return e;
+	return move(m, &r, moved, err, err_len);
 }
 
 int np_move_part(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
 		 uint64_t limit, uint64_t *moved, char *err, size_t err_len)
 {
-	struct np_migrate_request r = { .pid = pid, .from = from, .to = to };
-	struct np_area *areas = NULL;
-	uint64_t here = 0;
-	size_t n = 0;
-	int e = np_areas(pid, m->page_size, 0, 0, &areas, &n);
+	struct np_migrate_request r = { .pid = pid, .from = from, .to = to, .limit = limit };
 
-	if (e)
-		return np_fail(err, err_len, e, "process %d: its mappings cannot be read: %s",
-			       pid, strerror(-e));
-	for (size_t k = 0; !e && k < n; k++)
-		e = move_in_area(m, &r, &areas[k], limit, &here, err, err_len);
-	free(areas);
-	*moved += here;
-	return e;
+	return limit ? move(m, &r, moved, err, err_len) : 0;
 }
 
 static size_t count_short(const uint64_t *before, const uint64_t *have, size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Moving a number of a task's pages, range by range. */
+/* Moving all or a number of a task's pages. */
 #ifndef NUMAPLACE_LIB_MOVE_PART_H
 #define NUMAPLACE_LIB_MOVE_PART_H
 
@@ -27,8 +27,9 @@ int np_move_whole(const struct np_mover *m, pid_t pid, const struct bitmask *fro
 		  uint64_t *moved, char *err, size_t err_len);
 
 /*
- * About limit pages, never more, from the nodes in from (NULL: any) to node
- * number to. Adds to *moved in any case. 0 or -errno.
+ * limit pages, fewer where there are not as many, from the nodes in from (NULL: any) to
+ * node number to; with move_pages(2) the last of them may be a huge page that moves
+ * whole. Adds to *moved in any case. 0 or -errno.
  */
 int np_move_part(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
 		 uint64_t limit, uint64_t *moved, char *err, size_t err_len);

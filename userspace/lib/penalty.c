@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PATH "/etc/numaplace/machine.toml"
+#include "machine_file.h"
 
 double np_penalty_predict(const struct np_penalty_fit *fit, double mpki)
 {
@@ -40,7 +40,8 @@ int np_penalty_fit(const struct np_penalty_task *task, size_t n, struct np_penal
 
 		if (m < 0)
 			continue;
-		fit->tasks++;
+		if (!fit->tasks++)
+			fit->distance = task[i].distance;
 		mm += m * m;
 		mq += m * q;
 		qq += q * q;
@@ -70,17 +71,38 @@ void np_penalties_free(struct np_penalties *p)
 	memset(p, 0, sizeof(*p));
 }
 
-static struct np_penalty_task *find(const struct np_penalties *p, const char *name)
+static struct np_penalty_task *find(const struct np_penalties *p, const struct np_penalty_key *key)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (!strcmp(p->task[i].name, name))
+		if (np_penalty_key_same(&p->task[i].key, key))
 			return &p->task[i];
 	return NULL;
 }
 
+/* The measured one that matches best, or NULL. */
+static const struct np_penalty_task *match(const struct np_penalties *p, const struct np_task *task)
+{
+	const struct np_penalty_task *best = NULL;
+	enum np_penalty_match most = NP_MATCH_NONE;
+	struct np_penalty_key key;
+
+	if (!p->n)
+		return NULL;
+	np_penalty_key_of(task->pid, task->comm, &key);
+	for (size_t i = 0; i < p->n; i++) {
+		enum np_penalty_match m = np_penalty_key_match(&p->task[i].key, &key);
+
+		if (m > most) {
+			most = m;
+			best = &p->task[i];
+		}
+	}
+	return best;
+}
+
 int np_penalties_add(struct np_penalties *p, const struct np_penalty_task *task)
 {
-	struct np_penalty_task *known = find(p, task->name);
+	struct np_penalty_task *known = find(p, &task->key);
 
 	if (!known) {
 		void *bigger = realloc(p->task, (p->n + 1) * sizeof(*p->task));
@@ -95,33 +117,33 @@ int np_penalties_add(struct np_penalties *p, const struct np_penalty_task *task)
 	return 0;
 }
 
-const char *np_penalties_path(void)
-{
-	const char *path = getenv("NUMAPLACE_MACHINE_FILE");
-
-	return path && *path ? path : DEFAULT_PATH;
-}
-
 static void apply(struct np_task *task, const struct np_penalties *p)
 {
-	const struct np_penalty_task *known = find(p, task->comm);
+	const struct np_penalty_task *known;
 
 	if (task->penalty_source != NP_SOURCE_NONE)
 		return;
+	known = match(p, task);
 	if (known) {
 		task->penalty = known->penalty;
 		task->penalty_source = known->method;
+		task->penalty_distance = known->distance;
 	} else if (p->fit.remote > 0 && task->mpki_source != NP_SOURCE_NONE) {
 		task->penalty = np_penalty_predict(&p->fit, task->mpki);
 		task->penalty_source = NP_SOURCE_FIT;
+		task->penalty_distance = p->fit.distance;
 	}
 }
 
 int np_penalties_apply(struct np_tasks *t, char *err, size_t err_len)
 {
 	struct np_penalties p;
-	int e = np_penalties_read(&p, np_penalties_path(), err, err_len);
+	const char *path;
+	int e = np_machine_file_here(&path, err, err_len);
 
+	if (e <= 0)
+		return e;
+	e = np_penalties_read(&p, path, err, err_len);
 	for (size_t i = 0; !e && i < t->n; i++)
 		apply(&t->task[i], &p);
 	np_penalties_free(&p);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The [penalty] part of a machine file, read and written. */
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "../../policies/plan.h"
+#include "fresh.h"
 #include "penalty.h"
 #include "proc.h"
 #include "toml.h"
@@ -39,6 +39,24 @@ static bool read_method(json_t *table, enum np_source *method)
 	return !entry || (word && !strcmp(word, np_source_name(*method)));
 }
 
+/* Files of earlier versions do not say: they hold what was measured at the farthest. */
+static bool read_distance(json_t *table, int *distance)
+{
+	json_t *entry = json_object_get(table, "distance");
+	json_int_t value = entry ? json_integer_value(entry) : NP_FARTHEST;
+
+	*distance = (int)value;
+	return !entry || (json_is_integer(entry) && value >= 10 && value <= 254);
+}
+
+static bool read_text(json_t *table, const char *key, char *text, size_t len)
+{
+	json_t *entry = json_object_get(table, key);
+
+	snprintf(text, len, "%s", json_is_string(entry) ? json_string_value(entry) : "");
+	return !entry || json_is_string(entry);
+}
+
 static int read_task(json_t *table, struct np_penalties *p, const char *path, char *err,
 		     size_t err_len)
 {
@@ -57,7 +75,13 @@ static int read_task(json_t *table, struct np_penalties *p, const char *path, ch
 			     "\"ORIGIN: ...\" }", err, err_len);
 	if (!read_method(table, &task.method))
 		return wrong(path, "a task's method is neither \"two-runs\" nor \"flip\"", err, err_len);
-	snprintf(task.name, sizeof(task.name), "%s", name);
+	if (!read_distance(table, &task.distance))
+		return wrong(path, "a task's distance is not a whole number from 10 to 254", err,
+			     err_len);
+	if (!read_text(table, "exe", task.key.exe, sizeof(task.key.exe)) ||
+	    !read_text(table, "unit", task.key.unit, sizeof(task.key.unit)))
+		return wrong(path, "a task's exe or unit is no text", err, err_len);
+	snprintf(task.key.name, sizeof(task.key.name), "%s", name);
 	snprintf(task.source, sizeof(task.source), "%s", source);
 	p->task[p->n++] = task;
 	return 0;
@@ -102,10 +126,10 @@ int np_penalties_read(struct np_penalties *p, const char *path, char *err, size_
 }
 
 /* A task's name may be any bytes, and cut in the middle of a character; TOML is UTF-8. */
-static void write_name(FILE *f, const char *name)
+static void write_text(FILE *f, const char *key, const char *text)
 {
-	fprintf(f, "name = \"%s", *name ? "" : "_");
-	for (const char *c = name; *c; c++)
+	fprintf(f, "%s = \"%s", key, *text ? "" : "_");
+	for (const char *c = text; *c; c++)
 		fprintf(f, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c < ' ' || *c > '~' ? '_' : *c);
 	fprintf(f, "\"\n");
 }
@@ -124,8 +148,14 @@ static void write_part(FILE *f, const struct np_penalties *p)
 		const struct np_penalty_task *t = &p->task[i];
 
 		fprintf(f, "\n[[penalty.task]]\n");
-		write_name(f, t->name);
+		write_text(f, "name", t->key.name);
+		if (t->key.exe[0])
+			write_text(f, "exe", t->key.exe);
+		if (t->key.unit[0])
+			write_text(f, "unit", t->key.unit);
 		fprintf(f, "method = \"%s\"\n", np_source_name(t->method));
+		if (t->distance > 0)
+			fprintf(f, "distance = %d\n", t->distance);
 		if (t->mpki >= 0)
 			fprintf(f, "mpki = { value = %.6g, source = \"%s\" }\n", t->mpki, t->source);
 		fprintf(f, "penalty = { value = %.6g, source = \"%s\" }\n", t->penalty, t->source);
@@ -160,48 +190,31 @@ static int cannot_write(const char *path, int e, char *err, size_t err_len)
 	return np_fail(err, err_len, e, "%s cannot be written: %s", path, strerror(-e));
 }
 
-/* Beside the file, so that rename() puts it there; of this process only: another may save meanwhile. */
-static FILE *open_fresh(const char *path, char *fresh, size_t len)
-{
-	snprintf(fresh, len, "%s.new.%d", path, getpid());
-	return fopen(fresh, "we");
-}
-
 int np_penalties_may_write(const char *path, char *err, size_t err_len)
 {
-	char fresh[PATH_MAX];
-	FILE *f = open_fresh(path, fresh, sizeof(fresh));
+	struct np_fresh fresh;
+	int e = np_fresh_open(&fresh, path);
 
-	if (!f)
-		return cannot_write(path, -errno, err, err_len);
-	fclose(f);
-	unlink(fresh);
+	if (e)
+		return cannot_write(path, e, err, err_len);
+	np_fresh_drop(&fresh);
 	return 0;
 }
 
 int np_penalties_write(const struct np_penalties *p, const char *path, char *err, size_t err_len)
 {
-	char fresh[PATH_MAX];
 	char *text = np_read_file(path);
-	FILE *f;
-	int e = 0;
+	struct np_fresh fresh;
+	int e;
 
 	if (!text && errno != ENOENT)
 		return np_fail(err, err_len, -errno, "%s cannot be read: %s", path, strerror(errno));
-	f = open_fresh(path, fresh, sizeof(fresh));
-	if (f) {
-		copy_rest(f, text);
-		write_part(f, p);
+	e = np_fresh_open(&fresh, path);
+	if (!e) {
+		copy_rest(fresh.f, text);
+		write_part(fresh.f, p);
+		e = np_fresh_keep(&fresh, path, true);
 	}
 	free(text);
-	if (!f || ferror(f) || fflush(f) || fsync(fileno(f)))
-		e = errno ? -errno : -EIO;
-	if (f && fclose(f) && !e)
-		e = -errno;
-	if (!e && rename(fresh, path))
-		e = -errno;
-	if (!e)
-		return 0;
-	unlink(fresh);
-	return cannot_write(path, e, err, err_len);
+	return e ? cannot_write(path, e, err, err_len) : 0;
 }

@@ -6,93 +6,77 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "balancing.h"
+#include "fresh.h"
 #include "json.h"
 #include "proc.h"
 #include "room.h"
 #include "snapshot.h"
 
-static char *boot_id(void)
-{
-	char *id = np_read_file("/proc/sys/kernel/random/boot_id");
+#define PLAN_FORMAT (JSON_INDENT(2) | JSON_REAL_PRECISION(10))
 
-	if (id)
-		id[strcspn(id, "\n")] = '\0';
-	return id;
+/* Of enum np_mem_policy. */
+static const char *const mem_name[] = {
+	[NP_MEM_AUTO] = "auto", [NP_MEM_LEAVE] = "leave", [NP_MEM_PREFERRED] = "preferred",
+	[NP_MEM_INTERLEAVE] = "interleave", [NP_MEM_WEIGHTED] = "weighted",
+};
+
+/* What is printed of the decisions, and the rest of what the policy has decided. */
+static json_t *planning_json(const struct np_planning *p)
+{
+	json_t *planning = np_planning_json(p);
+
+	for (size_t i = 0; i < p->plan.n; i++) {
+		json_t *one = json_array_get(json_object_get(planning, "decisions"), i);
+		const struct np_decision *d = &p->plan.decision[i];
+
+		json_object_set_new(one, "mem", json_string(mem_name[d->mem]));
+		json_object_set_new(one, "bonus", json_real(d->bonus));
+	}
+	return planning;
 }
 
-static json_t *options_json(const struct np_planning *p)
+json_t *np_plan_file_json(const struct np_planning *p)
 {
-	json_t *options = json_array();
-	char value[64];
+	json_t *root = np_snapshot_json(p->where, &p->machine, &p->tasks);
+	json_t *planning = planning_json(p);
 
-	for (size_t i = 0; i < np_options_count(p->policy); i++)
-		json_array_append_new(options, json_sprintf("%s=%s", p->policy->option[i].name,
-			np_option_text(&p->policy->option[i], p->options.value[i], value,
-				       sizeof(value))));
-	return options;
-}
-
-static json_t *spread_json(const struct np_planning *p, const struct np_decision *d)
-{
-	json_t *weights;
-
-	if (d->spread == NP_NODE_NONE)
-		return json_null();
-	weights = json_array();
-	for (size_t k = 0; k < p->machine.n_nodes; k++)
-		json_array_append_new(weights, json_integer(
-			p->plan.spread[(size_t)d->spread * p->machine.n_nodes + k]));
-	return weights;
-}
-
-/* What the policy decided, and what was predicted of it: the model is not kept. */
-static json_t *decided_json(const struct np_planning *p, size_t i)
-{
-	const struct np_decision *d = &p->plan.decision[i];
-
-	return json_pack("{s:o,s:o,s:o,s:i,s:f,s:f,s:s,s:f,s:s,s:o}", "to",
-			 np_json_node(&p->machine, d->to),
-			 "pages_to", np_json_node(&p->machine, d->pages_to), "spread",
-			 spread_json(p, d), "mem", (int)d->mem, "bonus", d->bonus, "penalty",
-			 d->penalty, "penalty_source", np_source_name(d->penalty_source), "gain",
-			 d->gain, "gain_source", np_source_name(d->gain_source), "reason",
-			 np_json_text(d->reason));
-}
-
-static json_t *predicted_json(const struct np_planning *p)
-{
-	const struct np_plan *plan = &p->plan;
-
-	if (plan->throughput[1].source != NP_SOURCE_MODEL)
-		return json_null();
-	return json_pack("{s:[f,f],s:[f,f],s:i}", "throughput", plan->throughput[0].value,
-			 plan->throughput[1].value, "fairness", plan->fairness[0].value,
-			 plan->fairness[1].value, "model", (int)p->machine.model_origin);
-}
-
-int np_plan_file_save(const struct np_planning *p, bool live, const char *path, char *err,
-		      size_t err_len)
-{
-	json_t *root = np_snapshot_json(p->where, &p->machine, &p->tasks), *decided = json_array();
-	char *boot = live ? boot_id() : NULL;
-	int e = 0;
-
-	for (size_t i = 0; i < p->plan.n; i++)
-		json_array_append_new(decided, decided_json(p, i));
 	json_object_set_new(root, "plan", json_integer(NP_PLAN_FILE_VERSION));
-	json_object_set_new(root, "boot", boot ? json_string(boot) : json_null());
-	json_object_set_new(root, "policy", json_string(p->policy->name));
-	json_object_set_new(root, "options", options_json(p));
-	json_object_set_new(root, "predicted", predicted_json(p));
-	json_object_set_new(root, "decided", decided);
-	if (json_array_size(decided) != p->plan.n)
-		e = np_fail(err, err_len, -ENOMEM, "out of memory");
-	else if (json_dump_file(root, path, JSON_INDENT(1)))
-		e = np_fail(err, err_len, errno ? -errno : -EIO, "plan %s cannot be written: %s",
-			    path, strerror(errno));
+	json_object_set_new(root, "boot", p->boot[0] ? json_string(p->boot) : json_null());
+	json_object_update_missing(root, planning);
+	json_decref(planning);
+	return root;
+}
+
+/* By rename, but for what cannot be replaced: /dev/stdout, a pipe, a link. */
+static int write_json(const json_t *root, const char *path)
+{
+	struct np_fresh fresh;
+	struct stat st;
+	int e;
+
+	errno = 0;
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return json_dump_file(root, path, PLAN_FORMAT) ? -(errno ? errno : EIO) : 0;
+	e = np_fresh_open(&fresh, path);
+	if (e)
+		return e;
+	if (!json_dumpf(root, fresh.f, PLAN_FORMAT))
+		return np_fresh_keep(&fresh, path, false);
+	np_fresh_drop(&fresh);
+	return -(errno ? errno : EIO);
+}
+
+int np_plan_file_save(const struct np_planning *p, const char *path, char *err, size_t err_len)
+{
+	json_t *root = np_plan_file_json(p);
+	int e = write_json(root, path);
+
+	if (e)
+		np_fail(err, err_len, e, "plan %s cannot be written: %s", path, strerror(-e));
 	json_decref(root);
-	free(boot);
 	return e;
 }
 
@@ -105,7 +89,7 @@ struct source {
 
 static int wrong(const struct source *s, size_t i, const char *key, const char *what)
 {
-	return np_fail(s->err, s->err_len, -EINVAL, "plan %s: decided[%zu].%s %s", s->name, i, key,
+	return np_fail(s->err, s->err_len, -EINVAL, "plan %s: decisions[%zu].%s %s", s->name, i, key,
 		       what);
 }
 
@@ -126,57 +110,118 @@ static int read_spread(const struct source *s, size_t i, const json_t *object,
 		       const struct np_machine *m, struct np_plan *plan)
 {
 	const json_t *weights = json_object_get(object, "spread");
+	unsigned int sum = 0;
 	uint8_t *weight;
+	char id[16];
 
 	if (json_is_null(weights))
 		return 0;
-	if (json_array_size(weights) != m->n_nodes)
-		return wrong(s, i, "spread", "has not one weight for each node");
 	weight = calloc(m->n_nodes, sizeof(*weight));
 	if (!weight)
 		return np_fail(s->err, s->err_len, -ENOMEM, "out of memory");
-	for (size_t k = 0; k < m->n_nodes; k++)
-		weight[k] = (uint8_t)json_integer_value(json_array_get(weights, k));
-	plan->decision[i].spread = np_plan_spread(plan, m->n_nodes, weight);
+	for (size_t k = 0; k < m->n_nodes; k++) {
+		snprintf(id, sizeof(id), "%d", m->node[k].id);
+		weight[k] = (uint8_t)json_integer_value(json_object_get(weights, id));
+		sum += weight[k];
+	}
+	if (sum)
+		plan->decision[i].spread = np_plan_spread(plan, m->n_nodes, weight);
 	free(weight);
-	return 0;
+	return sum ? 0 : wrong(s, i, "spread", "has a weight for no node");
+}
+
+/* Left out by older plans: no task is on several nodes then. */
+static int read_nodes(const struct source *s, size_t i, const json_t *object,
+		      const struct np_machine *m, struct np_plan *plan)
+{
+	const json_t *list = json_object_get(object, "to_nodes"), *id;
+	uint8_t *in;
+	size_t at;
+
+	if (!list || json_is_null(list))
+		return 0;
+	in = calloc(m->n_nodes, sizeof(*in));
+	if (!in)
+		return np_fail(s->err, s->err_len, -ENOMEM, "out of memory");
+	json_array_foreach(list, at, id) {
+		int node = json_is_integer(id) ? np_machine_node_index(m, (int)json_integer_value(id)) :
+			   NP_NODE_NONE;
+
+		if (node == NP_NODE_NONE)
+			break;
+		in[node] = 1;
+	}
+	if (at && at == json_array_size(list))
+		plan->decision[i].nodes = np_plan_spread(plan, m->n_nodes, in);
+	free(in);
+	return plan->decision[i].nodes != NP_NODE_NONE ? 0 :
+	       wrong(s, i, "to_nodes", "is no list of nodes of its machine");
+}
+
+static bool read_mem(const json_t *object, enum np_mem_policy *mem)
+{
+	const char *name = json_string_value(json_object_get(object, "mem")) ?: "";
+
+	for (*mem = NP_MEM_AUTO; *mem <= NP_MEM_WEIGHTED; (*mem)++)
+		if (!strcmp(name, mem_name[*mem]))
+			return true;
+	return false;
 }
 
 static int read_decided(const struct source *s, size_t i, const json_t *object,
 			struct np_planning *p)
 {
 	struct np_decision *d = &p->plan.decision[i];
-	const char *source = json_string_value(json_object_get(object, "penalty_source"));
+	const json_t *penalty = json_object_get(object, "penalty"), *value;
+	const char *source = json_string_value(json_object_get(penalty, "source"));
 	const char *reason = json_string_value(json_object_get(object, "reason"));
-	json_int_t mem = json_integer_value(json_object_get(object, "mem"));
 	int e = read_node(s, i, object, "to", &p->machine, &d->to);
 
 	if (!e)
 		e = read_node(s, i, object, "pages_to", &p->machine, &d->pages_to);
 	if (!e)
 		e = read_spread(s, i, object, &p->machine, &p->plan);
+	if (!e)
+		e = read_nodes(s, i, object, &p->machine, &p->plan);
 	if (e)
 		return e;
-	if (mem < NP_MEM_AUTO || mem > NP_MEM_WEIGHTED)
+	if (!read_mem(object, &d->mem))
 		return wrong(s, i, "mem", "is no memory policy");
 	if (!source || !np_source_find(source, &d->penalty_source) || !reason)
-		return wrong(s, i, "penalty_source", "or reason is missing");
-	d->mem = (enum np_mem_policy)mem;
+		return wrong(s, i, "penalty.source", "or reason is missing");
 	d->bonus = json_number_value(json_object_get(object, "bonus"));
-	d->penalty = json_number_value(json_object_get(object, "penalty"));
+	value = json_object_get(penalty, "value");
+	if (json_is_number(value))
+		d->penalty = json_number_value(value);
 	snprintf(d->reason, sizeof(d->reason), "%s", reason);
 	return 0;
+}
+
+/* One option as it would be said: "pages=stay"; false for what is no value. */
+static bool option_word(const char *name, const json_t *value, char *word, size_t len)
+{
+	if (json_is_boolean(value))
+		snprintf(word, len, "%s=%s", name, json_is_true(value) ? "on" : "off");
+	else if (json_is_number(value))
+		snprintf(word, len, "%s=%.10g", name, json_number_value(value));
+	else if (json_is_string(value))
+		snprintf(word, len, "%s=%s", name, json_string_value(value));
+	else
+		return false;
+	return true;
 }
 
 /*
  * A policy from a shared object is not needed again: its name and the options that
  * follow from decisions, NP_OPTION_PENALTY and NP_OPTION_RATE, stand for it.
  */
-static int read_plugin(const struct source *s, const char *name, const json_t *options,
+static int read_plugin(const struct source *s, const char *name, json_t *options,
 		       struct np_planning *p)
 {
 	static const struct np_option kept[] = { NP_OPTION_PENALTY, NP_OPTION_RATE, { 0 } };
-	char why[NP_ERR_LEN];
+	char why[NP_ERR_LEN], word[128];
+	const char *key;
+	json_t *value;
 
 	p->plugin = calloc(1, sizeof(*p->plugin));
 	if (!p->plugin)
@@ -188,13 +233,11 @@ static int read_plugin(const struct source *s, const char *name, const json_t *o
 	};
 	p->policy = &p->plugin->policy;
 	np_options_defaults(p->policy, &p->options);
-	for (size_t i = 0; i < json_array_size(options); i++) {
-		const char *word = json_string_value(json_array_get(options, i));
-
-		if (!word)
-			return np_fail(s->err, s->err_len, -EINVAL, "plan %s: an option is not a text",
-				       s->name);
-		if ((!strncmp(word, "penalty=", 8) || !strncmp(word, "rate=", 5)) &&
+	json_object_foreach(options, key, value) {
+		if (!option_word(key, value, word, sizeof(word)))
+			return np_fail(s->err, s->err_len, -EINVAL, "plan %s: option %.64s has no "
+				       "value", s->name, key);
+		if ((!strcmp(key, "penalty") || !strcmp(key, "rate")) &&
 		    np_options_set(p->policy, &p->options, word, why, sizeof(why)))
 			return np_fail(s->err, s->err_len, -EINVAL, "plan %s: %.200s", s->name, why);
 	}
@@ -203,9 +246,9 @@ static int read_plugin(const struct source *s, const char *name, const json_t *o
 
 static int read_policy(const struct source *s, const json_t *root, struct np_planning *p)
 {
-	const char *name = json_string_value(json_object_get(root, "policy"));
-	const json_t *options = json_object_get(root, "options");
-	char why[NP_ERR_LEN];
+	const char *name = json_string_value(json_object_get(root, "policy")), *key;
+	json_t *options = json_object_get(root, "options"), *value;
+	char why[NP_ERR_LEN] = "an option has no value", word[128];
 
 	if (!name)
 		return np_fail(s->err, s->err_len, -EINVAL, "plan %s: policy is missing", s->name);
@@ -213,13 +256,10 @@ static int read_policy(const struct source *s, const json_t *root, struct np_pla
 	if (!p->policy)
 		return read_plugin(s, name, options, p);
 	np_options_defaults(p->policy, &p->options);
-	for (size_t i = 0; i < json_array_size(options); i++) {
-		const char *word = json_string_value(json_array_get(options, i));
-
-		if (!word || np_options_set(p->policy, &p->options, word, why, sizeof(why)))
-			return np_fail(s->err, s->err_len, -EINVAL, "plan %s: %.200s", s->name,
-				       word ? why : "an option is not a text");
-	}
+	json_object_foreach(options, key, value)
+		if (!option_word(key, value, word, sizeof(word)) ||
+		    np_options_set(p->policy, &p->options, word, why, sizeof(why)))
+			return np_fail(s->err, s->err_len, -EINVAL, "plan %s: %.200s", s->name, why);
 	return 0;
 }
 
@@ -230,32 +270,41 @@ static void recall(const json_t *pair, struct np_known known[2])
 					       NP_SOURCE_MODEL };
 }
 
+static void recall_decision(const json_t *one, struct np_decision *d)
+{
+	const json_t *traffic = json_object_get(json_object_get(one, "traffic"), "predicted");
+
+	d->gain = json_number_value(json_object_get(one, "gain"));
+	if (!np_source_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
+			    &d->gain_source))
+		d->gain_source = NP_SOURCE_NONE;
+	d->traffic.value = json_number_value(json_object_get(traffic, "value"));
+	if (!np_source_find(json_string_value(json_object_get(traffic, "source")) ?: "",
+			    &d->traffic.source))
+		d->traffic.source = NP_SOURCE_NONE;
+}
+
 /* What the model said when the plan was made, where it said something. */
 static void recall_prediction(const json_t *root, struct np_planning *p)
 {
 	const json_t *predicted = json_object_get(root, "predicted");
-	json_int_t model = json_integer_value(json_object_get(predicted, "model"));
+	const char *source = json_string_value(json_object_get(predicted, "source"));
 
-	if (!json_is_object(predicted) || model < NP_MODEL_NONE || model > NP_MODEL_DERIVED)
+	if (!source || strcmp(source, np_source_name(NP_SOURCE_MODEL)) ||
+	    !np_model_origin_find(json_string_value(json_object_get(root, "model")) ?: "",
+				  &p->machine.model_origin))
 		return;
-	p->machine.model_origin = (enum np_model_origin)model;
 	recall(json_object_get(predicted, "throughput"), p->plan.throughput);
 	recall(json_object_get(predicted, "fairness"), p->plan.fairness);
-	for (size_t i = 0; i < p->plan.n; i++) {
-		const json_t *one = json_array_get(json_object_get(root, "decided"), i);
-		struct np_decision *d = &p->plan.decision[i];
-
-		d->gain = json_number_value(json_object_get(one, "gain"));
-		if (!np_source_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
-				    &d->gain_source))
-			d->gain_source = NP_SOURCE_NONE;
-	}
+	for (size_t i = 0; i < p->plan.n; i++)
+		recall_decision(json_array_get(json_object_get(root, "decisions"), i),
+				&p->plan.decision[i]);
 }
 
 /* The decisions over the machine and the tasks that p has, and what follows from them. */
 static int decide(const struct source *s, const json_t *root, struct np_planning *p)
 {
-	const json_t *decided = json_object_get(root, "decided");
+	const json_t *decided = json_object_get(root, "decisions");
 	int e;
 
 	if (json_array_size(decided) != p->tasks.n)
@@ -299,6 +348,10 @@ static int parse(struct np_planning *p, const char *text, size_t len, const char
 	e = np_snapshot_parse(text, len, name, &snapshot, err, err_len);
 	if (e)
 		return e;
+	p->balancing = -1;
+	snprintf(p->boot, sizeof(p->boot), "%s",
+		 json_string_value(json_object_get(*root, "boot")) ?: "");
+	p->override = json_is_true(json_object_get(*root, "override"));
 	p->where = snapshot.where;
 	p->machine = snapshot.machine;
 	p->tasks = snapshot.tasks;
@@ -320,17 +373,35 @@ int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, cons
 	return e;
 }
 
+static const char *name_of(const char *path)
+{
+	return strcmp(path, "-") ? path : "on standard input";
+}
+
+/* All of it, which the caller frees; NULL with errno set. */
+static char *read_standard_input(void)
+{
+	char *text = NULL;
+	size_t room = 0;
+
+	/* A JSON text has no NUL: the whole input is one record. */
+	if (getdelim(&text, &room, '\0', stdin) >= 0)
+		return text;
+	free(text);
+	return ferror(stdin) ? NULL : strdup("");
+}
+
 static int read_file(struct np_planning *p, const char *path, json_t **root, char *err,
 		     size_t err_len)
 {
-	char *text = np_read_file(path);
+	char *text = !strcmp(path, "-") ? read_standard_input() : np_read_file(path);
 	int e;
 
 	*root = NULL;
 	if (!text)
-		return np_fail(err, err_len, -errno, "plan %s cannot be read: %s", path,
+		return np_fail(err, err_len, -errno, "plan %s cannot be read: %s", name_of(path),
 			       strerror(errno));
-	e = parse(p, text, strlen(text), path, root, err, err_len);
+	e = parse(p, text, strlen(text), name_of(path), root, err, err_len);
 	free(text);
 	return e;
 }
@@ -398,21 +469,17 @@ static bool differs(const struct np_machine *then, const struct np_machine *now,
 	return false;
 }
 
-static int check(const struct np_planning *p, const struct np_machine *now, const json_t *root,
-		 const char *path, char *err, size_t err_len)
+static int check(const struct np_planning *p, const struct np_machine *now, const char *path,
+		 char *err, size_t err_len)
 {
-	const char *made_in = json_string_value(json_object_get(root, "boot"));
-	char why[160], *boot;
-	bool other;
+	char why[160], boot[sizeof(p->boot)];
 
-	if (!made_in)
+	if (!p->boot[0])
 		return stale(path, err, err_len, "it was made from a snapshot, not from running tasks");
 	if (differs(&p->machine, now, why, sizeof(why)))
 		return stale(path, err, err_len, why);
-	boot = boot_id();
-	other = !boot || strcmp(boot, made_in);
-	free(boot);
-	return other ? stale(path, err, err_len, "the machine was booted since") : 0;
+	np_boot_id(boot, sizeof(boot));
+	return strcmp(boot, p->boot) ? stale(path, err, err_len, "the machine was booted since") : 0;
 }
 
 /* Pages and CPUs of task i as they are now; false when it has exited. */
@@ -440,7 +507,7 @@ static int renew(struct np_planning *p, struct np_machine *now, const json_t *ro
 		 const char *path, size_t *gone, char *err, size_t err_len)
 {
 	const struct source s = { path, err, err_len };
-	int e = check(p, now, root, path, err, err_len);
+	int e = check(p, now, path, err, err_len);
 
 	if (e)
 		return e;
@@ -451,9 +518,9 @@ static int renew(struct np_planning *p, struct np_machine *now, const json_t *ro
 	*gone = 0;
 	for (size_t i = 0; i < p->tasks.n; i++)
 		*gone += !refresh(p, i);
-	if (np_confined_read(&p->confined, &p->machine, &p->tasks, NULL))
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
-	return decide(&s, root, p);
+	p->balancing = np_balancing_read();
+	e = np_planning_confine(p, p->override, err, err_len);
+	return e ? e : decide(&s, root, p);
 }
 
 int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, char *err,
@@ -467,7 +534,7 @@ int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, ch
 		e = np_machine_read(&now, "", err, err_len);
 		if (!e) {
 			np_room_add_cache(&now);
-			e = renew(p, &now, root, path, gone, err, err_len);
+			e = renew(p, &now, root, name_of(path), gone, err, err_len);
 			np_machine_free(&now);
 		}
 		if (e)

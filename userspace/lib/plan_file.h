@@ -9,14 +9,16 @@
 
 #include "planning.h"
 
-#define NP_PLAN_FILE_VERSION 1
+#define NP_PLAN_FILE_VERSION 2
 
-/* live: p was made from running tasks, so it may be applied. 0, or -errno with one line in err. */
-int np_plan_file_save(const struct np_planning *p, bool live, const char *path, char *err,
-		      size_t err_len);
+/* The plan as one object: what `plan --json` prints and `plan --save` keeps. */
+json_t *np_plan_file_json(const struct np_planning *p);
+
+/* 0, or -errno with one line in err. */
+int np_plan_file_save(const struct np_planning *p, const char *path, char *err, size_t err_len);
 
 /*
- * The plan as it was saved: machine and tasks are those of then. 0, or -errno
+ * The plan as it was saved ("-": on standard input): machine and tasks are those of then. 0, or -errno
  * with one line in err. Released with np_planning_free().
  */
 int np_plan_file_read(struct np_planning *p, const char *path, char *err, size_t err_len);

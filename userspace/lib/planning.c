@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../policies/derived_model.h"
+#include "balancing.h"
 #include "machine_file.h"
 #include "penalty.h"
+#include "proc.h"
 #include "room.h"
 #include "snapshot.h"
+#include "toml.h"
 
 /* The busiest tasks, whose counts a plan rests on. */
 #define COUNT_TASKS 64
@@ -39,9 +43,26 @@ static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
 		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
 	if (!e && np_penalties_apply(&p->tasks, err, err_len))
 		e = -EBADMSG;
-	if (!e && np_confined_read(&p->confined, &p->machine, &p->tasks, NULL))
-		e = np_fail(err, err_len, -ENOMEM, "out of memory");
+	if (!e)
+		e = np_planning_confine(p, args->override, err, err_len);
 	return e;
+}
+
+int np_planning_confine(struct np_planning *p, bool override, char *err, size_t err_len)
+{
+	struct np_pins *pins = override ? NULL : np_pins_open("");
+	int e = override || pins ? 0 : -ENOMEM;
+
+	p->override = override;
+	if (!e)
+		e = np_confined_read(&p->confined, &p->machine, &p->tasks, NULL, pins);
+	if (pins) {
+		np_pins_reserve(pins, &p->machine);
+		if (numa_bitmask_weight(np_pins_isolated(pins)))
+			np_list_format(np_pins_isolated(pins), p->isolated, sizeof(p->isolated));
+	}
+	np_pins_close(pins);
+	return e ? np_fail(err, err_len, e, "out of memory") : 0;
 }
 
 int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
@@ -56,6 +77,10 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 		return np_fail(err, err_len, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
 			       "no node has CPUs, or a distance is missing",
 			       p->policy->name, p->machine.name);
+	if (e == -EOPNOTSUPP && p->machine.n_nodes > NP_MODEL_NODES)
+		return np_fail(err, err_len, e, "policy %s needs the contention model, which has room "
+			       "for %d nodes; machine %s has %zu: choose a policy that needs none",
+			       p->policy->name, NP_MODEL_NODES, p->machine.name, p->machine.n_nodes);
 	if (e == -EOPNOTSUPP)
 		return np_fail(err, err_len, e, "policy %s needs to know: %s; that is not known of "
 			       "machine %s", p->policy->name, p->policy->needs, p->machine.name);
@@ -66,36 +91,63 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 	if (e)
 		return np_fail(err, err_len, e, "policy %s cannot plan: %s", p->policy->name,
 			       strerror(-e));
+	for (size_t i = 0; i < p->plan.n; i++)
+		np_confined_explain(&p->confined, i, &p->plan.decision[i]);
 	e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
 	return e ? np_fail(err, err_len, e, "out of memory") : 0;
 }
 
-int np_planning_model(struct np_machine *here, struct np_model **model, const char *file, char *err,
+/* The simulated lab answers by a machine file; asked for the same file, a policy cannot be wrong. */
+static enum np_model_origin origin_of(bool same_name)
+{
+	return np_machine_where("") == NP_WHERE_LAB_SIMULATED && same_name ? NP_MODEL_SIMULATOR :
+	       NP_MODEL_FILE;
+}
+
+static int read_model(struct np_machine *here, struct np_model *model, const char *file, char *err,
 		      size_t err_len)
 {
 	struct np_machine m;
-	char why[NP_ERR_LEN];
+	int e = np_machine_file_read(file, &m, model, err, err_len);
 	bool same;
+
+	if (e)
+		return e;
+	same = m.model && m.n_nodes == here->n_nodes;
+	here->model_origin = origin_of(!strcmp(here->name, m.name));
+	np_machine_free(&m);
+	return same ? 0 : np_fail(err, err_len, -EINVAL, "machine file %s has no [model] or another "
+				  "number of nodes than this machine", file);
+}
+
+/* What was calibrated here is used here, else what the distances suggest. */
+static int find_model(struct np_machine *here, struct np_model *model, char *err, size_t err_len)
+{
+	char why[NP_ERR_LEN];
+	bool same_name;
+	int e = np_machine_file_here_model(here, model, &same_name, err, err_len);
+
+	if (e < 0)
+		return e;
+	if (e)
+		here->model_origin = origin_of(same_name);
+	else if (!np_model_derive(model, here, why, sizeof(why)))
+		here->model_origin = NP_MODEL_DERIVED;
+	return 0;
+}
+
+int np_planning_model(struct np_machine *here, struct np_model **model, const char *named, char *err,
+		      size_t err_len)
+{
 	int e;
 
 	*model = calloc(1, sizeof(**model));
 	if (!*model)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
-	e = np_machine_file_read(file ? file : here->name, &m, *model, why, sizeof(why));
-	if (e && file)
-		return np_fail(err, err_len, e, "%s", why);
-	same = !e && m.model && m.n_nodes == here->n_nodes;
-	if (!e)
-		np_machine_free(&m);
-	if (file && !same)
-		return np_fail(err, err_len, -EINVAL, "machine file %s has no [model] or another "
-			       "number of nodes than this machine", file);
-	if (same)
-		here->model_origin = NP_MODEL_FILE;
-	else if (!np_model_derive(*model, here, why, sizeof(why)))
-		here->model_origin = NP_MODEL_DERIVED;
-	here->model = here->model_origin == NP_MODEL_NONE ? NULL : *model;
-	return 0;
+	e = named ? read_model(here, *model, named, err, err_len) :
+		    find_model(here, *model, err, err_len);
+	here->model = e || here->model_origin == NP_MODEL_NONE ? NULL : *model;
+	return e;
 }
 
 int np_planning_machine(struct np_machine *m, char *err, size_t err_len)
@@ -120,6 +172,7 @@ int np_planning_from(struct np_planning *p, const struct np_policy_args *args, c
 	memset(p, 0, sizeof(*p));
 	if (e)
 		return e;
+	p->balancing = -1;
 	p->where = s.where;
 	p->machine = s.machine;
 	p->tasks = s.tasks;
@@ -136,12 +189,22 @@ int np_planning_from(struct np_planning *p, const struct np_policy_args *args, c
 	return e;
 }
 
+void np_boot_id(char *id, size_t len)
+{
+	char *text = np_read_file("/proc/sys/kernel/random/boot_id");
+
+	snprintf(id, len, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+	free(text);
+}
+
 int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 		     char *err, size_t err_len)
 {
 	int e;
 
 	memset(p, 0, sizeof(*p));
+	p->balancing = np_balancing_read();
+	np_boot_id(p->boot, sizeof(p->boot));
 	p->where = np_machine_where("");
 	p->policy = args->policy;
 	p->options = args->options;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,10 +72,10 @@ int np_proc_stat_parse(const char *line, struct np_proc_stat *out)
 	memcpy(out->comm, open + 1, len);
 	/* Fields 3 to 39 of proc(5). */
 	if (sscanf(close + 1,
-		   " %c %d %*d %*d %*d %*d %lu %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld"
+		   " %c %d %d %d %*d %*d %lu %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld"
 		   " %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
-		   &out->state, &out->ppid, &flags, &user, &system, &threads, &out->start,
-		   &out->cpu) != 8)
+		   &out->state, &out->ppid, &out->pgrp, &out->session, &flags, &user, &system,
+		   &threads, &out->start, &out->cpu) != 10)
 		return -EINVAL;
 	out->kernel_thread = flags & FLAG_KTHREAD;
 	out->fixed_affinity = flags & FLAG_NO_SETAFFINITY;
@@ -207,4 +208,14 @@ int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len)
 		       "not permitted to %s process %d of user %s; run as that user or as root "
 		       "(capabilities CAP_SYS_NICE and CAP_SYS_PTRACE)",
 		       what, pid, owner ? owner->pw_name : "unknown");
+}
+
+void np_proc_allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }

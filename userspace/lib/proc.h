@@ -11,7 +11,7 @@
 struct bitmask;
 
 struct np_proc_stat {
-	pid_t pid, ppid;
+	pid_t pid, ppid, pgrp, session;
 	char comm[16];
 	char state;
 	bool kernel_thread;		/* PF_KTHREAD */
@@ -48,6 +48,9 @@ int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, char *err,
 
 /* "permission denied": whose process it is and what to do. Returns -EPERM. */
 int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len);
+
+/* Lets this process open as many files as the system allows it to ask for. */
+void np_proc_allow_many_files(void);
 
 /* Reads a whole small file; NULL with errno set. The caller frees it. */
 char *np_read_file(const char *path);

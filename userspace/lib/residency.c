@@ -34,6 +34,19 @@ static bool node_pages(const char *word, unsigned long *node, uint64_t *pages)
 	return *end == '\0';
 }
 
+/* As numa_maps writes what has no file that is one on a disk. */
+bool np_path_is_shm(const char *path)
+{
+	static const char *const begin[] = {
+		"/dev/zero", "/memfd:", "/SYSV", "/dev/shm/", "/anon_hugepage", "/dev/hugepages/",
+	};
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (!strncmp(path, begin[i], strlen(begin[i])))
+			return true;
+	return false;
+}
+
 static int parse_word(const char *word, struct np_mapping *out)
 {
 	unsigned long node;
@@ -41,6 +54,7 @@ static int parse_word(const char *word, struct np_mapping *out)
 
 	if (!strncmp(word, "file=", 5)) {
 		out->file = true;
+		out->shm = np_path_is_shm(word + 5);
 	} else if (!strcmp(word, "huge")) {
 		out->hugetlb = true;
 	} else if (number_after(word, "anon=", &out->anon) ||
@@ -103,6 +117,16 @@ bool np_mapping_anonymous(const struct np_mapping *map)
 {
 	/* A private mapping of a file whose pages have all been written to is ours alone. */
 	return !map->file || (map->total > 0 && map->anon >= map->total);
+}
+
+bool np_mapping_shm(const struct np_mapping *map)
+{
+	return (map->shm || map->hugetlb) && !np_mapping_anonymous(map);
+}
+
+bool np_mapping_memory(const struct np_mapping *map)
+{
+	return np_mapping_anonymous(map) || np_mapping_shm(map);
 }
 
 int np_mappings(pid_t pid, uint64_t base_page_size,

@@ -15,6 +15,7 @@ struct np_mapping {
 	uint64_t start;
 	char policy[64];		/* "default", "bind:0", "interleave:0-1" */
 	bool file;			/* backed by a file or shared memory */
+	bool shm;			/* the latter: shared anonymous, memfd, SysV, /dev/shm, hugetlbfs */
 	bool hugetlb;
 	uint64_t page_kib;		/* size of the pages that back it */
 	uint64_t mapmax;		/* processes that map one of its pages, at most; 0: one */
@@ -25,6 +26,16 @@ struct np_mapping {
 
 /* Parses one line of numa_maps. Returns 0 or -EINVAL. */
 int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mapping *out);
+
+/*
+ * True when its pages are memory of the process, not of a file that is elsewhere, too:
+ * anonymous, or shared memory. np_mapping_shm(): only the latter.
+ */
+bool np_mapping_memory(const struct np_mapping *map);
+bool np_mapping_shm(const struct np_mapping *map);
+
+/* Whether maps and numa_maps write so of shared memory that is no file on a disk. */
+bool np_path_is_shm(const char *path);
 
 /* True when its pages count as anonymous memory of the process. */
 bool np_mapping_anonymous(const struct np_mapping *map);

@@ -177,35 +177,67 @@ static int bring_back(const struct np_machine *m, const json_t *record,
 	return e == -ESRCH ? 0 : e;
 }
 
+/* A copy of the records of pid, 0: of all. */
+static int take_records(pid_t pid, json_t **taken, char *err, size_t err_len)
+{
+	struct records r;
+	json_t *record;
+	size_t i;
+	int e = open_records(&r, err, err_len);
+
+	*taken = json_array();
+	if (e)
+		return e;
+	json_array_foreach(r.array, i, record)
+		if (!pid || json_integer_value(json_object_get(record, "pid")) == pid)
+			json_array_append(*taken, record);
+	close_records(&r);
+	return 0;
+}
+
+/* Forgets the first n of those that were taken, and those of tasks that have exited. */
+static int drop_records(const json_t *taken, size_t n, char *err, size_t err_len)
+{
+	struct records r;
+	int e = open_records(&r, err, err_len);
+
+	if (e)
+		return e;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *record = json_array_get(taken, i);
+		long at = find(&r, (pid_t)json_integer_value(json_object_get(record, "pid")),
+			       (unsigned long long)
+			       json_integer_value(json_object_get(record, "start")));
+
+		if (at >= 0)
+			json_array_remove(r.array, (size_t)at);
+	}
+	e = save_records(&r, err, err_len);
+	close_records(&r);
+	return e;
+}
+
+/* The file is not locked while pages move: that may take hours. */
 int np_saved_pages_restore(const struct np_machine *m, pid_t pid, const struct np_mover *mover,
 			   const volatile sig_atomic_t *stop, struct np_pages_back *back,
 			   char *err, size_t err_len)
 {
 	char why[NP_ERR_LEN];
-	bool found = false;
-	struct records r;
-	int e = open_records(&r, err, err_len), saved;
+	size_t done = 0, n;
+	json_t *taken;
+	int e = take_records(pid, &taken, err, err_len), saved;
 
-	if (e)
-		return e;
-	for (size_t i = 0; !e && i < json_array_size(r.array);) {
-		const json_t *record = json_array_get(r.array, i);
-
-		if (pid && json_integer_value(json_object_get(record, "pid")) != pid) {
-			i++;
-			continue;
-		}
-		found = true;
+	n = json_array_size(taken);
+	while (!e && done < n) {
 		e = *stop ? np_fail(err, err_len, -EINTR, "interrupted")
-			  : bring_back(m, record, mover, back, err, err_len);
-		if (!e)
-			json_array_remove(r.array, i);
+			  : bring_back(m, json_array_get(taken, done), mover, back, err, err_len);
+		done += !e;
 	}
-	saved = save_records(&r, why, sizeof(why));
-	close_records(&r);
+	saved = done ? drop_records(taken, done, why, sizeof(why)) : 0;
+	json_decref(taken);
 	if (!e && saved)
 		return np_fail(err, err_len, saved, "%s", why);
-	if (!e && pid && !found)
+	if (!e && pid && !n)
 		return np_fail(err, err_len, -ENOENT, "no pages of process %d were moved by "
 			       "numaplace; there is nothing to bring back", pid);
 	return e;

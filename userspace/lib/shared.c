@@ -1,115 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "shared.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "residency.h"
-
-/* Documentation/admin-guide/mm/pagemap.rst of the kernel. */
-#define PRESENT   (1ull << 63)
-#define FILE_PAGE (1ull << 61)
-#define EXCLUSIVE (1ull << 56)
+#include "pages.h"
 
 #define BLOCK 512	/* entries that are read at once */
-#define BLOCKS 128	/* of a mapping at most, evenly spread */
+#define BLOCKS 128	/* of an area at most, evenly spread */
 
-struct suspects {
-	uint64_t *start;	/* [n] of mappings, ascending */
-	size_t n, room;
+struct look {
+	uint64_t present, shared;	/* pages of no file, and those of them that others map, too */
 };
 
-static int suspect(const struct np_mapping *map, void *arg)
+static void look_at(const uint64_t *entry, size_t n, struct look *look)
 {
-	struct suspects *s = arg;
-
-	if (!map->anon || map->mapmax < 2)
-		return 0;
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 32;
-		uint64_t *bigger = realloc(s->start, room * sizeof(*bigger));
-
-		if (!bigger)
-			return -1;
-		s->start = bigger;
-		s->room = room;
+	for (size_t i = 0; i < n; i++) {
+		if (!(entry[i] & NP_PAGE_PRESENT) || (entry[i] & NP_PAGE_FILE))
+			continue;
+		look->present++;
+		look->shared += !(entry[i] & NP_PAGE_EXCLUSIVE);
 	}
-	s->start[s->n++] = map->start;
-	return 0;
 }
 
-static uint64_t shared_of(const uint64_t *entry, size_t n)
+/* Of a large area only blocks are looked at; that they hold its pages evenly is not taken for granted. */
+static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages, uint64_t anon)
 {
-	uint64_t shared = 0;
+	bool whole = pages <= BLOCK * BLOCKS;
+	uint64_t entry[BLOCK], step = whole ? BLOCK : pages / BLOCKS;
+	struct look look = { 0 };
 
-	for (size_t i = 0; i < n; i++)
-		shared += (entry[i] & PRESENT) && !(entry[i] & (FILE_PAGE | EXCLUSIVE));
-	return shared;
-}
-
-static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages)
-{
-	uint64_t entry[BLOCK], step = BLOCK, shared = 0, looked = 0;
-
-	if (pages > BLOCK * BLOCKS)
-		step = pages / BLOCKS;
 	for (uint64_t at = 0; at < pages; at += step) {
 		size_t want = pages - at < BLOCK ? (size_t)(pages - at) : BLOCK;
-		ssize_t got = pread(pagemap, entry, want * sizeof(*entry),
-				    (off_t)((first + at) * sizeof(*entry)));
+		ssize_t got = np_pagemap_read(pagemap, first + at, entry, want);
 
 		if (got <= 0)
 			return 0;
-		shared += shared_of(entry, (size_t)got / sizeof(*entry));
-		looked += (uint64_t)got / sizeof(*entry);
+		look_at(entry, (size_t)got, &look);
 	}
-	return looked ? (uint64_t)((double)shared * (double)pages / (double)looked) : 0;
+	if (whole || !look.present)
+		return look.shared;
+	return (uint64_t)((double)anon * (double)look.shared / (double)look.present);
 }
 
-static FILE *open_maps(pid_t pid, int *pagemap)
+uint64_t np_shared_pages(pid_t pid, uint64_t page_size, uint64_t start, uint64_t end)
 {
-	char path[64];
-	FILE *maps;
-
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
-	*pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	if (*pagemap < 0)
-		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		close(*pagemap);
-	return maps;
-}
-
-uint64_t np_shared_pages(pid_t pid, uint64_t page_size)
-{
-	struct suspects s = { 0 };
-	unsigned long long start, end;
+	struct np_area *areas = NULL;
 	uint64_t shared = 0;
-	char *line = NULL;
-	size_t size = 0, next = 0;
-	FILE *maps = NULL;
-	int pagemap;
+	size_t n = 0;
+	int pagemap = np_areas(pid, page_size, start, end, &areas, &n) ? -1 : np_pagemap_open(pid);
 
-	if (!np_mappings(pid, page_size, suspect, &s) && s.n)
-		maps = open_maps(pid, &pagemap);
-	while (maps && next < s.n && getline(&line, &size, maps) >= 0) {
-		if (sscanf(line, "%llx-%llx", &start, &end) != 2)
-			continue;
-		while (next < s.n && s.start[next] < start)	/* it has been unmapped since */
-			next++;
-		if (next < s.n && s.start[next] == start)
-			shared += count_shared(pagemap, start / page_size, (end - start) / page_size);
-	}
-	if (maps) {
-		fclose(maps);
+	for (size_t i = 0; pagemap >= 0 && i < n; i++)
+		if (areas[i].anon && areas[i].mapmax > 1)
+			shared += count_shared(pagemap, areas[i].start / page_size,
+					       (areas[i].end - areas[i].start) / page_size,
+					       areas[i].anon);
+	if (pagemap >= 0)
 		close(pagemap);
-	}
-	free(line);
-	free(s.start);
+	free(areas);
 	return shared;
 }

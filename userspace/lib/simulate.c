@@ -6,7 +6,29 @@
 
 #include "../../policies/predict.h"
 
-/* Share of all tasks' pages on the node that their task runs on; 1 without pages. */
+/* The nodes that task i is given, where these are several; else NULL. */
+static const uint8_t *nodes_given(const struct np_machine *m, const struct np_plan *plan, size_t i)
+{
+	int nodes = plan->decision[i].nodes;
+
+	return nodes == NP_NODE_NONE ? NULL : plan->spread + (size_t)nodes * m->n_nodes;
+}
+
+static bool changes_nodes(const struct np_machine *m, const struct np_task *t,
+			  const struct np_decision *d, const uint8_t *given)
+{
+	if (!given)
+		return d->to != NP_NODE_NONE && d->to != d->from;
+	for (int node = 0; node < (int)m->n_nodes; node++) {
+		bool on = t->node != NP_NODE_NONE ? node == t->node : !t->on || t->on[node];
+
+		if (on != (given[node] != 0) && m->node[node].cpus)
+			return true;
+	}
+	return false;
+}
+
+/* Share of all tasks' pages on the node, or nodes, that their task is to run on; 1 without pages. */
 static double locality(const struct np_machine *m, const struct np_tasks *t,
 		       const struct np_plan *plan, bool after)
 {
@@ -16,11 +38,12 @@ static double locality(const struct np_machine *m, const struct np_tasks *t,
 		const struct np_decision *d = &plan->decision[i];
 		const uint64_t *pages = after ? plan->pages_after + i * m->n_nodes
 					      : t->task[i].pages;
+		const uint8_t *given = after ? nodes_given(m, plan, i) : NULL;
 		int node = after && d->to != NP_NODE_NONE ? d->to : t->task[i].node;
 
 		for (size_t k = 0; k < m->n_nodes; k++) {
 			all += pages[k];
-			if ((int)k == node)
+			if (given ? given[k] : (int)k == node)
 				local += pages[k];
 		}
 	}
@@ -93,8 +116,12 @@ struct np_outcome np_simulate(const struct np_contender *c, const struct np_mach
 		o.source = plan.throughput[i].source;
 	}
 	for (size_t i = 0; !o.error && i < t->n; i++) {
-		o.pages_moved += plan.decision[i].pages_to_move;
-		o.seconds += plan.decision[i].cost;
+		const struct np_decision *d = &plan.decision[i];
+
+		o.pages_moved += d->pages_to_move;
+		o.seconds += d->cost;
+		o.acted |= d->pages_to_move ||
+			   changes_nodes(m, &t->task[i], d, nodes_given(m, &plan, i));
 	}
 	np_plan_free(&plan);
 	return o;
@@ -113,5 +140,6 @@ void np_score_add(struct np_score *s, const struct np_outcome *o, double best, b
 	s->whole += whole;
 	s->sum += ratio;
 	s->within_1_percent += ratio >= 0.99;
+	s->acted += o->acted;
 	s->pages_moved += o->pages_moved;
 }

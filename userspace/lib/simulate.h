@@ -20,6 +20,7 @@ struct np_outcome {
 	enum np_source source;	/* of throughput and fairness */
 	uint64_t pages_moved;
 	double seconds;		/* for moving them */
+	bool acted;		/* a task or a page changes its node */
 };
 
 /*
@@ -38,6 +39,7 @@ struct np_score {
 	unsigned int whole;	/* of those, for which every placement was tried */
 	double sum, worst;	/* of its throughput / the best */
 	unsigned int within_1_percent;
+	unsigned int acted;	/* cases in which it moved something */
 	uint64_t pages_moved;
 };
 

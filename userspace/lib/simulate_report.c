@@ -6,23 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The policy with those options that are not the default, as --policy takes it. */
-static void contender_name(const struct np_contender *c, char *text, size_t text_len)
-{
-	size_t at = (size_t)snprintf(text, text_len, "%s", c->policy->name);
-	char value[64], separator = ':';
-
-	for (size_t i = 0; i < np_options_count(c->policy) && at < text_len; i++) {
-		const struct np_option *o = &c->policy->option[i];
-
-		if (c->options.value[i] == o->def)
-			continue;
-		at += (size_t)snprintf(text + at, text_len - at, "%c%s=%s", separator, o->name,
-				       np_option_text(o, c->options.value[i], value,
-						      sizeof(value)));
-		separator = ',';
-	}
-}
+#include "plugin.h"
 
 static const char *file_name(const char *path)
 {
@@ -43,7 +27,7 @@ int np_simulation_add(struct np_simulation *s, const struct np_machine *m, const
 	*one = (struct np_sim_case) { .model = m->model_origin, .outcome = *o };
 	snprintf(one->machine, sizeof(one->machine), "%s", m->name);
 	snprintf(one->tasks, sizeof(one->tasks), "%s", file_name(tasks));
-	contender_name(c, one->policy, sizeof(one->policy));
+	np_policy_words(c->policy, &c->options, one->policy, sizeof(one->policy));
 	return 0;
 }
 
@@ -53,7 +37,7 @@ struct np_score *np_simulation_score(struct np_simulation *s, const struct np_ma
 	struct np_sim_score *bigger, *one;
 	char policy[NP_SIM_NAME];
 
-	contender_name(c, policy, sizeof(policy));
+	np_policy_words(c->policy, &c->options, policy, sizeof(policy));
 	for (size_t i = 0; i < s->n_scored; i++)
 		if (!strcmp(s->scored[i].machine, m->name) && !strcmp(s->scored[i].policy, policy))
 			return &s->scored[i].score;
@@ -117,8 +101,8 @@ static json_t *score_json(const struct np_sim_score *s)
 {
 	const struct np_score *c = &s->score;
 
-	return json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:I}", "machine", s->machine,
-			 "policy", s->policy, "cases", (int)c->cases,
+	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:I}", "machine", s->machine,
+			 "policy", s->policy, "cases", (int)c->cases, "acted", (int)c->acted,
 			 "every_placement_tried", (int)c->whole,
 			 "mean_of_best", c->cases ? json_real(c->sum / c->cases) : json_null(),
 			 "worst_of_best", c->cases ? json_real(c->worst) : json_null(),
@@ -163,13 +147,15 @@ static void print_score(FILE *out, const struct np_sim_score *s, const struct np
 	if (!last || strcmp(last->machine, s->machine))
 		fprintf(out, "%stask sets at random on %s (simulated), throughput relative to the "
 			"best placement known; of %u every placement was tried\n"
-			"%-28s %7s %8s %8s %12s %12s\n", last ? "\n" : "", s->machine, c->whole,
-			"POLICY", "CASES", "MEAN", "WORST", "WITHIN 1 %", "PAGES/CASE");
+			"%-28s %7s %7s %8s %8s %12s %12s\n", last ? "\n" : "", s->machine,
+			c->whole, "POLICY", "CASES", "ACTED", "MEAN", "WORST", "WITHIN 1 %",
+			"PAGES/CASE");
 	if (!c->cases)
 		fprintf(out, "%-28s %7u\n", s->policy, 0);
 	else
-		fprintf(out, "%-28s %7u %8.3f %8.3f %10.1f %% %12.0f\n", s->policy, c->cases,
-			c->sum / c->cases, c->worst, 100.0 * c->within_1_percent / c->cases,
+		fprintf(out, "%-28s %7u %7u %8.3f %8.3f %10.1f %% %12.0f\n", s->policy, c->cases,
+			c->acted, c->sum / c->cases, c->worst,
+			100.0 * c->within_1_percent / c->cases,
 			(double)c->pages_moved / c->cases);
 }
 

@@ -52,7 +52,7 @@ static json_t *why_json(const struct np_tasks *t, size_t i)
 {
 	const char *why = t->counted ? t->counted[i].event[NP_CYCLES].why : NULL;
 
-	return why ? json_string(why) : json_null();
+	return why ? np_json_text(why) : json_null();
 }
 
 /* Lines a second of each node's memory, or null. */
@@ -73,16 +73,19 @@ static json_t *task_json(const struct np_machine *m, const struct np_tasks *t, s
 	const struct np_task *task = &t->task[i];
 	double locality = np_task_locality(m, task);
 
-	return json_pack("{s:i,s:I,s:o,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o}",
+	return json_pack("{s:i,s:I,s:o,s:i,s:i,s:o,s:o,s:o,s:o*,s:o,s:o,s:o,s:o,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o}",
 			 "pid", task->pid, "start", (json_int_t)t->start[i], "comm",
 			 np_json_text(task->comm), "threads", (int)task->threads, "cores",
 			 (int)task->cores, "cpus", np_json_list(t->cpus[i]), "node",
 			 np_json_node(m, task->node), "pages", np_json_pages(m, task->pages),
+			 "pages_error", t->sampled && t->sampled[i] > 0 ? json_real(t->sampled[i]) : NULL,
+			 "shm_pages", np_json_pages(m, t->shm_pages + i * m->n_nodes),
 			 "file_pages", np_json_pages(m, t->file_pages + i * m->n_nodes), "locality",
 			 locality < 0 ? json_null() : json_real(locality), "penalty",
-			 np_json_known(task->penalty, task->penalty_source), "mpki",
+			 np_json_known(task->penalty, task->penalty_source), "penalty_distance",
+			 task->penalty_distance, "mpki",
 			 np_json_known(task->mpki, task->mpki_source), "ipc", optional(&task->ipc),
-			 "bandwidth", optional(&task->bandwidth), "local_access",
+			 "cycles", optional(&task->cycles), "bandwidth", optional(&task->bandwidth), "local_access",
 			 optional(&task->local_access), "age_s", optional(&task->age_s),
 			 "shared_pages", (json_int_t)task->shared_pages, "writes",
 			 optional(&task->writes), "accesses", accesses_json(m, task),

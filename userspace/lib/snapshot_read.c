@@ -228,14 +228,30 @@ static int read_task_node(const struct place *p, const struct np_machine *m, str
 }
 
 /* Neither was in the first snapshots. */
-static int read_shared(const struct place *p, struct np_task *task)
+static int read_shared(const struct place *p, const struct np_machine *m, struct np_task *task,
+		       uint64_t *shm)
 {
 	json_int_t pages = 0;
 	int e = json_object_get(p->object, "shared_pages") ?
 		whole(p, "shared_pages", 0, LLONG_MAX, &pages) : 0;
 
 	task->shared_pages = (uint64_t)pages;
+	if (!e && json_object_get(p->object, "shm_pages"))
+		e = read_pages(p, "shm_pages", m, shm);
+	for (size_t i = 0; !e && i < m->n_nodes; i++)
+		if (shm[i] > task->pages[i])
+			e = wrong(p, "shm_pages", "are more than pages on a node");
 	return e;
+}
+
+/* There is none where every page was counted. */
+static int read_pages_error(const struct place *p, double *error)
+{
+	json_t *j = json_object_get(p->object, "pages_error");
+
+	*error = json_number_value(j);
+	return j && !(json_is_number(j) && *error > 0 && *error <= 1) ?
+	       wrong(p, "pages_error", "is not a share above 0") : 0;
 }
 
 static int read_accesses(const struct place *p, const struct np_machine *m, struct np_task *task,
@@ -258,6 +274,17 @@ static int read_accesses(const struct place *p, const struct np_machine *m, stru
 	return 0;
 }
 
+static int read_penalty(const struct place *p, struct np_task *task)
+{
+	json_t *distance = json_object_get(p->object, "penalty_distance");
+	json_int_t value = json_integer_value(distance);
+
+	if (distance && (!json_is_integer(distance) || value < NP_FARTHEST || value > 254))
+		return wrong(p, "penalty_distance", "is not a distance: 0, -1 or 10 to 254");
+	task->penalty_distance = (int)value;
+	return read_known(p, "penalty", 0, &task->penalty, &task->penalty_source);
+}
+
 static int read_task(const struct place *p, const struct np_machine *m, struct np_tasks *t)
 {
 	size_t i = p->index;
@@ -268,6 +295,7 @@ static int read_task(const struct place *p, const struct np_machine *m, struct n
 
 	task->penalty = 1.0;
 	task->pages = pages;
+	task->shm_pages = t->shm_pages + i * m->n_nodes;
 	if ((e = whole(p, "pid", 1, INT_MAX, &pid)) ||
 	    (e = text(p, "comm", task->comm, sizeof(task->comm))) ||
 	    (e = whole(p, "threads", 1, INT_MAX, &threads)) ||
@@ -276,15 +304,16 @@ static int read_task(const struct place *p, const struct np_machine *m, struct n
 	    (e = cpu_list(p, &t->cpus[i])) || (e = read_task_node(p, m, task)) ||
 	    (e = read_pages(p, "pages", m, pages)) ||
 	    (e = read_pages(p, "file_pages", m, t->file_pages + i * m->n_nodes)) ||
-	    (e = read_known(p, "penalty", 0, &task->penalty, &task->penalty_source)) ||
+	    (e = read_pages_error(p, &t->sampled[i])) || (e = read_penalty(p, task)) ||
 	    (e = read_known(p, "mpki", 0, &task->mpki, &task->mpki_source)) ||
 	    (e = read_known(p, "ipc", 0, &task->ipc.value, &task->ipc.source)) ||
+	    (e = read_known(p, "cycles", 0, &task->cycles.value, &task->cycles.source)) ||
 	    (e = read_known(p, "bandwidth", 0, &task->bandwidth.value, &task->bandwidth.source)) ||
 	    (e = read_known(p, "local_access", 0, &task->local_access.value,
 			    &task->local_access.source)) ||
 	    (e = read_known(p, "writes", 0, &task->writes.value, &task->writes.source)) ||
 	    (e = read_known(p, "age_s", 0, &task->age_s.value, &task->age_s.source)) ||
-	    (e = read_shared(p, task)) ||
+	    (e = read_shared(p, m, task, t->shm_pages + i * m->n_nodes)) ||
 	    (e = read_accesses(p, m, task, t->accesses + i * m->n_nodes)))
 		return e;
 	task->pid = (pid_t)pid;
@@ -304,11 +333,14 @@ static int read_tasks(struct place p, const struct np_machine *m, struct np_task
 		return wrong(&p, "tasks", "is not a list");
 	t->task = calloc(n + 1, sizeof(*t->task));
 	t->pages = calloc((n + 1) * m->n_nodes, sizeof(*t->pages));
+	t->shm_pages = calloc((n + 1) * m->n_nodes, sizeof(*t->shm_pages));
 	t->file_pages = calloc((n + 1) * m->n_nodes, sizeof(*t->file_pages));
 	t->accesses = calloc((n + 1) * m->n_nodes, sizeof(*t->accesses));
+	t->sampled = calloc(n + 1, sizeof(*t->sampled));
 	t->start = calloc(n + 1, sizeof(*t->start));
 	t->cpus = calloc(n + 1, sizeof(*t->cpus));
-	if (!t->task || !t->pages || !t->file_pages || !t->accesses || !t->start || !t->cpus)
+	if (!t->task || !t->pages || !t->shm_pages || !t->file_pages || !t->accesses || !t->start ||
+	    !t->sampled || !t->cpus)
 		return no_memory(&p);
 	p.array = "tasks";
 	for (p.index = 0; !e && p.index < n; p.index++) {

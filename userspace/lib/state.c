@@ -24,16 +24,20 @@ static bool still_there(const struct np_saved *r)
 {
 	struct np_proc_stat st;
 
-	return !np_proc_thread_stat(r->pid, r->tid, &st) && st.start == r->start;
+	/* A leader that has exited before its other threads can still be restored. */
+	return !np_proc_thread_stat(r->pid, r->tid, &st) && st.start == r->start &&
+	       (st.state != 'Z' || st.threads > 1);
 }
 
-static void free_masks(const struct np_saved *r)
+void np_saved_free(struct np_saved *r)
 {
-	struct bitmask *masks[] = { r->original, r->set, r->earlier };
+	struct bitmask **masks[] = { &r->original, &r->set, &r->earlier };
 
-	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++)
-		if (masks[i])
-			numa_bitmask_free(masks[i]);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		if (*masks[i])
+			numa_bitmask_free(*masks[i]);
+		*masks[i] = NULL;
+	}
 }
 
 /* NULL unless it is a list of at least one CPU. */
@@ -47,28 +51,76 @@ static struct bitmask *mask_of(const char *list)
 	return NULL;
 }
 
+/* Adds the record in the place of the one that it replaces. */
+static int replace(struct np_state *s, const struct np_saved *r)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->saved[i].tid != r->tid || s->saved[i].start != r->start)
+			continue;
+		np_saved_free(&s->saved[i]);
+		s->saved[i] = s->saved[--s->n];
+		break;
+	}
+	return np_state_add(s, r);
+}
+
 static int load_record(struct np_state *s, json_t *item)
 {
-	const char *original, *set, *earlier = NULL;
+	const char *original, *set, *earlier = NULL, *by = "";
+	int inherit, all = false, heir = false, e = -EINVAL;
+	json_int_t start, placed = 0, cgroup = 0;
 	struct np_saved r = { 0 };
-	int inherit, e = -EINVAL;
-	json_int_t start;
 
-	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s,s?s}", "tid", &r.tid, "pid", &r.pid,
-			"start", &start, "inherit", &inherit, "original", &original, "set", &set,
-			"earlier", &earlier))
+	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s,s?s,s?I,s?I,s?i,s?i,s?s,s?b,s?b}", "tid", &r.tid,
+			"pid", &r.pid, "start", &start, "inherit", &inherit, "original", &original,
+			"set", &set, "earlier", &earlier, "placed", &placed, "cgroup", &cgroup,
+			"pgrp", &r.pgrp, "session", &r.session, "by", &by, "all", &all, "heir", &heir))
 		return -EINVAL;
 	r.start = (unsigned long long)start;
+	r.placed = (unsigned long long)placed;
+	r.cgroup = (uint64_t)cgroup;
 	r.inherit = inherit;
+	r.all = all;
+	r.heir = heir;
+	snprintf(r.by, sizeof(r.by), "%s", by);
 	r.original = mask_of(original);
 	r.set = mask_of(set);
 	r.earlier = earlier ? mask_of(earlier) : NULL;
-	if (r.original && r.set && !r.earlier == !earlier) {
-		np_state_drop(s, r.tid);	/* a later record replaces it */
-		e = still_there(&r) ? np_state_add(s, &r) : 0;
-	}
-	free_masks(&r);
+	if (r.original && r.set && !r.earlier == !earlier)
+		e = replace(s, &r);
+	np_saved_free(&r);
 	return e;
+}
+
+static bool is_unwanted(const struct np_saved *r)
+{
+	return r->gone && (r->tid != r->pid || !r->inherit);
+}
+
+void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r))
+{
+	for (size_t i = 0; i < s->n;) {
+		if (!which(&s->saved[i])) {
+			i++;
+			continue;
+		}
+		np_saved_free(&s->saved[i]);
+		s->saved[i] = s->saved[--s->n];
+	}
+}
+
+/* What a thread other than the leader has started is its process's child. */
+void np_state_end(struct np_state *s, struct np_saved *r)
+{
+	r->gone = true;
+	np_state_drop_if(s, is_unwanted);
+}
+
+static void end_all(struct np_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->saved[i].gone = !still_there(&s->saved[i]);
+	np_state_drop_if(s, is_unwanted);
 }
 
 static void none_is_fresh(struct np_state *s)
@@ -89,6 +141,7 @@ static int load(struct np_state *s, char *err, size_t err_len)
 			e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it "
 				    "away to go on", s->file.path, unknown);
 	s->written = s->loaded = json_array_size(threads);
+	end_all(s);
 	none_is_fresh(s);
 	json_decref(threads);
 	return e;
@@ -165,9 +218,15 @@ static json_t *to_json(const struct np_state *s, bool fresh_only)
 			continue;
 		n++;
 		json_array_append_new(threads,
-				      json_pack("{s:i,s:i,s:I,s:b,s:o,s:o,s:o*}", "tid", r->tid,
-						"pid", r->pid, "start", (json_int_t)r->start,
-						"inherit", r->inherit,
+				      json_pack("{s:i,s:i,s:I,s:I,s:I,s:i,s:i,s:s,s:b,s:b,s:b,s:o,s:o,s:o*}",
+						"tid", r->tid, "pid", r->pid,
+						"start", (json_int_t)r->start,
+						"placed", (json_int_t)r->placed,
+						"cgroup", (json_int_t)r->cgroup,
+						"pgrp", r->pgrp, "session", r->session,
+						"by", r->by,
+						"inherit", r->inherit, "all", r->all,
+						"heir", r->heir,
 						"original", mask_to_json(r->original, room),
 						"set", mask_to_json(r->set, room),
 						"earlier", mask_to_json(r->earlier, room)));
@@ -192,13 +251,15 @@ int np_state_save(struct np_state *s, char *err, size_t err_len)
 	if (e)
 		return e;
 	s->written = s->n;
+	s->rewrite = false;
 	none_is_fresh(s);
 	return 0;
 }
 
 int np_state_record(struct np_state *s, char *err, size_t err_len)
 {
-	json_t *fresh = s->written > 2 * s->n + SLACK ? NULL : to_json(s, true);
+	bool whole = s->rewrite || s->written > 2 * s->n + SLACK;
+	json_t *fresh = whole ? NULL : to_json(s, true);
 	int e = fresh ? np_state_file_append(&s->file, fresh, err, err_len) : -ENOENT;
 
 	s->written += e ? 0 : json_array_size(fresh);
@@ -213,8 +274,9 @@ int np_state_record(struct np_state *s, char *err, size_t err_len)
 void np_state_close(struct np_state *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		free_masks(&s->saved[i]);
+		np_saved_free(&s->saved[i]);
 	free(s->saved);
+	np_layers_free(&s->layers);
 	np_state_file_close(&s->file);
 	memset(s, 0, sizeof(*s));
 	s->file.lock = s->file.data = -1;
@@ -223,7 +285,7 @@ void np_state_close(struct np_state *s)
 struct np_saved *np_state_find(struct np_state *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->saved[i].tid == tid)
+		if (s->saved[i].tid == tid && !s->saved[i].gone)
 			return &s->saved[i];
 	return NULL;
 }
@@ -236,6 +298,16 @@ static struct bitmask *copy_of(const struct bitmask *from)
 	return to;
 }
 
+struct np_saved np_saved_copy(const struct np_saved *r)
+{
+	struct np_saved copy = *r;
+
+	copy.original = copy_of(r->original);
+	copy.set = copy_of(r->set);
+	copy.earlier = r->earlier ? copy_of(r->earlier) : NULL;
+	return copy;
+}
+
 int np_state_add(struct np_state *s, const struct np_saved *record)
 {
 	struct np_saved *bigger = realloc(s->saved, sizeof(*bigger) * (s->n + 1));
@@ -243,10 +315,7 @@ int np_state_add(struct np_state *s, const struct np_saved *record)
 	if (!bigger)
 		return -ENOMEM;
 	s->saved = bigger;
-	s->saved[s->n] = *record;
-	s->saved[s->n].original = copy_of(record->original);
-	s->saved[s->n].set = copy_of(record->set);
-	s->saved[s->n].earlier = record->earlier ? copy_of(record->earlier) : NULL;
+	s->saved[s->n] = np_saved_copy(record);
 	s->saved[s->n].fresh = true;
 	s->n++;
 	return 0;
@@ -258,6 +327,6 @@ void np_state_drop(struct np_state *s, pid_t tid)
 
 	if (!r)
 		return;
-	free_masks(r);
+	np_saved_free(r);
 	*r = s->saved[--s->n];
 }

@@ -8,10 +8,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "error.h"
 #include "proc.h"
+
+/* Seconds that another may hold a lock, and how often it is looked at meanwhile. */
+#define PATIENCE 10
+#define NAP_NS 5000000
 
 int np_state_folder(char *path, size_t path_len, char *err, size_t err_len)
 {
@@ -29,15 +34,65 @@ int np_state_folder(char *path, size_t path_len, char *err, size_t err_len)
 	return 0;
 }
 
-/* The lock is a file of its own, because the state file is replaced. */
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int say_holder(const char *path, bool interrupted, char *err, size_t err_len)
+{
+	char *text = np_read_file(path);
+	pid_t pid = text ? (pid_t)atoi(text) : 0;
+	struct np_proc_stat st = { .comm = "unknown" };
+
+	free(text);
+	if (pid > 0)
+		np_proc_stat(pid, &st);
+	if (interrupted)
+		return np_fail(err, err_len, -EINTR, "interrupted while process %d (%s) held %s",
+			       pid, st.comm, path);
+	return np_fail(err, err_len, -EBUSY, "process %d (%s) has held %s for %d s; try again when it "
+		       "has ended", pid, st.comm, path, PATIENCE);
+}
+
+/* Nobody holds it for long. A signal with a handler ends the wait. */
+static int wait_for_lock(int fd, const char *path, char *err, size_t err_len)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	double end = seconds() + PATIENCE;
+
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK)
+			return np_fail(err, err_len, -errno, "%s cannot be locked: %s", path,
+				       strerror(errno));
+		if (seconds() >= end)
+			return say_holder(path, false, err, err_len);
+		if (nanosleep(&nap, NULL) && errno == EINTR)
+			return say_holder(path, true, err, err_len);
+	}
+	return 0;
+}
+
+/* The lock is a file of its own, because the state file is replaced. It says who holds it. */
 static int take_lock(struct np_state_file *f, char *err, size_t err_len)
 {
-	char path[PATH_MAX + 8];
+	char path[PATH_MAX + 8], pid[16];
+	int e;
 
 	snprintf(path, sizeof(path), "%s.lock", f->path);
 	f->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (f->lock < 0 || flock(f->lock, LOCK_EX))
-		return np_fail(err, err_len, -errno, "%s cannot be locked: %s", path,
+	if (f->lock < 0)
+		return np_fail(err, err_len, -errno, "%s cannot be opened: %s", path,
+			       strerror(errno));
+	e = wait_for_lock(f->lock, path, err, err_len);
+	if (e)
+		return e;
+	snprintf(pid, sizeof(pid), "%-10d\n", getpid());
+	if (pwrite(f->lock, pid, strlen(pid), 0) < 0)
+		return np_fail(err, err_len, -errno, "%s cannot be written: %s", path,
 			       strerror(errno));
 	return 0;
 }

@@ -26,7 +26,10 @@ struct np_state_file {
  */
 int np_state_folder(char *path, size_t path_len, char *err, size_t err_len);
 
-/* Locks the file called name in the folder, or path if that is given. */
+/*
+ * Locks the file called name in the folder, or path if that is given. -EBUSY when another
+ * process holds it for 10 s, -EINTR on a signal meanwhile; err says which process.
+ */
 int np_state_file_open(struct np_state_file *f, const char *path, const char *name,
 		       char *err, size_t err_len);
 void np_state_file_close(struct np_state_file *f);

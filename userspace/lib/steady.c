@@ -19,7 +19,8 @@ const char *const np_verdict_name[NP_VERDICTS] = {
 static bool same(const struct np_steady *s, const struct np_decision *d)
 {
 	return s->agreed && s->to == d->to && s->pages_to == d->pages_to &&
-	       (s->spread == NP_NODE_NONE) == (d->spread == NP_NODE_NONE);
+	       (s->spread == NP_NODE_NONE) == (d->spread == NP_NODE_NONE) &&
+	       (s->nodes == NP_NODE_NONE) == (d->nodes == NP_NODE_NONE);
 }
 
 static void remember(struct np_steady *s, const struct np_decision *d, unsigned int now)
@@ -34,6 +35,7 @@ static void remember(struct np_steady *s, const struct np_decision *d, unsigned 
 	s->to = d->to;
 	s->pages_to = d->pages_to;
 	s->spread = d->spread;
+	s->nodes = d->nodes;
 	s->agreed = 1;
 	s->tried = false;
 }
@@ -47,6 +49,7 @@ static bool is_worth_another_try(const struct np_steady *s, const struct np_deci
 		stray = STRAY_PAGES;
 	/* It has been driven off the node that it was sent to, or lost pages since. */
 	return (d->to != NP_NODE_NONE && d->from != d->to) ||
+	       (d->nodes != NP_NODE_NONE && !d->pages_to_move) ||
 	       d->pages_to_move > s->behind + stray;
 }
 

@@ -21,7 +21,7 @@ struct np_steady_rules {
 
 /* Of one task; zeroed for a new one. */
 struct np_steady {
-	int to, pages_to, spread;	/* the decision that was seen last */
+	int to, pages_to, spread, nodes;	/* the decision that was seen last */
 	unsigned int agreed;		/* intervals in a row whose plan made it */
 	unsigned int judged_at;		/* interval */
 	struct np_steady_move { int from, to; unsigned int at; } last[2];	/* [0]: the latest */

@@ -61,6 +61,9 @@ static void draw_task(uint64_t *state, const struct np_machine *m, uint64_t page
 		.mpki = between(state, 0, 60),
 		.mpki_source = NP_SOURCE_DECLARED,
 	};
+	/* No node keeps more CPUs busy than it has: such a task runs on several. */
+	if (task->cores > m->node[task->node].cpus)
+		task->node = NP_NODE_NONE;
 	memcpy(task->comm, "drawn", sizeof("drawn"));
 	task->threads = task->cores;
 	lay_pages(state, m, 1 + below(state, pages), t->pages + i * m->n_nodes);

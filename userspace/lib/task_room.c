@@ -23,12 +23,15 @@ int np_tasks_add(struct np_tasks *t, const struct np_machine *m, size_t count)
 
 	if (!grow(&t->task, t->n, count, sizeof(*t->task)) ||
 	    !grow(&t->pages, t->n * k, count * k, sizeof(*t->pages)) ||
+	    !grow(&t->shm_pages, t->n * k, count * k, sizeof(*t->shm_pages)) ||
 	    !grow(&t->file_pages, t->n * k, count * k, sizeof(*t->file_pages)) ||
 	    !grow(&t->start, t->n, count, sizeof(*t->start)) ||
 	    !grow(&t->cpus, t->n, count, sizeof(struct bitmask *)))
 		return -ENOMEM;
 	t->n += count;
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
 		t->task[i].pages = t->pages + i * k;
+		t->task[i].shm_pages = t->shm_pages + i * k;
+	}
 	return 0;
 }

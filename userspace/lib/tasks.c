@@ -16,6 +16,7 @@
 #include "list.h"
 #include "proc.h"
 #include "residency.h"
+#include "sample.h"
 
 /* A thread counts for where a task runs when it did this share of the busiest one's work. */
 #define BUSY_SHARE 10
@@ -41,36 +42,63 @@ static int allocate(struct reader *r, size_t n)
 
 	t->task = calloc(n + 1, sizeof(*t->task));
 	t->pages = calloc((n + 1) * nodes, sizeof(*t->pages));
+	t->shm_pages = calloc((n + 1) * nodes, sizeof(*t->shm_pages));
 	t->file_pages = calloc((n + 1) * nodes, sizeof(*t->file_pages));
 	t->start = calloc(n + 1, sizeof(*t->start));
 	t->cpus = calloc(n + 1, sizeof(*t->cpus));
 	t->busy = calloc(n + 1, sizeof(*t->busy));
+	t->sampled = calloc(n + 1, sizeof(*t->sampled));
 	r->ticks = calloc(n + 1, sizeof(*r->ticks));
-	return t->task && t->pages && t->file_pages && t->start && t->cpus && t->busy && r->ticks ?
-	       0 : -ENOMEM;
+	return t->task && t->pages && t->shm_pages && t->file_pages && t->start && t->cpus &&
+	       t->busy && t->sampled && r->ticks ? 0 : -ENOMEM;
 }
 
 struct count {
 	const struct np_machine *m;
-	uint64_t *anon, *file;
+	uint64_t *memory, *shm, *file;
 };
 
 static int count_mapping(const struct np_mapping *map, void *arg)
 {
 	struct count *c = arg;
-	uint64_t *into = np_mapping_anonymous(map) ? c->anon : c->file;
+	uint64_t *into = np_mapping_memory(map) ? c->memory : c->file;
+	bool shm = np_mapping_shm(map);
 
-	for (size_t i = 0; i < c->m->n_nodes; i++)
+	for (size_t i = 0; i < c->m->n_nodes; i++) {
 		into[i] += map->pages[c->m->node[i].id];
+		c->shm[i] += shm ? map->pages[c->m->node[i].id] : 0;
+	}
 	return 0;
+}
+
+static uint64_t sample_above;
+
+void np_tasks_sample_above(uint64_t bytes)
+{
+	sample_above = bytes;
+}
+
+/* Whether the pages were sampled; without enough to go by they are to be counted. */
+static bool sample_pages(struct reader *r, size_t at, pid_t pid)
+{
+	size_t nodes = r->m->n_nodes;
+	struct np_sampled s = { r->t->pages + at * nodes, r->t->shm_pages + at * nodes,
+				r->t->file_pages + at * nodes, 0 };
+
+	if (!sample_above || np_sample_resident(pid, r->m->page_size) <= sample_above / r->m->page_size ||
+	    np_sample_pages(pid, r->m, &s))
+		return false;
+	r->t->sampled[at] = s.error;
+	return true;
 }
 
 static int read_pages(struct reader *r, size_t at, pid_t pid)
 {
 	size_t nodes = r->m->n_nodes;
-	struct count c = { r->m, r->t->pages + at * nodes, r->t->file_pages + at * nodes };
+	struct count c = { r->m, r->t->pages + at * nodes, r->t->shm_pages + at * nodes,
+			   r->t->file_pages + at * nodes };
 
-	return np_mappings(pid, r->m->page_size, count_mapping, &c);
+	return sample_pages(r, at, pid) ? 0 : np_mappings(pid, r->m->page_size, count_mapping, &c);
 }
 
 static void add_allowed(const struct np_machine *m, pid_t tid, struct bitmask *mask,
@@ -260,7 +288,10 @@ static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes, u
 	t->start[to] = t->start[from];
 	t->cpus[to] = t->cpus[from];
 	ticks[to] = ticks[from];
+	t->sampled[to] = t->sampled[from];
 	memcpy(t->pages + to * nodes, t->pages + from * nodes, nodes * sizeof(*t->pages));
+	memcpy(t->shm_pages + to * nodes, t->shm_pages + from * nodes,
+	       nodes * sizeof(*t->shm_pages));
 	memcpy(t->file_pages + to * nodes, t->file_pages + from * nodes,
 	       nodes * sizeof(*t->file_pages));
 }
@@ -343,8 +374,10 @@ static int finish(struct reader *r, int e, unsigned int sample_ms)
 
 	if (!e && sample_ms)
 		measure_cores(r, sample_ms);
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
 		t->task[i].pages = t->pages + i * r->m->n_nodes;
+		t->task[i].shm_pages = t->shm_pages + i * r->m->n_nodes;
+	}
 	free(r->ticks);
 	if (e)
 		np_tasks_free(t);
@@ -379,13 +412,30 @@ void np_tasks_free(struct np_tasks *t)
 		numa_bitmask_free(t->cpus[i]);
 	free(t->task);
 	free(t->pages);
+	free(t->shm_pages);
 	free(t->file_pages);
 	free(t->start);
 	free(t->cpus);
 	free(t->busy);
+	free(t->sampled);
 	free(t->counted);
 	free(t->accesses);
 	memset(t, 0, sizeof(*t));
+}
+
+bool np_tasks_were_sampled(const struct np_tasks *t, char *err, size_t err_len)
+{
+	double worst = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		n += t->sampled[i] > 0;
+		worst = t->sampled[i] > worst ? t->sampled[i] : worst;
+	}
+	if (n)
+		np_fail(err, err_len, 0, "the pages of %zu large process%s were sampled: a node's share is "
+			"within %.1f %% (95 %% of samples are)", n, n == 1 ? "" : "es", worst * 100);
+	return n;
 }
 
 bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len)

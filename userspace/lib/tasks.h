@@ -11,10 +11,12 @@ struct bitmask;
 struct np_tasks {
 	size_t n;
 	struct np_task *task;	/* [n]; task[i].pages points into pages */
-	uint64_t *pages;	/* [n * n_nodes] resident anonymous pages */
+	uint64_t *pages;	/* [n * n_nodes] resident pages, its own and of shared memory */
+	uint64_t *shm_pages;	/* [n * n_nodes] the latter; task[i].shm_pages points into them */
 	uint64_t *file_pages;	/* [n * n_nodes] resident pages of file mappings */
 	unsigned long long *start;	/* [n] start time in ticks: tells a reused pid */
 	struct bitmask **cpus;	/* [n] that any of its threads may run on */
+	double *sampled;	/* [n] error of a node's share of pages, where they were sampled, else 0 */
 	double *busy;		/* [n] CPUs that it kept busy while it was watched, else 0 */
 	double *accesses;	/* [n * n_nodes] room for the tasks' own, by np_tasks_count() */
 	struct np_reading *counted;	/* [n] by np_tasks_count(); NULL: not asked for */
@@ -30,6 +32,15 @@ struct np_tasks {
  */
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
+
+/*
+ * From here on the pages of tasks that have more bytes are sampled, in the next reads of this
+ * process: struct np_sampled says how exact that is. 0, the default: none.
+ */
+void np_tasks_sample_above(uint64_t bytes);
+
+/* Whether some were sampled; then err says how many, and how exact that is. */
+bool np_tasks_were_sampled(const struct np_tasks *t, char *err, size_t err_len);
 
 /* The same, leaving out every one that cannot be read; n_pids 0 gives none. */
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
@@ -50,7 +61,7 @@ int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsign
 /* Counts the pages that others map too; what they are good for is planning. */
 void np_tasks_find_shared(struct np_tasks *t, const struct np_machine *m);
 
-/* Share of the task's anonymous pages on the node it runs on, 0..1; -1 when
+/* Share of the task's pages on the node it runs on, 0..1; -1 when
  * it has no pages or runs on several nodes. */
 double np_task_locality(const struct np_machine *m, const struct np_task *t);
 

@@ -94,5 +94,5 @@ int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsign
 void np_tasks_find_shared(struct np_tasks *t, const struct np_machine *m)
 {
 	for (size_t i = 0; i < t->n; i++)
-		t->task[i].shared_pages = np_shared_pages(t->task[i].pid, m->page_size);
+		t->task[i].shared_pages = np_shared_pages(t->task[i].pid, m->page_size, 0, 0);
 }

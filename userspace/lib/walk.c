@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <numaif.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "areas.h"
+#include "pages.h"
 #include "proc.h"
-#include "residency.h"
 
 /* Pages asked of in one call. */
 #define BATCH 4096
@@ -18,83 +16,39 @@ struct walk {
 	const struct np_machine *m;
 	pid_t pid;
 	uint64_t *pages;	/* [n_nodes] */
-	void *address[BATCH];
 	int status[BATCH];
 };
 
-/* Where anonymous mappings begin. */
-struct starts {
-	uint64_t *start;
-	size_t n;
-};
-
-static int keep_anonymous(const struct np_mapping *map, void *arg)
+static bool is_memory(const struct np_area *area, void *arg)
 {
-	struct starts *s = arg;
-	uint64_t *bigger;
-
-	if (!np_mapping_anonymous(map))
-		return 0;
-	bigger = realloc(s->start, (s->n + 1) * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	s->start = bigger;
-	s->start[s->n++] = map->start;
-	return 0;
+	(void)arg;
+	return area->memory;
 }
 
-static bool is_anonymous(const struct starts *s, uint64_t start)
+static int ask(const struct np_window *window, void *arg)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->start[i] == start)
-			return true;
-	return false;
-}
+	struct walk *w = arg;
 
-static int ask(struct walk *w, size_t n)
-{
-	if (move_pages(w->pid, n, w->address, NULL, w->status, 0) < 0)
+	if (move_pages(w->pid, window->n, window->page, NULL, w->status, 0) < 0)
 		return -errno;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < window->n; i++) {
 		int node = w->status[i] < 0 ? NP_NODE_NONE :
 					      np_machine_node_index(w->m, w->status[i]);
 
 		if (node != NP_NODE_NONE)
-			w->pages[node]++;
+			w->pages[node] += window->weight[i];
 	}
 	return 0;
 }
 
-static int walk_area(struct walk *w, const struct np_area *area)
-{
-	uint64_t at = area->start;
-	int e = 0;
-
-	while (!e && at < area->end) {
-		size_t n = 0;
-
-		for (; n < BATCH && at < area->end; n++, at += w->m->page_size)
-			w->address[n] = (void *)(uintptr_t)at;
-		e = ask(w, n);
-	}
-	return e;
-}
-
 static int walk_task(struct walk *w)
 {
-	struct starts s = { 0 };
-	struct np_area *area = NULL;
-	size_t n = 0;
-	int e = np_mappings(w->pid, w->m->page_size, keep_anonymous, &s);
+	const struct np_page_walk walk = {
+		.pid = w->pid, .page_size = w->m->page_size, .room = BATCH,
+		.wanted = is_memory, .each = ask, .arg = w,
+	};
 
-	if (!e)
-		e = np_areas(w->pid, w->m->page_size, 0, 0, &area, &n);
-	for (size_t i = 0; !e && i < n; i++)
-		if (is_anonymous(&s, area[i].start))
-			e = walk_area(w, &area[i]);
-	free(s.start);
-	free(area);
-	return e;
+	return np_pages_walk(&walk);
 }
 
 int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, size_t err_len)
@@ -113,9 +67,10 @@ int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, siz
 		w->pid = t->task[i].pid;
 		w->pages = pages;
 		e = walk_task(w);
-		if (!e)
+		if (!e) {
 			memcpy(t->pages + i * m->n_nodes, pages, m->n_nodes * sizeof(*pages));
-		else if (e == -EPERM || e == -EACCES)
+			t->sampled[i] = 0;
+		} else if (e == -EPERM || e == -EACCES)
 			e = np_proc_denied(w->pid, "ask for the pages of", err, err_len);
 		else if (e != -ENOMEM)
 			e = 0;

@@ -6,8 +6,8 @@
 #include "tasks.h"
 
 /*
- * Replaces the anonymous pages of every task by what move_pages says of each
- * address of its anonymous mappings. 0, or -errno with one line in err; a task
+ * Replaces the pages of every task, its own and of shared memory, by what move_pages
+ * says of each address that has one; which are of shared memory stays as it was read. 0, or -errno with one line in err; a task
  * that has just exited keeps what it had.
  */
 int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, size_t err_len);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -21,33 +20,47 @@
 /* A task that grew or shrank by more than a tenth is read again. */
 #define GROWTH 0.1
 
-/* One open file for each task, where the system allows so many. */
-static void allow_many_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int np_watch_open(struct np_watch *w, const struct np_watch_rules *rules, char *err, size_t err_len)
 {
-	*w = (struct np_watch) { .rules = rules, .cpusets = np_cpusets_open() };
-	allow_many_files();
-	return w->cpusets ? 0 : np_fail(err, err_len, -ENOMEM, "out of memory");
+	struct np_proc_stat st;
+
+	*w = (struct np_watch) { .rules = rules, .cpusets = np_cpusets_open(),
+				 .pins = np_pins_open(""),
+				 .named = calloc(rules->n_pids + 1, sizeof(*w->named)) };
+	np_proc_allow_many_files();	/* one for each task */
+	if (!w->cpusets || !w->pins || !w->named)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < rules->n_pids; i++)
+		w->named[i] = np_proc_stat(rules->pids[i], &st) ? 0 : st.start;
+	return 0;
+}
+
+static void forget_rows(struct np_watched *t)
+{
+	if (t->have) {
+		np_tasks_free(&t->task);
+		np_confined_free(&t->confined);
+	}
+	t->have = false;
+	free(t->accesses);
+	t->accesses = NULL;
 }
 
 static void forget(struct np_watched *t)
 {
 	if (t->stat >= 0)
 		close(t->stat);
-	if (t->have) {
-		np_tasks_free(&t->task);
-		np_confined_free(&t->confined);
+	forget_rows(t);
+}
+
+void np_watch_drop_rows(struct np_watch *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		forget_rows(&w->task[i]);
+		w->task[i].counted = (struct np_task) { 0 };
+		w->task[i].steady = (struct np_steady) { 0 };
 	}
-	free(t->accesses);
+	w->counting = 0;
 }
 
 void np_watch_close(struct np_watch *w)
@@ -55,8 +68,10 @@ void np_watch_close(struct np_watch *w)
 	for (size_t i = 0; i < w->n; i++)
 		forget(&w->task[i]);
 	free(w->task);
+	free(w->named);
 	if (w->cpusets)
 		np_cpusets_close(w->cpusets);
+	np_pins_close(w->pins);
 	*w = (struct np_watch) { 0 };
 }
 
@@ -185,10 +200,11 @@ static bool look_at(const struct np_watch *w, struct np_watched *t, unsigned int
 	return true;
 }
 
-static bool is_named(const struct np_watch_rules *r, pid_t pid)
+/* Not one that was given the number of a named one that has exited. */
+static bool is_named(const struct np_watch *w, const struct np_watched *t)
 {
-	for (size_t i = 0; i < r->n_pids; i++)
-		if (r->pids[i] == pid)
+	for (size_t i = 0; i < w->rules->n_pids; i++)
+		if (w->rules->pids[i] == t->pid && w->named[i] == t->start)
 			return true;
 	return false;
 }
@@ -197,7 +213,7 @@ static bool is_named(const struct np_watch_rules *r, pid_t pid)
 static bool belongs(const struct np_watch *w, const struct np_watched *t)
 {
 	for (int depth = 0; t && depth < 64; depth++) {
-		if (is_named(w->rules, t->pid))
+		if (is_named(w, t))
 			return true;
 		t = np_watch_find(w, t->ppid);
 	}
@@ -207,6 +223,7 @@ static bool belongs(const struct np_watch *w, const struct np_watched *t)
 static bool meet(struct np_watch *w, pid_t pid)
 {
 	struct np_watched *t = np_watch_find(w, pid);
+	const struct np_watched *parent;
 	struct np_proc_stat st;
 
 	if (t && t->gone) {	/* the number has been given to another */
@@ -222,6 +239,8 @@ static bool meet(struct np_watch *w, pid_t pid)
 			st.ppid = -1;	/* known, so that it is not read again and again */
 		t->ppid = st.ppid;
 		t->start = st.start;
+		parent = np_watch_find(w, st.ppid);
+		t->heir = parent && (parent->placed || parent->heir);
 		memcpy(t->comm, st.comm, sizeof(t->comm));
 	}
 	t->seen = true;
@@ -243,7 +262,7 @@ static bool has_left(const struct np_watch *w, struct np_watched *t)
 {
 	char text[1024];
 
-	return w->rules->cgroup && t->placed && read_stat(t, text, sizeof(text));
+	return w->rules->cgroup && (t->placed || t->heir) && read_stat(t, text, sizeof(text));
 }
 
 static void drop_unseen(struct np_watch *w)
@@ -324,7 +343,7 @@ static bool matters(const struct np_watch *w, const struct np_watched *t, unsign
 
 bool np_watch_counts(const struct np_watch *w, const struct np_watched *t, unsigned int now)
 {
-	return t->have && matters(w, t, now);
+	return t->have && !t->excluded && matters(w, t, now);
 }
 
 static int node_of(const struct np_machine *m, int cpu)
@@ -367,6 +386,7 @@ static bool follow(const struct np_machine *m, struct np_watched *t)
 bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
 		   unsigned int now)
 {
+	double began = np_clock_of_work();
 	struct np_confined confined;
 	struct np_tasks task;
 	char err[256];
@@ -377,7 +397,8 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 		np_tasks_free(&task);
 		e = -ESRCH;
 	}
-	if (!e && np_confined_read(&confined, m, &task, w->cpusets)) {
+	if (!e && np_confined_read(&confined, m, &task, w->cpusets,
+				   w->rules->override ? NULL : w->pins)) {
 		np_tasks_free(&task);
 		e = -ENOMEM;
 	}
@@ -390,11 +411,13 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 		np_confined_free(&t->confined);
 	}
 	t->read_at = now;
+	t->read_cost = np_clock_of_work() - began;
 	t->read_rss = t->rss;
 	t->read_cpu = t->cpu;
 	if (e)
 		return false;
 	t->task = task;
+	t->excluded = np_excluded(&w->rules->exclude, t->pid, task.task[0].comm);
 	t->confined = confined;
 	t->have = true;
 	return true;
@@ -403,6 +426,18 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 static unsigned int cores_of(const struct np_watched *t)
 {
 	return t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
+}
+
+/* What reading tasks again may take of an interval. */
+static double reread_budget(const struct np_watch *w)
+{
+	return w->rules->read_budget / 4;
+}
+
+/* Reading it takes more than an interval has for that: it waits until earlier ones have been made up for. */
+static bool is_costly(const struct np_watch *w, const struct np_watched *t)
+{
+	return t->have && t->read_cost > reread_budget(w);
 }
 
 /* The one to read next: one that is new, else the one that was read longest ago. */
@@ -414,7 +449,8 @@ static struct np_watched *next_to_read(const struct np_watch *w, const struct np
 	for (size_t i = 0; i < w->n; i++) {
 		struct np_watched *t = &w->task[i];
 
-		if (!matters(w, t, now) || t->read_at == now || !is_stale(m, t, now))
+		if (!matters(w, t, now) || t->read_at == now || !is_stale(m, t, now) ||
+		    (is_costly(w, t) && w->debt > 0))
 			continue;
 		if (!next || (next->have && (!t->have || t->read_at < next->read_at)))
 			next = t;
@@ -438,18 +474,24 @@ static bool read_differs(struct np_watch *w, const struct np_machine *m, struct 
 	return !same;
 }
 
-/* As long as the budget lasts, a quarter of it where nobody is new; at least one an interval. */
+/*
+ * As long as the budget lasts, a quarter of it where nobody is new; at least one an
+ * interval. A costly one is read so seldom that it takes no more than that quarter on average.
+ */
 static bool read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now)
 {
 	double began = np_clock_of_work(), budget = w->rules->read_budget;
-	struct np_watched *t = next_to_read(w, m, now);
-	bool changed = false;
+	struct np_watched *t;
+	bool changed = false, any = false;
 
-	while (t) {
-		changed |= read_differs(w, m, t, now);
-		t = next_to_read(w, m, now);
-		if (t && np_clock_of_work() - began >= (t->have ? budget / 4 : budget))
+	w->debt = w->debt > reread_budget(w) ? w->debt - reread_budget(w) : 0;
+	while ((t = next_to_read(w, m, now))) {
+		if (any && np_clock_of_work() - began >= (t->have ? budget / 4 : budget))
 			break;
+		changed |= read_differs(w, m, t, now);
+		any = true;
+		if (is_costly(w, t))
+			w->debt += t->read_cost;
 	}
 	return changed;
 }
@@ -464,6 +506,7 @@ int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int n
 		return e;
 	w->counting = 0;
 	np_cpusets_refresh(w->cpusets);
+	np_pins_refresh(w->pins);
 	for (size_t i = 0; i < w->n; i++) {
 		struct np_watched *t = &w->task[i];
 		unsigned int cores = cores_of(t);

@@ -8,6 +8,7 @@
 #define NUMAPLACE_LIB_WATCH_H
 
 #include "confined.h"
+#include "exclude.h"
 #include "steady.h"
 #include "tasks.h"
 
@@ -34,7 +35,9 @@ struct np_watched {
 	unsigned int read_at;		/* .. in this interval, at these: */
 	uint64_t read_rss;
 	int read_cpu;
+	double read_cost;		/* seconds of CPU time that it took */
 	bool denied;			/* it is not ours to read */
+	bool excluded;			/* by its name when it was read */
 	struct np_tasks task;		/* of one */
 	struct np_confined confined;
 
@@ -44,6 +47,8 @@ struct np_watched {
 
 	struct np_steady steady;
 	bool placed;			/* by us */
+	enum np_verdict told;		/* in the last event; NP_VERDICT_ACT: none since it was moved */
+	bool heir;			/* was started by one that was, or by an heir of it */
 };
 
 /* Which tasks are watched. */
@@ -51,19 +56,24 @@ struct np_watch_rules {
 	const pid_t *pids;		/* [n_pids] these and their descendants */
 	size_t n_pids;
 	const char *cgroup;		/* those of this cgroup; neither: every one that may be */
+	struct np_exclude exclude;	/* but not these */
 	double min_busy;		/* CPUs that a task must keep busy to count */
 	uint64_t min_pages;		/* that it must have */
 	unsigned int pause;		/* intervals that it counts for after it was last busy */
+	bool override;			/* of CPUs that were chosen for a task, and of isolated ones */
 	double read_budget;		/* seconds of CPU time an interval for reading pages */
 };
 
 struct np_watch {
 	const struct np_watch_rules *rules;
+	unsigned long long *named;	/* [rules->n_pids] when they started; 0: is not there */
 	struct np_watched *task;	/* [n] sorted by pid */
 	size_t n, room;
 	size_t members, counting;	/* watched; of those, busy and large enough */
 	unsigned long last_pid;		/* the kernel's, when /proc was last listed */
 	struct np_cpusets *cpusets;
+	struct np_pins *pins;
+	double debt;			/* seconds that reading large tasks took beyond their share */
 };
 
 int np_watch_open(struct np_watch *w, const struct np_watch_rules *rules, char *err, size_t err_len);
@@ -85,6 +95,9 @@ bool np_watch_counts(const struct np_watch *w, const struct np_watched *t, unsig
 /* Reads where its pages are now. False when it cannot be read (any more). */
 bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
 		   unsigned int now);
+
+/* Forgets all that is by node, for a machine that has others now: it is read again. */
+void np_watch_drop_rows(struct np_watch *w);
 
 struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid);
 

@@ -128,19 +128,26 @@ int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct 
 	if (now < k->next || !w->counting)
 		return 0;
 	e = begin(k, w, m, now, err, err_len);
-	k->refused = e;
+	k->refused = e == -EACCES || e == -EOPNOTSUPP;
 	k->spent = np_clock_of_work() - began;
 	return e;
 }
 
-void np_watch_count_close(struct np_watch_counter *k)
+void np_watch_count_drop(struct np_watch_counter *k)
 {
 	if (k->open) {
-		np_counting_end(&k->c);
+		np_counters_close(&k->c.counters);
 		np_counting_free(&k->c);
 	}
-	free(k->pids);
+	k->open = false;
 	free(k->traffic);
+	k->traffic = NULL;
+}
+
+void np_watch_count_close(struct np_watch_counter *k)
+{
+	np_watch_count_drop(k);
+	free(k->pids);
 	*k = (struct np_watch_counter) { 0 };
 }
 
@@ -159,6 +166,7 @@ void np_watch_counted(const struct np_watched *t, struct np_task *task)
 	const struct np_task *c = &t->counted;
 
 	task->ipc = c->ipc;
+	task->cycles = c->cycles;
 	task->bandwidth = c->bandwidth;
 	task->local_access = c->local_access;
 	task->writes = c->writes;

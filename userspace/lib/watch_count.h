@@ -14,7 +14,7 @@ struct np_watch_counter {
 	struct np_counting c;
 	pid_t *pids;		/* [c.n] that are counted now */
 	bool open;
-	bool refused;		/* nothing counts here; why was said */
+	bool refused;		/* nothing counts here, or may */
 	double spent;		/* on the round that is open */
 	unsigned int next;	/* interval of the next round */
 	unsigned long long rounds, ended;
@@ -25,10 +25,14 @@ struct np_watch_counter {
 /*
  * Ends the round that was begun in the last interval and begins the next one when
  * its time has come. Sets *changed when tasks do something else than before. 0, or
- * -errno with one line in err, said once: nothing is counted from then on.
+ * -errno with one line in err: after -EACCES and -EOPNOTSUPP nothing is counted from
+ * then on, after others the next tasks are tried at the next interval.
  */
 int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m,
 		   unsigned int now, bool *changed, char *err, size_t err_len);
+
+/* Forgets what is by node, for a machine that has others now; the round that is open with it. */
+void np_watch_count_drop(struct np_watch_counter *k);
 void np_watch_count_close(struct np_watch_counter *k);
 
 /* Tasks of which something is known that was counted. */

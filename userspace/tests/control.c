@@ -60,14 +60,15 @@ static uint64_t sum_of_counts(const struct np_migrate_result *r)
 
 static void merging_keeps_the_sum(void)
 {
-	struct np_migrate_result out = { .asked = 1100, .moved = 50, .shared = 30, .thp_split = 1000,
-					 .busy = 20, .bytes = 1, .ns = 5, .engine = "module" };
+	struct np_migrate_result out = { .asked = 1100, .moved = 50, .shared = 30, .thp_split = 600,
+					 .no_huge = 400, .busy = 20, .bytes = 1, .ns = 5,
+					 .engine = "module" };
 	struct np_migrate_result rest = { .asked = 1050, .moved = 1010, .busy = 40, .ns = 7 };
 
 	np_migrate_merge(&out, &rest);
 	CU_ASSERT_EQUAL(sum_of_counts(&out), out.asked);
 	CU_ASSERT_EQUAL(out.moved, 1060);
-	CU_ASSERT_EQUAL(out.thp_split, 0);
+	CU_ASSERT(!out.thp_split && !out.no_huge);
 	CU_ASSERT_EQUAL(out.busy, 10);
 	CU_ASSERT_EQUAL(out.shared, 30);
 	CU_ASSERT_EQUAL(out.bytes, 1 + 1010 * (uint64_t)sysconf(_SC_PAGESIZE));

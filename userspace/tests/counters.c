@@ -73,10 +73,17 @@ static void scales_what_was_not_always_counted(void)
 {
 	static const struct np_perf_value half[] = { { 100, 1000, 500 }, { 30, 1000, 1000 } };
 	static const struct np_perf_value never[] = { { 100, 1000, 1000 }, { 0, 1000, 0 } };
+	static const struct np_perf_value brief[] = { { 100, 1000, 500 }, { 0, 1, 0 }, { 0, 0, 0 } };
+	static const struct np_perf_value idle[] = { { 0, 0, 0 } };
 	struct np_count c = np_perf_scale(half, 2);
 
-	CU_ASSERT_DOUBLE_EQUAL(c.value, 230, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(c.value, 130 / 0.75, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(c.share, 0.75, 1e-9);
+	c = np_perf_scale(brief, 3);
+	CU_ASSERT_PTR_NOT_NULL(c.source);
+	CU_ASSERT_DOUBLE_EQUAL(c.value, 200.2, 1e-9);
+	c = np_perf_scale(idle, 1);
+	CU_ASSERT(c.source && c.value == 0 && c.share == 1);
 	c = np_perf_scale(never, 2);
 	CU_ASSERT(!c.source && NULL != strstr(c.why, "never came"));
 }
@@ -146,6 +153,40 @@ static void sums_resctrls_caches(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, "mbm_total_bytes says \"Unavailable\""));
 	fixture_end();
 	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, err, sizeof(err)), -ENOENT);
+}
+
+/* Two groups as others make them; nothing of it is changed. */
+static void finds_the_group_that_a_task_is_in(void)
+{
+	const char *root = fixture_begin();
+	char own[64], both[64], group[256], want[256], err[NP_ERR_LEN];
+	pid_t me = getpid();
+
+	snprintf(own, sizeof(own), "%d\n", me);
+	snprintf(both, sizeof(both), "%d\n1\n", me);
+	fixture_write("mon_groups/own/tasks", own);
+	fixture_write("gold/tasks", both);
+	fixture_write("gold/mon_groups/pod/tasks", own);
+	fixture_write("empty/tasks", "\n");
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:own\n", group, sizeof(group), err,
+					 sizeof(err)), 0);
+	snprintf(want, sizeof(want), "%s/mon_groups/own", root);
+	CU_ASSERT_STRING_EQUAL(group, want);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:pod\n", group, sizeof(group), err,
+					 sizeof(err)), 0);
+	snprintf(want, sizeof(want), "%s/gold/mon_groups/pod", root);
+	CU_ASSERT_STRING_EQUAL(group, want);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -EBUSY);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "task 1 is in"));
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:empty\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -EBUSY);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 of the 1 threads"));
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -EBUSY);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -ENODEV);
+	fixture_end();
 }
 
 static void nothing(struct np_perf_events *events)
@@ -262,7 +303,35 @@ static void lab_lines_say_whose_memory(void)
 	np_dram_since(&now, &before);
 	numa_bitmask_setbit(cpus, 1);
 	CU_ASSERT_EQUAL(np_dram_sum(&now, cpus, sum), 5);
-	CU_ASSERT(sum[0] == 10 && sum[1] == 20);
+	/* 30 lines were read; the 5 written went where those came from. */
+	CU_ASSERT_DOUBLE_EQUAL(sum[0], 10 * 35. / 30, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(sum[1], 20 * 35. / 30, 1e-9);
+	numa_bitmask_free(cpus);
+}
+
+/* A triad reads three lines and writes one: all four are its traffic, a quarter is written. */
+static void written_lines_are_traffic(void)
+{
+	struct np_node node[2] = { { .id = 0 }, { .id = 1 } };
+	struct np_machine m = { .n_nodes = 2, .node = node, .n_cpus = 1 };
+	struct np_reading r = { .seconds = 2 };
+	struct np_counting c = {
+		.counted = &r, .n = 1, .seconds = 2,
+		.dram = { 1, 2, (double[]) { 0, 300 }, (double[]) { 100 } },
+	};
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_task task = { .node = 0 };
+	double room[2];
+
+	r.event[NP_LOCAL_DRAM] = (struct np_count) { 0, 1, "lab", NULL };
+	r.event[NP_REMOTE_DRAM] = (struct np_count) { 300, 1, "lab", NULL };
+	numa_bitmask_setbit(cpus, 0);
+	np_counting_fill(&c, 0, &m, cpus, &task, room);
+	CU_ASSERT_DOUBLE_EQUAL(task.bandwidth.value, 200 * 64, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(task.writes.value, 0.25, 1e-9);
+	CU_ASSERT(task.accesses[0] == 0 && task.accesses[1] == 200);
+	np_counting_traffic(&c, &m);
+	CU_ASSERT_DOUBLE_EQUAL(node[1].traffic.value, 200 * 64, 1e-9);
 	numa_bitmask_free(cpus);
 }
 
@@ -299,10 +368,12 @@ CU_TestInfo counters_tests[] = {
 	{ "differences and what is derived", differences_and_what_is_derived },
 	{ "reads a line of the lab", reads_a_line_of_the_lab },
 	{ "sums resctrl's caches", sums_resctrls_caches },
+	{ "finds the group that a task is in", finds_the_group_that_a_task_is_in },
 	{ "counts this task with a software event", counts_this_task_with_a_software_event },
 	{ "says which sysctl forbids counting", says_which_sysctl_forbids_counting },
 	{ "says why there is nothing", says_why_there_is_nothing },
 	{ "lab lines say whose memory", lab_lines_say_whose_memory },
+	{ "written lines are traffic", written_lines_are_traffic },
 	{ "accesses by node of two", accesses_by_node_of_two },
 	CU_TEST_INFO_NULL,
 };

@@ -37,6 +37,8 @@ static const char *write_odd_machine(void)
 	write_node(0, "0-1,6\n", 1024, "10 20 31\n");
 	write_node(2, "4\n", 0, "21 10 30\n");
 	write_node(5, "\n", 512, "17 28 10\n");
+	fixture_write(NODE "node5/access0/initiators/read_bandwidth", "25600\n");
+	fixture_write(NODE "node5/access0/initiators/read_latency", "250\n");
 	fixture_write("proc/cmdline", "root=/dev/vda numaplace_lab=odd,plain quiet\n");
 	return root;
 }
@@ -58,6 +60,8 @@ static void reads_sparse_memoryless_cpuless_asymmetric(void)
 	CU_ASSERT_EQUAL(m.node[2].mem_total, 512ull << 20);
 	CU_ASSERT_EQUAL(m.node[2].mem_free, 256ull << 20);
 	CU_ASSERT_EQUAL(memcmp(m.distance, distance, sizeof(distance)), 0);
+	CU_ASSERT(m.node[2].bandwidth == 25.6e9 && m.node[2].latency_ns == 250);
+	CU_ASSERT(m.node[0].bandwidth == 0 && m.node[0].latency_ns == 0);
 	CU_ASSERT_EQUAL(m.n_cpus, 7);
 	CU_ASSERT_EQUAL(m.cpu_node[4], 1);
 	CU_ASSERT_EQUAL(m.cpu_node[5], NP_NODE_NONE);
@@ -200,6 +204,49 @@ static void lists_each_cache_once(void)
 	fixture_end();
 }
 
+/* 8 cores of 2 CPUs, one of which has a smaller second cache; two third caches. */
+static void takes_alike_caches_together(void)
+{
+	static const size_t expected[] = { 8, 7, 1, 1, 1 };
+	static const char *const cpus[] = { "0-15", "0-5,8-13,7,15", "6,14", "0-3,8-11", "4-7,12-15" };
+	const char *root = fixture_begin();
+	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS), *wanted = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_cache *caches;
+	struct np_machine m;
+	char err[NP_ERR_LEN], core[16];
+	size_t n, line = 0;
+
+	fixture_write(NODE "online", "0\n");
+	fixture_write(NODE "has_memory", "0\n");
+	write_node(0, "0-15\n", 1024, "10\n");
+	for (int cpu = 0; cpu < 16; cpu++) {
+		snprintf(core, sizeof(core), "%d,%d\n", cpu % 8, cpu % 8 + 8);
+		write_cache(cpu, 0, "1\n", "48K\n", core);
+		write_cache(cpu, 1, "2\n", cpu % 8 == 6 ? "1M\n" : "2M\n", core);
+		write_cache(cpu, 2, "3\n", "32M\n", cpu % 8 < 4 ? cpus[3] : cpus[4]);
+	}
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_caches_read(&m, root, &caches, &n), 0);
+	CU_ASSERT_EQUAL(n, 18);
+	for (size_t i = 0; i < n; i++) {
+		size_t alike = np_caches_alike(caches, n, i, all);
+
+		if (!alike)
+			continue;
+		CU_ASSERT_FATAL(line < 5);
+		numa_bitmask_clearall(wanted);
+		CU_ASSERT_EQUAL(np_list_parse_kernel(cpus[line], wanted), 0);
+		CU_ASSERT(numa_bitmask_equal(all, wanted));
+		CU_ASSERT_EQUAL(alike, expected[line++]);
+	}
+	CU_ASSERT_EQUAL(line, 5);
+	numa_bitmask_free(all);
+	numa_bitmask_free(wanted);
+	np_caches_free(caches, n);
+	np_machine_free(&m);
+	fixture_end();
+}
+
 CU_TestInfo machine_tests[] = {
 	{ "sparse, memory-less, CPU-less, asymmetric", reads_sparse_memoryless_cpuless_asymmetric },
 	{ "finds the node of CPUs", finds_the_node_of_cpus },
@@ -208,5 +255,6 @@ CU_TestInfo machine_tests[] = {
 	{ "without NUMA it says so", without_numa_it_says_so },
 	{ "tells the lab from a real machine", tells_the_lab_from_a_real_machine },
 	{ "lists each cache once", lists_each_cache_once },
+	{ "takes alike caches together", takes_alike_caches_together },
 	CU_TEST_INFO_NULL,
 };

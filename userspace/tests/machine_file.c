@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../lib/planning.h"
 #include "../lib/size.h"
 #include "../lib/task_set.h"
 #include "suites.h"
@@ -225,7 +227,9 @@ static void drawn_sets_fit_and_repeat(void)
 		CU_ASSERT_FATAL(a.n == b.n && a.n >= 1 && a.n <= 4);
 		CU_ASSERT(!memcmp(a.pages, b.pages, a.n * m.n_nodes * sizeof(*a.pages)));
 		for (size_t i = 0; i < a.n; i++) {
-			CU_ASSERT(m.node[a.task[i].node].cpus > 0);
+			int node = a.task[i].node;
+
+			CU_ASSERT(node == NP_NODE_NONE || m.node[node].cpus >= a.task[i].cores);
 			CU_ASSERT(a.task[i].node == b.task[i].node && a.task[i].mpki == b.task[i].mpki);
 			cores += a.task[i].cores;
 			for (size_t k = 0; k < m.n_nodes; k++)
@@ -240,10 +244,82 @@ static void drawn_sets_fit_and_repeat(void)
 	np_machine_free(&m);
 }
 
+/* The model's origin on a machine like demo-2s, with this named and that calibrated. */
+static enum np_model_origin origin(const char *named, const char *calibrated)
+{
+	enum np_model_origin origin;
+	struct np_model *model, file;
+	struct np_machine m;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_FATAL(!np_machine_file_read("demo-2s", &m, &file, err, sizeof(err)));
+	m.model = NULL;
+	m.model_origin = NP_MODEL_NONE;
+	setenv("NUMAPLACE_MACHINE_FILE", calibrated, 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, named, err, sizeof(err)), 0);
+	CU_ASSERT(m.model == model);
+	origin = m.model_origin;
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	free(model);
+	np_machine_free(&m);
+	return origin;
+}
+
+/* The file that the simulator answers by is no oracle; what was calibrated counts. */
+static void models_are_told_or_calibrated(void)
+{
+	char path[] = "/tmp/np-only-penalties-XXXXXX.toml";
+	FILE *f = fdopen(mkstemps(path, 5), "w");
+
+	fputs("[penalty]\n", f);
+	fclose(f);
+	CU_ASSERT_EQUAL(origin(NULL, path), NP_MODEL_DERIVED);
+	CU_ASSERT_EQUAL(origin(NULL, MACHINES "xeon-e5620-2s.toml"), NP_MODEL_FILE);
+	CU_ASSERT_EQUAL(origin("demo-2s", path), NP_MODEL_FILE);
+	remove(path);
+}
+
+/* What calibrate-machine wrote is what plans go by. */
+static void the_file_of_this_machine_has_its_model(void)
+{
+	const char *root = fixture_begin();
+	struct np_model *model = NULL;
+	struct np_machine m;
+	char path[128], err[NP_ERR_LEN] = "";
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	m.n_nodes = 2;
+	setenv("NUMAPLACE_MACHINE_FILE", MACHINES "demo-2s.toml", 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), 0);
+	CU_ASSERT(m.model == model && m.model_origin == NP_MODEL_FILE && model->n_nodes == 2);
+	free(model);
+	m.n_nodes = 3;
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "demo-2s.toml is of 2 nodes, this machine has 3"));
+	free(model);
+	m.n_nodes = 1;
+	m.model = NULL;
+	m.model_origin = NP_MODEL_NONE;
+	fixture_write("penalty-only", "[penalty]\n");
+	snprintf(path, sizeof(path), "%s/penalty-only", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), 0);
+	CU_ASSERT_NOT_EQUAL(m.model_origin, NP_MODEL_FILE);
+	free(model);
+	setenv("NUMAPLACE_MACHINE_FILE", "/no/such.toml", 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), -ENOENT);
+	free(model);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	np_machine_free(&m);
+	fixture_end();
+}
+
 CU_TestInfo machine_file_tests[] = {
+	{ "models are told or calibrated", models_are_told_or_calibrated },
 	{ "sizes", sizes },
 	{ "a machine of the lab", machine_of_the_lab },
 	{ "its model is what the lab makes of the file", model_is_the_labs },
+	{ "the file of this machine has its model", the_file_of_this_machine_has_its_model },
 	{ "machine files that are wrong", machine_files_that_are_wrong },
 	{ "a task set is read", task_set_is_read },
 	{ "task sets that are wrong", task_sets_that_are_wrong },

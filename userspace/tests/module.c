@@ -3,8 +3,12 @@
 #include "../lib/module.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../lib/control_module.h"
 #include "../lib/error.h"
 #include "../lib/record.h"
 #include "suites.h"
@@ -43,6 +47,42 @@ static void another_abi_is_refused_by_number(void)
 	fixture_end();
 }
 
+/* What the module is asked, with nothing behind its file. */
+static void asked(const struct np_migrate_request *r, const char *line)
+{
+	struct np_migrate_result out;
+	char err[NP_ERR_LEN], want[256], *got;
+
+	fixture_write("migrate", "");
+	CU_ASSERT_EQUAL(np_module_migrate(r, &out, err, sizeof(err)), -EPROTO);
+	got = np_module_read("migrate");
+	snprintf(want, sizeof(want), "pid=%d %s\n", r->pid, line);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(got);
+	CU_ASSERT_STRING_EQUAL(got, want);
+	free(got);
+}
+
+static void a_request_is_one_line(void)
+{
+	struct np_migrate_request r = { .pid = getpid(), .to = 1 };
+
+	np_module_use_dir(fixture_begin());
+	asked(&r, "from=any to=1");
+	r.start = 0x1000;
+	r.end = 0x3000;
+	r.limit = 17;
+	r.pause = "never";
+	r.max_stall_us = 500;
+	r.rate_mib = 3;
+	r.duty = 30;
+	r.threads = 2;
+	r.shared = r.split = true;
+	asked(&r, "from=any to=1 start=0x1000 end=0x3000 limit=17 pause=never max_stall_us=500 rate_mib=3 "
+	      "duty=30 threads=2 shared=1 split=1");
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
 static void records(void)
 {
 	const char *text = "job=12 pid=4 state=done from=0-1 asked=18446744073709551615 moved=1x empty=\n"
@@ -71,6 +111,7 @@ static void records(void)
 CU_TestInfo module_tests[] = {
 	{ "versions", versions },
 	{ "another ABI is refused by number", another_abi_is_refused_by_number },
+	{ "a request to migrate is one line", a_request_is_one_line },
 	{ "records", records },
 	CU_TEST_INFO_NULL,
 };

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../lib/sender.h"
 #include "../lib/spread.h"
 #include "suites.h"
 
@@ -22,25 +23,32 @@ static void a_failed_call_tells_how_far_it_got(void)
 	/* A batch that page 2, whose status is stored, ended: the rest was not tried. */
 	static const int middle[] = { U, U, -ENOENT, U, U, U };
 	static const int later[] = { 0, -EACCES, U, U, 0, U, U };
+	static const int one[7] = { 0 };
+	/* Batches by node: the one for node 1 was tried, those for 2 and 3 were not. */
+	static const int four[] = { 1, 1, 2, 2, 3, 3 };
+	static const int second_fails[] = { 1, 1, U, U, U, U };
 
-	CU_ASSERT_EQUAL(np_move_tried(at_end, 4), 4);
-	CU_ASSERT_EQUAL(np_move_tried(whole, 4), 4);
-	CU_ASSERT_EQUAL(np_move_tried(middle, 6), 3);
-	CU_ASSERT_EQUAL(np_move_tried(later, 7), 5);
-	CU_ASSERT_EQUAL(np_move_tried(whole, 1), 1);
+	CU_ASSERT_EQUAL(np_sender_tried(one, at_end, 4), 4);
+	CU_ASSERT_EQUAL(np_sender_tried(one, whole, 4), 4);
+	CU_ASSERT_EQUAL(np_sender_tried(one, middle, 6), 3);
+	CU_ASSERT_EQUAL(np_sender_tried(one, later, 7), 5);
+	CU_ASSERT_EQUAL(np_sender_tried(one, whole, 1), 1);
+	CU_ASSERT_EQUAL(np_sender_tried(four, middle, 6), 2);
+	CU_ASSERT_EQUAL(np_sender_tried(four, whole, 4), 2);
+	CU_ASSERT_EQUAL(np_sender_tried(four, second_fails, 6), 4);
 }
 
 static void every_refusal_has_a_name(void)
 {
 	struct np_migrate_result r = { 0 };
 
-	np_move_count(&r, -ENOENT, 1);
-	np_move_count(&r, -EFAULT, 2);
-	np_move_count(&r, -EACCES, 4);
-	np_move_count(&r, -ENOMEM, 8);
-	np_move_count(&r, -EBUSY, 16);
-	np_move_count(&r, -EIO, 32);
-	np_move_count(&r, -EAGAIN, 512);
+	np_sender_count(&r, -ENOENT, 1);
+	np_sender_count(&r, -EFAULT, 2);
+	np_sender_count(&r, -EACCES, 4);
+	np_sender_count(&r, -ENOMEM, 8);
+	np_sender_count(&r, -EBUSY, 16);
+	np_sender_count(&r, -EIO, 32);
+	np_sender_count(&r, -EAGAIN, 512);
 	CU_ASSERT(r.absent == 3 && r.shared == 4 && r.no_memory == 8 && r.busy == 560);
 	CU_ASSERT_EQUAL(r.asked, 575);
 }

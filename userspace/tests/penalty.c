@@ -17,7 +17,7 @@ static struct np_penalty_task task(const char *name, double mpki, double penalty
 {
 	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty, .method = NP_SOURCE_RUNS };
 
-	snprintf(t.name, sizeof(t.name), "%s", name);
+	snprintf(t.key.name, sizeof(t.key.name), "%s", name);
 	snprintf(t.source, sizeof(t.source), "calibrated: a test");
 	return t;
 }
@@ -64,6 +64,7 @@ static void the_file_keeps_what_else_it_holds(void)
 		      "\n[model.dram]\nlatency_ns = 5\n");
 	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
 	CU_ASSERT(p.n == 1 && p.task[0].penalty == 2);
+	CU_ASSERT_EQUAL(p.task[0].distance, NP_FARTHEST);	/* an earlier version's file */
 	CU_ASSERT_EQUAL(np_penalties_add(&p, &a), 0);
 	CU_ASSERT(p.n == 1 && p.task[0].penalty == 1.5);
 	np_penalties_add(&p, &b);
@@ -72,7 +73,7 @@ static void the_file_keeps_what_else_it_holds(void)
 	np_penalties_free(&p);
 	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
 	CU_ASSERT(p.n == 3 && p.fit.remote > 0);
-	CU_ASSERT_STRING_EQUAL(p.task[1].name, "b\"x");
+	CU_ASSERT_STRING_EQUAL(p.task[1].key.name, "b\"x");
 	np_penalties_free(&p);
 	text = np_read_file(path);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -105,6 +106,7 @@ static void a_flip_stays_a_flip(void)
 	char path[128], err[NP_ERR_LEN];
 
 	b.method = NP_SOURCE_FLIP;
+	b.distance = 31;
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
@@ -117,6 +119,7 @@ static void a_flip_stays_a_flip(void)
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	CU_ASSERT(of_flip.penalty_source == NP_SOURCE_FLIP && of_flip.penalty == 1.9);
+	CU_ASSERT_EQUAL(of_flip.penalty_distance, 31);
 	fixture_end();
 }
 
@@ -158,11 +161,11 @@ static void any_name_of_a_task_can_be_read_again(void)
 	}
 	p = again(root, &p);
 	CU_ASSERT_FATAL(p.n == 5);
-	CU_ASSERT_STRING_EQUAL(p.task[0].name, "_");
-	CU_ASSERT_STRING_EQUAL(p.task[1].name, "\\\"");
-	CU_ASSERT_STRING_EQUAL(p.task[2].name, "a_b");
-	CU_ASSERT_STRING_EQUAL(p.task[3].name, "f_");
-	CU_ASSERT_STRING_EQUAL(p.task[4].name, "%s%n");
+	CU_ASSERT_STRING_EQUAL(p.task[0].key.name, "_");
+	CU_ASSERT_STRING_EQUAL(p.task[1].key.name, "\\\"");
+	CU_ASSERT_STRING_EQUAL(p.task[2].key.name, "a_b");
+	CU_ASSERT_STRING_EQUAL(p.task[3].key.name, "f_");
+	CU_ASSERT_STRING_EQUAL(p.task[4].key.name, "%s%n");
 	np_penalties_free(&p);
 	fixture_end();
 }
@@ -253,6 +256,83 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 	fixture_end();
 }
 
+static void matches_are_of_program_and_unit(void)
+{
+	const struct np_penalty_key old = { .name = "java" }, any = { "java", "/usr/bin/java", "" };
+	const struct np_penalty_key db = { "java", "/usr/bin/java", "db.service" };
+	const struct np_penalty_key web = { "java", "/usr/bin/java", "web.service" };
+	const struct np_penalty_key mine = { "java", "/opt/java", "" }, hidden = { .name = "java" };
+	const struct np_penalty_key renamed = { "worker", "/usr/bin/java", "db.service" };
+
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &db), NP_MATCH_UNIT);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &renamed), NP_MATCH_UNIT);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &web), NP_MATCH_NONE);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&any, &web), NP_MATCH_PROGRAM);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&any, &mine), NP_MATCH_NONE);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&old, &mine), NP_MATCH_NAME);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &hidden), NP_MATCH_NAME);
+}
+
+static void units_that_say_nothing_are_none(void)
+{
+	static const char *const units[][2] = {
+		{ "/system.slice/postgresql@15-main.service", "postgresql@15-main.service" },
+		{ "/user.slice/user-0.slice/session-3.scope", "" }, { "/", "" }, { "", "" },
+		{ "/batch/night", "/batch/night" },
+		{ "/user.slice/user@0.service/app.slice/x.service", "x.service" },
+	};
+	char unit[128];
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		np_penalty_key_unit(units[i][0], unit, sizeof(unit));
+		CU_ASSERT_STRING_EQUAL(unit, units[i][1]);
+	}
+}
+
+/* One calibrated program of a name does not stand for all others of that name. */
+static void another_program_of_the_name_is_another(void)
+{
+	const char *root = fixture_begin();
+	struct np_task one = { .pid = getpid(), .comm = "python3" };
+	struct np_tasks tasks = { .n = 1, .task = &one };
+	struct np_penalty_task other = task("python3", 10, 1.5), mine = other;
+	struct np_penalties p = { 0 };
+	char path[128], err[NP_ERR_LEN];
+
+	np_penalty_key_program("/usr/bin/another", &other.key);
+	np_penalties_add(&p, &other);
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(one.penalty_source, NP_SOURCE_NONE);
+	np_penalty_key_of(getpid(), "python3", &mine.key);
+	mine.penalty = 1.7;
+	np_penalties_add(&p, &mine);
+	CU_ASSERT(p.n == 2 && mine.key.exe[0] == '/');
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT(one.penalty_source == NP_SOURCE_RUNS && one.penalty == 1.7);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void a_file_that_is_named_and_not_there(void)
+{
+	struct np_task one = { .comm = "a" };
+	struct np_tasks tasks = { .n = 1, .task = &one };
+	const char *root = fixture_begin();
+	char path[128], err[NP_ERR_LEN] = "";
+
+	snprintf(path, sizeof(path), "%s/tpyo.toml", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "tpyo.toml, which NUMAPLACE_MACHINE_FILE names"));
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	fixture_end();
+}
+
 static void away_is_the_farthest_node_with_cpus(void)
 {
 	struct np_node node[] = { { .cpus = 2 }, { .cpus = 2 }, { .cpus = 2 }, { .cpus = 0 } };
@@ -276,6 +356,10 @@ CU_TestInfo penalty_tests[] = {
 	{ "a wrong file is named", a_wrong_file_is_named },
 	{ "measured goes before the fit, said before both",
 	  measured_goes_before_the_fit_and_said_before_both },
+	{ "matches are of program and unit", matches_are_of_program_and_unit },
+	{ "units that say nothing are none", units_that_say_nothing_are_none },
+	{ "another program of the name is another", another_program_of_the_name_is_another },
+	{ "a file that is named and not there", a_file_that_is_named_and_not_there },
 	{ "away is the farthest node with CPUs", away_is_the_farthest_node_with_cpus },
 	CU_TEST_INFO_NULL,
 };

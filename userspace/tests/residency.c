@@ -2,6 +2,7 @@
 /* Lines of numa_maps and maps as kernels print them, and as they do not. */
 #include "../lib/residency.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../lib/areas.h"
@@ -53,6 +54,33 @@ static void huge_pages_count_in_base_pages(void)
 	CU_ASSERT_EQUAL(map.total, 4 * 512);
 }
 
+static void shared_memory(void)
+{
+	static const char *const shm[] = {
+		"file=/dev/zero\\040(deleted) dirty=5", "file=/memfd:pc.ram\\040(deleted) dirty=5",
+		"file=/SYSV00000000\\040(deleted) dirty=5", "file=/dev/shm/x dirty=5",
+		"file=/anon_hugepage\\040(deleted) huge dirty=5", "file=/mnt/huge/x huge mapped=5",
+	};
+	static const char *const other[] = {
+		"file=/usr/lib/x.so mapped=5", "file=/dev/shmx mapped=5", "heap anon=5 dirty=5",
+		"file=/memfd:x\\040(deleted) anon=5 dirty=5",
+	};
+	struct np_mapping map;
+	char line[128];
+
+	for (size_t i = 0; i < sizeof(shm) / sizeof(shm[0]); i++) {
+		snprintf(line, sizeof(line), "7f00 default %s N1=5 kernelpagesize_kB=4", shm[i]);
+		map = parsed(line);
+		CU_ASSERT(np_mapping_shm(&map) && np_mapping_memory(&map) && !np_mapping_anonymous(&map));
+	}
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		snprintf(line, sizeof(line), "7f00 default %s N1=5 kernelpagesize_kB=4", other[i]);
+		map = parsed(line);
+		CU_ASSERT(!np_mapping_shm(&map));
+		CU_ASSERT_EQUAL(np_mapping_memory(&map), np_mapping_anonymous(&map));
+	}
+}
+
 static void policies_and_empty_mappings(void)
 {
 	struct np_mapping map = parsed("7ffd00 prefer (many):0-1 stack anon=3 N1=3\n");
@@ -92,6 +120,7 @@ CU_TestInfo residency_tests[] = {
 	{ "anonymous memory", anonymous_memory },
 	{ "files", files },
 	{ "huge pages count in base pages", huge_pages_count_in_base_pages },
+	{ "shared memory", shared_memory },
 	{ "policies and empty mappings", policies_and_empty_mappings },
 	{ "malformed lines", malformed_lines },
 	{ "lines of maps", lines_of_maps },

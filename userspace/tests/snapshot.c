@@ -19,8 +19,12 @@ static const char good[] =
 	" 'traffic': {'value': null, 'source': 'unknown'}, 'distances': [20, 10]}]},"
 	"'tasks': [{'pid': 7, 'start': 99, 'comm': 'triad', 'threads': 3, 'cores': 2, 'cpus': '2',"
 	" 'node': 2, 'pages': {'0': 300, '2': 100}, 'file_pages': {'0': 5, '2': 0},"
+	" 'pages_error': 0.0078125,"
+	" 'shm_pages': {'0': 40, '2': 0},"
 	" 'locality': 0.25, 'penalty': {'value': 1.5, 'source': 'counters'},"
+	" 'penalty_distance': 21,"
 	" 'ipc': {'value': 0.5, 'source': 'counters'},"
+	" 'cycles': {'value': 2e9, 'source': 'counters'},"
 	" 'bandwidth': {'value': 2e9, 'source': 'resctrl'},"
 	" 'local_access': {'value': null, 'source': 'unknown'}, 'not_counted_because': null,"
 	" 'age_s': {'value': 12.5, 'source': 'kernel'}, 'shared_pages': 17,"
@@ -67,6 +71,7 @@ static void reads_what_it_says(void)
 	CU_ASSERT(s.machine.distance[1] == 21 && s.machine.distance[2] == 20);
 	CU_ASSERT_FATAL(s.tasks.n == 1);
 	CU_ASSERT(s.tasks.task[0].node == 1 && s.tasks.task[0].pages[0] == 300);
+	CU_ASSERT(s.tasks.task[0].shm_pages[0] == 40 && s.tasks.task[0].shm_pages[1] == 0);
 	CU_ASSERT(s.tasks.file_pages[0] == 5 && s.tasks.start[0] == 99);
 	CU_ASSERT(s.tasks.task[0].penalty_source == NP_SOURCE_COUNTERS);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].penalty, 1.5, 1e-9);
@@ -104,6 +109,7 @@ static void says_where_it_is_wrong(void)
 		const char *from, *to, *said;
 	} bad[] = {
 		{ "{'snapshot': 1,", "{", "is no snapshot" },
+		{ "0.0078125", "0", "pages_error is not a share above 0" },
 		{ "'snapshot': 1", "'snapshot': 2", "snapshot is not a whole number from 1 to 1" },
 		{ "lab-simulated", "moon", "where" },
 		{ "'machine'", "'engine'", "machine is missing" },
@@ -120,6 +126,7 @@ static void says_where_it_is_wrong(void)
 		{ "'node': 2", "'node': 4294967298", "tasks[0].node is no node" },
 		{ "{'0': 300", "{'1': 300", "tasks[0].pages" },
 		{ "300", "-300", "tasks[0].pages of node 0" },
+		{ "40, '2': 0", "301", "tasks[0].shm_pages" },
 		{ "1.5", "-1", "tasks[0].penalty" },
 		{ "1.5", "null", "tasks[0].penalty" },
 		{ "'counters'", "'dreams'", "names no source; there are unknown, counters" },

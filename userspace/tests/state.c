@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -167,6 +168,15 @@ static void end(pid_t child)
 	waitpid(child, NULL, 0);
 }
 
+static int place_on(pid_t pid, const struct bitmask *cpus, char *err, size_t err_len)
+{
+	const struct np_place_request r = {
+		.pid = pid, .cpus = cpus, .mem_mode = -1, .inherit = true,
+	};
+
+	return np_affinity_place(&r, err, err_len);
+}
+
 static void set_list(struct bitmask *mask, const char *list)
 {
 	np_list_parse_kernel(list, mask);
@@ -184,14 +194,14 @@ static void places_and_restores_a_process(void)
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	np_affinity_get(child, before);
 	set_list(want, "0");
-	CU_ASSERT_EQUAL(np_affinity_place(child, false, false, want, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
 	np_affinity_get(child, now);
 	CU_ASSERT(numa_bitmask_equal(now, want));
-	CU_ASSERT_EQUAL(np_affinity_restore(child, &n, &kept, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), 0);
 	CU_ASSERT(n == 1 && kept == 0);
 	np_affinity_get(child, now);
 	CU_ASSERT(numa_bitmask_equal(now, before));
-	CU_ASSERT_EQUAL(np_affinity_restore(child, &n, &kept, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), -ENOENT);
 	end(child);
 	numa_bitmask_free(before);
 	numa_bitmask_free(want);
@@ -211,13 +221,13 @@ static void a_refused_placement_leaves_nothing(void)
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	np_affinity_get(child, before);
 	set_list(want, "8000-8001");
-	CU_ASSERT_NOT_EQUAL(np_affinity_place(child, false, false, want, err, sizeof(err)), 0);
+	CU_ASSERT_NOT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
 	set_list(want, "0,8000");
-	CU_ASSERT_NOT_EQUAL(np_affinity_place(child, false, false, want, err, sizeof(err)), 0);
+	CU_ASSERT_NOT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, "allows only CPUs 0 of 0,8000"));
 	np_affinity_get(child, now);
 	CU_ASSERT(numa_bitmask_equal(now, before));
-	CU_ASSERT_EQUAL(np_affinity_restore(child, &n, &kept, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), -ENOENT);
 	end(child);
 	numa_bitmask_free(before);
 	numa_bitmask_free(want);
@@ -296,10 +306,10 @@ static void an_untouched_second_placement_is_restored(void)
 	np_affinity_get(child, before);
 	set_list(first, "0");
 	set_list(second, "1");
-	CU_ASSERT_EQUAL(np_affinity_place(child, false, false, first, err, sizeof(err)), 0);
-	if (!np_affinity_place(child, false, false, second, err, sizeof(err))) {	/* two CPUs */
+	CU_ASSERT_EQUAL(place_on(child, first, err, sizeof(err)), 0);
+	if (!place_on(child, second, err, sizeof(err))) {	/* two CPUs */
 		np_affinity_set(child, first);
-		CU_ASSERT_EQUAL(np_affinity_restore(child, &n, &kept, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), 0);
 		CU_ASSERT(n == 1 && kept == 0);
 		np_affinity_get(child, now);
 		CU_ASSERT(numa_bitmask_equal(now, before));
@@ -323,7 +333,7 @@ static void place_all(const pid_t *victim)
 
 	for (size_t i = 0; ; i++) {
 		set_list(cpus, i / VICTIMS % 2 ? "1" : "0");
-		np_affinity_place(victim[i % VICTIMS], false, true, cpus, err, sizeof(err));
+		place_on(victim[i % VICTIMS], cpus, err, sizeof(err));
 	}
 }
 
@@ -362,7 +372,7 @@ static void a_killed_tool_loses_no_original(void)
 	usleep((unsigned int)(getpid() % 64) * 1000);	/* another moment each time */
 	end(tool);
 	for (size_t i = 0; i < VICTIMS; i++) {
-		np_affinity_restore(victim[i], &n, &kept, err, sizeof(err));
+		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, err, sizeof(err));
 		np_affinity_get(victim[i], now);
 		CU_ASSERT(numa_bitmask_equal(now, before));
 		end(victim[i]);
@@ -372,7 +382,48 @@ static void a_killed_tool_loses_no_original(void)
 	fixture_end();
 }
 
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* The wait can be interrupted, and names the process that holds the lock. */
+static void a_held_lock_says_who_holds_it(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 50000 }, { 0, 50000 } }, none = { 0 };
+	struct np_state held, s;
+	char err[NP_ERR_LEN] = "", who[32];
+	int ready[2];
+	pid_t holder;
+
+	state_begin();
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	holder = fork();
+	if (holder == 0) {
+		np_state_open(&held, path, err, sizeof(err));
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], who, 1), 1);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINTR);
+	setitimer(ITIMER_REAL, &none, NULL);
+	snprintf(who, sizeof(who), "process %d (", holder);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, who));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, path));
+	end(holder);
+	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	np_state_close(&s);
+	close(ready[0]);
+	close(ready[1]);
+	fixture_end();
+}
+
 CU_TestInfo state_tests[] = {
+	{ "a held lock says who holds it", a_held_lock_says_who_holds_it },
 	{ "appends and forgives a cut line", appends_and_forgives_a_cut_line },
 	{ "an untouched second placement is restored", an_untouched_second_placement_is_restored },
 	{ "a killed tool loses no original", a_killed_tool_loses_no_original },

@@ -10,14 +10,21 @@ extern CU_TestInfo machine_tests[];
 extern CU_TestInfo residency_tests[];
 extern CU_TestInfo proc_tests[];
 extern CU_TestInfo state_tests[];
+extern CU_TestInfo layers_tests[];
+extern CU_TestInfo undo_tests[];
 extern CU_TestInfo module_tests[];
 extern CU_TestInfo move_tests[];
 extern CU_TestInfo control_tests[];
 extern CU_TestInfo tasks_tests[];
+extern CU_TestInfo watch_tests[];
 extern CU_TestInfo penalty_tests[];
 extern CU_TestInfo counters_tests[];
 extern CU_TestInfo snapshot_tests[];
 extern CU_TestInfo machine_file_tests[];
+extern CU_TestInfo pins_tests[];
+extern CU_TestInfo watch_count_tests[];
+extern CU_TestInfo metrics_tests[];
+extern CU_TestInfo weights_tests[];
 
 /* A folder for this test, removed by fixture_end(). */
 const char *fixture_begin(void);

@@ -105,6 +105,13 @@ static void locality(void)
 
 #define SHARED_TEST_PAGES 2000
 
+/* Of this process, in a mapping of its own: a sanitizer has large ones. */
+static uint64_t shared_in(const char *memory, size_t bytes)
+{
+	return np_shared_pages(getpid(), (uint64_t)sysconf(_SC_PAGESIZE), (uintptr_t)memory,
+			       (uintptr_t)memory + bytes);
+}
+
 /* Half of the pages, which it shares until it has written to them too. */
 static void write_in_two_halves(char *memory, size_t bytes, int ready, int go)
 {
@@ -136,7 +143,7 @@ static void pages_are_shared_until_written(void)
 		write_in_two_halves(memory, bytes, ready[1], go[0]);
 	for (int half = 0; half < 2; half++) {
 		CU_ASSERT_EQUAL(read(ready[0], &word, 1), 1);
-		shared[half] = np_shared_pages(getpid(), page);
+		shared[half] = shared_in(memory, bytes);
 		CU_ASSERT_EQUAL(write(go[1], "", 1), 1);
 	}
 	waitpid(child, NULL, 0);
@@ -147,6 +154,28 @@ static void pages_are_shared_until_written(void)
 		close(ready[i]);
 		close(go[i]);
 	}
+}
+
+/* Some pages of a mapping that is too large to be looked at whole count as what they are. */
+static void few_shared_pages_of_a_large_mapping(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)4 << 30, used = 400;
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pid_t child;
+
+	CU_ASSERT_FATAL(memory != MAP_FAILED);
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	memset(memory, 1, used * page);
+	child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(shared_in(memory, bytes), used);
+	munmap(memory, bytes);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 static void age_is_since_the_start(void)
@@ -202,6 +231,7 @@ CU_TestInfo tasks_tests[] = {
 	{ "assumptions", assumptions },
 	{ "locality", locality },
 	{ "pages are shared until written", pages_are_shared_until_written },
+	{ "few shared pages of a large mapping", few_shared_pages_of_a_large_mapping },
 	{ "age is since the start", age_is_since_the_start },
 	{ "who may not be read is said", who_may_not_be_read_is_said },
 	CU_TEST_INFO_NULL,

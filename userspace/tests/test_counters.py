@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import csv
-import fcntl
 import json
 import os
-import pty
 import re
-import select
-import signal
-import struct
 import subprocess
-import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyte
 import pytest
+
+from userspace.tests.terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build" / "numaplace"
@@ -157,45 +151,27 @@ def test_top_wants_a_terminal() -> None:
     assert done.returncode == 3 and "top --once" in done.stderr
 
 
-class Terminal:
-    """`numaplace top` in a terminal of that size, and what stands on its screen."""
+def test_top_prints_a_snapshot_each_interval(tmp_path: Path) -> None:
+    top = subprocess.Popen([TOOL, "top", "--json", "--interval", "300ms", "--sort", "pid"], text=True,
+                           stdout=subprocess.PIPE)
+    assert top.stdout
+    lines = [top.stdout.readline() for _ in range(3)]
+    top.terminate()
+    assert top.wait(60) == 0
+    (tmp_path / "second.json").write_text(lines[1])
+    first, second, third = map(json.loads, lines)
+    assert first["time"] < second["time"] < third["time"] and 0.3 < third["time"] - first["time"] < 40
+    pids = [task["pid"] for task in second["tasks"]]
+    assert os.getpid() in pids and pids == sorted(pids)
+    planned = run("plan", "--policy", "none", "--snapshot", tmp_path / "second.json")
+    assert planned.returncode == (3 if ONE_NODE else 0), planned.stderr
 
-    def __init__(self, rows: int, columns: int):
-        self.screen = pyte.Screen(columns, rows)
-        self.stream = pyte.ByteStream(self.screen)
-        self.fd, inside = pty.openpty()
-        self.set_size(rows, columns)
-        others = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        self.top = subprocess.Popen([TOOL, "top", "--interval", "400ms"], stdin=inside, stdout=inside, stderr=inside,
-                                    env=others | {"TERM": "linux", "LC_ALL": "C"}, start_new_session=True)
-        os.close(inside)
 
-    def set_size(self, rows: int, columns: int) -> None:
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def wait_for(self, *patterns: str) -> list[str]:
-        """The lines of the screen, once each pattern is found in one of them."""
-        end = time.monotonic() + 60
-        while not all(any(re.search(pattern, line) for line in self.screen.display) for pattern in patterns):
-            assert time.monotonic() < end, (patterns, self.screen.display)
-            if select.select([self.fd], [], [], 1)[0]:
-                self.stream.feed(os.read(self.fd, 65536))
-        return self.screen.display
-
-    def type(self, keys: bytes) -> None:
-        os.write(self.fd, keys)
-
-    def resize(self, rows: int, columns: int) -> None:
-        self.screen.resize(rows, columns)
-        self.set_size(rows, columns)
-        self.top.send_signal(signal.SIGWINCH)
-
-    def status(self) -> int:
-        while True:  # what it still has to say must not hold it up
-            try:
-                os.read(self.fd, 65536)
-            except OSError:
-                return self.top.wait(60)
+def test_ps_prints_the_columns_that_are_asked_for() -> None:
+    shown = run("ps", "-s", "0", "-o", "busy,pid,cpus", os.getpid()).stdout.split()
+    assert shown[:6] == ["BUSY", "PID", "CPUS", "0.00", str(os.getpid()), shown[5]]
+    done = run("ps", "-s", "0", "-o", "pid,beauty")
+    assert done.returncode == 2 and 'no column "beauty"; there are pid, ' in done.stderr
 
 
 KEYS = "^q quit  s order"
@@ -225,3 +201,11 @@ def test_top_follows_the_size_of_its_terminal_and_ends_by_a_signal() -> None:
     assert re.match(KEYS, terminal.wait_for("PID COMMAND.*CPUS", KEYS)[-1])
     terminal.top.terminate()
     assert terminal.status() == 0
+
+
+def test_top_ends_when_its_terminal_is_gone() -> None:
+    """It has no controlling terminal here, so that no SIGHUP tells it."""
+    terminal = Terminal(24, 80)
+    terminal.wait_for(KEYS)
+    os.close(terminal.fd)
+    assert terminal.top.wait(60) == 0

@@ -17,6 +17,19 @@ def text_of(*command: str | Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
+def commands() -> list[str]:
+    return re.findall(r"^  ([a-z-]+) .*  ", text_of(PROGRAM, "--help"), re.MULTILINE)
+
+
+def words_of(page: str) -> list[str]:
+    """numaplace-experiment-check-machine is `experiment check-machine`, numaplace-calibrate-machine one command."""
+    words = page.removeprefix("numaplace").removeprefix("-")
+    for command in sorted(commands(), key=len, reverse=True):
+        if words == command or words.startswith(command + "-"):
+            return [command, *filter(None, [words[len(command) + 1:]])]
+    return [words] if words else []
+
+
 @pytest.fixture(scope="module")
 def pages() -> dict[str, Path]:
     subprocess.run(["make", "-s", "all", "man"], cwd=ROOT, check=True)
@@ -31,14 +44,22 @@ def rendered(page: Path) -> str:
 
 
 def test_every_command_has_a_page(pages: dict[str, Path]) -> None:
-    commands = re.findall(r"^  ([a-z]+) .*  ", text_of(PROGRAM, "--help"), re.MULTILINE)
-    assert len(commands) > 10
-    assert {f"numaplace-{command}" for command in commands} <= set(pages)
+    found = commands()
+    assert len(found) > 10 and "calibrate-machine" in found
+    assert {f"numaplace-{command}" for command in found} <= set(pages)
+
+
+@pytest.mark.parametrize("command", ["experiment", "lab"])
+def test_every_command_of_a_command_has_a_page(pages: dict[str, Path], command: str) -> None:
+    """argparse, which prints these, indents them by four."""
+    own = re.findall(r"^    ([a-z-]+)(?:  .*)?$", text_of(PROGRAM, command, "--help"), re.MULTILINE)
+    assert len(own) > 1 and ("check-machine" in own or command == "lab")
+    assert {f"numaplace-{command}-{name}" for name in own} <= set(pages)
 
 
 def test_pages_have_every_option(pages: dict[str, Path]) -> None:
     for name, page in sorted(pages.items()):
-        words = name.split("-")[1:]
+        words = words_of(name)
         options = set(OPTION.findall(text_of(PROGRAM, *words, "--help")))
         text = rendered(page)
         assert options and options <= set(OPTION.findall(text)), name

@@ -62,6 +62,24 @@ def test_spreads_are_kept_with_their_order(snapshot: Path, tmp_path: Path) -> No
     assert shown["decisions"] == made["decisions"] and shown["unordered"] == 0
 
 
+def test_options_stand_behind_the_policy_s_name(snapshot: Path, crowded: Path) -> None:
+    """`-p NAME:O=V,..` is `-p NAME -o O=V ..`; a -o that follows has the last word."""
+    def asked(*words: object) -> dict:
+        return plan(*words, "--snapshot", snapshot)
+
+    short = asked("-p", "maximum-local:pages=stay,penalty=1.5")
+    assert short == asked("-p", "maximum-local", "-o", "pages=stay", "-o", "penalty=1.5")
+    assert short["policy"] == "maximum-local" and short["options"]["pages"] == "stay"
+    assert asked("-p", "maximum-local:pages=stay", "-o", "pages=follow")["options"]["pages"] == "follow"
+    folder = crowded.parent / "a:b"  # a colon of a path is no option's
+    folder.mkdir()
+    assert asked("-p", crowded.rename(folder / "crowded.so"))["policy"] == "crowded"
+    refused = subprocess.run([TOOL, "policies", "none", "n-mass:pages=folow"], capture_output=True, text=True,
+                             timeout=60, check=False)
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert refused.stderr == 'numaplace: option pages of policy n-mass cannot be "folow": use follow, stay\n'
+
+
 def test_a_plugin_is_not_needed_again(snapshot: Path, crowded: Path, tmp_path: Path) -> None:
     saved = tmp_path / "plan.json"
     made = plan("-p", crowded, "-o", "from=16", "--snapshot", snapshot, "--save", saved)
@@ -69,3 +87,43 @@ def test_a_plugin_is_not_needed_again(snapshot: Path, crowded: Path, tmp_path: P
     crowded.unlink()
     shown = plan("--show", saved)
     assert shown["policy"] == "crowded" and shown["decisions"] == made["decisions"]
+
+
+def test_a_saved_plan_is_whole_or_not_there(snapshot: Path) -> None:
+    """What it replaces keeps its mode, and a device stays one."""
+    saved = snapshot.with_name("plan.json")
+    saved.write_text("old")
+    saved.chmod(0o600)
+    before = saved.stat()
+    words = ["--policy", "maximum-local", "--snapshot", snapshot, "--save"]
+    assert plan(*words, saved)["decisions"]
+    after = saved.stat()
+    assert after.st_ino != before.st_ino and after.st_mode == before.st_mode and json.loads(saved.read_text())["plan"]
+    full = subprocess.run([TOOL, "plan", *words, "/dev/full"], capture_output=True, text=True)
+    assert full.returncode == 1 and "/dev/full cannot be written" in full.stderr and Path("/dev/full").is_char_device()
+    assert sorted(path.name for path in snapshot.parent.iterdir()) == ["plan.json", "ps.json"]
+def test_what_is_printed_is_what_is_saved(snapshot: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "plan.json"
+    made = plan("-p", "maximum-local", "-o", "pages=stay", "-o", "penalty=1.5", "--snapshot", snapshot, "--save", saved)
+    assert json.loads(saved.read_text()) == made
+    assert made["plan"] == 2 and made["snapshot"] == 1 and made["boot"] is None
+    shown = subprocess.run([TOOL, "plan", "--json", "--show", "-"], input=json.dumps(made), capture_output=True,
+                           text=True, timeout=60, check=True)
+    assert json.loads(shown.stdout) == made
+    refused = subprocess.run([TOOL, "apply", "--plan", "-"], input=json.dumps(made), capture_output=True, text=True,
+                             timeout=60, check=False)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("numaplace: plan on standard input cannot be applied: it was made from a snapshot")
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    ({"mem": "never"}, "decisions[0].mem is no memory policy"),
+    ({"spread": {"7": 1}}, "decisions[0].spread has a weight for no node"),
+    ({"to": 5}, "decisions[0].to is no node of its machine"),
+])
+def test_what_is_wrong_in_a_plan_is_said(snapshot: Path, tmp_path: Path, change: dict, why: str) -> None:
+    made = plan("-p", "interleave", "--snapshot", snapshot)
+    made["decisions"][0].update(change)
+    (tmp_path / "plan.json").write_text(json.dumps(made))
+    done = subprocess.run([TOOL, "plan", "--show", tmp_path / "plan.json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and why in done.stderr

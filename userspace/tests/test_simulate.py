@@ -84,6 +84,20 @@ def test_random_sets_against_the_best_there_is(tool: Path) -> None:
     assert found(tool, "-m", "demo-2s", "--random", 60, "--seed", 8)["random"] != result["random"]
 
 
+def test_every_policy_can_act(tool: Path) -> None:
+    """On nodes of the size that machines have, and with links that differ, which asymsched is for."""
+    words = ("-m", "opteron-6172-4s", "--random", 20, "--node-memory", "8GiB")
+    scores = {score["policy"]: score for score in found(tool, *words)["random"]}
+    assert scores.pop("none")["acted"] == 0
+    assert {name: score["acted"] for name, score in scores.items() if not 0 < score["acted"] <= 20} == {}
+    assert scores["n-mass"]["pages_moved"] == 0  # tasks moved: that counts too
+    small = {score["policy"]: score for score in found(tool, "-m", "demo-2s", "--random", 20)["random"]}
+    large = {score["policy"]: score
+             for score in found(tool, "-m", "demo-2s", "--random", 20, "--node-memory", "8GiB")["random"]}
+    assert small["numad"]["acted"] < large["numad"]["acted"]  # which ignores what is below 300 MB
+    assert large["asymsched"]["acted"] == 0  # two nodes have one link
+
+
 def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
     snapshot = tmp_path / "now.json"
     snapshot.write_bytes(subprocess.run([tool, "ps", "--json", str(os.getpid())],
@@ -104,6 +118,7 @@ def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
     (("-m", "demo-2s", "-t", TASKS, "-p", "n-mass:colour=red"), 'no option "colour": use '),
     (("-m", "demo-2s", "--random", "many"), "many"),
     (("-m", "demo-2s", "--random", 1, "--max-tasks", 0), "--max-tasks is at least 1"),
+    (("-m", "demo-2s", "--random", 1, "--node-memory", "8 GB"), '"8 GB" is not an amount of memory'),
     (("--snapshot", TASKS), "is not JSON"),
 ])
 def test_bad_input(tool: Path, words: tuple, says: str) -> None:

@@ -74,7 +74,8 @@ def change(folder: Path, old: str, new: str) -> subprocess.CompletedProcess[str]
 @pytest.mark.parametrize(("old", "new", "message"), [
     ("NP_POLICY_PLUGIN(crowded);", "const void *use = &crowded;", "has no symbol numaplace_plugin"),
     (ABI, f"{ABI}\n#undef NP_POLICY_ABI\n#define NP_POLICY_ABI 1", "built with policy.h of ABI 1"),
-    (ABI, f"{ABI}\n#undef NP_POLICY_SIZE\n#define NP_POLICY_SIZE 8", "another policy.h of the same"),
+    (ABI, f"{ABI}\n#undef NP_SIZES\n#define NP_SIZES {{ .task = 4096 }}",
+     "built with a newer policy.h: struct np_task has 4096 bytes"),
     (".def = 8,", ".def = -8,", "its option from has a default outside its range"),
     ('.summary = "spreads the pages of big tasks",', "", "lacks a name, summary"),
     (ABI, f"{ABI}\nvoid nowhere(void);\n#define np_may_hold(m, t, n) (nowhere(), true)",

@@ -238,8 +238,8 @@ def test_ps_of_itself(tool: Path) -> None:
     answer = json.loads(run(tool, "ps", "--json", os.getpid(), os.getpid()).stdout)
     (task,) = answer["tasks"]
     assert task["pid"] == os.getpid() and task["threads"] == len(os.listdir("/proc/self/task"))
-    assert set(task) == {"pid", "start", "comm", "threads", "cores", "cpus", "node", "pages", "file_pages",
-                         "locality", "penalty", "mpki", "ipc", "bandwidth",
+    assert set(task) == {"pid", "start", "comm", "threads", "cores", "cpus", "node", "pages", "shm_pages", "file_pages",
+                         "locality", "penalty", "penalty_distance", "mpki", "ipc", "cycles", "bandwidth",
                          "local_access", "age_s", "shared_pages", "writes", "accesses",
                          "not_counted_because"}
     started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])

@@ -60,7 +60,7 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 	numa_bitmask_setbit(f->cpus[i], (unsigned int)node * 2 + 1);
 	f->decision[i] = (struct np_decision) {
 		.from = node, .to = to, .home = pages1 > pages0, .pages_to = to,
-		.spread = NP_NODE_NONE, .bonus = 1,
+		.spread = NP_NODE_NONE, .nodes = NP_NODE_NONE, .bonus = 1,
 		.pages_to_move = to ? pages0 : pages1, .cost = 0.5, .gain = 1.25,
 		.penalty = 1.25, .penalty_source = NP_SOURCE_DECLARED, .reason = "written down",
 	};
@@ -201,11 +201,11 @@ static int migrate(const struct np_migrate_request *r, struct np_migrate_result 
 	uint64_t pages = left_to_move[i];
 
 	*out = (struct np_migrate_result) { .engine = "notes" };
-	note("move %d %sto=%d; ", i, r->end ? "part " : "", r->to);
+	note("move %d %sto=%d; ", i, r->limit ? "part " : "", r->to);
 	if (e)
 		return e;
-	if (r->end && (r->end - r->start) / 4096 < pages)
-		pages = (r->end - r->start) / 4096;
+	if (r->limit && r->limit < pages)
+		pages = r->limit;
 	engine_overfilled |= pages > free_pages[r->to];
 	free_pages[r->to] -= pages;
 	free_pages[!r->to] += pages;
@@ -234,13 +234,17 @@ static int spread(const struct np_spread_request *r, struct np_migrate_result *o
 	return 0;
 }
 
-static int restore(pid_t pid, size_t *n, size_t *kept, char *err, size_t err_len)
+static int restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		   size_t err_len)
 {
 	(void)err;
 	(void)err_len;
 	*n = 1;
 	*kept = 0;
-	note("restore %d; ", task_of(pid));
+	note("restore");
+	for (size_t i = 0; i < whose->n; i++)
+		note(" %d", task_of(whose->pids[i]));
+	note("; ");
 	return 0;
 }
 

@@ -11,6 +11,7 @@ static struct np_decision decision(int from, int to, double gain)
 {
 	return (struct np_decision) {
 		.from = from, .to = to, .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE,
+		.nodes = NP_NODE_NONE,
 		.gain = gain, .gain_source = NP_SOURCE_PENALTY,
 	};
 }

@@ -66,6 +66,8 @@ static void write_plan(struct plan_fixture *f)
 	f->p.plan.fairness[0] = (struct np_known) { 0.4, NP_SOURCE_MODEL };
 	f->p.plan.fairness[1] = (struct np_known) { 0.7, NP_SOURCE_MODEL };
 	f->p.machine.model_origin = NP_MODEL_DERIVED;
+	f->task[0].bandwidth = (struct np_known) { 9e9, NP_SOURCE_COUNTERS };
+	f->decision[0].traffic = (struct np_known) { 8.5e9, NP_SOURCE_MODEL };
 	f->decision[2].to = f->decision[2].from = f->decision[2].home = NP_NODE_NONE;
 	f->decision[2].pages_to = NP_NODE_NONE;
 }
@@ -83,6 +85,39 @@ static void plan_table_and_json(void)
 	check_golden("plan.txt", text);
 	free(text);
 	check_golden_json("plan.json", np_planning_json(&f.p));
+	memset(f.start, 0, sizeof(f.start));
+	plan_fixture_free(&f);
+}
+
+/* The kernel cuts names at 15 bytes, in the middle of a character too. */
+static void a_name_that_is_not_utf8_keeps_its_result(void)
+{
+	struct plan_fixture f;
+	struct np_step step[3] = { { .mem_mode = -1 }, { .mem_mode = -1 }, { .mem_mode = -1 } };
+	struct np_applied a = { .p = &f.p, .how.control = &engine, .step = step };
+	json_t *j, *decisions, *one;
+
+	write_plan(&f);
+	strcpy(f.task[0].comm, "cut in the \xc3");
+	strcpy(f.decision[1].reason, "\xff of a plug-in");
+	for (size_t i = 0; i < 3; i++) {
+		step[i].state = NP_STEP_SKIPPED;
+		np_fail(step[i].err, NP_ERR_LEN, 0, "\xc3 %d", f.task[i].pid);
+	}
+	np_fail(a.note, sizeof(a.note), 0, "\xc3");
+	j = np_applied_json(&a);
+	decisions = json_object_get(j, "decisions");
+	CU_ASSERT_EQUAL(json_array_size(decisions), 3);
+	for (size_t i = 0; i < 3; i++) {
+		char error[32];
+
+		one = json_array_get(decisions, i);
+		snprintf(error, sizeof(error), "? %d", f.task[i].pid);
+		CU_ASSERT_EQUAL(json_integer_value(json_object_get(one, "pid")), f.task[i].pid);
+		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(one, "error")) ?: "", error);
+	}
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(j, "notes")), 1);
+	json_decref(j);
 	memset(f.start, 0, sizeof(f.start));
 	plan_fixture_free(&f);
 }
@@ -125,4 +160,6 @@ void add_text_cases(void)
 
 	CU_add_test(suite, "a plan", plan_table_and_json);
 	CU_add_test(suite, "what was applied", applied_table_and_json);
+	CU_add_test(suite, "a name that is not UTF-8 keeps its result",
+		    a_name_that_is_not_utf8_keeps_its_result);
 }

@@ -37,9 +37,15 @@ def module_file() -> Path | None:
 
 
 class Tool:
-    """numaplace, with --json."""
+    """numaplace, with --json. Targets are started by numactl, whose CPUs count as chosen for them:
+    plans for them say --override."""
+
+    def __init__(self, override: bool = True) -> None:
+        self.override = override
 
     def run(self, *words: object, **kwargs) -> subprocess.CompletedProcess[str]:
+        if self.override and words[0] in ("plan", "apply") and not {"--plan", "--show"} & set(words):
+            words = (words[0], "--override", *words[1:])
         return subprocess.run([TOOL, *map(str, words)], text=True, capture_output=True,
                               timeout=120, check=False, **kwargs)
 

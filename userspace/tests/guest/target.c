@@ -4,6 +4,7 @@
  * checks the pattern. Reads commands from standard input, one a line, and
  * answers each with one line.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define PAGE 4096
@@ -124,14 +126,36 @@ static const char *start(size_t count, void *(*work)(void *))
 	return "started";
 }
 
+/* Holds n pages of every `of` of the first area in a pipe that nobody reads: they cannot move. */
+static size_t pin(size_t n, size_t of)
+{
+	struct area *a = &areas[0];
+	size_t pinned = 0;
+	int ends[2];
+
+	if (pipe(ends) || fcntl(ends[1], F_SETPIPE_SZ, 256 * PAGE) < 0)
+		return 0;
+	for (size_t page = 0; page < a->pages; page++) {
+		struct iovec one = { (void *)(a->at + page * WORDS), PAGE };
+
+		if (page % of < n && vmsplice(ends[1], &one, 1, SPLICE_F_NONBLOCK) == PAGE)
+			pinned++;
+	}
+	return pinned;
+}
+
 static const char *answer(const char *line)
 {
 	static char text[64];
 	char kind[16];
-	size_t n;
+	size_t n, of;
 
 	if (sscanf(line, "allocate %zu %15s", &n, kind) == 2)
 		return allocate(n, kind);
+	if (sscanf(line, "pin %zu %zu", &n, &of) == 2 && of) {
+		snprintf(text, sizeof(text), "pinned %zu", pin(n, of));
+		return text;
+	}
 	if (sscanf(line, "sleepers %zu", &n) == 1)
 		return start(n, sleep_long);
 	if (sscanf(line, "spinners %zu", &n) == 1)
@@ -144,6 +168,8 @@ static const char *answer(const char *line)
 		snprintf(text, sizeof(text), "wrong %zu", count_wrong() + lost);
 		return text;
 	}
+	if (!strncmp(line, "reader", 6))	/* a child that has every page, too */
+		return fork() ? "forked" : (count_wrong(), pause(), "");
 	if (!strncmp(line, "fork", 4))
 		return fork() ? "forked" : (pause(), "");
 	if (!strncmp(line, "calm", 4)) {

@@ -14,7 +14,7 @@ import pytest
 from placed import NODE_CPUS, TOOL, Target, Tool, module_file
 
 COUNTS = ["moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
-          "no_memory"]
+          "no_memory", "no_huge"]
 MIB_PAGES = 256
 NOBODY = 65534
 
@@ -163,10 +163,12 @@ def test_shared_pages_stay_and_are_counted(tool: Tool, start_target, engine: str
     assert target.pages()[1] >= 4 * MIB_PAGES
 
 
-def test_shared_memory_stays_and_is_counted(tool: Tool, start_target, engine: str) -> None:
+@pytest.mark.usefixtures("module")
+def test_shared_memory_stays_and_is_counted(tool: Tool, start_target) -> None:
+    """With the module alone; see test_migrate_options.py."""
     target = start_target(memory=1)
     target.ask("allocate 4 shared")
-    result = migrate(tool, target, engine, "--from", 1, "--to", 0)
+    result = migrate(tool, target, "module", "--from", 1, "--to", 0)
     assert result["file"] >= 4 * MIB_PAGES, result
     assert target.pages("file=/dev/zero") == {0: 0, 1: 4 * MIB_PAGES}
 
@@ -344,6 +346,28 @@ def test_a_cpuset_is_respected(tool: Tool, start_target, engine: str) -> None:
         status, line = tool.fails("place", target.pid, "--cpus", "0-1", "--engine", engine)
         assert status == 1 and "cpuset" in line
         assert target.cpus() == {"2-3"}, "half applied"
+    finally:
+        target.end()
+        group.rmdir()
+        (root / "cgroup.subtree_control").write_text("-cpuset")
+
+
+def test_restored_it_follows_its_cpuset_again(tool: Tool, start_target) -> None:
+    """It never chose CPUs: what its cpuset allowed at the moment is not a choice."""
+    root = Path("/sys/fs/cgroup")
+    (root / "cgroup.subtree_control").write_text("+cpuset")
+    group = root / "numaplace-test"
+    group.mkdir()
+    target = start_target()
+    os.sched_setaffinity(target.pid, range(4))
+    try:
+        (group / "cpuset.cpus").write_text("1-3")
+        (group / "cgroup.procs").write_text(str(target.pid))
+        tool("place", target.pid, "--cpus", "1", "--engine", "syscall")
+        assert tool("restore", target.pid) == {"restored": 1, "left_alone": 0}
+        assert target.cpus() == {"1-3"}
+        (group / "cpuset.cpus").write_text("0-3")
+        assert target.cpus() == {"0-3"}
     finally:
         target.end()
         group.rmdir()

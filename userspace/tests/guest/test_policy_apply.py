@@ -87,7 +87,7 @@ def test_plan_prints_a_table(tool: Tool, start_target) -> None:
                                "MPKI", "WHY"]
     assert line.split()[0] == str(target.pid)
     assert line.index("free core on its home node 0") == heading.index("WHY")
-    assert predicted.startswith("predicted by the contention model (machine file): throughput 0.")
+    assert predicted.startswith("predicted by the contention model (derived from distances): throughput 0.")
 
 
 def test_maximum_local_applied_again_and_restored(tool: Tool, start_target, engine: str) -> None:
@@ -163,7 +163,7 @@ def test_none_leaves_everything(tool: Tool, start_target, engine: str) -> None:
 
 def test_a_task_that_exits_is_skipped(tool: Tool, start_target, engine: str) -> None:
     stays, goes = away(start_target), away(start_target)
-    apply = subprocess.Popen([TOOL, "apply", "--policy", "maximum-local", "--sample", "2500",
+    apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "maximum-local", "--sample", "2500",
                               "--engine", engine, str(stays.pid), str(goes.pid)], text=True,
                              stdout=subprocess.PIPE)
     wait_until(lambda: "nanosleep" in Path(f"/proc/{apply.pid}/wchan").read_text())
@@ -177,7 +177,7 @@ def test_a_task_that_exits_is_skipped(tool: Tool, start_target, engine: str) -> 
 def interrupted(targets: list[Target], known: list[str], engine: str,
                 number: signal.Signals) -> subprocess.Popen[str]:
     """apply, ended by this signal once pages of the first task are on their way."""
-    apply = subprocess.Popen([TOOL, "apply", "--policy", "maximum-local", "--sample", "0",
+    apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "maximum-local", "--sample", "0",
                               "--engine", engine, *known, *(str(t.pid) for t in targets)],
                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: targets[0].pages()[1] > 100)
@@ -243,7 +243,7 @@ class Run:
     def __init__(self, *options: object, command: list[str] | None = None) -> None:
         command = command or [*PYTHON, "-c", BUSY]
         self.process = subprocess.Popen(
-            [TOOL, "run", "--policy", "maximum-local", "--interval", "300ms", *map(str, options),
+            [TOOL, "run", "--policy", "maximum-local", "--override", "--interval", "300ms", *map(str, options),
              "--", "numactl", "--cpunodebind=1", "--membind=0", *command],
             text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -344,12 +344,66 @@ def test_run_restores_what_outlives_the_program(tool: Tool, auto: str) -> None:
         "sh", "-c", '"$0" -IS -c "$1" & read line; exit 7', sys.executable, BUSY]))
 
 
-def test_run_restores_what_inherited_its_place(tool: Tool, module: None) -> None:
+def test_run_restores_what_inherited_its_place(tool: Tool, auto: str) -> None:
     """The parent is placed while it starts, its child is born on the new CPUs."""
     code = (f"import subprocess, sys\n"
             f"subprocess.Popen([sys.executable, '-IS', '-c', {BUSY!r}])\n"
             f"sys.stdin.readline()\nsys.exit(7)")
-    outlives(Run("--engine", "auto", "--quiet", command=[*PYTHON, "-c", code]))
+    outlives(Run("--engine", auto, "--quiet", command=[*PYTHON, "-c", code]))
+
+
+def servers(run: Run, program: Target) -> list[int]:
+    """Python's that were given to run; run starts helpers of its own as well."""
+    found = []
+    for pid in set(run.children()) - {program.pid}:
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if command.startswith(sys.executable):
+            found.append(pid)
+    return found
+
+
+def test_run_restores_the_orphan_of_one_that_was_placed(tool: Tool, auto: str) -> None:
+    """The launcher is busy, placed, starts an idle server and exits: the server is never placed itself."""
+    code = (f"import os, sys\narea = bytearray({16 << 20})\n"
+            f"while '0-1' not in open('/proc/self/status').read().split('Cpus_allowed_list:')[1].split()[0]:\n"
+            f"    area[0] = 1\n"
+            f"if not os.fork():\n    os.setsid()\n    sys.stdin.close()\n    import time\n    time.sleep(600)\n"
+            f"os._exit(7)")
+    run = Run("--engine", auto, "--quiet", command=["sh", "-c", '"$0" -IS -c "$1" & wait; read line; exit 7',
+                                                     sys.executable, code])
+    program, orphan = run.child(), Target.__new__(Target)
+    wait_until(lambda: len(servers(run, program)) == 1)
+    (orphan.pid,) = servers(run, program)
+    try:
+        assert orphan.cpus() == {NODE_CPUS[0]}
+        run.process.stdin.close()
+        assert run.process.wait(timeout=30) == 7
+        assert (orphan.cpus(), orphan.policy()) == ({NODE_CPUS[1]}, "bind:0")
+    finally:
+        os.kill(orphan.pid, signal.SIGKILL)
+
+
+def test_pages_that_go_back_slowly_hold_up_nobody(tool: Tool, start_target, module: None) -> None:
+    """Where pages were is noted in a file that both need."""
+    slow, other = away(start_target, 64), away(start_target)
+    for target in (slow, other):
+        os.sched_setaffinity(target.pid, {2, 3})
+    words = ["apply", "--policy", "maximum-local", "--option", "pages=follow", "--sample", 0]
+    filler = [away(start_target) for _ in range(2)]
+    tool(*words, *assume((slow, 1.1, 1), (filler[0], 1.5, 1), (filler[1], 1.6, 1)), slow.pid,
+         *(t.pid for t in filler))
+    assert share_on(slow, 1) >= 0.95
+    restore = subprocess.Popen([TOOL, "restore", "--all", "--pages", "--rate", "1"], stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: slow.pages()[0] > MIB_PAGES)
+    answer = tool(*words, *assume((other, 1.1, 1), (filler[0], 1.5, 1), (filler[1], 1.6, 1)), other.pid,
+                  *(t.pid for t in filler))
+    assert by_pid(answer, other)["result"]["migrate"]["moved"] >= 16 * MIB_PAGES
+    assert restore.poll() is None, "it was still at it"
+    restore.send_signal(signal.SIGTERM)
+    restore.communicate(timeout=30)
 
 
 def test_restore_after_run_was_killed(tool: Tool, auto: str) -> None:

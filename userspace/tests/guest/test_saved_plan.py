@@ -105,7 +105,7 @@ def test_pages_come_back_after_apply_was_killed(tool: Tool, start_target, engine
     targets[0].ask("allocate 256 small")
     known = [word for i, t in enumerate(targets)
              for word in ("--assume", f"pid={t.pid},penalty={1.2 + i / 10},mpki=1")]
-    apply = subprocess.Popen([TOOL, "apply", "--policy", "maximum-local", "--sample", "0", "--engine",
+    apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "maximum-local", "--sample", "0", "--engine",
                               engine, *known, *(str(t.pid) for t in targets)],
                              stdout=subprocess.DEVNULL)
     wait_until(lambda: targets[0].pages()[1] > 100)
@@ -125,7 +125,7 @@ def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_
     target.ask("allocate 64 small")
     tool("place", target.pid, "--interleave", "0-1")
     assert target.policy() == "interleave:0-1"
-    apply = subprocess.Popen([TOOL, "apply", "--policy", "remote", "--sample", "0", "--rate", "4",
+    apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "remote", "--sample", "0", "--rate", "4",
                               "-o", "move=pages", str(target.pid)],
                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: target.pages()[1] > 100 or apply.poll() is not None)

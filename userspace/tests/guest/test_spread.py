@@ -55,7 +55,7 @@ def test_measured_brings_pages_where_it_says(tool: Tool, start_target: Callable[
                 "-o", "horizon=0", "--sample", 0, target.pid)
     decision = done["decisions"][0]
     assert decision["gain"] > 1.3 and decision["gain_source"] == "model"
-    assert done["model"] == "machine file"
+    assert done["model"] == "derived from distances"
     pages = nodes_of(target, 24)
     assert pages.count(decision["to"]) > 0.7 * len(pages)
     assert target.cpus() == {NODE_CPUS[decision["to"]]}

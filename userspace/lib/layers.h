@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A thread may have been placed by the module and by plain system calls, one on top
+ * of the other. What it had at first lies under both: whoever keeps the CPUs that
+ * system calls are to give back looks under the module's.
+ */
+#ifndef NUMAPLACE_LIB_LAYERS_H
+#define NUMAPLACE_LIB_LAYERS_H
+
+#include <numa.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "state_file.h"
+
+struct np_layer {
+	pid_t tid;
+	struct bitmask *set, *under;	/* what the module has set, and what was there before */
+};
+
+/* What the module has placed now, in order of tid; none where there is no module. */
+struct np_layers {
+	struct np_layer *layer;
+	size_t n;
+};
+
+/*
+ * Taken, where there is a module, by whoever puts a layer on or takes one off: others then
+ * find it done or not begun. Given back with np_state_file_close(). 0, or -EBUSY or -EINTR
+ * with one line in err.
+ */
+int np_layers_turn(struct np_state_file *turn, char *err, size_t err_len);
+
+/* Anew, in the place of what was read before. 0 or -ENOMEM; released with np_layers_free() in either case. */
+int np_layers_read(struct np_layers *l);
+void np_layers_free(struct np_layers *l);
+
+/* Where cpus, which the thread has, are what the module set: they become what lies under that, true. */
+bool np_layers_lift(const struct np_layers *l, pid_t tid, struct bitmask *cpus);
+
+#endif

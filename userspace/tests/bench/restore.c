@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How long restoring takes: many processes, placed one by one by plain system calls, given
+ * back in one pass. Every mask is checked afterwards.
+ *
+ * bench_restore TASKS
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../lib/affinity.h"
+#include "../../lib/list.h"
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static pid_t start(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (true)
+			pause();
+	}
+	return pid;
+}
+
+static size_t place_all(const pid_t *pids, size_t n)
+{
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	char err[NP_ERR_LEN];
+	size_t placed = 0;
+
+	numa_bitmask_setbit(cpus, 0);
+	for (size_t i = 0; i < n; i++) {
+		const struct np_place_request r = {
+			.pid = pids[i], .cpus = cpus, .mem_mode = -1, .inherit = true,
+			.by = "bench",
+		};
+
+		placed += !np_affinity_place(&r, err, sizeof(err));
+	}
+	numa_bitmask_free(cpus);
+	return placed;
+}
+
+static size_t count_different(const pid_t *pids, size_t n, const struct bitmask *before)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < n; i++)
+		wrong += np_affinity_get(pids[i], now) || !numa_bitmask_equal(now, before);
+	numa_bitmask_free(now);
+	return wrong;
+}
+
+int main(int argc, char **argv)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS);
+	size_t n = argc == 2 ? strtoul(argv[1], NULL, 10) : 0, placed, restored = 0, kept = 0, wrong;
+	pid_t *pids = calloc(n + 1, sizeof(*pids));
+	const struct np_whose whose = { .by = "bench" };
+	double began, placing, restoring;
+	char err[NP_ERR_LEN] = "";
+	int e;
+
+	if (!n || !pids) {
+		fprintf(stderr, "bench_restore TASKS\n");
+		return 2;
+	}
+	np_affinity_get(getpid(), before);
+	for (size_t i = 0; i < n; i++)
+		pids[i] = start();
+	began = seconds();
+	placed = place_all(pids, n);
+	placing = seconds() - began;
+	e = np_affinity_restore(&whose, &restored, &kept, err, sizeof(err));
+	restoring = seconds() - began - placing;
+	wrong = count_different(pids, n, before);
+	for (size_t i = 0; i < n; i++)
+		kill(pids[i], SIGKILL);
+	printf("%zu tasks placed in %.2f s, %zu placements restored in %.2f s; %zu have other CPUs than "
+	       "before%s%s\n", placed, placing, restored, restoring, wrong, e ? ": " : "", e ? err : "");
+	return e || wrong || placed != n;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a thread had before it was placed, it has again: whoever placed it, started it,
+ * exited or changed it meanwhile. Needs a machine with two CPUs.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../lib/affinity.h"
+#include "../lib/error.h"
+#include "../lib/list.h"
+#include "suites.h"
+
+#define PATIENCE_US (60 * 1000 * 1000)
+
+/* What a process of ours and the test tell each other. */
+struct shared {
+	volatile int go;		/* one step further */
+	volatile pid_t child, thread;
+};
+
+static struct shared *shared;
+static char err[NP_ERR_LEN];
+
+static void await(volatile int *value, int least)
+{
+	for (int waited = 0; *value < least && waited < PATIENCE_US; waited += 100)
+		usleep(100);
+}
+
+static pid_t await_pid(volatile pid_t *value)
+{
+	await(value, 1);
+	CU_ASSERT_FATAL(*value > 0);
+	return *value;
+}
+
+static pid_t start(void (*body)(void))
+{
+	pid_t child;
+
+	if (!shared)
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	*shared = (struct shared) { 0 };
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		body();
+		while (true)
+			pause();
+	}
+	return child;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static const char *cpus_of(pid_t tid)
+{
+	static char list[4][NP_LIST_LEN];
+	static int turn;
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	char *text = list[turn++ % 4];
+
+	np_affinity_get(tid, mask);
+	np_list_format(mask, text, NP_LIST_LEN);
+	numa_bitmask_free(mask);
+	return text;
+}
+
+static int place(pid_t pid, const char *list)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	int e;
+
+	np_list_parse_kernel(list, mask);
+	e = np_affinity_place(&(struct np_place_request) { .pid = pid, .cpus = mask, .mem_mode = -1,
+							   .inherit = true },
+			      err, sizeof(err));
+	numa_bitmask_free(mask);
+	return e;
+}
+
+static void set(pid_t tid, const char *list)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	np_list_parse_kernel(list, mask);
+	CU_ASSERT_EQUAL(np_affinity_set(tid, mask), 0);
+	numa_bitmask_free(mask);
+}
+
+static size_t restore(pid_t pid, size_t *kept)
+{
+	size_t n, left;
+
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &left, err, sizeof(err)), 0);
+	if (kept)
+		*kept = left;
+	return n;
+}
+
+static void *pinned_thread(void *unused)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(1, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	shared->thread = gettid();
+	pause();
+	return unused;
+}
+
+static void pin_a_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, pinned_thread, NULL);
+}
+
+static void *plain_thread(void *unused)
+{
+	shared->thread = gettid();
+	pause();
+	return unused;
+}
+
+static void thread_when_told(void)
+{
+	pthread_t thread;
+
+	await(&shared->go, 1);
+	pthread_create(&thread, NULL, plain_thread, NULL);
+}
+
+static void fork_when_told(void)
+{
+	pid_t child;
+
+	await(&shared->go, 1);
+	child = fork();
+	if (child == 0)
+		while (true)
+			pause();
+	shared->child = child;
+}
+
+/* Its child starts one as well. */
+static void fork_twice(void)
+{
+	pid_t child;
+
+	await(&shared->go, 1);
+	child = fork();
+	if (child == 0) {
+		fork_when_told();
+		while (true)
+			pause();
+	}
+	shared->thread = child;
+}
+
+/* In a session of its own: an orphan in that of the first process, which adopts it, is known to the module alone. */
+static void fork_and_exit(void)
+{
+	setsid();
+	fork_when_told();
+	_exit(0);
+}
+
+static void a_thread_that_was_there_already(void)
+{
+	pid_t pid = start(pin_a_thread), thread = await_pid(&shared->thread);
+	const char *before = cpus_of(pid);
+
+	CU_ASSERT_EQUAL(place(pid, "1"), 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "1");
+	restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), before);
+	CU_ASSERT_STRING_EQUAL(cpus_of(thread), "1");
+	end(pid);
+}
+
+static void a_thread_born_between_two_placements(void)
+{
+	pid_t pid = start(thread_when_told);
+	const char *before = cpus_of(pid);
+	pid_t thread;
+
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	shared->go = 1;
+	thread = await_pid(&shared->thread);
+	CU_ASSERT_EQUAL(place(pid, "1"), 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(thread), "1");
+	restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(thread), before);
+	end(pid);
+}
+
+static void a_child_that_is_placed_itself(void)
+{
+	pid_t pid = start(fork_when_told), child;
+	const char *before = cpus_of(pid);
+
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	shared->go = 1;
+	child = await_pid(&shared->child);
+	CU_ASSERT_EQUAL(place(child, "1"), 0);
+	restore(child, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), before);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "0");
+	restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), before);
+	kill(child, SIGKILL);
+	end(pid);
+}
+
+/* Its parent has been elsewhere twice since: nothing of that is what the child has. */
+static void a_child_of_an_earlier_placement(void)
+{
+	pid_t pid = start(fork_when_told), child;
+	const char *before = cpus_of(pid);
+
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	shared->go = 1;
+	child = await_pid(&shared->child);
+	CU_ASSERT_EQUAL(place(pid, "1"), 0);
+	CU_ASSERT_EQUAL(place(pid, "0-1"), 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), "0");
+	restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), before);
+	kill(child, SIGKILL);
+	end(pid);
+}
+
+/* The child that inherited a place is placed elsewhere after it has started another. */
+static void a_grandchild(void)
+{
+	pid_t pid = start(fork_twice), child, grandchild, both[2];
+	const char *before = cpus_of(pid);
+	size_t n, kept;
+
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	shared->go = 1;
+	child = await_pid(&shared->thread);
+	grandchild = await_pid(&shared->child);
+	both[0] = pid < child ? pid : child;
+	both[1] = pid < child ? child : pid;
+	usleep(20000);		/* start times are in ticks of 10 ms */
+	CU_ASSERT_EQUAL(place(child, "1"), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { both, 2, NULL }, &n, &kept, err,
+					    sizeof(err)), 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), before);
+	CU_ASSERT_STRING_EQUAL(cpus_of(grandchild), before);
+	kill(grandchild, SIGKILL);
+	kill(child, SIGKILL);
+	end(pid);
+}
+
+/* Its parent, which was placed, has exited: it descends from nobody who has a record. */
+static void an_orphan(void)
+{
+	pid_t pid = start(fork_and_exit), child;
+	const char *before = cpus_of(pid);
+
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	shared->go = 1;
+	child = await_pid(&shared->child);
+	waitpid(pid, NULL, 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), "0");
+	restore(child, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), before);
+	kill(child, SIGKILL);
+}
+
+/* Older than the placement, it has chosen the same CPUs for itself. */
+static void a_child_that_had_them_before(void)
+{
+	pid_t pid = start(fork_when_told), child;
+	const char *before = cpus_of(pid);
+
+	shared->go = 1;
+	child = await_pid(&shared->child);
+	set(child, "0");
+	usleep(20000);		/* start times are in ticks of 10 ms */
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), before);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), "0");
+	kill(child, SIGKILL);
+	end(pid);
+}
+
+static void nothing(void)
+{
+}
+
+static void a_choice_of_the_user_before_a_failed_placement(void)
+{
+	pid_t pid = start(nothing);
+	size_t kept;
+
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	set(pid, "1");
+	CU_ASSERT_NOT_EQUAL(place(pid, "0,8000"), 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "1");
+	CU_ASSERT_EQUAL(restore(pid, &kept), 0);
+	CU_ASSERT_EQUAL(kept, 1);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "1");
+	end(pid);
+}
+
+
+CU_TestInfo undo_tests[] = {
+	{ "a thread that was there already", a_thread_that_was_there_already },
+	{ "a thread born between two placements", a_thread_born_between_two_placements },
+	{ "a child that is placed itself", a_child_that_is_placed_itself },
+	{ "a child of an earlier placement", a_child_of_an_earlier_placement },
+	{ "a grandchild", a_grandchild },
+	{ "an orphan", an_orphan },
+	{ "a child that had them before", a_child_that_had_them_before },
+	{ "a choice of the user before a failed placement",
+	  a_choice_of_the_user_before_a_failed_placement },
+	CU_TEST_INFO_NULL,
+};

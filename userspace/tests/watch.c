@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How often the daemon reads where the pages of a task are. */
+#include "../lib/watch.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../lib/error.h"
+#include "suites.h"
+
+#define INTERVALS 200
+
+/* In how many of the intervals from first on the pages of pid are read. */
+static int reads(struct np_watch *w, const struct np_machine *m, pid_t pid, unsigned int first)
+{
+	char err[NP_ERR_LEN];
+	int n = 0;
+
+	for (unsigned int now = first; now < first + INTERVALS; now++) {
+		bool changed = false;
+
+		CU_ASSERT_EQUAL_FATAL(np_watch_look(w, m, now, &changed, err, sizeof(err)), 0);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(np_watch_find(w, pid));
+		n += np_watch_find(w, pid)->read_at == now;
+	}
+	return n;
+}
+
+/* It is stale every 30th interval; to read it takes far more than these have, or far less. */
+static void a_costly_task_is_read_seldom(void)
+{
+	pid_t pid = fork();
+	struct np_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1e-9 };
+	struct np_machine m;
+	struct np_watch w;
+	char err[NP_ERR_LEN];
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(reads(&w, &m, pid, 1), 1);
+	CU_ASSERT(w.debt > 0);
+	rules.read_budget = 1;
+	CU_ASSERT(reads(&w, &m, pid, 1 + INTERVALS) >= INTERVALS / 40);
+	np_watch_close(&w);
+	np_machine_free(&m);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+CU_TestInfo watch_tests[] = {
+	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
+	CU_TEST_INFO_NULL,
+};
