@@ -10,8 +10,8 @@ LAST_LINES = 15
 REPORT_LINES = 45  # from the sign of a fault on: what it was, where, and who had allocated it
 MOST_REPORTS = 3
 FAULT = re.compile(r"WARNING:|BUG:|UBSAN:|ODEBUG:|Oops|Kernel panic|general protection|Call Trace|leaked|refcount_t"
-                   r"|INFO: task|INFO: trying to register|self-detected stall|suspicious RCU usage|inconsistent lock"
-                   r"|recursive locking|circular locking")
+                   r"|INFO: task|INFO: trying to register|self-detected stall|detected (expedited )?stalls on CPUs"
+                   r"|suspicious RCU usage|inconsistent lock|recursive locking|circular locking")
 
 
 def text(path: Path) -> str:

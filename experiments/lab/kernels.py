@@ -9,7 +9,7 @@ from experiments.lab.errors import UNABLE, USAGE, LabError
 
 TOP = Path(__file__).resolve().parents[2]
 DEFAULT_SERIES = "6.12"
-DEBUG_SERIES = "debug"  # built by make check-debug, not one of KERNELS
+DEBUG_PREFIX = "debug-"  # of a series of KERNELS, built by make check-debug
 
 
 @dataclass
@@ -17,6 +17,10 @@ class Kernel:
     series: str
     release: str
     image: Path
+
+    @property
+    def checks_itself(self) -> bool:
+        return is_debug(self.series)
 
     @property
     def module(self) -> Path:
@@ -33,15 +37,19 @@ def known_series() -> list[str]:
     return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
+def is_debug(series: str) -> bool:
+    return series.startswith(DEBUG_PREFIX)
+
+
 def find(series: str) -> Kernel:
-    if series not in (*known_series(), DEBUG_SERIES):
+    if series.removeprefix(DEBUG_PREFIX) not in known_series():
         raise LabError(USAGE, f"there is no kernel series '{series}': known are "
-                       f"{', '.join(known_series())} (file KERNELS)")
+                       f"{', '.join(known_series())} (file KERNELS), each also as {DEBUG_PREFIX}SERIES")
     folder = cache() / "kernels" / series
     try:
         release = (folder / "release").read_text(encoding="utf-8").strip()
     except OSError as error:
-        make = "check-debug" if series == DEBUG_SERIES else "setup"
+        make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else "setup"
         raise LabError(UNABLE, f"kernel {series} is not in {folder}: run make {make}") from error
     image = folder / "boot" / f"vmlinuz-{release}"
     if not image.exists():

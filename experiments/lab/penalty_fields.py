@@ -9,9 +9,10 @@ from typing import Any
 from experiments.lab.model_fields import check_value
 
 FIT = ("remote_per_mpki", "local_per_mpki")
-NEEDED, OPTIONAL = ("name", "penalty"), ("method", "mpki")
+NEEDED, OPTIONAL = ("name", "penalty"), ("method", "distance", "mpki")
 METHODS = ("two-runs", "flip")
 LEAST_PENALTY = 0.01
+NEAREST, FARTHEST = 10, 254  # between two nodes, as firmware says it
 
 
 def check_fit(check, where: tuple, penalty: dict[str, Any]):
@@ -35,6 +36,9 @@ def check_task(check, where: tuple, task: Any):
         check.fail(where + ("name",), f"{task['name']!r} is not a program's name")
     if task.get("method", METHODS[0]) not in METHODS:
         check.fail(where + ("method",), f"{task['method']!r} is neither {' nor '.join(METHODS)}")
+    distance = task.get("distance", NEAREST)
+    if not isinstance(distance, int) or not NEAREST <= distance <= FARTHEST:
+        check.fail(where + ("distance",), f"{distance!r} is not a whole number from {NEAREST} to {FARTHEST}")
     for name in ("mpki", "penalty"):
         if name in task:
             check_value(check, where + (name,), task[name])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
-from experiments.lab.kernels import DEBUG_SERIES, TOP, Kernel
+from experiments.lab.kernels import TOP, Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.simulated import KERNEL_OPTIONS as SIMULATED_KERNEL_OPTIONS
 
@@ -99,7 +99,7 @@ def topology(machine: Machine) -> str:
 def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str,
             simulated: bool = False, more_kernel_options: tuple[str, ...] = ()) -> list[str]:
     """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
-    kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.series == DEBUG_SERIES else ()),
+    kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.checks_itself else ()),
                       *(SIMULATED_KERNEL_OPTIONS if simulated else ()),
                       f"numaplace_lab={machine.name},{'simulated' if simulated else 'plain'}",
                       f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", *more_kernel_options)

@@ -20,6 +20,8 @@ KERNEL_OPTIONS = (
     # translate half patched; with one CPU there is no other that could.
     "maxcpus=1",
 )
+# The oldest and the newest QEMU that the simulation was tested with: Debian 12's and Debian 13's.
+OLDEST, NEWEST = (7, 2), (10, 0)
 GUEST_ADDRESSES_SINCE = (8, 1)  # of QEMU: what its plugins are told are guest physical addresses
 # q35 has memory below this, and goes on at 4 GiB, when it has more than fits under the first
 LOW_MEMORY_LIMIT, LOW_MEMORY, HIGH_MEMORY = 0xB0000000, 0x80000000, 1 << 32
@@ -33,6 +35,7 @@ def check(machine: Machine, kernel: Kernel):
     if not machine.model or not machine.cache:
         raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
                        "be simulated: run it with --plain")
+    check_qemu(qemu_version())
     for path in (PLUGIN, guest_module(kernel)):
         if not path.exists():
             raise LabError(UNABLE, f"{path} is not built: run make lab-simulation")
@@ -42,6 +45,17 @@ def qemu_version() -> tuple[int, int]:
     said = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=False)
     match = re.search(r"version (\d+)\.(\d+)", said.stdout)
     return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def check_qemu(version: tuple[int, int]):
+    """What a plugin is called with, and when, changes between versions without a word."""
+    if not OLDEST <= version <= NEWEST:
+        raise LabError(UNABLE, f"QEMU {named(version)} is none that the lab's simulation was tested with, which are "
+                       f"{named(OLDEST)} to {named(NEWEST)}: install Debian 12's or 13's qemu-system-x86, or run with --plain")
+
+
+def named(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
 
 
 def block_ranges(machine: Machine) -> list[tuple[int, int, int]]:

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.lab.bench import (cachetest, calibrated, calls, contention, copy, endurance, migration, simulation,
-                                   speed)
+from experiments.lab.bench import (cachetest, calibrated, calls, contention, copy, endurance, migration, present,
+                                   simulation, speed)
 from experiments.lab.bench.claims import Claim, Outcome
 from experiments.lab.bench.inside import ROOT
 
@@ -21,6 +21,8 @@ CLAIMS = [
     Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
     Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),
     Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.picture),
+    Claim("present", "what plans predict of tasks, placed as they are and otherwise, beside counters: demo-2s",
+          present.present),
     Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.e5620),
     Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.ls3a),
     Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.slowdown),

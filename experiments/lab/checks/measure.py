@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|answers|contention|counters|torn|tool-counters|tool-penalty|tool-daemon|unload|redis ..
+    measure.py latency|bandwidth|sleep|answers|contention|counters|rounds|torn|tool-counters|tool-penalty|tool-daemon|present|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -19,8 +19,11 @@ COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
 CHASE_MIB, CHASE_SECONDS = "32", "0.004"
 TRIAD_MIB, TRIAD_SECONDS = "16", "0.03"
 REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 2000, 16000, 8000, 5
+CONTENTION_SECONDS, CONTENTION_ROUNDS = 0.01, 5
+SLEEPS = 5
 TORN_READINGS = 1000
 ANSWERS = 3000
+REPEATED_TIMES = "4000"
 
 
 def say(**values):
@@ -59,9 +62,12 @@ def bandwidth():
 
 def sleep():
     for seconds in (0.1, 1):
-        start = time.monotonic()
-        run("sleep", str(seconds))
-        say(measure="sleep", asked=seconds, took=time.monotonic() - start)
+        took = []
+        for _ in range(SLEEPS):
+            start = time.monotonic()
+            run("sleep", str(seconds))
+            took.append(time.monotonic() - start)
+        say(measure="sleep", asked=seconds, took=took)
 
 
 def answers():
@@ -72,10 +78,11 @@ def answers():
 
 
 def contention():
-    """Triads of both nodes in the memory of node 0."""
-    cells = [{"size": "4M", "threads": [[0, 0], [1, 0]]}, {"size": "4M", "threads": [[2, 0], [3, 0]]},
-             {"size": "4M", "threads": [[0, 0], [2, 0]]}, {"size": "4M", "threads": [[0, 0], [1, 0], [2, 0], [3, 0]]}]
-    plan = {"program": ["build/np-mem", "triad", "--kernel", "plain"], "seconds": 0.01, "keep": True, "cells": cells}
+    """Triads of both nodes in the memory of node 0, several times each, in turn."""
+    teams = [[[0, 0], [1, 0]], [[2, 0], [3, 0]], [[0, 0], [2, 0]], [[0, 0], [1, 0], [2, 0], [3, 0]]]
+    cells = [{"size": "4M", "threads": threads, "warm": CONTENTION_SECONDS} for threads in teams] * CONTENTION_ROUNDS
+    plan = {"program": ["build/np-mem", "triad", "--kernel", "plain"], "seconds": CONTENTION_SECONDS, "keep": True,
+            "cells": cells}
     for line in run("python3", "experiments/lab/bench/teams.py", json.dumps(plan)).splitlines():
         say(measure="contention", **json.loads(line))
 
@@ -108,6 +115,14 @@ def counters():
         after = counters_of(2)
         delta = {key: after[key] - before[key] for key in after if key != "cpu"}
         say(measure="counters", node=1, memory=memory, ns=float(ns), delta=delta)
+
+
+def rounds():
+    """What a program that does nothing but repeat one instruction adds to the counters of its CPU."""
+    before = counters_of(2)
+    made = int(run("taskset", "-c", "2", CHECKS / "rounds", REPEATED_TIMES))
+    after = counters_of(2)
+    say(measure="rounds", made=made, **{key: after[key] - before[key] for key in ("instructions", "sim_ns", "stall_ns")})
 
 
 TOOL = "build/numaplace"
@@ -188,6 +203,13 @@ def tool_penalty():
     say(measure="penalty-ps", task=task)
 
 
+def present():
+    """What plans predict of streams and chases as they are placed, beside counters."""
+    for line in run("python3", "-m", "experiments.lab.bench.placed", "--model", "demo-2s", "streams-shared",
+                    "chases-both").splitlines():
+        say(measure="present", **json.loads(line))
+
+
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -261,8 +283,8 @@ def tool_daemon():
     page = Path("/tmp/daemon.prom")
     chase = chase_on_cpu_2(0)
     os.sched_setaffinity(0, {3})
-    daemon = subprocess.Popen([TOOL, "daemon", "--policy", "n-mass", "--engine", "syscall", "--interval", "20ms", "--count", "4",
-                               "--hysteresis", "20", "--min-busy", "0", "--metrics", page, str(chase.pid)],
+    daemon = subprocess.Popen([TOOL, "daemon", "--policy", "n-mass", "--override", "--engine", "syscall", "--interval", "20ms",
+                               "--count", "4", "--hysteresis", "20", "--min-busy", "0", "--metrics", page, str(chase.pid)],
                               stderr=subprocess.PIPE, text=True)
 
     def metrics() -> dict:
@@ -285,9 +307,9 @@ def tool_daemon():
     chase.kill()
 
 
-MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "answers": answers, "contention": contention, "counters": counters,
+MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "answers": answers, "contention": contention, "counters": counters, "rounds": rounds,
             "torn": torn, "tool-counters": tool_counters, "tool-penalty": tool_penalty,
-            "tool-daemon": tool_daemon, "unload": unload, "redis": redis}
+            "tool-daemon": tool_daemon, "present": present, "unload": unload, "redis": redis}
 
 if __name__ == "__main__":
     everywhere = os.sched_getaffinity(0)

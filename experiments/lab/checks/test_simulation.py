@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cheap part of the simulation's checks, in one boot; `make bench-lab` has the rest."""
 
+import tomllib
+from statistics import median
+
 import pytest
 
+from experiments.lab import machine
+from experiments.lab.bench import present
 from experiments.lab.calibration.__main__ import load
 from experiments.lab.calibration.native import TRIAD
 from experiments.lab.checks import lab_run
+from experiments.lab.model_fields import core_speed
 
 MACHINE = "demo-2s"
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.timed_boot]
 
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "answers", "contention", "counters", "torn", "tool-counters",
-                           "tool-penalty", "tool-daemon", "unload")
+    return lab_run.measure(MACHINE, "latency", "sleep", "answers", "contention", "counters", "rounds", "torn",
+                           "tool-counters", "tool-penalty", "tool-daemon", "present", "unload")
 
 
 def of(measured: list[dict], what: str) -> list[dict]:
@@ -31,20 +37,25 @@ def test_a_pointer_chase_reads_the_machine_files_latency(measured):
 
 def test_running_triads_get_what_the_model_grants(measured):
     _, model = load(MACHINE)
+    rounds: dict[tuple, list[list[float]]] = {}
     for line in of(measured, "contention"):
-        local = sum(cpu < 2 for cpu, _ in line["threads"])
-        remote = len(line["threads"]) - local
+        rounds.setdefault(tuple(map(tuple, line["threads"])), []).append(line["mb_per_s"])
+    for threads, mb_per_s in rounds.items():
+        local = sum(cpu < 2 for cpu, _ in threads)
+        remote = len(threads) - local
         flows = [(0, 0, local)] * bool(local) + [(1, 0, remote)] * bool(remote)
         granted = [value / 1e6 for value in model.bandwidths(flows, TRIAD)]
-        got = [sum(part) for part in (line["mb_per_s"][:local], line["mb_per_s"][local:]) if part]
-        # A run of 10 ms has a start that the window has yet to see.
-        assert got == pytest.approx(granted, rel=0.08), line
+        got = [median(sum(one[part]) for one in mb_per_s)
+               for part in (slice(0, local), slice(local, None)) if mb_per_s[0][part]]
+        assert got == pytest.approx(granted, rel=0.08), (threads, mb_per_s)
 
 
 def test_sleeping_takes_its_time(measured):
     for line in of(measured, "sleep"):
-        # A process starts and ends meanwhile, and ticks are 4 ms apart.
-        assert line["asked"] <= line["took"] < line["asked"] * 1.05 + 0.05, line
+        # A process starts and ends meanwhile, and ticks are 4 ms apart. While all CPUs are idle, time is the host's:
+        # one that lets QEMU wait makes a single sleep longer.
+        assert line["asked"] <= min(line["took"]), line
+        assert median(line["took"]) < line["asked"] * 1.05 + 0.05, line
 
 
 def test_an_answer_takes_as_long_each_time(measured):
@@ -65,6 +76,16 @@ def test_counters_tell_local_from_remote(measured):
         assert delta[f"dram_node{line['memory']}"] == delta[near]
         assert delta["sim_ns"] > delta["stall_ns"] > 0.5 * delta["sim_ns"]
         assert delta["cycles"] == pytest.approx(delta["sim_ns"] * 2.4, rel=0.01)
+
+
+def test_each_round_of_a_repeated_instruction_is_one(measured):
+    (line,) = of(measured, "rounds")
+    # The program's start and end, and the kernel's ticks, which follow the host's clock, come on top: the busier the
+    # host, the more.
+    assert line["made"] <= line["instructions"] < 1.5 * line["made"], line
+    mhz, per_cycle = core_speed(machine.find(MACHINE))
+    ns = 1000 / mhz / per_cycle
+    assert line["sim_ns"] - line["stall_ns"] == pytest.approx(line["instructions"] * ns, rel=0.05), line
 
 
 def test_every_reading_of_the_counters_is_of_one_moment(measured):
@@ -90,8 +111,10 @@ def test_both_ways_to_measure_find_the_penalty_of_a_chase(measured):
     assert 1.15 < runs["penalty"] < remote * 1.05, runs
     assert remote * 0.85 < flip["penalty"] < remote * 1.25, flip
     assert flip["home"] == 1 and flip["away"] == 0 and flip["cpus"] == [2]
-    assert 'name = "chase"\nmethod = "flip"\n' in flip["file"] and "calibrated: flip away from node 1" in flip["file"]
-    assert 'name = "chase"\nmethod = "two-runs"\n' in runs["file"] and "demo-2s (lab-simulated), counted by lab" in runs["file"]
+    for line, said in ((flip, "calibrated: flip away from node 1"), (runs, "demo-2s (lab-simulated), counted by lab")):
+        saved = tomllib.loads(line["file"])["penalty"]["task"]
+        assert any(task["name"] == "chase" and task["exe"].endswith("/chase") and task["method"] == line["source"] and
+                   said in task["penalty"]["source"] for task in saved), saved
 
 
 def test_what_was_not_measured_to_its_end_changes_no_file(measured):
@@ -124,6 +147,13 @@ def test_the_daemon_counts_what_it_plans_for(measured):
     assert 0 < home["counting_cpu_seconds_total"] < home["cpu_seconds_total"]
     assert "node 1 -> 0" in line["log"] and "nothing is counted" not in line["log"]
     assert line["cpus"] == [2], "given back"
+
+
+def test_a_plan_predicts_what_tasks_get_now(measured):
+    lines = of(measured, "present")
+    assert {line["kind"] for line in lines} == {"stream", "chase"}
+    for line in lines:
+        assert abs(present.errors(line)[0]) < present.ALLOWED, line
 
 
 def test_the_module_stays_while_its_clock_is_used_and_then_leaves_nothing(measured):

@@ -10,6 +10,7 @@
 
 #include "memory.h"
 #include "pages.h"
+#include "rounds.h"
 #include "stream.h"
 
 #define NP_COMBINING 10	/* lines that non-temporal stores may have open */
@@ -51,6 +52,7 @@ struct np_cpu {
 	struct np_streams streams;
 	uint64_t open_line[NP_COMBINING];	/* running number + 1 */
 	unsigned int next_open;
+	struct np_rounds rounds;	/* of the repeated instruction that it is in */
 	unsigned int index, node;
 	int account;		/* the host's, of its thread */
 	uint64_t waited_ns;	/* by that, when it halted */

@@ -105,12 +105,46 @@ static bool stores_past_caches(const struct opcode *op)
 	}
 }
 
+/* Accesses of a round, or 0: not a string instruction. */
+static unsigned int string_accesses(const struct opcode *op)
+{
+	if (op->map || op->vex)
+		return 0;
+	switch (op->byte & 0xfe) {
+	case 0xa4:	/* movs */
+	case 0xa6:	/* cmps */
+		return 2;
+	case 0x6c:	/* ins */
+	case 0x6e:	/* outs */
+	case 0xaa:	/* stos */
+	case 0xac:	/* lods */
+	case 0xae:	/* scas */
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static bool repeats(const struct opcode *op)
+{
+	return (op->pp == PP_F3 || op->pp == PP_F2) && string_accesses(op);
+}
+
+unsigned int np_insn_round(const uint8_t *code, size_t len)
+{
+	struct opcode op;
+
+	return decode(&op, code, len) && repeats(&op) ? string_accesses(&op) : 1;
+}
+
 enum np_insn np_insn_kind(const uint8_t *code, size_t len)
 {
 	struct opcode op;
 
 	if (!decode(&op, code, len))
 		return NP_INSN_OTHER;
+	if (repeats(&op))
+		return NP_INSN_REP;
 	if (op.map == 0)
 		return op.byte == 0x90 && op.pp == PP_F3 ? NP_INSN_PAUSE : NP_INSN_OTHER;
 	if (drops_translations(&op))

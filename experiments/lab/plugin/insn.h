@@ -11,8 +11,12 @@ enum np_insn {
 	NP_INSN_STORE_PAST_CACHES,	/* non-temporal store */
 	NP_INSN_NEW_TRANSLATIONS,	/* loads CR3 or CR4, or drops TLB entries */
 	NP_INSN_PAUSE,
+	NP_INSN_REP,			/* string instruction with a repeat prefix */
 };
 
 enum np_insn np_insn_kind(const uint8_t *code, size_t len);
+
+/* Accesses that a round of such a string instruction makes: 1 or 2. */
+unsigned int np_insn_round(const uint8_t *code, size_t len);
 
 #endif

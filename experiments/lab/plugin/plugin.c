@@ -30,14 +30,17 @@ struct np_machine_state np_sim;
 static qemu_plugin_vcpu_mem_cb_t on_memory;
 static struct np_l1 *l1_of[NP_LAB_MAX_CPUS];	/* at every access: one load away */
 
-static void on_block(unsigned int vcpu, void *instructions)
+static inline void execute(struct np_cpu *cpu, unsigned int instructions)
 {
-	struct np_cpu *cpu = &np_sim.cpu[vcpu];
-
-	cpu->instructions += (uintptr_t)instructions;
-	cpu->pending_ps += (uintptr_t)instructions * np_sim.insn_ps;
+	cpu->instructions += instructions;
+	cpu->pending_ps += (uint64_t)instructions * np_sim.insn_ps;
 	if (cpu->pending_ps >= NP_TICK_PS)
 		np_clock_tick(cpu);
+}
+
+static void on_block(unsigned int vcpu, void *instructions)
+{
+	execute(&np_sim.cpu[vcpu], (uintptr_t)instructions);
 }
 
 static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address)
@@ -140,17 +143,45 @@ static void on_pause(unsigned int vcpu, void *data)
 	np_sim.cpu[vcpu].spins = true;
 }
 
-static enum np_insn kind_of(const struct qemu_plugin_insn *insn)
+static void on_rep1(unsigned int vcpu, void *data)
 {
-	size_t len = qemu_plugin_insn_size(insn);
-#if NP_QEMU_API >= 3
-	uint8_t code[16];
+	(void)data;
+	np_rounds_begin(&np_sim.cpu[vcpu].rounds, 1);
+}
 
-	len = qemu_plugin_insn_data(insn, code, len < sizeof(code) ? len : sizeof(code));
+static void on_rep2(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_rounds_begin(&np_sim.cpu[vcpu].rounds, 2);
+}
+
+static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+{
+	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 1))
+		execute(&np_sim.cpu[vcpu], 1);
+	on_memory(vcpu, info, vaddr, slot);
+}
+
+static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+{
+	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 2))
+		execute(&np_sim.cpu[vcpu], 1);
+	on_memory(vcpu, info, vaddr, slot);
+}
+
+#define CODE_BYTES 16
+
+/* Where its bytes are: in `room`, or where QEMU has them. */
+static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *room, size_t *len)
+{
+	*len = qemu_plugin_insn_size(insn);
+#if NP_QEMU_API >= 3
+	*len = qemu_plugin_insn_data(insn, room, *len < CODE_BYTES ? *len : CODE_BYTES);
+	return room;
 #else
-	const uint8_t *code = qemu_plugin_insn_data(insn);
+	(void)room;
+	return qemu_plugin_insn_data(insn);
 #endif
-	return np_insn_kind(code, len);
 }
 
 /* Where the line is kept that this instruction used last. */
@@ -159,19 +190,38 @@ static void *slot_of(const struct qemu_plugin_insn *insn)
 	return (void *)(uintptr_t)(qemu_plugin_insn_vaddr(insn) * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1));
 }
 
+static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t call)
+{
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, call, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
 static void on_translate_insn(struct qemu_plugin_insn *insn)
 {
-	enum np_insn kind = kind_of(insn);
+	qemu_plugin_vcpu_mem_cb_t access = on_memory;
+	uint8_t room[CODE_BYTES];
+	size_t len;
+	const uint8_t *code = code_of(insn, room, &len);
+	bool two = np_insn_round(code, len) == 2;
 
-	if (kind == NP_INSN_NEW_TRANSLATIONS)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_new_translations,
-						       QEMU_PLUGIN_CB_NO_REGS, NULL);
-	else if (kind == NP_INSN_PAUSE)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, QEMU_PLUGIN_CB_NO_REGS, NULL);
+	switch (np_insn_kind(code, len)) {
+	case NP_INSN_NEW_TRANSLATIONS:
+		on_entry(insn, on_new_translations);
+		break;
+	case NP_INSN_PAUSE:
+		on_entry(insn, on_pause);
+		break;
+	case NP_INSN_REP:
+		on_entry(insn, two ? on_rep2 : on_rep1);
+		access = two ? on_rep2_access : on_rep1_access;
+		break;
+	case NP_INSN_STORE_PAST_CACHES:
+		access = on_store_past_caches;
+		break;
+	case NP_INSN_OTHER:
+		break;
+	}
 	/* QEMU 7.2 calls the wrong one of two callbacks, one for loads and one for stores. */
-	qemu_plugin_register_vcpu_mem_cb(
-		insn, kind == NP_INSN_STORE_PAST_CACHES ? on_store_past_caches : on_memory,
-		QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, slot_of(insn));
+	qemu_plugin_register_vcpu_mem_cb(insn, access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, slot_of(insn));
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)

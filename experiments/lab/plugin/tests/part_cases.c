@@ -141,9 +141,68 @@ static void instructions_are_recognised(void)
 		CU_ASSERT_EQUAL(np_insn_kind((const uint8_t *)table[i].code, table[i].len), table[i].kind);
 }
 
+static void repeated_instructions_are_recognised(void)
+{
+	static const struct {
+		unsigned int accesses;	/* 0: not one */
+		const char *code;
+		size_t len;
+	} table[] = {
+		{ 2, "\xf3\x48\xa5", 3 },	/* rep movsq */
+		{ 2, "\xf3\xa4", 2 },		/* rep movsb */
+		{ 2, "\x66\xf3\xa5", 3 },	/* rep movsw */
+		{ 2, "\xf3\x66\xa5", 3 },	/* rep movsw */
+		{ 1, "\xf3\x48\xab", 3 },	/* rep stosq */
+		{ 1, "\xf3\x67\xaa", 3 },	/* rep stosb (%edi) */
+		{ 1, "\xf3\xac", 2 },		/* rep lodsb */
+		{ 2, "\xf3\xa6", 2 },		/* repe cmpsb */
+		{ 1, "\xf2\xae", 2 },		/* repne scasb */
+		{ 1, "\xf3\x6d", 2 },		/* rep insl */
+		{ 1, "\xf3\x6f", 2 },		/* rep outsl */
+		{ 0, "\x48\xa5", 2 },		/* movsq */
+		{ 0, "\xf3\x0f\xa4\xc0\x01", 5 },	/* shld */
+		{ 0, "\xf3\xc3", 2 },		/* rep ret */
+		{ 0, "\xf3", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const uint8_t *code = (const uint8_t *)table[i].code;
+
+		CU_ASSERT_EQUAL(np_insn_kind(code, table[i].len) == NP_INSN_REP, table[i].accesses > 0);
+		CU_ASSERT_EQUAL(np_insn_round(code, table[i].len), table[i].accesses ? table[i].accesses : 1);
+	}
+}
+
+/* Rounds that are counted beside the block's, entered for each round or once for all. */
+static unsigned int rounds_beside(unsigned int rounds, unsigned int accesses, unsigned int per_entry)
+{
+	struct np_rounds r = { 0 };
+	unsigned int beside = 0;
+
+	for (unsigned int round = 0; round < rounds; round++) {
+		if (round % per_entry == 0)
+			np_rounds_begin(&r, accesses);
+		for (unsigned int i = 0; i < accesses; i++)
+			beside += np_rounds_next(&r, accesses);
+	}
+	return beside;
+}
+
+static void each_round_is_an_instruction(void)
+{
+	for (unsigned int accesses = 1; accesses <= 2; accesses++) {
+		CU_ASSERT_EQUAL(rounds_beside(512, accesses, 1), 0);
+		CU_ASSERT_EQUAL(rounds_beside(512, accesses, 512), 511);
+		CU_ASSERT_EQUAL(rounds_beside(1024, accesses, 256), 1020);
+		CU_ASSERT_EQUAL(rounds_beside(1, accesses, 1), 0);
+	}
+}
+
 void add_insn_cases(void)
 {
 	CU_TestInfo cases[] = { { "instructions are recognised", instructions_are_recognised },
+				{ "repeated ones are recognised", repeated_instructions_are_recognised },
+				{ "each round is an instruction", each_round_is_an_instruction },
 				CU_TEST_INFO_NULL };
 	CU_SuiteInfo suites[] = { { "instructions", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
 
