@@ -11,7 +11,7 @@ from . import words
 from .load import Observation, Results
 
 # Counts of a migration that mean "left where it was"; already, absent and file pages are no fault.
-LEFT_BEHIND = ("pinned", "shared", "hugetlb", "thp_split", "busy", "no_memory")
+LEFT_BEHIND = ("pinned", "shared", "hugetlb", "thp_split", "busy", "no_memory", "no_huge")
 
 
 def decisions(results: Results, workload: str) -> list[dict[str, Any]]:

@@ -19,7 +19,8 @@ from typing import Any
 
 SOURCES = ("real", "lab-plain", "lab-simulated", "paper")
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
-POLICY_ORDER = ("none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted")
+POLICY_ORDER = ("none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
+                "carrefour", "asymsched", "numad")
 SOURCE_TEXT = {
     "real": "measured on real hardware",
     "lab-plain": "times come from plain QEMU, which has no NUMA timing: functional, "
@@ -161,8 +162,10 @@ def natural(name: str) -> list[tuple[int, int | str]]:
 
 
 def policy_rank(name: str) -> tuple[int, str]:
-    known = name in POLICY_ORDER
-    return (POLICY_ORDER.index(name) if known else len(POLICY_ORDER), name)
+    """A policy stands beside itself with other options."""
+    policy = name.partition(":")[0]
+    known = policy in POLICY_ORDER
+    return (POLICY_ORDER.index(policy) if known else len(POLICY_ORDER), name)
 
 
 def text_of(value: Any) -> str:

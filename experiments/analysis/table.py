@@ -84,7 +84,7 @@ def _add_workload(table: Table, results: Results, workload: str, source: str) ->
     for title, policy in zip(titles, shown):
         table.add_row(
             Text("\n").join(map(_name, title.split("\n"))),
-            _name(policy),
+            _policy(policy),
             *map(Text, _cells(groups[policy], metric, base, asked[policy])[: len(table.columns) - 2]),
             end_section=policy == shown[-1],
         )
@@ -95,6 +95,12 @@ def _first_column(workload: str, measured: str, rows: int) -> list[str]:
     if rows == 1:
         return [f"{workload}\n{measured}"]
     return [workload, measured, *[""] * (rows - 2)]
+
+
+def _policy(name: str) -> Text:
+    """Its options below it: a line has 80 columns."""
+    policy, _, options = name.partition(":")
+    return Text("\n  ").join(map(_name, [policy, *options.split(",")] if options else [policy]))
 
 
 def _name(text: str) -> Text:

@@ -15,7 +15,7 @@
 #include "methods.h"
 #include "target.h"
 
-#define BASELINE_NS 100000000L	/* without a move, to see what gaps there are anyhow */
+#define BASELINE_NS 100000000L	/* without a move, to see what gaps there are anyhow and what is written */
 
 /* Interrupts to flush TLBs, of all CPUs since the start. */
 static uint64_t shootdowns(void)
@@ -48,42 +48,70 @@ static const struct method *find_method(const char *name)
 	return m->name ? m : NULL;
 }
 
-static uint64_t baseline_gap(struct target *t)
+/* What the target got done in a time, and the longest that one of its threads could not go on. */
+struct progress {
+	uint64_t ns, writes, gap;
+};
+
+static void progress_begin(struct target *t, struct progress *p)
+{
+	target_reset_gap(t);
+	p->writes = target_writes(t);
+	p->ns = now_ns();
+}
+
+static void progress_end(const struct target *t, struct progress *p)
+{
+	p->ns = now_ns() - p->ns;
+	p->writes = target_writes(t) - p->writes;
+	p->gap = target_gap(t);
+}
+
+static void watch_undisturbed(struct target *t, struct progress *p)
 {
 	const struct timespec length = { 0, BASELINE_NS };
 
 	if (!t->threads)
-		return 0;
-	target_reset_gap(t);
+		return;
+	progress_begin(t, p);
 	nanosleep(&length, NULL);
-	return target_gap(t);
+	progress_end(t, p);
+}
+
+static void print_progress(const char *name, const struct progress *p)
+{
+	printf(" \"%sgap_ns\": %llu, \"%swrites\": %llu, \"%swrites_ns\": %llu,", name,
+	       (unsigned long long)p->gap, name, (unsigned long long)p->writes, name,
+	       (unsigned long long)p->ns);
 }
 
 static int observe(const struct method *m, struct target *t, int to, const char *options)
 {
+	struct progress before = { 0 }, during = { 0 };
 	struct moved moved = { 0 };
-	uint64_t flushes, baseline, gap;
+	uint64_t flushes;
 	long there;
 	int e;
 
-	baseline = baseline_gap(t);
-	target_reset_gap(t);
+	watch_undisturbed(t, &before);
 	flushes = shootdowns();
+	progress_begin(t, &during);
 	e = m->move(t, to, options, &moved);
+	progress_end(t, &during);
 	flushes = shootdowns() - flushes;
-	gap = target_gap(t);
 	if (e)
 		return e;
 	there = pages_on(t, to);
 	if (there < 0)
 		return (int)there;
 	printf("{\"method\": \"%s\", \"threads\": %u, \"options\": \"%s\", \"pages\": %zu, \"moved\": %ld,"
-	       " \"ns\": %llu, \"own_ns\": %llu, \"shootdowns\": %llu, \"longest_pause_us\": %llu,"
-	       " \"gap_ns\": %llu, \"baseline_gap_ns\": %llu, \"whole\": %s}\n",
+	       " \"ns\": %llu, \"own_ns\": %llu, \"shootdowns\": %llu, \"longest_pause_us\": %llu,",
 	       m->name, t->threads, options, t->pages, there, (unsigned long long)moved.ns,
 	       (unsigned long long)moved.own_ns, (unsigned long long)flushes,
-	       (unsigned long long)moved.longest_pause_us, (unsigned long long)gap,
-	       (unsigned long long)baseline, target_is_whole(t) ? "true" : "false");
+	       (unsigned long long)moved.longest_pause_us);
+	print_progress("", &during);
+	print_progress("baseline_", &before);
+	printf(" \"whole\": %s}\n", target_is_whole(t) ? "true" : "false");
 	return 0;
 }
 

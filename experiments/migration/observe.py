@@ -17,6 +17,8 @@ FROM, TO = 0, 1
 VARIANTS = (
     ("module", "module", ""),
     ("module, 1 thread", "module", "threads=1"),
+    ("module, duty=100", "module", "duty=100"),
+    ("module, pause=never", "module", "pause=never"),
     ("move_pages(2)", "move_pages", ""),
     ("syscall engine", "engine", ""),
     ("migrate_pages(2)", "migrate_pages", ""),

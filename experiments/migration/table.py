@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from statistics import median
 
 BUDGET_US = 20000  # max_stall_us where none is given
+PAGE = 4096
 MODULE, CALLS, ENGINE, PROCESS = "module", "move_pages(2)", "syscall engine", "migrate_pages(2)"
 COLUMNS = ("", "us/page", "spread", "x move_pages", "x migrate_pages", "TLB/page", "pause ms",
-           "gap ms", "idle gap ms", "moved", "whole")
+           "gap ms", "idle gap ms", "target runs", "lost ms/GiB", "moved", "whole")
 # In plain QEMU these would be times of the host's.
-TIMES = ("us/page", "pause ms", "gap ms", "idle gap ms")
+TIMES = ("us/page", "pause ms", "gap ms", "idle gap ms", "target runs", "lost ms/GiB")
 
 
 @dataclass
@@ -24,6 +25,8 @@ class Row:
     pause_ns: float     # the longest, as the module says
     gap_ns: float       # the longest that a thread of the target saw
     idle_gap_ns: float  # the longest before anything moved
+    progress: float     # writes a second while pages move, through those before, median; 0 if the target sleeps
+    lost_ns: float      # of the target's work, for a GiB moved, median
     moved: float        # share of the pages
     whole: bool
 
@@ -32,12 +35,27 @@ def page_ns(observation: dict) -> float:
     return observation["ns"] / max(observation["moved"], 1)
 
 
+def progress(observation: dict) -> float:
+    """What the target got done while its pages moved, of what it got done before in as long a time."""
+    if not observation["baseline_writes"]:
+        return 0
+    before = observation["baseline_writes"] / observation["baseline_writes_ns"]
+    return observation["writes"] / observation["writes_ns"] / before
+
+
+def lost_ns(observation: dict) -> float:
+    """The time that the target would have needed, undisturbed, for the writes that it did not get to; by GiB."""
+    lost = (1 - progress(observation)) * observation["writes_ns"]
+    return lost * (1 << 30) / (max(observation["moved"], 1) * PAGE)
+
+
 def row(variant: str, state: str, seen: list[dict]) -> Row:
     times = [page_ns(one) for one in seen]
     return Row(variant, state, median(times), max(times) / min(times) - 1,
                median(one["shootdowns"] / max(one["moved"], 1) for one in seen),
                max(one["longest_pause_us"] for one in seen) * 1000,
                max(one["gap_ns"] for one in seen), max(one["baseline_gap_ns"] for one in seen),
+               median(progress(one) for one in seen), median(lost_ns(one) for one in seen),
                min(one["moved"] / one["pages"] for one in seen), all(one["whole"] for one in seen))
 
 
@@ -65,6 +83,8 @@ def cells(found: dict, r: Row) -> dict[str, str]:
         "pause ms": f"{r.pause_ns / 1e6:.1f}" if running and r.pause_ns else "-",
         "gap ms": f"{r.gap_ns / 1e6:.1f}" if running else "-",
         "idle gap ms": f"{r.idle_gap_ns / 1e6:.1f}" if running else "-",
+        "target runs": f"{r.progress:.0%}" if running else "-",
+        "lost ms/GiB": f"{r.lost_ns / 1e6:.0f}" if running else "-",
         "moved": f"{r.moved:.2%}",
         "whole": "yes" if r.whole else "NO",
     }

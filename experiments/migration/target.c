@@ -20,11 +20,11 @@ struct target_shared {
 	bool stop;
 	unsigned int era;	/* of the gaps */
 	uint64_t gap[MAX_THREADS];
+	uint64_t writes[MAX_THREADS];
 };
 
 /* Of the target's process only. */
 static struct target *self;
-static uint64_t writes[MAX_THREADS];
 
 uint64_t now_ns(void)
 {
@@ -70,7 +70,7 @@ static bool is_whole(void)
 				return false;
 	}
 	for (size_t thread = 0; thread < MAX_THREADS; thread++)
-		if (counted[thread] != writes[thread])
+		if (counted[thread] != self->shared->writes[thread])
 			return false;
 	return true;
 }
@@ -88,7 +88,7 @@ static void *write_all_the_time(void *arg)
 			random = random * 6364136223846793005u + 1442695040888963407u;
 			page_at((random >> 33) % self->pages)[thread]++;
 		}
-		writes[thread] += WRITES;
+		__atomic_store_n(&s->writes[thread], s->writes[thread] + WRITES, __ATOMIC_RELEASE);
 		now = now_ns();
 		if (era != __atomic_load_n(&s->era, __ATOMIC_ACQUIRE)) {
 			era = s->era;
@@ -189,6 +189,15 @@ uint64_t target_gap(const struct target *t)
 		longest = gap > longest ? gap : longest;
 	}
 	return longest;
+}
+
+uint64_t target_writes(const struct target *t)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < t->threads; i++)
+		sum += __atomic_load_n(&t->shared->writes[i], __ATOMIC_ACQUIRE);
+	return sum;
 }
 
 bool target_is_whole(struct target *t)

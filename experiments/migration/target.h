@@ -29,6 +29,9 @@ void target_reset_gap(struct target *t);
 /* The longest time between two writes of one of its threads since then, ns. */
 uint64_t target_gap(const struct target *t);
 
+/* How often its threads have written since they began. */
+uint64_t target_writes(const struct target *t);
+
 /* Ends its threads and has it read all its memory: true if every word is what it must be. */
 bool target_is_whole(struct target *t);
 

@@ -50,7 +50,8 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="goes on until every mean's 95 %% interval is no wider, each way")
     one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
     one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote'")
-    one.add_argument("--policies", metavar="NAME,..", type=split)
+    one.add_argument("--policies", metavar="NAME[:O=V,..],..", type=split_policies,
+                     help="with options, as in 'none,n-mass:pages=follow'")
     one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
                      help="a parameter, as in triad.size=512M")
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
@@ -61,6 +62,17 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
 
 def split(text: str) -> list[str]:
     return [word for word in text.split(",") if word]
+
+
+def split_policies(text: str) -> list[str]:
+    """Commas stand between policies and between a policy's options: OPTION=VALUE belongs to the policy before it."""
+    found: list[str] = []
+    for word in split(text):
+        if found and ":" in found[-1] and "=" in word.partition(":")[0]:
+            found[-1] += f",{word}"
+        else:
+            found.append(word)
+    return found
 
 
 def percent(text: str) -> float:

@@ -149,9 +149,11 @@ def _module() -> dict[str, Any] | None:
 
 
 def _tool() -> dict[str, Any]:
+    """Without git, or of a tree that is no clone, neither is known: None."""
     git = ("git", "-c", f"safe.directory={ROOT}", "-C", ROOT)
-    return {"commit": _said(*git, "rev-parse", "HEAD"),
-            "changed_since": bool(_said(*git, "status", "--porcelain", "--untracked-files=no")),
+    commit = _said(*git, "rev-parse", "HEAD")
+    changed = _said(*git, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "changed_since": commit and bool(changed),
             "programs": {name: _said(BUILD / name, "--version")
                          for name in ("numaplace", "np-mem", "np-redis", "np-steal")
                          if (BUILD / name).exists()}}

@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -58,6 +62,28 @@ class Memory(Running):
             words += ["--kernel", self.options["kernel"]]
         nodes = tuple(self.nodes[n].id for n in task.memory_on)
         return [*words, "--seed", str(self.seed), "--threads", str(task.threads), "--mem", format_list(nodes)]
+
+    @contextmanager
+    def working(self, seconds: float) -> Iterator[float]:
+        """All tasks work, in turns of so many seconds, until what is done meanwhile is done."""
+        if not seconds:
+            yield 0.0
+            return
+        over = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            turns = pool.submit(self.work_until, over, seconds)
+            try:
+                yield seconds
+            finally:
+                over.set()
+            turns.result()
+
+    def work_until(self, over: threading.Event, seconds: float) -> None:
+        while not over.is_set():
+            for program in self.programs.values():
+                program.send(f"run {seconds}")
+            for program in self.programs.values():
+                program.receive("result", seconds + WORK_LIMIT)
 
     def measure(self) -> Measured:
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)

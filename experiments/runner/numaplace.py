@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ LIMIT = 300  # s, for one call
 
 
 class Numaplace:
-    """Nothing is sampled: the tasks wait while they are looked at, and the suite declares what they cost."""
+    """The tasks wait while they are looked at, so that nothing is sampled unless they work meanwhile."""
 
     def __init__(self, program: Path = BUILD / "numaplace", engine: str = "auto") -> None:
         self.program, self.engine = program, engine
@@ -49,16 +50,19 @@ class Numaplace:
     def topology(self) -> dict[str, Any]:
         return self._json("topology", "--json")
 
-    def policies(self) -> dict[str, Any] | list[Any]:
-        return self._json("policies", "--json")
+    def check_policies(self, policies: Sequence[str]) -> None:
+        """'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
+        self._json("policies", "--json", *policies)
 
     def ps(self, pids: list[int]) -> dict[str, Any]:
         return self._json("ps", "--sample", "0", "--json", *map(str, pids))
 
-    def apply(self, policy: str, pids: list[int], assume: list[str]) -> dict[str, Any]:
+    def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
+        """sample: seconds that the tasks are watched and counted."""
         options = [word for text in assume for word in ("--assume", text)]
-        return self._json("apply", "--policy", policy, "--engine", self.engine, *options,
-                          "--sample", "0", "--json", *map(str, pids))
+        # The runner itself has chosen the CPUs that programs start on.
+        return self._json("apply", "--override", "--policy", policy, "--engine", self.engine, *options,
+                          "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def restore(self, pids: list[int]) -> str | None:
         """None, or why it did not work."""

@@ -78,8 +78,8 @@ class Observer:
             before = self._ps(running, record)
         self._check_start(item, running, before, record)
         self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
-        with timed("apply"):
-            record["apply"] = self.numaplace.apply(item.policy, running.pids, assume(running))
+        with timed("apply"), running.working(self.suite.sample) as sample:
+            record["apply"] = self.numaplace.apply(item.policy, running.pids, assume(running), sample)
         with timed("measure"):
             measured = running.measure()
         with timed("ps_after"):

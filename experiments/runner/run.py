@@ -50,12 +50,8 @@ def check(suite: Suite, numaplace: Numaplace) -> None:
 
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
-    answer = numaplace.policies()
-    listed = answer["policies"] if isinstance(answer, dict) else answer
-    known = [policy["name"] for policy in listed]
-    for policy in suite.policies:
-        if policy not in known:
-            raise UsageError(f"policy '{policy}' does not exist; there are: {', '.join(known)}")
+    """Their names and options, before anything starts."""
+    numaplace.check_policies(suite.policies)
 
 
 def prepare_folder(request: Request) -> None:

@@ -63,6 +63,7 @@ class Suite:
     repeats: int
     warmups: int
     seed: int
+    sample: float              # s, that working tasks are watched and counted before they are placed
     nodes: int
     responses: tuple[str, ...]
     policies: tuple[str, ...]
@@ -104,7 +105,8 @@ def parse(text: str) -> Suite:
         paper=_get(data, "paper", str), machines=tuple(_get(data, "machines", list)),
         takes=_get(data, "takes", str), needs=tuple(data.get("needs", [])),
         repeats=_get(data, "repeats", int), warmups=_get(data, "warmups", int),
-        seed=_get(data, "seed", int), nodes=_get(data, "nodes", int),
+        seed=_get(data, "seed", int), sample=_get({"sample": 0} | data, "sample", float),
+        nodes=_get(data, "nodes", int),
         responses=tuple(_get(data, "responses", list)),
         policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
         workloads=tuple(_workload(w) for w in data.get("workload", [])),
@@ -183,6 +185,7 @@ def with_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
                   for kind, values in suite.parameters.items()}
     return replace(suite, repeats=levels.get("repeats", suite.repeats),
                    warmups=levels.get("warmups", suite.warmups), parameters=parameters,
+                   sample=_get({"sample": suite.sample} | levels, "sample", float),
                    levels=suite.levels | _levels(levels.get("factors", {})))
 
 

@@ -223,6 +223,14 @@ def test_spread_in_words(interval: Interval, text: str) -> None:
     assert words.spread(interval) == text
 
 
+def test_a_policy_stands_beside_itself_with_other_options() -> None:
+    names = ["n-mass:pages=stay", "numad:smallest=1", "none", "maximum-local:pages=stay", "maximum-local:pages=follow"]
+    assert sorted(names, key=load.policy_rank) == [
+        "none", "maximum-local:pages=follow", "maximum-local:pages=stay", "n-mass:pages=stay", "numad:smallest=1"]
+    assert str(table._policy("n-mass:pages=stay,relief=0.2")) == "n-mass\n  pages=stay\n  relief=0.2"
+    assert str(table._policy("none")) == "none"
+
+
 def test_locality_is_never_rounded_up() -> None:
     assert [words.fraction(v) for v in (0.999, 1.0, 0.0, 0.57, None)] == [
         "0.99",

@@ -8,7 +8,8 @@ from experiments.migration import table
 
 def seen(variant: str, state: str, page_us: float, **more) -> dict:
     one = {"variant": variant, "state": state, "pages": 1000, "moved": 1000, "shootdowns": 0,
-           "longest_pause_us": 0, "gap_ns": 0, "baseline_gap_ns": 0, "whole": True}
+           "longest_pause_us": 0, "gap_ns": 0, "baseline_gap_ns": 0, "whole": True,
+           "writes": 0, "writes_ns": 1000, "baseline_writes": 0, "baseline_writes_ns": 1000}
     one.update(more)
     return {**one, "ns": page_us * 1000 * one["moved"]}
 
@@ -37,6 +38,15 @@ def test_medians_and_spread():
 def test_time_is_of_the_pages_that_moved():
     row = table.rows([seen("module", "asleep", 1, moved=500, pages=1000)])["module", "asleep"]
     assert row.page_ns == 1000 and row.moved == 0.5
+
+
+def test_what_the_target_loses():
+    """A GiB in a second, in which it writes a quarter of what it wrote in a second before: three quarters of one."""
+    pages = 1 << 18
+    row = table.rows([seen("module", "running", 1, moved=pages, pages=pages, writes=250, writes_ns=1e9,
+                           baseline_writes=100, baseline_writes_ns=1e8)])["module", "running"]
+    assert row.progress == pytest.approx(0.25)
+    assert row.lost_ns == pytest.approx(0.75e9)
 
 
 def test_aims_are_judged_against_the_faster_of_the_calls():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.runner import machine, workloads
-from experiments.runner.cli import main
+from experiments.runner.cli import main, split_policies
 from experiments.runner.errors import CannotError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +30,9 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     (["nothing"], 2, "suite 'nothing' does not exist; there are: "),
     (["policy-matrix", "--workloads", "cross,crass"], 2, "workload 'crass' is not in suite"),
     (["policy-matrix", "--policies", "maximum-global"], 2,
-     "policy 'maximum-global' does not exist; there are: none, maximum-local, n-mass"),
+     'no policy "maximum-global"; use one of none, maximum-local, n-mass'),
+    (["policy-matrix", "--policies", "none,n-mass:pages=go"], 2,
+     'option pages of policy n-mass cannot be "go": use follow, stay'),
     (["policy-matrix", "--repeats", "0"], 2, "--repeats 0: at least 1"),
     (["policy-matrix", "--set", "triad.sise=4M"], 2, "triad.size"),
     (["policy-matrix", "--set", "triad.seconds=long"], 2, "the value is no float"),
@@ -44,6 +46,17 @@ def test_bad_input(capsys, tmp_path: Path, monkeypatch, words: list[str], status
     got, text = refused(capsys, "run", *words, "--out", "out")
     assert (got, said in text) == (status, True), text
     assert not (tmp_path / "out" / "results.jsonl").exists()
+
+
+@pytest.mark.parametrize("text, policies", [
+    ("none,n-mass", ["none", "n-mass"]),
+    ("n-mass:pages=follow,relief=0.2,none", ["n-mass:pages=follow,relief=0.2", "none"]),
+    ("none,maximum-local:pages=stay,penalty=1.3,n-mass:pages=stay", [
+        "none", "maximum-local:pages=stay,penalty=1.3", "n-mass:pages=stay"]),
+])
+def test_options_belong_to_the_policy_before_them(text: str, policies: list[str]) -> None:
+    assert split_policies(text) == policies
+    assert split_policies(",".join(policies)) == policies
 
 
 def test_results_of_a_lab_must_be_below_the_current_folder(capsys, tmp_path: Path, monkeypatch) -> None:
@@ -85,4 +98,4 @@ def test_the_command_works_from_any_folder(tmp_path: Path) -> None:
                           capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""})
     assert done.returncode == 0, done.stderr
     listed = {suite["name"]: suite for suite in json.loads(done.stdout)}
-    assert listed["policy-matrix"]["observations"] == 72
+    assert listed["policy-matrix"]["observations"] == 8 * 14 * 3

@@ -10,6 +10,7 @@ import pytest
 
 from experiments.runner import cli, plan, suite as suites
 from experiments.runner.errors import UsageError
+from experiments.runner.numaplace import Numaplace
 
 
 @pytest.fixture
@@ -56,11 +57,16 @@ def test_a_marked_observation_is_made_once_more() -> None:
     assert {key[0] for key in plan.done(records)} == {"a", "c", "d"}
 
 
-def test_the_suite_has_the_eight_workloads_and_three_policies(suite) -> None:
+def test_the_suite_has_the_eight_workloads_and_every_policy(suite) -> None:
     assert [w.name for w in suite.workloads] == [
         "contention-1L1R", "contention-0L2R", "contention-2L2R", "cross", "split",
         "redis-lists", "redis-keys", "redis-zsets"]
-    assert suite.policies == ("none", "maximum-local", "n-mass")
+    assert {policy.partition(":")[0] for policy in suite.policies} == {
+        "none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted", "carrefour", "asymsched",
+        "numad"}
+    for policy in ("maximum-local", "n-mass"):  # like with like
+        assert {f"{policy}:pages=follow", f"{policy}:pages=stay"} <= set(suite.policies)
+    Numaplace().check_policies(suite.policies)
     assert suite.repeats >= 3
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -118,4 +119,16 @@ def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
     for program in ("numaplace", "np-mem", "np-redis"):
         assert written["tool"]["programs"][program].startswith(program)
     assert "-O3" in written["tool"]["programs"]["np-mem"]
-    assert len(written["tool"]["commit"]) >= 40
+    said = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip() \
+        if shutil.which("git") else ""
+    assert written["tool"]["commit"] == (said or None)
+    assert isinstance(written["tool"]["changed_since"], bool) == bool(said)
+
+
+def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments.runner.numaplace import Numaplace
+
+    numaplace = Numaplace()
+    monkeypatch.setenv("PATH", "/nowhere")
+    tool = manifest.collect(suites.load("policy-matrix"), numaplace, "real")["tool"]
+    assert tool["commit"] is None and tool["changed_since"] is None

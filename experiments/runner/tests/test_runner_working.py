@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tasks that are watched before they are placed work meanwhile, and measure afterwards as ever."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.runner import plan, suite as suites
+from experiments.runner.machine import Node
+from experiments.runner.memory import Triad
+
+SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01}}
+
+
+def triad(tmp_path: Path) -> Triad:
+    suite = suites.load("policy-matrix")
+    suite = replace(suite, parameters=suite.parameters | SMALL)
+    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    here = [Node(0, cpus, {}, 1 << 20, 1 << 20)] * 2
+    workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
+    return Triad(plan.Item(workload, "none", 0, 0, False), suite, here, tmp_path)
+
+
+def ticks(running: Triad) -> int:
+    return sum(int(word) for pid in running.pids
+               for word in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
+
+
+def test_triads_work_while_they_are_watched(tmp_path: Path) -> None:
+    running = triad(tmp_path)
+    try:
+        running.start()
+        idle = ticks(running)
+        with running.working(0) as sample:
+            time.sleep(0.3)
+        assert (sample, ticks(running)) == (0, idle)
+        with running.working(0.02) as sample:
+            deadline = time.monotonic() + 60
+            while ticks(running) < idle + 5 and time.monotonic() < deadline:
+                time.sleep(0.05)
+        assert sample == 0.02
+        worked = ticks(running)
+        assert worked >= idle + 5
+        time.sleep(0.3)
+        assert ticks(running) == worked
+        assert running.measure().metrics[0]["value"] > 0
+        assert running.verify() == "ok"
+    finally:
+        running.stop()
