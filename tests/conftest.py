@@ -11,6 +11,7 @@ import pytest
 
 from experiments.lab import kernels
 from tests import guest
+from tests.not_run import pytest_report_teststatus, pytest_terminal_summary  # noqa: F401
 
 DEFAULT = ("6.1", "6.12")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.lab.console import qemu_was_at_fault, reports
-from experiments.lab.kernels import DEBUG_SERIES
+from experiments.lab.kernels import is_debug
 
 TOP = Path(__file__).resolve().parents[1]
 MACHINE = "demo-2s"
@@ -74,7 +74,7 @@ class Run:
         report.unlink(missing_ok=True)
         console.unlink(missing_ok=True)
         self.results, self.running = {}, None
-        factor = DEBUG_FACTOR if self.series == DEBUG_SERIES else 1
+        factor = DEBUG_FACTOR if is_debug(self.series) else 1
         lab = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--plain",
                "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(console), "--",
                "env", f"NUMAPLACE_GUEST_REPORT={report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",

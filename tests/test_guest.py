@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How the tests inside the lab are chosen and their faults found."""
+"""How the tests inside the lab are chosen, their faults found, and counted what did not run."""
+
+import subprocess
+import sys
 
 import pytest
 
@@ -26,3 +29,31 @@ def test_guest_reports_a_fault_with_what_follows():
     first, second = console.reports(lines)
     assert first == lines[5:5 + console.REPORT_LINES]
     assert second == ["BUG: KASAN"]
+
+
+@pytest.mark.parametrize("line", [
+    "rcu: INFO: rcu_preempt self-detected stall on CPU",
+    "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+    "rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-... } 6 jiffies s: 57 root: 0x2/.",
+    "watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [np-mem:311]",
+    "INFO: task kworker/u8:1:40 blocked for more than 120 seconds.",
+])
+def test_guest_takes_a_cpu_that_does_not_go_on_for_a_fault(line):
+    assert console.reports(["quiet", f"[   91.512] {line}", "quiet"]) == [[f"[   91.512] {line}", "quiet"]]
+
+
+def test_what_needs_another_kernel_is_counted_as_not_run(tmp_path):
+    """In the runner's own last line, beside what passed and what was skipped for another reason."""
+    (tmp_path / "conftest.py").write_text("from tests.not_run import *\n")
+    (tmp_path / "test_x.py").write_text(
+        "import pytest\n"
+        "def test_one(): pass\n"
+        "def test_two(): pytest.skip('the kernel gave no huge pages')\n"
+        "@pytest.mark.parametrize('n', range(3))\n"
+        "def test_three(n): pytest.skip('this kernel has no fault injection: make check-debug')\n")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", tmp_path], capture_output=True,
+                          text=True, check=False, cwd=guest.TOP)
+    *_, reason, last = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout
+    assert reason == "not run: 3, this kernel has no fault injection: make check-debug"
+    assert "1 passed, 1 skipped, 3 not run in " in last
