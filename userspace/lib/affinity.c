@@ -324,6 +324,8 @@ int np_affinity_place(const struct np_place_request *r, char *err, size_t err_le
 	int e;
 
 	p.pid = np_proc_group(r->pid);
+	if (p.pid < 0)
+		return np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
 	e = open_state(&p.state, p.pid, err, err_len);
 	if (e)
 		return e;
