@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starts and ends tasks in every way, as fast as it can, until SIGTERM. Then it
- * and those that it has started to stay sleep until they are killed. None of them
- * ever sets its own CPUs or memory policy, so they have those of the first.
+ * Starts tasks in every way, as fast as it can, each of which ends soon after.
+ * SIGTERM makes it calm: no task starts or ends, all of them sleep in futex(2),
+ * until SIGUSR1. None of them ever sets its own CPUs or memory policy, so they
+ * have those of the first.
  *
- * storm SEED	the storm
- * storm brief US	what it executes: sleeps so long and ends
+ * storm SEED		the storm
+ * storm brief FD US	what it executes: a task that lives so long
  */
 #define _GNU_SOURCE
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,45 +22,62 @@
 #include <unistd.h>
 
 #define MEMORY		(16UL << 20)	/* so that a fork takes a while */
-#define STAYING		6		/* processes, and threads */
 #define MAX_US		3000
-#define THREADS		8		/* brief ones at a time */
+#define LONGER		4096		/* times as long lives one in sixteen: until it is calm */
+#define THREADS		8		/* at a time */
 
-static volatile sig_atomic_t over;
-static unsigned int staying_processes, staying_threads;
-static volatile int brief_threads;
+static int shared;			/* holds the word that all tasks of the storm share */
+static int *calm;
+static int threads;
 extern char **environ;
 
-static void end_storm(int signal)
+static void become_calm(int signal)
 {
 	(void)signal;
-	over = true;
+	__atomic_store_n(calm, 1, __ATOMIC_SEQ_CST);
 }
 
-static void stay(void)
+static void rage_on(int signal)
 {
-	for (;;)
-		pause();
+	(void)signal;
+	__atomic_store_n(calm, 0, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, calm, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void *run_briefly(void *us)
+static void sleep_while_calm(void)
 {
-	usleep((unsigned long)us);
-	__atomic_fetch_sub(&brief_threads, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(calm, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, calm, FUTEX_WAIT, 1, NULL, NULL, 0);
+}
+
+static void live(unsigned long us)
+{
+	usleep(us);
+	sleep_while_calm();
+}
+
+static unsigned long lifetime(void)
+{
+	unsigned long us = random() % MAX_US;
+
+	return random() % 16 ? us : us * LONGER;
+}
+
+static void *run_thread(void *us)
+{
+	live((unsigned long)us);
+	__atomic_fetch_sub(&threads, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
-static void *run_on(void *unused)
-{
-	stay();
-	return unused;
-}
-
-static void start_thread(void *(*run)(void *), unsigned long us)
+static void start_thread(unsigned long us)
 {
 	pthread_t thread;
 
-	if (!pthread_create(&thread, NULL, run, (void *)us))
+	if (__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) > THREADS ||
+	    pthread_create(&thread, NULL, run_thread, (void *)us))
+		__atomic_fetch_sub(&threads, 1, __ATOMIC_RELAXED);
+	else
 		pthread_detach(thread);
 }
 
@@ -71,22 +90,23 @@ static void fork_child(unsigned int depth, unsigned long us)
 	if (us & 1)
 		*(volatile char *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) = 1;
-	usleep(us);
+	live(us);
 	_exit(0);
 }
 
 static void execute(unsigned long us)
 {
-	char number[32], *argv[] = { "storm", "brief", number, NULL };
+	char fd[16], life[32], *argv[] = { "storm", "brief", fd, life, NULL };
 	pid_t pid;
 
-	snprintf(number, sizeof(number), "%lu", us);
+	snprintf(fd, sizeof(fd), "%d", shared);
+	snprintf(life, sizeof(life), "%lu", us);
 	posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
 }
 
 static void start_another(void)
 {
-	unsigned long us = random() % MAX_US;
+	unsigned long us = lifetime();
 
 	switch (random() % 8) {
 	case 0:
@@ -99,54 +119,54 @@ static void start_another(void)
 	case 3:
 		execute(us);
 		break;
-	case 4:
-	case 5:
-		if (__atomic_add_fetch(&brief_threads, 1, __ATOMIC_RELAXED) <= THREADS)
-			start_thread(run_briefly, us);
-		else
-			__atomic_fetch_sub(&brief_threads, 1, __ATOMIC_RELAXED);
-		break;
-	case 6:
-		if (random() % 16 == 0 && staying_threads < STAYING) {
-			staying_threads++;
-			start_thread(run_on, 0);
-		}
-		break;
-	case 7:
-		if (random() % 16 == 0 && staying_processes < STAYING) {
-			staying_processes++;
-			if (!fork())
-				stay();
-		}
+	default:
+		start_thread(us);
 		break;
 	}
 }
 
-int main(int argc, char **argv)
+static int *map(int fd)
 {
-	struct sigaction act = { .sa_handler = end_storm };
+	int *word = mmap(NULL, sizeof(*word), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (word == MAP_FAILED)
+		exit(1);
+	return word;
+}
+
+static void prepare(void)
+{
 	char *memory;
 
-	if (argc == 3 && !strcmp(argv[1], "brief")) {
-		usleep(atoi(argv[2]));
+	shared = memfd_create("storm", 0);
+	if (shared < 0 || ftruncate(shared, sizeof(*calm)))
+		exit(1);
+	calm = map(shared);
+	memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		exit(1);
+	madvise(memory, MEMORY, MADV_NOHUGEPAGE);
+	memset(memory, 1, MEMORY);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "brief")) {
+		calm = map(atoi(argv[2]));
+		live(atol(argv[3]));
 		return 0;
 	}
 	if (argc != 2)
 		return 2;
 	srandom(atoi(argv[1]));
+	prepare();
 	signal(SIGCHLD, SIG_IGN);
-	sigaction(SIGTERM, &act, NULL);
-	memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return 1;
-	madvise(memory, MEMORY, MADV_NOHUGEPAGE);
-	memset(memory, 1, MEMORY);
-	while (!over) {
+	signal(SIGTERM, become_calm);
+	signal(SIGUSR1, rage_on);
+	for (;;) {
+		sleep_while_calm();
 		start_another();
 		if (random() % 4 == 0)
 			usleep(random() % MAX_US);
 	}
-	while (__atomic_load_n(&brief_threads, __ATOMIC_RELAXED))
-		usleep(1000);
-	stay();
 }

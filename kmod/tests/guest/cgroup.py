@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Control groups for the tests: made with some settings, emptied and removed at the end."""
 
-import os
-import signal
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,6 +48,5 @@ def group(name: str = "numaplace-test", **settings: str):
             made.set(key.replace("_", ".", 1), value)
         yield made
     finally:
-        for pid in made.get("cgroup.procs").split():
-            os.kill(int(pid), signal.SIGKILL)
+        made.set("cgroup.kill", "1")
         assert driver.eventually(lambda: is_removed(made.path), 60)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the tests act with: the module's files, programs to act upon, and the kernel's log."""
 
+import contextlib
 import errno
 import os
 import subprocess
@@ -37,6 +38,13 @@ def write(name: str, line: str | bytes):
         assert os.write(fd, data) == len(data)
     finally:
         os.close(fd)
+
+
+def tids_of(pid: int) -> list[int]:
+    """None where the process has ended."""
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        return sorted(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
+    return []
 
 
 def refusal(name: str, line: str | bytes) -> str:
@@ -120,7 +128,7 @@ class Target:
         return {node: int(pages) for node, pages in pairs if pages != "0"}
 
     def tids(self) -> list[int]:
-        return sorted(int(tid) for tid in os.listdir(f"/proc/{self.pid}/task"))
+        return tids_of(self.pid)
 
     def range(self) -> str:
         return f"start={self.start:#x} end={self.end:#x}"
