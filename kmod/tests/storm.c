@@ -23,7 +23,7 @@
 
 #define MEMORY		(16UL << 20)	/* so that a fork takes a while */
 #define MAX_US		3000
-#define LONGER		4096		/* times as long lives one in sixteen: until it is calm */
+#define LONGER		4096		/* times as long lives one in four: until it is calm */
 #define THREADS		8		/* at a time */
 
 static int shared;			/* holds the word that all tasks of the storm share */
@@ -60,7 +60,7 @@ static unsigned long lifetime(void)
 {
 	unsigned long us = random() % MAX_US;
 
-	return random() % 16 ? us : us * LONGER;
+	return random() % 4 ? us : us * LONGER;
 }
 
 static void *run_thread(void *us)

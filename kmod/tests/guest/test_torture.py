@@ -31,9 +31,9 @@ ALL = {0, 1, 2, 3}
 STORMS = [(ALL, (), "default"), ({0, 2}, ("--preferred=1",), "prefer:1"),
           ({1, 2, 3}, ("--interleave=all",), "interleave:0-1")]
 ENGINES = [torture_engines.Module, torture_engines.ToolByModule, torture_engines.ToolBySyscall]
-ROUND_S = 3
+ROUND_S = 6
 ENOUGH_S = 120            # more than was asked, until enough was done, however slow the machine is
-ACTORS = ("place 0", "place 1", "restore", "signal", "change")
+ACTORS = ("place 0", "place 1", "restore 0", "restore 1", "signal", "change")
 SLOW = 2                  # times in twenty seconds that a task may need more than 5 s to come by, as on a busy host
 GONE = (ProcessLookupError, FileNotFoundError)
 FUTEX = "202"
@@ -104,7 +104,8 @@ class Storms:
         """One round, after which all tasks that are there sleep, and none comes or goes."""
         self.first = storms
         self.over.clear()
-        actions = (self.engine.place, self.engine.place, self.engine.restore, self.signal, self.change)
+        actions = (self.engine.place, self.engine.place, self.engine.restore, self.engine.restore,
+                   self.signal, self.change)
         threads = [threading.Thread(target=self.act, args=actor) for actor in zip(ACTORS, actions)]
         for thread in threads:
             thread.start()
@@ -125,7 +126,8 @@ class Storms:
 
     def is_calm(self) -> bool:
         """No task comes or goes any more: all sleep in futex(2), as in two looks."""
-        looks = [{tid for pid in members([*self.groups, self.changing]) for tid in driver.tids_of(pid)} for _ in range(2)]
+        groups = [*self.groups, self.changing]
+        looks = [{tid for pid in members(groups) for tid in driver.tids_of(pid)} for _ in range(2)]
         return looks[0] == looks[1] and all(system_call(tid) == FUTEX for tid in looks[0])
 
 

@@ -19,7 +19,7 @@ def a_thread(draw: random.Random, pid: int) -> int:
 
 
 class Module:
-    enough = {"place 0": 20, "place 1": 20, "restore": 20, "signal": 20, "change": 3}
+    enough = {"place 0": 20, "place 1": 20, "restore 0": 20, "restore 1": 20, "signal": 20, "change": 3}
     share_of_first = 0.5      # of those that are chosen: these fork the most, and live to the end
     sees_through_cpusets = True
     answers = {"", "ESRCH", "EINVAL", "EACCES", "EBUSY"}
@@ -27,7 +27,7 @@ class Module:
 
     def place(self, draw: random.Random, pid: int) -> str:
         words = [f"cpus={draw.choice(self.cpus)}"] if draw.random() < 0.8 else []
-        if not words or draw.random() < 0.6:
+        if not words or draw.random() < 0.5:
             mpol.set_own(*draw.choice(POLICIES))
             words.append("mem=caller")
         if draw.random() < 0.3:
@@ -53,7 +53,7 @@ class ToolByModule:
     """`numaplace place` and `numaplace restore`."""
 
     engine = "module"
-    enough = {"place 0": 5, "place 1": 5, "restore": 2, "signal": 20, "change": 3}
+    enough = {"place 0": 5, "place 1": 5, "restore 0": 2, "restore 1": 2, "signal": 20, "change": 3}
     share_of_first = 0.7
     sees_through_cpusets = True
     cpus = ["0", "1-2", "3", "0-1", "2-3", "0-3"]
@@ -74,7 +74,7 @@ class ToolByModule:
 
     def words(self, draw: random.Random) -> list[str]:
         words = [f"--cpus={draw.choice(self.cpus)}"] if draw.random() < 0.8 else []
-        if not words or draw.random() < 0.6:
+        if not words or draw.random() < 0.5:
             words.append(f"--mem={draw.choice(MEMORY)}")
         return words + (["--no-inherit"] if draw.randrange(2) else [])
 
