@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import driver  # noqa: E402
 import faulty  # noqa: E402
 
+KHUGEPAGED = Path("/sys/kernel/mm/transparent_hugepage/khugepaged")
 KMEMLEAK_AGE = 6  # s; younger objects are not reported
 
 
@@ -23,6 +24,13 @@ def balancing_off():
     knob.write_text("0")
     yield
     knob.write_text(before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def khugepaged_off():
+    """It makes a huge page of what a job has split, on the node that most of it is on. Writing wakes it once."""
+    with faulty.set_to({KHUGEPAGED / "scan_sleep_millisecs": "3600000"}):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

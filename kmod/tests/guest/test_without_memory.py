@@ -12,19 +12,9 @@ import faulty
 import pytest
 from driver import DIR, write
 
-KHUGEPAGED = Path("/sys/kernel/mm/transparent_hugepage/khugepaged")
-
 pytestmark = pytest.mark.usefixtures("fault_injection")
 
 
-@pytest.fixture
-def no_khugepaged():
-    """Of pages that a job left and others that it moved it would make one, on the other node."""
-    with faulty.set_to({KHUGEPAGED / "scan_sleep_millisecs": "3600000"}):
-        yield
-
-
-@pytest.mark.usefixtures("no_khugepaged")
 @pytest.mark.parametrize("words", ["pause=never", "pause=always", "threads=2", "split=1"])
 def test_job_without_memory(target, words):
     """In the worker: the job fails, or it leaves pages where they are and says so, or it does without."""
