@@ -54,6 +54,13 @@ def plain(kind: str) -> Callable:
     return lambda stack, pages: start(stack, kind, pages)
 
 
+def locked(stack: ExitStack, pages: int) -> driver.Target:
+    """mlock(2) holds the pages by a batch of the CPU that it began on, and empties that of the CPU that it ends on."""
+    target = start(stack, "mlock", pages)
+    pagemap.drain_batches()
+    return target
+
+
 def huge(stack: ExitStack, pages: int) -> driver.Target:
     target = start(stack, "thp", pages)
     if pagemap.smaps(target.pid, target.start)["AnonHugePages"] != 2048:
@@ -117,7 +124,7 @@ WHOLE = "moved" if driver.MOVES_WHOLE else "thp_split"
 NO_HUGE = "no_huge" if driver.MOVES_WHOLE else "thp_split"
 KINDS = (
     Kind("anonymous", plain("anon"), "moved", "moved", "moved"),
-    Kind("anonymous, locked", plain("mlock"), "moved", "moved", "moved"),
+    Kind("anonymous, locked", locked, "moved", "moved", "moved"),
     Kind("huge page", huge, WHOLE, "moved", "moved", 512),
     Kind("huge page, target fragmented", huge_to_fragments, NO_HUGE, "moved", "moved", 512),
     Kind("huge page, mapped by small ones", huge_by_ptes, "thp_split", "moved", "moved", 512),

@@ -126,6 +126,7 @@ def test_migrate_private_file_copies_pos(target):
 
 def test_migrate_mlocked_pos(target):
     t = target("mlock", 256)
+    pagemap.drain_batches()  # mlock(2) holds pages by that of the CPU on which it began
 
     def locked() -> str:
         with open(f"/proc/{t.pid}/smaps", encoding="ascii") as maps:
@@ -223,6 +224,7 @@ def crowded():
     pools = []
 
     def crowd(node: int, left: int):
+        Path("/proc/sys/vm/drop_caches").write_text("1")  # or the kernel makes room of them for what comes
         with open(f"/sys/devices/system/node/node{node}/meminfo", encoding="ascii") as info:
             free = int(info.read().split("MemFree:")[1].split()[0]) // 4
         pools.append(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages")
@@ -288,6 +290,7 @@ def workers() -> dict[str, str]:
 def test_migrate_rate_is_no_load(target):
     """A job that waits until more is due sleeps idle: the load average does not count it."""
     t = target("anon", 1024)
+    pagemap.drain_batches()  # or the job has that done, and sleeps for it as those do that count
     number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
     seen = set()
     while driver.job(number)["state"] in ("queued", "running"):

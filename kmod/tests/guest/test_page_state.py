@@ -83,8 +83,9 @@ def swapped(t) -> int:
 
 
 def page_out(t, first: int, n: int):
-    """Pages that wait in lists of the CPUs are not taken at once."""
+    """Pages that wait in lists of the CPUs are not taken."""
     def all_out() -> bool:
+        pagemap.drain_batches()
         t.ask(f"advise {MADV_PAGEOUT} {first} {n}")
         return swapped(t) >= n
     assert eventually(all_out, 30)
@@ -103,8 +104,8 @@ def test_state_pages_in_the_swap_cache_move(target, swap):
     t = target("anon", PAGES)
     page_out(t, 0, PAGES)
     assert t.is_whole()
-    # What was read a moment ago may still be on a CPU's list of pages to come, which holds them.
-    assert driver.eventually(lambda: counts(t.move("any", 1)).get("pinned", 0) == 0)
+    # What was read a moment ago may still be on a CPU's list of pages to come, which holds them, or being written out.
+    assert driver.eventually(lambda: set(counts(t.move("any", 1))) <= {"moved", "already"})
     assert t.where() == {"1": PAGES}
     assert t.is_whole()
     page_out(t, 0, PAGES)
