@@ -2,7 +2,6 @@
 """Moving pages: every page is where it was asked to be or counted under a reason, with its contents."""
 
 import os
-import time
 from pathlib import Path
 
 import driver
@@ -253,16 +252,17 @@ def test_migrate_fills_node_without_killing(target, crowded):
     assert bystander.is_whole()
 
 
-RATE = 8             # MiB a second
 BURST_NS = 100_000_000
 
 
 def test_migrate_rate_is_kept(target):
     """The time that 16 MiB take, but for the first tenth of a second and the last; without a rate they take less."""
     t = target("anon", 16 * 256)
-    free, paced = t.move("0", 1), t.move("1", 0, f"rate_mib={RATE}")
+    free = t.move("0", 1)
+    rate = max(2, int(16 / max(2, 3 * int(free["ns"]) / 1e9)))  # MiB a second: much less than the machine can
+    paced = t.move("1", 0, f"rate_mib={rate}")
     assert counts(free) == counts(paced) == {"moved": 16 * 256}
-    assert int(free["ns"]) < 16 / RATE * 1e9 - 2 * BURST_NS <= int(paced["ns"])
+    assert int(free["ns"]) < 16 / rate * 1e9 - 2 * BURST_NS <= int(paced["ns"])
 
 
 def test_migrate_rate_is_kept_after_a_hole(target):
@@ -299,15 +299,19 @@ def test_migrate_rate_is_no_load(target):
     assert "D" not in seen
 
 
+SMALLEST_BATCH = 32  # pages; that of rate_mib=1
+
+
 def test_migrate_cancel(target):
+    """It ends with the batch that it moves, which is not shown yet."""
     t = target("anon", 16384)
     number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
     assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
-    begin = time.monotonic()
     driver.write("cancel", f"job={number}\n")
-    reply = driver.wait_job(number, 5)
-    assert time.monotonic() - begin < 1
+    shown = int(driver.job(number)["moved"])
+    reply = driver.wait_job(number)
     assert reply["state"] == "cancelled"
+    assert int(reply["moved"]) <= shown + SMALLEST_BATCH
     assert 0 < int(reply["moved"]) < 16384
     assert t.where() == {"0": 16384 - int(reply["moved"]), "1": int(reply["moved"])}
     assert t.is_whole()
