@@ -191,14 +191,18 @@ def eventually(condition, seconds: float = 30) -> bool:
     return True
 
 
-def settled_objects(name: str) -> int:
-    """slab_objects() once it has stayed the same for a second: a worker and RCU release what was given up before."""
-    counts = [slab_objects(name)]
+def settled(count) -> int:
+    """A count once it has stayed the same for a second: a worker and RCU release what was given up before."""
+    counts = [count()]
 
     def stays() -> bool:
         time.sleep(0.05)
-        counts.append(slab_objects(name))
+        counts.append(count())
         return len(counts) > 20 and len(set(counts[-20:])) == 1
 
-    assert eventually(stays), counts
+    assert eventually(stays, 120), counts
     return counts[-1]
+
+
+def settled_objects(name: str) -> int:
+    return settled(lambda: slab_objects(name))

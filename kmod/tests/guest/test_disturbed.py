@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import blocks
+import cgroup
 import driver
 import pagemap
 import pytest
@@ -124,8 +125,7 @@ def group():
     path = parent / "numaplace-test-memory"
     path.mkdir()
     yield path
-    assert driver.eventually(lambda: not (path / "cgroup.procs").read_text())
-    path.rmdir()
+    assert driver.eventually(lambda: cgroup.is_removed(path), 60)
 
 
 def anon_bytes_on_node_1(group) -> int:
