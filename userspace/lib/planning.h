@@ -90,7 +90,7 @@ void np_planning_free(struct np_planning *p);
 
 /*
  * {"where", "policy", "options", "override", "isolated", "numa_balancing",
- * "kernel_weights", "model", "predicted", "unordered", "decisions": [..]}
+ * "kernel_weights", "wanted_weights", "model", "predicted", "unordered", "decisions": [..]}
  */
 json_t *np_planning_json(const struct np_planning *p);
 

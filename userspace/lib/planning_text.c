@@ -32,20 +32,9 @@ static json_t *known_json(double value, enum np_source source)
 /* {"0": 1, "1": 3}: weights by the kernel's node numbers; null when pages are not spread. */
 static json_t *spread_json(const struct np_planning *p, int spread)
 {
-	json_t *weights;
-	char id[16];
-
 	if (spread == NP_NODE_NONE)
 		return json_null();
-	weights = json_object();
-	for (size_t node = 0; node < p->machine.n_nodes; node++) {
-		uint8_t weight = p->plan.spread[(size_t)spread * p->machine.n_nodes + node];
-
-		snprintf(id, sizeof(id), "%d", p->machine.node[node].id);
-		if (weight)
-			json_object_set_new(weights, id, json_integer(weight));
-	}
-	return weights;
+	return np_weights_row_json(&p->machine, p->plan.spread + (size_t)spread * p->machine.n_nodes);
 }
 
 /* Task i's part of the plan's moves; "step" is the place among those of all tasks. */
@@ -161,17 +150,19 @@ static json_t *predicted_json(const struct np_plan *plan)
 
 json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions)
 {
-	return json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:s, s:o, s:I, s:o}", "where", np_where_name(p->where),
+	json_t *j = json_pack("{s:s, s:o, s:o, s:b, s:o, s:o}", "where", np_where_name(p->where),
 			 "policy", np_json_text(p->policy->name),
 			 "options", options_json(p->policy, &p->options),
 			 "override", (int)p->override,
 			 "isolated", p->isolated[0] ? json_string(p->isolated) : json_null(),
-			 "numa_balancing", p->balancing < 0 ? json_null() : json_integer(p->balancing),
-			 "kernel_weights", np_weights_json(p),
-			 "model", origin_name[p->machine.model_origin],
-			 "predicted", predicted_json(&p->plan),
-			 "unordered", (json_int_t)p->plan.unordered,
-			 "decisions", decisions);
+			 "numa_balancing", p->balancing < 0 ? json_null() : json_integer(p->balancing));
+
+	np_weights_add_json(p, j);
+	json_object_set_new(j, "model", json_string(origin_name[p->machine.model_origin]));
+	json_object_set_new(j, "predicted", predicted_json(&p->plan));
+	json_object_set_new(j, "unordered", json_integer((json_int_t)p->plan.unordered));
+	json_object_set_new(j, "decisions", decisions);
+	return j;
 }
 
 json_t *np_planning_json(const struct np_planning *p)
@@ -317,14 +308,10 @@ void np_unordered_print(FILE *out, const struct np_plan *plan)
 void np_planning_print_notes(FILE *out, const struct np_planning *p)
 {
 	const char *balancing = np_balancing_text(p->balancing);
+	char text[NP_WEIGHTS_LEN];
 
-	uint8_t *weight = calloc(p->machine.n_nodes + 1, sizeof(*weight));
-	bool known = weight && np_weights_read("", &p->machine, weight);
-	char text[NP_ERR_LEN];
-
-	if (weight && p->boot[0] && np_weights_text(p, known ? weight : NULL, text, sizeof(text)))
+	if (p->boot[0] && np_weights_note(p, text, sizeof(text)))
 		fprintf(out, "%s\n", text);
-	free(weight);
 	if (p->isolated[0])
 		fprintf(out, "CPUs %s are isolated (isolcpus, nohz_full) and are given to nobody\n",
 			p->isolated);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "weights.h"
 
-#include <limits.h>
 #include <numaif.h>
 #include <stdlib.h>
 
 #include "memory_policy.h"
-#include "proc.h"
-
-#define WEIGHTS "/sys/kernel/mm/mempolicy/weighted_interleave"
+#include "weights_kernel.h"
 
 /* Even weights: interleave. */
 static int mode_of_weights(const struct np_planning *p, const uint8_t *weight)
@@ -39,50 +36,43 @@ int np_spread_mode(const struct np_planning *p, const struct np_decision *d)
 
 bool np_weights_read(const char *root, const struct np_machine *m, uint8_t *weight)
 {
-	for (size_t node = 0; node < m->n_nodes; node++) {
-		char path[PATH_MAX], *text;
-		unsigned long value;
+	json_t *kernel = np_weights_kernel_read(root);
+	bool known = kernel;
 
-		snprintf(path, sizeof(path), "%s" WEIGHTS "/node%d", root, m->node[node].id);
-		text = np_read_file(path);
-		value = text ? strtoul(text, NULL, 10) : 0;
-		free(text);
-		if (!value && m->node[node].has_memory)
-			return false;
+	for (size_t node = 0; kernel && node < m->n_nodes; node++) {
+		json_int_t value;
+		char id[16];
+
+		snprintf(id, sizeof(id), "%d", m->node[node].id);
+		value = json_integer_value(json_object_get(kernel, id));
+		known &= value || !m->node[node].has_memory;
 		weight[node] = value > UINT8_MAX ? UINT8_MAX : (uint8_t)value;
 	}
-	return true;
+	json_decref(kernel);
+	return known;
 }
 
-/* The first decision that the kernel's weights matter to, or NULL. */
-static const struct np_decision *first_weighted(const struct np_planning *p)
+const uint8_t *np_weights_wanted(const struct np_planning *p, size_t i)
 {
-	for (size_t i = 0; i < p->plan.n; i++) {
-		const struct np_decision *d = &p->plan.decision[i];
+	const struct np_decision *d = &p->plan.decision[i];
 
-		if (d->spread != NP_NODE_NONE && d->mem != NP_MEM_LEAVE &&
-		    np_spread_mode(p, d) == NP_MPOL_WEIGHTED_INTERLEAVE)
-			return d;
-	}
-	return NULL;
+	if (d->spread == NP_NODE_NONE || d->mem == NP_MEM_LEAVE ||
+	    np_spread_mode(p, d) != NP_MPOL_WEIGHTED_INTERLEAVE)
+		return NULL;
+	return weights_of(p, d);
 }
 
-json_t *np_weights_json(const struct np_planning *p)
+json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight)
 {
-	uint8_t *weight = calloc(p->machine.n_nodes + 1, sizeof(*weight));
-	json_t *j = NULL;
+	json_t *j = json_object();
 	char id[16];
 
-	/* A snapshot's tasks run on another machine, or did at another time. */
-	if (weight && p->boot[0] && first_weighted(p) && np_weights_read("", &p->machine, weight)) {
-		j = json_object();
-		for (size_t node = 0; node < p->machine.n_nodes; node++) {
-			snprintf(id, sizeof(id), "%d", p->machine.node[node].id);
+	for (size_t node = 0; node < m->n_nodes; node++) {
+		snprintf(id, sizeof(id), "%d", m->node[node].id);
+		if (weight[node])
 			json_object_set_new(j, id, json_integer(weight[node]));
-		}
 	}
-	free(weight);
-	return j ? j : json_null();
+	return j;
 }
 
 /* On the nodes that the plan spreads over. */
@@ -93,6 +83,38 @@ static bool same_proportion(const struct np_planning *p, const uint8_t *a, const
 			if (a[i] && a[k] && a[i] * b[k] != a[k] * b[i])
 				return false;
 	return true;
+}
+
+/*
+ * The weights that the plan wants: of its first decision that kernel does not serve (NULL:
+ * first of all), else of its first; NULL: it wants none.
+ */
+static const uint8_t *wanted(const struct np_planning *p, const uint8_t *kernel)
+{
+	const uint8_t *first = NULL;
+
+	for (size_t i = 0; i < p->plan.n; i++) {
+		const uint8_t *row = np_weights_wanted(p, i);
+
+		if (row && (!kernel || !same_proportion(p, row, kernel)))
+			return row;
+		first = first ? first : row;
+	}
+	return first;
+}
+
+void np_weights_add_json(const struct np_planning *p, json_t *object)
+{
+	uint8_t *kernel = calloc(p->machine.n_nodes + 1, sizeof(*kernel));
+	/* A snapshot's tasks run on another machine, or did at another time. */
+	bool known = kernel && p->boot[0] && np_weights_read("", &p->machine, kernel);
+	const uint8_t *plan = wanted(p, known ? kernel : NULL);
+
+	json_object_set_new(object, "kernel_weights",
+			    plan && known ? np_weights_row_json(&p->machine, kernel) : json_null());
+	json_object_set_new(object, "wanted_weights",
+			    plan ? np_weights_row_json(&p->machine, plan) : json_null());
+	free(kernel);
 }
 
 /* "0:100 1:37" */
@@ -111,20 +133,29 @@ static const char *list_text(const struct np_planning *p, const uint8_t *weight,
 
 bool np_weights_text(const struct np_planning *p, const uint8_t *kernel, char *text, size_t len)
 {
-	const struct np_decision *d = first_weighted(p);
-	const uint8_t *plan = d ? weights_of(p, d) : NULL;
-	char have[128], want[128];
+	const uint8_t *plan = wanted(p, kernel);
+	char have[64], want[64];
 
-	if (!d || (kernel && same_proportion(p, plan, kernel)))
+	if (!plan || (kernel && same_proportion(p, plan, kernel)))
 		return false;
 	if (!kernel)
 		snprintf(text, len, "this kernel has no weights for interleaving (Linux 6.9 has): pages "
 			 "that are allocated from now on are interleaved evenly");
 	else
 		snprintf(text, len, "pages that are allocated from now on are spread by the kernel's "
-			 "weights, %s, not by the plan's, %s; root can write those to "
-			 WEIGHTS "/nodeN, for every task of this machine",
+			 "weights, %s, not by the plan's, %s; root can write those to sysfs, for every "
+			 "task of this machine",
 			 list_text(p, kernel, plan, have, sizeof(have)),
 			 list_text(p, plan, plan, want, sizeof(want)));
 	return true;
+}
+
+bool np_weights_note(const struct np_planning *p, char *text, size_t len)
+{
+	uint8_t *kernel = calloc(p->machine.n_nodes + 1, sizeof(*kernel));
+	bool known = kernel && np_weights_read("", &p->machine, kernel);
+	bool note = kernel && np_weights_text(p, known ? kernel : NULL, text, len);
+
+	free(kernel);
+	return note;
 }

@@ -8,7 +8,7 @@
 #include "suites.h"
 
 static struct np_node node[] = { { .id = 0, .has_memory = true }, { .id = 2, .has_memory = true } };
-static uint8_t spread[] = { 100, 37, 1, 1 };
+static uint8_t spread[] = { 100, 37, 1, 1, 37, 100 };
 
 static struct np_planning planning(struct np_decision *d)
 {
@@ -48,6 +48,38 @@ static void weights_that_differ_are_said(void)
 	CU_ASSERT_FALSE(np_weights_text(&p, other, text, sizeof(text)));
 }
 
+/* One that they serve does not hide one that they do not. */
+static void the_task_that_differs_is_said(void)
+{
+	struct np_decision d[] = { { .spread = 0, .mem = NP_MEM_WEIGHTED },
+				   { .spread = 2, .mem = NP_MEM_WEIGHTED } };
+	struct np_planning p = planning(d);
+	const uint8_t kernel[] = { 100, 37 };
+	char text[NP_ERR_LEN];
+
+	CU_ASSERT_FALSE(np_weights_text(&p, kernel, text, sizeof(text)));
+	p.plan.n = 2;
+	CU_ASSERT_FATAL(np_weights_text(&p, kernel, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "not by the plan's, 0:37 2:100;"));
+}
+
+static void what_is_wanted_is_in_json(void)
+{
+	struct np_decision d = { .spread = 0, .mem = NP_MEM_WEIGHTED };
+	struct np_planning p = planning(&d);
+	json_t *j = json_object(), *expected = json_pack("{s:i, s:i}", "0", 100, "2", 37);
+
+	np_weights_add_json(&p, j);
+	CU_ASSERT(json_equal(json_object_get(j, "wanted_weights"), expected));
+	CU_ASSERT(json_is_null(json_object_get(j, "kernel_weights")));	/* those of no boot */
+	d.spread = 1;
+	d.mem = NP_MEM_AUTO;
+	np_weights_add_json(&p, j);
+	CU_ASSERT(json_is_null(json_object_get(j, "wanted_weights")));
+	json_decref(expected);
+	json_decref(j);
+}
+
 static void even_spreads_need_no_weights(void)
 {
 	struct np_decision d = { .spread = 1, .mem = NP_MEM_AUTO };
@@ -65,6 +97,8 @@ static void even_spreads_need_no_weights(void)
 CU_TestInfo weights_tests[] = {
 	{ "the kernel's weights are read", the_kernels_weights_are_read },
 	{ "weights that differ are said", weights_that_differ_are_said },
+	{ "the task that differs is said", the_task_that_differs_is_said },
+	{ "what is wanted is in JSON", what_is_wanted_is_in_json },
 	{ "even spreads need no weights", even_spreads_need_no_weights },
 	CU_TEST_INFO_NULL,
 };
