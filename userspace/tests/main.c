@@ -26,6 +26,7 @@ static CU_SuiteInfo suites[] = {
 	{ "machine_file", NULL, NULL, NULL, NULL, machine_file_tests },
 	{ "pins", NULL, NULL, NULL, NULL, pins_tests },
 	{ "weights", NULL, NULL, NULL, NULL, weights_tests },
+	{ "weights_state", NULL, NULL, NULL, NULL, weights_state_tests },
 	CU_SUITE_INFO_NULL,
 };
 

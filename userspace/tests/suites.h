@@ -25,6 +25,7 @@ extern CU_TestInfo pins_tests[];
 extern CU_TestInfo watch_count_tests[];
 extern CU_TestInfo metrics_tests[];
 extern CU_TestInfo weights_tests[];
+extern CU_TestInfo weights_state_tests[];
 
 /* A folder for this test, removed by fixture_end(). */
 const char *fixture_begin(void);
