@@ -16,6 +16,7 @@ static const struct argp_option options[] = {
 	NP_ASSUME_OPTION,
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
+	NP_WEIGHTS_OPTION,
 	NP_CGROUP_OPTION,
 	NP_SELECT_OPTIONS,
 	{ "plan", NP_KEY_PLAN, "FILE", 0, "Do what a plan says that `numaplace plan --save FILE` kept or --json "
@@ -89,12 +90,13 @@ static void watch(const struct np_applied *a, const struct np_migrate_result *so
 }
 
 static int carry_out(const struct np_planning *p, const struct np_control *control,
-		     const struct np_pace *pace)
+		     const struct np_policy_words *w)
 {
 	char err[NP_ERR_LEN];
 	struct np_applied a;
 	const struct np_apply_how how = {
-		.control = control, .pace = *pace, .stop = &stop, .note_pages = true,
+		.control = control, .pace = w->common.pace, .stop = &stop, .note_pages = true,
+		.write_weights = w->write_weights,
 		.watch = np_progress_watched() ? watch : NULL,
 	};
 	int e = np_apply(&a, p, &how, err, sizeof(err));
@@ -150,9 +152,9 @@ static int apply(struct np_policy_words *w)
 	status = w->plan ? renew(w, &p) : ask(w, &p);
 	if (status)
 		return status;
-	control = np_cmd_engine(w->common.engine, &status);
+	control = np_policy_engine(w, &status);
 	if (control)
-		status = carry_out(&p, control, &w->common.pace);
+		status = carry_out(&p, control, w);
 	np_planning_free(&p);
 	return status;
 }

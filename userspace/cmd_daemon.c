@@ -273,7 +273,7 @@ static int run_daemon(struct service *s)
 	char *events = copy(s->args.events);
 	int status;
 
-	s->d.how.control = np_cmd_engine(s->args.words.common.engine, &status);
+	s->d.how.control = np_policy_engine(&s->args.words, &status);
 	if (status)
 		return status;
 	/* These outlive the words that they came from, which SIGHUP reads anew. */

@@ -7,6 +7,7 @@
 
 #include "cmd_args.h"
 #include "lib/saved_pages.h"
+#include "lib/weights_state.h"
 
 enum { KEY_PAGES = NP_KEY_OWN };
 
@@ -55,12 +56,14 @@ static const struct argp argp = {
 	.doc = "Gives tasks back the CPUs and the memory policy that they had before numaplace "
 	       "first changed them. What the user changed afterwards is left alone.\v"
 	       "Pages stay where they are unless --pages is given; where they were before is known "
-	       "until the task ends or its pages have been brought back.",
+	       "until the task ends or its pages have been brought back. Weights for interleaving that "
+	       "--weights write has given the kernel go back with the last task that goes by them.",
 };
 
 struct totals {
 	size_t placements, kept;
 	struct np_pages_back pages;
+	struct np_weights_back weights;
 };
 
 static void say_nothing_there(pid_t pid, const char *err)
@@ -103,19 +106,30 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* One may go by weights that were written for it and have been placed no further. */
+static int give_weights_back(const struct arguments *a, struct totals *t)
+{
+	const struct np_whose whose = { .pids = a->common.pids.pid, .n = a->common.pids.n };
+	char err[NP_ERR_LEN];
+	int e = 0;
+
+	if (a->all || whose.n)
+		e = np_weights_give_back(&whose, &t->weights, err, sizeof(err));
+	if (e)
+		np_error("%s", err);
+	return np_control_exit(e);
+}
+
 /* A cgroup's in one pass; of those that were named each is to be under control. */
 static int restore_named(const struct arguments *a, struct totals *t)
 {
 	const struct np_pids *pids = &a->common.pids;
 	int status = 0;
 
-	if (a->common.cgroup) {
-		qsort(pids->pid, pids->n, sizeof(*pids->pid), by_pid);
-		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t)
-			       : 0;
-	}
+	if (a->common.cgroup)
+		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t) : 0;
 	for (size_t i = 0; !status && i < pids->n; i++)
-		status = restore(NP_WHOSE(&pids->pid[i]), a->pages, t);
+		status = restore(NP_WHOSE(&pids->pid[i]), a->pages || t->weights.users, t);
 	return status;
 }
 
@@ -179,6 +193,8 @@ static void report(const struct totals *t, bool pages)
 						      (json_int_t)t->pages.tasks, "moved",
 						      (json_int_t)t->pages.moved, "missing",
 						      (json_int_t)t->pages.missing));
+		if (t->weights.text[0])
+			json_object_set_new(j, "weights", json_string(t->weights.text));
 		np_json_print(j);
 		return;
 	}
@@ -187,6 +203,20 @@ static void report(const struct totals *t, bool pages)
 		printf("brought %llu pages of %zu tasks back, %llu would not go\n",
 		       (unsigned long long)t->pages.moved, t->pages.tasks,
 		       (unsigned long long)t->pages.missing);
+	if (t->weights.text[0])
+		printf("%s\n", t->weights.text);
+}
+
+/* What fails of one does not keep the other from it. */
+static int restore_all(const struct arguments *a, struct totals *t)
+{
+	int weights, status;
+
+	if (a->common.pids.n)
+		qsort(a->common.pids.pid, a->common.pids.n, sizeof(*a->common.pids.pid), by_pid);
+	weights = give_weights_back(a, t);
+	status = a->all ? restore(NP_EVERYBODY, true, t) : restore_named(a, t);
+	return status ? status : weights;
 }
 
 int cmd_restore(int argc, char **argv)
@@ -198,7 +228,7 @@ int cmd_restore(int argc, char **argv)
 	if (!status)
 		status = np_common_resolve(&a.common);
 	if (!status)
-		status = a.all ? restore(NP_EVERYBODY, true, &t) : restore_named(&a, &t);
+		status = restore_all(&a, &t);
 	if (!status && a.pages)
 		status = restore_pages(&a, &t);
 	if (!status)

@@ -42,6 +42,7 @@ static const struct argp_option options[] = {
 	NP_BINDING_OPTIONS(NP_KEY_PHYSCPU, NP_KEY_CPUNODE, NP_KEY_MEMBIND, NP_KEY_MEM),
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
+	NP_WEIGHTS_OPTION,
 	{ "interval", 'i', "TIME", 0, "plan again after this time (default 1s)", 0 },
 	{ "quiet", 'q', 0, 0, "do not say on standard error what is done", 0 },
 	{ 0 },
@@ -278,7 +279,8 @@ static int prepare(struct run_args *a, struct np_run *r)
 	if (!a->command)
 		return np_usage("run: no command; say it after --");
 	r->pace = a->words.common.pace;
-	r->control = np_cmd_engine(a->words.common.engine, &status);
+	r->write_weights = a->words.write_weights;
+	r->control = np_policy_engine(&a->words, &status);
 	if (status)
 		return status;
 	status = np_cmd_machine(&m);

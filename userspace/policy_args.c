@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/plugin.h"
+#include "lib/weights_kernel.h"
 
 #define SAMPLE_MS 200
 #define SAMPLE_MAX_MS 60000
@@ -33,6 +34,15 @@ static int add_word(struct np_word_list *list, const char *word)
 	list->word = bigger;
 	list->word[list->n++] = word;
 	return 0;
+}
+
+static int parse_weights(const char *arg, struct np_policy_words *w)
+{
+	w->write_weights = !strcmp(arg, "write");
+	if (w->write_weights || !strcmp(arg, "leave"))
+		return 0;
+	np_error("--weights \"%s\" is neither leave nor write", arg);
+	return ECANCELED;
 }
 
 int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
@@ -62,6 +72,8 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 	case NP_KEY_OVERRIDE:
 		w->override = true;
 		return 0;
+	case NP_KEY_WEIGHTS:
+		return parse_weights(arg, w);
 	case 'M':
 		w->model = arg;
 		return 0;
@@ -70,6 +82,26 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 	}
 	e = np_select_parse(key, arg, &w->select);
 	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &w->common) : e;
+}
+
+const struct np_control *np_policy_engine(const struct np_policy_words *w, int *status)
+{
+	const struct np_control *control = np_cmd_engine(w->common.engine, status);
+	char err[NP_ERR_LEN];
+	int e;
+
+	if (!control || !w->write_weights)
+		return control;
+	e = np_weights_kernel_check("", err, sizeof(err));
+	if (!e && !control->memory)
+		e = np_fail(err, sizeof(err), -EOPNOTSUPP, "--weights write: with the %s engine no running "
+			    "task's pages to come would go by them; load the numaplace module, or leave it out",
+			    control->name);
+	if (!e)
+		return control;
+	np_error("%s", err);
+	*status = np_control_exit(e);
+	return NULL;
 }
 
 static const char *policy_names(char *text, size_t text_len)

@@ -172,6 +172,21 @@ static void say_balancing(struct np_run *r, const struct np_planning *p)
 	r->said_balancing = true;
 }
 
+/* What became of the kernel's weights; once, that they are not the plan's. */
+static void say_weights(struct np_run *r, const struct np_applied *a)
+{
+	char text[NP_WEIGHTS_LEN];
+	bool differ = !a->note[0] && !r->said_weights && np_weights_note(a->p, text, sizeof(text));
+
+	if (r->quiet)
+		return;
+	if (a->weights[0])
+		fprintf(stderr, "numaplace: run: %s\n", a->weights);
+	else if (differ)
+		fprintf(stderr, "numaplace: run: %s\n", text);
+	r->said_weights |= differ;
+}
+
 /* What is restored at the end though its parent has exited. */
 static void by_self(char *by)
 {
@@ -184,7 +199,7 @@ static void carry_out(struct np_run *r, const struct np_planning *p)
 	char err[NP_ERR_LEN], by[NP_BY_LEN];
 	const struct np_apply_how how = {
 		.control = r->control, .pace = r->pace, .stop = &never, .by = by,
-		.note_pages = true,
+		.note_pages = true, .write_weights = r->write_weights,
 	};
 	int e;
 
@@ -198,6 +213,8 @@ static void carry_out(struct np_run *r, const struct np_planning *p)
 		complain(r, a.note);
 	if (!e && !r->quiet)
 		say(&a);
+	if (!e)
+		say_weights(r, &a);
 	if (a.step)
 		remember(r, &a);
 	np_applied_free(&a);
@@ -225,6 +242,7 @@ void np_run_restore(struct np_run *r)
 {
 	char err[NP_ERR_LEN], by[NP_BY_LEN];
 	struct np_whose whose = { .by = by };
+	struct np_weights_back back;
 	size_t n, kept;
 	pid_t *pids;
 	int e;
@@ -238,5 +256,9 @@ void np_run_restore(struct np_run *r)
 	e = r->control->restore(&whose, &n, &kept, err, sizeof(err));
 	if (e && e != -ENOENT && e != -ESRCH)
 		complain(r, err);
+	if (np_weights_give_back(&whose, &back, err, sizeof(err)))
+		complain(r, err);
+	else if (back.text[0] && !r->quiet)
+		fprintf(stderr, "numaplace: run: %s\n", back.text);
 	free(pids);
 }

@@ -13,7 +13,7 @@ struct np_run {
 	const char *assume;		/* of every task: "penalty=P,mpki=M", or NULL */
 	const struct np_control *control;
 	struct np_pace pace;
-	bool quiet, said_balancing;
+	bool quiet, write_weights, said_balancing, said_weights;
 	struct np_family family;
 	uint64_t pages;			/* anonymous ones of all tasks to place, at the last look */
 	char complaint[NP_ERR_LEN];	/* said last: nothing is said twice in a row */

@@ -10,7 +10,6 @@
 #include "memory_policy.h"
 #include "proc.h"
 #include "saved_pages.h"
-#include "weights.h"
 
 /* True when decision i lets its task run on that node. */
 static bool runs_on(const struct np_planning *p, size_t i, int node)
@@ -228,7 +227,9 @@ int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_
 		a->step[i].mem_mode = -1;
 		a->step[i].earlier_mode = -1;
 	}
-	e = place_tasks(a, err, err_len);
+	e = how->write_weights ? np_apply_weights(a, err, err_len) : 0;
+	if (!e)
+		e = place_tasks(a, err, err_len);
 	if (!e && how->note_pages)
 		e = note_pages(a, err, err_len);
 	if (!e)
@@ -248,6 +249,7 @@ void np_applied_free(struct np_applied *a)
 		if (a->step[i].earlier_nodes)
 			numa_bitmask_free(a->step[i].earlier_nodes);
 	}
+	free(a->user);
 	free(a->noted);
 	free(a->step);
 	a->step = NULL;

@@ -8,6 +8,8 @@
 #include "control.h"
 #include "move_part.h"
 #include "planning.h"
+#include "weights.h"
+#include "weights_state.h"
 
 enum np_step_state {
 	NP_STEP_NOTHING,	/* the decision asks for nothing, or its turn never came */
@@ -38,6 +40,8 @@ struct np_apply_how {
 	struct np_pace pace;
 	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
 	const char *by;		/* np_place_request.by */
+	bool write_weights;	/* the kernel's for interleaving, where the plan wants some */
+	const char *root;	/* of /sys and of the state of weights; NULL but in tests */
 	bool note_pages;	/* in the state file, for `restore --pages`, before they move */
 	/* Called while pages move, with what the call that runs has done; NULL: nobody watches. */
 	void (*watch)(const struct np_applied *a, const struct np_migrate_result *so_far);
@@ -48,6 +52,9 @@ struct np_applied {
 	struct np_apply_how how;
 	struct np_step *step;		/* [p->plan.n] */
 	bool *noted;			/* [p->plan.n] its pages are in the state file since now */
+	struct np_weights_user *user;	/* [n_users] of weights that were written, or NULL */
+	size_t n_users;
+	char weights[NP_WEIGHTS_LEN];	/* what became of the kernel's weights; "": nothing */
 	size_t skipped;
 	bool undone;
 	bool no_memory_policy;		/* the engine cannot set one */
@@ -71,6 +78,10 @@ json_t *np_applied_json(const struct np_applied *a);
 void np_applied_print(FILE *out, const struct np_applied *a);
 
 /* Parts of np_apply(). */
+
+/* Writes the kernel's weights that the plan wants, and takes them back. */
+int np_apply_weights(struct np_applied *a, char *err, size_t err_len);
+void np_apply_weights_undo(struct np_applied *a);
 
 /* Makes plan->move step by step; says in a->note what then had no room. */
 int np_apply_pages(struct np_applied *a, char *err, size_t err_len);

@@ -64,6 +64,8 @@ json_t *np_applied_json(const struct np_applied *a)
 	}
 	if (a->note[0])
 		json_array_append_new(notes, np_json_text(a->note));
+	if (a->weights[0])
+		json_array_append_new(notes, json_string(a->weights));
 	j = np_planning_json_with(a->p, decisions);
 	json_object_set_new(j, "engine", json_string(a->how.control->name));
 	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
@@ -146,6 +148,8 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 	np_unordered_print(out, &a->p->plan);
 	if (a->note[0])
 		fprintf(out, "%s\n", a->note);
+	if (a->weights[0])
+		fprintf(out, "%s\n", a->weights);
 	np_planning_print_notes(out, a->p);
 	if (a->skipped)
 		fprintf(out, "%zu of %zu tasks skipped\n", a->skipped, a->p->plan.n);

@@ -376,6 +376,21 @@ static bool remember(struct np_daemon *d, const struct np_planning *p)
 	return !e;
 }
 
+/* What became of the kernel's weights, or that they are not the plan's. */
+static void say_weights(struct np_daemon *d, const struct np_applied *a)
+{
+	char text[NP_WEIGHTS_LEN] = "";
+
+	if (a->weights[0])
+		snprintf(text, sizeof(text), "%s", a->weights);
+	else if (!a->note[0])
+		np_weights_note(a->p, text, sizeof(text));
+	if (!text[0] || !strcmp(text, d->said_weights))
+		return;
+	snprintf(d->said_weights, sizeof(d->said_weights), "%s", text);
+	say(d, "%s", text);
+}
+
 static void carry_out(struct np_daemon *d, const struct np_planning *p)
 {
 	struct np_applied a;
@@ -399,6 +414,8 @@ static void carry_out(struct np_daemon *d, const struct np_planning *p)
 		complain(d, err);
 	else if (!e && a.note[0])
 		complain(d, a.note);
+	if (!e)
+		say_weights(d, &a);
 	np_applied_free(&a);
 }
 
@@ -516,6 +533,7 @@ static pid_t *pids_to_restore(const struct np_daemon *d, size_t *n)
 size_t np_daemon_restore(struct np_daemon *d)
 {
 	struct np_whose whose = { .by = d->how.by };
+	struct np_weights_back back;
 	size_t restored = 0, kept;
 	char err[NP_ERR_LEN];
 	pid_t *pids;
@@ -528,6 +546,10 @@ size_t np_daemon_restore(struct np_daemon *d)
 	e = d->how.control->restore(&whose, &restored, &kept, err, sizeof(err));
 	if (e && e != -ENOENT && e != -ESRCH)
 		say(d, "%s", err);
+	if (np_weights_give_back(&whose, &back, err, sizeof(err)))
+		say(d, "%s", err);
+	else if (back.text[0])
+		say(d, "%s", back.text);
 	for (size_t i = 0; i < d->watch.n; i++)
 		d->watch.task[i].placed = d->watch.task[i].heir = false;
 	np_daemon_placed_free(&d->adopted);

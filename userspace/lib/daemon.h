@@ -44,6 +44,7 @@ struct np_daemon {
 	struct np_daemon_counts counts;
 	uint64_t local_pages, all_pages;	/* of the tasks that count, at the last plan */
 	int balancing;			/* np_balancing_read() at the last plan; 0 before the first */
+	char said_weights[NP_WEIGHTS_LEN];	/* last */
 	char complaint[NP_ERR_LEN + 64];	/* said last: nothing is said twice in a row */
 };
 

@@ -143,8 +143,8 @@ bool np_weights_text(const struct np_planning *p, const uint8_t *kernel, char *t
 			 "that are allocated from now on are interleaved evenly");
 	else
 		snprintf(text, len, "pages that are allocated from now on are spread by the kernel's "
-			 "weights, %s, not by the plan's, %s; root can write those to sysfs, for every "
-			 "task of this machine",
+			 "weights, %s, not by the plan's, %s; `--weights write` of apply, run and daemon "
+			 "writes those, for every task of this machine",
 			 list_text(p, kernel, plan, have, sizeof(have)),
 			 list_text(p, plan, plan, want, sizeof(want)));
 	return true;

@@ -10,6 +10,7 @@ int main(void)
 	add_apply_cases();
 	add_text_cases();
 	add_steady_cases();
+	add_weights_cases();
 	if (CU_get_error() != CUE_SUCCESS)
 		return 2;
 	CU_basic_set_mode(CU_BRM_VERBOSE);
