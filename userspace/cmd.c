@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/list.h"
+#include "unknown_option.h"
 
 bool np_json;
 
@@ -50,37 +51,16 @@ void np_json_print(json_t *j)
 	json_decref(j);
 }
 
-/* True when word ("--node=1", "-xN") is an option of the table. */
-static bool known_option(const struct argp_option *o, const char *word)
+static int explain_arguments(const char *command, struct np_unknown unknown)
 {
-	bool is_long = word[1] == '-';
-	size_t len = strcspn(word + 2, "=");
+	const char *now, *instead = np_former_letter(command, unknown.letter, &now);
 
-	for (; o && (o->name || o->key || o->doc); o++) {
-		if (is_long && o->name && !strncmp(o->name, word + 2, len))
-			return true;
-		if (!is_long && o->key == (unsigned char)word[1])
-			return true;
-	}
-	return false;
-}
-
-/* The first word that is meant as an option and is none. */
-static char **unknown_word(const struct argp *argp, char **argv)
-{
-	for (char **arg = argv + 1; *arg && strcmp(*arg, "--"); arg++)
-		if ((*arg)[0] == '-' && (*arg)[1] && !known_option(argp->options, *arg))
-			return arg;
-	return NULL;
-}
-
-static int explain_arguments(const struct argp *argp, const char *command, char **argv)
-{
-	char **word = unknown_word(argp, argv);
-
-	if (word)
-		return np_usage("%s: no option \"%s\"; see numaplace %s --help", command, *word,
-				command);
+	if (instead)
+		return np_usage("%s: -%c is short for another command's --%s; say --%s", command,
+				unknown.letter, now, instead);
+	if (unknown.word)
+		return np_usage("%s: no option \"%s\"; see numaplace %s --help", command,
+				*unknown.word, command);
 	return np_usage("%s: an argument is missing or one too many; see numaplace %s --help",
 			command, command);
 }
@@ -97,7 +77,7 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 {
 	static char name[64];
 	const char *command = argv[0];
-	char **word;
+	struct np_unknown unknown;
 	int e;
 
 	snprintf(name, sizeof(name), "numaplace %s", command);
@@ -108,12 +88,14 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 	e = argp_parse(argp, argc, argv, flags, NULL, input);
 	if (!e)
 		return NP_EXIT_OK;
-	word = e == ECANCELED ? NULL : unknown_word(argp, argv);
-	if (word && !strcmp(*word, "-h")) {	/* an option of no command, and argp's is -? */
-		*word = (char *)"--help";
+	if (e == ECANCELED)
+		return NP_EXIT_USAGE;
+	unknown = np_unknown_option(argp, argv);
+	if (unknown.word && !strcmp(*unknown.word, "-h")) {	/* an option of no command, and argp's is -? */
+		*unknown.word = (char *)"--help";
 		return argp_parse(argp, argc, argv, flags & ~(unsigned int)ARGP_NO_ERRS, NULL, input);
 	}
-	return e == ECANCELED ? NP_EXIT_USAGE : explain_arguments(argp, command, argv);
+	return explain_arguments(command, unknown);
 }
 
 int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value)

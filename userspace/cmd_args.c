@@ -100,18 +100,14 @@ int np_binding_parse(int key, const char *arg, struct np_binding_words *w)
 {
 	switch (key) {
 	case 'C':
-	case NP_KEY_PHYSCPU:
 		w->cpus = arg;
 		return say_cpus(w);
 	case 'N':
-	case NP_KEY_CPUNODE:
 		w->nodes = arg;
 		return say_cpus(w);
-	case 'M':
 	case NP_KEY_MEM:
 		return say_memory(w, arg, NULL);
 	case 'm':
-	case NP_KEY_MEMBIND:
 		return say_memory(w, "bind", arg);
 	case NP_KEY_PREFERRED:
 		return say_memory(w, "preferred", arg);

@@ -10,8 +10,7 @@
 /* Keys of options without a letter; a command's own begin at NP_KEY_OWN. */
 enum {
 	NP_KEY_MAX_STALL = 0x100, NP_KEY_RATE, NP_KEY_PREFERRED, NP_KEY_PREFERRED_MANY,
-	NP_KEY_INTERLEAVE, NP_KEY_WEIGHTED, NP_KEY_LOCAL, NP_KEY_PHYSCPU, NP_KEY_CPUNODE,
-	NP_KEY_MEMBIND, NP_KEY_MEM, NP_KEY_CGROUP, NP_KEY_SAVE, NP_KEY_SHOW,
+	NP_KEY_INTERLEAVE, NP_KEY_WEIGHTED, NP_KEY_LOCAL, NP_KEY_MEM, NP_KEY_CGROUP, NP_KEY_SAVE, NP_KEY_SHOW,
 	NP_KEY_SNAPSHOT, NP_KEY_PLAN, NP_KEY_OVERRIDE, NP_KEY_EXCLUDE, NP_KEY_ALL, NP_KEY_UNIT,
 	NP_KEY_USER, NP_KEY_WEIGHTS, NP_KEY_OWN,
 };
@@ -49,15 +48,15 @@ void np_common_free(struct np_common *c);
  */
 int np_common_resolve(struct np_common *c);
 
-/* What numactl's options say of CPUs and memory; the letters are `place`'s. */
-#define NP_BINDING_OPTIONS(cpus_letter, nodes_letter, membind_letter, mem_letter) \
-	{ "cpus", cpus_letter, "LIST", 0, "Run on these CPUs only", 0 }, \
+/* What numactl's options say of CPUs and memory; -C, -N and -m are numactl's letters. */
+#define NP_BINDING_OPTIONS \
+	{ "cpus", 'C', "LIST", 0, "Run on these CPUs only", 0 }, \
 	{ "physcpubind", 0, NULL, OPTION_ALIAS, NULL, 0 }, \
-	{ "cpunodebind", nodes_letter, "NODES", 0, "Run on the CPUs of these nodes only", 0 }, \
-	{ "mem", mem_letter, "MODE:NODES", 0, "New memory comes from there: bind:NODES, " \
+	{ "cpunodebind", 'N', "NODES", 0, "Run on the CPUs of these nodes only", 0 }, \
+	{ "mem", NP_KEY_MEM, "MODE:NODES", 0, "New memory comes from there: bind:NODES, " \
 	  "preferred:NODE, preferred-many:NODES, interleave:NODES, weighted-interleave:NODES, " \
 	  "local, default", 0 }, \
-	{ "membind", membind_letter, "NODES", 0, "The same as --mem bind:NODES", 0 }, \
+	{ "membind", 'm', "NODES", 0, "The same as --mem bind:NODES", 0 }, \
 	{ "preferred", NP_KEY_PREFERRED, "NODE", 0, "The same as --mem preferred:NODE", 0 }, \
 	{ "preferred-many", NP_KEY_PREFERRED_MANY, "NODES", 0, "The same as " \
 	  "--mem preferred-many:NODES", 0 }, \

@@ -26,10 +26,10 @@ struct counters_args {
 	char **command;
 };
 
-enum { KEY_CSV = NP_KEY_OWN, KEY_TABLE, KEY_SOURCE };
+enum { KEY_CSV = NP_KEY_OWN, KEY_TABLE, KEY_SOURCE, KEY_PID };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "Count for this task, all threads and those it starts; may be "
+	{ "pid", KEY_PID, "PID", 0, "Count for this task, all threads and those it starts; may be "
 	  "repeated", 0 },
 	{ "cpus", 'C', "LIST", 0, "Count on these CPUs (all)", 0 },
 	{ "interval", 'i', "TIME", 0, "Print each time that this time has passed (1s; with a command: "
@@ -49,7 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct counters_args *a = state->input;
 
 	switch (key) {
-	case 'p':
+	case KEY_PID:
 		return np_arg_add_pid(arg, &a->pids);
 	case 'C':
 		a->cpus = arg;

@@ -21,14 +21,14 @@ struct arguments {
 	struct np_migrate_request r;	/* but for its nodes and its pace */
 };
 
-enum { KEY_DUTY = NP_KEY_OWN, KEY_LIMIT, KEY_PAUSE, KEY_SPLIT, KEY_THREADS };
+enum { KEY_DUTY = NP_KEY_OWN, KEY_LIMIT, KEY_PAUSE, KEY_SPLIT, KEY_THREADS, KEY_SHARED };
 
 static const struct argp_option options[] = {
 	{ "from", 'f', "NODES", 0, "Only pages on these nodes (any)", 0 },
 	{ "to", 't', "NODE", 0, "The node that they go to", 0 },
 	{ "range", 'r', "START-END", 0, "Only these addresses, in hexadecimal", 0 },
 	{ "limit", KEY_LIMIT, "PAGES", 0, "End when so many pages have moved (no limit)", 0 },
-	{ "shared", 's', NULL, 0, "Also pages that other processes map", 0 },
+	{ "shared", KEY_SHARED, NULL, 0, "Also pages that other processes map", 0 },
 	{ "pause", KEY_PAUSE, "WHEN", 0, "Stop the threads that run while pages move: auto, always or "
 	  "never (auto); module only", 0 },
 	{ "duty", KEY_DUTY, "PERCENT", 0, "Part of the time for which threads may be stopped (50); "
@@ -113,7 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		e = parse_count(arg, "--threads", NUMAPLACE_MAX_THREADS, &n);
 		a->r.threads = (unsigned int)n;
 		return e;
-	case 's':
+	case KEY_SHARED:
 		a->r.shared = true;
 		return 0;
 	case 'f':

@@ -18,7 +18,7 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	NP_BINDING_OPTIONS('C', 'N', 'm', 'M'),
+	NP_BINDING_OPTIONS,
 	{ "inherit", KEY_INHERIT, NULL, 0, "Children and threads started from now on are placed, and "
 	  "restored, as well (the default)", 0 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module", 0 },
@@ -68,7 +68,8 @@ static const struct argp argp = {
 	.args_doc = "PID",
 	.doc = "Binds a running process, all its threads at once, to CPUs, and sets where its new "
 	       "memory comes from. `numaplace restore` undoes it. Lists are written as in numactl: "
-	       "0-2,5 or !1 (all but 1) or +0 (the first of those allowed) or all.\v"
+	       "0-2,5 or !1 (all but 1) or +0 (the first of those allowed) or all; -C, -N "
+	       "and -m are numactl's.\v"
 	       "Pages that are already in memory stay where they are; `numaplace migrate` moves "
 	       "them.",
 };

@@ -16,7 +16,7 @@
 #define MAX_COUNT_TASKS 4096
 #define LINE 16384
 
-enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK, KEY_SAMPLE_ABOVE };
+enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK, KEY_SAMPLE_ABOVE, KEY_COLUMNS, KEY_LIMIT, KEY_NODE };
 
 struct ps_args {
 	struct np_common common;
@@ -36,14 +36,14 @@ static const struct argp_option options[] = {
 	  "have more, and say how exact that is (8G; 0: of none)", 0 },
 	{ "sort", 'S', "KEY", 0, "cost, busy, remote, mpki, penalty, local (the least first), pages "
 	  "or pid (cost)", 0 },
-	{ "columns", 'o', "LIST", 0, "Only these, in this order: pid, command, threads, busy, node, local, "
+	{ "columns", KEY_COLUMNS, "LIST", 0, "Only these, in this order: pid, command, threads, busy, node, local, "
 	  "ipc, mpki, remote (REM/s), penalty, from, shm, pages (one for each node), most (the nodes "
 	  "with the most pages), cpus (all; on more than 8 nodes most for pages)", 0 },
-	{ "limit", 'n', "N", 0, "Print the first N only", 0 },
+	{ "limit", KEY_LIMIT, "N", 0, "Print the first N only", 0 },
 	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
 	{ "command", 'c', "TEXT", 0, "Only tasks whose name holds TEXT, or is like a pattern with "
 	  "*, ? or [..]", 0 },
-	{ "node", 'N', "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
+	{ "node", KEY_NODE, "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
 	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,
 	{ 0 },
@@ -57,7 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	int e;
 
 	switch (key) {
-	case 'o':
+	case KEY_COLUMNS:
 		if (!np_view_choose(&a->view, arg, err, sizeof(err)))
 			return 0;
 		np_error("%s", err);
@@ -73,7 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_WALK:
 		a->walk = true;
 		return 0;
-	case 'n':
+	case KEY_LIMIT:
 		return np_arg_number(arg, "--limit", 1000000000, &a->limit);
 	case 'b':
 		a->view.busy = true;
@@ -81,7 +81,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'c':
 		a->view.comm = arg;
 		return 0;
-	case 'N':
+	case KEY_NODE:
 		a->node = arg;
 		return 0;
 	case 'S':
@@ -163,7 +163,7 @@ static int print_text(const struct ps_args *a)
 	}
 	if (!a->view.n_columns && a->view.m->n_nodes > NP_VIEW_NODES)
 		fprintf(stderr, "numaplace: of %zu nodes those with the most pages of a task are shown; "
-			"-o pid,command,pages or --json shows all\n", a->view.m->n_nodes);
+			"--columns pid,command,pages or --json shows all\n", a->view.m->n_nodes);
 	return NP_EXIT_OK;
 }
 

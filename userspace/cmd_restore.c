@@ -19,7 +19,7 @@ struct arguments {
 static volatile sig_atomic_t interrupted;
 
 static const struct argp_option options[] = {
-	{ "all", 'a', NULL, 0, "Everything under control", 0 },
+	{ "all", NP_KEY_ALL, NULL, 0, "Everything under control", 0 },
 	{ "pages", KEY_PAGES, NULL, 0, "Bring pages back as well to the nodes that apply, run or "
 	  "the daemon moved them from", 0 },
 	NP_PACE_OPTIONS,
@@ -33,7 +33,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case 'a':
+	case NP_KEY_ALL:
 		a->all = true;
 		return 0;
 	case KEY_PAGES:

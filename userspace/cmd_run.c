@@ -39,7 +39,7 @@ struct run_args {
 static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
 	{ "assume", 'a', "penalty=P,mpki=M", 0, "what is known of the program and its children", 0 },
-	NP_BINDING_OPTIONS(NP_KEY_PHYSCPU, NP_KEY_CPUNODE, NP_KEY_MEMBIND, NP_KEY_MEM),
+	NP_BINDING_OPTIONS,
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
 	NP_WEIGHTS_OPTION,

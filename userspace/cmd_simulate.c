@@ -20,7 +20,7 @@
 /* Free moves, any gain taken, and work for some 10,000 placements of four tasks. */
 static const char *const search_options[] = { "search=all", "horizon=0", "hysteresis=0", "effort=1.4" };
 
-enum { KEY_RANDOM = 0x100, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
+enum { KEY_MACHINE = 0x100, KEY_TASKS, KEY_RANDOM, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
 
 struct words {
 	const char **word;
@@ -38,9 +38,9 @@ struct args {
 };
 
 static const struct argp_option options[] = {
-	{ "machine", 'm', "NAME|FILE.toml", 0, "A machine of the lab or any machine file; may be "
+	{ "machine", KEY_MACHINE, "NAME|FILE.toml", 0, "A machine of the lab or any machine file; may be "
 	  "repeated", 0 },
-	{ "tasks", 't', "FILE.toml", 0, "Tasks, described in a file; may be repeated", 0 },
+	{ "tasks", KEY_TASKS, "FILE.toml", 0, "Tasks, described in a file; may be repeated", 0 },
 	{ "snapshot", KEY_SNAPSHOT, "FILE", 0, "Machine and tasks as `numaplace ps --json` printed "
 	  "them; may be repeated", 0 },
 	{ "policy", 'p', "P[:O=V,..]", 0, "A policy with its options, such as n-mass:pages=follow; "
@@ -73,9 +73,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct args *a = state->input;
 
 	switch (key) {
-	case 'm':
+	case KEY_MACHINE:
 		return add(&a->machines, arg);
-	case 't':
+	case KEY_TASKS:
 		return add(&a->tasks, arg);
 	case 'p':
 		return add(&a->policies, arg);

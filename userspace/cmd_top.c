@@ -23,7 +23,7 @@
 #define LONGEST_SAMPLE_MS 500
 #define LINE 16384
 
-enum { KEY_ONCE = NP_KEY_OWN };
+enum { KEY_ONCE = NP_KEY_OWN, KEY_COLUMNS };
 
 struct top {
 	unsigned int interval_us;
@@ -40,7 +40,7 @@ struct top {
 static const struct argp_option options[] = {
 	{ "interval", 'i', "TIME", 0, "Read anew after this time (2s)", 0 },
 	{ "sort", 'S', "KEY", 0, "As ps has it (cost)", 0 },
-	{ "columns", 'o', "LIST", 0, "As ps has it", 0 },
+	{ "columns", KEY_COLUMNS, "LIST", 0, "As ps has it", 0 },
 	NP_CGROUP_OPTION,
 	{ "once", KEY_ONCE, NULL, 0, "Print one screen as text, all rows, and leave", 0 },
 	{ "json", 'j', NULL, 0, "Print a snapshot as `ps --json` does, on one line, each interval; with "
@@ -63,7 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
 			 "pages, pid", arg);
 		return ECANCELED;
-	case 'o':
+	case KEY_COLUMNS:
 		if (!np_view_choose(&top->view, arg, err, sizeof(err)))
 			return 0;
 		np_error("%s", err);
@@ -229,7 +229,7 @@ static void draw(struct top *top)
 		np_view_line(&top->view, top->first + i, line, width);
 		draw_line((int)y++, line, 0);
 	}
-	snprintf(line, sizeof(line), cut ? "%s  columns cut: %zu (see -o)" : "%s", keys, cut);
+	snprintf(line, sizeof(line), cut ? "%s  columns cut: %zu (see --columns)" : "%s", keys, cut);
 	draw_line(getmaxy(stdscr) - 1, line, A_DIM);
 	refresh();
 }

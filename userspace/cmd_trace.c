@@ -14,6 +14,8 @@
 #define MIN_US 1000
 #define MAX_US 3600000000u
 
+enum { KEY_FOR = NP_KEY_OWN };
+
 struct trace_args {
 	const char *name, *pid;
 	unsigned int us;
@@ -21,7 +23,7 @@ struct trace_args {
 };
 
 static const struct argp_option options[] = {
-	{ "for", 'f', "TIME", 0, "End after this time, such as 500ms or 10s", 0 },
+	{ "for", KEY_FOR, "TIME", 0, "End after this time, such as 500ms or 10s", 0 },
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -45,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct trace_args *a = state->input;
 
 	switch (key) {
-	case 'f':
+	case KEY_FOR:
 		return np_arg_microseconds(arg, "time", MIN_US, MAX_US, &a->us);
 	case 'j':
 		np_json = true;

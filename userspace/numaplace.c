@@ -16,7 +16,7 @@ static const struct np_cmd commands[] = {
 	{ "ps", cmd_ps, "[PID..]", "tasks: node, pages per node, locality, IPC, MPKI, penalty" },
 	{ "top", cmd_top, "", "what ps shows, live in the terminal" },
 	{ "place", cmd_place, "PID --cpus LIST --mem MODE:NODES", "binds a running task" },
-	{ "counters", cmd_counters, "[-p PID] [-C CPUS] [-- CMD]", "IPC, cache misses, local and remote memory accesses" },
+	{ "counters", cmd_counters, "[--pid PID] [-C CPUS] [-- CMD]", "IPC, cache misses, local and remote memory accesses" },
 	{ "calibrate", cmd_calibrate, "--task CMD | --flip PID", "measures the NUMA penalty of tasks" },
 	{ "restore", cmd_restore, "PID | --all", "undoes every place and apply" },
 	{ "migrate", cmd_migrate, "PID [--from A] --to B", "moves a running task's pages" },

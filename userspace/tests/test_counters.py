@@ -34,7 +34,7 @@ def test_the_documentation_has_the_table_of_the_code() -> None:
 
 
 @pytest.mark.parametrize("words", [
-    ["counters", "-p", "1", "-C", "0"], ["counters", "-p", "1", "--", "true"], ["counters", "-C", "999999"],
+    ["counters", "--pid", "1", "-C", "0"], ["counters", "--pid", "1", "--", "true"], ["counters", "-C", "999999"],
     ["counters", "-I", "x"], ["calibrate"], ["calibrate", "--flip", "1", "--sample", "1"],
     ["calibrate", "--task", "true", "--node", "999"],
     ["ps", "--sort", "beauty"], ["ps", "--node", "999"], ["top", "--sort", "beauty"]])
@@ -98,7 +98,7 @@ def test_ps_sorts_and_leaves_out(busy: subprocess.Popen) -> None:
     assert all(task["not_counted_because"] or task["ipc"]["value"] is not None for task in tasks)
     pids = [task["pid"] for task in json.loads(run("ps", "--json", "-S", "pid", "-s", "0").stdout)["tasks"]]
     assert pids == sorted(pids)
-    only = run("ps", "--command", "sh", "--sort", "pages", "-n", "1", "-s", "0").stdout.splitlines()
+    only = run("ps", "--command", "sh", "--sort", "pages", "--limit", "1", "-s", "0").stdout.splitlines()
     assert len(only) == 2 and "sh" in only[1].split()[1]
 
 
@@ -168,9 +168,9 @@ def test_top_prints_a_snapshot_each_interval(tmp_path: Path) -> None:
 
 
 def test_ps_prints_the_columns_that_are_asked_for() -> None:
-    shown = run("ps", "-s", "0", "-o", "busy,pid,cpus", os.getpid()).stdout.split()
+    shown = run("ps", "-s", "0", "--columns", "busy,pid,cpus", os.getpid()).stdout.split()
     assert shown[:6] == ["BUSY", "PID", "CPUS", "0.00", str(os.getpid()), shown[5]]
-    done = run("ps", "-s", "0", "-o", "pid,beauty")
+    done = run("ps", "-s", "0", "--columns", "pid,beauty")
     assert done.returncode == 2 and 'no column "beauty"; there are pid, ' in done.stderr
 
 

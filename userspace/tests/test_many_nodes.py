@@ -44,8 +44,8 @@ def test_ps_shows_the_nodes_that_matter_and_says_so(there: tuple[object, ...]) -
     done = run(there, "ps", "-s", "0", os.getpid())
     heading, line = done.stdout.splitlines()
     assert " NODE:PAGES " in heading and "N1" not in heading and re.search(r" 0:\d+ ", line)
-    assert done.stderr.count("\n") == 1 and "of 16 nodes" in done.stderr and "-o pid,command,pages" in done.stderr
-    done = run(there, "ps", "-s", "0", "-o", "pid,command,pages", os.getpid())
+    assert done.stderr.count("\n") == 1 and "of 16 nodes" in done.stderr and "--columns pid,command,pages" in done.stderr
+    done = run(there, "ps", "-s", "0", "--columns", "pid,command,pages", os.getpid())
     assert done.stdout.split()[2:18] == [f"N{node}" for node in range(NODES)] and not done.stderr
 
 
@@ -53,7 +53,7 @@ def test_top_says_that_there_are_more_and_shows_them(there: tuple[object, ...]) 
     text = run(there, "top", "--once", "--interval", "100ms").stdout
     assert [line.split()[1] for line in text.splitlines() if line.startswith("node ")] == list(map(str, range(NODES)))
     terminal = Terminal(40, 100, there)
-    lines = terminal.wait_for("^9 more nodes: n shows all", r" columns cut: [0-9]+ \(see -o\)")
+    lines = terminal.wait_for("^9 more nodes: n shows all", r" columns cut: [0-9]+ \(see --columns\)")
     assert sum(line.startswith("node ") for line in lines) == 7
     terminal.type(b"n")
     lines = terminal.wait_for("^node 15 ")

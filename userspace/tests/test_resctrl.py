@@ -50,8 +50,8 @@ def beside_resctrl(tmp_path: Path, task: int, groups: str, *words: object) -> su
                           capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("words", [["counters", "-n", 1, "-I", 10, "-p"], ["ps", "-s", 10], ["counters", "-n", 1, "-I", 10,
-                                   "--source", "resctrl", "-p"]])
+@pytest.mark.parametrize("words", [["counters", "-n", 1, "-I", 10, "--pid"], ["ps", "-s", 10], ["counters", "-n", 1, "-I", 10,
+                                   "--source", "resctrl", "--pid"]])
 def test_no_group_is_made_filled_or_removed(tmp_path: Path, sleeper: int, words: list) -> None:
     done = beside_resctrl(tmp_path, sleeper, "res:pod\nmon:\n", *words, sleeper)
     assert done.returncode == 0 and "/sys/fs" not in done.stderr and not done.stdout.splitlines()[-1].startswith("."), done
@@ -59,14 +59,14 @@ def test_no_group_is_made_filled_or_removed(tmp_path: Path, sleeper: int, words:
 
 def test_the_group_of_a_task_is_read(tmp_path: Path, sleeper: int) -> None:
     done = beside_resctrl(tmp_path, sleeper, "res:pod\nmon:\n", "counters", "--source", "resctrl", "--csv", "-n", 1,
-                          "-I", 10, "-p", sleeper)
+                          "-I", 10, "--pid", sleeper)
     (row,) = csv.DictReader(done.stdout.splitlines())
     assert (row["source"], row["local_dram"], row["remote_dram"], row["cycles"]) == ("resctrl", "0", "0", "")
 
 
 @pytest.mark.parametrize("groups,words,why", [
-    ("res:pod\nmon:\n", ["-p", 1], "/sys/fs/resctrl/pod has 0 of"),
-    ("res:/\nmon:\n", ["-p", 1], "is in no group of resctrl but that of all tasks"),
+    ("res:pod\nmon:\n", ["--pid", 1], "/sys/fs/resctrl/pod has 0 of"),
+    ("res:/\nmon:\n", ["--pid", 1], "is in no group of resctrl but that of all tasks"),
     ("res:pod\nmon:\n", ["-C", 0], "not for CPUs")])
 def test_a_group_that_is_not_the_tasks_own_is_refused(tmp_path: Path, sleeper: int, groups: str, words: list,
                                                       why: str) -> None:

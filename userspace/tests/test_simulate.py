@@ -38,7 +38,7 @@ def all_policies(tool: Path) -> list[str]:
 
 
 def test_every_policy_on_two_machines(tool: Path) -> None:
-    result = found(tool, "-m", "demo-2s", "-m", "xeon-e5620-2s", "-t", TASKS)
+    result = found(tool, "--machine", "demo-2s", "--machine", "xeon-e5620-2s", "--tasks", TASKS)
     assert result["where"] == "simulated"
     names = all_policies(tool)
     assert [(case["machine"], case["policy"]) for case in result["cases"]] == [
@@ -55,8 +55,8 @@ def test_every_policy_on_two_machines(tool: Path) -> None:
 
 
 def test_table_has_the_same_numbers(tool: Path) -> None:
-    case = found(tool, "-m", "demo-2s", "-t", TASKS, "-p", "maximum-local")["cases"][0]
-    run = simulate(tool, "-m", "demo-2s", "-t", TASKS, "-p", "maximum-local")
+    case = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")["cases"][0]
+    run = simulate(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")
     line = next(line for line in run.stdout.splitlines() if line.startswith("maximum-local"))
     words = line.split()
     assert words[1] == f"{case['throughput']['before']:.2f}"
@@ -66,13 +66,13 @@ def test_table_has_the_same_numbers(tool: Path) -> None:
 
 
 def test_options_of_a_policy(tool: Path) -> None:
-    stay = found(tool, "-m", "demo-2s", "-t", TASKS, "-p", "maximum-local:pages=stay")["cases"][0]
+    stay = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local:pages=stay")["cases"][0]
     assert stay["policy"] == "maximum-local:pages=stay"
     assert stay["pages_moved"] == 0
 
 
 def test_random_sets_against_the_best_there_is(tool: Path) -> None:
-    words = ("-m", "demo-2s", "--random", 60, "--seed", 7, "--max-tasks", 3)
+    words = ("--machine", "demo-2s", "--random", 60, "--seed", 7, "--max-tasks", 3)
     result = found(tool, *words)
     assert result == found(tool, *words)
     scores = {score["policy"]: score for score in result["random"]}
@@ -81,19 +81,19 @@ def test_random_sets_against_the_best_there_is(tool: Path) -> None:
         assert score["worst_of_best"] <= score["mean_of_best"] <= 1 + TOLERANCE, name
     assert scores["none"]["cases"] == 60
     assert scores["none"]["mean_of_best"] < scores["measured"]["mean_of_best"]
-    assert found(tool, "-m", "demo-2s", "--random", 60, "--seed", 8)["random"] != result["random"]
+    assert found(tool, "--machine", "demo-2s", "--random", 60, "--seed", 8)["random"] != result["random"]
 
 
 def test_every_policy_can_act(tool: Path) -> None:
     """On nodes of the size that machines have, and with links that differ, which asymsched is for."""
-    words = ("-m", "opteron-6172-4s", "--random", 20, "--node-memory", "8GiB")
+    words = ("--machine", "opteron-6172-4s", "--random", 20, "--node-memory", "8GiB")
     scores = {score["policy"]: score for score in found(tool, *words)["random"]}
     assert scores.pop("none")["acted"] == 0
     assert {name: score["acted"] for name, score in scores.items() if not 0 < score["acted"] <= 20} == {}
     assert scores["n-mass"]["pages_moved"] == 0  # tasks moved: that counts too
-    small = {score["policy"]: score for score in found(tool, "-m", "demo-2s", "--random", 20)["random"]}
+    small = {score["policy"]: score for score in found(tool, "--machine", "demo-2s", "--random", 20)["random"]}
     large = {score["policy"]: score
-             for score in found(tool, "-m", "demo-2s", "--random", 20, "--node-memory", "8GiB")["random"]}
+             for score in found(tool, "--machine", "demo-2s", "--random", 20, "--node-memory", "8GiB")["random"]}
     assert small["numad"]["acted"] < large["numad"]["acted"]  # which ignores what is below 300 MB
     assert large["asymsched"]["acted"] == 0  # two nodes have one link
 
@@ -110,15 +110,15 @@ def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("words", "says"), [
     ((), "no --machine or --snapshot"),
-    (("-m", "demo-2s"), "no tasks"),
-    (("-t", TASKS), "no --machine or --snapshot"),
-    (("-m", "nowhere", "-t", TASKS), "there is no machine 'nowhere': known are cxl-3n, demo-2s"),
-    (("-m", "demo-2s", "-t", "nothing.toml"), "nothing.toml cannot be read: No such file"),
-    (("-m", "demo-2s", "-t", TASKS, "-p", "best"), 'no policy "best"'),
-    (("-m", "demo-2s", "-t", TASKS, "-p", "n-mass:colour=red"), 'no option "colour": use '),
-    (("-m", "demo-2s", "--random", "many"), "many"),
-    (("-m", "demo-2s", "--random", 1, "--max-tasks", 0), "--max-tasks is at least 1"),
-    (("-m", "demo-2s", "--random", 1, "--node-memory", "8 GB"), '"8 GB" is not an amount of memory'),
+    (("--machine", "demo-2s"), "no tasks"),
+    (("--tasks", TASKS), "no --machine or --snapshot"),
+    (("--machine", "nowhere", "--tasks", TASKS), "there is no machine 'nowhere': known are cxl-3n, demo-2s"),
+    (("--machine", "demo-2s", "--tasks", "nothing.toml"), "nothing.toml cannot be read: No such file"),
+    (("--machine", "demo-2s", "--tasks", TASKS, "-p", "best"), 'no policy "best"'),
+    (("--machine", "demo-2s", "--tasks", TASKS, "-p", "n-mass:colour=red"), 'no option "colour": use '),
+    (("--machine", "demo-2s", "--random", "many"), "many"),
+    (("--machine", "demo-2s", "--random", 1, "--max-tasks", 0), "--max-tasks is at least 1"),
+    (("--machine", "demo-2s", "--random", 1, "--node-memory", "8 GB"), '"8 GB" is not an amount of memory'),
     (("--snapshot", TASKS), "is not JSON"),
 ])
 def test_bad_input(tool: Path, words: tuple, says: str) -> None:
@@ -131,7 +131,7 @@ def test_bad_input(tool: Path, words: tuple, says: str) -> None:
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
 def test_picture(tool: Path, tmp_path: Path, kind: str) -> None:
     picture = tmp_path / f"picture.{kind}"
-    run = simulate(tool, "-m", "demo-2s", "-t", TASKS, "--random", 3, "--picture", picture)
+    run = simulate(tool, "--machine", "demo-2s", "--tasks", TASKS, "--random", 3, "--picture", picture)
     assert run.returncode == 0, run.stderr
     data = picture.read_bytes()
     if kind == "svg":
@@ -142,6 +142,6 @@ def test_picture(tool: Path, tmp_path: Path, kind: str) -> None:
 
 
 def test_picture_that_cannot_be_drawn(tool: Path, tmp_path: Path) -> None:
-    run = simulate(tool, "-m", "demo-2s", "-t", TASKS, "--picture", tmp_path / "picture.xyz")
+    run = simulate(tool, "--machine", "demo-2s", "--tasks", TASKS, "--picture", tmp_path / "picture.xyz")
     assert run.returncode == 1
     assert "picture.xyz was not drawn" in run.stderr

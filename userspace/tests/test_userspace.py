@@ -99,8 +99,8 @@ def test_help_of_a_command(tool: Path, command: str) -> None:
     assert run(tool, "help", command).stdout == done.stdout
 
 
-CROSSED = ["simulate", "-m", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
-           "-t", ROOT / "Documentation" / "examples" / "crossed.toml"]
+CROSSED = ["simulate", "--machine", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
+           "--tasks", ROOT / "Documentation" / "examples" / "crossed.toml"]
 
 
 @pytest.mark.parametrize("name, words", [

@@ -432,6 +432,7 @@ def test_run_has_the_programs_exit_status(tool: Tool, command: list[str], status
 
 @pytest.mark.parametrize(("words", "policy"), [
     (["--cpunodebind", 1, "--membind", 0], "bind:0"),
+    (["-N", 1, "-m", 0], "bind:0"),
     (["--physcpubind", "2-3", "--preferred", 1], "prefer:1"),
     (["--cpunodebind", "!0", "--interleave", "all"], "interleave:0-1"),
 ])
