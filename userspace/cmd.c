@@ -143,65 +143,6 @@ int np_arg_engine(const char *text, enum np_engine *engine)
 	return ECANCELED;
 }
 
-static const char *time_text(unsigned int us, char *text, size_t len)
-{
-	if (us < 1000)
-		snprintf(text, len, "%u%s", us, us ? "us" : "");
-	else
-		snprintf(text, len, us < 1000000 ? "%gms" : "%gs", us < 1000000 ? us / 1e3 : us / 1e6);
-	return text;
-}
-
-int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
-			unsigned int *us)
-{
-	static const struct {
-		const char *name;
-		double us;
-	} units[] = { { "", 1e3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
-	char *end, least[16], most[16];
-	double value = strtod(text, &end);
-
-	for (size_t i = 0; isdigit((unsigned char)*text) && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].name) || value * units[i].us < min ||
-		    value * units[i].us > max)
-			continue;
-		*us = (unsigned int)(value * units[i].us);
-		return 0;
-	}
-	np_error("%s \"%s\" is not a time from %s to %s, such as 500us, 20ms or 2s", what, text,
-		 time_text(min, least, sizeof(least)), time_text(max, most, sizeof(most)));
-	return ECANCELED;
-}
-
-int np_arg_milliseconds(const char *text, const char *what, unsigned int max, unsigned long *ms)
-{
-	unsigned int us = 0;
-	int e = np_arg_microseconds(text, what, 0, max * 1000, &us);
-
-	*ms = ((unsigned long)us + 999) / 1000;
-	return e;
-}
-
-int np_arg_mib(const char *text, const char *what, double max, double *mib)
-{
-	static const struct {
-		const char *name;
-		double mib;
-	} units[] = { { "", 1 }, { "M", 1 }, { "MiB", 1 }, { "G", 1024 }, { "GiB", 1024 } };
-	bool digit = isdigit((unsigned char)*text) || *text == '.';
-	char *end;
-	double value = strtod(text, &end);
-
-	for (size_t i = 0; digit && end != text && i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(end, units[i].name) && value * units[i].mib <= max) {
-			*mib = value * units[i].mib;
-			return 0;
-		}
-	np_error("%s \"%s\" is not an amount of MiB from 0 to %.0f, such as 64 or 2G", what, text, max);
-	return ECANCELED;
-}
-
 int np_cmd_machine(struct np_machine *m)
 {
 	char err[NP_ERR_LEN];

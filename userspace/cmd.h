@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "arg_units.h"
 #include "lib/control.h"
 #include "lib/json.h"
 #include "lib/machine.h"
@@ -69,16 +70,6 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 int np_arg_pid(const char *text, pid_t *pid);
 int np_arg_engine(const char *text, enum np_engine *engine);
 int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value);
-
-/* "20ms", "500us", "1s", from min to max microseconds; a bare number is milliseconds. */
-int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
-			unsigned int *us);
-
-/* The same in milliseconds, rounded up, from 0. */
-int np_arg_milliseconds(const char *text, const char *what, unsigned int max, unsigned long *ms);
-
-/* "64", "64M" and "64MiB" are MiB, "2G" and "2GiB" are 1024 times as much. */
-int np_arg_mib(const char *text, const char *what, double max, double *mib);
 
 /* Appends a pid to an array that the caller frees; as above. */
 struct np_pids {

@@ -23,7 +23,7 @@ int np_common_parse(int key, const char *arg, struct np_common *c)
 		return np_arg_microseconds(arg, "--max-stall", NUMAPLACE_MIN_STALL_US,
 					   NUMAPLACE_MAX_STALL_US, &c->pace.max_stall_us);
 	case NP_KEY_RATE:
-		e = np_arg_mib(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &rate);
+		e = np_arg_rate(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &rate);
 		/* Less than one is not "no limit". */
 		c->pace.rate_mib = (unsigned int)rate + (rate > 0 && rate < 1);
 		return e;

@@ -24,8 +24,8 @@ enum {
 #define NP_PACE_OPTIONS \
 	{ "max-stall", NP_KEY_MAX_STALL, "TIME", 0, "Longest time that a task may be held up at " \
 	  "once, such as 500us or 20ms (20ms)", 0 }, \
-	{ "rate", NP_KEY_RATE, "MIB", 0, "Move at most so many MiB a second, such as 64 or 2G (no " \
-	  "limit)", 0 }
+	{ "rate", NP_KEY_RATE, "RATE", 0, "Move at most so much a second, such as 64MiB/s or " \
+	  "2GiB/s; a bare number is MiB/s (no limit)", 0 }
 
 #define NP_CGROUP_OPTION \
 	{ "cgroup", NP_KEY_CGROUP, "PATH", 0, "The tasks of this cgroup (version 2) and of those " \

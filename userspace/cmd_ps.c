@@ -14,6 +14,7 @@
 #define MAX_SAMPLE_MS 60000
 #define COUNT_TASKS 64
 #define MAX_COUNT_TASKS 4096
+#define MAX_SIZE_MIB (1 << 30)
 #define LINE 16384
 
 enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK, KEY_SAMPLE_ABOVE, KEY_COLUMNS, KEY_LIMIT, KEY_NODE };
@@ -32,8 +33,8 @@ static const struct argp_option options[] = {
 	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
 	{ "walk", KEY_WALK, NULL, 0, "Ask for the node of every page (move_pages) instead of "
 	  "reading numa_maps", 0 },
-	{ "sample-above", KEY_SAMPLE_ABOVE, "MIB", 0, "Ask for the node of some pages only of tasks that "
-	  "have more, and say how exact that is (8G; 0: of none)", 0 },
+	{ "sample-above", KEY_SAMPLE_ABOVE, "SIZE", 0, "Ask for the node of some pages only of tasks that "
+	  "have more, and say how exact that is (8GiB; 0: of none)", 0 },
 	{ "sort", 'S', "KEY", 0, "cost, busy, remote, mpki, penalty, local (the least first), pages "
 	  "or pid (cost)", 0 },
 	{ "columns", KEY_COLUMNS, "LIST", 0, "Only these, in this order: pid, command, threads, busy, node, local, "
@@ -67,7 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_COUNT:
 		return np_arg_number(arg, "--count", MAX_COUNT_TASKS, &a->most);
 	case KEY_SAMPLE_ABOVE:
-		e = np_arg_mib(arg, "--sample-above", 1e9, &mib);
+		e = np_arg_size(arg, "--sample-above", MAX_SIZE_MIB, &mib);
 		np_tasks_sample_above((uint64_t)(mib * (1 << 20)));
 		return e;
 	case KEY_WALK:

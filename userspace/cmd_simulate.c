@@ -10,11 +10,11 @@
 #include "lib/machine_file.h"
 #include "lib/plugin.h"
 #include "lib/simulate_report.h"
-#include "lib/size.h"
 #include "lib/snapshot.h"
 #include "lib/task_set.h"
 
 #define MAX_TASKS 4
+#define MAX_NODE_MIB (1 << 30)
 #define N_SEARCHES 3
 
 /* Free moves, any gain taken, and work for some 10,000 placements of four tasks. */
@@ -68,6 +68,18 @@ static error_t add(struct words *w, const char *word)
 	return 0;
 }
 
+static error_t parse_memory(const char *text, uint64_t *bytes)
+{
+	double mib = 0;
+	error_t e = np_arg_size(text, "--node-memory", MAX_NODE_MIB, &mib);
+
+	*bytes = (uint64_t)(mib * (1 << 20));
+	if (e || *bytes)
+		return e;
+	np_error("--node-memory \"%s\" is none; leave it out to take each node as its file says", text);
+	return ECANCELED;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
@@ -82,18 +94,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SNAPSHOT:
 		return add(&a->snapshots, arg);
 	case KEY_RANDOM:
-		return np_arg_number(arg, "random", 1000000, &a->random);
+		return np_arg_number(arg, "--random", 1000000, &a->random);
 	case KEY_SEED:
-		return np_arg_number(arg, "seed", 4000000000, &a->seed);
+		return np_arg_number(arg, "--seed", 4000000000, &a->seed);
 	case KEY_MAX_TASKS:
-		return np_arg_number(arg, "max-tasks", 1000, &a->max_tasks);
+		return np_arg_number(arg, "--max-tasks", 1000, &a->max_tasks);
 	case KEY_MEMORY:
-		if (np_size_parse(arg, &a->memory) || !a->memory) {
-			np_usage("simulate: --node-memory: \"%s\" is not an amount of memory; "
-				 "write it as 32GiB", arg);
-			return ECANCELED;
-		}
-		return 0;
+		return parse_memory(arg, &a->memory);
 	case KEY_PICTURE:
 		a->picture = arg;
 		return 0;

@@ -55,7 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'i':
-		return np_arg_microseconds(arg, "interval", MIN_INTERVAL_US, MAX_INTERVAL_US,
+		return np_arg_microseconds(arg, "--interval", MIN_INTERVAL_US, MAX_INTERVAL_US,
 					   &top->interval_us);
 	case 'S':
 		if (np_sort_find(arg, &top->view.sort))

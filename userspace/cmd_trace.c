@@ -48,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_FOR:
-		return np_arg_microseconds(arg, "time", MIN_US, MAX_US, &a->us);
+		return np_arg_microseconds(arg, "--for", MIN_US, MAX_US, &a->us);
 	case 'j':
 		np_json = true;
 		return 0;

@@ -13,6 +13,7 @@
 #define MIN_INTERVAL_US 10000
 #define MAX_INTERVAL_US 3600000000u
 #define MAX_INTERVALS 1000000
+#define MAX_SIZE_MIB (1 << 30)
 
 /* A task that pauses keeps its place for so long. */
 #define PAUSE_US 5000000
@@ -41,7 +42,8 @@ static const struct argp_option options[] = {
 	{ "back-off", KEY_BACK_OFF, "N", 0, "For so many intervals, twice as many the next time "
 	  "(60)", 0 },
 	{ "min-busy", KEY_MIN_BUSY, "CPUS", 0, "Only tasks that keep so many CPUs busy (0.1)", 0 },
-	{ "min-size", KEY_MIN_SIZE, "MIB", 0, "Only tasks with so much memory, such as 64 or 2G (1)", 0 },
+	{ "min-size", KEY_MIN_SIZE, "SIZE", 0, "Only tasks with so much memory, such as 64MiB or "
+	  "2GiB (1MiB)", 0 },
 	{ "count", KEY_COUNT, "N", 0, "Read the counters of N tasks at once, in turn, for at most 0.1 % "
 	  "of a CPU (16; 0: none)", 0 },
 	{ "reading", KEY_READING, "PERCENT", 0, "Take so much of a CPU at most to read where the pages of new "
@@ -102,7 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MIN_BUSY:
 		return number(arg, "--min-busy", 1e6, &a->min_busy);
 	case KEY_MIN_SIZE:
-		return np_arg_mib(arg, "--min-size", 1e9, &a->min_size_mib);
+		return np_arg_size(arg, "--min-size", MAX_SIZE_MIB, &a->min_size_mib);
 	case KEY_COUNT:
 		return intervals(arg, "--count", 0, &a->count);
 	case KEY_READING:

@@ -78,7 +78,7 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 		w->model = arg;
 		return 0;
 	case 's':
-		return np_arg_milliseconds(arg, "sample", SAMPLE_MAX_MS, &w->sample_ms);
+		return np_arg_milliseconds(arg, "--sample", SAMPLE_MAX_MS, &w->sample_ms);
 	}
 	e = np_select_parse(key, arg, &w->select);
 	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &w->common) : e;

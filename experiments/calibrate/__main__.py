@@ -14,6 +14,7 @@ from pathlib import Path
 from experiments.calibrate import fit, hardware, picture
 from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, latencies
 from experiments.calibrate.picture import HEADER_BYTES, Cell, Picture
+from experiments.units import mib, seconds
 
 FAILED, USAGE, UNABLE = 1, 2, 3
 TIMES_THE_CACHE = 4
@@ -35,14 +36,15 @@ def arguments() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE.toml", help="the machine file to write")
     parser.add_argument("--name", help="of the machine; default this computer's")
-    parser.add_argument("--size", type=int, metavar="MIB",
-                        help="that is chased, and that a thread uses; default four times the largest cache")
-    parser.add_argument("--seconds", type=float, default=1, help="of each measurement; default %(default)s")
+    parser.add_argument("--size", type=mib, metavar="SIZE",
+                        help="that is chased, and that a thread uses, such as 64MiB or 2GiB; default four times the largest cache")
+    parser.add_argument("--seconds", type=seconds, default=1, metavar="TIME",
+                        help="of each measurement, such as 500ms; a bare number is seconds; default 1s")
     parser.add_argument("--repeats", type=int, default=5, help="default %(default)s")
     parser.add_argument("--threads", type=int, default=8, help="of a node, in the contention table; default up to 8")
     args = parser.parse_args()
-    if args.repeats < 2 or args.seconds <= 0 or args.threads < 1 or (args.size is not None and args.size < 1):
-        parser.error("needs --repeats from 2, --seconds, --threads and --size above 0")
+    if args.repeats < 2 or args.seconds <= 0 or args.threads < 1:
+        parser.error("needs --repeats from 2, --seconds, and --threads above 0")
     return args
 
 

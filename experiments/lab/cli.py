@@ -9,6 +9,7 @@ from pathlib import Path
 
 from experiments.lab import boot, kernels, machine
 from experiments.lab.errors import READER_GONE, USAGE, LabError
+from experiments.units import seconds
 
 EPILOG = """\
 The command runs as root in the current folder, which is writable; the rest of the file system is the host's,
@@ -18,13 +19,6 @@ machine file, 3 this computer cannot run the lab, 124 the time limit, 125 the ma
 
 def say(text: str):
     print(f"numaplace lab: {text}", file=sys.stderr, flush=True)
-
-
-def seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 1e7:
-        raise ValueError
-    return value
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,8 +40,8 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--plain", action="store_true", help="without a timing model: times mean nothing")
     mode.add_argument("--simulated", action="store_true",
                       help="with the machine's caches, memory and time (slower)")
-    run.add_argument("--timeout", type=seconds, default=600, metavar="SECONDS",
-                     help="for boot and command together; 0 is none; default %(default)s")
+    run.add_argument("--timeout", type=seconds, default=600, metavar="TIME",
+                     help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default 600s")
     run.add_argument("--module", metavar="FILE", help="load this one; default build/modules/SERIES/numaplace.ko")
     run.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
     run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")

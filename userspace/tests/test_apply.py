@@ -55,7 +55,7 @@ def test_policies_prints_every_option(tool: Path) -> None:
      'option pages of policy n-mass cannot be "go": use follow, stay'),
     (["-p", "none", "--nothing"], "{command}: no option \"--nothing\"; "
      "see numaplace {command} --help"),
-    (["-p", "none", "--sample", "-1", "1"], 'sample "-1" is not a time from 0 to 60s, such as 500us, 20ms or 2s'),
+    (["-p", "none", "--sample", "-1", "1"], '--sample "-1" is not a time from 0 to 60s, such as 500us, 20ms or 2s'),
 ])
 def test_wrong_words(tool: Path, command: str, words: list[str], message: str) -> None:
     done = run(tool, command, *words)

@@ -118,7 +118,7 @@ def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
     (("--machine", "demo-2s", "--tasks", TASKS, "-p", "n-mass:colour=red"), 'no option "colour": use '),
     (("--machine", "demo-2s", "--random", "many"), "many"),
     (("--machine", "demo-2s", "--random", 1, "--max-tasks", 0), "--max-tasks is at least 1"),
-    (("--machine", "demo-2s", "--random", 1, "--node-memory", "8 GB"), '"8 GB" is not an amount of memory'),
+    (("--machine", "demo-2s", "--random", 1, "--node-memory", "8 GB"), '"8 GB" is not a size from 0 to 1024TiB'),
     (("--snapshot", TASKS), "is not JSON"),
 ])
 def test_bad_input(tool: Path, words: tuple, says: str) -> None:

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Times and sizes on a command line, written as for the tools in C; types of argparse."""
+
+import re
+from argparse import ArgumentTypeError
+
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+MIB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024 * 1024}
+NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+
+
+def seconds(text: str) -> float:
+    """ "500ms", "20s"; a bare number is seconds."""
+    match = re.fullmatch(NUMBER + r"(us|ms|s)?", text)
+    if not match or float(match[1]) >= 1e7:
+        raise ArgumentTypeError(f'"{text}" is not a time, such as 500ms or 20s')
+    return float(match[1]) * SECONDS[match[2] or "s"]
+
+
+def mib(text: str) -> int:
+    """ "64MiB", "2G"; a bare number is MiB. Whole ones, from 1."""
+    match = re.fullmatch(NUMBER + r" ?(?:([KMGT])(?:iB)?)?", text)
+    value = float(match[1]) * MIB[match[2] or "M"] if match else 0
+    if value < 1 or value != int(value):
+        raise ArgumentTypeError(f'"{text}" is not a size of whole MiB, such as 64MiB or 2GiB')
+    return int(value)

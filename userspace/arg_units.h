@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Times, sizes and rates as options hold them: 0, or ECANCELED after printing the error. */
+#ifndef NUMAPLACE_ARG_UNITS_H
+#define NUMAPLACE_ARG_UNITS_H
+
+/* "20ms", "500us", "1s", from min to max microseconds; a bare number is milliseconds. */
+int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
+			unsigned int *us);
+
+/* The same in milliseconds, rounded up, from 0. */
+int np_arg_milliseconds(const char *text, const char *what, unsigned int max, unsigned long *ms);
+
+/* "512KiB", "64M", "2 GiB", "1T" in MiB, from 0; a bare number is MiB. */
+int np_arg_size(const char *text, const char *what, double max_mib, double *mib);
+
+/* The same a second, "64MiB/s"; the "/s" may be left out. */
+int np_arg_rate(const char *text, const char *what, double max_mib, double *mib);
+
+#endif
