@@ -20,6 +20,7 @@
  *
  * Nodes are named by index, as in policy.h.
  */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_MODEL_H
 #define NUMAPLACE_MODEL_H
 

@@ -16,9 +16,10 @@ $(LIBPOLICIES): $(POLICIES_OBJ)
 	$(RM) $@
 	$(AR) rcs $@ $^
 
-$(BUILD)/policies/%.o: policies/%.c
+# As userspace.mk has it: the shared library takes these objects as well.
+$(BUILD)/policies/%.o: policies/%.c policies/policies.mk
 	@mkdir -p $(@D)
-	$(CC) $(POLICIES_CFLAGS) -c -o $@ $<
+	$(CC) $(POLICIES_CFLAGS) -fPIC -fno-semantic-interposition -c -o $@ $<
 
 $(BUILD)/asan/policies/%.o: policies/%.c
 	@mkdir -p $(@D)

@@ -12,6 +12,7 @@
  * This header stands alone: a policy in a shared object of its own includes
  * it, links nothing, and ends with NP_POLICY_PLUGIN() (Documentation/tutorial-policy.md).
  */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_POLICY_H
 #define NUMAPLACE_POLICY_H
 

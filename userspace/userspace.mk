@@ -3,7 +3,11 @@
 
 US_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP
 US_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-US_LIBS := -pthread -lnuma -ljansson -lpfm -lncurses -lm
+US_LIB_LIBS := -pthread -lnuma -ljansson -lpfm -lm
+US_LIBS := $(US_LIB_LIBS) -lncurses
+
+# Its objects also make the shared library; calls within stay direct.
+US_PIC := -fPIC -fno-semantic-interposition
 
 US_LIB_SRC := $(wildcard userspace/lib/*.c)
 US_CMD_SRC := $(wildcard userspace/*.c)
@@ -32,9 +36,9 @@ $(US_ASAN_LIB): $(US_ASAN_LIB_OBJ) $(POLICIES_ASAN_OBJ)
 $(BUILD)/numaplace: $(US_CMD_OBJ) $(LIBNUMAPLACE) $(LIBPOLICIES)
 	$(CC) -o $@ $^ $(US_LIBS)
 
-$(BUILD)/userspace/%.o: userspace/%.c
+$(BUILD)/userspace/%.o: userspace/%.c userspace/userspace.mk
 	@mkdir -p $(@D)
-	$(CC) $(US_CFLAGS) -c -o $@ $<
+	$(CC) $(US_CFLAGS) $(US_PIC) -c -o $@ $<
 
 $(BUILD)/asan/userspace/%.o: userspace/%.c
 	@mkdir -p $(@D)
@@ -77,18 +81,17 @@ $(BUILD)/fuzz/%.o: %.c
 $(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/userspace/fuzz/%.o $(BUILD)/fuzz/userspace/fuzz/start.o $(BUILD)/fuzz/libnumaplace.a
 	$(FUZZ_CXX) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
 
-# The command line only: the lab and the experiments run from this tree.
+# The command line and the library: the lab and the experiments run from this tree.
 PREFIX ?= /usr/local
 SHARE := $(DESTDIR)$(PREFIX)/share
 
 .PHONY: install
-install: $(BUILD)/numaplace man	## the command line into PREFIX (/usr/local) below DESTDIR: program, policy.h, tracing scripts, manual, completion
+install: $(BUILD)/numaplace man install-library	## the command line and the library into PREFIX (/usr/local) below DESTDIR: program, tracing scripts, manual, completion
 	install -D -m 755 $(BUILD)/numaplace $(DESTDIR)$(PREFIX)/bin/numaplace
 	install -D -m 644 -t $(SHARE)/numaplace/tracing userspace/tracing/*.bt
 	install -D -m 644 -t $(SHARE)/man/man1 $(BUILD)/man/*.1
 	install -D -m 644 userspace/completion/numaplace.bash $(SHARE)/bash-completion/completions/numaplace
 	install -D -m 644 userspace/completion/_numaplace $(SHARE)/zsh/site-functions/_numaplace
-	install -D -m 644 policies/policy.h $(DESTDIR)$(PREFIX)/include/numaplace/policy.h
 	install -D -m 644 userspace/daemon.conf $(SHARE)/doc/numaplace/daemon.conf
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' userspace/numaplace.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service
@@ -130,6 +133,7 @@ $(BUILD)/tests/crowded.so: Documentation/tutorial-policy.md policies/policy.h
 -include $(patsubst %.o,%.d,$(US_ASAN_LIB_OBJ) $(US_ASAN_CMD_OBJ) $(US_ASAN_TEST_OBJ))
 
 include userspace/man/man.mk
+include userspace/library/library.mk
 
 # ps of 10,000 processes, which need some 4 GiB.
 $(BUILD)/tests/crowd: userspace/tests/bench/crowd.c

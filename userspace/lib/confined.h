@@ -3,18 +3,11 @@
 #ifndef NUMAPLACE_LIB_CONFINED_H
 #define NUMAPLACE_LIB_CONFINED_H
 
+#include "confined_set.h"
 #include "pins.h"
 #include "tasks.h"
 
 struct np_cpusets;
-
-struct np_confined {
-	size_t n;
-	uint8_t *may;		/* [n * n_nodes] NP_MAY_*, where np_task.may points to */
-	uint8_t *on;		/* [n * n_nodes] nodes of its CPUs, where np_task.on points to */
-	struct bitmask **cpus;	/* [n] CPUs that it may be given */
-	enum np_pinned *pinned;	/* [n] why these are fewer than its cpuset allows */
-};
 
 /*
  * Reads the cpusets of all tasks and sets their np_task.may and on. One whose cpuset

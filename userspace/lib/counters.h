@@ -4,6 +4,7 @@
  * sources counts, behind one table of operations; each event says which, or why
  * it does not. Documentation/counters.md.
  */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_COUNTERS_H
 #define NUMAPLACE_LIB_COUNTERS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* This machine as the policies see it, read from sysfs and procfs. */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_MACHINE_H
 #define NUMAPLACE_LIB_MACHINE_H
 

@@ -11,13 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "confined_set.h"
 #include "machine.h"
-
-enum np_pinned {
-	NP_PINNED_NOT,
-	NP_PINNED_TASK,		/* all its threads have the same CPUs, fewer than its cpuset allows */
-	NP_PINNED_THREADS,	/* its threads have CPUs of their own */
-};
 
 /* A reader for many tasks. root: of /sys, "" but in tests. NULL without memory. */
 struct np_pins;

@@ -4,6 +4,7 @@
  * from, and what was decided. It can be looked at anywhere, and applied later
  * on the machine that it was made on.
  */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_PLAN_FILE_H
 #define NUMAPLACE_LIB_PLAN_FILE_H
 

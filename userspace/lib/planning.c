@@ -8,6 +8,7 @@
 
 #include "../../policies/derived_model.h"
 #include "balancing.h"
+#include "confined.h"
 #include "machine_file.h"
 #include "penalty.h"
 #include "proc.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A policy asked about running tasks on this machine, and its answer. */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_PLANNING_H
 #define NUMAPLACE_LIB_PLANNING_H
 
@@ -8,7 +9,7 @@
 
 #include "../../policies/model.h"
 #include "../../policies/plan.h"
-#include "confined.h"
+#include "confined_set.h"
 #include "error.h"
 #include "list.h"
 #include "machine.h"

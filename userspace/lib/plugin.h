@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Policies by name, and those in shared objects of their own. */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_PLUGIN_H
 #define NUMAPLACE_LIB_PLUGIN_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Policies on paper: what each would make of the same tasks on the same machine. */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_SIMULATE_H
 #define NUMAPLACE_LIB_SIMULATE_H
 

@@ -4,6 +4,7 @@
  * prints, and all that a policy needs to know. Documentation/snapshot.md
  * describes every key.
  */
+/* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_SNAPSHOT_H
 #define NUMAPLACE_LIB_SNAPSHOT_H
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The library for other programs: shared and static, its headers, numaplace.pc. Documentation/library.md.
+
+LIBRARY_VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/p' kmod/uapi/numaplace.h)
+
+# Callers allocate the structures of the headers, which may grow in every minor version before 1.0.
+LIBRARY_SONAME := libnumaplace.so.$(basename $(LIBRARY_VERSION))
+
+LIBRARY_HEADERS := $(addprefix policies/,policy.h plan.h model.h) \
+	$(addprefix userspace/lib/,error.h list.h machine.h counters.h tasks.h snapshot.h plugin.h \
+		confined_set.h planning.h plan_file.h simulate.h)
+LIBRARY_SYMBOLS := userspace/library/numaplace.map
+LIBRARY := $(BUILD)/library
+LIBRARY_OBJ := $(US_LIB_OBJ) $(POLICIES_OBJ)
+
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+
+$(LIBRARY)/libnumaplace.so: $(LIBRARY_OBJ) $(LIBRARY_SYMBOLS)
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname,$(LIBRARY_SONAME) -Wl,--version-script,$(LIBRARY_SYMBOLS) -Wl,--no-undefined \
+		-o $@ $(LIBRARY_OBJ) $(US_LIB_LIBS)
+
+$(LIBRARY)/libnumaplace.a: $(LIBRARY_OBJ)
+	@mkdir -p $(@D)
+	$(RM) $@
+	$(AR) rcs $@ $^
+
+.PHONY: library install-library
+library: $(LIBRARY)/libnumaplace.so $(LIBRARY)/libnumaplace.a	## libnumaplace, shared and static, for other programs
+
+# The headers lie in one folder there, and include each other from it.
+install-library: library	## libnumaplace, its headers and numaplace.pc; part of install
+	install -D -m 755 $(LIBRARY)/libnumaplace.so $(DESTDIR)$(LIBDIR)/libnumaplace.so.$(LIBRARY_VERSION)
+	ln -sf libnumaplace.so.$(LIBRARY_VERSION) $(DESTDIR)$(LIBDIR)/$(LIBRARY_SONAME)
+	ln -sf $(LIBRARY_SONAME) $(DESTDIR)$(LIBDIR)/libnumaplace.so
+	install -D -m 644 $(LIBRARY)/libnumaplace.a $(DESTDIR)$(LIBDIR)/libnumaplace.a
+	install -D -m 644 -t $(DESTDIR)$(INCLUDEDIR)/numaplace $(LIBRARY_HEADERS)
+	sed -i 's|"\.\./\.\./policies/|"|' $(addprefix $(DESTDIR)$(INCLUDEDIR)/numaplace/,$(notdir $(LIBRARY_HEADERS)))
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+		-e 's|@VERSION@|$(LIBRARY_VERSION)|' userspace/library/numaplace.pc.in \
+		> $(DESTDIR)$(LIBDIR)/pkgconfig/numaplace.pc
