@@ -12,7 +12,8 @@ include policies/policies.mk
 include userspace/userspace.mk
 include experiments/experiments.mk
 
-.PHONY: all setup demo check check-debian13 check-release check-unit check-lab check-kernels lint clean help
+.PHONY: all setup demo check check-debian12 check-debian13 check-release check-unit check-lab \
+	check-kernels lint clean help
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
 
@@ -24,8 +25,10 @@ check: setup			## every test; what .ci/run calls
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest
 
-check-debian13:			## in a bare Debian 13 root, as root: make check-release
-	@setup/debian13 make check-release
+check-debian12:			## in a bare Debian 12 root, as root: make check-release
+check-debian13:			## the same in a bare Debian 13 root
+check-debian12 check-debian13: check-debian%:
+	@setup/debian $* make check-release
 
 check-release: setup		## what tells whether a release of Debian will do: set-up, build, the tests that need no boot, one timed boot
 	@$(MAKE) --no-print-directory all
@@ -33,7 +36,7 @@ check-release: setup		## what tells whether a release of Debian will do: set-up,
 
 lint:				## the shell scripts, by shellcheck
 	shellcheck -e SC1091 setup/run setup/python setup/kernels setup/packages setup/install-packages \
-		setup/kernel-build setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian13 .ci/run userspace/man/pages \
+		setup/kernel-build setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages \
 		experiments/lab/*.sh experiments/runner/*.sh experiments/calibrate/*.sh
 
 clean:				## removes what was built here, not the downloads
