@@ -12,14 +12,24 @@ include policies/policies.mk
 include userspace/userspace.mk
 include experiments/experiments.mk
 
-.PHONY: all setup demo check check-debian12 check-debian13 check-release check-unit check-lab \
-	check-kernels lint clean help
+.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-debian12 check-debian13 check-release check-unit \
+	check-lab check-kernels lint clean help
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
 
 demo: setup			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
 	@$(MAKE) --no-print-directory all
 	$(PY) -m experiments.demo
+
+demo-as-readme:			## make demo, then whether it ended as README.md says
+	@mkdir -p $(BUILD)
+	@bash -o pipefail -c '$(MAKE) --no-print-directory demo | tee $(BUILD)/demo.txt'
+	@$(PY) -m experiments.as_readme $(BUILD)/demo.txt
+
+demo-debian12:			## in a bare Debian 12 root, as root: make demo-as-readme
+demo-debian13:			## the same in a bare Debian 13 root
+demo-debian12 demo-debian13: demo-debian%:
+	@setup/debian $* make demo-as-readme
 
 check: setup			## every test; what .ci/run calls
 	@$(MAKE) --no-print-directory all

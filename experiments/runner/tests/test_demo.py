@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-from experiments import demo
+from experiments import as_readme, demo
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = "from experiments.demo import may_load_module; print('allowed:', may_load_module())"
@@ -26,3 +27,31 @@ def test_a_person_is_asked_and_the_default_is_no(monkeypatch) -> None:
     for answer, allowed in (("", False), ("n", False), ("maybe", False), ("y", True), ("YES ", True)):
         monkeypatch.setattr("builtins.input", lambda question, answer=answer: answer)
         assert demo.may_load_module() is allowed
+
+
+END = as_readme.shown((ROOT / "README.md").read_text())
+
+
+def ends_as(end: str) -> str | None:
+    output = "demo: 63 observations in 400 s\n" + end
+    return as_readme.difference(output, (ROOT / "README.md").read_text())
+
+
+def test_figures_widths_and_folders_may_differ_from_those_of_the_readme() -> None:
+    other = re.sub(r"(?<=\s)[+−]?[\d.]+(?=\s)", "7", END).replace("───", "─").replace("/home/you/", "/root/")
+    assert other != END
+    assert ends_as(other) is None
+
+
+def test_words_and_lines_may_not_differ_from_those_of_the_readme() -> None:
+    lines = END.splitlines(keepends=True)
+    n_mass = next(line for line in lines if "n-mass" in line)
+    for other in (
+        END.replace("maximum-local", "maximum_local", 1),
+        END.replace(n_mass, "", 1),
+        END.replace(n_mass, re.sub(r"\S+ ± \S+", "–", n_mass), 1),
+        END.replace("lab-simulated", "lab-plain"),
+        END + "Traceback (most recent call last):\n",
+        lines[-1],
+    ):
+        assert ends_as(other), other
