@@ -55,3 +55,9 @@ def test_words_and_lines_may_not_differ_from_those_of_the_readme() -> None:
         lines[-1],
     ):
         assert ends_as(other), other
+
+
+def test_an_interval_may_be_too_wide_for_its_column() -> None:
+    folded = END.replace(" ± 7037", " ±").replace("                    n-mass", " " * 64 + "204485\n                    n-mass", 1)
+    assert folded != END
+    assert ends_as(folded) is None
