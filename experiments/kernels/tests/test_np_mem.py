@@ -75,10 +75,11 @@ def test_result_is_verified_and_bytes_are_counted(start, operation: str, kernel:
     ready, arrays = worker.event(), ARRAYS[operation]
     assert (ready["event"], ready["operation"], ready["kernel"]) == ("ready", operation, kernel)
     assert ready["pages"] == {str(NODE): arrays * (1 << 20) // PAGE}
+    begin = time.monotonic()
     result = worker.ask("run 0.05")
     assert result["event"] == "result"
     assert (result["verified"], result["wrong_elements"]) == (True, 0)
-    assert 0.05 <= result["seconds"] < 2
+    assert 0.05 <= result["seconds"] <= time.monotonic() - begin
     elements = result["operations"]
     assert result["bytes_credited"] == elements * 8 * arrays
     assert result["bytes_bus"] == elements * 8 * (arrays + (not kernel.endswith("-nt")))
@@ -203,7 +204,7 @@ def test_corruption_is_detected(start, kernel: str, options: list[str], offset: 
         memory.write(taken)
     result = worker.ask("run 0.001")
     assert not result["verified"] and result["wrong_elements"] > 0
-    assert worker.process.wait(10) == 1
+    assert worker.process.wait(60) == 1
     assert f"not what {kernel} must leave" in worker.process.stderr.read()
 
 
@@ -221,9 +222,9 @@ def test_pinned_threads_have_a_cpu_each(start) -> None:
     worker = start("update", "--size", "64K", "--threads", str(len(cpus)), "--pin",
                    "--cpus", ",".join(map(str, cpus)))
     worker.event()
-    worker.process.stdin.write("run 5\n")
+    worker.process.stdin.write("run 600\n")     # and is killed when all have been seen
     worker.process.stdin.flush()
-    tasks, deadline = Path(f"/proc/{worker.process.pid}/task"), time.monotonic() + 4
+    tasks, deadline = Path(f"/proc/{worker.process.pid}/task"), time.monotonic() + 60
     expected = sorted([cpu] for cpu in cpus)
     while time.monotonic() < deadline:
         found = sorted(sorted(os.sched_getaffinity(int(task.name))) for task in tasks.iterdir())
@@ -246,7 +247,7 @@ def test_a_corrupted_page_is_detected(start, array: str) -> None:
         assert result["verified"]
         return
     assert (result["verified"], result["wrong_elements"]) == (False, 2)  # the double, and what a is made of it
-    assert triad.process.wait(10) == 1
+    assert triad.process.wait(60) == 1
     assert "2 elements are wrong" in triad.process.stderr.read()
 
 
@@ -255,7 +256,7 @@ def test_a_warm_up_is_worked_but_not_measured(start) -> None:
     worker.event()
     begin = time.monotonic()
     result = worker.ask("run 0.02 0 0.3")
-    assert time.monotonic() - begin >= 0.32 > 0.3 > result["seconds"]
+    assert time.monotonic() - begin >= 0.3 + result["seconds"] >= 0.32, "it counts to neither the other's time"
     assert result["started"] >= begin + 0.3 and result["warm_per_second"] > 0 and result["verified"]
     assert worker.ask("run 0.001")["warm_per_second"] == 0
 

@@ -20,17 +20,20 @@ WORKLOADS = ["lists", "keys", "zsets"]
 Client = Callable[..., tuple[subprocess.CompletedProcess[str], list[dict]]]
 
 
+def answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as attempt:
+        return not attempt.connect_ex(str(path))
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("redis")
     path = folder / "s"
     process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "",
                                 "--appendonly", "no", "--dir", folder, "--logfile", folder / "log"])
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with socket.socket(socket.AF_UNIX) as attempt:
-            if not attempt.connect_ex(str(path)):
-                break
+    deadline = time.monotonic() + 60
+    while not answers(path):
+        assert time.monotonic() < deadline and process.poll() is None, (folder / "log").read_text()
         time.sleep(0.02)
     yield path
     process.kill()

@@ -24,16 +24,30 @@ def triad(tmp_path: Path) -> Triad:
     return Triad(plan.Item(workload, "none", 0, 0, False), suite, here, tmp_path)
 
 
+def threads(running: Triad) -> list[list[str]]:
+    """What /proc says of each, from its state on."""
+    return [path.read_text().rpartition(")")[2].split()
+            for pid in running.pids for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+
+
 def ticks(running: Triad) -> int:
-    return sum(int(word) for pid in running.pids
-               for word in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
+    return sum(int(word) for thread in threads(running) for word in thread[11:13])
+
+
+def ticks_at_rest(running: Triad) -> int:
+    """Once all sleep: who has just answered still has some steps to go."""
+    deadline = time.monotonic() + 60
+    while any(thread[0] != "S" for thread in threads(running)):
+        assert time.monotonic() < deadline, threads(running)
+        time.sleep(0.01)
+    return ticks(running)
 
 
 def test_triads_work_while_they_are_watched(tmp_path: Path) -> None:
     running = triad(tmp_path)
     try:
         running.start()
-        idle = ticks(running)
+        idle = ticks_at_rest(running)
         with running.working(0) as sample:
             time.sleep(0.3)
         assert (sample, ticks(running)) == (0, idle)
@@ -42,7 +56,7 @@ def test_triads_work_while_they_are_watched(tmp_path: Path) -> None:
             while ticks(running) < idle + 5 and time.monotonic() < deadline:
                 time.sleep(0.05)
         assert sample == 0.02
-        worked = ticks(running)
+        worked = ticks_at_rest(running)
         assert worked >= idle + 5
         time.sleep(0.3)
         assert ticks(running) == worked

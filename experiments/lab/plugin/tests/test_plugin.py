@@ -47,7 +47,7 @@ def refusal(option: str, cpus: int = 4) -> str:
     plugin = make("build/lab/plugin.so")
     argv = ["qemu-system-x86_64", "-S", "-display", "none", "-nodefaults", "-smp", str(cpus),
             "-plugin", f"{plugin}{option}"]
-    run = subprocess.run(argv, capture_output=True, text=True, timeout=20)
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=120)
     assert run.returncode != 0
     lines = [line for line in run.stderr.splitlines() if line.startswith("numaplace lab plugin: ")]
     assert len(lines) == 1, run.stderr
