@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs libFuzzer on parsers of the command line: campaign.py [--seconds S] [--keep] TARGET..
+"""Runs libFuzzer on parsers of the command line: campaign.py [--seconds S | --runs N] [--keep] TARGET..
 
 Each starts from its seeds and from corpus/TARGET.zip. An input that ends the program is left in
 build/fuzz/TARGET-crash-*, and the exit status is 1. With --keep what reached new code goes into the zip,
@@ -46,9 +46,9 @@ def keep(target: str, corpus: Path):
             kept.writestr(zipfile.ZipInfo(path.name, AGES_AGO), path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def run(target: str, seconds: int, keep_new: bool) -> bool:
+def run(target: str, limit: str, keep_new: bool) -> bool:
     corpus = unpack(target)
-    done = libfuzzer(target, f"-max_total_time={seconds}", "-print_final_stats=1", corpus)
+    done = libfuzzer(target, limit, "-print_final_stats=1", corpus)
     if done.returncode:
         print(f"{target}: ended by an input\n{done.stderr[-4000:]}")
         return False
@@ -64,10 +64,12 @@ def run(target: str, seconds: int, keep_new: bool) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--runs", type=int, help="inputs, however long they take")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("target", nargs="+")
     args = parser.parse_args()
-    passed = sum([run(target, args.seconds, args.keep) for target in args.target])
+    limit = f"-runs={args.runs}" if args.runs else f"-max_total_time={args.seconds}"
+    passed = sum([run(target, limit, args.keep) for target in args.target])
     print(f"{passed} passed, {len(args.target) - passed} failed")
     return passed != len(args.target)
 

@@ -48,8 +48,21 @@ static enum np_pinned narrow(const char *root, char *list, size_t len)
 	return pinned;
 }
 
+/* A thread that was joined is listed until the kernel has taken it out, a moment later. */
+static void await_gone(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	while (!access(path, F_OK))
+		usleep(100);
+}
+
+static pid_t waiting;
+
 static void *wait_here(void *barrier)
 {
+	waiting = gettid();
 	pthread_barrier_wait(barrier);
 	pthread_barrier_wait(barrier);
 	return NULL;
@@ -101,6 +114,7 @@ static void threads_with_cpus_of_their_own_are_left(void)
 		CU_ASSERT_STRING_EQUAL(list, "");
 		pthread_barrier_wait(&barrier);
 		pthread_join(thread, NULL);
+		await_gone(waiting);
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		pthread_barrier_destroy(&barrier);
 	}

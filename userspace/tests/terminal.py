@@ -35,11 +35,14 @@ class Terminal:
     def set_size(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def wait_for(self, *patterns: str) -> list[str]:
-        """The lines of the screen, once each pattern is found in one of them."""
+    def shows(self, pattern: str) -> bool:
+        return any(re.search(pattern, line) for line in self.screen.display)
+
+    def wait_for(self, *patterns: str, last: str = "") -> list[str]:
+        """The lines of the screen, once each pattern is found in one of them, and that of the last in the last."""
         end = time.monotonic() + 60
-        while not all(any(re.search(pattern, line) for line in self.screen.display) for pattern in patterns):
-            assert time.monotonic() < end, (patterns, self.screen.display)
+        while not (all(map(self.shows, patterns)) and re.match(last, self.screen.display[-1])):
+            assert time.monotonic() < end, (patterns, last, self.screen.display)
             if select.select([self.fd], [], [], 1)[0]:
                 self.stream.feed(os.read(self.fd, 65536))
         return self.screen.display

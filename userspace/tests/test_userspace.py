@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from userspace.tests.own_run import own_run  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("own_run")
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).with_name("golden")
 ONE_NODE = Path("/sys/devices/system/node/online").read_text().strip() == "0"
@@ -37,9 +40,9 @@ def test_units(binary: str) -> None:
 @pytest.mark.parametrize("parser", sorted(
     path.stem for path in (ROOT / "userspace" / "fuzz").glob("*.c") if path.stem != "start"))
 def test_random_input(parser: str) -> None:
-    """Every input that earlier runs have kept, and new ones for some seconds; `make fuzz` takes a minute each."""
+    """Every input that earlier runs have kept, and some thousand new ones; `make fuzz` takes a minute each."""
     build(f"build/fuzz/{parser}")
-    run = subprocess.run([sys.executable, ROOT / "userspace" / "fuzz" / "campaign.py", "--seconds", "2", parser],
+    run = subprocess.run([sys.executable, ROOT / "userspace" / "fuzz" / "campaign.py", "--runs", "10000", parser],
                          capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     inputs = re.match(rf"{parser}: (\d+) inputs, none ended it", run.stdout)
