@@ -96,13 +96,14 @@ static void wake(int signal)
 
 static sigset_t mask_before;
 
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+
 /*
  * SIGCHLD stays blocked but where we wait, so that it cannot be missed; the
  * others until there is a program that they can be forwarded to.
  */
 static void catch_signals(void)
 {
-	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 	struct sigaction on_forward = {
 		.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART,
 	};
@@ -140,12 +141,14 @@ static int bind_self(const struct np_binding *b)
 	return 0;
 }
 
-/* In the child: never returns. Handlers end at exec, a mask would not. */
+/* In the child: never returns. The handlers would take what was forwarded before exec, and forget it. */
 static _Noreturn void become(const struct run_args *a, int report)
 {
 	char **command = a->command;
 	int e = bind_self(&a->binding);
 
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		signal(forwarded[i], SIG_DFL);
 	sigprocmask(SIG_SETMASK, &mask_before, NULL);
 	if (!e) {
 		execvp(command[0], command);
