@@ -71,13 +71,21 @@ def test_missing_kernel_is_one_line(tmp_path):
 
 # What boots
 
+def name_of(pid: str) -> str:
+    """Nothing where it has ended since it was listed."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def qemu_of(parent: int, limit: float = 60) -> int:
     """The QEMU that a lab process started, once it runs."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         for child in children:
-            if Path(f"/proc/{child}/comm").read_text().startswith("qemu-system"):
+            if name_of(child).startswith("qemu-system"):
                 return int(child)
         time.sleep(0.05)
     raise AssertionError("no QEMU was started")
