@@ -20,6 +20,7 @@ NODE_CPUS = {0: "0-1", 1: "2-3"}
 LIBNUMA = ctypes.CDLL("libnuma.so.1", use_errno=True)
 MIB = 1 << 20
 PAGE = 4096
+PATIENCE = 240     # s, for what happens at once; a busy host lets the whole machine wait
 
 
 def module_loaded() -> bool:
@@ -64,10 +65,16 @@ class Tool:
 
 def wait_until(true: Callable[[], bool], what: object = "it") -> None:
     """what: what has to happen, or a function that says so when it did not."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, f"never happened: {what() if callable(what) else what}"
         time.sleep(0.02)
+
+
+def remove_group(group: Path) -> None:
+    """Of version 2. A task counts until the kernel has switched away from it: after its parent knows its end."""
+    wait_until(lambda: "populated 0" in (group / "cgroup.events").read_text(), f"{group} is empty")
+    group.rmdir()
 
 
 class Target:
