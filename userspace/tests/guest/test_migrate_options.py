@@ -20,13 +20,15 @@ def migrate(tool: Tool, target: Target, *words: object) -> dict:
 def huge_pages() -> Iterator[None]:
     pools = [Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages")
              for node in (0, 1)]
-    for pool in pools:
-        pool.write_text("8")
-    if any(int(pool.read_text()) < 8 for pool in pools):
-        pytest.skip("the kernel found no room for huge pages")
-    yield
-    for pool in pools:
-        pool.write_text("0")
+    try:
+        for pool in pools:
+            pool.write_text("8")
+        if any(int(pool.read_text()) < 8 for pool in pools):
+            pytest.skip("the kernel found no room for huge pages")
+        yield
+    finally:
+        for pool in pools:
+            pool.write_text("0")
 
 
 @pytest.mark.usefixtures("module")

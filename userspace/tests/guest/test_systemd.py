@@ -46,7 +46,7 @@ class Systemd:
         return ["nsenter", "-t", str(self.pid), "-m", "-p", "-C", *map(str, words)]
 
     def ctl(self, *words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.inside("systemctl", *words), capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(self.inside("systemctl", *words), capture_output=True, text=True, timeout=120, check=False)
 
     def does(self, verb: str) -> None:
         done = self.ctl(verb, "numaplace")
@@ -133,7 +133,6 @@ def test_is_started_again_after_a_crash(systemd: Systemd, target: Target) -> Non
 
 def test_wrong_options_are_not_started_again_and_again(systemd: Systemd) -> None:
     CONF.write_text(OPTIONS.format(policy="maximum-local") + "hysterisis=3\n")
-    starts = systemd.shows("NRestarts")
     assert systemd.ctl("start", "numaplace").returncode != 0
     wait_until(lambda: systemd.shows("ActiveState") == "failed")
-    assert (systemd.shows("ExecMainStatus"), systemd.shows("NRestarts")) == ("2", starts)
+    assert (systemd.shows("ExecMainStatus"), systemd.shows("NRestarts")) == ("2", "0")
