@@ -146,13 +146,20 @@ def test_pause_stopped_target(target):
     assert t.ask("counters") == "ok"
 
 
+def kernel_ticks(t, tid: int) -> int:
+    """Of a hundredth of a second, that a thread has spent in the kernel."""
+    stat = Path(f"/proc/{t.pid}/task/{tid}/stat").read_text()
+    return int(stat.rsplit(")", 1)[1].split()[12])
+
+
 @pytest.fixture
 def alone():
     """
     Puts the thread of a target that asks for random numbers on a CPU of its own.
 
     On one that it shared with the job's worker, which runs on node 1, or with this program, it would not run when
-    they do, and so not be waited for.
+    they do, and so not be waited for. Returns when it is in its system call, of seconds: met before, it is paused, and
+    the next pause takes it back before it comes to the call.
     """
     ours = os.sched_getaffinity(0)
 
@@ -162,6 +169,7 @@ def alone():
         assert t.ask("random") == "ok"
         tid, = set(t.tids()) - others
         os.sched_setaffinity(tid, {0})
+        assert eventually(lambda: kernel_ticks(t, tid) >= 3)
 
     yield start
     os.sched_setaffinity(0, ours)
