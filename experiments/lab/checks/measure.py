@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -171,7 +172,7 @@ def failing_save(file: Path):
 
 def tool_penalty():
     """The penalty of a chase in two ways, and how `ps` shows it then."""
-    file = Path("/tmp/penalty.toml")
+    file = Path(tempfile.mkdtemp()) / "penalty.toml"  # alone in its folder, which failing_save() looks into
     calibrated = tool("calibrate", "--json", "--save", str(file), "--task",
                       f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}")
     say(measure="penalty-runs", **calibrated["tasks"][0], file=file.read_text(encoding="ascii"))
