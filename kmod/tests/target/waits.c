@@ -14,7 +14,7 @@
 
 #include "target.h"
 
-#define ROOM	(1UL << 20)
+#define ROOM	(2UL << 20)
 #define ROOMS	1024
 
 static volatile uint64_t longest;
