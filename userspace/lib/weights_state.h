@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who goes by weights that numaplace has written, and what the kernel had before, in a file:
- * the last who is restored gives that back, also after the tool that wrote them is gone.
+ * The tasks that use interleave weights written by numaplace, and the kernel's earlier weights, in a file:
+ * restoring the last of these tasks writes the earlier weights, also after the tool has exited.
  */
 #ifndef NUMAPLACE_LIB_WEIGHTS_STATE_H
 #define NUMAPLACE_LIB_WEIGHTS_STATE_H

@@ -75,7 +75,7 @@ def test_shared_page_of_ones_own_after_a_write(tree):
 
 
 def test_shared_no_longer_when_the_others_end(tree):
-    # The youngest first: who is killed takes its children along, whose numbers are then free.
+    # The youngest first: the death of a parent ends its children, and their PIDs may be reused.
     for pid in reversed(family(tree.pid)[1:]):
         os.kill(pid, signal.SIGKILL)
 
