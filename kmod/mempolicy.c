@@ -20,10 +20,6 @@
 
 #include "mempolicy.h"
 
-#ifndef CONFIG_TMPFS
-#error "numaplace needs a kernel with CONFIG_TMPFS"
-#endif
-
 /* How long to wait for memory, where there must be some. */
 #define RETRY_MS	10
 

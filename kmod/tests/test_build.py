@@ -15,7 +15,7 @@ TOP = Path(__file__).resolve().parents[2]
 SOURCES = ("Kbuild", "dkms.conf", "kmod")
 
 
-NEEDED = ("X86_64", "NUMA", "MIGRATION", "DEVICE_MIGRATION", "CGROUPS", "TRACEPOINTS", "DEBUG_FS")
+NEEDED = ("X86_64", "NUMA", "MIGRATION", "DEVICE_MIGRATION", "CGROUPS", "TMPFS", "TRACEPOINTS", "DEBUG_FS")
 
 
 def headers(series: str, flavour: str = "common") -> Path:
