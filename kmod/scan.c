@@ -9,6 +9,9 @@
 #include "migrate.h"
 #include "scan.h"
 
+/* Entries of page tables that are crossed with the mmap_lock held: 8 GiB where all tables are there. */
+#define SKIP_TABLES 4096
+
 /*
  * The table of pmds that covers addr, or NULL. *next is where the level that
  * is missing ends, so that huge holes are crossed in large steps.
@@ -42,15 +45,17 @@ static pmd_t *pmd_at(struct mm_struct *mm, unsigned long addr, unsigned long end
  * @addr: where to begin, inside a mapping
  * @end: where to stop, in the same mapping
  *
- * Return: the first address that may have a page, or @end.
+ * Return: the first address that may have a page, @end, or, after so many tables
+ * that the lock should be given up for a moment, an address in the hole.
  */
 unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsigned long end)
 {
+	unsigned int tables = SKIP_TABLES;
 	unsigned long next;
 	pmd_t *pmd;
 
 	lockdep_assert_held(&mm->mmap_lock);
-	for (; addr < end; addr = next) {
+	for (; addr < end && tables--; addr = next) {
 		pmd = pmd_at(mm, addr, end, &next);
 		if (pmd && !pmd_none(pmdp_get_lockless(pmd)))
 			break;
