@@ -63,7 +63,7 @@ static unsigned int collect_threads(struct task_struct *task, struct numaplace_t
 
 	rcu_read_lock();
 	for_each_thread(task, t) {
-		/* Kernel helpers of the process have no user side to act on. */
+		/* io_uring's workers have no user side. vhost's have none either, but they run task works. */
 		if (t->flags & (PF_IO_WORKER | PF_EXITING))
 			continue;
 		if (n < room)
