@@ -109,7 +109,7 @@ static void say_no_memory_policy(struct np_applied *a)
 {
 	a->no_memory_policy = true;
 	np_fail(a->note, sizeof(a->note), 0, "the %s engine cannot set a running task's memory "
-		"policy, so pages that it allocates from now on go where its own policy says",
+		"policy: its new pages go where its own policy says",
 		a->how.control->name);
 }
 
@@ -124,8 +124,8 @@ static int place_with_memory(struct np_applied *a, struct np_place_request *r, c
 	r->mem_mode = MPOL_INTERLEAVE;
 	e = a->how.control->place(r, err, err_len);
 	if (!e)
-		np_fail(a->note, sizeof(a->note), 0, "this kernel has no weighted interleaving, so "
-			"pages that are allocated from now on are interleaved evenly");
+		np_fail(a->note, sizeof(a->note), 0, "this kernel has no weighted interleaving: new "
+			"pages are interleaved evenly");
 	return e;
 }
 

@@ -139,12 +139,12 @@ bool np_weights_text(const struct np_planning *p, const uint8_t *kernel, char *t
 	if (!plan || (kernel && same_proportion(p, plan, kernel)))
 		return false;
 	if (!kernel)
-		snprintf(text, len, "this kernel has no weights for interleaving (Linux 6.9 has): pages "
-			 "that are allocated from now on are interleaved evenly");
+		snprintf(text, len, "this kernel has no interleave weights (Linux 6.9 and later have): new "
+			 "pages are interleaved evenly");
 	else
-		snprintf(text, len, "pages that are allocated from now on are spread by the kernel's "
-			 "weights, %s, not by the plan's, %s; `--weights write` of apply, run and daemon "
-			 "writes those, for every task of this machine",
+		snprintf(text, len, "new pages are interleaved by the kernel's weights, %s, not by the "
+			 "plan's, %s; `--weights write` of apply, run and daemon writes the plan's, for "
+			 "every task of the machine",
 			 list_text(p, kernel, plan, have, sizeof(have)),
 			 list_text(p, plan, plan, want, sizeof(want)));
 	return true;

@@ -106,8 +106,8 @@ int np_weights_kernel_check(const char *root, char *err, size_t err_len)
 	int e = 0;
 
 	if (!weights)
-		return np_fail(err, err_len, -EOPNOTSUPP, "this kernel has no weights for interleaving "
-			       "(Linux 6.9 has): leave --weights out");
+		return np_fail(err, err_len, -EOPNOTSUPP, "this kernel has no interleave weights "
+			       "(Linux 6.9 and later have): leave --weights out");
 	json_object_foreach(weights, id, weight) {
 		snprintf(name, sizeof(name), "node%.20s", id);
 		if (!e && access(path_of(root, name, path), W_OK))

@@ -249,7 +249,7 @@ static void without_weights_it_says_so(void)
 {
 	root = fixture_begin();
 	CU_ASSERT_EQUAL(np_weights_kernel_check(root, err, sizeof(err)), -EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "no weights for interleaving"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "no interleave weights"));
 	start_user(&user[0]);
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), -EOPNOTSUPP);
 	end_user(&user[0]);

@@ -84,7 +84,7 @@ def test_new_pages_follow_the_plan(tool: Tool, target: Target, before: dict[str,
 @with_weights
 def test_they_are_left_and_said(tool: Tool, target: Target, before: dict[str, str]) -> None:
     was, wanted = weights(), spread(tool, target)
-    line = f"are spread by the kernel's weights, {listed(was)}, not by the plan's, {listed(wanted)};"
+    line = f"new pages are interleaved by the kernel's weights, {listed(was)}, not by the plan's, {listed(wanted)};"
     plan = tool("plan", *WEIGHTED, target.pid)
     assert plan["kernel_weights"] == was and plan["wanted_weights"] == wanted
     for command in ("plan", "apply"):
@@ -184,7 +184,7 @@ def test_refused_where_nothing_would_follow(tool: Tool, target: Target) -> None:
     pages = target.pages()
     if not FOLDER.exists():
         status, error = tool.fails(*words)
-        assert status == 3 and "this kernel has no weights for interleaving (Linux 6.9 has)" in error
+        assert status == 3 and "this kernel has no interleave weights (Linux 6.9 and later have)" in error
     status, error = tool.fails(*words, "--engine", "syscall")
     assert status == 3 and target.pages() == pages and target.policy() == "bind:0"
 
@@ -192,6 +192,6 @@ def test_refused_where_nothing_would_follow(tool: Tool, target: Target) -> None:
 @pytest.mark.skipif(FOLDER.exists(), reason="this kernel has weights")
 def test_without_weights_it_says_so(tool: Tool, target: Target) -> None:
     done = tool.run("plan", *WEIGHTED, target.pid)
-    assert "this kernel has no weights for interleaving (Linux 6.9 has)" in done.stdout
+    assert "this kernel has no interleave weights (Linux 6.9 and later have)" in done.stdout
     plan = json.loads(tool.run("plan", *WEIGHTED, target.pid, "--json").stdout)
     assert plan["kernel_weights"] is None and plan["wanted_weights"]
