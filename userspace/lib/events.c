@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "json.h"
+
 int np_events_open(struct np_events *e, const char *path, char *err, size_t err_len)
 {
 	/* A link in a folder of others must not lead a daemon of root's to another file. */
@@ -73,6 +75,6 @@ json_t *np_event_decision(const struct np_planning *p, size_t i, const struct np
 	json_object_set_new(j, "pages_moved", json_integer((json_int_t)a->step[i].moved.moved));
 	json_object_set_new(j, "seconds", json_real((double)a->step[i].moved.ns / 1e9));
 	if (a->step[i].err[0])
-		json_object_set_new(j, "error", json_string(a->step[i].err));
+		json_object_set_new(j, "error", np_json_text(a->step[i].err));
 	return j;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "plugin.h"
 
 static const char *file_name(const char *path)
@@ -80,8 +81,8 @@ static json_t *pair(const double value[2])
 static json_t *case_json(const struct np_sim_case *c)
 {
 	const struct np_outcome *o = &c->outcome;
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s}", "machine", c->machine,
-			      "model", model_name(c->model), "tasks", c->tasks,
+	json_t *j = json_pack("{s:o, s:s, s:o, s:s}", "machine", np_json_text(c->machine),
+			      "model", model_name(c->model), "tasks", np_json_text(c->tasks),
 			      "policy", c->policy);
 
 	if (o->error) {
@@ -101,7 +102,8 @@ static json_t *score_json(const struct np_sim_score *s)
 {
 	const struct np_score *c = &s->score;
 
-	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:I}", "machine", s->machine,
+	return json_pack("{s:o, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:I}", "machine",
+			 np_json_text(s->machine),
 			 "policy", s->policy, "cases", (int)c->cases, "acted", (int)c->acted,
 			 "every_placement_tried", (int)c->whole,
 			 "mean_of_best", c->cases ? json_real(c->sum / c->cases) : json_null(),

@@ -54,6 +54,16 @@ def test_every_policy_on_two_machines(tool: Path) -> None:
         assert cases["maximum-local"]["locality"]["after"] == pytest.approx(1, abs=0.01)
 
 
+def test_a_file_whose_name_is_not_utf8_keeps_its_case(tool: Path, tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.toml"
+    Path(os.fsdecode(name)).write_bytes(TASKS.read_bytes())
+    run = subprocess.run([tool, "simulate", "--machine", "demo-2s", "--tasks", name, "-p", "none", "--json"],
+                         capture_output=True, timeout=60, check=False)
+    assert run.returncode == 0, run
+    case, = json.loads(run.stdout)["cases"]
+    assert case["tasks"].endswith(".toml") and case["policy"] == "none"
+
+
 def test_table_has_the_same_numbers(tool: Path) -> None:
     case = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")["cases"][0]
     run = simulate(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")
