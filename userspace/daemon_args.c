@@ -195,7 +195,7 @@ static int read_again_with_file(struct np_daemon_args *a, int argc, char **argv)
 	all.text = np_read_file(a->file);
 	if (!all.text) {
 		np_error("options file %s cannot be read: %s", a->file, strerror(errno));
-		return NP_EXIT_FAIL;
+		return NP_EXIT_USAGE;
 	}
 	status = split_lines(&all, argc, argv, &count) ? NP_EXIT_FAIL : NP_EXIT_OK;
 	if (status)

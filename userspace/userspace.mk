@@ -92,9 +92,18 @@ install: $(BUILD)/numaplace man install-library	## the command line and the libr
 	install -D -m 644 -t $(SHARE)/man/man1 $(BUILD)/man/*.1
 	install -D -m 644 userspace/completion/numaplace.bash $(SHARE)/bash-completion/completions/numaplace
 	install -D -m 644 userspace/completion/_numaplace $(SHARE)/zsh/site-functions/_numaplace
+	install -D -m 644 -t $(SHARE)/numaplace/machines experiments/lab/machines/*.toml
 	install -D -m 644 userspace/daemon.conf $(SHARE)/doc/numaplace/daemon.conf
+	[ -e $(DESTDIR)/etc/numaplace/daemon.conf ] || install -D -m 644 -t $(DESTDIR)/etc/numaplace userspace/daemon.conf
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local|$(PREFIX)|' userspace/numaplace.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service
+
+.PHONY: uninstall
+uninstall: uninstall-library	## takes back what install has put into PREFIX; what is in /etc/numaplace stays
+	rm -rf $(SHARE)/numaplace $(SHARE)/doc/numaplace
+	rm -f $(DESTDIR)$(PREFIX)/bin/numaplace $(SHARE)/man/man1/numaplace.1 $(SHARE)/man/man1/numaplace-*.1 \
+		$(SHARE)/bash-completion/completions/numaplace $(SHARE)/zsh/site-functions/_numaplace \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service
 
 # What the daemon costs, over 500 processes on this machine.
 $(BUILD)/tests/bench_daemon: $(BUILD)/userspace/tests/bench/daemon.o $(LIBNUMAPLACE) $(LIBPOLICIES)

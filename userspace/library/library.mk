@@ -26,7 +26,7 @@ $(LIBRARY)/libnumaplace.a: $(LIBRARY_OBJ)
 	$(RM) $@
 	$(AR) rcs $@ $^
 
-.PHONY: library install-library
+.PHONY: library install-library uninstall-library
 library: $(LIBRARY)/libnumaplace.so $(LIBRARY)/libnumaplace.a	## libnumaplace, shared and static, for other programs
 
 # The headers lie in one folder there, and include each other from it.
@@ -41,3 +41,7 @@ install-library: library	## libnumaplace, its headers and numaplace.pc; part of 
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(LIBRARY_VERSION)|' userspace/library/numaplace.pc.in \
 		> $(DESTDIR)$(LIBDIR)/pkgconfig/numaplace.pc
+
+uninstall-library:		## part of uninstall
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/numaplace
+	rm -f $(DESTDIR)$(LIBDIR)/libnumaplace.* $(DESTDIR)$(LIBDIR)/pkgconfig/numaplace.pc

@@ -89,7 +89,7 @@ def systemd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Systemd]:
     started = Systemd(tmp_path_factory.mktemp("units"))
     yield started
     started.end()
-    CONF.unlink()
+    CONF.unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -133,6 +133,13 @@ def test_is_started_again_after_a_crash(systemd: Systemd, target: Target) -> Non
 
 def test_wrong_options_are_not_started_again_and_again(systemd: Systemd) -> None:
     CONF.write_text(OPTIONS.format(policy="maximum-local") + "hysterisis=3\n")
+    assert systemd.ctl("start", "numaplace").returncode != 0
+    wait_until(lambda: systemd.shows("ActiveState") == "failed")
+    assert (systemd.shows("ExecMainStatus"), systemd.shows("NRestarts")) == ("2", "0")
+
+
+def test_without_its_options_it_is_not_started_again_and_again(systemd: Systemd) -> None:
+    CONF.unlink(missing_ok=True)
     assert systemd.ctl("start", "numaplace").returncode != 0
     wait_until(lambda: systemd.shows("ActiveState") == "failed")
     assert (systemd.shows("ExecMainStatus"), systemd.shows("NRestarts")) == ("2", "0")
