@@ -100,6 +100,7 @@ def test_help_of_a_command(tool: Path, command: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     compare(f"help-{command}.txt", done.stdout)
     assert run(tool, "help", command).stdout == done.stdout
+    assert run(tool, command, "-h").stdout == done.stdout
 
 
 CROSSED = ["simulate", "--machine", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
