@@ -2,6 +2,7 @@
 """Jobs while the process, other jobs and the kernel itself change what they work on."""
 
 import os
+import re
 import select
 import subprocess
 from contextlib import contextmanager
@@ -79,25 +80,38 @@ def settings(**values):
             path.write_text(value)
 
 
-def taken_back() -> int:
-    """Pages that the kernel's balancing has moved since the machine started."""
-    lines = Path("/proc/vmstat").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith("numa_pages_migrated ")))
+def cpus_of_node(node: int) -> set[int]:
+    return {int(path.name[3:]) for path in Path(f"/sys/devices/system/node/node{node}").glob("cpu[0-9]*")}
+
+
+def run_on_node(t, node: int):
+    for tid in t.tids():
+        os.sched_setaffinity(tid, cpus_of_node(node))
+
+
+def taken_back(t) -> int:
+    """Pages that NUMA balancing has moved for the threads of a target."""
+    texts = (Path(f"/proc/{t.pid}/task/{tid}/sched").read_text() for tid in t.tids())
+    return sum(int(re.search(r"^numa_pages_migrated\s*:\s*(\d+)", text, re.MULTILINE)[1]) for text in texts)
 
 
 def test_disturbed_by_numa_balancing(target):
     """The kernel takes pages back to where their threads run, while jobs take them away."""
+    t = target("anon", 64, threads=2)
+    assert t.ask("unbind") == "ok"
+    run_on_node(t, 1)
+    moved = 0
     with settings(balancing="1", scan_delay="10", scan_period="10"):
-        t = target("anon", 64, threads=2)
-        before = taken_back()
-        moved = 0
-        while not moved or taken_back() == before:
-            jobs = [driver.start_job(f"pid={t.pid} from=any to={i % 2} {t.range()}") for i in range(8)]
+        for _ in range(4):
+            before = taken_back(t)
+            jobs = [driver.start_job(f"pid={t.pid} from=any to={i % 2} {t.range()}") for i in range(9)]
             replies = [driver.wait_job(number) for number in jobs]
             assert all(reply["state"] == "done" for reply in replies)
             moved += sum(int(reply["moved"]) for reply in replies)
-        assert t.ask("halt").startswith("ok ")
-        assert t.is_whole()
+            assert driver.eventually(lambda: taken_back(t) > before, 60), "the kernel took no page back"
+    assert moved > 0
+    assert t.ask("halt").startswith("ok ")
+    assert t.is_whole()
 
 
 def test_disturbed_by_compaction_and_khugepaged(target):

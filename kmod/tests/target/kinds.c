@@ -279,6 +279,13 @@ static void fill_by(const struct kind *kind, int node)
 		kind->then();
 }
 
+/* NUMA balancing leaves memory with a policy of its own alone. */
+void unbind(void)
+{
+	if (mbind(memory, n_pages * page_size, MPOL_DEFAULT, NULL, 0, 0))
+		die("mbind");
+}
+
 void set_policy(int mode, unsigned long nodes)
 {
 	if (set_mempolicy(mode, nodes ? &nodes : NULL, nodes ? 8 * sizeof(nodes) : 0))

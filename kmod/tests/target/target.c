@@ -154,6 +154,13 @@ static void do_sync(const struct arguments *a)
 	sync_memory();
 }
 
+static void do_unbind(const struct arguments *a)
+{
+	(void)a;
+	unbind();
+	puts("ok");
+}
+
 static void do_policy(const struct arguments *a)
 {
 	unsigned long nodes;
@@ -337,6 +344,7 @@ static const struct {
 	{ "protect", do_protect },
 	{ "lock", do_lock },
 	{ "sync", do_sync },
+	{ "unbind", do_unbind },
 	{ "policy", do_policy },
 	{ "thread-policy", do_thread_policy },
 	{ "fresh", do_fresh },

@@ -22,6 +22,7 @@ void die(const char *what) __attribute__((noreturn));
 /* kinds.c: memory of a kind, and what must be in it */
 void make_memory(const char *kind, int node);
 void set_policy(int mode, unsigned long nodes);
+void unbind(void);
 char *map_aligned(size_t length, int flags, int fd);
 void fill_pages(size_t first, size_t n);
 size_t wrong_page(size_t first, size_t n); /* the first with wrong contents, or first + n */
