@@ -60,24 +60,6 @@ static void note_progress(struct numaplace_job *job, const struct numaplace_batc
 	trace_batch(job, b);
 }
 
-/* The target, if it may still use the node: its cpuset may have shrunk, and the node's memory may have left. */
-static struct task_struct *get_target(const struct numaplace_job *job)
-{
-	struct task_struct *task = get_pid_task(job->pid, PIDTYPE_PID);
-	int err;
-
-	if (!task)
-		return ERR_PTR(-ESRCH);
-	if (!node_state(job->request.to, N_MEMORY))
-		err = -ENODEV;
-	else if (!numaplace_target_allows_node(task, job->request.to))
-		err = -EACCES;
-	else
-		return task;
-	put_task_struct(task);
-	return ERR_PTR(err);
-}
-
 /* What ends a rest early: nobody wants the pages moved, or nobody is left who has them. */
 static bool need_not_wait(const struct numaplace_job *job)
 {
@@ -153,9 +135,14 @@ static void note_pause(struct numaplace_job *job, u64 us, bool in_vain)
 	spin_unlock(&lock);
 }
 
+/* How many pages a batch may look at, and how many it may move: as many as the budget has time for. */
+struct room {
+	unsigned int look, move;
+};
+
 /* Moves a batch that was found, the target paused where that pays. */
 static void move_batch(struct numaplace_job *job, struct task_struct *task,
-		       struct numaplace_batch *b, unsigned int *room)
+		       struct numaplace_batch *b, struct room *room)
 {
 	struct numaplace_pause pause = {};
 	unsigned int wanted = b->open;
@@ -173,18 +160,33 @@ static void move_batch(struct numaplace_job *job, struct task_struct *task,
 	/* Who holds a page that was busy may be one of the threads: they run again. */
 	numaplace_migrate_rest(b);
 	/* Where nothing is to be moved, nobody is stopped: the next look may be longer. */
-	if (!wanted)
-		*room = min(2 * *room, NUMAPLACE_PACE_MAX);
-	else if (b->counts.fate[NUMAPLACE_FATE_moved])
-		*room = numaplace_pace_pages(b->n, ns, job->request.max_stall_us);
+	room->look = wanted ? room->move : min(2 * room->look, NUMAPLACE_PACE_MAX);
+	if (b->counts.fate[NUMAPLACE_FATE_moved])
+		room->look = room->move = numaplace_pace_pages(b->n, ns, job->request.max_stall_us);
+}
+
+/* Finds the next batch. Where a long look has found more than may be moved at a time, a short one takes its place. */
+static bool find_batch(const struct numaplace_job *job, struct numaplace_batch *b,
+		       unsigned long *pos, const struct room *room)
+{
+	unsigned long end = job->request.end ? job->request.end : ULONG_MAX & PAGE_MASK;
+	unsigned long begin = *pos;
+	bool found;
+
+	found = numaplace_migrate_next(b, pos, end,
+				       numaplace_pace_limit(room->look, job->request.rate_mib));
+	if (!found || b->open <= room->move || room->look <= room->move)
+		return found;
+	*pos = begin;
+	return numaplace_migrate_next(b, pos, end,
+				      numaplace_pace_limit(room->move, job->request.rate_mib));
 }
 
 /* Finds and moves a batch. Returns 0, END, or -errno. */
 static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsigned long *pos,
-		     unsigned int *room)
+		     struct room *room)
 {
-	unsigned long end = job->request.end ? job->request.end : ULONG_MAX & PAGE_MASK;
-	struct task_struct *task = get_target(job);
+	struct task_struct *task = numaplace_target_again(job->pid, job->mm, job->request.to);
 	int err = -ESRCH;
 
 	if (IS_ERR(task))
@@ -193,8 +195,7 @@ static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsig
 	/* Held only for a batch: a process that ends is not kept for a whole job. */
 	if (!mmget_not_zero(job->mm))
 		goto put_task;
-	err = numaplace_migrate_next(b, pos, end, numaplace_pace_limit(*room, job->request.rate_mib)) ?
-		      0 : END;
+	err = find_batch(job, b, pos, room) ? 0 : END;
 	if (!err) {
 		move_batch(job, task, b, room);
 		*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
@@ -219,7 +220,7 @@ static int run(struct numaplace_job *job)
 		.shared = job->request.shared,
 		.split = job->request.split,
 	};
-	unsigned int room = NUMAPLACE_PACE_FIRST;
+	struct room room = { .look = NUMAPLACE_PACE_FIRST, .move = NUMAPLACE_PACE_FIRST };
 	unsigned long pos = job->request.start;
 	u64 begun = ktime_get_ns();
 	int err = numaplace_migrate_init(&b, job->request.threads);

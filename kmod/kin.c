@@ -14,7 +14,10 @@
 
 #define SWEEP_MS	20
 
-static struct tracepoint *fork_event, *exit_event;
+static struct tracepoint *birth_event, *exit_event;
+
+/* Of our own: of two works in two queues, both may run at once. */
+static struct workqueue_struct *sweeper;
 
 static void sweep(struct work_struct *work);
 static DECLARE_DELAYED_WORK(sweep_work, sweep);
@@ -30,7 +33,7 @@ static void sweep(struct work_struct *work)
  */
 void numaplace_kin_sweep_later(void)
 {
-	schedule_delayed_work(&sweep_work, msecs_to_jiffies(SWEEP_MS));
+	queue_delayed_work(sweeper, &sweep_work, msecs_to_jiffies(SWEEP_MS));
 }
 
 /**
@@ -38,7 +41,7 @@ void numaplace_kin_sweep_later(void)
  */
 void numaplace_kin_sweep_now(void)
 {
-	mod_delayed_work(system_wq, &sweep_work, 0);
+	mod_delayed_work(sweeper, &sweep_work, 0);
 }
 
 /*
@@ -54,6 +57,7 @@ static bool has_cpus_of_ours(const struct numaplace_placement *parent, const str
 	if (parent->has_cpus && cpumask_equal(cpus, parent->saved_cpus))
 		return false;
 	return (parent->has_cpus && cpumask_equal(cpus, parent->set_cpus)) ||
+	       (parent->setting && cpumask_subset(cpus, parent->set_cpus)) ||
 	       numaplace_placement_was_given(parent, cpus);
 }
 
@@ -82,9 +86,10 @@ static void inherit(struct numaplace_placement *child, const struct numaplace_pl
 		child->has_mem = true;
 	}
 	child->inherit = parent->inherit;
-	/* With CPUs of an earlier write it is yet to be placed by the last one. */
-	if (!cpus || cpumask_equal(child->set_cpus, parent->set_cpus))
-		child->op = parent->op;
+	child->op = parent->op;
+	/* With CPUs of an earlier write, or without the policy of the last. */
+	child->behind = parent->wants_mem ||
+			(cpus && !cpumask_equal(child->set_cpus, parent->set_cpus));
 	if (parent->state != NUMAPLACE_PLACED || !parent->inherit)
 		child->state = NUMAPLACE_TO_RESTORE;
 }
@@ -109,16 +114,20 @@ static void add_child(const struct numaplace_placement *parent, struct task_stru
 	numaplace_kin_sweep_now();
 }
 
-/* Runs in the parent, before the child runs. Must not sleep. */
-static void on_fork(void *unused, struct task_struct *parent, struct task_struct *child)
+/*
+ * Runs in the parent, before the child runs. Must not sleep. Workers of io_uring get
+ * their CPUs from it, and nothing may be started in them: the request that one is at
+ * would fail. They are never given anything, and keep the policy that they are born with.
+ */
+static void born(struct task_struct *child)
 {
 	struct numaplace_placement *p;
 	bool cpus, mem;
 
-	if (likely(!numaplace_placement_has(parent)))
+	if (likely(!numaplace_placement_has(current)) || child->flags & PF_IO_WORKER)
 		return;
 	spin_lock(&numaplace_placement_lock);
-	p = numaplace_placement_find(parent);
+	p = numaplace_placement_find(current);
 	if (p) {
 		cpus = has_cpus_of_ours(p, &child->cpus_mask);
 		mem = has_mem_of_ours(p);
@@ -127,6 +136,19 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	}
 	spin_unlock(&numaplace_placement_lock);
 }
+
+/* task_newtask, not sched_process_fork: workers of vhost are born without the latter. */
+#ifdef HAVE_NEWTASK_U64
+static void on_newtask(void *unused, struct task_struct *child, u64 clone_flags)
+{
+	born(child);
+}
+#else
+static void on_newtask(void *unused, struct task_struct *child, unsigned long clone_flags)
+{
+	born(child);
+}
+#endif
 
 /* The task has a reference to its policy too, which the kernel gives up: ours is not the last. */
 static void forget_mem(struct numaplace_placement *p)
@@ -171,8 +193,8 @@ static void on_exit(void *unused, struct task_struct *task)
 
 static void look_for_event(struct tracepoint *tp, void *unused)
 {
-	if (!strcmp(tp->name, "sched_process_fork"))
-		fork_event = tp;
+	if (!strcmp(tp->name, "task_newtask"))
+		birth_event = tp;
 	else if (!strcmp(tp->name, "sched_process_exit"))
 		exit_event = tp;
 }
@@ -180,23 +202,31 @@ static void look_for_event(struct tracepoint *tp, void *unused)
 /**
  * numaplace_kin_init() - begin to follow forks and exits
  *
- * Return: 0, or -ENOENT on a kernel without these tracepoints.
+ * Return: 0, -ENOENT on a kernel without these tracepoints, or -ENOMEM.
  */
 int numaplace_kin_init(void)
 {
 	int err;
 
 	for_each_kernel_tracepoint(look_for_event, NULL);
-	if (!fork_event || !exit_event)
+	if (!birth_event || !exit_event)
 		return -ENOENT;
+	sweeper = alloc_workqueue("numaplace-sweep", WQ_UNBOUND, 1);
+	if (!sweeper)
+		return -ENOMEM;
 	err = tracepoint_probe_register(exit_event, on_exit, NULL);
 	if (err)
-		return err;
-	err = tracepoint_probe_register(fork_event, on_fork, NULL);
-	if (err) {
-		tracepoint_probe_unregister(exit_event, on_exit, NULL);
-		tracepoint_synchronize_unregister();
-	}
+		goto err_exit;
+	err = tracepoint_probe_register(birth_event, on_newtask, NULL);
+	if (err)
+		goto err_birth;
+	return 0;
+
+err_birth:
+	tracepoint_probe_unregister(exit_event, on_exit, NULL);
+	tracepoint_synchronize_unregister();
+err_exit:
+	destroy_workqueue(sweeper);
 	return err;
 }
 
@@ -209,11 +239,12 @@ int numaplace_kin_init(void)
 void numaplace_kin_exit(void)
 {
 	numaplace_restore_everything();
-	tracepoint_probe_unregister(fork_event, on_fork, NULL);
+	tracepoint_probe_unregister(birth_event, on_newtask, NULL);
 	tracepoint_synchronize_unregister();
 	numaplace_restore_everything();
 	tracepoint_probe_unregister(exit_event, on_exit, NULL);
 	tracepoint_synchronize_unregister();
 	numaplace_restore_everything();
 	cancel_delayed_work_sync(&sweep_work);
+	destroy_workqueue(sweeper);
 }

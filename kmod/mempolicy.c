@@ -25,6 +25,8 @@
 
 static struct file_system_type *tmpfs;
 
+static struct workqueue_struct *undertaker;
+
 static void bury_all(struct work_struct *work);
 static DECLARE_WORK(burials, bury_all);
 static LLIST_HEAD(graves);
@@ -81,13 +83,16 @@ static void bury_all(struct work_struct *work)
 /**
  * numaplace_mempolicy_init() - get ready to make and release policies
  *
- * Return: 0, or -ENODEV without tmpfs.
+ * Return: 0, -ENODEV without tmpfs, or -ENOMEM.
  */
 int numaplace_mempolicy_init(void)
 {
 	/* Never a module, so there is no reference to give back. */
 	tmpfs = get_fs_type("tmpfs");
-	return tmpfs ? 0 : -ENODEV;
+	if (!tmpfs)
+		return -ENODEV;
+	undertaker = alloc_workqueue("numaplace-policies", WQ_UNBOUND, 1);
+	return undertaker ? 0 : -ENOMEM;
 }
 
 /**
@@ -95,7 +100,8 @@ int numaplace_mempolicy_init(void)
  */
 void numaplace_mempolicy_exit(void)
 {
-	flush_work(&burials);
+	/* What is queued is done first. */
+	destroy_workqueue(undertaker);
 }
 
 /**
@@ -192,7 +198,7 @@ void numaplace_mempolicy_put(struct mempolicy *policy)
 	if (!policy || atomic_add_unless(&policy->refcnt, -1, 1))
 		return;
 	if (llist_add(grave_of(policy), &graves))
-		queue_work(system_unbound_wq, &burials);
+		queue_work(undertaker, &burials);
 }
 
 /**

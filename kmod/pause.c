@@ -113,7 +113,7 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 
 	memset(p, 0, sizeof(*p));
 	init_waitqueue_head(&p->queue);
-	p->threads = numaplace_target_threads(task);
+	p->threads = numaplace_target_threads(task, NULL);
 	if (!p->threads)
 		return;
 	p->parked = kvcalloc(max(p->threads->n, 1U), sizeof(*p->parked), GFP_KERNEL);

@@ -76,6 +76,7 @@ static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
 	cpumask_copy(p->set_cpus, cpus);
 	p->has_cpus = true;
 	p->settled = false;
+	p->setting = true;
 	spin_unlock(&numaplace_placement_lock);
 }
 
@@ -95,9 +96,20 @@ static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 	numaplace_place_read_cpus(p->task, now);
 	spin_lock(&numaplace_placement_lock);
 	cpumask_copy(p->set_cpus, now);
+	p->setting = false;
 	spin_unlock(&numaplace_placement_lock);
 	trace_place(p->task, now, err);
 	return err;
+}
+
+/* A task that has its CPUs again has none of ours; a child that is being born may. */
+static void begin_again(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_placement_lock);
+	if (!p->has_cpus || (p->state != NUMAPLACE_RESTORING && p->state != NUMAPLACE_RESTORED))
+		return;
+	numaplace_placement_push_former(p);
+	p->has_cpus = false;
 }
 
 /*
@@ -128,18 +140,19 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 		/* By a later write, which holds. */
 		p = NULL;
 	} else {
-		p->op = call;
-		p->inherit = request->inherit;
-		p->state = NUMAPLACE_PLACED;
-		p->placing = true;
-		p->kept = false;
-		p->error = 0;
-		p->wants_mem = request->mem;
 		/* What is not used goes with @fresh. */
 		if (!added) {
 			swap(p->want_mem, fresh->want_mem);
 			swap(p->spare, fresh->spare);
 		}
+		begin_again(p);
+		p->op = call;
+		p->inherit = request->inherit;
+		p->state = NUMAPLACE_PLACED;
+		p->placing = true;
+		p->kept = p->behind = false;
+		p->error = 0;
+		p->wants_mem = request->mem;
 	}
 	spin_unlock(&numaplace_placement_lock);
 	if (p != fresh)
@@ -176,7 +189,7 @@ static bool is_placed(struct task_struct *task, u64 call)
 
 	spin_lock(&numaplace_placement_lock);
 	p = numaplace_placement_find(task);
-	placed = p && p->op >= call;
+	placed = p && p->op >= call && !p->behind;
 	spin_unlock(&numaplace_placement_lock);
 	return placed;
 }
@@ -228,7 +241,8 @@ static int make_records(const struct numaplace_threads *threads, u64 call,
 	unsigned int i;
 
 	for (i = 0; i < threads->n; i++) {
-		if (is_placed(threads->task[i], call))
+		if (numaplace_target_has_seen(threads->earlier, threads->task[i]) ||
+		    is_placed(threads->task[i], call))
 			continue;
 		fresh = make_record(threads->task[i], policy);
 		if (!fresh)
@@ -375,14 +389,16 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 	return err ? err : n;
 }
 
-static bool all_placed(struct task_struct *task, u64 call)
+/* A thread that was there in an earlier round has had its turn, also where a later write has restored it. */
+static bool all_placed(struct task_struct *task, u64 call, const struct numaplace_threads *seen)
 {
 	struct task_struct *t;
 	bool all = true;
 
 	rcu_read_lock();
 	for_each_thread(task, t)
-		all &= t->flags & (PF_IO_WORKER | PF_EXITING) || is_placed(t, call);
+		all &= t->flags & (PF_IO_WORKER | PF_EXITING) ||
+		       numaplace_target_has_seen(seen, t) || is_placed(t, call);
 	rcu_read_unlock();
 	return all;
 }
@@ -391,19 +407,22 @@ static int place_process(struct task_struct *task, u64 call,
 			 const struct numaplace_place_request *request,
 			 const struct mempolicy *policy)
 {
-	struct numaplace_threads *threads;
+	struct numaplace_threads *seen = NULL, *threads;
 	int n = 0, total = 0, round;
 
-	for (round = 0; round < MAX_ROUNDS && !all_placed(task, call); round++) {
-		threads = numaplace_target_threads(task);
-		if (!threads)
-			return -ENOMEM;
+	for (round = 0; round < MAX_ROUNDS && !all_placed(task, call, seen); round++) {
+		threads = numaplace_target_threads(task, seen);
+		if (!threads) {
+			n = -ENOMEM;
+			break;
+		}
+		seen = threads;
 		n = place_threads(threads, call, request, policy);
-		numaplace_target_put_threads(threads);
 		if (n <= 0)
 			break;
 		total += n;
 	}
+	numaplace_target_put_threads(seen);
 	return n < 0 ? n : total;
 }
 
@@ -415,6 +434,7 @@ static int place_one(struct task_struct *task, u64 call,
 
 	if (!one)
 		return -ENOMEM;
+	one->earlier = NULL;
 	one->n = 1;
 	one->task[0] = task;
 	n = place_threads(one, call, request, policy);

@@ -135,22 +135,20 @@ void numaplace_placement_remove(struct numaplace_placement *p)
 }
 
 /**
- * numaplace_placement_pick() - list the records that a caller looks for
- * @match: says whether it is one
- * @data: for @match
- * @picked: they are added here by their pick; they stay there until the mutex is released
+ * numaplace_placement_each() - call a function for each record of the table
+ * @act: the function; it must not sleep, nor change the table
+ * @data: for @act
+ *
+ * All in one hold of numaplace_placement_lock: no child is born in between.
  */
-void numaplace_placement_pick(bool (*match)(const struct numaplace_placement *p, const void *data),
-			      const void *data, struct list_head *picked)
+void numaplace_placement_each(void (*act)(struct numaplace_placement *p, void *data), void *data)
 {
 	struct numaplace_placement *p;
 	int bucket;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
 	spin_lock(&numaplace_placement_lock);
 	hash_for_each(table, bucket, p, node)
-		if (match(p, data))
-			list_add_tail(&p->pick, picked);
+		act(p, data);
 	spin_unlock(&numaplace_placement_lock);
 }
 

@@ -19,7 +19,8 @@ struct seq_file;
 struct task_struct;
 
 /*
- * Held while tasks are placed or restored, never while a task is waited for.
+ * Held while tasks are placed or restored, and never while a task is to come by:
+ * only while a task that has is still returning from that.
  * A record is taken out of the table only under it, or by the exit hook.
  */
 extern struct mutex numaplace_placement_mutex;
@@ -60,6 +61,8 @@ enum numaplace_placement_state {
  * @placing: the write that placed it has not looked at the outcome yet
  * @kept: the user has chosen since, which was left alone
  * @settled: it has started no child with other CPUs than it has now
+ * @setting: it is about to be given @set_cpus, or those of them that the kernel grants
+ * @behind: born with less than the write gave that last acted on its parent
  * @visiting: the function of visit.c is to run in it
  * @begun: that function was started, and may not have returned yet
  * @urgent: it was started so that the task is woken for it
@@ -84,6 +87,7 @@ struct numaplace_placement {
 	u64 op;
 	enum numaplace_placement_state state;
 	bool inherit, has_cpus, has_mem, wants_mem, placing, kept, settled;
+	bool setting, behind;
 	bool visiting, begun, urgent;
 	int error;
 	struct numaplace_taskwork visit;
@@ -100,8 +104,7 @@ struct numaplace_placement *numaplace_placement_find(struct task_struct *task);
 bool numaplace_placement_has(struct task_struct *task);
 void numaplace_placement_add(struct numaplace_placement *p);
 void numaplace_placement_remove(struct numaplace_placement *p);
-void numaplace_placement_pick(bool (*match)(const struct numaplace_placement *p, const void *data),
-			      const void *data, struct list_head *picked);
+void numaplace_placement_each(void (*act)(struct numaplace_placement *p, void *data), void *data);
 bool numaplace_placement_any(void);
 int numaplace_placement_show(struct seq_file *m);
 

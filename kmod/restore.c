@@ -57,18 +57,24 @@ static void restore_cpus(struct numaplace_placement *p)
 /* The original may be shared with others that were born placed. Each is to have its own. */
 static void own_saved_mem(struct numaplace_placement *p)
 {
-	struct mempolicy *copy;
+	struct mempolicy *original, *copy = NULL;
 
-	if (!p->saved_mem || atomic_read(&p->saved_mem->refcnt) == 1)
-		return;
-	copy = numaplace_mempolicy_copy(p->saved_mem);
-	if (IS_ERR(copy))
-		return;
 	spin_lock(&numaplace_placement_lock);
-	if (p->has_mem)
-		swap(p->saved_mem, copy);
+	original = p->saved_mem;
+	mpol_get(original);
 	spin_unlock(&numaplace_placement_lock);
-	numaplace_mempolicy_put(copy);
+	/* One reference is the record's, one that of this function. */
+	if (original && atomic_read(&original->refcnt) > 2)
+		copy = numaplace_mempolicy_copy(original);
+	if (!IS_ERR_OR_NULL(copy)) {
+		spin_lock(&numaplace_placement_lock);
+		/* The task may have come by meanwhile, with a later choice of the user's. */
+		if (p->has_mem && p->saved_mem == original)
+			swap(p->saved_mem, copy);
+		spin_unlock(&numaplace_placement_lock);
+		numaplace_mempolicy_put(copy);
+	}
+	numaplace_mempolicy_put(original);
 }
 
 static void set_state(struct numaplace_placement *p, enum numaplace_placement_state state)
@@ -82,21 +88,25 @@ static void set_state(struct numaplace_placement *p, enum numaplace_placement_st
 
 static void begin(struct numaplace_placement *p)
 {
+	bool again;
+
 	lockdep_assert_held(&numaplace_placement_mutex);
 	own_saved_mem(p);
-	/* From here on its children are restored too, as soon as they are born. */
 	spin_lock(&numaplace_placement_lock);
 	if (p->state == NUMAPLACE_ENDED) {
 		spin_unlock(&numaplace_placement_lock);
 		return;
 	}
-	if (p->state != NUMAPLACE_RESTORING)
+	again = p->state == NUMAPLACE_RESTORING;
+	if (!again)
 		p->kept = false;
 	p->state = NUMAPLACE_RESTORING;
 	p->placing = p->wants_mem = false;
 	numaplace_visit_todo(p);
 	spin_unlock(&numaplace_placement_lock);
-	restore_cpus(p);
+	/* Only its memory policy was missing: its CPUs are its own since. */
+	if (!again)
+		restore_cpus(p);
 	/* An error says that it is ending: the exit hook does the rest. */
 	if (p->has_mem)
 		numaplace_visit_start(p, true);
@@ -148,14 +158,41 @@ static void attend(struct numaplace_placement *p)
 	}
 }
 
-static int begin_all(struct list_head *picked, u64 op)
+struct search {
+	bool (*match)(const struct numaplace_placement *p, const void *data);
+	const void *data;
+	u64 op;
+	struct list_head picked;
+};
+
+/*
+ * From here on children of the task are born to be restored, also where its own turn
+ * comes later. It stays picked until the mutex is released.
+ */
+static void pick(struct numaplace_placement *p, void *data)
+{
+	struct search *search = data;
+
+	if (p->state == NUMAPLACE_RESTORED || !search->match(p, search->data))
+		return;
+	if (p->state == NUMAPLACE_PLACED)
+		p->state = NUMAPLACE_TO_RESTORE;
+	p->op = search->op;
+	numaplace_visit_todo(p);
+	list_add_tail(&p->pick, &search->picked);
+}
+
+/* Begins to restore the tasks that are looked for. Returns how many. */
+static int begin_all(struct search *search)
 {
 	struct numaplace_placement *p, *next;
 	int n = 0;
 
-	list_for_each_entry_safe(p, next, picked, pick) {
+	lockdep_assert_held(&numaplace_placement_mutex);
+	INIT_LIST_HEAD(&search->picked);
+	numaplace_placement_each(pick, search);
+	list_for_each_entry_safe(p, next, &search->picked, pick) {
 		list_del_init(&p->pick);
-		p->op = op;
 		begin(p);
 		if (!p->has_mem)
 			attend(p);
@@ -163,18 +200,6 @@ static int begin_all(struct list_head *picked, u64 op)
 		cond_resched();
 	}
 	return n;
-}
-
-struct search {
-	bool (*match)(const struct numaplace_placement *p, const void *data);
-	const void *data;
-};
-
-static bool is_to_restore(const struct numaplace_placement *p, const void *data)
-{
-	const struct search *search = data;
-
-	return p->state != NUMAPLACE_RESTORED && search->match(p, search->data);
 }
 
 /**
@@ -189,20 +214,20 @@ int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p
 					     const void *data),
 			       const void *data)
 {
-	const struct search search = { .match = match, .data = data };
-	u64 op = numaplace_restore_next_op();
-	LIST_HEAD(picked);
+	struct search search = { .match = match, .data = data, .op = numaplace_restore_next_op() };
 	int n, err;
 
 	mutex_lock(&numaplace_placement_mutex);
-	numaplace_placement_pick(is_to_restore, &search, &picked);
-	n = begin_all(&picked, op);
+	n = begin_all(&search);
 	mutex_unlock(&numaplace_placement_mutex);
 	if (!n)
 		return 0;
-	err = numaplace_visit_wait(op);
+	err = numaplace_visit_wait(search.op);
 	if (numaplace_restore_sweep())
 		numaplace_kin_sweep_later();
+	/* Children that were born meanwhile. */
+	if (!err)
+		err = numaplace_visit_wait(search.op);
 	return err ? err : n;
 }
 
@@ -263,11 +288,10 @@ static bool is_any(const struct numaplace_placement *p, const void *unused)
 
 static void begin_everything(void)
 {
-	LIST_HEAD(picked);
+	struct search all = { .match = is_any, .op = numaplace_restore_next_op() };
 
 	mutex_lock(&numaplace_placement_mutex);
-	numaplace_placement_pick(is_to_restore, &(struct search){ .match = is_any }, &picked);
-	begin_all(&picked, numaplace_restore_next_op());
+	begin_all(&all);
 	mutex_unlock(&numaplace_placement_mutex);
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bsearch.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/nodemask.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/user_namespace.h>
 
 #include "target.h"
@@ -55,6 +58,61 @@ struct task_struct *numaplace_target_get(pid_t nr)
 	return task;
 }
 
+/**
+ * numaplace_target_allows_node() - whether a task's cpuset lets it use a node
+ * @task: the task
+ * @nid: the node
+ */
+bool numaplace_target_allows_node(struct task_struct *task, int nid)
+{
+	bool allowed;
+
+	task_lock(task);
+	allowed = node_isset(nid, task->mems_allowed);
+	task_unlock(task);
+	return allowed;
+}
+
+/* A process whose first thread has ended has none here. A vforked child that runs another program has another. */
+static bool may_have(struct task_struct *task, const struct mm_struct *mm)
+{
+	bool may;
+
+	task_lock(task);
+	may = !task->mm || task->mm == mm;
+	task_unlock(task);
+	return may;
+}
+
+/**
+ * numaplace_target_again() - the task of a job, if its pages may still be moved
+ * @pid: of the process
+ * @mm: its memory when the job began
+ * @nid: the node that they go to
+ *
+ * Return: the task, to be released with put_task_struct(); -ESRCH if it has ended
+ * or runs another program, -ENODEV if the node's memory has left, -EACCES if its
+ * cpuset does not allow the node any more.
+ */
+struct task_struct *numaplace_target_again(struct pid *pid, const struct mm_struct *mm, int nid)
+{
+	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
+	int err;
+
+	if (!task)
+		return ERR_PTR(-ESRCH);
+	if (!may_have(task, mm))
+		err = -ESRCH;
+	else if (!node_state(nid, N_MEMORY))
+		err = -ENODEV;
+	else if (!numaplace_target_allows_node(task, nid))
+		err = -EACCES;
+	else
+		return task;
+	put_task_struct(task);
+	return ERR_PTR(err);
+}
+
 static unsigned int collect_threads(struct task_struct *task, struct numaplace_threads *threads,
 				    unsigned int room)
 {
@@ -74,14 +132,23 @@ static unsigned int collect_threads(struct task_struct *task, struct numaplace_t
 	return n;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 /**
  * numaplace_target_threads() - the threads of a process at this moment
  * @task: any of its threads
+ * @earlier: what an earlier call has given, which goes over to the new list, or NULL
  *
  * Return: the threads, or NULL without memory. Threads that are ending are
  * left out, so there may be none.
  */
-struct numaplace_threads *numaplace_target_threads(struct task_struct *task)
+struct numaplace_threads *numaplace_target_threads(struct task_struct *task,
+						   struct numaplace_threads *earlier)
 {
 	unsigned int room = get_nr_threads(task) + 4;
 	struct numaplace_threads *threads;
@@ -93,37 +160,43 @@ struct numaplace_threads *numaplace_target_threads(struct task_struct *task)
 			return NULL;
 		n = collect_threads(task, threads, room);
 		threads->n = min(n, room);
+		threads->earlier = NULL;
 		if (n <= room)
-			return threads;
+			break;
 		numaplace_target_put_threads(threads);
 		room = n + n / 4;
 	}
+	sort(threads->task, n, sizeof(threads->task[0]), by_address, NULL);
+	threads->earlier = earlier;
+	return threads;
+}
+
+/**
+ * numaplace_target_has_seen() - whether a task is in a list of threads, or in an earlier one
+ * @threads: the list, or NULL
+ * @task: the task
+ */
+bool numaplace_target_has_seen(const struct numaplace_threads *threads, struct task_struct *task)
+{
+	for (; threads; threads = threads->earlier)
+		if (bsearch(&task, threads->task, threads->n, sizeof(task), by_address))
+			return true;
+	return false;
 }
 
 /**
  * numaplace_target_put_threads() - release what numaplace_target_threads() gave
- * @threads: the threads, or NULL
+ * @threads: the threads, with those of earlier looks, or NULL
  */
 void numaplace_target_put_threads(struct numaplace_threads *threads)
 {
+	struct numaplace_threads *earlier;
 	unsigned int i;
 
-	for (i = 0; threads && i < threads->n; i++)
-		put_task_struct(threads->task[i]);
-	kvfree(threads);
-}
-
-/**
- * numaplace_target_allows_node() - whether a task's cpuset lets it use a node
- * @task: the task
- * @nid: the node
- */
-bool numaplace_target_allows_node(struct task_struct *task, int nid)
-{
-	bool allowed;
-
-	task_lock(task);
-	allowed = node_isset(nid, task->mems_allowed);
-	task_unlock(task);
-	return allowed;
+	for (; threads; threads = earlier) {
+		earlier = threads->earlier;
+		for (i = 0; i < threads->n; i++)
+			put_task_struct(threads->task[i]);
+		kvfree(threads);
+	}
 }

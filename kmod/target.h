@@ -6,22 +6,29 @@
 #include <linux/types.h>
 
 struct file;
+struct mm_struct;
+struct pid;
 struct task_struct;
 
 /**
  * struct numaplace_threads - the threads of a process, each held
+ * @earlier: those of an earlier look, or NULL
  * @n: how many
- * @task: them
+ * @task: them, by address
  */
 struct numaplace_threads {
+	struct numaplace_threads *earlier;
 	unsigned int n;
 	struct task_struct *task[];
 };
 
 bool numaplace_target_may(const struct file *file);
 struct task_struct *numaplace_target_get(pid_t nr);
-struct numaplace_threads *numaplace_target_threads(struct task_struct *task);
+struct numaplace_threads *numaplace_target_threads(struct task_struct *task,
+						   struct numaplace_threads *earlier);
+bool numaplace_target_has_seen(const struct numaplace_threads *threads, struct task_struct *task);
 void numaplace_target_put_threads(struct numaplace_threads *threads);
 bool numaplace_target_allows_node(struct task_struct *task, int nid);
+struct task_struct *numaplace_target_again(struct pid *pid, const struct mm_struct *mm, int nid);
 
 #endif

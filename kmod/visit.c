@@ -30,10 +30,15 @@ static bool is_stopped(struct task_struct *task)
 	return READ_ONCE(task->__state) & (__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN);
 }
 
-/* A fork sleeps only so that no signal ends it, so the task is not in one. */
+/*
+ * Whether a task is not in the middle of a fork: one sleeps there only so that no
+ * signal ends it, and workers of the kernel never fork. Not seen is a clone that
+ * waits for a page of userfaultfd to write its pidfd to.
+ */
 static bool is_resting(struct task_struct *task)
 {
-	return is_stopped(task) || READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
+	return is_stopped(task) || task->flags & (PF_IO_WORKER | PF_USER_WORKER) ||
+	       READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
 }
 
 /* The caller gets the task's reference to the policy that it had. */
@@ -111,10 +116,13 @@ static struct mempolicy *visit(struct numaplace_placement *p)
 static void settle(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_lock);
-	p->settled = true;
-	numaplace_placement_drop_former(p);
 	numaplace_mempolicy_put(p->retired_mem);
 	p->retired_mem = NULL;
+	/* It is about to be given other CPUs: until then a fork may begin with those that it has. */
+	if (p->setting)
+		return;
+	p->settled = true;
+	numaplace_placement_drop_former(p);
 }
 
 /* In the task. The record stays at least until this is over. */
@@ -141,6 +149,9 @@ static void visit_stopped(struct numaplace_placement *p)
 	old = visit(p);
 	older = p->retired_mem;
 	p->retired_mem = old;
+	/* Seen outside of a fork, but not outside of the allocator. */
+	if (old)
+		p->settled = false;
 	spin_unlock(&numaplace_placement_lock);
 	/* It was stopped after this was retired. */
 	numaplace_mempolicy_put(older);
@@ -210,6 +221,13 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 	int err;
 
 	lockdep_assert_held(&numaplace_placement_mutex);
+	/* The caller itself is at the edge of user mode. What others have started in it is not to run any more. */
+	if (p->task == current) {
+		take_back(p);
+		set_visiting(p, true);
+		visit_stopped(p);
+		return 0;
+	}
 	if (READ_ONCE(p->visiting)) {
 		/* It is at it, or somebody wakes it already. */
 		if ((urgent && !p->urgent && take_back(p)) && READ_ONCE(p->visiting))
@@ -224,10 +242,6 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 		wait_for_completion(&p->visit.done);
 	p->begun = false;
 	set_visiting(p, true);
-	if (p->task == current) {
-		visit_stopped(p);
-		return 0;
-	}
 	err = start(p, urgent);
 	if (err)
 		set_visiting(p, false);
@@ -425,10 +439,14 @@ void numaplace_visit_abandon(struct numaplace_placement *p)
 	if (!take_back(p))
 		wait_for_completion(&p->visit.done);
 	p->begun = false;
-	if (p->state != NUMAPLACE_ENDED)
+	if (p->state != NUMAPLACE_ENDED) {
 		pr_warn("task %d (%s) did not come by: %s\n", task_pid_nr(p->task), p->task->comm,
 			p->has_mem ? "it keeps the memory policy that it was given" :
+			p->state == NUMAPLACE_TO_RESTORE ? "it keeps the CPUs that it was given" :
 				     "a child that it may be starting keeps its CPUs");
+		/* It may be in the allocator with it still: lost, rather than released under it. */
+		p->retired_mem = NULL;
+	}
 	numaplace_visit_drop(p);
 }
 

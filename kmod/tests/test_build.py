@@ -104,7 +104,8 @@ def read_kbuild(series: str, *words: str) -> subprocess.CompletedProcess:
 
 def test_kbuild_finds_what_the_headers_have():
     assert read_kbuild("6.12").stdout.split() == []
-    assert read_kbuild("7").stdout.split() == ["-DHAVE_SELECT_COMPOUND", "-DHAVE_LEAFOPS", "-DHAVE_EXIT_GROUP_DEAD"]
+    assert read_kbuild("7").stdout.split() == ["-DHAVE_SELECT_COMPOUND", "-DHAVE_LEAFOPS", "-DHAVE_EXIT_GROUP_DEAD",
+                                              "-DHAVE_NEWTASK_U64"]
 
 
 def refused(done: subprocess.CompletedProcess) -> str:

@@ -46,7 +46,7 @@ def test_module_needs_no_other_module(series):
             if table.get(name) != "vmlinux"} == {}
 
 
-FEATURES = {"6.1": [], "6.12": [], "7": ["select-compound", "leafops", "exit-group-dead"]}
+FEATURES = {"6.1": [], "6.12": [], "7": ["select-compound", "leafops", "exit-group-dead", "newtask-u64"]}
 
 
 @pytest.mark.parametrize("series", SERIES)

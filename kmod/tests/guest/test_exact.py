@@ -148,7 +148,9 @@ def test_exact_now_is_shown(target):
 
 # Its main thread waits for a child that has not executed yet, and no signal but a fatal one wakes it.
 STUCK = """
-import os, sys
+import os, sys, threading, time
+for _ in range(int(sys.argv[2])):
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
 print("ready", flush=True)
 sys.stdin.readline()
 os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)])
@@ -158,10 +160,10 @@ sys.stdin.readline()
 
 
 class Stuck:
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, threads: int = 0):
         self.fifo = folder / "fifo"
         os.mkfifo(self.fifo)
-        self.process = subprocess.Popen([sys.executable, "-c", STUCK, str(self.fifo)], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, "-c", STUCK, str(self.fifo), str(threads)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid
         assert self.process.stdout.readline() == "ready\n"
@@ -178,8 +180,8 @@ class Stuck:
 
 
 @pytest.fixture
-def stuck(tmp_path):
-    one = Stuck(tmp_path)
+def stuck(tmp_path, request):
+    one = Stuck(tmp_path, getattr(request, "param", 0))
     yield one
     one.process.kill()
     os.close(os.open(one.fifo, os.O_RDWR | os.O_NONBLOCK))  # or its child waits for a writer for ever
@@ -208,6 +210,24 @@ def test_exact_a_stuck_task_blocks_nobody(target, stuck):
     stuck.go_on()
     assert driver.eventually(lambda: driver.records("placements") == [])
     assert (os.sched_getaffinity(stuck.pid), mpol.of(stuck.pid)) == (ALL, "default")
+
+
+@pytest.mark.parametrize("stuck", [3], indirect=True)
+def test_exact_a_later_restore_holds(stuck):
+    """Also where it comes while an earlier write still waits for one of the threads."""
+    mpol.set_own(mpol.BIND, 2)
+    stuck.wait_for_child()
+    errors = []
+    placer = threading.Thread(target=lambda: errors.append(refusal("place", f"pid={stuck.pid} cpus=2 mem=caller")))
+    placer.start()
+    assert driver.eventually(lambda: placement(stuck.pid).get("cpus") == "2")
+    write("restore", f"pid={stuck.pid}")
+    placer.join()
+    assert errors == [""]
+    stuck.go_on()
+    assert driver.eventually(lambda: driver.records("placements") == [])
+    assert {(tuple(os.sched_getaffinity(tid)), mpol.of(tid)) for tid in driver.tids_of(stuck.pid)} == \
+        {((0, 1, 2, 3), "default")}
 
 
 def test_exact_unload_can_be_interrupted(stuck):
@@ -245,6 +265,36 @@ def test_exact_unload_waits_for_a_stuck_task(stuck):
     stuck.go_on()
     assert rmmod.wait(30) == 0
     assert (os.sched_getaffinity(stuck.pid), mpol.of(stuck.pid)) == (ALL, "default")
+
+
+VHOST = """
+import fcntl, os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+fcntl.ioctl(os.open("/dev/vhost-net", os.O_RDWR), 0xaf01)  # VHOST_SET_OWNER
+print("on", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(driver.RELEASE < (6, 4), reason="vhost's workers are threads of the process since Linux 6.4")
+def test_exact_worker_of_vhost(target):
+    """It is born as no other thread is, with what the process was given."""
+    subprocess.run(["modprobe", "vhost_net"], check=True)
+    with subprocess.Popen([sys.executable, "-c", VHOST], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        mpol.set_own(mpol.BIND, 2)
+        write("place", f"pid={process.pid} cpus=2 mem=caller")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "on\n"
+        tids = driver.tids_of(process.pid)
+        assert len(tids) == 2
+        assert {(tuple(os.sched_getaffinity(tid)), mpol.of(tid)) for tid in tids} == {((2,), "bind:1")}
+        write("restore", f"pid={process.pid}")
+        assert {(tuple(os.sched_getaffinity(tid)), mpol.of(tid)) for tid in tids} == {((0, 1, 2, 3), "default")}
+        assert driver.eventually(lambda: driver.records("placements") == [])
 
 
 # So many threads sleep, each with CPUs of its own.

@@ -5,9 +5,11 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import cgroup
@@ -111,6 +113,113 @@ def test_race_with_new_threads(target):
     assert driver.records("placements") == []
     assert driver.stats()["restored"] - before == len(t.tids())  # one record for each
     assert all(os.sched_getaffinity(tid) == {0, 1, 2, 3} for tid in t.tids())
+
+
+def test_race_with_new_threads_and_policies(target):
+    """Threads that start while their process is given other policies have the last one."""
+    t = target("anon", 4)
+    done = threading.Event()
+
+    def spawn():
+        for _ in range(60):
+            t.ask("thread")
+        done.set()
+
+    thread = threading.Thread(target=spawn)
+    thread.start()
+    node = 0
+    while not done.is_set():
+        node = 1 - node
+        mpol.set_own(mpol.BIND, 1 << node)
+        driver.write("place", f"pid={t.pid} cpus=1 mem=caller")
+    thread.join()
+    assert {mpol.of(tid) for tid in t.tids()} == {f"bind:{node}"}
+    assert {placed["mem"] for placed in driver.records("placements")} == {f"bind:{node}"}
+    driver.write("restore", f"pid={t.pid}")
+    assert driver.records("placements") == []
+    assert {mpol.of(tid) for tid in t.tids()} == {"default"}
+
+
+FORKS = "while :; do sleep 1000 & sleep 0.02; done"
+
+
+@contextmanager
+def forking(n: int):
+    """Shells that start a child after the other, which all stay; their pids."""
+    shells = [subprocess.Popen(["sh", "-c", FORKS], start_new_session=True) for _ in range(n)]
+    try:
+        yield [shell.pid for shell in shells]
+    finally:
+        for shell in shells:
+            os.killpg(shell.pid, signal.SIGKILL)
+            shell.wait()
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def members(sessions: list[int]) -> list[int]:
+    found = []
+    for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+        with suppress(ProcessLookupError, FileNotFoundError):
+            if os.getsid(pid) in sessions and is_alive(pid):
+                found.append(pid)
+    return found
+
+
+def seen(pid: int) -> tuple[set[int], str]:
+    """While it executes a program it has no stack to show the policy of."""
+    with suppress(StopIteration):
+        return os.sched_getaffinity(pid), mpol.of(pid)
+    return set(), ""
+
+
+SLEEPERS = """
+import sys, threading, time
+threading.stack_size(65536)
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(600):
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+@contextmanager
+def placed_sleepers(words: str):
+    """A process of many threads that are born placed: to restore them takes a while, as each gets a policy of its own."""
+    with subprocess.Popen([sys.executable, "-c", SLEEPERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        mpol.set_own(mpol.BIND, 2)
+        driver.write("place", f"pid={process.pid} {words}")
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ready\n"
+        yield
+
+
+@pytest.mark.parametrize("how", ["restore", "unload"])
+def test_race_of_many_forks_with_one_restore(how):
+    """A child that is born while others' turn comes first is not forgotten, nor waited for for ever."""
+    words = "cpus=2-3 mem=caller inherit=1"
+    mpol.set_own(mpol.INTERLEAVE, 3)
+    with forking(12) as shells, placed_sleepers(words):
+        for pid in shells:
+            driver.write("place", f"pid={pid} {words}")
+        assert driver.eventually(lambda: len(driver.records("placements")) > 650, 120)
+        if how == "restore":
+            driver.write("restore", "all")
+        else:
+            subprocess.run(["rmmod", "numaplace"], check=True, timeout=120)
+        for pid in shells:
+            os.kill(pid, signal.SIGSTOP)
+        if how == "restore":
+            assert driver.eventually(lambda: driver.records("placements") == [], 60)
+        own = ({0, 1, 2, 3}, "interleave:0-1")
+        assert driver.eventually(lambda: all(seen(pid) == own for pid in members(shells)), 60)
+        assert len(members(shells)) > 40
 
 
 def test_race_with_mappings(target):
