@@ -155,7 +155,7 @@ static int gain_by_penalty(const struct np_machine *m, const struct np_task *tas
 	average_remoteness(&p);
 	for (size_t i = 0; i < plan->n; i++) {
 		struct np_decision *d = &plan->decision[i];
-		struct place before = { d->from, tasks[i].on }, after = before;
+		struct place before = { d->from, np_predict_nodes_of(m, &tasks[i]) }, after = before;
 
 		if (d->to != NP_NODE_NONE)
 			after.node = d->to;

@@ -62,17 +62,9 @@ static bool is_amount(double value, enum np_source source)
 	return source == NP_SOURCE_NONE || (isfinite(value) && value >= 0);
 }
 
-static bool has_cpus(const struct np_machine *m, const uint8_t *on)
-{
-	for (size_t i = 0; i < m->n_nodes; i++)
-		if (on[i] && m->node[i].cpus)
-			return true;
-	return false;
-}
-
 static bool task_is_valid(const struct np_machine *m, const struct np_task *t)
 {
-	return t->pages && (!t->on || has_cpus(m, t->on)) && t->cores && t->node >= NP_NODE_NONE && t->node < (int)m->n_nodes &&
+	return t->pages && t->cores && t->node >= NP_NODE_NONE && t->node < (int)m->n_nodes &&
 	       is_amount(t->penalty, t->penalty_source) && is_amount(t->mpki, t->mpki_source) &&
 	       is_amount(t->ipc.value, t->ipc.source) &&
 	       is_amount(t->bandwidth.value, t->bandwidth.source) &&

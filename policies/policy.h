@@ -64,7 +64,7 @@ struct np_known {
 
 struct np_node {
 	int id;			/* the kernel's node number */
-	unsigned int cpus;	/* online CPUs; 0 for a CPU-less node */
+	unsigned int cpus;	/* online CPUs that tasks may be given; 0: none */
 	bool has_memory;
 	uint64_t mem_total;	/* bytes */
 	uint64_t mem_free;	/* bytes that can be had now */

@@ -76,7 +76,8 @@ static void share_cpus(struct np_predictor *p)
 		double have = p->m->node[node].cpus;
 		double busy = p->overcommit[node] + floating * have / cpus;
 
-		p->overcommit[node] = busy > have ? have / busy : 1;
+		/* A node without CPUs to give: who runs there has isolated ones for itself. */
+		p->overcommit[node] = have > 0 && busy > have ? have / busy : 1;
 	}
 }
 

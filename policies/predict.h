@@ -64,6 +64,12 @@ int np_predictor_init(struct np_predictor *p, const struct np_machine *m,
 		      const struct np_task *tasks, const struct np_decision *decision, size_t n);
 void np_predictor_free(struct np_predictor *p);
 
+/*
+ * The nodes that t has CPUs of; NULL: all, also where none of its nodes has CPUs that
+ * count: they are isolated, or have gone offline since.
+ */
+const uint8_t *np_predict_nodes_of(const struct np_machine *m, const struct np_task *t);
+
 void np_predict_run_on(struct np_predictor *p, size_t i, int node);
 void np_predict_run_on_nodes(struct np_predictor *p, size_t i, const uint8_t *in);
 void np_predict_pages(struct np_predictor *p, size_t i, const uint64_t *pages);

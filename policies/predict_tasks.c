@@ -175,10 +175,18 @@ void np_predictor_free(struct np_predictor *p)
 	*p = (struct np_predictor) { 0 };
 }
 
+const uint8_t *np_predict_nodes_of(const struct np_machine *m, const struct np_task *t)
+{
+	for (size_t node = 0; t->on && node < m->n_nodes; node++)
+		if (t->on[node] && m->node[node].cpus)
+			return t->on;
+	return NULL;
+}
+
 void np_predict_run_on(struct np_predictor *p, size_t i, int node)
 {
 	p->node[i] = node;
-	p->on[i] = node == NP_NODE_NONE ? p->tasks[i].on : NULL;
+	p->on[i] = node == NP_NODE_NONE ? np_predict_nodes_of(p->m, &p->tasks[i]) : NULL;
 }
 
 void np_predict_run_on_nodes(struct np_predictor *p, size_t i, const uint8_t *in)

@@ -127,6 +127,49 @@ static void classes_stand_for_their_tasks(void)
 	np_predictor_free(&p);
 }
 
+static void plan_is_finite(const char *policy)
+{
+	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, policy, NULL), 0);
+	for (size_t i = 0; i < f.n; i++)
+		CU_ASSERT(isfinite(f.decision[i].gain) && f.decision[i].gain > 0);
+	CU_ASSERT(isfinite(f.plan.throughput[0].value) && isfinite(f.plan.throughput[1].value));
+}
+
+/* Nobody is given node 1's CPUs, which are isolated; who was put there has them for itself. */
+static void a_node_whose_cpus_are_kept_free(void)
+{
+	static const uint8_t both[] = { 1, 1 }, kept[] = { 0, 1 };
+
+	machine_of_two(4);
+	f.node[1].cpus = 0;
+	add(1, 0, 100, 1.5)->on = both;
+	add(1, 0, 100, 1.5)->on = kept;
+	add(NP_NODE_NONE, 0, 100, 1.5)->on = kept;
+	for (size_t at = 0; np_policies[at]; at++)
+		plan_is_finite(np_policies[at]->name);
+	f.m.model = NULL;
+	plan_is_finite("none");
+	CU_ASSERT_DOUBLE_EQUAL(f.decision[2].gain, 1, 1e-6);
+	f.m.model = &model;
+	predict();
+	CU_ASSERT_DOUBLE_EQUAL(np_predict_cpu_share(&p, 0), 1, 1e-6);
+	CU_ASSERT(p.speed[0] > 0.5 && p.speed[0] <= 1.01);
+	np_predictor_free(&p);
+}
+
+/* The address sanitizer's build says whether more cells are noted than there are. */
+static void many_where_cpus_are_kept_free(void)
+{
+	machine_of_two(4);
+	f.node[1].cpus = 0;
+	for (int i = 0; i < MAX_TASKS; i++)
+		add(1, 100, 100, 1.1);
+	predict();
+	CU_ASSERT(p.n_used && p.n_used <= p.k * p.k * p.n_classes);
+	CU_ASSERT(isfinite(p.throughput) && p.fairness > 0);
+	np_predictor_free(&p);
+}
+
 void add_predict_cases(void)
 {
 	CU_pSuite suite = CU_add_suite("predictions", NULL, NULL);
@@ -136,4 +179,6 @@ void add_predict_cases(void)
 	CU_ADD_TEST(suite, crowding_is_the_models);
 	CU_ADD_TEST(suite, a_crowded_cpu_is_shared);
 	CU_ADD_TEST(suite, classes_stand_for_their_tasks);
+	CU_ADD_TEST(suite, a_node_whose_cpus_are_kept_free);
+	CU_ADD_TEST(suite, many_where_cpus_are_kept_free);
 }

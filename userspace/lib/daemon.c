@@ -140,14 +140,15 @@ static int read_machine(struct np_daemon *d, bool *other, char *err, size_t err_
 	np_machine_free(&d->machine);
 	d->machine = now;
 	np_room_add_cache(&d->machine);
-	if (!d->args.override)
-		np_pins_reserve(d->watch.pins, &d->machine);
 	if (!same)
 		meet_nodes(d);
 	else if (d->model_origin != NP_MODEL_NONE && d->model->n_nodes == d->machine.n_nodes) {
 		d->machine.model = d->model;
 		d->machine.model_origin = d->model_origin;
 	}
+	/* Last: a model is derived from all CPUs that a node has. */
+	if (!d->args.override)
+		np_pins_reserve(d->watch.pins, &d->machine);
 	np_watch_traffic(&d->counter, &d->machine);
 	*other = !same;
 	return 0;

@@ -76,7 +76,7 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 			   &p->plan);
 	if (e == -EINVAL)
 		return np_fail(err, err_len, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
-			       "no node has CPUs, or a distance is missing",
+			       "no node has CPUs that are not isolated, or a distance is missing",
 			       p->policy->name, p->machine.name);
 	if (e == -EOPNOTSUPP && p->machine.n_nodes > NP_MODEL_NODES)
 		return np_fail(err, err_len, e, "policy %s needs the contention model, which has room "
