@@ -153,13 +153,36 @@ static void overflow(struct np_placing *p, size_t i)
 	np_place_on(p, i, node);
 }
 
+static bool may_run_somewhere(const struct np_placing *p, size_t i)
+{
+	for (int node = 0; node < (int)p->m->n_nodes; node++)
+		if (np_may_run(p->m, &p->tasks[i], node))
+			return true;
+	return false;
+}
+
+/* CPUs that were chosen for a task's threads are not free, though nobody places it. */
+static void leave_kept(struct np_placing *p)
+{
+	uint8_t in[p->m->n_nodes];
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (may_run_somewhere(p, i))
+			continue;
+		np_nodes_now(p, i, in);
+		np_use_cpus(p, in, p->tasks[i].cores);
+		np_reason(&p->decision[i], "left where it runs: no node's CPUs may be given to it");
+	}
+}
+
 void np_place_maximum_local(struct np_placing *p)
 {
+	leave_kept(p);
 	fill_homes(p);
 	for (size_t k = 0; k < p->n; k++) {
 		size_t i = p->order[k];
 
-		if (p->decision[i].to != NP_NODE_NONE)
+		if (p->decision[i].to != NP_NODE_NONE || !may_run_somewhere(p, i))
 			continue;
 		if (fits_on_some_node(p, &p->tasks[i]))
 			overflow(p, i);

@@ -145,31 +145,12 @@ static double room_on(const struct np_placing *p, const uint8_t *in)
 	return room;
 }
 
-/* The task's cores, shared out by CPUs without a core lost in rounding. */
-static void use(struct np_placing *p, const uint8_t *in, unsigned int cores)
-{
-	uint64_t cpus = 0, so_far = 0, given = 0;
-
-	for (size_t node = 0; node < p->m->n_nodes; node++)
-		cpus += in[node] ? p->m->node[node].cpus : 0;
-	for (size_t node = 0; node < p->m->n_nodes && cpus; node++) {
-		uint64_t upto;
-
-		if (!in[node])
-			continue;
-		so_far += p->m->node[node].cpus;
-		upto = so_far * cores / cpus;
-		p->used[node] += upto - given;
-		given = upto;
-	}
-}
-
 bool np_place_on_nodes(struct np_placing *p, size_t i, const uint8_t *in)
 {
 	p->decision[i].nodes = np_plan_spread(p->plan, p->m->n_nodes, in);
 	if (p->decision[i].nodes == NP_NODE_NONE)
 		return false;
-	use(p, in, p->tasks[i].cores);
+	np_use_cpus(p, in, p->tasks[i].cores);
 	return true;
 }
 

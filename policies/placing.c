@@ -64,6 +64,32 @@ void np_place_on(struct np_placing *p, size_t i, int node)
 	p->used[node] += p->tasks[i].cores;
 }
 
+void np_use_cpus(struct np_placing *p, const uint8_t *in, int64_t cores)
+{
+	int64_t cpus = 0, so_far = 0, given = 0;
+
+	for (size_t node = 0; node < p->m->n_nodes; node++)
+		cpus += in[node] ? p->m->node[node].cpus : 0;
+	for (size_t node = 0; node < p->m->n_nodes && cpus; node++) {
+		int64_t upto;
+
+		if (!in[node])
+			continue;
+		so_far += p->m->node[node].cpus;
+		upto = so_far * cores / cpus;
+		p->used[node] += (uint64_t)(upto - given);
+		given = upto;
+	}
+}
+
+void np_nodes_now(const struct np_placing *p, size_t i, uint8_t *in)
+{
+	const struct np_task *t = &p->tasks[i];
+
+	for (int node = 0; node < (int)p->m->n_nodes; node++)
+		in[node] = t->node != NP_NODE_NONE ? node == t->node : !t->on || t->on[node];
+}
+
 int np_nearest_memory(const struct np_placing *p, size_t i, int node)
 {
 	int best = NP_NODE_NONE;

@@ -25,7 +25,7 @@ struct np_placing {
 	struct np_plan *plan;
 	struct np_decision *decision;	/* [n] of plan */
 	size_t *order;			/* [n] task indices, highest penalty first */
-	uint64_t *used;			/* [n_nodes] CPUs given to tasks so far */
+	uint64_t *used;			/* [n_nodes] CPUs that tasks have so far */
 	struct np_distances distances;
 };
 
@@ -36,6 +36,15 @@ void np_placing_free(struct np_placing *p);
 
 /* Gives task i the CPUs that it needs on node; takes back what it had. */
 void np_place_on(struct np_placing *p, size_t i, int node);
+
+/*
+ * Cores that are busy on the nodes of in [n_nodes] that are not 0, shared out by their CPUs
+ * without a core lost in rounding. Less than 0: they are free again.
+ */
+void np_use_cpus(struct np_placing *p, const uint8_t *in, int64_t cores);
+
+/* Sets in [n_nodes] to 1 for each node that task i runs on now, else to 0. */
+void np_nodes_now(const struct np_placing *p, size_t i, uint8_t *in);
 
 /* True if task i may run on node and the CPUs that it needs are free there. */
 bool np_has_room(const struct np_placing *p, int node, size_t i);

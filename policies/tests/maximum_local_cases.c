@@ -219,6 +219,39 @@ static void without_pages(void)
 	CHECK_REASON(&f, 2, "has no pages yet: node 0 is the least loaded");
 }
 
+/*
+ * The first keeps CPUs of node 0 that were chosen for its threads: nothing binds it, and
+ * nobody else gets them, for n-mass neither. On both nodes it has as much of each.
+ */
+static void kept_cpus_are_not_free(void)
+{
+	static const char *const policies[] = { "maximum-local", "n-mass" };
+	static const uint8_t may[] = { NP_MAY_HOLD, NP_MAY_HOLD };
+
+	for (int i = 0; i < 2; i++) {
+		struct fixture f;
+
+		fixture_machine(&f, 2, 4);
+		add(&f, 0, 0, 1.1)->may = may;
+		f.task[0].cores = 4;
+		add(&f, 1, 0, 1.5)->cores = 2;
+		CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, policies[i], NULL), 0);
+		CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
+		CU_ASSERT_EQUAL(f.decision[1].to, 1);
+		CHECK_REASON(&f, 0, "left where it runs: no node's CPUs may be given to it");
+		CHECK_REASON(&f, 1, "no free core on home node 0");
+		f.task[0].node = NP_NODE_NONE;
+		CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, policies[i], NULL), 0);
+		CU_ASSERT_EQUAL(f.decision[1].to, 0);
+		f.task[1].cores = 3;
+		CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, policies[i], NULL), 0);
+		CHECK_REASON(&f, 1, "no free core left: shares node");
+		f.task[0].on = (const uint8_t[]) { 1, 0 };
+		CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, policies[i], NULL), 0);
+		CU_ASSERT_EQUAL(f.decision[1].to, 1);
+	}
+}
+
 static void penalty_from_the_machine(void)
 {
 	struct fixture f;
@@ -299,6 +332,7 @@ void add_maximum_local_cases(void)
 	CU_add_test(suite, "home without CPUs", home_without_cpus);
 	CU_add_test(suite, "node without memory", node_without_memory);
 	CU_add_test(suite, "task without pages", without_pages);
+	CU_add_test(suite, "CPUs that are kept are not free", kept_cpus_are_not_free);
 	CU_add_test(suite, "penalty from the machine", penalty_from_the_machine);
 	CU_add_test(suite, "reasons name the kernel's nodes", reasons_name_the_kernels_nodes);
 	CU_add_test(suite, "none touches nothing", none_touches_nothing);
