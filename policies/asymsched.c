@@ -280,15 +280,16 @@ static bool affected(const struct asym *a, const struct np_task *t)
 	return false;
 }
 
-/* The plan is for all: nobody may be kept from its new place by its cpuset. */
+/* The plan is for all: nobody may be kept from its new place by its cpuset. Who stays may be. */
 static bool all_may(const struct asym *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		const struct np_task *t = &a->tasks[i];
 
 		for (int node = 0; node < (int)a->k; node++)
-			if (((int)node == t->node && !np_may_run(a->m, t, a->best[node])) ||
-			    (t->pages[node] && !np_may_hold(a->m, t, a->best[node])))
+			if (a->best[node] != node &&
+			    ((node == t->node && !np_may_run(a->m, t, a->best[node])) ||
+			     (t->pages[node] && !np_may_hold(a->m, t, a->best[node]))))
 				return false;
 	}
 	return true;

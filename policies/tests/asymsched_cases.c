@@ -130,6 +130,29 @@ static void each_task_has_its_own_limit(void)
 	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, GB_PAGES / 2);
 }
 
+/* Who stays where it is may be as confined as it likes; who would have to go may not. */
+static void only_who_goes_must_be_free_to(void)
+{
+	static const uint8_t kept[] = { NP_MAY_HOLD, NP_MAY_HOLD, NP_MAY_HOLD, NP_MAY_HOLD };
+	static const uint8_t nothing[4];
+
+	a_cluster(300, 100);
+	distance(0, 1, 30);
+	distance(0, 2, 12);
+	f.pages[1][3] = 100;
+	fixture_task(&f, 3, UNKNOWN, UNKNOWN)->may = nothing;
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100);
+	CHECK_REASON(&f, 1, "left alone: no better connected nodes for it");
+	f.task[0].may = kept;	/* it stays on node 0, and memory of node 2 it may have */
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100);
+	f.task[0].may = nothing;
+	plan(NULL);
+	left_alone();
+	CHECK_REASON(&f, 0, "a cpuset forbids");
+}
+
 /* Traffic that stays on its node makes no cluster. */
 static void local_tasks_stay(void)
 {
@@ -149,5 +172,6 @@ void add_asymsched_cases(void)
 	CU_ADD_TEST(suite, ninety_percent_is_close_enough);
 	CU_ADD_TEST(suite, a_move_must_pay);
 	CU_ADD_TEST(suite, each_task_has_its_own_limit);
+	CU_ADD_TEST(suite, only_who_goes_must_be_free_to);
 	CU_ADD_TEST(suite, local_tasks_stay);
 }
