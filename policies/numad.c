@@ -80,9 +80,24 @@ struct request {
 	int nodes;		/* at least */
 };
 
-static bool is_bound(const struct np_task *t)
+/* To one node, or to some: not to all. */
+static bool is_bound(const struct numad *s, size_t i)
 {
+	const struct np_task *t = &s->p.tasks[i];
+
+	for (size_t node = 0; t->on && t->node == NP_NODE_NONE && node < s->p.m->n_nodes; node++)
+		if (s->p.m->node[node].cpus && !t->on[node])
+			return true;
 	return t->node != NP_NODE_NONE;
+}
+
+/* Its cores are busy where it runs now; with sign -1 they are free there. */
+static void count_busy(struct numad *s, size_t i, int sign)
+{
+	uint8_t in[s->p.m->n_nodes];
+
+	np_nodes_now(&s->p, i, in);
+	np_use_cpus(&s->p, in, sign * (int64_t)s->p.tasks[i].cores);
 }
 
 static int by_size(const void *a, const void *b, void *context)
@@ -91,8 +106,8 @@ static int by_size(const void *a, const void *b, void *context)
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
 	double x = s->mb[i] * s->p.tasks[i].cores, y = s->mb[j] * s->p.tasks[j].cores;
 
-	if (is_bound(&s->p.tasks[i]) != is_bound(&s->p.tasks[j]))
-		return is_bound(&s->p.tasks[i]) ? 1 : -1;
+	if (is_bound(s, i) != is_bound(s, j))
+		return is_bound(s, i) ? 1 : -1;
 	if (x != y)
 		return x > y ? -1 : 1;
 	return i < j ? -1 : i > j;
@@ -113,8 +128,8 @@ static void survey(struct numad *s)
 	for (size_t i = 0; i < s->p.n; i++) {
 		for (size_t node = 0; node < m->n_nodes; node++)
 			s->mb[i] += to_mb(s, s->p.tasks[i].pages[node]);
-		if (is_bound(&s->p.tasks[i]))
-			s->p.used[s->p.tasks[i].node] += s->p.tasks[i].cores;
+		if (is_bound(s, i))
+			count_busy(s, i, 1);
 		s->p.order[i] = i;
 	}
 	qsort_r(s->p.order, s->p.n, sizeof(*s->p.order), by_size, s);
@@ -131,21 +146,20 @@ static double factor(double free, double wanted, double needed_weight, double sp
 	return needed_weight * fmin(free, wanted) + spare_weight * fmax(0, free - wanted);
 }
 
-/* What each node has for task i, its own there counted as free. */
+/* What each node has for task i, its own there counted as free: a bound one's CPUs are already. */
 static void count_free(struct numad *s, size_t i, const struct request *r)
 {
 	const struct np_machine *m = s->p.m;
 	const struct np_task *t = &s->p.tasks[i];
+	bool bound = is_bound(s, i);
 
 	for (int node = 0; node < (int)m->n_nodes; node++) {
 		double mb = to_mb(s, t->pages[node]), has = m->node[node].cpus;
 		double cpus = has - (double)s->p.used[node];
 
-		if (!is_bound(t))
+		if (!bound)
 			cpus += t->cores * (s->mb[i] > 0 ? mb / s->mb[i] : 0);
-		else if (t->node == node)
-			cpus += t->cores;
-		mb = s->free_mb[node] + mb * (is_bound(t) ? HEAVY_BIAS : LIGHT_BIAS);
+		mb = s->free_mb[node] + mb * (bound ? HEAVY_BIAS : LIGHT_BIAS);
 		s->mb_free[node] = fmin(mb, (double)m->node[node].mem_total / MB);
 		s->cpus_free[node] = fmax(LEAST_CPUS, fmin(cpus, has));
 		s->magnitude[node] = is_candidate(s, i, node) ?
@@ -257,8 +271,6 @@ static void move_to(struct numad *s, size_t i, int node)
 	const struct np_task *t = &s->p.tasks[i];
 	struct np_decision *d = &s->p.decision[i];
 
-	if (is_bound(t))
-		s->p.used[t->node] -= t->cores;
 	np_place_on(&s->p, i, node);
 	d->pages_to = node;
 	for (size_t other = 0; other < s->p.m->n_nodes; other++)
@@ -316,11 +328,8 @@ static void account_for(struct numad *s, size_t i, const uint8_t *in, int n)
 
 static int move_to_several(struct numad *s, size_t i, int n, const uint8_t *in)
 {
-	const struct np_task *t = &s->p.tasks[i];
 	char text[96];
 
-	if (is_bound(t))
-		s->p.used[t->node] -= t->cores;
 	if (!np_place_on_nodes(&s->p, i, in))
 		return -ENOMEM;
 	account_for(s, i, in, n);
@@ -343,19 +352,13 @@ static int decide_several(struct numad *s, size_t i, int n, const struct np_opti
 	return 0;
 }
 
-static int decide(struct numad *s, size_t i, const struct np_options *o)
+static int choose(struct numad *s, size_t i, const struct np_options *o)
 {
 	const struct np_policy *self = &np_policy_numad;
 	const struct np_task *t = &s->p.tasks[i];
 	struct np_decision *d = &s->p.decision[i];
-	int n;
+	int n = pick(s, i);
 
-	if (s->mb[i] < np_options_get(self, o, "smallest")) {
-		np_reason(d, "ignored: %.0f MB is less than %g", s->mb[i],
-			  np_options_get(self, o, "smallest"));
-		return 0;
-	}
-	n = pick(s, i);
 	if (n > 1)
 		return decide_several(s, i, n, o);
 	if (!n)
@@ -367,6 +370,25 @@ static int decide(struct numad *s, size_t i, const struct np_options *o)
 	else
 		move_to(s, i, s->near[0]);
 	return 0;
+}
+
+static int decide(struct numad *s, size_t i, const struct np_options *o)
+{
+	const struct np_policy *self = &np_policy_numad;
+	struct np_decision *d = &s->p.decision[i];
+	int e;
+
+	if (s->mb[i] < np_options_get(self, o, "smallest")) {
+		np_reason(d, "ignored: %.0f MB is less than %g", s->mb[i],
+			  np_options_get(self, o, "smallest"));
+		return 0;
+	}
+	if (is_bound(s, i))
+		count_busy(s, i, -1);
+	e = choose(s, i, o);
+	if (d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE)
+		count_busy(s, i, 1);
+	return e;
 }
 
 static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,

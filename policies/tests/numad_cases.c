@@ -137,8 +137,8 @@ static void bigger_than_a_node(void)
 	CHECK_REASON(&f, 0, "left alone: nodes 0 and 1, which it has, are the best");
 }
 
-/* Four nodes in two pairs: who needs two takes a pair, whose distance is 16, not 40. */
-static void several_nodes_are_near(void)
+/* Four nodes of 4 CPUs in two pairs, 3 CPUs of the first busy; and a task that needs 6. */
+static void two_pairs(void)
 {
 	fixture_machine(&f, 4, 4);
 	for (int i = 0; i < 4; i++) {
@@ -149,6 +149,12 @@ static void several_nodes_are_near(void)
 	add(0, 1, 0)->cores = 3;
 	add(NP_NODE_NONE, 0, 400)->cores = 6;
 	f.task[1].threads = 6;
+}
+
+/* Who needs two takes a pair, whose distance is 16, not 40. */
+static void several_nodes_are_near(void)
+{
+	two_pairs();
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[1].to, NP_NODE_NONE);
 	CHECK_REASON(&f, 1, "nodes 2 and 3 have the most");
@@ -166,6 +172,52 @@ static void several_nodes_are_near(void)
 	f.pages[1][1] = PAGES_OF_MB(100);
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, f.pages[1][1]);
+}
+
+/*
+ * The second needs 4 CPUs, which only node 1 has beside the 3 and the 6, shared by nodes 2
+ * and 3: 6 x 4 there, 6 x 2 elsewhere, its own counted. Planned again, the 6 are where they were.
+ */
+static void who_is_left_on_several_nodes_keeps_its_cpus(void)
+{
+	two_pairs();
+	f.node[1].mem_free -= 2000000000;
+	add(NP_NODE_NONE, 80, 80)->cores = 4;
+	f.pages[2][2] = f.pages[2][3] = PAGES_OF_MB(80);
+	f.task[2].threads = 4;
+	plan(NULL);
+	CHECK_REASON(&f, 1, "nodes 2 and 3 have the most");
+	CU_ASSERT_EQUAL(f.decision[2].to, 1);
+	f.task[1].on = (const uint8_t *)"\0\0\1\1";
+	memset(f.pages[1], 0, sizeof(f.pages[1]));
+	f.pages[1][2] = f.pages[1][3] = PAGES_OF_MB(200);
+	plan(NULL);
+	CHECK_REASON(&f, 1, "left alone: nodes 2 and 3, which it has, are the best");
+	CU_ASSERT_EQUAL(f.decision[2].to, 1);
+	/* Done: its own CPUs are free for it, and no others are. */
+	f.task[2].node = 1;
+	memset(f.pages[2], 0, sizeof(f.pages[2]));
+	f.pages[2][1] = PAGES_OF_MB(320);
+	plan(NULL);
+	CHECK_REASON(&f, 1, "left alone: nodes 2 and 3, which it has, are the best");
+	CHECK_REASON(&f, 2, "left alone: its node is the best");
+}
+
+/*
+ * Of 6 and 4 CPUs the first needs 9 and keeps 5 and 4, so that 1 and 0 are free. With all
+ * free it would be 6 + 5 against 6 + 3, too little for 20 GB less.
+ */
+static void who_is_left_on_all_nodes_keeps_its_cpus(void)
+{
+	machine(4);
+	f.node[0].cpus = 6;
+	f.node[0].mem_free -= 20000000000;
+	add(NP_NODE_NONE, 400, 400)->cores = 9;
+	f.task[0].threads = 9;
+	add(NP_NODE_NONE, 160, 160);
+	plan(NULL);
+	CHECK_REASON(&f, 0, "left alone: nodes 0 and 1, which it has, are the best");
+	CU_ASSERT_EQUAL(f.decision[1].to, 0);
 }
 
 /* 68.7 GB of a node hold the 85 % of 58 GB, not of 60. */
@@ -204,6 +256,8 @@ void add_numad_cases(void)
 	CU_ADD_TEST(suite, what_is_needed_weighs_most);
 	CU_ADD_TEST(suite, bigger_than_a_node);
 	CU_ADD_TEST(suite, several_nodes_are_near);
+	CU_ADD_TEST(suite, who_is_left_on_several_nodes_keeps_its_cpus);
+	CU_ADD_TEST(suite, who_is_left_on_all_nodes_keeps_its_cpus);
 	CU_ADD_TEST(suite, memory_too_is_given_at_85_percent);
 	CU_ADD_TEST(suite, the_bigger_goes_first);
 }
