@@ -26,6 +26,14 @@ static double largest_error(const struct np_penalty_fit *fit, const struct np_pe
 	return largest;
 }
 
+int np_penalty_fit_distance(const struct np_penalty_task *task, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (task[i].mpki >= 0)
+			return task[i].distance;
+	return 0;
+}
+
 /*
  * Linear in both unknowns: p - 1 = remote * m - local * m p. No latency is below
  * zero and none lets a task gain by being remote, so 0 <= local <= remote.
@@ -35,13 +43,13 @@ int np_penalty_fit(const struct np_penalty_task *task, size_t n, struct np_penal
 	double mm = 0, mq = 0, qq = 0, my = 0, qy = 0, det;
 
 	memset(fit, 0, sizeof(*fit));
+	fit->distance = np_penalty_fit_distance(task, n);
 	for (size_t i = 0; i < n; i++) {
 		double m = task[i].mpki, q = m * task[i].penalty, y = task[i].penalty - 1;
 
 		if (m < 0)
 			continue;
-		if (!fit->tasks++)
-			fit->distance = task[i].distance;
+		fit->tasks++;
 		mm += m * m;
 		mq += m * q;
 		qq += q * q;

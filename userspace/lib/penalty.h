@@ -67,6 +67,9 @@ enum np_penalty_match np_penalty_key_match(const struct np_penalty_key *known,
 
 /* Least squares over the tasks whose MPKI is known; -EINVAL when they are too few or all alike. */
 int np_penalty_fit(const struct np_penalty_task *task, size_t n, struct np_penalty_fit *fit);
+
+/* The distance that a fit of these tasks stands for: of the first whose MPKI is known; 0: of none. */
+int np_penalty_fit_distance(const struct np_penalty_task *task, size_t n);
 double np_penalty_predict(const struct np_penalty_fit *fit, double mpki);
 
 /*

@@ -103,6 +103,7 @@ static int read_part(json_t *part, struct np_penalties *p, const char *path, cha
 	json_array_foreach(json_object_get(part, "task"), i, task)
 		if (!e)
 			e = read_task(task, p, path, err, err_len);
+	p->fit.distance = np_penalty_fit_distance(p->task, p->n);
 	return e;
 }
 

@@ -239,6 +239,7 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 	struct np_penalties p = { 0 };
 	char path[128], err[NP_ERR_LEN];
 
+	a.distance = b.distance = c.distance = 32;
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
@@ -250,6 +251,7 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 	CU_ASSERT(t[0].penalty_source == NP_SOURCE_RUNS && t[0].penalty == 1.5);
 	CU_ASSERT(t[1].penalty_source == NP_SOURCE_FIT);
 	CU_ASSERT_DOUBLE_EQUAL(t[1].penalty, np_penalty_predict(&p.fit, 20), 1e-4);
+	CU_ASSERT_EQUAL(t[1].penalty_distance, 32);
 	CU_ASSERT(t[2].penalty == 7 && t[2].penalty_source == NP_SOURCE_DECLARED);
 	CU_ASSERT_EQUAL(t[3].penalty_source, NP_SOURCE_NONE);
 	np_penalties_free(&p);
