@@ -75,6 +75,12 @@ static bool is_asked(size_t i, const char *name)
 	return name ? !strcmp(sources[i].source->name, name) : !sources[i].only_by_name;
 }
 
+/* This machine has no such counters; every other failure may be over in a moment. */
+static bool is_for_ever(int e)
+{
+	return e == -ENODEV || e == -EOPNOTSUPP || e == -ENOENT || e == -EINVAL;
+}
+
 int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
 			  const struct np_subject *subject, size_t n, char *err, size_t err_len)
 {
@@ -92,7 +98,7 @@ int np_counters_open_from(struct np_counters *c, const char *name, const struct 
 		return 0;
 	if (e == -EACCES)
 		return np_fail(err, err_len, e, "counting is forbidden because %s", why);
-	if (e == -EMFILE || e == -ENOMEM)
+	if (!is_for_ever(e))
 		return np_fail(err, err_len, e, "nothing can be counted now: %s", why);
 	if (name)
 		return np_fail(err, err_len, -EOPNOTSUPP, "source %s cannot count because %s", name, why);

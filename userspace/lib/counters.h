@@ -77,8 +77,9 @@ struct np_counters {
  * Begins to count, with the lab's counters or the processor's; m and subject stay
  * the caller's and must outlive c. 0, or -errno with one line in err that says what
  * to do: -EACCES when counting is forbidden, -EOPNOTSUPP when nothing counts on
- * this machine, -EMFILE or -ENOMEM when there is no room for any of them now. One
- * that there is no room for beside others has that reason in place of its events.
+ * this machine, -EMFILE or -ENOMEM when there is no room for any of them now, another
+ * (-EBUSY) when they cannot be counted now for another reason. One that there is no
+ * room for beside others has that reason in place of its events.
  */
 int np_counters_open(struct np_counters *c, const struct np_machine *m,
 		     const struct np_subject *subject, size_t n, char *err, size_t err_len);

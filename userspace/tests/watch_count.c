@@ -196,7 +196,10 @@ static void a_round_that_failed_is_followed_by_others(void)
 	static const struct {
 		int error;
 		bool again;
-	} cases[] = { { EMFILE, true }, { ENOMEM, true }, { EACCES, false }, { EOPNOTSUPP, false } };
+	} cases[] = {
+		{ EMFILE, true }, { ENOMEM, true }, { EBUSY, true }, { ENOSPC, true }, { EAGAIN, true },
+		{ EACCES, false }, { EOPNOTSUPP, false }, { ENODEV, false }, { ENOENT, false },
+	};
 	pid_t pid = start_spinner();
 	const char *root = fixture_begin();
 
