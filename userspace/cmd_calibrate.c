@@ -342,13 +342,10 @@ static void describe(const struct results *r, const struct np_cpi_pair *p, enum 
 static int keep(struct results *r, const struct np_cpi_pair *p, const struct np_penalty_key *key,
 		const char *name, int pid, enum np_source method)
 {
-	/* Two runs keep the CPUs and move the memory; a flip keeps the memory. */
-	int cpus = method == NP_SOURCE_FLIP ? p->away : p->home;
-	int memory = method == NP_SOURCE_FLIP ? p->home : p->away;
 	struct np_penalty_task task = {
 		.key = *key,
 		.mpki = p->mpki, .penalty = p->remote / p->local, .method = method,
-		.distance = np_distance(&r->m, cpus, memory),
+		.distance = np_cpi_pair_distance(&r->m, p, method),
 	};
 
 	describe(r, p, method, task.source, sizeof(task.source));

@@ -40,6 +40,14 @@ struct flip {
 	size_t err_len;
 };
 
+int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p,
+			 enum np_source method)
+{
+	bool flip = method == NP_SOURCE_FLIP;
+
+	return np_distance(m, flip ? p->away : p->home, flip ? p->home : p->away);
+}
+
 int np_flip_away(const struct np_machine *m, int home)
 {
 	int away = NP_NODE_NONE, most = 0;

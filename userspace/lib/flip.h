@@ -9,11 +9,18 @@
 
 /* Cycles an instruction in two places, counted the same way. */
 struct np_cpi_pair {
-	int home, away;		/* node indices: of the memory; of the CPUs when remote */
+	int home, away;		/* node indices: of what stays, and of what is remote for a while */
 	double local, remote;	/* CPI */
 	double mpki;		/* with memory local */
 	const char *source;	/* of the counts: "perf", "lab" */
 };
+
+/*
+ * From the CPUs to the remote memory. A flip keeps the memory at home and has the CPUs
+ * away; two runs (NP_SOURCE_RUNS) keep the CPUs and have the memory away.
+ */
+int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p,
+			 enum np_source method);
 
 #define NP_FLIP_MIN_MS 10
 #define NP_FLIP_MAX_MS 10000

@@ -347,6 +347,18 @@ static void away_is_the_farthest_node_with_cpus(void)
 	CU_ASSERT_EQUAL(np_flip_away(&m, 0), NP_NODE_NONE);
 }
 
+/* Firmware may say another distance for the way back. */
+static void the_distance_is_from_cpus_to_memory(void)
+{
+	struct np_node node[] = { { .cpus = 2 }, { .cpus = 2 }, { .cpus = 2 } };
+	int distance[] = { 10, 16, 22, 17, 10, 31, 23, 32, 10 };
+	struct np_machine m = { .n_nodes = 3, .node = node, .distance = distance };
+	struct np_cpi_pair pair = { .home = 1, .away = 2 };
+
+	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_SOURCE_RUNS), 31);
+	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_SOURCE_FLIP), 32);
+}
+
 CU_TestInfo penalty_tests[] = {
 	{ "a fit finds the latencies it was made of", a_fit_finds_the_latencies_it_was_made_of },
 	{ "a fit never promises that remote is faster", a_fit_never_promises_that_remote_is_faster },
@@ -363,5 +375,6 @@ CU_TestInfo penalty_tests[] = {
 	{ "another program of the name is another", another_program_of_the_name_is_another },
 	{ "a file that is named and not there", a_file_that_is_named_and_not_there },
 	{ "away is the farthest node with CPUs", away_is_the_farthest_node_with_cpus },
+	{ "the distance is from CPUs to memory", the_distance_is_from_cpus_to_memory },
 	CU_TEST_INFO_NULL,
 };
