@@ -104,6 +104,11 @@ int np_sender_ask(struct np_sender *s, void **page, size_t n, int *status)
 	return move_pages(s->pid, n, page, NULL, status, 0) < 0 ? np_sender_failed(s, -errno) : 0;
 }
 
+uint64_t np_sender_due_ns(uint64_t bytes, unsigned int rate_mib)
+{
+	return (uint64_t)((double)bytes * 1e9 / (1024.0 * 1024 * rate_mib));
+}
+
 /* Keeps to the rate: sleeps until the bytes moved so far are due. */
 static void pace(const struct np_sender *s)
 {
@@ -111,7 +116,7 @@ static void pace(const struct np_sender *s)
 
 	if (!s->rate_mib)
 		return;
-	due = s->out->bytes * 1000 / s->rate_mib * 1000000 / (1024 * 1024);
+	due = np_sender_due_ns(s->out->bytes, s->rate_mib);
 	passed = now_ns() - s->began;
 	if (due > passed)
 		nap_ns(due - passed);

@@ -66,6 +66,9 @@ int np_sender_failed(struct np_sender *s, int e);
 #define NP_STATUS_UNSET (-4096)
 size_t np_sender_tried(const int *node, const int *status, size_t n);
 
+/* The time after which so many bytes are due at rate_mib > 0 MiB/s. */
+uint64_t np_sender_due_ns(uint64_t bytes, unsigned int rate_mib);
+
 /* Adds weight to the count that a refused page's -errno stands for. */
 void np_sender_count(struct np_migrate_result *out, int error, uint64_t weight);
 

@@ -53,6 +53,18 @@ static void every_refusal_has_a_name(void)
 	CU_ASSERT_EQUAL(r.asked, 575);
 }
 
+/* 20 GiB at 1 MiB/s take more than five hours, a terabyte twelve days. */
+static void a_rate_holds_for_any_amount(void)
+{
+	const uint64_t mib = 1024 * 1024, second = 1000000000;
+
+	CU_ASSERT_EQUAL(np_sender_due_ns(mib / 2, 1), second / 2);
+	CU_ASSERT_EQUAL(np_sender_due_ns(mib * 20480, 1), second * 20480);
+	CU_ASSERT_EQUAL(np_sender_due_ns(mib << 20, 1), second << 20);
+	CU_ASSERT_EQUAL(np_sender_due_ns(mib << 30, 1024), second << 20);
+	CU_ASSERT_EQUAL(np_sender_due_ns(mib << 20, 1u << 31), second >> 11);
+}
+
 /* On any machine: asking for the node where everything is already moves nothing. */
 static void counts_sum_up_on_this_machine(void)
 {
@@ -124,6 +136,7 @@ static void a_spread_is_fine_grained(void)
 CU_TestInfo move_tests[] = {
 	{ "a failed call tells how far it got", a_failed_call_tells_how_far_it_got },
 	{ "every refusal has a name", every_refusal_has_a_name },
+	{ "a rate holds for any amount", a_rate_holds_for_any_amount },
 	{ "counts sum up on this machine", counts_sum_up_on_this_machine },
 	{ "a spread is fine-grained", a_spread_is_fine_grained },
 	CU_TEST_INFO_NULL,
