@@ -67,6 +67,8 @@ void np_dram_free(struct np_dram *d)
 
 void np_dram_since(struct np_dram *now, const struct np_dram *before)
 {
+	if (now->n_cpus > before->n_cpus)
+		now->n_cpus = before->n_cpus;
 	for (size_t i = 0; i < now->n_cpus * now->n_nodes; i++)
 		now->lines[i] -= before->lines[i];
 	for (size_t cpu = 0; cpu < now->n_cpus; cpu++)

@@ -24,7 +24,7 @@ bool np_dram_line(const char *line, const struct np_machine *m, int *cpu, double
 int np_dram_read(struct np_dram *d, const struct np_machine *m);
 void np_dram_free(struct np_dram *d);
 
-/* now becomes what was counted since before. */
+/* now becomes what was counted since before, of the CPUs that both have; nodes are the same. */
 void np_dram_since(struct np_dram *now, const struct np_dram *before);
 
 /*

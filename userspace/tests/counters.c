@@ -281,6 +281,24 @@ static void says_why_there_is_nothing(void)
 	np_counters_close(&c);
 }
 
+/* What a CPU that comes meanwhile had counted before is not known: it is left out. */
+static void cpus_come_and_go_while_dram_is_counted(void)
+{
+	double *lines = malloc(2 * sizeof(*lines)), *writes = malloc(sizeof(*writes)), sum[2] = { 0 };
+	struct np_dram before = { 1, 2, lines, writes };
+	struct np_dram more = { 2, 2, (double[]) { 11, 22, 300, 400 }, (double[]) { 6, 700 } };
+	struct np_dram fewer = { 0, 2, (double[]) { 0 }, (double[]) { 0 } };
+
+	lines[0] = lines[1] = writes[0] = 1;
+	np_dram_since(&more, &before);
+	CU_ASSERT_EQUAL(np_dram_sum(&more, NULL, sum), 5);
+	CU_ASSERT(more.lines[0] == 10 && more.lines[1] == 21);
+	np_dram_since(&fewer, &before);
+	CU_ASSERT_EQUAL(np_dram_sum(&fewer, NULL, sum), 0);
+	free(lines);
+	free(writes);
+}
+
 /* As numaplace_lab/counters has it; node 2 is the second of this machine. */
 static void lab_lines_say_whose_memory(void)
 {
@@ -372,6 +390,7 @@ CU_TestInfo counters_tests[] = {
 	{ "counts this task with a software event", counts_this_task_with_a_software_event },
 	{ "says which sysctl forbids counting", says_which_sysctl_forbids_counting },
 	{ "says why there is nothing", says_why_there_is_nothing },
+	{ "CPUs come and go while DRAM is counted", cpus_come_and_go_while_dram_is_counted },
 	{ "lab lines say whose memory", lab_lines_say_whose_memory },
 	{ "written lines are traffic", written_lines_are_traffic },
 	{ "accesses by node of two", accesses_by_node_of_two },
