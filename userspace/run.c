@@ -16,9 +16,6 @@
 #define FIRST_PAGES 256
 /* A program that grew by more than a tenth since the last look is still coming to its memory. */
 #define GROWTH 1.1
-/* Pages that go astray later are fetched when they are worth a move of their own. */
-#define STRAY_PAGES 256
-#define STRAY_SHARE 20
 
 /* Signals go on to the program; they never interrupt a step half-way. */
 static const volatile sig_atomic_t never;
@@ -114,16 +111,12 @@ bool np_run_has_settled(struct np_run *r)
 /* Something to do that the last step for this task did not already try. */
 static bool is_new(struct np_run *r, const struct np_planning *p, size_t i)
 {
-	const struct np_decision *d = &p->plan.decision[i];
+	struct np_aim aim = np_aim_of(&p->plan, p->machine.n_nodes, i);
 	const struct np_member *m = np_family_find(&r->family, p->tasks.task[i].pid);
-	uint64_t stray;
 
-	if (!np_decision_acts(p, i))
-		return false;
-	if (!m || !m->tried || m->to != d->to || m->pages_to != d->pages_to)
-		return true;
-	stray = count_pages(p, i) / STRAY_SHARE;
-	return d->pages_to_move > m->left + (stray > STRAY_PAGES ? stray : STRAY_PAGES);
+	return np_decision_acts(p, i) &&
+	       (!m || np_tried_is_new(&m->tried, &aim, p->plan.decision[i].pages_to_move,
+				      count_pages(p, i)));
 }
 
 /* What was tried, whether it worked or not: trying again would end the same way. */
@@ -136,10 +129,11 @@ static void remember(struct np_run *r, const struct np_applied *a)
 
 		if (!m || !np_decision_acts(a->p, i))
 			continue;
-		m->tried = true;
-		m->to = d->to;
-		m->pages_to = d->pages_to;
-		m->left = d->pages_to_move > moved ? d->pages_to_move - moved : 0;
+		m->tried = (struct np_tried) {
+			.any = true,
+			.aim = np_aim_of(&a->p->plan, a->p->machine.n_nodes, i),
+			.left = d->pages_to_move > moved ? d->pages_to_move - moved : 0,
+		};
 	}
 }
 

@@ -230,6 +230,7 @@ static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long lo
 	for (size_t i = 0; i < p->plan.n; i++) {
 		const struct np_decision *decision = &p->plan.decision[i];
 		struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+		struct np_aim aim = np_aim_of(&p->plan, p->machine.n_nodes, i);
 		enum np_verdict v;
 
 		if (!np_decision_acts(p, i)) {
@@ -237,8 +238,8 @@ static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long lo
 			np_steady_rest(&t->steady);
 			continue;
 		}
-		v = np_steady_judge(&t->steady, &d->steady_rules, decision, count_pages(p, i),
-				    d->now);
+		v = np_steady_judge(&t->steady, &d->steady_rules, decision, &aim,
+				    count_pages(p, i), d->now);
 		verdicts[v]++;
 		tell_verdict(d, p, i, t, v);
 		d->waits |= v == NP_VERDICT_NOT_STEADY || v == NP_VERDICT_LEFT;

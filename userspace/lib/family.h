@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "steady.h"
+
 struct np_member {
 	pid_t pid;
 	unsigned long long start;	/* tells a reused pid */
@@ -15,10 +17,7 @@ struct np_member {
 	uint64_t anon;			/* pages in memory that no file backs */
 	bool busy;			/* used a tenth of a CPU between two updates */
 	double last_busy;		/* when; busy for some seconds more, not to flutter */
-	/* The decision that was last tried for it, if one was. */
-	bool tried;
-	int to, pages_to;
-	uint64_t left;			/* pages that would not move then */
+	struct np_tried tried;		/* the decision that was carried out for it last */
 };
 
 struct np_family {

@@ -16,26 +16,52 @@ const char *const np_verdict_name[NP_VERDICTS] = {
 	[NP_VERDICT_DONE] = "done",
 };
 
-static bool same(const struct np_steady *s, const struct np_decision *d)
+/* A hash of the nodes in a row of the plan (FNV-1a); 0: no row. */
+static uint64_t mark_of(const struct np_plan *plan, size_t n_nodes, int row)
 {
-	return s->agreed && s->to == d->to && s->pages_to == d->pages_to &&
-	       (s->spread == NP_NODE_NONE) == (d->spread == NP_NODE_NONE) &&
-	       (s->nodes == NP_NODE_NONE) == (d->nodes == NP_NODE_NONE);
+	uint64_t mark = 0xcbf29ce484222325;
+
+	if (row == NP_NODE_NONE)
+		return 0;
+	for (size_t node = 0; node < n_nodes; node++)
+		mark = (mark ^ !plan->spread[(size_t)row * n_nodes + node]) * 0x100000001b3;
+	return mark;
 }
 
-static void remember(struct np_steady *s, const struct np_decision *d, unsigned int now)
+struct np_aim np_aim_of(const struct np_plan *plan, size_t n_nodes, size_t i)
+{
+	const struct np_decision *d = &plan->decision[i];
+
+	return (struct np_aim) {
+		d->to, d->pages_to, mark_of(plan, n_nodes, d->spread),
+		mark_of(plan, n_nodes, d->nodes),
+	};
+}
+
+static bool same(const struct np_aim *a, const struct np_aim *b)
+{
+	return a->to == b->to && a->pages_to == b->pages_to && a->spread == b->spread &&
+	       a->nodes == b->nodes;
+}
+
+/* Pages that may have gone astray without being worth a move. */
+static uint64_t stray_of(uint64_t pages)
+{
+	uint64_t share = pages / STRAY_SHARE;
+
+	return share > STRAY_PAGES ? share : STRAY_PAGES;
+}
+
+static void remember(struct np_steady *s, const struct np_aim *aim, unsigned int now)
 {
 	bool again = s->agreed && s->judged_at == now;
 
 	s->judged_at = now;
-	if (same(s, d)) {
+	if (s->agreed && same(&s->aim, aim)) {
 		s->agreed += !again;
 		return;
 	}
-	s->to = d->to;
-	s->pages_to = d->pages_to;
-	s->spread = d->spread;
-	s->nodes = d->nodes;
+	s->aim = *aim;
 	s->agreed = 1;
 	s->tried = false;
 }
@@ -43,20 +69,17 @@ static void remember(struct np_steady *s, const struct np_decision *d, unsigned 
 static bool is_worth_another_try(const struct np_steady *s, const struct np_decision *d,
 				 uint64_t pages)
 {
-	uint64_t stray = pages / STRAY_SHARE;
-
-	if (stray < STRAY_PAGES)
-		stray = STRAY_PAGES;
 	/* It has been driven off the node that it was sent to, or lost pages since. */
 	return (d->to != NP_NODE_NONE && d->from != d->to) ||
 	       (d->nodes != NP_NODE_NONE && !d->pages_to_move) ||
-	       d->pages_to_move > s->behind + stray;
+	       d->pages_to_move > s->behind + stray_of(pages);
 }
 
 enum np_verdict np_steady_judge(struct np_steady *s, const struct np_steady_rules *r,
-				const struct np_decision *d, uint64_t pages, unsigned int now)
+				const struct np_decision *d, const struct np_aim *aim,
+				uint64_t pages, unsigned int now)
 {
-	remember(s, d, now);
+	remember(s, aim, now);
 	if (now < s->left_until)
 		return NP_VERDICT_LEFT;
 	if (s->tried && !is_worth_another_try(s, d, pages))
@@ -104,4 +127,10 @@ void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsi
 {
 	s->tried = true;
 	leave(s, r, now);
+}
+
+bool np_tried_is_new(const struct np_tried *t, const struct np_aim *aim, uint64_t to_move,
+		     uint64_t pages)
+{
+	return !t->any || !same(&t->aim, aim) || to_move > t->left + stray_of(pages);
 }

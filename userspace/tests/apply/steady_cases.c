@@ -16,9 +16,21 @@ static struct np_decision decision(int from, int to, double gain)
 	};
 }
 
+/* Sets of four nodes, as rows of a plan. */
+static uint8_t rows[][4] = { { 1, 1, 0, 0 }, { 0, 0, 1, 1 }, { 1, 2, 0, 0 } };
+
+static struct np_aim aim_of(struct np_decision d)
+{
+	const struct np_plan plan = { .n = 1, .decision = &d, .spread = rows[0], .n_spreads = 3 };
+
+	return np_aim_of(&plan, 4, 0);
+}
+
 static enum np_verdict judge(struct np_steady *s, struct np_decision d, unsigned int now)
 {
-	return np_steady_judge(s, &rules, &d, 10000, now);
+	struct np_aim aim = aim_of(d);
+
+	return np_steady_judge(s, &rules, &d, &aim, 10000, now);
 }
 
 static void a_decision_must_be_made_twice(void)
@@ -118,6 +130,65 @@ static void a_failure_is_left_alone(void)
 	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 23), NP_VERDICT_ACT);
 }
 
+static struct np_decision several(int nodes, int spread, uint64_t pages_to_move)
+{
+	struct np_decision d = decision(NP_NODE_NONE, NP_NODE_NONE, 2);
+
+	d.nodes = nodes;
+	d.spread = spread;
+	d.pages_to_move = pages_to_move;
+	return d;
+}
+
+/* Nodes 0 and 1, then 2 and 3: another decision, however few pages are to follow. */
+static void another_set_of_nodes_is_another_decision(void)
+{
+	for (uint64_t pages = 0; pages < 200; pages += 100) {
+		struct np_decision d = several(0, pages ? 0 : NP_NODE_NONE, pages);
+		struct np_steady s = { 0 };
+
+		judge(&s, d, 1);
+		CU_ASSERT_EQUAL(judge(&s, d, 2), NP_VERDICT_ACT);
+		np_steady_moved(&s, &rules, &d, 0, 2);
+		d = several(1, pages ? 1 : NP_NODE_NONE, pages);
+		CU_ASSERT_EQUAL(judge(&s, d, 3), NP_VERDICT_NOT_STEADY);
+		CU_ASSERT_EQUAL(judge(&s, d, 4), NP_VERDICT_ACT);
+	}
+}
+
+/* The share of each node follows what is counted, and is never twice the same. */
+static void other_shares_of_the_same_nodes_are_no_other_decision(void)
+{
+	struct np_steady s = { 0 };
+	struct np_decision d = several(NP_NODE_NONE, 0, 3000);
+
+	judge(&s, d, 1);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 2, 3000), 2), NP_VERDICT_ACT);
+	np_steady_moved(&s, &rules, &d, 0, 2);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 0, 400), 3), NP_VERDICT_DONE);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 0, 600), 4), NP_VERDICT_ACT);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 1, 400), 5), NP_VERDICT_NOT_STEADY);
+}
+
+/* As `run` asks it. */
+static void what_is_new_to_who_tries_once(void)
+{
+	struct np_aim both = aim_of(several(0, NP_NODE_NONE, 0)), other = both;
+	struct np_tried t = { 0 };
+
+	CU_ASSERT_TRUE(np_tried_is_new(&t, &both, 0, 10000));
+	t = (struct np_tried) { true, both, 100 };
+	CU_ASSERT_FALSE(np_tried_is_new(&t, &both, 600, 10000));
+	CU_ASSERT_TRUE(np_tried_is_new(&t, &both, 601, 10000));
+	CU_ASSERT_FALSE(np_tried_is_new(&t, &both, 356, 10));
+	other = aim_of(several(1, NP_NODE_NONE, 0));
+	CU_ASSERT_TRUE(np_tried_is_new(&t, &other, 0, 10000));
+	other = aim_of(several(0, 1, 0));
+	CU_ASSERT_TRUE(np_tried_is_new(&t, &other, 0, 10000));
+	other = aim_of(decision(NP_NODE_NONE, 1, 2));
+	CU_ASSERT_TRUE(np_tried_is_new(&t, &other, 0, 10000));
+}
+
 void add_steady_cases(void)
 {
 	CU_pSuite suite = CU_add_suite("steadiness", NULL, NULL);
@@ -130,4 +201,9 @@ void add_steady_cases(void)
 		    slow_or_onward_moves_are_no_ping_pong);
 	CU_add_test(suite, "what was tried is not tried again", what_was_tried_is_not_tried_again);
 	CU_add_test(suite, "a failure is left alone", a_failure_is_left_alone);
+	CU_add_test(suite, "another set of nodes is another decision",
+		    another_set_of_nodes_is_another_decision);
+	CU_add_test(suite, "other shares of the same nodes are no other decision",
+		    other_shares_of_the_same_nodes_are_no_other_decision);
+	CU_add_test(suite, "what is new to who tries once", what_is_new_to_who_tries_once);
 }
