@@ -261,10 +261,9 @@ static int resolve_binding(struct run_args *a, const struct np_machine *m, char 
 /* What can be wrong is found before anything starts. */
 static int prepare(struct run_args *a, struct np_run *r)
 {
-	struct np_task task = { .pid = 1 };
-	struct np_tasks tasks = { .n = 1, .task = &task };
+	struct np_tasks nobody = { 0 };
 	struct np_machine m;
-	char err[NP_ERR_LEN], text[NP_ERR_LEN];
+	char err[NP_ERR_LEN];
 	int e, status = np_policy_args_resolve(&a->words, &r->args);
 
 	if (status)
@@ -272,13 +271,9 @@ static int prepare(struct run_args *a, struct np_run *r)
 	if (a->words.assume.n > 1)
 		return np_usage("run: --assume once is enough: it is about the program and all its "
 				"children");
-	r->assume = a->words.assume.n ? a->words.assume.word[0] : NULL;
-	if (r->assume) {
-		snprintf(text, sizeof(text), "pid=1,%s", r->assume);
-		if (np_tasks_assume(&tasks, text, err, sizeof(err)))
-			return np_usage("run: assumption \"%s\" is not penalty=P,mpki=M with P at "
-					"least 1 and M at least 0", r->assume);
-	}
+	if (a->words.assume.n && np_tasks_assume(&nobody, a->words.assume.word[0], err, sizeof(err)))
+		return np_usage("run: assumption \"%s\" is not penalty=P,mpki=M with P at least 1 and "
+				"M at least 0", a->words.assume.word[0]);
 	if (!a->command)
 		return np_usage("run: no command; say it after --");
 	r->pace = a->words.common.pace;

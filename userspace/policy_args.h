@@ -21,7 +21,7 @@
 	  "itself, taskset, numactl), and use isolated ones (isolcpus, nohz_full)", 0 }
 
 #define NP_ASSUME_OPTION \
-	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task; may be repeated", 0 }
+	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task, or without pid of every one; may be repeated", 0 }
 
 /* Of those that act on a plan. */
 #define NP_WEIGHTS_OPTION \

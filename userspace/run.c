@@ -60,37 +60,21 @@ static pid_t *pids_to_place(struct np_run *r, size_t *n)
 	return NULL;
 }
 
-/* "pid=N,penalty=P,mpki=M" for each. */
-static const char **assumptions(const struct np_run *r, const pid_t *pids, size_t n)
-{
-	size_t each = strlen(r->assume) + 32;
-	const char **list = malloc(n * (sizeof(*list) + each));
-	char *text = list ? (char *)(list + n) : NULL;
-
-	for (size_t i = 0; list && i < n; i++, text += each) {
-		snprintf(text, each, "pid=%d,%s", pids[i], r->assume);
-		list[i] = text;
-	}
-	return list;
-}
-
-/* False when there is nothing to plan for. */
+/* False when there is nothing to plan for. One that may not be read, or has just exited, holds up no other. */
 static bool look(struct np_run *r, struct np_planning *p)
 {
 	struct np_policy_args args = r->args;
 	char err[NP_ERR_LEN];
 	pid_t *pids = pids_to_place(r, &args.n_pids);
-	int e = -ESRCH;
+	int e;
 
-	if (pids) {
-		args.pids = pids;
-		args.assume = r->assume ? assumptions(r, pids, args.n_pids) : NULL;
-		args.n_assume = args.assume ? args.n_pids : 0;
-		e = np_planning_make(p, &args, err, sizeof(err));
-		free(args.assume);
-		free(pids);
-	}
-	if (e && e != -ESRCH)
+	if (!pids)
+		return false;
+	args.pids = pids;
+	args.skip_gone = true;
+	e = np_planning_make(p, &args, err, sizeof(err));
+	free(pids);
+	if (e || (!r->quiet && np_tasks_denied(&p->tasks, err, sizeof(err))))
 		complain(r, err);
 	return !e;
 }

@@ -9,8 +9,7 @@
 #include "lib/planning.h"
 
 struct np_run {
-	struct np_policy_args args;	/* pids and assumptions are filled in at each step */
-	const char *assume;		/* of every task: "penalty=P,mpki=M", or NULL */
+	struct np_policy_args args;	/* pids are filled in at each step */
 	const struct np_control *control;
 	struct np_pace pace;
 	bool quiet, write_weights, said_balancing, said_weights;

@@ -19,7 +19,7 @@
 struct np_policy_args {
 	const struct np_policy *policy;
 	struct np_options options;
-	const char **assume;		/* [n_assume] "pid=N,penalty=P,mpki=M" */
+	const char **assume;		/* [n_assume] as np_tasks_assume() takes it */
 	size_t n_assume;
 	const pid_t *pids;		/* [n_pids] */
 	size_t n_pids;

@@ -66,7 +66,7 @@ void np_tasks_find_shared(struct np_tasks *t, const struct np_machine *m);
  * it has no pages or runs on several nodes. */
 double np_task_locality(const struct np_machine *m, const struct np_task *t);
 
-/* "pid=N,penalty=P,mpki=M": P and M become the task's, source "declared". */
+/* "pid=N,penalty=P,mpki=M": P and M become the task's, source "declared"; without pid every task's. */
 int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_len);
 
 #endif

@@ -19,7 +19,7 @@ static bool parse_number(const char *text, double low, double *value)
 }
 
 struct assumption {
-	double pid, penalty, mpki;	/* negative: not said */
+	double pid, penalty, mpki;	/* negative: not said; no pid: of every task */
 };
 
 static bool parse_assumption(char *words, struct assumption *a)
@@ -38,35 +38,40 @@ static bool parse_assumption(char *words, struct assumption *a)
 		if (!ok)
 			return false;
 	}
-	return a->pid > 0 && (a->penalty >= 0 || a->mpki >= 0);
+	return a->penalty >= 0 || a->mpki >= 0;
+}
+
+static void declare(struct np_task *task, const struct assumption *a)
+{
+	if (a->penalty >= 0) {
+		task->penalty = a->penalty;
+		task->penalty_source = NP_SOURCE_DECLARED;
+	}
+	if (a->mpki >= 0) {
+		task->mpki = a->mpki;
+		task->mpki_source = NP_SOURCE_DECLARED;
+	}
 }
 
 int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_len)
 {
 	struct assumption a = { -1, -1, -1 };
 	char *words = strdup(text);
-	bool ok = words && parse_assumption(words, &a);
+	bool ok = words && parse_assumption(words, &a), found = a.pid < 0;
 
 	free(words);
 	if (!ok)
 		return np_fail(err, err_len, -EINVAL,
-			       "assumption \"%s\" is not pid=N[,penalty=P][,mpki=M] "
+			       "assumption \"%s\" is not [pid=N,]penalty=P,mpki=M "
 			       "with P at least 1 and M at least 0", text);
 	for (size_t i = 0; i < t->n; i++) {
-		struct np_task *task = &t->task[i];
-
-		if (task->pid != (pid_t)a.pid)
+		if (a.pid >= 0 && t->task[i].pid != (pid_t)a.pid)
 			continue;
-		if (a.penalty >= 0) {
-			task->penalty = a.penalty;
-			task->penalty_source = NP_SOURCE_DECLARED;
-		}
-		if (a.mpki >= 0) {
-			task->mpki = a.mpki;
-			task->mpki_source = NP_SOURCE_DECLARED;
-		}
-		return 0;
+		declare(&t->task[i], &a);
+		found = true;
 	}
+	if (found)
+		return 0;
 	return np_fail(err, err_len, -ESRCH,
 		       "assumption \"%s\": process %d is not among the tasks given", text,
 		       (pid_t)a.pid);

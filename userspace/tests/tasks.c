@@ -69,7 +69,7 @@ static void a_busy_process_keeps_a_core_busy(void)
 static void assumptions(void)
 {
 	static const char *const bad[] = {
-		"", "pid=7", "penalty=2", "pid=7,penalty=0.5", "pid=7,mpki=-1", "pid=7,penalty=x",
+		"", "pid=7", "pid=7,penalty=0.5", "pid=7,mpki=-1", "pid=7,penalty=x",
 		"pid=0,mpki=1", "pid=7,mpki=1x", "pid=7,mpki=nan", "pid=7,mpki=inf", "pid=1.5,mpki=1",
 		"pid=7,penalty=1e99", "pid=7,speed=1", "7,mpki=1",
 	};
@@ -87,6 +87,21 @@ static void assumptions(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CU_ASSERT_EQUAL(np_tasks_assume(&t, bad[i], err, sizeof(err)), -EINVAL);
 	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51);
+}
+
+static void an_assumption_of_every_task(void)
+{
+	struct np_task task[] = { { .pid = 7, .penalty = 1 }, { .pid = 8, .penalty = 1 } };
+	struct np_tasks t = { .n = 2, .task = task };
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5,mpki=30", err, sizeof(err)), 0);
+	for (size_t i = 0; i < t.n; i++) {
+		CU_ASSERT(task[i].penalty > 1.49 && task[i].penalty < 1.51 && task[i].mpki > 29.9);
+		CU_ASSERT_EQUAL(task[i].mpki_source, NP_SOURCE_DECLARED);
+	}
+	t.n = 0;
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5", err, sizeof(err)), 0);
 }
 
 static void locality(void)
@@ -229,6 +244,7 @@ CU_TestInfo tasks_tests[] = {
 	{ "names the process that is not there", names_the_process_that_is_not_there },
 	{ "a busy process keeps a core busy", a_busy_process_keeps_a_core_busy },
 	{ "assumptions", assumptions },
+	{ "an assumption of every task", an_assumption_of_every_task },
 	{ "locality", locality },
 	{ "pages are shared until written", pages_are_shared_until_written },
 	{ "few shared pages of a large mapping", few_shared_pages_of_a_large_mapping },

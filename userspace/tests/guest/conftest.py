@@ -2,7 +2,9 @@
 """Programs to be placed and the command line, for the tests in this folder."""
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from placed import Target, Tool, module_loaded  # noqa: E402
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -42,3 +46,12 @@ def engine(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def module() -> None:
     assert module_loaded(), "the lab did not load the module"
+
+
+@pytest.fixture
+def nobody() -> Iterator[dict]:
+    """How to run a program as a user who is not root and has a runtime folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, NOBODY, NOBODY)
+        yield {"user": NOBODY, "group": NOBODY, "extra_groups": [],
+               "env": {**os.environ, "XDG_RUNTIME_DIR": folder}}

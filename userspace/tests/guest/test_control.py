@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from placed import NODE_CPUS, TOOL, Target, Tool, module_file, remove_group, wai
 COUNTS = ["moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
           "no_memory", "no_huge"]
 MIB_PAGES = 256
-NOBODY = 65534
 
 
 def check_sum(result: dict) -> None:
@@ -267,15 +264,6 @@ def test_errors_name_the_object_and_the_way_out(tool: Tool, start_target, engine
         got, line = tool.fails(*words, *options)
         assert (got, part in line) == (status, True), (words, got, line)
     assert target.cpus() == {NODE_CPUS[1]}
-
-
-@pytest.fixture
-def nobody() -> Iterator[dict]:
-    """How to run a program as a user who is not root and has a runtime folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.chown(folder, NOBODY, NOBODY)
-        yield {"user": NOBODY, "group": NOBODY, "extra_groups": [],
-               "env": {**os.environ, "XDG_RUNTIME_DIR": folder}}
 
 
 def test_not_permitted_says_whose_and_what_to_do(tool: Tool, start_target, nobody) -> None:

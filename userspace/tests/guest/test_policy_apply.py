@@ -233,12 +233,12 @@ def fails_with_table(tool: Tool, *words: object) -> tuple[int, str]:
 class Run:
     """numaplace run of a busy program on node 1 with its memory on node 0."""
 
-    def __init__(self, *options: object, command: list[str] | None = None) -> None:
+    def __init__(self, *options: object, command: list[str] | None = None, **kwargs) -> None:
         command = command or [*PYTHON, "-c", BUSY]
         self.process = subprocess.Popen(
             [TOOL, "run", "--policy", "maximum-local", "--override", "--interval", "300ms", *map(str, options),
              "--", "numactl", "--cpunodebind=1", "--membind=0", *command],
-            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 
     def child(self) -> Target:
         """The program, looked at as a target."""
@@ -267,6 +267,19 @@ def test_run_places_forwards_and_ends_with_the_program(tool: Tool, auto: str) ->
     assert not Path(f"/proc/{child.pid}").exists()
     assert re.search(r"process \d+ \(python3?\S*\), node 1 -> 0, \d+ of \d+ pages moved: ", errors)
     assert tool("restore", "--all")["restored"] == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--assume", "penalty=1.5")])
+def test_run_goes_on_without_a_child_that_it_may_not_read(nobody: dict, options: tuple[str, ...]) -> None:
+    """The child is not dumpable (prctl 4), as after the start of a set-user-ID program: its pages are root's to see."""
+    code = f"import ctypes, os\nif not os.fork():\n    ctypes.CDLL(None).prctl(4, 0)\n{BUSY}"
+    run = Run("--engine", "syscall", *options, command=[*PYTHON, "-c", code], **nobody)
+    child = run.placed()
+    for pid in family(run.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    _, errors = run.process.communicate(timeout=120)
+    assert not Path(f"/proc/{child.pid}").exists()
+    assert "run: 1 process left out: not permitted to read the pages of process" in errors
 
 
 def test_run_moves_pages_of_the_task_that_overflows(tool: Tool, start_target,
