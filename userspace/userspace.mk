@@ -120,7 +120,7 @@ $(BUILD)/tests/bench_restore: $(BUILD)/userspace/tests/bench/restore.o $(LIBNUMA
 	$(CC) -o $@ $^ $(US_LIBS)
 
 .PHONY: bench-restore
-bench-restore: $(BUILD)/tests/bench_restore	## how long 2,000 placed tasks take to be restored; 5 s are too long
+bench-restore: $(BUILD)/tests/bench_restore	## how long 2,000 placed tasks take to be placed elsewhere and to be restored; 5 s are too long
 	$< 2000
 
 # The program that the tests inside the lab place and move.

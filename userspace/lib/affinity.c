@@ -296,20 +296,27 @@ static bool has_inherited(const struct np_state *s, pid_t pid)
 
 /*
  * What was started by those that have exited, or by this process while it was placed
- * elsewhere, is noted first: its record is about to say something else.
+ * elsewhere, is noted first: its record is about to say something else. Once for a
+ * series, over all processes: what is started between that and the placement has the
+ * CPUs that the record keeps as "earlier", until the next series.
  */
-static int open_state(struct np_state *s, pid_t pid, char *err, size_t err_len)
+static int open_state(struct np_state *s, pid_t pid, bool follows, char *err, size_t err_len)
 {
-	bool settle = false;
+	bool settle = false, known = false;
 	int e = np_state_open_kept(s, err, err_len);
 
 	if (e)
 		return e;
 	e = np_layers_read(&s->layers);
-	for (size_t i = 0; i < s->n; i++)
-		settle |= s->saved[i].gone || s->saved[i].pid == pid;
+	for (size_t i = 0; i < s->n; i++) {
+		bool own = s->saved[i].pid == pid;
+
+		s->saved[i].settled &= follows;
+		settle |= s->saved[i].gone || (own && !s->saved[i].settled);
+		known |= own;
+	}
 	if (!e)
-		e = settle || has_inherited(s, pid) ? np_heirs_settle(s) : 0;
+		e = settle || (!known && has_inherited(s, pid)) ? np_heirs_settle(s) : 0;
 	if (!e)
 		return 0;
 	np_state_close(s);
@@ -326,7 +333,7 @@ int np_affinity_place(const struct np_place_request *r, char *err, size_t err_le
 	p.pid = np_proc_group(r->pid);
 	if (p.pid < 0)
 		return np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
-	e = open_state(&p.state, p.pid, err, err_len);
+	e = open_state(&p.state, p.pid, r->follows, err, err_len);
 	if (e)
 		return e;
 	p.now = numa_bitmask_alloc(NP_MAX_CPUS);

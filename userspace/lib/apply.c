@@ -165,6 +165,7 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 		.mem_mode = -1,
 		.inherit = true,
 		.by = a->how.by,
+		.follows = a->placing,
 	};
 	int e;
 
@@ -175,6 +176,7 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 	if (needs_binding(p, i))
 		r.cpus = step->cpus = decided_cpus(p, i);
 	e = place(a, i, &r, err, err_len);
+	a->placing = true;
 	if (e == -ESRCH)
 		return skip(a, i);
 	step->state = e ? NP_STEP_FAILED : NP_STEP_DONE;

@@ -56,6 +56,7 @@ struct np_applied {
 	size_t n_users;
 	char weights[NP_WEIGHTS_LEN];	/* what became of the kernel's weights; "": nothing */
 	size_t skipped;
+	bool placing;			/* a task has been placed: the next ones follow */
 	bool undone;
 	bool no_memory_policy;		/* the engine cannot set one */
 	char note[NP_ERR_LEN];		/* what the engine could not do; "" if nothing */

@@ -31,6 +31,7 @@ struct np_place_request {
 	 */
 	bool inherit;
 	const char *by;			/* np_saved.by, for np_whose; NULL: by hand */
+	bool follows;			/* at once on another placement of the same series */
 };
 
 struct np_migrate_request {

@@ -381,9 +381,11 @@ int np_heirs_settle(struct np_state *s)
 		e = np_heirs_note(s, &all, &found);
 		np_processes_free(&all);
 	}
-	if (!e) {
-		np_state_drop_if(s, is_gone);
-		s->rewrite = true;
-	}
-	return e;
+	if (e)
+		return e;
+	np_state_drop_if(s, is_gone);
+	for (size_t i = 0; i < s->n; i++)
+		s->saved[i].settled = true;
+	s->rewrite = true;
+	return 0;
 }

@@ -6,6 +6,8 @@
 
 #include "proc.h"
 
+unsigned long np_processes_readings;
+
 static int by_pid(const void *a, const void *b)
 {
 	pid_t x = ((const struct np_process *)a)->pid, y = ((const struct np_process *)b)->pid;
@@ -30,6 +32,7 @@ int np_processes_read(struct np_processes *all)
 	size_t n;
 	int e = np_proc_all(&pids, &n);
 
+	np_processes_readings++;
 	*all = (struct np_processes) { 0 };
 	if (e)
 		return e;

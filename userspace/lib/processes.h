@@ -17,6 +17,9 @@ struct np_processes {
 	size_t n;
 };
 
+/* How often this process has read them so far, which is what costs. */
+extern unsigned long np_processes_readings;
+
 /* 0 or -errno. */
 int np_processes_read(struct np_processes *all);
 void np_processes_free(struct np_processes *all);

@@ -34,6 +34,8 @@ struct np_saved {
 	bool gone;			/* has exited; remembered for those that it has started */
 	bool fresh;			/* not in the file yet */
 	bool done;			/* has been restored by the restore that runs now */
+	bool settled;			/* who has inherited from it had a record when this series of
+					 * placements began; not in the file */
 	struct bitmask *original;	/* allowed CPUs before we changed them */
 	struct bitmask *set;		/* what we changed them to */
 	struct bitmask *earlier;	/* what we had changed them to before that, or NULL: a tool

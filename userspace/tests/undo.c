@@ -15,6 +15,7 @@
 #include "../lib/affinity.h"
 #include "../lib/error.h"
 #include "../lib/list.h"
+#include "../lib/processes.h"
 #include "suites.h"
 
 #define PATIENCE_US (60 * 1000 * 1000)
@@ -78,17 +79,22 @@ static const char *cpus_of(pid_t tid)
 	return text;
 }
 
-static int place(pid_t pid, const char *list)
+static int place_in_series(pid_t pid, const char *list, bool follows)
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	int e;
 
 	np_list_parse_kernel(list, mask);
 	e = np_affinity_place(&(struct np_place_request) { .pid = pid, .cpus = mask, .mem_mode = -1,
-							   .inherit = true },
+							   .inherit = true, .follows = follows },
 			      err, sizeof(err));
 	numa_bitmask_free(mask);
 	return e;
+}
+
+static int place(pid_t pid, const char *list)
+{
+	return place_in_series(pid, list, false);
 }
 
 static void set(pid_t tid, const char *list)
@@ -321,6 +327,56 @@ static void a_choice_of_the_user_before_a_failed_placement(void)
 	end(pid);
 }
 
+#define SERIES 8
+
+/* Tasks that are placed elsewhere together: who inherited something is looked up once for all. */
+static void a_series_looks_once_for_heirs(void)
+{
+	unsigned long before;
+	pid_t pid[SERIES];
+
+	for (size_t i = 0; i < SERIES; i++) {
+		pid[i] = start(nothing);
+		CU_ASSERT_EQUAL(place_in_series(pid[i], "0", i > 0), 0);
+	}
+	before = np_processes_readings;
+	for (size_t i = 0; i < SERIES; i++)
+		CU_ASSERT_EQUAL(place_in_series(pid[i], "1", i > 0), 0);
+	/* Once, and again if another process has written the state or somebody exited meanwhile. */
+	CU_ASSERT(np_processes_readings - before <= SERIES / 2);
+	before = np_processes_readings;
+	for (size_t i = 0; i < SERIES; i++)
+		CU_ASSERT_EQUAL(place(pid[i], "0"), 0);
+	CU_ASSERT(np_processes_readings - before >= SERIES);
+	for (size_t i = 0; i < SERIES; i++) {
+		restore(pid[i], NULL);
+		end(pid[i]);
+	}
+}
+
+/* Its parent is placed elsewhere in a series whose look came before it was born, then twice again. */
+static void a_child_born_within_a_series(void)
+{
+	pid_t other = start(nothing), pid = start(fork_when_told), child;
+	const char *before = cpus_of(pid);
+
+	CU_ASSERT_EQUAL(place(other, "0"), 0);
+	CU_ASSERT_EQUAL(place(pid, "0"), 0);
+	CU_ASSERT_EQUAL(place_in_series(other, "1", false), 0);
+	shared->go = 1;
+	child = await_pid(&shared->child);
+	CU_ASSERT_EQUAL(place_in_series(pid, "1", true), 0);
+	CU_ASSERT_EQUAL(place_in_series(other, "0-1", false), 0);
+	CU_ASSERT_EQUAL(place_in_series(pid, "0-1", true), 0);
+	CU_ASSERT_EQUAL(place(pid, "1"), 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), "0");
+	restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), before);
+	restore(other, NULL);
+	kill(child, SIGKILL);
+	end(pid);
+	end(other);
+}
 
 CU_TestInfo undo_tests[] = {
 	{ "a thread that was there already", a_thread_that_was_there_already },
@@ -332,5 +388,7 @@ CU_TestInfo undo_tests[] = {
 	{ "a child that had them before", a_child_that_had_them_before },
 	{ "a choice of the user before a failed placement",
 	  a_choice_of_the_user_before_a_failed_placement },
+	{ "a series looks once for heirs", a_series_looks_once_for_heirs },
+	{ "a child born within a series", a_child_born_within_a_series },
 	CU_TEST_INFO_NULL,
 };

@@ -51,6 +51,7 @@ static void places_all_then_moves(void)
 	CU_ASSERT_STRING_EQUAL(engine_notes,
 			       "place 0 cpus=0-1 mem=0; place 1 cpus=2-3 mem=1; "
 			       "move 0 to=0; move 1 to=1; ");
+	CU_ASSERT_EQUAL(engine_followed, 1);
 	CU_ASSERT_EQUAL(applied.step[0].moved.moved, 500);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_DONE);
 	CU_ASSERT_EQUAL(applied.step[0].mem_mode, MPOL_PREFERRED);

@@ -13,6 +13,7 @@
 #include "../../lib/proc.h"
 
 char engine_notes[4096];
+unsigned int engine_followed;
 bool engine_overfilled;
 
 static struct plan_fixture *fixture;
@@ -147,6 +148,7 @@ void engine_reset(struct plan_fixture *f, unsigned int at, int error, bool mem)
 	fail_error = error;
 	sets_mem = mem;
 	engine_notes[0] = '\0';
+	engine_followed = 0;
 	engine_overfilled = false;
 	for (size_t i = 0; i < 2; i++)
 		free_pages[i] = f->node[i].mem_free / 4096;
@@ -187,6 +189,7 @@ static int place(const struct np_place_request *r, char *err, size_t err_len)
 		np_list_format(r->cpus, cpus, sizeof(cpus));
 	if (r->mem_nodes)
 		np_list_format(r->mem_nodes, mem, sizeof(mem));
+	engine_followed += r->follows;
 	if (r->mem_mode >= 0 && !sets_mem)
 		return np_fail(err, err_len, -EOPNOTSUPP, "no memory policies here");
 	note("place %d cpus=%s mem=%s; ", task_of(r->pid), cpus, mem);
