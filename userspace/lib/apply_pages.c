@@ -128,6 +128,17 @@ static int move_step(struct queue *q, const struct np_page_move *step, char *err
 	return judge(a, step->task, e, err);
 }
 
+/* The highest node number + 1: every page is compared with all below it. */
+static size_t node_numbers(const struct np_machine *m)
+{
+	size_t n = 0;
+
+	for (size_t node = 0; node < m->n_nodes; node++)
+		if ((size_t)m->node[node].id >= n)
+			n = (size_t)m->node[node].id + 1;
+	return n;
+}
+
 /* To the shares that the plan has after the steps so far; shared memory stays, so it is none of them. */
 static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len)
 {
@@ -139,7 +150,7 @@ static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len
 	const uint64_t *shm = a->p->tasks.task[i].shm_pages;
 	double share[NP_MAX_NODES] = { 0 }, part[NP_MAX_NODES], all = 0;
 	const struct np_spread_request r = {
-		.pid = a->p->tasks.task[i].pid, .share = share, .n_nodes = NP_MAX_NODES,
+		.pid = a->p->tasks.task[i].pid, .share = share, .n_nodes = node_numbers(m),
 		.rate_mib = a->how.pace.rate_mib, .progress = go_on, .progress_arg = &move,
 	};
 	int e;

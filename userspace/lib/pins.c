@@ -8,10 +8,9 @@
 
 #include "affinity.h"
 #include "error.h"
+#include "layers.h"
 #include "list.h"
-#include "module.h"
 #include "proc.h"
-#include "record.h"
 #include "state.h"
 
 /* An end of the walk up to a task's ancestors, should /proc show a circle. */
@@ -19,7 +18,7 @@
 
 struct np_pins {
 	struct bitmask *isolated;
-	char *placements;		/* the module's, NULL: not read yet, or there are none */
+	struct np_layers layers;	/* what the module has placed, once it was asked */
 	bool asked_module;
 	struct np_state state;		/* open while one task is looked at */
 	bool open;
@@ -55,8 +54,7 @@ struct np_pins *np_pins_open(const char *root)
 
 void np_pins_refresh(struct np_pins *p)
 {
-	free(p->placements);
-	p->placements = NULL;
+	np_layers_free(&p->layers);
 	p->asked_module = false;
 }
 
@@ -82,29 +80,13 @@ void np_pins_reserve(const struct np_pins *p, struct np_machine *m)
 			m->node[m->cpu_node[cpu]].cpus--;
 }
 
-/* What the module has given this thread, if that is what it has now: its CPUs of before. */
-static bool placed_by_module(struct np_pins *p, pid_t tid, const struct bitmask *now,
-			     struct bitmask *before)
+/* Whether the module has given this thread what it has now, which becomes its CPUs of before. */
+static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
 {
-	struct bitmask *set;
-	char list[NUMAPLACE_MAX_WRITE];
-	uint64_t number;
-	bool found = false;
-
-	if (!p->asked_module)
-		p->placements = np_module_read("placements");
+	if (!p->asked_module && np_layers_read(&p->layers))
+		np_layers_free(&p->layers);
 	p->asked_module = true;
-	if (!p->placements)
-		return false;
-	set = numa_bitmask_alloc(NP_MAX_CPUS);
-	for (const char *r = p->placements; !found && r && *r; r = np_record_next(r))
-		found = np_record_number(r, "tid", &number) && (pid_t)number == tid &&
-			np_record_get(r, "cpus", list, sizeof(list)) &&
-			!np_list_parse_kernel(list, set) && numa_bitmask_equal(set, now) &&
-			np_record_get(r, "saved_cpus", list, sizeof(list)) &&
-			!np_list_parse_kernel(list, before);
-	numa_bitmask_free(set);
-	return found;
+	return np_layers_lift(&p->layers, tid, cpus);
 }
 
 static bool we_set(const struct np_saved *r, const struct bitmask *now)
@@ -172,8 +154,7 @@ static bool own_cpus(struct np_pins *p, pid_t pid, pid_t tid, struct bitmask *ma
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	bool there = !np_affinity_get(tid, now);
 
-	if (there && !placed_by_module(p, tid, now, mask) &&
-	    !placed_by_calls(p, pid, tid, now, mask))
+	if (there && (placed_by_module(p, tid, now) || !placed_by_calls(p, pid, tid, now, mask)))
 		copy_bitmask_to_bitmask(now, mask);
 	numa_bitmask_free(now);
 	return there;

@@ -10,6 +10,7 @@
 #include "../lib/confined.h"
 #include "../lib/exclude.h"
 #include "../lib/list.h"
+#include "../lib/module.h"
 #include "suites.h"
 
 /* CPU 0 on node 0, CPU 1 on node 1: every machine that runs this has them. */
@@ -145,6 +146,40 @@ static void what_we_have_placed_was_not_chosen(void)
 	fixture_end();
 }
 
+/* This process on CPU 1, as if the module had placed it there; returns what is found. */
+static enum np_pinned placed_by_module(const char *root, const char *saved, char *list, size_t len)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "tid=%d pid=%d comm=us cpus=1 saved_cpus=%s mem=- saved_mem=- "
+		 "inherit=1\n", getpid(), getpid(), saved);
+	fixture_write("placements", line);
+	return narrow(root, list, len);
+}
+
+/* The same of the module: its table says what was there before. */
+static void what_the_module_has_placed_was_not_chosen(void)
+{
+	const char *root = fixture_begin();
+	cpu_set_t before;
+	char list[64];
+
+	use_own_state(root);
+	np_module_use_dir(root);
+	if (enough_cpus(&before)) {
+		pin_to(0, 1);
+		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_NOT);
+		CU_ASSERT_STRING_EQUAL(list, "0-1");
+		CU_ASSERT_EQUAL(placed_by_module(root, "0", list, sizeof(list)), NP_PINNED_TASK);
+		CU_ASSERT_STRING_EQUAL(list, "0");
+		pin_to(0, 0);	/* somebody has changed it since */
+		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_TASK);
+		sched_setaffinity(0, sizeof(before), &before);
+	}
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
 static void isolated_cpus_are_kept_free(void)
 {
 	const char *root = fixture_begin();
@@ -213,6 +248,7 @@ CU_TestInfo pins_tests[] = {
 	{ "what was chosen is kept", what_was_chosen_is_kept },
 	{ "threads with CPUs of their own are left", threads_with_cpus_of_their_own_are_left },
 	{ "what we have placed was not chosen", what_we_have_placed_was_not_chosen },
+	{ "what the module has placed was not chosen", what_the_module_has_placed_was_not_chosen },
 	{ "isolated CPUs are kept free", isolated_cpus_are_kept_free },
 	{ "the reason says what is kept", the_reason_says_what_is_kept },
 	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },

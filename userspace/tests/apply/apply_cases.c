@@ -175,6 +175,7 @@ static void spreads_by_share_and_sets_the_policy(void)
 	CU_ASSERT_STRING_EQUAL(engine_notes,
 			       "place 0 cpus=- mem=0-1; place 1 cpus=- mem=0-1; "
 			       "spread 0 0.50 0.50; spread 1 0.75 0.25; ");
+	CU_ASSERT_EQUAL(engine_spread_nodes, 2);
 	CU_ASSERT_EQUAL(applied.step[0].mem_mode, MPOL_INTERLEAVE);
 	CU_ASSERT_EQUAL(applied.step[1].mem_mode, NP_MPOL_WEIGHTED_INTERLEAVE);
 	CU_ASSERT_EQUAL(applied.step[1].moved.moved, 200);

@@ -14,6 +14,7 @@
 
 char engine_notes[4096];
 unsigned int engine_followed;
+size_t engine_spread_nodes;
 bool engine_overfilled;
 
 static struct plan_fixture *fixture;
@@ -228,6 +229,7 @@ static int spread(const struct np_spread_request *r, struct np_migrate_result *o
 
 	*out = (struct np_migrate_result) { .engine = "notes" };
 	note("spread %d %.2f %.2f; ", i, r->share[0], r->share[1]);
+	engine_spread_nodes = r->n_nodes;
 	if (e)
 		return e;
 	engine_overfilled |= pages > free_pages[to];

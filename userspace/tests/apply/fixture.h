@@ -40,6 +40,7 @@ void plan_fixture_free(struct plan_fixture *f);
 /* What the engine was asked: "place 0 cpus=0-1 mem=0; move 0 to=0; restore 0; " */
 extern char engine_notes[4096];
 extern unsigned int engine_followed;	/* placements that say that they follow another */
+extern size_t engine_spread_nodes;	/* of the last spread */
 extern bool engine_overfilled;		/* more pages came to a node than were free */
 extern const struct np_control engine;
 
