@@ -14,7 +14,6 @@
 #include "lib/daemon_lock.h"
 #include "lib/metrics.h"
 #include "lib/notify.h"
-#include "lib/saved_pages.h"
 
 static volatile sig_atomic_t stop, reload;
 static const volatile sig_atomic_t never;
@@ -139,16 +138,25 @@ static void serve(struct service *s)
 	}
 }
 
+static bool go_on(const struct np_migrate_result *so_far, void *arg)
+{
+	(void)so_far;
+	(void)arg;
+	return !stop;
+}
+
+/* That may take long: another signal ends it, and `restore --pages` does the rest. */
 static void bring_pages_back(struct service *s)
 {
 	const struct np_mover mover = {
 		.control = s->d.how.control, .page_size = s->d.machine.page_size,
-		.pace = s->d.how.pace,
+		.pace = s->d.how.pace, .go_on = go_on,
 	};
 	struct np_pages_back back = { 0 };
 	char err[NP_ERR_LEN];
 
-	if (np_saved_pages_restore(&s->d.machine, 0, &mover, &never, &back, err, sizeof(err)))
+	stop = 0;
+	if (np_daemon_pages_back(&s->d, &mover, &stop, &back, err, sizeof(err)))
 		log_line(err, NULL);
 	fprintf(stderr, "numaplace: daemon: brought %llu pages of %zu tasks back\n",
 		(unsigned long long)back.moved, back.tasks);

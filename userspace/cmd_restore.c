@@ -146,7 +146,8 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 	return !interrupted;
 }
 
-static int bring_pages_back(pid_t pid, const struct np_machine *m, const struct np_pace *pace,
+/* NULL: of every task. */
+static int bring_pages_back(const pid_t *pid, const struct np_machine *m, const struct np_pace *pace,
 			    struct totals *t)
 {
 	struct np_mover mover = { .page_size = m->page_size, .pace = *pace, .go_on = go_on };
@@ -156,7 +157,7 @@ static int bring_pages_back(pid_t pid, const struct np_machine *m, const struct 
 	mover.control = np_cmd_engine(NP_ENGINE_AUTO, &status);
 	if (!mover.control)
 		return status;
-	e = np_saved_pages_restore(m, pid, &mover, &interrupted, &t->pages, err, sizeof(err));
+	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &interrupted, &t->pages, err, sizeof(err));
 	if (e && e != -ENOENT)
 		np_error("%s", err);
 	return e == -ENOENT ? NP_EXIT_OK : np_control_exit(e);
@@ -173,9 +174,9 @@ static int restore_pages(const struct arguments *a, struct totals *t)
 	sigaction(SIGINT, &on_signal, NULL);
 	sigaction(SIGTERM, &on_signal, NULL);
 	if (a->all)
-		status = bring_pages_back(0, &m, &a->common.pace, t);
+		status = bring_pages_back(NULL, &m, &a->common.pace, t);
 	for (size_t i = 0; !status && i < a->common.pids.n; i++)
-		status = bring_pages_back(a->common.pids.pid[i], &m, &a->common.pace, t);
+		status = bring_pages_back(&a->common.pids.pid[i], &m, &a->common.pace, t);
 	np_machine_free(&m);
 	return status;
 }

@@ -552,11 +552,41 @@ size_t np_daemon_restore(struct np_daemon *d)
 		say(d, "%s", err);
 	else if (back.text[0])
 		say(d, "%s", back.text);
-	for (size_t i = 0; i < d->watch.n; i++)
-		d->watch.task[i].placed = d->watch.task[i].heir = false;
-	np_daemon_placed_free(&d->adopted);
 	free(pids);
 	return restored;
+}
+
+/* Those that it has placed or adopted, not what these have started. NULL without memory. */
+static pid_t *pids_of_placed(const struct np_daemon *d, size_t *n)
+{
+	pid_t *pids = calloc(d->watch.n + d->adopted.n + 1, sizeof(*pids));
+
+	*n = 0;
+	for (size_t i = 0; pids && i < d->watch.n; i++) {
+		const struct np_placed_task t = { d->watch.task[i].pid, d->watch.task[i].start };
+
+		if (d->watch.task[i].placed && np_daemon_placed_runs(&t))
+			pids[(*n)++] = t.pid;
+	}
+	for (size_t i = 0; pids && i < d->adopted.n; i++)
+		if (np_daemon_placed_runs(&d->adopted.task[i]))
+			pids[(*n)++] = d->adopted.task[i].pid;
+	return pids;
+}
+
+int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
+			 size_t err_len)
+{
+	size_t n;
+	pid_t *pids = pids_of_placed(d, &n);
+	int e;
+
+	if (!pids)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	e = np_saved_pages_restore(&d->machine, pids, n, mover, stop, back, err, err_len);
+	free(pids);
+	return e == -ENOENT ? 0 : e;
 }
 
 void np_daemon_forget(struct np_daemon *d)

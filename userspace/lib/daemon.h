@@ -6,6 +6,7 @@
 #include "apply.h"
 #include "daemon_placed.h"
 #include "events.h"
+#include "saved_pages.h"
 #include "watch_count.h"
 
 /* Counters since the start; metrics.c prints them. */
@@ -62,6 +63,14 @@ void np_daemon_step(struct np_daemon *d);
  * back. Returns how many placements (one for each thread and engine) were undone.
  */
 size_t np_daemon_restore(struct np_daemon *d);
+
+/*
+ * Brings the pages of the tasks that it has placed, and of those that it has adopted, back;
+ * see np_saved_pages_restore(). Who else has moved pages keeps its records.
+ */
+int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
+			 size_t err_len);
 
 /* There is nothing for a next one to adopt: all is restored, or meant to stay. */
 void np_daemon_forget(struct np_daemon *d);

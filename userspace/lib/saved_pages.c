@@ -177,8 +177,18 @@ static int bring_back(const struct np_machine *m, const json_t *record,
 	return e == -ESRCH ? 0 : e;
 }
 
-/* A copy of the records of pid, 0: of all. */
-static int take_records(pid_t pid, json_t **taken, char *err, size_t err_len)
+static bool is_meant(const json_t *record, const pid_t *pids, size_t n)
+{
+	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
+	bool meant = !pids;
+
+	for (size_t i = 0; !meant && i < n; i++)
+		meant = pids[i] == pid;
+	return meant;
+}
+
+/* A copy of the records that are meant. */
+static int take_records(const pid_t *pids, size_t n, json_t **taken, char *err, size_t err_len)
 {
 	struct records r;
 	json_t *record;
@@ -189,7 +199,7 @@ static int take_records(pid_t pid, json_t **taken, char *err, size_t err_len)
 	if (e)
 		return e;
 	json_array_foreach(r.array, i, record)
-		if (!pid || json_integer_value(json_object_get(record, "pid")) == pid)
+		if (is_meant(record, pids, n))
 			json_array_append(*taken, record);
 	close_records(&r);
 	return 0;
@@ -218,17 +228,17 @@ static int drop_records(const json_t *taken, size_t n, char *err, size_t err_len
 }
 
 /* The file is not locked while pages move: that may take hours. */
-int np_saved_pages_restore(const struct np_machine *m, pid_t pid, const struct np_mover *mover,
-			   const volatile sig_atomic_t *stop, struct np_pages_back *back,
-			   char *err, size_t err_len)
+int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t n,
+			   const struct np_mover *mover, const volatile sig_atomic_t *stop,
+			   struct np_pages_back *back, char *err, size_t err_len)
 {
 	char why[NP_ERR_LEN];
-	size_t done = 0, n;
+	size_t done = 0, all;
 	json_t *taken;
-	int e = take_records(pid, &taken, err, err_len), saved;
+	int e = take_records(pids, n, &taken, err, err_len), saved;
 
-	n = json_array_size(taken);
-	while (!e && done < n) {
+	all = json_array_size(taken);
+	while (!e && done < all) {
 		e = *stop ? np_fail(err, err_len, -EINTR, "interrupted")
 			  : bring_back(m, json_array_get(taken, done), mover, back, err, err_len);
 		done += !e;
@@ -237,8 +247,8 @@ int np_saved_pages_restore(const struct np_machine *m, pid_t pid, const struct n
 	json_decref(taken);
 	if (!e && saved)
 		return np_fail(err, err_len, saved, "%s", why);
-	if (!e && pid && !n)
+	if (!e && pids && n && !all)
 		return np_fail(err, err_len, -ENOENT, "no pages of process %d were moved by "
-			       "numaplace; there is nothing to bring back", pid);
+			       "numaplace; there is nothing to bring back", pids[0]);
 	return e;
 }

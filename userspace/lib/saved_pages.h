@@ -29,12 +29,12 @@ struct np_pages_back {
 };
 
 /*
- * Brings the pages of pid (0: of every task with a record) back and forgets
- * them. Stops when *stop is set, with -EINTR: the rest keeps its record.
- * -ENOENT: there is no record of pid.
+ * Brings the pages of these n tasks (pids NULL: of every task with a record) back and
+ * forgets them. Stops when *stop is set, with -EINTR: the rest keeps its record.
+ * -ENOENT: there is no record of any of them.
  */
-int np_saved_pages_restore(const struct np_machine *m, pid_t pid, const struct np_mover *mover,
-			   const volatile sig_atomic_t *stop, struct np_pages_back *back,
-			   char *err, size_t err_len);
+int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t n,
+			   const struct np_mover *mover, const volatile sig_atomic_t *stop,
+			   struct np_pages_back *back, char *err, size_t err_len);
 
 #endif

@@ -20,6 +20,7 @@
 
 #include "../lib/control_engines.h"
 #include "../lib/daemon.h"
+#include "../lib/proc.h"
 #include "suites.h"
 
 static bool fake;		/* counters of this file, not the machine's */
@@ -63,6 +64,7 @@ static pid_t start_spinner(void)
 
 	for (volatile int i = 0; !pid; i++)
 		;
+	CU_ASSERT_FATAL(pid > 0);	/* to be killed later: -1 is everybody */
 	return pid;
 }
 
@@ -252,9 +254,61 @@ static void a_node_that_comes_is_met(void)
 	end(pid);
 }
 
+static bool every(size_t i, const void *arg)
+{
+	(void)i, (void)arg;
+	return true;
+}
+
+/* True unless they are noted already. */
+static bool note_pages_of(const struct np_machine *m, pid_t pid)
+{
+	uint64_t pages[2] = { 0 };
+	struct np_task task = { .pid = pid, .pages = pages };
+	struct np_proc_stat st;
+	struct np_tasks t = { .n = 1, .task = &task, .start = &st.start };
+	char err[NP_ERR_LEN];
+	bool added = false;
+
+	CU_ASSERT_EQUAL(np_proc_stat(pid, &st), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_add(m, &t, every, NULL, &added, err, sizeof(err)), 0);
+	return added;
+}
+
+/* Somebody else has moved those of the other. */
+static void pages_of_its_own_tasks_come_back(void)
+{
+	static const volatile sig_atomic_t never;
+	pid_t mine = start_spinner(), other = start_spinner();
+	const char *root = fixture_begin();
+	const struct np_mover mover = { .control = &np_control_fake, .page_size = 4096 };
+	struct np_pages_back back = { 0 };
+	char err[NP_ERR_LEN];
+	struct np_daemon d;
+
+	fake = true;
+	setenv("XDG_RUNTIME_DIR", root, 1);
+	write_two_nodes();
+	open_daemon(&d, &mine, root);
+	np_daemon_step(&d);
+	np_watch_find(&d.watch, mine)->placed = true;
+	CU_ASSERT(note_pages_of(&d.machine, mine) && note_pages_of(&d.machine, other));
+	np_daemon_restore(&d);
+	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(back.tasks, 1);
+	CU_ASSERT(note_pages_of(&d.machine, mine));
+	CU_ASSERT_FALSE(note_pages_of(&d.machine, other));
+	np_daemon_close(&d);
+	fake = false;
+	fixture_end();
+	end(mine);
+	end(other);
+}
+
 CU_TestInfo watch_count_tests[] = {
 	{ "one crowd does not stop the others", one_crowd_does_not_stop_the_others },
 	{ "a round that failed is followed by others", a_round_that_failed_is_followed_by_others },
 	{ "a node that comes is met", a_node_that_comes_is_met },
+	{ "pages of its own tasks come back", pages_of_its_own_tasks_come_back },
 	CU_TEST_INFO_NULL,
 };
