@@ -150,6 +150,19 @@ static uint64_t count_missing(const struct np_machine *m, const uint64_t *before
 	return missing;
 }
 
+/* The task of the record; -ESRCH also where its number has been given to another since. */
+static int read_task(struct np_tasks *now, const struct np_machine *m, const json_t *record,
+		     char *err, size_t err_len)
+{
+	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
+	int e = np_tasks_read(now, m, &pid, 1, 0, err, err_len);
+
+	if (e || is_of(record, pid, now->start[0]))
+		return e;
+	np_tasks_free(now);
+	return np_fail(err, err_len, -ESRCH, "process %d has exited", pid);
+}
+
 static int bring_back(const struct np_machine *m, const json_t *record,
 		      const struct np_mover *mover, struct np_pages_back *back, char *err,
 		      size_t err_len)
@@ -162,13 +175,13 @@ static int bring_back(const struct np_machine *m, const json_t *record,
 	if (!before)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	pages_before(m, record, before);
-	e = np_tasks_read(&now, m, &pid, 1, 0, err, err_len);
+	e = read_task(&now, m, record, err, err_len);
 	if (!e) {
 		e = np_move_back(mover, m, pid, before, now.task[0].pages, &back->moved, err,
 				 err_len);
 		np_tasks_free(&now);
 	}
-	if (!e && !np_tasks_read(&now, m, &pid, 1, 0, err, err_len)) {
+	if (!e && !read_task(&now, m, record, err, err_len)) {
 		back->missing += count_missing(m, before, &now.task[0]);
 		back->tasks++;
 		np_tasks_free(&now);

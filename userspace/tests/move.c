@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How the statuses of move_pages(2) are read. */
+/* How the statuses of move_pages(2) are read; how pages come back. */
 #include "../lib/move.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../lib/proc.h"
+#include "../lib/saved_pages.h"
 #include "../lib/sender.h"
 #include "../lib/spread.h"
 #include "suites.h"
@@ -133,11 +138,113 @@ static void a_spread_is_fine_grained(void)
 		CU_ASSERT_EQUAL(to[i], -1);
 }
 
+/* A process that does nothing, with this number (0: any); -1 where the kernel or our rights do not allow it. */
+static pid_t start_sleeper(pid_t number)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .set_tid = number ? (uint64_t)(uintptr_t)&number : 0,
+		.set_tid_size = number != 0,
+	};
+	/* Six arguments: watch_count.c has a syscall() of its own, which passes on as many. */
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0L, 0L, 0L, 0L);
+
+	if (pid == 0)
+		while (true)
+			pause();
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	CU_ASSERT_FATAL(pid > 0);	/* kill(-1) is for everybody */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static struct np_node two_nodes[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
+static int cpu_node[] = { 0, 1 };
+static const struct np_machine two = {
+	.n_nodes = 2, .node = two_nodes, .n_cpus = 2, .cpu_node = cpu_node, .page_size = 4096,
+};
+
+/* Whose pages an engine was asked to move, the last of them; and whose number it then gives to another. */
+static pid_t asked, to_reuse;
+
+static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
+			 size_t err_len)
+{
+	(void)err, (void)err_len;
+	*out = (struct np_migrate_result) { .asked = 1, .moved = 1, .engine = "notes" };
+	asked = r->pid;
+	if (!to_reuse)
+		return 0;
+	end(to_reuse);
+	usleep(20000);		/* start times are in ticks of 10 ms */
+	CU_ASSERT_EQUAL(start_sleeper(to_reuse), to_reuse);
+	to_reuse = 0;
+	return 0;
+}
+
+static const struct np_control notes = { .name = "notes", .migrate = migrate_notes };
+
+static bool every(size_t i, const void *arg)
+{
+	(void)i, (void)arg;
+	return true;
+}
+
+/* As if all of its pages had been on node 1. */
+static void note_pages_of(pid_t pid)
+{
+	uint64_t pages[] = { 0, 100000 };
+	struct np_task task = { .pid = pid, .pages = pages };
+	struct np_proc_stat st;
+	struct np_tasks t = { .n = 1, .task = &task, .start = &st.start };
+	char err[NP_ERR_LEN];
+	bool added = false;
+
+	CU_ASSERT_EQUAL(np_proc_stat(pid, &st), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_add(&two, &t, every, NULL, &added, err, sizeof(err)), 0);
+	CU_ASSERT(added);
+}
+
+static int bring_back(const pid_t *pids, size_t n, struct np_pages_back *back)
+{
+	static const volatile sig_atomic_t never;
+	const struct np_mover mover = { .control = &notes, .page_size = 4096 };
+	char err[NP_ERR_LEN];
+
+	*back = (struct np_pages_back) { 0 };
+	asked = 0;
+	return np_saved_pages_restore(&two, pids, n, &mover, &never, back, err, sizeof(err));
+}
+
+/* While the pages of one task move, another exits and its number is given to a third. */
+static void pages_of_a_reused_pid_stay(void)
+{
+	pid_t one = start_sleeper(0), other = start_sleeper(0), both[] = { one, other };
+	struct np_pages_back back;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	end(other);
+	if (start_sleeper(other) == other) {	/* else we may not choose a number */
+		note_pages_of(one);
+		note_pages_of(other);
+		to_reuse = other;
+		CU_ASSERT_EQUAL(bring_back(both, 2, &back), 0);
+		CU_ASSERT(asked == one && !to_reuse && back.tasks == 1);
+		end(other);
+	}
+	end(one);
+	fixture_end();
+}
+
 CU_TestInfo move_tests[] = {
 	{ "a failed call tells how far it got", a_failed_call_tells_how_far_it_got },
 	{ "every refusal has a name", every_refusal_has_a_name },
 	{ "a rate holds for any amount", a_rate_holds_for_any_amount },
 	{ "counts sum up on this machine", counts_sum_up_on_this_machine },
 	{ "a spread is fine-grained", a_spread_is_fine_grained },
+	{ "pages of a reused pid stay", pages_of_a_reused_pid_stay },
 	CU_TEST_INFO_NULL,
 };
