@@ -73,6 +73,7 @@ struct target {
 	bool thread;
 	pid_t tid;
 	struct bitmask *changed;	/* changed_since() */
+	bool refused;
 };
 
 struct targets {
@@ -168,6 +169,21 @@ static void targets_free(struct targets *all)
 	free(all->target);
 }
 
+/* After an error: those that the module still has in its table. */
+static void mark_refused(struct targets *all)
+{
+	char *text = np_module_read("placements");
+	uint64_t tid;
+
+	for (const char *p = text; p && *p; p = np_record_next(p)) {
+		if (!np_record_number(p, "tid", &tid))
+			continue;
+		for (size_t i = 0; i < all->n; i++)
+			all->target[i].refused |= all->target[i].tid == (pid_t)tid;
+	}
+	free(text);
+}
+
 /* Those that the module has restored; *kept: those that have what somebody else chose for them, still. */
 static size_t count_restored(const struct targets *all, size_t *kept)
 {
@@ -178,6 +194,8 @@ static size_t count_restored(const struct targets *all, size_t *kept)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct target *t = &all->target[i];
 
+		if (t->refused)
+			continue;
 		n += !t->changed;
 		*kept += t->changed && !np_affinity_get(t->tid, now) && numa_bitmask_equal(now, t->changed);
 	}
@@ -199,6 +217,8 @@ static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, c
 
 	if (!e)
 		e = restore_targets(all.target, all.n, err, err_len);
+	if (e && e != -ENOENT)
+		mark_refused(&all);
 	e2 = np_affinity_restore(whose, n, kept, why, sizeof(why));
 	by_module = count_restored(&all, &left);
 	targets_free(&all);

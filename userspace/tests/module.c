@@ -108,10 +108,31 @@ static void records(void)
 	CU_ASSERT_PTR_NULL(np_record_next("last\n"));
 }
 
+/* The table still has the thread after the module has refused. */
+static void what_is_refused_is_not_counted(void)
+{
+	pid_t pid = getpid();
+	size_t n = 7, kept;
+	char err[NP_ERR_LEN], line[256];
+
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("restore/folder", "");	/* cannot be written */
+	snprintf(line, sizeof(line), "tid=%d pid=%d comm=a cpus=- saved_cpus=- mem=bind:0 "
+		 "saved_mem=default inherit=1\n", pid, pid);
+	fixture_write("placements", line);
+	CU_ASSERT_EQUAL(np_module_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err)), -EISDIR);
+	CU_ASSERT(n == 0 && kept == 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "the module cannot restore process"));
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
 CU_TestInfo module_tests[] = {
 	{ "versions", versions },
 	{ "another ABI is refused by number", another_abi_is_refused_by_number },
 	{ "a request to migrate is one line", a_request_is_one_line },
+	{ "what is refused is not counted", what_is_refused_is_not_counted },
 	{ "records", records },
 	CU_TEST_INFO_NULL,
 };
