@@ -8,13 +8,11 @@
 
 #include "affinity.h"
 #include "error.h"
+#include "heirs.h"
 #include "layers.h"
 #include "list.h"
 #include "proc.h"
 #include "state.h"
-
-/* An end of the walk up to a task's ancestors, should /proc show a circle. */
-#define MAX_DEPTH 64
 
 struct np_pins {
 	struct bitmask *isolated;
@@ -89,13 +87,7 @@ static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
 	return np_layers_lift(&p->layers, tid, cpus);
 }
 
-static bool we_set(const struct np_saved *r, const struct bitmask *now)
-{
-	return r && (numa_bitmask_equal(r->set, now) ||
-		     (r->earlier && numa_bitmask_equal(r->earlier, now)));
-}
-
-/* The same for system calls: the thread's own record, its process's, or that of an ancestor. */
+/* The same for system calls: by the thread's own record, or that from which it has inherited its CPUs. */
 static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struct bitmask *now,
 			    struct bitmask *before)
 {
@@ -106,20 +98,13 @@ static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struc
 	if (!p->open && np_state_open_kept(&p->state, ignored, sizeof(ignored)))
 		return false;
 	p->open = true;
+	if (np_proc_thread_stat(pid, tid, &st))
+		return false;
 	r = np_state_find(&p->state, tid);
-	if (r && (np_proc_thread_stat(pid, tid, &st) || st.start != r->start))
-		r = NULL;	/* of another thread that had this number */
-	if (!we_set(r, now))
-		r = np_state_find(&p->state, pid);
-	for (int depth = 0; !we_set(r, now) && depth < MAX_DEPTH; depth++) {
-		if (pid <= 1 || np_proc_stat(pid, &st))
-			return false;
-		pid = st.ppid;
-		r = np_state_find(&p->state, pid);
-		if (r && !r->inherit)
-			r = NULL;
-	}
-	if (!we_set(r, now))
+	/* One of another start time is of a thread that had this number. */
+	if (!r || st.start != r->start || !np_heirs_wears(r, pid, now))
+		r = np_heirs_origin(&p->state, pid, st.start, now);
+	if (!r)
 		return false;
 	copy_bitmask_to_bitmask(r->original, before);
 	return true;

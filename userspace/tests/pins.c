@@ -2,8 +2,10 @@
 /* CPUs that are not ours: of this process and its threads, on a machine that is written down. */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../lib/affinity.h"
@@ -35,18 +37,23 @@ static void pin_to(pid_t tid, int cpu)
 	CU_ASSERT_EQUAL(sched_setaffinity(tid, sizeof(one), &one), 0);
 }
 
-static enum np_pinned narrow(const char *root, char *list, size_t len)
+static enum np_pinned narrow_process(const char *root, pid_t pid, char *list, size_t len)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_pins *pins = np_pins_open(root);
 	enum np_pinned pinned;
 
 	numa_bitmask_setall(cpus);
-	pinned = np_pins_narrow(pins, &machine, getpid(), cpus);
+	pinned = np_pins_narrow(pins, &machine, pid, cpus);
 	np_list_format(cpus, list, len);
 	np_pins_close(pins);
 	numa_bitmask_free(cpus);
 	return pinned;
+}
+
+static enum np_pinned narrow(const char *root, char *list, size_t len)
+{
+	return narrow_process(root, getpid(), list, len);
 }
 
 /* A thread that was joined is listed until the kernel has taken it out, a moment later. */
@@ -180,6 +187,54 @@ static void what_the_module_has_placed_was_not_chosen(void)
 	fixture_end();
 }
 
+/* In a session of its own; once told it starts one that sleeps, says its number and exits. */
+static _Noreturn void start_an_orphan(int told, int says)
+{
+	char byte;
+	pid_t child;
+
+	setsid();
+	if (read(told, &byte, 1) != 1)
+		_exit(1);
+	child = fork();
+	while (child == 0)
+		pause();
+	_exit(write(says, &child, sizeof(child)) != sizeof(child));
+}
+
+static void what_an_orphan_inherits_was_not_chosen(void)
+{
+	const char *root = fixture_begin();
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	int tell[2], hear[2];
+	cpu_set_t before;
+	char list[64], err[NP_ERR_LEN];
+	pid_t parent, orphan = -1;
+	size_t n, kept;
+
+	use_own_state(root);
+	CU_ASSERT_FATAL(!pipe(tell) && !pipe(hear));
+	parent = fork();
+	if (parent == 0)
+		start_an_orphan(tell[0], hear[1]);
+	CU_ASSERT_FATAL(parent > 0);
+	numa_bitmask_setbit(cpus, 1);
+	if (enough_cpus(&before))
+		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent, .cpus = cpus,
+				.mem_mode = -1, .inherit = true }, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
+	CU_ASSERT_EQUAL(read(hear[0], &orphan, sizeof(orphan)), sizeof(orphan));
+	CU_ASSERT_EQUAL(waitpid(parent, NULL, 0), parent);
+	CU_ASSERT_FATAL(orphan > 0);
+	CU_ASSERT_EQUAL(narrow_process(root, orphan, list, sizeof(list)), NP_PINNED_NOT);
+	np_affinity_restore(NP_WHOSE(&orphan), &n, &kept, err, sizeof(err));
+	kill(orphan, SIGKILL);
+	for (int i = 0; i < 2; i++)
+		close(tell[i]), close(hear[i]);
+	numa_bitmask_free(cpus);
+	fixture_end();
+}
+
 static void isolated_cpus_are_kept_free(void)
 {
 	const char *root = fixture_begin();
@@ -249,6 +304,7 @@ CU_TestInfo pins_tests[] = {
 	{ "threads with CPUs of their own are left", threads_with_cpus_of_their_own_are_left },
 	{ "what we have placed was not chosen", what_we_have_placed_was_not_chosen },
 	{ "what the module has placed was not chosen", what_the_module_has_placed_was_not_chosen },
+	{ "what an orphan inherits was not chosen", what_an_orphan_inherits_was_not_chosen },
 	{ "isolated CPUs are kept free", isolated_cpus_are_kept_free },
 	{ "the reason says what is kept", the_reason_says_what_is_kept },
 	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },
