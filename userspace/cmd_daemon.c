@@ -188,7 +188,7 @@ static void finish(struct service *s)
 	np_notify("STOPPING=1");
 	s->d.how.stop = &never;
 	if (s->args.leave) {
-		np_daemon_forget(&s->d);
+		np_daemon_leave(&s->d);
 		fprintf(stderr, "numaplace: daemon: %zu tasks left where they are; `numaplace restore "
 			"--all` gives them back what they had\n", placed);
 		tell_end(s, 0);

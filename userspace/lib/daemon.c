@@ -598,3 +598,13 @@ void np_daemon_forget(struct np_daemon *d)
 		say(d, "%s", err);
 }
 
+void np_daemon_leave(struct np_daemon *d)
+{
+	char err[NP_ERR_LEN];
+
+	if (np_state_leave(d->how.by, err, sizeof(err)))
+		say(d, "%s", err);
+	if (np_weights_leave("", d->how.by, err, sizeof(err)))
+		say(d, "%s", err);
+	np_daemon_forget(d);
+}

@@ -72,8 +72,11 @@ int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover
 			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
 			 size_t err_len);
 
-/* There is nothing for a next one to adopt: all is restored, or meant to stay. */
+/* There is nothing for a next one to adopt: all is restored. */
 void np_daemon_forget(struct np_daemon *d);
+
+/* The same where all is meant to stay: a next one does not restore it either. */
+void np_daemon_leave(struct np_daemon *d);
 void np_daemon_close(struct np_daemon *d);
 
 /* Tasks that are placed now. */

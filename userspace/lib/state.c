@@ -282,6 +282,25 @@ void np_state_close(struct np_state *s)
 	s->file.lock = s->file.data = -1;
 }
 
+int np_state_leave(const char *by, char *err, size_t err_len)
+{
+	struct np_state s;
+	bool any = false;
+	int e = np_state_open(&s, NULL, err, err_len);
+
+	if (e)
+		return e;
+	for (size_t i = 0; i < s.n; i++) {
+		if (strcmp(s.saved[i].by, by))
+			continue;
+		s.saved[i].by[0] = '\0';
+		any = true;
+	}
+	e = any ? np_state_save(&s, err, err_len) : 0;
+	np_state_close(&s);
+	return e;
+}
+
 struct np_saved *np_state_find(struct np_state *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->n; i++)

@@ -99,6 +99,12 @@ void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r
 /* Its thread has exited: goes as np_state_open() says. */
 void np_state_end(struct np_state *s, struct np_saved *r);
 
+/*
+ * What by has placed counts as placed by hand, in the default file: it stays at the end of
+ * that one and of those that follow it. 0, or -errno with one line in err.
+ */
+int np_state_leave(const char *by, char *err, size_t err_len);
+
 /* A copy with masks of its own. */
 struct np_saved np_saved_copy(const struct np_saved *r);
 void np_saved_free(struct np_saved *r);

@@ -342,3 +342,27 @@ int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *b
 {
 	return np_weights_drop("", is_meant, whose, back, err, err_len);
 }
+
+int np_weights_leave(const char *root, const char *by, char *err, size_t err_len)
+{
+	struct book b;
+	json_t *record;
+	bool any = false;
+	size_t i;
+	int e;
+
+	if (!root[0] && geteuid())	/* as in np_weights_drop() */
+		return 0;
+	e = book_open(&b, root, err, err_len);
+	if (e)
+		return e;
+	json_array_foreach(users_of(&b), i, record) {
+		if (strcmp(user_of(record).by, by))
+			continue;
+		json_object_set_new(record, "by", json_string(""));
+		any = true;
+	}
+	e = any ? book_save(&b, err, err_len) : 0;
+	book_close(&b);
+	return e;
+}

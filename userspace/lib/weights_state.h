@@ -44,4 +44,7 @@ int np_weights_drop(const char *root, bool (*which)(const struct np_weights_user
 int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, char *err,
 			 size_t err_len);
 
+/* Users that by has placed count as placed by hand: they stay at its end. As np_state_leave(). */
+int np_weights_leave(const char *root, const char *by, char *err, size_t err_len);
+
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../lib/affinity.h"
+#include "../lib/daemon.h"
 #include "../lib/error.h"
 #include "../lib/list.h"
 #include "../lib/processes.h"
@@ -57,6 +58,7 @@ static pid_t start(void (*body)(void))
 		while (true)
 			pause();
 	}
+	CU_ASSERT_FATAL(child > 0);	/* to be killed later: -1 is everybody */
 	return child;
 }
 
@@ -79,22 +81,32 @@ static const char *cpus_of(pid_t tid)
 	return text;
 }
 
-static int place_in_series(pid_t pid, const char *list, bool follows)
+static int place_as(pid_t pid, const char *list, const char *by, bool follows)
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	int e;
 
 	np_list_parse_kernel(list, mask);
 	e = np_affinity_place(&(struct np_place_request) { .pid = pid, .cpus = mask, .mem_mode = -1,
-							   .inherit = true, .follows = follows },
+							   .inherit = true, .by = by, .follows = follows },
 			      err, sizeof(err));
 	numa_bitmask_free(mask);
 	return e;
 }
 
+static int place_in_series(pid_t pid, const char *list, bool follows)
+{
+	return place_as(pid, list, NULL, follows);
+}
+
+static int place_by(const char *by, pid_t pid, const char *list)
+{
+	return place_as(pid, list, by, false);
+}
+
 static int place(pid_t pid, const char *list)
 {
-	return place_in_series(pid, list, false);
+	return place_as(pid, list, NULL, false);
 }
 
 static void set(pid_t tid, const char *list)
@@ -312,6 +324,25 @@ static void nothing(void)
 {
 }
 
+/* At the end of a later daemon, which restores what is by one, it stays; by hand it goes back. */
+static void what_a_daemon_has_left(void)
+{
+	struct np_daemon d = { .how.by = "test" };
+	pid_t pid = start(nothing);
+	const char *before = cpus_of(pid);
+	size_t n, kept;
+
+	CU_ASSERT_EQUAL(place_by(d.how.by, pid, "0"), 0);
+	np_daemon_leave(&d);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = d.how.by }, &n, &kept, err,
+					    sizeof(err)), 0);
+	CU_ASSERT_EQUAL(n, 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "0");
+	restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), before);
+	end(pid);
+}
+
 static void a_choice_of_the_user_before_a_failed_placement(void)
 {
 	pid_t pid = start(nothing);
@@ -386,6 +417,7 @@ CU_TestInfo undo_tests[] = {
 	{ "a grandchild", a_grandchild },
 	{ "an orphan", an_orphan },
 	{ "a child that had them before", a_child_that_had_them_before },
+	{ "what a daemon has left", what_a_daemon_has_left },
 	{ "a choice of the user before a failed placement",
 	  a_choice_of_the_user_before_a_failed_placement },
 	{ "a series looks once for heirs", a_series_looks_once_for_heirs },

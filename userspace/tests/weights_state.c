@@ -89,6 +89,19 @@ static struct np_weights_back drop(const struct np_weights_user *u)
 	return back;
 }
 
+static bool is_by(const struct np_weights_user *u, const void *by)
+{
+	return !strcmp(u->by, by);
+}
+
+static struct np_weights_back drop_by(const char *by)
+{
+	struct np_weights_back back;
+
+	CU_ASSERT_EQUAL(np_weights_drop(root, is_by, by, &back, err, sizeof(err)), 0);
+	return back;
+}
+
 static void the_last_user_gives_them_back(void)
 {
 	begin();
@@ -120,6 +133,21 @@ static void different_ones_are_refused(void)
 	CU_ASSERT(kernel_has(100, 37));
 	drop(&user[0]);
 	CU_ASSERT(kernel_has(1, 4));
+	end();
+}
+
+/* At the end of a later one, which gives back those by it, they stay. */
+static void those_of_a_daemon_that_left_stay(void)
+{
+	begin();
+	snprintf(user[0].by, sizeof(user[0].by), "test");
+	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
+	CU_ASSERT_EQUAL(np_weights_leave(root, "test", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(drop_by("test").users, 0);
+	CU_ASSERT(kernel_has(100, 37));
+	CU_ASSERT_EQUAL(drop(&user[0]).users, 1);
+	CU_ASSERT(kernel_has(1, 4));
+	CU_ASSERT_EQUAL(np_weights_leave(root, "test", err, sizeof(err)), 0);
 	end();
 }
 
@@ -269,6 +297,7 @@ static void a_damaged_file_is_said(void)
 CU_TestInfo weights_state_tests[] = {
 	{ "the last user gives them back", the_last_user_gives_them_back },
 	{ "different ones are refused", different_ones_are_refused },
+	{ "those of a daemon that left stay", those_of_a_daemon_that_left_stay },
 	{ "who has exited holds nothing", who_has_exited_holds_nothing },
 	{ "the kernel's own choice comes back", the_kernels_own_choice_comes_back },
 	{ "what others wrote since is left", what_others_wrote_since_is_left },
