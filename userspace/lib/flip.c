@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../../policies/plan.h"
+#include "affinity.h"
 #include "aside.h"
 #include "control.h"
 #include "list.h"
@@ -35,7 +36,7 @@ struct flip {
 	struct np_counters counters;
 	struct saved *saved;
 	size_t n;
-	bool known;		/* placed by us before: restore would undo that too */
+	bool known;		/* placed before, by us or by the module: restore would undo that too */
 	char *err;
 	size_t err_len;
 };
@@ -86,8 +87,18 @@ static int find_home(struct flip *f, int *home)
 	return e;
 }
 
+static bool module_has_placed(const struct np_layers *l, pid_t tid)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	bool placed = !np_affinity_get(tid, now) && np_layers_lift(l, tid, now);
+
+	numa_bitmask_free(now);
+	return placed;
+}
+
 static int save(struct flip *f)
 {
+	struct np_layers layers = { 0 };
 	struct np_state state;
 	pid_t *tids;
 	size_t n;
@@ -96,14 +107,19 @@ static int save(struct flip *f)
 	if (e)
 		return np_fail(f->err, f->err_len, e, "process %d has just exited", f->pid);
 	e = np_state_open(&state, NULL, f->err, f->err_len);
+	if (!e && np_layers_read(&layers)) {
+		e = np_fail(f->err, f->err_len, -ENOMEM, "out of memory");
+		np_state_close(&state);
+	}
 	f->saved = calloc(n + 1, sizeof(*f->saved));
 	for (size_t i = 0; !e && f->saved && i < n; i++) {
 		struct saved *s = &f->saved[f->n++];
 
 		*s = (struct saved) { tids[i], numa_bitmask_alloc(NP_MAX_CPUS) };
 		numa_sched_getaffinity(tids[i], s->cpus);
-		f->known |= np_state_find(&state, tids[i]) != NULL;
+		f->known |= np_state_find(&state, tids[i]) || module_has_placed(&layers, tids[i]);
 	}
+	np_layers_free(&layers);
 	if (!e)
 		np_state_close(&state);
 	free(tids);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The daemon's counters. Where the processor has none, or to have them refused,
+ * What the daemon and a flip count, and then undo. Where the processor has none, or to have them refused,
  * perf_event_open(2) is this file's: it opens the kernel's task clock, or fails.
  */
 #include "../lib/watch_count.h"
@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,8 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../lib/affinity.h"
 #include "../lib/control_engines.h"
 #include "../lib/daemon.h"
+#include "../lib/flip.h"
+#include "../lib/list.h"
+#include "../lib/module.h"
 #include "../lib/proc.h"
 #include "suites.h"
 
@@ -305,10 +311,63 @@ static void pages_of_its_own_tasks_come_back(void)
 	end(other);
 }
 
+static struct bitmask *cpus_of(const char *list)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	CU_ASSERT_EQUAL(np_list_parse_kernel(list, mask), 0);
+	return mask;
+}
+
+/* Where a task runs, away from its memory, was the module's choice: that is what it has again. */
+static void a_flip_gives_the_upper_layer_back(void)
+{
+	int distance[] = { 10, 20, 20, 10 }, cpu_node[] = { 0, 1 };
+	struct np_node node[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
+	const struct np_machine m = {
+		.n_nodes = 2, .node = node, .distance = distance, .n_cpus = 2, .cpu_node = cpu_node,
+		.page_size = 4096,
+	};
+	struct bitmask *own = cpus_of("0-1"), *set = cpus_of("1"), *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	static const volatile sig_atomic_t never;
+	struct np_cpi_pair pair;
+	char err[NP_ERR_LEN], line[128];
+	pid_t pid = fork();
+	cpu_set_t mine;
+	size_t n, kept;
+
+	sched_getaffinity(0, sizeof(mine), &mine);
+	while (pid == 0)
+		pause();
+	CU_ASSERT_FATAL(pid > 0);
+	fake = true;
+	np_module_use_dir(fixture_begin());
+	snprintf(line, sizeof(line), "tid=%d pid=%d comm=a cpus=1 saved_cpus=0-1 mem=- saved_mem=- inherit=1\n",
+		 pid, pid);
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("placements", line);
+	CU_ASSERT_EQUAL(np_affinity_set(pid, set), 0);
+	np_flip(&m, pid, 1, NP_FLIP_MIN_MS, &never, &pair, err, sizeof(err));
+	CU_ASSERT(pair.home == 0 && pair.away == 1);
+	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, set));
+	fixture_write("placements", "");
+	np_affinity_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err));
+	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, own));
+	sched_setaffinity(0, sizeof(mine), &mine);
+	end(pid);
+	numa_bitmask_free(own);
+	numa_bitmask_free(set);
+	numa_bitmask_free(now);
+	np_module_use_dir(NULL);
+	fixture_end();
+	fake = false;
+}
+
 CU_TestInfo watch_count_tests[] = {
 	{ "one crowd does not stop the others", one_crowd_does_not_stop_the_others },
 	{ "a round that failed is followed by others", a_round_that_failed_is_followed_by_others },
 	{ "a node that comes is met", a_node_that_comes_is_met },
 	{ "pages of its own tasks come back", pages_of_its_own_tasks_come_back },
+	{ "a flip gives the upper layer back", a_flip_gives_the_upper_layer_back },
 	CU_TEST_INFO_NULL,
 };
