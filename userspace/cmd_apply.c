@@ -70,7 +70,9 @@ static void report(const struct np_applied *a, int e, const char *err)
 		return;
 	}
 	np_applied_print(stdout, a);
-	if (e)
+	if (e && a->not_undone[0])
+		np_error("%s; not all that this apply had done was undone: %s", err, a->not_undone);
+	else if (e)
 		np_error("%s; everything that this apply had done was undone", err);
 }
 

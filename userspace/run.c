@@ -189,6 +189,8 @@ static void carry_out(struct np_run *r, const struct np_planning *p)
 		complain(r, err);
 	else if (a.note[0] && !r->quiet)
 		complain(r, a.note);
+	if (e && a.not_undone[0])
+		complain(r, a.not_undone);
 	if (!e && !r->quiet)
 		say(&a);
 	if (!e)

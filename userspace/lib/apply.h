@@ -28,6 +28,7 @@ struct np_step {
 	int earlier_mode;		/* of memory, set by an earlier placement; -1: none was */
 	struct bitmask *earlier_nodes;
 	bool migrated;
+	bool pages_stay;		/* they could not be moved back */
 	struct np_migrate_result moved;	/* sums over all calls for this task */
 	char err[NP_ERR_LEN];
 };
@@ -58,6 +59,7 @@ struct np_applied {
 	size_t skipped;
 	bool placing;			/* a task has been placed: the next ones follow */
 	bool undone;
+	char not_undone[NP_ERR_LEN];	/* the first thing that could not be, and what to do; "": all was */
 	bool no_memory_policy;		/* the engine cannot set one */
 	char note[NP_ERR_LEN];		/* what the engine could not do; "" if nothing */
 };

@@ -64,6 +64,8 @@ json_t *np_applied_json(const struct np_applied *a)
 	}
 	if (a->note[0])
 		json_array_append_new(notes, np_json_text(a->note));
+	if (a->not_undone[0])
+		json_array_append_new(notes, np_json_text(a->not_undone));
 	if (a->weights[0])
 		json_array_append_new(notes, json_string(a->weights));
 	j = np_planning_json_with(a->p, decisions);

@@ -7,10 +7,20 @@
 #include "list.h"
 #include "saved_pages.h"
 
-static void say(struct np_step *step, const char *format, const char *why)
+/* A step that failed keeps the reason for that. */
+static void say(struct np_applied *a, size_t i, const char *what, const char *why)
 {
-	if (!step->err[0])
-		np_fail(step->err, NP_ERR_LEN, 0, format, why);
+	if (!a->step[i].err[0])
+		np_fail(a->step[i].err, NP_ERR_LEN, 0, "%s: %s", what, why);
+	if (!a->not_undone[0])
+		np_fail(a->not_undone, sizeof(a->not_undone), 0, "process %d: %s: %s",
+			a->p->tasks.task[i].pid, what, why);
+}
+
+static void keep_pages(struct np_applied *a, size_t i, const char *why)
+{
+	a->step[i].pages_stay = true;
+	say(a, i, "pages not moved back, `numaplace restore --pages` tries again", why);
 }
 
 static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now)
@@ -24,7 +34,7 @@ static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now
 
 	if (np_move_back(&mover, &a->p->machine, t->pid, t->pages, now->task[0].pages, &moved, err,
 			 sizeof(err)))
-		say(&a->step[i], "pages not moved back: %s", err);
+		keep_pages(a, i, err);
 }
 
 /*
@@ -46,19 +56,19 @@ static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *no
 	if (!r.cpus && r.mem_mode < 0)
 		return;
 	if (a->how.control->place(&r, err, sizeof(err)))
-		say(&a->step[i], "earlier placement not restored: %s", err);
+		say(a, i, "earlier placement not restored", err);
 }
 
-static bool read_again(const struct np_applied *a, size_t i, struct np_tasks *now)
+/* 0, -ESRCH when the task has exited, or another -errno. */
+static int read_again(const struct np_applied *a, size_t i, struct np_tasks *now, char *err,
+		      size_t err_len)
 {
-	char err[NP_ERR_LEN];
+	int e = np_tasks_read(now, &a->p->machine, &a->p->tasks.task[i].pid, 1, 0, err, err_len);
 
-	if (np_tasks_read(now, &a->p->machine, &a->p->tasks.task[i].pid, 1, 0, err, sizeof(err)))
-		return false;
-	if (now->start[0] == a->p->tasks.start[i])
-		return true;
+	if (e || now->start[0] == a->p->tasks.start[i])
+		return e;
 	np_tasks_free(now);
-	return false;
+	return -ESRCH;
 }
 
 static bool is_to_undo(const struct np_applied *a, size_t i)
@@ -69,8 +79,15 @@ static bool is_to_undo(const struct np_applied *a, size_t i)
 static void bring_pages_back(struct np_applied *a, size_t i)
 {
 	struct np_tasks now;
+	char err[NP_ERR_LEN];
+	int e;
 
-	if (!a->step[i].moved.moved || !read_again(a, i, &now))
+	if (!a->step[i].moved.moved)
+		return;
+	e = read_again(a, i, &now, err, sizeof(err));
+	if (e && e != -ESRCH)
+		keep_pages(a, i, err);
+	if (e)
 		return;
 	move_back(a, i, &now);
 	np_tasks_free(&now);
@@ -99,8 +116,8 @@ static void restore_placements(struct np_applied *a)
 		qsort(pids, whose.n, sizeof(*pids), by_pid);
 		e = a->how.control->restore(&whose, &n, &kept, err, sizeof(err));
 	}
-	if (e && e != -ENOENT && e != -ESRCH)
-		np_fail(a->note, sizeof(a->note), 0, "not every placement was restored: %s", err);
+	if (e && e != -ENOENT && e != -ESRCH && !a->not_undone[0])
+		np_fail(a->not_undone, sizeof(a->not_undone), 0, "not every placement was restored: %s", err);
 	free(pids);
 }
 
@@ -108,8 +125,9 @@ static void bind_as_before(struct np_applied *a, size_t i)
 {
 	struct np_step *step = &a->step[i];
 	struct np_tasks now;
+	char err[NP_ERR_LEN];
 
-	if ((step->cpus || step->earlier_mode >= 0) && read_again(a, i, &now)) {
+	if ((step->cpus || step->earlier_mode >= 0) && !read_again(a, i, &now, err, sizeof(err))) {
 		bind_again(a, i, &now);
 		np_tasks_free(&now);
 	}
@@ -117,14 +135,14 @@ static void bind_as_before(struct np_applied *a, size_t i)
 		step->state = NP_STEP_UNDONE;
 }
 
-/* Those that this apply had noted are back already. */
+/* Those that this apply had noted and that are back already. */
 static void forget_pages(struct np_applied *a)
 {
 	char err[NP_ERR_LEN];
 	bool any = false;
 
 	for (size_t i = 0; i < a->p->plan.n; i++)
-		any |= a->noted[i] &= !a->step[i].err[0] || a->step[i].state == NP_STEP_FAILED;
+		any |= a->noted[i] &= !a->step[i].pages_stay;
 	if (any && np_saved_pages_drop(&a->p->tasks, a->noted, err, sizeof(err)))
 		np_fail(a->note, sizeof(a->note), 0, "%s", err);
 }

@@ -416,6 +416,8 @@ static void carry_out(struct np_daemon *d, const struct np_planning *p)
 		complain(d, err);
 	else if (!e && a.note[0])
 		complain(d, a.note);
+	if (e && a.not_undone[0])
+		complain(d, a.not_undone);
 	if (!e)
 		say_weights(d, &a);
 	np_applied_free(&a);

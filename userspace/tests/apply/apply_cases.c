@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <numaif.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/list.h"
 #include "../../lib/memory_policy.h"
 #include "../../lib/room.h"
+#include "../../lib/saved_pages.h"
 #include "fixture.h"
 
 static volatile sig_atomic_t stop;
@@ -292,6 +294,49 @@ static void failed_move_is_rolled_back(void)
 	finish(&f);
 }
 
+static bool every(size_t i, const void *arg)
+{
+	(void)i, (void)arg;
+	return true;
+}
+
+/* Whether `restore --pages` still knows where those of the first task were; not from then on. */
+static bool pages_are_noted(struct plan_fixture *f)
+{
+	bool added[MAX_TASKS] = { false }, first[MAX_TASKS] = { true };
+
+	CU_ASSERT_EQUAL(np_saved_pages_add(&f->p.machine, &f->p.tasks, every, NULL, added, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_drop(&f->p.tasks, first, err, sizeof(err)), 0);
+	return !added[0];
+}
+
+/* The first step moves pages, the second fails: the pages that then cannot go back keep their record. */
+static void pages_that_cannot_go_back_stay_noted(void)
+{
+	const struct np_apply_how how = { .control = &engine, .stop = &stop, .note_pages = true };
+	char folder[] = "/tmp/numaplace-apply-XXXXXX", line[64];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	for (int fails_on = 0; fails_on < 2; fails_on++) {
+		struct plan_fixture f;
+
+		plan_fixture_init(&f, 300, 300);
+		plan_fixture_start(&f, 1, 0, 0, 1000);
+		plan_fixture_start(&f, 0, 1, 1000, 0);
+		plan_fixture_order(&f);
+		engine_reset(&f, 5, -EBUSY, true);
+		engine_keeps_failing = fails_on;
+		CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, err, sizeof(err)), -EBUSY);
+		CU_ASSERT(applied.step[0].moved.moved > 0 && applied.step[0].state == NP_STEP_FAILED);
+		CU_ASSERT_EQUAL(strstr(applied.not_undone, ": pages not moved back") != NULL, fails_on);
+		CU_ASSERT_EQUAL(pages_are_noted(&f), fails_on);
+		finish(&f);
+	}
+	snprintf(line, sizeof(line), "rm -r %s", folder);
+	CU_ASSERT_EQUAL(system(line), 0);
+}
+
 /* An earlier placement is what the rollback goes back to. */
 static void rollback_keeps_an_earlier_placement(void)
 {
@@ -396,6 +441,7 @@ void add_apply_cases(void)
 		    says_when_no_memory_policy_can_be_set);
 	CU_add_test(suite, "a failed placement is rolled back", failed_placement_is_rolled_back);
 	CU_add_test(suite, "a failed move is rolled back", failed_move_is_rolled_back);
+	CU_add_test(suite, "pages that cannot go back stay noted", pages_that_cannot_go_back_stay_noted);
 	CU_add_test(suite, "rollback keeps an earlier placement",
 		    rollback_keeps_an_earlier_placement);
 	CU_add_test(suite, "exited and reused pids are skipped", exited_and_reused_pids_are_skipped);

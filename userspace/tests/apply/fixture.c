@@ -15,7 +15,7 @@
 char engine_notes[4096];
 unsigned int engine_followed;
 size_t engine_spread_nodes;
-bool engine_overfilled;
+bool engine_overfilled, engine_keeps_failing;
 
 static struct plan_fixture *fixture;
 static unsigned int fail_at;
@@ -150,7 +150,7 @@ void engine_reset(struct plan_fixture *f, unsigned int at, int error, bool mem)
 	sets_mem = mem;
 	engine_notes[0] = '\0';
 	engine_followed = 0;
-	engine_overfilled = false;
+	engine_overfilled = engine_keeps_failing = false;
 	for (size_t i = 0; i < 2; i++)
 		free_pages[i] = f->node[i].mem_free / 4096;
 	for (size_t i = 0; i < f->p.plan.n; i++)
@@ -177,9 +177,10 @@ static int task_of(pid_t pid)
 
 static int answer(char *err, size_t err_len)
 {
-	if (fail_at && --fail_at == 0)
-		return np_fail(err, err_len, fail_error, "told to fail");
-	return 0;
+	if (!fail_at || --fail_at)
+		return 0;
+	fail_at = engine_keeps_failing;
+	return np_fail(err, err_len, fail_error, "told to fail");
 }
 
 static int place(const struct np_place_request *r, char *err, size_t err_len)

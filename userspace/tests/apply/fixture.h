@@ -42,6 +42,7 @@ extern char engine_notes[4096];
 extern unsigned int engine_followed;	/* placements that say that they follow another */
 extern size_t engine_spread_nodes;	/* of the last spread */
 extern bool engine_overfilled;		/* more pages came to a node than were free */
+extern bool engine_keeps_failing;	/* once it has failed; reset by engine_reset() */
 extern const struct np_control engine;
 
 /* fail_at: the operation from now, counted from 1, that fails with error; 0: none does. */
