@@ -50,14 +50,7 @@ struct placing {
 	bool first_pass;
 	bool leader_is_new;		/* it had no place of ours before this call */
 	struct bitmask *now, *allowed;	/* scratch */
-	struct undo {
-		pid_t tid;
-		bool all, bound;
-		struct bitmask *before;		/* its CPUs before this call */
-		bool had_record;
-		struct np_saved old;		/* that record */
-	} *undo;
-	size_t n_undo;
+	struct np_affinity_undo undo;
 	char *err;
 	size_t err_len;
 };
@@ -72,8 +65,8 @@ static struct bitmask *clone(const struct bitmask *from)
 
 static bool already_done(const struct placing *p, pid_t tid)
 {
-	for (size_t i = 0; i < p->n_undo; i++)
-		if (p->undo[i].tid == tid)
+	for (size_t i = 0; i < p->undo.n; i++)
+		if (p->undo.thread[i].tid == tid)
 			return true;
 	return false;
 }
@@ -152,7 +145,7 @@ static int note_thread(struct placing *p, pid_t tid)
 {
 	struct np_saved *old = np_state_find(&p->state, tid), record;
 	struct np_proc_stat st;
-	struct undo *bigger, *u;
+	struct np_affinity_was *bigger, *u;
 	int e;
 
 	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
@@ -161,12 +154,14 @@ static int note_thread(struct placing *p, pid_t tid)
 		np_state_end(&p->state, old);
 		old = NULL;
 	}
-	bigger = realloc(p->undo, sizeof(*bigger) * (p->n_undo + 1));
+	bigger = realloc(p->undo.thread, sizeof(*bigger) * (p->undo.n + 1));
 	if (!bigger)
 		return -ENOMEM;
-	p->undo = bigger;
-	u = &p->undo[p->n_undo++];
-	*u = (struct undo) { .tid = tid, .before = clone(p->now), .had_record = old };
+	p->undo.thread = bigger;
+	u = &p->undo.thread[p->undo.n++];
+	*u = (struct np_affinity_was) {
+		.tid = tid, .start = st.start, .before = clone(p->now), .had_record = old,
+	};
 	np_layers_lift(&p->state.layers, tid, p->now);
 	if (old)
 		u->old = np_saved_copy(old);
@@ -219,7 +214,7 @@ static int bind_thread(struct placing *p, pid_t tid)
 /* One pass over the threads there are now. Sets *found to the number of new ones. */
 static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *found)
 {
-	size_t first = p->n_undo, n = 1;
+	size_t first = p->undo.n, n = 1;
 	pid_t *tids = NULL;
 	int e = np_layers_read(&p->state.layers);
 
@@ -233,16 +228,16 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 			e = note_thread(p, t);
 	}
 	free(tids);
-	*found = p->n_undo - first;
+	*found = p->undo.n - first;
 	if (e == -ESRCH)
 		return np_fail(p->err, p->err_len, e, "process %d has just exited", p->pid);
 	if (e)
 		return np_fail(p->err, p->err_len, e, "out of memory");
 	if (*found)
 		e = np_state_record(&p->state, p->err, p->err_len);
-	for (size_t i = first; !e && i < p->n_undo; i++) {
-		p->undo[i].bound = true;
-		e = bind_thread(p, p->undo[i].tid);
+	for (size_t i = first; !e && i < p->undo.n; i++) {
+		p->undo.thread[i].bound = true;
+		e = bind_thread(p, p->undo.thread[i].tid);
 	}
 	p->first_pass = false;
 	return e;
@@ -255,8 +250,8 @@ static void undo_all(struct placing *p)
 	char ignored[NP_ERR_LEN];
 
 	numa_bitmask_setall(every);
-	for (size_t i = 0; i < p->n_undo; i++) {
-		struct undo *u = &p->undo[i];
+	for (size_t i = 0; i < p->undo.n; i++) {
+		struct np_affinity_was *u = &p->undo.thread[i];
 
 		if (u->bound)
 			np_affinity_set(u->tid, u->all ? every : u->before);
@@ -268,13 +263,39 @@ static void undo_all(struct placing *p)
 	numa_bitmask_free(every);
 }
 
+static void free_threads(struct np_affinity_undo *u)
+{
+	for (size_t i = 0; i < u->n; i++) {
+		numa_bitmask_free(u->thread[i].before);
+		np_saved_free(&u->thread[i].old);
+	}
+	free(u->thread);
+	if (u->set)
+		numa_bitmask_free(u->set);
+}
+
+void np_affinity_undo_free(struct np_affinity_undo *u)
+{
+	if (u)
+		free_threads(u);
+	free(u);
+}
+
+/* To the caller, who may want to take this back later. */
+static int hand_over(struct placing *p, struct np_affinity_undo **to)
+{
+	*to = malloc(sizeof(**to));
+	if (!*to)
+		return np_fail(p->err, p->err_len, -ENOMEM, "out of memory");
+	p->undo.set = clone(p->cpus);
+	**to = p->undo;
+	p->undo = (struct np_affinity_undo) { 0 };
+	return 0;
+}
+
 static void placing_free(struct placing *p)
 {
-	for (size_t i = 0; i < p->n_undo; i++) {
-		numa_bitmask_free(p->undo[i].before);
-		np_saved_free(&p->undo[i].old);
-	}
-	free(p->undo);
+	free_threads(&p->undo);
 	numa_bitmask_free(p->now);
 	numa_bitmask_free(p->allowed);
 	np_state_keep(&p->state);
@@ -330,18 +351,24 @@ int np_affinity_place(const struct np_place_request *r, char *err, size_t err_le
 	size_t found = 1;
 	int e;
 
+	if (r->undo)
+		*r->undo = NULL;
 	p.pid = np_proc_group(r->pid);
 	if (p.pid < 0)
 		return np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
 	e = open_state(&p.state, p.pid, r->follows, err, err_len);
 	if (e)
 		return e;
+	p.undo.pid = p.pid;
+	p.undo.when = np_heirs_now();
 	p.now = numa_bitmask_alloc(NP_MAX_CPUS);
 	p.allowed = numa_bitmask_alloc(NP_MAX_CPUS);
 	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++)
 		e = place_pass(&p, r->one_thread, r->pid, &found);
-	if (!e && p.n_undo == 0)
+	if (!e && p.undo.n == 0)
 		e = np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
+	if (!e && r->undo)
+		e = hand_over(&p, r->undo);
 	if (e)
 		undo_all(&p);
 	placing_free(&p);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "affinity.h"
 #include "list.h"
 #include "memory_policy.h"
 #include "proc.h"
@@ -166,6 +167,7 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 		.inherit = true,
 		.by = a->how.by,
 		.follows = a->placing,
+		.undo = &step->calls,
 	};
 	int e;
 
@@ -179,6 +181,7 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 	a->placing = true;
 	if (e == -ESRCH)
 		return skip(a, i);
+	step->placed = !e && (r.cpus || r.mem_mode >= 0);
 	step->state = e ? NP_STEP_FAILED : NP_STEP_DONE;
 	if (e)
 		np_fail(step->err, NP_ERR_LEN, e, "%s", err);
@@ -250,6 +253,7 @@ void np_applied_free(struct np_applied *a)
 			numa_bitmask_free(a->step[i].mem_nodes);
 		if (a->step[i].earlier_nodes)
 			numa_bitmask_free(a->step[i].earlier_nodes);
+		np_affinity_undo_free(a->step[i].calls);
 	}
 	free(a->user);
 	free(a->noted);

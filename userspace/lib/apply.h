@@ -27,6 +27,8 @@ struct np_step {
 	struct bitmask *mem_nodes;	/* node numbers of that */
 	int earlier_mode;		/* of memory, set by an earlier placement; -1: none was */
 	struct bitmask *earlier_nodes;
+	bool placed;
+	struct np_affinity_undo *calls;	/* what that did by system calls, to take it back; may be NULL */
 	bool migrated;
 	bool pages_stay;		/* they could not be moved back */
 	struct np_migrate_result moved;	/* sums over all calls for this task */

@@ -38,18 +38,20 @@ static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now
 }
 
 /*
- * Restoring gives the CPUs from before numaplace's first placement. If an
- * earlier apply had placed the task, that placement is what this one replaced.
+ * By system calls a thread has again what it had just before. The module gives what it had
+ * before it was first placed: that of an earlier apply is what this one replaced.
  */
 static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *now)
 {
 	const struct bitmask *before = a->p->tasks.cpus[i];
+	bool exact = a->step[i].calls && !a->how.control->memory;
 	struct np_place_request r = {
 		.pid = a->p->tasks.task[i].pid,
-		.cpus = numa_bitmask_equal(now->cpus[0], before) ? NULL : before,
+		.cpus = exact || numa_bitmask_equal(now->cpus[0], before) ? NULL : before,
 		.mem_mode = a->step[i].earlier_mode,
 		.mem_nodes = a->step[i].earlier_nodes,
 		.inherit = true,
+		.by = a->how.by,
 	};
 	char err[NP_ERR_LEN];
 
@@ -93,32 +95,22 @@ static void bring_pages_back(struct np_applied *a, size_t i)
 	np_tasks_free(&now);
 }
 
-static int by_pid(const void *a, const void *b)
+/* All in one pass: that of one task costs as much. One whose placing failed has undone that itself. */
+static void undo_placements(struct np_applied *a)
 {
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+	struct np_undo *undo = calloc(a->p->plan.n + 1, sizeof(*undo));
+	char err[NP_ERR_LEN] = "out of memory";
+	int e = undo ? 0 : -ENOMEM;
+	size_t n = 0;
 
-	return (x > y) - (x < y);
-}
-
-/* All in one pass: that of one task costs as much. */
-static void restore_placements(struct np_applied *a)
-{
-	pid_t *pids = calloc(a->p->plan.n + 1, sizeof(*pids));
-	struct np_whose whose = { .pids = pids };
-	char err[NP_ERR_LEN];
-	size_t n, kept;
-	int e = 0;
-
-	for (size_t i = 0; pids && i < a->p->plan.n; i++)
-		if (is_to_undo(a, i) && (a->step[i].cpus || a->step[i].mem_mode >= 0))
-			pids[whose.n++] = a->p->tasks.task[i].pid;
-	if (whose.n) {
-		qsort(pids, whose.n, sizeof(*pids), by_pid);
-		e = a->how.control->restore(&whose, &n, &kept, err, sizeof(err));
-	}
-	if (e && e != -ENOENT && e != -ESRCH && !a->not_undone[0])
+	for (size_t i = 0; undo && i < a->p->plan.n; i++)
+		if (is_to_undo(a, i) && a->step[i].placed)
+			undo[n++] = (struct np_undo) { a->p->tasks.task[i].pid, a->step[i].calls };
+	if (n)
+		e = a->how.control->undo(undo, n, err, sizeof(err));
+	if (e && !a->not_undone[0])
 		np_fail(a->not_undone, sizeof(a->not_undone), 0, "not every placement was restored: %s", err);
-	free(pids);
+	free(undo);
 }
 
 static void bind_as_before(struct np_applied *a, size_t i)
@@ -127,7 +119,7 @@ static void bind_as_before(struct np_applied *a, size_t i)
 	struct np_tasks now;
 	char err[NP_ERR_LEN];
 
-	if ((step->cpus || step->earlier_mode >= 0) && !read_again(a, i, &now, err, sizeof(err))) {
+	if (step->placed && !read_again(a, i, &now, err, sizeof(err))) {
 		bind_again(a, i, &now);
 		np_tasks_free(&now);
 	}
@@ -153,7 +145,7 @@ void np_apply_undo(struct np_applied *a)
 	for (size_t i = a->p->plan.n; i-- > 0;)
 		if (is_to_undo(a, i))
 			bring_pages_back(a, i);
-	restore_placements(a);
+	undo_placements(a);
 	for (size_t i = a->p->plan.n; i-- > 0;)
 		if (is_to_undo(a, i))
 			bind_as_before(a, i);

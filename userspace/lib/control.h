@@ -17,6 +17,7 @@
 
 enum np_engine { NP_ENGINE_AUTO, NP_ENGINE_MODULE, NP_ENGINE_SYSCALL, NP_ENGINE_FAKE };
 
+struct np_affinity_undo;
 struct np_migrate_result;
 
 struct np_place_request {
@@ -32,6 +33,17 @@ struct np_place_request {
 	bool inherit;
 	const char *by;			/* np_saved.by, for np_whose; NULL: by hand */
 	bool follows;			/* at once on another placement of the same series */
+	/*
+	 * Not NULL: after success *undo is what np_control.undo() needs to know of what was
+	 * done by system calls, for np_affinity_undo_free(); NULL where nothing was.
+	 */
+	struct np_affinity_undo **undo;
+};
+
+/* A place() that succeeded and is to be taken back. */
+struct np_undo {
+	pid_t pid;
+	const struct np_affinity_undo *calls;	/* *np_place_request.undo */
 };
 
 struct np_migrate_request {
@@ -88,6 +100,13 @@ struct np_control {
 	int (*probe)(char *err, size_t err_len);
 	/* All threads or none: what was done before a failure is undone. */
 	int (*place)(const struct np_place_request *r, char *err, size_t err_len);
+	/*
+	 * Takes back one place() of each of n processes, in one pass. By system calls: every
+	 * thread, and what was started since, has what was there just before, placed or not;
+	 * what somebody has changed since stays. By the module: it has what was there before
+	 * the module first placed it. One that fails does not keep the others from it.
+	 */
+	int (*undo)(const struct np_undo *u, size_t n, char *err, size_t err_len);
 	/* *out is filled on success and on -ECANCELED. */
 	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
 		       char *err, size_t err_len);

@@ -130,6 +130,11 @@ static int auto_restore(const struct np_whose *whose, size_t *n, size_t *kept, c
 	return np_control_module.restore(whose, n, kept, err, err_len);
 }
 
+static int auto_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	return np_control_module.undo(u, n, err, err_len);
+}
+
 static int auto_memory(pid_t pid, int *mode, struct bitmask **nodes)
 {
 	return np_control_module.memory(pid, mode, nodes);
@@ -139,6 +144,7 @@ const struct np_control np_control_auto = {
 	.name = "module",
 	.probe = auto_probe,
 	.place = auto_place,
+	.undo = auto_undo,
 	.migrate = auto_migrate,
 	.spread = np_spread_pages,
 	.memory = auto_memory,

@@ -51,10 +51,16 @@ static int fake_restore(const struct np_whose *whose, size_t *n, size_t *kept, c
 	return answer(whose->n ? whose->pids[0] : 0, &np_fake.restored, err, err_len);
 }
 
+static int fake_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	return answer(n ? u[0].pid : 0, &np_fake.restored, err, err_len);
+}
+
 const struct np_control np_control_fake = {
 	.name = "fake",
 	.probe = fake_probe,
 	.place = fake_place,
+	.undo = fake_undo,
 	.migrate = fake_migrate,
 	.spread = fake_spread,
 	.restore = fake_restore,

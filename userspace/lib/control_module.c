@@ -247,10 +247,39 @@ int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, cha
 	return e;
 }
 
+/* The module's, on top, first. It has nothing of those whose CPUs alone were set, by system calls. */
+static int undo_both(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	char why[NP_ERR_LEN];
+	int first = 0, e;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct target t = { .pid = u[i].pid };
+
+		e = write_restore(&t, why, sizeof(why));
+		if (e && e != -ESRCH && !first)
+			first = np_fail(err, err_len, e, "%s", why);
+	}
+	e = np_affinity_undo(u, n, why, sizeof(why));
+	return e && !first ? np_fail(err, err_len, e, "%s", why) : first;
+}
+
+int np_module_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	struct np_state_file turn;
+	int e = np_layers_turn(&turn, err, err_len);
+
+	if (!e)
+		e = undo_both(u, n, err, err_len);
+	np_state_file_close(&turn);
+	return e;
+}
+
 const struct np_control np_control_module = {
 	.name = "module",
 	.probe = module_probe,
 	.place = np_module_place,
+	.undo = np_module_undo,
 	.migrate = np_module_migrate,
 	.spread = np_spread_pages,
 	.memory = np_module_memory,

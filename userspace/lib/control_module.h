@@ -6,6 +6,7 @@
 #include "control.h"
 
 int np_module_place(const struct np_place_request *r, char *err, size_t err_len);
+int np_module_undo(const struct np_undo *u, size_t n, char *err, size_t err_len);
 int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
 		      size_t err_len);
 int np_module_memory(pid_t pid, int *mode, struct bitmask **nodes);

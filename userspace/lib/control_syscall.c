@@ -58,6 +58,17 @@ static int syscall_restore(const struct np_whose *whose, size_t *n, size_t *kept
 	return e;
 }
 
+static int syscall_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	struct np_state_file turn;
+	int e = np_layers_turn(&turn, err, err_len);
+
+	if (!e)
+		e = np_affinity_undo(u, n, err, err_len);
+	np_state_file_close(&turn);
+	return e;
+}
+
 static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
 			   char *err, size_t err_len)
 {
@@ -77,6 +88,7 @@ const struct np_control np_control_syscall = {
 	.name = "syscall",
 	.probe = syscall_probe,
 	.place = syscall_place,
+	.undo = syscall_undo,
 	.migrate = syscall_migrate,
 	.spread = np_spread_pages,
 	.restore = syscall_restore,

@@ -132,24 +132,30 @@ static int place_by_module(const struct np_place_request *r, char *err, size_t e
 /* CPUs by system calls; then the memory policy by the module. */
 static int place_by_both(const struct np_place_request *r, char *err, size_t err_len)
 {
-	struct np_place_request memory = *r;
+	struct np_place_request cpus = *r, memory = *r;
+	struct np_affinity_undo *undo;
 	char ignored[NP_ERR_LEN];
-	size_t n, kept;
 	int e;
 
 	if (!r->inherit)
 		return np_fail(err, err_len, -EOPNOTSUPP,
 			       "the CPUs of process %d can only be set with sched_setaffinity(2), "
 			       "and those children inherit", r->pid);
-	e = np_affinity_place(r, err, err_len);
-	if (e || r->mem_mode < 0)
-		return e;
+	cpus.undo = &undo;
+	e = np_affinity_place(&cpus, err, err_len);
 	memory.cpus = NULL;
-	e = write_line(&memory);
-	if (!e)
-		return 0;
-	np_affinity_restore(NP_WHOSE(&r->pid), &n, &kept, ignored, sizeof(ignored));
-	return np_module_refused(r->pid, "place", e, err, err_len);
+	if (!e && r->mem_mode >= 0) {
+		e = write_line(&memory);
+		if (e) {
+			np_affinity_undo(&(struct np_undo) { r->pid, undo }, 1, ignored, sizeof(ignored));
+			np_module_refused(r->pid, "place", e, err, err_len);
+		}
+	}
+	if (!e && r->undo)
+		*r->undo = undo;
+	else
+		np_affinity_undo_free(undo);
+	return e;
 }
 
 int np_module_place(const struct np_place_request *r, char *err, size_t err_len)
@@ -159,6 +165,8 @@ int np_module_place(const struct np_place_request *r, char *err, size_t err_len)
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, r->one_thread, &st, err, err_len);
 
+	if (r->undo)
+		*r->undo = NULL;
 	if (e)
 		return e;
 	if (!r->cpus && r->mem_mode < 0)

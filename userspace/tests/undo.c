@@ -3,6 +3,8 @@
  * What a thread had before it was placed, it has again: whoever placed it, started it,
  * exited or changed it meanwhile. Needs a machine with two CPUs.
  */
+#include <errno.h>
+#include <numaif.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,9 +15,11 @@
 #include <unistd.h>
 
 #include "../lib/affinity.h"
+#include "../lib/control_module.h"
 #include "../lib/daemon.h"
 #include "../lib/error.h"
 #include "../lib/list.h"
+#include "../lib/module.h"
 #include "../lib/processes.h"
 #include "suites.h"
 
@@ -70,10 +74,10 @@ static void end(pid_t pid)
 
 static const char *cpus_of(pid_t tid)
 {
-	static char list[4][NP_LIST_LEN];
+	static char list[16][NP_LIST_LEN];
 	static int turn;
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
-	char *text = list[turn++ % 4];
+	char *text = list[turn++ % 16];
 
 	np_affinity_get(tid, mask);
 	np_list_format(mask, text, NP_LIST_LEN);
@@ -81,32 +85,47 @@ static const char *cpus_of(pid_t tid)
 	return text;
 }
 
-static int place_as(pid_t pid, const char *list, const char *by, bool follows)
+static int place_as(struct np_place_request r, const char *list)
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	int e;
 
 	np_list_parse_kernel(list, mask);
-	e = np_affinity_place(&(struct np_place_request) { .pid = pid, .cpus = mask, .mem_mode = -1,
-							   .inherit = true, .by = by, .follows = follows },
-			      err, sizeof(err));
+	r.cpus = mask;
+	r.mem_mode = -1;
+	r.inherit = true;
+	e = np_affinity_place(&r, err, sizeof(err));
 	numa_bitmask_free(mask);
 	return e;
 }
 
 static int place_in_series(pid_t pid, const char *list, bool follows)
 {
-	return place_as(pid, list, NULL, follows);
+	return place_as((struct np_place_request) { .pid = pid, .follows = follows }, list);
 }
 
 static int place_by(const char *by, pid_t pid, const char *list)
 {
-	return place_as(pid, list, by, false);
+	return place_as((struct np_place_request) { .pid = pid, .by = by }, list);
+}
+
+/* Places it, one step of the process further, and takes that placement back. */
+static void place_and_undo(pid_t pid, const char *list, int go, volatile pid_t *number)
+{
+	struct np_affinity_undo *undo;
+
+	CU_ASSERT_EQUAL_FATAL(place_as((struct np_place_request) { .pid = pid, .undo = &undo }, list), 0);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), list);
+	shared->go = go;
+	if (number)
+		CU_ASSERT_STRING_EQUAL(cpus_of(await_pid(number)), list);
+	CU_ASSERT_EQUAL(np_affinity_undo(&(struct np_undo) { pid, undo }, 1, err, sizeof(err)), 0);
+	np_affinity_undo_free(undo);
 }
 
 static int place(pid_t pid, const char *list)
 {
-	return place_as(pid, list, NULL, false);
+	return place_by(NULL, pid, list);
 }
 
 static void set(pid_t tid, const char *list)
@@ -324,6 +343,115 @@ static void nothing(void)
 {
 }
 
+/* Neither the child of the first placement nor whose it was is the second's to take off. */
+static void an_earlier_placement_and_its_child(void)
+{
+	pid_t pid = start(fork_when_told), child;
+	const char *before = cpus_of(pid);
+	size_t n, kept;
+
+	CU_ASSERT_EQUAL(place_by("test", pid, "0"), 0);
+	shared->go = 1;
+	child = await_pid(&shared->child);
+	place_and_undo(pid, "1", 1, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), "0");
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "0");
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, err,
+					    sizeof(err)), 0);
+	CU_ASSERT(n == 2 && !kept);
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), before);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), before);
+	kill(child, SIGKILL);
+	end(pid);
+}
+
+/* What it starts while it is placed a second time has what it had at first, with or without a first. */
+static void a_child_of_the_placement_that_is_undone(void)
+{
+	for (int placed = 0; placed < 2; placed++) {
+		pid_t pid = start(fork_when_told), child;
+		const char *before = cpus_of(pid);
+		size_t n;
+
+		if (placed)
+			CU_ASSERT_EQUAL(place(pid, "0"), 0);
+		place_and_undo(pid, "1", 1, &shared->child);
+		child = shared->child;
+		CU_ASSERT_STRING_EQUAL(cpus_of(pid), placed ? "0" : before);
+		CU_ASSERT_STRING_EQUAL(cpus_of(child), placed ? "0" : before);
+		if (placed) {
+			n = restore(pid, NULL);
+			CU_ASSERT_EQUAL(n, 2);
+		}
+		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &n, err, sizeof(err)), -ENOENT);
+		CU_ASSERT_STRING_EQUAL(cpus_of(child), before);
+		kill(child, SIGKILL);
+		end(pid);
+	}
+}
+
+/* Only one of its threads had been placed. */
+static void a_placement_of_one_thread(void)
+{
+	pid_t pid = start(thread_when_told), thread;
+	const char *before = cpus_of(pid);
+
+	shared->go = 1;
+	thread = await_pid(&shared->thread);
+	CU_ASSERT_EQUAL(place_as((struct np_place_request) { .pid = thread, .one_thread = true }, "0"), 0);
+	place_and_undo(pid, "1", 1, NULL);
+	CU_ASSERT_STRING_EQUAL(cpus_of(thread), "0");
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), before);
+	CU_ASSERT_EQUAL(restore(thread, NULL), 1);
+	CU_ASSERT_STRING_EQUAL(cpus_of(thread), before);
+	end(pid);
+}
+
+/* The module has set CPUs by system calls and is refused the memory policy: what was there stays, and whose. */
+static void an_earlier_placement_when_the_module_refuses(void)
+{
+	struct bitmask *both = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t pid = start(fork_when_told), child;
+	struct np_place_request r = { .pid = pid, .cpus = both, .mem_mode = MPOL_DEFAULT, .inherit = true };
+	size_t n, kept;
+
+	np_list_parse_kernel("0-1", both);
+	CU_ASSERT_EQUAL(place_by("test", pid, "0"), 0);
+	shared->go = 1;
+	child = await_pid(&shared->child);
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("place/folder", "");	/* cannot be written */
+	CU_ASSERT_EQUAL(np_module_place(&r, err, sizeof(err)), -EISDIR);
+	np_module_use_dir(NULL);
+	fixture_end();
+	CU_ASSERT_STRING_EQUAL(cpus_of(child), "0");
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "0");
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, err,
+					    sizeof(err)), 0);
+	CU_ASSERT_EQUAL(n, 2);
+	numa_bitmask_free(both);
+	kill(child, SIGKILL);
+	end(pid);
+}
+
+static void a_choice_of_the_user_after_the_placement_that_is_undone(void)
+{
+	pid_t pid = start(nothing);
+	struct np_affinity_undo *undo;
+	size_t kept;
+
+	CU_ASSERT_EQUAL(place(pid, "0-1"), 0);
+	CU_ASSERT_EQUAL_FATAL(place_as((struct np_place_request) { .pid = pid, .undo = &undo }, "1"), 0);
+	set(pid, "0");
+	CU_ASSERT_EQUAL(np_affinity_undo(&(struct np_undo) { pid, undo }, 1, err, sizeof(err)), 0);
+	np_affinity_undo_free(undo);
+	CU_ASSERT_STRING_EQUAL(cpus_of(pid), "0");
+	CU_ASSERT_EQUAL(restore(pid, &kept), 0);
+	CU_ASSERT_EQUAL(kept, 1);
+	end(pid);
+}
+
 /* At the end of a later daemon, which restores what is by one, it stays; by hand it goes back. */
 static void what_a_daemon_has_left(void)
 {
@@ -417,6 +545,12 @@ CU_TestInfo undo_tests[] = {
 	{ "a grandchild", a_grandchild },
 	{ "an orphan", an_orphan },
 	{ "a child that had them before", a_child_that_had_them_before },
+	{ "an earlier placement and its child", an_earlier_placement_and_its_child },
+	{ "a child of the placement that is undone", a_child_of_the_placement_that_is_undone },
+	{ "a placement of one thread", a_placement_of_one_thread },
+	{ "an earlier placement when the module refuses", an_earlier_placement_when_the_module_refuses },
+	{ "a choice of the user after the placement that is undone",
+	  a_choice_of_the_user_after_the_placement_that_is_undone },
 	{ "what a daemon has left", what_a_daemon_has_left },
 	{ "a choice of the user before a failed placement",
 	  a_choice_of_the_user_before_a_failed_placement },

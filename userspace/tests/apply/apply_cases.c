@@ -270,7 +270,7 @@ static void failed_placement_is_rolled_back(void)
 	CU_ASSERT_EQUAL(apply(&f), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "told to fail");
 	CU_ASSERT_PTR_NULL(strstr(engine_notes, "move"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "place 2 cpus=2-3 mem=1; restore 0 1 2; "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "place 2 cpus=2-3 mem=1; undo 0 1; "));
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_UNDONE);
 	CU_ASSERT_EQUAL(applied.step[2].state, NP_STEP_FAILED);
 	CU_ASSERT_TRUE(applied.undone);
@@ -288,7 +288,7 @@ static void failed_move_is_rolled_back(void)
 	engine_reset(&f, 4, -EIO, true);
 	CU_ASSERT_EQUAL(apply(&f), -EIO);
 	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=0; move 1 to=0; "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=1; restore 0 1; "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 0 to=1; undo 0 1; "));
 	CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_FAILED);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_UNDONE);
 	finish(&f);
@@ -337,18 +337,33 @@ static void pages_that_cannot_go_back_stay_noted(void)
 	CU_ASSERT_EQUAL(system(line), 0);
 }
 
-/* An earlier placement is what the rollback goes back to. */
+/* An earlier placement is what the rollback goes back to, and it stays whose this one was. */
 static void rollback_keeps_an_earlier_placement(void)
+{
+	const struct np_apply_how how = { .control = &engine, .stop = &stop, .by = "test" };
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 1, 0, 0, 500);
+	numa_bitmask_setbit(f.cpus[0], 200);	/* never what the sleeper itself may use */
+	plan_fixture_order(&f);
+	engine_reset(&f, 2, -EINVAL, true);
+	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=0 by=test; move 0 to=0; undo 0; "
+			       "place 0 cpus=2-3,200 mem=- by=test; ");
+	finish(&f);
+}
+
+/* A placing that fails leaves what was there: nothing is to be taken back. */
+static void a_first_placement_that_fails_is_left(void)
 {
 	struct plan_fixture f;
 
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 500, 0);
-	numa_bitmask_setbit(f.cpus[0], 200);	/* never what the sleeper itself may use */
 	engine_reset(&f, 1, -EINVAL, true);
 	CU_ASSERT_EQUAL(apply(&f), -EINVAL);
-	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=0; restore 0; "
-			       "place 0 cpus=2-3,200 mem=-; ");
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=0; ");
 	finish(&f);
 }
 
@@ -444,6 +459,7 @@ void add_apply_cases(void)
 	CU_add_test(suite, "pages that cannot go back stay noted", pages_that_cannot_go_back_stay_noted);
 	CU_add_test(suite, "rollback keeps an earlier placement",
 		    rollback_keeps_an_earlier_placement);
+	CU_add_test(suite, "a first placement that fails is left", a_first_placement_that_fails_is_left);
 	CU_add_test(suite, "exited and reused pids are skipped", exited_and_reused_pids_are_skipped);
 	CU_add_test(suite, "exits while it is placed or moved", exits_while_it_is_placed_or_moved);
 	CU_add_test(suite, "an interrupt undoes", interrupt_undoes);

@@ -194,7 +194,8 @@ static int place(const struct np_place_request *r, char *err, size_t err_len)
 	engine_followed += r->follows;
 	if (r->mem_mode >= 0 && !sets_mem)
 		return np_fail(err, err_len, -EOPNOTSUPP, "no memory policies here");
-	note("place %d cpus=%s mem=%s; ", task_of(r->pid), cpus, mem);
+	note("place %d cpus=%s mem=%s%s%s; ", task_of(r->pid), cpus, mem, r->by ? " by=" : "",
+	     r->by ? r->by : "");
 	return answer(err, err_len);
 }
 
@@ -254,7 +255,18 @@ static int restore(const struct np_whose *whose, size_t *n, size_t *kept, char *
 	return 0;
 }
 
+static int undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	(void)err;
+	(void)err_len;
+	note("undo");
+	for (size_t i = 0; i < n; i++)
+		note(" %d", task_of(u[i].pid));
+	note("; ");
+	return 0;
+}
+
 const struct np_control engine = {
-	.name = "notes", .place = place, .migrate = migrate, .spread = spread,
+	.name = "notes", .place = place, .undo = undo, .migrate = migrate, .spread = spread,
 	.restore = restore,
 };
