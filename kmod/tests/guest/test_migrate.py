@@ -12,6 +12,7 @@ import pytest
 from driver import counts, migrate
 
 PAGES = 2048
+MAP_NORESERVE = 0x4000  # in mmap(2); the module of Python 3.11 does not name it
 
 
 def test_migrate_range_pos(target):
@@ -150,7 +151,7 @@ def test_migrate_pages_in_pipe_are_pinned(target):
 def test_migrate_tables_without_pages():
     """More of them than are crossed in one go: each page of the range is asked for once."""
     length, pages = 16 << 30, (16 << 30) // mmap.PAGESIZE
-    with mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE) as region:
+    with mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE) as region:
         region.madvise(mmap.MADV_NOHUGEPAGE)
         for offset in range(0, length, 2 << 20):
             region[offset] = 1
