@@ -109,7 +109,7 @@ static int check_tasks(const char *group, pid_t pid, char *err, size_t err_len)
 	for (at = text; !e && (tid = (pid_t)strtol(at, &end, 10)) > 0; at = end) {
 		here += np_proc_group(tid) == pid;
 		if (!belongs(tid, pid) && np_proc_group(tid) > 0)
-			e = np_fail(err, err_len, -EBUSY, "task %d is in %s too, so its bytes are not "
+			e = np_fail(err, err_len, -EOPNOTSUPP, "task %d is in %s too, so its bytes are not "
 				    "those of process %d; give that one a monitoring group of its own",
 				    tid, group, pid);
 	}
@@ -117,7 +117,7 @@ static int check_tasks(const char *group, pid_t pid, char *err, size_t err_len)
 	if (!e && !np_proc_threads(pid, &tids, &n)) {
 		free(tids);
 		if (here < n)
-			e = np_fail(err, err_len, -EBUSY, "%s has %zu of the %zu threads of process %d, "
+			e = np_fail(err, err_len, -EOPNOTSUPP, "%s has %zu of the %zu threads of process %d, "
 				    "so its bytes are not all", group, here, n, pid);
 	}
 	return e;
@@ -135,7 +135,7 @@ int np_resctrl_group(const char *root, pid_t pid, const char *groups, char *grou
 	if (!strcmp(res, "/"))
 		res[0] = '\0';
 	if (!*res && !*mon)
-		return np_fail(err, err_len, -EBUSY, "process %d is in no group of resctrl but that of "
+		return np_fail(err, err_len, -EOPNOTSUPP, "process %d is in no group of resctrl but that of "
 			       "all tasks; make it one in %s/mon_groups and write its threads into "
 			       "that one's file tasks", pid, root);
 	snprintf(group, len, "%s%s%s%s%s", root, *res ? "/" : "", res, *mon ? "/mon_groups/" : "", mon);

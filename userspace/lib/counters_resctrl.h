@@ -20,7 +20,7 @@ int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, char *e
 /*
  * The folder of the group that pid is in, below root, where resctrl is mounted;
  * groups is the text of /proc/PID/cpu_resctrl_groups. 0, or -errno with the reason
- * in err: -EBUSY when others are in the group as well, so that its bytes are not
+ * in err: -EOPNOTSUPP when others are in the group as well, so that its bytes are not
  * the task's.
  */
 int np_resctrl_group(const char *root, pid_t pid, const char *groups, char *group, size_t len,

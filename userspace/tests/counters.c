@@ -177,13 +177,13 @@ static void finds_the_group_that_a_task_is_in(void)
 	snprintf(want, sizeof(want), "%s/gold/mon_groups/pod", root);
 	CU_ASSERT_STRING_EQUAL(group, want);
 	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:\n", group, sizeof(group), err,
-					 sizeof(err)), -EBUSY);
+					 sizeof(err)), -EOPNOTSUPP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, "task 1 is in"));
 	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:empty\nmon:\n", group, sizeof(group), err,
-					 sizeof(err)), -EBUSY);
+					 sizeof(err)), -EOPNOTSUPP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 of the 1 threads"));
 	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), err,
-					 sizeof(err)), -EBUSY);
+					 sizeof(err)), -EOPNOTSUPP);
 	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), err,
 					 sizeof(err)), -ENODEV);
 	fixture_end();
