@@ -67,6 +67,7 @@ def settings(**values):
         "balancing": "/proc/sys/kernel/numa_balancing",
         "scan_delay": "/sys/kernel/debug/sched/numa_balancing/scan_delay_ms",
         "scan_period": "/sys/kernel/debug/sched/numa_balancing/scan_period_min_ms",
+        "scan_period_max": "/sys/kernel/debug/sched/numa_balancing/scan_period_max_ms",
         "khugepaged": "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
     }
     paths = {Path(knobs[name]): value for name, value in values.items()}
@@ -101,7 +102,7 @@ def test_disturbed_by_numa_balancing(target):
     assert t.ask("unbind") == "ok"
     run_on_node(t, 1)
     moved = 0
-    with settings(balancing="1", scan_delay="10", scan_period="10"):
+    with settings(balancing="1", scan_delay="10", scan_period="10", scan_period_max="20"):
         for _ in range(4):
             before = taken_back(t)
             jobs = [driver.start_job(f"pid={t.pid} from=any to={i % 2} {t.range()}") for i in range(9)]
