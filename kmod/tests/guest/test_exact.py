@@ -280,7 +280,8 @@ sys.stdin.readline()
 @pytest.mark.skipif(driver.RELEASE < (6, 4), reason="vhost's workers are threads of the process since Linux 6.4")
 def test_exact_worker_of_vhost(target):
     """It is born as no other thread is, with what the process was given."""
-    subprocess.run(["modprobe", "vhost_net"], check=True)
+    if subprocess.run(["modprobe", "vhost_net"], check=False).returncode:
+        pytest.skip("this kernel is built without vhost_net")
     with subprocess.Popen([sys.executable, "-c", VHOST], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as process:
         assert process.stdout.readline() == "ready\n"
