@@ -56,8 +56,8 @@ unsigned int numaplace_pace_chunk(unsigned int n, unsigned int threads, u64 page
  */
 u64 numaplace_pace_due_ns(u64 bytes, u32 rate_mib)
 {
-	/* A MiB is 1024 of 1024 bytes: so that the product is that much smaller. */
-	return mul_u64_u32_div(bytes >> 10, NSEC_PER_SEC >> 10, rate_mib);
+	/* A second is 2^9 times 1953125 ns, a MiB 2^20 bytes: of whole pages nothing is lost. */
+	return mul_u64_u32_div(bytes >> 11, NSEC_PER_SEC >> 9, rate_mib);
 }
 
 /* What a job with a rate may be late and make up for, and about as much moves at a time. */
