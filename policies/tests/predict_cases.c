@@ -135,7 +135,7 @@ static void plan_is_finite(const char *policy)
 	CU_ASSERT(isfinite(f.plan.throughput[0].value) && isfinite(f.plan.throughput[1].value));
 }
 
-/* Nobody is given node 1's CPUs, which are isolated; who was put there has them for itself. */
+/* Node 1's CPUs are isolated: no task is placed there, and one that runs there stays. */
 static void a_node_whose_cpus_are_kept_free(void)
 {
 	static const uint8_t both[] = { 1, 1 }, kept[] = { 0, 1 };

@@ -50,7 +50,7 @@ def module() -> None:
 
 @pytest.fixture
 def nobody() -> Iterator[dict]:
-    """How to run a program as a user who is not root and has a runtime folder."""
+    """Arguments of Popen for an unprivileged user with a runtime folder."""
     with tempfile.TemporaryDirectory() as folder:
         os.chown(folder, NOBODY, NOBODY)
         yield {"user": NOBODY, "group": NOBODY, "extra_groups": [],
