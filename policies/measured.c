@@ -224,12 +224,16 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 }
 
 /* Its search counts on memory for all pages; what was free may have led elsewhere. */
-bool np_measured_disappoints(const struct np_options *o, const struct np_plan *plan)
+static const char *reject(const struct np_options *o, const struct np_known *throughput,
+			  const struct np_known *fairness)
 {
 	const struct np_known *objective = option(o, "objective") == NP_OBJECTIVE_FAIRNESS ?
-					   plan->fairness : plan->throughput;
+					   fairness : throughput;
 
-	return objective[1].value < objective[0].value * (1 - SAME);
+	if (objective[1].value >= objective[0].value * (1 - SAME))
+		return NULL;
+	return "left alone: there is no memory for the pages of the best placement found, and "
+	       "without them it is worse";
 }
 
 const struct np_policy np_policy_measured = {
@@ -240,4 +244,5 @@ const struct np_policy np_policy_measured = {
 	.needs = "contention model; bandwidth, else penalty, else mpki",
 	.option = options,
 	.plan = plan,
+	.reject = reject,
 };

@@ -10,7 +10,6 @@ extern const struct np_policy np_policy_none;
 extern const struct np_policy np_policy_maximum_local;
 extern const struct np_policy np_policy_n_mass;
 extern const struct np_policy np_policy_measured;
-bool np_measured_disappoints(const struct np_options *o, const struct np_plan *plan);
 extern const struct np_policy np_policy_remote;
 extern const struct np_policy np_policy_interleave;
 extern const struct np_policy np_policy_weighted;

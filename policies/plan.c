@@ -7,7 +7,6 @@
 
 #include "confine.h"
 #include "pages.h"
-#include "placing.h"
 
 int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n)
 {
@@ -202,16 +201,17 @@ int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_options *o, struct np_plan *out)
 {
 	int e = out->n == n ? np_plan_begin(p, m, tasks, o, out) : -EINVAL;
+	const char *reason;
 
 	if (!e)
 		e = np_policy_ask(p, m, tasks, n, o, out);
 	if (!e)
 		e = np_plan_finish(p, m, tasks, o, out);
-	if (e || p != &np_policy_measured || !np_measured_disappoints(o, out))
+	reason = !e && p->reject ? p->reject(o, out->throughput, out->fairness) : NULL;
+	if (!reason)
 		return e;
 	leave_all_alone(p, m, tasks, o, out);
 	for (size_t i = 0; i < n; i++)
-		np_reason(&out->decision[i], "left alone: there is no memory for the pages of the "
-			  "best placement found, and without them it is worse");
+		np_reason(&out->decision[i], "%s", reason);
 	return np_plan_finish(p, m, tasks, o, out);
 }

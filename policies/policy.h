@@ -228,6 +228,13 @@ struct np_policy {
 	int (*plan)(const struct np_machine *m, const struct np_task *tasks,
 		    size_t n, const struct np_options *o, struct np_plan *out);
 	const struct np_sizes *built_with;	/* set when it is loaded; NULL: with this header */
+	/*
+	 * Optional. Asked with what the finished plan is predicted to bring, [2]: now, then,
+	 * after free memory has limited which pages move. NULL: the plan stands; else
+	 * every task is left alone, for this reason.
+	 */
+	const char *(*reject)(const struct np_options *o, const struct np_known *throughput,
+			      const struct np_known *fairness);
 };
 
 /* Bytes of the structures that a policy and numaplace hand each other, in the header of one of them. */
