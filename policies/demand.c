@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "demand.h"
 
-#include "pages.h"
+#include "distances.h"
 
 #define ASSUMED_IPC  1.0	/* where only the MPKI is known */
 #define ASSUMED_HZ   2.4e9

@@ -4,7 +4,7 @@
 #define NUMAPLACE_DEMAND_H
 
 #include "model.h"
-#include "plan.h"
+#include "policy.h"
 
 struct np_demand {
 	double lines;		/* that a core of it keeps in flight */

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "maximum_local.h"
+#include "local.h"
 
 struct refinement {
 	struct np_placing *p;

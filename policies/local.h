@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef NUMAPLACE_MAXIMUM_LOCAL_H
-#define NUMAPLACE_MAXIMUM_LOCAL_H
+/* Tasks near their pages, and pages near their tasks. */
+#ifndef NUMAPLACE_LOCAL_H
+#define NUMAPLACE_LOCAL_H
 
 #include "placing.h"
 
-/* Decides the node, or nodes, of every task. n-mass starts from this too. */
+/* Decides the node, or nodes, of every task by the rule of maximum-local. */
 void np_place_maximum_local(struct np_placing *p);
 
 /* Sends every placed task's pages to its node, or the nearest with memory, or into its nodes. 0 or -ENOMEM. */
