@@ -16,8 +16,8 @@
  */
 #include <errno.h>
 
-#include "model.h"
-#include "placing.h"
+#include "model/model.h"
+#include "plan/placer.h"
 
 #define TRY_ALL 8	/* nodes of which every renumbering is tried: 40,320 */
 #define GB	1e9

@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "placing.h"
+#include "plan/placer.h"
 
 static const struct np_option options[] = {
 	{

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "placing.h"
+#include "plan/placer.h"
 
 static const char *const over_words[] = { "all", "cpus", NULL };
 

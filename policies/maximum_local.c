@@ -12,7 +12,7 @@
  * A task that keeps more CPUs busy than a node has gets the fewest nodes that have so many.
  * A scheduler leaves the pages where they are: pages=stay. By default they follow.
  */
-#include "local.h"
+#include "plan/local.h"
 
 static const struct np_option options[] = {
 	{

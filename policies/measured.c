@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "search.h"
+#include "search/search.h"
 
 #define SAME 1e-6	/* relative difference that the solver's rounding may make */
 #define WORK 1e6	/* units of work in one of option effort */

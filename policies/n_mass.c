@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "local.h"
+#include "plan/local.h"
 
 struct refinement {
 	struct np_placing *p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* none: the control. Every task and every page stays where the kernel put it. */
-#include "placing.h"
+#include "plan/placer.h"
 
 static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		const struct np_options *o, struct np_plan *out)

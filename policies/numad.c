@@ -20,7 +20,7 @@
  */
 #include <errno.h>
 
-#include "node_set.h"
+#include "plan/node_set.h"
 
 #define MB	    1e6
 #define MB_MARGIN   100		/* that a node must have beyond a request */

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # build/libpolicies.a, and its tests, also under the address and undefined-behaviour sanitizers.
 
-POLICIES_SRC := $(wildcard policies/*.c)
+# From the bottom up: each folder includes those before it only.
+POLICIES_FOLDERS := policies/model policies/predict policies/plan policies/search policies
+POLICIES_SRC := $(foreach folder,$(POLICIES_FOLDERS),$(wildcard $(folder)/*.c))
 POLICIES_TEST_SRC := $(wildcard policies/tests/*.c)
 POLICIES_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP -Ipolicies
 POLICIES_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -63,7 +65,7 @@ bench-present: setup tools lab-simulation	## what plans predict of running tasks
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
 
 # The contention model for Python, to compare it with the papers' tables.
-$(BUILD)/libmodel.so: $(wildcard policies/model*.c policies/model*.h)
+$(BUILD)/libmodel.so: $(wildcard policies/model/*.c policies/model/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(POLICIES_CFLAGS)) -shared -fPIC -o $@ $(filter %.c,$^) -lm
 

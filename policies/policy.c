@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of policies. */
-#include "placing.h"
+#include "plan/placer.h"
 
 const struct np_policy *const np_policies[] = {
 	&np_policy_none,

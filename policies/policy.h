@@ -82,7 +82,7 @@ enum np_model_origin {
 	NP_MODEL_SIMULATOR,	/* that by which this simulated machine itself is made slow */
 };
 
-struct np_model;		/* policies/model.h */
+struct np_model;		/* policies/model/model.h */
 
 struct np_machine {
 	char name[64];

@@ -4,7 +4,7 @@
  * the measurements of Heard and Shafiee and of Prabhanjan et al.: the worst that
  * a policy may do to locality, to compare the others with.
  */
-#include "placing.h"
+#include "plan/placer.h"
 
 static const char *const move_words[] = { "tasks", "pages", NULL };
 static const char *const which_words[] = { "nearest", "farthest", NULL };

@@ -12,8 +12,8 @@
  */
 #include <errno.h>
 
-#include "model.h"
-#include "placing.h"
+#include "model/model.h"
+#include "plan/placer.h"
 
 #define FULL_WEIGHT 100	/* of the node with the most bandwidth; the kernel takes 1 to 255 */
 

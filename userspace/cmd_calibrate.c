@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../policies/plan.h"
+#include "../policies/plan/plan.h"
 #include "child.h"
 #include "cmd_args.h"
 #include "lib/aside.h"

@@ -2,7 +2,7 @@
 /* policies: what each policy does, comes from, must know and can be told. */
 #include <stdio.h>
 
-#include "../policies/plan.h"
+#include "../policies/plan/plan.h"
 #include "cmd.h"
 #include "lib/plugin.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../policies/derived_model.h"
+#include "../policies/predict/derive_model.h"
 #include "cmd.h"
 #include "lib/machine_file.h"
 #include "lib/plugin.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../policies/plan.h"
+#include "../policies/plan/plan.h"
 #include "lib/exclude.h"
 #include "lib/list.h"
 

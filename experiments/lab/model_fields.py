@@ -6,7 +6,7 @@
 
 [model.line], [model.core], [model.port] and [model.dram] describe every node; a [[model.node]] says
 what is different on one. [[model.link]] joins pairs of nodes. Documentation/lab-model.md has the
-meaning of each field, and policies/model.h what the C code makes of it.
+meaning of each field, and policies/model/model.h what the C code makes of it.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Field:
     high: float = 1e15
 
 
-# What the file's names become in policies/model.h.
+# What the file's names become in policies/model/model.h.
 NODE_SECTIONS = {
     "core": {"outstanding": Field("core_outstanding", required=True, low=0.01, high=1e6),
              "bandwidth_mb_s": Field("core_bytes_per_s", MB),

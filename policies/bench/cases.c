@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cases.h"
 
-#include "derived_model.h"
+#include "../predict/derive_model.h"
 
 #define PAGE 4096
 #define TASK_PAGES 100000

@@ -3,8 +3,8 @@
 #ifndef NUMAPLACE_BENCH_CASES_H
 #define NUMAPLACE_BENCH_CASES_H
 
-#include "model.h"
-#include "plan.h"
+#include "../model/model.h"
+#include "../plan/plan.h"
 
 struct bench_case {
 	struct np_machine m;

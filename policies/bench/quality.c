@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "cases.h"
-#include "search.h"
+#include "../search/search.h"
 
 static const char *const freedom_name[] = {
 	[NP_FREE_TO_FOLLOW] = "pages follow their task",

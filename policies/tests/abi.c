@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The last fields of NP_POLICY_ABI 4, which stay where they are, with those before them. */
-#include "policy.h"
+#include "../policy.h"
 
 #define STAYS(structure, field, at) \
 	_Static_assert(offsetof(struct structure, field) == (at), \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "derived_model.h"
+#include "../predict/derive_model.h"
 
 void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus)
 {

@@ -5,7 +5,7 @@
 
 #include <CUnit/Basic.h>
 
-#include "plan.h"
+#include "../plan/plan.h"
 
 #define MAX_NODES 8
 #define MAX_TASKS 64

@@ -5,7 +5,7 @@
 
 #include <CUnit/Basic.h>
 
-#include "model.h"
+#include "../model/model.h"
 
 #define CLOSE(a, b, part) CU_ASSERT_DOUBLE_EQUAL((a) / (b), 1.0, part)
 #define SAME		  2e-3 /* what sweeping may leave between two ways to the same answer */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What distances stand for: penalties measured at one of several, latencies of a derived model. */
-#include "derived_model.h"
+#include "../predict/derive_model.h"
 #include "fixture.h"
-#include "pages.h"
-#include "predict.h"
+#include "../plan/pages.h"
+#include "../predict/predict.h"
 
 static struct fixture f;
 

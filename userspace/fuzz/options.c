@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* NAME=VALUE for every policy's options. */
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "../lib/error.h"
 #include "fuzz.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "affinity.h"
 #include "aside.h"
 #include "control.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "json.h"
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

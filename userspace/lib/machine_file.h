@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_LIB_MACHINE_FILE_H
 #define NUMAPLACE_LIB_MACHINE_FILE_H
 
-#include "../../policies/model.h"
+#include "../../policies/model/model.h"
 #include "error.h"
 #include "machine.h"
 

@@ -12,7 +12,7 @@
 #define NODE(member) offsetof(struct np_model_node, member)
 #define LINK(member) offsetof(struct np_model_link, member)
 
-/* What a field of the file becomes in policies/model.h. */
+/* What a field of the file becomes in policies/model/model.h. */
 struct field {
 	const char *section, *name;
 	size_t offset;

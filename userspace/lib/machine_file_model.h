@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "../../policies/model.h"
+#include "../../policies/model/model.h"
 #include "machine.h"
 
 /*

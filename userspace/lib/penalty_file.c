@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "fresh.h"
 #include "penalty.h"
 #include "proc.h"

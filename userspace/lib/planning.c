@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policies/derived_model.h"
+#include "../../policies/predict/derive_model.h"
 #include "balancing.h"
 #include "confined.h"
 #include "machine_file.h"

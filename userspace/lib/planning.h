@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "../../policies/model.h"
-#include "../../policies/plan.h"
+#include "../../policies/model/model.h"
+#include "../../policies/plan/plan.h"
 #include "confined_set.h"
 #include "error.h"
 #include "list.h"

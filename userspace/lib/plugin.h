@@ -4,7 +4,7 @@
 #ifndef NUMAPLACE_LIB_PLUGIN_H
 #define NUMAPLACE_LIB_PLUGIN_H
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "error.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../policies/predict.h"
+#include "../../policies/predict/predict.h"
 
 /* The nodes that task i is given, where these are several; else NULL. */
 static const uint8_t *nodes_given(const struct np_machine *m, const struct np_plan *plan, size_t i)

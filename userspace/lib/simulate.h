@@ -4,7 +4,7 @@
 #ifndef NUMAPLACE_LIB_SIMULATE_H
 #define NUMAPLACE_LIB_SIMULATE_H
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "tasks.h"
 
 struct np_contender {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "list.h"
 
 /* The object that is being read, and what to call it: "tasks[3]". */

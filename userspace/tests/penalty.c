@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "../lib/flip.h"
 #include "../lib/proc.h"
 #include "suites.h"

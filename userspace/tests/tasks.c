@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../policies/plan.h"
+#include "../../policies/plan/plan.h"
 #include "../lib/error.h"
 #include "../lib/shared.h"
 #include "suites.h"

@@ -39,7 +39,7 @@ def newer_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     header = folder / "policies/policy.h"
     header.write_text(newer(header.read_text()))
     shutil.copy(HERE / "ask.c", folder / "userspace/lib/ask.c")
-    cc(folder, "-o", "ask", *folder.glob("policies/*.c"), *folder.glob("userspace/lib/*.c"), "-lm")
+    cc(folder, "-o", "ask", *folder.glob("policies/**/*.c"), *folder.glob("userspace/lib/*.c"), "-lm")
     return folder
 
 

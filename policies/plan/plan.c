@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "confine.h"
+#include "cpuset_limits.h"
 #include "pages.h"
 
 int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n)

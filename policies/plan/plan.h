@@ -4,7 +4,7 @@
 #ifndef NUMAPLACE_PLAN_H
 #define NUMAPLACE_PLAN_H
 
-#include "policy.h"
+#include "../policy.h"
 
 /* The built-in policies, NULL-terminated. */
 extern const struct np_policy *const np_policies[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the policies share while they fill a plan: CPUs taken, order, distances. */
-#ifndef NUMAPLACE_PLACING_H
-#define NUMAPLACE_PLACING_H
+#ifndef NUMAPLACE_PLACER_H
+#define NUMAPLACE_PLACER_H
 
 #include "pages.h"
 #include "plan.h"

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "derived_model.h"
+#include "derive_model.h"
 
 #define LATENCY_NS	  90.0	/* of local memory, as common two-socket servers have it */
 #define OUTSTANDING	  10.0	/* lines that a core keeps in flight, as Intel's fill buffers */

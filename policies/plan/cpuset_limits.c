@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a task's cpuset forbids is taken out of its decision, whatever policy made it. */
-#include "confine.h"
+#include "cpuset_limits.h"
 
 #include <errno.h>
 

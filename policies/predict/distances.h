@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_DISTANCES_H
 #define NUMAPLACE_DISTANCES_H
 
-#include "policy.h"
+#include "../policy.h"
 
 /* Smallest distances of a CPU to memory on its own node and on another. */
 struct np_distances {

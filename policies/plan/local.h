@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_LOCAL_H
 #define NUMAPLACE_LOCAL_H
 
-#include "placing.h"
+#include "placer.h"
 
 /* Decides the node, or nodes, of every task by the rule of maximum-local. */
 void np_place_maximum_local(struct np_placing *p);

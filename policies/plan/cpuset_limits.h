@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Decisions kept within what cpusets allow. */
-#ifndef NUMAPLACE_CONFINE_H
-#define NUMAPLACE_CONFINE_H
+#ifndef NUMAPLACE_CPUSET_LIMITS_H
+#define NUMAPLACE_CPUSET_LIMITS_H
 
-#include "policy.h"
+#include "../policy.h"
 
 /*
  * Takes nodes that a task may not use (np_task.may) out of its decision and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The queues of a machine and who visits them: inside the model only. */
-#ifndef NUMAPLACE_MODEL_QUEUES_H
-#define NUMAPLACE_MODEL_QUEUES_H
+#ifndef NUMAPLACE_QUEUES_H
+#define NUMAPLACE_QUEUES_H
 
 #include "model.h"
 

@@ -3,8 +3,8 @@
 #ifndef NUMAPLACE_SEARCH_H
 #define NUMAPLACE_SEARCH_H
 
-#include "placing.h"
-#include "predict.h"
+#include "../plan/placer.h"
+#include "../predict/predict.h"
 
 enum np_objective { NP_OBJECTIVE_THROUGHPUT, NP_OBJECTIVE_FAIRNESS };
 

@@ -3,8 +3,8 @@
 #ifndef NUMAPLACE_DEMAND_H
 #define NUMAPLACE_DEMAND_H
 
-#include "model.h"
-#include "policy.h"
+#include "../model/model.h"
+#include "../policy.h"
 
 struct np_demand {
 	double lines;		/* that a core of it keeps in flight */

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model_queues.h"
+#include "queues.h"
 
 #define SWEEPS_MAX  60
 #define WHOLE_SWEEP 3	 /* one sweep in so many is over all queues */

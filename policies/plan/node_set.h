@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_NODE_SET_H
 #define NUMAPLACE_NODE_SET_H
 
-#include "placing.h"
+#include "placer.h"
 
 /*
  * Places task i, which fits on no node, on the smallest set of nodes that it may run on: the

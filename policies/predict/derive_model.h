@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A contention model for a machine that nobody has calibrated. */
-#ifndef NUMAPLACE_DERIVED_MODEL_H
-#define NUMAPLACE_DERIVED_MODEL_H
+#ifndef NUMAPLACE_DERIVE_MODEL_H
+#define NUMAPLACE_DERIVE_MODEL_H
 
-#include "model.h"
-#include "policy.h"
+#include "../model/model.h"
+#include "../policy.h"
 
 /*
  * Fills out, prepared. Latencies come from the distance table, everything else

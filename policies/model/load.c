@@ -2,7 +2,7 @@
 /* What a solution puts on the machine: for reports and for tests. */
 #include <string.h>
 
-#include "model_queues.h"
+#include "queues.h"
 
 static void add(struct np_model_load *load, unsigned int queue, double bytes_per_s)
 {

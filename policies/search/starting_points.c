@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Placements made by rule: where the search begins. */
-#include "local.h"
+#include "../plan/local.h"
 #include "search.h"
 
 #define NO_WORSE 1.05	/* a node as good as this times the best is left alone */

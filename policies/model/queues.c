@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which queues a flow visits, with what weight, and how much each can take. */
-#include "model_queues.h"
+#include "queues.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_PAGES_H
 #define NUMAPLACE_PAGES_H
 
-#include "distances.h"
+#include "../predict/distances.h"
 #include "plan.h"
 
 /*

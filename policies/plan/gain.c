@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "pages.h"
-#include "predict.h"
+#include "../predict/predict.h"
 
 struct prospect {
 	const struct np_machine *m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "placing.h"
+#include "placer.h"
 
 #include <errno.h>
 
