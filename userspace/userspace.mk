@@ -9,8 +9,10 @@ US_LIBS := $(US_LIB_LIBS) -lncurses
 # Its objects also make the shared library; calls within stay direct.
 US_PIC := -fPIC -fno-semantic-interposition
 
-US_LIB_SRC := $(wildcard userspace/lib/*.c)
-US_CMD_SRC := $(wildcard userspace/*.c)
+# From the bottom up: each folder includes those before it only.
+US_LIB_FOLDERS := $(addprefix userspace/lib/,base host counters files engine predict plan daemon)
+US_LIB_SRC := $(foreach folder,$(US_LIB_FOLDERS),$(wildcard $(folder)/*.c))
+US_CMD_SRC := $(wildcard userspace/cmd/*.c userspace/tracing/*.c)
 US_TEST_SRC := $(wildcard userspace/tests/*.c)
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
@@ -155,6 +157,6 @@ bench-ps: $(BUILD)/numaplace $(BUILD)/tests/crowd	## how long ps takes over 10,0
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_NAMES:%=$(BUILD)/fuzz/userspace/fuzz/%.d)
 
 # Its reader of TOML alone, compared with Python's.
-$(BUILD)/tests/toml: userspace/tests/toml/print.c $(wildcard userspace/lib/toml*.[ch])
+$(BUILD)/tests/toml: userspace/tests/toml/print.c $(wildcard userspace/lib/base/toml*.[ch])
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(US_CFLAGS)) $(US_SANITIZE) -o $@ $(filter %.c,$^) -ljansson

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The [penalty] part of a machine file, which `numaplace calibrate --save` writes.
 
-Documentation/counters.md has its meaning; userspace/lib/penalty_file.c reads it for `ps` and `plan`.
+Documentation/counters.md has its meaning; userspace/lib/files/penalty_file.c reads it for `ps` and `plan`.
 """
 
 from typing import Any

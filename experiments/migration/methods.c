@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../userspace/lib/module.h"
-#include "../../userspace/lib/move.h"
-#include "../../userspace/lib/record.h"
+#include "../../userspace/lib/base/record.h"
+#include "../../userspace/lib/engine/module_files.h"
+#include "../../userspace/lib/engine/move_pages.h"
 
 #define PAGE 4096
 #define POLL_NS 1000000L	/* short beside a move, long beside a look at the job */

@@ -9,8 +9,8 @@
  */
 #include <time.h>
 
-#include "cases.h"
 #include "../search/search.h"
+#include "cases.h"
 
 static const char *const freedom_name[] = {
 	[NP_FREE_TO_FOLLOW] = "pages follow their task",

@@ -6,8 +6,8 @@
  */
 #include <errno.h>
 
-#include "pages.h"
 #include "../predict/predict.h"
+#include "pages.h"
 
 struct prospect {
 	const struct np_machine *m;

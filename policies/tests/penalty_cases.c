@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What distances stand for: penalties measured at one of several, latencies of a derived model. */
-#include "../predict/derive_model.h"
-#include "fixture.h"
 #include "../plan/pages.h"
+#include "../predict/derive_model.h"
 #include "../predict/predict.h"
+#include "fixture.h"
 
 static struct fixture f;
 

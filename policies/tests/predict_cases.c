@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Predicted speeds, against what can be worked out by hand and against the model itself. */
+#include "../predict/predict.h"
 #include "fixture.h"
 #include "model_fixture.h"
-#include "../predict/predict.h"
 
 #define NODE "core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 dram_latency_ns=80 " \
 	     "dram_variability=0.1\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Predictions made from what counters would read of tasks whose demands are known here. */
+#include "../predict/predict.h"
 #include "fixture.h"
 #include "model_fixture.h"
-#include "../predict/predict.h"
 
 #define NODE(k) "core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 dram_latency_ns=80 " \
 		"dram_variability=" k "\n"

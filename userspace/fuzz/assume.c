@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What users claim about tasks. */
-#include "../lib/error.h"
-#include "../lib/tasks.h"
+#include "../lib/base/error.h"
+#include "../lib/host/tasks.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = { "pid=7,penalty=1.5,mpki=30", "mpki=0,pid=7", "pid=7,penalty=1e3",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A line of the simulated lab's counters. */
-#include "../lib/counters_lab.h"
-#include "../lib/list.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/counters/lab.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists as users and as the kernel write them. */
-#include "../lib/error.h"
-#include "../lib/list.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/base/error.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = { "0-3,8", "!1", "+0-1", "all", "!+0", "0,2,4-7\n", "63", NULL };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* MODE:NODES. */
-#include "../lib/error.h"
-#include "../lib/memory_policy.h"
+#include "../lib/base/error.h"
+#include "../lib/host/mempolicy.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = { "bind:0-1", "preferred:+0", "interleave:all", "local", "default",

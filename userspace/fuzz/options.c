@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* NAME=VALUE for every policy's options. */
 #include "../../policies/plan/plan.h"
-#include "../lib/error.h"
+#include "../lib/base/error.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../lib/penalty.h"
+#include "../lib/files/penalty.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A saved plan, from wherever it came. */
-#include "../lib/plan_file.h"
+#include "../lib/plan/plan_file.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {

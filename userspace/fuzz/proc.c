@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines of numa_maps, maps and stat; a process chooses its own name. */
-#include "../lib/areas.h"
-#include "../lib/proc.h"
-#include "../lib/residency.h"
+#include "../lib/host/numa_maps.h"
+#include "../lib/host/proc.h"
+#include "../lib/host/vma_ranges.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A snapshot, from wherever it came. */
-#include "../lib/snapshot.h"
+#include "../lib/files/snapshot.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {

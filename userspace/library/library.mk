@@ -7,8 +7,9 @@ LIBRARY_VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/
 LIBRARY_SONAME := libnumaplace.so.$(basename $(LIBRARY_VERSION))
 
 LIBRARY_HEADERS := $(addprefix policies/,policy.h plan/plan.h model/model.h) \
-	$(addprefix userspace/lib/,error.h list.h machine.h counters.h tasks.h snapshot.h plugin.h \
-		confined_set.h planning.h plan_file.h simulate.h)
+	$(addprefix userspace/lib/,base/error.h base/cpulist.h host/topology.h host/tasks.h counters/counters.h \
+		files/snapshot.h files/policy_plugin.h predict/predict.h plan/task_limits.h plan/request.h \
+		plan/plan_file.h)
 LIBRARY_SYMBOLS := userspace/library/numaplace.map
 LIBRARY := $(BUILD)/library
 LIBRARY_OBJ := $(US_LIB_OBJ) $(POLICIES_OBJ)
@@ -36,7 +37,7 @@ install-library: library	## libnumaplace, its headers and numaplace.pc; part of 
 	ln -sf $(LIBRARY_SONAME) $(DESTDIR)$(LIBDIR)/libnumaplace.so
 	install -D -m 644 $(LIBRARY)/libnumaplace.a $(DESTDIR)$(LIBDIR)/libnumaplace.a
 	install -D -m 644 -t $(DESTDIR)$(INCLUDEDIR)/numaplace $(LIBRARY_HEADERS)
-	sed -i 's|^\(.include "\)\.\./.*/|\1|' $(addprefix $(DESTDIR)$(INCLUDEDIR)/numaplace/,$(notdir $(LIBRARY_HEADERS)))
+	sed -i 's|^\(.include "\).*/|\1|' $(addprefix $(DESTDIR)$(INCLUDEDIR)/numaplace/,$(notdir $(LIBRARY_HEADERS)))
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(LIBRARY_VERSION)|' userspace/library/numaplace.pc.in \

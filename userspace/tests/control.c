@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Choosing an engine, and the fake one. */
-#include "../lib/control.h"
+#include "../lib/engine/engine.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../lib/control_engines.h"
-#include "../lib/module.h"
+#include "../lib/engine/engines.h"
+#include "../lib/engine/module_files.h"
 #include "suites.h"
 
 static void engines_by_name(void)

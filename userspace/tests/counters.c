@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters: the table of events, scaling, differences, and what each source reads. */
-#include "../lib/counters.h"
+#include "../lib/counters/counters.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/counters_events.h"
-#include "../lib/counters_lab.h"
-#include "../lib/counters_perf.h"
-#include "../lib/counters_resctrl.h"
-#include "../lib/counting.h"
-#include "../lib/list.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/counters/events.h"
+#include "../lib/counters/lab.h"
+#include "../lib/counters/perf.h"
+#include "../lib/counters/resctrl.h"
+#include "../lib/counters/sample.h"
 #include "suites.h"
 
 static void libpfm_knows_every_event_of_the_table(void)

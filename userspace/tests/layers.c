@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What lies under the CPUs that the module has set, read from a copy of its table. */
-#include "../lib/layers.h"
+#include "../lib/engine/layers.h"
 
-#include "../lib/list.h"
-#include "../lib/module.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/engine/module_files.h"
 #include "suites.h"
 
 static struct bitmask *cpus(const char *list)

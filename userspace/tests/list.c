@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists by numactl's grammar, and as the kernel prints them. */
-#include "../lib/list.h"
+#include "../lib/base/cpulist.h"
 
 #include <string.h>
 
-#include "../lib/error.h"
-#include "../lib/memory_policy.h"
+#include "../lib/base/error.h"
+#include "../lib/host/mempolicy.h"
 #include "suites.h"
 
 #include <numaif.h>

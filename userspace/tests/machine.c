@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Machines read from copies of sysfs. */
-#include "../lib/machine.h"
+#include "../lib/host/topology.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../lib/caches.h"
-#include "../lib/error.h"
-#include "../lib/list.h"
-#include "../lib/spaces.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/base/error.h"
+#include "../lib/engine/node_args.h"
+#include "../lib/host/caches.h"
 #include "suites.h"
 
 #define NODE "sys/devices/system/node/"

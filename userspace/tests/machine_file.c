@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Machine files and task sets: what stands in them, and what is wrong with them. */
-#include "../lib/machine_file.h"
+#include "../lib/files/machine_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/planning.h"
-#include "../lib/size.h"
-#include "../lib/task_set.h"
+#include "../lib/base/size.h"
+#include "../lib/files/task_set.h"
+#include "../lib/plan/request.h"
 #include "suites.h"
 
 #define MACHINES "experiments/lab/machines/"

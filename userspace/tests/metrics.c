@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The daemon's metrics, in a folder that is another user's. */
-#include "../lib/metrics.h"
+#include "../lib/daemon/metrics.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/control_engines.h"
-#include "../lib/proc.h"
+#include "../lib/engine/engines.h"
+#include "../lib/host/proc.h"
 #include "suites.h"
 
 static void the_file_is_written_through_no_link(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module's answers: version, records. */
-#include "../lib/module.h"
+#include "../lib/engine/module_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../lib/control_module.h"
-#include "../lib/error.h"
-#include "../lib/record.h"
+#include "../lib/base/error.h"
+#include "../lib/base/record.h"
+#include "../lib/engine/module.h"
 #include "suites.h"
 
 static void versions(void)

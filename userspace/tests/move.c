@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How the statuses of move_pages(2) are read; how pages come back. */
-#include "../lib/move.h"
+#include "../lib/engine/move_pages.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/proc.h"
-#include "../lib/saved_pages.h"
-#include "../lib/sender.h"
-#include "../lib/spread.h"
+#include "../lib/engine/page_sender.h"
+#include "../lib/engine/spread_pages.h"
+#include "../lib/host/proc.h"
+#include "../lib/plan/saved_pages.h"
 #include "suites.h"
 
 #define U NP_STATUS_UNSET

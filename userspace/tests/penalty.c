@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Penalties: the fit, and the part of a machine file that keeps them. */
-#include "../lib/penalty.h"
+#include "../lib/files/penalty.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "../../policies/plan/plan.h"
-#include "../lib/flip.h"
-#include "../lib/proc.h"
+#include "../lib/host/proc.h"
+#include "../lib/plan/penalty_probe.h"
 #include "suites.h"
 
 static struct np_penalty_task task(const char *name, double mpki, double penalty)

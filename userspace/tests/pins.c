@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/affinity.h"
-#include "../lib/confined.h"
-#include "../lib/exclude.h"
-#include "../lib/list.h"
-#include "../lib/module.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/engine/affinity.h"
+#include "../lib/engine/module_files.h"
+#include "../lib/host/exclude.h"
+#include "../lib/plan/cpuset_limits.h"
 #include "suites.h"
 
 /* CPU 0 on node 0, CPU 1 on node 1: every machine that runs this has them. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What /proc says about processes. */
-#include "../lib/proc.h"
+#include "../lib/host/proc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/error.h"
+#include "../lib/base/error.h"
 #include "suites.h"
 
 

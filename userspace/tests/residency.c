@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines of numa_maps and maps as kernels print them, and as they do not. */
-#include "../lib/residency.h"
+#include "../lib/host/numa_maps.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../lib/areas.h"
+#include "../lib/host/vma_ranges.h"
 #include "suites.h"
 
 static struct np_mapping parsed(const char *line)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Snapshots: what is written can be read, and nothing else. */
-#include "../lib/snapshot.h"
+#include "../lib/files/snapshot.h"
 
 #include <errno.h>
 #include <numa.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/list.h"
+#include "../lib/base/cpulist.h"
 #include "suites.h"
 
 static const char good[] =

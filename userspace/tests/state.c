@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The file that holds the originals, and placing and restoring this machine's own threads. */
-#include "../lib/state.h"
+#include "../lib/engine/saved_affinity.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/affinity.h"
-#include "../lib/error.h"
-#include "../lib/list.h"
-#include "../lib/proc.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/base/error.h"
+#include "../lib/engine/affinity.h"
+#include "../lib/host/proc.h"
 #include "suites.h"
 
 static char path[128];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tasks as the policies see them. */
-#include "../lib/tasks.h"
+#include "../lib/host/tasks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "../../policies/plan/plan.h"
-#include "../lib/error.h"
-#include "../lib/shared.h"
+#include "../lib/base/error.h"
+#include "../lib/host/shared_pages.h"
 #include "suites.h"
 
 static void reads_itself_on_this_machine(void)

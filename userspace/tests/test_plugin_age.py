@@ -33,13 +33,15 @@ def newer_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """numaplace's policies and its loader with next year's header, and a program that asks one policy."""
     folder = tmp_path_factory.mktemp("next_year")
     shutil.copytree(ROOT / "policies", folder / "policies", ignore=shutil.ignore_patterns("tests", "bench"))
-    (folder / "userspace/lib").mkdir(parents=True)
-    for name in ("plugin.c", "plugin.h", "error.c", "error.h"):
-        shutil.copy(ROOT / "userspace/lib" / name, folder / "userspace/lib")
+    lib = folder / "userspace/lib"
+    for part in ("files/policy_plugin", "base/error"):
+        for source in ROOT.glob(f"userspace/lib/{part}.[ch]"):
+            (lib / part).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, (lib / part).parent)
     header = folder / "policies/policy.h"
     header.write_text(newer(header.read_text()))
-    shutil.copy(HERE / "ask.c", folder / "userspace/lib/ask.c")
-    cc(folder, "-o", "ask", *folder.glob("policies/**/*.c"), *folder.glob("userspace/lib/*.c"), "-lm")
+    shutil.copy(HERE / "ask.c", lib)
+    cc(folder, "-o", "ask", *folder.glob("policies/**/*.c"), *lib.glob("**/*.c"), "-lm")
     return folder
 
 

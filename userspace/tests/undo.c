@@ -14,13 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/affinity.h"
-#include "../lib/control_module.h"
-#include "../lib/daemon.h"
-#include "../lib/error.h"
-#include "../lib/list.h"
-#include "../lib/module.h"
-#include "../lib/processes.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/base/error.h"
+#include "../lib/daemon/daemon.h"
+#include "../lib/engine/affinity.h"
+#include "../lib/engine/module.h"
+#include "../lib/engine/module_files.h"
+#include "../lib/host/processes.h"
 #include "suites.h"
 
 #define PATIENCE_US (60 * 1000 * 1000)

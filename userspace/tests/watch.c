@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How often the daemon reads where the pages of a task are. */
-#include "../lib/watch.h"
+#include "../lib/daemon/task_watch.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/error.h"
+#include "../lib/base/error.h"
 #include "suites.h"
 
 #define INTERVALS 200

@@ -3,7 +3,7 @@
  * What the daemon and a flip count, and then undo. Where the processor has none, or to have them refused,
  * perf_event_open(2) is this file's: it opens the kernel's task clock, or fails.
  */
-#include "../lib/watch_count.h"
+#include "../lib/daemon/task_sampling.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,13 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/affinity.h"
-#include "../lib/control_engines.h"
-#include "../lib/daemon.h"
-#include "../lib/flip.h"
-#include "../lib/list.h"
-#include "../lib/module.h"
-#include "../lib/proc.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/daemon/daemon.h"
+#include "../lib/engine/affinity.h"
+#include "../lib/engine/engines.h"
+#include "../lib/engine/module_files.h"
+#include "../lib/host/proc.h"
+#include "../lib/plan/penalty_probe.h"
 #include "suites.h"
 
 static bool fake;		/* counters of this file, not the machine's */

@@ -3,8 +3,8 @@
 #include <numaif.h>
 #include <string.h>
 
-#include "../lib/memory_policy.h"
-#include "../lib/weights.h"
+#include "../lib/host/mempolicy.h"
+#include "../lib/plan/spread_weights.h"
 #include "suites.h"
 
 static struct np_node node[] = { { .id = 0, .has_memory = true }, { .id = 2, .has_memory = true } };

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/error.h"
-#include "../lib/proc.h"
-#include "../lib/weights_kernel.h"
-#include "../lib/weights_state.h"
+#include "../lib/base/error.h"
+#include "../lib/engine/saved_weights.h"
+#include "../lib/host/interleave_weights.h"
+#include "../lib/host/proc.h"
 #include "suites.h"
 
 #define FOLDER "sys/kernel/mm/mempolicy/weighted_interleave/"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/list.h"
-#include "../../lib/memory_policy.h"
-#include "../../lib/room.h"
-#include "../../lib/saved_pages.h"
+#include "../../lib/base/cpulist.h"
+#include "../../lib/host/mempolicy.h"
+#include "../../lib/host/reclaimable.h"
+#include "../../lib/plan/saved_pages.h"
 #include "fixture.h"
 
 static volatile sig_atomic_t stop;

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../lib/list.h"
-#include "../../lib/proc.h"
+#include "../../lib/base/cpulist.h"
+#include "../../lib/host/proc.h"
 
 char engine_notes[4096];
 unsigned int engine_followed;

@@ -5,7 +5,7 @@
 
 #include <CUnit/Basic.h>
 
-#include "../../lib/apply.h"
+#include "../../lib/plan/apply.h"
 
 #define MAX_TASKS 4
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* When a repeated decision is acted on. */
-#include "../../lib/steady.h"
+#include "../../lib/daemon/hysteresis.h"
 #include "fixture.h"
 
 static const struct np_steady_rules rules = {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/list.h"
+#include "../../lib/base/cpulist.h"
 #include "fixture.h"
 
 static void check_golden(const char *name, const char *got)

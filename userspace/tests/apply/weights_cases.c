@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/memory_policy.h"
-#include "../../lib/weights_kernel.h"
+#include "../../lib/host/interleave_weights.h"
+#include "../../lib/host/mempolicy.h"
 #include "fixture.h"
 
 static volatile sig_atomic_t stop;

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../lib/control_engines.h"
-#include "../../lib/daemon.h"
-#include "../../lib/metrics.h"
+#include "../../lib/daemon/daemon.h"
+#include "../../lib/daemon/metrics.h"
+#include "../../lib/engine/engines.h"
 
 #define MEMORY (2 << 20)
 /* So many intervals in which nothing is placed end the warm-up. */

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../lib/affinity.h"
-#include "../../lib/list.h"
+#include "../../lib/base/cpulist.h"
+#include "../../lib/engine/affinity.h"
 
 static double seconds(void)
 {

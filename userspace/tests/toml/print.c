@@ -2,7 +2,7 @@
 /* Prints as JSON what the tool's TOML reader makes of each file named, a line a file; test_toml.py compares it. */
 #include <stdio.h>
 
-#include "../../lib/toml.h"
+#include "../../lib/base/toml.h"
 
 int main(int argc, char **argv)
 {

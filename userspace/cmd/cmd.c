@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the commands share: errors, arguments, JSON. */
+#include "cmd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/base/cpulist.h"
+#include "unknown_option.h"
+
+bool np_json;
+
+static void print_error(const char *format, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), format, ap);
+	if (np_json)
+		np_json_print(json_pack("{s:o}", "error", np_json_text(text)));
+	else
+		fprintf(stderr, "numaplace: %s\n", text);
+}
+
+void np_error(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	print_error(format, ap);
+	va_end(ap);
+}
+
+int np_usage(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	print_error(format, ap);
+	va_end(ap);
+	return NP_EXIT_USAGE;
+}
+
+void np_json_print(json_t *j)
+{
+	json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+	putchar('\n');
+	json_decref(j);
+}
+
+static int explain_arguments(const char *command, struct np_unknown unknown)
+{
+	const char *now, *instead = np_former_letter(command, unknown.letter, &now);
+
+	if (instead)
+		return np_usage("%s: -%c is short for another command's --%s; say --%s", command,
+				unknown.letter, now, instead);
+	if (unknown.word)
+		return np_usage("%s: no option \"%s\"; see numaplace %s --help", command,
+				*unknown.word, command);
+	return np_usage("%s: an argument is missing or one too many; see numaplace %s --help",
+			command, command);
+}
+
+static bool wants_help(char **argv)
+{
+	for (char **arg = argv + 1; *arg && strcmp(*arg, "--"); arg++)
+		if (!strcmp(*arg, "--help") || !strcmp(*arg, "-?") || !strcmp(*arg, "--usage"))
+			return true;
+	return false;
+}
+
+int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
+{
+	static char name[64];
+	const char *command = argv[0];
+	struct np_unknown unknown;
+	int e;
+
+	snprintf(name, sizeof(name), "numaplace %s", command);
+	argv[0] = name;
+	/* argp's own errors take two lines; ARGP_NO_ERRS silences its help as well. */
+	if (!wants_help(argv))
+		flags |= ARGP_NO_ERRS;
+	e = argp_parse(argp, argc, argv, flags, NULL, input);
+	if (!e)
+		return NP_EXIT_OK;
+	if (e == ECANCELED)
+		return NP_EXIT_USAGE;
+	unknown = np_unknown_option(argp, argv);
+	if (unknown.word && !strcmp(*unknown.word, "-h")) {	/* an option of no command, and argp's is -? */
+		*unknown.word = (char *)"--help";
+		return argp_parse(argp, argc, argv, flags & ~(unsigned int)ARGP_NO_ERRS, NULL, input);
+	}
+	return explain_arguments(command, unknown);
+}
+
+int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	if (isdigit((unsigned char)*text) && !*end && !errno && *value <= max)
+		return 0;
+	np_error("%s \"%s\" is not a whole number from 0 to %lu", what, text, max);
+	return ECANCELED;
+}
+
+int np_arg_pid(const char *text, pid_t *pid)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || value < 1 || value > 0x7fffffff) {
+		np_error("\"%s\" is not a process id; `numaplace ps` lists the processes", text);
+		return ECANCELED;
+	}
+	*pid = (pid_t)value;
+	return 0;
+}
+
+int np_arg_add_pid(const char *text, struct np_pids *pids)
+{
+	pid_t *bigger = realloc(pids->pid, sizeof(*bigger) * (pids->n + 1));
+
+	if (!bigger)
+		return ENOMEM;
+	pids->pid = bigger;
+	return np_arg_pid(text, &pids->pid[pids->n++]);
+}
+
+int np_arg_engine(const char *text, enum np_engine *engine)
+{
+	if (!np_engine_parse(text, engine))
+		return 0;
+	np_error("no engine \"%s\"; there are auto, module, syscall", text);
+	return ECANCELED;
+}
+
+int np_cmd_machine(struct np_machine *m)
+{
+	char err[NP_ERR_LEN];
+
+	if (!np_machine_read(m, "", err, sizeof(err)))
+		return NP_EXIT_OK;
+	np_error("%s", err);
+	return NP_EXIT_CANNOT;
+}
+
+const struct np_control *np_cmd_engine(enum np_engine engine, int *status)
+{
+	char err[NP_ERR_LEN];
+	const struct np_control *control = np_control_get(engine, err, sizeof(err));
+
+	*status = NP_EXIT_OK;
+	if (!control) {
+		np_error("%s", err);
+		*status = NP_EXIT_CANNOT;
+	}
+	return control;
+}
+
+json_t *np_json_migrate(const struct np_migrate_result *r)
+{
+	json_t *j = json_object();
+
+	json_object_set_new(j, "asked", json_integer((json_int_t)r->asked));
+#define X(name) json_object_set_new(j, #name, json_integer((json_int_t)r->name));
+	NUMAPLACE_COUNTS(X)
+#undef X
+	json_object_set_new(j, "bytes", json_integer((json_int_t)r->bytes));
+	json_object_set_new(j, "ns", json_integer((json_int_t)r->ns));
+	json_object_set_new(j, "longest_pause_us", json_integer((json_int_t)r->longest_pause_us));
+	json_object_set_new(j, "engine", json_string(r->engine));
+	return j;
+}

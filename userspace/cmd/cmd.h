@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The command table: dispatch and help both come from it. */
+#ifndef NUMAPLACE_CMD_H
+#define NUMAPLACE_CMD_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "../lib/engine/engine.h"
+#include "../lib/files/json.h"
+#include "../lib/host/tasks.h"
+#include "../lib/host/topology.h"
+#include "arg_units.h"
+
+/* Exit statuses of every command. */
+enum {
+	NP_EXIT_OK = 0,
+	NP_EXIT_FAIL = 1,	/* what was asked did not happen */
+	NP_EXIT_USAGE = 2,	/* the command line is wrong */
+	NP_EXIT_CANNOT = 3,	/* this machine cannot do that */
+};
+
+struct np_cmd {
+	const char *name;
+	int (*run)(int argc, char **argv);	/* argv[0] is the command's name */
+	const char *args;	/* as in "PID --cpus LIST" */
+	const char *summary;
+};
+
+int cmd_topology(int argc, char **argv);
+int cmd_ps(int argc, char **argv);
+int cmd_counters(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_place(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
+int cmd_migrate(int argc, char **argv);
+int cmd_jobs(int argc, char **argv);
+int cmd_cancel(int argc, char **argv);
+int cmd_policies(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
+int cmd_apply(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_simulate(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
+int cmd_daemon(int argc, char **argv);
+
+/*
+ * Prints "numaplace: ..." on stderr, or {"error": "..."} on stdout when
+ * np_json is set. One line: what, on which object, why, what to do.
+ */
+void np_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Set by a command that was given --json, before anything is printed. */
+extern bool np_json;
+
+/* np_error() and NP_EXIT_USAGE: return np_usage("..."). */
+int np_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * argp_parse() with errors of one line: 0, or an exit status after the error
+ * was printed. A parser that printed its own error returns ECANCELED. --help
+ * prints and exits. argv[0] is the command's name.
+ */
+int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
+
+/* What options and arguments hold; 0, or ECANCELED after printing the error. */
+int np_arg_pid(const char *text, pid_t *pid);
+int np_arg_engine(const char *text, enum np_engine *engine);
+int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value);
+
+/* Appends a pid to an array that the caller frees; as above. */
+struct np_pids {
+	pid_t *pid;
+	size_t n;
+};
+int np_arg_add_pid(const char *text, struct np_pids *pids);
+
+/* This machine; NP_EXIT_OK, or an exit status after printing the error. */
+int np_cmd_machine(struct np_machine *m);
+
+/* The engine, or NULL after printing the error; *status is then to be returned. */
+const struct np_control *np_cmd_engine(enum np_engine engine, int *status);
+
+/* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
+json_t *np_json_migrate(const struct np_migrate_result *r);
+
+/* Prints j on stdout, indented, newline at the end, and releases it. */
+void np_json_print(json_t *j);
+
+#endif

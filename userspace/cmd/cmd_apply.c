@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* apply: does what a policy says, all of it or nothing. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "../lib/plan/apply.h"
+#include "../lib/plan/plan_file.h"
+#include "policy_args.h"
+#include "progress.h"
+
+static volatile sig_atomic_t stop;
+
+static const struct argp_option options[] = {
+	NP_POLICY_OPTIONS,
+	NP_ASSUME_OPTION,
+	NP_ENGINE_OPTION,
+	NP_PACE_OPTIONS,
+	NP_WEIGHTS_OPTION,
+	NP_CGROUP_OPTION,
+	NP_SELECT_OPTIONS,
+	{ "plan", NP_KEY_PLAN, "FILE", 0, "Do what a plan says that `numaplace plan --save FILE` kept or --json "
+	  "printed (- for standard input); "
+	  "refused when the machine is no longer the same", 0 },
+	NP_JSON_OPTION,
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	return np_policy_args_parse(key, arg, state->input);
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "PID..\n--plan FILE",
+	.doc = "Does what a policy says: binds every thread of each task to its node's CPUs, makes "
+	       "its new pages prefer the node where its pages go, then moves the pages.\v"
+	       "If a step fails, or on Ctrl-C, everything done so far is undone; a task that has "
+	       "exited is skipped. `numaplace restore` brings CPUs and memory policies back, also "
+	       "after a crash of this program. `numaplace plan` says beforehand what will be done.",
+};
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+/* The engines ask for stop between calls; the calls themselves are not to fail. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static void report(const struct np_applied *a, int e, const char *err)
+{
+	json_t *j;
+
+	if (np_json) {
+		j = np_applied_json(a);
+		if (e)
+			json_object_set_new(j, "error", np_json_text(err));
+		np_json_print(j);
+		return;
+	}
+	np_applied_print(stdout, a);
+	if (e && a->not_undone[0])
+		np_error("%s; not all that this apply had done was undone: %s", err, a->not_undone);
+	else if (e)
+		np_error("%s; everything that this apply had done was undone", err);
+}
+
+/* Pages that were moved of those that the plan moves, all tasks together. */
+static void watch(const struct np_applied *a, const struct np_migrate_result *so_far)
+{
+	uint64_t planned = 0, moved = so_far->moved, bytes = so_far->bytes, ns = so_far->ns;
+
+	for (size_t i = 0; i < a->p->plan.n; i++) {
+		planned += a->p->plan.decision[i].pages_to_move;
+		moved += a->step[i].moved.moved;
+		bytes += a->step[i].moved.bytes;
+		ns += a->step[i].moved.ns;
+	}
+	if (planned)
+		np_progress_draw((double)moved / (double)planned, moved, bytes, ns);
+}
+
+static int carry_out(const struct np_planning *p, const struct np_control *control,
+		     const struct np_policy_words *w)
+{
+	char err[NP_ERR_LEN];
+	struct np_applied a;
+	const struct np_apply_how how = {
+		.control = control, .pace = w->common.pace, .stop = &stop, .note_pages = true,
+		.write_weights = w->write_weights,
+		.watch = np_progress_watched() ? watch : NULL,
+	};
+	int e = np_apply(&a, p, &how, err, sizeof(err));
+
+	if (how.watch)
+		np_progress_clear();
+	if (a.step)
+		report(&a, e, err);
+	else
+		np_error("%s", err);
+	np_applied_free(&a);
+	return np_control_exit(e);
+}
+
+/* The saved plan as it is to be done now. */
+static int renew(const struct np_policy_words *w, struct np_planning *p)
+{
+	char err[NP_ERR_LEN];
+	size_t gone;
+	int e;
+
+	if (w->policy || w->common.pids.n || w->common.cgroup || w->assume.n ||
+	    np_select_given(&w->select) || w->select.exclude.n || w->override)
+		return np_usage("apply: --plan FILE names policy and tasks; leave the others out");
+	e = np_plan_file_renew(p, w->plan, &gone, err, sizeof(err));
+	if (e)
+		np_error("%s", err);
+	else if (gone && !np_json)
+		fprintf(stderr, "numaplace: %zu of the plan's %zu tasks have exited since and are "
+			"skipped\n", gone, p->tasks.n);
+	return np_control_exit(e);
+}
+
+static int ask(struct np_policy_words *w, struct np_planning *p)
+{
+	struct np_policy_args args;
+	int status = np_policy_args_resolve(w, &args);
+
+	if (status)
+		return status;
+	if (!args.n_pids && !args.skip_gone)
+		return np_usage("apply: no process id; `numaplace ps` lists the processes");
+	return np_cmd_planning(p, &args);
+}
+
+static int apply(struct np_policy_words *w)
+{
+	const struct np_control *control;
+	struct np_planning p;
+	int status;
+
+	catch_signals();
+	status = w->plan ? renew(w, &p) : ask(w, &p);
+	if (status)
+		return status;
+	control = np_policy_engine(w, &status);
+	if (control)
+		status = carry_out(&p, control, w);
+	np_planning_free(&p);
+	return status;
+}
+
+int cmd_apply(int argc, char **argv)
+{
+	struct np_policy_words w;
+	int status;
+
+	np_policy_words_init(&w);
+	status = np_args(&argp, argc, argv, 0, &w);
+	if (!status)
+		status = apply(&w);
+	np_policy_words_free(&w);
+	return status;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd_args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../lib/host/cgroup.h"
+#include "../lib/host/mempolicy.h"
+
+int np_common_parse(int key, const char *arg, struct np_common *c)
+{
+	double rate = 0;
+	int e;
+
+	switch (key) {
+	case 'j':
+		np_json = true;
+		return 0;
+	case 'e':
+		return np_arg_engine(arg, &c->engine);
+	case NP_KEY_MAX_STALL:
+		return np_arg_microseconds(arg, "--max-stall", NUMAPLACE_MIN_STALL_US,
+					   NUMAPLACE_MAX_STALL_US, &c->pace.max_stall_us);
+	case NP_KEY_RATE:
+		e = np_arg_rate(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &rate);
+		/* Less than one is not "no limit". */
+		c->pace.rate_mib = (unsigned int)rate + (rate > 0 && rate < 1);
+		return e;
+	case NP_KEY_CGROUP:
+		c->cgroup = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		return np_arg_add_pid(arg, &c->pids);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+void np_common_free(struct np_common *c)
+{
+	free(c->pids.pid);
+}
+
+static bool is_among(pid_t pid, const pid_t *pids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+int np_common_resolve(struct np_common *c)
+{
+	struct np_pids more = { 0 };
+	char err[NP_ERR_LEN];
+	pid_t *bigger = NULL;
+	size_t named;
+	int e;
+
+	if (!c->cgroup)
+		return NP_EXIT_OK;
+	e = np_cgroup_tasks(c->cgroup, &more.pid, &more.n, err, sizeof(err));
+	if (!e) {
+		bigger = realloc(c->pids.pid, sizeof(*bigger) * (c->pids.n + more.n + 1));
+		e = bigger ? 0 : np_fail(err, sizeof(err), -ENOMEM, "out of memory");
+	}
+	if (!e) {
+		c->pids.pid = bigger;
+		named = c->pids.n;
+		for (size_t i = 0; i < more.n; i++)
+			if (!is_among(more.pid[i], bigger, named))
+				bigger[c->pids.n++] = more.pid[i];
+	}
+	free(more.pid);
+	if (e)
+		np_error("%s", err);
+	return np_control_exit(e);
+}
+
+static int say_memory(struct np_binding_words *w, const char *mode, const char *nodes)
+{
+	if (w->mem[0]) {
+		np_error("where memory comes from is said twice, as %s and as %s%s%s", w->mem, mode,
+			 nodes ? ":" : "", nodes ? nodes : "");
+		return ECANCELED;
+	}
+	snprintf(w->mem, sizeof(w->mem), "%s%s%s", mode, nodes ? ":" : "", nodes ? nodes : "");
+	return 0;
+}
+
+static int say_cpus(const struct np_binding_words *w)
+{
+	if (!w->cpus || !w->nodes)
+		return 0;
+	np_error("--cpus and --cpunodebind exclude each other");
+	return ECANCELED;
+}
+
+int np_binding_parse(int key, const char *arg, struct np_binding_words *w)
+{
+	switch (key) {
+	case 'C':
+		w->cpus = arg;
+		return say_cpus(w);
+	case 'N':
+		w->nodes = arg;
+		return say_cpus(w);
+	case NP_KEY_MEM:
+		return say_memory(w, arg, NULL);
+	case 'm':
+		return say_memory(w, "bind", arg);
+	case NP_KEY_PREFERRED:
+		return say_memory(w, "preferred", arg);
+	case NP_KEY_PREFERRED_MANY:
+		return say_memory(w, "preferred-many", arg);
+	case NP_KEY_INTERLEAVE:
+		return say_memory(w, "interleave", arg);
+	case NP_KEY_WEIGHTED:
+		return say_memory(w, "weighted-interleave", arg);
+	case NP_KEY_LOCAL:
+		return say_memory(w, "local", NULL);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+bool np_binding_given(const struct np_binding_words *w)
+{
+	return w->cpus || w->nodes || w->mem[0];
+}
+
+int np_binding_resolve(const struct np_binding_words *w, const struct np_spaces *s,
+		       struct np_binding *b, char *err, size_t err_len)
+{
+	*b = (struct np_binding) { .mem_mode = -1 };
+	if (w->cpus)
+		b->cpus = np_list_parse(w->cpus, &s->cpu, err, err_len);
+	else if (w->nodes)
+		b->cpus = np_spaces_cpus_of(s, w->nodes, err, err_len);
+	if ((w->cpus || w->nodes) && !b->cpus)
+		return -EINVAL;
+	if (w->mem[0] && np_memory_policy_parse(w->mem, &s->memory, &b->mem_mode, &b->mem_nodes,
+						err, err_len)) {
+		np_binding_free(b);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void np_binding_free(struct np_binding *b)
+{
+	if (b->cpus)
+		numa_bitmask_free(b->cpus);
+	if (b->mem_nodes)
+		numa_bitmask_free(b->mem_nodes);
+	b->cpus = b->mem_nodes = NULL;
+}

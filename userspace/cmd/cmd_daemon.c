@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* daemon: keeps running tasks placed by a policy. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../lib/base/sd_notify.h"
+#include "../lib/daemon/lock.h"
+#include "../lib/daemon/metrics.h"
+#include "../lib/host/cgroup.h"
+#include "daemon_args.h"
+
+static volatile sig_atomic_t stop, reload;
+static const volatile sig_atomic_t never;
+
+struct service {
+	struct np_daemon d;
+	struct np_daemon_args args;
+	struct np_metrics metrics;
+	int argc;
+	char **argv;
+};
+
+static void log_line(const char *line, void *arg)
+{
+	(void)arg;
+	fprintf(stderr, "numaplace: daemon: %s\n", line);
+}
+
+static void on_signal(int signal)
+{
+	if (signal == SIGHUP)
+		reload = 1;
+	else
+		stop = 1;
+}
+
+/* The engines ask for stop between calls; the calls themselves are not to fail. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Until the time has come or a signal; answers who asks for metrics meanwhile. */
+static void wait_until(const struct service *s, double then)
+{
+	struct pollfd listener = { .fd = s->metrics.listener, .events = POLLIN };
+	sigset_t blocked, before;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	/* Blocked but in ppoll(), so that none is missed between the question and the wait. */
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	while (!stop && !reload) {
+		double left = then - seconds();
+		struct timespec t = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
+
+		if (left <= 0)
+			break;
+		if (ppoll(&listener, listener.fd >= 0, &t, &before) > 0)
+			np_metrics_answer(&s->metrics, &s->d);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* What is wrong in the new options is said; the old ones stay. */
+static void read_options_again(struct service *s)
+{
+	struct np_daemon_args args;
+	char err[NP_ERR_LEN];
+
+	reload = 0;
+	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, err, sizeof(err)))
+		log_line(err, NULL);
+	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", seconds() * 1e6);
+	if (np_daemon_args_read(&args, s->argc, s->argv) ||
+	    np_daemon_args_apply(&args, &s->d)) {
+		np_daemon_args_free(&args);
+		log_line("the options stay as they were", NULL);
+	} else {
+		/* Whose tasks, the engine and the metrics are settled for good at the start. */
+		s->d.args.pids = NULL;
+		np_daemon_args_free(&s->args);
+		s->args = args;
+		s->d.waits = true;
+		log_line("options read again", NULL);
+	}
+	np_notify("READY=1");
+}
+
+static void tell_status(const struct service *s)
+{
+	np_notify("STATUS=%zu tasks watched, %zu count, %zu placed", s->d.watch.members,
+		  s->d.watch.counting, np_daemon_placed(&s->d));
+}
+
+static void serve(struct service *s)
+{
+	double next = seconds();
+	char err[NP_ERR_LEN];
+
+	while (!stop) {
+		size_t placed = np_daemon_placed(&s->d);
+
+		if (reload)
+			read_options_again(s);
+		np_daemon_step(&s->d);
+		if (np_metrics_write(&s->metrics, &s->d, err, sizeof(err)))
+			log_line(err, NULL);
+		if (s->d.now == 1)
+			np_notify("READY=1");
+		if (s->d.now == 1 || placed != np_daemon_placed(&s->d))
+			tell_status(s);
+		next += s->args.interval_us / 1e6;
+		if (next < seconds())
+			next = seconds();
+		wait_until(s, next);
+	}
+}
+
+static bool go_on(const struct np_migrate_result *so_far, void *arg)
+{
+	(void)so_far;
+	(void)arg;
+	return !stop;
+}
+
+/* That may take long: another signal ends it, and `restore --pages` does the rest. */
+static void bring_pages_back(struct service *s)
+{
+	const struct np_mover mover = {
+		.control = s->d.how.control, .page_size = s->d.machine.page_size,
+		.pace = s->d.how.pace, .go_on = go_on,
+	};
+	struct np_pages_back back = { 0 };
+	char err[NP_ERR_LEN];
+
+	stop = 0;
+	if (np_daemon_pages_back(&s->d, &mover, &stop, &back, err, sizeof(err)))
+		log_line(err, NULL);
+	fprintf(stderr, "numaplace: daemon: brought %llu pages of %zu tasks back\n",
+		(unsigned long long)back.moved, back.tasks);
+}
+
+static void tell_end(struct service *s, size_t restored)
+{
+	char ignored[NP_ERR_LEN];
+
+	np_event(&s->d.events, s->d.now, "ended", json_pack("{s:I}", "restored", (json_int_t)restored),
+		 ignored, sizeof(ignored));
+}
+
+static void tell_start(struct service *s)
+{
+	char err[NP_ERR_LEN];
+
+	if (!np_event(&s->d.events, 0, "started",
+		      json_pack("{s:i, s:s, s:s, s:b}", "daemon", (int)getpid(), "policy",
+				s->d.args.policy->name, "engine", s->d.how.control->name, "override",
+				(int)s->d.args.override), err, sizeof(err)))
+		log_line(err, NULL);
+}
+
+static void finish(struct service *s)
+{
+	size_t placed = np_daemon_placed(&s->d), restored;
+
+	np_notify("STOPPING=1");
+	s->d.how.stop = &never;
+	if (s->args.leave) {
+		np_daemon_leave(&s->d);
+		fprintf(stderr, "numaplace: daemon: %zu tasks left where they are; `numaplace restore "
+			"--all` gives them back what they had\n", placed);
+		tell_end(s, 0);
+		return;
+	}
+	restored = np_daemon_restore(&s->d);
+	fprintf(stderr, "numaplace: daemon: %zu placements restored\n", restored);
+	tell_end(s, restored);
+	np_daemon_forget(&s->d);
+	if (s->args.pages)
+		bring_pages_back(s);
+}
+
+/* Named processes must be there and ours to read before anything starts. */
+static int check_named(const struct np_pids *pids, const struct np_machine *m)
+{
+	char err[NP_ERR_LEN];
+	struct np_tasks t;
+	int e = pids->n ? np_tasks_read(&t, m, pids->pid, pids->n, 0, err, sizeof(err)) : 0;
+
+	if (e)
+		np_error("%s", err);
+	else if (pids->n)
+		np_tasks_free(&t);
+	return np_control_exit(e);
+}
+
+static int check_cgroup(const char *cgroup)
+{
+	char err[NP_ERR_LEN];
+	pid_t *pids;
+	size_t n;
+	int e = cgroup ? np_cgroup_tasks(cgroup, &pids, &n, err, sizeof(err)) : 0;
+
+	if (e)
+		np_error("%s", err);
+	else if (cgroup)
+		free(pids);
+	return np_control_exit(e);
+}
+
+/* What one that crashed has left is this one's to restore. */
+static int adopt(struct np_daemon *d)
+{
+	char err[NP_ERR_LEN];
+	int e = np_daemon_placed_read(&d->adopted, err, sizeof(err));
+
+	d->remembers = true;
+	if (e)
+		np_error("%s", err);
+	else if (d->adopted.n)
+		fprintf(stderr, "numaplace: daemon: %zu tasks adopted that a daemon which did not "
+			"come to its end had placed\n", d->adopted.n);
+	return np_control_exit(e);
+}
+
+static int open_daemon(struct service *s, const struct np_pids *pids, const char *cgroup,
+		       const char *metrics, const char *events)
+{
+	char err[NP_ERR_LEN];
+	int status, e = np_daemon_open(&s->d, err, sizeof(err));
+
+	if (e) {
+		np_error("%s", err);
+		return np_control_exit(e);
+	}
+	status = check_named(pids, &s->d.machine);
+	if (!status)
+		status = check_cgroup(cgroup);
+	if (!status && (np_daemon_lock(err, sizeof(err)) < 0 ||
+			np_metrics_open(&s->metrics, metrics, err, sizeof(err)) ||
+			(events && np_events_open(&s->d.events, events, err, sizeof(err))))) {
+		np_error("%s", err);
+		status = NP_EXIT_FAIL;
+	}
+	if (!status)
+		status = adopt(&s->d);
+	return status;
+}
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static int run_daemon(struct service *s)
+{
+	struct np_pids pids = s->args.words.common.pids;
+	char *cgroup = copy(s->args.words.common.cgroup), *metrics = copy(s->args.metrics);
+	char *events = copy(s->args.events);
+	int status;
+
+	s->d.how.control = np_policy_engine(&s->args.words, &status);
+	if (status)
+		return status;
+	/* These outlive the words that they came from, which SIGHUP reads anew. */
+	s->args.words.common.pids = (struct np_pids) { 0 };
+	s->d.watch_rules.pids = pids.pid;
+	s->d.watch_rules.n_pids = pids.n;
+	s->d.watch_rules.cgroup = cgroup;
+	catch_signals();
+	status = open_daemon(s, &pids, cgroup, metrics, events);
+	if (!status) {
+		tell_start(s);
+		serve(s);
+		finish(s);
+	}
+	np_events_close(&s->d.events);
+	np_metrics_close(&s->metrics);
+	np_daemon_close(&s->d);
+	free(pids.pid);
+	free(cgroup);
+	free(metrics);
+	free(events);
+	return status;
+}
+
+int cmd_daemon(int argc, char **argv)
+{
+	struct service s = {
+		.d = { .root = "", .log = log_line,
+		       .how = { .stop = &stop, .note_pages = true } },
+		.metrics = { .listener = -1 }, .argc = argc, .argv = argv,
+	};
+	int status;
+
+	np_json = false;
+	status = np_daemon_args_read(&s.args, argc, argv);
+	if (!status)
+		status = np_daemon_args_apply(&s.args, &s.d);
+	if (!status)
+		status = run_daemon(&s);
+	np_daemon_args_free(&s.args);
+	return status;
+}

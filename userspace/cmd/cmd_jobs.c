@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* numaplace jobs and numaplace cancel: page moves that the module is doing. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/base/record.h"
+#include "../lib/engine/module_files.h"
+#include "cmd.h"
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ 0 },
+};
+
+static error_t parse_jobs(int key, char *arg, struct argp_state *state)
+{
+	(void)arg, (void)state;
+	if (key != 'j')
+		return ARGP_ERR_UNKNOWN;
+	np_json = true;
+	return 0;
+}
+
+static const struct argp argp_jobs = {
+	.options = options,
+	.parser = parse_jobs,
+	.doc = "Lists the page moves that the module has been asked for, running and done.",
+};
+
+/* Plain system calls have no jobs: their moves end with the command that began them. */
+static int need_module(void)
+{
+	struct np_module_info info;
+	char err[NP_ERR_LEN];
+
+	if (!np_module_probe(&info, err, sizeof(err)))
+		return NP_EXIT_OK;
+	np_error("only the module has jobs: %s", err);
+	return NP_EXIT_CANNOT;
+}
+
+/* A record as an object: numbers as numbers, the rest as strings. */
+static json_t *json_record(const char *line)
+{
+	json_t *j = json_object();
+	char *copy = strndup(line, strcspn(line, "\n")), *save, *word, *value, *end;
+
+	for (word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		value = strchr(word, '=');
+		if (!value)
+			continue;
+		*value++ = '\0';
+		json_int_t number = strtoll(value, &end, 10);
+		json_object_set_new(j, word, *value && !*end ? json_integer(number)
+							     : json_string(value));
+	}
+	free(copy);
+	return j;
+}
+
+static void print_jobs(const char *text)
+{
+	static const char *const columns[] = { "job", "pid", "state", "from", "to", "asked", "moved",
+					       "already", "absent", "busy" };
+	const size_t n = sizeof(columns) / sizeof(columns[0]);
+
+	for (size_t i = 0; i < n; i++)
+		printf("%*s%s", i ? 10 : 6, columns[i], i + 1 < n ? "" : "\n");
+	for (const char *line = text; line && *line; line = np_record_next(line)) {
+		for (size_t i = 0; i < n; i++) {
+			char value[64] = "-";
+
+			np_record_get(line, columns[i], value, sizeof(value));
+			printf("%*s%s", i ? 10 : 6, value, i + 1 < n ? "" : "\n");
+		}
+	}
+}
+
+static void print_jobs_json(const char *text)
+{
+	json_t *jobs = json_array();
+
+	for (const char *line = text; line && *line; line = np_record_next(line))
+		json_array_append_new(jobs, json_record(line));
+	np_json_print(json_pack("{s:o}", "jobs", jobs));
+}
+
+int cmd_jobs(int argc, char **argv)
+{
+	int status = np_args(&argp_jobs, argc, argv, 0, NULL);
+	char *text;
+
+	if (!status)
+		status = need_module();
+	if (status)
+		return status;
+	text = np_module_read("jobs");
+	if (!text) {
+		np_error("the module's jobs cannot be read: %s", strerror(errno));
+		return NP_EXIT_FAIL;
+	}
+	if (np_json)
+		print_jobs_json(text);
+	else
+		print_jobs(text);
+	free(text);
+	return NP_EXIT_OK;
+}
+
+static error_t parse_cancel(int key, char *arg, struct argp_state *state)
+{
+	unsigned long *job = state->input;
+
+	switch (key) {
+	case 'j':
+		np_json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (*job) {
+			np_error("cancel: name one job");
+			return ECANCELED;
+		}
+		return np_arg_number(arg, "job", ~0ul, job);
+	case ARGP_KEY_NO_ARGS:
+		np_error("cancel: name a job; `numaplace jobs` lists them");
+		return ECANCELED;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp_cancel = {
+	.options = options,
+	.parser = parse_cancel,
+	.args_doc = "JOB",
+	.doc = "Ends a page move of the module. What has moved stays moved.",
+};
+
+/* The state of a job, "" if there is none; the module ignores a cancel that comes too late. */
+static void job_state(unsigned long job, char *state, size_t len)
+{
+	char *text = np_module_read("jobs");
+	uint64_t id;
+
+	*state = '\0';
+	for (const char *line = text; line && *line; line = np_record_next(line))
+		if (np_record_number(line, "job", &id) && id == job)
+			np_record_get(line, "state", state, len);
+	free(text);
+}
+
+int cmd_cancel(int argc, char **argv)
+{
+	unsigned long job = 0;
+	int e, status = np_args(&argp_cancel, argc, argv, 0, &job);
+	char line[32], state[16];
+
+	if (!status)
+		status = need_module();
+	if (status)
+		return status;
+	job_state(job, state, sizeof(state));
+	if (!*state) {
+		np_error("there is no job %lu; `numaplace jobs` lists them", job);
+		return NP_EXIT_FAIL;
+	}
+	if (strcmp(state, "queued") && strcmp(state, "running")) {
+		np_error("job %lu has ended already (%s)", job, state);
+		return NP_EXIT_FAIL;
+	}
+	snprintf(line, sizeof(line), "job=%lu\n", job);
+	e = np_module_write("cancel", line);
+	if (e) {
+		np_error("job %lu cannot be cancelled: %s", job, strerror(-e));
+		return NP_EXIT_FAIL;
+	}
+	if (np_json)
+		np_json_print(json_pack("{s:I}", "cancelled", (json_int_t)job));
+	else
+		printf("cancelled job %lu\n", job);
+	return NP_EXIT_OK;
+}

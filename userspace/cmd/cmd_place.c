@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* numaplace place */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../lib/base/cpulist.h"
+#include "../lib/host/mempolicy.h"
+#include "../lib/host/proc.h"
+#include "cmd_args.h"
+
+enum { KEY_ONE_THREAD = NP_KEY_OWN, KEY_INHERIT, KEY_NO_INHERIT };
+
+struct arguments {
+	struct np_common common;
+	struct np_binding_words binding;
+	bool inherit, one_thread;
+};
+
+static const struct argp_option options[] = {
+	NP_BINDING_OPTIONS,
+	{ "inherit", KEY_INHERIT, NULL, 0, "Children and threads started from now on are placed, and "
+	  "restored, as well (the default)", 0 },
+	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module", 0 },
+	{ "one-thread", KEY_ONE_THREAD, NULL, 0, "Only the thread PID, not its whole process", 0 },
+	NP_ENGINE_OPTION,
+	NP_JSON_OPTION,
+	{ 0 },
+};
+
+static int check(const struct arguments *a)
+{
+	const char *wrong = NULL;
+
+	if (a->common.pids.n != 1)
+		wrong = "name one process";
+	else if (!np_binding_given(&a->binding))
+		wrong = "say where: --cpus, --cpunodebind or --mem";
+	if (!wrong)
+		return 0;
+	np_error("place: %s", wrong);
+	return ECANCELED;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	int e;
+
+	switch (key) {
+	case KEY_INHERIT:
+	case KEY_NO_INHERIT:
+		a->inherit = key == KEY_INHERIT;
+		return 0;
+	case KEY_ONE_THREAD:
+		a->one_thread = true;
+		return 0;
+	case ARGP_KEY_END:
+		return check(a);
+	}
+	e = np_binding_parse(key, arg, &a->binding);
+	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &a->common) : e;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "PID",
+	.doc = "Binds a running process, all its threads at once, to CPUs, and sets where its new "
+	       "memory comes from. `numaplace restore` undoes it. Lists are written as in numactl: "
+	       "0-2,5 or !1 (all but 1) or +0 (the first of those allowed) or all; -C, -N "
+	       "and -m are numactl's.\v"
+	       "Pages that are already in memory stay where they are; `numaplace migrate` moves "
+	       "them.",
+};
+
+static void report(const struct np_place_request *r, const char *engine)
+{
+	char cpus[NP_LIST_LEN] = "unchanged", mem[NP_LIST_LEN + 32] = "unchanged";
+	struct np_proc_stat st = { .comm = "exited" };
+
+	np_proc_stat(r->pid, &st);
+	if (r->cpus)
+		np_list_format(r->cpus, cpus, sizeof(cpus));
+	if (r->mem_mode >= 0)
+		np_memory_policy_format(r->mem_mode, r->mem_nodes, mem, sizeof(mem));
+	if (np_json)
+		np_json_print(json_pack("{s:i,s:o,s:s,s:s,s:s,s:b,s:s}", "pid", r->pid, "comm",
+					np_json_text(st.comm), "threads", r->one_thread ? "one" : "all", "cpus",
+					cpus, "mem", mem, "inherit", r->inherit, "engine", engine));
+	else
+		printf("placed %d (%s), %s: CPUs %s, memory %s (%s)\n", r->pid, st.comm,
+		       r->one_thread ? "one thread" : "all threads", cpus, mem, engine);
+}
+
+static int carry_out(const struct arguments *a, const struct np_binding *b)
+{
+	struct np_place_request r = {
+		.pid = a->common.pids.pid[0], .inherit = a->inherit, .one_thread = a->one_thread,
+		.cpus = b->cpus, .mem_mode = b->mem_mode, .mem_nodes = b->mem_nodes,
+	};
+	const struct np_control *control;
+	char err[NP_ERR_LEN];
+	int status, e;
+
+	control = np_cmd_engine(a->common.engine, &status);
+	if (!control)
+		return status;
+	e = control->place(&r, err, sizeof(err));
+	if (e)
+		np_error("%s", err);
+	else
+		report(&r, control->name);
+	return np_control_exit(e);
+}
+
+static int place(const struct arguments *a, const struct np_machine *m)
+{
+	struct np_binding b;
+	struct np_spaces s;
+	char err[NP_ERR_LEN];
+	int status;
+
+	np_spaces_open(&s, m);
+	if (np_binding_resolve(&a->binding, &s, &b, err, sizeof(err)))
+		status = np_usage("%s", err);
+	else
+		status = carry_out(a, &b);
+	np_binding_free(&b);
+	np_spaces_close(&s);
+	return status;
+}
+
+int cmd_place(int argc, char **argv)
+{
+	struct arguments a = { .inherit = true };
+	struct np_machine m = { 0 };
+	int status = np_args(&argp, argc, argv, 0, &a);
+
+	if (!status)
+		status = np_cmd_machine(&m);
+	if (!status)
+		status = place(&a, &m);
+	np_machine_free(&m);
+	np_common_free(&a.common);
+	return status;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* plan: what a policy would do with running tasks, and why. Does nothing. */
+#include "../lib/plan/plan_file.h"
+#include "policy_args.h"
+
+static const struct argp_option options[] = {
+	NP_POLICY_OPTIONS,
+	NP_ASSUME_OPTION,
+	NP_CGROUP_OPTION,
+	NP_SELECT_OPTIONS,
+	NP_PLAN_FILE_OPTIONS,
+	NP_JSON_OPTION,
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	return np_policy_args_parse(key, arg, state->input);
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "PID..\n--show FILE",
+	.doc = "Says what a policy would do with running tasks, why, how many pages would move, "
+	       "what that costs and what it should bring. Does nothing.\v"
+	       "COST is the time for moving the pages, GAIN the expected speed-up. A penalty that "
+	       "is not known is taken from the machine's distances, an MPKI that is not known as 0; "
+	       "--assume says them. A saved plan is applied later by `numaplace apply --plan FILE`.",
+};
+
+static int report(const struct np_policy_words *w, const struct np_planning *p)
+{
+	char err[NP_ERR_LEN];
+
+	if (w->save && np_plan_file_save(p, w->save, err, sizeof(err))) {
+		np_error("%s", err);
+		return NP_EXIT_FAIL;
+	}
+	if (np_json)
+		np_json_print(np_plan_file_json(p));
+	else
+		np_planning_print(stdout, p);
+	return NP_EXIT_OK;
+}
+
+static int show(const struct np_policy_words *w)
+{
+	char err[NP_ERR_LEN];
+	struct np_planning p;
+	int status;
+
+	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup ||
+	    np_select_given(&w->select) || w->select.exclude.n)
+		return np_usage("plan: --show FILE goes with nothing but --json");
+	if (np_plan_file_read(&p, w->show, err, sizeof(err))) {
+		np_error("%s", err);
+		return NP_EXIT_FAIL;
+	}
+	status = report(w, &p);
+	np_planning_free(&p);
+	return status;
+}
+
+static int make(struct np_policy_words *w, const struct np_policy_args *args, struct np_planning *p)
+{
+	char err[NP_ERR_LEN];
+	int e;
+
+	if (!w->snapshot)
+		return np_cmd_planning(p, args);
+	e = np_planning_from(p, args, w->snapshot, err, sizeof(err));
+	if (e)
+		np_error("%s", err);
+	return np_control_exit(e);
+}
+
+static int plan(struct np_policy_words *w)
+{
+	struct np_policy_args args;
+	struct np_planning p;
+	int status = w->show ? show(w) : np_policy_args_resolve(w, &args);
+
+	if (status || w->show)
+		return status;
+	if (w->snapshot && (args.n_pids || args.skip_gone || w->select.exclude.n))
+		return np_usage("plan: a snapshot has its own tasks; leave the others out");
+	if (!args.n_pids && !args.skip_gone && !w->snapshot)
+		return np_usage("plan: no process id; `numaplace ps` lists the processes");
+	status = make(w, &args, &p);
+	if (status)
+		return status;
+	status = report(w, &p);
+	np_planning_free(&p);
+	return status;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	struct np_policy_words w;
+	int status;
+
+	np_policy_words_init(&w);
+	status = np_args(&argp, argc, argv, 0, &w);
+	if (!status)
+		status = plan(&w);
+	np_policy_words_free(&w);
+	return status;
+}

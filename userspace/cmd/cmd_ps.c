@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ps: tasks, where they run, where their memory is, and what that costs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../lib/files/penalty.h"
+#include "../lib/files/snapshot.h"
+#include "../lib/host/query_pages.h"
+#include "cmd_args.h"
+#include "task_table.h"
+
+#define SAMPLE_MS 100
+#define MAX_SAMPLE_MS 60000
+#define COUNT_TASKS 64
+#define MAX_COUNT_TASKS 4096
+#define MAX_SIZE_MIB (1 << 30)
+#define LINE 16384
+
+enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK, KEY_SAMPLE_ABOVE, KEY_COLUMNS, KEY_LIMIT, KEY_NODE };
+
+struct ps_args {
+	struct np_common common;
+	unsigned long sample_ms, most, limit;
+	const char *node;
+	bool walk;
+	struct np_view view;
+};
+
+static const struct argp_option options[] = {
+	{ "sample", 's', "TIME", 0, "Watch for so long how many CPUs each keeps busy, and "
+	  "count for as long again (100ms; 0: do neither)", 0 },
+	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
+	{ "walk", KEY_WALK, NULL, 0, "Ask for the node of every page (move_pages) instead of "
+	  "reading numa_maps", 0 },
+	{ "sample-above", KEY_SAMPLE_ABOVE, "SIZE", 0, "Ask for the node of some pages only of tasks that "
+	  "have more, and say how exact that is (8GiB; 0: of none)", 0 },
+	{ "sort", 'S', "KEY", 0, "cost, busy, remote, mpki, penalty, local (the least first), pages "
+	  "or pid (cost)", 0 },
+	{ "columns", KEY_COLUMNS, "LIST", 0, "Only these, in this order: pid, command, threads, busy, node, local, "
+	  "ipc, mpki, remote (REM/s), penalty, from, shm, pages (one for each node), most (the nodes "
+	  "with the most pages), cpus (all; on more than 8 nodes most for pages)", 0 },
+	{ "limit", KEY_LIMIT, "N", 0, "Print the first N only", 0 },
+	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
+	{ "command", 'c', "TEXT", 0, "Only tasks whose name holds TEXT, or is like a pattern with "
+	  "*, ? or [..]", 0 },
+	{ "node", KEY_NODE, "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
+	NP_CGROUP_OPTION,
+	NP_JSON_OPTION,
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct ps_args *a = state->input;
+	char err[NP_ERR_LEN];
+	double mib = 0;
+	int e;
+
+	switch (key) {
+	case KEY_COLUMNS:
+		if (!np_view_choose(&a->view, arg, err, sizeof(err)))
+			return 0;
+		np_error("%s", err);
+		return ECANCELED;
+	case 's':
+		return np_arg_milliseconds(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
+	case KEY_COUNT:
+		return np_arg_number(arg, "--count", MAX_COUNT_TASKS, &a->most);
+	case KEY_SAMPLE_ABOVE:
+		e = np_arg_size(arg, "--sample-above", MAX_SIZE_MIB, &mib);
+		np_tasks_sample_above((uint64_t)(mib * (1 << 20)));
+		return e;
+	case KEY_WALK:
+		a->walk = true;
+		return 0;
+	case KEY_LIMIT:
+		return np_arg_number(arg, "--limit", 1000000000, &a->limit);
+	case 'b':
+		a->view.busy = true;
+		return 0;
+	case 'c':
+		a->view.comm = arg;
+		return 0;
+	case KEY_NODE:
+		a->node = arg;
+		return 0;
+	case 'S':
+		if (np_sort_find(arg, &a->view.sort))
+			return 0;
+		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
+			 "pages, pid", arg);
+		return ECANCELED;
+	}
+	return np_common_parse(key, arg, &a->common);
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[PID..]",
+	.doc = "Shows tasks: the CPUs they keep busy, the node they run on, where their pages "
+	       "are, and the share of them on that node: their own and those of shared memory (SHM, "
+	       "of which no plan moves any), not those of files. Without a PID, every process that "
+	       "may be read.\v"
+	       "The costliest come first: remote memory accesses a second (REM/s) * penalty (PENLTY); "
+	       "where nothing counts, pages on other nodes * CPUs kept busy * penalty. IPC, MPKI "
+	       "and REM/s are \"-\" where they cannot be counted; --json says why. FROM is where "
+	       "the penalty comes from: two-runs or fit, of a machine file that calibrate wrote. "
+	       "--json prints a snapshot, which plan and simulate read.",
+};
+
+static int choose_node(struct ps_args *a, const struct np_machine *m)
+{
+	struct np_spaces spaces;
+	char err[NP_ERR_LEN];
+	int id;
+
+	a->view.node = -1;
+	if (!a->node)
+		return NP_EXIT_OK;
+	np_spaces_open(&spaces, m);
+	id = np_spaces_one_node(&spaces.node, a->node, err, sizeof(err));
+	np_spaces_close(&spaces);
+	if (id < 0)
+		return np_usage("ps: %s", err);
+	a->view.node = np_machine_node_index(m, id);
+	return NP_EXIT_OK;
+}
+
+static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
+{
+	char err[NP_ERR_LEN];
+	int e = (a->common.cgroup ? np_tasks_read_some : np_tasks_read)
+		(t, m, a->common.pids.pid, a->common.pids.n, (unsigned int)a->sample_ms, err,
+		 sizeof(err));
+
+	if (!e && a->walk)
+		e = np_walk_tasks(t, m, err, sizeof(err));
+	/* That nothing can be counted is said task by task. */
+	if (!e && a->sample_ms)
+		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, err, sizeof(err));
+	if (!e)
+		e = np_penalties_apply(t, err, sizeof(err));
+	if (!e && np_tasks_denied(t, err, sizeof(err)))
+		fprintf(stderr, "numaplace: %s\n", err);
+	if (!e && !a->walk && np_tasks_were_sampled(t, err, sizeof(err)))
+		fprintf(stderr, "numaplace: %s; --walk or --sample-above 0 counts every page\n", err);
+	if (!e)
+		return NP_EXIT_OK;
+	np_error("%s", err);
+	return NP_EXIT_FAIL;
+}
+
+static int print_text(const struct ps_args *a)
+{
+	char line[LINE];
+
+	np_view_heading(&a->view, line, sizeof(line));
+	puts(line);
+	for (size_t i = 0; i < a->view.n && (!a->limit || i < a->limit); i++) {
+		np_view_line(&a->view, i, line, sizeof(line));
+		puts(line);
+	}
+	if (!a->view.n_columns && a->view.m->n_nodes > NP_VIEW_NODES)
+		fprintf(stderr, "numaplace: of %zu nodes those with the most pages of a task are shown; "
+			"--columns pid,command,pages or --json shows all\n", a->view.m->n_nodes);
+	return NP_EXIT_OK;
+}
+
+static int print(struct ps_args *a, const struct np_machine *m, const struct np_tasks *t)
+{
+	size_t n;
+
+	a->view.m = m;
+	a->view.t = t;
+	if (np_view_arrange(&a->view))
+		return np_error("out of memory"), NP_EXIT_FAIL;
+	if (!np_json)
+		return print_text(a);
+	n = a->limit && a->limit < a->view.n ? a->limit : a->view.n;
+	np_json_print(np_snapshot_json_of(np_machine_where(""), m, t, a->view.row, n));
+	return NP_EXIT_OK;
+}
+
+int cmd_ps(int argc, char **argv)
+{
+	struct ps_args a = { .sample_ms = SAMPLE_MS, .most = COUNT_TASKS };
+	struct np_machine m = { 0 };
+	struct np_tasks t = { 0 };
+	int status;
+
+	np_tasks_sample_above(NP_VIEW_SAMPLE_ABOVE);
+	status = np_args(&argp, argc, argv, 0, &a);
+	if (!status)
+		status = np_cmd_machine(&m);
+	if (!status)
+		status = choose_node(&a, &m);
+	if (!status)
+		status = np_common_resolve(&a.common);
+	if (!status)
+		status = read_tasks(&a, &m, &t);
+	if (!status)
+		status = print(&a, &m, &t);
+	np_view_free(&a.view);
+	np_tasks_free(&t);
+	np_machine_free(&m);
+	np_common_free(&a.common);
+	return status;
+}

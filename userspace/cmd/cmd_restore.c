@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* numaplace restore */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../lib/engine/saved_weights.h"
+#include "../lib/plan/saved_pages.h"
+#include "cmd_args.h"
+
+enum { KEY_PAGES = NP_KEY_OWN };
+
+struct arguments {
+	struct np_common common;
+	bool all, pages;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static const struct argp_option options[] = {
+	{ "all", NP_KEY_ALL, NULL, 0, "Everything under control", 0 },
+	{ "pages", KEY_PAGES, NULL, 0, "Bring pages back as well to the nodes that apply, run or "
+	  "the daemon moved them from", 0 },
+	NP_PACE_OPTIONS,
+	NP_CGROUP_OPTION,
+	NP_JSON_OPTION,
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case NP_KEY_ALL:
+		a->all = true;
+		return 0;
+	case KEY_PAGES:
+		a->pages = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (a->all == (a->common.pids.n > 0 || a->common.cgroup)) {
+			np_error("restore: name either processes or --all");
+			return ECANCELED;
+		}
+		return 0;
+	}
+	return np_common_parse(key, arg, &a->common);
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "PID..\n--all",
+	.doc = "Gives tasks back the CPUs and the memory policy that they had before numaplace "
+	       "first changed them. What the user changed afterwards is left alone.\v"
+	       "Pages stay where they are unless --pages is given; where they were before is known "
+	       "until the task ends or its pages have been brought back. Weights for interleaving that "
+	       "--weights write has given the kernel go back with the last task that goes by them.",
+};
+
+struct totals {
+	size_t placements, kept;
+	struct np_pages_back pages;
+	struct np_weights_back weights;
+};
+
+static void say_nothing_there(pid_t pid, const char *err)
+{
+	char why[NP_ERR_LEN];
+
+	if (np_control_hidden(why, sizeof(why)))
+		np_error("process %d was not placed by this user; %s to restore what it placed", pid,
+			 why);
+	else
+		np_error("%s", err);
+}
+
+/* That there is nothing is no error for all, for a cgroup, and where pages are to come back. */
+static int restore(const struct np_whose *whose, bool may_be_none, struct totals *t)
+{
+	char err[NP_ERR_LEN] = "", why[NP_ERR_LEN];
+	size_t restored = 0, left = 0;
+	int e = np_control_restore(whose, &restored, &left, err, sizeof(err));
+
+	t->placements += restored;
+	t->kept += left;
+	if (e == -ENOENT && may_be_none)
+		return NP_EXIT_OK;
+	if (e == -ENOENT)
+		say_nothing_there(whose->pids[0], err);
+	else if (e)
+		np_error("%s", err);
+	else if (np_whose_all(whose) && np_control_hidden(why, sizeof(why)) && !np_json)
+		fprintf(stderr, "numaplace: %s to restore what it placed\n", why);
+	else if (left && !np_json)
+		fprintf(stderr, "numaplace: %s\n", err);
+	return np_control_exit(e);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* One may go by weights that were written for it and have been placed no further. */
+static int give_weights_back(const struct arguments *a, struct totals *t)
+{
+	const struct np_whose whose = { .pids = a->common.pids.pid, .n = a->common.pids.n };
+	char err[NP_ERR_LEN];
+	int e = 0;
+
+	if (a->all || whose.n)
+		e = np_weights_give_back(&whose, &t->weights, err, sizeof(err));
+	if (e)
+		np_error("%s", err);
+	return np_control_exit(e);
+}
+
+/* A cgroup's in one pass; of those that were named each is to be under control. */
+static int restore_named(const struct arguments *a, struct totals *t)
+{
+	const struct np_pids *pids = &a->common.pids;
+	int status = 0;
+
+	if (a->common.cgroup)
+		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t) : 0;
+	for (size_t i = 0; !status && i < pids->n; i++)
+		status = restore(NP_WHOSE(&pids->pid[i]), a->pages || t->weights.users, t);
+	return status;
+}
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static bool go_on(const struct np_migrate_result *so_far, void *arg)
+{
+	(void)so_far;
+	(void)arg;
+	return !interrupted;
+}
+
+/* NULL: of every task. */
+static int bring_pages_back(const pid_t *pid, const struct np_machine *m, const struct np_pace *pace,
+			    struct totals *t)
+{
+	struct np_mover mover = { .page_size = m->page_size, .pace = *pace, .go_on = go_on };
+	char err[NP_ERR_LEN];
+	int status, e;
+
+	mover.control = np_cmd_engine(NP_ENGINE_AUTO, &status);
+	if (!mover.control)
+		return status;
+	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &interrupted, &t->pages, err, sizeof(err));
+	if (e && e != -ENOENT)
+		np_error("%s", err);
+	return e == -ENOENT ? NP_EXIT_OK : np_control_exit(e);
+}
+
+static int restore_pages(const struct arguments *a, struct totals *t)
+{
+	struct sigaction on_signal = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
+	struct np_machine m;
+	int status = np_cmd_machine(&m);
+
+	if (status)
+		return status;
+	sigaction(SIGINT, &on_signal, NULL);
+	sigaction(SIGTERM, &on_signal, NULL);
+	if (a->all)
+		status = bring_pages_back(NULL, &m, &a->common.pace, t);
+	for (size_t i = 0; !status && i < a->common.pids.n; i++)
+		status = bring_pages_back(&a->common.pids.pid[i], &m, &a->common.pace, t);
+	np_machine_free(&m);
+	return status;
+}
+
+static void report(const struct totals *t, bool pages)
+{
+	json_t *j;
+
+	if (np_json) {
+		j = json_pack("{s:I,s:I}", "restored", (json_int_t)t->placements, "left_alone",
+			      (json_int_t)t->kept);
+		if (pages)
+			json_object_set_new(j, "pages",
+					    json_pack("{s:I,s:I,s:I}", "tasks",
+						      (json_int_t)t->pages.tasks, "moved",
+						      (json_int_t)t->pages.moved, "missing",
+						      (json_int_t)t->pages.missing));
+		if (t->weights.text[0])
+			json_object_set_new(j, "weights", json_string(t->weights.text));
+		np_json_print(j);
+		return;
+	}
+	printf("restored %zu placement%s\n", t->placements, t->placements == 1 ? "" : "s");
+	if (pages)
+		printf("brought %llu pages of %zu tasks back, %llu would not go\n",
+		       (unsigned long long)t->pages.moved, t->pages.tasks,
+		       (unsigned long long)t->pages.missing);
+	if (t->weights.text[0])
+		printf("%s\n", t->weights.text);
+}
+
+/* What fails of one does not keep the other from it. */
+static int restore_all(const struct arguments *a, struct totals *t)
+{
+	int weights, status;
+
+	if (a->common.pids.n)
+		qsort(a->common.pids.pid, a->common.pids.n, sizeof(*a->common.pids.pid), by_pid);
+	weights = give_weights_back(a, t);
+	status = a->all ? restore(NP_EVERYBODY, true, t) : restore_named(a, t);
+	return status ? status : weights;
+}
+
+int cmd_restore(int argc, char **argv)
+{
+	struct arguments a = { 0 };
+	struct totals t = { 0 };
+	int status = np_args(&argp, argc, argv, 0, &a);
+
+	if (!status)
+		status = np_common_resolve(&a.common);
+	if (!status)
+		status = restore_all(&a, &t);
+	if (!status && a.pages)
+		status = restore_pages(&a, &t);
+	if (!status)
+		report(&t, a.pages);
+	np_common_free(&a.common);
+	return status;
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* simulate: machines x task sets x policies on paper. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../policies/predict/derive_model.h"
+#include "../lib/files/machine_file.h"
+#include "../lib/files/policy_plugin.h"
+#include "../lib/files/snapshot.h"
+#include "../lib/files/task_set.h"
+#include "../lib/predict/report.h"
+#include "cmd.h"
+
+#define MAX_TASKS 4
+#define MAX_NODE_MIB (1 << 30)
+#define N_SEARCHES 3
+
+/* Free moves, any gain taken, and work for some 10,000 placements of four tasks. */
+static const char *const search_options[] = { "search=all", "horizon=0", "hysteresis=0", "effort=1.4" };
+
+enum { KEY_MACHINE = 0x100, KEY_TASKS, KEY_RANDOM, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
+
+struct words {
+	const char **word;
+	size_t n;
+};
+
+struct args {
+	struct words machines, tasks, snapshots, policies;
+	unsigned long random, seed, max_tasks;
+	uint64_t memory;	/* of a node, 0: as its file says */
+	const char *picture;
+	struct np_contender *contender;
+	size_t n_contenders;
+	struct np_simulation result;
+};
+
+static const struct argp_option options[] = {
+	{ "machine", KEY_MACHINE, "NAME|FILE.toml", 0, "A machine of the lab or any machine file; may be "
+	  "repeated", 0 },
+	{ "tasks", KEY_TASKS, "FILE.toml", 0, "Tasks, described in a file; may be repeated", 0 },
+	{ "snapshot", KEY_SNAPSHOT, "FILE", 0, "Machine and tasks as `numaplace ps --json` printed "
+	  "them; may be repeated", 0 },
+	{ "policy", 'p', "P[:O=V,..]", 0, "A policy with its options, such as n-mass:pages=follow; "
+	  "may be repeated (every policy)", 0 },
+	{ "random", KEY_RANDOM, "N", 0, "N task sets drawn at random for each machine, each policy "
+	  "beside the best placement there is", 0 },
+	{ "seed", KEY_SEED, "N", 0, "The first of the seeds that they are drawn with (1)", 0 },
+	{ "max-tasks", KEY_MAX_TASKS, "N", 0, "Tasks in such a set at most (4)", 0 },
+	{ "node-memory", KEY_MEMORY, "SIZE", 0, "Take each node with memory as one of SIZE, all "
+	  "free: files of the lab's machines have less than the machines, for their boot, and "
+	  "random tasks grow with it", 0 },
+	{ "picture", KEY_PICTURE, "FILE", 0, "Draw the result as FILE.svg, .png or .pdf", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ 0 },
+};
+
+static error_t add(struct words *w, const char *word)
+{
+	const char **bigger = realloc(w->word, sizeof(*bigger) * (w->n + 1));
+
+	if (!bigger)
+		return ENOMEM;
+	w->word = bigger;
+	w->word[w->n++] = word;
+	return 0;
+}
+
+static error_t parse_memory(const char *text, uint64_t *bytes)
+{
+	double mib = 0;
+	error_t e = np_arg_size(text, "--node-memory", MAX_NODE_MIB, &mib);
+
+	*bytes = (uint64_t)(mib * (1 << 20));
+	if (e || *bytes)
+		return e;
+	np_error("--node-memory \"%s\" is none; leave it out to take each node as its file says", text);
+	return ECANCELED;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case KEY_MACHINE:
+		return add(&a->machines, arg);
+	case KEY_TASKS:
+		return add(&a->tasks, arg);
+	case 'p':
+		return add(&a->policies, arg);
+	case KEY_SNAPSHOT:
+		return add(&a->snapshots, arg);
+	case KEY_RANDOM:
+		return np_arg_number(arg, "--random", 1000000, &a->random);
+	case KEY_SEED:
+		return np_arg_number(arg, "--seed", 4000000000, &a->seed);
+	case KEY_MAX_TASKS:
+		return np_arg_number(arg, "--max-tasks", 1000, &a->max_tasks);
+	case KEY_MEMORY:
+		return parse_memory(arg, &a->memory);
+	case KEY_PICTURE:
+		a->picture = arg;
+		return 0;
+	case 'j':
+		np_json = true;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "Asks policies about described tasks on described machines and predicts by the "
+	       "machine's contention model what each plan would bring. Touches nothing.\v"
+	       "THROUGHPUT is the sum of the cores' speeds and SLOWEST the slowest task's, each "
+	       "relative to the task alone on an idle machine with all its memory local. These are "
+	       "predictions of a model, not measurements.",
+};
+
+static int add_contender(struct args *a, const char *words)
+{
+	struct np_contender *c = &a->contender[a->n_contenders++];
+	char err[NP_ERR_LEN];
+
+	c->policy = np_policy_asked(words, &c->options, err, sizeof(err));
+	return c->policy ? NP_EXIT_OK : np_usage("simulate: %s", err);
+}
+
+static int resolve_policies(struct args *a)
+{
+	size_t n = a->policies.n;
+	int status = NP_EXIT_OK;
+
+	while (!a->policies.n && np_policies[n])
+		n++;
+	a->contender = calloc(n, sizeof(*a->contender));
+	if (!a->contender) {
+		np_error("out of memory");
+		return NP_EXIT_FAIL;
+	}
+	for (size_t i = 0; i < n && !status; i++)
+		status = add_contender(a, a->policies.n ? a->policies.word[i]
+							: np_policies[i]->name);
+	return status;
+}
+
+static int failed(int e, const char *err)
+{
+	if (e == -ENOMEM) {
+		np_error("%s", err);
+		return NP_EXIT_FAIL;
+	}
+	return np_usage("simulate: %s", err);
+}
+
+static void set_memory(struct np_machine *m, uint64_t bytes)
+{
+	for (size_t i = 0; bytes && i < m->n_nodes; i++)
+		if (m->node[i].has_memory)
+			m->node[i].mem_total = m->node[i].mem_free = bytes;
+}
+
+/* A machine whose file or snapshot has no model gets one from its distances. */
+static int need_model(struct np_machine *m, struct np_model *room)
+{
+	char err[NP_ERR_LEN];
+
+	if (m->model)
+		return NP_EXIT_OK;
+	if (np_model_derive(room, m, err, sizeof(err)))
+		return np_usage("simulate: machine %s: %s", m->name, err);
+	m->model = room;
+	m->model_origin = NP_MODEL_DERIVED;
+	return NP_EXIT_OK;
+}
+
+static int simulate_case(struct args *a, const struct np_machine *m, struct np_tasks *t,
+			 const char *tasks)
+{
+	double *accesses;
+
+	if (np_simulate_counters(m, t, &accesses))
+		return failed(-ENOMEM, "out of memory");
+	for (size_t i = 0; i < a->n_contenders; i++) {
+		struct np_outcome o = np_simulate(&a->contender[i], m, t);
+
+		if (np_simulation_add(&a->result, m, tasks, &a->contender[i], &o)) {
+			free(accesses);
+			np_error("out of memory");
+			return NP_EXIT_FAIL;
+		}
+	}
+	free(accesses);
+	return NP_EXIT_OK;
+}
+
+static int simulate_files(struct args *a, const struct np_machine *m)
+{
+	char err[NP_ERR_LEN];
+	int status = NP_EXIT_OK;
+
+	for (size_t i = 0; i < a->tasks.n && !status; i++) {
+		struct np_tasks t;
+		int e = np_task_set_read(a->tasks.word[i], m, &t, err, sizeof(err));
+
+		if (e)
+			return failed(e, err);
+		status = simulate_case(a, m, &t, a->tasks.word[i]);
+		np_tasks_free(&t);
+	}
+	return status;
+}
+
+/* `measured`, trying all placements: pages split, else moved whole, else left where they are. */
+static void prepare_searches(struct np_contender *search)
+{
+	static const char *const pages[N_SEARCHES] = { "pages=split", "pages=move", "pages=stay" };
+	char err[NP_ERR_LEN];
+
+	for (size_t i = 0; i < N_SEARCHES; i++) {
+		search[i].policy = np_policy_find("measured");
+		np_options_defaults(search[i].policy, &search[i].options);
+		for (size_t k = 0; k < sizeof(search_options) / sizeof(search_options[0]); k++)
+			np_options_set(search[i].policy, &search[i].options, search_options[k],
+				       err, sizeof(err));
+		np_options_set(search[i].policy, &search[i].options, pages[i], err, sizeof(err));
+	}
+}
+
+/* The highest throughput of the widest search that is not too much; *whole: it was the widest. */
+static double search(const struct np_contender *searches, const struct np_machine *m,
+		     const struct np_tasks *t, bool *whole)
+{
+	struct np_outcome o = { .error = -EOPNOTSUPP };
+
+	for (size_t i = 0; i < N_SEARCHES && o.error == -EOPNOTSUPP; i++) {
+		o = np_simulate(&searches[i], m, t);
+		*whole = !i && !o.error;
+	}
+	return o.throughput[1];
+}
+
+static int simulate_set(struct args *a, const struct np_machine *m, struct np_tasks *t,
+			const struct np_contender *searches)
+{
+	struct np_outcome *o = calloc(a->n_contenders, sizeof(*o));
+	double *accesses = NULL;
+	bool whole, room = o && !np_simulate_counters(m, t, &accesses);
+	double best = search(searches, m, t, &whole);
+
+	for (size_t i = 0; room && i < a->n_contenders; i++) {
+		o[i] = np_simulate(&a->contender[i], m, t);
+		best = fmax(best, o[i].throughput[1]);
+	}
+	for (size_t i = 0; room && i < a->n_contenders; i++) {
+		struct np_score *s = np_simulation_score(&a->result, m, &a->contender[i]);
+
+		room = s != NULL;
+		if (room)
+			np_score_add(s, &o[i], best, whole);
+	}
+	free(accesses);
+	free(o);
+	if (!room)
+		np_error("out of memory");
+	return room ? NP_EXIT_OK : NP_EXIT_FAIL;
+}
+
+static int simulate_random(struct args *a, const struct np_machine *m)
+{
+	struct np_contender searches[N_SEARCHES];
+	int status = NP_EXIT_OK;
+
+	prepare_searches(searches);
+	for (unsigned long i = 0; i < a->random && !status; i++) {
+		struct np_tasks t;
+		int e = np_task_set_random(a->seed + i, (unsigned int)a->max_tasks, m, &t);
+
+		if (e == -EINVAL)
+			return np_usage("simulate: machine %s has no CPUs or no memory", m->name);
+		if (e)
+			return failed(e, "out of memory");
+		status = simulate_set(a, m, &t, searches);
+		np_tasks_free(&t);
+	}
+	return status;
+}
+
+static int simulate_machines(struct args *a)
+{
+	char err[NP_ERR_LEN];
+	int status = NP_EXIT_OK;
+
+	for (size_t i = 0; i < a->machines.n && !status; i++) {
+		struct np_machine m;
+		struct np_model model;
+		int e = np_machine_file_read(a->machines.word[i], &m, &model, err, sizeof(err));
+
+		if (e)
+			return failed(e, err);
+		set_memory(&m, a->memory);
+		status = need_model(&m, &model);
+		if (!status)
+			status = simulate_files(a, &m);
+		if (!status)
+			status = simulate_random(a, &m);
+		np_machine_free(&m);
+	}
+	return status;
+}
+
+static int simulate_snapshots(struct args *a)
+{
+	char err[NP_ERR_LEN];
+	int status = NP_EXIT_OK;
+
+	for (size_t i = 0; i < a->snapshots.n && !status; i++) {
+		struct np_snapshot s;
+		struct np_model model;
+		int e = np_snapshot_read(a->snapshots.word[i], &s, err, sizeof(err));
+
+		if (e)
+			return failed(e, err);
+		status = need_model(&s.machine, &model);
+		if (!status)
+			status = simulate_case(a, &s.machine, &s.tasks, a->snapshots.word[i]);
+		np_snapshot_free(&s);
+	}
+	return status;
+}
+
+static int check(const struct args *a)
+{
+	char names[NP_ERR_LEN / 2];
+
+	if (!a->machines.n && !a->snapshots.n)
+		return np_usage("simulate: no --machine or --snapshot; machines are %s",
+				np_machine_file_names(names, sizeof(names)));
+	if (a->machines.n && !a->tasks.n && !a->random)
+		return np_usage("simulate: no tasks; say --tasks FILE.toml or --random N");
+	if (!a->machines.n && (a->tasks.n || a->random))
+		return np_usage("simulate: --tasks and --random need a --machine");
+	if (!a->max_tasks)
+		return np_usage("simulate: --max-tasks is at least 1");
+	return NP_EXIT_OK;
+}
+
+static int report(const struct args *a)
+{
+	json_t *json = np_simulation_json(&a->result);
+	char err[NP_ERR_LEN];
+	int status = NP_EXIT_OK;
+
+	if (a->picture && np_simulation_draw(json, a->picture, err, sizeof(err))) {
+		np_error("%s", err);
+		status = NP_EXIT_FAIL;
+	}
+	if (np_json) {
+		np_json_print(json);
+		return status;
+	}
+	json_decref(json);
+	np_simulation_print(stdout, &a->result);
+	return status;
+}
+
+int cmd_simulate(int argc, char **argv)
+{
+	struct args a = { .seed = 1, .max_tasks = MAX_TASKS };
+	int status = np_args(&argp, argc, argv, 0, &a);
+
+	if (!status)
+		status = check(&a);
+	if (!status)
+		status = resolve_policies(&a);
+	if (!status)
+		status = simulate_machines(&a);
+	if (!status)
+		status = simulate_snapshots(&a);
+	if (!status)
+		status = report(&a);
+	np_simulation_free(&a.result);
+	free(a.contender);
+	free(a.machines.word);
+	free(a.tasks.word);
+	free(a.snapshots.word);
+	free(a.policies.word);
+	return status;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What was counted in an interval, as a table, as CSV or as JSON. */
+#ifndef NUMAPLACE_COUNTERS_TABLE_H
+#define NUMAPLACE_COUNTERS_TABLE_H
+
+#include <stdbool.h>
+
+#include "../lib/counters/counters.h"
+
+enum np_rows_format { NP_ROWS_TEXT, NP_ROWS_CSV, NP_ROWS_JSON };
+
+struct np_row {
+	const char *scope;	/* "task", "cpu", "node", "all" */
+	int id;			/* pid, CPU or the kernel's node number; -1: none */
+	char name[NP_COMM_LEN];	/* of a task */
+	int node;		/* that it is on, the kernel's number; -1: several */
+	struct np_reading r;	/* a difference */
+};
+
+struct np_rows {
+	enum np_rows_format format;
+	bool user_only;		/* said once, in a note */
+	bool begun;		/* the header is out */
+	const char *said[32];	/* notes that were given */
+	size_t n_said;
+};
+
+/* The header, where the format has one; without this call it comes with the first rows. */
+void np_rows_begin(struct np_rows *rows);
+
+/* Prints n rows of the interval that ended seconds after the beginning. */
+void np_rows_print(struct np_rows *rows, double seconds, const struct np_row *row, size_t n);
+
+/* What `numaplace counters --table` prints: the event names, as a Markdown table. */
+void np_rows_print_table(void);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the daemon is told: on the command line, and in a file that SIGHUP reads again. */
+#ifndef NUMAPLACE_DAEMON_ARGS_H
+#define NUMAPLACE_DAEMON_ARGS_H
+
+#include "../lib/daemon/daemon.h"
+#include "policy_args.h"
+
+struct np_daemon_args {
+	struct np_policy_words words;
+	unsigned int interval_us;
+	struct np_steady_rules steady;
+	unsigned int count;		/* tasks whose counters are read at once */
+	double min_busy, min_size_mib;
+	double reading;		/* percent of a CPU */
+	bool leave, pages;
+	const char *metrics, *events, *file;
+	char *text;			/* of the file */
+	char **argv;			/* what was parsed; points into text and the caller's argv */
+};
+
+/* NP_EXIT_OK, or an exit status after printing why. Released in either case. */
+int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv);
+void np_daemon_args_free(struct np_daemon_args *a);
+
+/*
+ * Sets what may change while the daemon runs: policy, options, assumptions, pace,
+ * steadiness and which tasks count. An exit status.
+ */
+int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "policy_args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/files/policy_plugin.h"
+#include "../lib/host/interleave_weights.h"
+
+#define SAMPLE_MS 200
+#define SAMPLE_MAX_MS 60000
+
+void np_policy_words_init(struct np_policy_words *w)
+{
+	*w = (struct np_policy_words) { .sample_ms = SAMPLE_MS };
+}
+
+void np_policy_words_free(struct np_policy_words *w)
+{
+	free(w->option.word);
+	free(w->assume.word);
+	np_select_free(&w->select);
+	np_common_free(&w->common);
+}
+
+static int add_word(struct np_word_list *list, const char *word)
+{
+	const char **bigger = realloc(list->word, sizeof(*bigger) * (list->n + 1));
+
+	if (!bigger)
+		return ENOMEM;
+	list->word = bigger;
+	list->word[list->n++] = word;
+	return 0;
+}
+
+static int parse_weights(const char *arg, struct np_policy_words *w)
+{
+	w->write_weights = !strcmp(arg, "write");
+	if (w->write_weights || !strcmp(arg, "leave"))
+		return 0;
+	np_error("--weights \"%s\" is neither leave nor write", arg);
+	return ECANCELED;
+}
+
+int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
+{
+	int e;
+
+	switch (key) {
+	case 'p':
+		w->policy = arg;
+		return 0;
+	case 'o':
+		return add_word(&w->option, arg);
+	case 'a':
+		return add_word(&w->assume, arg);
+	case NP_KEY_SAVE:
+		w->save = arg;
+		return 0;
+	case NP_KEY_SHOW:
+		w->show = arg;
+		return 0;
+	case NP_KEY_SNAPSHOT:
+		w->snapshot = arg;
+		return 0;
+	case NP_KEY_PLAN:
+		w->plan = arg;
+		return 0;
+	case NP_KEY_OVERRIDE:
+		w->override = true;
+		return 0;
+	case NP_KEY_WEIGHTS:
+		return parse_weights(arg, w);
+	case 'M':
+		w->model = arg;
+		return 0;
+	case 's':
+		return np_arg_milliseconds(arg, "--sample", SAMPLE_MAX_MS, &w->sample_ms);
+	}
+	e = np_select_parse(key, arg, &w->select);
+	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &w->common) : e;
+}
+
+const struct np_control *np_policy_engine(const struct np_policy_words *w, int *status)
+{
+	const struct np_control *control = np_cmd_engine(w->common.engine, status);
+	char err[NP_ERR_LEN];
+	int e;
+
+	if (!control || !w->write_weights)
+		return control;
+	e = np_weights_kernel_check("", err, sizeof(err));
+	if (!e && !control->memory)
+		e = np_fail(err, sizeof(err), -EOPNOTSUPP, "--weights write: with the %s engine no running "
+			    "task's pages to come would go by them; load the numaplace module, or leave it out",
+			    control->name);
+	if (!e)
+		return control;
+	np_error("%s", err);
+	*status = np_control_exit(e);
+	return NULL;
+}
+
+static const char *policy_names(char *text, size_t text_len)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; np_policies[i] && at < text_len; i++)
+		at += (size_t)snprintf(text + at, text_len - at, "%s%s", i ? ", " : "",
+				       np_policies[i]->name);
+	return text;
+}
+
+int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *args)
+{
+	char err[NP_ERR_LEN], names[NP_ERR_LEN];
+	int status = np_common_resolve(&w->common);
+
+	if (!status)
+		status = np_select_resolve(&w->select, w->common.cgroup, &w->common.pids);
+	if (status)
+		return status;
+	*args = (struct np_policy_args) {
+		.assume = w->assume.word,
+		.n_assume = w->assume.n,
+		.pids = w->common.pids.pid,
+		.n_pids = w->common.pids.n,
+		.skip_gone = w->common.cgroup || np_select_given(&w->select),
+		.override = w->override,
+		.sample_ms = (unsigned int)w->sample_ms,
+		.model = w->model,
+	};
+	if (!w->policy)
+		return np_usage("no policy; say --policy and one of %s",
+				policy_names(names, sizeof(names)));
+	args->policy = np_policy_asked(w->policy, &args->options, err, sizeof(err));
+	if (!args->policy)
+		return np_usage("%s", err);
+	for (size_t i = 0; i < w->option.n; i++)
+		if (np_options_set(args->policy, &args->options, w->option.word[i], err,
+				   sizeof(err)))
+			return np_usage("%s", err);
+	return NP_EXIT_OK;
+}
+
+int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args)
+{
+	char err[NP_ERR_LEN];
+	int e = np_planning_make(p, args, err, sizeof(err));
+
+	if (!e && np_tasks_denied(&p->tasks, err, sizeof(err)))
+		fprintf(stderr, "numaplace: %s\n", err);
+	if (!e)
+		return NP_EXIT_OK;
+	if (e == -EINVAL)
+		return np_usage("%s", err);
+	np_error("%s", err);
+	return np_control_exit(e);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The options that plan, apply and run have in common. */
+#ifndef NUMAPLACE_POLICY_ARGS_H
+#define NUMAPLACE_POLICY_ARGS_H
+
+#include "../lib/plan/request.h"
+#include "cmd_args.h"
+#include "select_args.h"
+
+/* For a command's option table; keys are those that np_policy_args_parse() knows. */
+#define NP_POLICY_OPTIONS \
+	{ "policy", 'p', "NAME[:O=V,..]", 0, "the policy: one that `numaplace policies` lists, or a shared object, ./mine.so; " \
+	  "with options, as in n-mass:pages=follow", 0 }, \
+	{ "option", 'o', "NAME=VALUE", 0, "an option of the policy; may be repeated", 0 }, \
+	{ "model", 'M', "MACHINE", 0, "take the contention model of this machine file (a name of " \
+	  "`lab list` or a .toml file); else of /etc/numaplace/machine.toml, or what " \
+	  "NUMAPLACE_MACHINE_FILE names, else one derived from the distances", 0 }, \
+	{ "sample", 's', "TIME", 0, "watch for so long how many CPUs each task keeps busy; 0: " \
+	  "take it as one (default 200ms)", 0 }, \
+	{ "override", NP_KEY_OVERRIDE, NULL, 0, "Also change CPUs that were chosen for a task (by " \
+	  "itself, taskset, numactl), and use isolated ones (isolcpus, nohz_full)", 0 }
+
+#define NP_ASSUME_OPTION \
+	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task, or without pid of every one; may be repeated", 0 }
+
+/* Of those that act on a plan. */
+#define NP_WEIGHTS_OPTION \
+	{ "weights", NP_KEY_WEIGHTS, "leave|write", 0, "write: where pages are spread unevenly, give the " \
+	  "kernel's weights for interleaving, which hold for every task of this machine, the plan's values " \
+	  "until the last task that goes by them is restored (leave)", 0 }
+
+/* plan's and apply's files. */
+#define NP_PLAN_FILE_OPTIONS \
+	{ "save", NP_KEY_SAVE, "FILE", 0, "Keep the plan in a file, as --json prints it, for " \
+	  "`numaplace apply --plan FILE`", 0 }, \
+	{ "show", NP_KEY_SHOW, "FILE", 0, "Say what is in such a file (- for standard input); asks no policy", 0 }, \
+	{ "snapshot", NP_KEY_SNAPSHOT, "FILE", 0, "Plan for all tasks of a snapshot, as `numaplace ps " \
+	  "--json` prints it; - for standard input", 0 }
+
+/* What was said on the command line, before it is understood. */
+struct np_policy_words {
+	const char *policy, *model;
+	struct np_word_list { const char **word; size_t n; } option, assume;
+	struct np_select select;
+	bool override, write_weights;
+	unsigned long sample_ms;
+	const char *save, *show, *snapshot, *plan;	/* files */
+	struct np_common common;
+};
+
+void np_policy_words_init(struct np_policy_words *w);
+void np_policy_words_free(struct np_policy_words *w);
+
+/* For a command's parser: as argp's, ARGP_ERR_UNKNOWN for a key that it does not know. */
+int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w);
+
+/*
+ * np_cmd_engine() for a plan that is to be carried out: NULL also where weights are to be written
+ * and cannot be, or nothing would follow them.
+ */
+const struct np_control *np_policy_engine(const struct np_policy_words *w, int *status);
+
+/* Finds the policy, sets its options and adds the cgroup's tasks. An exit status. */
+int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *args);
+
+/* np_planning_make(): NP_EXIT_OK, or an exit status after printing why. */
+int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args);
+
+#endif

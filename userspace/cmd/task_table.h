@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tasks as a table: which of them, in what order, as lines of text. For ps and top. */
+#ifndef NUMAPLACE_TASK_TABLE_H
+#define NUMAPLACE_TASK_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../lib/base/error.h"
+#include "../lib/host/tasks.h"
+#include "../lib/host/topology.h"
+
+enum np_sort {
+	NP_SORT_COST, NP_SORT_BUSY, NP_SORT_REMOTE, NP_SORT_MPKI, NP_SORT_PENALTY, NP_SORT_LOCAL,
+	NP_SORT_PAGES, NP_SORT_PID,
+};
+
+#define NP_COLUMNS 15
+/* On a machine with more nodes than these there is not a column for each, nor a line in top. */
+#define NP_VIEW_NODES 8
+
+/* Bytes: more than these are sampled by ps and top. numa_maps took 0.08 s a GiB of small pages on a VM. */
+#define NP_VIEW_SAMPLE_ABOVE (8ull << 30)
+
+struct np_view {
+	const struct np_machine *m;
+	const struct np_tasks *t;
+	enum np_sort sort;
+	const char *comm;	/* only names that hold this text; NULL: all */
+	int node;		/* only tasks that run there or have pages there; -1: all */
+	bool busy;		/* only those that ran */
+	unsigned char column[NP_COLUMNS];	/* [n_columns] that np_view_choose() chose; 0: all */
+	size_t n_columns;
+	size_t *row;		/* [n] indices of t's tasks, in order */
+	size_t n;
+};
+
+/* "cost", "busy", ..: false for another word. */
+bool np_sort_find(const char *word, enum np_sort *sort);
+const char *np_sort_name(enum np_sort sort);	/* NULL past the last */
+
+/* Fills row and n; 0 or -ENOMEM. */
+int np_view_arrange(struct np_view *v);
+void np_view_free(struct np_view *v);
+
+/*
+ * What a task's remote memory costs: remote accesses a second * penalty (1 when
+ * unknown). Where nothing counts, pages on other nodes * CPUs kept busy * penalty,
+ * which is always taken as less than any that was counted.
+ */
+double np_task_cost(const struct np_view *v, size_t task);
+
+/* "pid,busy,..": 0, or -EINVAL with one line in err. */
+int np_view_choose(struct np_view *v, const char *words, char *err, size_t err_len);
+
+/*
+ * Lines without a newline, cut to len; columns that do not fit are left out from the
+ * right. The heading returns how many.
+ */
+size_t np_view_heading(const struct np_view *v, char *line, size_t len);
+void np_view_line(const struct np_view *v, size_t row, char *line, size_t len);
+
+#endif

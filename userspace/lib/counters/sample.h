@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tasks do to memory between two moments, in the fields that policies read. */
+#ifndef NUMAPLACE_LIB_SAMPLE_H
+#define NUMAPLACE_LIB_SAMPLE_H
+
+#include "counters.h"
+#include "node_traffic.h"
+
+struct np_counting {
+	struct np_counters counters;
+	struct np_subject *subject;	/* [n] */
+	struct np_reading *before, *counted;	/* [n] counted: filled by np_counting_end() */
+	struct np_dram dram, dram_before;
+	double seconds;			/* between begin and end */
+	size_t n;
+};
+
+/* Begins with these thread groups; m must outlive it. 0, or -errno with one line in err. */
+int np_counting_begin(struct np_counting *c, const struct np_machine *m, const pid_t *pids,
+		      size_t n, char *err, size_t err_len);
+void np_counting_end(struct np_counting *c);
+void np_counting_free(struct np_counting *c);
+
+/*
+ * Sets ipc, mpki, bandwidth, local_access and writes of task, the i-th, which may
+ * use these CPUs, and its accesses by node into room [n_nodes]; what was not
+ * counted stays. accesses needs a machine of two nodes and a task on one of them,
+ * or the lab.
+ */
+void np_counting_fill(const struct np_counting *c, size_t i, const struct np_machine *m,
+		      const struct bitmask *cpus, struct np_task *task, double *room);
+
+/* Sets the traffic of m's nodes where it was counted. */
+void np_counting_traffic(const struct np_counting *c, struct np_machine *m);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A policy kept up over running tasks, interval by interval. */
+#ifndef NUMAPLACE_LIB_DAEMON_H
+#define NUMAPLACE_LIB_DAEMON_H
+
+#include "../plan/apply.h"
+#include "../plan/saved_pages.h"
+#include "event_log.h"
+#include "placed_tasks.h"
+#include "task_sampling.h"
+
+/* Counters since the start; metrics.c prints them. */
+struct np_daemon_counts {
+	unsigned long long intervals, plans, planning_failed;
+	unsigned long long verdicts[NP_VERDICTS];	/* decisions that ask for something */
+	unsigned long long moved_tasks, moved_bytes, ping_pongs, vanished, failed;
+	double move_seconds;		/* that pages were moving for */
+	double cpu_seconds;		/* CPU time of the daemon itself */
+	double last_interval_cpu_seconds;
+};
+
+struct np_daemon {
+	/* Set by the caller. */
+	struct np_policy_args args;	/* policy and options; tasks come from watch_rules */
+	struct np_task assumed;		/* penalty and MPKI of every task, with their sources */
+	struct np_watch_rules watch_rules;
+	struct np_steady_rules steady_rules;
+	struct np_apply_how how;
+	struct np_watch_counter counter;	/* most and budget */
+	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
+	void (*log)(const char *line, void *arg);	/* one line a decision */
+	void *log_arg;
+	struct np_events events;	/* the same for programs */
+
+	bool remembers;			/* what it has placed, for the one that follows a crash */
+
+	/* Its own. */
+	struct np_daemon_placed adopted;	/* what one that crashed had placed */
+	struct np_machine machine;
+	struct np_model *model;		/* of machine */
+	enum np_model_origin model_origin;
+	struct np_watch watch;
+	unsigned int now;		/* interval */
+	bool waits;			/* a decision waits for its time: plan again */
+	struct np_daemon_counts counts;
+	uint64_t local_pages, all_pages;	/* of the tasks that count, at the last plan */
+	int balancing;			/* np_balancing_read() at the last plan; 0 before the first */
+	char said_weights[NP_WEIGHTS_LEN];	/* last */
+	char complaint[NP_ERR_LEN + 64];	/* said last: nothing is said twice in a row */
+};
+
+/* 0, or -errno with one line in err. */
+int np_daemon_open(struct np_daemon *d, char *err, size_t err_len);
+
+/*
+ * One interval: looks, plans if something has changed, does what is worth it. What
+ * goes wrong is logged; the next interval tries again.
+ */
+void np_daemon_step(struct np_daemon *d);
+
+/*
+ * Gives every task that was placed, and what it has started, its CPUs and memory policy
+ * back. Returns how many placements (one for each thread and engine) were undone.
+ */
+size_t np_daemon_restore(struct np_daemon *d);
+
+/*
+ * Brings the pages of the tasks that it has placed, and of those that it has adopted, back;
+ * see np_saved_pages_restore(). Who else has moved pages keeps its records.
+ */
+int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
+			 size_t err_len);
+
+/* There is nothing for a next one to adopt: all is restored. */
+void np_daemon_forget(struct np_daemon *d);
+
+/* The same where all is meant to stay: a next one does not restore it either. */
+void np_daemon_leave(struct np_daemon *d);
+void np_daemon_close(struct np_daemon *d);
+
+/* Tasks that are placed now. */
+size_t np_daemon_placed(const struct np_daemon *d);
+
+#endif

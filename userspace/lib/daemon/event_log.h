@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the daemon decides and does, for programs: one JSON object a line. */
+#ifndef NUMAPLACE_LIB_EVENT_LOG_H
+#define NUMAPLACE_LIB_EVENT_LOG_H
+
+#include "../plan/apply.h"
+#include "hysteresis.h"
+
+struct np_events {
+	FILE *file;		/* NULL: nobody listens */
+	const char *path;
+	bool failed;		/* a line could not be written: said once */
+};
+
+/* Opens the file for lines behind those it has; again after it was renamed. 0 or -errno, one line in err. */
+int np_events_open(struct np_events *e, const char *path, char *err, size_t err_len);
+void np_events_close(struct np_events *e);
+
+/*
+ * {"time", "interval", "event", ..}; takes the fields, which may be NULL. False, once, with one line
+ * in err, when it cannot be written.
+ */
+bool np_event(struct np_events *e, unsigned int interval, const char *event, json_t *fields,
+	      char *err, size_t err_len);
+
+/* The decision about task i as `plan --json` has it, with what was moved when a is not NULL. */
+json_t *np_event_decision(const struct np_planning *p, size_t i, const struct np_applied *a);
+
+#endif

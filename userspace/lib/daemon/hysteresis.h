@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What keeps a repeated plan from being acted on too often: a gain that is too
+ * small, a decision that is not yet steady, a task that went to and fro. Pure
+ * functions; time is counted in intervals.
+ */
+#ifndef NUMAPLACE_LIB_HYSTERESIS_H
+#define NUMAPLACE_LIB_HYSTERESIS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../../policies/policy.h"
+
+/*
+ * Where a plan wants a task and its pages, to be compared with what a later plan wants. Of the
+ * rows of a plan, which are its own, it has a mark of the nodes; 0: no row. How a spread is
+ * divided among its nodes is no part of it: that shows in the pages that are to move.
+ */
+struct np_aim {
+	int to, pages_to;
+	uint64_t spread, nodes;
+};
+
+struct np_aim np_aim_of(const struct np_plan *plan, size_t n_nodes, size_t i);
+
+struct np_steady_rules {
+	double min_gain;	/* expected speed-up from which a move is made, 0: whatever it is */
+	unsigned int hysteresis;	/* intervals in a row whose plans must agree, >= 1 */
+	unsigned int window;	/* A -> B -> A within so many intervals is a ping-pong */
+	unsigned int back_off;	/* intervals that a task is then left alone; doubles each time */
+};
+
+/* Of one task; zeroed for a new one. */
+struct np_steady {
+	struct np_aim aim;		/* of the decision that was seen last */
+	unsigned int agreed;		/* intervals in a row whose plan made it */
+	unsigned int judged_at;		/* interval */
+	struct np_steady_move { int from, to; unsigned int at; } last[2];	/* [0]: the latest */
+	unsigned int moves;
+	unsigned int left_until;	/* interval before which it is left alone */
+	unsigned int ping_pongs;	/* so far */
+	bool tried;			/* this decision, and it left so many pages behind: */
+	uint64_t behind;
+};
+
+enum np_verdict {
+	NP_VERDICT_ACT,
+	NP_VERDICT_SMALL_GAIN,
+	NP_VERDICT_NOT_STEADY,
+	NP_VERDICT_LEFT,		/* for the time of its back-off */
+	NP_VERDICT_DONE,		/* tried already; nothing new to gain */
+	NP_VERDICTS
+};
+
+/* Names for logs and counters: "act", "small_gain", .. */
+extern const char *const np_verdict_name[NP_VERDICTS];
+
+/*
+ * Judges the decision that a plan made, with this aim, for a task with this many pages
+ * in the interval now, and remembers it. Decisions that ask for nothing are not judged:
+ * np_steady_rest() for those.
+ */
+enum np_verdict np_steady_judge(struct np_steady *s, const struct np_steady_rules *r,
+				const struct np_decision *d, const struct np_aim *aim,
+				uint64_t pages, unsigned int now);
+void np_steady_rest(struct np_steady *s);
+
+/*
+ * Notes that the decision was carried out and left so many pages behind. True
+ * when that made A -> B -> A: the task is left alone until s->left_until.
+ */
+bool np_steady_moved(struct np_steady *s, const struct np_steady_rules *r,
+		     const struct np_decision *d, uint64_t behind, unsigned int now);
+
+/* Notes that it failed: left alone for the back-off. */
+void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsigned int now);
+
+/* What was tried last, for who tries nothing twice, whether it worked or not; zeroed: nothing was. */
+struct np_tried {
+	bool any;
+	struct np_aim aim;
+	uint64_t left;			/* pages that would not move then */
+};
+
+/* Whether to move so many of a task's pages to this aim is more than what was tried. */
+bool np_tried_is_new(const struct np_tried *t, const struct np_aim *aim, uint64_t to_move,
+		     uint64_t pages);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One daemon a machine (for users other than root: one for each user). */
+#ifndef NUMAPLACE_LIB_LOCK_H
+#define NUMAPLACE_LIB_LOCK_H
+
+#include <stddef.h>
+
+/*
+ * Takes the lock until this process ends. A descriptor, or -errno with one line
+ * in err: -EBUSY says who holds it.
+ */
+int np_daemon_lock(char *err, size_t err_len);
+
+#endif

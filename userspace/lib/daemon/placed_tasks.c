@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "placed_tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/error.h"
+#include "../engine/state_file.h"
+#include "../host/proc.h"
+
+#define FILE_NAME "daemon.json"
+#define ARRAY "tasks"
+
+int np_daemon_placed_add(struct np_daemon_placed *p, pid_t pid, unsigned long long start)
+{
+	struct np_placed_task *bigger = realloc(p->task, sizeof(*bigger) * (p->n + 1));
+
+	if (!bigger)
+		return -ENOMEM;
+	p->task = bigger;
+	p->task[p->n++] = (struct np_placed_task) { pid, start };
+	return 0;
+}
+
+void np_daemon_placed_free(struct np_daemon_placed *p)
+{
+	free(p->task);
+	*p = (struct np_daemon_placed) { 0 };
+}
+
+bool np_daemon_placed_runs(const struct np_placed_task *t)
+{
+	struct np_proc_stat st;
+
+	return !np_proc_stat(t->pid, &st) && st.start == t->start;
+}
+
+static int add_record(struct np_daemon_placed *p, json_t *record)
+{
+	struct np_placed_task t;
+	json_int_t start;
+
+	if (json_unpack(record, "{s:i,s:I}", "pid", &t.pid, "start", &start))
+		return -EINVAL;
+	t.start = (unsigned long long)start;
+	return np_daemon_placed_runs(&t) ? np_daemon_placed_add(p, t.pid, t.start) : 0;
+}
+
+int np_daemon_placed_read(struct np_daemon_placed *p, char *err, size_t err_len)
+{
+	static const char what[] = "which tasks the last daemon had placed is";
+	json_t *tasks = NULL, *record;
+	struct np_state_file f;
+	size_t i;
+	int e = np_state_file_open(&f, NULL, FILE_NAME, err, err_len);
+
+	if (e)
+		return e;
+	e = np_state_file_load(&f, ARRAY, what, &tasks, err, err_len);
+	json_array_foreach(tasks, i, record)
+		if (!e && add_record(p, record))
+			e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it "
+				    "away to go on", f.path, what);
+	json_decref(tasks);
+	np_state_file_close(&f);
+	return e;
+}
+
+int np_daemon_placed_write(const struct np_daemon_placed *p, char *err, size_t err_len)
+{
+	struct np_state_file f;
+	json_t *tasks;
+	int e = np_state_file_open(&f, NULL, FILE_NAME, err, err_len);
+
+	if (e)
+		return e;
+	tasks = json_array();
+	for (size_t i = 0; i < p->n; i++)
+		json_array_append_new(tasks, json_pack("{s:i,s:I}", "pid", p->task[i].pid, "start",
+						       (json_int_t)p->task[i].start));
+	if (json_array_size(tasks) == p->n)
+		e = np_state_file_save(&f, ARRAY, tasks, err, err_len);
+	else
+		e = np_fail(err, err_len, -ENOMEM, "out of memory");
+	json_decref(tasks);
+	np_state_file_close(&f);
+	return e;
+}

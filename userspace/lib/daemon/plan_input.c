@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plan_input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../files/penalty.h"
+
+static int allocate(struct np_planning *p, size_t n)
+{
+	size_t nodes = p->machine.n_nodes;
+
+	p->tasks.task = calloc(n + 1, sizeof(*p->tasks.task));
+	p->tasks.pages = calloc(n * nodes + 1, sizeof(*p->tasks.pages));
+	p->tasks.shm_pages = calloc(n * nodes + 1, sizeof(*p->tasks.shm_pages));
+	p->tasks.start = calloc(n + 1, sizeof(*p->tasks.start));
+	p->tasks.cpus = calloc(n + 1, sizeof(*p->tasks.cpus));
+	p->confined.cpus = calloc(n + 1, sizeof(*p->confined.cpus));
+	p->confined.pinned = calloc(n + 1, sizeof(*p->confined.pinned));
+	return p->tasks.task && p->tasks.pages && p->tasks.shm_pages && p->tasks.start && p->tasks.cpus &&
+	       p->confined.cpus && p->confined.pinned ? 0 : -ENOMEM;
+}
+
+static void add(struct np_planning *p, const struct np_watched *t, const struct np_task *assumed)
+{
+	size_t i = p->tasks.n++, nodes = p->machine.n_nodes;
+	struct np_task *task = &p->tasks.task[i];
+
+	*task = t->task.task[0];
+	np_watch_counted(t, task);
+	task->pages = memcpy(p->tasks.pages + i * nodes, t->task.pages,
+			     nodes * sizeof(*p->tasks.pages));
+	task->shm_pages = memcpy(p->tasks.shm_pages + i * nodes, t->task.shm_pages,
+				 nodes * sizeof(*p->tasks.shm_pages));
+	if (assumed->penalty_source != NP_SOURCE_NONE) {
+		task->penalty = assumed->penalty;
+		task->penalty_source = assumed->penalty_source;
+	}
+	if (assumed->mpki_source != NP_SOURCE_NONE) {
+		task->mpki = assumed->mpki;
+		task->mpki_source = assumed->mpki_source;
+	}
+	p->tasks.start[i] = t->start;
+	p->tasks.cpus[i] = t->task.cpus[0];
+	p->confined.pinned[p->confined.n] = t->confined.pinned[0];
+	p->confined.cpus[p->confined.n++] = t->confined.cpus[0];
+}
+
+int np_gather(struct np_planning *p, const struct np_daemon *d, char *err, size_t err_len)
+{
+	int e;
+
+	*p = (struct np_planning) {
+		.where = np_machine_where(d->root), .machine = d->machine,
+		.policy = d->args.policy, .options = d->args.options,
+		.override = d->args.override, .balancing = d->balancing,
+	};
+	if (allocate(p, d->watch.counting + 1)) {
+		np_gather_free(p);
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < d->watch.n && p->tasks.n <= d->watch.counting; i++)
+		if (np_watch_counts(&d->watch, &d->watch.task[i], d->now) && !d->watch.task[i].gone)
+			add(p, &d->watch.task[i], &d->assumed);
+	if (np_penalties_apply(&p->tasks, err, err_len))
+		e = -EBADMSG;
+	else
+		e = np_planning_ask(p, err, err_len);
+	if (e)
+		np_gather_free(p);
+	return e;
+}
+
+void np_gather_free(struct np_planning *p)
+{
+	np_plan_free(&p->plan);
+	free(p->tasks.task);
+	free(p->tasks.pages);
+	free(p->tasks.shm_pages);
+	free(p->tasks.start);
+	free(p->tasks.cpus);
+	free(p->confined.cpus);
+	free(p->confined.pinned);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The daemon's counters: some tasks for one interval, in turn, as its budget allows. */
+#ifndef NUMAPLACE_LIB_TASK_SAMPLING_H
+#define NUMAPLACE_LIB_TASK_SAMPLING_H
+
+#include "../counters/sample.h"
+#include "task_watch.h"
+
+struct np_watch_counter {
+	/* Set by the caller. */
+	unsigned int most;	/* tasks that are counted at once; 0: none */
+	double budget;		/* seconds of CPU time an interval, on average */
+	/* Its own. */
+	struct np_counting c;
+	pid_t *pids;		/* [c.n] that are counted now */
+	bool open;
+	bool refused;		/* nothing counts here, or may */
+	double spent;		/* on the round that is open */
+	unsigned int next;	/* interval of the next round */
+	unsigned long long rounds, ended;
+	double cpu_seconds;	/* spent on all that have ended */
+	struct np_known *traffic;	/* [n_nodes] of the last round, or NULL */
+};
+
+/*
+ * Ends the round that was begun in the last interval and begins the next one when
+ * its time has come. Sets *changed when tasks do something else than before. 0, or
+ * -errno with one line in err: after -EACCES and -EOPNOTSUPP nothing is counted from
+ * then on, after others the next tasks are tried at the next interval.
+ */
+int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m,
+		   unsigned int now, bool *changed, char *err, size_t err_len);
+
+/* Forgets what is by node, for a machine that has others now; the round that is open with it. */
+void np_watch_count_drop(struct np_watch_counter *k);
+void np_watch_count_close(struct np_watch_counter *k);
+
+/* Tasks of which something is known that was counted. */
+size_t np_watch_count_known(const struct np_watch *w);
+
+/* What was counted of t goes into task, which is t's; m's nodes get their traffic. */
+void np_watch_counted(const struct np_watched *t, struct np_task *task);
+void np_watch_traffic(const struct np_watch_counter *k, struct np_machine *m);
+
+#endif

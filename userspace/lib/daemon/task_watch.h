@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Many tasks, looked at again and again for little: what changes quickly is read
+ * from files that stay open, where pages are only of tasks that are busy and of
+ * those not again before something about them has changed.
+ */
+#ifndef NUMAPLACE_LIB_TASK_WATCH_H
+#define NUMAPLACE_LIB_TASK_WATCH_H
+
+#include "../host/exclude.h"
+#include "../host/tasks.h"
+#include "../plan/cpuset_limits.h"
+#include "hysteresis.h"
+
+struct np_watched {
+	pid_t pid, ppid;
+	unsigned long long start;	/* tells a reused pid */
+	char comm[NP_COMM_LEN];
+	bool judged, member;		/* is watched; others are only known to be there */
+	bool seen;			/* in the round of listing that runs now */
+	bool gone;			/* has exited since */
+	int stat;			/* /proc/PID/stat, open; -1: not */
+	unsigned int next_look;		/* interval; those that sleep are looked at less often */
+	unsigned int idle_looks;
+	unsigned long long ticks;	/* of CPU time used at the last look */
+	double looked_at;		/* seconds, monotonic */
+	double busy;			/* CPUs that it kept busy between its last two looks */
+	unsigned int last_busy;		/* interval in which it last was */
+	bool ever_busy;
+	uint64_t rss;			/* pages */
+	unsigned int threads;
+	int cpu;			/* that its leader last ran on */
+
+	bool have;			/* what follows was read .. */
+	unsigned int read_at;		/* .. in this interval, at these: */
+	uint64_t read_rss;
+	int read_cpu;
+	double read_cost;		/* seconds of CPU time that it took */
+	bool denied;			/* it is not ours to read */
+	bool excluded;			/* by its name when it was read */
+	struct np_tasks task;		/* of one */
+	struct np_confined confined;
+
+	unsigned long long count_round;	/* of watch_count.c, in which it was counted last; 0: never */
+	struct np_task counted;		/* what was counted where it is now; sources say what */
+	double *accesses;		/* [n_nodes] room for counted.accesses */
+
+	struct np_steady steady;
+	bool placed;			/* by us */
+	enum np_verdict told;		/* in the last event; NP_VERDICT_ACT: none since it was moved */
+	bool heir;			/* was started by one that was, or by an heir of it */
+};
+
+/* Which tasks are watched. */
+struct np_watch_rules {
+	const pid_t *pids;		/* [n_pids] these and their descendants */
+	size_t n_pids;
+	const char *cgroup;		/* those of this cgroup; neither: every one that may be */
+	struct np_exclude exclude;	/* but not these */
+	double min_busy;		/* CPUs that a task must keep busy to count */
+	uint64_t min_pages;		/* that it must have */
+	unsigned int pause;		/* intervals that it counts for after it was last busy */
+	bool override;			/* of CPUs that were chosen for a task, and of isolated ones */
+	double read_budget;		/* seconds of CPU time an interval for reading pages */
+};
+
+struct np_watch {
+	const struct np_watch_rules *rules;
+	unsigned long long *named;	/* [rules->n_pids] when they started; 0: is not there */
+	struct np_watched *task;	/* [n] sorted by pid */
+	size_t n, room;
+	size_t members, counting;	/* watched; of those, busy and large enough */
+	unsigned long last_pid;		/* the kernel's, when /proc was last listed */
+	struct np_cpusets *cpusets;
+	struct np_pins *pins;
+	double debt;			/* seconds that reading large tasks took beyond their share */
+};
+
+int np_watch_open(struct np_watch *w, const struct np_watch_rules *rules, char *err, size_t err_len);
+void np_watch_close(struct np_watch *w);
+
+/*
+ * Looks at the tasks in interval now; m says which CPUs share a node. Sets *changed
+ * when what a plan would be made from has. 0, or -errno with one line in err.
+ */
+int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int now, bool *changed,
+		  char *err, size_t err_len);
+
+/* The part of it that finds who is there. */
+int np_watch_list(struct np_watch *w, char *err, size_t err_len);
+
+/* True when the task counts for a plan: busy, large enough, and its pages are known. */
+bool np_watch_counts(const struct np_watch *w, const struct np_watched *t, unsigned int now);
+
+/* Reads where its pages are now. False when it cannot be read (any more). */
+bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
+		   unsigned int now);
+
+/* Forgets all that is by node, for a machine that has others now: it is read again. */
+void np_watch_drop_rows(struct np_watch *w);
+
+struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid);
+
+#endif

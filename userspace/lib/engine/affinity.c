@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "affinity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cpulist.h"
+#include "../base/error.h"
+#include "../host/cgroup.h"
+#include "../host/proc.h"
+#include "inherited.h"
+#include "saved_affinity.h"
+
+/* A program that starts threads faster than this many passes is not waited for. */
+#define MAX_PASSES 64
+
+int np_affinity_get(pid_t tid, struct bitmask *mask)
+{
+	static const char key[] = "\nCpus_allowed_list:";
+	char path[64], *text, *line;
+	int e = -EINVAL;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	text = np_read_file(path);
+	if (!text)
+		return errno == ENOENT ? -ESRCH : -errno;
+	line = strstr(text, key);
+	if (line) {
+		line += strlen(key);
+		line[strcspn(line, "\n")] = '\0';
+		e = np_list_parse_kernel(line, mask);
+	}
+	free(text);
+	return e;
+}
+
+int np_affinity_set(pid_t tid, const struct bitmask *mask)
+{
+	return numa_sched_setaffinity(tid, (struct bitmask *)mask) < 0 ? -errno : 0;
+}
+
+/* One call's work, so that it can be undone. */
+struct placing {
+	struct np_state state;
+	const struct np_place_request *request;
+	pid_t pid;
+	const struct bitmask *cpus;
+	bool first_pass;
+	bool leader_is_new;		/* it had no place of ours before this call */
+	struct bitmask *now, *allowed;	/* scratch */
+	struct np_affinity_undo undo;
+	char *err;
+	size_t err_len;
+};
+
+static struct bitmask *clone(const struct bitmask *from)
+{
+	struct bitmask *to = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	copy_bitmask_to_bitmask((struct bitmask *)from, to);
+	return to;
+}
+
+static bool already_done(const struct placing *p, pid_t tid)
+{
+	for (size_t i = 0; i < p->undo.n; i++)
+		if (p->undo.thread[i].tid == tid)
+			return true;
+	return false;
+}
+
+/*
+ * Whether the thread has every online CPU that its cpuset allows: it never chose any, as
+ * far as can be told, and is to follow its cpuset again.
+ */
+static bool has_all(struct placing *p)
+{
+	struct np_cpusets *sets = np_cpusets_open();
+	struct bitmask *online = numa_bitmask_alloc(NP_MAX_CPUS);
+	char *text = np_read_file("/sys/devices/system/cpu/online");
+	bool all = sets && text && !np_list_parse_kernel(text, online) &&
+		   !np_cpusets_cpus(sets, p->pid, p->allowed);
+
+	for (unsigned int i = 0; all && i < NP_MAX_CPUS; i++)
+		all = numa_bitmask_isbitset(p->now, i) || !numa_bitmask_isbitset(online, i) ||
+		      !numa_bitmask_isbitset(p->allowed, i);
+	free(text);
+	numa_bitmask_free(online);
+	if (sets)
+		np_cpusets_close(sets);
+	return all;
+}
+
+/*
+ * The record that says what this thread, whose CPUs are p->now, had at first; NULL: just
+ * these. The first original wins; but CPUs that the user chose after we placed it are an
+ * original of their own. One without a record may have inherited its CPUs, but not from
+ * a process that this very call places: it was there before.
+ */
+static const struct np_saved *first_record(const struct placing *p, const struct np_saved *old,
+					   unsigned long long start)
+{
+	const struct np_saved *r;
+
+	if (old)
+		return np_heirs_wears(old, p->pid, p->now) ? old : NULL;
+	r = np_heirs_origin(&p->state, p->pid, start, p->now);
+	return r && r->pid == p->pid && p->leader_is_new && p->first_pass ? NULL : r;
+}
+
+/* What is to be remembered of a thread, with masks of its own. */
+static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_proc_stat *st,
+				 const struct np_saved *old)
+{
+	const struct np_saved *first = first_record(p, old, st->start);
+	bool changes = !numa_bitmask_equal(p->cpus, p->now);
+	struct np_saved r = {
+		.tid = tid, .pid = p->pid, .start = st->start, .inherit = p->request->inherit,
+		.original = clone(first ? first->original : p->now), .set = clone(p->cpus),
+		.earlier = first && changes ? clone(p->now) : NULL,
+	};
+
+	if (p->request->by)
+		snprintf(r.by, sizeof(r.by), "%s", p->request->by);
+	r.all = first ? first->all : has_all(p);
+	r.placed = first && first == old ? old->placed : np_heirs_now();
+	r.cgroup = first && first == old ? old->cgroup : np_cgroup_mark(p->pid);
+	r.pgrp = st->pgrp;
+	r.session = st->session;
+	if (tid == p->pid)
+		p->leader_is_new = !first;
+	return r;
+}
+
+static void forget_old(struct placing *p, struct np_saved *old)
+{
+	if (old)
+		np_state_drop(&p->state, old->tid);
+}
+
+/* Notes the thread in the state (not yet on disk) and in the undo list. */
+static int note_thread(struct placing *p, pid_t tid)
+{
+	struct np_saved *old = np_state_find(&p->state, tid), record;
+	struct np_proc_stat st;
+	struct np_affinity_was *bigger, *u;
+	int e;
+
+	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
+		return 0;	/* it has exited */
+	if (old && old->start != st.start) {	/* its number was another thread's */
+		np_state_end(&p->state, old);
+		old = NULL;
+	}
+	bigger = realloc(p->undo.thread, sizeof(*bigger) * (p->undo.n + 1));
+	if (!bigger)
+		return -ENOMEM;
+	p->undo.thread = bigger;
+	u = &p->undo.thread[p->undo.n++];
+	*u = (struct np_affinity_was) {
+		.tid = tid, .start = st.start, .before = clone(p->now), .had_record = old,
+	};
+	np_layers_lift(&p->state.layers, tid, p->now);
+	if (old)
+		u->old = np_saved_copy(old);
+	record = record_of(p, tid, &st, old);
+	u->all = record.all && !old && !record.earlier;
+	forget_old(p, old);
+	e = np_state_add(&p->state, &record);
+	np_saved_free(&record);
+	return e;
+}
+
+static int explain(struct placing *p, pid_t tid, int e)
+{
+	char want[NP_LIST_LEN], have[NP_LIST_LEN];
+	struct np_proc_stat st;
+
+	np_list_format(p->cpus, want, sizeof(want));
+	if (e == -EPERM)
+		return np_proc_denied(tid, "change the CPUs of", p->err, p->err_len);
+	if (!np_proc_thread_stat(p->pid, tid, &st) && st.fixed_affinity)
+		return np_fail(p->err, p->err_len, e,
+			       "the kernel has fixed the CPUs of thread %d (%s)", tid, st.comm);
+	if (e == -EXDEV)
+		return np_fail(p->err, p->err_len, -EINVAL,
+			       "the cpuset of process %d allows only CPUs %s of %s; choose among "
+			       "those or change its cgroup", p->pid,
+			       np_list_format(p->now, have, sizeof(have)), want);
+	if (e == -EINVAL)
+		return np_fail(p->err, p->err_len, e,
+			       "the cpuset of process %d allows none of CPUs %s, or they are offline",
+			       p->pid, want);
+	return np_fail(p->err, p->err_len, e, "thread %d of process %d cannot be bound to CPUs %s: %s",
+		       tid, p->pid, want, strerror(-e));
+}
+
+static int bind_thread(struct placing *p, pid_t tid)
+{
+	int e = np_affinity_set(tid, p->cpus);
+
+	if (!e)
+		e = np_affinity_get(tid, p->now);
+	if (e == -ESRCH)
+		return 0;
+	/* A cpuset narrows the mask without an error. */
+	if (!e && !numa_bitmask_equal(p->now, p->cpus))
+		e = -EXDEV;
+	return e ? explain(p, tid, e) : 0;
+}
+
+/* One pass over the threads there are now. Sets *found to the number of new ones. */
+static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *found)
+{
+	size_t first = p->undo.n, n = 1;
+	pid_t *tids = NULL;
+	int e = np_layers_read(&p->state.layers);
+
+	if (!e && !one_thread)
+		e = np_proc_threads(p->pid, &tids, &n);
+
+	for (size_t i = 0; !e && i < n; i++) {
+		pid_t t = one_thread ? tid : tids[i];
+
+		if (!already_done(p, t))
+			e = note_thread(p, t);
+	}
+	free(tids);
+	*found = p->undo.n - first;
+	if (e == -ESRCH)
+		return np_fail(p->err, p->err_len, e, "process %d has just exited", p->pid);
+	if (e)
+		return np_fail(p->err, p->err_len, e, "out of memory");
+	if (*found)
+		e = np_state_record(&p->state, p->err, p->err_len);
+	for (size_t i = first; !e && i < p->undo.n; i++) {
+		p->undo.thread[i].bound = true;
+		e = bind_thread(p, p->undo.thread[i].tid);
+	}
+	p->first_pass = false;
+	return e;
+}
+
+/* Puts every thread and record back as they were before this call. */
+static void undo_all(struct placing *p)
+{
+	struct bitmask *every = numa_bitmask_alloc(NP_MAX_CPUS);
+	char ignored[NP_ERR_LEN];
+
+	numa_bitmask_setall(every);
+	for (size_t i = 0; i < p->undo.n; i++) {
+		struct np_affinity_was *u = &p->undo.thread[i];
+
+		if (u->bound)
+			np_affinity_set(u->tid, u->all ? every : u->before);
+		np_state_drop(&p->state, u->tid);
+		if (u->had_record)
+			np_state_add(&p->state, &u->old);
+	}
+	np_state_save(&p->state, ignored, sizeof(ignored));
+	numa_bitmask_free(every);
+}
+
+static void free_threads(struct np_affinity_undo *u)
+{
+	for (size_t i = 0; i < u->n; i++) {
+		numa_bitmask_free(u->thread[i].before);
+		np_saved_free(&u->thread[i].old);
+	}
+	free(u->thread);
+	if (u->set)
+		numa_bitmask_free(u->set);
+}
+
+void np_affinity_undo_free(struct np_affinity_undo *u)
+{
+	if (u)
+		free_threads(u);
+	free(u);
+}
+
+/* To the caller, who may want to take this back later. */
+static int hand_over(struct placing *p, struct np_affinity_undo **to)
+{
+	*to = malloc(sizeof(**to));
+	if (!*to)
+		return np_fail(p->err, p->err_len, -ENOMEM, "out of memory");
+	p->undo.set = clone(p->cpus);
+	**to = p->undo;
+	p->undo = (struct np_affinity_undo) { 0 };
+	return 0;
+}
+
+static void placing_free(struct placing *p)
+{
+	free_threads(&p->undo);
+	numa_bitmask_free(p->now);
+	numa_bitmask_free(p->allowed);
+	np_state_keep(&p->state);
+}
+
+static bool has_inherited(const struct np_state *s, pid_t pid)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_proc_stat st;
+	bool result = s->n && !np_proc_stat(pid, &st) && !np_affinity_get(pid, now);
+
+	if (result) {
+		np_layers_lift(&s->layers, pid, now);
+		result = np_heirs_origin(s, pid, st.start, now);
+	}
+	numa_bitmask_free(now);
+	return result;
+}
+
+/*
+ * What was started by those that have exited, or by this process while it was placed
+ * elsewhere, is noted first: its record is about to say something else. Once for a
+ * series, over all processes: what is started between that and the placement has the
+ * CPUs that the record keeps as "earlier", until the next series.
+ */
+static int open_state(struct np_state *s, pid_t pid, bool follows, char *err, size_t err_len)
+{
+	bool settle = false, known = false;
+	int e = np_state_open_kept(s, err, err_len);
+
+	if (e)
+		return e;
+	e = np_layers_read(&s->layers);
+	for (size_t i = 0; i < s->n; i++) {
+		bool own = s->saved[i].pid == pid;
+
+		s->saved[i].settled &= follows;
+		settle |= s->saved[i].gone || (own && !s->saved[i].settled);
+		known |= own;
+	}
+	if (!e)
+		e = settle || (!known && has_inherited(s, pid)) ? np_heirs_settle(s) : 0;
+	if (!e)
+		return 0;
+	np_state_close(s);
+	return np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e));
+}
+
+int np_affinity_place(const struct np_place_request *r, char *err, size_t err_len)
+{
+	struct placing p = { .request = r, .cpus = r->cpus, .first_pass = true, .err = err,
+			     .err_len = err_len };
+	size_t found = 1;
+	int e;
+
+	if (r->undo)
+		*r->undo = NULL;
+	p.pid = np_proc_group(r->pid);
+	if (p.pid < 0)
+		return np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
+	e = open_state(&p.state, p.pid, r->follows, err, err_len);
+	if (e)
+		return e;
+	p.undo.pid = p.pid;
+	p.undo.when = np_heirs_now();
+	p.now = numa_bitmask_alloc(NP_MAX_CPUS);
+	p.allowed = numa_bitmask_alloc(NP_MAX_CPUS);
+	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++)
+		e = place_pass(&p, r->one_thread, r->pid, &found);
+	if (!e && p.undo.n == 0)
+		e = np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
+	if (!e && r->undo)
+		e = hand_over(&p, r->undo);
+	if (e)
+		undo_all(&p);
+	placing_free(&p);
+	return e;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cpulist.h"
+#include "../base/error.h"
+#include "../host/proc.h"
+#include "affinity.h"
+#include "inherited.h"
+#include "saved_affinity.h"
+
+/* Tasks that start others faster than this many looks are not waited for. */
+#define MAX_PASSES 64
+/* A chain of parents that is longer is not followed. */
+#define MAX_DEPTH 64
+
+struct restoring {
+	struct np_state state;
+	const struct np_whose *whose;
+	struct np_processes all;
+	struct bitmask *now, *every;	/* scratch; all CPUs */
+	size_t n, kept, matched;
+	int error;		/* the first, with its line in err */
+	char *err;
+	size_t err_len;
+};
+
+static void fail(struct restoring *r, const struct np_saved *record, int e)
+{
+	char list[NP_LIST_LEN];
+
+	if (r->error)
+		return;
+	r->error = e;
+	if (e == -EPERM)
+		np_proc_denied(record->tid, "restore the CPUs of", r->err, r->err_len);
+	else
+		np_fail(r->err, r->err_len, e, "thread %d cannot have CPUs %s back: %s", record->tid,
+			np_list_format(record->original, list, sizeof(list)), strerror(-e));
+}
+
+/*
+ * Gives one thread its CPUs back unless somebody changed them after us. Returns false
+ * when the record must be kept for another attempt, as where the module's have to go first.
+ */
+static bool restore_thread(struct restoring *r, const struct np_saved *record)
+{
+	int e = np_affinity_get(record->tid, r->now);
+
+	if (e == -ESRCH)
+		return true;
+	if (!e && np_layers_lift(&r->state.layers, record->tid, r->now))
+		return false;
+	if (!e && !np_heirs_wears(record, record->pid, r->now)) {
+		if (numa_bitmask_equal(r->now, record->original))
+			r->n++;
+		else
+			r->kept++;
+		return true;
+	}
+	if (!e)
+		e = np_affinity_set(record->tid, record->all ? r->every : record->original);
+	if (!e)
+		r->n++;
+	else if (e != -ESRCH)
+		fail(r, record, e);
+	return !e || e == -ESRCH;
+}
+
+/* What has inherited its place goes with the process that was placed. */
+static bool matches(const struct restoring *r, const struct np_saved *record)
+{
+	const struct np_whose *w = r->whose;
+	struct np_process p;
+	pid_t pid = record->pid;
+
+	if (np_whose_all(w) || np_whose_has(w, pid) || np_whose_has(w, record->tid) ||
+	    (w->by && !strcmp(w->by, record->by)))
+		return true;
+	for (int depth = 0; record->heir && depth < MAX_DEPTH; depth++) {
+		if (!np_processes_find(&r->all, pid, &p))
+			return false;
+		pid = p.ppid;
+		if (np_whose_has(w, pid))
+			return true;
+	}
+	return false;
+}
+
+/* Those of this look that are not done yet. */
+static void restore_matching(struct restoring *r)
+{
+	for (size_t i = 0; i < r->state.n; i++) {
+		struct np_saved *record = &r->state.saved[i];
+
+		if (record->done || !matches(r, record))
+			continue;
+		r->matched++;
+		record->done = record->gone || restore_thread(r, record);
+	}
+}
+
+static bool is_over(const struct np_saved *record)
+{
+	return record->done || record->gone;
+}
+
+/*
+ * What a task starts before its turn comes is found by the next look, for which the
+ * records stay. In the end everybody who inherited something has a record of their own.
+ */
+static int restore_all(struct restoring *r)
+{
+	size_t found = 1;
+	int e = 0;
+
+	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++) {
+		e = np_processes_read(&r->all);
+		if (!e)
+			e = np_heirs_note(&r->state, &r->all, &found);
+		if (!e && (pass == 0 || found))
+			restore_matching(r);
+		np_processes_free(&r->all);
+		found |= pass == 0 && r->matched;
+	}
+	np_state_drop_if(&r->state, is_over);
+	return e;
+}
+
+static int save(struct restoring *r)
+{
+	char why[NP_ERR_LEN];
+	int e = np_state_save(&r->state, why, sizeof(why));
+
+	if (e && !r->error)
+		return np_fail(r->err, r->err_len, e, "%s", why);
+	return r->error;
+}
+
+static int restore(struct restoring *r, size_t *n, size_t *kept)
+{
+	int e = np_state_open(&r->state, NULL, r->err, r->err_len);
+
+	*n = *kept = 0;
+	if (e)
+		return e;
+	r->now = numa_bitmask_alloc(NP_MAX_CPUS);
+	r->every = numa_bitmask_alloc(NP_MAX_CPUS);
+	numa_bitmask_setall(r->every);
+	if (r->state.n)
+		e = restore_all(r);
+	if (e)
+		np_fail(r->err, r->err_len, e, "/proc cannot be read: %s", strerror(-e));
+	else if (r->state.written)
+		e = save(r);
+	np_state_close(&r->state);
+	numa_bitmask_free(r->now);
+	numa_bitmask_free(r->every);
+	*n = r->n;
+	*kept = r->kept;
+	if (!e && !r->matched && r->whose->n)
+		e = np_fail(r->err, r->err_len, -ENOENT, "process %d is not under control; there is "
+			    "nothing to restore", r->whose->pids[0]);
+	else if (!e && r->kept)
+		np_fail(r->err, r->err_len, 0, "%zu thread%s left alone: the CPUs were changed after "
+			"numaplace had set them", r->kept, r->kept == 1 ? "" : "s");
+	return e;
+}
+
+int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+			size_t err_len)
+{
+	struct restoring r = { .whose = whose, .err = err, .err_len = err_len };
+
+	return restore(&r, n, kept);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The module, and plain system calls for what it leaves behind: move_pages(2) moves
+ * kinds of pages that a module cannot, such as hugetlb and, where the kernel has no
+ * MIGRATE_VMA_SELECT_COMPOUND, transparent huge pages without splitting them.
+ */
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engines.h"
+#include "move_pages.h"
+#include "spread_pages.h"
+
+static const struct reason {
+	const char *name;
+	size_t at;		/* of the count in struct np_migrate_result */
+} reasons[] = {
+#define X(name) { #name, offsetof(struct np_migrate_result, name) },
+	NUMAPLACE_COUNTS(X)
+#undef X
+};
+
+#define N_REASONS (sizeof(reasons) / sizeof(reasons[0]))
+
+static uint64_t *count_of(struct np_migrate_result *r, const struct reason *reason)
+{
+	return (uint64_t *)((char *)r + reason->at);
+}
+
+/* Where the page is, how it is used and how full the node is hold the call back as well. */
+static const char *const stays_for_all[] = {
+	"moved", "already", "absent", "pinned", "shared", "no_memory",
+};
+
+static bool stays(const struct reason *reason)
+{
+	for (size_t i = 0; i < sizeof(stays_for_all) / sizeof(stays_for_all[0]); i++)
+		if (!strcmp(reason->name, stays_for_all[i]))
+			return true;
+	return false;
+}
+
+static bool is(const struct reason *reason, const char *name)
+{
+	return !strcmp(reason->name, name);
+}
+
+/*
+ * Pages that only the module's way of moving leaves; busy ones are not worth a walk of
+ * their own. huge: those that lie among anonymous small pages.
+ */
+static uint64_t left_by_kind(struct np_migrate_result *out, bool files, uint64_t *huge)
+{
+	uint64_t left = 0;
+
+	*huge = 0;
+	for (size_t i = 0; i < N_REASONS; i++) {
+		if (stays(&reasons[i]) || is(&reasons[i], "busy"))
+			continue;
+		if (!is(&reasons[i], "file") && !is(&reasons[i], "hugetlb"))
+			*huge += *count_of(out, &reasons[i]);
+		if (files || !is(&reasons[i], "file"))
+			left += *count_of(out, &reasons[i]);
+	}
+	return left;
+}
+
+static uint64_t take(uint64_t *left, uint64_t *from)
+{
+	uint64_t n = *left < *from ? *left : *from;
+
+	*left -= n;
+	*from -= n;
+	return n;
+}
+
+/*
+ * Kinds first, since they are why the second engine was asked, then what was busy. Of
+ * files there are fewer left than the call says only where it did not look at them.
+ */
+void np_migrate_merge(struct np_migrate_result *out, const struct np_migrate_result *rest)
+{
+	uint64_t left = rest->moved, moved = 0, files = 0;
+	uint64_t movable_files = out->file > rest->file ? out->file - rest->file : 0;
+
+	for (size_t i = 0; i < N_REASONS; i++)
+		if (!stays(&reasons[i]) && !is(&reasons[i], "busy") && !is(&reasons[i], "file"))
+			moved += take(&left, count_of(out, &reasons[i]));
+	files = take(&left, &movable_files);
+	out->file -= files;
+	moved += files;
+	moved += take(&left, &out->busy);
+	out->moved += moved;
+	out->bytes += moved * (uint64_t)sysconf(_SC_PAGESIZE);
+	out->ns += rest->ns;
+	out->engine = "module+syscall";
+}
+
+static int auto_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+			char *err, size_t err_len)
+{
+	struct np_migrate_request again = *r;
+	struct np_migrate_result rest;
+	uint64_t huge;
+	int e = np_control_module.migrate(r, out, err, err_len);
+
+	if (e || !left_by_kind(out, r->files, &huge) || (r->limit && out->moved >= r->limit))
+		return e;
+	again.limit = r->limit ? r->limit - out->moved : 0;
+	again.no_small = !huge;
+	e = np_move_pages(&again, &rest, err, err_len);
+	np_migrate_merge(out, &rest);
+	return e;
+}
+
+static int auto_probe(char *err, size_t err_len)
+{
+	return np_control_module.probe(err, err_len);
+}
+
+static int auto_place(const struct np_place_request *r, char *err, size_t err_len)
+{
+	return np_control_module.place(r, err, err_len);
+}
+
+static int auto_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+			size_t err_len)
+{
+	return np_control_module.restore(whose, n, kept, err, err_len);
+}
+
+static int auto_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	return np_control_module.undo(u, n, err, err_len);
+}
+
+static int auto_memory(pid_t pid, int *mode, struct bitmask **nodes)
+{
+	return np_control_module.memory(pid, mode, nodes);
+}
+
+const struct np_control np_control_auto = {
+	.name = "module",
+	.probe = auto_probe,
+	.place = auto_place,
+	.undo = auto_undo,
+	.migrate = auto_migrate,
+	.spread = np_spread_pages,
+	.memory = auto_memory,
+	.restore = auto_restore,
+};

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "engines.h"
+
+const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len)
+{
+	const struct np_control *control = NULL;
+
+	switch (engine) {
+	case NP_ENGINE_AUTO:
+		control = np_control_auto.probe(err, err_len) ? &np_control_syscall
+							      : &np_control_auto;
+		break;
+	case NP_ENGINE_MODULE:
+		control = &np_control_module;
+		break;
+	case NP_ENGINE_SYSCALL:
+		control = &np_control_syscall;
+		break;
+	case NP_ENGINE_FAKE:
+		control = &np_control_fake;
+		break;
+	}
+	return control && !control->probe(err, err_len) ? control : NULL;
+}
+
+int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		       size_t err_len)
+{
+	const struct np_control *control = np_control_module.probe(err, err_len)
+						   ? &np_control_syscall : &np_control_module;
+
+	return control->restore(whose, n, kept, err, err_len);
+}
+
+bool np_control_hidden(char *err, size_t err_len)
+{
+	return np_control_module.probe(err, err_len) == -EPERM;
+}
+
+int np_control_exit(int r)
+{
+	switch (r) {
+	case 0:
+		return 0;
+	case -EOPNOTSUPP:
+	case -EPROTO:
+	case -ENOSYS:
+		return 3;
+	default:
+		return 1;
+	}
+}
+
+int np_engine_parse(const char *word, enum np_engine *engine)
+{
+	static const struct {
+		const char *word;
+		enum np_engine engine;
+	} engines[] = {
+		{ "auto", NP_ENGINE_AUTO },
+		{ "module", NP_ENGINE_MODULE },
+		{ "syscall", NP_ENGINE_SYSCALL },
+	};
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		if (!strcmp(word, engines[i].word)) {
+			*engine = engines[i].engine;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "inherited.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cpulist.h"
+#include "../host/cgroup.h"
+#include "../host/proc.h"
+#include "affinity.h"
+
+/* A chain of parents that is longer is not followed. */
+#define MAX_DEPTH 64
+/* Tasks that start others faster than this many looks are not waited for. */
+#define MAX_PASSES 64
+
+#define WORDS (NP_MAX_CPUS / (8 * sizeof(unsigned long)))
+
+unsigned long long np_heirs_now(void)
+{
+	unsigned long long hertz = (unsigned long long)sysconf(_SC_CLK_TCK);
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (unsigned long long)t.tv_sec * hertz +
+	       (unsigned long long)t.tv_nsec / (1000000000 / hertz);
+}
+
+/* What one search goes by. */
+struct search {
+	const struct np_state *s;
+	const struct np_saved **by_pid;	/* [n] the records of s in order of pid, the leader's first */
+	size_t n;			/* 0: not in order, look at each */
+	const struct np_processes *all;	/* NULL: ask /proc */
+	struct np_cpusets *cpusets;	/* opened when first needed */
+	struct bitmask *allowed;	/* by the cpuset of this process: */
+	pid_t allowed_to;
+};
+
+static void search_end(struct search *q)
+{
+	if (q->cpusets)
+		np_cpusets_close(q->cpusets);
+	if (q->allowed)
+		numa_bitmask_free(q->allowed);
+	free(q->by_pid);
+}
+
+static bool equal(const struct bitmask *a, const struct bitmask *b)
+{
+	return !memcmp(a->maskp, b->maskp, NP_MAX_CPUS / 8);
+}
+
+/* True when cpus are what the cpuset leaves of set: all that it allows where that is nothing. */
+static bool is_narrowed(const struct bitmask *set, const struct bitmask *allowed,
+			const struct bitmask *cpus)
+{
+	bool cut = false, none = true, same = true, whole = true;
+
+	for (size_t i = 0; i < WORDS; i++) {
+		unsigned long left = set->maskp[i] & allowed->maskp[i];
+
+		cut |= left != set->maskp[i];
+		none &= !left;
+		same &= cpus->maskp[i] == left;
+		whole &= cpus->maskp[i] == allowed->maskp[i];
+	}
+	return cut && (none ? whole : same);
+}
+
+static bool wears(struct search *q, const struct np_saved *r, pid_t pid, const struct bitmask *cpus)
+{
+	if (equal(cpus, r->set) || (r->earlier && equal(cpus, r->earlier)))
+		return true;
+	if (!q->cpusets)
+		q->cpusets = np_cpusets_open();
+	if (!q->allowed)
+		q->allowed = numa_bitmask_alloc(NP_MAX_CPUS);
+	if (q->allowed_to != pid &&
+	    (!q->cpusets || np_cpusets_cpus(q->cpusets, pid, q->allowed)))
+		numa_bitmask_setall(q->allowed);
+	q->allowed_to = pid;
+	return is_narrowed(r->set, q->allowed, cpus);
+}
+
+bool np_heirs_wears(const struct np_saved *r, pid_t pid, const struct bitmask *cpus)
+{
+	struct search q = { 0 };
+	bool result = wears(&q, r, pid, cpus);
+
+	search_end(&q);
+	return result;
+}
+
+/* There is something to inherit, and to give back. */
+static bool has_heirs(const struct np_saved *r)
+{
+	return r->inherit && !equal(r->original, r->set);
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct np_saved *x = *(const struct np_saved *const *)a;
+	const struct np_saved *y = *(const struct np_saved *const *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid == x->pid || (y->tid != y->pid && x->tid < y->tid) ? -1 : 1;
+	return 0;
+}
+
+/* The records of those that are not gone, in order. 0 or -ENOMEM. */
+static int put_in_order(struct search *q)
+{
+	q->by_pid = calloc(q->s->n + 1, sizeof(*q->by_pid));
+	if (!q->by_pid)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->s->n; i++)
+		if (!q->s->saved[i].gone)
+			q->by_pid[q->n++] = &q->s->saved[i];
+	qsort(q->by_pid, q->n, sizeof(*q->by_pid), in_order);
+	return 0;
+}
+
+/* The first record in order that is not before this thread; NULL: none of the process. */
+static const struct np_saved *first_from(const struct search *q, pid_t pid, pid_t tid)
+{
+	const struct np_saved key = { .pid = pid, .tid = tid }, *p = &key;
+	size_t low = 0, high = q->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (in_order(&q->by_pid[middle], &p) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < q->n && q->by_pid[low]->pid == pid ? q->by_pid[low] : NULL;
+}
+
+/* The record of the process: its leader's, else of a thread of it. */
+static const struct np_saved *record_of(const struct search *q, pid_t pid)
+{
+	const struct np_saved *found = NULL;
+
+	if (q->by_pid)
+		return first_from(q, pid, pid);
+	for (size_t i = 0; i < q->s->n; i++) {
+		const struct np_saved *r = &q->s->saved[i];
+
+		if (r->gone || r->pid != pid)
+			continue;
+		if (!found || r->tid == pid)
+			found = r;
+	}
+	return found;
+}
+
+/* That of the process or of the first of its parents that has one. */
+static const struct np_saved *nearest_record(const struct search *q, pid_t pid)
+{
+	struct np_process p;
+
+	for (int depth = 0; pid > 0 && depth < MAX_DEPTH; depth++) {
+		const struct np_saved *r = record_of(q, pid);
+
+		if (r)
+			return r;
+		if (!np_processes_find(q->all, pid, &p))
+			break;
+		pid = p.ppid;
+	}
+	return NULL;
+}
+
+static bool wears_now(struct search *q, const struct np_saved *r, pid_t pid)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	bool result = !np_affinity_get(pid, now);
+
+	np_layers_lift(&q->s->layers, pid, now);
+	result = result && wears(q, r, pid, now);
+	numa_bitmask_free(now);
+	return result;
+}
+
+/*
+ * Whether the kernel has given p to this parent when its own had exited: it is of another
+ * session than the parent, or still in the process group of the task that was placed.
+ */
+static bool was_given_to(const struct np_process *p, const struct np_process *parent,
+			 const struct np_saved *placed)
+{
+	pid_t runner = 0;
+
+	if (sscanf(placed->by, NP_BY_RUN, &runner) == 1 && runner == parent->pid)
+		return true;
+	return p->session != parent->session ||
+	       (p->pgrp == placed->pgrp && p->pgrp != parent->pgrp);
+}
+
+/* Of the same session, or of one that was begun since. */
+static bool may_be_of_session(const struct search *q, const struct np_process *p,
+			      const struct np_saved *placed)
+{
+	struct np_process leader;
+
+	return p->session == placed->session ||
+	       !np_processes_find(q->all, p->session, &leader) || leader.start >= placed->placed;
+}
+
+/*
+ * The oldest parent of an orphan that was started since the placement belongs to a
+ * process that is older than the task that was placed, and is still in that task's
+ * cgroup. What a process on the same CPUs has started has them from there.
+ */
+static bool is_orphan_of(struct search *q, const struct np_saved *placed, pid_t pid)
+{
+	struct np_process p, parent;
+	bool has_parent = false;
+
+	if (!np_processes_find(q->all, pid, &p) || p.start < placed->placed)
+		return false;
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		has_parent = p.ppid > 0 && np_processes_find(q->all, p.ppid, &parent);
+		if (!has_parent || parent.start < placed->placed)
+			break;
+		p = parent;
+	}
+	if (has_parent && (parent.start > placed->start || !was_given_to(&p, &parent, placed) ||
+			   wears_now(q, placed, parent.pid)))
+		return false;
+	return may_be_of_session(q, &p, placed) && np_cgroup_mark(p.pid) == placed->cgroup;
+}
+
+/* A process: what its threads start are its own threads and children. */
+static bool may_have_orphans(const struct np_saved *r, unsigned long long start)
+{
+	return r->tid == r->pid && has_heirs(r) && start >= r->placed;
+}
+
+static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long long start,
+				     const struct bitmask *now)
+{
+	const struct np_saved *r = nearest_record(q, pid);
+
+	if (r && has_heirs(r) && start >= r->placed && wears(q, r, pid, now))
+		return r;
+	for (size_t i = 0; i < q->s->n; i++) {
+		r = &q->s->saved[i];
+		if (may_have_orphans(r, start) && wears(q, r, pid, now) && is_orphan_of(q, r, pid))
+			return r;
+	}
+	return NULL;
+}
+
+const struct np_saved *np_heirs_origin(const struct np_state *s, pid_t pid,
+				       unsigned long long start, const struct bitmask *now)
+{
+	struct search q = { .s = s };
+	const struct np_saved *found = s->n ? origin(&q, pid, start, now) : NULL;
+
+	search_end(&q);
+	return found;
+}
+
+/* Those found by one look: they are added after it, because that moves the records. */
+struct found {
+	struct np_saved *heir;		/* [n] with masks of their own */
+	size_t n;
+	size_t exited;
+};
+
+static int add_heir(struct found *f, const struct np_saved *from, pid_t pid, pid_t tid,
+		    unsigned long long start)
+{
+	struct np_saved *bigger = realloc(f->heir, sizeof(*bigger) * (f->n + 1));
+
+	if (!bigger)
+		return -ENOMEM;
+	f->heir = bigger;
+	f->heir[f->n] = np_saved_copy(from);
+	f->heir[f->n].pid = pid;
+	f->heir[f->n].tid = tid;
+	f->heir[f->n].start = start;
+	f->heir[f->n].heir = true;
+	f->heir[f->n].gone = f->heir[f->n].done = false;
+	f->n++;
+	return 0;
+}
+
+/* Whether a thread of the process can have inherited anything at all. */
+static bool may_be_heir(const struct search *q, const struct np_process *p)
+{
+	const struct np_saved *r = nearest_record(q, p->pid);
+
+	if (r)
+		return has_heirs(r);
+	for (size_t i = 0; i < q->s->n; i++)
+		if (may_have_orphans(&q->s->saved[i], p->start))
+			return true;
+	return false;
+}
+
+static int look_at(struct search *q, const struct np_process *p, struct bitmask *now,
+		   struct found *f)
+{
+	struct np_proc_stat st;
+	pid_t *tids;
+	size_t n;
+	int e = 0;
+
+	if (!may_be_heir(q, p))
+		return 0;
+	if (np_proc_threads(p->pid, &tids, &n)) {
+		f->exited++;
+		return 0;
+	}
+	for (size_t i = 0; !e && i < n; i++) {
+		const struct np_saved *r = first_from(q, p->pid, tids[i]);
+
+		if (r && r->tid == tids[i])
+			continue;
+		if (np_proc_thread_stat(p->pid, tids[i], &st) || np_affinity_get(tids[i], now)) {
+			f->exited++;
+			continue;
+		}
+		np_layers_lift(&q->s->layers, tids[i], now);
+		r = origin(q, p->pid, st.start, now);
+		if (r)
+			e = add_heir(f, r, p->pid, tids[i], st.start);
+	}
+	free(tids);
+	return e;
+}
+
+int np_heirs_note(struct np_state *s, const struct np_processes *all, size_t *found)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct search q = { .s = s, .all = all };
+	struct found f = { 0 };
+	int e = np_layers_read(&s->layers);
+
+	if (!e)
+		e = put_in_order(&q);
+	for (size_t i = 0; !e && s->n && i < all->n; i++)
+		e = look_at(&q, &all->process[i], now, &f);
+	for (size_t i = 0; i < f.n; i++) {
+		if (!e)
+			e = np_state_add(s, &f.heir[i]);
+		np_saved_free(&f.heir[i]);
+	}
+	*found = f.n + f.exited;
+	free(f.heir);
+	numa_bitmask_free(now);
+	search_end(&q);
+	return e;
+}
+
+static bool is_gone(const struct np_saved *r)
+{
+	return r->gone;
+}
+
+int np_heirs_settle(struct np_state *s)
+{
+	struct np_processes all;
+	size_t found = 1;
+	int e = 0;
+
+	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++) {
+		e = np_processes_read(&all);
+		if (e)
+			break;
+		e = np_heirs_note(s, &all, &found);
+		np_processes_free(&all);
+	}
+	if (e)
+		return e;
+	np_state_drop_if(s, is_gone);
+	for (size_t i = 0; i < s->n; i++)
+		s->saved[i].settled = true;
+	s->rewrite = true;
+	return 0;
+}

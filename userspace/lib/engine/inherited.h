@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a placed task starts inherits its CPUs without having a record: its threads,
+ * its children, and theirs, also when those between have exited meanwhile.
+ */
+#ifndef NUMAPLACE_LIB_INHERITED_H
+#define NUMAPLACE_LIB_INHERITED_H
+
+#include "../host/processes.h"
+#include "saved_affinity.h"
+
+/* The moment, in the unit of np_saved.start. */
+unsigned long long np_heirs_now(void);
+
+/*
+ * Whether cpus, those of a thread of pid, are what the record says that were set, or
+ * what the cpuset has left of them since.
+ */
+bool np_heirs_wears(const struct np_saved *r, pid_t pid, const struct bitmask *cpus);
+
+/*
+ * The record from which a thread without one, started then, has its CPUs, which are
+ * now these; NULL: they are its own. One that a process has set for itself to the very
+ * CPUs that its parent was placed on is taken for inherited.
+ */
+const struct np_saved *np_heirs_origin(const struct np_state *s, pid_t pid,
+				       unsigned long long start, const struct bitmask *now);
+
+/*
+ * Gives every thread of these processes that has inherited a place a record, "heir".
+ * Sets *found to how many there were and how many exited while they were looked at.
+ * 0 or -ENOMEM.
+ */
+int np_heirs_note(struct np_state *s, const struct np_processes *all, size_t *found);
+
+/* The same until nobody new is found; what is gone is then forgotten, the rest "settled". 0 or -errno. */
+int np_heirs_settle(struct np_state *s);
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module as an engine: its table, its refusals, restore. */
+#include "module.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cpulist.h"
+#include "../base/record.h"
+#include "../host/proc.h"
+#include "affinity.h"
+#include "engines.h"
+#include "layers.h"
+#include "module_files.h"
+#include "spread_pages.h"
+
+static int module_probe(char *err, size_t err_len)
+{
+	struct np_module_info info;
+
+	return np_module_probe(&info, err, err_len);
+}
+
+int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_len)
+{
+	const char *why;
+
+	switch (e) {
+	case -EPERM:
+		return np_proc_denied(pid, what, err, err_len);
+	case -ESRCH:
+		return np_fail(err, err_len, e, "process %d has exited", pid);
+	case -EACCES:
+		why = "its cpuset does not allow these nodes";
+		break;
+	case -ENODEV:
+		why = "the node has no memory";
+		break;
+	case -EINVAL:
+		why = "it is a kernel thread or its CPUs are fixed";
+		break;
+	case -EBUSY:
+		why = "it has not reacted within 5 s, is a deadline task, or too many jobs wait; "
+		      "try again";
+		break;
+	default:
+		why = strerror(-e);
+	}
+	return np_fail(err, err_len, e, "the module cannot %s process %d: %s", what, pid, why);
+}
+
+/* What the thread has instead of the CPUs that the module gave it; NULL: these. */
+static struct bitmask *changed_since(const char *line, pid_t tid)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS), *set = numa_bitmask_alloc(NP_MAX_CPUS);
+	char cpus[NUMAPLACE_MAX_WRITE];
+	bool changed = np_record_get(line, "cpus", cpus, sizeof(cpus)) &&
+		       !np_list_parse_kernel(cpus, set) && numa_bitmask_weight(set) &&
+		       !np_affinity_get(tid, now) && !numa_bitmask_equal(now, set);
+
+	numa_bitmask_free(set);
+	if (changed)
+		return now;
+	numa_bitmask_free(now);
+	return NULL;
+}
+
+/* The process, or the thread of one, that a line of placements is to be restored with. */
+struct target {
+	pid_t pid;
+	bool thread;
+	pid_t tid;
+	struct bitmask *changed;	/* changed_since() */
+	bool refused;
+};
+
+struct targets {
+	struct target *target;
+	size_t n;
+};
+
+/* Whether the line is meant; *t as it is to be written, pid 0 where "all" is. */
+static bool is_meant(const char *line, const struct np_whose *whose, struct target *t)
+{
+	uint64_t tid, group;
+
+	if (!np_record_number(line, "tid", &tid) || !np_record_number(line, "pid", &group))
+		return false;
+	*t = (struct target) { 0 };
+	if (np_whose_all(whose))
+		return true;
+	if (np_whose_has(whose, (pid_t)group))
+		t->pid = (pid_t)group;
+	else if (np_whose_has(whose, (pid_t)tid))
+		*t = (struct target) { .pid = (pid_t)tid, .thread = true };
+	return t->pid;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+
+	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid) : x->thread - y->thread;
+}
+
+static int write_restore(const struct target *t, char *err, size_t err_len)
+{
+	char line[32];
+	int e;
+
+	if (t->pid)
+		snprintf(line, sizeof(line), "%s=%d\n", t->thread ? "tid" : "pid", t->pid);
+	else
+		snprintf(line, sizeof(line), "all\n");
+	e = np_module_write("restore", line);
+	return e ? np_module_refused(t->pid, "restore", e, err, err_len) : 0;
+}
+
+/* The first error is the one that is said; one that has exited meanwhile needs nothing. */
+static int restore_targets(struct target *target, size_t n, char *err, size_t err_len)
+{
+	char why[NP_ERR_LEN];
+	int first = 0;
+
+	qsort(target, n, sizeof(*target), in_order);
+	for (size_t i = 0; i < n; i++) {
+		int e = 0;
+
+		if (!i || in_order(&target[i], &target[i - 1]))
+			e = write_restore(&target[i], why, sizeof(why));
+		if (e && (e != -ESRCH || n == 1) && !first)
+			first = np_fail(err, err_len, e, "%s", why);
+	}
+	return first;
+}
+
+/* The lines that are meant. 0, -ENOENT or -ENOMEM. */
+static int read_targets(const struct np_whose *whose, struct targets *all, char *err, size_t err_len)
+{
+	char *text = np_module_read("placements");
+	struct target t, *bigger;
+	uint64_t tid = 0;
+
+	for (const char *p = text; p && *p; p = np_record_next(p)) {
+		if (!is_meant(p, whose, &t))
+			continue;
+		bigger = realloc(all->target, (all->n + 1) * sizeof(*bigger));
+		if (!bigger) {
+			free(text);
+			return np_fail(err, err_len, -ENOMEM, "out of memory");
+		}
+		np_record_number(p, "tid", &tid);
+		t.tid = (pid_t)tid;
+		t.changed = changed_since(p, t.tid);
+		all->target = bigger;
+		all->target[all->n++] = t;
+	}
+	free(text);
+	return all->n || np_whose_all(whose) ? 0 : -ENOENT;
+}
+
+static void targets_free(struct targets *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->target[i].changed)
+			numa_bitmask_free(all->target[i].changed);
+	free(all->target);
+}
+
+/* After an error: those that the module still has in its table. */
+static void mark_refused(struct targets *all)
+{
+	char *text = np_module_read("placements");
+	uint64_t tid;
+
+	for (const char *p = text; p && *p; p = np_record_next(p)) {
+		if (!np_record_number(p, "tid", &tid))
+			continue;
+		for (size_t i = 0; i < all->n; i++)
+			all->target[i].refused |= all->target[i].tid == (pid_t)tid;
+	}
+	free(text);
+}
+
+/* Those that the module has restored; *kept: those that have what somebody else chose for them, still. */
+static size_t count_restored(const struct targets *all, size_t *kept)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	size_t n = 0;
+
+	*kept = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct target *t = &all->target[i];
+
+		if (t->refused)
+			continue;
+		n += !t->changed;
+		*kept += t->changed && !np_affinity_get(t->tid, now) && numa_bitmask_equal(now, t->changed);
+	}
+	numa_bitmask_free(now);
+	return n;
+}
+
+/*
+ * A task may have been placed by the module and by plain system calls, one on top of the
+ * other. What system calls keep lies under both, so the module's goes first. That one of
+ * the two had nothing to do is no error.
+ */
+static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, char *err, size_t err_len)
+{
+	struct targets all = { 0 };
+	char why[NP_ERR_LEN] = "";
+	size_t by_module, left;
+	int e = read_targets(whose, &all, err, err_len), e2;
+
+	if (!e)
+		e = restore_targets(all.target, all.n, err, err_len);
+	if (e && e != -ENOENT)
+		mark_refused(&all);
+	e2 = np_affinity_restore(whose, n, kept, why, sizeof(why));
+	by_module = count_restored(&all, &left);
+	targets_free(&all);
+	*n += by_module;
+	*kept += left;
+	if (e == -ENOENT || (!e && e2 != -ENOENT)) {
+		np_fail(err, err_len, 0, "%s", why);
+		e = e2;
+	}
+	if (!e && *kept)
+		np_fail(err, err_len, 0, "%zu thread%s left alone: the CPUs were changed after "
+			"numaplace had set them", *kept, *kept == 1 ? "" : "s");
+	return e;
+}
+
+int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		      size_t err_len)
+{
+	struct np_state_file turn;
+	int e = np_layers_turn(&turn, err, err_len);
+
+	*n = *kept = 0;
+	if (!e)
+		e = restore_both(whose, n, kept, err, err_len);
+	np_state_file_close(&turn);
+	return e;
+}
+
+/* The module's, on top, first. It has nothing of those whose CPUs alone were set, by system calls. */
+static int undo_both(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	char why[NP_ERR_LEN];
+	int first = 0, e;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct target t = { .pid = u[i].pid };
+
+		e = write_restore(&t, why, sizeof(why));
+		if (e && e != -ESRCH && !first)
+			first = np_fail(err, err_len, e, "%s", why);
+	}
+	e = np_affinity_undo(u, n, why, sizeof(why));
+	return e && !first ? np_fail(err, err_len, e, "%s", why) : first;
+}
+
+int np_module_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	struct np_state_file turn;
+	int e = np_layers_turn(&turn, err, err_len);
+
+	if (!e)
+		e = undo_both(u, n, err, err_len);
+	np_state_file_close(&turn);
+	return e;
+}
+
+const struct np_control np_control_module = {
+	.name = "module",
+	.probe = module_probe,
+	.place = np_module_place,
+	.undo = np_module_undo,
+	.migrate = np_module_migrate,
+	.spread = np_spread_pages,
+	.memory = np_module_memory,
+	.restore = np_module_restore,
+};

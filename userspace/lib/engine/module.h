@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The operations of the module's engine; see struct np_control. */
+#ifndef NUMAPLACE_LIB_MODULE_H
+#define NUMAPLACE_LIB_MODULE_H
+
+#include "engine.h"
+
+int np_module_place(const struct np_place_request *r, char *err, size_t err_len);
+int np_module_undo(const struct np_undo *u, size_t n, char *err, size_t err_len);
+int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
+		      size_t err_len);
+int np_module_memory(pid_t pid, int *mode, struct bitmask **nodes);
+int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
+		      size_t err_len);
+
+/* Says why the module refused to do what to pid. Returns e. */
+int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "module_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "../base/error.h"
+#include "../base/record.h"
+#include "../host/proc.h"
+
+#define DEBUGFS_ROOT "/sys/kernel/debug"
+#define DEBUGFS_TYPE 0x64626720
+
+static const char *module_dir = NUMAPLACE_DIR;
+
+void np_module_use_dir(const char *dir)
+{
+	module_dir = dir ? dir : NUMAPLACE_DIR;
+}
+
+static void file_path(char *path, size_t len, const char *file)
+{
+	snprintf(path, len, "%s/%s", module_dir, file);
+}
+
+char *np_module_read(const char *file)
+{
+	char path[PATH_MAX];
+
+	file_path(path, sizeof(path), file);
+	return np_read_file(path);
+}
+
+int np_module_open(const char *file)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	file_path(path, sizeof(path), file);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int np_module_write(const char *file, const char *line)
+{
+	size_t len = strlen(line);
+	char path[PATH_MAX];
+	int fd, e = 0;
+	ssize_t n;
+
+	file_path(path, sizeof(path), file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, line, len);
+	if (n != (ssize_t)len)
+		e = n < 0 ? -errno : -EIO;
+	close(fd);
+	return e;
+}
+
+int np_module_version_parse(const char *text, struct np_module_info *info)
+{
+	uint64_t abi;
+
+	if (!np_record_get(text, "numaplace", info->version, sizeof(info->version)) ||
+	    !np_record_number(text, "abi", &abi) || abi > UINT_MAX)
+		return -EINVAL;
+	info->abi = (unsigned int)abi;
+	return 0;
+}
+
+/* "integrity" or "confidentiality" when the kernel is locked down, else NULL. */
+static const char *lockdown(void)
+{
+	char *text = np_read_file("/sys/kernel/security/lockdown");
+	const char *level = NULL;
+
+	if (text && strstr(text, "[integrity]"))
+		level = "integrity";
+	else if (text && strstr(text, "[confidentiality]"))
+		level = "confidentiality";
+	free(text);
+	return level;
+}
+
+static int explain_missing(char *err, size_t err_len)
+{
+	const char *level = lockdown();
+	struct statfs fs;
+
+	if (level)
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "the kernel is locked down (%s): it refuses unsigned modules and "
+			       "debugfs; boot without Secure Boot or with lockdown=none", level);
+	if (access("/sys/module/numaplace", F_OK))
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "the numaplace module is not loaded; build it with `make module` "
+			       "and load it with `insmod`, as root");
+	if (geteuid())
+		return np_fail(err, err_len, -EPERM,
+			       "the numaplace module is loaded, but its files are root's; "
+			       "run as root");
+	if (statfs(DEBUGFS_ROOT, &fs) || fs.f_type != DEBUGFS_TYPE)
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "debugfs is not mounted; mount -t debugfs none " DEBUGFS_ROOT);
+	return np_fail(err, err_len, -EOPNOTSUPP,
+		       "the numaplace module is loaded, but %s/version is missing; load it again",
+		       module_dir);
+}
+
+int np_module_probe(struct np_module_info *info, char *err, size_t err_len)
+{
+	char *text = np_module_read("version");
+	int e;
+
+	if (!text)
+		return explain_missing(err, err_len);
+	e = np_module_version_parse(text, info);
+	free(text);
+	if (e)
+		return np_fail(err, err_len, -EPROTO,
+			       "%s/version is not of a form this tool knows; use the tool and the "
+			       "module of one build", module_dir);
+	if (info->abi != NUMAPLACE_ABI)
+		return np_fail(err, err_len, -EPROTO,
+			       "the module (version %s) has ABI %u, this tool needs %u: use the "
+			       "tool and the module of one build", info->version, info->abi,
+			       NUMAPLACE_ABI);
+	return 0;
+}

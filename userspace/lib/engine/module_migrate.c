@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A move of pages as a job of the module: begun, followed, cancelled. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cpulist.h"
+#include "../base/record.h"
+#include "../host/proc.h"
+#include "module.h"
+#include "module_files.h"
+
+#define POLL_NS 20000000L
+
+/* The line of `jobs` that is about this job, which the caller frees, or NULL. */
+static char *job_line(uint64_t id)
+{
+	char *text = np_module_read("jobs"), *copy = NULL;
+	uint64_t job;
+
+	for (const char *line = text; line && *line; line = np_record_next(line)) {
+		if (np_record_number(line, "job", &job) && job == id) {
+			copy = strndup(line, strcspn(line, "\n"));
+			break;
+		}
+	}
+	free(text);
+	return copy;
+}
+
+static void parse_result(const char *line, struct np_migrate_result *out)
+{
+	np_record_number(line, "asked", &out->asked);
+#define X(name) np_record_number(line, #name, &out->name);
+	NUMAPLACE_COUNTS(X)
+#undef X
+	np_record_number(line, "bytes", &out->bytes);
+	np_record_number(line, "ns", &out->ns);
+	np_record_number(line, "longest_pause_us", &out->longest_pause_us);
+}
+
+static int job_failed(const struct np_migrate_request *r, uint64_t id, int e, char *err,
+		      size_t err_len)
+{
+	const char *why = e == -ESRCH ? "it has exited or executes another program"
+			: e == -EACCES ? "its cpuset has lost the node" : strerror(-e);
+
+	return np_fail(err, err_len, e, "job %llu, which moves the pages of process %d, failed: %s",
+		       (unsigned long long)id, r->pid, why);
+}
+
+/* Follows the job to its end. A cancelled one still has to come to its end. */
+static int follow(const struct np_migrate_request *r, uint64_t id, struct np_migrate_result *out,
+		  char *err, size_t err_len)
+{
+	const struct timespec nap = { 0, POLL_NS };
+	char state[16] = "", cancel[32];
+	uint64_t error = EIO;
+	bool cancelled = false;
+	char *line;
+
+	for (;;) {
+		line = job_line(id);
+		if (!line)
+			return np_fail(err, err_len, -EIO, "job %llu is no longer listed; was the "
+				       "module unloaded?", (unsigned long long)id);
+		np_record_get(line, "state", state, sizeof(state));
+		np_record_number(line, "error", &error);
+		parse_result(line, out);
+		free(line);
+		if (strcmp(state, "queued") && strcmp(state, "running"))
+			break;
+		if (r->progress && !cancelled && !r->progress(out, r->progress_arg)) {
+			cancelled = true;
+			snprintf(cancel, sizeof(cancel), "job=%llu\n", (unsigned long long)id);
+			np_module_write("cancel", cancel);
+		}
+		nanosleep(&nap, NULL);
+	}
+	if (!strcmp(state, "done"))
+		return 0;
+	if (!strcmp(state, "cancelled"))
+		return np_fail(err, err_len, -ECANCELED, "job %llu was cancelled",
+			       (unsigned long long)id);
+	return job_failed(r, id, -(int)error, err, err_len);
+}
+
+__attribute__((format(printf, 3, 4)))
+static void add(char *line, size_t len, const char *format, ...)
+{
+	size_t used = strlen(line);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line + used, len - used, format, args);
+	va_end(args);
+}
+
+/* What is not asked for is left to the module's defaults. */
+static void migrate_line(const struct np_migrate_request *r, char *line, size_t len)
+{
+	char from[NP_LIST_LEN] = "any";
+
+	if (r->from)
+		np_list_format(r->from, from, sizeof(from));
+	snprintf(line, len, "pid=%d from=%s to=%d", r->pid, from, r->to);
+	if (r->start || r->end)
+		add(line, len, " start=0x%llx end=0x%llx", (unsigned long long)r->start,
+		    (unsigned long long)r->end);
+	if (r->limit)
+		add(line, len, " limit=%llu", (unsigned long long)r->limit);
+	if (r->pause)
+		add(line, len, " pause=%s", r->pause);
+	if (r->max_stall_us)
+		add(line, len, " max_stall_us=%u", r->max_stall_us);
+	if (r->rate_mib)
+		add(line, len, " rate_mib=%u", r->rate_mib);
+	if (r->duty)
+		add(line, len, " duty=%u", r->duty);
+	if (r->threads)
+		add(line, len, " threads=%u", r->threads);
+	if (r->shared)
+		add(line, len, " shared=1");
+	if (r->split)
+		add(line, len, " split=1");
+	add(line, len, "\n");
+}
+
+int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+			  char *err, size_t err_len)
+{
+	char line[NP_LIST_LEN + 256], answer[64];
+	struct np_proc_stat st;
+	int fd, e = np_proc_check(r->pid, false, &st, err, err_len);
+	uint64_t id;
+	ssize_t n;
+
+	memset(out, 0, sizeof(*out));
+	out->engine = "module";
+	if (e)
+		return e;
+	migrate_line(r, line, sizeof(line));
+	fd = np_module_open("migrate");
+	if (fd < 0)
+		return np_module_refused(r->pid, "move the pages of", fd, err, err_len);
+	if (write(fd, line, strlen(line)) < 0) {
+		e = -errno;
+		close(fd);
+		return np_module_refused(r->pid, "move the pages of", e, err, err_len);
+	}
+	n = pread(fd, answer, sizeof(answer) - 1, 0);
+	close(fd);
+	answer[n < 0 ? 0 : n] = '\0';
+	if (!np_record_number(answer, "job", &id))
+		return np_fail(err, err_len, -EPROTO, "the module did not say which job moves the "
+			       "pages of process %d", r->pid);
+	return follow(r, id, out, err, err_len);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Moving all or a number of a task's pages. */
+#ifndef NUMAPLACE_LIB_MOVE_RANGE_H
+#define NUMAPLACE_LIB_MOVE_RANGE_H
+
+#include "../host/topology.h"
+#include "engine.h"
+
+/* How fast pages may move. */
+struct np_pace {
+	unsigned int rate_mib;		/* MiB a second, 0: no limit */
+	unsigned int max_stall_us;	/* longest stop of the task at once; 0: the engine's own */
+};
+
+/* Who moves, and what is told of every call. */
+struct np_mover {
+	const struct np_control *control;
+	uint64_t page_size;
+	struct np_pace pace;
+	bool (*go_on)(const struct np_migrate_result *so_far, void *arg);	/* or NULL */
+	void (*report)(const struct np_migrate_result *result, void *arg);	/* or NULL */
+	void *arg;
+};
+
+/* The whole task in one call. Adds to *moved in any case. 0 or -errno. */
+int np_move_whole(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
+		  uint64_t *moved, char *err, size_t err_len);
+
+/*
+ * limit pages, fewer where there are not as many, from the nodes in from (NULL: any) to
+ * node number to; with move_pages(2) the last of them may be a huge page that moves
+ * whole. Adds to *moved in any case. 0 or -errno.
+ */
+int np_move_part(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
+		 uint64_t limit, uint64_t *moved, char *err, size_t err_len);
+
+/*
+ * Brings pages back: from nodes that have more than before to those that have
+ * fewer. before and have are pages by node index. 0 or -errno.
+ */
+int np_move_back(const struct np_mover *m, const struct np_machine *machine, pid_t pid,
+		 const uint64_t *before, const uint64_t *have, uint64_t *moved,
+		 char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The CPUs and nodes that a list on the command line may name on this machine. */
+#ifndef NUMAPLACE_LIB_NODE_ARGS_H
+#define NUMAPLACE_LIB_NODE_ARGS_H
+
+#include "../base/cpulist.h"
+#include "../host/topology.h"
+
+struct np_spaces {
+	const struct np_machine *m;
+	struct np_list_space cpu, node, memory;	/* memory: nodes that have memory */
+};
+
+void np_spaces_open(struct np_spaces *s, const struct np_machine *m);
+void np_spaces_close(struct np_spaces *s);
+
+/*
+ * The CPUs of a list of nodes, for the caller to free; NULL with one line in
+ * err when a node does not exist or has no CPU.
+ */
+struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, char *err,
+				  size_t err_len);
+
+/* One node of the space, as its kernel number; -1 with one line in err. */
+int np_spaces_one_node(const struct np_list_space *space, const char *text, char *err,
+		       size_t err_len);
+
+#endif

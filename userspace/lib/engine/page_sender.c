@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "page_sender.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../base/cpulist.h"
+#include "../host/proc.h"
+
+#define MIN_CALL 64
+#define FIRST_CALL 1024		/* where a stall must not be long */
+/* A page that is busy is often free a moment later. */
+#define PASSES 3
+#define PASS_NAP_NS 2000000L
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void nap_ns(uint64_t ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	nanosleep(&t, NULL);
+}
+
+void np_sender_count(struct np_migrate_result *out, int error, uint64_t weight)
+{
+	out->asked += weight;
+	switch (error) {
+	case -ENOENT:
+	case -EFAULT:
+		out->absent += weight;
+		break;
+	case -EACCES:
+		out->shared += weight;
+		break;
+	case -ENOMEM:
+		out->no_memory += weight;
+		break;
+	default:
+		out->busy += weight;
+	}
+}
+
+size_t np_sender_tried(const int *node, const int *status, size_t n)
+{
+	size_t first = 0;
+
+	/* What a batch moved is stored when it ends: the first without a status is of the one that failed. */
+	while (first < n && status[first] != NP_STATUS_UNSET)
+		first++;
+	for (size_t i = first + 1; i < n; i++) {
+		if (node[i] != node[first])
+			return i;
+		if (status[i] != NP_STATUS_UNSET)	/* its own failure ended the batch */
+			return i + 1;
+	}
+	return n;
+}
+
+int np_sender_failed(struct np_sender *s, int e)
+{
+	s->said = true;
+	switch (e) {
+	case -EPERM:
+		return np_proc_denied(s->pid, "move the pages of", s->err, s->err_len);
+	case -ESRCH:
+		return np_fail(s->err, s->err_len, e, "process %d has exited", s->pid);
+	case -ENOMEM:
+		return np_fail(s->err, s->err_len, e, "out of memory");
+	default:
+		return np_fail(s->err, s->err_len, e, "pages of process %d cannot be moved: %s",
+			       s->pid, strerror(-e));
+	}
+}
+
+/* n pages of s->arg; the kernel says which node it refuses by where it stopped. */
+static int call_failed(struct np_sender *s, size_t n, int e)
+{
+	size_t at = 0;
+
+	while (at + 1 < n && s->status[at] != NP_STATUS_UNSET)
+		at++;
+	s->said = true;
+	if (e == -ENODEV)
+		return np_fail(s->err, s->err_len, e, "node %d has no memory to move pages to",
+			       s->node[at]);
+	if (e == -EACCES)
+		return np_fail(s->err, s->err_len, e, "the cpuset of process %d or of this shell "
+			       "does not allow node %d", s->pid, s->node[at]);
+	return np_sender_failed(s, e);
+}
+
+int np_sender_ask(struct np_sender *s, void **page, size_t n, int *status)
+{
+	return move_pages(s->pid, n, page, NULL, status, 0) < 0 ? np_sender_failed(s, -errno) : 0;
+}
+
+uint64_t np_sender_due_ns(uint64_t bytes, unsigned int rate_mib)
+{
+	return (uint64_t)((double)bytes * 1e9 / (1024.0 * 1024 * rate_mib));
+}
+
+/* Keeps to the rate: sleeps until the bytes moved so far are due. */
+static void pace(const struct np_sender *s)
+{
+	uint64_t due, passed;
+
+	if (!s->rate_mib)
+		return;
+	due = np_sender_due_ns(s->out->bytes, s->rate_mib);
+	passed = now_ns() - s->began;
+	if (due > passed)
+		nap_ns(due - passed);
+}
+
+/* The next call's size: as much as fits into the longest stall allowed, and 0.1 s of the rate. */
+static void adapt(struct np_sender *s, size_t n, uint64_t ns)
+{
+	uint64_t want = s->room;
+
+	if (s->max_stall_us && ns)
+		want = (uint64_t)n * s->max_stall_us * 1000 / ns;
+	if (s->max_stall_us && want > s->call * 2)
+		want = s->call * 2;
+	if (s->rate_mib && want > s->rate_mib * 1024ull * 1024 / s->page_size / 10)
+		want = s->rate_mib * 1024ull * 1024 / s->page_size / 10;
+	s->call = want < MIN_CALL ? MIN_CALL : want > s->room ? s->room : (size_t)want;
+}
+
+/* Settles the pages of one call by where they are now. failed: why those that were tried and have no status stayed. */
+static int settle(struct np_sender *s, size_t n, size_t tried, int failed)
+{
+	struct np_migrate_result *out = s->out;
+	int e;
+
+	for (size_t i = 0; i < tried; i++) {
+		int status = s->status[i];
+
+		s->error[s->index[i]] = status == NP_STATUS_UNSET ? failed : status < 0 ? status : -EBUSY;
+	}
+	e = np_sender_ask(s, s->arg, n, s->status);
+	if (e)
+		return e;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = s->index[i];
+
+		if (s->status[i] != s->to[at])
+			continue;
+		s->error[at] = NP_SENT;
+		out->asked += s->weight[at];
+		out->moved += s->weight[at];
+		out->bytes += s->weight[at] * s->page_size;
+	}
+	out->ns = now_ns() - s->began;
+	return 0;
+}
+
+int np_sender_go_on(struct np_sender *s)
+{
+	if (!s->progress || s->progress(s->out, s->progress_arg))
+		return 0;
+	s->said = true;
+	return np_fail(s->err, s->err_len, -ECANCELED, "cancelled");
+}
+
+/* Sends the n pages of s->arg and settles them. Sets *tried. */
+static int send_call(struct np_sender *s, size_t n, size_t *tried)
+{
+	int flags = s->shared ? MPOL_MF_MOVE_ALL : MPOL_MF_MOVE, e;
+	uint64_t before = now_ns(), us;
+	long left;
+
+	for (size_t i = 0; i < n; i++) {
+		s->node[i] = s->to[s->index[i]];
+		s->status[i] = NP_STATUS_UNSET;
+	}
+	left = move_pages(s->pid, n, s->arg, s->node, s->status, flags);
+	e = left < 0 ? -errno : 0;
+	if (e && e != -ENOENT && e != -ENOMEM)
+		return call_failed(s, n, e);
+	us = (now_ns() - before) / 1000;
+	if (us > s->out->longest_pause_us)
+		s->out->longest_pause_us = us;
+	*tried = left > 0 || e == -ENOMEM ? np_sender_tried(s->node, s->status, n) : n;
+	adapt(s, n, now_ns() - before);
+	e = settle(s, n, *tried, e == -ENOMEM ? e : -EBUSY);
+	if (e)
+		return e;
+	pace(s);
+	return np_sender_go_on(s);
+}
+
+/* Tries every page whose last answer was last (0: not tried yet, or -EBUSY). */
+static int send_pass(struct np_sender *s, int last)
+{
+	size_t at = 0;
+
+	while (at < s->n) {
+		size_t n = 0, tried = 0;
+		int e;
+
+		for (; at < s->n && n < s->call; at++) {
+			if (s->error[at] != last)
+				continue;
+			s->arg[n] = s->page[at];
+			s->index[n++] = at;
+		}
+		if (!n)
+			break;
+		e = send_call(s, n, &tried);
+		if (e)
+			return e;
+		if (tried < n)
+			at = s->index[tried];	/* go on with those it did not get to */
+	}
+	return 0;
+}
+
+static bool any_busy(const struct np_sender *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->error[i] == -EBUSY)
+			return true;
+	return false;
+}
+
+int np_send(struct np_sender *s)
+{
+	int e = 0;
+
+	for (int pass = 0; !e && pass < PASSES; pass++) {
+		if (pass)
+			nap_ns(PASS_NAP_NS);
+		e = send_pass(s, pass ? -EBUSY : 0);
+		if (!any_busy(s))
+			break;
+	}
+	return e;
+}
+
+void np_sender_add(struct np_sender *s, void *page, uint32_t weight, int to)
+{
+	s->page[s->n] = page;
+	s->weight[s->n] = weight;
+	s->to[s->n] = to;
+	s->error[s->n++] = 0;
+}
+
+int np_sender_open(struct np_sender *s, size_t room)
+{
+	s->room = room;
+	s->began = now_ns();
+	s->call = s->max_stall_us && room > FIRST_CALL ? FIRST_CALL : room;
+	adapt(s, 0, 0);
+	s->page = calloc(room, sizeof(*s->page));
+	s->weight = calloc(room, sizeof(*s->weight));
+	s->to = calloc(room, sizeof(*s->to));
+	s->error = calloc(room, sizeof(*s->error));
+	s->arg = calloc(room, sizeof(*s->arg));
+	s->index = calloc(room, sizeof(*s->index));
+	s->node = calloc(room, sizeof(*s->node));
+	s->status = calloc(room, sizeof(*s->status));
+	if (s->page && s->weight && s->to && s->error && s->arg && s->index && s->node && s->status)
+		return 0;
+	return np_sender_failed(s, -ENOMEM);
+}
+
+void np_sender_close(struct np_sender *s)
+{
+	s->out->ns = now_ns() - s->began;
+	free(s->page);
+	free(s->weight);
+	free(s->to);
+	free(s->error);
+	free(s->arg);
+	free(s->index);
+	free(s->node);
+	free(s->status);
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "saved_affinity.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/cpulist.h"
+#include "../base/error.h"
+#include "../host/proc.h"
+
+/* Room for any mask of NP_MAX_CPUS: every other CPU is the longest. */
+#define LIST_ROOM (64 * 1024)
+
+/* Replaced records and exited threads that a file and a kept state may have beside the others. */
+#define SLACK 1024
+
+/* What np_state_keep() left, without its lock; path "": nothing. */
+static struct np_state kept = { .file = { .lock = -1, .data = -1 } };
+
+static bool still_there(const struct np_saved *r)
+{
+	struct np_proc_stat st;
+
+	/* A leader that has exited before its other threads can still be restored. */
+	return !np_proc_thread_stat(r->pid, r->tid, &st) && st.start == r->start &&
+	       (st.state != 'Z' || st.threads > 1);
+}
+
+void np_saved_free(struct np_saved *r)
+{
+	struct bitmask **masks[] = { &r->original, &r->set, &r->earlier };
+
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		if (*masks[i])
+			numa_bitmask_free(*masks[i]);
+		*masks[i] = NULL;
+	}
+}
+
+/* NULL unless it is a list of at least one CPU. */
+static struct bitmask *mask_of(const char *list)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	if (!np_list_parse_kernel(list, mask) && numa_bitmask_weight(mask))
+		return mask;
+	numa_bitmask_free(mask);
+	return NULL;
+}
+
+/* Adds the record in the place of the one that it replaces. */
+static int replace(struct np_state *s, const struct np_saved *r)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->saved[i].tid != r->tid || s->saved[i].start != r->start)
+			continue;
+		np_saved_free(&s->saved[i]);
+		s->saved[i] = s->saved[--s->n];
+		break;
+	}
+	return np_state_add(s, r);
+}
+
+static int load_record(struct np_state *s, json_t *item)
+{
+	const char *original, *set, *earlier = NULL, *by = "";
+	int inherit, all = false, heir = false, e = -EINVAL;
+	json_int_t start, placed = 0, cgroup = 0;
+	struct np_saved r = { 0 };
+
+	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s,s?s,s?I,s?I,s?i,s?i,s?s,s?b,s?b}", "tid", &r.tid,
+			"pid", &r.pid, "start", &start, "inherit", &inherit, "original", &original,
+			"set", &set, "earlier", &earlier, "placed", &placed, "cgroup", &cgroup,
+			"pgrp", &r.pgrp, "session", &r.session, "by", &by, "all", &all, "heir", &heir))
+		return -EINVAL;
+	r.start = (unsigned long long)start;
+	r.placed = (unsigned long long)placed;
+	r.cgroup = (uint64_t)cgroup;
+	r.inherit = inherit;
+	r.all = all;
+	r.heir = heir;
+	snprintf(r.by, sizeof(r.by), "%s", by);
+	r.original = mask_of(original);
+	r.set = mask_of(set);
+	r.earlier = earlier ? mask_of(earlier) : NULL;
+	if (r.original && r.set && !r.earlier == !earlier)
+		e = replace(s, &r);
+	np_saved_free(&r);
+	return e;
+}
+
+static bool is_unwanted(const struct np_saved *r)
+{
+	return r->gone && (r->tid != r->pid || !r->inherit);
+}
+
+void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r))
+{
+	for (size_t i = 0; i < s->n;) {
+		if (!which(&s->saved[i])) {
+			i++;
+			continue;
+		}
+		np_saved_free(&s->saved[i]);
+		s->saved[i] = s->saved[--s->n];
+	}
+}
+
+/* What a thread other than the leader has started is its process's child. */
+void np_state_end(struct np_state *s, struct np_saved *r)
+{
+	r->gone = true;
+	np_state_drop_if(s, is_unwanted);
+}
+
+static void end_all(struct np_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->saved[i].gone = !still_there(&s->saved[i]);
+	np_state_drop_if(s, is_unwanted);
+}
+
+static void none_is_fresh(struct np_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->saved[i].fresh = false;
+}
+
+static int load(struct np_state *s, char *err, size_t err_len)
+{
+	static const char unknown[] = "the original CPUs of placed tasks are";
+	json_t *threads = NULL, *item;
+	size_t i;
+	int e = np_state_file_load(&s->file, "threads", unknown, &threads, err, err_len);
+
+	json_array_foreach(threads, i, item)
+		if (!e && load_record(s, item))
+			e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it "
+				    "away to go on", s->file.path, unknown);
+	s->written = s->loaded = json_array_size(threads);
+	end_all(s);
+	none_is_fresh(s);
+	json_decref(threads);
+	return e;
+}
+
+int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len)
+{
+	int e;
+
+	memset(s, 0, sizeof(*s));
+	e = np_state_file_open(&s->file, path, "state.json", err, err_len);
+	if (!e)
+		e = load(s, err, err_len);
+	if (e)
+		np_state_close(s);
+	return e;
+}
+
+/* What is kept, in the place of s, which has the lock; false when that is not the file's. */
+static bool take_kept(struct np_state *s)
+{
+	int lock = s->file.lock;
+
+	if (strcmp(kept.file.path, s->file.path) || !np_state_file_unchanged(&kept.file) ||
+	    kept.written > 2 * kept.loaded + SLACK)
+		return false;
+	*s = kept;
+	s->file.lock = lock;
+	kept = (struct np_state) { .file = { .lock = -1, .data = -1 } };
+	return true;
+}
+
+int np_state_open_kept(struct np_state *s, char *err, size_t err_len)
+{
+	int e;
+
+	memset(s, 0, sizeof(*s));
+	e = np_state_file_open(&s->file, NULL, "state.json", err, err_len);
+	if (!e && take_kept(s))
+		return 0;
+	np_state_close(&kept);
+	if (!e)
+		e = load(s, err, err_len);
+	if (e)
+		np_state_close(s);
+	return e;
+}
+
+void np_state_keep(struct np_state *s)
+{
+	np_state_close(&kept);
+	close(s->file.lock);
+	kept = *s;
+	kept.file.lock = -1;
+	memset(s, 0, sizeof(*s));
+	s->file.lock = s->file.data = -1;
+}
+
+static json_t *mask_to_json(const struct bitmask *mask, char *room)
+{
+	return mask ? json_string(np_list_format(mask, room, LIST_ROOM)) : NULL;
+}
+
+static json_t *to_json(const struct np_state *s, bool fresh_only)
+{
+	json_t *threads = json_array();
+	char *room = malloc(LIST_ROOM);
+	size_t n = 0;
+
+	for (size_t i = 0; room && i < s->n; i++) {
+		const struct np_saved *r = &s->saved[i];
+
+		if (fresh_only && !r->fresh)
+			continue;
+		n++;
+		json_array_append_new(threads,
+				      json_pack("{s:i,s:i,s:I,s:I,s:I,s:i,s:i,s:s,s:b,s:b,s:b,s:o,s:o,s:o*}",
+						"tid", r->tid, "pid", r->pid,
+						"start", (json_int_t)r->start,
+						"placed", (json_int_t)r->placed,
+						"cgroup", (json_int_t)r->cgroup,
+						"pgrp", r->pgrp, "session", r->session,
+						"by", r->by,
+						"inherit", r->inherit, "all", r->all,
+						"heir", r->heir,
+						"original", mask_to_json(r->original, room),
+						"set", mask_to_json(r->set, room),
+						"earlier", mask_to_json(r->earlier, room)));
+	}
+	free(room);
+	if (room && json_array_size(threads) == n)
+		return threads;
+	json_decref(threads);
+	return NULL;
+}
+
+int np_state_save(struct np_state *s, char *err, size_t err_len)
+{
+	json_t *threads = to_json(s, false);
+	int e = -ENOMEM;
+
+	if (threads)
+		e = np_state_file_save(&s->file, "threads", threads, err, err_len);
+	else
+		np_fail(err, err_len, e, "out of memory");
+	json_decref(threads);
+	if (e)
+		return e;
+	s->written = s->n;
+	s->rewrite = false;
+	none_is_fresh(s);
+	return 0;
+}
+
+int np_state_record(struct np_state *s, char *err, size_t err_len)
+{
+	bool whole = s->rewrite || s->written > 2 * s->n + SLACK;
+	json_t *fresh = whole ? NULL : to_json(s, true);
+	int e = fresh ? np_state_file_append(&s->file, fresh, err, err_len) : -ENOENT;
+
+	s->written += e ? 0 : json_array_size(fresh);
+	json_decref(fresh);
+	if (e == -ENOENT)
+		return np_state_save(s, err, err_len);
+	if (!e)
+		none_is_fresh(s);
+	return e;
+}
+
+void np_state_close(struct np_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		np_saved_free(&s->saved[i]);
+	free(s->saved);
+	np_layers_free(&s->layers);
+	np_state_file_close(&s->file);
+	memset(s, 0, sizeof(*s));
+	s->file.lock = s->file.data = -1;
+}
+
+int np_state_leave(const char *by, char *err, size_t err_len)
+{
+	struct np_state s;
+	bool any = false;
+	int e = np_state_open(&s, NULL, err, err_len);
+
+	if (e)
+		return e;
+	for (size_t i = 0; i < s.n; i++) {
+		if (strcmp(s.saved[i].by, by))
+			continue;
+		s.saved[i].by[0] = '\0';
+		any = true;
+	}
+	e = any ? np_state_save(&s, err, err_len) : 0;
+	np_state_close(&s);
+	return e;
+}
+
+struct np_saved *np_state_find(struct np_state *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->saved[i].tid == tid && !s->saved[i].gone)
+			return &s->saved[i];
+	return NULL;
+}
+
+static struct bitmask *copy_of(const struct bitmask *from)
+{
+	struct bitmask *to = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	copy_bitmask_to_bitmask((struct bitmask *)from, to);
+	return to;
+}
+
+struct np_saved np_saved_copy(const struct np_saved *r)
+{
+	struct np_saved copy = *r;
+
+	copy.original = copy_of(r->original);
+	copy.set = copy_of(r->set);
+	copy.earlier = r->earlier ? copy_of(r->earlier) : NULL;
+	return copy;
+}
+
+int np_state_add(struct np_state *s, const struct np_saved *record)
+{
+	struct np_saved *bigger = realloc(s->saved, sizeof(*bigger) * (s->n + 1));
+
+	if (!bigger)
+		return -ENOMEM;
+	s->saved = bigger;
+	s->saved[s->n] = np_saved_copy(record);
+	s->saved[s->n].fresh = true;
+	s->n++;
+	return 0;
+}
+
+void np_state_drop(struct np_state *s, pid_t tid)
+{
+	struct np_saved *r = np_state_find(s, tid);
+
+	if (!r)
+		return;
+	np_saved_free(r);
+	*r = s->saved[--s->n];
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The CPUs that threads were allowed before plain system calls placed them,
+ * in a file, so that `restore` works after the tool that placed them is gone.
+ * A thread is named by its id and start time: a reused id is never touched.
+ */
+#ifndef NUMAPLACE_LIB_SAVED_AFFINITY_H
+#define NUMAPLACE_LIB_SAVED_AFFINITY_H
+
+#include <numa.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "layers.h"
+#include "state_file.h"
+
+/* np_saved.by of what `run` and the daemon have placed, and room for it. */
+#define NP_BY_RUN "run %d"
+#define NP_BY_DAEMON "daemon"
+#define NP_BY_LEN 24
+
+struct np_saved {
+	pid_t tid, pid;			/* the thread and its process */
+	unsigned long long start;	/* of the thread */
+	unsigned long long placed;	/* when it was first placed, in the same unit */
+	uint64_t cgroup;		/* np_cgroup_mark() of the process then */
+	pid_t pgrp, session;		/* its process group and session then */
+	char by[NP_BY_LEN];		/* "": by hand; else who gives it back at its own end */
+	bool inherit;			/* restore its children too */
+	bool heir;			/* was not placed: it has inherited its place */
+	bool all;			/* it had all that its cpuset allows: it gets every CPU */
+	bool gone;			/* has exited; remembered for those that it has started */
+	bool fresh;			/* not in the file yet */
+	bool done;			/* has been restored by the restore that runs now */
+	bool settled;			/* who has inherited from it had a record when this series of
+					 * placements began; not in the file */
+	struct bitmask *original;	/* allowed CPUs before we changed them */
+	struct bitmask *set;		/* what we changed them to */
+	struct bitmask *earlier;	/* what we had changed them to before that, or NULL: a tool
+					 * that was killed may have come only so far */
+};
+
+struct np_state {
+	struct np_state_file file;
+	size_t n;
+	struct np_saved *saved;
+	size_t written;			/* records in the file, replaced ones included */
+	size_t loaded;			/* records in the file when it was read */
+	bool rewrite;			/* it has some that are of no use any more */
+	struct np_layers layers;	/* of the module when tasks were looked at last */
+};
+
+/*
+ * Locks and loads the state file; path NULL means the default one:
+ * /run/numaplace/state.json for root, $XDG_RUNTIME_DIR/numaplace/state.json
+ * for others. Records of an earlier boot are dropped, and those of threads that
+ * have exited unless others may have inherited their place: these are "gone".
+ * 0, or -errno with one line in err.
+ */
+int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len);
+
+/* Writes it to disk, replacing the file in one step. */
+int np_state_save(struct np_state *s, char *err, size_t err_len);
+
+/*
+ * Writes the records that were added since to disk: behind the others, or all
+ * anew when too many of those have been replaced. What was dropped without
+ * being added again stays in the file.
+ */
+int np_state_record(struct np_state *s, char *err, size_t err_len);
+
+/*
+ * As np_state_open() of the default file, but without reading it again when this
+ * process has kept it and nobody has written it since; records of threads that
+ * have exited may then still be there.
+ */
+int np_state_open_kept(struct np_state *s, char *err, size_t err_len);
+
+/* As np_state_close(), but keeps it in memory for np_state_open_kept(). Of one thread. */
+void np_state_keep(struct np_state *s);
+
+/* Unlocks and releases; does not save. */
+void np_state_close(struct np_state *s);
+
+/* The record of this thread, or NULL; never one that is gone. Valid until the next add or drop. */
+struct np_saved *np_state_find(struct np_state *s, pid_t tid);
+
+/* Adds a record (masks are copied). 0 or -ENOMEM. */
+int np_state_add(struct np_state *s, const struct np_saved *record);
+
+/* Removes the record of this thread, if there is one. */
+void np_state_drop(struct np_state *s, pid_t tid);
+
+/* Removes the records that which() is true for. */
+void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r));
+
+/* Its thread has exited: goes as np_state_open() says. */
+void np_state_end(struct np_state *s, struct np_saved *r);
+
+/*
+ * What by has placed counts as placed by hand, in the default file: it stays at the end of
+ * that one and of those that follow it. 0, or -errno with one line in err.
+ */
+int np_state_leave(const char *by, char *err, size_t err_len);
+
+/* A copy with masks of its own. */
+struct np_saved np_saved_copy(const struct np_saved *r);
+void np_saved_free(struct np_saved *r);
+
+#endif

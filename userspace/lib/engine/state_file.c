@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "state_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/error.h"
+#include "../host/proc.h"
+
+/* Seconds that another may hold a lock, and how often it is looked at meanwhile. */
+#define PATIENCE 10
+#define NAP_NS 5000000
+
+int np_state_folder(char *path, size_t path_len, char *err, size_t err_len)
+{
+	const char *base = geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
+
+	if (!base || !*base)
+		return np_fail(err, err_len, -ENOENT,
+			       "no folder for the originals of what is placed: XDG_RUNTIME_DIR is "
+			       "not set; set it to a private folder, or run as root");
+	if ((size_t)snprintf(path, path_len, "%s/numaplace", base) >= path_len)
+		return np_fail(err, err_len, -ENAMETOOLONG, "XDG_RUNTIME_DIR is too long");
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return np_fail(err, err_len, -errno, "folder %s cannot be made: %s", path,
+			       strerror(errno));
+	return 0;
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int say_holder(const char *path, bool interrupted, char *err, size_t err_len)
+{
+	char *text = np_read_file(path);
+	pid_t pid = text ? (pid_t)atoi(text) : 0;
+	struct np_proc_stat st = { .comm = "unknown" };
+
+	free(text);
+	if (pid > 0)
+		np_proc_stat(pid, &st);
+	if (interrupted)
+		return np_fail(err, err_len, -EINTR, "interrupted while process %d (%s) held %s",
+			       pid, st.comm, path);
+	return np_fail(err, err_len, -EBUSY, "process %d (%s) has held %s for %d s; try again when it "
+		       "has ended", pid, st.comm, path, PATIENCE);
+}
+
+/* Nobody holds it for long. A signal with a handler ends the wait. */
+static int wait_for_lock(int fd, const char *path, char *err, size_t err_len)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	double end = seconds() + PATIENCE;
+
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK)
+			return np_fail(err, err_len, -errno, "%s cannot be locked: %s", path,
+				       strerror(errno));
+		if (seconds() >= end)
+			return say_holder(path, false, err, err_len);
+		if (nanosleep(&nap, NULL) && errno == EINTR)
+			return say_holder(path, true, err, err_len);
+	}
+	return 0;
+}
+
+/* The lock is a file of its own, because the state file is replaced. It says who holds it. */
+static int take_lock(struct np_state_file *f, char *err, size_t err_len)
+{
+	char path[PATH_MAX + 8], pid[16];
+	int e;
+
+	snprintf(path, sizeof(path), "%s.lock", f->path);
+	f->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (f->lock < 0)
+		return np_fail(err, err_len, -errno, "%s cannot be opened: %s", path,
+			       strerror(errno));
+	e = wait_for_lock(f->lock, path, err, err_len);
+	if (e)
+		return e;
+	snprintf(pid, sizeof(pid), "%-10d\n", getpid());
+	if (pwrite(f->lock, pid, strlen(pid), 0) < 0)
+		return np_fail(err, err_len, -errno, "%s cannot be written: %s", path,
+			       strerror(errno));
+	return 0;
+}
+
+int np_state_file_open(struct np_state_file *f, const char *path, const char *name,
+		       char *err, size_t err_len)
+{
+	char folder[PATH_MAX - 64];
+	int e = 0;
+
+	f->lock = f->data = -1;
+	if (!path)
+		e = np_state_folder(folder, sizeof(folder), err, err_len);
+	if (!e && path)
+		snprintf(f->path, sizeof(f->path), "%s", path);
+	else if (!e)
+		snprintf(f->path, sizeof(f->path), "%s/%.60s", folder, name);
+	if (!e)
+		e = take_lock(f, err, err_len);
+	if (e)
+		np_state_file_close(f);
+	return e;
+}
+
+void np_state_file_close(struct np_state_file *f)
+{
+	if (f->lock >= 0)
+		close(f->lock);
+	if (f->data >= 0)
+		close(f->data);
+	f->lock = f->data = -1;
+}
+
+static char *boot_id(void)
+{
+	char *id = np_read_file("/proc/sys/kernel/random/boot_id");
+
+	if (id)
+		id[strcspn(id, "\n")] = '\0';
+	return id;
+}
+
+/* The object's array, with the records that were appended behind the object; NULL: damaged. */
+static json_t *parse(const char *text, size_t len, const char *name, json_t **boot)
+{
+	json_error_t where;
+	json_t *root = json_loadb(text, len, JSON_DISABLE_EOF_CHECK, &where), *record;
+	json_t *array = json_object_get(root, name);
+	size_t at = root ? (size_t)where.position : 0;
+
+	*boot = json_incref(json_object_get(root, "boot"));
+	array = json_is_array(array) && json_is_string(*boot) ? json_incref(array) : NULL;
+	json_decref(root);
+	while (array && at + strspn(text + at, " \n") < len) {
+		record = json_loadb(text + at, len - at, JSON_DISABLE_EOF_CHECK, &where);
+		at += record ? (size_t)where.position : 0;
+		if (!record || json_array_append_new(array, record)) {
+			json_decref(array);
+			array = NULL;
+		}
+	}
+	return array;
+}
+
+/* Without a last line that was not written to its end: what it is about was not done. */
+static size_t whole_length(const char *text)
+{
+	const char *end = strrchr(text, '\n');
+
+	if (end && end[1] == '{')
+		return (size_t)(end - text) + 1;
+	return strlen(text);
+}
+
+int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
+		       json_t **records, char *err, size_t err_len)
+{
+	char *text = np_read_file(f->path), *now;
+	json_t *array, *boot;
+	size_t len;
+	int e = 0;
+
+	*records = NULL;
+	if (!text && errno == ENOENT)
+		return 0;
+	if (!text)
+		return np_fail(err, err_len, -errno, "%s cannot be read: %s", f->path,
+			       strerror(errno));
+	len = whole_length(text);
+	array = parse(text, len, name, &boot);
+	free(text);
+	now = boot_id();
+	if (!array) {
+		e = np_fail(err, err_len, -EINVAL,
+			    "%s is damaged, so %s not known; move it away to go on", f->path, what);
+	} else if (now && !strcmp(json_string_value(boot), now)) {
+		*records = json_incref(array);
+		f->data = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+		f->size = (off_t)len;
+	}
+	free(now);
+	json_decref(boot);
+	json_decref(array);
+	return e;
+}
+
+int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
+		       char *err, size_t err_len)
+{
+	char path[PATH_MAX + 8], *boot = boot_id();
+	json_t *root = boot ? json_pack("{s:s,s:O}", "boot", boot, name, records) : NULL;
+	int fd, e = 0;
+
+	free(boot);
+	snprintf(path, sizeof(path), "%s.new", f->path);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (!root)
+		e = -ENOMEM;
+	else if (fd < 0 || json_dumpfd(root, fd, JSON_INDENT(1)) ||
+		 write(fd, "\n", 1) != 1 || rename(path, f->path))
+		e = errno ? -errno : -EIO;
+	json_decref(root);
+	if (f->data >= 0)
+		close(f->data);
+	f->data = e ? -1 : fd;
+	f->size = e ? 0 : lseek(fd, 0, SEEK_END);
+	if (e) {
+		if (fd >= 0)
+			close(fd);
+		unlink(path);
+		np_fail(err, err_len, e, "%s cannot be written: %s", f->path, strerror(-e));
+	}
+	return e;
+}
+
+static char *lines_of(const json_t *records)
+{
+	char *text = NULL;
+	size_t i, len;
+	FILE *out = open_memstream(&text, &len);
+	json_t *record;
+	int e = out ? 0 : -ENOMEM;
+
+	json_array_foreach(records, i, record)
+		if (!e)
+			e = json_dumpf(record, out, JSON_COMPACT) || fputc('\n', out) == EOF;
+	if (out)
+		e |= fclose(out);
+	if (!e)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int np_state_file_append(struct np_state_file *f, json_t *records, char *err, size_t err_len)
+{
+	char *text;
+	ssize_t done;
+	size_t len;
+	int e = 0;
+
+	if (f->data < 0)
+		return -ENOENT;
+	text = lines_of(records);
+	if (!text)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	len = strlen(text);
+	errno = 0;
+	/* What another left unfinished goes first. */
+	done = ftruncate(f->data, f->size) ? -1 : write(f->data, text, len);
+	if (done == (ssize_t)len) {
+		f->size += done;
+	} else {
+		e = errno ? -errno : -ENOSPC;
+		np_fail(err, err_len, e, "%s cannot be written: %s", f->path, strerror(-e));
+		if (done > 0 && ftruncate(f->data, f->size))
+			e = -EIO;
+	}
+	free(text);
+	return e;
+}
+
+bool np_state_file_unchanged(const struct np_state_file *f)
+{
+	struct stat loaded, now;
+
+	/* An open file's number is not given to another. */
+	return f->data >= 0 && !fstat(f->data, &loaded) && !stat(f->path, &now) &&
+	       loaded.st_dev == now.st_dev && loaded.st_ino == now.st_ino &&
+	       now.st_size == f->size;
+}

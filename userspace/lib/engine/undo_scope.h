@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whose placements are to be undone. */
+#ifndef NUMAPLACE_LIB_UNDO_SCOPE_H
+#define NUMAPLACE_LIB_UNDO_SCOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Everybody's where neither is given. */
+struct np_whose {
+	const pid_t *pids;	/* [n] ascending: these processes' (or threads') */
+	size_t n;
+	const char *by;		/* np_saved.by: and what this one has placed by system calls */
+};
+
+#define NP_EVERYBODY (&(struct np_whose){ 0 })
+#define NP_WHOSE(pid_ptr) (&(struct np_whose){ .pids = (pid_ptr), .n = 1 })
+
+static inline bool np_whose_all(const struct np_whose *w)
+{
+	return !w->n && !w->by;
+}
+
+static inline bool np_whose_has(const struct np_whose *w, pid_t pid)
+{
+	size_t low = 0, high = w->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (w->pids[middle] < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->n && w->pids[low] == pid;
+}
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "json.h"
+
+#include "../../../policies/plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cpulist.h"
+#include "../host/tasks.h"
+
+/* "8191," once for every other CPU there can be. */
+#define LONGEST_LIST (NP_MAX_CPUS / 2 * 5 + 1)
+
+json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages)
+{
+	json_t *j = json_object();
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "%d", m->node[i].id);
+		json_object_set_new(j, id, json_integer((json_int_t)pages[i]));
+	}
+	return j;
+}
+
+json_t *np_json_list(const struct bitmask *mask)
+{
+	char list[LONGEST_LIST];
+
+	return json_string(np_list_format(mask, list, sizeof(list)));
+}
+
+json_t *np_json_text(const char *text)
+{
+	json_t *j = json_string(text);
+	char *plain;
+
+	if (j || !(plain = strdup(text)))
+		return j;
+	for (char *c = plain; *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	j = json_string(plain);
+	free(plain);
+	return j;
+}
+
+json_t *np_json_node(const struct np_machine *m, int node)
+{
+	return node == NP_NODE_NONE ? json_null() : json_integer(m->node[node].id);
+}
+
+json_t *np_json_known(double value, enum np_source source)
+{
+	return json_pack("{s:o,s:s}", "value",
+			 source == NP_SOURCE_NONE ? json_null() : json_real(value), "source",
+			 np_source_name(source));
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Parts of JSON answers that several commands print. */
+#ifndef NUMAPLACE_LIB_JSON_H
+#define NUMAPLACE_LIB_JSON_H
+
+#include <jansson.h>
+
+#include "../host/topology.h"
+
+struct bitmask;
+
+/* {"0": pages, "1": pages} by the kernel's node numbers. */
+json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages);
+
+/* A list of CPUs or nodes as a string, "0-3,8", however long. */
+json_t *np_json_list(const struct bitmask *mask);
+
+/* Text that may hold any bytes, as a process's name may: what is not UTF-8 becomes '?'. */
+json_t *np_json_text(const char *text);
+
+/* The kernel's number of the node, or null. */
+json_t *np_json_node(const struct np_machine *m, int node);
+
+/* {"value": 1.25, "source": "counters"}; the value is null when the source is unknown. */
+json_t *np_json_known(double value, enum np_source source);
+
+#endif

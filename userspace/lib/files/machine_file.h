@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Machine files (Documentation/lab.md, lab-model.md) as the policies see a machine. */
+#ifndef NUMAPLACE_LIB_MACHINE_FILE_H
+#define NUMAPLACE_LIB_MACHINE_FILE_H
+
+#include "../../../policies/model/model.h"
+#include "../base/error.h"
+#include "../host/topology.h"
+
+/*
+ * Reads NAME.toml of the machines that come with numaplace, or any file whose
+ * name ends in .toml or has a folder in it. All memory is free; m->model is model when the file has
+ * a [model], which must live as long, else NULL. 0, or -errno with one line in
+ * err: -ENOENT for a name that is not known, -EINVAL for a file that is wrong.
+ * The caller releases m with np_machine_free().
+ */
+int np_machine_file_read(const char *name, struct np_machine *m, struct np_model *model,
+			 char *err, size_t err_len);
+
+/*
+ * The file of the machine that this runs on: the one that $NUMAPLACE_MACHINE_FILE
+ * names, else /etc/numaplace/machine.toml. 1 when it is there, 0 when the latter is
+ * not, -ENOENT with one line in err when the former is not.
+ */
+int np_machine_file_here(const char **path, char *err, size_t err_len);
+
+/*
+ * The model of that file, when it has a [model] for m's number of nodes. 1, 0 when it
+ * has none or /etc's file is of another number, or -errno with one line in err.
+ * *same_name is set with 1: the file is called as m is.
+ */
+int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
+			       char *err, size_t err_len);
+
+/* The names of the machines that come with numaplace, "a, b, c". Returns text. */
+const char *np_machine_file_names(char *text, size_t text_len);
+
+#endif

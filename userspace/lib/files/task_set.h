@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tasks on paper: described in a file, or drawn at random (Documentation/simulate.md). */
+#ifndef NUMAPLACE_LIB_TASK_SET_H
+#define NUMAPLACE_LIB_TASK_SET_H
+
+#include "../host/tasks.h"
+
+/*
+ * Reads the [[task]] tables of a TOML file as tasks of machine m. 0, or -errno
+ * with one line in err. The caller releases t with np_tasks_free().
+ */
+int np_task_set_read(const char *path, const struct np_machine *m, struct np_tasks *t,
+		     char *err, size_t err_len);
+
+/*
+ * Draws 1 to max_tasks tasks: the same for the same seed on every computer.
+ * Together they keep at most as many CPUs busy as there are and fill at most
+ * half of the memory. 0, -ENOMEM, or -EINVAL: m has no CPUs or no memory.
+ */
+int np_task_set_random(uint64_t seed, unsigned int max_tasks, const struct np_machine *m,
+		       struct np_tasks *t);
+
+#endif

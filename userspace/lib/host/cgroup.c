@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../base/cpulist.h"
+#include "../base/error.h"
+#include "proc.h"
+
+/* A hierarchy that cannot be this deep does not fit into a path. */
+#define MAX_DEPTH 128
+
+/* Where a hierarchy is mounted: type "cgroup2", or "cgroup" with this option. False if it is not. */
+static bool find_mount(const char *type, const char *option, char *where, size_t len)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	bool found = false;
+
+	while (mounts && !found && (m = getmntent(mounts))) {
+		found = !strcmp(m->mnt_type, type) && (!option || hasmntopt(m, option));
+		if (found)
+			snprintf(where, len, "%s", m->mnt_dir);
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+struct found {
+	pid_t *pid;
+	size_t n, room;
+};
+
+static int add(struct found *f, pid_t pid)
+{
+	if (f->n == f->room) {
+		size_t room = f->room ? f->room * 2 : 64;
+		pid_t *bigger = realloc(f->pid, room * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		f->pid = bigger;
+		f->room = room;
+	}
+	f->pid[f->n++] = pid;
+	return 0;
+}
+
+/*
+ * Threaded cgroups refuse to be read: their processes are listed by the cgroup
+ * that they are threads of. One that has been removed meanwhile has none.
+ */
+static int add_processes(const char *folder, struct found *f)
+{
+	char path[PATH_MAX], *text, *end;
+	int e = 0;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/cgroup.procs", folder) >= sizeof(path))
+		return -ENAMETOOLONG;
+	text = np_read_file(path);
+	if (!text)
+		return errno == EOPNOTSUPP || errno == ENODEV || errno == ENOENT ? 0 : -errno;
+	for (char *at = text; !e; at = end) {
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		if (pid > 0)	/* 0: of another pid namespace */
+			e = add(f, (pid_t)pid);
+	}
+	free(text);
+	return e;
+}
+
+static int walk(const char *folder, int depth, struct found *f)
+{
+	int e = add_processes(folder, f);
+	DIR *dir = e || depth > MAX_DEPTH ? NULL : opendir(folder);
+	struct dirent *d;
+
+	while (dir && !e && (d = readdir(dir))) {
+		char below[PATH_MAX];
+
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		if ((size_t)snprintf(below, sizeof(below), "%s/%s", folder, d->d_name) <
+		    sizeof(below))
+			e = walk(below, depth + 1, f);
+	}
+	if (dir)
+		closedir(dir);
+	return e;
+}
+
+static bool is_cgroup(const char *folder)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return (size_t)snprintf(path, sizeof(path), "%s/cgroup.procs", folder) < sizeof(path) &&
+	       !stat(path, &st);
+}
+
+static int find_folder(const char *path, char *folder, size_t len, char *err, size_t err_len)
+{
+	char mount[PATH_MAX];
+	size_t n;
+
+	if (!find_mount("cgroup2", NULL, mount, sizeof(mount)))
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "no cgroup hierarchy of version 2 is mounted; "
+			       "`mount -t cgroup2 none /sys/fs/cgroup` mounts it");
+	n = strlen(mount);
+	if (!strncmp(path, mount, n) && (path[n] == '/' || !path[n]))
+		path += n;
+	while (*path == '/')
+		path++;
+	if ((size_t)snprintf(folder, len, "%s%s%s", mount, *path ? "/" : "", path) >= len ||
+	    strstr(path, "..") || !is_cgroup(folder))
+		return np_fail(err, err_len, -ENOENT, "no cgroup \"/%s\" below %s; "
+			       "/proc/PID/cgroup says which one a process is in", path, mount);
+	return 0;
+}
+
+int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t err_len)
+{
+	char folder[PATH_MAX];
+	struct found f = { 0 };
+	int e = find_folder(path, folder, sizeof(folder), err, err_len);
+
+	*pids = NULL;
+	*n = 0;
+	if (e)
+		return e;
+	e = walk(folder, 0, &f);
+	if (e) {
+		free(f.pid);
+		return np_fail(err, err_len, e, "the tasks of cgroup %s cannot be read: %s", folder,
+			       strerror(-e));
+	}
+	*pids = f.pid;
+	*n = f.n;
+	return 0;
+}
+
+/* The first folder of that name at or below one, into path; false when there is none. */
+static bool find_below(const char *folder, const char *name, int depth, char *path, size_t len)
+{
+	DIR *dir = depth > MAX_DEPTH ? NULL : opendir(folder);
+	bool found = false;
+	struct dirent *d;
+
+	while (dir && !found && (d = readdir(dir))) {
+		char below[PATH_MAX];
+
+		if (d->d_type != DT_DIR || d->d_name[0] == '.' ||
+		    (size_t)snprintf(below, sizeof(below), "%s/%s", folder, d->d_name) >= sizeof(below))
+			continue;
+		if (!strcmp(d->d_name, name))
+			found = (size_t)snprintf(path, len, "%s", below) < len;
+		else
+			found = find_below(below, name, depth + 1, path, len);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int np_cgroup_of_unit(const char *unit, char *path, size_t len, char *err, size_t err_len)
+{
+	char name[NAME_MAX + 16], root[PATH_MAX];
+	int e = find_folder("/", root, sizeof(root), err, err_len);
+
+	if (e)
+		return e;
+	snprintf(name, sizeof(name), "%.*s%s", NAME_MAX, unit, strchr(unit, '.') ? "" : ".service");
+	if (find_below(root, name, 0, path, len))
+		return 0;
+	return np_fail(err, err_len, -ENOENT, "no unit \"%s\" runs; `systemctl list-units` lists them",
+		       name);
+}
+
+/* True when list, "cpu,cpuset", has the word. */
+static bool has_word(const char *list, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; at < list + len; at += strcspn(at, ",:") + 1)
+		if (!strncmp(at, word, n) && (at + n == list + len || at[n] == ','))
+			return true;
+	return false;
+}
+
+/* The cgroup of pid in the hierarchy of a controller; "" is version 2's. */
+static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
+{
+	char path[64], *text;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	text = np_read_file(path);
+	for (char *line = text; line && *line && !found;) {
+		char *list = strchr(line, ':'), *in = list ? strchr(list + 1, ':') : NULL;
+		char *end = line + strcspn(line, "\n");
+
+		if (in && in < end) {
+			size_t n = (size_t)(in - list - 1);
+
+			found = *controller ? has_word(list + 1, n, controller) : n == 0;
+			if (found)
+				snprintf(name, len, "%.*s", (int)(end - in - 1), in + 1);
+		}
+		line = *end ? end + 1 : end;
+	}
+	free(text);
+	return found;
+}
+
+uint64_t np_cgroup_mark(pid_t pid)
+{
+	uint64_t mark = 0xcbf29ce484222325u;	/* FNV-1a */
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	text = np_read_file(path);
+	for (const char *at = text; at && *at; at++)
+		mark = (mark ^ (unsigned char)*at) * 0x100000001b3u;
+	mark = text ? (mark & INT64_MAX) | 1 : 0;	/* as a number in JSON */
+	free(text);
+	return mark;
+}
+
+/* What the file says in the cgroup, or in the nearest one above that has it. */
+static int read_upwards(const char *mount, char *name, const char *file, struct bitmask *mask)
+{
+	while (true) {
+		char path[2 * PATH_MAX], *text, *slash;
+		int e;
+
+		snprintf(path, sizeof(path), "%s%s/%s", mount, name, file);
+		text = np_read_file(path);
+		if (text) {
+			e = np_list_parse_kernel(text, mask);
+			free(text);
+			return e;
+		}
+		slash = strrchr(name, '/');
+		if (!slash || !*name)
+			break;
+		*slash = '\0';
+	}
+	numa_bitmask_setall(mask);
+	return 0;
+}
+
+struct np_cpusets {
+	char mount[PATH_MAX];		/* "": no hierarchy with cpusets */
+	const char *controller, *file;
+	char last[PATH_MAX];		/* the cgroup that was looked up last */
+	struct bitmask *cpus;		/* what it allows */
+};
+
+struct np_cpusets *np_cpusets_open(void)
+{
+	struct np_cpusets *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	c->controller = "cpuset";
+	c->file = "cpuset.effective_cpus";
+	if (find_mount("cgroup", "cpuset", c->mount, sizeof(c->mount)))
+		return c;
+	c->controller = "";
+	c->file = "cpuset.cpus.effective";
+	find_mount("cgroup2", NULL, c->mount, sizeof(c->mount));
+	return c;
+}
+
+void np_cpusets_refresh(struct np_cpusets *c)
+{
+	c->last[0] = '\0';
+}
+
+void np_cpusets_close(struct np_cpusets *c)
+{
+	numa_bitmask_free(c->cpus);
+	free(c);
+}
+
+int np_cpusets_cpus(struct np_cpusets *c, pid_t pid, struct bitmask *cpus)
+{
+	char name[PATH_MAX], where[PATH_MAX];
+	int e = 0;
+
+	if (!c->mount[0] || !cgroup_of(pid, c->controller, name, sizeof(name))) {
+		numa_bitmask_setall(cpus);
+		return 0;
+	}
+	if (!c->last[0] || strcmp(c->last, name)) {
+		snprintf(where, sizeof(where), "%s", name);
+		e = read_upwards(c->mount, where, c->file, c->cpus);
+		snprintf(c->last, sizeof(c->last), "%s", e ? "" : name);
+	}
+	copy_bitmask_to_bitmask(c->cpus, cpus);
+	return e;
+}
+
+int np_cpusets_mems(pid_t pid, struct bitmask *mems)
+{
+	static const char key[] = "\nMems_allowed_list:";
+	char path[64], *text, *line;
+	int e = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	text = np_read_file(path);
+	if (!text)
+		return errno == ENOENT ? -ESRCH : -errno;
+	line = strstr(text, key);
+	if (line) {
+		line += strlen(key);
+		line[strcspn(line, "\n")] = '\0';
+		e = np_list_parse_kernel(line, mems);
+	} else {
+		numa_bitmask_setall(mems);
+	}
+	free(text);
+	return e;
+}

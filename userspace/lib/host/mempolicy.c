@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mempolicy.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/error.h"
+
+/* Newer than the libnuma that we build with; the kernel's number. */
+#define MODE_PREFERRED_MANY 5
+
+static const struct {
+	const char *name;
+	int mode;
+	unsigned int most;	/* nodes it takes */
+} modes[] = {
+	{ "default", MPOL_DEFAULT, 0 },
+	{ "local", MPOL_LOCAL, 0 },
+	{ "preferred", MPOL_PREFERRED, 1 },
+	{ "preferred-many", MODE_PREFERRED_MANY, NP_MAX_NODES },
+	{ "bind", MPOL_BIND, NP_MAX_NODES },
+	{ "interleave", MPOL_INTERLEAVE, NP_MAX_NODES },
+	{ "weighted-interleave", NP_MPOL_WEIGHTED_INTERLEAVE, NP_MAX_NODES },
+};
+
+#define N_MODES (sizeof(modes) / sizeof(modes[0]))
+
+static int parse_nodes(size_t m, const char *list, const struct np_list_space *space,
+		       struct bitmask **nodes, char *err, size_t err_len)
+{
+	if (modes[m].most == 0)
+		return list ? np_fail(err, err_len, -EINVAL, "memory mode %s takes no nodes",
+				      modes[m].name) : 0;
+	if (!list)
+		return np_fail(err, err_len, -EINVAL,
+			       "memory mode %s needs nodes; write %s:NODES", modes[m].name,
+			       modes[m].name);
+	*nodes = np_list_parse(list, space, err, err_len);
+	if (!*nodes)
+		return -EINVAL;
+	if (numa_bitmask_weight(*nodes) <= modes[m].most)
+		return 0;
+	numa_bitmask_free(*nodes);
+	*nodes = NULL;
+	return np_fail(err, err_len, -EINVAL,
+		       "memory mode %s takes one node, not %s; preferred-many takes several",
+		       modes[m].name, list);
+}
+
+int np_memory_policy_parse(const char *text, const struct np_list_space *space, int *mode,
+			   struct bitmask **nodes, char *err, size_t err_len)
+{
+	const char *colon = strchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : strlen(text);
+
+	*nodes = NULL;
+	for (size_t m = 0; m < N_MODES; m++) {
+		if (strlen(modes[m].name) != len || strncmp(modes[m].name, text, len))
+			continue;
+		*mode = modes[m].mode;
+		return parse_nodes(m, colon ? colon + 1 : NULL, space, nodes, err, err_len);
+	}
+	return np_fail(err, err_len, -EINVAL,
+		       "no memory mode \"%.*s\"; there are default, local, preferred:NODE, "
+		       "preferred-many:NODES, bind:NODES, interleave:NODES, "
+		       "weighted-interleave:NODES", (int)len, text);
+}
+
+char *np_memory_policy_format(int mode, const struct bitmask *nodes, char *buf, size_t len)
+{
+	const char *name = "unknown";
+	char list[NP_LIST_LEN];
+
+	for (size_t m = 0; m < N_MODES; m++)
+		if (modes[m].mode == mode)
+			name = modes[m].name;
+	if (nodes)
+		snprintf(buf, len, "%s:%s", name, np_list_format(nodes, list, sizeof(list)));
+	else
+		snprintf(buf, len, "%s", name);
+	return buf;
+}

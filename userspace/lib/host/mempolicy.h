@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory policies by name: MODE:NODES, as in numactl's options. */
+#ifndef NUMAPLACE_LIB_MEMPOLICY_H
+#define NUMAPLACE_LIB_MEMPOLICY_H
+
+#include <stddef.h>
+
+#include "../base/cpulist.h"
+
+/* From Linux 6.9 on; newer than the libnuma that we build with, the kernel's number. */
+#define NP_MPOL_WEIGHTED_INTERLEAVE 6
+
+/*
+ * Parses "bind:0-1", "preferred:1", "interleave:all", "local", "default", ...
+ * *nodes is NULL for modes that take none, else the caller's to free.
+ * 0, or -EINVAL with one line in err.
+ */
+int np_memory_policy_parse(const char *text, const struct np_list_space *space, int *mode,
+			   struct bitmask **nodes, char *err, size_t err_len);
+
+/* "bind:0-1". Returns buf. */
+char *np_memory_policy_format(int mode, const struct bitmask *nodes, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/error.h"
+
+/* Bits of the flags field of /proc/PID/stat, the same in every kernel we build for. */
+#define FLAG_KTHREAD		0x00200000ul
+#define FLAG_NO_SETAFFINITY	0x04000000ul
+
+char *np_read_file(const char *path)
+{
+	size_t used = 0, size = 4096;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *buf;
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	buf = malloc(size);
+	while (buf && (n = read(fd, buf + used, size - used - 1)) != 0) {
+		if (n < 0) {
+			int saved = errno;
+
+			free(buf);
+			close(fd);
+			errno = saved;
+			return NULL;
+		}
+		used += (size_t)n;
+		if (size - used < 2) {
+			char *bigger = realloc(buf, size *= 2);
+
+			if (!bigger)
+				free(buf);
+			buf = bigger;
+		}
+	}
+	close(fd);
+	if (buf)
+		buf[used] = '\0';
+	else
+		errno = ENOMEM;
+	return buf;
+}
+
+int np_proc_stat_parse(const char *line, struct np_proc_stat *out)
+{
+	const char *open = strchr(line, '('), *close = strrchr(line, ')');
+	unsigned long long user, system;
+	unsigned long flags;
+	long threads;
+	size_t len;
+
+	memset(out, 0, sizeof(*out));
+	if (!open || !close || close < open || sscanf(line, "%d", &out->pid) != 1)
+		return -EINVAL;
+	len = (size_t)(close - open - 1);
+	if (len >= sizeof(out->comm))
+		len = sizeof(out->comm) - 1;
+	memcpy(out->comm, open + 1, len);
+	/* Fields 3 to 39 of proc(5). */
+	if (sscanf(close + 1,
+		   " %c %d %d %d %*d %*d %lu %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld"
+		   " %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+		   &out->state, &out->ppid, &out->pgrp, &out->session, &flags, &user, &system,
+		   &threads, &out->start, &out->cpu) != 10)
+		return -EINVAL;
+	out->kernel_thread = flags & FLAG_KTHREAD;
+	out->fixed_affinity = flags & FLAG_NO_SETAFFINITY;
+	out->ticks = user + system;
+	out->threads = threads < 1 ? 1 : (unsigned int)threads;
+	return 0;
+}
+
+static int read_stat(const char *path, struct np_proc_stat *out)
+{
+	char *text = np_read_file(path);
+	int r;
+
+	if (!text)
+		return errno == ENOENT ? -ESRCH : -errno;
+	r = np_proc_stat_parse(text, out);
+	free(text);
+	return r;
+}
+
+int np_proc_stat(pid_t pid, struct np_proc_stat *out)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return read_stat(path, out);
+}
+
+int np_proc_thread_stat(pid_t pid, pid_t tid, struct np_proc_stat *out)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	return read_stat(path, out);
+}
+
+/* The names in a folder that are numbers. */
+static int list_numbers(const char *path, pid_t **out, size_t *n)
+{
+	DIR *dir = opendir(path);
+	size_t room = 0;
+	struct dirent *e;
+
+	*out = NULL;
+	*n = 0;
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((e = readdir(dir))) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		if (*n == room) {
+			pid_t *bigger = realloc(*out, sizeof(**out) * (room = room ? room * 2 : 64));
+
+			if (!bigger) {
+				free(*out);
+				closedir(dir);
+				return -ENOMEM;
+			}
+			*out = bigger;
+		}
+		(*out)[(*n)++] = (pid_t)atoi(e->d_name);
+	}
+	closedir(dir);
+	return 0;
+}
+
+int np_proc_threads(pid_t pid, pid_t **tids, size_t *n)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return list_numbers(path, tids, n);
+}
+
+int np_proc_all(pid_t **pids, size_t *n)
+{
+	return list_numbers("/proc", pids, n);
+}
+
+pid_t np_proc_group(pid_t tid)
+{
+	char path[64], *text, *line;
+	pid_t group = -EINVAL;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	text = np_read_file(path);
+	if (!text)
+		return errno == ENOENT ? -ESRCH : -errno;
+	line = strstr(text, "\nTgid:");
+	if (line)
+		group = (pid_t)atoi(line + strlen("\nTgid:"));
+	free(text);
+	return group;
+}
+
+int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, char *err, size_t err_len)
+{
+	pid_t group = np_proc_group(pid);
+
+	if (pid <= 0 || group == -ESRCH || np_proc_stat(pid, st) == -ESRCH)
+		return np_fail(err, err_len, -ESRCH,
+			       "no process %d; `numaplace ps` lists those there are", pid);
+	if (group < 0)
+		return np_fail(err, err_len, group, "process %d cannot be read: %s", pid,
+			       strerror(-group));
+	if (st->kernel_thread)
+		return np_fail(err, err_len, -EINVAL,
+			       "%d (%s) is a kernel thread; only user processes can be placed",
+			       pid, st->comm);
+	if (st->state == 'Z' || st->state == 'X')
+		return np_fail(err, err_len, -ESRCH, "process %d (%s) has already exited", pid,
+			       st->comm);
+	if (group != pid && !thread_ok)
+		return np_fail(err, err_len, -EINVAL,
+			       "%d is a thread of process %d; name the process", pid, group);
+	return 0;
+}
+
+int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len)
+{
+	char path[64];
+	struct stat st;
+	struct passwd *owner;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (stat(path, &st))
+		return np_fail(err, err_len, -ESRCH, "process %d has just exited", pid);
+	owner = getpwuid(st.st_uid);
+	return np_fail(err, err_len, -EPERM,
+		       "not permitted to %s process %d of user %s; run as that user or as root "
+		       "(capabilities CAP_SYS_NICE and CAP_SYS_PTRACE)",
+		       what, pid, owner ? owner->pw_name : "unknown");
+}
+
+void np_proc_allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}

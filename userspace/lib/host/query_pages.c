@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query_pages.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page_walk.h"
+#include "proc.h"
+
+/* Pages asked of in one call. */
+#define BATCH 4096
+
+struct walk {
+	const struct np_machine *m;
+	pid_t pid;
+	uint64_t *pages;	/* [n_nodes] */
+	int status[BATCH];
+};
+
+static bool is_memory(const struct np_area *area, void *arg)
+{
+	(void)arg;
+	return area->memory;
+}
+
+static int ask(const struct np_window *window, void *arg)
+{
+	struct walk *w = arg;
+
+	if (move_pages(w->pid, window->n, window->page, NULL, w->status, 0) < 0)
+		return -errno;
+	for (size_t i = 0; i < window->n; i++) {
+		int node = w->status[i] < 0 ? NP_NODE_NONE :
+					      np_machine_node_index(w->m, w->status[i]);
+
+		if (node != NP_NODE_NONE)
+			w->pages[node] += window->weight[i];
+	}
+	return 0;
+}
+
+static int walk_task(struct walk *w)
+{
+	const struct np_page_walk walk = {
+		.pid = w->pid, .page_size = w->m->page_size, .room = BATCH,
+		.wanted = is_memory, .each = ask, .arg = w,
+	};
+
+	return np_pages_walk(&walk);
+}
+
+int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, size_t err_len)
+{
+	struct walk *w = malloc(sizeof(*w));
+	int e = w ? 0 : np_fail(err, err_len, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; !e && i < t->n; i++) {
+		uint64_t *pages = calloc(m->n_nodes, sizeof(*pages));
+
+		if (!pages) {
+			e = np_fail(err, err_len, -ENOMEM, "out of memory");
+			break;
+		}
+		w->m = m;
+		w->pid = t->task[i].pid;
+		w->pages = pages;
+		e = walk_task(w);
+		if (!e) {
+			memcpy(t->pages + i * m->n_nodes, pages, m->n_nodes * sizeof(*pages));
+			t->sampled[i] = 0;
+		} else if (e == -EPERM || e == -EACCES)
+			e = np_proc_denied(w->pid, "ask for the pages of", err, err_len);
+		else if (e != -ENOMEM)
+			e = 0;
+		free(pages);
+	}
+	free(w);
+	return e;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where every page is, by asking move_pages(2) to move none. */
+#ifndef NUMAPLACE_LIB_QUERY_PAGES_H
+#define NUMAPLACE_LIB_QUERY_PAGES_H
+
+#include "tasks.h"
+
+/*
+ * Replaces the pages of every task, its own and of shared memory, by what move_pages
+ * says of each address that has one; which are of shared memory stays as it was read. 0, or -errno with one line in err; a task
+ * that has just exited keeps what it had.
+ */
+int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, size_t err_len);
+
+#endif

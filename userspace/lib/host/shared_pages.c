@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "shared_pages.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "page_walk.h"
+
+#define BLOCK 512	/* entries that are read at once */
+#define BLOCKS 128	/* of an area at most, evenly spread */
+
+struct look {
+	uint64_t present, shared;	/* pages of no file, and those of them that others map, too */
+};
+
+static void look_at(const uint64_t *entry, size_t n, struct look *look)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!(entry[i] & NP_PAGE_PRESENT) || (entry[i] & NP_PAGE_FILE))
+			continue;
+		look->present++;
+		look->shared += !(entry[i] & NP_PAGE_EXCLUSIVE);
+	}
+}
+
+/* Of a large area only blocks are looked at; that they hold its pages evenly is not taken for granted. */
+static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages, uint64_t anon)
+{
+	bool whole = pages <= BLOCK * BLOCKS;
+	uint64_t entry[BLOCK], step = whole ? BLOCK : pages / BLOCKS;
+	struct look look = { 0 };
+
+	for (uint64_t at = 0; at < pages; at += step) {
+		size_t want = pages - at < BLOCK ? (size_t)(pages - at) : BLOCK;
+		ssize_t got = np_pagemap_read(pagemap, first + at, entry, want);
+
+		if (got <= 0)
+			return 0;
+		look_at(entry, (size_t)got, &look);
+	}
+	if (whole || !look.present)
+		return look.shared;
+	return (uint64_t)((double)anon * (double)look.shared / (double)look.present);
+}
+
+uint64_t np_shared_pages(pid_t pid, uint64_t page_size, uint64_t start, uint64_t end)
+{
+	struct np_area *areas = NULL;
+	uint64_t shared = 0;
+	size_t n = 0;
+	int pagemap = np_areas(pid, page_size, start, end, &areas, &n) ? -1 : np_pagemap_open(pid);
+
+	for (size_t i = 0; pagemap >= 0 && i < n; i++)
+		if (areas[i].anon && areas[i].mapmax > 1)
+			shared += count_shared(pagemap, areas[i].start / page_size,
+					       (areas[i].end - areas[i].start) / page_size,
+					       areas[i].anon);
+	if (pagemap >= 0)
+		close(pagemap);
+	free(areas);
+	return shared;
+}

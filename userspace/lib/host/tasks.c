@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tasks.h"
+
+#include <errno.h>
+#include <numa.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cpulist.h"
+#include "../base/error.h"
+#include "clock.h"
+#include "numa_maps.h"
+#include "page_sample.h"
+#include "proc.h"
+
+/* A thread counts for where a task runs when it did this share of the busiest one's work. */
+#define BUSY_SHARE 10
+
+/* Many tasks are read by several threads: most of the time goes into the kernel's page walk. */
+#define MAX_READERS 8
+#define WORTH_A_THREAD 64
+
+struct reader {
+	struct np_tasks *t;
+	const struct np_machine *m;
+	unsigned long long *ticks;	/* [n] used when the sample began */
+	double began, began_ticks, passed;	/* seconds; passed by the clock of ticks */
+	double since_boot;		/* seconds */
+	char *err;			/* NULL: a task that cannot be read is left out */
+	size_t err_len;
+};
+
+static int allocate(struct reader *r, size_t n)
+{
+	struct np_tasks *t = r->t;
+	size_t nodes = r->m->n_nodes;
+
+	t->task = calloc(n + 1, sizeof(*t->task));
+	t->pages = calloc((n + 1) * nodes, sizeof(*t->pages));
+	t->shm_pages = calloc((n + 1) * nodes, sizeof(*t->shm_pages));
+	t->file_pages = calloc((n + 1) * nodes, sizeof(*t->file_pages));
+	t->start = calloc(n + 1, sizeof(*t->start));
+	t->cpus = calloc(n + 1, sizeof(*t->cpus));
+	t->busy = calloc(n + 1, sizeof(*t->busy));
+	t->sampled = calloc(n + 1, sizeof(*t->sampled));
+	r->ticks = calloc(n + 1, sizeof(*r->ticks));
+	return t->task && t->pages && t->shm_pages && t->file_pages && t->start && t->cpus &&
+	       t->busy && t->sampled && r->ticks ? 0 : -ENOMEM;
+}
+
+struct count {
+	const struct np_machine *m;
+	uint64_t *memory, *shm, *file;
+};
+
+static int count_mapping(const struct np_mapping *map, void *arg)
+{
+	struct count *c = arg;
+	uint64_t *into = np_mapping_memory(map) ? c->memory : c->file;
+	bool shm = np_mapping_shm(map);
+
+	for (size_t i = 0; i < c->m->n_nodes; i++) {
+		into[i] += map->pages[c->m->node[i].id];
+		c->shm[i] += shm ? map->pages[c->m->node[i].id] : 0;
+	}
+	return 0;
+}
+
+static uint64_t sample_above;
+
+void np_tasks_sample_above(uint64_t bytes)
+{
+	sample_above = bytes;
+}
+
+/* Whether the pages were sampled; without enough to go by they are to be counted. */
+static bool sample_pages(struct reader *r, size_t at, pid_t pid)
+{
+	size_t nodes = r->m->n_nodes;
+	struct np_sampled s = { r->t->pages + at * nodes, r->t->shm_pages + at * nodes,
+				r->t->file_pages + at * nodes, 0 };
+
+	if (!sample_above || np_sample_resident(pid, r->m->page_size) <= sample_above / r->m->page_size ||
+	    np_sample_pages(pid, r->m, &s))
+		return false;
+	r->t->sampled[at] = s.error;
+	return true;
+}
+
+static int read_pages(struct reader *r, size_t at, pid_t pid)
+{
+	size_t nodes = r->m->n_nodes;
+	struct count c = { r->m, r->t->pages + at * nodes, r->t->shm_pages + at * nodes,
+			   r->t->file_pages + at * nodes };
+
+	return sample_pages(r, at, pid) ? 0 : np_mappings(pid, r->m->page_size, count_mapping, &c);
+}
+
+static void add_allowed(const struct np_machine *m, pid_t tid, struct bitmask *mask,
+			struct bitmask *cpus)
+{
+	size_t bytes = (m->n_cpus + 63) / 64 * 8;
+
+	memset(mask->maskp, 0, bytes);
+	if (numa_sched_getaffinity(tid, mask) <= 0)
+		return;
+	for (size_t i = 0; i < bytes / sizeof(*mask->maskp); i++)
+		cpus->maskp[i] |= mask->maskp[i];
+}
+
+static void add_last(struct bitmask *last, int cpu)
+{
+	if (cpu >= 0 && cpu < NP_MAX_CPUS)
+		numa_bitmask_setbit(last, (unsigned int)cpu);
+}
+
+/* The CPUs where the threads that did most of the work last ran. */
+static void add_busy_threads(pid_t pid, const pid_t *tids, size_t n, struct bitmask *last)
+{
+	struct np_proc_stat *st = calloc(n + 1, sizeof(*st));
+	unsigned long long busiest = 0;
+
+	for (size_t i = 0; st && i < n; i++) {
+		if (np_proc_thread_stat(pid, tids[i], &st[i]))
+			st[i].cpu = -1;
+		else if (st[i].ticks > busiest)
+			busiest = st[i].ticks;
+	}
+	for (size_t i = 0; st && i < n; i++)
+		if (st[i].ticks * BUSY_SHARE >= busiest)
+			add_last(last, st[i].cpu);
+	free(st);
+}
+
+/*
+ * The node that a task runs on: the one that all its threads are bound to, else
+ * the one where all its busy threads last ran.
+ */
+static int read_threads(struct reader *r, size_t at, const struct np_proc_stat *st)
+{
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS), *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *last = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_task *task = &r->t->task[at];
+	pid_t alone = st->pid, *tids = &alone;
+	size_t n = 1;
+	int e = st->threads > 1 ? np_proc_threads(st->pid, &tids, &n) : 0;
+
+	for (size_t i = 0; !e && i < n; i++)
+		add_allowed(r->m, tids[i], mask, cpus);
+	task->node = np_machine_node_of_cpus(r->m, cpus);
+	if (!e && n > 1 && task->node == NP_NODE_NONE)
+		add_busy_threads(st->pid, tids, n, last);
+	else
+		add_last(last, st->cpu);
+	if (task->node == NP_NODE_NONE)
+		task->node = np_machine_node_of_cpus(r->m, last);
+	task->threads = n ? (unsigned int)n : 1;
+	r->t->cpus[at] = cpus;
+	numa_bitmask_free(mask);
+	numa_bitmask_free(last);
+	if (tids != &alone)
+		free(tids);
+	return e;
+}
+
+/* 0 when it is a user process that runs. */
+static int look(const struct reader *r, pid_t pid, struct np_proc_stat *st)
+{
+	int e;
+
+	if (r->err)
+		return np_proc_check(pid, false, st, r->err, r->err_len);
+	e = np_proc_stat(pid, st);
+	return e ? e : st->kernel_thread || st->state == 'Z' || st->state == 'X' ? -ESRCH : 0;
+}
+
+static struct np_known age(const struct reader *r, unsigned long long start)
+{
+	double s = r->since_boot - (double)start / (double)sysconf(_SC_CLK_TCK);
+
+	return (struct np_known) { s > 0 ? s : 0, NP_SOURCE_KERNEL };
+}
+
+/* Fills row at. 0, or -errno with err filled if there is one. */
+static int read_task(struct reader *r, size_t at, pid_t pid)
+{
+	struct np_task *task = &r->t->task[at];
+	struct np_proc_stat st;
+	int e = look(r, pid, &st);
+
+	if (e)
+		return e;
+	task->pid = pid;
+	memcpy(task->comm, st.comm, sizeof(task->comm));
+	task->cores = 1;
+	task->penalty = 1.0;
+	task->age_s = age(r, st.start);
+	r->t->start[at] = st.start;
+	r->ticks[at] = st.ticks;
+	e = read_pages(r, at, pid);
+	if (!e)
+		e = read_threads(r, at, &st);
+	if (!e || !r->err)
+		return e;
+	if (e == -EACCES || e == -EPERM)
+		return np_proc_denied(pid, "read the pages of", r->err, r->err_len);
+	return np_fail(r->err, r->err_len, e, "process %d (%s) cannot be read: %s", pid, st.comm,
+		       e == -ESRCH ? "it has just exited" : strerror(-e));
+}
+
+static bool have_task(const struct np_tasks *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->task[i].pid == pid)
+			return true;
+	return false;
+}
+
+static int read_named(struct reader *r, const pid_t *pids, size_t n)
+{
+	int e = allocate(r, n);
+
+	if (e)
+		return np_fail(r->err, r->err_len, e, "out of memory");
+	for (size_t i = 0; !e && i < n; i++) {
+		if (have_task(r->t, pids[i]))
+			continue;
+		e = read_task(r, r->t->n, pids[i]);
+		if (!e || r->t->cpus[r->t->n])
+			r->t->n++;
+	}
+	return e;
+}
+
+/* Rows 0..n-1, shared out among threads. */
+struct work {
+	struct reader *r;
+	void (*each)(struct reader *r, size_t i);
+	size_t n;
+	atomic_size_t next;
+};
+
+static void *work_on(void *arg)
+{
+	struct work *w = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&w->next, 1)) < w->n)
+		w->each(w->r, i);
+	return NULL;
+}
+
+static void for_each_row(struct reader *r, size_t n, void (*each)(struct reader *r, size_t i))
+{
+	struct work w = { .r = r, .each = each, .n = n };
+	pthread_t thread[MAX_READERS];
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t started = 0;
+
+	while (started < MAX_READERS && (long)started + 1 < cpus &&
+	       (started + 1) * WORTH_A_THREAD < n &&
+	       !pthread_create(&thread[started], NULL, work_on, &w))
+		started++;
+	work_on(&w);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void read_row(struct reader *r, size_t i)
+{
+	struct np_task *task = &r->t->task[i];
+
+	pid_t pid = task->pid;
+	int e = read_task(r, i, pid);
+
+	if (e)
+		task->pid = e == -EACCES || e == -EPERM ? -pid : 0;
+}
+
+static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes, unsigned long long *ticks)
+{
+	t->task[to] = t->task[from];
+	t->start[to] = t->start[from];
+	t->cpus[to] = t->cpus[from];
+	ticks[to] = ticks[from];
+	t->sampled[to] = t->sampled[from];
+	memcpy(t->pages + to * nodes, t->pages + from * nodes, nodes * sizeof(*t->pages));
+	memcpy(t->shm_pages + to * nodes, t->shm_pages + from * nodes,
+	       nodes * sizeof(*t->shm_pages));
+	memcpy(t->file_pages + to * nodes, t->file_pages + from * nodes,
+	       nodes * sizeof(*t->file_pages));
+}
+
+/* Those that may not be read or have gone are left out. */
+static int read_some(struct reader *r, const pid_t *pids, size_t n)
+{
+	struct np_tasks *t = r->t;
+	char *err = r->err;
+	int e = allocate(r, n);
+
+	if (e)
+		return np_fail(r->err, r->err_len, e, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		t->task[i].pid = pids[i];
+	r->err = NULL;
+	for_each_row(r, n, read_row);
+	r->err = err;
+	for (size_t i = 0; i < n; i++) {
+		if (t->task[i].pid < 0) {
+			t->denied++;
+			t->denied_pid = -t->task[i].pid;
+		}
+		if (t->task[i].pid <= 0)
+			numa_bitmask_free(t->cpus[i]);
+		else if (t->n++ != i)
+			copy_row(t, t->n - 1, i, r->m->n_nodes, r->ticks);
+	}
+	return 0;
+}
+
+static int read_all(struct reader *r)
+{
+	pid_t *pids;
+	size_t n;
+	int e = np_proc_all(&pids, &n);
+
+	if (e)
+		return np_fail(r->err, r->err_len, e, "/proc cannot be read: %s", strerror(-e));
+	for (size_t i = 0; i < n; i++)
+		if (pids[i] == getpid())
+			pids[i--] = pids[--n];
+	e = read_some(r, pids, n);
+	free(pids);
+	return e;
+}
+
+/* CPUs kept busy since ticks were read; cores is at least 1. */
+static void measure_row(struct reader *r, size_t i)
+{
+	double hz = (double)sysconf(_SC_CLK_TCK), busy;
+	struct np_task *task = &r->t->task[i];
+	struct np_proc_stat st;
+
+	if (np_proc_stat(task->pid, &st) || st.start != r->t->start[i] || st.ticks < r->ticks[i])
+		return;
+	busy = (double)(st.ticks - r->ticks[i]) / hz / r->passed;
+	if (busy > task->threads)	/* a tick more than there was time */
+		busy = task->threads;
+	r->t->busy[i] = busy;
+	task->cores = busy < 1.5 ? 1 : (unsigned int)(busy + 0.5);
+}
+
+static void measure_cores(struct reader *r, unsigned int sample_ms)
+{
+	double left = sample_ms / 1e3 - (np_clock(CLOCK_MONOTONIC) - r->began);
+	struct timespec nap = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
+
+	if (left > 0)
+		nanosleep(&nap, NULL);
+	r->passed = np_clock_of_ticks() - r->began_ticks;
+	if (r->passed > 0)
+		for_each_row(r, r->t->n, measure_row);
+}
+
+/* e: what reading them came to. */
+static int finish(struct reader *r, int e, unsigned int sample_ms)
+{
+	struct np_tasks *t = r->t;
+
+	if (!e && sample_ms)
+		measure_cores(r, sample_ms);
+	for (size_t i = 0; i < t->n; i++) {
+		t->task[i].pages = t->pages + i * r->m->n_nodes;
+		t->task[i].shm_pages = t->shm_pages + i * r->m->n_nodes;
+	}
+	free(r->ticks);
+	if (e)
+		np_tasks_free(t);
+	return e;
+}
+
+int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
+		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
+{
+	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
+			    .began_ticks = np_clock_of_ticks(),
+			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
+
+	memset(t, 0, sizeof(*t));
+	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
+}
+
+int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
+		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
+{
+	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
+			    .began_ticks = np_clock_of_ticks(),
+			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
+
+	memset(t, 0, sizeof(*t));
+	return finish(&r, read_some(&r, pids, n_pids), sample_ms);
+}
+
+void np_tasks_free(struct np_tasks *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		numa_bitmask_free(t->cpus[i]);
+	free(t->task);
+	free(t->pages);
+	free(t->shm_pages);
+	free(t->file_pages);
+	free(t->start);
+	free(t->cpus);
+	free(t->busy);
+	free(t->sampled);
+	free(t->counted);
+	free(t->accesses);
+	memset(t, 0, sizeof(*t));
+}
+
+bool np_tasks_were_sampled(const struct np_tasks *t, char *err, size_t err_len)
+{
+	double worst = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		n += t->sampled[i] > 0;
+		worst = t->sampled[i] > worst ? t->sampled[i] : worst;
+	}
+	if (n)
+		np_fail(err, err_len, 0, "the pages of %zu large process%s were sampled: a node's share is "
+			"within %.1f %% (95 %% of samples are)", n, n == 1 ? "" : "es", worst * 100);
+	return n;
+}
+
+bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len)
+{
+	char why[NP_ERR_LEN / 2];
+
+	if (!t->denied)
+		return false;
+	np_proc_denied(t->denied_pid, "read the pages of", why, sizeof(why));
+	if (t->denied == 1)
+		np_fail(err, err_len, 0, "1 process left out: %s", why);
+	else
+		np_fail(err, err_len, 0, "%zu processes left out, one of them: %s", t->denied, why);
+	return true;
+}
+
+double np_task_locality(const struct np_machine *m, const struct np_task *t)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		all += t->pages[i];
+	if (!all || t->node == NP_NODE_NONE)
+		return -1;
+	return (double)t->pages[t->node] / (double)all;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The address ranges of a process that have pages in memory. */
+#ifndef NUMAPLACE_LIB_VMA_RANGES_H
+#define NUMAPLACE_LIB_VMA_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct np_area {
+	uint64_t start, end;
+	uint64_t page_size;	/* of the pages that back it, bytes */
+	uint64_t anon;		/* base pages of no file that it has in memory */
+	uint64_t mapmax;	/* processes that map one of its pages, at most; 0: one */
+	bool anonymous, memory;	/* what np_mapping_anonymous(), np_mapping_memory() say of it */
+};
+
+/*
+ * The areas of pid that have resident pages, by address, clipped to
+ * [start, end) unless both are 0. The caller frees *areas. 0 or -errno.
+ */
+int np_areas(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
+	     struct np_area **areas, size_t *n);
+
+/* Reads "7f0000-7f1000 rw-p ..." (a line of /proc/PID/maps). 0 or -EINVAL. */
+int np_area_parse(const char *line, uint64_t *start, uint64_t *end);
+
+#endif

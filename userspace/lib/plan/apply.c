@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "apply.h"
+
+#include <errno.h>
+#include <numaif.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cpulist.h"
+#include "../engine/affinity.h"
+#include "../host/mempolicy.h"
+#include "../host/proc.h"
+#include "saved_pages.h"
+
+/* True when decision i lets its task run on that node. */
+static bool runs_on(const struct np_planning *p, size_t i, int node)
+{
+	const struct np_decision *d = &p->plan.decision[i];
+
+	if (d->nodes == NP_NODE_NONE)
+		return node == d->to;
+	return p->plan.spread[(size_t)d->nodes * p->machine.n_nodes + (size_t)node] != 0;
+}
+
+/* The CPUs of its node or nodes that the cpuset of task i allows. */
+static struct bitmask *decided_cpus(const struct np_planning *p, size_t i)
+{
+	const struct bitmask *allowed = i < p->confined.n ? p->confined.cpus[i] : NULL;
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	for (unsigned int cpu = 0; cpu < p->machine.n_cpus; cpu++)
+		if (p->machine.cpu_node[cpu] != NP_NODE_NONE &&
+		    runs_on(p, i, p->machine.cpu_node[cpu]) &&
+		    (!allowed || numa_bitmask_isbitset(allowed, cpu)))
+			numa_bitmask_setbit(cpus, cpu);
+	return cpus;
+}
+
+/* True when the task has CPUs of a node that it is to have some of. */
+static bool has_cpus_on(const struct np_planning *p, size_t i, int node)
+{
+	for (unsigned int cpu = 0; cpu < p->machine.n_cpus; cpu++)
+		if (p->machine.cpu_node[cpu] == node &&
+		    numa_bitmask_isbitset(p->tasks.cpus[i], cpu))
+			return true;
+	return false;
+}
+
+/* True when the task may run on CPUs of another node than it is to, or on none of one of several. */
+static bool needs_binding(const struct np_planning *p, size_t i)
+{
+	const struct np_decision *d = &p->plan.decision[i];
+
+	if (d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE)
+		return false;
+	for (int node = 0; node < (int)p->machine.n_nodes; node++) {
+		bool has = has_cpus_on(p, i, node), may = runs_on(p, i, node);
+
+		if (has != may && (has || d->nodes != NP_NODE_NONE))
+			return true;
+	}
+	return false;
+}
+
+bool np_decision_acts(const struct np_planning *p, size_t i)
+{
+	return needs_binding(p, i) || p->plan.decision[i].pages_to_move > 0;
+}
+
+static int skip(struct np_applied *a, size_t i)
+{
+	const struct np_task *t = &a->p->tasks.task[i];
+
+	a->step[i].state = NP_STEP_SKIPPED;
+	a->skipped++;
+	np_fail(a->step[i].err, NP_ERR_LEN, 0, "process %d (%s) has exited", t->pid, t->comm);
+	return 0;
+}
+
+/* A pid that now belongs to another process is not the task that was planned for. */
+static bool has_exited(const struct np_applied *a, size_t i)
+{
+	struct np_proc_stat st;
+
+	return np_proc_stat(a->p->tasks.task[i].pid, &st) || st.start != a->p->tasks.start[i];
+}
+
+/* The memory policy that decision i asks for; false: none. *nodes is the caller's to free. */
+static bool wanted_memory(const struct np_planning *p, size_t i, int *mode, struct bitmask **nodes)
+{
+	const struct np_decision *d = &p->plan.decision[i];
+	const struct np_machine *m = &p->machine;
+
+	if (d->mem == NP_MEM_LEAVE || (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE))
+		return false;
+	*nodes = numa_bitmask_alloc(NP_MAX_NODES);
+	*mode = MPOL_PREFERRED;
+	if (d->pages_to != NP_NODE_NONE) {
+		numa_bitmask_setbit(*nodes, (unsigned int)m->node[d->pages_to].id);
+		return true;
+	}
+	*mode = np_spread_mode(p, d);
+	for (size_t node = 0; node < m->n_nodes; node++)
+		if (p->plan.spread[(size_t)d->spread * m->n_nodes + node])
+			numa_bitmask_setbit(*nodes, (unsigned int)m->node[node].id);
+	return true;
+}
+
+static void say_no_memory_policy(struct np_applied *a)
+{
+	a->no_memory_policy = true;
+	np_fail(a->note, sizeof(a->note), 0, "the %s engine cannot set a running task's memory "
+		"policy: its new pages go where its own policy says",
+		a->how.control->name);
+}
+
+/* Kernels before 6.9 know no weights: pages to come are then interleaved evenly. */
+static int place_with_memory(struct np_applied *a, struct np_place_request *r, char *err,
+			     size_t err_len)
+{
+	int e = a->how.control->place(r, err, err_len);
+
+	if (e != -EOPNOTSUPP || r->mem_mode != NP_MPOL_WEIGHTED_INTERLEAVE)
+		return e;
+	r->mem_mode = MPOL_INTERLEAVE;
+	e = a->how.control->place(r, err, err_len);
+	if (!e)
+		np_fail(a->note, sizeof(a->note), 0, "this kernel has no weighted interleaving: new "
+			"pages are interleaved evenly");
+	return e;
+}
+
+static int place(struct np_applied *a, size_t i, struct np_place_request *r, char *err,
+		 size_t err_len)
+{
+	struct np_step *step = &a->step[i];
+	struct bitmask *nodes;
+	int e;
+
+	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
+		return r->cpus ? a->how.control->place(r, err, err_len) : 0;
+	if (a->how.control->memory)
+		a->how.control->memory(r->pid, &step->earlier_mode, &step->earlier_nodes);
+	r->mem_nodes = nodes;
+	e = place_with_memory(a, r, err, err_len);
+	if (!e) {
+		step->mem_mode = r->mem_mode;
+		step->mem_nodes = nodes;
+		return 0;
+	}
+	numa_bitmask_free(nodes);
+	if (e != -EOPNOTSUPP)
+		return e;
+	say_no_memory_policy(a);
+	r->mem_mode = -1;
+	r->mem_nodes = NULL;
+	return r->cpus ? a->how.control->place(r, err, err_len) : 0;
+}
+
+static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
+{
+	const struct np_planning *p = a->p;
+	struct np_step *step = &a->step[i];
+	struct np_place_request r = {
+		.pid = p->tasks.task[i].pid,
+		.mem_mode = -1,
+		.inherit = true,
+		.by = a->how.by,
+		.follows = a->placing,
+		.undo = &step->calls,
+	};
+	int e;
+
+	if (!np_decision_acts(p, i))
+		return 0;
+	if (has_exited(a, i))
+		return skip(a, i);
+	if (needs_binding(p, i))
+		r.cpus = step->cpus = decided_cpus(p, i);
+	e = place(a, i, &r, err, err_len);
+	a->placing = true;
+	if (e == -ESRCH)
+		return skip(a, i);
+	step->placed = !e && (r.cpus || r.mem_mode >= 0);
+	step->state = e ? NP_STEP_FAILED : NP_STEP_DONE;
+	if (e)
+		np_fail(step->err, NP_ERR_LEN, e, "%s", err);
+	return e;
+}
+
+static int place_tasks(struct np_applied *a, char *err, size_t err_len)
+{
+	int e = 0;
+
+	for (size_t i = 0; !e && i < a->p->plan.n; i++) {
+		if (*a->how.stop)
+			return np_fail(err, err_len, -EINTR, "interrupted");
+		e = place_task(a, i, err, err_len);
+	}
+	if (e && *a->how.stop)
+		return np_fail(err, err_len, -EINTR, "interrupted");
+	return e;
+}
+
+static bool will_move(size_t i, const void *arg)
+{
+	const struct np_applied *a = arg;
+
+	return a->step[i].state == NP_STEP_DONE && a->p->plan.decision[i].pages_to_move > 0;
+}
+
+static int note_pages(struct np_applied *a, char *err, size_t err_len)
+{
+	for (size_t i = 0; i < a->p->plan.n; i++)
+		if (will_move(i, a))
+			return np_saved_pages_add(&a->p->machine, &a->p->tasks, will_move, a, a->noted,
+						  err, err_len);
+	return 0;
+}
+
+int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
+	     char *err, size_t err_len)
+{
+	int e;
+
+	*a = (struct np_applied) { .p = p, .how = *how };
+	a->step = calloc(p->plan.n + 1, sizeof(*a->step));
+	a->noted = calloc(p->plan.n + 1, sizeof(*a->noted));
+	if (!a->step || !a->noted)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->plan.n; i++) {
+		a->step[i].mem_mode = -1;
+		a->step[i].earlier_mode = -1;
+	}
+	e = how->write_weights ? np_apply_weights(a, err, err_len) : 0;
+	if (!e)
+		e = place_tasks(a, err, err_len);
+	if (!e && how->note_pages)
+		e = note_pages(a, err, err_len);
+	if (!e)
+		e = np_apply_pages(a, err, err_len);
+	if (e)
+		np_apply_undo(a);
+	return e;
+}
+
+void np_applied_free(struct np_applied *a)
+{
+	for (size_t i = 0; a->step && i < a->p->plan.n; i++) {
+		if (a->step[i].cpus)
+			numa_bitmask_free(a->step[i].cpus);
+		if (a->step[i].mem_nodes)
+			numa_bitmask_free(a->step[i].mem_nodes);
+		if (a->step[i].earlier_nodes)
+			numa_bitmask_free(a->step[i].earlier_nodes);
+		np_affinity_undo_free(a->step[i].calls);
+	}
+	free(a->user);
+	free(a->noted);
+	free(a->step);
+	a->step = NULL;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Carries a plan out: CPUs and memory policy of every task first, then the pages. */
+#ifndef NUMAPLACE_LIB_APPLY_H
+#define NUMAPLACE_LIB_APPLY_H
+
+#include <signal.h>
+
+#include "../engine/engine.h"
+#include "../engine/move_range.h"
+#include "../engine/saved_weights.h"
+#include "request.h"
+#include "spread_weights.h"
+
+enum np_step_state {
+	NP_STEP_NOTHING,	/* the decision asks for nothing, or its turn never came */
+	NP_STEP_DONE,
+	NP_STEP_SKIPPED,	/* the task has exited */
+	NP_STEP_FAILED,		/* err says why; everything is undone */
+	NP_STEP_UNDONE,
+};
+
+/* What was done about one decision. */
+struct np_step {
+	enum np_step_state state;
+	struct bitmask *cpus;		/* that it was bound to; NULL: left alone */
+	int mem_mode;			/* MPOL_* that its new pages follow, or -1: left alone */
+	struct bitmask *mem_nodes;	/* node numbers of that */
+	int earlier_mode;		/* of memory, set by an earlier placement; -1: none was */
+	struct bitmask *earlier_nodes;
+	bool placed;
+	struct np_affinity_undo *calls;	/* what that did by system calls, to take it back; may be NULL */
+	bool migrated;
+	bool pages_stay;		/* they could not be moved back */
+	struct np_migrate_result moved;	/* sums over all calls for this task */
+	char err[NP_ERR_LEN];
+};
+
+struct np_applied;
+
+/* With what, how fast, and until when. */
+struct np_apply_how {
+	const struct np_control *control;
+	struct np_pace pace;
+	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
+	const char *by;		/* np_place_request.by */
+	bool write_weights;	/* the kernel's for interleaving, where the plan wants some */
+	const char *root;	/* of /sys and of the state of weights; NULL but in tests */
+	bool note_pages;	/* in the state file, for `restore --pages`, before they move */
+	/* Called while pages move, with what the call that runs has done; NULL: nobody watches. */
+	void (*watch)(const struct np_applied *a, const struct np_migrate_result *so_far);
+};
+
+struct np_applied {
+	const struct np_planning *p;
+	struct np_apply_how how;
+	struct np_step *step;		/* [p->plan.n] */
+	bool *noted;			/* [p->plan.n] its pages are in the state file since now */
+	struct np_weights_user *user;	/* [n_users] of weights that were written, or NULL */
+	size_t n_users;
+	char weights[NP_WEIGHTS_LEN];	/* what became of the kernel's weights; "": nothing */
+	size_t skipped;
+	bool placing;			/* a task has been placed: the next ones follow */
+	bool undone;
+	char not_undone[NP_ERR_LEN];	/* the first thing that could not be, and what to do; "": all was */
+	bool no_memory_policy;		/* the engine cannot set one */
+	char note[NP_ERR_LEN];		/* what the engine could not do; "" if nothing */
+};
+
+/*
+ * 0, or -errno with one line in err after undoing everything that this call
+ * did. A task that has exited is skipped. Released with np_applied_free() in
+ * either case.
+ */
+int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
+	     char *err, size_t err_len);
+void np_applied_free(struct np_applied *a);
+
+/* True when the decision asks for something that is not so already. */
+bool np_decision_acts(const struct np_planning *p, size_t i);
+
+/* np_planning_json() with "engine", "skipped", "undone", "notes" and each decision's result. */
+json_t *np_applied_json(const struct np_applied *a);
+void np_applied_print(FILE *out, const struct np_applied *a);
+
+/* Parts of np_apply(). */
+
+/* Writes the kernel's weights that the plan wants, and takes them back. */
+int np_apply_weights(struct np_applied *a, char *err, size_t err_len);
+void np_apply_weights_undo(struct np_applied *a);
+
+/* Makes plan->move step by step; says in a->note what then had no room. */
+int np_apply_pages(struct np_applied *a, char *err, size_t err_len);
+
+/* Moves pages back and restores what was bound, last task first. */
+void np_apply_undo(struct np_applied *a);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What was done, as a table and as JSON. */
+#include <string.h>
+
+#include "../base/cpulist.h"
+#include "../files/json.h"
+#include "../host/mempolicy.h"
+#include "apply.h"
+
+static json_t *moved_json(const struct np_step *s)
+{
+	json_t *j;
+
+	if (!s->migrated)
+		return json_null();
+	j = json_pack("{s:I}", "asked", (json_int_t)s->moved.asked);
+#define X(name) json_object_set_new(j, #name, json_integer((json_int_t)s->moved.name));
+	NUMAPLACE_COUNTS(X)
+#undef X
+	json_object_set_new(j, "bytes", json_integer((json_int_t)s->moved.bytes));
+	json_object_set_new(j, "ns", json_integer((json_int_t)s->moved.ns));
+	json_object_set_new(j, "longest_pause_us",
+			    json_integer((json_int_t)s->moved.longest_pause_us));
+	json_object_set_new(j, "engine", json_string(s->moved.engine));
+	return j;
+}
+
+/* "preferred:0", or "-" when it was left alone. */
+static const char *mem_text(const struct np_step *s, char *text, size_t text_len)
+{
+	if (s->mem_mode < 0)
+		snprintf(text, text_len, "-");
+	else
+		np_memory_policy_format(s->mem_mode, s->mem_nodes, text, text_len);
+	return text;
+}
+
+static json_t *result_json(const struct np_applied *a, size_t i)
+{
+	const struct np_step *s = &a->step[i];
+	char cpus[NP_LIST_LEN], mem[NP_LIST_LEN + 32];
+
+	if (s->state != NP_STEP_NOTHING && s->state != NP_STEP_DONE)
+		return json_null();
+	return json_pack("{s:o, s:o, s:s, s:o}",
+			 "cpus", s->cpus ? json_string(np_list_format(s->cpus, cpus, sizeof(cpus)))
+					 : json_null(),
+			 "mem", s->mem_mode < 0 ? json_null() :
+				json_string(mem_text(s, mem, sizeof(mem))),
+			 "engine", a->how.control->name, "migrate", moved_json(s));
+}
+
+json_t *np_applied_json(const struct np_applied *a)
+{
+	json_t *j, *decisions = json_array(), *notes = json_array();
+
+	for (size_t i = 0; i < a->p->plan.n; i++) {
+		json_t *d = np_decision_json(a->p, i);
+
+		json_object_set_new(d, "result", result_json(a, i));
+		if (a->step[i].err[0])
+			json_object_set_new(d, "error", np_json_text(a->step[i].err));
+		json_array_append_new(decisions, d);
+	}
+	if (a->note[0])
+		json_array_append_new(notes, np_json_text(a->note));
+	if (a->not_undone[0])
+		json_array_append_new(notes, np_json_text(a->not_undone));
+	if (a->weights[0])
+		json_array_append_new(notes, json_string(a->weights));
+	j = np_planning_json_with(a->p, decisions);
+	json_object_set_new(j, "engine", json_string(a->how.control->name));
+	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
+	json_object_set_new(j, "undone", json_boolean(a->undone));
+	json_object_set_new(j, "notes", notes);
+	return j;
+}
+
+/* ", 3 busy, 12 shared": why fewer pages moved than were planned. */
+static void left_behind_text(const struct np_migrate_result *r, char *text, size_t text_len)
+{
+	size_t at = 0;
+
+	text[0] = '\0';
+#define X(name) \
+	if (strcmp(#name, "moved") && strcmp(#name, "already") && r->name && at < text_len) \
+		at += (size_t)snprintf(text + at, text_len - at, ", %llu %s", \
+				       (unsigned long long)r->name, #name);
+	NUMAPLACE_COUNTS(X)
+#undef X
+}
+
+static void outcome_text(const struct np_applied *a, size_t i, char *text, size_t text_len)
+{
+	const struct np_step *s = &a->step[i];
+	char left[160] = "";
+
+	switch (s->state) {
+	case NP_STEP_DONE:
+		if (s->moved.moved < a->p->plan.decision[i].pages_to_move)
+			left_behind_text(&s->moved, left, sizeof(left));
+		snprintf(text, text_len, "done%s", left);
+		break;
+	case NP_STEP_NOTHING:
+		snprintf(text, text_len, "nothing to do");
+		break;
+	case NP_STEP_SKIPPED:
+		snprintf(text, text_len, "skipped: %s", s->err);
+		break;
+	case NP_STEP_FAILED:
+		snprintf(text, text_len, "failed: %s", s->err);
+		break;
+	case NP_STEP_UNDONE:
+		snprintf(text, text_len, "undone%s%s", s->err[0] ? ", but " : "", s->err);
+		break;
+	}
+}
+
+static void print_step(FILE *out, const struct np_applied *a, size_t i)
+{
+	const struct np_task *t = &a->p->tasks.task[i];
+	const struct np_decision *d = &a->p->plan.decision[i];
+	const struct np_step *s = &a->step[i];
+	char from[12], to[NP_NODES_TEXT], way[NP_NODES_TEXT + 16], cpus[NP_LIST_LEN] = "-", mem[NP_LIST_LEN + 32];
+	char outcome[512];
+
+	np_node_text(&a->p->machine, d->from, from, sizeof(from));
+	np_place_text(a->p, d, to, sizeof(to));
+	snprintf(way, sizeof(way), "%s -> %s", from, to);
+	if (s->cpus)
+		np_list_format(s->cpus, cpus, sizeof(cpus));
+	outcome_text(a, i, outcome, sizeof(outcome));
+	fprintf(out, "%8d  %-15s  %-8s  %-10s  %-12s  %9llu  %9llu  %8.3f s  %s; %s\n", t->pid,
+		t->comm, way, cpus, mem_text(s, mem, sizeof(mem)),
+		(unsigned long long)d->pages_to_move, (unsigned long long)s->moved.moved,
+		(double)s->moved.ns / 1e9, outcome, d->reason);
+}
+
+void np_applied_print(FILE *out, const struct np_applied *a)
+{
+	char policy[256];
+
+	fprintf(out, "%s on %s (%s), engine %s\n",
+		np_policy_text(a->p->policy, &a->p->options, policy, sizeof(policy)),
+		a->p->machine.name, np_where_name(a->p->where), a->how.control->name);
+	fprintf(out, "%8s  %-15s  %-8s  %-10s  %-12s  %9s  %9s  %10s  %s\n", "PID", "TASK", "NODE",
+		"CPUS", "MEMORY", "PLANNED", "MOVED", "TIME", "WHAT AND WHY");
+	for (size_t i = 0; i < a->p->plan.n; i++)
+		print_step(out, a, i);
+	np_unordered_print(out, &a->p->plan);
+	if (a->note[0])
+		fprintf(out, "%s\n", a->note);
+	if (a->weights[0])
+		fprintf(out, "%s\n", a->weights);
+	np_planning_print_notes(out, a->p);
+	if (a->skipped)
+		fprintf(out, "%zu of %zu tasks skipped\n", a->skipped, a->p->plan.n);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cpuset_limits.h"
+
+#include <errno.h>
+#include <numa.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cpulist.h"
+#include "../host/cgroup.h"
+
+static void set_may(uint8_t *may, const struct np_machine *m, const struct bitmask *cpus,
+		    const struct bitmask *mems)
+{
+	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] != NP_NODE_NONE &&
+		    numa_bitmask_isbitset(cpus, (unsigned int)cpu))
+			may[m->cpu_node[cpu]] |= NP_MAY_RUN;
+	for (size_t node = 0; node < m->n_nodes; node++)
+		if (numa_bitmask_isbitset(mems, (unsigned int)m->node[node].id))
+			may[node] |= NP_MAY_HOLD;
+}
+
+/* The nodes of its CPUs; false when it has none: they are offline. */
+static bool set_on(uint8_t *on, const struct np_machine *m, const struct bitmask *cpus)
+{
+	bool any = false;
+
+	for (size_t cpu = 0; cpu < m->n_cpus; cpu++) {
+		if (m->cpu_node[cpu] == NP_NODE_NONE ||
+		    !numa_bitmask_isbitset(cpus, (unsigned int)cpu))
+			continue;
+		on[m->cpu_node[cpu]] = 1;
+		any = true;
+	}
+	return any;
+}
+
+int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t,
+		     struct np_cpusets *cpusets, struct np_pins *pins)
+{
+	struct bitmask *mems = numa_bitmask_alloc(NP_MAX_NODES);
+	struct np_cpusets *sets = cpusets ? cpusets : np_cpusets_open();
+
+	*c = (struct np_confined) { 0 };
+	c->may = calloc(t->n * m->n_nodes + 1, sizeof(*c->may));
+	c->on = calloc(t->n * m->n_nodes + 1, sizeof(*c->on));
+	c->cpus = calloc(t->n + 1, sizeof(*c->cpus));
+	c->pinned = calloc(t->n + 1, sizeof(*c->pinned));
+	for (size_t i = 0; c->may && c->on && c->cpus && c->pinned && sets && i < t->n; i++, c->n++) {
+		pid_t pid = t->task[i].pid;
+
+		c->cpus[i] = numa_bitmask_alloc(NP_MAX_CPUS);
+		if (np_cpusets_cpus(sets, pid, c->cpus[i]))
+			numa_bitmask_setall(c->cpus[i]);
+		if (pins)
+			c->pinned[i] = np_pins_narrow(pins, m, pid, c->cpus[i]);
+		if (np_cpusets_mems(pid, mems))
+			numa_bitmask_setall(mems);
+		set_may(c->may + i * m->n_nodes, m, c->cpus[i], mems);
+		t->task[i].may = c->may + i * m->n_nodes;
+		if (t->cpus && set_on(c->on + i * m->n_nodes, m, t->cpus[i]))
+			t->task[i].on = c->on + i * m->n_nodes;
+	}
+	numa_bitmask_free(mems);
+	if (sets && !cpusets)
+		np_cpusets_close(sets);
+	if (c->n == t->n && c->may && c->on && c->cpus && c->pinned)
+		return 0;
+	np_confined_free(c);
+	return -ENOMEM;
+}
+
+void np_confined_explain(const struct np_confined *c, size_t i, struct np_decision *d)
+{
+	char list[64], text[128] = "its threads have CPUs of their own, which are kept";
+	size_t at = strlen(d->reason);
+
+	if (i >= c->n || !c->pinned || c->pinned[i] == NP_PINNED_NOT)
+		return;
+	if (c->pinned[i] == NP_PINNED_TASK && !numa_bitmask_weight(c->cpus[i]))
+		snprintf(text, sizeof(text), "its CPUs were chosen for it and are kept");
+	else if (c->pinned[i] == NP_PINNED_TASK)
+		snprintf(text, sizeof(text), "its CPUs %s were chosen for it and are kept",
+			 np_list_format(c->cpus[i], list, sizeof(list)));
+	/* The limit is what decided: the policy's own words make room for it. */
+	if (at + strlen(text) + 2 >= NP_REASON_LEN)
+		at = NP_REASON_LEN - 3 - strlen(text);
+	snprintf(d->reason + at, NP_REASON_LEN - at, "%s%s", at ? "; " : "", text);
+}
+
+void np_confined_free(struct np_confined *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		numa_bitmask_free(c->cpus[i]);
+	free(c->cpus);
+	free(c->pinned);
+	free(c->may);
+	free(c->on);
+	*c = (struct np_confined) { 0 };
+}

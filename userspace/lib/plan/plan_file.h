@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A plan in a file: a snapshot (Documentation/snapshot.md) of what it was made
+ * from, and what was decided. It can be looked at anywhere, and applied later
+ * on the machine that it was made on.
+ */
+/* Public: `make install` installs it (Documentation/library.md). */
+#ifndef NUMAPLACE_LIB_PLAN_FILE_H
+#define NUMAPLACE_LIB_PLAN_FILE_H
+
+#include "request.h"
+
+#define NP_PLAN_FILE_VERSION 2
+
+/* The plan as one object: what `plan --json` prints and `plan --save` keeps. */
+json_t *np_plan_file_json(const struct np_planning *p);
+
+/* 0, or -errno with one line in err. */
+int np_plan_file_save(const struct np_planning *p, const char *path, char *err, size_t err_len);
+
+/*
+ * The plan as it was saved ("-": on standard input): machine and tasks are those of then. 0, or -errno
+ * with one line in err. Released with np_planning_free().
+ */
+int np_plan_file_read(struct np_planning *p, const char *path, char *err, size_t err_len);
+
+/* The same from text of that length; name stands for it in errors. */
+int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, const char *name,
+		       char *err, size_t err_len);
+
+/*
+ * The plan for this machine as it is now: what was decided, with today's pages,
+ * free memory and cpusets. Refused with -ESTALE when the machine is not the one that
+ * it was made on, was booted since, or has other nodes, CPUs, distances or memory.
+ * Tasks that have exited stay in the plan, to be skipped; *gone is their number.
+ */
+int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, char *err,
+		       size_t err_len);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A policy asked about running tasks on this machine, and its answer. */
+/* Public: `make install` installs it (Documentation/library.md). */
+#ifndef NUMAPLACE_LIB_REQUEST_H
+#define NUMAPLACE_LIB_REQUEST_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "../../../policies/model/model.h"
+#include "../../../policies/plan/plan.h"
+#include "../base/cpulist.h"
+#include "../base/error.h"
+#include "../host/tasks.h"
+#include "../host/topology.h"
+#include "task_limits.h"
+
+/* Which policy is asked about which tasks. */
+struct np_policy_args {
+	const struct np_policy *policy;
+	struct np_options options;
+	const char **assume;		/* [n_assume] as np_tasks_assume() takes it */
+	size_t n_assume;
+	const pid_t *pids;		/* [n_pids] */
+	size_t n_pids;
+	const char *model;		/* machine file to take the model of; NULL: find one */
+	unsigned int sample_ms;		/* 0: every task is taken to keep one CPU busy */
+	bool skip_gone;			/* leave out those that cannot be read (any more) */
+	bool override;			/* of CPUs that were chosen for a task, and of isolated ones */
+};
+
+/* The policy of a saved plan, where that came from a shared object. */
+struct np_planned_plugin {
+	struct np_policy policy;
+	char name[64];
+};
+
+struct np_planning {
+	enum np_where where;
+	struct np_machine machine;	/* its model is the one below */
+	struct np_model *model;		/* a machine file's, else derived from the distances */
+	struct np_tasks tasks;
+	struct np_confined confined;	/* cpusets and pins; empty where tasks are not real */
+	bool override;			/* as in np_policy_args */
+	char isolated[NP_LIST_LEN];	/* CPUs that are kept free; "": none */
+	char boot[40];			/* that its tasks run in; "": they are of a snapshot */
+	int balancing;			/* np_balancing_read(); -1 also: not this machine's tasks */
+	const struct np_policy *policy;
+	struct np_planned_plugin *plugin;	/* that policy points to; NULL: elsewhere */
+	struct np_options options;
+	struct np_plan plan;		/* plan.decision[i] is about tasks.task[i] */
+};
+
+/*
+ * Reads machine and tasks and asks the policy. 0, or -errno with one line in
+ * err: -ESRCH when a task does not exist, -EOPNOTSUPP when the machine has one
+ * node. The caller releases p with np_planning_free().
+ */
+int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
+		     char *err, size_t err_len);
+
+/* The kernel's name of this boot; "" if it says none. */
+void np_boot_id(char *id, size_t len);
+
+/* The same for all tasks of a snapshot (a file, "-" for standard input), whatever machine it is of. */
+int np_planning_from(struct np_planning *p, const struct np_policy_args *args, const char *snapshot,
+		     char *err, size_t err_len);
+
+/* This machine with what can be had of its memory; refused when it has one node. */
+int np_planning_machine(struct np_machine *m, char *err, size_t err_len);
+
+/*
+ * The model of this machine, which points to it: of the file that is named, else of
+ * np_machine_file_here() where that has a [model], as `calibrate-machine` writes it, else
+ * derived. Never of a file of the machine's name: that of a lab's machine is what makes it
+ * slow, which no real machine tells. The caller frees *model, set even after an error.
+ */
+int np_planning_model(struct np_machine *m, struct np_model **model, const char *named, char *err,
+		      size_t err_len);
+
+/* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
+int np_planning_ask(struct np_planning *p, char *err, size_t err_len);
+
+/* What its tasks may be given on this machine; override: whatever their cpusets allow. */
+int np_planning_confine(struct np_planning *p, bool override, char *err, size_t err_len);
+
+/* 0, or -EOPNOTSUPP with one line in err: a policy needs more than one node. */
+int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len);
+
+void np_planning_free(struct np_planning *p);
+
+/*
+ * {"where", "policy", "options", "override", "isolated", "numa_balancing",
+ * "kernel_weights", "wanted_weights", "model", "predicted", "unordered", "decisions": [..]}
+ */
+json_t *np_planning_json(const struct np_planning *p);
+
+/* The same with these decisions, which it takes over: those of np_decision_json() and more in each. */
+json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions);
+/* False when no model is from there. */
+bool np_model_origin_find(const char *name, enum np_model_origin *origin);
+
+/* One decision, without what was done about it. */
+json_t *np_decision_json(const struct np_planning *p, size_t i);
+
+/* A line on the pages that no order of moves brings to their node; nothing when there are none. */
+void np_unordered_print(FILE *out, const struct np_plan *plan);
+
+/* A line each on what else is to be known: CPUs that are kept free, the kernel's balancing. */
+void np_planning_print_notes(FILE *out, const struct np_planning *p);
+
+/* The heading line and one aligned line a task. */
+void np_planning_print(FILE *out, const struct np_planning *p);
+
+/* "maximum-local (pages=follow, penalty=0, rate=935)". Returns text. */
+const char *np_policy_text(const struct np_policy *policy, const struct np_options *o,
+			   char *text, size_t text_len);
+
+/* The kernel's number of the node, or "-". Returns text. */
+const char *np_node_text(const struct np_machine *m, int node, char *text, size_t text_len);
+
+/* The node, or nodes ("0,2"), that a task is to run on; "-" for none. Returns text. */
+#define NP_NODES_TEXT 64
+const char *np_place_text(const struct np_planning *p, const struct np_decision *d, char *text,
+			  size_t text_len);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "reserved_cpus.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/cpulist.h"
+#include "../base/error.h"
+#include "../engine/affinity.h"
+#include "../engine/inherited.h"
+#include "../engine/layers.h"
+#include "../engine/saved_affinity.h"
+#include "../host/proc.h"
+
+struct np_pins {
+	struct bitmask *isolated;
+	struct np_layers layers;	/* what the module has placed, once it was asked */
+	bool asked_module;
+	struct np_state state;		/* open while one task is looked at */
+	bool open;
+};
+
+static void add_list(const char *root, const char *file, struct bitmask *to)
+{
+	struct bitmask *more = numa_bitmask_alloc(NP_MAX_CPUS);
+	char path[PATH_MAX], *text;
+
+	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/%s", root, file);
+	text = np_read_file(path);
+	/* A kernel without such CPUs prints an empty line, or "(null)". */
+	if (text && !np_list_parse_kernel(text, more))
+		for (unsigned int cpu = 0; cpu < NP_MAX_CPUS; cpu++)
+			if (numa_bitmask_isbitset(more, cpu))
+				numa_bitmask_setbit(to, cpu);
+	free(text);
+	numa_bitmask_free(more);
+}
+
+struct np_pins *np_pins_open(const char *root)
+{
+	struct np_pins *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->isolated = numa_bitmask_alloc(NP_MAX_CPUS);
+	add_list(root, "isolated", p->isolated);
+	add_list(root, "nohz_full", p->isolated);
+	return p;
+}
+
+void np_pins_refresh(struct np_pins *p)
+{
+	np_layers_free(&p->layers);
+	p->asked_module = false;
+}
+
+void np_pins_close(struct np_pins *p)
+{
+	if (!p)
+		return;
+	np_pins_refresh(p);
+	numa_bitmask_free(p->isolated);
+	free(p);
+}
+
+const struct bitmask *np_pins_isolated(const struct np_pins *p)
+{
+	return p->isolated;
+}
+
+void np_pins_reserve(const struct np_pins *p, struct np_machine *m)
+{
+	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] != NP_NODE_NONE &&
+		    numa_bitmask_isbitset(p->isolated, (unsigned int)cpu))
+			m->node[m->cpu_node[cpu]].cpus--;
+}
+
+/* Whether the module has given this thread what it has now, which becomes its CPUs of before. */
+static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
+{
+	if (!p->asked_module && np_layers_read(&p->layers))
+		np_layers_free(&p->layers);
+	p->asked_module = true;
+	return np_layers_lift(&p->layers, tid, cpus);
+}
+
+/* The same for system calls: by the thread's own record, or that from which it has inherited its CPUs. */
+static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struct bitmask *now,
+			    struct bitmask *before)
+{
+	char ignored[NP_ERR_LEN];
+	const struct np_saved *r;
+	struct np_proc_stat st;
+
+	if (!p->open && np_state_open_kept(&p->state, ignored, sizeof(ignored)))
+		return false;
+	p->open = true;
+	if (np_proc_thread_stat(pid, tid, &st))
+		return false;
+	r = np_state_find(&p->state, tid);
+	/* One of another start time is of a thread that had this number. */
+	if (!r || st.start != r->start || !np_heirs_wears(r, pid, now))
+		r = np_heirs_origin(&p->state, pid, st.start, now);
+	if (!r)
+		return false;
+	copy_bitmask_to_bitmask(r->original, before);
+	return true;
+}
+
+/* Of the words that hold m's CPUs. */
+static size_t words(const struct np_machine *m)
+{
+	size_t bits = 8 * sizeof(unsigned long);
+
+	return (m->n_cpus + bits - 1) / bits;
+}
+
+static bool covers(const struct bitmask *mask, const struct bitmask *cpus, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (cpus->maskp[i] & ~mask->maskp[i])
+			return false;
+	return true;
+}
+
+/* What was seen of a task's threads. */
+struct choice {
+	struct bitmask *first, *all;	/* the first that was chosen, and the sum */
+	size_t chosen, other;		/* threads for which nothing was chosen */
+	bool differ;
+};
+
+/* What the thread had before numaplace, if that is whose CPUs it has now; false: it has exited. */
+static bool own_cpus(struct np_pins *p, pid_t pid, pid_t tid, struct bitmask *mask)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	bool there = !np_affinity_get(tid, now);
+
+	if (there && (placed_by_module(p, tid, now) || !placed_by_calls(p, pid, tid, now, mask)))
+		copy_bitmask_to_bitmask(now, mask);
+	numa_bitmask_free(now);
+	return there;
+}
+
+static void add_thread(struct np_pins *p, pid_t pid, pid_t tid, const struct bitmask *allowed,
+		       size_t n, struct bitmask *mask, struct choice *c)
+{
+	numa_bitmask_clearall(mask);
+	if (numa_sched_getaffinity(tid, mask) <= 0)
+		return;		/* it has exited */
+	if (!covers(mask, allowed, n) && !own_cpus(p, pid, tid, mask))
+		return;
+	if (covers(mask, allowed, n)) {
+		c->other++;
+		return;
+	}
+	if (!c->chosen++)
+		copy_bitmask_to_bitmask(mask, c->first);
+	else if (!numa_bitmask_equal(c->first, mask))
+		c->differ = true;
+	for (size_t i = 0; i < n; i++)
+		c->all->maskp[i] |= mask->maskp[i];
+}
+
+/* cpus becomes what is left. */
+static enum np_pinned judge(const struct choice *c, const struct np_machine *m, struct bitmask *cpus)
+{
+	if (!c->chosen)
+		return NP_PINNED_NOT;
+	for (size_t i = 0; i < words(m); i++)
+		cpus->maskp[i] &= c->all->maskp[i];
+	if (!c->differ && !c->other)
+		return NP_PINNED_TASK;
+	/* Threads that are all on one node stay where they are: nothing is to be bound. */
+	if (c->other || np_machine_node_of_cpus(m, cpus) == NP_NODE_NONE)
+		numa_bitmask_clearall(cpus);
+	return NP_PINNED_THREADS;
+}
+
+static void keep_usable(const struct np_pins *p, const struct np_machine *m, struct bitmask *cpus)
+{
+	for (unsigned int cpu = 0; cpu < NP_MAX_CPUS; cpu++)
+		if (cpu >= m->n_cpus || m->cpu_node[cpu] == NP_NODE_NONE ||
+		    numa_bitmask_isbitset(p->isolated, cpu))
+			numa_bitmask_clearbit(cpus, cpu);
+}
+
+enum np_pinned np_pins_narrow(struct np_pins *p, const struct np_machine *m, pid_t pid,
+			      struct bitmask *cpus)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct choice c = {
+		.first = numa_bitmask_alloc(NP_MAX_CPUS), .all = numa_bitmask_alloc(NP_MAX_CPUS),
+	};
+	enum np_pinned pinned;
+	pid_t *tids = NULL;
+	size_t n = 0;
+
+	keep_usable(p, m, cpus);
+	if (np_proc_threads(pid, &tids, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		add_thread(p, pid, tids[i], cpus, words(m), mask, &c);
+	if (p->open)
+		np_state_keep(&p->state);
+	p->open = false;
+	pinned = judge(&c, m, cpus);
+	free(tids);
+	numa_bitmask_free(mask);
+	numa_bitmask_free(c.first);
+	numa_bitmask_free(c.all);
+	return pinned;
+}

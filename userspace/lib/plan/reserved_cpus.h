@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * CPUs that are not ours to give or to take: those that somebody has chosen for a
+ * task, and those that the machine was booted to keep free (isolcpus, nohz_full).
+ */
+#ifndef NUMAPLACE_LIB_RESERVED_CPUS_H
+#define NUMAPLACE_LIB_RESERVED_CPUS_H
+
+#include <numa.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../host/topology.h"
+#include "task_limits.h"
+
+/* A reader for many tasks. root: of /sys, "" but in tests. NULL without memory. */
+struct np_pins;
+struct np_pins *np_pins_open(const char *root);
+void np_pins_close(struct np_pins *p);
+
+/* For another moment: what numaplace itself has placed is looked up again. */
+void np_pins_refresh(struct np_pins *p);
+
+/* The isolated CPUs; empty where there are none. */
+const struct bitmask *np_pins_isolated(const struct np_pins *p);
+
+/* Takes the isolated CPUs out of what m's nodes count. */
+void np_pins_reserve(const struct np_pins *p, struct np_machine *m);
+
+/*
+ * Narrows cpus, which pid's cpuset allows, to what it may be given: none that is
+ * isolated, and none that was not chosen for it. Empty where its threads have CPUs
+ * of their own on several nodes. CPUs that numaplace has set are nobody's choice;
+ * what the task had before may be.
+ */
+enum np_pinned np_pins_narrow(struct np_pins *p, const struct np_machine *m, pid_t pid,
+			      struct bitmask *cpus);
+
+#endif

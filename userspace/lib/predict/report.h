@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a simulation found: kept, printed as a table and as JSON, drawn. */
+#ifndef NUMAPLACE_LIB_REPORT_H
+#define NUMAPLACE_LIB_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "predict.h"
+
+#define NP_SIM_NAME 128
+
+struct np_sim_case {
+	char machine[64], tasks[NP_SIM_NAME], policy[NP_SIM_NAME];
+	enum np_model_origin model;
+	struct np_outcome outcome;
+};
+
+struct np_sim_score {
+	char machine[64], policy[NP_SIM_NAME];
+	struct np_score score;
+};
+
+/* {0} is an empty one. */
+struct np_simulation {
+	struct np_sim_case *found;
+	size_t n;
+	struct np_sim_score *scored;
+	size_t n_scored;
+};
+
+/* 0 or -ENOMEM. */
+int np_simulation_add(struct np_simulation *s, const struct np_machine *m, const char *tasks,
+		      const struct np_contender *c, const struct np_outcome *o);
+
+/* The score of that policy on that machine, a new one at first; NULL: no memory. */
+struct np_score *np_simulation_score(struct np_simulation *s, const struct np_machine *m,
+				     const struct np_contender *c);
+
+json_t *np_simulation_json(const struct np_simulation *s);
+void np_simulation_print(FILE *out, const struct np_simulation *s);
+
+/*
+ * Draws what np_simulation_json() gave, by numaplace-draw beside the program.
+ * 0, or -errno with one line in err.
+ */
+int np_simulation_draw(json_t *json, const char *file, char *err, size_t err_len);
+
+void np_simulation_free(struct np_simulation *s);
+
+#endif
