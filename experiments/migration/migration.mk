@@ -18,6 +18,6 @@ $(BUILD)/np-move: $(MIGRATION_OBJ) $(LIBNUMAPLACE)
 .PHONY: tools bench-migrate
 tools: $(BUILD)/np-move
 
-bench-migrate: setup		## how fast pages move, by module and by system calls, in tables; BENCH_KERNEL=6.1|6.12|7; ten minutes
+bench-migrate: setup		## how fast pages move, by module and by system calls, in tables; BENCH_KERNEL=6.1|6.12|7; 15 minutes, longer for 6.1
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.migration --kernel $(BENCH_KERNEL) --repeats $(BENCH_REPEATS) $(BENCH_CLOCK)
