@@ -41,7 +41,7 @@ void numaplace_chunk_free(struct numaplace_room *room)
 	kvfree(room->dst);
 }
 
-/* Whether a page that is locked and unmapped now is one that we may move. */
+/* Whether a page that is locked and unmapped now is one that may be moved. */
 static bool is_ours(const struct numaplace_batch *b, struct page *page)
 {
 	struct folio *folio = page_folio(page);

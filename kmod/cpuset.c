@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No function that knows a cpuset's CPUs is there for modules, but the control
- * group's file is: cpuset.cpus.effective, read through a mount of our own, so
- * that it does not matter what a user has mounted where.
+ * The kernel exports no function to modules that returns a cpuset's CPUs. They are
+ * read from the control group's file cpuset.cpus.effective, through a private
+ * mount, which does not depend on the mounts of user space.
  */
 #include <linux/cgroup.h>
 #include <linux/cpumask.h>
@@ -20,7 +20,7 @@
 
 #define FILE_NAME	"/cpuset.cpus.effective"
 
-/* How often a cpuset may change while CPUs are set before we leave it to the next change. */
+/* How often a cpuset may change while CPUs are set before it is left to the next change. */
 #define TRIES		8
 
 static struct vfsmount *groups;
@@ -48,7 +48,7 @@ static struct cgroup *group_of(struct task_struct *task)
 /* The file as text, in a page. */
 static int read_file(const char *name, char *text)
 {
-	/* Not mnt_root: that is the root of the group namespace of who loaded the module. */
+	/* Not mnt_root: that is the root of the module loader's cgroup namespace. */
 	struct path root = { .mnt = groups, .dentry = groups->mnt_sb->s_root };
 	struct file *file = file_open_root(&root, name, O_RDONLY, 0);
 	ssize_t n;
@@ -125,7 +125,7 @@ int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cp
 		if (!cpumask_and(&want, cpus, &limit))
 			return -EINVAL;
 		err = set_cpus_allowed_ptr(task, &want);
-		/* The cpuset may have been changed, and its tasks, just before we set this one. */
+		/* The cpuset may have been changed, and its tasks, just before this one was set. */
 		if (err || !numaplace_cpuset_read(task, &limit) || cpumask_subset(&want, &limit))
 			return err;
 	}
@@ -133,7 +133,7 @@ int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cp
 }
 
 /**
- * numaplace_cpuset_init() - mount the control groups, for us alone
+ * numaplace_cpuset_init() - mount the control groups privately
  *
  * Where there is no cgroup2 no cpuset is known.
  *

@@ -64,7 +64,7 @@ static unsigned int take(struct numaplace_crew *crew, const struct numaplace_bat
 	return size;
 }
 
-/* What was slow once may have been the machine's fault: it is forgotten by and by. */
+/* Decaying maximum (1/8 per chunk): one host hiccup does not shrink the chunks for long. */
 static void note_speed(struct numaplace_crew *crew, unsigned int n, u64 ns)
 {
 	u64 page_ns = div_u64(ns, n);
@@ -103,8 +103,8 @@ static void help(struct work_struct *work)
 }
 
 /**
- * numaplace_crew_start() - get ready to move pages with some threads
- * @crew: theirs, all zero
+ * numaplace_crew_start() - set up the threads that move a job's pages
+ * @crew: the threads' state, all zero
  * @threads: how many, the caller included
  *
  * Return: 0 or -ENOMEM; numaplace_crew_end() is right after either.
@@ -126,8 +126,8 @@ int numaplace_crew_start(struct numaplace_crew *crew, unsigned int threads)
 }
 
 /**
- * numaplace_crew_end() - release what the threads needed
- * @crew: theirs
+ * numaplace_crew_end() - release the threads' state
+ * @crew: the state
  */
 void numaplace_crew_end(struct numaplace_crew *crew)
 {
@@ -156,9 +156,9 @@ static void collect_times(struct numaplace_crew *crew, struct numaplace_batch *b
 
 /**
  * numaplace_crew_move() - move the open pages of a batch
- * @crew: who is to move them
+ * @crew: the threads that move them
  * @b: the batch
- * @deadline: when to end, by ktime_get_ns(); U64_MAX: no matter when
+ * @deadline: when to end, by ktime_get_ns(); U64_MAX: no deadline
  *
  * Where the time is too short for all pages, b->n is how many were looked at.
  */
@@ -173,7 +173,7 @@ void numaplace_crew_move(struct numaplace_crew *crew, struct numaplace_batch *b,
 	for (i = 1; i < used; i++)
 		queue_work_node(b->to, helpers, &crew->hand[i].work);
 	move_chunks(&crew->hand[0]);
-	/* One that has not begun by now has nothing left to do. */
+	/* A worker that has not begun by now has nothing left to do. */
 	for (i = 1; i < used; i++)
 		cancel_work_sync(&crew->hand[i].work);
 	b->n = min(b->n, crew->taken);
@@ -181,8 +181,8 @@ void numaplace_crew_move(struct numaplace_crew *crew, struct numaplace_batch *b,
 }
 
 /**
- * numaplace_crew_retry() - try the pages of a batch that are open still
- * @crew: whose
+ * numaplace_crew_retry() - try the pages of a batch that are still open
+ * @crew: the batch's threads; only the caller's moves pages
  * @b: the batch
  */
 void numaplace_crew_retry(struct numaplace_crew *crew, struct numaplace_batch *b)

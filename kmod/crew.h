@@ -11,11 +11,11 @@ struct numaplace_hand;
 
 /**
  * struct numaplace_crew - the threads that move a job's pages
- * @hand: what each of them has
- * @n: how many they are
+ * @hand: state of each thread, @n of them
+ * @n: number of threads, the caller included
  * @lock: guards the rest
- * @taken: pages of the batch that somebody has taken
- * @page_ns: what a page takes a thread, at most, of late
+ * @taken: pages of the batch that threads have taken
+ * @page_ns: decaying maximum of a thread's time per page
  * @deadline: when the batch is to end, by ktime_get_ns(), or U64_MAX
  */
 struct numaplace_crew {

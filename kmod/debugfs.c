@@ -292,7 +292,7 @@ int numaplace_debugfs_init(void)
 }
 
 /**
- * numaplace_debugfs_exit() - remove the files; waits for those who are in them
+ * numaplace_debugfs_exit() - remove the files; waits for operations in progress
  */
 void numaplace_debugfs_exit(void)
 {

@@ -19,7 +19,7 @@
 /* Beside 0 and -errno: there are no more pages. */
 #define END		1
 
-/* How long a rest may go on after it need not any more. */
+/* Longest sleep of a rest between checks of whether it may end early. */
 #define REST_US		5000
 
 /* Guards the list, and the jobs' state, counts and times. */
@@ -60,15 +60,15 @@ static void note_progress(struct numaplace_job *job, const struct numaplace_batc
 	trace_batch(job, b);
 }
 
-/* What ends a rest early: nobody wants the pages moved, or nobody is left who has them. */
+/* Ends a rest early: the job was cancelled, or the address space has no user left. */
 static bool need_not_wait(const struct numaplace_job *job)
 {
 	return is_cancelled(job) || !atomic_read(&job->mm->mm_users);
 }
 
 /*
- * Keeps to duty: what a process was stopped for is a part of the time only. Before the target is asked what it may
- * use, so that the answer is not older than a batch.
+ * Keeps to duty, the part of the time that a process may be stopped for. Runs before
+ * the target's limits are checked, so that the check is not older than a batch.
  */
 static void rest(const struct numaplace_job *job)
 {
@@ -94,7 +94,7 @@ static void pace(struct numaplace_job *job, u64 bytes)
 					nsecs_to_jiffies(job->due - now) + 1);
 }
 
-/* When a pause must end: a little before the threads have waited too long, as they go on one by one. */
+/* Deadline of a pause: 1/16 of the budget is left for the threads to resume one by one. */
 static u64 pause_deadline(const struct numaplace_job *job, const struct numaplace_pause *pause)
 {
 	u64 budget = (u64)job->request.max_stall_us * NSEC_PER_USEC;
@@ -157,9 +157,9 @@ static void move_batch(struct numaplace_job *job, struct task_struct *task,
 	ns = ktime_get_ns() - t0;
 	if (b->pause_us)
 		note_pause(job, b->pause_us, b->unpaused);
-	/* Who holds a page that was busy may be one of the threads: they run again. */
+	/* A thread of the process may hold a busy page: retried when the threads run again. */
 	numaplace_migrate_rest(b);
-	/* Where nothing is to be moved, nobody is stopped: the next look may be longer. */
+	/* A batch with nothing to move stops no thread: the next look may be longer. */
 	room->look = wanted ? room->move : min(2 * room->look, NUMAPLACE_PACE_MAX);
 	if (b->counts.fate[NUMAPLACE_FATE_moved])
 		room->look = room->move = numaplace_pace_pages(b->n, ns, job->request.max_stall_us);
@@ -269,7 +269,7 @@ static void finish(struct numaplace_job *job, int err)
 	if (!err && is_cancelled(job))
 		state = NUMAPLACE_JOB_CANCELLED;
 	numaplace_stats_add(stat[state], 1);
-	/* Who sees that the job has ended will not see this later than his next job's beginning. */
+	/* Before the state changes: an observer of the end has this event before its next job. */
 	trace_job_end(job, err);
 	spin_lock(&lock);
 	job->error = err;

@@ -26,7 +26,7 @@ enum numaplace_job_state {
 
 /**
  * struct numaplace_job_request - one line written to migrate
- * @pid: whose pages
+ * @pid: the process whose pages move
  * @from: nodes that they are to leave
  * @to: node that they are to go to
  * @start: where to begin, with @end; both 0 for the whole process
@@ -35,7 +35,7 @@ enum numaplace_job_state {
  * @max_stall_us: for how long, at most
  * @rate_mib: MiB a second at most, or 0
  * @duty: percent of the time that the process may be stopped for
- * @threads: how many of ours move pages
+ * @threads: kernel threads that move pages
  * @shared: also anonymous pages that other processes map
  * @split: break transparent huge pages up to move them
  * @limit: pages to be moved at most, or 0
@@ -61,11 +61,11 @@ struct numaplace_job_request {
  * @ref: the list holds one, and so does the worker
  * @id: never used twice
  * @request: what was asked for
- * @pid: whose pages, held
- * @mm: its address space at the time of asking; the structure is held, not the pages
+ * @pid: that process, referenced
+ * @mm: its address space at the time of the request; the structure is referenced, not the pages
  * @work: runs it
  * @cancelled: asked to stop
- * @wait: to be woken for that
+ * @wait: woken on a cancel
  * @state: an enum numaplace_job_state
  * @error: negative errno of a failed job
  * @counts: what became of the pages so far

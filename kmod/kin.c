@@ -16,7 +16,7 @@
 
 static struct tracepoint *birth_event, *exit_event;
 
-/* Of our own: of two works in two queues, both may run at once. */
+/* A queue of the module's own, one work at a time: works in different queues may run at once. */
 static struct workqueue_struct *sweeper;
 
 static void sweep(struct work_struct *work);
@@ -29,7 +29,7 @@ static void sweep(struct work_struct *work)
 }
 
 /**
- * numaplace_kin_sweep_later() - have numaplace_restore_sweep() called in a while
+ * numaplace_kin_sweep_later() - schedule numaplace_restore_sweep() after SWEEP_MS
  */
 void numaplace_kin_sweep_later(void)
 {
@@ -37,7 +37,7 @@ void numaplace_kin_sweep_later(void)
 }
 
 /**
- * numaplace_kin_sweep_now() - have numaplace_restore_sweep() called at once
+ * numaplace_kin_sweep_now() - schedule numaplace_restore_sweep() immediately
  */
 void numaplace_kin_sweep_now(void)
 {
@@ -46,7 +46,7 @@ void numaplace_kin_sweep_now(void)
 
 /*
  * A child has the CPUs that its parent had when the fork began. If the parent was
- * given others since, or was restored, those are what it was given before.
+ * placed again since, or was restored, those are CPUs that were set earlier.
  */
 static bool has_cpus_of_ours(const struct numaplace_placement *parent, const struct cpumask *cpus)
 {
@@ -67,7 +67,7 @@ static bool has_mem_of_ours(const struct numaplace_placement *parent)
 	return parent->has_mem && current->mempolicy == parent->set_mem;
 }
 
-/* A child of a placed task is born placed: note what it would have had. */
+/* A child of a placed task is forked placed: save what it would have had otherwise. */
 static void inherit(struct numaplace_placement *child, const struct numaplace_placement *parent,
 		    bool cpus, bool mem)
 {
@@ -115,9 +115,9 @@ static void add_child(const struct numaplace_placement *parent, struct task_stru
 }
 
 /*
- * Runs in the parent, before the child runs. Must not sleep. Workers of io_uring get
- * their CPUs from it, and nothing may be started in them: the request that one is at
- * would fail. They are never given anything, and keep the policy that they are born with.
+ * Fork hook. Runs in the parent, before the child runs. Must not sleep. io_uring workers
+ * inherit the CPUs, and no task work may be started in them: it would make the request in
+ * progress fail. They are never placed, and keep the memory policy that they are forked with.
  */
 static void born(struct task_struct *child)
 {
@@ -137,7 +137,7 @@ static void born(struct task_struct *child)
 	spin_unlock(&numaplace_placement_lock);
 }
 
-/* task_newtask, not sched_process_fork: workers of vhost are born without the latter. */
+/* task_newtask, not sched_process_fork: the latter is not raised for workers of vhost. */
 #ifdef HAVE_NEWTASK_U64
 static void on_newtask(void *unused, struct task_struct *child, u64 clone_flags)
 {
@@ -150,7 +150,7 @@ static void on_newtask(void *unused, struct task_struct *child, unsigned long cl
 }
 #endif
 
-/* The task has a reference to its policy too, which the kernel gives up: ours is not the last. */
+/* The task has its own reference to its policy, which the kernel drops: this is not the last. */
 static void forget_mem(struct numaplace_placement *p)
 {
 	if (!p->has_mem || !p->set_mem || current->mempolicy != p->set_mem)
@@ -159,7 +159,7 @@ static void forget_mem(struct numaplace_placement *p)
 	p->set_mem = NULL;
 }
 
-/* Runs in the task. What follows is the sweep's, which may come after the task is gone. */
+/* Exit hook. Runs in the task. The sweep does the rest, possibly after the task is gone. */
 static void end(struct task_struct *task)
 {
 	struct numaplace_placement *p;
@@ -200,7 +200,7 @@ static void look_for_event(struct tracepoint *tp, void *unused)
 }
 
 /**
- * numaplace_kin_init() - begin to follow forks and exits
+ * numaplace_kin_init() - register the fork and exit hooks
  *
  * Return: 0, -ENOENT on a kernel without these tracepoints, or -ENOMEM.
  */
@@ -231,10 +231,10 @@ err_exit:
 }
 
 /**
- * numaplace_kin_exit() - restore every task and stop following them
+ * numaplace_kin_exit() - restore every task and unregister the hooks
  *
- * Forks are followed until all are restored, so that no child is missed, and
- * exits until no record is left.
+ * The fork hook stays until all tasks are restored, so that no child is missed, and
+ * the exit hook until no record is left.
  */
 void numaplace_kin_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Follows the births and deaths of tasks under control. */
+/* Fork and exit hooks of placed tasks. */
 #ifndef _NUMAPLACE_KIN_H
 #define _NUMAPLACE_KIN_H
 

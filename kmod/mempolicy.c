@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No function of the kernel that makes or releases a memory policy is there
- * for modules, but tmpfs does both: one that is mounted with mpol= has a policy
- * of its own, and releases the one that it has when it goes. So a policy is made
- * and released by way of a tmpfs that nobody else ever sees.
+ * The kernel exports no function to modules that creates or frees a memory policy,
+ * but tmpfs does both: an instance with mpol= creates a policy of its own, and frees
+ * the one that it has when it is destroyed. So policies are created and freed
+ * through a private tmpfs that is never attached to a mount point.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -20,7 +20,7 @@
 
 #include "mempolicy.h"
 
-/* How long to wait for memory, where there must be some. */
+/* Interval of retries where an allocation must succeed. */
 #define RETRY_MS	10
 
 static struct file_system_type *tmpfs;
@@ -31,7 +31,7 @@ static void bury_all(struct work_struct *work);
 static DECLARE_WORK(burials, bury_all);
 static LLIST_HEAD(graves);
 
-/* Of a policy that is given up nothing is used but its memory. */
+/* The contents of a released policy are not used any more: the list node overlays w. */
 static struct llist_node *grave_of(struct mempolicy *policy)
 {
 	BUILD_BUG_ON(sizeof(policy->w) < sizeof(struct llist_node));
@@ -43,7 +43,7 @@ static struct mempolicy *policy_of(struct llist_node *grave)
 	return (struct mempolicy *)((char *)grave - offsetof(struct mempolicy, w));
 }
 
-/* Makes a tmpfs, lets it have @given, takes the policy that it has and releases it. */
+/* Creates a tmpfs, swaps its policy with @given and destroys it. Returns the former policy. */
 static struct mempolicy *exchange(struct mempolicy *given)
 {
 	char local[] = "local";
@@ -96,11 +96,11 @@ int numaplace_mempolicy_init(void)
 }
 
 /**
- * numaplace_mempolicy_exit() - wait until what was given up is released
+ * numaplace_mempolicy_exit() - wait until released policies are freed
  */
 void numaplace_mempolicy_exit(void)
 {
-	/* What is queued is done first. */
+	/* Queued work is done first. */
 	destroy_workqueue(undertaker);
 }
 
@@ -188,10 +188,10 @@ int numaplace_mempolicy_check(struct task_struct *task, struct mempolicy *policy
 }
 
 /**
- * numaplace_mempolicy_put() - give up a reference to a memory policy
+ * numaplace_mempolicy_put() - drop a reference to a memory policy
  * @policy: the policy, or NULL
  *
- * Never sleeps: the last reference is given up later, by a worker.
+ * Never sleeps: a worker frees the policy after the last reference.
  */
 void numaplace_mempolicy_put(struct mempolicy *policy)
 {

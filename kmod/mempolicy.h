@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory policies: made, copied, compared with a cpuset, shown and given up. */
+/* Memory policies: creation, copy, check against a cpuset, output, release. */
 #ifndef _NUMAPLACE_MEMPOLICY_H
 #define _NUMAPLACE_MEMPOLICY_H
 

@@ -154,7 +154,7 @@ void numaplace_migrate_rest(struct numaplace_batch *b)
 	unsigned int pass;
 
 	for (pass = 1; b->open && pass < PASSES; pass++) {
-		/* Who holds a page or its lock for a moment needs that moment. */
+		/* Time for a short-lived reference or page lock to be dropped. */
 		usleep_range_state(PASS_US, 2 * PASS_US, TASK_IDLE);
 		numaplace_crew_retry(&b->crew, b);
 		b->open = count_open(b);

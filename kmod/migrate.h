@@ -24,7 +24,7 @@ struct numaplace_supply {
 
 /**
  * struct numaplace_batch - some pages next to each other and what becomes of them
- * @mm: whose pages
+ * @mm: the address space of the pages
  * @from: nodes that they are to leave
  * @to: node that they are to go to
  * @shared: also those that other processes map

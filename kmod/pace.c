@@ -107,7 +107,7 @@ u64 numaplace_pace_rest_ns(u64 paused_ns, u32 duty)
 	return div_u64(paused_ns * (100 - duty), duty);
 }
 
-/* How long to wait for threads to stop: a part of the pause, and if that is not said to be worth it, a moment. */
+/* How long to wait for threads to stop: a part of the pause; without @always at most a moment. */
 #define GATHER_PART	4
 #define GATHER_US	1000U
 /* How often that is halved at most, and after how many pauses it is whole again. */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * While a process runs, every page that is unmapped costs an interrupt to the
- * CPUs it runs on; while it does not, none. So its threads are made to wait,
- * each on its way back to user mode. A thread may hold a lock there still (of
- * its virtual CPU, in KVM, or while it executes a program): whoever waits for
- * that lock waits for the pause, which ends by itself. Nothing here takes one.
+ * While a process runs, every page that is unmapped costs a TLB shootdown IPI to
+ * the CPUs it runs on; while it does not, none. So its threads are parked, each on
+ * its way back to user mode. A parked thread may still hold a lock (of its vCPU in
+ * KVM, or of execve): a task that waits for that lock waits for the pause, whose
+ * length is limited. The code here takes no such lock.
  *
- * Threads that sleep are left to sleep: waking them would end their system
- * calls with EINTR, and they touch no page. One that wakes up meanwhile runs;
- * that costs time, not pages.
+ * Sleeping threads are not woken: that would end their system calls with EINTR,
+ * and they touch no page. A thread that wakes up during the pause runs; that costs
+ * time, not pages.
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>
@@ -21,11 +21,11 @@
 #include "target.h"
 #include "taskwork.h"
 
-/* Most come at once, sooner than a sleep would end. */
+/* Busy waiting first: most threads stop sooner than a sleep would end. */
 #define SPIN_US		50
 #define LOOK_US		20
 
-/* How often a thread looks whether it has waited too long. */
+/* Interval at which a parked thread checks whether the limit has passed. */
 #define LOOK_JIFFIES	2
 
 struct numaplace_parked {
@@ -51,12 +51,12 @@ static void park(struct numaplace_taskwork *work)
 
 	if (current->flags & PF_EXITING)
 		return;
-	/* By the clock, as everything about a pause: ticks may come at another pace. */
+	/* By ktime, as all times of a pause: jiffies may advance at another rate. */
 	while (!left && ktime_get_ns() < p->limit)
 		left = wait_a_while(p);
 }
 
-/* Whether a thread ever comes by user mode: a worker of the kernel in the process's name does not. */
+/* Whether a thread ever returns to user mode: kernel workers of the process do not. */
 static bool has_user_mode(const struct task_struct *task)
 {
 	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
@@ -76,7 +76,7 @@ static void start_all(struct numaplace_pause *p)
 	}
 }
 
-/* How many that are to be parked are on a CPU still, which would be interrupted for their pages. */
+/* Threads to be parked that are still on a CPU, which would get the shootdown IPIs. */
 static unsigned int count_running(const struct numaplace_pause *p)
 {
 	unsigned int i, n = 0;
@@ -103,8 +103,8 @@ static bool any_started(const struct numaplace_pause *p)
  * @max_us: for how long, about
  * @patience_us: how long to wait at most for the threads to stop
  *
- * Without memory the process is not paused. A thread that is long in a system
- * call may not be stopped, nor are threads that are born meanwhile.
+ * If there is no memory for it the process is not paused. A thread in a long system
+ * call may not be stopped, nor are threads that are forked meanwhile.
  */
 void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
 			   u32 patience_us)
@@ -137,7 +137,7 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 }
 
 /**
- * numaplace_pause_end() - let the threads go on
+ * numaplace_pause_end() - resume the threads
  * @p: the pause
  *
  * Return: for how many microseconds they were stopped, 0 if none was.

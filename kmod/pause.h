@@ -20,8 +20,8 @@ enum numaplace_pause_mode {
  * @threads: of the process, or NULL if it is not paused
  * @parked: one for each
  * @queue: where they wait
- * @over: that they may go on
- * @limit: when they go on by themselves, by ktime_get_ns()
+ * @over: set when they may resume
+ * @limit: when they resume by themselves, by ktime_get_ns()
  * @begun: when the first may have stopped
  * @unpaused: threads that were to stop, and ran on nevertheless
  */

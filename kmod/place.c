@@ -17,10 +17,10 @@
 #include "trace.h"
 #include "visit.h"
 
-/* Threads that start while others are placed are looked for this often. */
+/* Rounds in which threads are looked for that start while others are placed. */
 #define MAX_ROUNDS 16
 
-/* A thread that is being born is looked at this often. */
+/* Poll interval for a thread whose fork is in progress. */
 #define BIRTH_US	50
 
 /* Too large for the stack; used under numaplace_placement_mutex only. */
@@ -41,8 +41,8 @@ void numaplace_place_read_cpus(struct task_struct *task, struct cpumask *cpus)
 }
 
 /*
- * Sets want to the CPUs that the task can be given of those asked for. Where its
- * cpuset is not known, what it has or had must do: that has been within it.
+ * Sets want to those of the requested CPUs that the task may use. Where its cpuset is
+ * not known, its present or saved CPUs stand in for it: they have been within it.
  */
 static int choose_cpus(const struct numaplace_placement *p, const struct cpumask *now,
 		       const struct cpumask *cpus, struct cpumask *want)
@@ -61,8 +61,8 @@ static int choose_cpus(const struct numaplace_placement *p, const struct cpumask
 }
 
 /*
- * Noted before it is done, so that a child that is born meanwhile is known. One
- * that is being born may still have what the task was given before.
+ * Recorded before the change, so that the fork hook recognises a child that is forked
+ * meanwhile. A child whose fork is in progress may still have CPUs that were set earlier.
  */
 static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
 		     const struct cpumask *cpus)
@@ -70,7 +70,7 @@ static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
 	spin_lock(&numaplace_placement_lock);
 	if (p->has_cpus && !cpumask_equal(p->set_cpus, cpus))
 		numaplace_placement_push_former(p);
-	/* What the user chose after us is the original from here on. */
+	/* An affinity that the user set since is the saved one from here on. */
 	if (!p->has_cpus || !cpumask_equal(now, p->set_cpus))
 		cpumask_copy(p->saved_cpus, now);
 	cpumask_copy(p->set_cpus, cpus);
@@ -92,7 +92,7 @@ static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 		return err;
 	note_cpus(p, now, want);
 	err = numaplace_cpuset_set_cpus(p->task, want);
-	/* What it really got: within what it asked for itself, where it did. */
+	/* The effective mask: within the affinity that the task set itself, if any. */
 	numaplace_place_read_cpus(p->task, now);
 	spin_lock(&numaplace_placement_lock);
 	cpumask_copy(p->set_cpus, now);
@@ -102,7 +102,7 @@ static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 	return err;
 }
 
-/* A task that has its CPUs again has none of ours; a child that is being born may. */
+/* A restored task has no CPUs that were set here; a child whose fork is in progress may. */
 static void begin_again(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_lock);
@@ -160,7 +160,7 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 	return p;
 }
 
-/* Begins to place a thread. Whether it took its memory policy is to be seen. */
+/* Begins to place a thread. finish() finds whether its memory policy was installed. */
 static int place_thread(struct numaplace_placement *fresh, u64 call,
 			const struct numaplace_place_request *request)
 {
@@ -176,7 +176,7 @@ static int place_thread(struct numaplace_placement *fresh, u64 call,
 		return numaplace_visit_start(p, true);
 	if (!err && !p->settled)
 		numaplace_visit_settle(p);
-	/* Only to forget what a child that is being born may have. */
+	/* Only to drop the earlier CPUs, which a child whose fork is in progress may have. */
 	if (!err && !p->settled)
 		return numaplace_visit_start(p, false);
 	return err;
@@ -231,8 +231,8 @@ static struct numaplace_placement *make_record(struct task_struct *task,
 }
 
 /*
- * All that takes memory, before any thread is touched: threads that were placed
- * before shall keep that. Adds records of those not placed yet to a list.
+ * Allocates all memory before any thread is changed: a failure leaves earlier
+ * placements as they are. Adds records of threads not placed yet to a list.
  */
 static int make_records(const struct numaplace_threads *threads, u64 call,
 			const struct mempolicy *policy, struct list_head *records)
@@ -284,7 +284,7 @@ static int begin(struct list_head *records, u64 call, const struct numaplace_pla
 	return 0;
 }
 
-/* Looks at what became of a thread, and withdraws what it has not done yet. */
+/* Collects the outcome for a thread, and withdraws a policy that is not installed yet. */
 static int finish(struct numaplace_placement *p, const struct numaplace_place_request *request,
 		  const struct mempolicy *policy, int err)
 {
@@ -295,7 +295,7 @@ static int finish(struct numaplace_placement *p, const struct numaplace_place_re
 	if (p->wants_mem) {
 		p->wants_mem = false;
 		swap(withdrawn, p->want_mem);
-		/* It was past coming by when it was asked to. */
+		/* It was too late in its exit to run the task work. */
 		err = err ? err : -ESRCH;
 	} else {
 		err = p->error;
@@ -327,7 +327,7 @@ static int finish_all(const struct numaplace_threads *threads, u64 call,
 		p = numaplace_placement_find(threads->task[i]);
 		if (p && (p->op != call || !p->placing))
 			p = NULL;
-		/* Or the exit hook, and the sweep, may release it. */
+		/* Without it the exit hook and the sweep may release the record. */
 		if (p)
 			refcount_inc(&p->users);
 		spin_unlock(&numaplace_placement_lock);
@@ -346,7 +346,7 @@ static int finish_all(const struct numaplace_threads *threads, u64 call,
 	return failed ? failed : n;
 }
 
-/* Waits for threads that are being born: the fork hook has to see them first. */
+/* Waits for threads whose fork is in progress: the fork hook has to see them first. */
 static int wait_until_born(const struct numaplace_threads *threads)
 {
 	unsigned int i;
@@ -389,7 +389,7 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 	return err ? err : n;
 }
 
-/* A thread that was there in an earlier round has had its turn, also where a later write has restored it. */
+/* Threads seen in an earlier round are done, also where a later write has restored them. */
 static bool all_placed(struct task_struct *task, u64 call, const struct numaplace_threads *seen)
 {
 	struct task_struct *t;
@@ -448,14 +448,14 @@ static bool was_placed_by(const struct numaplace_placement *p, const void *call)
 }
 
 /**
- * numaplace_place() - give a process or a thread other CPUs and memory
- * @request: what is asked for
+ * numaplace_place() - set the CPUs and the memory policy of a process or a thread
+ * @request: the task, its CPUs and its policy
  *
- * What a task had before is kept for numaplace_restore(). What is refused has no
- * effect. If a thread does not come by, or a new one cannot be placed, those that
- * were placed for this request are restored.
+ * The former CPUs and policy are saved for numaplace_restore(). A refused request has
+ * no effect. If a thread does not return to user mode in time, or a new one cannot be
+ * placed, those that were placed for this request are restored.
  *
- * Return: 0; -EINVAL if nothing is asked for, or CPUs that the task may not use,
+ * Return: 0; -EINVAL for neither CPUs nor policy, for CPUs that the task may not use,
  * or for a task that must not be moved; -ESRCH, -EBUSY, -EACCES, -ENOMEM, -EINTR.
  */
 int numaplace_place(const struct numaplace_place_request *request)

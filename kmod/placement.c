@@ -17,7 +17,7 @@ DEFINE_SPINLOCK(numaplace_placement_lock);
 static DEFINE_HASHTABLE(table, 12);
 static unsigned int in_table;
 
-/* CPUs that a task was given once. */
+/* CPUs that were set for a task earlier. */
 struct numaplace_former {
 	struct list_head link;
 	unsigned long cpus[];
@@ -56,8 +56,8 @@ free_record:
 }
 
 /**
- * numaplace_placement_put() - give up a reference to a record
- * @p: the record; with the last reference its memory policies are given up too
+ * numaplace_placement_put() - drop a reference to a record
+ * @p: the record; the last reference also drops those to its memory policies
  */
 void numaplace_placement_put(struct numaplace_placement *p)
 {
@@ -139,7 +139,7 @@ void numaplace_placement_remove(struct numaplace_placement *p)
  * @act: the function; it must not sleep, nor change the table
  * @data: for @act
  *
- * All in one hold of numaplace_placement_lock: no child is born in between.
+ * Holds numaplace_placement_lock throughout: the fork hook adds no record in between.
  */
 void numaplace_placement_each(void (*act)(struct numaplace_placement *p, void *data), void *data)
 {
@@ -161,7 +161,7 @@ bool numaplace_placement_any(void)
 }
 
 /**
- * numaplace_placement_was_given() - whether a task was given CPUs before those it has
+ * numaplace_placement_was_given() - whether CPUs were set for a task earlier
  * @p: its record
  * @cpus: the CPUs
  */
@@ -178,8 +178,8 @@ bool numaplace_placement_was_given(const struct numaplace_placement *p,
 }
 
 /**
- * numaplace_placement_reserve() - get memory for what a task was given before
- * @p: a record that others do not know
+ * numaplace_placement_reserve() - allocate memory for CPUs that were set earlier
+ * @p: a record that is not in the table
  *
  * Return: 0 or -ENOMEM.
  */
@@ -190,8 +190,8 @@ int numaplace_placement_reserve(struct numaplace_placement *p)
 }
 
 /**
- * numaplace_placement_push_former() - note what a task was given, before it is given other CPUs
- * @p: its record, with memory for that
+ * numaplace_placement_push_former() - note a task's CPUs before others are set
+ * @p: its record, with memory from numaplace_placement_reserve()
  */
 void numaplace_placement_push_former(struct numaplace_placement *p)
 {
@@ -204,8 +204,8 @@ void numaplace_placement_push_former(struct numaplace_placement *p)
 }
 
 /**
- * numaplace_placement_drop_former() - forget what a task was given before
- * @p: its record, which others do not know or that is locked
+ * numaplace_placement_drop_former() - forget CPUs that were set earlier
+ * @p: its record, not published or with the lock held
  */
 void numaplace_placement_drop_former(struct numaplace_placement *p)
 {
@@ -233,7 +233,7 @@ static void show_cpus(struct seq_file *m, bool has, const struct cpumask *cpus)
 		seq_putc(m, '-');
 }
 
-/* What it has, where that is not what it was given. */
+/* The present CPUs and policy, where they differ from those that were set. */
 static void show_now(struct seq_file *m, const struct numaplace_placement *p)
 {
 	struct task_struct *task = p->task;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The records of tasks under control: what they were given, what they had. */
+/* The records of tasks under control: CPUs and memory policies, set and saved. */
 #ifndef _NUMAPLACE_PLACEMENT_H
 #define _NUMAPLACE_PLACEMENT_H
 
@@ -19,8 +19,8 @@ struct seq_file;
 struct task_struct;
 
 /*
- * Held while tasks are placed or restored, and never while a task is to come by:
- * only while a task that has is still returning from that.
+ * Held while tasks are placed or restored, but never while waiting for a task to run its
+ * task work: only while a task that has run it is still returning from it.
  * A record is taken out of the table only under it, or by the exit hook.
  */
 extern struct mutex numaplace_placement_mutex;
@@ -31,9 +31,9 @@ extern spinlock_t numaplace_placement_lock;
 /**
  * enum numaplace_placement_state - how far a task is
  * @NUMAPLACE_PLACED: under control
- * @NUMAPLACE_TO_RESTORE: born placed, to be restored as soon as possible
- * @NUMAPLACE_RESTORING: has its CPUs again, and its policy where it was to be seen
- * @NUMAPLACE_RESTORED: kept for a child that it may be starting
+ * @NUMAPLACE_TO_RESTORE: to be restored as soon as possible, not begun yet
+ * @NUMAPLACE_RESTORING: begun: its CPUs first, its policy by the task itself
+ * @NUMAPLACE_RESTORED: restored; kept for a child whose fork may be in progress
  * @NUMAPLACE_ENDED: the task has ended
  */
 enum numaplace_placement_state {
@@ -57,26 +57,26 @@ enum numaplace_placement_state {
  * @inherit: whether its children come under control too
  * @has_cpus: its CPUs were set
  * @has_mem: its memory policy was set
- * @wants_mem: it is to put @want_mem in its place
- * @placing: the write that placed it has not looked at the outcome yet
- * @kept: the user has chosen since, which was left alone
+ * @wants_mem: @want_mem is to be installed
+ * @placing: the write that placed it has not collected the outcome yet
+ * @kept: the user has changed CPUs or policy since, which were left alone
  * @settled: it has started no child with other CPUs than it has now
- * @setting: it is about to be given @set_cpus, or those of them that the kernel grants
- * @behind: born with less than the write gave that last acted on its parent
- * @visiting: the function of visit.c is to run in it
- * @begun: that function was started, and may not have returned yet
- * @urgent: it was started so that the task is woken for it
- * @error: why the policy could not be put in place
- * @visit: the function
- * @saved_cpus: what it had before
- * @set_cpus: what it was given
- * @former: CPUs that it was given before, which a child being born may have
- * @spare: for one more of these
- * @saved_mem: what it had before; NULL for the default; a reference
- * @set_mem: what it was given; likewise
- * @set_nodes: the nodes of that, before its cpuset changed them
- * @want_mem: what it is to be given; likewise
- * @retired_mem: what it may still be using; likewise
+ * @setting: @set_cpus, or those of them that the kernel grants, are about to be set
+ * @behind: forked with less than the last write on its parent has set
+ * @visiting: the task work of visit.c is pending
+ * @begun: that task work was started, and may not have returned yet
+ * @urgent: it was started so that it wakes the task
+ * @error: why the policy could not be installed
+ * @visit: the task work
+ * @saved_cpus: CPUs before the task was placed
+ * @set_cpus: CPUs that were set
+ * @former: CPUs that were set earlier, which a child whose fork is in progress may have
+ * @spare: preallocated entry of @former
+ * @saved_mem: policy before the task was placed; NULL for the default; a reference
+ * @set_mem: policy that was set; likewise
+ * @set_nodes: its nodes, before the task's cpuset changed them
+ * @want_mem: policy to be installed; likewise
+ * @retired_mem: replaced policy that the task may still be using; likewise
  */
 struct numaplace_placement {
 	struct hlist_node node;

@@ -17,7 +17,7 @@
 #include "trace.h"
 #include "visit.h"
 
-/* At removal: how often to look, and when to say what is waited for. */
+/* At removal: poll interval, and when to log the tasks that are waited for. */
 #define LOOK_MS		20
 #define REPORT_S	5
 
@@ -34,7 +34,7 @@ u64 numaplace_restore_next_op(void)
 	return atomic64_inc_return(&last);
 }
 
-/* What the user has chosen since is left alone. */
+/* CPUs that the user has set since are left alone. */
 static void restore_cpus(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_mutex);
@@ -54,7 +54,7 @@ static void restore_cpus(struct numaplace_placement *p)
 	numaplace_visit_settle(p);
 }
 
-/* The original may be shared with others that were born placed. Each is to have its own. */
+/* The saved policy may be shared with records of forked tasks. Each task needs its own. */
 static void own_saved_mem(struct numaplace_placement *p)
 {
 	struct mempolicy *original, *copy = NULL;
@@ -68,7 +68,7 @@ static void own_saved_mem(struct numaplace_placement *p)
 		copy = numaplace_mempolicy_copy(original);
 	if (!IS_ERR_OR_NULL(copy)) {
 		spin_lock(&numaplace_placement_lock);
-		/* The task may have come by meanwhile, with a later choice of the user's. */
+		/* The task work may have run meanwhile and saved a later choice of the user. */
 		if (p->has_mem && p->saved_mem == original)
 			swap(p->saved_mem, copy);
 		spin_unlock(&numaplace_placement_lock);
@@ -104,10 +104,10 @@ static void begin(struct numaplace_placement *p)
 	p->placing = p->wants_mem = false;
 	numaplace_visit_todo(p);
 	spin_unlock(&numaplace_placement_lock);
-	/* Only its memory policy was missing: its CPUs are its own since. */
+	/* Begun before: its CPUs are restored, only its memory policy is pending. */
 	if (!again)
 		restore_cpus(p);
-	/* An error says that it is ending: the exit hook does the rest. */
+	/* An error means that the task is exiting: the exit hook does the rest. */
 	if (p->has_mem)
 		numaplace_visit_start(p, true);
 }
@@ -130,7 +130,7 @@ static void finish(struct numaplace_placement *p)
 	leave(p);
 }
 
-/* Does for a record what there is to do next. It may be gone afterwards. */
+/* Does the next step for a record, which may release it. */
 static void attend(struct numaplace_placement *p)
 {
 	bool due;
@@ -166,8 +166,8 @@ struct search {
 };
 
 /*
- * From here on children of the task are born to be restored, also where its own turn
- * comes later. It stays picked until the mutex is released.
+ * From here on children of the task are forked to be restored, also where the task itself
+ * is restored later. It stays picked until the mutex is released.
  */
 static void pick(struct numaplace_placement *p, void *data)
 {
@@ -203,12 +203,12 @@ static int begin_all(struct search *search)
 }
 
 /**
- * numaplace_restore_matching() - restore the tasks that a caller looks for
- * @match: says whether a record is of one
+ * numaplace_restore_matching() - restore the tasks that match
+ * @match: true for the records of these tasks
  * @data: for @match
  *
- * Return: how many were restored; or -EBUSY or -EINTR: then those that did not
- * come by are still under control, and are restored as soon as they do.
+ * Return: how many were restored; or -EBUSY or -EINTR: tasks that did not
+ * return to user mode are still under control, and are restored as soon as they do.
  */
 int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p,
 					     const void *data),
@@ -225,7 +225,7 @@ int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p
 	err = numaplace_visit_wait(search.op);
 	if (numaplace_restore_sweep())
 		numaplace_kin_sweep_later();
-	/* Children that were born meanwhile. */
+	/* Children that were forked meanwhile. */
 	if (!err)
 		err = numaplace_visit_wait(search.op);
 	return err ? err : n;
@@ -244,12 +244,12 @@ static bool is_asked_for(const struct numaplace_placement *p, const void *data)
 }
 
 /**
- * numaplace_restore() - give tasks back what they had
+ * numaplace_restore() - restore the CPUs and memory policies of tasks
  * @request: which tasks
  *
  * Return: 0; -EINVAL unless exactly one of the keys is given; -ESRCH if no such
- * task is under control; -EBUSY or -EINTR if one did not come by, which then
- * stays under control.
+ * task is under control; -EBUSY or -EINTR if one did not return to user
+ * mode in time, which then stays under control.
  */
 int numaplace_restore(const struct numaplace_restore_request *request)
 {
@@ -264,9 +264,9 @@ int numaplace_restore(const struct numaplace_restore_request *request)
 }
 
 /**
- * numaplace_restore_sweep() - finish what was begun by others
+ * numaplace_restore_sweep() - do what is pending for records
  *
- * Restores children that were born placed but are not to be, and releases the
+ * Restores children that were forked placed but are not to be, and releases the
  * records of tasks that have ended or were restored.
  *
  * Return: true if there is more to do later.
@@ -309,10 +309,10 @@ static void abandon_everything(void)
 }
 
 /**
- * numaplace_restore_everything() - give every task back what it had
+ * numaplace_restore_everything() - restore every task
  *
- * Waits for tasks until they come by or the caller is killed. Then those that
- * did not keep what they were given. On return there is no record.
+ * Waits until the tasks return to user mode or the caller is killed. In the latter
+ * case the rest keep what was set. On return there is no record.
  */
 void numaplace_restore_everything(void)
 {

@@ -41,12 +41,12 @@ static pmd_t *pmd_at(struct mm_struct *mm, unsigned long addr, unsigned long end
 
 /**
  * numaplace_scan_skip() - cross a hole in the page tables
- * @mm: whose; its mmap_lock is held
+ * @mm: the address space; its mmap_lock is held
  * @addr: where to begin, inside a mapping
  * @end: where to stop, in the same mapping
  *
  * Return: the first address that may have a page, @end, or, after so many tables
- * that the lock should be given up for a moment, an address in the hole.
+ * that the lock should be dropped for a moment, an address in the hole.
  */
 unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsigned long end)
 {
@@ -65,7 +65,7 @@ unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsi
 
 /**
  * numaplace_scan_cut() - where a batch may be cut without cutting a huge page
- * @mm: whose; its mmap_lock is held
+ * @mm: the address space; its mmap_lock is held
  * @addr: where it would be cut
  * @end: where the mapping or the range ends
  *
@@ -83,7 +83,7 @@ unsigned long numaplace_scan_cut(struct mm_struct *mm, unsigned long addr, unsig
 	return pmd && pmd_trans_huge(pmdp_get_lockless(pmd)) ? next : addr;
 }
 
-/* Somebody else holds the page: it is neither mapped nor listed nor cached that often. */
+/* Whether there are more references than mappings, swap cache and LRU list account for. */
 static bool has_extra_reference(struct folio *folio, int mapped)
 {
 	/* Off the LRU list it may wait in a CPU's list to get there, which holds it. */
@@ -180,7 +180,7 @@ static void scan_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd
 	u8 fate = last ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_open;
 	spinlock_t *ptl = pmd_lock(b->mm, pmd);
 
-	/* Otherwise it changed under us: the next pass sees what it became. */
+	/* Otherwise it changed meanwhile: the next pass classifies it again. */
 	if (pmd_trans_huge(*pmd) && pmd_present(*pmd))
 		fate = fate_of_page(b, vma, pmd_page(*pmd), how, last);
 	spin_unlock(ptl);
@@ -188,7 +188,7 @@ static void scan_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd
 }
 
 /*
- * pte_offset_map_lock() is not there for modules. The same by hand: the table
+ * pte_offset_map_lock() is not exported to modules. The same by hand: the table
  * may be taken away (by khugepaged, or an emptied one) until its lock is held
  * and the pmd is seen to point to it still; RCU keeps its memory until then.
  */

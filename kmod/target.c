@@ -23,11 +23,11 @@ static bool both_have(const struct file *file, int cap)
  * numaplace_target_may() - whether the caller may act on tasks through a file
  * @file: the open file
  *
- * What move_pages(2) asks for where the target is another user's or does not
- * let itself be read: ptrace_may_access(), which looks at the target, is not
- * for modules. Both who opened the file and who uses it now must have it, so
- * that a privileged program that is handed a descriptor cannot be made to
- * write to it.
+ * Requires the capabilities that move_pages(2) needs for a target of another user or
+ * one that is not dumpable: ptrace_may_access(), which examines the target, is not
+ * exported to modules. Both the credentials that opened the file and the caller's must
+ * have them, so that a privileged program that is passed a descriptor cannot be made
+ * to write to it.
  */
 bool numaplace_target_may(const struct file *file)
 {
@@ -35,7 +35,7 @@ bool numaplace_target_may(const struct file *file)
 }
 
 /**
- * numaplace_target_get() - the task behind a number
+ * numaplace_target_get() - look up a task by number
  * @nr: process or thread number in the caller's pid namespace
  *
  * Return: the task, to be released with put_task_struct(); -ESRCH if there is
@@ -73,7 +73,7 @@ bool numaplace_target_allows_node(struct task_struct *task, int nid)
 	return allowed;
 }
 
-/* A process whose first thread has ended has none here. A vforked child that runs another program has another. */
+/* No mm: the main thread has exited. Another: a vforked child has executed another program. */
 static bool may_have(struct task_struct *task, const struct mm_struct *mm)
 {
 	bool may;
@@ -91,7 +91,7 @@ static bool may_have(struct task_struct *task, const struct mm_struct *mm)
  * @nid: the node that they go to
  *
  * Return: the task, to be released with put_task_struct(); -ESRCH if it has ended
- * or runs another program, -ENODEV if the node's memory has left, -EACCES if its
+ * or runs another program, -ENODEV if the node has no memory any more, -EACCES if its
  * cpuset does not allow the node any more.
  */
 struct task_struct *numaplace_target_again(struct pid *pid, const struct mm_struct *mm, int nid)
@@ -121,7 +121,7 @@ static unsigned int collect_threads(struct task_struct *task, struct numaplace_t
 
 	rcu_read_lock();
 	for_each_thread(task, t) {
-		/* io_uring's workers have no user side. vhost's have none either, but they run task works. */
+		/* io_uring and vhost workers have no user mode, but vhost's run task works. */
 		if (t->flags & (PF_IO_WORKER | PF_EXITING))
 			continue;
 		if (n < room)
@@ -142,7 +142,7 @@ static int by_address(const void *a, const void *b)
 /**
  * numaplace_target_threads() - the threads of a process at this moment
  * @task: any of its threads
- * @earlier: what an earlier call has given, which goes over to the new list, or NULL
+ * @earlier: list of an earlier call, which the new list takes over, or NULL
  *
  * Return: the threads, or NULL without memory. Threads that are ending are
  * left out, so there may be none.
@@ -185,8 +185,8 @@ bool numaplace_target_has_seen(const struct numaplace_threads *threads, struct t
 }
 
 /**
- * numaplace_target_put_threads() - release what numaplace_target_threads() gave
- * @threads: the threads, with those of earlier looks, or NULL
+ * numaplace_target_put_threads() - release a list of threads
+ * @threads: from numaplace_target_threads(), with the earlier lists, or NULL
  */
 void numaplace_target_put_threads(struct numaplace_threads *threads)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who is acted upon: from a number to tasks that stay, and who may ask for it. */
+/* Target lookup: pid to a referenced task; permission checks. */
 #ifndef _NUMAPLACE_TARGET_H
 #define _NUMAPLACE_TARGET_H
 
@@ -11,10 +11,10 @@ struct pid;
 struct task_struct;
 
 /**
- * struct numaplace_threads - the threads of a process, each held
- * @earlier: those of an earlier look, or NULL
- * @n: how many
- * @task: them, by address
+ * struct numaplace_threads - the threads of a process, each referenced
+ * @earlier: list of an earlier call, or NULL
+ * @n: number of threads
+ * @task: the threads, sorted by address
  */
 struct numaplace_threads {
 	struct numaplace_threads *earlier;

@@ -21,7 +21,7 @@ static void run_in_task(struct callback_head *head)
  * @notify: TWA_SIGNAL also wakes a task that sleeps in a system call, which may
  *	then see EINTR; TWA_RESUME waits until it comes back by itself
  *
- * Return: 0, or -ESRCH if the task is past running anything.
+ * Return: 0, or -ESRCH if the task is too late in its exit.
  */
 int numaplace_taskwork_start(struct numaplace_taskwork *work, struct task_struct *task,
 			     void (*run)(struct numaplace_taskwork *work),
@@ -35,7 +35,7 @@ int numaplace_taskwork_start(struct numaplace_taskwork *work, struct task_struct
 }
 
 /*
- * task_work_cancel() is not there for modules. The list may be changed by
+ * task_work_cancel() is not exported to modules. The list may be changed by
  * others only at its head and by cmpxchg; a task that takes the whole list to
  * run it passes through pi_lock first, so entries are stable under that lock.
  */
@@ -59,7 +59,7 @@ static bool unlink(struct task_struct *task, struct callback_head *head)
 }
 
 /**
- * numaplace_taskwork_cancel() - take a function back
+ * numaplace_taskwork_cancel() - cancel a function
  * @work: that was started
  *
  * On return the function has run or will not run.
@@ -76,11 +76,11 @@ bool numaplace_taskwork_cancel(struct numaplace_taskwork *work)
 }
 
 /**
- * numaplace_taskwork_is_over() - take a function back unless the task is at it
+ * numaplace_taskwork_is_over() - cancel a function unless the task is running it
  * @work: that was started
  *
- * Return: true if it has run or will not run; false if the task has taken it and
- * runs it as soon as it is done with what others have started in it.
+ * Return: true if it has run or will not run; false if the task has dequeued it and
+ * runs it after the task works before it.
  */
 bool numaplace_taskwork_is_over(struct numaplace_taskwork *work)
 {
@@ -90,7 +90,7 @@ bool numaplace_taskwork_is_over(struct numaplace_taskwork *work)
 /**
  * numaplace_taskwork_exit() - wait until no task is in this module's functions
  *
- * A task that completed its work may still have to return through our code.
+ * A task that completed its work may still have to return through this module's code.
  */
 void numaplace_taskwork_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Runs a function in another task, and can take it back. */
+/* Runs a function in another task, and can cancel it. */
 #ifndef _NUMAPLACE_TASKWORK_H
 #define _NUMAPLACE_TASKWORK_H
 
@@ -9,7 +9,7 @@
 /**
  * struct numaplace_taskwork - a function to run in a task on its way to user mode
  * @head: for the kernel
- * @task: who is to run it
+ * @task: the task that runs it
  * @run: the function
  * @done: completed after it ran
  */

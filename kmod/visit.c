@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Only a task itself may change its memory policy, and only a task that is not
- * in the middle of a fork is sure to give its children what it has now. At the
- * edge of user mode both are true. So a function is started in the task, which
- * brings it in line with its record there. Nobody has to wait for it: the record
- * says what is to be done, and the next look at it finds that it was.
+ * in the middle of a fork is sure to pass on to its children what it has now. On
+ * the return to user mode both are true. So a task work is started in the task,
+ * which applies the task's record. It is asynchronous: the record says what is
+ * pending, and the next look at the record finds that it was done.
  */
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
@@ -16,12 +16,12 @@
 #include "placement.h"
 #include "visit.h"
 
-/* How long a task may take to come by, before it is called busy. */
+/* How long a task may take to return to user mode, before -EBUSY. */
 #define PATIENCE_MS	5000
 
 DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
 
-/* Records whose task is to come by, and records that somebody is to look at. */
+/* Records whose task work is pending, and records that the sweep is to look at. */
 static LIST_HEAD(visits);
 static LIST_HEAD(todo);
 
@@ -66,7 +66,7 @@ static struct mempolicy *install(struct numaplace_placement *p)
 	mpol_get(p->want_mem);
 	old = exchange(p->task, p->want_mem);
 	if (!p->has_mem || old != p->set_mem) {
-		/* The first original, or the user's choice after ours. */
+		/* The first original, or the user's later choice. */
 		numaplace_mempolicy_put(p->saved_mem);
 		p->saved_mem = old;
 		old = NULL;
@@ -96,7 +96,7 @@ static struct mempolicy *give_back(struct numaplace_placement *p)
 	return old;
 }
 
-/* Brings a task in line with its record. Returns the policy that it had, if it is nobody's now. */
+/* Applies a task's record. Returns the task's former policy if it is to be released. */
 static struct mempolicy *visit(struct numaplace_placement *p)
 {
 	struct mempolicy *old = NULL;
@@ -118,14 +118,14 @@ static void settle(struct numaplace_placement *p)
 	lockdep_assert_held(&numaplace_placement_lock);
 	numaplace_mempolicy_put(p->retired_mem);
 	p->retired_mem = NULL;
-	/* It is about to be given other CPUs: until then a fork may begin with those that it has. */
+	/* Other CPUs are about to be set: until then a fork may begin with the present ones. */
 	if (p->setting)
 		return;
 	p->settled = true;
 	numaplace_placement_drop_former(p);
 }
 
-/* In the task. The record stays at least until this is over. */
+/* The task work: runs in the task. The record stays at least until it returns. */
 static void come_by(struct numaplace_taskwork *work)
 {
 	struct numaplace_placement *p = container_of(work, struct numaplace_placement, visit);
@@ -140,7 +140,7 @@ static void come_by(struct numaplace_taskwork *work)
 	wake_up_all(&numaplace_visit_queue);
 }
 
-/* From outside: the task may be about to use the policy that it had, unless it is still stopped. */
+/* From another task: the target may be about to use its former policy, unless still stopped. */
 static void visit_stopped(struct numaplace_placement *p)
 {
 	struct mempolicy *old, *older;
@@ -163,7 +163,7 @@ static void visit_stopped(struct numaplace_placement *p)
 
 /**
  * numaplace_visit_settle() - note if a task is seen outside of a fork
- * @p: its record, after the task was given other CPUs or another policy
+ * @p: its record, after its CPUs or policy were changed
  */
 void numaplace_visit_settle(struct numaplace_placement *p)
 {
@@ -171,7 +171,7 @@ void numaplace_visit_settle(struct numaplace_placement *p)
 	smp_mb(); /* between the change and the look at the state */
 	if (p->task != current && !is_resting(p->task))
 		return;
-	/* One that sleeps may be in the allocator still, for all that is known. */
+	/* A sleeping task may still be in the allocator. */
 	if (p->retired_mem && p->task != current && !is_stopped(p->task))
 		return;
 	spin_lock(&numaplace_placement_lock);
@@ -179,7 +179,7 @@ void numaplace_visit_settle(struct numaplace_placement *p)
 	spin_unlock(&numaplace_placement_lock);
 }
 
-/* Takes the function back. Returns whether it is neither to run nor running. */
+/* Cancels the task work. Returns whether it is neither to run nor running. */
 static bool take_back(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_mutex);
@@ -210,18 +210,18 @@ static void set_visiting(struct numaplace_placement *p, bool visiting)
 }
 
 /**
- * numaplace_visit_start() - have a task come by
+ * numaplace_visit_start() - start the task work of a task
  * @p: its record
- * @urgent: wake it up if it sleeps, which interrupts its system call
+ * @urgent: wake the task if it sleeps, which interrupts its system call
  *
- * Return: 0, also where it came by at once, or -ESRCH if the task is past it.
+ * Return: 0, also where it has run at once, or -ESRCH if the task is too late in its exit.
  */
 int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 {
 	int err;
 
 	lockdep_assert_held(&numaplace_placement_mutex);
-	/* The caller itself is at the edge of user mode. What others have started in it is not to run any more. */
+	/* The caller itself is about to return to user mode. Its pending task work is cancelled. */
 	if (p->task == current) {
 		take_back(p);
 		set_visiting(p, true);
@@ -229,7 +229,7 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 		return 0;
 	}
 	if (READ_ONCE(p->visiting)) {
-		/* It is at it, or somebody wakes it already. */
+		/* Started again only to wake a task that is not woken yet. */
 		if ((urgent && !p->urgent && take_back(p)) && READ_ONCE(p->visiting))
 			err = start(p, true);
 		else
@@ -237,7 +237,7 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 		if (!err && READ_ONCE(p->visiting))
 			return 0;
 	}
-	/* It has done its part and returns. */
+	/* The task work has done its part and is returning. */
 	if (p->begun)
 		wait_for_completion(&p->visit.done);
 	p->begun = false;
@@ -252,12 +252,12 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 }
 
 /**
- * numaplace_visit_look() - look whether a task has to come by still
- * @p: its record
+ * numaplace_visit_look() - check whether a task work is still needed
+ * @p: the record of its task
  *
- * What is stopped may not come by for hours, so its part is done for it.
+ * A stopped task may not return to user mode for hours, so the caller does its part.
  *
- * Return: whether it has to.
+ * Return: true if it is.
  */
 bool numaplace_visit_look(struct numaplace_placement *p)
 {
@@ -317,11 +317,11 @@ static struct numaplace_placement *first_awaited(u64 op)
 }
 
 /**
- * numaplace_visit_wait() - wait until tasks have put their policy in place
- * @op: those on which this write was the last to act
+ * numaplace_visit_wait() - wait until tasks have installed or restored their policy
+ * @op: waits for the tasks on which this write was the last to act
  *
- * All of them together have so much time. Those that do not come by are still
- * to come by afterwards.
+ * One timeout of PATIENCE_MS holds for all of them together. The task works of those
+ * that are too late stay pending.
  *
  * Return: 0, -EBUSY, or -EINTR if the caller was killed.
  */
@@ -340,7 +340,7 @@ int numaplace_visit_wait(u64 op)
 }
 
 /**
- * numaplace_visit_todo() - have somebody look at a record
+ * numaplace_visit_todo() - have the sweep look at a record
  * @p: the record
  */
 void numaplace_visit_todo(struct numaplace_placement *p)
@@ -350,7 +350,7 @@ void numaplace_visit_todo(struct numaplace_placement *p)
 }
 
 /**
- * numaplace_visit_done() - have nobody look at the record of a placed task any more
+ * numaplace_visit_done() - take the record of a placed task off the sweep's list
  * @p: the record
  */
 void numaplace_visit_done(struct numaplace_placement *p)
@@ -362,9 +362,9 @@ void numaplace_visit_done(struct numaplace_placement *p)
 }
 
 /**
- * numaplace_visit_drop() - give up a record
- * @p: the record; nobody is to come by for it. If the task is about to return from
- *	that, the record is left to the next look
+ * numaplace_visit_drop() - release a record
+ * @p: the record; its task work is not needed any more. If the task is still in it,
+ *	the record is left to the next sweep
  */
 void numaplace_visit_drop(struct numaplace_placement *p)
 {
@@ -380,7 +380,7 @@ void numaplace_visit_drop(struct numaplace_placement *p)
 	wake_up_all(&numaplace_visit_queue);
 }
 
-/* Calls a function for each record of a list, which may move it or give it up. */
+/* Calls a function for each record of a list, which may move or release it. */
 static void each_of(struct list_head *list, void (*act)(struct numaplace_placement *p))
 {
 	struct numaplace_placement *p;
@@ -402,10 +402,10 @@ static void each_of(struct list_head *list, void (*act)(struct numaplace_placeme
 }
 
 /**
- * numaplace_visit_each() - look at all records that there is something to do for
- * @act: what to do
+ * numaplace_visit_each() - call a function for each pending record
+ * @act: the function
  *
- * Return: whether there is more to do later.
+ * Return: whether a record is still pending.
  */
 bool numaplace_visit_each(void (*act)(struct numaplace_placement *p))
 {
@@ -416,7 +416,7 @@ bool numaplace_visit_each(void (*act)(struct numaplace_placement *p))
 }
 
 /**
- * numaplace_visit_any() - whether there is a record that there is something to do for
+ * numaplace_visit_any() - whether a record is pending
  */
 bool numaplace_visit_any(void)
 {
@@ -429,13 +429,13 @@ bool numaplace_visit_any(void)
 }
 
 /**
- * numaplace_visit_abandon() - give up a record though its task has not come by
+ * numaplace_visit_abandon() - release a record whose task work has not run
  * @p: the record
  */
 void numaplace_visit_abandon(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_placement_mutex);
-	/* A task that has taken the function runs it: it must not find it gone. */
+	/* A task that has dequeued the task work runs it: the record must stay until then. */
 	if (!take_back(p))
 		wait_for_completion(&p->visit.done);
 	p->begun = false;
@@ -444,14 +444,14 @@ void numaplace_visit_abandon(struct numaplace_placement *p)
 			p->has_mem ? "it keeps the memory policy that it was given" :
 			p->state == NUMAPLACE_TO_RESTORE ? "it keeps the CPUs that it was given" :
 				     "a child that it may be starting keeps its CPUs");
-		/* It may be in the allocator with it still: lost, rather than released under it. */
+		/* The allocator may still be using it: leaked rather than freed in use. */
 		p->retired_mem = NULL;
 	}
 	numaplace_visit_drop(p);
 }
 
 /**
- * numaplace_visit_report() - say in the log what is waited for
+ * numaplace_visit_report() - log the tasks that are waited for
  */
 void numaplace_visit_report(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Has tasks come by, to put their memory policy in place and to be seen outside of a fork. */
+/* Task works that install or restore a memory policy and show a task outside of a fork. */
 #ifndef _NUMAPLACE_VISIT_H
 #define _NUMAPLACE_VISIT_H
 
@@ -8,7 +8,7 @@
 
 struct numaplace_placement;
 
-/* Woken when a task has come by, or a record is gone. */
+/* Woken when a task work has run, or a record is gone. */
 extern struct wait_queue_head numaplace_visit_queue;
 
 int numaplace_visit_start(struct numaplace_placement *p, bool urgent);
