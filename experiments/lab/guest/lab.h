@@ -12,7 +12,7 @@ void numaplace_lab_clock_unregister(void);
 int numaplace_lab_ticks_slow(void);
 void numaplace_lab_ticks_restore(void);
 
-/* ticks_count.c: lets the plugin know an idle CPU's timer interrupt from its waking. */
+/* ticks_count.c: lets the plugin tell an idle CPU's timer interrupt from a wake-up. */
 int numaplace_lab_ticks_count(struct np_lab_shared *shared);
 void numaplace_lab_ticks_forget(void);
 

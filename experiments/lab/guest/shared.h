@@ -4,9 +4,9 @@
  * ticks the other way round: a file on the host, the second BAR of an ivshmem
  * device in the guest.
  *
- * Every word has one writer and is read and written in one access. The totals of
- * a CPU belong together: `sequence` is odd while they change, and who reads the
- * same even number before and after them has read one state.
+ * Every word has one writer and is read and written in one access. `sequence`
+ * protects the totals of a CPU as in a seqlock: it is odd while they change, and a
+ * reader that finds the same even number before and after them has a consistent copy.
  */
 #ifndef NP_LAB_SHARED_H
 #define NP_LAB_SHARED_H
@@ -30,7 +30,7 @@ struct np_lab_cpu {
 	__u64 remote_cache; /* lines read from the cache of another node, which had them modified */
 	__u64 sim_ns;	   /* simulated time while not halted */
 	__u64 stall_ns;	   /* of these, waiting for a cache or for memory */
-	__u64 dram_writes; /* lines written back or written past the caches, any node */
+	__u64 dram_writes; /* lines written back or by non-temporal stores, any node */
 	__u64 dram[NP_LAB_MAX_NODES]; /* lines read, by node */
 	__u64 sequence;
 	__u64 ticks; /* timer interrupts while the module was loaded */

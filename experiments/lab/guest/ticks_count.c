@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts the timer interrupts of each CPU where the plugin sees them: it knows
- * when a CPU goes on, not what for. The tracepoint is not exported by name.
+ * Counts the timer interrupts of each CPU where the plugin sees them: it sees
+ * when a CPU resumes, not why. The tracepoint is not exported by name.
  */
 #include <linux/smp.h>
 #include <linux/string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A set-associative cache of lines, by their running number. A line that was
- * not used since all others of its set leaves first.
+ * A set-associative cache of lines, by their running number. Replacement is
+ * NRU: a line not used since all others of its set were is evicted first.
  */
 #ifndef NP_CACHE_H
 #define NP_CACHE_H
@@ -13,7 +13,7 @@
 
 struct np_state {
 	uint16_t cores;		/* last level: which cores of the node may hold it, modulo 16 */
-	bool writable;		/* private: no one else holds it; last level: it is modified */
+	bool writable;		/* private: no other cache holds it; last level: it is modified */
 };
 
 /* Of a set, a bit per way. */
@@ -75,8 +75,8 @@ static inline void np_cache_use(struct np_cache *c, uint32_t set, size_t slot)
 }
 
 /*
- * The slot for a line that is not in its set. Whoever has to leave it is still in
- * c->line[] (0: no one) and c->state[]; the caller overwrites both.
+ * The slot for a line that is not in its set. The evicted line is still in
+ * c->line[] (0: none) and c->state[]; the caller overwrites both.
  */
 static inline size_t np_cache_make_room(struct np_cache *c, uint32_t set)
 {

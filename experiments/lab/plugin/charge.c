@@ -17,7 +17,7 @@ static void memory_stall(struct np_cpu *cpu, uint64_t ps)
 	np_show(cpu->memory_stall_ps, cpu->memory_stall_ps + ps);
 }
 
-/* Every line that a core moves passes its own port, whichever node it comes from. */
+/* Core bandwidth limit: every line that a core moves passes its port, whichever node it comes from. */
 static void pass_port(struct np_cpu *cpu)
 {
 	uint64_t now = cpu->ps + cpu->pending_ps, ahead = PORT_LINES * cpu->port_line_ps;
@@ -31,10 +31,9 @@ static void pass_port(struct np_cpu *cpu)
 }
 
 /*
- * Lines that are fetched ahead follow each other at the pace that the core's
- * outstanding misses allow. The core computes meanwhile, up to as many lines
- * ahead; the waiting in queues comes on top, of the core's port too: the model
- * adds both.
+ * Prefetched lines arrive at the rate that the core's outstanding misses allow. The
+ * core computes meanwhile, up to as many lines ahead. The queueing delay is added,
+ * also at the core's port: the model adds both.
  */
 static void pace(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind)
 {

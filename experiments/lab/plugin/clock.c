@@ -13,19 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_NS	  50000	/* for a CPU that was interrupted to go on, */
-#define WAITS	  10	/* so many times */
+#define WAIT_NS	  50000	/* one wait for an interrupted CPU to resume, */
+#define WAITS	  10	/* and how many of them */
 #define PS_PER_NS 1000ull
-#define IDLE_LONGEST_NS 4000000	/* the guest's timers tick this often: what is longer is the host's delay */
-#define WAKE_LONGEST_NS 50000000	/* that the host takes to let go on who was interrupted */
+#define IDLE_LONGEST_NS 4000000	/* period of the guest's timers: a longer idle time is host delay */
+#define WAKE_LONGEST_NS 50000000	/* host delay of an IPI wake-up */
 
-static uint64_t now_ps;		/* of the furthest clock */
+static uint64_t now_ps;		/* of the most advanced clock */
 static unsigned int busy_cpus;
 static uint32_t resumes;	/* so far */
-static uint32_t waiting;	/* CPUs, for the next */
-static bool wake_expected;	/* a CPU was interrupted that has not gone on since, as far as one can tell */
-static uint64_t wake_ps, wake_host_ns;	/* when, by its clock and by the host's */
-static int main_loop = -1;	/* its account of waiting */
+static uint32_t waiting;	/* CPUs that wait for the next */
+static bool wake_expected;	/* an IPI was sent and no CPU has resumed since */
+static uint64_t wake_ps, wake_host_ns;	/* of that IPI: the sender's clock, the host's */
+static int main_loop = -1;	/* wait account of QEMU's main loop */
 static uint8_t idle_lock;
 
 /* When the last CPU halted, and how long QEMU's main loop had waited for a processor by then. */
@@ -40,7 +40,7 @@ static void advance(uint64_t ps)
 		;
 	if (ps <= old)
 		return;
-	/* Whoever writes last may write the older value; never let the guest see it go back. */
+	/* A racing thread may hold an older value: the guest's clock must never go back. */
 	old = np_look(np_sim.shared->now_ns);
 	while (ps / PS_PER_NS > old &&
 	       !__atomic_compare_exchange_n(&np_sim.shared->now_ns, &old, ps / PS_PER_NS, true,
@@ -69,13 +69,13 @@ static void publish(const struct np_cpu *cpu)
 	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);
 }
 
-/* It may have been another that was interrupted, one that is not halted: that does not last. */
+/* The target of the IPI may not have been halted: the expectation expires. */
 static bool expects_wake(void)
 {
 	return np_look(wake_expected) && np_host_ns() - np_look(wake_host_ns) < WAKE_LONGEST_NS;
 }
 
-/* With nobody at work nor about to be, ticks are as good a measure of time as any: it must not stand still. */
+/* If no CPU works or is about to, ticks advance simulated time: it must not stand still. */
 static bool another_works(const struct np_cpu *self)
 {
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
@@ -108,7 +108,7 @@ void np_clock_tick(struct np_cpu *cpu)
 	np_together(cpu);
 }
 
-/* As if it had stayed halted: it was another that was interrupted, and the time was nobody's. */
+/* As if it had stayed halted: the expected wake-up is another CPU's, and the time is not charged. */
 static void forget_tick(struct np_cpu *cpu)
 {
 	if (cpu->was_expected && cpu->resume == np_look(resumes))
@@ -140,8 +140,8 @@ void np_clock_idle(struct np_cpu *cpu)
 }
 
 /*
- * How long all CPUs were halted by the host's clock, without what this one
- * and the main loop had to wait for a processor: a busy host must not show.
+ * How long all CPUs were halted by the host's clock, without the time
+ * that this one and the main loop waited for a processor: host load must not count.
  */
 static uint64_t idle_ns(const struct np_cpu *cpu)
 {
@@ -175,16 +175,16 @@ void np_clock_interrupt(struct np_cpu *cpu)
 	if (!cpu->busy || np_look(busy_cpus) == np_sim.config.cpus)
 		return;
 	settle(cpu);
-	advance(cpu->ps);	/* before the other goes on, whatever this one did so far */
+	advance(cpu->ps);	/* the other resumes after all that this one has done */
 	np_show(wake_ps, cpu->ps);
 	np_show(wake_host_ns, np_host_ns());
 	np_show(wake_expected, true);
-	/* Whom it interrupted may not be halted: it even waits, maybe, for what this one is about to do. */
+	/* Bounded: the target may not be halted, and may even be waiting for this CPU. */
 	for (int i = 0; i < WAITS && np_look(resumes) == before && !np_together_awaited(); i++)
 		wait_for_resume(before);
 }
 
-/* When it was interrupted: others have gone on since, until the host let it. */
+/* IPI wake-up: resumes at the IPI's simulated time, at most a quantum behind the most advanced clock. */
 static void start(struct np_cpu *cpu)
 {
 	uint64_t quantum_ps = np_sim.config.quantum_ns * PS_PER_NS, ps = np_look(now_ps);
@@ -195,7 +195,7 @@ static void start(struct np_cpu *cpu)
 		np_show(cpu->ps, ps);
 }
 
-/* Only while all CPUs are halted, and none is about to go on, does simulated time follow the host's. */
+/* Simulated time follows the host's only while all CPUs are halted and no wake-up is expected. */
 void np_clock_resume(struct np_cpu *cpu)
 {
 	if (cpu->busy)

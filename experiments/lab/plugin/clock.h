@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Simulated time. Every CPU has a clock; the guest sees the one that is
- * furthest.
+ * Simulated time. Every CPU has a clock; the guest sees the most
+ * advanced one.
  */
 #ifndef NP_CLOCK_H
 #define NP_CLOCK_H
@@ -16,12 +16,12 @@ void np_clock_init(void);
 void np_clock_tick(struct np_cpu *cpu);
 
 /*
- * The CPU interrupts another. If that one is halted, how long the host takes
- * to let it run is not time of the machine.
+ * The CPU sends an IPI. If the target is halted, the host's delay in running it
+ * is not simulated time.
  */
 void np_clock_interrupt(struct np_cpu *cpu);
 
-/* The CPU halts; the CPU goes on. */
+/* The CPU halts; the CPU resumes. */
 void np_clock_idle(struct np_cpu *cpu);
 void np_clock_resume(struct np_cpu *cpu);
 

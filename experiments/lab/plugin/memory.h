@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where an access is served from: private caches of every CPU, a last-level
- * cache for every node that holds whatever they hold, a directory that knows
- * which node's cache has a line modified, DRAM.
+ * Where an access is served from: private caches of every CPU, an inclusive
+ * last-level cache for every node, a directory of the lines that a node's cache
+ * has modified, DRAM.
  *
- * Knows nothing of time and of QEMU.
+ * Independent of timing and of QEMU.
  */
 #ifndef NP_MEMORY_H
 #define NP_MEMORY_H
@@ -31,8 +31,8 @@ struct np_result {
 };
 
 /*
- * Only its own CPU touches a private cache. What others take away from it is
- * noted here, and goes when the CPU next looks.
+ * A private cache is accessed by its own CPU only. Invalidations by others are
+ * queued here and applied when the CPU next checks.
  */
 struct np_taken {
 	uint8_t lock;
@@ -77,10 +77,10 @@ static inline unsigned int np_memory_home(const struct np_memory *m, uint32_t li
 struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_t line,
 				  bool store);
 
-/* Gives up the lines that others took away. Called by the CPU, now and then. */
+/* Applies the queued invalidations. Called by the CPU's own thread. */
 void np_memory_give_up(struct np_private *p);
 
-/* A store that goes past the caches: no copy stays in any. */
+/* A non-temporal store: no copy stays in any cache. */
 void np_memory_bypass(struct np_memory *m, unsigned int cpu, uint32_t line);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which misses a prefetcher would have foreseen: those that continue one of
- * the last few sequences of equal steps.
+ * Prefetcher model: a miss counts as prefetched if it continues one of the last
+ * few sequences of equal steps.
  */
 #ifndef NP_STREAM_H
 #define NP_STREAM_H
@@ -12,7 +12,7 @@
 
 #define NP_STREAMS	   16
 #define NP_STREAM_REACH	   32	/* longest step, in lines */
-#define NP_STREAM_TRAINING 2	/* equal steps after which the next is foreseen */
+#define NP_STREAM_TRAINING 2	/* equal steps after which the next line is prefetched */
 
 struct np_streams {
 	uint32_t last[NP_STREAMS];	/* line, its low bits */
@@ -58,7 +58,7 @@ static inline void np_stream_begin(struct np_streams *s, uint32_t line)
 	s->used[oldest] = s->clock;
 }
 
-/* A line was missed; returns whether it was foreseen. */
+/* A line was missed; returns whether it was prefetched. */
 static inline bool np_stream_miss(struct np_streams *s, uint64_t full_line)
 {
 	uint32_t line = (uint32_t)full_line;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether a CPU that was halted has only seen its timer since. Ticks come by
- * the host's clock, dozens of times too often: what one takes on an idle CPU
- * must not be time that passes for whoever is woken meanwhile.
+ * Whether a CPU that was halted has only run timer ticks since. Timer ticks run on
+ * host time, dozens of times too often: their cost on an idle CPU is not charged,
+ * so that it does not advance the time at which a CPU is woken meanwhile.
  */
 #ifndef NP_TICKS_H
 #define NP_TICKS_H
 
 #include "cpu.h"
 
-#define NP_TICK_LONGEST_PS  10000000	/* that one keeps an idle CPU busy */
-#define NP_TICK_SHORTEST_PS 1000000	/* until then it may not have been counted */
+#define NP_TICK_LONGEST_PS  10000000	/* longest time that a tick keeps an idle CPU busy */
+#define NP_TICK_SHORTEST_PS 1000000	/* a tick may not have been counted before this */
 
 /* So far, by the account of the guest's kernel. */
 static inline uint64_t np_ticks(const struct np_cpu *cpu)

@@ -10,13 +10,13 @@
 #define PS_PER_NS 1000ull
 
 /*
- * A wait must end by itself: the slowest CPU may be waiting, in QEMU, for this
- * one to leave the code that it runs. So it goes on only while that one moves,
- * or would if the host let it.
+ * A wait must be bounded: the slowest CPU may be waiting, in QEMU, for this one to
+ * leave the code that it runs. So the wait lasts only while the slowest CPU advances,
+ * or is runnable on the host.
  */
 #define LONGEST_NS 1000000
 
-/* Who spins waits for what another does, and must not be further ahead of it. */
+/* Spin-wait: after PAUSE the synchronisation quantum is 1 us. */
 #define SPINNING_PS 1000000
 
 static uint32_t waiting;	/* CPUs */
@@ -26,7 +26,7 @@ static uint64_t quantum_ps(const struct np_cpu *cpu)
 	return cpu->spins ? SPINNING_PS : np_sim.config.quantum_ns * PS_PER_NS;
 }
 
-/* Whoever has moved its clock and looks here sees those that wait, or they see its clock. */
+/* The fence orders clock and waits: this CPU sees the waiting CPUs, or they see its clock. */
 static uint64_t find_slowest(const struct np_cpu **which)
 {
 	uint64_t least = UINT64_MAX;
@@ -65,7 +65,7 @@ static void wake(uint64_t least)
 	}
 }
 
-/* Until the others are close, so that it then runs for long. Returns whether they are. */
+/* Waits until the slowest CPU is within a quarter of a quantum. Returns false if it makes no progress. */
 static bool wait_for_others(struct np_cpu *cpu)
 {
 	const struct timespec longest = { .tv_nsec = LONGEST_NS };
@@ -102,7 +102,7 @@ void np_together(struct np_cpu *cpu)
 	wake(least);
 	if (cpu->ps > least + quantum_ps(cpu))
 		close = wait_for_others(cpu);
-	/* One that could not wait long enough is stopped again soon. */
+	/* A CPU whose wait was cut short checks again at its next call. */
 	cpu->sync_ps = cpu->ps + (close ? quantum_ps(cpu) / 4 : 0);
 	cpu->spins = false;
 }

@@ -9,7 +9,7 @@
 #include "cpu.h"
 
 /*
- * Waits if the CPU is further ahead than a quantum, and lets go on who is not
+ * Waits if the CPU is further ahead than a quantum, and wakes CPUs that are not
  * far ahead any more. Called by the CPU's thread when its clock has moved.
  */
 void np_together(struct np_cpu *cpu);
@@ -17,7 +17,7 @@ void np_together(struct np_cpu *cpu);
 /* Whether a CPU waits for a slower one. */
 bool np_together_awaited(void);
 
-/* A CPU has halted: no one waits for it. */
+/* A CPU has halted: no other CPU waits for it. */
 void np_together_without(void);
 
 #endif

@@ -8,9 +8,9 @@
 
 #define PS_PER_NS   1000.0
 #define NS_PER_S    1e9
-#define FEWEST	    8	/* lines: what moves less in a window is no flow */
-#define POSTED_MOST 0.8	/* a flow of write-backs alone: something waits for them in the end */
-#define KEPT	    0.875	/* of the write-backs' account, from one window to the next */
+#define FEWEST	    8	/* lines in a window; less traffic makes no flow */
+#define POSTED_MOST 0.8	/* largest posted part of a flow: write-backs stall in the end */
+#define KEPT	    0.875	/* decay of the write-back account per window */
 
 enum np_class { FORESEEN, WAITED, CLASSES };
 
@@ -23,18 +23,18 @@ struct seen {
 struct activity {
 	double busy;		/* part of its own window: CPUs' clocks end it a little apart */
 	double busy_ns, compute_ns, unloaded_ns, streams;
-	double occupied_ns;	/* by all its lines together, as loaded as they were */
+	double occupied_ns;	/* by all its lines together, at the loaded latency */
 	struct np_traffic lines[NP_LAB_MAX_NODES][NP_KINDS];
 };
 
-/* Whose cost a flow of the model decides. */
+/* The CPU, node, kind and class whose cost a flow of the model sets. */
 struct origin {
 	unsigned int cpu, node;
 	enum np_source_kind kind;
 	enum np_class class;
 };
 
-static uint8_t ending;		/* a thread is at it */
+static uint8_t ending;		/* a thread is ending the window */
 static uint64_t end_ps;
 static struct seen *seen;	/* [cpus], at the end of the last window */
 static struct activity activity[NP_LAB_MAX_CPUS];
@@ -193,7 +193,7 @@ static void add_flows(const struct np_cpu *cpu, const struct activity *a)
 		}
 }
 
-/* Half way from the old cost: flows and delays follow each other, and must not swing. */
+/* Exponential smoothing (1/2) damps the traffic/latency feedback. */
 static void approach(uint32_t *cost, double ns)
 {
 	__atomic_store_n(cost, (uint32_t)((np_look(*cost) + ns * PS_PER_NS) / 2), __ATOMIC_RELAXED);
@@ -210,7 +210,7 @@ static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_source_kind 
 	approach(&cost->latency_ps, fmax(idle, waited));
 }
 
-/* A flow that starts next finds what the flows between the same nodes find now. */
+/* A flow that starts next gets the latency of the flows between the same nodes now. */
 static void set_costs(void)
 {
 	static double ns[NP_LAB_MAX_CPUS][NP_LAB_MAX_NODES][NP_KINDS][CLASSES];
@@ -258,12 +258,12 @@ static uint64_t keep_account(struct account *sum, unsigned int from, unsigned in
 }
 
 /*
- * A last level that is shared writes back whoever's line it needs the room of:
- * a CPU may write much to a node that it never reads, and its neighbour
- * nothing. Who reads a node's memory is taken to be who modified its lines.
- * Over several windows: one that evicts in exact order sends an array's lines
- * all at once, which a real cache, with hashed sets and hardly an order, does
- * not. What is written while nobody reads, as after pages moved, stays as it is.
+ * A miss in the shared last level evicts a line that any CPU may have modified: a CPU
+ * may cause many write-backs to a node that it never reads, and its neighbour none.
+ * So write-backs are attributed to the CPUs in proportion to their reads of the node's
+ * memory, averaged over several windows: eviction in exact order writes an array back
+ * in one burst, which a real cache, with hashed sets and hardly an order, does not.
+ * Write-backs in a window without reads, as after a page migration, stay as they are.
  */
 static void share_writes(unsigned int from, unsigned int to)
 {
