@@ -280,7 +280,7 @@ static bool affected(const struct asym *a, const struct np_task *t)
 	return false;
 }
 
-/* The plan is for all: nobody may be kept from its new place by its cpuset. Who stays may be. */
+/* All or nothing: no cpuset may forbid a task or page its new node. Those that stay are not checked. */
 static bool all_may(const struct asym *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
@@ -305,7 +305,7 @@ static double gb_to_move(const struct asym *a, const struct np_task *t)
 	return (double)pages * (double)a->m->page_size / GB;
 }
 
-/* Why nobody moves, or "": one task is enough. */
+/* Why no task moves, or "": one task that must not is enough. */
 static void object(const struct asym *a, const struct np_options *o, char *why, size_t why_len)
 {
 	const struct np_policy *self = &np_policy_asymsched;

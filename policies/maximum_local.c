@@ -6,7 +6,7 @@
  * on the nearest node. Of the paper only the abstract could be read: that locality
  * is maximised; the order by penalty is a reconstruction.
  *
- * The paper's machine has two nodes. With more, a task that overflows could take the last
+ * The paper's machine has two nodes. With more, a task that overflows could occupy the last
  * core of a node that is home to a task of lower penalty; so every task that
  * fits at home is placed before any overflows. On two nodes that is the same.
  * A task that keeps more CPUs busy than a node has gets the fewest nodes that have so many.

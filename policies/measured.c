@@ -142,7 +142,7 @@ static int decide(struct np_search *s, size_t i, double before)
 	int node = s->spot[i].node, e = decide_pages(s, i);
 	char pages[64];
 
-	/* Nobody is bound to a crowded node on which the kernel happened to put it. */
+	/* A task that happens to run on an overcommitted node is not bound to it. */
 	if (node != d->from || node == NP_NODE_NONE || s->busy[node] <= s->m->node[node].cpus)
 		d->to = node;
 	np_reason(d, "%s %.2f of its speed alone", before == (double)s->p.speed[i] ?

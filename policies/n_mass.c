@@ -3,15 +3,15 @@
  * n-mass (Majo and Gross, ISMM 2011), reconstructed: of the paper only the
  * abstract could be read.
  *
- * Said by the abstract: it extends maximum-local and reduces data locality to avoid
- * contention for shared caches. Reconstructed, all else: it knows each task's NUMA
+ * From the abstract: it extends maximum-local and reduces data locality to avoid
+ * contention for shared caches. Reconstructed, all else: the inputs are each task's NUMA
  * penalty and its misses per 1000 instructions (MPKI); the sum of MPKI is the
- * pressure on a node's shared cache; tasks are looked at by descending MPKI. A move
+ * pressure on a node's shared cache; tasks are considered by descending MPKI. A move
  * from node a to node b that shrinks the difference of their pressures by R MPKI
  * is worth relief * R of the task's run time; it costs what the task's penalty
  * says for its distance from home; it is made if it wins more than hysteresis.
- * relief and hysteresis are assumed: nobody measured them, here or in what could be
- * read, so they are options, and a gain that relief is part of is labelled so.
+ * relief and hysteresis are assumed: they were measured neither here nor in what could
+ * be read, so they are options, and a gain that relief is part of is labelled so.
  */
 #include <errno.h>
 #include <math.h>

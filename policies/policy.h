@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a placement policy sees and what it answers.
+ * Interface of a placement policy: machine and tasks as input, a plan as output.
  *
  * A policy is a pure function: machine and tasks in, plan out. It does no
  * I/O, reads no clock and draws no random number, so the same input always
- * gives the same plan, on a real machine, in the lab and on paper.
+ * gives the same plan, on a real machine, in the lab and in a prediction.
  *
  * Nodes are named by index (0 .. n_nodes-1) everywhere in here; node[i].id
  * is the kernel's number, which may be sparse.
@@ -43,7 +43,7 @@
 enum np_source {
 	NP_SOURCE_NONE,		/* not known: the policy uses its own default */
 	NP_SOURCE_COUNTERS,	/* measured on this machine, by hardware counters */
-	NP_SOURCE_DECLARED,	/* said by the user (--assume) or by an option */
+	NP_SOURCE_DECLARED,	/* set by the user (--assume) or by an option */
 	NP_SOURCE_MACHINE,	/* derived from the machine's distances */
 	NP_SOURCE_RUNS,		/* from two runs, one local and one remote (calibrate --task) */
 	NP_SOURCE_FLIP,		/* from a short A/B flip of the running task's node */
@@ -53,7 +53,7 @@ enum np_source {
 	NP_SOURCE_MODEL,	/* predicted by the contention model */
 	NP_SOURCE_PENALTY,	/* predicted from penalties and distances; no contention */
 	NP_SOURCE_KERNEL,	/* the kernel's own accounts in /proc */
-	NP_SOURCE_ASSUMED,	/* rests on a constant that nobody measured */
+	NP_SOURCE_ASSUMED,	/* rests on a constant that was not measured */
 	NP_SOURCES
 };
 
@@ -243,8 +243,8 @@ struct np_sizes {
 };
 
 /*
- * The symbol `numaplace_plugin` of a shared object. Its policy is handed structures of
- * the sizes that it was built with, cut off behind the last field that it knows. One
+ * The symbol `numaplace_plugin` of a shared object. Its policy is passed structures of
+ * the sizes that it was built with, truncated after the last field that it knows. One
  * with larger structures than numaplace's was built with a newer header and is refused.
  */
 struct np_plugin {

@@ -60,7 +60,7 @@ static void make_model(struct bench_case *c)
 		abort();
 }
 
-/* One in four knows nothing of itself, the others their penalty or their bandwidth. */
+/* One in four has no known inputs, the others a penalty or a bandwidth. */
 static void make_task(struct bench_case *c, size_t i)
 {
 	size_t k = c->m.n_nodes, holders = 1 + bench_below(c, 3);

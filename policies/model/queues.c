@@ -173,7 +173,7 @@ static void set_link_queues(struct queues *s, const struct np_model *m, int link
 		set_queue(&s->queue[q], m, l->bytes_per_s, l->variability, LINK_SHARE);
 }
 
-/* Those of the queues from first to before end that somebody visits. */
+/* Lists those of the queues from first to before end that a flow visits. */
 static void list_used(struct queues *s, size_t first, size_t end, unsigned int *next)
 {
 	for (size_t q = first; q < end; q++) {

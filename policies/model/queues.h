@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The queues of a machine and who visits them: inside the model only. */
+/* The queues of a machine and the flows that visit them: internal to the model. */
 #ifndef NUMAPLACE_QUEUES_H
 #define NUMAPLACE_QUEUES_H
 
@@ -27,7 +27,7 @@ enum { OUTWARD, BACK };
 struct queue {
 	double whole;	 /* capacity of the server, bytes per nanosecond */
 	double share;	 /* reserved for this class; 0: the queue has the server to itself */
-	double capacity; /* that this class has, given what the other one takes */
+	double capacity; /* left to this class by the other one */
 	double scale_ns; /* waiting time where the queue is half busy */
 	double wait_ns;	 /* of a line that weighs 1 */
 	double load;	 /* bytes per nanosecond, weighted */

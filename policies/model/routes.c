@@ -107,7 +107,7 @@ static int check(const struct np_model *m, char *err, size_t err_len)
 	return result;
 }
 
-/* Goes on from node `via` by link l if that makes a better route from `from`. */
+/* Extends the route to node `via` by link l if that makes a better route from `from`. */
 static bool extend(struct np_model *m, size_t from, size_t via, size_t l, int direction)
 {
 	size_t to = (size_t)m->link[l].node[1 - direction];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calling a policy; one that was built with an older policy.h gets structures as it knows them. */
+/* Calling a policy; one that was built with an older policy.h gets structures of its own sizes. */
 #include <errno.h>
 
 #include "plan.h"
 
-/* What it is handed; that stands in larger structures of this header, whose ends it does not look at. */
+/* Its arguments, in larger structures of this header whose ends the policy does not read. */
 struct view {
 	struct np_machine machine;
 	struct np_task *tasks;

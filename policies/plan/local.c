@@ -148,7 +148,7 @@ static bool may_run_somewhere(const struct np_placing *p, size_t i)
 	return false;
 }
 
-/* CPUs that were chosen for a task's threads are not free, though nobody places it. */
+/* A task that may run on no node is left where it is, but its CPUs are not free. */
 static void leave_kept(struct np_placing *p)
 {
 	uint8_t in[p->m->n_nodes];

@@ -2,7 +2,7 @@
 /*
  * The order of page moves in which no node ever holds more than it can.
  *
- * Every decision's moves are listed, then carried out on paper: a move is made
+ * Every decision's moves are listed, then simulated: a move is made
  * whole where its target has room, those from the most crowded nodes first;
  * where none fits whole, one is made in part, which makes room for others.
  */

@@ -7,7 +7,7 @@
 /* Part of a node's memory that a plan never fills: the kernel keeps a reserve. */
 #define RESERVED_PART 64
 
-/* Rounds of giving way before what is left of the moves is given up. */
+/* Rounds of making room before the remaining moves are dropped. */
 #define ROUNDS_A_NODE 4
 
 struct books {

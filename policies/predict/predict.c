@@ -76,7 +76,7 @@ static void share_cpus(struct np_predictor *p)
 		double have = p->m->node[node].cpus;
 		double busy = p->overcommit[node] + floating * have / cpus;
 
-		/* A node without CPUs to give: who runs there has isolated ones for itself. */
+		/* A node without CPUs to give: a task that runs there has isolated CPUs of its own. */
 		p->overcommit[node] = have > 0 && busy > have ? have / busy : 1;
 	}
 }

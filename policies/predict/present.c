@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What tasks ask for, from what they get: demands at which the prediction of the
- * present placement is what was measured there.
+ * Inverse of the prediction: the demands of tasks at which the predicted traffic of the
+ * present placement equals the measured one.
  *
- * What a line takes beside thinking follows from all tasks' demands together, and a
- * task's demand follows from what was measured of it and from that time. Both are found
- * by repetition from the greediest demands on. A task that asks for less makes nobody
- * wait longer, so demands only shrink, and the first that explain what was measured are
- * the greediest that do. That matters where a queue is full: there traffic hardly
+ * A line's time beside its think time follows from all tasks' demands together, and a
+ * task's demand follows from its measured traffic and from that time. Both are found by
+ * iteration from the largest demands on. A smaller demand of one task makes no other
+ * task wait longer, so demands only shrink, and the first that explain the measured
+ * traffic are the largest that do. That matters where a queue is full: there traffic hardly
  * depends on demand, and of all that explain it a demand just at the queue's limit
  * would be a coincidence. So where a task waits, FULL of its traffic stands for any
  * demand; where it does not, its demand is as exact as EXACT. When that leaves a task
- * with less than was measured even at its greediest, the others that wait with it ask
- * for too much, and all are made exact.
+ * with less than was measured even at its largest demand, the demands of the others
+ * that wait with it are too large, and all are made exact.
  */
 #include "predict.h"
 

@@ -60,7 +60,7 @@ static void try_all(struct np_search *s, size_t i, enum np_freedom freedom)
 void np_search_all(struct np_search *s, enum np_freedom freedom)
 {
 	s->best_score = -INFINITY;
-	for (size_t i = 0; i < s->n; i++)	/* nobody in the way of those that come first */
+	for (size_t i = 0; i < s->n; i++)	/* unplaced: takes no room from those placed first */
 		np_search_put_back(s, i, (struct np_spot) {
 			NP_NODE_NONE, NP_NODE_NONE, NP_NODE_NONE, 0 });
 	np_search_score(s, true);

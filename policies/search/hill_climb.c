@@ -2,9 +2,9 @@
 /*
  * Improves a placement step by step. Every step is judged by the predictor.
  * Few tasks: every spot of every task and every exchange of two are tried. More:
- * only the spots that look best while everybody else's latencies stand still.
- * Many: the most promising change their places together, half as many when
- * that was no improvement.
+ * only the spots that look best with the other tasks' latencies held constant.
+ * Many: the most promising tasks change their places together, half as many
+ * when that was no improvement.
  */
 #include "search.h"
 
