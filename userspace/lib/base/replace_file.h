@@ -13,8 +13,8 @@ struct np_fresh {
 };
 
 /*
- * Opens a new file beside path: never one that is there, never through a link, since
- * the folder may belong to somebody with fewer rights. It gets the mode of the file
+ * Opens a new file beside path: never an existing one, never through a link, since the
+ * folder may belong to a user with fewer rights. It gets the mode of the file
  * that it will replace. 0 or -errno: -EINVAL when path is there and no regular file
  * or link.
  */

@@ -41,7 +41,7 @@ struct np_reading {
 	struct np_count event[NP_EVENTS];	/* since the counters were opened */
 };
 
-/* Whose events: a CPU's, or a thread group's and its children's. */
+/* What is counted: a CPU, or a thread group and its children. */
 struct np_subject {
 	int cpu;		/* -1: the task */
 	pid_t pid;

@@ -17,7 +17,7 @@
 	ONE(NP_LLC_REFERENCES, "L3_LAT_CACHE:REFERENCE"), \
 	ONE(NP_LLC_MISSES, "L3_LAT_CACHE:MISS")
 
-/* Snoops that found nothing, or nobody who sent the line. */
+/* Snoops that found nothing, or no cache that forwarded the line. */
 #define NOT_FORWARDED	":SNP_NONE:SNP_NOT_NEEDED:SNP_MISS:SNP_NO_FWD"
 #define NOT_FORWARDED_SKX ":SNP_NONE:SNP_NOT_NEEDED:SNP_MISS:SNP_HIT_NO_FWD"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which of libpfm4's events stand for ours on each microarchitecture. */
+/* The libpfm4 events that make up numaplace's events on each microarchitecture. */
 #ifndef NUMAPLACE_LIB_EVENTS_H
 #define NUMAPLACE_LIB_EVENTS_H
 
@@ -7,7 +7,7 @@
 
 #define NP_EVENT_PARTS 3
 
-/* One of ours: the sum of the events named, or why there are none. */
+/* One numaplace event: the sum of the events named, or why there are none. */
 struct np_event_names {
 	const char *part[NP_EVENT_PARTS];	/* libpfm4's, without the PMU's name */
 	const char *why;

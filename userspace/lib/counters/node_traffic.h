@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose memory the CPUs use: lines of DRAM by the node that holds them. Only the
+ * Traffic to the DRAM of each node, by CPU: lines by the node that holds them. Only the
  * simulated lab counts that; processors count own and other nodes (counters.h).
  */
 #ifndef NUMAPLACE_LIB_NODE_TRAFFIC_H
@@ -29,8 +29,8 @@ void np_dram_since(struct np_dram *now, const struct np_dram *before);
 
 /*
  * Adds the lines of these CPUs (NULL: all) to sum [n_nodes], read and written; returns
- * how many of them were written. Nobody counts writes by node: they are taken to go where
- * the CPU reads.
+ * how many of them were written. Writes are not counted by node: they are attributed to
+ * the nodes in proportion to the CPU's reads.
  */
 double np_dram_sum(const struct np_dram *d, const struct bitmask *cpus, double *sum);
 

@@ -154,7 +154,7 @@ static int read_machine(struct np_daemon *d, bool *other, char *err, size_t err_
 	return 0;
 }
 
-/* The kernel's own balancing works against ours: said at the start, and when it changes. */
+/* The kernel's NUMA balancing works against this one: logged at the start, and when it changes. */
 static void watch_balancing(struct np_daemon *d)
 {
 	int before = d->balancing;
@@ -502,7 +502,7 @@ static bool descends_from_placed(const struct np_daemon *d, const struct np_watc
 	return false;
 }
 
-/* A number that was given to another since is not on the list. */
+/* A pid that was reused since is not on the list: the start time differs. */
 static bool is_ours(const struct np_daemon *d, const struct np_watched *t)
 {
 	const struct np_placed_task task = { t->pid, t->start };

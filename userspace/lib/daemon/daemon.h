@@ -46,7 +46,7 @@ struct np_daemon {
 	uint64_t local_pages, all_pages;	/* of the tasks that count, at the last plan */
 	int balancing;			/* np_balancing_read() at the last plan; 0 before the first */
 	char said_weights[NP_WEIGHTS_LEN];	/* last */
-	char complaint[NP_ERR_LEN + 64];	/* said last: nothing is said twice in a row */
+	char complaint[NP_ERR_LEN + 64];	/* logged last: no line is logged twice in a row */
 };
 
 /* 0, or -errno with one line in err. */
@@ -66,7 +66,7 @@ size_t np_daemon_restore(struct np_daemon *d);
 
 /*
  * Brings the pages of the tasks that it has placed, and of those that it has adopted, back;
- * see np_saved_pages_restore(). Who else has moved pages keeps its records.
+ * see np_saved_pages_restore(). Records of pages that others have moved are kept.
  */
 int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
 			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,

@@ -7,9 +7,9 @@
 #include "hysteresis.h"
 
 struct np_events {
-	FILE *file;		/* NULL: nobody listens */
+	FILE *file;		/* NULL: no log */
 	const char *path;
-	bool failed;		/* a line could not be written: said once */
+	bool failed;		/* a line could not be written: reported once */
 };
 
 /* Opens the file for lines behind those it has; again after it was renamed. 0 or -errno, one line in err. */

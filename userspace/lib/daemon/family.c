@@ -12,7 +12,7 @@
 #define BUSY_CPUS 0.1
 /* A task that pauses keeps its place for so many seconds. */
 #define PAUSE 5
-/* Shorter than this is too short to tell who is busy; the kernel counts in ticks. */
+/* Seconds: a shorter interval cannot tell which task is busy; the kernel counts in ticks. */
 #define SHORTEST 0.05
 
 struct process {

@@ -16,7 +16,7 @@ struct np_member {
 	unsigned long long ticks;	/* of CPU time used at the last update */
 	uint64_t anon;			/* pages in memory that no file backs */
 	bool busy;			/* used a tenth of a CPU between two updates */
-	double last_busy;		/* when; busy for some seconds more, not to flutter */
+	double last_busy;		/* when; counts as busy for some seconds more (debounce) */
 	struct np_tried tried;		/* the decision that was carried out for it last */
 };
 
@@ -27,7 +27,7 @@ struct np_family {
 	double updated;			/* seconds, monotonic */
 };
 
-/* Finds who is alive now; what is known of those who were there is kept. 0 or -errno. */
+/* Finds the live descendants; what is known of earlier members is kept. 0 or -errno. */
 int np_family_update(struct np_family *f);
 void np_family_free(struct np_family *f);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "hysteresis.h"
 
-/* Pages that go astray later are fetched when they are worth a move of their own. */
+/* Re-migrate when more than max(256, 5 %) of a task's pages are misplaced. */
 #define STRAY_PAGES 256
 #define STRAY_SHARE 20
 
@@ -44,7 +44,7 @@ static bool same(const struct np_aim *a, const struct np_aim *b)
 	       a->nodes == b->nodes;
 }
 
-/* Pages that may have gone astray without being worth a move. */
+/* Misplaced pages that are not worth a move. */
 static uint64_t stray_of(uint64_t pages)
 {
 	uint64_t share = pages / STRAY_SHARE;
@@ -69,7 +69,7 @@ static void remember(struct np_steady *s, const struct np_aim *aim, unsigned int
 static bool is_worth_another_try(const struct np_steady *s, const struct np_decision *d,
 				 uint64_t pages)
 {
-	/* It has been driven off the node that it was sent to, or lost pages since. */
+	/* The task or some of its pages have left the node that they were moved to. */
 	return (d->to != NP_NODE_NONE && d->from != d->to) ||
 	       (d->nodes != NP_NODE_NONE && !d->pages_to_move) ||
 	       d->pages_to_move > s->behind + stray_of(pages);

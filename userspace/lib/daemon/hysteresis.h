@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What keeps a repeated plan from being acted on too often: a gain that is too
- * small, a decision that is not yet steady, a task that went to and fro. Pure
- * functions; time is counted in intervals.
+ * small, a decision that is not yet steady, ping-pong of a task. Pure functions;
+ * time is counted in intervals.
  */
 #ifndef NUMAPLACE_LIB_HYSTERESIS_H
 #define NUMAPLACE_LIB_HYSTERESIS_H
@@ -76,7 +76,7 @@ bool np_steady_moved(struct np_steady *s, const struct np_steady_rules *r,
 /* Notes that it failed: left alone for the back-off. */
 void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsigned int now);
 
-/* What was tried last, for who tries nothing twice, whether it worked or not; zeroed: nothing was. */
+/* What was tried last, successful or not, so that it is not tried twice; zeroed: nothing was. */
 struct np_tried {
 	bool any;
 	struct np_aim aim;

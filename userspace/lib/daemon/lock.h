@@ -7,7 +7,7 @@
 
 /*
  * Takes the lock until this process ends. A descriptor, or -errno with one line
- * in err: -EBUSY says who holds it.
+ * in err: -EBUSY names the process that holds it.
  */
 int np_daemon_lock(char *err, size_t err_len);
 

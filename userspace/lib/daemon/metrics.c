@@ -149,7 +149,7 @@ static int read_words(struct np_metrics *x, const char *where, char *err, size_t
 	return 0;
 }
 
-/* With its mode from the first moment: the folder may be another user's, who could put a link there. */
+/* Created with its mode: the folder may belong to another user, and a link could be put there. */
 static int bind_with_mode(const struct np_metrics *x, const struct sockaddr_un *a)
 {
 	mode_t before = umask(0);
@@ -184,7 +184,7 @@ static int listen_at(struct np_metrics *x, char *err, size_t err_len)
 		return 0;
 	if (x->listener >= 0)
 		close(x->listener);
-	x->listener = -1;	/* what is at its place is not ours to remove */
+	x->listener = -1;	/* the file at its path is another's, not to be removed */
 	return np_fail(err, err_len, e, "socket %s cannot be opened: %s", x->socket, strerror(-e));
 }
 

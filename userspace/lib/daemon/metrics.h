@@ -12,13 +12,13 @@ struct np_metrics {
 	const char *file;	/* replaced in one step, for node_exporter's textfile collector */
 	char *socket;		/* answered with HTTP, for curl --unix-socket */
 	mode_t mode;		/* of the socket */
-	gid_t group;		/* of the socket; -1: ours */
+	gid_t group;		/* of the socket; -1: this process's */
 	int listener;		/* -1: none */
 };
 
 /*
  * where: NULL for none, a path (node_exporter wants it to end in .prom), or
- * "unix:PATH[,mode=OCTAL][,group=NAME]", ours alone (0600) unless it says more. 0, or -errno with one line in err.
+ * "unix:PATH[,mode=OCTAL][,group=NAME]", mode 0600 unless it says otherwise. 0, or -errno with one line in err.
  */
 int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t err_len);
 void np_metrics_close(struct np_metrics *x);
@@ -27,7 +27,7 @@ void np_metrics_close(struct np_metrics *x);
 int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, char *err,
 		     size_t err_len);
 
-/* Answers one client that waits at the listener; one that says nothing is not waited for. */
+/* Answers one client that waits at the listener; waits only briefly for its request. */
 void np_metrics_answer(const struct np_metrics *x, const struct np_daemon *d);
 
 #endif

@@ -200,7 +200,7 @@ static bool look_at(const struct np_watch *w, struct np_watched *t, unsigned int
 	return true;
 }
 
-/* Not one that was given the number of a named one that has exited. */
+/* Not a task that reuses the pid of a named one that has exited. */
 static bool is_named(const struct np_watch *w, const struct np_watched *t)
 {
 	for (size_t i = 0; i < w->rules->n_pids; i++)
@@ -226,7 +226,7 @@ static bool meet(struct np_watch *w, pid_t pid)
 	const struct np_watched *parent;
 	struct np_proc_stat st;
 
-	if (t && t->gone) {	/* the number has been given to another */
+	if (t && t->gone) {	/* the pid was reused */
 		forget(t);
 		*t = (struct np_watched) { .pid = pid, .stat = -1 };
 	} else if (!t) {
@@ -257,7 +257,7 @@ static int list(const struct np_watch *w, pid_t **pids, size_t *n, char *err, si
 	return e ? np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e)) : 0;
 }
 
-/* One that has left the cgroup is no longer watched, but what we did to it is to be undone. */
+/* One that has left the cgroup is no longer watched, but its placement is to be undone. */
 static bool has_left(const struct np_watch *w, struct np_watched *t)
 {
 	char text[1024];
@@ -298,7 +298,7 @@ static void choose_members(struct np_watch *w)
 	}
 }
 
-/* The pid that the kernel gave last: unchanged, nobody new is there. */
+/* The last pid that the kernel allocated: unchanged, there is no new task. */
 static unsigned long last_pid(void)
 {
 	char *text = np_read_file("/proc/loadavg"), *word = text ? strrchr(text, ' ') : NULL;
@@ -475,8 +475,8 @@ static bool read_differs(struct np_watch *w, const struct np_machine *m, struct 
 }
 
 /*
- * As long as the budget lasts, a quarter of it where nobody is new; at least one an
- * interval. A costly one is read so seldom that it takes no more than that quarter on average.
+ * As long as the budget lasts, a quarter of it for tasks that were read before; at least
+ * one an interval. A costly one is read so seldom that it takes no more than that quarter on average.
  */
 static bool read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now)
 {

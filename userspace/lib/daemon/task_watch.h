@@ -36,7 +36,7 @@ struct np_watched {
 	uint64_t read_rss;
 	int read_cpu;
 	double read_cost;		/* seconds of CPU time that it took */
-	bool denied;			/* it is not ours to read */
+	bool denied;			/* no permission to read it */
 	bool excluded;			/* by its name when it was read */
 	struct np_tasks task;		/* of one */
 	struct np_confined confined;
@@ -46,7 +46,7 @@ struct np_watched {
 	double *accesses;		/* [n_nodes] room for counted.accesses */
 
 	struct np_steady steady;
-	bool placed;			/* by us */
+	bool placed;			/* by this daemon */
 	enum np_verdict told;		/* in the last event; NP_VERDICT_ACT: none since it was moved */
 	bool heir;			/* was started by one that was, or by an heir of it */
 };
@@ -60,7 +60,7 @@ struct np_watch_rules {
 	double min_busy;		/* CPUs that a task must keep busy to count */
 	uint64_t min_pages;		/* that it must have */
 	unsigned int pause;		/* intervals that it counts for after it was last busy */
-	bool override;			/* of CPUs that were chosen for a task, and of isolated ones */
+	bool override;			/* of user-set affinities and of isolated CPUs */
 	double read_budget;		/* seconds of CPU time an interval for reading pages */
 };
 
@@ -86,7 +86,7 @@ void np_watch_close(struct np_watch *w);
 int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int now, bool *changed,
 		  char *err, size_t err_len);
 
-/* The part of it that finds who is there. */
+/* The part of it that lists the tasks. */
 int np_watch_list(struct np_watch *w, char *err, size_t err_len);
 
 /* True when the task counts for a plan: busy, large enough, and its pages are known. */

@@ -48,7 +48,7 @@ struct placing {
 	pid_t pid;
 	const struct bitmask *cpus;
 	bool first_pass;
-	bool leader_is_new;		/* it had no place of ours before this call */
+	bool leader_is_new;		/* it had no record and no inherited place before this call */
 	struct bitmask *now, *allowed;	/* scratch */
 	struct np_affinity_undo undo;
 	char *err;
@@ -95,9 +95,9 @@ static bool has_all(struct placing *p)
 
 /*
  * The record that says what this thread, whose CPUs are p->now, had at first; NULL: just
- * these. The first original wins; but CPUs that the user chose after we placed it are an
- * original of their own. One without a record may have inherited its CPUs, but not from
- * a process that this very call places: it was there before.
+ * these. The first original wins; but CPUs that the user chose after it was placed are an
+ * original of their own. A thread without a record may have inherited its CPUs, but not
+ * from a process that this call places: the thread is older than that.
  */
 static const struct np_saved *first_record(const struct placing *p, const struct np_saved *old,
 					   unsigned long long start)
@@ -281,7 +281,7 @@ void np_affinity_undo_free(struct np_affinity_undo *u)
 	free(u);
 }
 
-/* To the caller, who may want to take this back later. */
+/* To the caller, which may undo this later. */
 static int hand_over(struct placing *p, struct np_affinity_undo **to)
 {
 	*to = malloc(sizeof(**to));

@@ -41,7 +41,7 @@ static void fail(struct restoring *r, const struct np_saved *record, int e)
 }
 
 /*
- * Gives one thread its CPUs back unless somebody changed them after us. Returns false
+ * Gives one thread its CPUs back unless they were changed since numaplace set them. Returns false
  * when the record must be kept for another attempt, as where the module's have to go first.
  */
 static bool restore_thread(struct restoring *r, const struct np_saved *record)
@@ -107,8 +107,8 @@ static bool is_over(const struct np_saved *record)
 }
 
 /*
- * What a task starts before its turn comes is found by the next look, for which the
- * records stay. In the end everybody who inherited something has a record of their own.
+ * Children that a task starts before it is restored are found by the next pass, for which
+ * the records stay. In the end every task with inherited CPUs has a record of its own.
  */
 static int restore_all(struct restoring *r)
 {

@@ -87,8 +87,8 @@ static void fail(struct undoing *w, pid_t tid, const struct bitmask *cpus, int e
 }
 
 /*
- * False when the record of the placement is to be kept: the module's CPUs have come on
- * top since, or it could not be done. What somebody else has chosen since stays.
+ * False when the record of the placement is to be kept: the module has placed the thread
+ * since, or it could not be done. CPUs that were set by others since stay.
  */
 static bool give_back(struct undoing *w, const struct np_saved *r, const struct np_affinity_was *was)
 {

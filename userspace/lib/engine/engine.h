@@ -103,8 +103,8 @@ struct np_control {
 	/*
 	 * Takes back one place() of each of n processes, in one pass. By system calls: every
 	 * thread, and what was started since, has what was there just before, placed or not;
-	 * what somebody has changed since stays. By the module: it has what was there before
-	 * the module first placed it. One that fails does not keep the others from it.
+	 * what others have changed since stays. By the module: it has what was there before
+	 * the module first placed it. A failure of one does not prevent the others.
 	 */
 	int (*undo)(const struct np_undo *u, size_t n, char *err, size_t err_len);
 	/* *out is filled on success and on -ECANCELED. */
@@ -114,15 +114,15 @@ struct np_control {
 	int (*spread)(const struct np_spread_request *r, struct np_migrate_result *out,
 		      char *err, size_t err_len);
 	/*
-	 * The memory policy that this engine has given the process, *mode -1 if
-	 * none; the caller frees *nodes. NULL: it can give none.
+	 * The memory policy that this engine has set for the process, *mode -1 if
+	 * none; the caller frees *nodes. NULL: it cannot set one.
 	 */
 	int (*memory)(pid_t pid, int *mode, struct bitmask **nodes);
 	/*
 	 * In one pass, however many they are. Sets *n to the number of placements
 	 * undone (one for each thread and engine), *kept to those left alone
 	 * because the user had changed them since, with one line in err. One that
-	 * fails does not keep the others from it. -ENOENT: nothing of those named is
+	 * fails does not prevent the others. -ENOENT: nothing of those named is
 	 * under control. The module's engine also undoes what plain system calls
 	 * have placed.
 	 */
@@ -131,7 +131,7 @@ struct np_control {
 };
 
 /*
- * The engine to use. AUTO takes the module when it is loaded and of our ABI, with
+ * The engine to use. AUTO takes the module when it is loaded and of this ABI, with
  * move_pages(2) for the kinds of pages that it leaves and the call moves; plain
  * system calls otherwise. Returns NULL with one line in err.
  */

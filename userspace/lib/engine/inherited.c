@@ -191,7 +191,7 @@ static bool wears_now(struct search *q, const struct np_saved *r, pid_t pid)
 }
 
 /*
- * Whether the kernel has given p to this parent when its own had exited: it is of another
+ * Whether the kernel has reparented p to this parent when its own had exited: it is of another
  * session than the parent, or still in the process group of the task that was placed.
  */
 static bool was_given_to(const struct np_process *p, const struct np_process *parent,

@@ -70,7 +70,7 @@ int np_layers_turn(struct np_state_file *turn, char *err, size_t err_len)
 	if (np_module_probe(&info, ignored, sizeof(ignored)))
 		return 0;
 	e = np_state_file_open(turn, NULL, "turn", err, err_len);
-	/* Who has no folder for it can place all the same. */
+	/* A user without a folder for the lock can place all the same. */
 	return e == -EBUSY || e == -EINTR ? e : 0;
 }
 

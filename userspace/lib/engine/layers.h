@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A thread may have been placed by the module and by plain system calls, one on top
- * of the other. What it had at first lies under both: whoever keeps the CPUs that
- * system calls are to give back looks under the module's.
+ * of the other. Its first CPUs lie under both: the CPUs that system calls save for a
+ * restore are those under the module's.
  */
 #ifndef NUMAPLACE_LIB_LAYERS_H
 #define NUMAPLACE_LIB_LAYERS_H
@@ -26,8 +26,8 @@ struct np_layers {
 };
 
 /*
- * Taken, where there is a module, by whoever puts a layer on or takes one off: others then
- * find it done or not begun. Given back with np_state_file_close(). 0, or -EBUSY or -EINTR
+ * A lock, where there is a module, around adding or removing a layer: others find that
+ * done or not begun. Released with np_state_file_close(). 0, or -EBUSY or -EINTR
  * with one line in err.
  */
 int np_layers_turn(struct np_state_file *turn, char *err, size_t err_len);

@@ -118,7 +118,7 @@ static int write_restore(const struct target *t, char *err, size_t err_len)
 	return e ? np_module_refused(t->pid, "restore", e, err, err_len) : 0;
 }
 
-/* The first error is the one that is said; one that has exited meanwhile needs nothing. */
+/* The first error is reported; that a task has exited meanwhile counts only where it is the only one. */
 static int restore_targets(struct target *target, size_t n, char *err, size_t err_len)
 {
 	char why[NP_ERR_LEN];
@@ -184,7 +184,7 @@ static void mark_refused(struct targets *all)
 	free(text);
 }
 
-/* Those that the module has restored; *kept: those that have what somebody else chose for them, still. */
+/* Those that the module has restored; *kept: those left with CPUs that others have set since. */
 static size_t count_restored(const struct targets *all, size_t *kept)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);

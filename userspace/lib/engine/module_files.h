@@ -13,7 +13,7 @@ struct np_module_info {
 };
 
 /*
- * 0 with *info filled when the module is loaded, of our ABI and ours to use.
+ * 0 with *info filled when the module is loaded, of this ABI and accessible.
  * Else -errno and one line in err that says which of these is not so, and what
  * to do: -EOPNOTSUPP (not loaded, no debugfs, lockdown), -EPERM, -EPROTO (ABI).
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the module says about the memory policy that it has given a process. */
+/* The memory policy that the module has set for a process, from its placements file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "module.h"
 #include "module_files.h"
 
-/* Any node: the module has checked them when it was given them. */
+/* Any node: the module checked them when they were set. */
 static int parse(const char *text, int *mode, struct bitmask **nodes)
 {
 	struct bitmask *any = numa_bitmask_alloc(NP_MAX_NODES);

@@ -12,7 +12,7 @@ struct np_pace {
 	unsigned int max_stall_us;	/* longest stop of the task at once; 0: the engine's own */
 };
 
-/* Who moves, and what is told of every call. */
+/* The engine that moves, its limits, and callbacks during and after each call. */
 struct np_mover {
 	const struct np_control *control;
 	uint64_t page_size;

@@ -58,7 +58,7 @@ int np_sender_go_on(struct np_sender *s);
 int np_sender_failed(struct np_sender *s, int e);
 
 /*
- * How far one move_pages(2) call got, from the nodes it was given and the
+ * How far one move_pages(2) call got, from the nodes passed to it and the
  * statuses it stored; those it did not store hold NP_STATUS_UNSET. The call
  * goes from batch to batch, and a batch of which a page stays is its last:
  * returns how many of the n pages were tried, at least 1.

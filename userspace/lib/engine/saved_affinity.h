@@ -27,18 +27,18 @@ struct np_saved {
 	unsigned long long placed;	/* when it was first placed, in the same unit */
 	uint64_t cgroup;		/* np_cgroup_mark() of the process then */
 	pid_t pgrp, session;		/* its process group and session then */
-	char by[NP_BY_LEN];		/* "": by hand; else who gives it back at its own end */
+	char by[NP_BY_LEN];		/* "": by hand; else the program that restores it when it ends */
 	bool inherit;			/* restore its children too */
 	bool heir;			/* was not placed: it has inherited its place */
 	bool all;			/* it had all that its cpuset allows: it gets every CPU */
-	bool gone;			/* has exited; remembered for those that it has started */
+	bool gone;			/* has exited; kept for its children */
 	bool fresh;			/* not in the file yet */
 	bool done;			/* has been restored by the restore that runs now */
-	bool settled;			/* who has inherited from it had a record when this series of
+	bool settled;			/* its heirs had a record when this series of
 					 * placements began; not in the file */
-	struct bitmask *original;	/* allowed CPUs before we changed them */
-	struct bitmask *set;		/* what we changed them to */
-	struct bitmask *earlier;	/* what we had changed them to before that, or NULL: a tool
+	struct bitmask *original;	/* allowed CPUs before numaplace changed them */
+	struct bitmask *set;		/* what numaplace changed them to */
+	struct bitmask *earlier;	/* what it had changed them to before that, or NULL: a tool
 					 * that was killed may have come only so far */
 };
 
@@ -73,7 +73,7 @@ int np_state_record(struct np_state *s, char *err, size_t err_len);
 
 /*
  * As np_state_open() of the default file, but without reading it again when this
- * process has kept it and nobody has written it since; records of threads that
+ * process has kept it and no other has written it since; records of threads that
  * have exited may then still be there.
  */
 int np_state_open_kept(struct np_state *s, char *err, size_t err_len);

@@ -15,7 +15,7 @@
 
 /*
  * The file open, and its record: {"before": {..}, "auto": -1, "set": {..}, "users": [..]}; NULL
- * while nobody goes by our weights.
+ * while no task uses weights that numaplace has set.
  */
 struct book {
 	const char *root;
@@ -130,7 +130,7 @@ static json_t *find_user(struct book *b, const struct np_weights_user *wanted)
 	return NULL;
 }
 
-/* Whether somebody else has written them since. One that was killed may have come only part of the way. */
+/* Whether others have written them since. A numaplace that was killed may have written only some. */
 static bool changed_since(const struct book *b)
 {
 	const json_t *before = json_object_get(b->record, "before"), *set = json_object_get(b->record, "set");
@@ -148,7 +148,7 @@ static bool changed_since(const struct book *b)
 	return changed;
 }
 
-/* A choice of the kernel's own comes back with the choosing. */
+/* Automatic weights return by turning them on again. */
 static int write_before(const struct book *b, char *err, size_t err_len)
 {
 	int e = 0;
@@ -160,7 +160,7 @@ static int write_before(const struct book *b, char *err, size_t err_len)
 	return e;
 }
 
-/* Nobody goes by them any more. The record outlives an error, so that it can be tried again. */
+/* No task uses them any more. The record is kept after an error, so that it can be tried again. */
 static int end_record(struct book *b, char *text, size_t text_len, char *err, size_t err_len)
 {
 	bool changed = changed_since(b);
@@ -206,7 +206,7 @@ static int say_taken(const struct book *b, const json_t *weights, char *err, siz
 		       np_weights_list(json_object_get(b->record, "set"), set, sizeof(set)), u.pid);
 }
 
-/* What the kernel has now, unless that is ours: to be given back. */
+/* The kernel's present weights, unless numaplace has set them: to be restored later. */
 static int note_before(struct book *b, const json_t *weights, char *err, size_t err_len)
 {
 	json_t *now;
@@ -232,7 +232,7 @@ static void add_users(struct book *b, struct np_weights_user *user, size_t n)
 		if (user[i].added)
 			json_array_append_new(users_of(b), json_pack("{s:i, s:I, s:s}", "pid", user[i].pid,
 				"start", (json_int_t)user[i].start, "by", user[i].by));
-		else if (known)	/* who placed it last gives it back */
+		else if (known)	/* restored by the program that placed it last */
 			json_object_set_new(known, "by", json_string(user[i].by));
 	}
 }

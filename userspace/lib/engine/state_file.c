@@ -58,7 +58,7 @@ static int say_holder(const char *path, bool interrupted, char *err, size_t err_
 		       "has ended", pid, st.comm, path, PATIENCE);
 }
 
-/* Nobody holds it for long. A signal with a handler ends the wait. */
+/* The lock is held for a short time only. A signal with a handler ends the wait. */
 static int wait_for_lock(int fd, const char *path, char *err, size_t err_len)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -76,7 +76,7 @@ static int wait_for_lock(int fd, const char *path, char *err, size_t err_len)
 	return 0;
 }
 
-/* The lock is a file of its own, because the state file is replaced. It says who holds it. */
+/* The lock is a file of its own, because the state file is replaced. It holds the owner's pid. */
 static int take_lock(struct np_state_file *f, char *err, size_t err_len)
 {
 	char path[PATH_MAX + 8], pid[16];
@@ -280,7 +280,7 @@ bool np_state_file_unchanged(const struct np_state_file *f)
 {
 	struct stat loaded, now;
 
-	/* An open file's number is not given to another. */
+	/* The inode number of an open file is not reused. */
 	return f->data >= 0 && !fstat(f->data, &loaded) && !stat(f->path, &now) &&
 	       loaded.st_dev == now.st_dev && loaded.st_ino == now.st_ino &&
 	       now.st_size == f->size;

@@ -27,8 +27,8 @@ struct np_state_file {
 int np_state_folder(char *path, size_t path_len, char *err, size_t err_len);
 
 /*
- * Locks the file called name in the folder, or path if that is given. -EBUSY when another
- * process holds it for 10 s, -EINTR on a signal meanwhile; err says which process.
+ * Locks the file called name in the folder, or path if not NULL. -EBUSY when another
+ * process holds it for 10 s, -EINTR on a signal meanwhile; err names that process.
  */
 int np_state_file_open(struct np_state_file *f, const char *path, const char *name,
 		       char *err, size_t err_len);
@@ -49,7 +49,7 @@ int np_state_file_save(struct np_state_file *f, const char *name, json_t *record
 /* Appends whole records; -ENOENT where there is no file to append to, which err leaves unsaid. */
 int np_state_file_append(struct np_state_file *f, json_t *records, char *err, size_t err_len);
 
-/* Whether nobody else has written it since f loaded or saved it; f is locked. */
+/* Whether no other process has written it since f loaded or saved it; f is locked. */
 bool np_state_file_unchanged(const struct np_state_file *f);
 
 #endif

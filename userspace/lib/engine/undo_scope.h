@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whose placements are to be undone. */
+/* Which placements are to be undone. */
 #ifndef NUMAPLACE_LIB_UNDO_SCOPE_H
 #define NUMAPLACE_LIB_UNDO_SCOPE_H
 
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Everybody's where neither is given. */
+/* All placements where n is 0 and by is NULL. */
 struct np_whose {
 	const pid_t *pids;	/* [n] ascending: these processes' (or threads') */
 	size_t n;
-	const char *by;		/* np_saved.by: and what this one has placed by system calls */
+	const char *by;		/* np_saved.by: also what this program has placed by system calls */
 };
 
 #define NP_EVERYBODY (&(struct np_whose){ 0 })

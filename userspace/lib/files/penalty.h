@@ -25,7 +25,7 @@ enum np_penalty_match { NP_MATCH_NONE, NP_MATCH_NAME, NP_MATCH_PROGRAM, NP_MATCH
 
 struct np_penalty_task {
 	struct np_penalty_key key;
-	double mpki;		/* with memory local; below zero: nobody counted it */
+	double mpki;		/* with memory local; below zero: not counted */
 	double penalty;
 	int distance;		/* from the CPUs to the remote memory, SLIT units; NP_FARTHEST:
 				 * a file of an earlier version, which measured there */
@@ -88,13 +88,13 @@ int np_penalties_add(struct np_penalties *p, const struct np_penalty_task *task)
  */
 int np_penalties_write(const struct np_penalties *p, const char *path, char *err, size_t err_len);
 
-/* Whether that could be done now: for those who would measure for long before. */
+/* Checks before a long measurement that the file can be written. 0 or -errno with err. */
 int np_penalties_may_write(const char *path, char *err, size_t err_len);
 
 /*
- * Penalties of tasks that nobody said: of the one measured whose key matches best,
- * else by the fit where the MPKI
- * is known. The file is that of np_machine_file_here(); 0, or -errno with err.
+ * Fills in the penalties of tasks that have none: that of the measured one whose key
+ * matches best, else by the fit where the MPKI is known. The file is that of
+ * np_machine_file_here(). 0, or -errno with err.
  */
 int np_penalties_apply(struct np_tasks *t, char *err, size_t err_len);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Room for tasks that are on no machine. */
+/* Appends described tasks, which run on no machine. */
 #ifndef NUMAPLACE_LIB_TASK_ROOM_H
 #define NUMAPLACE_LIB_TASK_ROOM_H
 

@@ -9,7 +9,7 @@
 
 #include "../base/error.h"
 
-/* Newer than the libnuma that we build with; the kernel's number. */
+/* Newer than the libnuma of the build; the kernel's number. */
 #define MODE_PREFERRED_MANY 5
 
 static const struct {

@@ -7,7 +7,7 @@
 
 #include "../base/cpulist.h"
 
-/* From Linux 6.9 on; newer than the libnuma that we build with, the kernel's number. */
+/* From Linux 6.9 on; newer than the libnuma of the build, the kernel's number. */
 #define NP_MPOL_WEIGHTED_INTERLEAVE 6
 
 /*

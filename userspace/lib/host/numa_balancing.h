@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel's own NUMA balancing, which moves tasks and pages beside us. */
+/* The kernel's own NUMA balancing, which also moves tasks and pages. */
 #ifndef NUMAPLACE_LIB_NUMA_BALANCING_H
 #define NUMAPLACE_LIB_NUMA_BALANCING_H
 

@@ -115,7 +115,7 @@ int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mappin
 
 bool np_mapping_anonymous(const struct np_mapping *map)
 {
-	/* A private mapping of a file whose pages have all been written to is ours alone. */
+	/* A private file mapping whose pages have all been written to has private pages only. */
 	return !map->file || (map->total > 0 && map->anon >= map->total);
 }
 

@@ -42,7 +42,7 @@ bool np_mapping_anonymous(const struct np_mapping *map);
 
 /*
  * Calls each() for every mapping of pid until it returns non-zero, which is
- * then the result. 0, or -errno (-EACCES: not ours to read).
+ * then the result. 0, or -errno (-EACCES: no permission).
  */
 int np_mappings(pid_t pid, uint64_t base_page_size,
 		int (*each)(const struct np_mapping *map, void *arg), void *arg);

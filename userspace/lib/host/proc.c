@@ -15,7 +15,7 @@
 
 #include "../base/error.h"
 
-/* Bits of the flags field of /proc/PID/stat, the same in every kernel we build for. */
+/* Bits of the flags field of /proc/PID/stat, the same in every supported kernel. */
 #define FLAG_KTHREAD		0x00200000ul
 #define FLAG_NO_SETAFFINITY	0x04000000ul
 

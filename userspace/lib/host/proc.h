@@ -46,7 +46,7 @@ pid_t np_proc_group(pid_t tid);
  */
 int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, char *err, size_t err_len);
 
-/* "permission denied": whose process it is and what to do. Returns -EPERM. */
+/* "permission denied", with the owner of the process and what to do. Returns -EPERM. */
 int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len);
 
 /* Lets this process open as many files as the system allows it to ask for. */

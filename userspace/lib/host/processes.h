@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Every process there is at one moment, and whose child each is. */
+/* All processes at one moment, with their parents. */
 #ifndef NUMAPLACE_LIB_PROCESSES_H
 #define NUMAPLACE_LIB_PROCESSES_H
 

@@ -48,7 +48,7 @@ int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
 void np_tasks_free(struct np_tasks *t);
 
-/* Whether some were left out for lack of rights; then err says how many, whose one of them is, what to do. */
+/* Whether some were left out for lack of rights; err: how many, the owner of one of them, what to do. */
 bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len);
 
 /*

@@ -12,7 +12,7 @@
 #include "spread_weights.h"
 
 enum np_step_state {
-	NP_STEP_NOTHING,	/* the decision asks for nothing, or its turn never came */
+	NP_STEP_NOTHING,	/* the decision asks for nothing, or was not reached */
 	NP_STEP_DONE,
 	NP_STEP_SKIPPED,	/* the task has exited */
 	NP_STEP_FAILED,		/* err says why; everything is undone */
@@ -46,7 +46,7 @@ struct np_apply_how {
 	bool write_weights;	/* the kernel's for interleaving, where the plan wants some */
 	const char *root;	/* of /sys and of the state of weights; NULL but in tests */
 	bool note_pages;	/* in the state file, for `restore --pages`, before they move */
-	/* Called while pages move, with what the call that runs has done; NULL: nobody watches. */
+	/* Called while pages move, with what the call that runs has done; NULL: no progress is reported. */
 	void (*watch)(const struct np_applied *a, const struct np_migrate_result *so_far);
 };
 
@@ -88,7 +88,7 @@ void np_applied_print(FILE *out, const struct np_applied *a);
 int np_apply_weights(struct np_applied *a, char *err, size_t err_len);
 void np_apply_weights_undo(struct np_applied *a);
 
-/* Makes plan->move step by step; says in a->note what then had no room. */
+/* Makes plan->move step by step; a->note then names what had no room. */
 int np_apply_pages(struct np_applied *a, char *err, size_t err_len);
 
 /* Moves pages back and restores what was bound, last task first. */

@@ -20,7 +20,7 @@ struct queue {
 	uint64_t stayed;	/* pages that had no room when their turn came */
 };
 
-/* Whose pages a call moves. */
+/* The task whose pages a call moves. */
 struct step_move {
 	struct np_applied *a;
 	size_t i;

@@ -54,7 +54,7 @@ static bool join(const struct np_machine *m, const uint8_t *row, uint8_t *all)
 	return true;
 }
 
-/* A step of its own: others are not to wait for the task whose weights nobody can have now. */
+/* A step of its own: a task whose weights cannot be set now does not hold up the others. */
 static int refuse(struct np_applied *a, size_t i, int e, const char *why, char *err, size_t err_len)
 {
 	a->step[i].state = NP_STEP_FAILED;

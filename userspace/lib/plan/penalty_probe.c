@@ -37,7 +37,7 @@ struct flip {
 	struct np_counters counters;
 	struct saved *saved;
 	size_t n;
-	bool known;		/* placed before, by us or by the module: restore would undo that too */
+	bool known;		/* placed before, by this tool or by the module: restore would undo that too */
 	char *err;
 	size_t err_len;
 };

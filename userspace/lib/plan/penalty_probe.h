@@ -16,8 +16,8 @@ struct np_cpi_pair {
 };
 
 /*
- * From the CPUs to the remote memory. A flip keeps the memory at home and has the CPUs
- * away; two runs (NP_SOURCE_RUNS) keep the CPUs and have the memory away.
+ * From the CPUs to the remote memory. A flip keeps the memory on the home node and
+ * moves the CPUs away; two runs (NP_SOURCE_RUNS) keep the CPUs and have remote memory.
  */
 int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p,
 			 enum np_source method);
@@ -28,7 +28,7 @@ int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p
 /*
  * Runs pid on the node of its memory, away from it, away and home again, ms
  * milliseconds each, and counts; then gives every thread its CPUs back. The
- * state file knows the CPUs meanwhile, so `restore` does that if this program is
+ * state file holds the CPUs meanwhile, so `restore` does that if this program is
  * killed. away: node index, or NP_NODE_NONE for the farthest. Ends early, with
  * -ECANCELED, once *stop is set. 0, or -errno with one line in err.
  */

@@ -35,7 +35,7 @@ static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
 	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)
 		(&p->tasks, &p->machine, args->pids, args->n_pids, args->sample_ms, err, err_len);
 
-	/* Where nothing counts, what the policy is not told it takes from the machine. */
+	/* Without counters the policy takes unknown inputs from the machine description. */
 	if (!e && args->sample_ms)
 		np_tasks_count(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err, err_len);
 	if (!e)

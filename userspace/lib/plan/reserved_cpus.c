@@ -78,7 +78,7 @@ void np_pins_reserve(const struct np_pins *p, struct np_machine *m)
 			m->node[m->cpu_node[cpu]].cpus--;
 }
 
-/* Whether the module has given this thread what it has now, which becomes its CPUs of before. */
+/* Whether the module has set the thread's present CPUs; cpus become those before that. */
 static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
 {
 	if (!p->asked_module && np_layers_read(&p->layers))
@@ -128,8 +128,8 @@ static bool covers(const struct bitmask *mask, const struct bitmask *cpus, size_
 
 /* What was seen of a task's threads. */
 struct choice {
-	struct bitmask *first, *all;	/* the first that was chosen, and the sum */
-	size_t chosen, other;		/* threads for which nothing was chosen */
+	struct bitmask *first, *all;	/* the first user-set affinity, and the union */
+	size_t chosen, other;		/* threads without a user-set affinity */
 	bool differ;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CPUs that are not ours to give or to take: those that somebody has chosen for a
- * task, and those that the machine was booted to keep free (isolcpus, nohz_full).
+ * CPUs that plans leave alone: user-set affinity of tasks, and isolated CPUs
+ * (isolcpus, nohz_full).
  */
 #ifndef NUMAPLACE_LIB_RESERVED_CPUS_H
 #define NUMAPLACE_LIB_RESERVED_CPUS_H
@@ -29,10 +29,10 @@ const struct bitmask *np_pins_isolated(const struct np_pins *p);
 void np_pins_reserve(const struct np_pins *p, struct np_machine *m);
 
 /*
- * Narrows cpus, which pid's cpuset allows, to what it may be given: none that is
- * isolated, and none that was not chosen for it. Empty where its threads have CPUs
- * of their own on several nodes. CPUs that numaplace has set are nobody's choice;
- * what the task had before may be.
+ * Narrows cpus, which pid's cpuset allows, to those that may be set: not isolated, and
+ * within a user-set affinity. Empty where the affinities of its threads are on several
+ * nodes. CPUs that numaplace has set are no user-set affinity; those that the task had
+ * before may be.
  */
 enum np_pinned np_pins_narrow(struct np_pins *p, const struct np_machine *m, pid_t pid,
 			      struct bitmask *cpus);

@@ -150,7 +150,7 @@ static uint64_t count_missing(const struct np_machine *m, const uint64_t *before
 	return missing;
 }
 
-/* The task of the record; -ESRCH also where its number has been given to another since. */
+/* The task of the record; -ESRCH also where its pid was reused since. */
 static int read_task(struct np_tasks *now, const struct np_machine *m, const json_t *record,
 		     char *err, size_t err_len)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Keeps this program off the CPUs that are being measured. */
+/* Keeps the measuring process off the measured CPUs. */
 #ifndef NUMAPLACE_LIB_STEP_ASIDE_H
 #define NUMAPLACE_LIB_STEP_ASIDE_H
 
 #include "../host/topology.h"
 
-/* Runs on CPUs of other nodes than this one from now on, where there are any. */
+/* Moves the measuring process off the measured node, if other nodes have CPUs. */
 void np_step_aside(const struct np_machine *m, int node);
 
-/* Runs everywhere again. */
+/* Allows it all CPUs again. */
 void np_step_back(const struct np_machine *m);
 
 #endif

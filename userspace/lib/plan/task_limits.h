@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What each of a set of tasks may be given: cpusets, and CPUs that were chosen for it. */
+/* CPUs and nodes that each of a set of tasks may use: cpusets, user-set affinity. */
 /* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_TASK_LIMITS_H
 #define NUMAPLACE_LIB_TASK_LIMITS_H

@@ -47,7 +47,7 @@ int np_simulation_draw(json_t *json, const char *file, char *err, size_t err_len
 		_exit(127);
 	}
 	close(fd[0]);
-	/* A program that ended before it read everything says so by its status. */
+	/* A program that ended before it read everything has a status that tells it. */
 	before = signal(SIGPIPE, SIG_IGN);
 	to = fdopen(fd[1], "w");
 	if (to) {

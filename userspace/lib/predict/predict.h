@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Policies on paper: what each would make of the same tasks on the same machine. */
+/* Predictions: what each policy would make of the same tasks on the same machine. */
 /* Public: `make install` installs it (Documentation/library.md). */
 #ifndef NUMAPLACE_LIB_PREDICT_H
 #define NUMAPLACE_LIB_PREDICT_H
