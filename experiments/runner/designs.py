@@ -128,7 +128,7 @@ def numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 
 def cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Heard and Shafiee: memory on the CPU's node or on another; the CPU is not on the first, which keeps house."""
+    """Heard and Shafiee: memory on the CPU's node or on another; node 0 is avoided: it serves kernel and runner."""
     walker, other = (FAR, HOME) if len(nodes) > 1 else (HOME, FAR)
     shapes = [(pattern, alpha) for pattern in levels["pattern"]
               for alpha in (levels["alpha"] if pattern == "zipf" else [None])]

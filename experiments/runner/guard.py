@@ -42,7 +42,7 @@ class Guard:
             signal.signal(number, signal.SIG_IGN)
         os.close(self.held)
         nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):  # whoever waits for the runner's output must not wait for this
+        for stream in range(3):  # a reader of the runner's output must not wait for this child
             os.dup2(nothing, stream)
         while os.read(end, 1):
             pass

@@ -324,7 +324,7 @@ void add_maximum_local_cases(void)
 	CU_add_test(suite, "overflow by asymmetric distance", overflow_by_asymmetric_distance);
 	CU_add_test(suite, "equal distance: stay, else lower index",
 		    equal_distance_means_lower_index);
-	CU_add_test(suite, "equal penalty keeps who is at home",
+	CU_add_test(suite, "equal penalty: tasks at home stay",
 		    equal_penalty_keeps_who_is_at_home);
 	CU_add_test(suite, "a task of two cores needs two", a_task_of_two_cores_needs_two);
 	CU_add_test(suite, "more tasks than cores share by load",

@@ -209,7 +209,7 @@ static void age_is_since_the_start(void)
 	np_machine_free(&m);
 }
 
-/* As a user who is not root, of a process of root's and itself. */
+/* As an unprivileged user: a process of root's and its own. */
 static int what_is_denied(void)
 {
 	pid_t pids[] = { 1, getpid() };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a thread had before it was placed, it has again: whoever placed it, started it,
- * exited or changed it meanwhile. Needs a machine with two CPUs.
+ * A restored thread has what it had before it was placed, whatever was placed, forked,
+ * ended or changed meanwhile. Needs a machine with two CPUs.
  */
 #include <errno.h>
 #include <numaif.h>

@@ -37,7 +37,7 @@ def test_e5620_gives_each_side_about_half_of_its_controller():
     assert share[1:, 1:].min() > 0.5 and share[1:, 1:].max() < 0.6
 
 
-def test_ls3a_serves_whoever_asks():
+def test_ls3a_serves_in_the_order_of_requests():
     share = luo.local_share(model_of("ls3a-2s"))
     assert (np.diff(share, axis=0) > 0).all() and (np.diff(share, axis=1) < 0).all()
     assert share[0, 3] < 0.4 and share[3, 0] > 0.75

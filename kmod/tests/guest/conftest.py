@@ -35,7 +35,7 @@ def khugepaged_off():
 
 @pytest.fixture(scope="session", autouse=True)
 def no_leaks():
-    """On a kernel with kmemleak: no object that was made meanwhile has been lost at the end, whoever made it:
+    """On a kernel with kmemleak: no object that was made meanwhile has been lost at the end, whichever code made it:
     a task or a memory policy that the module holds for ever was made by the kernel."""
     kmemleak = Path("/sys/kernel/debug/kmemleak")
     if not kmemleak.exists():

@@ -40,7 +40,7 @@ def blocks():
 
 @pytest.fixture
 def ping_pong(target):
-    """A process whose pages go to and fro, until it is called: then the counts of each job."""
+    """A process whose pages move between two nodes until the call, which returns the counts of each job."""
     t = target("anon", PAGES, threads=1)
     stop, jobs = threading.Event(), []
 

@@ -23,7 +23,7 @@ def answered(t) -> bool:
 
 
 def jobs_until_answer(t, words: str, least: int = 4, extra: str = "") -> int:
-    """Jobs to and fro, one after the other, while the target does as it is told. How many pages they moved."""
+    """Jobs between two nodes, one after the other, while the target runs its command. Returns the pages moved."""
     t.tell(words)
     done = moved = 0
     while done < least or not answered(t):

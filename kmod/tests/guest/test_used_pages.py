@@ -41,7 +41,7 @@ def test_used_by_writers_loses_no_count(target):
 
 @pytest.mark.parametrize("readers, extra", [("readers", ""), ("reader-processes", "shared=1")])
 def test_used_ping_pong_with_readers(target, readers, extra):
-    """One page goes to and fro; nobody ever reads anything else in it, and it is not refused for ever."""
+    """One page moves between two nodes; its content never changes, and it is not refused for ever."""
     t = target("anon", 1)
     assert t.ask(f"{readers} 3") == "ok"
     refused = worst = moves = 0

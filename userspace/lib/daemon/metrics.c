@@ -69,7 +69,7 @@ static void print_counters(FILE *out, const struct np_daemon_counts *c)
 	counter(out, "vanished_tasks_total", (double)c->vanished,
 		"Tasks that exited between plan and move.");
 	counter(out, "ping_pongs_total", (double)c->ping_pongs,
-		"Tasks left alone because they had gone to and fro.");
+		"Tasks left alone after a ping-pong between nodes.");
 	counter(out, "cpu_seconds_total", c->cpu_seconds, "CPU time of the daemon itself.");
 	gauge(out, "last_interval_cpu_seconds", c->last_interval_cpu_seconds,
 	      "CPU time of the daemon itself in the last interval.");

@@ -66,7 +66,7 @@ static bool move(struct np_steady *s, int from, int to, unsigned int now)
 	return np_steady_moved(s, &rules, &d, 0, now);
 }
 
-static void to_and_fro_is_left_alone(void)
+static void ping_pong_is_left_alone(void)
 {
 	struct np_steady s = { 0 };
 
@@ -195,7 +195,7 @@ void add_steady_cases(void)
 
 	CU_add_test(suite, "a decision must be made twice", a_decision_must_be_made_twice);
 	CU_add_test(suite, "a small gain is not worth it", a_small_gain_is_not_worth_it);
-	CU_add_test(suite, "to and fro is left alone", to_and_fro_is_left_alone);
+	CU_add_test(suite, "a ping-pong is left alone", ping_pong_is_left_alone);
 	CU_add_test(suite, "the back-off doubles", back_off_doubles);
 	CU_add_test(suite, "slow or onward moves are no ping-pong",
 		    slow_or_onward_moves_are_no_ping_pong);

@@ -309,7 +309,7 @@ def events(path: Path) -> list[dict]:
 
 
 def test_events_for_programs(tool: Tool, start_target, start_daemon, tmp_path: Path) -> None:
-    """What waits, moves, goes to and fro and is given back; after a SIGHUP in a file of its own."""
+    """Events of waiting, moves, ping-pongs and restores; after a SIGHUP in a file of its own."""
     target, path = start_target(cpus=0, memory=0), tmp_path / "events"
     target.ask("allocate 16 small")
     path.write_text('{"event": "an earlier daemon\'s"}\n')

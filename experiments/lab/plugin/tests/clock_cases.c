@@ -70,7 +70,7 @@ static void what_an_idle_cpu_goes_on_to_do_is(void)
 	end_with_one();
 }
 
-static void who_is_woken_begins_when_it_was_interrupted(void)
+static void woken_cpu_resumes_at_the_ipi_s_time(void)
 {
 	static const struct { uint64_t went_on, later; } table[] = { { 8 * US, 0 }, { 50 * US, 30 * US } };
 
@@ -265,7 +265,7 @@ static void *go_ahead(void *data)
 }
 
 /* By the one that was interrupted, maybe: it cannot go on before the one that did it. */
-static void who_is_waited_for_does_not_wait(void)
+static void cpu_that_others_wait_for_does_not_wait(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 	double least = 1e9;
@@ -291,7 +291,7 @@ void add_clock_cases(void)
 	CU_TestInfo cases[] = {
 		{ "an idle CPU's tick is no time for others", an_idle_cpu_s_tick_is_no_time_for_others },
 		{ "what an idle CPU goes on to do is", what_an_idle_cpu_goes_on_to_do_is },
-		{ "who is woken begins when it was interrupted", who_is_woken_begins_when_it_was_interrupted },
+		{ "a woken CPU resumes at the IPI's time", woken_cpu_resumes_at_the_ipi_s_time },
 		{ "a tick does not take another's waking", a_tick_does_not_take_another_s_waking },
 		{ "a short answer expects nobody", a_short_answer_expects_nobody },
 		{ "who was woken is not expected again", who_was_woken_is_not_expected_again },
@@ -302,7 +302,7 @@ void add_clock_cases(void)
 		{ "no clock is put back by a waking", no_clock_is_put_back_by_a_waking },
 		{ "who interrupts waits until the other goes on", who_interrupts_waits_until_the_other_goes_on },
 		{ "who does not come is waited for a while", who_does_not_come_is_waited_for_a_while },
-		{ "who is waited for does not wait", who_is_waited_for_does_not_wait },
+		{ "a CPU that others wait for does not wait", cpu_that_others_wait_for_does_not_wait },
 		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = { { "clock", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };

@@ -112,7 +112,7 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 }
 
 /* It would be ten times as far ahead, did it not spin. */
-static void who_spins_stays_close(void)
+static void cpu_that_spins_keeps_to_the_small_quantum(void)
 {
 	const uint64_t close = 2000000, long_way = 80000000;
 	double start = now_ms(), ms = 0;
@@ -189,7 +189,7 @@ void add_together_cases(void)
 {
 	CU_TestInfo cases[] = {
 		{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
-		{ "who spins stays close", who_spins_stays_close },
+		{ "a CPU that spins keeps to the small quantum", cpu_that_spins_keeps_to_the_small_quantum },
 		{ "who waits is woken", who_waits_is_woken },
 		{ "a CPU that stands still is waited for, not for ever",
 		  a_cpu_that_stands_still_is_waited_for_not_for_ever },

@@ -47,9 +47,9 @@ def cpus_while_it_runs(program: subprocess.Popen) -> Iterator[list[str]]:
 @pytest.mark.parametrize("runtime, bound", [("vanilla", {"0-3"}), ("locality", {"0-1", "2-3"})])
 def test_workers_are_bound_to_their_node(runtime: str, bound: set[str]) -> None:
     """
-    demo-2s has two CPUs a node: the caller and a worker on the first, two workers on the other. Whoever
-    finds nothing more to do there may go to the other node's arena, and is then bound to that node, and
-    a short run may end before every worker has started: all are seen only after some looks.
+    demo-2s has two CPUs a node: the caller and a worker on the first, two workers on the other. A
+    worker without work may join the other node's arena, and is then bound to that node. A short run may
+    end before every worker has started, so that all are seen only after some looks.
     """
     seen, threads, end = set(), 0, time.monotonic() + LIMIT
     with subprocess.Popen([PROGRAM, "heat", "--runtime", runtime, "--scale", "4"], stdin=subprocess.PIPE,
