@@ -49,6 +49,7 @@ void add_asymsched_cases(void);
 void add_node_set_cases(void);
 void add_numad_cases(void);
 void add_measured_cases(void);
+void add_reject_cases(void);
 void add_order_cases(void);
 void add_page_cases(void);
 void add_properties(void);

@@ -16,6 +16,7 @@ int main(void)
 	add_node_set_cases();
 	add_numad_cases();
 	add_measured_cases();
+	add_reject_cases();
 	add_order_cases();
 	add_page_cases();
 	add_properties();

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A policy that rejects its own finished plan. */
+#include "fixture.h"
+
+static struct fixture f;
+static const char *answer;	/* of reject() */
+
+/* Every task and its pages to node 1. */
+static int to_node_1(const struct np_machine *m, const struct np_task *tasks, size_t n,
+		     const struct np_options *o, struct np_plan *out)
+{
+	(void)m, (void)tasks, (void)o;
+	for (size_t i = 0; i < n; i++)
+		out->decision[i].to = out->decision[i].pages_to = 1;
+	return 0;
+}
+
+static const char *reject(const struct np_options *o, const struct np_known *throughput,
+			  const struct np_known *fairness)
+{
+	(void)o;
+	CU_ASSERT(throughput[1].value >= 0 && fairness[1].value >= 0);
+	return answer;
+}
+
+static const struct np_policy rejecting = { .name = "rejecting", .plan = to_node_1, .reject = reject };
+
+static void plan_rejecting(const char *reason)
+{
+	answer = reason;
+	fixture_machine(&f, 2, 2);
+	f.pages[0][0] = 90;
+	fixture_task(&f, 0, UNKNOWN, UNKNOWN);
+	CU_ASSERT_EQUAL_FATAL(np_plan_init(&f.plan, &f.m, f.n), 0);
+	np_options_defaults(&rejecting, &f.options);
+	CU_ASSERT_EQUAL(np_policy_plan(&rejecting, &f.m, f.task, f.n, &f.options, &f.plan), 0);
+}
+
+static void a_plan_that_is_not_rejected_stands(void)
+{
+	plan_rejecting(NULL);
+	CU_ASSERT_EQUAL(f.plan.decision[0].to, 1);
+	CU_ASSERT_EQUAL(f.plan.pages_after[1], 90);
+	np_plan_free(&f.plan);
+}
+
+static void a_rejected_plan_leaves_every_task_alone(void)
+{
+	plan_rejecting("left alone: rejected");
+	CU_ASSERT_EQUAL(f.plan.decision[0].to, NP_NODE_NONE);
+	CU_ASSERT_EQUAL(f.plan.decision[0].pages_to, NP_NODE_NONE);
+	CU_ASSERT_EQUAL(f.plan.pages_after[0], 90);
+	CU_ASSERT_STRING_EQUAL(f.plan.decision[0].reason, "left alone: rejected");
+	np_plan_free(&f.plan);
+}
+
+void add_reject_cases(void)
+{
+	CU_pSuite suite = CU_add_suite("plans that their policy rejects", NULL, NULL);
+
+	CU_ADD_TEST(suite, a_plan_that_is_not_rejected_stands);
+	CU_ADD_TEST(suite, a_rejected_plan_leaves_every_task_alone);
+}
