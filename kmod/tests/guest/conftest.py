@@ -37,17 +37,16 @@ def khugepaged_off():
 def no_leaks():
     """On a kernel with kmemleak: no object that was made meanwhile has been lost at the end, whichever code made it:
     a task or a memory policy that the module holds for ever was made by the kernel."""
-    kmemleak = Path("/sys/kernel/debug/kmemleak")
-    if not kmemleak.exists():
+    if not driver.KMEMLEAK.exists():
         yield
         return
     for command in ("scan=off", "scan", "clear"):
-        kmemleak.write_text(command)
+        driver.KMEMLEAK.write_text(command)
     yield
     time.sleep(KMEMLEAK_AGE)
     for _ in range(2):  # what only a register held at the first scan is found at the second
-        kmemleak.write_text("scan")
-    found = kmemleak.read_text()
+        driver.KMEMLEAK.write_text("scan")
+    found = driver.KMEMLEAK.read_text()
     assert not found, found
 
 

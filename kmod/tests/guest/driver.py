@@ -12,6 +12,7 @@ from experiments.lab.console import FAULT
 
 TOP = Path(__file__).resolve().parents[3]
 DIR = Path("/sys/kernel/debug/numaplace")
+KMEMLEAK = Path("/sys/kernel/debug/kmemleak")  # of the debug kernels only
 TARGET = TOP / "build" / "tests" / "target"
 COUNTS = ("moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
           "no_memory", "no_huge")
