@@ -11,9 +11,9 @@
 #include <linux/slab.h>
 
 #include "chunk.h"
+#include "classify.h"
 #include "migrate.h"
-#include "pace.h"
-#include "scan.h"
+#include "throttle.h"
 
 /* A chunk that would be cut ends after the huge page. */
 #define ENTRIES (NUMAPLACE_PACE_CHUNK + NUMAPLACE_HUGE_PAGES)

@@ -16,7 +16,7 @@
 #include <linux/string.h>
 
 #include "cpuset.h"
-#include "placement.h"
+#include "task_table.h"
 
 #define FILE_NAME	"/cpuset.cpus.effective"
 

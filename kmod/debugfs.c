@@ -12,10 +12,10 @@
 #include "parse.h"
 #include "pause.h"
 #include "place.h"
-#include "placement.h"
 #include "restore.h"
 #include "stats.h"
 #include "target.h"
+#include "task_table.h"
 #include "uapi/numaplace.h"
 
 static struct dentry *dir;

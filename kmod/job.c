@@ -11,9 +11,9 @@
 
 #include "job.h"
 #include "migrate.h"
-#include "pace.h"
 #include "pause.h"
 #include "target.h"
+#include "throttle.h"
 #include "trace.h"
 
 /* Beside 0 and -errno: there are no more pages. */

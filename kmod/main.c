@@ -2,13 +2,13 @@
 #include <linux/module.h>
 
 #include "cpuset.h"
-#include "crew.h"
 #include "debugfs.h"
+#include "inherit.h"
 #include "job.h"
-#include "kin.h"
 #include "mempolicy.h"
 #include "taskwork.h"
 #include "uapi/numaplace.h"
+#include "workers.h"
 
 static int __init numaplace_init(void)
 {

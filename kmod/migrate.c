@@ -7,8 +7,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "classify.h"
 #include "migrate.h"
-#include "scan.h"
 
 /* How often a page that is busy is tried before it is left where it is. */
 #define PASSES 3

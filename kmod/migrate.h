@@ -6,9 +6,9 @@
 #include <linux/mm_types.h>
 #include <linux/nodemask.h>
 
-#include "crew.h"
-#include "pace.h"
 #include "stats.h"
+#include "throttle.h"
+#include "workers.h"
 
 /* Pages in a batch, at most: what a pause may have to wait for. */
 #define NUMAPLACE_BATCH_PAGES	NUMAPLACE_PACE_MAX

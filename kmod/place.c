@@ -10,10 +10,10 @@
 #include "cpuset.h"
 #include "mempolicy.h"
 #include "place.h"
-#include "placement.h"
 #include "restore.h"
 #include "stats.h"
 #include "target.h"
+#include "task_table.h"
 #include "trace.h"
 #include "visit.h"
 

@@ -8,12 +8,12 @@
 #include <linux/sched/signal.h>
 
 #include "cpuset.h"
-#include "kin.h"
+#include "inherit.h"
 #include "mempolicy.h"
 #include "place.h"
-#include "placement.h"
 #include "restore.h"
 #include "stats.h"
+#include "task_table.h"
 #include "trace.h"
 #include "visit.h"
 

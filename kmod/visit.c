@@ -11,9 +11,9 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "kin.h"
+#include "inherit.h"
 #include "mempolicy.h"
-#include "placement.h"
+#include "task_table.h"
 #include "visit.h"
 
 /* How long a task may take to return to user mode, before -EBUSY. */

@@ -9,7 +9,7 @@
 #include <linux/string_helpers.h>
 
 #include "mempolicy.h"
-#include "placement.h"
+#include "task_table.h"
 
 DEFINE_MUTEX(numaplace_placement_mutex);
 DEFINE_SPINLOCK(numaplace_placement_lock);

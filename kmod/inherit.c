@@ -5,11 +5,11 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
-#include "kin.h"
+#include "inherit.h"
 #include "mempolicy.h"
-#include "placement.h"
 #include "restore.h"
 #include "stats.h"
+#include "task_table.h"
 #include "visit.h"
 
 #define SWEEP_MS	20

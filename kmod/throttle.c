@@ -5,7 +5,7 @@
 #include <linux/mm.h>
 #include <linux/time64.h>
 
-#include "pace.h"
+#include "throttle.h"
 
 /**
  * numaplace_pace_pages() - how many pages to take so that they take as long as they may

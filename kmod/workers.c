@@ -9,10 +9,10 @@
 #include <linux/workqueue.h>
 
 #include "chunk.h"
-#include "crew.h"
+#include "classify.h"
 #include "migrate.h"
-#include "pace.h"
-#include "scan.h"
+#include "throttle.h"
+#include "workers.h"
 
 static struct workqueue_struct *helpers;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "../../pace.c"
+#include "../../throttle.c"
 #include "suites.h"
 
 #define MS	NSEC_PER_MSEC

@@ -6,8 +6,8 @@
 #include <linux/pgtable.h>
 #include <linux/rcupdate.h>
 
+#include "classify.h"
 #include "migrate.h"
-#include "scan.h"
 
 /* Entries of page tables that are crossed with the mmap_lock held: 8 GiB where all tables are there. */
 #define SKIP_TABLES 4096
