@@ -10,35 +10,35 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "batch.h"
 #include "chunk.h"
 #include "classify.h"
-#include "migrate.h"
 #include "throttle.h"
 
 /* A chunk that would be cut ends after the huge page. */
-#define ENTRIES (NUMAPLACE_PACE_CHUNK + NUMAPLACE_HUGE_PAGES)
+#define ENTRIES (NUMAPLACE_CHUNK_MAX + NUMAPLACE_HUGE_PAGES)
 
 /**
  * numaplace_chunk_init() - get what a thread needs
- * @room: all zero
+ * @buf: all zero
  *
  * Return: 0 or -ENOMEM; numaplace_chunk_free() is right after either.
  */
-int numaplace_chunk_init(struct numaplace_room *room)
+int numaplace_chunk_init(struct numaplace_migrate_buf *buf)
 {
-	room->src = kvmalloc_array(ENTRIES, sizeof(*room->src), GFP_KERNEL);
-	room->dst = kvmalloc_array(ENTRIES, sizeof(*room->dst), GFP_KERNEL);
-	return room->src && room->dst ? 0 : -ENOMEM;
+	buf->src = kvmalloc_array(ENTRIES, sizeof(*buf->src), GFP_KERNEL);
+	buf->dst = kvmalloc_array(ENTRIES, sizeof(*buf->dst), GFP_KERNEL);
+	return buf->src && buf->dst ? 0 : -ENOMEM;
 }
 
 /**
  * numaplace_chunk_free() - release what a thread needed
- * @room: from numaplace_chunk_init(), or all zero
+ * @buf: from numaplace_chunk_init(), or all zero
  */
-void numaplace_chunk_free(struct numaplace_room *room)
+void numaplace_chunk_free(struct numaplace_migrate_buf *buf)
 {
-	kvfree(room->src);
-	kvfree(room->dst);
+	kvfree(buf->src);
+	kvfree(buf->dst);
 }
 
 /* Whether a page that is locked and unmapped now is one that may be moved. */
@@ -73,15 +73,15 @@ static struct folio *new_folio(struct numaplace_batch *b, unsigned int order)
 	struct numaplace_supply *supply = order ? &b->huge : &b->small;
 	struct folio *folio;
 
-	if (READ_ONCE(supply->full))
+	if (READ_ONCE(supply->node_full))
 		return NULL;
 	/* Reclaim that has failed takes seconds to fail again, while the task's pages are unmapped. */
-	if (READ_ONCE(supply->tight))
+	if (READ_ONCE(supply->no_reclaim))
 		gfp &= ~__GFP_DIRECT_RECLAIM;
 	folio = __folio_alloc_node(gfp, order, b->to);
 	if (!folio) {
-		WRITE_ONCE(supply->full, true);
-		WRITE_ONCE(supply->tight, true);
+		WRITE_ONCE(supply->node_full, true);
+		WRITE_ONCE(supply->no_reclaim, true);
 	}
 	return folio;
 }
@@ -99,24 +99,24 @@ static bool copy_folio(struct folio *to, struct page *from, unsigned int n)
 	return true;
 }
 
-/* What becomes of an entry's pages if nothing else comes between; open: they are copied. */
+/* What becomes of an entry's pages if nothing else comes between; pending: they are copied. */
 static u8 copy_entry(struct numaplace_batch *b, unsigned long src, unsigned long *dst)
 {
 	struct folio *folio = new_folio(b, is_huge(src) ? NUMAPLACE_HUGE_ORDER : 0);
 
 	if (!folio)
-		return is_huge(src) ? NUMAPLACE_FATE_no_huge : NUMAPLACE_FATE_no_memory;
+		return is_huge(src) ? NUMAPLACE_PAGE_no_huge : NUMAPLACE_PAGE_no_memory;
 	if (!copy_folio(folio, migrate_pfn_to_page(src), entry_pages(src))) {
 		folio_put(folio);
-		return NUMAPLACE_FATE_busy;
+		return NUMAPLACE_PAGE_busy;
 	}
 	folio_lock(folio);
 	*dst = migrate_pfn(folio_pfn(folio)) | (src & MIGRATE_PFN_COMPOUND);
-	return NUMAPLACE_FATE_open;
+	return NUMAPLACE_PAGE_pending;
 }
 
 /* Each page is copied as soon as it is there: most kernels clear it, so that the caches have it. */
-static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *fate)
+static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *status)
 {
 	unsigned long i, n;
 
@@ -125,18 +125,18 @@ static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *fat
 
 		n = entry_pages(run->src[i]);
 		if (page && (run->src[i] & MIGRATE_PFN_MIGRATE) && is_ours(b, page))
-			memset(fate + i, copy_entry(b, run->src[i], &run->dst[i]), n);
+			memset(status + i, copy_entry(b, run->src[i], &run->dst[i]), n);
 	}
 }
 
-static void count_moved(const struct migrate_vma *run, u8 *fate)
+static void count_moved(const struct migrate_vma *run, u8 *status)
 {
 	unsigned long i, n;
 
 	for (i = 0; i < run->npages; i += n) {
 		n = entry_pages(run->dst[i]);
 		if (run->dst[i] && (run->src[i] & MIGRATE_PFN_MIGRATE))
-			memset(fate + i, NUMAPLACE_FATE_moved, n);
+			memset(status + i, NUMAPLACE_PAGE_moved, n);
 	}
 }
 
@@ -144,7 +144,7 @@ static void count_moved(const struct migrate_vma *run, u8 *fate)
  * Moves pages first .. first + n - 1 of the batch, all in one mapping. What is
  * huge moves whole if it is selected and the kernel can, else it is split.
  */
-static void move_run(struct numaplace_batch *b, struct numaplace_room *room,
+static void move_run(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
 		     struct vm_area_struct *vma, unsigned int first, unsigned int n,
 		     unsigned long select)
 {
@@ -152,8 +152,8 @@ static void move_run(struct numaplace_batch *b, struct numaplace_room *room,
 		.vma = vma,
 		.start = b->start + ((unsigned long)first << PAGE_SHIFT),
 		.end = b->start + ((unsigned long)(first + n) << PAGE_SHIFT),
-		.src = room->src,
-		.dst = room->dst,
+		.src = buf->src,
+		.dst = buf->dst,
 		.flags = MIGRATE_VMA_SELECT_SYSTEM | select,
 	};
 	u64 t0 = ktime_get_ns(), t1, t2;
@@ -161,26 +161,27 @@ static void move_run(struct numaplace_batch *b, struct numaplace_room *room,
 	if (migrate_vma_setup(&run))
 		return;
 	t1 = ktime_get_ns();
-	copy_run(b, &run, b->fate + first);
+	copy_run(b, &run, b->status + first);
 	t2 = ktime_get_ns();
 	migrate_vma_pages(&run);
-	count_moved(&run, b->fate + first);
+	count_moved(&run, b->status + first);
 	migrate_vma_finalize(&run);
-	room->setup_ns += t1 - t0;
-	room->copy_ns += t2 - t1;
-	room->finish_ns += ktime_get_ns() - t2;
+	buf->setup_ns += t1 - t0;
+	buf->copy_ns += t2 - t1;
+	buf->finish_ns += ktime_get_ns() - t2;
 }
 
-/* Moves those of the pages first .. end - 1 that have this fate, run by run: others are not even unmapped. */
-static void move_those(struct numaplace_batch *b, struct numaplace_room *room, unsigned int first,
-		       unsigned int end, u8 fate, unsigned long select)
+/* Moves those of the pages first .. end - 1 that have this status, run by run: others are not even
+ * unmapped. */
+static void move_those(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
+		       unsigned int first, unsigned int end, u8 status, unsigned long select)
 {
 	unsigned int i = first, length, most;
 	struct vm_area_struct *vma;
 	unsigned long addr;
 
 	while (i < end) {
-		if (b->fate[i] != fate) {
+		if (b->status[i] != status) {
 			i++;
 			continue;
 		}
@@ -190,10 +191,10 @@ static void move_those(struct numaplace_batch *b, struct numaplace_room *room, u
 			return;
 		most = min_t(unsigned long, end - i, (vma->vm_end - addr) >> PAGE_SHIFT);
 		for (length = 1; length < most; length++)
-			if (b->fate[i + length] != fate)
+			if (b->status[i + length] != status)
 				break;
-		memset(b->fate + i, NUMAPLACE_FATE_open, length);
-		move_run(b, room, vma, i, length, select);
+		memset(b->status + i, NUMAPLACE_PAGE_pending, length);
+		move_run(b, buf, vma, i, length, select);
 		i += length;
 	}
 }
@@ -201,17 +202,17 @@ static void move_those(struct numaplace_batch *b, struct numaplace_room *room, u
 /**
  * numaplace_chunk_move() - look at pages of a batch and move those that are to be moved
  * @b: the batch; the mmap_lock of its mm is held
- * @room: of this thread
+ * @buf: of this thread
  * @first: the first of the pages
- * @n: how many, up to NUMAPLACE_PACE_CHUNK and a huge page
+ * @n: how many, up to NUMAPLACE_CHUNK_MAX and a huge page
  */
-void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_room *room,
+void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
 			  unsigned int first, unsigned int n)
 {
 	lockdep_assert_held(&b->mm->mmap_lock);
-	numaplace_scan_pages(b, first, n, false);
-	move_those(b, room, first, first + n, NUMAPLACE_FATE_open, MIGRATE_VMA_SELECT_COMPOUND);
+	numaplace_classify_pages(b, first, n, false);
+	move_those(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
 	/* Huge pages for which the node has none, though it may have small ones. */
 	if (b->split)
-		move_those(b, room, first, first + n, NUMAPLACE_FATE_no_huge, 0);
+		move_those(b, buf, first, first + n, NUMAPLACE_PAGE_no_huge, 0);
 }

@@ -8,21 +8,21 @@
 struct numaplace_batch;
 
 /**
- * struct numaplace_room - what a thread needs to move a chunk
+ * struct numaplace_migrate_buf - what a thread needs to move a chunk
  * @src: for migrate_vma
  * @dst: for migrate_vma
  * @setup_ns: taken so far to unmap pages
  * @copy_ns: taken so far to allocate and to copy
  * @finish_ns: taken so far to map the new pages
  */
-struct numaplace_room {
+struct numaplace_migrate_buf {
 	unsigned long *src, *dst;
 	u64 setup_ns, copy_ns, finish_ns;
 };
 
-int numaplace_chunk_init(struct numaplace_room *room);
-void numaplace_chunk_free(struct numaplace_room *room);
-void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_room *room,
+int numaplace_chunk_init(struct numaplace_migrate_buf *buf);
+void numaplace_chunk_free(struct numaplace_migrate_buf *buf);
+void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
 			  unsigned int first, unsigned int n);
 
 #endif

@@ -6,10 +6,11 @@
 #include <linux/pgtable.h>
 #include <linux/rcupdate.h>
 
+#include "batch.h"
 #include "classify.h"
-#include "migrate.h"
 
-/* Entries of page tables that are crossed with the mmap_lock held: 8 GiB where all tables are there. */
+/* Entries of page tables that are crossed with the mmap_lock held: 8 GiB where all tables are
+ * there. */
 #define SKIP_TABLES 4096
 
 /*
@@ -40,7 +41,7 @@ static pmd_t *pmd_at(struct mm_struct *mm, unsigned long addr, unsigned long end
 }
 
 /**
- * numaplace_scan_skip() - cross a hole in the page tables
+ * numaplace_classify_skip() - cross a hole in the page tables
  * @mm: the address space; its mmap_lock is held
  * @addr: where to begin, inside a mapping
  * @end: where to stop, in the same mapping
@@ -48,7 +49,7 @@ static pmd_t *pmd_at(struct mm_struct *mm, unsigned long addr, unsigned long end
  * Return: the first address that may have a page, @end, or, after so many tables
  * that the lock should be dropped for a moment, an address in the hole.
  */
-unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsigned long end)
+unsigned long numaplace_classify_skip(struct mm_struct *mm, unsigned long addr, unsigned long end)
 {
 	unsigned int tables = SKIP_TABLES;
 	unsigned long next;
@@ -64,14 +65,14 @@ unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsi
 }
 
 /**
- * numaplace_scan_cut() - where a batch may be cut without cutting a huge page
+ * numaplace_classify_cut() - where a batch may be cut without cutting a huge page
  * @mm: the address space; its mmap_lock is held
  * @addr: where it would be cut
  * @end: where the mapping or the range ends
  *
  * Return: @addr, or the end of the huge page around it.
  */
-unsigned long numaplace_scan_cut(struct mm_struct *mm, unsigned long addr, unsigned long end)
+unsigned long numaplace_classify_cut(struct mm_struct *mm, unsigned long addr, unsigned long end)
 {
 	unsigned long next;
 	pmd_t *pmd;
@@ -95,37 +96,37 @@ static bool has_extra_reference(struct folio *folio, int mapped)
 /* How a page is mapped: by a pte, by a pmd of which the batch has a part, or all. */
 enum mapping { BY_PTE, BY_PART_OF_PMD, BY_PMD };
 
-static u8 fate_of_large(const struct numaplace_batch *b, struct folio *folio, enum mapping how,
+static u8 status_of_large(const struct numaplace_batch *b, struct folio *folio, enum mapping how,
 			bool last)
 {
 	bool can_move = how != BY_PTE && (b->split || (NUMAPLACE_MOVES_WHOLE && how == BY_PMD));
 
 	if (!can_move)
-		return NUMAPLACE_FATE_thp_split;
+		return NUMAPLACE_PAGE_thp_split;
 	if (!b->shared && numaplace_compat_is_shared(folio))
-		return NUMAPLACE_FATE_shared;
+		return NUMAPLACE_PAGE_shared;
 	if (folio_maybe_dma_pinned(folio))
-		return NUMAPLACE_FATE_pinned;
+		return NUMAPLACE_PAGE_pinned;
 	if (!last)
-		return NUMAPLACE_FATE_open;
-	return NUMAPLACE_MOVES_WHOLE ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_thp_split;
+		return NUMAPLACE_PAGE_pending;
+	return NUMAPLACE_MOVES_WHOLE ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_thp_split;
 }
 
-static u8 fate_of_small(const struct numaplace_batch *b, struct folio *folio, bool last)
+static u8 status_of_small(const struct numaplace_batch *b, struct folio *folio, bool last)
 {
 	int mapped = atomic_read(&folio->_mapcount) + 1;
 
 	if (folio_test_ksm(folio) || (mapped > 1 && !b->shared))
-		return NUMAPLACE_FATE_shared;
+		return NUMAPLACE_PAGE_shared;
 	if (folio_maybe_dma_pinned(folio))
-		return NUMAPLACE_FATE_pinned;
+		return NUMAPLACE_PAGE_pinned;
 	if (!last)
-		return NUMAPLACE_FATE_open;
-	return has_extra_reference(folio, mapped) ? NUMAPLACE_FATE_pinned : NUMAPLACE_FATE_busy;
+		return NUMAPLACE_PAGE_pending;
+	return has_extra_reference(folio, mapped) ? NUMAPLACE_PAGE_pinned : NUMAPLACE_PAGE_busy;
 }
 
 /* The page is mapped and the lock of its page table held, so it stays. */
-static u8 fate_of_page(const struct numaplace_batch *b, struct vm_area_struct *vma,
+static u8 status_of_page(const struct numaplace_batch *b, struct vm_area_struct *vma,
 		       struct page *page, enum mapping how, bool last)
 {
 	struct folio *folio = page_folio(page);
@@ -133,58 +134,58 @@ static u8 fate_of_page(const struct numaplace_batch *b, struct vm_area_struct *v
 
 	/* Not a file's and not a program's own: the huge zero page. */
 	if (how != BY_PTE && !folio_test_anon(folio) && vma_is_anonymous(vma))
-		return NUMAPLACE_FATE_absent;
+		return NUMAPLACE_PAGE_absent;
 	if (nid == b->to)
-		return NUMAPLACE_FATE_already;
+		return NUMAPLACE_PAGE_already;
 	if (!node_isset(nid, b->from))
-		return NUMAPLACE_FATE_not_asked;
+		return NUMAPLACE_PAGE_not_asked;
 	if (!folio_test_anon(folio) || is_zone_device_page(page))
-		return NUMAPLACE_FATE_file;
+		return NUMAPLACE_PAGE_file;
 	if (folio_test_large(folio))
-		return fate_of_large(b, folio, how, last);
-	return fate_of_small(b, folio, last);
+		return status_of_large(b, folio, how, last);
+	return status_of_small(b, folio, last);
 }
 
-static u8 fate_of_pte(const struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte,
+static u8 status_of_pte(const struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte,
 		      bool last)
 {
 	if (pte_none(pte))
-		return NUMAPLACE_FATE_absent;
+		return NUMAPLACE_PAGE_absent;
 	if (!pte_present(pte)) {
 		/* Swapped out, or on its way to another place just now. */
 		if (!numaplace_compat_is_migrating(pte))
-			return NUMAPLACE_FATE_absent;
-		return last ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_open;
+			return NUMAPLACE_PAGE_absent;
+		return last ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_pending;
 	}
 	if (is_zero_pfn(pte_pfn(pte)))
-		return NUMAPLACE_FATE_absent;
+		return NUMAPLACE_PAGE_absent;
 	if (pte_special(pte))
-		return NUMAPLACE_FATE_file;
-	return fate_of_page(b, vma, pte_page(pte), BY_PTE, last);
+		return NUMAPLACE_PAGE_file;
+	return status_of_page(b, vma, pte_page(pte), BY_PTE, last);
 }
 
-static void set_fates(struct numaplace_batch *b, unsigned long addr, unsigned long end, u8 fate)
+static void set_status(struct numaplace_batch *b, unsigned long addr, unsigned long end, u8 status)
 {
 	unsigned int i = (addr - b->start) >> PAGE_SHIFT;
 	unsigned int past = (end - b->start) >> PAGE_SHIFT;
 
 	for (; i < past; i++)
-		if (b->fate[i] == NUMAPLACE_FATE_open)
-			b->fate[i] = fate;
+		if (b->status[i] == NUMAPLACE_PAGE_pending)
+			b->status[i] = status;
 }
 
-static void scan_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
+static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
 		      unsigned long addr, unsigned long end, bool last)
 {
 	enum mapping how = end - addr == PMD_SIZE ? BY_PMD : BY_PART_OF_PMD;
-	u8 fate = last ? NUMAPLACE_FATE_busy : NUMAPLACE_FATE_open;
+	u8 status = last ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_pending;
 	spinlock_t *ptl = pmd_lock(b->mm, pmd);
 
 	/* Otherwise it changed meanwhile: the next pass classifies it again. */
 	if (pmd_trans_huge(*pmd) && pmd_present(*pmd))
-		fate = fate_of_page(b, vma, pmd_page(*pmd), how, last);
+		status = status_of_page(b, vma, pmd_page(*pmd), how, last);
 	spin_unlock(ptl);
-	set_fates(b, addr, end, fate);
+	set_status(b, addr, end, status);
 }
 
 /*
@@ -192,7 +193,7 @@ static void scan_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd
  * may be taken away (by khugepaged, or an emptied one) until its lock is held
  * and the pmd is seen to point to it still; RCU keeps its memory until then.
  */
-static void scan_table(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
+static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
 		       pmd_t pmdval, unsigned long addr, unsigned long end, bool last)
 {
 	unsigned int i = (addr - b->start) >> PAGE_SHIFT;
@@ -205,17 +206,17 @@ static void scan_table(struct numaplace_batch *b, struct vm_area_struct *vma, pm
 	spin_lock(ptl);
 	if (likely(pmd_same(pmdval, pmdp_get_lockless(pmd)))) {
 		for (; addr < end; addr += PAGE_SIZE, pte++, i++)
-			if (b->fate[i] == NUMAPLACE_FATE_open)
-				b->fate[i] = fate_of_pte(b, vma, ptep_get(pte), last);
+			if (b->status[i] == NUMAPLACE_PAGE_pending)
+				b->status[i] = status_of_pte(b, vma, ptep_get(pte), last);
 	} else if (last) {
-		set_fates(b, addr, end, NUMAPLACE_FATE_busy);
+		set_status(b, addr, end, NUMAPLACE_PAGE_busy);
 	}
 	spin_unlock(ptl);
 	rcu_read_unlock();
 }
 
-static void scan_mapping(struct numaplace_batch *b, struct vm_area_struct *vma, unsigned long addr,
-			 unsigned long end, bool last)
+static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *vma,
+			     unsigned long addr, unsigned long end, bool last)
 {
 	unsigned long next;
 	pmd_t *pmd, pmdval;
@@ -224,24 +225,25 @@ static void scan_mapping(struct numaplace_batch *b, struct vm_area_struct *vma, 
 		pmd = pmd_at(b->mm, addr, end, &next);
 		pmdval = pmd ? pmdp_get_lockless(pmd) : __pmd(0);
 		if (pmd_none(pmdval))
-			set_fates(b, addr, next, NUMAPLACE_FATE_absent);
+			set_status(b, addr, next, NUMAPLACE_PAGE_absent);
 		else if (!pmd_present(pmdval) || pmd_trans_huge(pmdval))
-			scan_huge(b, vma, pmd, addr, next, last);
+			classify_huge(b, vma, pmd, addr, next, last);
 		else if (unlikely(pmd_bad(pmdval)))
-			set_fates(b, addr, next, NUMAPLACE_FATE_busy);
+			set_status(b, addr, next, NUMAPLACE_PAGE_busy);
 		else
-			scan_table(b, vma, pmd, pmdval, addr, next, last);
+			classify_table(b, vma, pmd, pmdval, addr, next, last);
 	}
 }
 
 /**
- * numaplace_scan_pages() - decide what can become of open pages of a batch
+ * numaplace_classify_pages() - decide what can become of pending pages of a batch
  * @b: the batch; the mmap_lock of its mm is held
  * @first: the first of the pages
  * @n: how many
- * @last: leave none open: what is still to be moved now is busy or pinned
+ * @last: leave none pending: what is still to be moved now is busy or pinned
  */
-void numaplace_scan_pages(struct numaplace_batch *b, unsigned int first, unsigned int n, bool last)
+void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
+			      bool last)
 {
 	unsigned long addr = b->start + ((unsigned long)first << PAGE_SHIFT);
 	unsigned long end = addr + ((unsigned long)n << PAGE_SHIFT), next;
@@ -252,15 +254,15 @@ void numaplace_scan_pages(struct numaplace_batch *b, unsigned int first, unsigne
 		vma = find_vma(b->mm, addr);
 		if (!vma || vma->vm_start > addr) {
 			next = vma ? min(vma->vm_start, end) : end;
-			set_fates(b, addr, next, NUMAPLACE_FATE_absent);
+			set_status(b, addr, next, NUMAPLACE_PAGE_absent);
 			continue;
 		}
 		next = min(vma->vm_end, end);
 		if (is_vm_hugetlb_page(vma))
-			set_fates(b, addr, next, NUMAPLACE_FATE_hugetlb);
+			set_status(b, addr, next, NUMAPLACE_PAGE_hugetlb);
 		else if (vma->vm_flags & VM_SPECIAL || vma_is_dax(vma))
-			set_fates(b, addr, next, NUMAPLACE_FATE_file);
+			set_status(b, addr, next, NUMAPLACE_PAGE_file);
 		else
-			scan_mapping(b, vma, addr, next, last);
+			classify_mapping(b, vma, addr, next, last);
 	}
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads page tables: what stands at each address, without touching it. */
-#ifndef _NUMAPLACE_SCAN_H
-#define _NUMAPLACE_SCAN_H
+#ifndef _NUMAPLACE_CLASSIFY_H
+#define _NUMAPLACE_CLASSIFY_H
 
 #include <linux/types.h>
 
 struct mm_struct;
 struct numaplace_batch;
 
-unsigned long numaplace_scan_skip(struct mm_struct *mm, unsigned long addr, unsigned long end);
-unsigned long numaplace_scan_cut(struct mm_struct *mm, unsigned long addr, unsigned long end);
-void numaplace_scan_pages(struct numaplace_batch *b, unsigned int first, unsigned int n, bool last);
+unsigned long numaplace_classify_skip(struct mm_struct *mm, unsigned long addr, unsigned long end);
+unsigned long numaplace_classify_cut(struct mm_struct *mm, unsigned long addr, unsigned long end);
+void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
+			      bool last);
 
 #endif

@@ -106,7 +106,8 @@ static inline bool numaplace_compat_is_shared(struct folio *folio)
 }
 #endif
 
-/* Whether a transparent huge page can move whole. Without the flags, or without huge pages, it cannot. */
+/* Whether a transparent huge page can move whole. Without the flags, or without huge pages, it
+ * cannot. */
 #if defined(HAVE_SELECT_COMPOUND) && defined(CONFIG_TRANSPARENT_HUGEPAGE)
 #define NUMAPLACE_MOVES_WHOLE		true
 #else

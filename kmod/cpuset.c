@@ -28,6 +28,20 @@ static struct vfsmount *groups;
 /* Too large for the stack; used under numaplace_placement_mutex only. */
 static struct cpumask limit, want;
 
+/**
+ * numaplace_cpuset_read_task() - the CPUs that a task may use now
+ * @task: the task
+ * @cpus: set to them
+ */
+void numaplace_cpuset_read_task(struct task_struct *task, struct cpumask *cpus)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&task->pi_lock, flags);
+	cpumask_copy(cpus, &task->cpus_mask);
+	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
+}
+
 /* The task's control group that has a cpuset, with a reference; NULL for the root's. */
 static struct cgroup *group_of(struct task_struct *task)
 {

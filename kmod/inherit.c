@@ -3,46 +3,16 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
-#include <linux/workqueue.h>
 
 #include "inherit.h"
 #include "mempolicy.h"
 #include "restore.h"
 #include "stats.h"
+#include "sweep.h"
 #include "task_table.h"
 #include "visit.h"
 
-#define SWEEP_MS	20
-
-static struct tracepoint *birth_event, *exit_event;
-
-/* A queue of the module's own, one work at a time: works in different queues may run at once. */
-static struct workqueue_struct *sweeper;
-
-static void sweep(struct work_struct *work);
-static DECLARE_DELAYED_WORK(sweep_work, sweep);
-
-static void sweep(struct work_struct *work)
-{
-	if (numaplace_restore_sweep())
-		numaplace_kin_sweep_later();
-}
-
-/**
- * numaplace_kin_sweep_later() - schedule numaplace_restore_sweep() after SWEEP_MS
- */
-void numaplace_kin_sweep_later(void)
-{
-	queue_delayed_work(sweeper, &sweep_work, msecs_to_jiffies(SWEEP_MS));
-}
-
-/**
- * numaplace_kin_sweep_now() - schedule numaplace_restore_sweep() immediately
- */
-void numaplace_kin_sweep_now(void)
-{
-	mod_delayed_work(sweeper, &sweep_work, 0);
-}
+static struct tracepoint *fork_event, *exit_event;
 
 /*
  * A child has the CPUs that its parent had when the fork began. If the parent was
@@ -97,21 +67,21 @@ static void inherit(struct numaplace_placement *child, const struct numaplace_pl
 static void add_child(const struct numaplace_placement *parent, struct task_struct *child,
 		      bool cpus, bool mem)
 {
-	struct numaplace_placement *born;
+	struct numaplace_placement *record;
 
-	born = numaplace_placement_new(child, GFP_ATOMIC | __GFP_NOWARN);
-	if (!born) {
+	record = numaplace_placement_new(child, GFP_ATOMIC | __GFP_NOWARN);
+	if (!record) {
 		numaplace_stats_add(NUMAPLACE_STAT_inherit_failed, 1);
 		return;
 	}
-	inherit(born, parent, cpus, mem);
-	numaplace_placement_add(born);
-	if (born->state == NUMAPLACE_PLACED) {
+	inherit(record, parent, cpus, mem);
+	numaplace_placement_add(record);
+	if (record->state == NUMAPLACE_PLACED) {
 		numaplace_stats_add(NUMAPLACE_STAT_inherited, 1);
 		return;
 	}
-	numaplace_visit_todo(born);
-	numaplace_kin_sweep_now();
+	numaplace_visit_todo(record);
+	numaplace_sweep_now();
 }
 
 /*
@@ -119,7 +89,7 @@ static void add_child(const struct numaplace_placement *parent, struct task_stru
  * inherit the CPUs, and no task work may be started in them: it would make the request in
  * progress fail. They are never placed, and keep the memory policy that they are forked with.
  */
-static void born(struct task_struct *child)
+static void on_fork(struct task_struct *child)
 {
 	struct numaplace_placement *p;
 	bool cpus, mem;
@@ -141,12 +111,12 @@ static void born(struct task_struct *child)
 #ifdef HAVE_NEWTASK_U64
 static void on_newtask(void *unused, struct task_struct *child, u64 clone_flags)
 {
-	born(child);
+	on_fork(child);
 }
 #else
 static void on_newtask(void *unused, struct task_struct *child, unsigned long clone_flags)
 {
-	born(child);
+	on_fork(child);
 }
 #endif
 
@@ -160,7 +130,7 @@ static void forget_mem(struct numaplace_placement *p)
 }
 
 /* Exit hook. Runs in the task. The sweep does the rest, possibly after the task is gone. */
-static void end(struct task_struct *task)
+static void on_end(struct task_struct *task)
 {
 	struct numaplace_placement *p;
 
@@ -176,75 +146,74 @@ static void end(struct task_struct *task)
 	}
 	spin_unlock(&numaplace_placement_lock);
 	if (p)
-		numaplace_kin_sweep_now();
+		numaplace_sweep_now();
 }
 
 #ifdef HAVE_EXIT_GROUP_DEAD
 static void on_exit(void *unused, struct task_struct *task, bool group_dead)
 {
-	end(task);
+	on_end(task);
 }
 #else
 static void on_exit(void *unused, struct task_struct *task)
 {
-	end(task);
+	on_end(task);
 }
 #endif
 
 static void look_for_event(struct tracepoint *tp, void *unused)
 {
 	if (!strcmp(tp->name, "task_newtask"))
-		birth_event = tp;
+		fork_event = tp;
 	else if (!strcmp(tp->name, "sched_process_exit"))
 		exit_event = tp;
 }
 
 /**
- * numaplace_kin_init() - register the fork and exit hooks
+ * numaplace_inherit_init() - register the fork and exit hooks
  *
  * Return: 0, -ENOENT on a kernel without these tracepoints, or -ENOMEM.
  */
-int numaplace_kin_init(void)
+int numaplace_inherit_init(void)
 {
 	int err;
 
 	for_each_kernel_tracepoint(look_for_event, NULL);
-	if (!birth_event || !exit_event)
+	if (!fork_event || !exit_event)
 		return -ENOENT;
-	sweeper = alloc_workqueue("numaplace-sweep", WQ_UNBOUND, 1);
-	if (!sweeper)
-		return -ENOMEM;
+	err = numaplace_sweep_init(numaplace_restore_sweep);
+	if (err)
+		return err;
 	err = tracepoint_probe_register(exit_event, on_exit, NULL);
 	if (err)
 		goto err_exit;
-	err = tracepoint_probe_register(birth_event, on_newtask, NULL);
+	err = tracepoint_probe_register(fork_event, on_newtask, NULL);
 	if (err)
-		goto err_birth;
+		goto err_fork;
 	return 0;
 
-err_birth:
+err_fork:
 	tracepoint_probe_unregister(exit_event, on_exit, NULL);
 	tracepoint_synchronize_unregister();
 err_exit:
-	destroy_workqueue(sweeper);
+	numaplace_sweep_exit();
 	return err;
 }
 
 /**
- * numaplace_kin_exit() - restore every task and unregister the hooks
+ * numaplace_inherit_exit() - restore every task and unregister the hooks
  *
  * The fork hook stays until all tasks are restored, so that no child is missed, and
  * the exit hook until no record is left.
  */
-void numaplace_kin_exit(void)
+void numaplace_inherit_exit(void)
 {
 	numaplace_restore_everything();
-	tracepoint_probe_unregister(birth_event, on_newtask, NULL);
+	tracepoint_probe_unregister(fork_event, on_newtask, NULL);
 	tracepoint_synchronize_unregister();
 	numaplace_restore_everything();
 	tracepoint_probe_unregister(exit_event, on_exit, NULL);
 	tracepoint_synchronize_unregister();
 	numaplace_restore_everything();
-	cancel_delayed_work_sync(&sweep_work);
-	destroy_workqueue(sweeper);
+	numaplace_sweep_exit();
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Fork and exit hooks of placed tasks. */
-#ifndef _NUMAPLACE_KIN_H
-#define _NUMAPLACE_KIN_H
+#ifndef _NUMAPLACE_INHERIT_H
+#define _NUMAPLACE_INHERIT_H
 
-int numaplace_kin_init(void);
-void numaplace_kin_exit(void);
-void numaplace_kin_sweep_later(void);
-void numaplace_kin_sweep_now(void);
+int numaplace_inherit_init(void);
+void numaplace_inherit_exit(void);
 
 #endif

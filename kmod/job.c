@@ -9,6 +9,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
+#include "batch.h"
 #include "job.h"
 #include "migrate.h"
 #include "pause.h"
@@ -88,7 +89,7 @@ static void pace(struct numaplace_job *job, u64 bytes)
 
 	if (!job->request.rate_mib)
 		return;
-	job->due = numaplace_pace_due(job->due, now, bytes, job->request.rate_mib);
+	job->due = numaplace_throttle_due(job->due, now, bytes, job->request.rate_mib);
 	if (job->due > now)
 		wait_event_idle_timeout(job->wait, is_cancelled(job),
 					nsecs_to_jiffies(job->due - now) + 1);
@@ -106,9 +107,9 @@ static bool should_pause(const struct numaplace_job *job, const struct numaplace
 {
 	switch (job->request.pause) {
 	case NUMAPLACE_PAUSE_ALWAYS:
-		return b->open;
+		return b->pending;
 	case NUMAPLACE_PAUSE_AUTO:
-		return b->open >= NUMAPLACE_PACE_MIN;
+		return b->pending >= NUMAPLACE_BATCH_MIN;
 	default:
 		return false;
 	}
@@ -120,14 +121,14 @@ static void begin_pause(const struct numaplace_job *job, struct task_struct *tas
 	u32 us = job->request.max_stall_us;
 	bool always = job->request.pause == NUMAPLACE_PAUSE_ALWAYS;
 
-	numaplace_pause_begin(pause, task, us, numaplace_pace_patience_us(us, always, job->in_vain));
+	numaplace_pause_begin(pause, task, us, numaplace_throttle_wait_us(us, always, job->missed));
 }
 
-static void note_pause(struct numaplace_job *job, u64 us, bool in_vain)
+static void note_pause(struct numaplace_job *job, u64 us, bool missed)
 {
-	u64 apart = numaplace_pace_rest_ns(us * NSEC_PER_USEC, job->request.duty);
+	u64 apart = numaplace_throttle_rest_ns(us * NSEC_PER_USEC, job->request.duty);
 
-	job->in_vain = in_vain ? job->in_vain + 1 : 0;
+	job->missed = missed ? job->missed + 1 : 0;
 	job->next_pause = ktime_get_ns() + apart;
 	spin_lock(&lock);
 	job->longest_pause_us = max(job->longest_pause_us, us);
@@ -135,17 +136,18 @@ static void note_pause(struct numaplace_job *job, u64 us, bool in_vain)
 	spin_unlock(&lock);
 }
 
-/* How many pages a batch may look at, and how many it may move: as many as the budget has time for. */
-struct room {
+/* How many pages a batch may look at, and how many it may move: as many as the budget has time for.
+ */
+struct batch_size {
 	unsigned int look, move;
 };
 
 /* Moves a batch that was found, the target paused where that pays. */
 static void move_batch(struct numaplace_job *job, struct task_struct *task,
-		       struct numaplace_batch *b, struct room *room)
+		       struct numaplace_batch *b, struct batch_size *size)
 {
 	struct numaplace_pause pause = {};
-	unsigned int wanted = b->open;
+	unsigned int wanted = b->pending;
 	u64 t0, ns;
 
 	if (should_pause(job, b))
@@ -160,55 +162,61 @@ static void move_batch(struct numaplace_job *job, struct task_struct *task,
 	/* A thread of the process may hold a busy page: retried when the threads run again. */
 	numaplace_migrate_rest(b);
 	/* A batch with nothing to move stops no thread: the next look may be longer. */
-	room->look = wanted ? room->move : min(2 * room->look, NUMAPLACE_PACE_MAX);
-	if (b->counts.fate[NUMAPLACE_FATE_moved])
-		room->look = room->move = numaplace_pace_pages(b->n, ns, job->request.max_stall_us);
+	size->look = wanted ? size->move : min(2 * size->look, NUMAPLACE_BATCH_MAX);
+	if (b->counts.status[NUMAPLACE_PAGE_moved])
+		size->look = size->move = numaplace_throttle_pages(b->n, ns, job->request.max_stall_us);
 }
 
-/* Finds the next batch. Where a long look has found more than may be moved at a time, a short one takes its place. */
+/* Finds the next batch. Where a long look has found more than may be moved at a time, a short one
+ * takes its place. */
 static bool find_batch(const struct numaplace_job *job, struct numaplace_batch *b,
-		       unsigned long *pos, const struct room *room)
+		       unsigned long *pos, const struct batch_size *size)
 {
 	unsigned long end = job->request.end ? job->request.end : ULONG_MAX & PAGE_MASK;
 	unsigned long begin = *pos;
 	bool found;
 
 	found = numaplace_migrate_next(b, pos, end,
-				       numaplace_pace_limit(room->look, job->request.rate_mib));
-	if (!found || b->open <= room->move || room->look <= room->move)
+				       numaplace_throttle_limit(size->look, job->request.rate_mib));
+	if (!found || b->pending <= size->move || size->look <= size->move)
 		return found;
 	*pos = begin;
 	return numaplace_migrate_next(b, pos, end,
-				      numaplace_pace_limit(room->move, job->request.rate_mib));
+				      numaplace_throttle_limit(size->move, job->request.rate_mib));
+}
+
+/* How many pages the job may still move. */
+static u64 pages_to_limit(const struct numaplace_job *job)
+{
+	u64 moved = job->counts.status[NUMAPLACE_PAGE_moved];
+
+	if (!job->request.limit)
+		return U64_MAX;
+	return job->request.limit > moved ? job->request.limit - moved : 0;
 }
 
 /* Finds and moves a batch. Returns 0, END, or -errno. */
 static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsigned long *pos,
-		     struct room *room)
+		     struct batch_size *size)
 {
 	struct task_struct *task = numaplace_target_again(job->pid, job->mm, job->request.to);
 	int err = -ESRCH;
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	b->left = job->request.limit ? job->request.limit - job->counts.fate[NUMAPLACE_FATE_moved] : U64_MAX;
+	b->remaining = pages_to_limit(job);
 	/* Held only for a batch: a process that ends is not kept for a whole job. */
 	if (!mmget_not_zero(job->mm))
 		goto put_task;
-	err = find_batch(job, b, pos, room) ? 0 : END;
+	err = find_batch(job, b, pos, size) ? 0 : END;
 	if (!err) {
-		move_batch(job, task, b, room);
+		move_batch(job, task, b, size);
 		*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
 	}
 	mmput(job->mm);
 put_task:
 	put_task_struct(task);
 	return err;
-}
-
-static bool has_reached_limit(const struct numaplace_job *job)
-{
-	return job->request.limit && job->counts.fate[NUMAPLACE_FATE_moved] >= job->request.limit;
 }
 
 static int run(struct numaplace_job *job)
@@ -220,14 +228,14 @@ static int run(struct numaplace_job *job)
 		.shared = job->request.shared,
 		.split = job->request.split,
 	};
-	struct room room = { .look = NUMAPLACE_PACE_FIRST, .move = NUMAPLACE_PACE_FIRST };
+	struct batch_size size = { .look = NUMAPLACE_BATCH_FIRST, .move = NUMAPLACE_BATCH_FIRST };
 	unsigned long pos = job->request.start;
 	u64 begun = ktime_get_ns();
 	int err = numaplace_migrate_init(&b, job->request.threads);
 
-	while (!err && !is_cancelled(job) && !has_reached_limit(job)) {
+	while (!err && !is_cancelled(job) && pages_to_limit(job)) {
 		rest(job);
-		err = move_next(job, &b, &pos, &room);
+		err = move_next(job, &b, &pos, &size);
 		if (err)
 			break;
 		note_progress(job, &b, begun);
@@ -299,7 +307,7 @@ static void work(struct work_struct *work)
 
 static int check_request(struct numaplace_job_request *r)
 {
-	int err = numaplace_pace_check_range(r->start, r->end);
+	int err = numaplace_throttle_check_range(r->start, r->end);
 
 	if (err)
 		return err;

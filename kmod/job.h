@@ -72,7 +72,7 @@ struct numaplace_job_request {
  * @ns: time that it took so far
  * @longest_pause_us: that the process was stopped for
  * @paused_us: for which it was stopped, all pauses together
- * @in_vain: pauses in a row in which a thread ran on
+ * @missed: pauses in a row in which a thread ran on
  * @next_pause: no pause begins before this time, by ktime_get_ns()
  * @due: when more may be moved, likewise
  */
@@ -91,7 +91,7 @@ struct numaplace_job {
 	struct numaplace_counts counts;
 	u64 ns;
 	u64 longest_pause_us, paused_us;
-	unsigned int in_vain;
+	unsigned int missed;
 	u64 next_pause, due;
 };
 

@@ -20,15 +20,15 @@ static int __init numaplace_init(void)
 	err = numaplace_mempolicy_init();
 	if (err)
 		goto err_mempolicy;
-	err = numaplace_crew_init();
+	err = numaplace_workers_init();
 	if (err)
-		goto err_crew;
+		goto err_workers;
 	err = numaplace_job_init();
 	if (err)
 		goto err_job;
-	err = numaplace_kin_init();
+	err = numaplace_inherit_init();
 	if (err)
-		goto err_kin;
+		goto err_inherit;
 	/* Last: from here on there are users. */
 	err = numaplace_debugfs_init();
 	if (err)
@@ -36,12 +36,12 @@ static int __init numaplace_init(void)
 	return 0;
 
 err_debugfs:
-	numaplace_kin_exit();
-err_kin:
+	numaplace_inherit_exit();
+err_inherit:
 	numaplace_job_exit();
 err_job:
-	numaplace_crew_exit();
-err_crew:
+	numaplace_workers_exit();
+err_workers:
 	numaplace_mempolicy_exit();
 err_mempolicy:
 	numaplace_cpuset_exit();
@@ -55,9 +55,9 @@ err_cpuset:
 static void __exit numaplace_exit(void)
 {
 	numaplace_debugfs_exit();
-	numaplace_kin_exit();
+	numaplace_inherit_exit();
 	numaplace_job_exit();
-	numaplace_crew_exit();
+	numaplace_workers_exit();
 	numaplace_mempolicy_exit();
 	numaplace_cpuset_exit();
 	numaplace_taskwork_exit();

@@ -7,15 +7,18 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "batch.h"
 #include "classify.h"
 #include "migrate.h"
+#include "throttle.h"
+#include "workers.h"
 
 /* How often a page that is busy is tried before it is left where it is. */
 #define PASSES 3
 #define PASS_US 500
 
 /* Pages that a batch can have: one that would be cut ends after the huge page. */
-#define ROOM (NUMAPLACE_BATCH_PAGES + NUMAPLACE_HUGE_PAGES)
+#define MAX_PAGES (NUMAPLACE_BATCH_MAX + NUMAPLACE_HUGE_PAGES)
 
 /**
  * numaplace_migrate_init() - get a batch's memory and its threads
@@ -26,8 +29,8 @@
  */
 int numaplace_migrate_init(struct numaplace_batch *b, unsigned int threads)
 {
-	b->fate = kvmalloc(ROOM, GFP_KERNEL);
-	return numaplace_crew_start(&b->crew, threads) || !b->fate ? -ENOMEM : 0;
+	b->status = kvmalloc(MAX_PAGES, GFP_KERNEL);
+	return numaplace_workers_start(&b->workers, threads) || !b->status ? -ENOMEM : 0;
 }
 
 /**
@@ -36,42 +39,43 @@ int numaplace_migrate_init(struct numaplace_batch *b, unsigned int threads)
  */
 void numaplace_migrate_free(struct numaplace_batch *b)
 {
-	kvfree(b->fate);
-	numaplace_crew_end(&b->crew);
+	kvfree(b->status);
+	numaplace_workers_end(&b->workers);
 }
 
-static unsigned int count_open(const struct numaplace_batch *b)
+static unsigned int count_pending(const struct numaplace_batch *b)
 {
-	unsigned int i, open = 0;
+	unsigned int i, pending = 0;
 
 	for (i = 0; i < b->n; i++)
-		open += b->fate[i] == NUMAPLACE_FATE_open;
-	return open;
+		pending += b->status[i] == NUMAPLACE_PAGE_pending;
+	return pending;
 }
 
-static void count_fates(struct numaplace_batch *b)
+static void count_status(struct numaplace_batch *b)
 {
 	unsigned int i;
 
 	for (i = 0; i < b->n; i++)
-		if (b->fate[i] < NUMAPLACE_FATES)
-			b->counts.fate[b->fate[i]]++;
-	b->counts.bytes = b->counts.fate[NUMAPLACE_FATE_moved] << PAGE_SHIFT;
+		if (b->status[i] < NUMAPLACE_PAGE_STATUSES)
+			b->counts.status[b->status[i]]++;
+	b->counts.bytes = b->counts.status[NUMAPLACE_PAGE_moved] << PAGE_SHIFT;
 }
 
-/* Ends the batch where it has as many open pages as may be moved, before a huge page that would be cut. */
+/* Ends the batch where it has as many pending pages as may be moved, before a huge page that would
+ * be cut. */
 static void keep_to_limit(struct numaplace_batch *b)
 {
 	unsigned long end = b->start + ((unsigned long)b->n << PAGE_SHIFT), cut = b->start;
-	u64 left = b->left;
+	u64 left = b->remaining;
 	unsigned int i;
 
 	for (i = 0; i < b->n; i++, cut += PAGE_SIZE)
-		if (b->fate[i] == NUMAPLACE_FATE_open && !left--)
+		if (b->status[i] == NUMAPLACE_PAGE_pending && !left--)
 			break;
 	if (i == b->n)
 		return;
-	if (!b->split && numaplace_scan_cut(b->mm, cut, end) != cut)
+	if (!b->split && numaplace_classify_cut(b->mm, cut, end) != cut)
 		cut = max(b->start, ALIGN_DOWN(cut, PMD_SIZE));
 	b->n = (cut - b->start) >> PAGE_SHIFT;
 }
@@ -81,14 +85,14 @@ static void keep_to_limit(struct numaplace_batch *b)
  * @b: the batch to fill; b->n is 0 where only holes were found
  * @pos: where to begin; set to where to go on
  * @end: where the range ends
- * @room: how many pages at most, up to NUMAPLACE_BATCH_PAGES
+ * @most: how many pages at most, up to NUMAPLACE_BATCH_MAX
  *
  * Counts holes that were crossed. Only pages inside mappings are asked for.
  *
  * Return: false at the end of the range, or where the next page may not be moved any more.
  */
 bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end,
-			    unsigned int room)
+			    unsigned int most)
 {
 	struct vm_area_struct *vma;
 	unsigned long begin, cut;
@@ -100,9 +104,9 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->pause_us = 0;
 	b->unpaused = 0;
 	b->n = 0;
-	b->open = 0;
-	b->small.full = false;
-	b->huge.full = false;
+	b->pending = 0;
+	b->small.node_full = false;
+	b->huge.node_full = false;
 	if (*pos >= end)
 		return false;
 	mmap_read_lock(b->mm);
@@ -115,18 +119,18 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	end = min(end, vma->vm_end);
 	b->start = begin;
 	if (!(vma->vm_flags & VM_SPECIAL) && !is_vm_hugetlb_page(vma))
-		b->start = numaplace_scan_skip(b->mm, begin, end);
-	b->counts.fate[NUMAPLACE_FATE_absent] = (b->start - begin) >> PAGE_SHIFT;
-	cut = b->start + ((unsigned long)room << PAGE_SHIFT);
-	end = numaplace_scan_cut(b->mm, cut, end);
+		b->start = numaplace_classify_skip(b->mm, begin, end);
+	b->counts.status[NUMAPLACE_PAGE_absent] = (b->start - begin) >> PAGE_SHIFT;
+	cut = b->start + ((unsigned long)most << PAGE_SHIFT);
+	end = numaplace_classify_cut(b->mm, cut, end);
 	b->n = (end - b->start) >> PAGE_SHIFT;
-	memset(b->fate, NUMAPLACE_FATE_open, b->n);
-	numaplace_scan_pages(b, 0, b->n, false);
+	memset(b->status, NUMAPLACE_PAGE_pending, b->n);
+	numaplace_classify_pages(b, 0, b->n, false);
 	keep_to_limit(b);
 	mmap_read_unlock(b->mm);
-	b->open = count_open(b);
+	b->pending = count_pending(b);
 	*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
-	return b->n || b->counts.fate[NUMAPLACE_FATE_absent];
+	return b->n || b->counts.status[NUMAPLACE_PAGE_absent];
 }
 
 /**
@@ -139,10 +143,10 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
  */
 void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline)
 {
-	if (!b->open)
+	if (!b->pending)
 		return;
-	numaplace_crew_move(&b->crew, b, deadline);
-	b->open = count_open(b);
+	numaplace_workers_move(&b->workers, b, deadline);
+	b->pending = count_pending(b);
 }
 
 /**
@@ -153,17 +157,17 @@ void numaplace_migrate_rest(struct numaplace_batch *b)
 {
 	unsigned int pass;
 
-	for (pass = 1; b->open && pass < PASSES; pass++) {
+	for (pass = 1; b->pending && pass < PASSES; pass++) {
 		/* Time for a short-lived reference or page lock to be dropped. */
 		usleep_range_state(PASS_US, 2 * PASS_US, TASK_IDLE);
-		numaplace_crew_retry(&b->crew, b);
-		b->open = count_open(b);
+		numaplace_workers_retry(&b->workers, b);
+		b->pending = count_pending(b);
 	}
-	if (b->open) {
+	if (b->pending) {
 		mmap_read_lock(b->mm);
-		numaplace_scan_pages(b, 0, b->n, true);
+		numaplace_classify_pages(b, 0, b->n, true);
 		mmap_read_unlock(b->mm);
 	}
-	b->open = 0;
-	count_fates(b);
+	b->pending = 0;
+	count_status(b);
 }

@@ -101,15 +101,15 @@ static bool any_started(const struct numaplace_pause *p)
  * @p: the pause; numaplace_pause_end() must follow
  * @task: one of its threads
  * @max_us: for how long, about
- * @patience_us: how long to wait at most for the threads to stop
+ * @wait_us: how long to wait at most for the threads to stop
  *
  * If there is no memory for it the process is not paused. A thread in a long system
  * call may not be stopped, nor are threads that are forked meanwhile.
  */
 void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
-			   u32 patience_us)
+			   u32 wait_us)
 {
-	u64 patience = (u64)patience_us * NSEC_PER_USEC, waited;
+	u64 wait = (u64)wait_us * NSEC_PER_USEC, waited;
 
 	memset(p, 0, sizeof(*p));
 	init_waitqueue_head(&p->queue);
@@ -126,7 +126,7 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 	p->limit = p->begun + 2ULL * max_us * NSEC_PER_USEC;
 	start_all(p);
 	/* By the clock: a short sleep may take long. */
-	while (count_running(p) && (waited = ktime_get_ns() - p->begun) < patience) {
+	while (count_running(p) && (waited = ktime_get_ns() - p->begun) < wait) {
 		if (waited < SPIN_US * NSEC_PER_USEC)
 			cpu_relax();
 		else

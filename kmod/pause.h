@@ -35,7 +35,7 @@ struct numaplace_pause {
 };
 
 void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
-			   u32 patience_us);
+			   u32 wait_us);
 u64 numaplace_pause_end(struct numaplace_pause *p);
 
 #endif

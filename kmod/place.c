@@ -26,20 +26,6 @@
 /* Too large for the stack; used under numaplace_placement_mutex only. */
 static struct cpumask now_mask, want_mask;
 
-/**
- * numaplace_place_read_cpus() - the CPUs that a task may use now
- * @task: the task
- * @cpus: set to them
- */
-void numaplace_place_read_cpus(struct task_struct *task, struct cpumask *cpus)
-{
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&task->pi_lock, flags);
-	cpumask_copy(cpus, &task->cpus_mask);
-	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
-}
-
 /*
  * Sets want to those of the requested CPUs that the task may use. Where its cpuset is
  * not known, its present or saved CPUs stand in for it: they have been within it.
@@ -86,14 +72,14 @@ static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 	int err;
 
 	lockdep_assert_held(&numaplace_placement_mutex);
-	numaplace_place_read_cpus(p->task, now);
+	numaplace_cpuset_read_task(p->task, now);
 	err = choose_cpus(p, now, cpus, want);
 	if (err)
 		return err;
 	note_cpus(p, now, want);
 	err = numaplace_cpuset_set_cpus(p->task, want);
 	/* The effective mask: within the affinity that the task set itself, if any. */
-	numaplace_place_read_cpus(p->task, now);
+	numaplace_cpuset_read_task(p->task, now);
 	spin_lock(&numaplace_placement_lock);
 	cpumask_copy(p->set_cpus, now);
 	p->setting = false;
@@ -203,7 +189,7 @@ static int check(struct numaplace_placement *fresh, const struct numaplace_place
 	p = numaplace_placement_find(fresh->task);
 	spin_unlock(&numaplace_placement_lock);
 	if (!cpumask_empty(request->cpus)) {
-		numaplace_place_read_cpus(fresh->task, &now_mask);
+		numaplace_cpuset_read_task(fresh->task, &now_mask);
 		err = choose_cpus(p ? p : fresh, &now_mask, request->cpus, &want_mask);
 	}
 	if (!err && request->mem)

@@ -28,6 +28,5 @@ struct numaplace_place_request {
 };
 
 int numaplace_place(const struct numaplace_place_request *request);
-void numaplace_place_read_cpus(struct task_struct *task, struct cpumask *cpus);
 
 #endif

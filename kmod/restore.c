@@ -8,11 +8,11 @@
 #include <linux/sched/signal.h>
 
 #include "cpuset.h"
-#include "inherit.h"
 #include "mempolicy.h"
 #include "place.h"
 #include "restore.h"
 #include "stats.h"
+#include "sweep.h"
 #include "task_table.h"
 #include "trace.h"
 #include "visit.h"
@@ -40,7 +40,7 @@ static void restore_cpus(struct numaplace_placement *p)
 	lockdep_assert_held(&numaplace_placement_mutex);
 	if (!p->has_cpus)
 		return;
-	numaplace_place_read_cpus(p->task, &now);
+	numaplace_cpuset_read_task(p->task, &now);
 	if (!cpumask_equal(&now, p->set_cpus)) {
 		p->kept = true;
 	} else if (numaplace_cpuset_set_cpus(p->task, p->saved_cpus)) {
@@ -224,7 +224,7 @@ int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p
 		return 0;
 	err = numaplace_visit_wait(search.op);
 	if (numaplace_restore_sweep())
-		numaplace_kin_sweep_later();
+		numaplace_sweep_later();
 	/* Children that were forked meanwhile. */
 	if (!err)
 		err = numaplace_visit_wait(search.op);

@@ -30,8 +30,8 @@ void numaplace_stats_sum(struct numaplace_counts *to, const struct numaplace_cou
 {
 	unsigned int i;
 
-	for (i = 0; i < NUMAPLACE_FATES; i++)
-		to->fate[i] += more->fate[i];
+	for (i = 0; i < NUMAPLACE_PAGE_STATUSES; i++)
+		to->status[i] += more->status[i];
 	to->bytes += more->bytes;
 }
 
@@ -56,10 +56,10 @@ void numaplace_stats_show_counts(struct seq_file *m, const struct numaplace_coun
 	u64 asked = 0;
 	unsigned int i;
 
-	for (i = 0; i < NUMAPLACE_FATES; i++)
-		asked += counts->fate[i];
+	for (i = 0; i < NUMAPLACE_PAGE_STATUSES; i++)
+		asked += counts->status[i];
 	seq_printf(m, " asked=%llu", asked);
-#define X(name) seq_printf(m, " " #name "=%llu", counts->fate[NUMAPLACE_FATE_##name]);
+#define X(name) seq_printf(m, " " #name "=%llu", counts->status[NUMAPLACE_PAGE_##name]);
 	NUMAPLACE_COUNTS(X)
 #undef X
 	seq_printf(m, " bytes=%llu", counts->bytes);

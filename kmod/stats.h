@@ -10,19 +10,19 @@
 struct seq_file;
 
 /* What became of pages. Index into a job's counts. */
-enum numaplace_fate {
-#define X(name) NUMAPLACE_FATE_##name,
+enum numaplace_page_status {
+#define X(name) NUMAPLACE_PAGE_##name,
 	NUMAPLACE_COUNTS(X)
 #undef X
-	NUMAPLACE_FATES,
+	NUMAPLACE_PAGE_STATUSES,
 	/* Not yet known; never counted. */
-	NUMAPLACE_FATE_open = NUMAPLACE_FATES,
+	NUMAPLACE_PAGE_pending = NUMAPLACE_PAGE_STATUSES,
 	/* On a node that was not asked about; never counted. */
-	NUMAPLACE_FATE_not_asked,
+	NUMAPLACE_PAGE_not_asked,
 };
 
 struct numaplace_counts {
-	u64 fate[NUMAPLACE_FATES];
+	u64 status[NUMAPLACE_PAGE_STATUSES];
 	u64 bytes;
 };
 

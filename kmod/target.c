@@ -114,7 +114,7 @@ struct task_struct *numaplace_target_again(struct pid *pid, const struct mm_stru
 }
 
 static unsigned int collect_threads(struct task_struct *task, struct numaplace_threads *threads,
-				    unsigned int room)
+				    unsigned int capacity)
 {
 	struct task_struct *t;
 	unsigned int n = 0;
@@ -124,7 +124,7 @@ static unsigned int collect_threads(struct task_struct *task, struct numaplace_t
 		/* io_uring and vhost workers have no user mode, but vhost's run task works. */
 		if (t->flags & (PF_IO_WORKER | PF_EXITING))
 			continue;
-		if (n < room)
+		if (n < capacity)
 			threads->task[n] = get_task_struct(t);
 		n++;
 	}
@@ -150,21 +150,21 @@ static int by_address(const void *a, const void *b)
 struct numaplace_threads *numaplace_target_threads(struct task_struct *task,
 						   struct numaplace_threads *earlier)
 {
-	unsigned int room = get_nr_threads(task) + 4;
+	unsigned int capacity = get_nr_threads(task) + 4;
 	struct numaplace_threads *threads;
 	unsigned int n;
 
 	for (;;) {
-		threads = kvmalloc(struct_size(threads, task, room), GFP_KERNEL);
+		threads = kvmalloc(struct_size(threads, task, capacity), GFP_KERNEL);
 		if (!threads)
 			return NULL;
-		n = collect_threads(task, threads, room);
-		threads->n = min(n, room);
+		n = collect_threads(task, threads, capacity);
+		threads->n = min(n, capacity);
 		threads->earlier = NULL;
-		if (n <= room)
+		if (n <= capacity)
 			break;
 		numaplace_target_put_threads(threads);
-		room = n + n / 4;
+		capacity = n + n / 4;
 	}
 	sort(threads->task, n, sizeof(threads->task[0]), by_address, NULL);
 	threads->earlier = earlier;

@@ -281,24 +281,24 @@ static void show_one(struct seq_file *m, const struct numaplace_placement *p)
 }
 
 struct listing {
-	unsigned int n, room;
+	unsigned int n, capacity;
 	struct numaplace_placement *record[];
 };
 
 /* The records at this moment, each with a reference. NULL without memory. */
 static struct listing *list_all(void)
 {
-	unsigned int room = READ_ONCE(in_table) + 16;
+	unsigned int capacity = READ_ONCE(in_table) + 16;
 	struct numaplace_placement *p;
 	struct listing *all;
 	int bucket;
 
-	all = kvzalloc(struct_size(all, record, room), GFP_KERNEL);
+	all = kvzalloc(struct_size(all, record, capacity), GFP_KERNEL);
 	if (!all)
 		return NULL;
 	spin_lock(&numaplace_placement_lock);
 	hash_for_each(table, bucket, p, node) {
-		if (p->state == NUMAPLACE_RESTORED || all->n == room)
+		if (p->state == NUMAPLACE_RESTORED || all->n == capacity)
 			continue;
 		refcount_inc(&p->users);
 		all->record[all->n++] = p;

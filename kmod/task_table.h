@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The records of tasks under control: CPUs and memory policies, set and saved. */
-#ifndef _NUMAPLACE_PLACEMENT_H
-#define _NUMAPLACE_PLACEMENT_H
+#ifndef _NUMAPLACE_TASK_TABLE_H
+#define _NUMAPLACE_TASK_TABLE_H
 
 #include <linux/cpumask.h>
 #include <linux/list.h>

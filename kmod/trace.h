@@ -11,8 +11,8 @@
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
 
+#include "batch.h"
 #include "job.h"
-#include "migrate.h"
 
 TRACE_EVENT(job_begin,
 	TP_PROTO(const struct numaplace_job *job),
@@ -51,7 +51,7 @@ TRACE_EVENT(job_end,
 		__entry->job = job->id;
 		__entry->pid = pid_nr(job->pid);
 		__entry->error = error;
-		__entry->moved = job->counts.fate[NUMAPLACE_FATE_moved];
+		__entry->moved = job->counts.status[NUMAPLACE_PAGE_moved];
 		__entry->bytes = job->counts.bytes;
 		__entry->ns = job->ns;
 		__entry->longest_pause_us = job->longest_pause_us;
@@ -62,7 +62,7 @@ TRACE_EVENT(job_end,
 );
 
 #define NUMAPLACE_TRACE_FIELD(name)	__field(u64, name)
-#define NUMAPLACE_TRACE_ASSIGN(name)	__entry->name = batch->counts.fate[NUMAPLACE_FATE_##name];
+#define NUMAPLACE_TRACE_ASSIGN(name)	__entry->name = batch->counts.status[NUMAPLACE_PAGE_##name];
 #define NUMAPLACE_TRACE_FORMAT(name)	" " #name "=%llu"
 #define NUMAPLACE_TRACE_VALUE(name)	__entry->name,
 

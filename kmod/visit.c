@@ -11,13 +11,13 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "inherit.h"
 #include "mempolicy.h"
+#include "sweep.h"
 #include "task_table.h"
 #include "visit.h"
 
 /* How long a task may take to return to user mode, before -EBUSY. */
-#define PATIENCE_MS	5000
+#define WAIT_MS	5000
 
 DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
 
@@ -126,7 +126,7 @@ static void settle(struct numaplace_placement *p)
 }
 
 /* The task work: runs in the task. The record stays at least until it returns. */
-static void come_by(struct numaplace_taskwork *work)
+static void return_to_user(struct numaplace_taskwork *work)
 {
 	struct numaplace_placement *p = container_of(work, struct numaplace_placement, visit);
 	struct mempolicy *old;
@@ -136,7 +136,7 @@ static void come_by(struct numaplace_taskwork *work)
 	settle(p);
 	spin_unlock(&numaplace_placement_lock);
 	numaplace_mempolicy_put(old);
-	numaplace_kin_sweep_now();
+	numaplace_sweep_now();
 	wake_up_all(&numaplace_visit_queue);
 }
 
@@ -194,7 +194,7 @@ static int start(struct numaplace_placement *p, bool urgent)
 
 	p->begun = true;
 	p->urgent = urgent;
-	err = numaplace_taskwork_start(&p->visit, p->task, come_by,
+	err = numaplace_taskwork_start(&p->visit, p->task, return_to_user,
 				       urgent ? TWA_SIGNAL : TWA_RESUME);
 	if (err)
 		p->begun = false;
@@ -247,7 +247,7 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 		set_visiting(p, false);
 	else
 		numaplace_visit_look(p);
-	numaplace_kin_sweep_later();
+	numaplace_sweep_later();
 	return err;
 }
 
@@ -290,7 +290,7 @@ static bool is_awaited(const struct numaplace_placement *p, u64 op)
 		(p->state == NUMAPLACE_RESTORING && p->has_mem));
 }
 
-static bool has_come(const struct numaplace_placement *p, u64 op)
+static bool is_done(const struct numaplace_placement *p, u64 op)
 {
 	bool come;
 
@@ -320,20 +320,20 @@ static struct numaplace_placement *first_awaited(u64 op)
  * numaplace_visit_wait() - wait until tasks have installed or restored their policy
  * @op: waits for the tasks on which this write was the last to act
  *
- * One timeout of PATIENCE_MS holds for all of them together. The task works of those
+ * One timeout of WAIT_MS holds for all of them together. The task works of those
  * that are too late stay pending.
  *
  * Return: 0, -EBUSY, or -EINTR if the caller was killed.
  */
 int numaplace_visit_wait(u64 op)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(PATIENCE_MS);
+	unsigned long deadline = jiffies + msecs_to_jiffies(WAIT_MS);
 	struct numaplace_placement *p;
 	long left, got = 1;
 
 	while (got > 0 && (p = first_awaited(op))) {
 		left = max_t(long, deadline - jiffies, 0);
-		got = wait_event_killable_timeout(numaplace_visit_queue, has_come(p, op), left);
+		got = wait_event_killable_timeout(numaplace_visit_queue, is_done(p, op), left);
 		numaplace_placement_put(p);
 	}
 	return got > 0 ? 0 : got ? -EINTR : -EBUSY;

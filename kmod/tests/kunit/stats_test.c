@@ -30,8 +30,8 @@ static struct numaplace_counts distinct(unsigned int shift)
 	struct numaplace_counts counts = { .bytes = 4096ULL << shift };
 	unsigned int i;
 
-	for (i = 0; i < NUMAPLACE_FATES; i++)
-		counts.fate[i] = 1ULL << (i + shift);
+	for (i = 0; i < NUMAPLACE_PAGE_STATUSES; i++)
+		counts.status[i] = 1ULL << (i + shift);
 	return counts;
 }
 
@@ -41,10 +41,10 @@ static void counts_add_one_by_one(struct kunit *test)
 	unsigned int i;
 
 	numaplace_stats_sum(&sum, &more);
-	for (i = 0; i < NUMAPLACE_FATES; i++)
-		KUNIT_EXPECT_EQ(test, sum.fate[i], (1ULL << i) + (1ULL << (i + 20)));
+	for (i = 0; i < NUMAPLACE_PAGE_STATUSES; i++)
+		KUNIT_EXPECT_EQ(test, sum.status[i], (1ULL << i) + (1ULL << (i + 20)));
 	KUNIT_EXPECT_EQ(test, sum.bytes, 4096 + (4096ULL << 20));
-	KUNIT_EXPECT_EQ(test, more.fate[0], 1ULL << 20);
+	KUNIT_EXPECT_EQ(test, more.status[0], 1ULL << 20);
 }
 
 static void asked_is_the_sum(struct kunit *test)
@@ -53,7 +53,7 @@ static void asked_is_the_sum(struct kunit *test)
 	struct seq_file *m = paper(test);
 
 	numaplace_stats_show_counts(m, &counts);
-	KUNIT_EXPECT_EQ(test, value_of(test, m, " asked"), (1ULL << NUMAPLACE_FATES) - 1);
+	KUNIT_EXPECT_EQ(test, value_of(test, m, " asked"), (1ULL << NUMAPLACE_PAGE_STATUSES) - 1);
 	KUNIT_EXPECT_EQ(test, value_of(test, m, " bytes"), 4096ULL);
 }
 
@@ -63,14 +63,14 @@ static void every_count_has_its_name(struct kunit *test)
 	struct seq_file *m = paper(test);
 
 	numaplace_stats_show_counts(m, &counts);
-#define X(name) KUNIT_EXPECT_EQ(test, value_of(test, m, " " #name), 1ULL << NUMAPLACE_FATE_##name);
+#define X(name) KUNIT_EXPECT_EQ(test, value_of(test, m, " " #name), 1ULL << NUMAPLACE_PAGE_##name);
 	NUMAPLACE_COUNTS(X)
 #undef X
 }
 
 static void largest_counts_are_printed_whole(struct kunit *test)
 {
-	struct numaplace_counts counts = { .fate[NUMAPLACE_FATE_moved] = U64_MAX, .bytes = U64_MAX };
+	struct numaplace_counts counts = { .status[NUMAPLACE_PAGE_moved] = U64_MAX, .bytes = U64_MAX };
 	struct seq_file *m = paper(test);
 
 	numaplace_stats_show_counts(m, &counts);
@@ -93,7 +93,7 @@ static void totals_are_what_was_added(struct kunit *test)
 #define X(name) KUNIT_EXPECT_EQ(test, value_of(test, m, #name), 100ULL + NUMAPLACE_STAT_##name);
 	NUMAPLACE_STATS(X)
 #undef X
-	KUNIT_EXPECT_EQ(test, value_of(test, m, " asked"), 2 * ((1ULL << NUMAPLACE_FATES) - 1));
+	KUNIT_EXPECT_EQ(test, value_of(test, m, " asked"), 2 * ((1ULL << NUMAPLACE_PAGE_STATUSES) - 1));
 	KUNIT_EXPECT_EQ(test, m->buf[m->count - 1], '\n');
 }
 

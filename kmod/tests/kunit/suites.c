@@ -3,7 +3,7 @@
 
 #include "suites.h"
 
-kunit_test_suites(&numaplace_parse_suite, &numaplace_stats_suite, &numaplace_pace_suite);
+kunit_test_suites(&numaplace_parse_suite, &numaplace_stats_suite, &numaplace_throttle_suite);
 
 MODULE_DESCRIPTION("Tests of numaplace's parsing, accounting and pacing");
 MODULE_LICENSE("GPL");

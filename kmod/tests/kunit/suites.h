@@ -8,6 +8,6 @@
 
 #include <kunit/test.h>
 
-extern struct kunit_suite numaplace_parse_suite, numaplace_stats_suite, numaplace_pace_suite;
+extern struct kunit_suite numaplace_parse_suite, numaplace_stats_suite, numaplace_throttle_suite;
 
 #endif

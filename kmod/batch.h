@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The record of a batch: neighbouring pages that are moved together. */
+#ifndef _NUMAPLACE_BATCH_H
+#define _NUMAPLACE_BATCH_H
+
+#include <linux/nodemask.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "stats.h"
+
+struct mm_struct;
+struct numaplace_worker;
+
+/**
+ * struct numaplace_workers - the threads that move a job's pages
+ * @worker: state of each thread, @n of them
+ * @n: number of threads, the caller included
+ * @lock: guards the rest
+ * @taken: pages of the batch that threads have taken
+ * @page_ns: decaying maximum of a thread's time per page
+ * @deadline: when the batch is to end, by ktime_get_ns(), or U64_MAX
+ */
+struct numaplace_workers {
+	struct numaplace_worker *worker;
+	unsigned int n;
+
+	spinlock_t lock;
+	unsigned int taken;
+	u64 page_ns, deadline;
+};
+
+/**
+ * struct numaplace_supply - what the target node has of pages of one size
+ * @node_full: it has none: try no more in this batch
+ * @no_reclaim: it had none before: take what is free, reclaim and compact nothing
+ */
+struct numaplace_supply {
+	bool node_full, no_reclaim;
+};
+
+/**
+ * struct numaplace_batch - some pages next to each other and what becomes of them
+ * @mm: the address space of the pages
+ * @from: nodes that they are to leave
+ * @to: node that they are to go to
+ * @shared: also those that other processes map
+ * @split: break transparent huge pages up to move them
+ * @remaining: how many pages may still be moved
+ * @start: address of the first page
+ * @n: number of pages
+ * @pending: how many of them are to be moved
+ * @small: whether the node may have small pages
+ * @huge: whether it may have huge ones
+ * @counts: what became of them
+ * @setup_ns: taken to unmap pages, all threads together
+ * @copy_ns: likewise, to allocate and to copy
+ * @finish_ns: likewise, to map the new pages
+ * @pause_us: for which the target was stopped, 0 if it was not
+ * @unpaused: threads that ran on though they were to stop
+ * @status: what becomes of each page, an enum numaplace_page_status
+ * @workers: the threads that move them
+ */
+struct numaplace_batch {
+	struct mm_struct *mm;
+	nodemask_t from;
+	int to;
+	bool shared;
+	bool split;
+	u64 remaining;
+
+	unsigned long start;
+	unsigned int n;
+	unsigned int pending;
+	struct numaplace_supply small, huge;
+	struct numaplace_counts counts;
+	u64 setup_ns, copy_ns, finish_ns;
+	u64 pause_us;
+	unsigned int unpaused;
+
+	u8 *status;
+	struct numaplace_workers workers;
+};
+
+#endif
