@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The experiments' programs and their entry in the command line.
 
-EXP_SRC    := experiments/kernels
+EXP_SRC    := experiments/workloads
 EXP_OBJ    := $(BUILD)/experiments
 # -ffp-contract=off: the triad's check is exact, a fused multiply-add must not hide in it.
 # -fno-tree-loop-distribute-patterns: a copy is to be the loop that stands there, not memcpy().
@@ -10,8 +10,8 @@ EXP_CFLAGS := -std=gnu11 -O3 -g -Wall -Wextra -Werror -ffp-contract=off -fno-tre
 EXP_BUILT_WITH = $(shell $(CC) --version | head -n 1), $(EXP_CFLAGS)
 EXP_DEFINES = -DNP_VERSION='"0.1.0"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 
-EXP_MEM   := np_mem options worker pages emit stream stream_variants chase cachetest sort update
-EXP_REDIS := np_redis redis_workloads redis_tokens redis_data client histogram emit
+EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update) pages emit
+EXP_REDIS := $(addprefix redis/,np_redis redis_workloads redis_tokens redis_data client histogram) emit
 
 $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -pthread -lnuma -ljansson -lm
@@ -27,12 +27,12 @@ $(EXP_OBJ)/%.o: $(EXP_SRC)/%.c experiments/experiments.mk
 	@mkdir -p $(@D)
 	$(CC) $(EXP_CFLAGS) $(EXP_DEFINES) -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/test_experiments: $(EXP_SRC)/tests/units.c $(EXP_SRC)/histogram.c $(EXP_SRC)/redis_data.c \
-		$(EXP_SRC)/histogram.h $(EXP_SRC)/redis_data.h
+$(BUILD)/tests/test_experiments: $(EXP_SRC)/redis/tests/units.c $(EXP_SRC)/redis/histogram.c \
+		$(EXP_SRC)/redis/redis_data.c $(EXP_SRC)/redis/histogram.h $(EXP_SRC)/redis/redis_data.h
 	@mkdir -p $(@D)
 	$(CC) $(EXP_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcunit -lm
 
--include $(wildcard $(EXP_OBJ)/*.d)
+-include $(wildcard $(EXP_OBJ)/*.d $(EXP_OBJ)/*/*.d)
 
 $(BUILD)/numaplace-experiment: experiments/runner/numaplace-experiment.sh
 	@mkdir -p $(@D)
@@ -52,14 +52,14 @@ tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-ex
 
 include experiments/lab/plugin.mk
 include experiments/migration/migration.mk
-include experiments/stealing/stealing.mk
+include experiments/workloads/stealing/stealing.mk
 
 # The plain triad is the lab's check program, which knows nothing of np-mem, at -O3 and nothing else.
 $(BUILD)/bench/plain-triad: experiments/lab/checks/triad.c
 	@mkdir -p $(@D)
 	$(CC) -O3 -o $@ $< -pthread
 
-$(BUILD)/bench/clock: experiments/kernels/clock.c $(EXP_OBJ)/emit.o
+$(BUILD)/bench/clock: experiments/workloads/mem/clock.c $(EXP_OBJ)/emit.o
 	@mkdir -p $(@D)
 	$(CC) $(EXP_CFLAGS) -o $@ $^ -ljansson
 
@@ -67,4 +67,4 @@ BENCH_ROUNDS ?= 15
 
 .PHONY: bench-kernels
 bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; BENCH_ROUNDS=15, 15 minutes
-	$(PY) experiments/kernels/bench_kernels.py --rounds $(BENCH_ROUNDS)
+	$(PY) experiments/workloads/mem/bench_kernels.py --rounds $(BENCH_ROUNDS)

@@ -4,7 +4,7 @@
 STEALING_OBJ := $(addprefix $(EXP_OBJ)/stealing/,np_steal.o runtime.o cilksort.o heat.o transpose.o matmul.o)
 STEALING_FLAGS := -std=gnu++20 -O3 -g -Wall -Wextra -Werror -ffp-contract=off
 
-$(EXP_OBJ)/stealing/%.o: experiments/stealing/%.cc experiments/stealing/stealing.mk
+$(EXP_OBJ)/stealing/%.o: experiments/workloads/stealing/%.cc experiments/workloads/stealing/stealing.mk
 	@mkdir -p $(@D)
 	$(CXX) $(STEALING_FLAGS) $(EXP_DEFINES) -MMD -MP -c -o $@ $<
 

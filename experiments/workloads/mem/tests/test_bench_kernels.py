@@ -3,8 +3,8 @@
 
 import pytest
 
-from experiments.kernels import bench_kernels
-from experiments.kernels.bench_kernels import Ratio
+from experiments.workloads.mem import bench_kernels
+from experiments.workloads.mem.bench_kernels import Ratio
 
 
 @pytest.mark.parametrize("pairs, low, high", [(7, 1, 7), (15, 4, 12), (25, 8, 18)])

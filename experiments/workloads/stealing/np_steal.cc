@@ -5,8 +5,8 @@
  * the locality runtime has a part of every array on each node.
  */
 extern "C" {
-#include "../kernels/emit.h"
-#include "../kernels/pages.h"
+#include "../emit.h"
+#include "../pages.h"
 }
 #include "benchmark.h"
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Self
 
-BUILD = Path(__file__).resolve().parents[2] / "build"
+BUILD = Path(__file__).resolve().parents[3] / "build"
 ROUNDS = 15
 MIB = 128           # an array
 SECONDS = 0.4

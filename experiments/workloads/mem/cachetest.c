@@ -12,7 +12,7 @@
  * The paper draws before the walk, into an array; here each step draws, a few
  * instructions: the array would compete with the elements for the caches.
  */
-#include "emit.h"
+#include "../emit.h"
 #include "random.h"
 #include "worker.h"
 

@@ -4,7 +4,7 @@
  * as words on the command line or, so that a runner can act between them, as
  * lines on stdin; results leave on stdout, one JSON object a line.
  */
-#include "emit.h"
+#include "../emit.h"
 #include "redis_workloads.h"
 
 #include <getopt.h>

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).resolve().parents[3] / "build" / "np-steal"
+PROGRAM = Path(__file__).resolve().parents[4] / "build" / "np-steal"
 BENCHMARKS = ["cilksort", "heat", "transpose", "matmul"]
 
 

@@ -4,7 +4,7 @@
  * All values are small multiples of a half, so the check is exact.
  */
 #include "stream.h"
-#include "emit.h"
+#include "../emit.h"
 #include "worker.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-BUILD = Path(__file__).resolve().parents[3] / "build"
+BUILD = Path(__file__).resolve().parents[4] / "build"
 PROGRAM = BUILD / "np-triad"
 NODE = int(Path("/sys/devices/system/node/has_memory").read_text().strip().split(",")[0].split("-")[0])
 KERNELS = ["plain", "sse2", "avx2", "avx512", "sse2-nt", "avx2-nt", "avx512-nt"]

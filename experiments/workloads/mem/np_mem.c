@@ -6,7 +6,7 @@
  * makes all of them measure at once: commands come on stdin, results leave on
  * stdout, one JSON object a line.
  */
-#include "emit.h"
+#include "../emit.h"
 #include "options.h"
 #include "stream.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "options.h"
-#include "emit.h"
+#include "../emit.h"
 #include "stream.h"
 
 #include <errno.h>

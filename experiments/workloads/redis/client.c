@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "client.h"
-#include "emit.h"
+#include "../emit.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).resolve().parents[3] / "build" / "np-redis"
+PROGRAM = Path(__file__).resolve().parents[4] / "build" / "np-redis"
 ELEMENTS = 700
 WORKLOADS = ["lists", "keys", "zsets"]
 Client = Callable[..., tuple[subprocess.CompletedProcess[str], list[dict]]]

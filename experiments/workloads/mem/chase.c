@@ -4,7 +4,7 @@
  * cycle. With page groups the cycle stays in so many pages before it goes on
  * to the next ones, so that their translations stay cached.
  */
-#include "emit.h"
+#include "../emit.h"
 #include "random.h"
 #include "worker.h"
 

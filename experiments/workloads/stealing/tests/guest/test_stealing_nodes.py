@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).resolve().parents[4] / "build" / "np-steal"
+PROGRAM = Path(__file__).resolve().parents[5] / "build" / "np-steal"
 LIMIT = 60     # s, to see every worker
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prints how many nanoseconds a look at the clock takes, which np-mem takes after every piece of work. */
-#include "emit.h"
+#include "../emit.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "redis_tokens.h"
-#include "emit.h"
+#include "../emit.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #define NP_WORKER_H
 
 #include "kernel.h"
-#include "pages.h"
+#include "../pages.h"
 
 #define NP_SAMPLES 100		/* at most that many of a thread and a run */
 
