@@ -55,7 +55,7 @@ include experiments/migration/migration.mk
 include experiments/workloads/stealing/stealing.mk
 
 # The plain triad is the lab's check program, which knows nothing of np-mem, at -O3 and nothing else.
-$(BUILD)/bench/plain-triad: experiments/lab/checks/triad.c
+$(BUILD)/bench/plain-triad: experiments/lab/validate/programs/triad.c
 	@mkdir -p $(@D)
 	$(CC) -O3 -o $@ $< -pthread
 

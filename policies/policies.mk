@@ -60,7 +60,7 @@ bench-policies: $(BUILD)/tests/policy_speed $(BUILD)/tests/policy_quality	## how
 	+@$(MAKE) --no-print-directory bench-present
 
 bench-present: setup tools lab-simulation	## what plans predict of running tasks beside counters, in the simulated lab: 15 minutes
-	$(PY) -m experiments.lab.bench present
+	$(PY) -m experiments.lab.validate present
 
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
 

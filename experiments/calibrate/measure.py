@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from experiments.calibrate.hardware import Node
-from experiments.lab.bench.teams import Team
+from experiments.lab.validate.teams import Team
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "np-mem"
 TRIAD = [str(PROGRAM), "triad", "--kernel", "plain"]

@@ -47,7 +47,7 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 # What QEMU calls, called without it.
 LAB_REPLAY := $(BUILD)/lab/replay
 
-$(LAB_REPLAY): experiments/lab/bench/replay.c experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h \
+$(LAB_REPLAY): experiments/lab/validate/replay.c experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h \
 		$(LAB_QEMU_STAMP)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -DNP_QEMU_API=$(LAB_QEMU_API) -rdynamic \
@@ -56,7 +56,7 @@ $(LAB_REPLAY): experiments/lab/bench/replay.c experiments/lab/plugin/qemu_api.h 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,answers chase rounds triad)
 
-$(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/checks/%.c
+$(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/validate/programs/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
 
@@ -72,7 +72,7 @@ $(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 
 .PHONY: lab-simulation bench-lab tools modules
 bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; more than an hour
-	$(PY) -m experiments.lab.bench $(CLAIMS)
+	$(PY) -m experiments.lab.validate $(CLAIMS)
 
 lab-simulation: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
 tools: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_CHECKS)

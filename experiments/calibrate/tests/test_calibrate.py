@@ -9,7 +9,7 @@ import pytest
 from experiments.calibrate import fit, hardware, picture
 from experiments.calibrate.measure import Value
 from experiments.lab import machine
-from experiments.lab.bench.inside import ROOT
+from experiments.lab.validate.inside import ROOT
 from experiments.lab.calibration.native import TRIAD
 
 KNOWN = fit.Known(2, 64, picture.HEADER_BYTES, 80, 50)

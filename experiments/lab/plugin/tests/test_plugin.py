@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import machine, simulated
-from experiments.lab.bench import calls
+from experiments.lab.validate import calls
 
 ROOT = Path(__file__).resolve().parents[4]
 

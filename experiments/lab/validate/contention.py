@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.lab.bench import inside
-from experiments.lab.bench.claims import Outcome
+from experiments.lab.validate import inside
+from experiments.lab.validate.claims import Outcome
 from experiments.lab.calibration import luo
 
 TRIAD = ["build/np-mem", "triad", "--kernel", "plain"]  # the paper's compiler made no non-temporal stores

@@ -9,7 +9,7 @@ from pathlib import Path
 from experiments.lab import machine
 
 ROOT = Path(__file__).resolve().parents[3]
-MEASURE = "experiments/lab/checks/measure.py"
+MEASURE = "experiments/lab/validate/measure.py"
 # It reports three words an element and moves four: the line that is written is read first.
 TRIAD_TRAFFIC = 4 / 3
 READ_PART = 3 / 4  # of that traffic

@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 
 from experiments.lab import machine, simulated
-from experiments.lab.bench.claims import Outcome
+from experiments.lab.validate.claims import Outcome
 
 REPLAY = simulated.PLUGIN.with_name("replay")
 MACHINE = "demo-2s"
 
 
 def replay() -> list[dict]:
-    """A record for each program; experiments/lab/bench/replay.c says what it holds."""
+    """A record for each program; experiments/lab/validate/replay.c says what it holds."""
     with tempfile.TemporaryDirectory() as folder:
         simulated.qemu_options(machine.find(MACHINE), Path(folder))
         argv = [REPLAY, simulated.PLUGIN, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the simulated lab with running programs and prints each figure beside its reference.
 
-    python -m experiments.lab.bench [CLAIM ..]      all of them, or some; --list names them
+    python -m experiments.lab.validate [CLAIM ..]      all of them, or some; --list names them
 """
 
 import argparse
@@ -11,10 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.lab.bench import (cachetest, calibrated, calls, contention, copy, endurance, migration, present,
-                                   simulation, speed)
-from experiments.lab.bench.claims import Claim, Outcome
-from experiments.lab.bench.inside import ROOT
+from experiments.lab.validate import (cachetest, calibrated, calls, contention, copy, endurance, migration, present,
+                                      simulation, speed)
+from experiments.lab.validate.claims import Claim, Outcome
+from experiments.lab.validate.inside import ROOT
 
 CLAIMS = [
     Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),

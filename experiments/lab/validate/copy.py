@@ -2,8 +2,8 @@
 """Bergstrom: COPY by running threads, with memory on their own node and on another package's."""
 
 from experiments.lab import machine
-from experiments.lab.bench import inside
-from experiments.lab.bench.claims import Outcome
+from experiments.lab.validate import inside
+from experiments.lab.validate.claims import Outcome
 from experiments.lab.calibration import bergstrom
 from experiments.lab.calibration.__main__ import load
 

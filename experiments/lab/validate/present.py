@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `numaplace plan` predicts of tasks as they are placed, and of another placement, beside what is counted then."""
 
-from experiments.lab.bench import inside
-from experiments.lab.bench.claims import Outcome
-from experiments.lab.bench.placed import SCENARIOS
+from experiments.lab.validate import inside
+from experiments.lab.validate.claims import Outcome
+from experiments.lab.validate.placed import SCENARIOS
 
 MACHINE = "demo-2s"
 ALLOWED = 0.10
@@ -46,5 +46,5 @@ def show(records: list[dict]) -> Outcome:
 
 
 def present() -> Outcome:
-    return show(inside.run(MACHINE, "python3", "-m", "experiments.lab.bench.placed", "--calibrate",
+    return show(inside.run(MACHINE, "python3", "-m", "experiments.lab.validate.placed", "--calibrate",
                            "--penalties", *SCENARIOS, timeout=1800))

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from experiments.lab.bench import inside
-from experiments.lab.bench.claims import Outcome
-from experiments.lab.bench.endurance import qemu_of
+from experiments.lab.validate import inside
+from experiments.lab.validate.claims import Outcome
+from experiments.lab.validate.endurance import qemu_of
 
 SMALL, EIGHT, LARGEST = "demo-2s", "xeon-e5620-2s", "opteron-6172-4s"
 LIMIT = 900
@@ -98,7 +98,7 @@ def measure(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
 
 def triads(machine: str, simulated: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
     start = time.monotonic()
-    words = ["python3", "experiments/lab/bench/memory_loop.py", str(seconds), str(times), *map(str, teams)]
+    words = ["python3", "experiments/lab/validate/memory_loop.py", str(seconds), str(times), *map(str, teams)]
     with lab(machine, simulated, *words) as run:
         event(run)
         qemu, boot = qemu_of(run), time.monotonic() - start

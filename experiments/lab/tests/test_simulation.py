@@ -7,10 +7,10 @@ from statistics import median
 import pytest
 
 from experiments.lab import machine
-from experiments.lab.bench import present
+from experiments.lab.validate import present
 from experiments.lab.calibration.__main__ import load
 from experiments.lab.calibration.native import TRIAD
-from experiments.lab.checks import lab_run
+from experiments.lab.validate import lab_run
 from experiments.lab.model_fields import core_speed
 
 MACHINE = "demo-2s"

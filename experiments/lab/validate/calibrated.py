@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from experiments.lab import machine
-from experiments.lab.bench import inside
-from experiments.lab.bench.claims import Outcome
+from experiments.lab.validate import inside
+from experiments.lab.validate.claims import Outcome
 
 MACHINE = "demo-2s"
 WRITTEN = Path("results/bench-lab/demo-2s-calibrated.toml")
