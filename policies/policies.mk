@@ -71,7 +71,7 @@ $(BUILD)/libmodel.so: $(wildcard policies/model/*.c policies/model/*.h)
 
 .PHONY: model-table
 model-table:			## the contention model beside the papers' tables, cell by cell
-	$(PY) -m experiments.lab.calibration
+	$(PY) -m experiments.model_fit
 
 -include $(POLICIES_OBJ:.o=.d) $(POLICIES_TEST_OBJ:.o=.d)
 -include $(POLICIES_ASAN_OBJ:.o=.d) $(POLICIES_TEST_ASAN_OBJ:.o=.d)

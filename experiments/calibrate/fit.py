@@ -6,7 +6,7 @@ Starts from what each number means by itself, and then tries steps up and down i
 
 from dataclasses import dataclass
 
-from experiments.lab.calibration.native import TRIAD, Model
+from experiments.model_fit.native import TRIAD, Model
 
 STEPS = (0.2, 0.1, 0.05, 0.02, 0.01)  # relative
 ROUNDS = 12                            # of each step at most

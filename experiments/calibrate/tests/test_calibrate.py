@@ -10,7 +10,7 @@ from experiments.calibrate import fit, hardware, picture
 from experiments.calibrate.measure import Value
 from experiments.lab import machine
 from experiments.lab.validate.inside import ROOT
-from experiments.lab.calibration.native import TRIAD
+from experiments.model_fit.native import TRIAD
 
 KNOWN = fit.Known(2, 64, picture.HEADER_BYTES, 80, 50)
 TRUE = fit.Numbers(outstanding=10, dram_mb_s=12800, dram_variability=0.1, link_mb_s=6400, link_variability=0.1,

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from experiments.lab import machine
-from experiments.lab.calibration import bergstrom, fit, luo
-from experiments.lab.calibration.native import Model
+from experiments.model_fit import bergstrom, fit, luo
+from experiments.model_fit.native import Model
 from experiments.lab.errors import LabError
 from experiments.lab.model_fields import model_text
 

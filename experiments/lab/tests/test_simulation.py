@@ -8,8 +8,8 @@ import pytest
 
 from experiments.lab import machine
 from experiments.lab.validate import present
-from experiments.lab.calibration.__main__ import load
-from experiments.lab.calibration.native import TRIAD
+from experiments.model_fit.__main__ import load
+from experiments.model_fit.native import TRIAD
 from experiments.lab.validate import lab_run
 from experiments.lab.model_fields import core_speed
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.lab.validate import inside
 from experiments.lab.validate.claims import Outcome
-from experiments.lab.calibration import luo
+from experiments.model_fit import luo
 
 TRIAD = ["build/np-mem", "triad", "--kernel", "plain"]  # the paper's compiler made no non-temporal stores
 Threads = list[tuple[int, int]]  # CPU, memory node of each

@@ -4,8 +4,8 @@
 from experiments.lab import machine
 from experiments.lab.validate import inside
 from experiments.lab.validate.claims import Outcome
-from experiments.lab.calibration import bergstrom
-from experiments.lab.calibration.__main__ import load
+from experiments.model_fit import bergstrom
+from experiments.model_fit.__main__ import load
 
 COPY = ["build/np-mem", "copy", "--kernel", "plain"]
 SECONDS = 0.01

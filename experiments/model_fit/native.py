@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "build/libmodel.so"
 ROOM_FOR_MACHINE = 1 << 20  # more than sizeof(struct np_model)
 ROOM_FOR_ERROR = 256

@@ -6,8 +6,8 @@ import argparse
 import numpy as np
 
 from experiments.lab import machine
-from experiments.lab.calibration import bergstrom, luo
-from experiments.lab.calibration.native import Model
+from experiments.model_fit import bergstrom, luo
+from experiments.model_fit.native import Model
 from experiments.lab.model_fields import calibrated, model_text
 
 
@@ -69,7 +69,7 @@ def print_bergstrom(of: bergstrom.Machine):
 
 
 def print_fits():
-    from experiments.lab.calibration import fit  # scipy takes a second to import
+    from experiments.model_fit import fit
 
     for name, task in fit.FITS.items():
         values, model = fit.fit(name)

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from experiments.lab import machine
-from experiments.lab.calibration import luo
-from experiments.lab.calibration.native import Model
+from experiments.model_fit import luo
+from experiments.model_fit.native import Model
 from experiments.lab.model_fields import model_text
 
 STEP = 1e-3          # relative, of the numerical derivatives: well above the solver's precision

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.lab.calibration.native import ROOT, TRIAD, Model
+from experiments.model_fit.native import ROOT, TRIAD, Model
 
 CORES = 4
 THREADS = range(CORES + 1)

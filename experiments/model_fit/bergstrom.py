@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from experiments.lab.calibration.native import COPY, Model
+from experiments.model_fit.native import COPY, Model
 
 
 @dataclass(frozen=True)
