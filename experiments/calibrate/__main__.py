@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from experiments.calibrate import fit, hardware, picture
+from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, latencies
 from experiments.calibrate.picture import HEADER_BYTES, Cell, Picture
 from experiments.units import mib, seconds
@@ -103,7 +103,7 @@ def measure_contention(taken: Picture, triads: Triads, most: int):
             say(cell_text(local, remote, mine, far))
 
 
-def start_of(taken: Picture, known: fit.Known) -> fit.Numbers:
+def start_of(taken: Picture, known: pattern_search.Known) -> pattern_search.Numbers:
     """What the numbers mean by themselves."""
     alone = next(cell for cell in taken.contention if (cell.local, cell.remote) == (1, 0))
     local = max(cell.local_mb_s.mean for cell in taken.contention if cell.local_mb_s and not cell.remote)
@@ -111,20 +111,20 @@ def start_of(taken: Picture, known: fit.Known) -> fit.Numbers:
                 for cell in taken.contention)
     remote = max(cell.remote_mb_s.mean for cell in taken.contention if cell.remote_mb_s and not cell.local)
     on_link = LINE_SHARE * remote * (READ_PART + known.header / known.line)
-    return fit.Numbers(outstanding=alone.local_mb_s.mean * 1e6 * known.local_ns * 1e-9 / known.line,
+    return pattern_search.Numbers(outstanding=alone.local_mb_s.mean * 1e6 * known.local_ns * 1e-9 / known.line,
                        dram_mb_s=LINE_SHARE * total, dram_variability=0.1, link_mb_s=on_link, link_variability=0.1,
                        port_mb_s=LINE_SHARE * local * 1.5)
 
 
 def fit_numbers(taken: Picture):
     first = taken.contention[0]
-    known = fit.Known(2, taken.caches[-1].line if taken.caches else 64, HEADER_BYTES, taken.local_ns(),
+    known = pattern_search.Known(2, taken.caches[-1].line if taken.caches else 64, HEADER_BYTES, taken.local_ns(),
                       taken.link_ns(first.node, first.other))
     cells = []
     for cell in taken.contention:
         flows = [(0, 0, cell.local)] * bool(cell.local) + [(1, 0, cell.remote)] * bool(cell.remote)
-        cells.append(fit.Cell(flows, [value.mean for value in (cell.local_mb_s, cell.remote_mb_s) if value]))
-    taken.numbers, taken.residual = fit.search(known, start_of(taken, known), cells)
+        cells.append(pattern_search.Cell(flows, [value.mean for value in (cell.local_mb_s, cell.remote_mb_s) if value]))
+    taken.numbers, taken.residual = pattern_search.search(known, start_of(taken, known), cells)
     say(f"the model comes within {taken.residual:.1%} of the largest total, on average over {len(cells)} cells")
 
 

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from experiments.calibrate.fit import Numbers
+from experiments.calibrate.pattern_search import Numbers
 from experiments.calibrate.hardware import Cache, Node
 from experiments.calibrate.measure import Value
 

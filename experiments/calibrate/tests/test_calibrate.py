@@ -6,35 +6,35 @@ import sys
 
 import pytest
 
-from experiments.calibrate import fit, hardware, picture
+from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import Value
 from experiments.lab import machine
 from experiments.lab.validate.inside import ROOT
 from experiments.model_fit.native import TRIAD
 
-KNOWN = fit.Known(2, 64, picture.HEADER_BYTES, 80, 50)
-TRUE = fit.Numbers(outstanding=10, dram_mb_s=12800, dram_variability=0.1, link_mb_s=6400, link_variability=0.1,
+KNOWN = pattern_search.Known(2, 64, picture.HEADER_BYTES, 80, 50)
+TRUE = pattern_search.Numbers(outstanding=10, dram_mb_s=12800, dram_variability=0.1, link_mb_s=6400, link_variability=0.1,
                    port_mb_s=30000)
 THREADS = range(5)
 
 
-def cells() -> list[fit.Cell]:
-    model, found = fit.model_of(KNOWN, TRUE), []
+def cells() -> list[pattern_search.Cell]:
+    model, found = pattern_search.model_of(KNOWN, TRUE), []
     for local in THREADS:
         for remote in THREADS:
             flows = [(0, 0, local)] * bool(local) + [(1, 0, remote)] * bool(remote)
             if flows:
-                found.append(fit.Cell(flows, [value / 1e6 for value in model.bandwidths(flows, TRIAD)]))
+                found.append(pattern_search.Cell(flows, [value / 1e6 for value in model.bandwidths(flows, TRIAD)]))
     return found
 
 
 def test_the_search_comes_back_to_the_numbers_that_made_a_table():
-    start = fit.Numbers(7, 10000, 0.3, 5000, 0.3, 20000)
-    found, residual = fit.search(KNOWN, start, cells())
+    start = pattern_search.Numbers(7, 10000, 0.3, 5000, 0.3, 20000)
+    found, residual = pattern_search.search(KNOWN, start, cells())
     assert residual < 0.005
     for name in ("outstanding", "dram_mb_s", "link_mb_s"):
         assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.06), name
-    worse = sum(map(abs, fit.residuals(KNOWN, start, cells(), 10000))) / len(cells())
+    worse = sum(map(abs, pattern_search.residuals(KNOWN, start, cells(), 10000))) / len(cells())
     assert worse > 0.02
 
 

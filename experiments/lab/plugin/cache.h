@@ -6,7 +6,7 @@
 #ifndef NP_CACHE_H
 #define NP_CACHE_H
 
-#include "ways.h"
+#include "way_search.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "clock.h"
-#include "charge.h"
-#include "host.h"
+#include "timing.h"
+#include "host_time.h"
 #include "lock.h"
-#include "ticks.h"
-#include "together.h"
-#include "window.h"
+#include "timer_tick.h"
+#include "clock_sync.h"
+#include "contention.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -8,10 +8,10 @@
 #ifndef NP_CPU_H
 #define NP_CPU_H
 
-#include "memory.h"
-#include "pages.h"
+#include "hierarchy.h"
+#include "translation_cache.h"
 #include "rounds.h"
-#include "stream.h"
+#include "prefetch.h"
 
 #define NP_COMBINING 10	/* lines that non-temporal stores may have open */
 

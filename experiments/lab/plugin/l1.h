@@ -11,7 +11,7 @@
 #ifndef NP_L1_H
 #define NP_L1_H
 
-#include "ways.h"
+#include "way_search.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -3,11 +3,11 @@
  * A QEMU TCG plugin that gives a guest the caches, the memory and the time of
  * a described NUMA machine. This file joins QEMU's callbacks to the parts.
  */
-#include "charge.h"
+#include "timing.h"
 #include "clock.h"
-#include "insn.h"
+#include "decode.h"
 #include "qemu_api.h"
-#include "window.h"
+#include "contention.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
 #ifndef NP_PLUGIN_FIXTURE_H
 #define NP_PLUGIN_FIXTURE_H
 
-#include "../charge.h"
-#include "../insn.h"
-#include "../window.h"
+#include "../timing.h"
+#include "../decode.h"
+#include "../contention.h"
 
 #include <CUnit/Basic.h>
 #include <stdio.h>

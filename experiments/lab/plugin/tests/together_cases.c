@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads of the host with clocks of their own, one of them much slower than the other. */
 #include "fixture.h"
-#include "../together.h"
+#include "../clock_sync.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

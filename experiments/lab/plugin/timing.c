@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "charge.h"
+#include "timing.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "host.h"
+#include "host_time.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "together.h"
-#include "host.h"
+#include "clock_sync.h"
+#include "host_time.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

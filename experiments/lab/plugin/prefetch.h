@@ -6,7 +6,7 @@
 #ifndef NP_STREAM_H
 #define NP_STREAM_H
 
-#include "ways.h"
+#include "way_search.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "insn.h"
+#include "decode.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "window.h"
+#include "contention.h"
 
 #include <errno.h>
 #include <math.h>
