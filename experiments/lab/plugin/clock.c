@@ -81,7 +81,7 @@ static bool another_works(const struct np_cpu *self)
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		const struct np_cpu *cpu = &np_sim.cpu[i];
 
-		if (cpu != self && np_look(cpu->busy) && !np_ticks_only(cpu))
+		if (cpu != self && np_look(cpu->busy) && !np_timer_tick_only(cpu))
 			return true;
 	}
 	return expects_wake();
@@ -93,7 +93,7 @@ static void settle(struct np_cpu *cpu)
 	np_show(cpu->busy_ps, cpu->busy_ps + cpu->pending_ps);
 	cpu->pending_ps = 0;
 	publish(cpu);
-	if (!np_ticks_only_perhaps(cpu) || !another_works(cpu))
+	if (!np_timer_tick_only_perhaps(cpu) || !another_works(cpu))
 		advance(cpu->ps);
 }
 
@@ -101,11 +101,11 @@ void np_clock_tick(struct np_cpu *cpu)
 {
 	if (!cpu->busy)
 		np_clock_resume(cpu);
-	np_memory_give_up(&np_sim.memory.cpu[cpu->index]);
+	np_hierarchy_give_up(&np_sim.memory.cpu[cpu->index]);
 	np_l1_new_era(cpu->l1);
 	settle(cpu);
-	np_window_advance(np_look(now_ps));
-	np_together(cpu);
+	np_contention_advance(np_look(now_ps));
+	np_clock_sync(cpu);
 }
 
 /* As if it had stayed halted: the expected wake-up is another CPU's, and the time is not charged. */
@@ -114,7 +114,7 @@ static void forget_tick(struct np_cpu *cpu)
 	if (cpu->was_expected && cpu->resume == np_look(resumes))
 		np_show(wake_expected, true);
 	np_show(cpu->ps, cpu->resumed_ps);
-	np_charge_forget(cpu);
+	np_timing_forget(cpu);
 }
 
 void np_clock_idle(struct np_cpu *cpu)
@@ -128,15 +128,15 @@ void np_clock_idle(struct np_cpu *cpu)
 	np_lock(&idle_lock);
 	np_show(cpu->busy, false);
 	np_show(busy_cpus, busy_cpus - 1);
-	if (np_ticks_only_perhaps(cpu))
+	if (np_timer_tick_only_perhaps(cpu))
 		forget_tick(cpu);
-	np_show(cpu->ticks, np_ticks(cpu));
+	np_show(cpu->ticks, np_timer_ticks(cpu));
 	if (!busy_cpus) {
 		idle_since_ns = np_host_ns();
 		idle_waited_ns = np_host_waited_ns(main_loop);
 	}
 	np_unlock(&idle_lock);
-	np_together_without();
+	np_clock_sync_leave();
 }
 
 /*
@@ -180,7 +180,7 @@ void np_clock_interrupt(struct np_cpu *cpu)
 	np_show(wake_host_ns, np_host_ns());
 	np_show(wake_expected, true);
 	/* Bounded: the target may not be halted, and may even be waiting for this CPU. */
-	for (int i = 0; i < WAITS && np_look(resumes) == before && !np_together_awaited(); i++)
+	for (int i = 0; i < WAITS && np_look(resumes) == before && !np_clock_sync_is_awaited(); i++)
 		wait_for_resume(before);
 }
 

@@ -89,7 +89,7 @@ static bool wait_for_others(struct np_cpu *cpu)
 	return moves;
 }
 
-void np_together(struct np_cpu *cpu)
+void np_clock_sync(struct np_cpu *cpu)
 {
 	uint64_t least;
 	bool close = true;
@@ -107,12 +107,12 @@ void np_together(struct np_cpu *cpu)
 	cpu->spins = false;
 }
 
-bool np_together_awaited(void)
+bool np_clock_sync_is_awaited(void)
 {
 	return np_look(waiting);
 }
 
-void np_together_without(void)
+void np_clock_sync_leave(void)
 {
 	wake(slowest());
 }

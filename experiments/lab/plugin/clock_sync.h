@@ -3,8 +3,8 @@
  * Keeps the clocks of the busy CPUs within a quantum of each other, on a host
  * that has fewer processors than the machine.
  */
-#ifndef NP_TOGETHER_H
-#define NP_TOGETHER_H
+#ifndef NP_CLOCK_SYNC_H
+#define NP_CLOCK_SYNC_H
 
 #include "cpu.h"
 
@@ -12,12 +12,12 @@
  * Waits if the CPU is further ahead than a quantum, and wakes CPUs that are not
  * far ahead any more. Called by the CPU's thread when its clock has moved.
  */
-void np_together(struct np_cpu *cpu);
+void np_clock_sync(struct np_cpu *cpu);
 
 /* Whether a CPU waits for a slower one. */
-bool np_together_awaited(void);
+bool np_clock_sync_is_awaited(void);
 
 /* A CPU has halted: no other CPU waits for it. */
-void np_together_without(void);
+void np_clock_sync_leave(void);
 
 #endif

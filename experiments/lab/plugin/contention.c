@@ -12,7 +12,7 @@
 #define POSTED_MOST 0.8	/* largest posted part of a flow: write-backs stall in the end */
 #define KEPT	    0.875	/* decay of the write-back account per window */
 
-enum np_class { FORESEEN, WAITED, CLASSES };
+enum np_class { PREFETCHED, DEMAND, CLASSES };
 
 struct seen {
 	uint64_t ps, busy_ps, memory_stall_ps, misses;
@@ -79,7 +79,7 @@ static void set_idle_costs(struct np_cpu *cpu)
 		}
 }
 
-int np_window_init(void)
+int np_contention_init(void)
 {
 	seen = calloc(np_sim.config.cpus, sizeof(*seen));
 	if (!seen)
@@ -91,7 +91,7 @@ int np_window_init(void)
 	return 0;
 }
 
-void np_window_exit(void)
+void np_contention_exit(void)
 {
 	free(seen);
 	seen = NULL;
@@ -141,22 +141,22 @@ static void look_at(struct np_cpu *cpu, struct seen *s, struct activity *a, uint
 			double idle = idle_ns(cpu->node, node, kind);
 			double load = np_look(cpu->cost[node][kind].latency_ps) / PS_PER_NS;
 
-			l->foreseen = since(&t->foreseen, &then->foreseen);
-			l->waited = since(&t->waited, &then->waited);
+			l->prefetched = since(&t->prefetched, &then->prefetched);
+			l->demand = since(&t->demand, &then->demand);
 			l->written = since(&t->written, &then->written);
-			l->past = since(&t->past, &then->past);
-			waited_ns += l->waited * idle;
-			paced_ns += (l->foreseen + l->past) * idle / outstanding(cpu->node);
-			a->occupied_ns += l->waited * load +
-					  (l->foreseen + l->past) * load / outstanding(cpu->node);
+			l->nontemporal = since(&t->nontemporal, &then->nontemporal);
+			waited_ns += l->demand * idle;
+			paced_ns += (l->prefetched + l->nontemporal) * idle / outstanding(cpu->node);
+			a->occupied_ns += l->demand * load +
+					  (l->prefetched + l->nontemporal) * load / outstanding(cpu->node);
 		}
 	a->unloaded_ns = fmax(a->compute_ns + waited_ns, paced_ns);
 }
 
 static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
-		     double awaited, double posted, double past)
+		     double awaited, double posted, double nontemporal)
 {
-	double in_flight = o->class == WAITED ? 1 : outstanding(cpu->node);
+	double in_flight = o->class == DEMAND ? 1 : outstanding(cpu->node);
 	double load = np_look(cpu->cost[o->node][o->kind].latency_ps) / PS_PER_NS;
 	double part = fmax(awaited, 1) * load / in_flight / fmax(a->occupied_ns, 1);
 	double lines = awaited + posted, bytes = lines * np_sim.config.line_bytes;
@@ -169,11 +169,11 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 		.from = cpu->node,
 		.to = o->node,
 		.cores = a->busy * part,
-		.outstanding = o->class == WAITED ? 1 : 0,
+		.outstanding = o->class == DEMAND ? 1 : 0,
 		.demand_bytes_per_s = bytes / (a->unloaded_ns * part) * NS_PER_S,
-		.write_fraction = fmin(1, (posted + past) / lines),
+		.write_fraction = fmin(1, (posted + nontemporal) / lines),
 		.posted_fraction = fmin(POSTED_MOST, posted / lines),
-		.streams = o->class == FORESEEN ? a->streams * part : 0,
+		.streams = o->class == PREFETCHED ? a->streams * part : 0,
 		.from_cache = o->kind == NP_CACHE,
 	};
 }
@@ -183,13 +183,13 @@ static void add_flows(const struct np_cpu *cpu, const struct activity *a)
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
 			const struct np_traffic *l = &a->lines[node][kind];
-			double ahead = l->foreseen + l->past;
-			bool with_waited = l->waited > ahead;
-			struct origin o = { cpu->index, node, kind, FORESEEN };
+			double ahead = l->prefetched + l->nontemporal;
+			bool with_demand = l->demand > ahead;
+			struct origin o = { cpu->index, node, kind, PREFETCHED };
 
-			add_flow(cpu, a, &o, ahead, with_waited ? 0 : l->written, l->past);
-			o.class = WAITED;
-			add_flow(cpu, a, &o, l->waited, with_waited ? l->written : 0, 0);
+			add_flow(cpu, a, &o, ahead, with_demand ? 0 : l->written, l->nontemporal);
+			o.class = DEMAND;
+			add_flow(cpu, a, &o, l->demand, with_demand ? l->written : 0, 0);
 		}
 }
 
@@ -204,10 +204,10 @@ static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_source_kind 
 {
 	struct np_cost *cost = &cpu->cost[node][kind];
 	double idle = idle_ns(cpu->node, node, kind), other = loaded_ns[cpu->node][node][kind];
-	double ahead = class_ns[FORESEEN] ?: other, waited = class_ns[WAITED] ?: other;
+	double ahead = class_ns[PREFETCHED] ?: other, demand = class_ns[DEMAND] ?: other;
 
 	approach(&cost->extra_ps, fmax(0, ahead - idle) / outstanding(cpu->node));
-	approach(&cost->latency_ps, fmax(idle, waited));
+	approach(&cost->latency_ps, fmax(idle, demand));
 }
 
 /* A flow that starts next gets the latency of the flows between the same nodes now. */
@@ -236,7 +236,7 @@ static void set_costs(void)
 
 static uint64_t read_lines(const struct np_traffic *l)
 {
-	return l->foreseen + l->waited;
+	return l->prefetched + l->demand;
 }
 
 /* Returns the lines that were read in this window. */
@@ -296,7 +296,7 @@ static void end(uint64_t now_ps)
 		set_costs();
 }
 
-void np_window_advance(uint64_t now_ps)
+void np_contention_advance(uint64_t now_ps)
 {
 	if (now_ps < np_look(end_ps) || __atomic_exchange_n(&ending, 1, __ATOMIC_ACQUIRE))
 		return;

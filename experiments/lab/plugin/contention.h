@@ -4,16 +4,16 @@
  * time; the contention model says what each would be granted; the delay is
  * charged in the next window.
  */
-#ifndef NP_WINDOW_H
-#define NP_WINDOW_H
+#ifndef NP_CONTENTION_H
+#define NP_CONTENTION_H
 
 #include "cpu.h"
 
 /* Sets the costs of an idle machine. Returns 0 or -ENOMEM. */
-int np_window_init(void);
-void np_window_exit(void);
+int np_contention_init(void);
+void np_contention_exit(void);
 
 /* Ends the window if it is over. Any thread may call it at any time. */
-void np_window_advance(uint64_t now_ps);
+void np_contention_advance(uint64_t now_ps);
 
 #endif

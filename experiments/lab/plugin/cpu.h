@@ -17,16 +17,16 @@
 
 /* Lines that a CPU moved to or from a node, since the start. Others look. */
 struct np_traffic {
-	uint64_t foreseen;	/* read ahead by the prefetcher, or stores that no one waits for */
-	uint64_t waited;	/* reads that came unforeseen */
+	uint64_t prefetched;	/* read ahead by the prefetcher, or stores that no one waits for */
+	uint64_t demand;	/* reads that came without prefetch */
 	uint64_t written;	/* written back */
-	uint64_t past;		/* written past the caches */
+	uint64_t nontemporal;	/* written past the caches */
 };
 
 /* What a line costs a CPU now. Another thread sets it once per window. */
 struct np_cost {
-	uint32_t service_ps;	/* between two foreseen lines, on an idle machine */
-	uint32_t extra_ps;	/* that load adds to a foreseen line */
+	uint32_t service_ps;	/* between two prefetched lines, on an idle machine */
+	uint32_t extra_ps;	/* that load adds to a prefetched line */
 	uint32_t latency_ps;	/* of a line that is waited for */
 };
 
@@ -34,7 +34,7 @@ enum np_source_kind { NP_DRAM, NP_CACHE, NP_KINDS };
 
 struct np_cpu {
 	struct np_l1 *l1;
-	struct np_pages pages;
+	struct np_translation_cache pages;
 	uint64_t instructions;
 	uint64_t pending_ps;	/* of time, not yet in ps */
 	uint64_t ps;		/* its clock. Others look */
@@ -49,7 +49,7 @@ struct np_cpu {
 	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS];	/* when its prefetcher can take one more */
 	uint64_t port_ready_ps;	/* when its port can take one more */
 	uint32_t port_line_ps;	/* that a line occupies it; 0: it is never the limit */
-	struct np_streams streams;
+	struct np_prefetcher streams;
 	uint64_t open_line[NP_COMBINING];	/* running number + 1 */
 	unsigned int next_open;
 	struct np_rounds rounds;	/* of the repeated instruction that it is in */
@@ -68,7 +68,7 @@ struct np_cpu {
 
 struct np_machine_state {
 	struct np_config config;
-	struct np_memory memory;
+	struct np_hierarchy memory;
 	struct np_cpu *cpu;
 	struct np_lab_shared *shared;
 	uint32_t insn_ps;

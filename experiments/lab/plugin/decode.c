@@ -90,7 +90,7 @@ static bool drops_translations(const struct opcode *op)
 	return op->map == 2 && op->pp == PP_66 && op->byte == 0x82;	/* invpcid */
 }
 
-static bool stores_past_caches(const struct opcode *op)
+static bool is_nontemporal(const struct opcode *op)
 {
 	if (op->map != 1 || op->modrm >> 6 == 3)
 		return false;
@@ -130,14 +130,14 @@ static bool repeats(const struct opcode *op)
 	return (op->pp == PP_F3 || op->pp == PP_F2) && string_accesses(op);
 }
 
-unsigned int np_insn_round(const uint8_t *code, size_t len)
+unsigned int np_decode_round(const uint8_t *code, size_t len)
 {
 	struct opcode op;
 
 	return decode(&op, code, len) && repeats(&op) ? string_accesses(&op) : 1;
 }
 
-enum np_insn np_insn_kind(const uint8_t *code, size_t len)
+enum np_insn np_decode_kind(const uint8_t *code, size_t len)
 {
 	struct opcode op;
 
@@ -149,5 +149,5 @@ enum np_insn np_insn_kind(const uint8_t *code, size_t len)
 		return op.byte == 0x90 && op.pp == PP_F3 ? NP_INSN_PAUSE : NP_INSN_OTHER;
 	if (drops_translations(&op))
 		return NP_INSN_NEW_TRANSLATIONS;
-	return stores_past_caches(&op) ? NP_INSN_STORE_PAST_CACHES : NP_INSN_OTHER;
+	return is_nontemporal(&op) ? NP_INSN_STORE_PAST_CACHES : NP_INSN_OTHER;
 }

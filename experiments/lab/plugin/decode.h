@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the simulation must know of an x86-64 instruction beyond its loads and stores. */
-#ifndef NP_INSN_H
-#define NP_INSN_H
+#ifndef NP_DECODE_H
+#define NP_DECODE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,9 +14,9 @@ enum np_insn {
 	NP_INSN_REP,			/* string instruction with a repeat prefix */
 };
 
-enum np_insn np_insn_kind(const uint8_t *code, size_t len);
+enum np_insn np_decode_kind(const uint8_t *code, size_t len);
 
 /* Accesses that a round of such a string instruction makes: 1 or 2. */
-unsigned int np_insn_round(const uint8_t *code, size_t len);
+unsigned int np_decode_round(const uint8_t *code, size_t len);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define CORE_BITS 16	/* of np_state */
 
-static int init_cpu(struct np_memory *m, unsigned int cpu)
+static int init_cpu(struct np_hierarchy *m, unsigned int cpu)
 {
 	const struct np_config *c = m->config;
 	unsigned int node = c->cpu_node[cpu], n = m->node_cpus[node]++;
@@ -31,7 +31,7 @@ static int init_cpu(struct np_memory *m, unsigned int cpu)
 }
 
 /* In pieces as large as all nodes' memory can be cut into. */
-static int init_home(struct np_memory *m)
+static int init_home(struct np_hierarchy *m)
 {
 	const struct np_config *c = m->config;
 	uint64_t bounds = c->lines;
@@ -47,11 +47,11 @@ static int init_home(struct np_memory *m)
 	return 0;
 }
 
-int np_memory_init(struct np_memory *m, const struct np_config *config)
+int np_hierarchy_init(struct np_hierarchy *m, const struct np_config *config)
 {
 	int ret;
 
-	*m = (struct np_memory){ .config = config };
+	*m = (struct np_hierarchy){ .config = config };
 	m->cpu = aligned_alloc(_Alignof(struct np_private), config->cpus * sizeof(*m->cpu));
 	/* Of this only the pages that the guest's memory needs become real. */
 	m->directory = mmap(NULL, config->lines, PROT_READ | PROT_WRITE,
@@ -72,7 +72,7 @@ int np_memory_init(struct np_memory *m, const struct np_config *config)
 	return ret;
 }
 
-void np_memory_free(struct np_memory *m)
+void np_hierarchy_free(struct np_hierarchy *m)
 {
 	for (unsigned int cpu = 0; cpu < m->config->cpus; cpu++)
 		np_cache_free(&m->cpu[cpu].l2);
@@ -119,13 +119,13 @@ static __attribute__((noinline)) void give_up(struct np_private *p)
 	np_unlock(&t->lock);
 }
 
-void np_memory_give_up(struct np_private *p)
+void np_hierarchy_give_up(struct np_private *p)
 {
 	if (__atomic_load_n(&p->taken.n, __ATOMIC_RELAXED))
 		give_up(p);
 }
 
-static void drop_from_others(struct np_memory *m, const struct np_private *self, unsigned int node,
+static void drop_from_others(struct np_hierarchy *m, const struct np_private *self, unsigned int node,
 			     unsigned int cores, uint32_t line)
 {
 	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
@@ -139,7 +139,7 @@ static void drop_from_others(struct np_memory *m, const struct np_private *self,
 }
 
 /* The own node's private caches lose a line. */
-static inline void drop_private(struct np_memory *m, struct np_private *self, unsigned int cores,
+static inline void drop_private(struct np_hierarchy *m, struct np_private *self, unsigned int cores,
 				uint32_t line)
 {
 	if (cores & self->core)
@@ -148,7 +148,7 @@ static inline void drop_private(struct np_memory *m, struct np_private *self, un
 		drop_from_others(m, self, self->node, cores, line);
 }
 
-static void drop_node(struct np_memory *m, struct np_private *self, unsigned int node, uint32_t line)
+static void drop_node(struct np_hierarchy *m, struct np_private *self, unsigned int node, uint32_t line)
 {
 	struct np_cache *llc = &m->llc[node];
 	uint32_t set = np_cache_set(llc, line);
@@ -163,7 +163,7 @@ static void drop_node(struct np_memory *m, struct np_private *self, unsigned int
 	np_cache_drop(llc, set, slot);
 }
 
-static void drop_elsewhere(struct np_memory *m, struct np_private *self, uint32_t line)
+static void drop_elsewhere(struct np_hierarchy *m, struct np_private *self, uint32_t line)
 {
 	unsigned int state = m->directory[line];
 
@@ -175,7 +175,7 @@ static void drop_elsewhere(struct np_memory *m, struct np_private *self, uint32_
 }
 
 /* A node reads what another has modified: that one keeps it, unmodified, and memory gets it. */
-static void downgrade(struct np_memory *m, const struct np_private *self, unsigned int holder, uint32_t line)
+static void downgrade(struct np_hierarchy *m, const struct np_private *self, unsigned int holder, uint32_t line)
 {
 	struct np_cache *llc = &m->llc[holder];
 	size_t slot = np_cache_find(llc, line);
@@ -187,7 +187,7 @@ static void downgrade(struct np_memory *m, const struct np_private *self, unsign
 }
 
 /* What had the slot leaves the node; returns the node that it is written to, or -1. */
-static int evict(struct np_memory *m, struct np_private *self, size_t slot)
+static int evict(struct np_hierarchy *m, struct np_private *self, size_t slot)
 {
 	struct np_state state = self->llc->state[slot];
 	uint32_t line = self->llc->line[slot] - 1;
@@ -197,13 +197,13 @@ static int evict(struct np_memory *m, struct np_private *self, size_t slot)
 	drop_private(m, self, state.cores, line);
 	if (m->directory[line] != SHARED)
 		m->directory[line] = NOWHERE;
-	return state.writable ? (int)np_memory_home(m, line) : -1;
+	return state.writable ? (int)np_hierarchy_home(m, line) : -1;
 }
 
-static struct np_result miss(struct np_memory *m, struct np_private *self, uint32_t line, bool store)
+static struct np_result miss(struct np_hierarchy *m, struct np_private *self, uint32_t line, bool store)
 {
 	unsigned int state = m->directory[line];
-	struct np_result r = { NP_SERVED_DRAM, np_memory_home(m, line), { -1, -1 } };
+	struct np_result r = { NP_SERVED_DRAM, np_hierarchy_home(m, line), { -1, -1 } };
 
 	if (state & MODIFIED && (state & NODE) != self->node) {
 		r.served = NP_SERVED_REMOTE_CACHE;
@@ -220,7 +220,7 @@ static struct np_result miss(struct np_memory *m, struct np_private *self, uint3
 	return r;
 }
 
-static struct np_result hit(struct np_memory *m, struct np_private *self, struct np_state *state,
+static struct np_result hit(struct np_hierarchy *m, struct np_private *self, struct np_state *state,
 			    uint32_t line, bool store)
 {
 	bool others = state->cores & ~self->own;
@@ -238,7 +238,7 @@ static struct np_result hit(struct np_memory *m, struct np_private *self, struct
 	return r;
 }
 
-static inline struct np_result last_level(struct np_memory *m, struct np_private *self, uint32_t set,
+static inline struct np_result last_level(struct np_hierarchy *m, struct np_private *self, uint32_t set,
 					  uint32_t line, bool store)
 {
 	struct np_cache *llc = self->llc;
@@ -263,7 +263,7 @@ static inline struct np_result last_level(struct np_memory *m, struct np_private
 	return r;
 }
 
-struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_t line,
+struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, uint32_t line,
 				  bool store)
 {
 	struct np_private *p = &m->cpu[cpu];
@@ -272,7 +272,7 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_
 	size_t slot;
 	uint8_t *stripe;
 
-	np_memory_give_up(p);
+	np_hierarchy_give_up(p);
 	slot = np_cache_find_in(&p->l2, own_set, line);
 	if (slot != NP_NO_SLOT && (!store || p->l2.state[slot].writable)) {
 		np_cache_use(&p->l2, own_set, slot);
@@ -294,7 +294,7 @@ struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_
 	return r;
 }
 
-void np_memory_bypass(struct np_memory *m, unsigned int cpu, uint32_t line)
+void np_hierarchy_bypass(struct np_hierarchy *m, unsigned int cpu, uint32_t line)
 {
 	struct np_private *self = &m->cpu[cpu];
 	uint8_t *stripe;

@@ -6,8 +6,8 @@
  *
  * Independent of timing and of QEMU.
  */
-#ifndef NP_MEMORY_H
-#define NP_MEMORY_H
+#ifndef NP_HIERARCHY_H
+#define NP_HIERARCHY_H
 
 #include "cache.h"
 #include "config.h"
@@ -51,7 +51,7 @@ struct np_private {
 	struct np_taken taken __attribute__((aligned(64)));
 };
 
-struct np_memory {
+struct np_hierarchy {
 	const struct np_config *config;
 	struct np_private *cpu;
 	unsigned int node_cpus[NP_LAB_MAX_NODES];
@@ -64,23 +64,23 @@ struct np_memory {
 };
 
 /* Returns 0 or -ENOMEM. */
-int np_memory_init(struct np_memory *m, const struct np_config *config);
-void np_memory_free(struct np_memory *m);
+int np_hierarchy_init(struct np_hierarchy *m, const struct np_config *config);
+void np_hierarchy_free(struct np_hierarchy *m);
 
 /* The node of a line's DRAM. */
-static inline unsigned int np_memory_home(const struct np_memory *m, uint32_t line)
+static inline unsigned int np_hierarchy_home(const struct np_hierarchy *m, uint32_t line)
 {
 	return m->home[line >> m->home_shift];
 }
 
 /* A CPU uses a line that its first level does not have, or may not write. */
-struct np_result np_memory_access(struct np_memory *m, unsigned int cpu, uint32_t line,
+struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, uint32_t line,
 				  bool store);
 
 /* Applies the queued invalidations. Called by the CPU's own thread. */
-void np_memory_give_up(struct np_private *p);
+void np_hierarchy_give_up(struct np_private *p);
 
 /* A non-temporal store: no copy stays in any cache. */
-void np_memory_bypass(struct np_memory *m, unsigned int cpu, uint32_t line);
+void np_hierarchy_bypass(struct np_hierarchy *m, unsigned int cpu, uint32_t line);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The time of the host, and how much of it went by because the host was busy with others. */
-#ifndef NP_HOST_H
-#define NP_HOST_H
+#ifndef NP_HOST_TIME_H
+#define NP_HOST_TIME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -29,24 +29,24 @@ struct np_l1_set {
 } __attribute__((aligned(64)));
 
 struct np_l1 {
-	uint64_t era;			/* in the upper bits: what instructions last used is void in the next */
+	uint64_t epoch;			/* in the upper bits: what instructions last used is void in the next */
 	uint64_t in_line;		/* the bits of an address within its line */
 	unsigned int ways, line_shift, set_mask;
 	uint64_t last[NP_L1_SLOTS];	/* key of the line, - 1 if it is not writable */
 	struct np_l1_set set[NP_L1_MAX_SETS];
 };
 
-#define NP_L1_ERA (1ull << 48)
+#define NP_L1_EPOCH (1ull << 48)
 
 static inline void np_l1_new_era(struct np_l1 *l1)
 {
-	l1->era += NP_L1_ERA;
+	l1->epoch += NP_L1_EPOCH;
 }
 
-/* The line of a virtual address of 48 bits, whose upper bits repeat the 48th, in this era. Odd. */
+/* The line of a virtual address of 48 bits, whose upper bits repeat the 48th, in this epoch. Odd. */
 static inline uint64_t np_l1_key(const struct np_l1 *l1, uint64_t vaddr)
 {
-	return (vaddr | l1->in_line) ^ l1->era;
+	return (vaddr | l1->in_line) ^ l1->epoch;
 }
 
 static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int line_shift)
@@ -56,7 +56,7 @@ static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int 
 	l1->line_shift = line_shift;
 	l1->in_line = (1u << line_shift) - 1;
 	l1->set_mask = (1u << (NP_PAGE_SHIFT - line_shift)) - 1;
-	l1->era = NP_L1_ERA;
+	l1->epoch = NP_L1_EPOCH;
 }
 
 /* The instruction that `slot` stands for uses the same line again. */

@@ -56,7 +56,7 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 	struct qemu_plugin_hwaddr *found;
 	uint64_t number, address;
 
-	if (np_pages_find(&cpu->pages, vaddr, line)) {
+	if (np_translation_find(&cpu->pages, vaddr, line)) {
 		*line += in_page;
 		return true;
 	}
@@ -71,7 +71,7 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 	if (np_config_node(&np_sim.config, address, &number) < 0)
 		return false;
 	*line = number;
-	np_pages_enter(&cpu->pages, vaddr, *line - in_page);
+	np_translation_enter(&cpu->pages, vaddr, *line - in_page);
 	return true;
 }
 
@@ -85,7 +85,7 @@ static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_mem
 	if (!find_line(cpu, info, vaddr, &line))
 		return;
 	if (!np_l1_hit(cpu->l1, line, store, &writable)) {
-		np_charge_access(cpu, vaddr, line, store);
+		np_timing_access(cpu, vaddr, line, store);
 		writable = store;
 	}
 	np_l1_remember(cpu->l1, slot, vaddr, writable);
@@ -118,7 +118,7 @@ static qemu_plugin_vcpu_mem_cb_t access_callback(void)
 	return on_access_asking;
 }
 
-static void on_store_past_caches(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 				 void *data)
 {
 	struct np_cpu *cpu = &np_sim.cpu[vcpu];
@@ -126,14 +126,14 @@ static void on_store_past_caches(unsigned int vcpu, qemu_plugin_meminfo_t info, 
 
 	(void)data;
 	if (find_line(cpu, info, vaddr, &line))
-		np_charge_past_caches(cpu, line);
+		np_timing_nontemporal(cpu, line);
 }
 
 static void on_new_translations(unsigned int vcpu, void *data)
 {
 	(void)data;
 	np_l1_new_era(np_sim.cpu[vcpu].l1);
-	np_pages_forget(&np_sim.cpu[vcpu].pages);
+	np_translation_forget(&np_sim.cpu[vcpu].pages);
 }
 
 static void on_pause(unsigned int vcpu, void *data)
@@ -201,9 +201,9 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 	uint8_t room[CODE_BYTES];
 	size_t len;
 	const uint8_t *code = code_of(insn, room, &len);
-	bool two = np_insn_round(code, len) == 2;
+	bool two = np_decode_round(code, len) == 2;
 
-	switch (np_insn_kind(code, len)) {
+	switch (np_decode_kind(code, len)) {
 	case NP_INSN_NEW_TRANSLATIONS:
 		on_entry(insn, on_new_translations);
 		break;
@@ -215,7 +215,7 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 		access = two ? on_rep2_access : on_rep1_access;
 		break;
 	case NP_INSN_STORE_PAST_CACHES:
-		access = on_store_past_caches;
+		access = on_nontemporal_store;
 		break;
 	case NP_INSN_OTHER:
 		break;
@@ -275,11 +275,11 @@ static int init_cpus(void)
 	for (unsigned int i = 0; i < c->cpus; i++) {
 		np_sim.cpu[i].index = i;
 		np_sim.cpu[i].node = c->cpu_node[i];
-		np_sim.cpu[i].pages.era = NP_PAGES_ERA;
+		np_sim.cpu[i].pages.epoch = NP_TRANSLATION_EPOCH;
 		np_sim.cpu[i].l1 = l1_of[i] = &np_sim.memory.cpu[i].l1;
 	}
 	np_sim.insn_ps = 1e6 / c->mhz / c->ipc;
-	return np_window_init();
+	return np_contention_init();
 }
 
 static void init_shared(void)
@@ -317,7 +317,7 @@ static int init(const char *path, int vcpus)
 	ret = map_shared(c->shared);
 	if (ret)
 		return refuse("%s: cannot map the shared memory: %s", c->shared, strerror(-ret));
-	if (np_memory_init(&np_sim.memory, c) || init_cpus())
+	if (np_hierarchy_init(&np_sim.memory, c) || init_cpus())
 		return refuse("out of memory");
 	init_shared();
 	np_clock_init();

@@ -3,8 +3,8 @@
  * Prefetcher model: a miss counts as prefetched if it continues one of the last
  * few sequences of equal steps.
  */
-#ifndef NP_STREAM_H
-#define NP_STREAM_H
+#ifndef NP_PREFETCH_H
+#define NP_PREFETCH_H
 
 #include "way_search.h"
 
@@ -14,7 +14,7 @@
 #define NP_STREAM_REACH	   32	/* longest step, in lines */
 #define NP_STREAM_TRAINING 2	/* equal steps after which the next line is prefetched */
 
-struct np_streams {
+struct np_prefetcher {
 	uint32_t last[NP_STREAMS];	/* line, its low bits */
 	int32_t step[NP_STREAMS];
 	uint32_t equal[NP_STREAMS];	/* steps so far */
@@ -23,7 +23,7 @@ struct np_streams {
 };
 
 /* The sequences that end within reach of a line, a bit each. */
-static inline unsigned int np_stream_near(const struct np_streams *s, uint32_t line)
+static inline unsigned int np_prefetch_near(const struct np_prefetcher *s, uint32_t line)
 {
 	unsigned int near = 0;
 
@@ -45,7 +45,7 @@ static inline unsigned int np_stream_near(const struct np_streams *s, uint32_t l
 	return near;
 }
 
-static inline void np_stream_begin(struct np_streams *s, uint32_t line)
+static inline void np_prefetch_begin(struct np_prefetcher *s, uint32_t line)
 {
 	unsigned int oldest = 0;
 
@@ -59,15 +59,15 @@ static inline void np_stream_begin(struct np_streams *s, uint32_t line)
 }
 
 /* A line was missed; returns whether it was prefetched. */
-static inline bool np_stream_miss(struct np_streams *s, uint64_t full_line)
+static inline bool np_prefetch_miss(struct np_prefetcher *s, uint64_t full_line)
 {
 	uint32_t line = (uint32_t)full_line;
-	unsigned int near = np_stream_near(s, line), i;
+	unsigned int near = np_prefetch_near(s, line), i;
 	int32_t step;
 
 	s->clock++;
 	if (!near) {
-		np_stream_begin(s, line);
+		np_prefetch_begin(s, line);
 		return false;
 	}
 	i = __builtin_ctz(near);

@@ -4,8 +4,8 @@
  * host time, dozens of times too often: their cost on an idle CPU is not charged,
  * so that it does not advance the time at which a CPU is woken meanwhile.
  */
-#ifndef NP_TICKS_H
-#define NP_TICKS_H
+#ifndef NP_TIMER_TICK_H
+#define NP_TIMER_TICK_H
 
 #include "cpu.h"
 
@@ -13,24 +13,24 @@
 #define NP_TICK_SHORTEST_PS 1000000	/* a tick may not have been counted before this */
 
 /* So far, by the account of the guest's kernel. */
-static inline uint64_t np_ticks(const struct np_cpu *cpu)
+static inline uint64_t np_timer_ticks(const struct np_cpu *cpu)
 {
 	return np_look(np_sim.shared->cpu[cpu->index].ticks);
 }
 
-static inline uint64_t np_ticks_age_ps(const struct np_cpu *cpu)
+static inline uint64_t np_timer_tick_age_ps(const struct np_cpu *cpu)
 {
 	return np_look(cpu->ps) - np_look(cpu->resumed_ps);
 }
 
-static inline bool np_ticks_only(const struct np_cpu *cpu)
+static inline bool np_timer_tick_only(const struct np_cpu *cpu)
 {
-	return np_ticks_age_ps(cpu) < NP_TICK_LONGEST_PS && np_ticks(cpu) != np_look(cpu->ticks);
+	return np_timer_tick_age_ps(cpu) < NP_TICK_LONGEST_PS && np_timer_ticks(cpu) != np_look(cpu->ticks);
 }
 
-static inline bool np_ticks_only_perhaps(const struct np_cpu *cpu)
+static inline bool np_timer_tick_only_perhaps(const struct np_cpu *cpu)
 {
-	return np_ticks_age_ps(cpu) < NP_TICK_SHORTEST_PS || np_ticks_only(cpu);
+	return np_timer_tick_age_ps(cpu) < NP_TICK_SHORTEST_PS || np_timer_tick_only(cpu);
 }
 
 #endif

@@ -55,10 +55,10 @@ static void fetch(struct np_cpu *cpu, unsigned int node, enum np_source_kind kin
 	struct np_traffic *traffic = &cpu->traffic[node][kind];
 
 	if (overlapped) {
-		np_show(traffic->foreseen, traffic->foreseen + 1);
+		np_show(traffic->prefetched, traffic->prefetched + 1);
 		pace(cpu, node, kind);
 	} else {
-		np_show(traffic->waited, traffic->waited + 1);
+		np_show(traffic->demand, traffic->demand + 1);
 		memory_stall(cpu, np_look(cpu->cost[node][kind].latency_ps));
 	}
 	pass_port(cpu);
@@ -82,17 +82,17 @@ static void write_back(struct np_cpu *cpu, int node)
 	pass_port(cpu);
 }
 
-void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
+void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
 {
 	const struct np_config *c = &np_sim.config;
-	struct np_result r = np_memory_access(&np_sim.memory, cpu->index, line, store);
-	bool foreseen;
+	struct np_result r = np_hierarchy_access(&np_sim.memory, cpu->index, line, store);
+	bool prefetched;
 
 	if (r.served == NP_SERVED_UPGRADE)
 		return;
-	foreseen = np_stream_miss(&cpu->streams, vaddr >> c->line_shift);
+	prefetched = np_prefetch_miss(&cpu->streams, vaddr >> c->line_shift);
 	if (r.served == NP_SERVED_L2) {
-		stall(cpu, foreseen ? 0 : c->l2.latency_ns * 1000);
+		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
 		return;
 	}
 	cpu->llc_references++;
@@ -100,7 +100,7 @@ void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 		/* The prefetcher keeps as many lines in flight as the core can. */
 		double ns = c->llc.latency_ns;
 
-		stall(cpu, 1000 * (foreseen || store ? ns / c->model.node[cpu->node].core_outstanding : ns));
+		stall(cpu, 1000 * (prefetched || store ? ns / c->model.node[cpu->node].core_outstanding : ns));
 		return;
 	}
 	cpu->llc_misses++;
@@ -108,28 +108,28 @@ void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 		count_dram(cpu, r.node);
 	else
 		cpu->remote_cache++;
-	fetch(cpu, r.node, r.served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE, foreseen || store);
+	fetch(cpu, r.node, r.served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE, prefetched || store);
 	write_back(cpu, r.written_back[0]);
 	write_back(cpu, r.written_back[1]);
 }
 
-void np_charge_past_caches(struct np_cpu *cpu, uint32_t line)
+void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)
 {
-	unsigned int node = np_memory_home(&np_sim.memory, line);
+	unsigned int node = np_hierarchy_home(&np_sim.memory, line);
 
 	for (unsigned int i = 0; i < NP_COMBINING; i++)
 		if (cpu->open_line[i] == line + 1ull)
 			return;
 	cpu->open_line[cpu->next_open] = line + 1ull;
 	cpu->next_open = (cpu->next_open + 1) % NP_COMBINING;
-	np_memory_bypass(&np_sim.memory, cpu->index, line);
+	np_hierarchy_bypass(&np_sim.memory, cpu->index, line);
 	cpu->dram_writes++;
-	np_show(cpu->traffic[node][NP_DRAM].past, cpu->traffic[node][NP_DRAM].past + 1);
+	np_show(cpu->traffic[node][NP_DRAM].nontemporal, cpu->traffic[node][NP_DRAM].nontemporal + 1);
 	pace(cpu, node, NP_DRAM);
 	pass_port(cpu);
 }
 
-void np_charge_forget(struct np_cpu *cpu)
+void np_timing_forget(struct np_cpu *cpu)
 {
 	memset(cpu->ready_ps, 0, sizeof(cpu->ready_ps));
 	cpu->port_ready_ps = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What an access costs: counters and simulated time. */
-#ifndef NP_CHARGE_H
-#define NP_CHARGE_H
+#ifndef NP_TIMING_H
+#define NP_TIMING_H
 
 #include "cpu.h"
 
 /* A load or a store that the first level could not serve alone. */
-void np_charge_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store);
+void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store);
 
 /* A non-temporal store. */
-void np_charge_past_caches(struct np_cpu *cpu, uint32_t line);
+void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line);
 
 /* The CPU's clock is to be put back: no line is under way. */
-void np_charge_forget(struct np_cpu *cpu);
+void np_timing_forget(struct np_cpu *cpu);
 
 #endif

@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The translations that a CPU used lately, so that QEMU need not be asked for each line. */
-#ifndef NP_PAGES_H
-#define NP_PAGES_H
+#ifndef NP_TRANSLATION_CACHE_H
+#define NP_TRANSLATION_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NP_PAGES_BITS 11
-#define NP_PAGES_ERA  (1ull << 36)
+#define NP_TRANSLATION_BITS 11
+#define NP_TRANSLATION_EPOCH  (1ull << 36)
 
-struct np_pages {
-	uint64_t era;	/* in the upper bits; translations of earlier eras are void */
+struct np_translation_cache {
+	uint64_t epoch;	/* in the upper bits; translations of earlier epochs are void */
 	struct {
 		uint64_t key;
 		uint32_t first_line;	/* running number of the page's first line */
-	} page[1 << NP_PAGES_BITS];
+	} page[1 << NP_TRANSLATION_BITS];
 };
 
 /* Where a page is kept. Arrays that lie a power of two apart are used together: mix the number. */
-static inline unsigned int np_pages_slot(uint64_t vaddr)
+static inline unsigned int np_translation_slot(uint64_t vaddr)
 {
-	return ((vaddr >> 12) * 0x9e3779b97f4a7c15ull) >> (64 - NP_PAGES_BITS);
+	return ((vaddr >> 12) * 0x9e3779b97f4a7c15ull) >> (64 - NP_TRANSLATION_BITS);
 }
 
-static inline uint64_t np_pages_key(const struct np_pages *p, uint64_t vaddr)
+static inline uint64_t np_translation_key(const struct np_translation_cache *p, uint64_t vaddr)
 {
-	return ((vaddr << 16) >> 28) + p->era;
+	return ((vaddr << 16) >> 28) + p->epoch;
 }
 
-static inline bool np_pages_find(const struct np_pages *p, uint64_t vaddr, uint32_t *first_line)
+static inline bool np_translation_find(const struct np_translation_cache *p, uint64_t vaddr, uint32_t *first_line)
 {
-	unsigned int slot = np_pages_slot(vaddr);
+	unsigned int slot = np_translation_slot(vaddr);
 
 	*first_line = p->page[slot].first_line;
-	return p->page[slot].key == np_pages_key(p, vaddr);
+	return p->page[slot].key == np_translation_key(p, vaddr);
 }
 
-static inline void np_pages_enter(struct np_pages *p, uint64_t vaddr, uint32_t first_line)
+static inline void np_translation_enter(struct np_translation_cache *p, uint64_t vaddr, uint32_t first_line)
 {
-	unsigned int slot = np_pages_slot(vaddr);
+	unsigned int slot = np_translation_slot(vaddr);
 
-	p->page[slot].key = np_pages_key(p, vaddr);
+	p->page[slot].key = np_translation_key(p, vaddr);
 	p->page[slot].first_line = first_line;
 }
 
-static inline void np_pages_forget(struct np_pages *p)
+static inline void np_translation_forget(struct np_translation_cache *p)
 {
-	p->era += NP_PAGES_ERA;
+	p->epoch += NP_TRANSLATION_EPOCH;
 }
 
 #endif

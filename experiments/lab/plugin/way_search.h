@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Looks for a value in all ways of a set at once. */
-#ifndef NP_WAYS_H
-#define NP_WAYS_H
+#ifndef NP_WAY_SEARCH_H
+#define NP_WAY_SEARCH_H
 
 #include <stdint.h>
 #ifdef __SSE2__

@@ -247,7 +247,7 @@ static double ms_of_interrupting(struct np_cpu *cpu)
 	return (after.tv_sec - before.tv_sec) * 1e3 + (after.tv_nsec - before.tv_nsec) / 1e6;
 }
 
-static void who_does_not_come_is_waited_for_a_while(void)
+static void a_cpu_that_does_not_arrive_is_waited_for_a_while(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 
@@ -301,7 +301,7 @@ void add_clock_cases(void)
 		{ "a tick that interrupts is work", a_tick_that_interrupts_is_work },
 		{ "no clock is put back by a waking", no_clock_is_put_back_by_a_waking },
 		{ "who interrupts waits until the other goes on", who_interrupts_waits_until_the_other_goes_on },
-		{ "who does not come is waited for a while", who_does_not_come_is_waited_for_a_while },
+		{ "who does not come is waited for a while", a_cpu_that_does_not_arrive_is_waited_for_a_while },
 		{ "a CPU that others wait for does not wait", cpu_that_others_wait_for_does_not_wait },
 		CU_TEST_INFO_NULL,
 	};

@@ -46,10 +46,10 @@ void add_memory_cases(void);
 void add_memory_properties(void);
 void add_l1_cases(void);
 void add_stream_cases(void);
-void add_insn_cases(void);
+void add_decode_cases(void);
 void add_config_cases(void);
 void add_time_cases(void);
 void add_clock_cases(void);
-void add_together_cases(void);
+void add_clock_sync_cases(void);
 
 #endif

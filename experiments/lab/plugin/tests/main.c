@@ -27,7 +27,7 @@ void begin(void)
 		abort();
 	}
 	np_sim.cpu = aligned_alloc(_Alignof(struct np_cpu), 4 * sizeof(*np_sim.cpu));
-	if (!np_sim.cpu || np_memory_init(&np_sim.memory, &np_sim.config))
+	if (!np_sim.cpu || np_hierarchy_init(&np_sim.memory, &np_sim.config))
 		abort();
 	memset(np_sim.cpu, 0, 4 * sizeof(*np_sim.cpu));
 	for (unsigned int i = 0; i < 4; i++) {
@@ -35,14 +35,14 @@ void begin(void)
 		np_sim.cpu[i].node = np_sim.config.cpu_node[i];
 		np_sim.cpu[i].l1 = &np_sim.memory.cpu[i].l1;
 	}
-	if (np_window_init())
+	if (np_contention_init())
 		abort();
 }
 
 void end(void)
 {
-	np_window_exit();
-	np_memory_free(&np_sim.memory);
+	np_contention_exit();
+	np_hierarchy_free(&np_sim.memory);
 	free(np_sim.cpu);
 }
 
@@ -51,10 +51,10 @@ struct np_result use(unsigned int cpu, uint32_t line, bool store)
 	struct np_private *p = &np_sim.memory.cpu[cpu];
 	bool writable;
 
-	np_memory_give_up(p);
+	np_hierarchy_give_up(p);
 	if (np_l1_hit(&p->l1, line, store, &writable))
 		return (struct np_result){ SERVED_L1, 0, { -1, -1 } };
-	return np_memory_access(&np_sim.memory, cpu, line, store);
+	return np_hierarchy_access(&np_sim.memory, cpu, line, store);
 }
 
 int main(void)
@@ -68,11 +68,11 @@ int main(void)
 	add_memory_properties();
 	add_l1_cases();
 	add_stream_cases();
-	add_insn_cases();
+	add_decode_cases();
 	add_config_cases();
 	add_time_cases();
 	add_clock_cases();
-	add_together_cases();
+	add_clock_sync_cases();
 	if (CU_get_error() != CUE_SUCCESS)
 		return 2;
 	CU_basic_set_mode(CU_BRM_VERBOSE);

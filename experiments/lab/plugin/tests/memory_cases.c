@@ -97,14 +97,14 @@ static void every_modified_line_is_written_back_once(void)
 	end();
 }
 
-static void stores_past_the_caches_leave_no_copy(void)
+static void nontemporal_stores_leave_no_copy(void)
 {
 	begin();
 	use(0, 13, true);
 	use(2, 13, false);
-	np_memory_bypass(&np_sim.memory, 1, 13);
+	np_hierarchy_bypass(&np_sim.memory, 1, 13);
 	for (unsigned int cpu = 0; cpu < 4; cpu++)
-		np_memory_give_up(&np_sim.memory.cpu[cpu]);
+		np_hierarchy_give_up(&np_sim.memory.cpu[cpu]);
 	SERVED(use(0, 13, false), NP_SERVED_DRAM);
 	SERVED(use(2, 13, false), NP_SERVED_DRAM);
 	end();
@@ -114,27 +114,27 @@ static void every_line_has_a_home(void)
 {
 	begin();
 	for (uint64_t line = 0; line < np_sim.config.lines; line++)
-		if (np_memory_home(&np_sim.memory, line) != np_config_line_node(&np_sim.config, line))
+		if (np_hierarchy_home(&np_sim.memory, line) != np_config_line_node(&np_sim.config, line))
 			CU_FAIL("a line with the wrong home");
-	CU_ASSERT_EQUAL(np_memory_home(&np_sim.memory, NODE_LINES - 1), 0);
-	CU_ASSERT_EQUAL(np_memory_home(&np_sim.memory, NODE_LINES), 1);
+	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.memory, NODE_LINES - 1), 0);
+	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.memory, NODE_LINES), 1);
 	end();
 }
 
 static void nodes_of_unequal_size_are_the_home_of_their_lines(void)
 {
-	struct np_memory m;
+	struct np_hierarchy m;
 	struct np_config c;
 
 	begin();
 	c = np_sim.config;
 	c.ram[1].first_line = 3 * 64;
 	c.lines = 3 * 64 + 5 * 64;
-	CU_ASSERT_EQUAL_FATAL(np_memory_init(&m, &c), 0);
+	CU_ASSERT_EQUAL_FATAL(np_hierarchy_init(&m, &c), 0);
 	for (uint32_t line = 0; line < c.lines; line++)
-		if (np_memory_home(&m, line) != (line >= 3 * 64))
+		if (np_hierarchy_home(&m, line) != (line >= 3 * 64))
 			CU_FAIL("a line with the wrong home");
-	np_memory_free(&m);
+	np_hierarchy_free(&m);
 	end();
 }
 
@@ -156,9 +156,9 @@ static void non_temporal_stores_are_counted_once_a_line(void)
 {
 	begin();
 	for (unsigned int i = 0; i < 80; i++)
-		np_charge_past_caches(&np_sim.cpu[0], NODE_LINES + i / 8);
+		np_timing_nontemporal(&np_sim.cpu[0], NODE_LINES + i / 8);
 	CU_ASSERT_EQUAL(np_sim.cpu[0].dram_writes, 10);
-	CU_ASSERT_EQUAL(np_sim.cpu[0].traffic[1][NP_DRAM].past, 10);
+	CU_ASSERT_EQUAL(np_sim.cpu[0].traffic[1][NP_DRAM].nontemporal, 10);
 	end();
 }
 
@@ -173,7 +173,7 @@ void add_memory_cases(void)
 		{ "a store takes the line away from all others", a_store_takes_the_line_away_from_all_others },
 		{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
 		{ "every modified line is written back once", every_modified_line_is_written_back_once },
-		{ "stores past the caches leave no copy", stores_past_the_caches_leave_no_copy },
+		{ "stores past the caches leave no copy", nontemporal_stores_leave_no_copy },
 		{ "every line has a home", every_line_has_a_home },
 		{ "nodes of unequal size are the home of their lines",
 		  nodes_of_unequal_size_are_the_home_of_their_lines },

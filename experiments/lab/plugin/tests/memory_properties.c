@@ -40,7 +40,7 @@ static bool held_by_node(unsigned int cpu, uint32_t line)
 static bool all_hold(void)
 {
 	for (unsigned int cpu = 0; cpu < 4; cpu++)
-		np_memory_give_up(&np_sim.memory.cpu[cpu]);
+		np_hierarchy_give_up(&np_sim.memory.cpu[cpu]);
 	for (uint32_t line = 0; line < LINES; line++) {
 		if (!one_writer(line))
 			return false;
@@ -60,7 +60,7 @@ static void caches_stay_coherent(void)
 
 		use(rand() % 4, line, rand() % 3 == 0);
 		if (rand() % 100 == 0)
-			np_memory_bypass(&np_sim.memory, rand() % 4, rand() % HOT_LINES);
+			np_hierarchy_bypass(&np_sim.memory, rand() % 4, rand() % HOT_LINES);
 		if (i % 5000 == 0)
 			CU_ASSERT(all_hold());
 	}
@@ -79,7 +79,7 @@ static void counters_add_up(void)
 		bool writable;
 
 		if (!np_l1_hit(cpu->l1, line, i & 1, &writable))
-			np_charge_access(cpu, (uint64_t)line << 6, line, i & 1);
+			np_timing_access(cpu, (uint64_t)line << 6, line, i & 1);
 	}
 	for (unsigned int i = 0; i < 4; i++) {
 		const struct np_cpu *c = &np_sim.cpu[i];

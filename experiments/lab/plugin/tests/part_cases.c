@@ -58,43 +58,43 @@ void add_l1_cases(void)
 	CU_register_suites(suites);
 }
 
-/* Misses foreseen of 3000, in `streams` sequences that take turns. */
-static unsigned int foreseen(int step, unsigned int streams)
+/* Misses prefetched of 3000, in `streams` sequences that take turns. */
+static unsigned int prefetched(int step, unsigned int streams)
 {
-	struct np_streams s = { 0 };
+	struct np_prefetcher s = { 0 };
 	unsigned int n = 0;
 
 	for (int i = 0; i < 3000; i++)
-		n += np_stream_miss(&s, 1000000ll * (1 + i % streams) + (int)(i / streams) * step);
+		n += np_prefetch_miss(&s, 1000000ll * (1 + i % streams) + (int)(i / streams) * step);
 	return n;
 }
 
-static void equal_steps_are_foreseen(void)
+static void equal_steps_are_prefetched(void)
 {
-	CU_ASSERT(foreseen(1, 1) >= 2990);
-	CU_ASSERT(foreseen(-1, 1) >= 2990);
-	CU_ASSERT(foreseen(4, 3) >= 2980);
-	CU_ASSERT(foreseen(1, NP_STREAMS) >= 2900);
-	CU_ASSERT_EQUAL(foreseen(1, NP_STREAMS + 1), 0);
-	CU_ASSERT_EQUAL(foreseen(NP_STREAM_REACH + 1, 1), 0);
+	CU_ASSERT(prefetched(1, 1) >= 2990);
+	CU_ASSERT(prefetched(-1, 1) >= 2990);
+	CU_ASSERT(prefetched(4, 3) >= 2980);
+	CU_ASSERT(prefetched(1, NP_STREAMS) >= 2900);
+	CU_ASSERT_EQUAL(prefetched(1, NP_STREAMS + 1), 0);
+	CU_ASSERT_EQUAL(prefetched(NP_STREAM_REACH + 1, 1), 0);
 }
 
-static void random_lines_are_not_foreseen(void)
+static void random_lines_are_not_prefetched(void)
 {
-	struct np_streams s = { 0 };
+	struct np_prefetcher s = { 0 };
 	unsigned int n = 0;
 
 	srand(3);
 	for (int i = 0; i < 100000; i++)
-		n += np_stream_miss(&s, rand() % 1000000);
+		n += np_prefetch_miss(&s, rand() % 1000000);
 	CU_ASSERT(n < 100);
 }
 
 void add_stream_cases(void)
 {
 	CU_TestInfo cases[] = {
-		{ "equal steps are foreseen", equal_steps_are_foreseen },
-		{ "random lines are not foreseen", random_lines_are_not_foreseen },
+		{ "equal steps are prefetched", equal_steps_are_prefetched },
+		{ "random lines are not prefetched", random_lines_are_not_prefetched },
 		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = { { "streams", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
@@ -138,7 +138,7 @@ static void instructions_are_recognised(void)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		CU_ASSERT_EQUAL(np_insn_kind((const uint8_t *)table[i].code, table[i].len), table[i].kind);
+		CU_ASSERT_EQUAL(np_decode_kind((const uint8_t *)table[i].code, table[i].len), table[i].kind);
 }
 
 static void repeated_instructions_are_recognised(void)
@@ -168,8 +168,8 @@ static void repeated_instructions_are_recognised(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const uint8_t *code = (const uint8_t *)table[i].code;
 
-		CU_ASSERT_EQUAL(np_insn_kind(code, table[i].len) == NP_INSN_REP, table[i].accesses > 0);
-		CU_ASSERT_EQUAL(np_insn_round(code, table[i].len), table[i].accesses ? table[i].accesses : 1);
+		CU_ASSERT_EQUAL(np_decode_kind(code, table[i].len) == NP_INSN_REP, table[i].accesses > 0);
+		CU_ASSERT_EQUAL(np_decode_round(code, table[i].len), table[i].accesses ? table[i].accesses : 1);
 	}
 }
 
@@ -198,7 +198,7 @@ static void each_round_is_an_instruction(void)
 	}
 }
 
-void add_insn_cases(void)
+void add_decode_cases(void)
 {
 	CU_TestInfo cases[] = { { "instructions are recognised", instructions_are_recognised },
 				{ "repeated ones are recognised", repeated_instructions_are_recognised },

@@ -10,7 +10,7 @@ static void tick(struct np_cpu *cpu)
 	cpu->ps += cpu->pending_ps;
 	cpu->busy_ps += cpu->pending_ps;
 	cpu->pending_ps = 0;
-	np_window_advance(cpu->ps);
+	np_contention_advance(cpu->ps);
 }
 
 static double chase_ns(unsigned int cpu_index, uint32_t first)
@@ -21,7 +21,7 @@ static double chase_ns(unsigned int cpu_index, uint32_t first)
 	for (uint32_t i = 0; i < LINES; i++) {
 		uint32_t line = first + i * 40503u % LINES;
 
-		np_charge_access(cpu, (uint64_t)line << 6, line, false);
+		np_timing_access(cpu, (uint64_t)line << 6, line, false);
 		tick(cpu);
 	}
 	return (cpu->ps - start) / 1000.0 / LINES;
@@ -45,7 +45,7 @@ static void read_in_sequence(unsigned int cpus, uint32_t first)
 		for (unsigned int n = 0; n < cpus; n++) {
 			uint32_t line = first + n * lines + i;
 
-			np_charge_access(&np_sim.cpu[n], (uint64_t)line << 6, line, false);
+			np_timing_access(&np_sim.cpu[n], (uint64_t)line << 6, line, false);
 			np_sim.cpu[n].pending_ps += 1000;
 			tick(&np_sim.cpu[n]);
 		}
@@ -98,7 +98,7 @@ static void leapfrog(uint32_t lines, uint64_t ahead_ps)
 		struct np_cpu *cpu = &np_sim.cpu[n];
 		uint32_t line = n * LINES / 2 + done[n]++ % (LINES / 2);
 
-		np_charge_access(cpu, (uint64_t)line << 6, line, false);
+		np_timing_access(cpu, (uint64_t)line << 6, line, false);
 		cpu->pending_ps += 1000;
 		tick(cpu);
 		if (cpu->ps > np_sim.cpu[!n].ps + ahead_ps)
@@ -131,7 +131,7 @@ static void write_in_sequence(uint32_t lines)
 		for (unsigned int n = 0; n < 2; n++) {
 			uint32_t line = n * NODE_LINES + i % LINES;
 
-			np_charge_access(&np_sim.cpu[n], (uint64_t)line << 6, line, true);
+			np_timing_access(&np_sim.cpu[n], (uint64_t)line << 6, line, true);
 			np_sim.cpu[n].pending_ps += 1000;
 			tick(&np_sim.cpu[n]);
 		}
@@ -175,11 +175,11 @@ static double waits_ps(unsigned int writer, uint64_t even, uint64_t odd)
 	for (unsigned int window = 1; window <= 100; window++) {
 		for (unsigned int cpu = 2; cpu < 4; cpu++) {
 			pass_window(cpu, window);
-			np_sim.cpu[cpu].traffic[1][NP_DRAM].foreseen += 6000;
+			np_sim.cpu[cpu].traffic[1][NP_DRAM].prefetched += 6000;
 		}
 		pass_window(writer, window);
 		np_sim.cpu[writer].traffic[1][NP_DRAM].written += written[window & 1];
-		np_window_advance(np_sim.cpu[writer].ps);
+		np_contention_advance(np_sim.cpu[writer].ps);
 		sum += window > 50 ? np_sim.cpu[2].cost[1][NP_DRAM].extra_ps : 0;
 	}
 	end();
@@ -211,7 +211,7 @@ static void computing_overlaps_with_fetching_ahead(void)
 	cpu = np_sim.cpu;
 	for (uint32_t line = 0; line < LINES; line++) {
 		cpu->pending_ps += 50000;	/* far longer than a line takes */
-		np_charge_access(cpu, (uint64_t)line << 6, line, false);
+		np_timing_access(cpu, (uint64_t)line << 6, line, false);
 		tick(cpu);
 	}
 	CU_ASSERT_DOUBLE_EQUAL(cpu->ps / 1000.0 / LINES, 50, 0.5);
@@ -227,12 +227,12 @@ static double through_port_ns(double port_bytes_per_s, uint64_t queue_ps, uint64
 	begin();
 	cpu = np_sim.cpu;
 	np_sim.config.model.node[0].core_bytes_per_s = port_bytes_per_s;
-	np_window_exit();
-	np_window_init();
+	np_contention_exit();
+	np_contention_init();
 	for (uint32_t line = 0; line < LINES; line++) {
 		cpu->cost[0][NP_DRAM].extra_ps = queue_ps;	/* each window puts its own */
 		cpu->pending_ps += compute_ps;
-		np_charge_access(cpu, (uint64_t)line << 6, line, false);
+		np_timing_access(cpu, (uint64_t)line << 6, line, false);
 		tick(cpu);
 	}
 	ns = cpu->ps / 1000.0 / LINES;

@@ -48,13 +48,13 @@ static double now_ms(void)
 static void step(struct np_cpu *cpu)
 {
 	np_show(cpu->ps, cpu->ps + STEP_PS);
-	np_together(cpu);
+	np_clock_sync(cpu);
 }
 
 static void halt(struct np_cpu *cpu)
 {
 	np_show(cpu->busy, false);
-	np_together_without();
+	np_clock_sync_leave();
 }
 
 static void begin_busy(unsigned int cpus)
@@ -185,7 +185,7 @@ static void a_cpu_that_halts_is_not_waited_for(void)
 	end();
 }
 
-void add_together_cases(void)
+void add_clock_sync_cases(void)
 {
 	CU_TestInfo cases[] = {
 		{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
