@@ -69,11 +69,11 @@ def run(words: list[str]) -> int:
 
 
 def show() -> None:
-    from .analysis import report, summary, table
+    from .analysis import report, summary, text_table
 
     summary.write(OUT)
     page = report.write(OUT)
-    table.show(OUT)
+    text_table.show(OUT)
     print(f"\nThe report, with a figure for every workload: {page.resolve()}")
 
 

@@ -8,41 +8,42 @@ import json
 import sys
 from pathlib import Path
 
-from .load import ResultsError
+from .results import ResultsError
 
 
 def report(args: argparse.Namespace) -> None:
-    from . import combined, load, pdf, report, summary, table
+    from . import pdf, report, report_all, summary, text_table
+    from .results import read
 
-    runs = combined.runs(args.directory)
+    runs = report_all.runs(args.directory)
     if runs:
-        page, parts = combined.write(args.directory, runs)
+        page, parts = report_all.write(args.directory, runs)
         for results, chapters in parts:
-            table.show_papers(results, chapters)
+            text_table.show_papers(results, chapters)
         written = [page]
     else:
         page, chapters = report.make(args.directory)
         written = [summary.write(args.directory, chapters), page]
-        results = load.read(args.directory)
+        results = read(args.directory)
         if report.placed_by_policies(results):
-            table.show(args.directory)
+            text_table.show(args.directory)
         if chapters:
-            table.show_papers(results, chapters)
+            text_table.show_papers(results, chapters)
     if args.pdf:
         written.append(pdf.write(page))
     print(*written, sep="\n")
 
 
 def compare(args: argparse.Namespace) -> None:
-    from . import compare, comparison, table
+    from . import compare, compare_report, text_table
 
     found = compare.compare(args.a, args.b)
     if args.html:
-        comparison.write(found, args.html)
+        compare_report.write(found, args.html)
     if args.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:
-        table.show_comparison(found)
+        text_table.show_comparison(found)
         if args.html:
             print(args.html)
 

@@ -10,7 +10,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import theme, words
+from . import text_format, theme
 
 MARKERS = "osD^vPX*"
 STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
@@ -34,20 +34,20 @@ class Curve:
 
     @property
     def told(self) -> str:
-        values = ", ".join(f"{words.tick(p.x)}: {words.number(p.y)}" for p in self.points)
+        values = ", ".join(f"{text_format.tick(p.x)}: {text_format.number(p.y)}" for p in self.points)
         return f"{self.name}: {values}"
 
 
 def dress(axes: Axes, x: str, y: str) -> None:
     """The look of all axes of the report."""
-    axes.set_xlabel(words.printable(x), size=8.5, color=theme.colour("muted"))
-    axes.set_ylabel(words.printable(y), size=8.5, color=theme.colour("muted"))
+    axes.set_xlabel(text_format.printable(x), size=8.5, color=theme.colour("muted"))
+    axes.set_ylabel(text_format.printable(y), size=8.5, color=theme.colour("muted"))
     axes.tick_params(colors=theme.colour("muted"), labelsize=8.5, length=3,
                      color=theme.colour("line"))
     axes.grid(color=theme.colour("line"), linewidth=0.6)
     axes.set_axisbelow(True)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: words.tick(value))
+        axis.set_major_formatter(lambda value, _: text_format.tick(value))
     axes.locator_params(nbins=5)
     for side, spine in axes.spines.items():
         spine.set(visible=side in ("left", "bottom"), color=theme.colour("line"))
@@ -67,7 +67,7 @@ def lines(
         dress(axes, x, y)
         if log_x:
             axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(lambda value, _: words.tick(value))
+            axes.xaxis.set_major_formatter(lambda value, _: text_format.tick(value))
         if ticks is not None:
             axes.set_xticks(ticks)
             axes.minorticks_off()
@@ -87,7 +87,7 @@ def _curve(axes: Axes, curve: Curve, colour: int) -> None:
         xs, ys, marker=MARKERS[colour % len(MARKERS)], markersize=4.5, color=hue,
         linestyle=STYLES[2] if curve.paper else STYLES[0], linewidth=1.1 if curve.paper else 1.6,
         markerfacecolor="none" if curve.paper else hue, markeredgewidth=1,
-        label=words.printable(curve.name), clip_on=False, zorder=2 if curve.paper else 3,
+        label=text_format.printable(curve.name), clip_on=False, zorder=2 if curve.paper else 3,
     )
     for p in curve.points:
         if p.low is not None and p.high is not None:
@@ -116,9 +116,9 @@ def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str
         values = [p.y for c in curves for p in c.points]
         if min(values) > 0 and max(values) > 50 * min(values):
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(lambda value, _: words.tick(value))
+            axes.yaxis.set_major_formatter(lambda value, _: text_format.tick(value))
             axes.minorticks_off()
-        axes.set_xticks(range(len(groups)), [words.shorten(g, 14) for g in groups])
+        axes.set_xticks(range(len(groups)), [text_format.shorten(g, 14) for g in groups])
         axes.grid(visible=False, axis="x")
         figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8.5,
                       labelcolor=theme.colour("ink"))

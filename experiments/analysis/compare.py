@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .load import Results, ResultsError, natural, policy_rank, read
+from .results import Results, ResultsError, natural, policy_rank, read
 from .stats import hedges, holm, ratio, t_interval, welch
 
 ALPHA = 0.05

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from . import words
-from .load import Observation, Results
+from . import text_format
+from .results import Observation, Results
 
 # Counts of a migration that mean "left where it was"; already, absent and file pages are no fault.
 LEFT_BEHIND = ("pinned", "shared", "hugetlb", "thp_split", "busy", "no_memory", "no_huge")
@@ -89,7 +89,7 @@ def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
         "pages": _pages(decision, sum(pages) / len(pages)),
         "reason": group["reason"],
         "left": ", ".join(
-            f"{words.count(n / len(pages))} {words.label(name)}"
+            f"{text_format.count(n / len(pages))} {text_format.label(name)}"
             for name, n in group["left"].items()
         ),
         "known": _known(decision),
@@ -131,4 +131,4 @@ def _pages(decision: dict[str, Any], moved: float) -> str:
     target = decision.get("pages_to")
     if target is None or not moved:
         return "pages stay"
-    return f"{words.count(moved)} pages to node {target}"
+    return f"{text_format.count(moved)} pages to node {target}"

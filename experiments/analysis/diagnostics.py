@@ -7,8 +7,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import charts, theme, words
-from .model import Residuals
+from . import charts, text_format, theme
+from .linear_model import Residuals
 from .quantile import Comparison
 
 SIZE_IN = (4.7, 2.3)
@@ -29,9 +29,9 @@ def residual_plots(found: Residuals, prefix: str, response: str) -> str:
         _dots(right, found.normal, found.ordered)
         charts.dress(right, "normal quantiles", "ordered residuals")
         told = (
-            f"{len(found.residuals)} residuals from {words.number(min(found.residuals))} to "
-            f"{words.number(max(found.residuals))} over fitted values from "
-            f"{words.number(min(found.fitted))} to {words.number(max(found.fitted))}"
+            f"{len(found.residuals)} residuals from {text_format.number(min(found.residuals))} to "
+            f"{text_format.number(max(found.residuals))} over fitted values from "
+            f"{text_format.number(min(found.fitted))} to {text_format.number(max(found.fitted))}"
         )
         return theme.inline(figure, prefix, f"Residuals of {response}", told)
 
@@ -57,7 +57,7 @@ def quantile_plot(found: Comparison, prefix: str, unit: str) -> str:
         axes.set_xlim(0, 1)
         charts.dress(axes, "quantile of the response", f"change, {unit}")
         told = "; ".join(
-            f"{'least squares' if s.tau is None else s.tau} {words.number(s.value)}"
+            f"{'least squares' if s.tau is None else s.tau} {text_format.number(s.value)}"
             for s in found.slopes
         )
         return theme.inline(figure, prefix, f"Effect of {found.change} by quantile", told)

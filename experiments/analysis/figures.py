@@ -11,8 +11,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from . import theme, words
-from .load import Observation, Results
+from . import text_format, theme
+from .results import Observation, Results
 from .stats import Interval, t_interval
 
 WIDTH_IN = 4.7
@@ -81,7 +81,7 @@ def placement_panel(results: Results, workload: str, prefix: str) -> str:
 def _text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:
     """A piece of text, centred on y."""
     style = {"va": "center", "color": theme.colour(ink)} | style
-    axes.text(x, y, words.printable(text), **style)
+    axes.text(x, y, text_format.printable(text), **style)
 
 
 def _legend(axes: Axes, states: list[TaskState]) -> None:
@@ -103,7 +103,7 @@ def _bar(axes: Axes, state: TaskState, y: float) -> None:
     before = state.when == "before"
     middle = y + 0.5 + (0.06 if before else -0.06)
     if before:
-        _text(axes, 0, y + 1, words.shorten(state.role, 13))
+        _text(axes, 0, y + 1, text_format.shorten(state.role, 13))
     _text(axes, LABEL - 0.012, middle, state.when, ha="right", **SMALL)
     _chip(axes, state, middle)
     left = LABEL + CHIP + 0.012
@@ -116,7 +116,7 @@ def _bar(axes: Axes, state: TaskState, y: float) -> None:
             _text(axes, left + share * BAR / 2, middle, f"{math.floor(100 * share)} %",
                   theme.on_node(node), va="center_baseline", ha="center", size=8.5)
         left += share * BAR
-    total = words.count(state.total) if state.total else "no pages"
+    total = text_format.count(state.total) if state.total else "no pages"
     _text(axes, 1, middle, total, ha="right", **SMALL)
 
 
@@ -159,7 +159,7 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
             bottom = 1 - (i + 1) / len(metrics) + 0.52 / total
             axes = figure.add_axes((0.24, bottom, 0.49, (block - 0.87) / total))
             _metric(axes, results, workload, metric, unit)
-        title = f"{workload}: " + ", ".join(words.label(m) for m, _ in metrics)
+        title = f"{workload}: " + ", ".join(text_format.label(m) for m, _ in metrics)
         description = "; ".join(_describe_metric(results, workload, *m) for m in metrics)
         return theme.inline(figure, f"{prefix}-time", title, description)
 
@@ -188,12 +188,12 @@ def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str)
         _text(axes, -0.04, y, policy, ha="right", **beside)
         if found:
             _row(axes, y, found, t_interval(found))
-            _text(axes, 1.05, y, words.spread(t_interval(found)), **beside)
+            _text(axes, 1.05, y, text_format.spread(t_interval(found)), **beside)
         else:
             _text(axes, 0.02, y, "no clean observation", "muted", **beside)
-    better = words.direction(unit)
-    title = f"{words.label(metric)}, {unit}" + (f" ({better})" if better else "")
-    axes.set_title(words.printable(title), loc="left", size=9.5, color=theme.colour("ink"),
+    better = text_format.direction(unit)
+    title = f"{text_format.label(metric)}, {unit}" + (f" ({better})" if better else "")
+    axes.set_title(text_format.printable(title), loc="left", size=9.5, color=theme.colour("ink"),
                    x=-0.48, pad=7)
 
 
@@ -232,7 +232,7 @@ def limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]
 def _axis(axes: Axes, found: list[float], intervals: list[Interval], rows: int) -> None:
     axes.set(xlim=limits(found, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
     axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
-    axes.xaxis.set_major_formatter(lambda x, _: words.tick(x))
+    axes.xaxis.set_major_formatter(lambda x, _: text_format.tick(x))
     axes.tick_params(axis="x", colors=theme.colour("muted"), labelsize=8.5, length=3,
                      color=theme.colour("line"))
     axes.grid(axis="x", color=theme.colour("line"), linewidth=0.7)
@@ -247,6 +247,6 @@ def _describe_metric(results: Results, workload: str, metric: str, unit: str) ->
     parts = []
     for policy in results.policies:
         found = values(results, workload, policy, metric)
-        text = words.spread(t_interval(found)) if found else "no clean observation"
+        text = text_format.spread(t_interval(found)) if found else "no clean observation"
         parts.append(f"{policy} {text}" + (f" ({len(found)} observations)" if found else ""))
-    return f"{words.label(metric)} in {unit}: " + ", ".join(parts)
+    return f"{text_format.label(metric)} in {unit}: " + ", ".join(parts)

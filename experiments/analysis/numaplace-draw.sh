@@ -7,4 +7,4 @@ if ! [ -x "$root/.venv/bin/python" ]; then
 	echo "numaplace-draw: there is no $root/.venv/bin/python: run 'make setup' there" >&2
 	exit 3
 fi
-PYTHONPATH=$root${PYTHONPATH:+:$PYTHONPATH} exec "$root/.venv/bin/python" -m experiments.analysis.simulated "$@"
+PYTHONPATH=$root${PYTHONPATH:+:$PYTHONPATH} exec "$root/.venv/bin/python" -m experiments.analysis.prediction_plot "$@"

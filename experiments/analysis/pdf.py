@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from .load import ResultsError
+from .results import ResultsError
 
 LIMIT_S = 180
 FLAGS = ("--headless=new", "--disable-gpu", "--no-first-run", "--disable-background-networking",

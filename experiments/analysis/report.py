@@ -12,12 +12,12 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from . import figures, papers, theme, words
+from . import figures, papers, text_format, theme
 from .decisions import decisions
-from .load import PLACEMENT_METRICS, SOURCE_TEXT, Results, ResultsError, read, text_of
+from .results import PLACEMENT_METRICS, read, Results, ResultsError, SOURCE_TEXT, text_of
 from .stats import LEVEL, t_interval, welch
 from .summary import notes, write_text
-from .variation import across_workloads, within_workload
+from .anova_report import across_workloads, within_workload
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -97,13 +97,13 @@ def _everything(results: Results) -> dict[str, Any]:
         for name, _ in metrics:
             found = [v for v in (o.value(name) for o in clean) if v is not None]
             interval = t_interval(found) if found else None
-            text = words.spread(interval) if interval else words.DASH
+            text = text_format.spread(interval) if interval else text_format.DASH
             cells.append({"text": text, "value": interval.mean if interval else None})
         rows.append({"workload": workload, "n": len(clean), "marked": len(asked) - len(clean),
                      "levels": [asked[0].factors.get(f, "") for f in factors], "cells": cells})
     marks = [(o.workload, o.repeat, mark) for o in results.measured for mark in o.marks]
-    return {"factors": [words.label(f) for f in factors], "rows": rows, "marks": marks,
-            "metrics": [(words.label(name), unit) for name, unit in metrics]}
+    return {"factors": [text_format.label(f) for f in factors], "rows": rows, "marks": marks,
+            "metrics": [(text_format.label(name), unit) for name, unit in metrics]}
 
 
 def page_of(template: str, **values: Any) -> str:
@@ -128,9 +128,9 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "clean": words.printable,
-        "clean_lines": lambda text: words.printable(text, keep="\n\t"),
-        "p": words.p_value,
+        "clean": text_format.printable,
+        "clean_lines": lambda text: text_format.printable(text, keep="\n\t"),
+        "p": text_format.p_value,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
     }
     environment.globals["include_raw"] = lambda name: Markup((TEMPLATES / name).read_text())
@@ -212,11 +212,11 @@ def _cell(results: Results, workload: str, policy: str) -> dict[str, Any]:
     marked = sum(
         (o.workload, o.policy) == (workload, policy) and not o.clean for o in results.measured
     )
-    told = [f"was {words.fraction(before)},", f"{words.count(moved)} moved"]
+    told = [f"was {text_format.fraction(before)},", f"{text_format.count(moved)} moved"]
     if after is None:
         told = [f"{marked} marked" if marked else "not measured"]
     shade = 0 if after is None else round(0.06 + 0.44 * after, 3)
-    return {"after": words.fraction(after), "told": told, "shade": shade}
+    return {"after": text_format.fraction(after), "told": told, "shade": shade}
 
 
 def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
@@ -238,8 +238,8 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
         "timing": Markup(timing) if timing else "",
         "source_line": subtitle,
         "standalone": theme.standalone([p for p in (placement, timing) if p], workload, subtitle),
-        "equal": [words.label(name) for name, _ in others] if metrics else [],
-        "metrics": [(words.label(name), unit) for name, unit in metrics],
+        "equal": [text_format.label(name) for name, _ in others] if metrics else [],
+        "metrics": [(text_format.label(name), unit) for name, unit in metrics],
         "rows": [_numbers(results, workload, policy, metrics) for policy in results.policies],
         "decisions": decisions(results, workload),
         "marks": [
@@ -264,7 +264,7 @@ def _numbers(
         against = welch(base, found) if found and base and policy != "none" else None
         cells.append(
             {
-                "text": words.spread(interval) if interval else words.DASH,
+                "text": text_format.spread(interval) if interval else text_format.DASH,
                 "value": interval.mean if interval else None,
                 "change": _change(against, base),
                 "p": against.p if against else None,
@@ -276,9 +276,9 @@ def _numbers(
         "before": before,
         "after": after,
         "moved": moved,
-        "before_text": words.fraction(before),
-        "after_text": words.fraction(after),
-        "moved_text": words.count(moved),
+        "before_text": text_format.fraction(before),
+        "after_text": text_format.fraction(after),
+        "moved_text": text_format.count(moved),
         "cells": cells,
     }
 
@@ -287,7 +287,7 @@ def _change(against: Any, base: list[float]) -> str:
     if against is None:
         return ""
     mean = t_interval(base).mean
-    return words.percent(against.difference / mean) if mean else words.number(against.difference)
+    return text_format.percent(against.difference / mean) if mean else text_format.number(against.difference)
 
 
 def _flat(value: Any, path: str = "") -> Any:

@@ -11,7 +11,7 @@ import io
 import re
 from html import escape
 
-from .words import printable
+from .text_format import printable
 
 # Node colours: Okabe and Ito's palette, which stays apart under colour blindness. (light, dark)
 _COLOURS = {

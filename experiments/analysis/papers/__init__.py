@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..load import Results
+from ..results import Results
 from . import bergstrom, deters, heard, luo, prabhanjan
 from .chapter import Chapter
 

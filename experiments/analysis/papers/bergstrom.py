@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .. import charts, words
+from .. import charts, text_format
 from ..charts import Curve, Point
-from ..load import Results
-from ..variation import analyse
+from ..results import Results
+from ..anova_report import analyse
 from . import reference
 from .cells import Cells
 from .chapter import Cell, Chapter, Table, like, number
@@ -43,7 +43,7 @@ def stream(results: Results, slug: str) -> Chapter:
     if local.points:
         best = max(local.points, key=lambda p: p.y)
         chapter.found = (f"The most of {shown}, unstrided, with local memory is "
-                         f"{words.number(best.y)} MB/s at {words.tick(best.x)} threads.")
+                         f"{text_format.number(best.y)} MB/s at {text_format.tick(best.x)} threads.")
     chapter.checks = [*_bandwidth(cells, shown), *_by_machine(cells, shown), *_latency(cells, shown)]
     data = cells.frame("bandwidth", ("operation", "access", "memory", "threads"))
     chapter.analyses = [analyse(data, "bandwidth", "MB/s", ["access", "memory", "threads"],
@@ -154,7 +154,7 @@ def _by_machine(cells: Cells, shown: str) -> list[Check]:
     others = [m for m in s.threads if m != n]
     loses = [greater(f"{m} / {n} threads", s("unstrided", "remote", m), s("unstrided", "remote", n))
              for m in others]
-    peaks = {machine: between(f"most / {words.number(peak)} MB/s", s("unstrided", "local", n),
+    peaks = {machine: between(f"most / {text_format.number(peak)} MB/s", s("unstrided", "local", n),
                               [peak, peak], 0.85, 1.15) for machine, peak in PEAK_MB_S.items()}
     return [
         every("section 4, Fig. 3", "the peak is near 55 000 MB/s (read as within 15 %)",

@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .. import words
-from ..load import Results
+from .. import text_format
+from ..results import Results
 from ..stats import Interval
 from .checks import Check, tally
 
@@ -107,10 +107,10 @@ def like(results: Results, names: dict[str, str]) -> str:
 def number(found: Interval | None, scale: float = 1.0, decimals: int | None = None) -> Cell:
     """A mean with its interval; `decimals` where all of a table's cells are to have as many."""
     if found is None:
-        return Cell(words.DASH)
+        return Cell(text_format.DASH)
     ends = (None if e is None else e * scale for e in (found.low, found.high))
     scaled = Interval(found.mean * scale, *ends, found.n)
-    text = words.spread(scaled)
+    text = text_format.spread(scaled)
     if decimals is not None:
         half = "" if scaled.half is None else f" ± {scaled.half:.{decimals}f}"
         text = f"{scaled.mean:.{decimals}f}{half}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import words
+from .. import text_format
 from ..stats import LEVEL, Ratio, ratio
 
 HOLDS, FAILS, UNDECIDED, ABSENT = "holds", "fails", "undecided", "not measured"
@@ -55,13 +55,13 @@ class Check:
 
 def judge(name: str, found: Ratio, low: float, high: float) -> Finding:
     """By the interval."""
-    text = f"{name} {words.number(found.value)}"
+    text = f"{name} {text_format.number(found.value)}"
     if found.low is None or found.high is None:
         return Finding(UNDECIDED, text)
     inside = low < found.low and found.high < high
     outside = found.high <= low or found.low >= high
     return Finding(HOLDS if inside else FAILS if outside else UNDECIDED,
-                   f"{text} ({words.number(found.low)} to {words.number(found.high)})")
+                   f"{text} ({text_format.number(found.low)} to {text_format.number(found.high)})")
 
 
 def _judge(part: Part, level: float, single: bool) -> Finding:
@@ -71,7 +71,7 @@ def _judge(part: Part, level: float, single: bool) -> Finding:
     if not single:
         return judge(part.name, found, part.low, part.high)
     verdict = HOLDS if part.low < found.value < part.high else FAILS
-    return Finding(verdict, f"{part.name} {words.number(found.value)}", single=True)
+    return Finding(verdict, f"{part.name} {text_format.number(found.value)}", single=True)
 
 
 def _judge_all(parts: Sequence[Part], alone: str) -> list[Finding]:

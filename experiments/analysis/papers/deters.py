@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from .. import charts, words
-from ..load import Results
-from ..model import Model, anova, explained, fit, relative
-from ..variation import analyse
+from .. import charts, text_format
+from ..results import Results
+from ..linear_model import Model, anova, explained, fit, relative
+from ..anova_report import analyse
 from .cells import Cells
 from .chapter import Cell, Chapter, Table, like, number
 from .checks import ABSENT, INFINITE, Check, judge
@@ -49,7 +49,7 @@ def stealing(results: Results, slug: str) -> Chapter:
     for metric, unit, tables in present:
         chapter.tables.append(_means(cells, metric, unit, tables))
         chapter.draw(tables, _bars(cells, metric, unit, f"{slug}-{metric}"),
-                     f"{words.sentence(metric)} by benchmark and runtime.")
+                     f"{text_format.sentence(metric)} by benchmark and runtime.")
         data = cells.frame(metric, ("runtime", "benchmark"))
         chapter.analyses.append(analyse(data, metric, unit, ["runtime", "benchmark"],
                                         f"{slug}-{metric}-anova", focus="runtime", base="vanilla"))
@@ -62,7 +62,7 @@ def _means(cells: Cells, metric: str, unit: str, tables: str) -> Table:
     rows = [(Cell(name), *(number(cells.interval(metric, benchmark=name, runtime=r))
                            for r in runtimes)) for name in cells.levels("benchmark", metric)]
     head = ("benchmark", *(f"{r}, {unit}" if unit != "1" else r for r in runtimes))
-    return Table(tables, f"{words.sentence(metric)}: means with 95 % intervals; effects, "
+    return Table(tables, f"{text_format.sentence(metric)}: means with 95 % intervals; effects, "
                  "variation and contrasts stand below.", head, tuple(rows))
 
 
@@ -74,8 +74,8 @@ def _bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
                  for i, b in enumerate(names)]
         points = tuple(charts.Point(i, f.mean, f.low, f.high) for i, f in found if f)
         curves.append(charts.Curve(runtime, points))
-    label = words.label(metric) + ("" if unit == "1" else f", {unit}")
-    return charts.bars(names, curves, slug, words.label(metric), label)
+    label = text_format.label(metric) + ("" if unit == "1" else f", {unit}")
+    return charts.bars(names, curves, slug, text_format.label(metric), label)
 
 
 def _checks(data: pd.DataFrame, metric: str) -> list[Check]:
@@ -87,7 +87,7 @@ def _checks(data: pd.DataFrame, metric: str) -> list[Check]:
         "speedup": ("section 3.2, Table 16", "higher"),
     }
     where, direction = says[metric]
-    name = words.label(metric)
+    name = text_format.label(metric)
     reading = f" (read as within {100 * SAME:.0f} %)" if direction == "no different" else ""
     claim = f"{name}: with the locality runtime {direction}{reading} at the 90 % level"
     share = f"{name}: the runtime explains less than {100 * IMPORTANT:.0f} % of the variation"

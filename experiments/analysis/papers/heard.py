@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from .. import charts, surface, words
+from .. import charts, heatmap, text_format
 from ..charts import Curve, Point
-from ..load import Results
+from ..results import Results
 from ..stats import ratio
-from ..variation import analyse
+from ..anova_report import analyse
 from . import heard_checks
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like
@@ -91,14 +91,14 @@ def _zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
     sizes = cells.levels("size_kb", "iterations", pattern="zipf")
     for memory, figure in (("local", "Fig. 12"), ("remote", "Fig. 13")):
         grid = [[_mean(cells, alpha, size, memory) for size in sizes] for alpha in alphas]
-        chapter.draw(figure, surface.surface(
+        chapter.draw(figure, heatmap.surface(
             grid, alphas, sizes, f"{slug}-zipf-{memory}", f"Zipf, {memory} memory: performance",
             "data set, KB", "α", "iterations/s", log=True),
             f"Zipf walks with {memory} memory; the surface of the paper as a map, colours on a "
             f"logarithmic scale. {PICTURE}")
     grid = [[(slowdown(cells, pattern="zipf", alpha=a, size_kb=s) or (None,))[0] for s in sizes]
             for a in alphas]
-    chapter.draw("Fig. 14", surface.surface(
+    chapter.draw("Fig. 14", heatmap.surface(
         grid, alphas, sizes, f"{slug}-zipf-slow", "Zipf: slowdown", "data set, KB", "α",
         "slowdown, %"), f"{SLOWDOWN} {PICTURE}")
 
@@ -125,7 +125,7 @@ def _table(cells: Cells) -> Table:
 
 def _cell(found: tuple[float, float | None, float | None] | None) -> Cell:
     if found is None:
-        return Cell(words.DASH)
+        return Cell(text_format.DASH)
     value, low, high = found
     limits = () if low is None else (f"{low:.1f} to {high:.1f}".replace("-", "−"),)
     return Cell(f"{value:.1f}".replace("-", "−"), value, limits)
@@ -139,5 +139,5 @@ def _worst(cells: Cells) -> str:
                                      ).points]
         if found:
             most, size = max(found)
-            told.append(f"{pattern} {most:.0f} % at {words.tick(size)} KB")
+            told.append(f"{pattern} {most:.0f} % at {text_format.tick(size)} KB")
     return f"The largest slowdowns: {', '.join(told)}." if told else ""

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import charts, words
+from .. import charts, text_format
 from ..charts import Curve, Point
-from ..load import Results
-from ..variation import analyse
+from ..results import Results
+from ..anova_report import analyse
 from . import luo_checks, reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
@@ -119,7 +119,7 @@ def _best(cells: Cells, alone: float, unit: str) -> str:
               for x in cells.levels("local") for y in cells.levels("remote")}
     (x, y), best = max(((k, v) for k, v in totals.items() if v), key=lambda item: item[1].mean)
     return (f"The largest total stands at {x}L{y}R: {best.mean / alone:.2f} of {unit}, "
-            f"which is {words.number(alone)} MB/s.")
+            f"which is {text_format.number(alone)} MB/s.")
 
 
 def cross(results: Results, slug: str) -> Chapter:

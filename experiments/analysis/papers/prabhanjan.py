@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from .. import charts, words
+from .. import charts, text_format
 from ..charts import Curve, Point
-from ..load import Observation, Results
+from ..results import Observation, Results
 from ..stats import Ratio, ratio
-from ..variation import analyse
+from ..anova_report import analyse
 from . import prabhanjan_checks, reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
@@ -67,7 +67,7 @@ def _ratio(cells: Cells, **case: Level) -> Ratio | None:
 
 def ratio_cell(found: Ratio | None) -> Cell:
     if found is None:
-        return Cell(words.DASH)
+        return Cell(text_format.DASH)
     limits = "" if found.low is None else f" ({found.low:.3f} to {found.high:.3f})"
     return Cell(f"{found.value:.3f}{limits}", found.value)
 
@@ -97,9 +97,9 @@ def _key(case: dict[str, Level]) -> list[float]:
 
 
 def _name(case: dict[str, Level]) -> str:
-    parts = [words.count(float(case["size"]))] if case.get("size") else ["one text"]
+    parts = [text_format.count(float(case["size"]))] if case.get("size") else ["one text"]
     if "accesses" in case:
-        parts.append(f"{words.count(float(case['accesses']))} accesses")
+        parts.append(f"{text_format.count(float(case['accesses']))} accesses")
     if "pipeline" in case:
         parts.append("not pipelined" if case["pipeline"] == 1 else f"pipeline {case['pipeline']}")
     return ", ".join(parts)

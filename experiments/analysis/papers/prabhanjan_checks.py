@@ -6,7 +6,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from ..load import Observation
+from ..results import Observation
 from .cells import Cells
 from .checks import Check, Part, between, every, greater, some
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import compare, load, summary, table, words
+from experiments.analysis import compare, summary, text_format, text_table
+from experiments.analysis.results import natural, policy_rank, read, ResultsError
 from experiments.analysis.stats import Interval
 from experiments.analysis.tests import synthetic
 
@@ -96,26 +97,26 @@ def test_sources_are_never_mixed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tail", ['{"suite": "policy-ma', '{"suite"', "5"])
 def test_cut_off_last_line_is_reported_and_skipped(tmp_path: Path, tail: str) -> None:
     directory = three(tmp_path, tail=tail)
-    results = load.read(directory)
+    results = read(directory)
     assert len(results.clean) == 3
     assert results.notices == ("results.jsonl line 4 is cut off (the run was killed): skipped",)
 
 
 def test_finished_last_line_without_newline_counts(tmp_path: Path) -> None:
     last = json.dumps(synthetic.observation("cross", "none", 4, value=10.0))
-    assert len(load.read(three(tmp_path, tail=last)).clean) == 4
+    assert len(read(three(tmp_path, tail=last)).clean) == 4
 
 
 def test_repeated_observation_counts_once(tmp_path: Path) -> None:
     directory = three(tmp_path, synthetic.observation("cross", "none", 3, value=15.0))
     row = rows(directory)["cross", "none", "bandwidth"]
     assert (row["mean"], row["n"]) == (11, 3)
-    assert any("more than once" in note for note in load.read(directory).notices)
+    assert any("more than once" in note for note in read(directory).notices)
 
 
 def test_unknown_fields_are_fine(tmp_path: Path) -> None:
     extra = synthetic.observation("cross", "none", 4, value=10.0, weather={"wind": [1, None]})
-    assert len(load.read(three(tmp_path, extra)).clean) == 4
+    assert len(read(three(tmp_path, extra)).clean) == 4
 
 
 def _bad(tmp_path: Path, **changes: object) -> Path:
@@ -144,8 +145,8 @@ def _bad(tmp_path: Path, **changes: object) -> Path:
     ],
 )
 def test_bad_record_is_one_clear_line(tmp_path: Path, changes: dict, words_in_error: str) -> None:
-    with pytest.raises(load.ResultsError, match=words_in_error) as caught:
-        load.read(_bad(tmp_path, **changes))
+    with pytest.raises(ResultsError, match=words_in_error) as caught:
+        read(_bad(tmp_path, **changes))
     assert "\n" not in str(caught.value)
 
 
@@ -153,22 +154,22 @@ def test_broken_line_in_the_middle_is_refused(tmp_path: Path) -> None:
     directory = three(tmp_path)
     path = directory / "results.jsonl"
     path.write_text('{"suite"\n' + path.read_text())
-    with pytest.raises(load.ResultsError, match="line 1: not a JSON object"):
-        load.read(directory)
+    with pytest.raises(ResultsError, match="line 1: not a JSON object"):
+        read(directory)
 
 
 @pytest.mark.parametrize("content", [None, "", '{"broken'])
 def test_nothing_to_read_is_one_clear_line(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "results.jsonl").write_text(content)
-    with pytest.raises(load.ResultsError, match="run the experiment first"):
-        load.read(tmp_path)
+    with pytest.raises(ResultsError, match="run the experiment first"):
+        read(tmp_path)
 
 
 def test_missing_manifest_is_said(tmp_path: Path) -> None:
     directory = three(tmp_path)
     (directory / "manifest.json").unlink()
-    assert "manifest.json is missing" in load.read(directory).notices[0]
+    assert "manifest.json is missing" in read(directory).notices[0]
 
 
 def test_early_failure_takes_the_source_of_its_run(tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_early_failure_takes_the_source_of_its_run(tmp_path: Path) -> None:
     failed = synthetic.observation(
         "cross", "none", 4, source="", metrics=[], tasks=[], apply=None, check="not reached"
     )
-    results = load.read(three(tmp_path, failed | {"marks": ["task left vanished"]}))
+    results = read(three(tmp_path, failed | {"marks": ["task left vanished"]}))
     assert len(results.clean) == 3
     assert results.measured[-1].marks == ("task left vanished",)
     assert results.sources == ["lab-plain"]
@@ -192,7 +193,7 @@ def test_manifest_orders_workloads_and_policies(tmp_path: Path) -> None:
         for w in ("contention-1L1R", "cross", "redis-lists")
         for p in ("maximum-local", "none", "n-mass")
     ]
-    results = load.read(synthetic.write(tmp_path / "r", records, manifest))
+    results = read(synthetic.write(tmp_path / "r", records, manifest))
     assert results.workloads == ["redis-lists", "cross", "contention-1L1R"]
     assert results.policies == ["n-mass", "none", "maximum-local"]
     assert results.about("redis-lists") == "three lists"
@@ -201,8 +202,8 @@ def test_manifest_orders_workloads_and_policies(tmp_path: Path) -> None:
 
 
 def test_orders() -> None:
-    assert sorted(["w10", "w2", "w1"], key=load.natural) == ["w1", "w2", "w10"]
-    assert sorted(["zeta", "n-mass", "none", "maximum-local"], key=load.policy_rank) == [
+    assert sorted(["w10", "w2", "w1"], key=natural) == ["w1", "w2", "w10"]
+    assert sorted(["zeta", "n-mass", "none", "maximum-local"], key=policy_rank) == [
         "none",
         "maximum-local",
         "n-mass",
@@ -220,19 +221,19 @@ def test_orders() -> None:
     ],
 )
 def test_spread_in_words(interval: Interval, text: str) -> None:
-    assert words.spread(interval) == text
+    assert text_format.spread(interval) == text
 
 
 def test_a_policy_stands_beside_itself_with_other_options() -> None:
     names = ["n-mass:pages=stay", "numad:smallest=1", "none", "maximum-local:pages=stay", "maximum-local:pages=follow"]
-    assert sorted(names, key=load.policy_rank) == [
+    assert sorted(names, key=policy_rank) == [
         "none", "maximum-local:pages=follow", "maximum-local:pages=stay", "n-mass:pages=stay", "numad:smallest=1"]
-    assert str(table._policy("n-mass:pages=stay,relief=0.2")) == "n-mass\n  pages=stay\n  relief=0.2"
-    assert str(table._policy("none")) == "none"
+    assert str(text_table._policy("n-mass:pages=stay,relief=0.2")) == "n-mass\n  pages=stay\n  relief=0.2"
+    assert str(text_table._policy("none")) == "none"
 
 
 def test_locality_is_never_rounded_up() -> None:
-    assert [words.fraction(v) for v in (0.999, 1.0, 0.0, 0.57, None)] == [
+    assert [text_format.fraction(v) for v in (0.999, 1.0, 0.0, 0.57, None)] == [
         "0.99",
         "1.00",
         "0.00",
@@ -243,7 +244,7 @@ def test_locality_is_never_rounded_up() -> None:
 
 def shown(directory: Path) -> str:
     out = io.StringIO()
-    table.show(directory, out)
+    text_table.show(directory, out)
     return out.getvalue()
 
 
@@ -315,7 +316,7 @@ def test_compare_published_example(tmp_path: Path) -> None:
 def test_compare_refuses_runs_without_anything_in_common(tmp_path: Path) -> None:
     a = synthetic.write(tmp_path / "a", [synthetic.observation("cross", "none", 1)])
     b = synthetic.write(tmp_path / "b", [synthetic.observation("redis-lists", "none", 1)])
-    with pytest.raises(load.ResultsError, match="in common"):
+    with pytest.raises(ResultsError, match="in common"):
         compare.compare(a, b)
 
 

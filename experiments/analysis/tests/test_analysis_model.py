@@ -26,8 +26,8 @@ import pytest
 from scipy import stats
 from statsmodels.datasets import engel
 
-from experiments.analysis import model
-from experiments.analysis.model import Model, anova, contrasts, effects, fit, residuals
+from experiments.analysis import linear_model
+from experiments.analysis.linear_model import Model, anova, contrasts, effects, fit, residuals
 from experiments.analysis.quantile import beside_ols
 
 # conformity by partner's status and authoritarianism
@@ -51,7 +51,7 @@ def moore() -> pd.DataFrame:
     )
 
 
-def terms(found: Model | str) -> dict[str, model.Term]:
+def terms(found: Model | str) -> dict[str, linear_model.Term]:
     assert isinstance(found, Model)
     return {term.name: term for term in anova(found)}
 
@@ -230,19 +230,19 @@ def test_limits_of_a_ratio_are_where_the_models_test_turns() -> None:
     data = moore().assign(repeat=[i % 3 for i in range(45)])
     found = fit(data, "conformity", ["partner", "category"], ["repeat"])
     assert isinstance(found, Model) and not found.log
-    high, low = (model._Cells(found).mean(partner=level) for level in ("high", "low"))
-    ratio = model.relative(found, "partner", "high", "low", 0.90)
+    high, low = (linear_model._Cells(found).mean(partner=level) for level in ("high", "low"))
+    ratio = linear_model.relative(found, "partner", "high", "low", 0.90)
     assert ratio.low < ratio.value < ratio.high
     for r in (ratio.low, ratio.high):
         assert float(found.fit.t_test(high - r * low).pvalue) == pytest.approx(0.10)
-    assert model.relative(found, "partner", "high", "none", 0.90) is None
+    assert linear_model.relative(found, "partner", "high", "none", 0.90) is None
 
 
 def test_ratio_of_logarithms_is_the_contrast() -> None:
     data = moore().assign(conformity=lambda d: numpy.exp(d["conformity"]))
     found = fit(data, "conformity", ["partner", "category"])
     assert isinstance(found, Model) and found.log
-    ratio = model.relative(found, "partner", "high", "low", 0.90)
+    ratio = linear_model.relative(found, "partner", "high", "low", 0.90)
     (contrast,) = contrasts(found, "partner", "low")
     expected = (contrast.estimate.value, *contrast.estimate.limits[0.90])
     assert [math.log(v) for v in (ratio.value, ratio.low, ratio.high)] == pytest.approx(expected)
@@ -255,7 +255,7 @@ def test_a_share_at_the_ends_of_its_contrasts_interval() -> None:
                          for a in (0, 1) for b in range(3) for _ in range(4)])
     found = fit(data, "y", ["a", "b"])
     assert isinstance(found, Model) and not found.log
-    share = model.explained(found, terms(found)["a"], 0.90)
+    share = linear_model.explained(found, terms(found)["a"], 0.90)
     estimate = contrasts(found, "a", "0")[0].estimate
     moved = data.assign(y=data["y"] + (estimate.limits[0.90][1] - estimate.value) * data["a"])
     assert share.high == pytest.approx(terms(fit(moved, "y", ["a", "b"]))["a"].share)

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.analysis import report
 from experiments.analysis.figures import limits
-from experiments.analysis.load import ResultsError
+from experiments.analysis.results import ResultsError
 from experiments.analysis.stats import Interval
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser

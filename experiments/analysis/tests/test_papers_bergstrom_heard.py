@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import load
+from experiments.analysis.results import read
 from experiments.analysis.papers import bergstrom, heard
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS
 from experiments.analysis.tests import factorial
@@ -35,7 +35,7 @@ def stream(unaware: dict[int, float], strides: float = 8.0) -> list[factorial.Ce
 def chapter(tmp_path: Path, cells: list[factorial.Cell], machine: str = "opteron-6172-4s"):
     found = factorial.records("numa-stream", cells)
     directory = factorial.write(tmp_path, found, ["bergstrom-stream"], machine, nodes=8)
-    return bergstrom.stream(load.read(directory), "b")
+    return bergstrom.stream(read(directory), "b")
 
 
 def verdicts(found, of: str) -> dict[str, str]:
@@ -106,7 +106,7 @@ def cachetest(scale: float = 1.0) -> list[factorial.Cell]:
 def walk(tmp_path: Path, cells: list[factorial.Cell]):
     found = factorial.records("cachetest", cells)
     directory = factorial.write(tmp_path, found, ["heard-cachetest"], "opteron-sixcore-4s", nodes=4)
-    return heard.cachetest(load.read(directory), "h")
+    return heard.cachetest(read(directory), "h")
 
 
 def test_cachetest_text_holds_of_numbers_like_its_figures(tmp_path: Path) -> None:

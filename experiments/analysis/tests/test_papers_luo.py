@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import load
+from experiments.analysis.results import read
 from experiments.analysis.papers import luo, reference
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.tests import factorial
@@ -38,7 +38,7 @@ def contention(machine: str) -> list[factorial.Cell]:
 
 def chapter(tmp_path: Path, found: list[dict], name: str = "contention", **manifest):
     directory = factorial.write(tmp_path / name, found, [f"luo-{name}"], **manifest)
-    return getattr(luo, name)(load.read(directory), "luo")
+    return getattr(luo, name)(read(directory), "luo")
 
 
 def verdicts(found) -> dict[tuple[str, str], str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import combined, compare, comparison, load, papers, pdf, report, summary
-from experiments.analysis.load import ResultsError
+from experiments.analysis import compare, compare_report, papers, pdf, report, report_all, summary
+from experiments.analysis.results import read, ResultsError
 from experiments.analysis.tests import factorial, synthetic
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         found = factorial.records(name, cells)
         factorial.write(parent / name, found, presents, machine, nodes)
     synthetic.write(parent / "policy-matrix", synthetic.full())
-    combined.write(parent, combined.runs(parent))
+    report_all.write(parent, report_all.runs(parent))
     return parent
 
 
@@ -117,7 +117,7 @@ def test_a_factorial_run_shows_all_its_numbers(browser: Browser, folder: Path) -
 
 
 def test_checks_stand_in_summary_json(folder: Path) -> None:
-    results = load.read(folder / "contention")
+    results = read(folder / "contention")
     path = summary.write(results.directory, papers.chapters(results)[0])
     checks = json.loads(path.read_text())["checks"]
     best = next(c for c in checks if c["says"] == "the largest total stands at 4L3R")
@@ -147,11 +147,11 @@ def test_a_model_that_was_fitted_to_the_paper_says_so(folder: Path, tmp_path: Pa
 
 def test_marked_observations_reach_no_table(tmp_path: Path) -> None:
     found = factorial.records("contention", luo.contention("e5620"))
-    clean = papers.chapters(load.read(factorial.write(tmp_path / "a", found, ["luo-contention"])))
+    clean = papers.chapters(read(factorial.write(tmp_path / "a", found, ["luo-contention"])))
     for record in [dict(r) for r in found]:
         wrong = [m | {"value": m["value"] * 50} for m in record["metrics"]]
         found.append(record | {"marks": ["pages elsewhere"], "metrics": wrong, "repeat": 7})
-    both = papers.chapters(load.read(factorial.write(tmp_path / "b", found, ["luo-contention"])))
+    both = papers.chapters(read(factorial.write(tmp_path / "b", found, ["luo-contention"])))
     assert clean[0][0].tables == both[0][0].tables and clean[0][0].checks == both[0][0].checks
 
 
@@ -186,11 +186,11 @@ def spoilt(name: str) -> list[list[dict]]:
 def test_marked_and_single_observations_break_no_chapter(tmp_path: Path, name: str) -> None:
     marked, single = spoilt(name)
     presents, machine, nodes = RUNS[name][1:]
-    results = load.read(factorial.write(tmp_path / "marked", marked, presents, machine, nodes))
+    results = read(factorial.write(tmp_path / "marked", marked, presents, machine, nodes))
     for chapter in papers.chapters(results)[0]:
         assert chapter.missing and not chapter.tables and not chapter.drawings
         assert {c.verdict for c in chapter.checks} <= {"not measured"}
-    results = load.read(factorial.write(tmp_path / "single", single, presents, machine, nodes))
+    results = read(factorial.write(tmp_path / "single", single, presents, machine, nodes))
     first = papers.chapters(results)[0][0]
     assert first.drawings
     # One statement of cachetest is a mean over many sizes: it has an interval of its own.
@@ -202,7 +202,7 @@ def test_a_run_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
     factorial.write(tmp_path / "split", factorial.records("split", cells), presents, machine, nodes)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "results.jsonl").write_text("")
-    page, parts = combined.write(tmp_path, combined.runs(tmp_path))
+    page, parts = report_all.write(tmp_path, report_all.runs(tmp_path))
     assert len(parts) == 1 and "broken has no report" in page.read_text()
     assert f"<title>1 experiment on {machine}" in page.read_text()
 
@@ -225,7 +225,7 @@ def test_compare_page(browser: Browser, tmp_path: Path) -> None:
     assert row["ratio"] == pytest.approx(1.2, abs=0.01) and row["ratio_ci95_low"] > 1.15
     assert row["hedges_g"] > 3 and row["p_holm"] > row["p"]
     assert any("machine differs" in note for note in found["notes"])
-    browser.open(comparison.write(found, tmp_path / "compare.html"), width=390, dark=True)
+    browser.open(compare_report.write(found, tmp_path / "compare.html"), width=390, dark=True)
     assert browser.problems() == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     assert browser.evaluate("document.querySelectorAll('figure svg').length") == 1

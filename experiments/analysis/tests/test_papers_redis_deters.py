@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.analysis import load
+from experiments.analysis.results import read
 from experiments.analysis.papers import deters, prabhanjan, reference
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.tests import factorial
@@ -34,7 +34,7 @@ def printed(keep: str = "") -> list[factorial.Cell]:
 def times(tmp_path: Path, cells: list[factorial.Cell]):
     found = factorial.records("redis", cells)
     directory = factorial.write(tmp_path, found, ["prabhanjan-times"], "xeon-e5-2620v4-2s")
-    return prabhanjan.times(load.read(directory), "p")
+    return prabhanjan.times(read(directory), "p")
 
 
 def test_the_papers_tables_hold_what_its_text_says(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def counters(tmp_path: Path, ipc: tuple[float, float]):
                             "remote_dram": [9e6 if far else 1e5] * 3,
                             "local_dram": [1e5 if far else 9e6] * 3}
     directory = factorial.write(tmp_path, found, ["prabhanjan-counters"])
-    return prabhanjan.counters(load.read(directory), "c")
+    return prabhanjan.counters(read(directory), "c")
 
 
 def test_counters_over_time(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_counters_are_of_one_case(tmp_path: Path) -> None:
         size, pipeline = record["factors"]["size"], record["factors"]["pipeline"]
         record["series"] = {"interval_s": 1.0, "ipc": [size + pipeline / 100]}
     directory = factorial.write(tmp_path, found, [])
-    drawing = prabhanjan.counters(load.read(directory), "c").drawings[0]
+    drawing = prabhanjan.counters(read(directory), "c").drawings[0]
     assert re.search(r"<desc[^>]*>(.*?)</desc>", drawing.svg)[1] == (
         "local memory: 1: 1\u202f000; remote memory: 1: 1\u202f000")
     assert "1\u202f000, not pipelined" in drawing.caption
@@ -130,7 +130,7 @@ def test_counters_are_of_one_case(tmp_path: Path) -> None:
 
 def test_a_run_without_counters_says_so(tmp_path: Path) -> None:
     directory = factorial.write(tmp_path, factorial.records("redis", printed("lists")), [])
-    found = prabhanjan.counters(load.read(directory), "c")
+    found = prabhanjan.counters(read(directory), "c")
     assert "counts none" in found.missing[0] and not found.drawings and not found.checks
 
 
@@ -138,7 +138,7 @@ def test_redis_benchmark(tmp_path: Path) -> None:
     cells = [({"pipeline": 1, "memory": m}, {"set": (100e3, "ops/s"), "lrange_600": (v, "ops/s")})
              for m, v in (("local", 13400.0), ("remote", 12000.0))]
     directory = factorial.write(tmp_path, factorial.records("redis-benchmark", cells), [])
-    found = prabhanjan.benchmark(load.read(directory), "b")
+    found = prabhanjan.benchmark(read(directory), "b")
     rows = {r[0].text: r[3].value for r in found.tables[0].rows}
     assert rows["lrange_600"] == pytest.approx(13400 / 12000, rel=0.01)
     assert [c.verdict for c in found.checks] == [HOLDS]
@@ -161,7 +161,7 @@ def stealing(effect: float) -> list[factorial.Cell]:
 def steal(tmp_path: Path, effect: float, noise: float = 0.01):
     found = factorial.records("work-stealing", stealing(effect), repeats=6, noise=noise)
     directory = factorial.write(tmp_path, found, ["deters-stealing"], "xeon-e5-4620-4s", nodes=4)
-    return deters.stealing(load.read(directory), "d")
+    return deters.stealing(read(directory), "d")
 
 
 def test_deters_analysis(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_an_effect_that_is_not_found_is_not_refuted(tmp_path: Path, effect: floa
 def test_only_one_runtime_is_said(tmp_path: Path) -> None:
     cells = [c for c in stealing(0.2) if c[0]["runtime"] == "locality"]
     directory = factorial.write(tmp_path, factorial.records("work-stealing", cells, 6, 0.01), [])
-    checks = deters.stealing(load.read(directory), "d").checks
+    checks = deters.stealing(read(directory), "d").checks
     assert {(c.verdict, c.evidence) for c in checks} == {(ABSENT, "only one runtime")}
 
 

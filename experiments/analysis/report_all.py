@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from . import papers, report, summary
-from .load import Results, ResultsError, read
+from .results import read, Results, ResultsError
 from .summary import notes, write_text
 
 Part = tuple[Results, list[papers.Chapter]]
@@ -37,7 +37,7 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
     parts.sort(key=_place)
     if not parts:
         raise ResultsError(broken[0][1] if broken else f"{directory}: holds no run")
-    page = report.page_of("combined.html", title=_title(parts),
+    page = report.page_of("report_all.html", title=_title(parts),
                           broken=broken,
                           parts=[_part(results, chapters) for results, chapters in parts])
     return write_text(Path(directory) / "report.html", page), parts

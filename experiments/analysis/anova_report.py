@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from . import diagnostics, words
-from .load import Results
-from .model import Estimate, Model, anova, contrasts, effects, fit, residuals
+from . import diagnostics, text_format
+from .results import Results
+from .linear_model import Estimate, Model, anova, contrasts, effects, fit, residuals
 from .quantile import Slope, beside_ols
 
 MAX_EFFECTS = 40
@@ -25,7 +25,7 @@ def analyse(
 ) -> dict[str, Any]:
     """Analysis of variance, effects, contrasts of `focus`, residual plots, quantile regression."""
     told: dict[str, Any] = {
-        "metric": words.label(metric), "unit": unit, "slug": slug, "workloads": workloads or [],
+        "metric": text_format.label(metric), "unit": unit, "slug": slug, "workloads": workloads or [],
         "why_not": "", "terms": [], "effects": [], "contrasts": [], "quantile": None,
     }
     model = fit(frame, metric, factors, blocks)
@@ -38,7 +38,7 @@ def analyse(
         "contrasts": _contrasts(model, focus, base) if focus else [],
         "focus": focus,
         "residual_plot": Markup(
-            diagnostics.residual_plots(residuals(model), f"{slug}-residuals", words.label(metric))
+            diagnostics.residual_plots(residuals(model), f"{slug}-residuals", text_format.label(metric))
         ),
         "quantile": _quantile(frame, metric, unit, focus, base, model, slug),
     }
@@ -50,10 +50,10 @@ def _model(model: Model) -> dict[str, Any]:
         "n": int(model.fit.nobs),
         "log": model.log,
         "pooled": model.order < len(model.factors),
-        "shapiro": words.p_value(model.normal_p),
-        "breusch": words.p_value(model.even_p),
-        "plain_shapiro": words.p_value(model.plain[0]),
-        "plain_breusch": words.p_value(model.plain[1]),
+        "shapiro": text_format.p_value(model.normal_p),
+        "breusch": text_format.p_value(model.even_p),
+        "plain_shapiro": text_format.p_value(model.plain[0]),
+        "plain_breusch": text_format.p_value(model.plain[1]),
         "doubt": min(model.normal_p, model.even_p) < 0.05,
     }
 
@@ -61,10 +61,10 @@ def _model(model: Model) -> dict[str, Any]:
 def _term(term: Any) -> dict[str, Any]:
     return {
         "name": "error" if term.name == "Residual" else term.name,
-        "sum_sq": words.number(term.sum_sq),
+        "sum_sq": text_format.number(term.sum_sq),
         "df": f"{term.df:g}",
-        "f": words.number(term.f),
-        "p": words.p_value(term.p),
+        "f": text_format.number(term.f),
+        "p": text_format.p_value(term.p),
         "share": f"{100 * term.share:.1f} %",
         "raw": term,
     }
@@ -76,7 +76,7 @@ def _effects(model: Model) -> dict[str, Any]:
     if len(found) > MAX_EFFECTS:
         grand, found = effects(model, pairs=False)
     return {
-        "grand": words.number(math.exp(grand.value) if model.log else grand.value, 4),
+        "grand": text_format.number(math.exp(grand.value) if model.log else grand.value, 4),
         "rows": [
             {"term": e.term, "level": e.level} | _limits(e.estimate, model.log)
             for e in found[:MAX_EFFECTS]
@@ -86,7 +86,7 @@ def _effects(model: Model) -> dict[str, Any]:
 
 def _contrasts(model: Model, focus: str, base: str | None) -> list[dict[str, Any]]:
     return [
-        {"first": c.first, "second": c.second, "p": words.p_value(c.p_holm), "raw_p": c.p_holm}
+        {"first": c.first, "second": c.second, "p": text_format.p_value(c.p_holm), "raw_p": c.p_holm}
         | _limits(c.estimate, model.log)
         for c in contrasts(model, focus, base)[:MAX_CONTRASTS]
     ]
@@ -94,7 +94,7 @@ def _contrasts(model: Model, focus: str, base: str | None) -> list[dict[str, Any
 
 def _limits(e: Estimate, log: bool) -> dict[str, Any]:
     """On logarithms a difference is a ratio, told as a percentage."""
-    show = (lambda v: words.percent(math.expm1(v))) if log else words.signed
+    show = (lambda v: text_format.percent(math.expm1(v))) if log else text_format.signed
     return {
         "value": show(e.value),
         "raw": e.value,
@@ -132,11 +132,11 @@ def _quantile(
 
 
 def _slope(change: str, s: Slope) -> dict[str, Any]:
-    limits = words.DASH
+    limits = text_format.DASH
     if s.low is not None and s.high is not None:
-        limits = f"{words.signed(s.low)} to {words.signed(s.high)}"
+        limits = f"{text_format.signed(s.low)} to {text_format.signed(s.high)}"
     name = "mean (least squares)" if s.tau is None else f"{s.tau:g} quantile"
-    return {"change": change, "name": name, "value": words.signed(s.value), "raw": s.value,
+    return {"change": change, "name": name, "value": text_format.signed(s.value), "raw": s.value,
             "limits": limits}
 
 

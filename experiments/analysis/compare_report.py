@@ -10,7 +10,7 @@ import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from . import report, theme, words
+from . import report, text_format, theme
 from .summary import write_text
 
 ROW_IN, WIDTH_IN = 0.21, 7.2
@@ -24,7 +24,7 @@ def write(found: dict[str, Any], path: Path) -> Path:
     page = report.page_of(
         "compare.html", title="Two runs side by side", found=found, rows=list(map(_told, rows)),
         plot=Markup(_forest(drawn)) if drawn else "", drawn=len(drawn),
-        equal=len(found["rows"]) - len(rows), source=words.source_line(sources),
+        equal=len(found["rows"]) - len(rows), source=text_format.source_line(sources),
         tests=sum(row["p"] is not None for row in found["rows"]),
         significant=sum(bool(row["significant"]) for row in found["rows"]),
     )
@@ -41,7 +41,7 @@ def _drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _label(row: dict[str, Any]) -> str:
     policy = "" if row["policy"] == "none" else f", {row['policy']}"
-    return words.printable(f"{row['workload']}{policy}: {words.label(row['metric'])}")
+    return text_format.printable(f"{row['workload']}{policy}: {text_format.label(row['metric'])}")
 
 
 def _forest(rows: list[dict[str, Any]]) -> str:
@@ -57,30 +57,30 @@ def _forest(rows: list[dict[str, Any]]) -> str:
             axes.plot([row["ratio"]], [y], "o", markersize=5, color=hue,
                       markerfacecolor=hue if row["significant"] else "none")
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_yticks(range(len(rows)), [words.shorten(_label(row), 58) for row in rows])
-        axes.xaxis.set_major_formatter(lambda value, _: words.tick(value))
+        axes.set_yticks(range(len(rows)), [text_format.shorten(_label(row), 58) for row in rows])
+        axes.xaxis.set_major_formatter(lambda value, _: text_format.tick(value))
         axes.tick_params(labelsize=8.5, colors=theme.colour("muted"), length=0)
         axes.set_xlabel("b / a", size=8.5, color=theme.colour("muted"))
         axes.grid(axis="x", color=theme.colour("line"), linewidth=0.6)
         axes.set_axisbelow(True)
         for spine in axes.spines.values():
             spine.set(visible=False)
-        told = "; ".join(f"{_label(row)} {words.number(row['ratio'])}" for row in rows)
+        told = "; ".join(f"{_label(row)} {text_format.number(row['ratio'])}" for row in rows)
         return theme.inline(figure, "forest", "Ratios of means, b / a", told)
 
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
     def limits(name: str) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
-        return "" if low is None else f"{words.number(low)} to {words.number(high)}".replace("-", "−")
+        return "" if low is None else f"{text_format.number(low)} to {text_format.number(high)}".replace("-", "−")
 
     return {
         "raw": row,
-        "label": words.label(row["metric"]),
-        "a": words.number(row["mean_a"], 4), "b": words.number(row["mean_b"], 4),
-        "ratio": words.number(row["ratio"]), "ratio_limits": limits("ratio_ci95"),
-        "difference": words.signed(row["difference"]), "limits": limits("ci95"),
-        "g": words.DASH if row["hedges_g"] is None else words.signed(row["hedges_g"]),
+        "label": text_format.label(row["metric"]),
+        "a": text_format.number(row["mean_a"], 4), "b": text_format.number(row["mean_b"], 4),
+        "ratio": text_format.number(row["ratio"]), "ratio_limits": limits("ratio_ci95"),
+        "difference": text_format.signed(row["difference"]), "limits": limits("ci95"),
+        "g": text_format.DASH if row["hedges_g"] is None else text_format.signed(row["hedges_g"]),
         "g_limits": limits("hedges_g_ci95"),
-        "p": words.p_value(row["p"]), "p_holm": words.p_value(row["p_holm"]),
+        "p": text_format.p_value(row["p"]), "p_holm": text_format.p_value(row["p_holm"]),
     }

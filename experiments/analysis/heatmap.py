@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.figure import Figure
 
-from . import theme, words
+from . import text_format, theme
 
 ROW_IN, WIDTH_IN = 0.27, 4.7
 
@@ -33,8 +33,8 @@ def surface(
                 axes.text(j, i, _short(v), ha="center", va="center_baseline", size=7,
                           color=theme.colour("ink"))
         axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-        axes.set_xticks(range(len(columns)), [words.tick(c) for c in columns], size=7.5)
-        axes.set_yticks(range(len(rows)), [words.tick(r) for r in rows], size=8.5)
+        axes.set_xticks(range(len(columns)), [text_format.tick(c) for c in columns], size=7.5)
+        axes.set_yticks(range(len(rows)), [text_format.tick(r) for r in rows], size=8.5)
         axes.tick_params(colors=theme.colour("muted"), length=0)
         axes.set_xlabel(x, size=8.5, color=theme.colour("muted"))
         axes.set_ylabel(y, size=8.5, color=theme.colour("muted"))
@@ -42,8 +42,8 @@ def surface(
         for spine in axes.spines.values():
             spine.set(visible=False)
         told = "; ".join(
-            f"{y} {words.tick(r)}: " + ", ".join(
-                f"{words.tick(c)} {words.number(v)}" for c, v in zip(columns, row, strict=True))
+            f"{y} {text_format.tick(r)}: " + ", ".join(
+                f"{text_format.tick(c)} {text_format.number(v)}" for c, v in zip(columns, row, strict=True))
             for r, row in zip(rows, grid, strict=True)
         )
         return theme.inline(figure, prefix, title, told)
@@ -60,5 +60,5 @@ def _share(value: float, low: float, high: float, log: bool) -> float:
 def _short(value: float) -> str:
     """Two digits, thousands as k: there are ten squares in a row."""
     if 1e3 <= abs(value) < 1e6:
-        return words.tick(float(f"{value / 1e3:.2g}")) + "k"
-    return words.tick(float(f"{value:.2g}")).replace("-", "−")
+        return text_format.tick(float(f"{value / 1e3:.2g}")) + "k"
+    return text_format.tick(float(f"{value:.2g}")).replace("-", "−")

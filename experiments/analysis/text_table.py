@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from . import words
-from .load import Observation, Results, read
+from . import text_format
+from .results import Observation, read, Results
 from .stats import Interval, t_interval
 
 
@@ -34,7 +34,7 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
     """Per workload and policy: where the pages ended and how long it took."""
     results, out = read(directory), console(stream)
     for notice in results.notices:
-        out.print(Text(f"note: {words.printable(notice)}"))
+        out.print(Text(f"note: {text_format.printable(notice)}"))
     columns = [("workload", "left"), ("policy", "left"), ("locality", "left"), ("moved", "right"),
                ("result", "right")]
     # Where the clock knows no nodes, a difference of times would be read as what it is not.
@@ -80,7 +80,7 @@ def _add_workload(table: Table, results: Results, workload: str, source: str) ->
         for policy in groups
     }
     shown = [policy for policy in groups if asked[policy]]
-    titles = _first_column(workload, f"{words.label(metric)}, {unit}" if metric else "", len(shown))
+    titles = _first_column(workload, f"{text_format.label(metric)}, {unit}" if metric else "", len(shown))
     for title, policy in zip(titles, shown):
         table.add_row(
             Text("\n").join(map(_name, title.split("\n"))),
@@ -104,25 +104,25 @@ def _policy(name: str) -> Text:
 
 
 def _name(text: str) -> Text:
-    return Text(words.printable(text))
+    return Text(text_format.printable(text))
 
 
 def _cells(
     group: list[Observation], metric: str | None, base: float | None, asked: int
 ) -> tuple[str, str, str, str]:
     if not group:
-        return (f"{asked} marked", "", words.DASH, "")
+        return (f"{asked} marked", "", text_format.DASH, "")
     locality = (
-        f"{words.fraction(_mean(group, 'locality_before'))} -> "
-        f"{words.fraction(_mean(group, 'locality_after'))}"
+        f"{text_format.fraction(_mean(group, 'locality_before'))} -> "
+        f"{text_format.fraction(_mean(group, 'locality_after'))}"
     )
     interval = _interval(group, metric)
     against = interval.mean / base - 1 if interval and base else None
     return (
         locality,
-        words.ungrouped(words.count(_mean(group, "pages_moved"))),
-        words.ungrouped(words.spread(interval)) if interval else words.DASH,
-        words.DASH if group[0].policy == "none" else words.percent(against),
+        text_format.ungrouped(text_format.count(_mean(group, "pages_moved"))),
+        text_format.ungrouped(text_format.spread(interval)) if interval else text_format.DASH,
+        text_format.DASH if group[0].policy == "none" else text_format.percent(against),
     )
 
 
@@ -161,7 +161,7 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
         for name in found[f"only_in_{side}"]:
             out.print(_name(f"only in {side}: {name}"))
     sources = sorted({found[side]["source"] for side in "ab"})
-    out.print(Text(words.source_line(sources), style="bold"))
+    out.print(Text(text_format.source_line(sources), style="bold"))
 
 
 def _comparison(rows: list[dict[str, Any]]) -> Table:
@@ -170,7 +170,7 @@ def _comparison(rows: list[dict[str, Any]]) -> Table:
     previous = ()
     for row in rows:
         title = (row["workload"], row["policy"])
-        metric = _name(f"{words.label(row['metric'])}, {row['unit']}")
+        metric = _name(f"{text_format.label(row['metric'])}, {row['unit']}")
         same = title == previous
         table.add_row(*map(_name, ("", "") if same else title), metric, *map(Text, _change(row)))
         previous = title
@@ -178,15 +178,15 @@ def _comparison(rows: list[dict[str, Any]]) -> Table:
 
 
 def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:
-    change = words.number(row["difference"]) if row["ratio"] is None else words.number(row["ratio"])
+    change = text_format.number(row["difference"]) if row["ratio"] is None else text_format.number(row["ratio"])
     if row["ratio_ci95_low"] is not None:
-        low, high = (words.number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
+        low, high = (text_format.number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
         change += f"\n{low} .. {high}"
     return (
-        words.ungrouped(words.number(row["mean_a"], 4)),
-        words.ungrouped(words.number(row["mean_b"], 4)),
-        words.ungrouped(change),
-        words.p_value(row["p_holm"]) + (" *" if row["significant"] else ""),
+        text_format.ungrouped(text_format.number(row["mean_a"], 4)),
+        text_format.ungrouped(text_format.number(row["mean_b"], 4)),
+        text_format.ungrouped(change),
+        text_format.p_value(row["p_holm"]) + (" *" if row["significant"] else ""),
     )
 
 

@@ -208,7 +208,7 @@ class _Cells:
 
 
 def _levels(column: pd.Series) -> list[str]:
-    from .load import natural
+    from .results import natural
 
     return sorted(column.unique(), key=natural)
 
