@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from .runner.numaplace import ROOT
+from .runner.tool import ROOT
 
 README = ROOT / "README.md"
 SHOWN = re.compile(r"^`make demo` ends like this.*?^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)

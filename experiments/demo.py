@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .runner import cli, machine, results
-from .runner.numaplace import BUILD, ROOT
+from .runner import cli, host_nodes, results
+from .runner.tool import BUILD, ROOT
 
 SUITE = "policy-matrix"
 POLICIES = "none,maximum-local,n-mass"  # of the suite's policies those of one paper, at their defaults
@@ -58,7 +58,7 @@ def module() -> Iterator[None]:
 
 
 def run(words: list[str]) -> int:
-    usable = [node for node in machine.nodes() if node.usable]
+    usable = [node for node in host_nodes.nodes() if node.usable]
     words = ["run", SUITE, "--policies", POLICIES, "--out", str(OUT), "--force", *words]
     if len(usable) >= 2:
         say(f"this machine has {len(usable)} NUMA nodes: the times will be real")

@@ -10,9 +10,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from . import diagnostics, text_format
-from .results import Results
 from .linear_model import Estimate, Model, anova, contrasts, effects, fit, residuals
 from .quantile import Slope, beside_ols
+from .results import Results
 
 MAX_EFFECTS = 40
 MAX_CONTRASTS = 45

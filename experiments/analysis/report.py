@@ -13,11 +13,11 @@ import jinja2
 from markupsafe import Markup
 
 from . import figures, papers, text_format, theme
+from .anova_report import across_workloads, within_workload
 from .decisions import decisions
-from .results import PLACEMENT_METRICS, read, Results, ResultsError, SOURCE_TEXT, text_of
+from .results import PLACEMENT_METRICS, SOURCE_TEXT, Results, ResultsError, read, text_of
 from .stats import LEVEL, t_interval, welch
 from .summary import notes, write_text
-from .anova_report import across_workloads, within_workload
 
 TEMPLATES = Path(__file__).parent / "templates"
 

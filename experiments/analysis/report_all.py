@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from . import papers, report, summary
-from .results import read, Results, ResultsError
+from .results import Results, ResultsError, read
 from .summary import notes, write_text
 
 Part = tuple[Results, list[papers.Chapter]]

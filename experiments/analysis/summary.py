@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .results import read, Results, SOURCES
+from .results import SOURCES, Results, read
 from .stats import t_interval
 
 if TYPE_CHECKING:

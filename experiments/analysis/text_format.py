@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from .results import higher_is_better, SOURCE_TEXT
+from .results import SOURCE_TEXT, higher_is_better
 from .stats import Interval
 
 DASH = "–"

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from . import text_format
-from .results import Observation, read, Results
+from .results import Observation, Results, read
 from .stats import Interval, t_interval
 
 

@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass, field
 
-from experiments.calibrate.pattern_search import Numbers
 from experiments.calibrate.hardware import Cache, Node
 from experiments.calibrate.measure import Value
+from experiments.calibrate.pattern_search import Numbers
 
 HEADER_BYTES = 8
 

@@ -6,9 +6,9 @@ import argparse
 import numpy as np
 
 from experiments.lab import machine
+from experiments.lab.model_fields import calibrated, model_text
 from experiments.model_fit import bergstrom, luo
 from experiments.model_fit.native import Model
-from experiments.lab.model_fields import calibrated, model_text
 
 
 def load(name: str) -> tuple[machine.Machine, Model]:

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from experiments.lab import machine
+from experiments.lab.model_fields import model_text
 from experiments.model_fit import luo
 from experiments.model_fit.native import Model
-from experiments.lab.model_fields import model_text
 
 STEP = 1e-3          # relative, of the numerical derivatives: well above the solver's precision
 PATTERN_WEIGHT = 0.1  # of a figure from the text against a cell of the table

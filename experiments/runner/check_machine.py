@@ -15,13 +15,13 @@ from itertools import permutations
 from operator import itemgetter
 from pathlib import Path
 
-from . import footprint, machine
+from . import footprint, host_nodes
 from .designs import expand
 from .distance import far_pair
 from .errors import CannotError, UsageError
-from .numaplace import BUILD, Numaplace
 from .suite import Suite, load, names, with_levels
-from .workloads import PROGRAMS, lacking
+from .tool import BUILD, Numaplace
+from .workload_kinds import PROGRAMS, lacking
 
 GIB = 1 << 30
 ROOM = GIB            # bytes on the disk for results
@@ -40,7 +40,7 @@ class Machine:
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
-        self.nodes = machine.nodes(root / "sys/devices/system/node")
+        self.nodes = host_nodes.nodes(root / "sys/devices/system/node")
 
     def read(self, path: str) -> str | None:
         try:
@@ -157,7 +157,7 @@ def sizes(m: Machine) -> Iterator[Finding]:
             yield from largest(with_levels(suite, suite.real), usable)
 
 
-def largest(suite: Suite, nodes: list[machine.Node]) -> Iterator[Finding]:
+def largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
     """What is too much for its node, of the workload that takes the greatest part of one."""
     try:
         suite = expand(suite, nodes)

@@ -8,11 +8,12 @@ import json
 import sys
 from pathlib import Path
 
-from . import campaign, designs, machine, plan, results, suite as suites
+from . import designs, host_nodes, results, run_all, schedule
+from . import suite as suites
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
 from .manifest import in_lab
-from .run import Request, on_machine, run
 from .progress import Narrator
+from .run import Request, on_machine, run
 
 
 def parser() -> argparse.ArgumentParser:
@@ -131,11 +132,11 @@ def command_list(args: argparse.Namespace) -> int:
 
 def describe(suite: suites.Suite) -> dict[str, object]:
     """With the workloads that it has on its own machine of the lab."""
-    nodes = machine.of_lab(suite.machines[0])
+    nodes = host_nodes.of_lab(suite.machines[0])
     whole, quick = (designs.expand(s, nodes) for s in (suite, suites.with_levels(suite, suite.quick)))
     return {"name": suite.name, "question": suite.question, "paper": suite.paper,
             "machines": list(suite.machines), "takes": suite.takes,
-            "observations": len(plan.make(whole)), "quick_observations": len(plan.make(quick)),
+            "observations": len(schedule.make(whole)), "quick_observations": len(schedule.make(quick)),
             "workloads": [w.name for w in whole.workloads],
             "policies": list(suite.policies), "repeats": suite.repeats}
 
@@ -162,9 +163,9 @@ def command_run(args: argparse.Namespace) -> int:
         return command_run_all(args)
     request = request_of(args)
     if args.lab is not None:
-        from . import lab
+        from . import run_in_lab
         name = lab_machine(args, request.suite)
-        return lab.run(on_machine(request, machine.of_lab(name)), name, args.kernel,
+        return run_in_lab.run(on_machine(request, host_nodes.of_lab(name)), name, args.kernel,
                        lab_arguments(args, request), simulated=not args.plain)
     bad = run(request, Narrator().tell)
     if bad:
@@ -176,7 +177,7 @@ def command_run(args: argparse.Namespace) -> int:
 def command_run_all(args: argparse.Namespace) -> int:
     """All of it, then one report of what there is."""
     args.out = args.out or Path("results") / "all"
-    failed = campaign.run(args)
+    failed = run_all.run(args)
     if any(args.out.glob(f"*/{results.NAME}")):
         args.command, args.directory, args.pdf = "report", str(args.out), False
         failed += ["the report could not be written"] if command_analysis(args) else []

@@ -12,9 +12,9 @@ import tempfile
 import time
 from typing import Any
 
-from .machine import format_list
-from .numaplace import BUILD
-from .program import die_with
+from .host_nodes import format_list
+from .process import die_with
+from .tool import BUILD
 
 POLL = 0.001  # s
 LIMIT = 60  # s, for its header, and for the last interval to be printed

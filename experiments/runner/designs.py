@@ -15,7 +15,7 @@ from typing import Any
 
 from .distance import far_pair, far_shift
 from .errors import UsageError
-from .machine import Node
+from .host_nodes import Node
 from .suite import Suite, Task, Workload, check
 
 Levels = Mapping[str, list[Any]]

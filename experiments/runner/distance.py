@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
-from .machine import Node
+from .host_nodes import Node
 from .suite import Workload
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .redis import STRUCTURES
 from .suite import Suite, Workload
+from .workload_redis import STRUCTURES
 
 Options = Mapping[str, Any]
 Share = tuple[tuple[int, ...], float]  # nodes, and the bytes that are spread over them

@@ -13,11 +13,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from . import check_machine, distance, machine
+from . import check_machine, distance, host_nodes
 from .errors import ExperimentError, UsageError
-from .guard import numa_balancing
-from .numaplace import BUILD, ROOT, Numaplace
 from .suite import Suite
+from .sysctl_guard import numa_balancing
+from .tool import BUILD, ROOT, Numaplace
 
 NAME = "manifest.json"
 # What must be equal for a run to be gone on with.
@@ -26,7 +26,7 @@ SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "polic
 
 
 def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
-    nodes = machine.nodes()
+    nodes = host_nodes.nodes()
     return {
         "suite": suite.name, "question": suite.question, "paper": suite.paper,
         "machine": machine_name(), "source": source,

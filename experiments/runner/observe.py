@@ -14,13 +14,13 @@ from typing import Any
 
 from . import locality
 from .errors import CannotError, ExperimentError, UsageError
-from .guard import numa_balancing
-from .machine import Node
-from .numaplace import Numaplace
-from .plan import Item
+from .host_nodes import Node
+from .schedule import Item
 from .suite import Suite
-from .running import Measured, Running, metric
-from .workloads import KINDS
+from .sysctl_guard import numa_balancing
+from .tool import Numaplace
+from .workload import Measured, Running, metric
+from .workload_kinds import KINDS
 
 ENOUGH = 0.95  # share of the pages that must be where they were asked to be
 # Of its part, that each of several nodes must have: a small task's stack and heap are pages too, and

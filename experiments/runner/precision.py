@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from .plan import ATTEMPTS, Item, is_clean
+from .schedule import ATTEMPTS, Item, is_clean
 from .suite import Suite
 
 # Student's t, two-sided 95 %, of 1, 2, .. degrees of freedom; beyond the table its last value,

@@ -41,8 +41,14 @@ class Bar:
     """For a terminal."""
 
     def __init__(self, total: int) -> None:
-        from rich.progress import (BarColumn, MofNCompleteColumn, Progress, TextColumn,
-                                   TimeElapsedColumn, TimeRemainingColumn)
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         self.progress = Progress(TextColumn("{task.description:36.36}"), BarColumn(bar_width=None),
                                  MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),

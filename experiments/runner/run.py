@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import designs, machine, manifest, plan, precision, results, workloads
+from . import designs, host_nodes, manifest, precision, results, schedule, workload_kinds
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
-from .guard import NUMA_BALANCING, Guard
-from .numaplace import Numaplace
-from .fixed import FixedObserver
 from .observe import Observer
+from .observe_static import FixedObserver
 from .suite import Suite, choose
+from .sysctl_guard import NUMA_BALANCING, Guard
+from .tool import Numaplace
 
 FILES = (results.NAME, manifest.NAME)
 Report = Callable[[int, int, dict[str, Any]], None]
@@ -35,15 +35,15 @@ class Request:
     quick: bool = False
 
 
-def on_machine(request: Request, nodes: list[machine.Node]) -> Request:
+def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
     """The request with the workloads that its suite has on a machine with these nodes."""
-    suite = designs.expand(request.suite, machine.usable(request.suite.nodes, request.suite.name, among=nodes))
+    suite = designs.expand(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name, among=nodes))
     return replace(request, suite=choose(suite, list(request.workloads), None))
 
 
 def check(suite: Suite, numaplace: Numaplace) -> None:
     """What the suite starts and needs, before the first process starts."""
-    workloads.check_programs(suite)
+    workload_kinds.check_programs(suite)
     if numaplace.engine == "module" and not Path("/sys/module/numaplace").exists():
         raise CannotError("--engine module: the module is not loaded: insmod it "
                           "(build/modules/SERIES/numaplace.ko), or take --engine syscall")
@@ -72,14 +72,14 @@ def run(request: Request, report: Report) -> int:
     """Returns how many observations failed their check or carry a mark, also when made again."""
     numaplace = Numaplace(engine=request.engine)
     check_policies(request.suite, numaplace)
-    request = on_machine(request, machine.nodes())
+    request = on_machine(request, host_nodes.nodes())
     check(request.suite, numaplace)
     prepare_folder(request)
     with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
         source = numaplace.ps([os.getpid()])["where"]
         records = _manifest(request, numaplace, source)
         make = FixedObserver if request.suite.design and request.suite.policies == ("none",) else Observer
-        observer = make(request.suite, machine.usable(request.suite.nodes, request.suite.name), numaplace,
+        observer = make(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name), numaplace,
                         guard.scratch, source)
         writer = results.Writer(request.out)
         try:
@@ -113,7 +113,7 @@ class Runner:
 
     def all(self) -> int:
         suite = self.request.suite
-        items = plan.make(suite)
+        items = schedule.make(suite)
         self._observe(items, len(items))
         while self.request.until_ci is not None:
             more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
@@ -122,19 +122,19 @@ class Runner:
             self._observe(more, more[-1].order + 1)
         return self.bad
 
-    def _observe(self, items: list[plan.Item], total: int) -> None:
-        done = plan.done(self.records)
+    def _observe(self, items: list[schedule.Item], total: int) -> None:
+        done = schedule.done(self.records)
         for item in items:
             if item.key not in done:
                 self._one(item, total)
 
-    def _one(self, item: plan.Item, total: int) -> None:
-        for _attempt in range(plan.ATTEMPTS):
+    def _one(self, item: schedule.Item, total: int) -> None:
+        for _attempt in range(schedule.ATTEMPTS):
             record = self.observer.observe(item)
             self.writer.append(record)
             self.records.append(record)
             self.report(item.order + 1, total, record)
-            if plan.is_clean(record):
+            if schedule.is_clean(record):
                 return
         self.bad += 1
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .. import charts, text_format
+from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
-from ..anova_report import analyse
 from . import reference
 from .cells import Cells
 from .chapter import Cell, Chapter, Table, like, number

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..charts import Curve, Point
-from ..results import natural, Observation, Results
+from ..results import Observation, Results, natural
 from ..stats import Interval, t_interval
 
 Level = int | float | str

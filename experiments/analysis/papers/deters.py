@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from .. import charts, text_format
-from ..results import Results
-from ..linear_model import Model, anova, explained, fit, relative
 from ..anova_report import analyse
+from ..linear_model import Model, anova, explained, fit, relative
+from ..results import Results
 from .cells import Cells
 from .chapter import Cell, Chapter, Table, like, number
 from .checks import ABSENT, INFINITE, Check, judge

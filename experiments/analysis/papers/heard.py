@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from .. import charts, heatmap, text_format
+from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
 from ..stats import ratio
-from ..anova_report import analyse
 from . import heard_checks
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like

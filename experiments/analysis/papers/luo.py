@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import charts, text_format
+from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
-from ..anova_report import analyse
 from . import luo_checks, reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from .. import charts, text_format
+from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Observation, Results
 from ..stats import Ratio, ratio
-from ..anova_report import analyse
 from . import prabhanjan_checks, reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number

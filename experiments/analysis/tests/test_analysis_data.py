@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import compare, summary, text_format, text_table
-from experiments.analysis.results import natural, policy_rank, read, ResultsError
+from experiments.analysis.results import ResultsError, natural, policy_rank, read
 from experiments.analysis.stats import Interval
 from experiments.analysis.tests import synthetic
 

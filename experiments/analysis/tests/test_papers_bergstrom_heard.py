@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.results import read
 from experiments.analysis.papers import bergstrom, heard
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS
+from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
 
 THREADS = (1, 2, 4, 8, 16, 24, 32, 40, 48)

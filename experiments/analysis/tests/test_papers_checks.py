@@ -9,7 +9,16 @@ from collections import Counter
 import pytest
 
 from experiments.analysis.papers.checks import (
-    ABSENT, FAILS, HOLDS, SINGLE, UNDECIDED, Check, every, greater, some, tally,
+    ABSENT,
+    FAILS,
+    HOLDS,
+    SINGLE,
+    UNDECIDED,
+    Check,
+    every,
+    greater,
+    some,
+    tally,
 )
 
 ONE, CLOSE, CLEAR, HALF = (100.0, 101.0, 99.0), (103.0, 104.0, 102.0), (120.0, 121.0, 119.0), (50.0, 51.0, 49.0)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.results import read
 from experiments.analysis.papers import luo, reference
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
+from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
+
 
 def local_share(machine: str, x: int, y: int) -> float:
     """Table 1 does not say who gets what. E5620: section 4's 50 to 60 %, least with three local threads and most

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import compare, compare_report, papers, pdf, report, report_all, summary
-from experiments.analysis.results import read, ResultsError
+from experiments.analysis.results import ResultsError, read
 from experiments.analysis.tests import factorial, synthetic
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo

@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.analysis.results import read
 from experiments.analysis.papers import deters, prabhanjan, reference
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
+from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
 
 NAMES = {key: name for name, (_, key) in prabhanjan.TABLES.items()}

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from experiments.lab import machine
-from experiments.model_fit import bergstrom, fit, luo
-from experiments.model_fit.native import Model
 from experiments.lab.errors import LabError
 from experiments.lab.model_fields import model_text
+from experiments.model_fit import bergstrom, fit, luo
+from experiments.model_fit.native import Model
 
 E5620 = (machine.MACHINES / "xeon-e5620-2s.toml").read_text(encoding="utf-8")
 CXL = (machine.MACHINES / "cxl-3n.toml").read_text(encoding="utf-8")

@@ -7,11 +7,10 @@ from statistics import median
 import pytest
 
 from experiments.lab import machine
-from experiments.lab.validate import present
+from experiments.lab.model_fields import core_speed
+from experiments.lab.validate import lab_run, present
 from experiments.model_fit.__main__ import load
 from experiments.model_fit.native import TRIAD
-from experiments.lab.validate import lab_run
-from experiments.lab.model_fields import core_speed
 
 MACHINE = "demo-2s"
 pytestmark = [pytest.mark.lab, pytest.mark.timed_boot]

@@ -11,8 +11,18 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.lab.validate import (cachetest, calibrated, calls, contention, copy, endurance, migration, present,
-                                      simulation, speed)
+from experiments.lab.validate import (
+    cachetest,
+    calibrated,
+    calls,
+    contention,
+    copy,
+    endurance,
+    migration,
+    present,
+    simulation,
+    speed,
+)
 from experiments.lab.validate.claims import Claim, Outcome
 from experiments.lab.validate.inside import ROOT
 

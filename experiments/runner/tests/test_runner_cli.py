@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import machine, workloads
+from experiments.runner import host_nodes, workload_kinds
 from experiments.runner.cli import main, split_policies
 from experiments.runner.errors import CannotError
 
@@ -79,17 +79,17 @@ def test_a_machine_without_two_nodes_of_cpus_and_memory(tmp_path: Path) -> None:
     one_node(tmp_path, 1, "", 1024)
     one_node(tmp_path, 2, "2-3", 0)
     with pytest.raises(CannotError, match=r"has 1 \(node 0\): run it in the lab") as refused_:
-        machine.usable(2, "policy-matrix", tmp_path)
+        host_nodes.usable(2, "policy-matrix", tmp_path)
     assert refused_.value.status == 3
     one_node(tmp_path, 10, "4-5,7", 2048)
-    assert [(n.id, n.cpus) for n in machine.usable(2, "policy-matrix", tmp_path)] == [
+    assert [(n.id, n.cpus) for n in host_nodes.usable(2, "policy-matrix", tmp_path)] == [
         (0, (0, 1)), (10, (4, 5, 7))]
 
 
 def test_no_redis_server(monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(CannotError, match="redis-server is not installed: apt-get install") as refused_:
-        workloads.redis_server()
+        workload_kinds.redis_server()
     assert refused_.value.status == 3
 
 

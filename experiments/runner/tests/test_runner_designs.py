@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.runner import designs, machine, plan, suite as suites
+from experiments.runner import designs, host_nodes, schedule
+from experiments.runner import suite as suites
 from experiments.runner.errors import UsageError
 
 NAMES = [name for name in suites.names() if suites.load(name).design]
@@ -16,7 +17,7 @@ NAMES = [name for name in suites.names() if suites.load(name).design]
 
 def workloads(name: str, on: str, **levels: list) -> dict[str, suites.Workload]:
     suite = suites.load(name)
-    found = designs.expand(replace(suite, levels=suite.levels | levels), machine.of_lab(on)).workloads
+    found = designs.expand(replace(suite, levels=suite.levels | levels), host_nodes.of_lab(on)).workloads
     assert len({w.name for w in found}) == len(found)
     return {w.name: w for w in found}
 
@@ -57,7 +58,7 @@ def test_stream_spreads_threads_sparsely_and_goes_to_another_package() -> None:
     assert {w.factors["threads"] for w in found.values()} == {1, 2, 4, 8, 16, 24, 32, 40, 48}
     assert Counter(task.threads for task in found["copy-strided-local-24t"].tasks) == {3: 8}
     assert len(found["copy-unstrided-remote-4t"].tasks) == 4
-    distances = [node.distances for node in machine.of_lab("opteron-6172-4s")]
+    distances = [node.distances for node in host_nodes.of_lab("opteron-6172-4s")]
     far = max(max(row.values()) for row in distances)
     near = min(d for row in distances for d in row.values() if d > 10)
     assert near < far
@@ -78,7 +79,7 @@ def test_cachetest_has_alphas_for_zipf_alone() -> None:
 
 def test_times_have_the_papers_sizes_on_real_machines() -> None:
     real = suites.with_levels(suites.load("random-update"), suites.load("random-update").real)
-    found = designs.expand(real, machine.of_lab("xeon-e5-2620v4-2s")).workloads
+    found = designs.expand(real, host_nodes.of_lab("xeon-e5-2620v4-2s")).workloads
     assert {(w.factors["size"], w.factors["accesses"]) for w in found} == {
         (3 * 10**8, 3 * 10**8), (9 * 10**8, 10**7), (10**10, 10**10)}
 
@@ -87,9 +88,9 @@ def test_times_have_the_papers_sizes_on_real_machines() -> None:
 def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
     suite = suites.load(name)
     for on in suite.machines:
-        whole = designs.expand(suite, machine.of_lab(on))
-        quick = designs.expand(suites.with_levels(suite, suite.quick), machine.of_lab(on))
-        assert 2 <= len(plan.make(quick)) < len(plan.make(whole))
+        whole = designs.expand(suite, host_nodes.of_lab(on))
+        quick = designs.expand(suites.with_levels(suite, suite.quick), host_nodes.of_lab(on))
+        assert 2 <= len(schedule.make(quick)) < len(schedule.make(whole))
         assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} for w in whole.workloads)
 
 
@@ -105,4 +106,4 @@ def test_wrong_levels_get_one_line(levels: dict, said: str) -> None:
 def test_a_missing_factor_is_named() -> None:
     suite = suites.load("contention")
     with pytest.raises(UsageError, match="design contention needs the factor remote"):
-        designs.expand(replace(suite, levels={"local": [1]}), machine.of_lab("demo-2s"))
+        designs.expand(replace(suite, levels={"local": [1]}), host_nodes.of_lab("demo-2s"))

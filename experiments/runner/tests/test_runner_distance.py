@@ -5,22 +5,23 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.runner import check_machine, designs, distance, machine, suite as suites
+from experiments.runner import check_machine, designs, distance, host_nodes
+from experiments.runner import suite as suites
 
 ALL_NODES = {"numa-stream", "work-stealing"}
 TWO_NODES = [name for name in suites.names() if name not in ALL_NODES]
 
 
-def made(rows: list[list[int]], ids: list[int] | None = None) -> list[machine.Node]:
+def made(rows: list[list[int]], ids: list[int] | None = None) -> list[host_nodes.Node]:
     ids = ids or list(range(len(rows)))
-    return [machine.Node(number, tuple(range(4 * k, 4 * k + 4)), dict(zip(ids, rows[k])), 64 << 20, 64 << 20)
+    return [host_nodes.Node(number, tuple(range(4 * k, 4 * k + 4)), dict(zip(ids, rows[k])), 64 << 20, 64 << 20)
             for k, number in enumerate(ids)]
 
 
 PACKAGES = [[10, 16, 22, 22], [16, 10, 22, 22], [22, 22, 10, 16], [22, 22, 16, 10]]
 
 
-def used(name: str, nodes: list[machine.Node]) -> set[int]:
+def used(name: str, nodes: list[host_nodes.Node]) -> set[int]:
     found = designs.expand(suites.load(name), nodes)
     return {n for w in found.workloads for task in w.tasks for n in (task.runs_on, *task.memory_on)}
 
@@ -36,11 +37,11 @@ def test_suites_of_two_nodes_stay_on_the_first_two_of_their_machines_in_the_lab(
     """What was measured there stays comparable."""
     suite = suites.load(name)
     for on in suite.machines:
-        assert used(name, machine.of_lab(on)) == {0, 1}
+        assert used(name, host_nodes.of_lab(on)) == {0, 1}
         if suite.design:  # the design's own positions are those of HOME and FAR
-            as_made = tuple(w for w in designs.DESIGNS[suite.design].make(suite.levels, machine.of_lab(on))
-                            if designs.fits(w, machine.of_lab(on)))
-            assert designs.expand(suite, machine.of_lab(on)).workloads == as_made
+            as_made = tuple(w for w in designs.DESIGNS[suite.design].make(suite.levels, host_nodes.of_lab(on))
+                            if designs.fits(w, host_nodes.of_lab(on)))
+            assert designs.expand(suite, host_nodes.of_lab(on)).workloads == as_made
 
 
 @pytest.mark.parametrize("rows, pair", [
@@ -72,7 +73,7 @@ def test_a_run_s_distances_are_known_by_ids(name: str, pairs: list[tuple[int, in
 
 
 def said(rows: list[list[int]], monkeypatch) -> list[str]:
-    monkeypatch.setattr(machine, "nodes", lambda _root: made(rows))
+    monkeypatch.setattr(host_nodes, "nodes", lambda _root: made(rows))
     return [f.what for f in check_machine.nodes(check_machine.Machine()) if "distances" in f.what]
 
 

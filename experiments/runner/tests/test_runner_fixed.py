@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.tests import synthetic
-from experiments.runner import campaign, results, suite as suites
+from experiments.runner import results, run_all
+from experiments.runner import suite as suites
 from experiments.runner.cli import main, parser
-from experiments.runner.memory import Memory
-from experiments.runner.redis import RedisBenchmark, coarse
-from experiments.runner.running import Measured, metric
+from experiments.runner.workload import Measured, metric
+from experiments.runner.workload_mem import Memory
+from experiments.runner.workload_redis import RedisBenchmark, coarse
 
 SUITE = """
 name = "small"
@@ -199,7 +200,7 @@ def without_memtier(monkeypatch) -> None:
 def test_all_leaves_out_what_needs_a_program_that_debian_does_not_have(monkeypatch, capsys) -> None:
     without_memtier(monkeypatch)
     args = parser().parse_args(["run", "--all", "--lab"])
-    names = {one.suite for one in campaign.chosen(args, Path("out"))}
+    names = {one.suite for one in run_all.chosen(args, Path("out"))}
     assert "redis-benchmark" in names and "redis-memtier" not in names
     assert "redis-memtier: left out, memtier_benchmark is not installed" in capsys.readouterr().out
 
@@ -290,12 +291,12 @@ def test_all_suites_run_two_at_a_time_in_the_lab_and_what_fails_is_named(tmp_pat
 def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkeypatch, capsys) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(self: campaign.Run, _options: list[str]) -> None:
+    def start(self: run_all.Run, _options: list[str]) -> None:
         self.process = subprocess.Popen(["sleep", "600"])
         started.append(self.process)
 
-    monkeypatch.setattr(campaign.Run, "start", start)
-    monkeypatch.setattr(campaign.time, "sleep", lambda _seconds: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(run_all.Run, "start", start)
+    monkeypatch.setattr(run_all.time, "sleep", lambda _seconds: os.kill(os.getpid(), signal.SIGINT))
     assert main(["run", "--all", "--lab", "--out", str(tmp_path)]) == 130
     assert "stopped; " in capsys.readouterr().err
     assert [process.returncode for process in started] == [-signal.SIGTERM] * 2
@@ -306,7 +307,7 @@ def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, mo
         synthetic.write(args.out / "policy-matrix", synthetic.full())
         return ["1 of 2 runs did not end well: sort"]
 
-    monkeypatch.setattr(campaign, "run", two_runs)
+    monkeypatch.setattr(run_all, "run", two_runs)
     assert main(["run", "--all", "--out", str(tmp_path)]) == 1
     said = capsys.readouterr()
     assert "did not end well: sort" in said.err and str(tmp_path / "report.html") in said.out

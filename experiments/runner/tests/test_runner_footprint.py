@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.runner import designs, footprint, machine, suite as suites
+from experiments.runner import designs, footprint, host_nodes
+from experiments.runner import suite as suites
 
 MIB = 1 << 20
 
@@ -13,7 +14,7 @@ MIB = 1 << 20
 def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, float]:
     """MiB by node."""
     suite = suites.load(name)
-    suite = designs.expand(suites.with_levels(suite, suite.real), machine.of_lab(on))
+    suite = designs.expand(suites.with_levels(suite, suite.real), host_nodes.of_lab(on))
     found = next(w for w in suite.workloads if w.name == workload)
     return {node: size / MIB for node, size in footprint.of(found, suite).items()}
 
@@ -57,5 +58,5 @@ def test_every_workload_of_every_suite_needs_some() -> None:
     for name in suites.names():
         suite = suites.load(name)
         for levels in ({}, suite.quick, suite.real):
-            found = designs.expand(suites.with_levels(suite, levels), machine.of_lab(suite.machines[0]))
+            found = designs.expand(suites.with_levels(suite, levels), host_nodes.of_lab(suite.machines[0]))
             assert all(min(footprint.of(w, found).values()) > 0 for w in found.workloads)

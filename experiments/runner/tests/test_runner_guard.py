@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parents[3]
 RUNNER = """
 import os, sys, time
 from pathlib import Path
-from experiments.runner.guard import Guard
-from experiments.runner.numaplace import BUILD
-from experiments.runner.program import Program
+from experiments.runner.sysctl_guard import Guard
+from experiments.runner.tool import BUILD
+from experiments.runner.process import Program
 with Guard({Path(sys.argv[1]): "0"}) as guard:
     program = Program([BUILD / "np-triad", "--size", "1M"], os.sched_getaffinity(0), {})
     program.receive("ready", 30)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.runner import designs, machine, suite as suites
+from experiments.runner import designs, host_nodes
+from experiments.runner import suite as suites
 
 # Two packages of two nodes each.
 PACKAGES = [[10, 16, 22, 22], [16, 10, 22, 22], [22, 22, 10, 16], [22, 22, 16, 10]]
 
 
-def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tuple[int, ...] = ()) -> list[machine.Node]:
+def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tuple[int, ...] = ()) -> list[host_nodes.Node]:
     """As the kernel writes them: 'distance' has a number for each node that is online, no other."""
     for k, number in enumerate(ids):
         folder = root / f"node{number}"
@@ -20,10 +21,10 @@ def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tup
         (folder / "distance").write_text(" ".join(map(str, rows[k])) + "\n")
         total = 0 if number in without_memory else 1 << 20
         (folder / "meminfo").write_text(f"Node {number} MemTotal: {total} kB\nNode {number} MemFree: {total} kB\n")
-    return machine.nodes(root)
+    return host_nodes.nodes(root)
 
 
-def far_ids(found: list[machine.Node]) -> dict[int, int]:
+def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
     """Where numa-stream has each node's remote memory, by ids."""
     made = designs.expand(suites.load("numa-stream"), found).workloads
     tasks = next(w for w in made if w.name == "copy-unstrided-remote-16t").tasks
@@ -44,4 +45,4 @@ def test_a_node_without_memory_has_its_place_among_the_distances(tmp_path: Path)
     rows = [[10, 99, 16, 22, 22], [99, 10, 99, 99, 99], [16, 99, 10, 22, 22], [22, 99, 22, 10, 16], [22, 99, 22, 16, 10]]
     found = nodes(tmp_path, [0, 1, 2, 5, 7], rows, without_memory=(1,))
     assert found[3].distances == {0: 22, 1: 99, 2: 22, 5: 10, 7: 16}
-    assert far_ids(machine.usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
+    assert far_ids(host_nodes.usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}

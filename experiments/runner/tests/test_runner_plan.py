@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.runner import cli, plan, suite as suites
+from experiments.runner import cli, schedule
+from experiments.runner import suite as suites
 from experiments.runner.errors import UsageError
-from experiments.runner.numaplace import Numaplace
+from experiments.runner.tool import Numaplace
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def suite() -> suites.Suite:
 
 
 def keys(suite: suites.Suite) -> list[tuple]:
-    return [item.key for item in plan.make(suite)]
+    return [item.key for item in schedule.make(suite)]
 
 
 def test_the_same_seed_gives_the_same_order_and_another_seed_another(suite) -> None:
@@ -29,7 +30,7 @@ def test_the_same_seed_gives_the_same_order_and_another_seed_another(suite) -> N
 
 
 def test_warmups_come_first_and_every_block_has_every_combination_once(suite) -> None:
-    items = plan.make(suite)
+    items = schedule.make(suite)
     warm = len(suite.workloads) * suite.warmups
     assert [item.warmup for item in items] == [True] * warm + [False] * (len(items) - warm)
     combinations = {(w.name, p) for w in suite.workloads for p in suite.policies}
@@ -43,9 +44,9 @@ def test_warmups_come_first_and_every_block_has_every_combination_once(suite) ->
 
 
 def test_a_line_of_the_results_has_its_item_s_key(suite) -> None:
-    for item in plan.make(suite)[:12]:
+    for item in schedule.make(suite)[:12]:
         line = {"workload": item.workload.name, "policy": item.policy, "repeat": item.repeat}
-        assert plan.key_of(line | ({"warmup": True} if item.warmup else {})) == item.key
+        assert schedule.key_of(line | ({"warmup": True} if item.warmup else {})) == item.key
 
 
 def test_a_marked_observation_is_made_once_more() -> None:
@@ -54,7 +55,7 @@ def test_a_marked_observation_is_made_once_more() -> None:
 
     records = [line("a"), line("b", "numa_balancing"), line("c", "late"), line("c"),
                line("d", check="wrong"), line("d", "late"), line("e", check="wrong")]
-    assert {key[0] for key in plan.done(records)} == {"a", "c", "d"}
+    assert {key[0] for key in schedule.done(records)} == {"a", "c", "d"}
 
 
 def test_the_suite_has_the_eight_workloads_and_every_policy(suite) -> None:
@@ -72,7 +73,7 @@ def test_the_suite_has_the_eight_workloads_and_every_policy(suite) -> None:
 
 def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
     quick = suites.with_levels(suite, suite.quick)
-    assert len(plan.make(quick)) < len(plan.make(suite))
+    assert len(schedule.make(quick)) < len(schedule.make(suite))
     assert quick.parameters["triad"]["kernel"] == suite.parameters["triad"]["kernel"]
     assert quick.parameters["triad"]["seconds"] < suite.parameters["triad"]["seconds"]
     changed = suites.change(suite, ["triad.seconds=7"])

@@ -9,12 +9,13 @@ from statistics import fmean
 
 import pytest
 
-from experiments.runner import designs, machine, precision, suite as suites
+from experiments.runner import designs, host_nodes, precision
+from experiments.runner import suite as suites
 
 
 @pytest.fixture
 def suite() -> suites.Suite:
-    found = designs.expand(suites.load("sort"), machine.of_lab("demo-2s"))
+    found = designs.expand(suites.load("sort"), host_nodes.of_lab("demo-2s"))
     return replace(found, workloads=found.workloads[:3])
 
 

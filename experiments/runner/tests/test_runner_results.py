@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import manifest, results, suite as suites
+from experiments.runner import manifest, results
+from experiments.runner import suite as suites
 from experiments.runner.errors import ExperimentError, UsageError
 from experiments.runner.run import Request, prepare_folder
 
@@ -109,7 +110,7 @@ def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:
 
 
 def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
-    from experiments.runner.numaplace import Numaplace
+    from experiments.runner.tool import Numaplace
 
     suite = suites.load("policy-matrix")
     manifest.write(tmp_path, manifest.collect(suite, Numaplace(), "real"))
@@ -126,7 +127,7 @@ def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
 
 
 def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.runner.numaplace import Numaplace
+    from experiments.runner.tool import Numaplace
 
     numaplace = Numaplace()
     monkeypatch.setenv("PATH", "/nowhere")

@@ -8,9 +8,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.runner import plan, suite as suites
-from experiments.runner.machine import Node
-from experiments.runner.memory import Triad
+from experiments.runner import schedule
+from experiments.runner import suite as suites
+from experiments.runner.host_nodes import Node
+from experiments.runner.workload_mem import Triad
 
 SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01}}
 
@@ -21,7 +22,7 @@ def triad(tmp_path: Path) -> Triad:
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     here = [Node(0, cpus, {}, 1 << 20, 1 << 20)] * 2
     workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
-    return Triad(plan.Item(workload, "none", 0, 0, False), suite, here, tmp_path)
+    return Triad(schedule.Item(workload, "none", 0, 0, False), suite, here, tmp_path)
 
 
 def threads(running: Triad) -> list[list[str]]:

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import machine, plan, suite as suites
-from experiments.runner.guard import Guard
-from experiments.runner.numaplace import Numaplace
+from experiments.runner import host_nodes, schedule
+from experiments.runner import suite as suites
 from experiments.runner.observe import Observer
+from experiments.runner.sysctl_guard import Guard
+from experiments.runner.tool import Numaplace
 
 ROOT = Path(__file__).resolve().parents[4]
 SUITE = replace(suites.load("policy-matrix"), parameters={
@@ -32,8 +33,8 @@ LIMIT = 180  # s
 
 
 def observe(workload: str, policy: str, scratch: Path, engine: str = "auto") -> dict:
-    item = plan.Item(next(w for w in SUITE.workloads if w.name == workload), policy, 0, 0, False)
-    nodes = machine.usable(SUITE.nodes, SUITE.name)
+    item = schedule.Item(next(w for w in SUITE.workloads if w.name == workload), policy, 0, 0, False)
+    nodes = host_nodes.usable(SUITE.nodes, SUITE.name)
     record = Observer(SUITE, nodes, Numaplace(engine=engine), scratch).observe(item)
     print(json.dumps(record))
     # A busy host may keep one of the machine's CPUs waiting: that is marked, but no fault here.

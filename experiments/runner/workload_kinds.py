@@ -6,13 +6,13 @@ from __future__ import annotations
 import shutil
 
 from .errors import CannotError
-from .memory import Memory, Triad
-from .memtier import RedisMemtier
-from .numaplace import BUILD
-from .redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
-from .running import Running
-from .stealing import Stealing
 from .suite import Suite
+from .tool import BUILD
+from .workload import Running
+from .workload_mem import Memory, Triad
+from .workload_memtier import RedisMemtier
+from .workload_redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
+from .workload_stealing import Stealing
 
 KINDS: dict[str, type[Running]] = {
     "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,

@@ -9,10 +9,10 @@ from typing import Any
 
 from .counters import Counting
 from .errors import ExperimentError
-from .machine import format_list
-from .numaplace import BUILD, Numaplace
-from .program import Program
-from .running import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .host_nodes import format_list
+from .process import Program
+from .tool import BUILD, Numaplace
+from .workload import START_LIMIT, WORK_LIMIT, Measured, Running, metric
 
 INTERVAL = 0.1  # s, between looks at the counters
 DRAM_COUNTS = ("remote_cache", "remote_dram", "local_dram")

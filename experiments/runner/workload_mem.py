@@ -14,11 +14,11 @@ from statistics import fmean
 from typing import Any
 
 from .errors import ExperimentError
-from .machine import Node, format_list
-from .numaplace import BUILD, Numaplace
-from .plan import Item
-from .running import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .host_nodes import Node, format_list
+from .schedule import Item
 from .suite import Suite, Task
+from .tool import BUILD, Numaplace
+from .workload import START_LIMIT, WORK_LIMIT, Measured, Running, metric
 
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once

@@ -9,11 +9,11 @@ import subprocess
 import time
 from pathlib import Path
 
-from . import plan, progress, results, workloads
+from . import progress, results, schedule, workload_kinds
 from .errors import CannotError, ExperimentError, UsageError
-from .numaplace import BUILD, Numaplace, last_line
-from .program import die_with
+from .process import die_with
 from .run import Request, check_policies, prepare_folder, stop_signals
+from .tool import BUILD, Numaplace, last_line
 
 LOG = "lab.log"
 CONSOLE = "console.log"
@@ -26,10 +26,10 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     if not numaplace.exists():
         raise CannotError(f"{numaplace} is missing: run 'make tools'")
     check_policies(request.suite, Numaplace())
-    workloads.check_programs(request.suite)
+    workload_kinds.check_programs(request.suite)
     prepare_folder(request)
     _check_shared(request.out)
-    items = plan.make(request.suite)
+    items = schedule.make(request.suite)
     series = ["--kernel", kernel] if kernel else []
     command = [numaplace, "lab", "run", "--machine", machine, *series, "--simulated" if simulated else "--plain", "--timeout", "0",
                "--console", request.out / CONSOLE, "--", BUILD / "numaplace-experiment", *arguments]
@@ -53,7 +53,7 @@ def _check_shared(out: Path) -> None:
                          f"go to a folder above it first")
 
 
-def _watch(child: subprocess.Popen[bytes], out: Path, items: list[plan.Item], machine: str) -> None:
+def _watch(child: subprocess.Popen[bytes], out: Path, items: list[schedule.Item], machine: str) -> None:
     with progress.make(len(items)) as display:
         display.show(results.reached(out), f"booting {machine}")
         while child.poll() is None:

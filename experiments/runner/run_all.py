@@ -16,13 +16,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import machine, results, suite as suites
+from . import host_nodes, results
+from . import suite as suites
 from .errors import UsageError
-from .numaplace import ROOT, last_line
-from .program import die_with
+from .process import die_with
 from .progress import duration
 from .run import stop_signals
-from .workloads import lacking
+from .tool import ROOT, last_line
+from .workload_kinds import lacking
 
 BESIDE = 2   # runs in the lab at once
 POLL = 0.5   # s
@@ -118,6 +119,6 @@ def lab_machines(args: argparse.Namespace, suite: suites.Suite) -> list[str | No
     """None stands for this machine, which is taken where it has the nodes."""
     if args.lab:
         return [args.lab]
-    if args.lab is None and sum(node.usable for node in machine.nodes()) >= suite.nodes:
+    if args.lab is None and sum(node.usable for node in host_nodes.nodes()) >= suite.nodes:
         return [None]
     return list(suite.machines)

@@ -7,8 +7,8 @@ from typing import Any
 
 from . import locality
 from .observe import ENOUGH, Observer, Stopwatch, task_record
-from .plan import Item
-from .running import Running
+from .schedule import Item
+from .workload import Running
 
 
 class FixedObserver(Observer):

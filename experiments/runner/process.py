@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CannotError, ExperimentError
-from .numaplace import last_line
+from .tool import last_line
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)

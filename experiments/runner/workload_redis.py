@@ -18,10 +18,10 @@ from typing import Any
 
 from .counters import Counting
 from .errors import CannotError, ExperimentError
-from .numaplace import BUILD, last_line
-from .program import set_cpus
-from .running import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .process import set_cpus
 from .suite import Task
+from .tool import BUILD, last_line
+from .workload import START_LIMIT, WORK_LIMIT, Measured, Running, metric
 
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc
 LEAST_SECONDS = 0.03  # for a command of redis-benchmark: its rate is then right to 3 %

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from .suite import Suite, Workload
 
-
 ATTEMPTS = 2  # at an observation that comes out marked; all of them stay in the file
 
 
