@@ -2,7 +2,7 @@
 """Reads a results directory: manifest.json and results.jsonl.
 
 Only clean observations may be averaged: not a warm-up, not marked, result verified. Every other
-module asks for `Results.clean`, so that rule stands here and nowhere else.
+module asks for `Results.clean`; what marks an observation is the runner's rule.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from experiments.runner.results import marks
 
 SOURCES = ("real", "lab-plain", "lab-simulated", "paper")
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
@@ -261,7 +263,7 @@ def _observation(record: dict[str, Any], where: str) -> Observation:
         repeat=need("repeat", int),
         order=int(record.get("order") or 0),
         warmup=bool(record.get("warmup")),
-        marks=_marks(record),
+        marks=marks(record),
         metrics=tuple(_metric(m, where) for m in need("metrics", list)),
         tasks=tuple(t for t in record.get("tasks") or [] if isinstance(t, dict)),
         apply=record["apply"] if isinstance(record.get("apply"), dict) else None,
@@ -279,15 +281,6 @@ def _factors(record: dict[str, Any], where: str) -> dict[str, int | float | str]
         raise ResultsError(f"{where}: 'factors' is no record of names to numbers or words; "
                            "remove the line or run the experiment again")
     return factors
-
-
-def _marks(record: dict[str, Any]) -> tuple[str, ...]:
-    """Why it may not be averaged; a failed check is a mark too."""
-    marks = [str(mark) for mark in record.get("marks") or []]
-    check = record.get("check", "ok")
-    if check != "ok" and not (check == "not reached" and marks):
-        marks.append(f"check failed: {check}")
-    return tuple(marks)
 
 
 def _metric(metric: Any, where: str) -> Metric:

@@ -15,11 +15,11 @@ from typing import Any
 from . import locality
 from .errors import CannotError, ExperimentError, UsageError
 from .host_nodes import Node
-from .schedule import Item
+from .schedule import Trial
 from .suite import Suite
 from .sysctl_guard import numa_balancing
 from .tool import Numaplace
-from .workload import Measured, Running, metric
+from .workload import Measured, RunningWorkload, metric
 from .workload_kinds import KINDS
 
 ENOUGH = 0.95  # share of the pages that must be where they were asked to be
@@ -36,14 +36,14 @@ class Observer:
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
         self.source = source or numaplace.ps([os.getpid()])["where"]
 
-    def observe(self, item: Item) -> dict[str, Any]:
+    def observe(self, trial: Trial) -> dict[str, Any]:
         """A line for results.jsonl. What goes wrong with this observation alone becomes a mark."""
-        record = self._record(item)
+        record = self._record(trial)
         begin = time.monotonic()
         self.saved_cpus: dict[int, set[int]] = {}
-        running = KINDS[item.workload.kind](item, self.suite, self.nodes, self.scratch)
+        running = KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
         try:
-            self._steps(item, running, record)
+            self._steps(trial, running, record)
         except (CannotError, UsageError):
             raise
         except SPOILS as error:
@@ -55,31 +55,31 @@ class Observer:
         record["seconds"] = round(time.monotonic() - begin, 3)
         return record
 
-    def _record(self, item: Item) -> dict[str, Any]:
-        record = {"suite": self.suite.name, "workload": item.workload.name, "policy": item.policy,
-                  "repeat": item.repeat, "order": item.order, "seed": self.suite.seed,
+    def _record(self, trial: Trial) -> dict[str, Any]:
+        record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
+                  "repeat": trial.repeat, "order": trial.order, "seed": self.suite.seed,
                   "source": "", "started": datetime.now(timezone.utc).isoformat(),
                   "seconds": 0.0, "steps": {}, "metrics": [], "tasks": [], "apply": None,
                   "marks": [], "check": "ok"}
-        if item.workload.factors:
-            record["factors"] = item.workload.factors
-        if item.warmup:
+        if trial.workload.factors:
+            record["factors"] = trial.workload.factors
+        if trial.warmup:
             record["warmup"] = True
         if numa_balancing() not in (None, "0"):
             record["marks"].append(f"kernel.numa_balancing is {numa_balancing()}: the kernel moves "
                                    "pages too")
         return record
 
-    def _steps(self, item: Item, running: Running, record: dict[str, Any]) -> None:
+    def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
         timed = Stopwatch(record["steps"]).step
         with timed("start"):
             running.start()
         with timed("ps_before"):
             before = self._ps(running, record)
-        self._check_start(item, running, before, record)
+        self._check_start(trial, running, before, record)
         self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
         with timed("apply"), running.working(self.suite.sample) as sample:
-            record["apply"] = self.numaplace.apply(item.policy, running.pids, assume(running), sample)
+            record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
         with timed("measure"):
             measured = running.measure()
         with timed("ps_after"):
@@ -89,12 +89,12 @@ class Observer:
         self._check_end(running, after, record)
         self._fill(running, before, after, measured, record)
 
-    def _ps(self, running: Running, record: dict[str, Any]) -> list[dict[str, Any]]:
+    def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The tasks in the workload's order."""
         record["source"] = self.source
         return running.look(self.numaplace)
 
-    def _check_start(self, item: Item, running: Running, before: list[dict[str, Any]],
+    def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
                      record: dict[str, Any]) -> None:
         """Marks tasks that are not as misplaced as the suite wants them."""
         for task, seen in zip(running.tasks, before):
@@ -106,7 +106,7 @@ class Observer:
                 record["marks"].append(f"{task.role}: was to run on node "
                                        f"{self.nodes[task.runs_on].id}, runs on CPUs {seen['cpus']}")
 
-    def _check_end(self, running: Running, after: list[dict[str, Any]],
+    def _check_end(self, running: RunningWorkload, after: list[dict[str, Any]],
                    record: dict[str, Any]) -> None:
         """The tasks and pages must be where the policy's answer says."""
         by_pid = {task["pid"]: task for task in after}
@@ -127,7 +127,7 @@ class Observer:
                                 f"are {seen['pages']}")
         record["check"] = "; ".join(problems) or "ok"
 
-    def _fill(self, running: Running, before: list[dict[str, Any]], after: list[dict[str, Any]],
+    def _fill(self, running: RunningWorkload, before: list[dict[str, Any]], after: list[dict[str, Any]],
               measured: Measured, record: dict[str, Any]) -> None:
         record["marks"] += measured.marks
         record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
@@ -141,7 +141,7 @@ class Observer:
                 record["metrics"].append(metric(name, "fraction", value))
         record["metrics"].append(metric("pages_moved", "pages", pages_moved(record["apply"])))
 
-    def _undo(self, running: Running, record: dict[str, Any]) -> None:
+    def _undo(self, running: RunningWorkload, record: dict[str, Any]) -> None:
         """Restores what apply did, looks whether it worked, and ends the processes."""
         timed = Stopwatch(record["steps"]).step
         try:
@@ -155,7 +155,7 @@ class Observer:
             with timed("stop"):
                 running.stop()
 
-    def _restore(self, running: Running, record: dict[str, Any]) -> None:
+    def _restore(self, running: RunningWorkload, record: dict[str, Any]) -> None:
         alive = [program.pid for program in running.programs.values() if program.alive]
         if record["apply"] is None:
             for pid in alive if self.saved_cpus else []:
@@ -197,7 +197,7 @@ def drop_infinite(record: dict[str, Any]) -> None:
         record["metrics"] = [m for m in record["metrics"] if m not in wrong]
 
 
-def assume(running: Running) -> list[str]:
+def assume(running: RunningWorkload) -> list[str]:
     """What the suite declares about its tasks, in the words of --assume."""
     return [f"pid={pid},penalty={task.penalty:g},mpki={task.mpki:g}"
             for pid, task in zip(running.pids, running.tasks)]

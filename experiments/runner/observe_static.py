@@ -7,14 +7,14 @@ from typing import Any
 
 from . import locality
 from .observe import ENOUGH, Observer, Stopwatch, task_record
-from .schedule import Item
-from .workload import Running
+from .schedule import Trial
+from .workload import RunningWorkload
 
 
 class FixedObserver(Observer):
     """Start where the design says, look, measure, look again, verify."""
 
-    def _steps(self, item: Item, running: Running, record: dict[str, Any]) -> None:
+    def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
         timed = Stopwatch(record["steps"]).step
         record["source"] = self.source
         with timed("start"):
@@ -34,7 +34,7 @@ class FixedObserver(Observer):
         record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
                            for task, b, a in zip(running.tasks, before, after)]
 
-    def _check_placed(self, when: str, running: Running, seen: list[dict[str, Any]],
+    def _check_placed(self, when: str, running: RunningWorkload, seen: list[dict[str, Any]],
                       record: dict[str, Any]) -> None:
         """Memory and CPUs must be those of the design, or the observation is marked."""
         for task, found in zip(running.tasks, seen):

@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from .schedule import ATTEMPTS, Item, is_clean
+from .schedule import ATTEMPTS, Trial, is_clean
 from .suite import Suite
 
 # Student's t, two-sided 95 %, of 1, 2, .. degrees of freedom; beyond the table its last value,
@@ -42,7 +42,7 @@ def widths(records: list[dict[str, Any]]) -> dict[Cell, float | None]:
     return {cell: half_width(found) for cell, found in values.items()}
 
 
-def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most: int) -> list[Item]:
+def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most: int) -> list[Trial]:
     """One more observation of every cell that is not precise enough, in random order; none of a
     cell that was repeated as often as it may be, or that comes out marked again and again."""
     made: dict[Cell, int] = defaultdict(int)
@@ -60,7 +60,7 @@ def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most
         return []
     repeat, order = min(made[w.name, p] for w, p in cells), next_order(records)
     random.Random(f"{suite.seed}/{repeat}").shuffle(cells)
-    return [Item(w, p, made[w.name, p], order + k, False) for k, (w, p) in enumerate(cells)]
+    return [Trial(w, p, made[w.name, p], order + k, False) for k, (w, p) in enumerate(cells)]
 
 
 def next_order(records: list[dict[str, Any]]) -> int:

@@ -65,3 +65,12 @@ class Writer:
 
     def close(self) -> None:
         os.close(self.fd)
+
+
+def marks(record: dict[str, Any]) -> tuple[str, ...]:
+    """Why a line of results.jsonl may not be averaged; a failed check is a mark too."""
+    marks = [str(mark) for mark in record.get("marks") or []]
+    check = record.get("check", "ok")
+    if check != "ok" and not (check == "not reached" and marks):
+        marks.append(f"check failed: {check}")
+    return tuple(marks)

@@ -113,8 +113,8 @@ class Runner:
 
     def all(self) -> int:
         suite = self.request.suite
-        items = schedule.make(suite)
-        self._observe(items, len(items))
+        trials = schedule.make(suite)
+        self._observe(trials, len(trials))
         while self.request.until_ci is not None:
             more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
             if not more:
@@ -122,18 +122,18 @@ class Runner:
             self._observe(more, more[-1].order + 1)
         return self.bad
 
-    def _observe(self, items: list[schedule.Item], total: int) -> None:
+    def _observe(self, trials: list[schedule.Trial], total: int) -> None:
         done = schedule.done(self.records)
-        for item in items:
-            if item.key not in done:
-                self._one(item, total)
+        for trial in trials:
+            if trial.key not in done:
+                self._one(trial, total)
 
-    def _one(self, item: schedule.Item, total: int) -> None:
+    def _one(self, trial: schedule.Trial, total: int) -> None:
         for _attempt in range(schedule.ATTEMPTS):
-            record = self.observer.observe(item)
+            record = self.observer.observe(trial)
             self.writer.append(record)
             self.records.append(record)
-            self.report(item.order + 1, total, record)
+            self.report(trial.order + 1, total, record)
             if schedule.is_clean(record):
                 return
         self.bad += 1

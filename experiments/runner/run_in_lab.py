@@ -29,7 +29,7 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     workload_kinds.check_programs(request.suite)
     prepare_folder(request)
     _check_shared(request.out)
-    items = schedule.make(request.suite)
+    trials = schedule.make(request.suite)
     series = ["--kernel", kernel] if kernel else []
     command = [numaplace, "lab", "run", "--machine", machine, *series, "--simulated" if simulated else "--plain", "--timeout", "0",
                "--console", request.out / CONSOLE, "--", BUILD / "numaplace-experiment", *arguments]
@@ -38,7 +38,7 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                  preexec_fn=lambda: die_with(runner, signal.SIGTERM))
         try:
-            _watch(child, request.out, items, machine)
+            _watch(child, request.out, trials, machine)
         finally:
             _end(child)
         if child.returncode:
@@ -53,13 +53,13 @@ def _check_shared(out: Path) -> None:
                          f"go to a folder above it first")
 
 
-def _watch(child: subprocess.Popen[bytes], out: Path, items: list[schedule.Item], machine: str) -> None:
-    with progress.make(len(items)) as display:
+def _watch(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Trial], machine: str) -> None:
+    with progress.make(len(trials)) as display:
         display.show(results.reached(out), f"booting {machine}")
         while child.poll() is None:
             done = results.reached(out)
-            if done and done < len(items):
-                display.show(done, f"{items[done].workload.name} / {items[done].policy}")
+            if done and done < len(trials):
+                display.show(done, f"{trials[done].workload.name} / {trials[done].policy}")
             time.sleep(POLL)
         display.show(results.reached(out), "finished" if not child.returncode else "stopped")
 

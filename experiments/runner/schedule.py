@@ -7,13 +7,14 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
+from .results import marks
 from .suite import Suite, Workload
 
 ATTEMPTS = 2  # at an observation that comes out marked; all of them stay in the file
 
 
 @dataclass(frozen=True)
-class Item:
+class Trial:
     """One observation to be made."""
 
     workload: Workload
@@ -27,15 +28,15 @@ class Item:
         return (self.workload.name, self.policy, self.repeat, self.warmup)
 
 
-def make(suite: Suite) -> list[Item]:
+def make(suite: Suite) -> list[Trial]:
     """Warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
 
     Whatever changes slowly (temperature, free memory) then falls on all combinations alike.
     """
-    items: list[Item] = []
+    trials: list[Trial] = []
 
     def add(workload: Workload, policy: str, repeat: int, warmup: bool) -> None:
-        items.append(Item(workload, policy, repeat, len(items), warmup))
+        trials.append(Trial(workload, policy, repeat, len(trials), warmup))
 
     for repeat in range(suite.warmups):
         for workload in suite.workloads:
@@ -45,12 +46,12 @@ def make(suite: Suite) -> list[Item]:
         random.Random(f"{suite.seed}/{repeat}").shuffle(block)
         for workload, policy in block:
             add(workload, policy, repeat, False)
-    return items
+    return trials
 
 
 def is_clean(record: dict) -> bool:
-    """No mark and a passed check: only such observations are averaged."""
-    return not record["marks"] and record["check"] == "ok"
+    """Only such observations are averaged."""
+    return not marks(record)
 
 
 def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:

@@ -12,7 +12,7 @@ from typing import Any
 from .errors import ExperimentError
 from .host_nodes import Node
 from .process import Program
-from .schedule import Item
+from .schedule import Trial
 from .suite import Suite, Task
 from .tool import Numaplace
 
@@ -34,14 +34,14 @@ def metric(name: str, unit: str, value: float) -> dict[str, Any]:
     return {"name": name, "unit": unit, "value": value}
 
 
-class Running:
+class RunningWorkload:
     """The processes of one observation. Every subclass starts, measures and verifies them."""
 
-    def __init__(self, item: Item, suite: Suite, nodes: list[Node], scratch: Path) -> None:
-        self.tasks = item.workload.tasks
-        self.options = suite.parameters[item.workload.kind] | item.workload.options
-        self.seed = suite.seed + item.repeat
-        self.item, self.nodes, self.scratch = item, nodes, scratch
+    def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        self.tasks = trial.workload.tasks
+        self.options = suite.parameters[trial.workload.kind] | trial.workload.options
+        self.seed = suite.seed + trial.repeat
+        self.item, self.nodes, self.scratch = trial, nodes, scratch
         self.programs: dict[str, Program] = {}
 
     def start(self) -> None:

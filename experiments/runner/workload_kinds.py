@@ -8,13 +8,13 @@ import shutil
 from .errors import CannotError
 from .suite import Suite
 from .tool import BUILD
-from .workload import Running
+from .workload import RunningWorkload
 from .workload_mem import Memory, Triad
 from .workload_memtier import RedisMemtier
 from .workload_redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
 from .workload_stealing import Stealing
 
-KINDS: dict[str, type[Running]] = {
+KINDS: dict[str, type[RunningWorkload]] = {
     "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
     "redis-benchmark": RedisBenchmark, "redis-memtier": RedisMemtier, "stealing": Stealing,
 }

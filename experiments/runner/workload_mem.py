@@ -15,10 +15,10 @@ from typing import Any
 
 from .errors import ExperimentError
 from .host_nodes import Node, format_list
-from .schedule import Item
+from .schedule import Trial
 from .suite import Suite, Task
 from .tool import BUILD, Numaplace
-from .workload import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
@@ -26,11 +26,11 @@ STREAM = ("copy", "scale", "sum", "triad")
 OPTIONS = ("size", "pages", "stride", "group", "pattern", "alpha", "accesses")
 
 
-class Memory(Running):
+class Memory(RunningWorkload):
     """A process for each task, a CPU for each thread; its pages are where its kernel was told."""
 
-    def __init__(self, item: Item, suite: Suite, nodes: list[Node], scratch: Path) -> None:
-        super().__init__(item, suite, nodes, scratch)
+    def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        super().__init__(trial, suite, nodes, scratch)
         self.operation = self.options["operation"]
         self.free = {k: list(node.cpus) for k, node in enumerate(nodes)}
 
@@ -150,8 +150,8 @@ class Memory(Running):
 class Triad(Memory):
     """Free to be placed: threads may use all CPUs of their node, and the arrays' policy is taken away."""
 
-    def __init__(self, item: Item, suite: Suite, nodes: list[Node], scratch: Path) -> None:
-        Running.__init__(self, item, suite, nodes, scratch)
+    def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        RunningWorkload.__init__(self, trial, suite, nodes, scratch)
         self.operation = "triad"
 
     def take_cpus(self, task: Task) -> tuple[int, ...]:
@@ -168,4 +168,4 @@ class Triad(Memory):
         return super().bandwidths()[:2]
 
     def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        return Running.look(self, numaplace)
+        return RunningWorkload.look(self, numaplace)

@@ -21,14 +21,14 @@ from .errors import CannotError, ExperimentError
 from .process import set_cpus
 from .suite import Task
 from .tool import BUILD, last_line
-from .workload import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc
 LEAST_SECONDS = 0.03  # for a command of redis-benchmark: its rate is then right to 3 %
 STRUCTURES = 3     # lists or sorted sets; there are as many keys as all of them have elements
 
 
-class Redis(Running):
+class Redis(RunningWorkload):
     """redis-server and its client: both load on one node and are then sent to the other.
 
     Their memory policy is the one of a deployment that pinned memory to the wrong node: preferred

@@ -12,13 +12,13 @@ from .errors import ExperimentError
 from .host_nodes import format_list
 from .process import Program
 from .tool import BUILD, Numaplace
-from .workload import START_LIMIT, WORK_LIMIT, Measured, Running, metric
+from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 INTERVAL = 0.1  # s, between looks at the counters
 DRAM_COUNTS = ("remote_cache", "remote_dram", "local_dram")
 
 
-class Stealing(Running):
+class Stealing(RunningWorkload):
     """Speed-up is the time of one worker over that of all of them, in the same process after each
     other; the counters are those of the parallel part, without input and check, as in the paper."""
 

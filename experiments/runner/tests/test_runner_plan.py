@@ -20,7 +20,7 @@ def suite() -> suites.Suite:
 
 
 def keys(suite: suites.Suite) -> list[tuple]:
-    return [item.key for item in schedule.make(suite)]
+    return [trial.key for trial in schedule.make(suite)]
 
 
 def test_the_same_seed_gives_the_same_order_and_another_seed_another(suite) -> None:
@@ -30,12 +30,12 @@ def test_the_same_seed_gives_the_same_order_and_another_seed_another(suite) -> N
 
 
 def test_warmups_come_first_and_every_block_has_every_combination_once(suite) -> None:
-    items = schedule.make(suite)
+    trials = schedule.make(suite)
     warm = len(suite.workloads) * suite.warmups
-    assert [item.warmup for item in items] == [True] * warm + [False] * (len(items) - warm)
+    assert [trial.warmup for trial in trials] == [True] * warm + [False] * (len(trials) - warm)
     combinations = {(w.name, p) for w in suite.workloads for p in suite.policies}
     size = len(combinations)
-    blocks = [items[i:i + size] for i in range(warm, len(items), size)]
+    blocks = [trials[i:i + size] for i in range(warm, len(trials), size)]
     assert len(blocks) == suite.repeats
     for repeat, block in enumerate(blocks):
         assert Counter((i.workload.name, i.policy) for i in block) == Counter(combinations)
@@ -44,9 +44,9 @@ def test_warmups_come_first_and_every_block_has_every_combination_once(suite) ->
 
 
 def test_a_line_of_the_results_has_its_item_s_key(suite) -> None:
-    for item in schedule.make(suite)[:12]:
-        line = {"workload": item.workload.name, "policy": item.policy, "repeat": item.repeat}
-        assert schedule.key_of(line | ({"warmup": True} if item.warmup else {})) == item.key
+    for trial in schedule.make(suite)[:12]:
+        line = {"workload": trial.workload.name, "policy": trial.policy, "repeat": trial.repeat}
+        assert schedule.key_of(line | ({"warmup": True} if trial.warmup else {})) == trial.key
 
 
 def test_a_marked_observation_is_made_once_more() -> None:

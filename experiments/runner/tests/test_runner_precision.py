@@ -50,9 +50,9 @@ STEADY, LOOSE = [10, 10.01, 9.99, 10, 10], [10, 12, 8, 10, 9]
 def test_only_what_is_not_precise_is_repeated(suite) -> None:
     made = records(suite, [STEADY, LOOSE, [10, 10]])
     block = precision.next_block(suite, made, 2, 30)
-    assert {(item.workload.name, item.repeat) for item in block} == {
+    assert {(trial.workload.name, trial.repeat) for trial in block} == {
         (suite.workloads[1].name, 5), (suite.workloads[2].name, 2)}
-    assert [item.order for item in block] == [12, 13]
+    assert [trial.order for trial in block] == [12, 13]
 
 
 def test_it_ends(suite) -> None:

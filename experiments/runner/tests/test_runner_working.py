@@ -22,7 +22,7 @@ def triad(tmp_path: Path) -> Triad:
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     here = [Node(0, cpus, {}, 1 << 20, 1 << 20)] * 2
     workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
-    return Triad(schedule.Item(workload, "none", 0, 0, False), suite, here, tmp_path)
+    return Triad(schedule.Trial(workload, "none", 0, 0, False), suite, here, tmp_path)
 
 
 def threads(running: Triad) -> list[list[str]]:
