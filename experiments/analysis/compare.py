@@ -30,10 +30,10 @@ def compare(a: str | Path, b: str | Path) -> dict[str, Any]:
     """One row per workload, policy and metric that both runs have."""
     first, second = read(a), read(b)
     for results in (first, second):
-        if len(results.sources) > 1:
+        if len(results.platforms) > 1:
             raise ResultsError(
-                f"{results.directory}: holds numbers of more than one source "
-                f"({', '.join(results.sources)}); compare runs of one source each"
+                f"{results.directory}: holds numbers of more than one platform "
+                f"({', '.join(results.platforms)}); compare runs of one platform each"
             )
     left, right = values(first), values(second)
     both = sorted(
@@ -63,8 +63,8 @@ def _notes(first: Results, second: Results) -> list[str]:
     """What a reader must know before a difference is believed."""
     found = ["a difference has every cause that changed between the runs, not only the wanted one: "
              "compare a run with its own repetition first"]
-    if first.sources != second.sources:
-        found.append("the two have different sources: their times are not of one kind")
+    if first.platforms != second.platforms:
+        found.append("the two have different platforms: their times are not of one kind")
     for name in ("machine", "release", "suite_text", "parameters", "engine", "tool", "module", "cpu", "thp",
                  "repeat_until_ci"):
         ours, theirs = first.manifest.get(name), second.manifest.get(name)
@@ -112,7 +112,7 @@ def _run(results: Results) -> dict[str, str]:
         "directory": str(results.directory),
         "suite": results.suite,
         "machine": results.machine,
-        "source": ", ".join(results.sources),
+        "platform": ", ".join(results.platforms),
     }
 
 

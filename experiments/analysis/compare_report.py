@@ -20,11 +20,11 @@ MAX_ROWS = 80
 def write(found: dict[str, Any], path: Path) -> Path:
     rows = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
     drawn = _drawn(rows)
-    sources = sorted({found[side]["source"] for side in "ab"})
+    platforms = sorted({found[side]["platform"] for side in "ab"})
     page = report.page_of(
         "compare.html", title="Two runs side by side", found=found, rows=list(map(_told, rows)),
         plot=Markup(_forest(drawn)) if drawn else "", drawn=len(drawn),
-        equal=len(found["rows"]) - len(rows), source=text_format.source_line(sources),
+        equal=len(found["rows"]) - len(rows), platform=text_format.platform_line(platforms),
         tests=sum(row["p"] is not None for row in found["rows"]),
         significant=sum(bool(row["significant"]) for row in found["rows"]),
     )

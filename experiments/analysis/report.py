@@ -15,7 +15,7 @@ from markupsafe import Markup
 from . import figures, papers, text_format, theme
 from .anova_report import across_workloads, within_workload
 from .decisions import decisions
-from .results import PLACEMENT_METRICS, SOURCE_TEXT, Results, ResultsError, read, text_of
+from .results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, read, text_of
 from .stats import LEVEL, t_interval, welch
 from .summary import notes, write_text
 
@@ -30,10 +30,10 @@ def write(directory: str | Path) -> Path:
 def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
     """As write(); with the papers' chapters, for others who show what they found."""
     results = read(directory)
-    if len(results.sources) > 1:
+    if len(results.platforms) > 1:
         raise ResultsError(
-            f"{results.directory}: holds numbers of more than one source "
-            f"({', '.join(results.sources)}); a report is about one"
+            f"{results.directory}: holds numbers of more than one platform "
+            f"({', '.join(results.platforms)}); a report is about one"
         )
     slugs = _slugs(results.workloads)
     chapters, unknown = papers.chapters(results)
@@ -46,7 +46,7 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         question=_question(results),
         paper=text_of(results.manifest.get("paper")),
         facts=_facts(results),
-        sources=[(s, SOURCE_TEXT[s]) for s in results.sources],
+        platforms=[(s, PLATFORM_TEXT[s]) for s in results.platforms],
         notes=notes(results),
         matrix=_matrix(results, slugs) if placed else None,
         nodes=results.nodes,
@@ -56,8 +56,8 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         everything=None if placed else _everything(results),
         sections=sections,
         across=across_workloads(results) if placed else [],
-        source_line=results.source_line,
-        source_short=results.source_short,
+        platform_line=results.platform_line,
+        platform_short=results.platform_short,
         manifest=list(_flat(results.manifest)),
     )
     return write_text(results.directory / "report.html", page), chapters
@@ -78,7 +78,7 @@ def _write_drawings(
     for chapter in chapters:
         for i, drawing in enumerate(chapter.drawings, 1):
             title = f"{chapter.title}: {drawing.number}"
-            whole = theme.standalone([drawing.svg], title, results.source_line)
+            whole = theme.standalone([drawing.svg], title, results.platform_line)
             write_text(folder / f"{chapter.name}-{i}.svg", whole)
 
 
@@ -174,7 +174,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("machine", results.machine),
         ("kernel", kernel.get("release", "") if isinstance(kernel, dict) else text_of(kernel)),
         ("module", _module(manifest)),
-        ("source", ", ".join(results.sources)),
+        ("platform", ", ".join(results.platforms)),
         ("policies", "" if results.policies == ["none"] else ", ".join(results.policies)),
         ("repeats", str(manifest.get("repeats", len(repeats)))),
         ("observations", f"{len(results.clean)} counted of {len(results.measured)}"),
@@ -229,14 +229,14 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     timing = figures.timing_panel(results, workload, slug)
     metrics = figures.distinct_metrics(results, workload)
     others = [m for m in results.performance_metrics(workload) if m not in metrics]
-    subtitle = results.source_line
+    subtitle = results.platform_line
     return {
         "name": workload,
         "about": results.about(workload),
         "slug": slug,
         "placement": Markup(placement),
         "timing": Markup(timing) if timing else "",
-        "source_line": subtitle,
+        "platform_line": subtitle,
         "standalone": theme.standalone([p for p in (placement, timing) if p], workload, subtitle),
         "equal": [text_format.label(name) for name, _ in others] if metrics else [],
         "metrics": [(text_format.label(name), unit) for name, unit in metrics],

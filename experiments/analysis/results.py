@@ -19,15 +19,16 @@ from typing import Any
 
 from experiments.runner.results import marks
 
-SOURCES = ("real", "lab-plain", "lab-simulated", "paper")
+PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
+ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs made before release 0.2
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
 POLICY_ORDER = ("none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
                 "carrefour", "asymsched", "numad")
-SOURCE_TEXT = {
+PLATFORM_TEXT = {
     "real": "measured on real hardware",
-    "lab-plain": "times come from plain QEMU, which has no NUMA timing: functional, "
+    "lab-functional": "times come from plain QEMU, which has no NUMA timing: functional, "
     "not performance",
-    "lab-simulated": "times come from the lab's memory model, not from hardware",
+    "lab-timed": "times come from the lab's memory model, not from hardware",
     "paper": "figures printed in a paper, not measured here",
 }
 
@@ -47,7 +48,7 @@ class Metric:
 class Observation:
     workload: str
     policy: str
-    source: str
+    platform: str
     repeat: int
     order: int
     warmup: bool
@@ -83,8 +84,8 @@ class Results:
         return [o for o in self.observations if o.clean]
 
     @property
-    def sources(self) -> list[str]:
-        return sorted({o.source for o in self.measured}, key=SOURCES.index)
+    def platforms(self) -> list[str]:
+        return sorted({o.platform for o in self.measured}, key=PLATFORMS.index)
 
     @property
     def workloads(self) -> list[str]:
@@ -113,15 +114,15 @@ class Results:
         return len(found) if isinstance(found, list) else 0
 
     @property
-    def source_short(self) -> str:
+    def platform_short(self) -> str:
         """Where the long sentence already stands nearby."""
-        return "source: " + ", ".join(self.sources) + (", one node" if self.nodes == 1 else "")
+        return "platform: " + ", ".join(self.platforms) + (", one node" if self.nodes == 1 else "")
 
     @property
-    def source_line(self) -> str:
+    def platform_line(self) -> str:
         """Stands under every number and figure."""
         where = " one node, so nothing here is remote;" if self.nodes == 1 else ""
-        return "; ".join(f"{s}:{where} {SOURCE_TEXT[s]}" for s in self.sources)
+        return "; ".join(f"{s}:{where} {PLATFORM_TEXT[s]}" for s in self.platforms)
 
     @property
     def suite(self) -> str:
@@ -192,12 +193,18 @@ def read(directory: str | Path) -> Results:
     observations = []
     for number, record in records:
         # An observation that failed early does not know where it ran.
-        record["source"] = record.get("source") or manifest.get("source")
+        record["platform"] = _platform(record) or _platform(manifest)
         observations.append(_observation(record, f"{path} line {number}"))
     observations = _without_repeats(observations, notices)
     if not any(not o.warmup for o in observations):
         raise ResultsError(f"{path}: no observation; run the experiment first")
     return Results(directory, manifest, tuple(observations), tuple(notices))
+
+
+def _platform(record: dict[str, Any]) -> Any:
+    """Of an observation or a manifest; `source` is the key's alias."""
+    label = record.get("platform", record.get("source"))
+    return ALIASES.get(label, label) if isinstance(label, str) else label
 
 
 def _text(path: Path, remedy: str) -> str:
@@ -253,13 +260,13 @@ def _observation(record: dict[str, Any], where: str) -> Observation:
             )
         return record[key]
 
-    source = need("source", str)
-    if source not in SOURCES:
-        raise ResultsError(f"{where}: source '{source}' is not one of {', '.join(SOURCES)}")
+    platform = need("platform", str)
+    if platform not in PLATFORMS:
+        raise ResultsError(f"{where}: platform '{platform}' is not one of {', '.join(PLATFORMS)}")
     return Observation(
         workload=need("workload", str),
         policy=need("policy", str),
-        source=source,
+        platform=platform,
         repeat=need("repeat", int),
         order=int(record.get("order") or 0),
         warmup=bool(record.get("warmup")),
@@ -297,7 +304,7 @@ def _without_repeats(observations: list[Observation], notices: list[str]) -> lis
     """A resumed run may hold one observation twice: the last clean one counts."""
 
     def key(o: Observation) -> tuple[str, str, str, int]:
-        return (o.workload, o.policy, o.source, o.repeat)
+        return (o.workload, o.policy, o.platform, o.repeat)
 
     twice = [k for k, n in Counter(key(o) for o in observations if o.clean).items() if n > 1]
     last = {key(o): o for o in observations if o.clean}

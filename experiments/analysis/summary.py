@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""summary.json: one row per workload, policy, metric and source."""
+"""summary.json: one row per workload, policy, metric and platform."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .results import SOURCES, Results, read
+from .results import PLATFORMS, Results, read
 from .stats import t_interval
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def rows(results: Results) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str, str, str, str], list[float]] = {}
     for o in results.clean:
         for m in o.metrics:
-            groups.setdefault((o.workload, o.policy, m.name, m.unit, o.source), []).append(m.value)
+            groups.setdefault((o.workload, o.policy, m.name, m.unit, o.platform), []).append(m.value)
     found = []
-    for (workload, policy, metric, unit, source), values in groups.items():
+    for (workload, policy, metric, unit, platform), values in groups.items():
         interval = t_interval(values)
         found.append(
             {
@@ -37,7 +37,7 @@ def rows(results: Results) -> list[dict[str, Any]]:
                 "ci95_low": interval.low,
                 "ci95_high": interval.high,
                 "n": interval.n,
-                "source": source,
+                "platform": platform,
             }
         )
     return sorted(
@@ -46,7 +46,7 @@ def rows(results: Results) -> list[dict[str, Any]]:
             results.workloads.index(r["workload"]),
             results.policies.index(r["policy"]),
             r["metric"],
-            SOURCES.index(r["source"]),
+            PLATFORMS.index(r["platform"]),
         ),
     )
 
@@ -72,7 +72,7 @@ def _count(n: int, what: str) -> str:
 def build(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
     return {
         "suite": results.suite,
-        "source": ", ".join(results.sources),
+        "platform": ", ".join(results.platforms),
         "machine": results.machine,
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "notes": notes(results),

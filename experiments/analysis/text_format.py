@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from .results import SOURCE_TEXT, higher_is_better
+from .results import PLATFORM_TEXT, higher_is_better
 from .stats import Interval
 
 DASH = "–"
@@ -89,8 +89,8 @@ def sentence(name: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def source_line(sources: list[str]) -> str:
-    return "; ".join(f"{s}: {SOURCE_TEXT[s]}" for s in sources)
+def platform_line(platforms: list[str]) -> str:
+    return "; ".join(f"{s}: {PLATFORM_TEXT[s]}" for s in platforms)
 
 
 def printable(text: object, keep: str = THIN_SPACE) -> str:

@@ -38,12 +38,12 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
     columns = [("workload", "left"), ("policy", "left"), ("locality", "left"), ("moved", "right"),
                ("result", "right")]
     # Where the clock knows no nodes, a difference of times would be read as what it is not.
-    if set(results.sources) != {"lab-plain"}:
+    if set(results.platforms) != {"lab-functional"}:
         columns.append(("vs none", "right"))
     table = _table(*columns)
-    for source in results.sources:
+    for platform in results.platforms:
         for workload in results.workloads:
-            _add_workload(table, results, workload, source)
+            _add_workload(table, results, workload, platform)
     out.print(table)
     out.print(
         Text(
@@ -53,7 +53,7 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
             style="dim",
         )
     )
-    out.print(Text(results.source_line, style="bold"))
+    out.print(Text(results.platform_line, style="bold"))
 
 
 def _table(*columns: tuple[str, str]) -> Table:
@@ -65,17 +65,17 @@ def _table(*columns: tuple[str, str]) -> Table:
     return table
 
 
-def _add_workload(table: Table, results: Results, workload: str, source: str) -> None:
+def _add_workload(table: Table, results: Results, workload: str, platform: str) -> None:
     metrics = results.performance_metrics(workload)
     metric, unit = metrics[0] if metrics else (None, "")
     groups = {
-        policy: [o for o in results.select(workload, policy) if o.source == source]
+        policy: [o for o in results.select(workload, policy) if o.platform == platform]
         for policy in results.policies
     }
     base = _mean(groups.get("none", []), metric)
     asked = {
         policy: sum(
-            (o.workload, o.policy, o.source) == (workload, policy, source) for o in results.measured
+            (o.workload, o.policy, o.platform) == (workload, policy, platform) for o in results.measured
         )
         for policy in groups
     }
@@ -142,7 +142,7 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
     for side in "ab":
         run = found[side]
         machine = run["machine"] or "an unnamed machine"
-        where = f"{run['suite']} on {machine}, {run['source']}"
+        where = f"{run['suite']} on {machine}, {run['platform']}"
         out.print(_name(f"{side}: {run['directory']} ({where})"))
     shown = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
     out.print(_comparison(shown))
@@ -160,8 +160,8 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
     for side in "ab":
         for name in found[f"only_in_{side}"]:
             out.print(_name(f"only in {side}: {name}"))
-    sources = sorted({found[side]["source"] for side in "ab"})
-    out.print(Text(text_format.source_line(sources), style="bold"))
+    platforms = sorted({found[side]["platform"] for side in "ab"})
+    out.print(Text(text_format.platform_line(platforms), style="bold"))
 
 
 def _comparison(rows: list[dict[str, Any]]) -> Table:
@@ -206,4 +206,4 @@ def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = N
             table.add_row(_name(f"  {check.says} ({check.where})"), Text(check.verdict),
                           end_section=check is chapter.own_checks[-1])
     out.print(table)
-    out.print(Text(results.source_line, style="bold"))
+    out.print(Text(results.platform_line, style="bold"))

@@ -49,17 +49,17 @@ def arguments() -> argparse.Namespace:
 
 
 def find_out(args: argparse.Namespace) -> tuple[Picture, Effort]:
-    nodes, (name, where) = hardware.nodes(), hardware.where()
+    nodes, (name, platform) = hardware.nodes(), hardware.named_platform()
     first = next((node.cpus[0] for node in nodes if node.cpus), 0)
-    if where == "lab-plain":
-        stop(UNABLE, "times mean nothing in the plain lab: run it with numaplace lab run --simulated")
+    if platform == "lab-functional":
+        stop(UNABLE, "times mean nothing in a functional lab machine: start it without --functional")
     if not PROGRAM.exists():
         stop(UNABLE, f"{PROGRAM} is not built, and it measures: run make tools")
     if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
         stop(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
-             "numaplace lab run --simulated boots one with more")
+             "numaplace lab run boots one with more")
     name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())
-    taken = Picture(name, f"calibrated: {name} ({where}), {datetime.date.today()}", nodes, hardware.caches(first),
+    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.caches(first),
                     hardware.megahertz())
     size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.largest_cache(first)
     return taken, Effort(size, args.seconds, args.repeats)
@@ -145,7 +145,7 @@ def main():
         Path(args.file).write_text(picture.toml(taken), encoding="utf-8")
     except OSError as error:
         stop(FAILED, f"cannot write {args.file}: {error.strerror}")
-    say(f"{args.file}: written; numaplace lab run --simulated --machine {args.file} -- CMD runs on it")
+    say(f"{args.file}: written; numaplace lab run --machine {args.file} -- CMD runs on it")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def megahertz() -> float:
     return 1000
 
 
-def where() -> tuple[str, str]:
-    """The machine's name, and real, lab-simulated or lab-plain."""
+def named_platform() -> tuple[str, str]:
+    """The machine's name, and real, lab-timed or lab-functional."""
     lab = re.search(r"\bnumaplace_lab=([^, ]+),(\w+)", Path("/proc/cmdline").read_text(encoding="utf-8"))
     return (lab[1], f"lab-{lab[2]}") if lab else (platform.node(), "real")

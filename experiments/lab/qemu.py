@@ -97,11 +97,11 @@ def topology(machine: Machine) -> str:
 
 
 def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str,
-            simulated: bool = False, more_kernel_options: tuple[str, ...] = ()) -> list[str]:
+            timed: bool = False, more_kernel_options: tuple[str, ...] = ()) -> list[str]:
     """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.checks_itself else ()),
-                      *(SIMULATED_KERNEL_OPTIONS if simulated else ()),
-                      f"numaplace_lab={machine.name},{'simulated' if simulated else 'plain'}",
+                      *(SIMULATED_KERNEL_OPTIONS if timed else ()),
+                      f"numaplace_lab={machine.name},{'timed' if timed else 'functional'}",
                       f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", *more_kernel_options)
     argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,

@@ -22,14 +22,14 @@ from .tool import BUILD, ROOT, Numaplace
 NAME = "manifest.json"
 # What must be equal for a run to be gone on with.
 SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
-        "engine", "machine", "source", "release", "remote", "tool", "module", "cpu", "thp", "repeat_until_ci")
+        "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "repeat_until_ci")
 
 
-def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
+def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, Any]:
     nodes = host_nodes.nodes()
     return {
         "suite": suite.name, "question": suite.question, "paper": suite.paper,
-        "machine": machine_name(), "source": source,
+        "machine": machine_name(), "platform": measured_on,
         "seed": suite.seed, "repeats": suite.repeats, "warmups": suite.warmups,
         "workloads": {w.name: w.about for w in suite.workloads}, "policies": list(suite.policies),
         "responses": list(suite.responses), "parameters": suite.parameters,
@@ -42,7 +42,7 @@ def collect(suite: Suite, numaplace: Numaplace, source: str) -> dict[str, Any]:
         "remote": distance.remote(suite.workloads, [node for node in nodes if node.usable]),
         "numa_balancing": _number(numa_balancing()),
         # On a real machine: what may scatter the numbers, or needs a word beside them.
-        "doubts": check_machine.doubts() if source == "real" else [],
+        "doubts": check_machine.doubts() if measured_on == "real" else [],
         **_machine_state(), "module": _module(), "tool": _tool(), "redis": _said("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),

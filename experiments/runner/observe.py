@@ -32,9 +32,9 @@ SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError)
 
 class Observer:
     def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path,
-                 source: str = "") -> None:
+                 platform: str = "") -> None:
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
-        self.source = source or numaplace.ps([os.getpid()])["where"]
+        self.platform = platform or numaplace.ps([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
         """A line for results.jsonl. What goes wrong with this observation alone becomes a mark."""
@@ -58,7 +58,7 @@ class Observer:
     def _record(self, trial: Trial) -> dict[str, Any]:
         record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
                   "repeat": trial.repeat, "order": trial.order, "seed": self.suite.seed,
-                  "source": "", "started": datetime.now(timezone.utc).isoformat(),
+                  "platform": "", "started": datetime.now(timezone.utc).isoformat(),
                   "seconds": 0.0, "steps": {}, "metrics": [], "tasks": [], "apply": None,
                   "marks": [], "check": "ok"}
         if trial.workload.factors:
@@ -91,7 +91,7 @@ class Observer:
 
     def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The tasks in the workload's order."""
-        record["source"] = self.source
+        record["platform"] = self.platform
         return running.look(self.numaplace)
 
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],

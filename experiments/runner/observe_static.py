@@ -16,7 +16,7 @@ class FixedObserver(Observer):
 
     def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
         timed = Stopwatch(record["steps"]).step
-        record["source"] = self.source
+        record["platform"] = self.platform
         with timed("start"):
             running.start()
         before = running.look(self.numaplace)

@@ -76,11 +76,11 @@ def run(request: Request, report: Report) -> int:
     check(request.suite, numaplace)
     prepare_folder(request)
     with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
-        source = numaplace.ps([os.getpid()])["where"]
-        records = _manifest(request, numaplace, source)
+        platform = numaplace.ps([os.getpid()])["platform"]
+        records = _manifest(request, numaplace, platform)
         make = FixedObserver if request.suite.design and request.suite.policies == ("none",) else Observer
         observer = make(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name), numaplace,
-                        guard.scratch, source)
+                        guard.scratch, platform)
         writer = results.Writer(request.out)
         try:
             return Runner(request, observer, writer, report, records).all()
@@ -88,11 +88,11 @@ def run(request: Request, report: Report) -> int:
             writer.close()
 
 
-def _manifest(request: Request, numaplace: Numaplace, source: str) -> list[dict[str, Any]]:
+def _manifest(request: Request, numaplace: Numaplace, platform: str) -> list[dict[str, Any]]:
     """Writes it, or compares it when this run goes on with another. Returns what is there."""
-    now = manifest.collect(request.suite, numaplace, source) | {
+    now = manifest.collect(request.suite, numaplace, platform) | {
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
-    if request.quick and source == "real":
+    if request.quick and platform == "real":
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
     records = results.read(request.out)
     if records:

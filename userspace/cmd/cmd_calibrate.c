@@ -335,7 +335,7 @@ static void describe(const struct results *r, const struct np_cpi_pair *p, enum 
 	gmtime_r(&now, &day);
 	snprintf(text, len, "calibrated: %s node %d, %s (%s), counted by %s, %04d-%02d-%02d",
 		 method == NP_SOURCE_FLIP ? "flip away from" : "two runs on", r->m.node[p->home].id,
-		 r->m.name, np_where_name(np_machine_where("")), p->source, day.tm_year + 1900,
+		 r->m.name, np_platform_name(np_machine_platform("")), p->source, day.tm_year + 1900,
 		 day.tm_mon + 1, day.tm_mday);
 }
 
@@ -420,7 +420,7 @@ static int measure(struct results *r, const struct calibrate_args *a)
 		remote = far_memory(&r->m, node);
 	if (!status && a->n_tasks && (remote == NP_NODE_NONE || node == NP_NODE_NONE)) {
 		np_error("machine %s has one node with memory, so no memory is remote; `numaplace lab "
-			 "run --simulated --machine demo-2s -- COMMAND` boots one with two", r->m.name);
+			 "run --machine demo-2s -- COMMAND` boots one with two", r->m.name);
 		return NP_EXIT_CANNOT;
 	}
 	for (size_t i = 0; !status && i < a->n_tasks; i++)
@@ -430,6 +430,7 @@ static int measure(struct results *r, const struct calibrate_args *a)
 
 static int calibrate(const struct calibrate_args *a)
 {
+	const enum np_platform platform = np_machine_platform("");
 	struct results r = { .list = json_array() };
 	char err[NP_ERR_LEN];
 	int status = np_cmd_machine(&r.m);
@@ -443,8 +444,8 @@ static int calibrate(const struct calibrate_args *a)
 	if (!status && a->save && np_penalties_write(&r.file, a->save, err, sizeof(err)))
 		status = fail(-EIO, err);
 	if (!status && np_json)
-		np_json_print(json_pack("{s:s,s:O}", "where", np_where_name(np_machine_where("")),
-					"tasks", r.list));
+		np_json_print(json_pack("{s:s,s:s,s:O}", "platform", np_platform_name(platform),
+					"where", np_platform_alias(platform), "tasks", r.list));
 	json_decref(r.list);
 	np_penalties_free(&r.file);
 	np_machine_free(&r.m);

@@ -179,7 +179,7 @@ static int print(struct ps_args *a, const struct np_machine *m, const struct np_
 	if (!np_json)
 		return print_text(a);
 	n = a->limit && a->limit < a->view.n ? a->limit : a->view.n;
-	np_json_print(np_snapshot_json_of(np_machine_where(""), m, t, a->view.row, n));
+	np_json_print(np_snapshot_json_of(np_machine_platform(""), m, t, a->view.row, n));
 	return NP_EXIT_OK;
 }
 

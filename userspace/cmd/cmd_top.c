@@ -159,7 +159,7 @@ static void title_line(const struct top *top, char *line, size_t len)
 	bool any = np_tasks_were_sampled(&top->t, sampled, sizeof(sampled));
 
 	snprintf(line, len, "numaplace top - %s (%s)  %zu tasks, %zu shown, by %s%s%s%s%s", top->m.name,
-		 np_where_name(np_machine_where("")), top->t.n, top->view.n,
+		 np_platform_name(np_machine_platform("")), top->t.n, top->view.n,
 		 np_sort_name(top->view.sort), top->why[0] ? "  " : "", top->why, any ? "  " : "", sampled);
 }
 
@@ -372,7 +372,7 @@ static void print_text(const struct top *top)
 /* On one line, at once, for who reads a pipe. */
 static void print_json(const struct top *top)
 {
-	json_t *j = np_snapshot_json_of(np_machine_where(""), &top->m, &top->t, top->view.row, top->view.n);
+	json_t *j = np_snapshot_json_of(np_machine_platform(""), &top->m, &top->t, top->view.row, top->view.n);
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);

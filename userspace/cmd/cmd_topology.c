@@ -94,6 +94,7 @@ static json_t *json_module(const struct view *v)
 
 static void print_json(const struct view *v)
 {
+	const enum np_platform platform = np_machine_platform("");
 	json_t *nodes = json_array(), *caches = json_array();
 
 	for (size_t i = 0; i < v->m.n_nodes; i++)
@@ -106,9 +107,10 @@ static void print_json(const struct view *v)
 						c->type, "size", (json_int_t)c->size, "cpus",
 						np_json_list(c->cpus)));
 	}
-	np_json_print(json_pack("{s:o,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o}", "name",
+	np_json_print(json_pack("{s:o,s:s,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o}", "name",
 				np_json_text(v->m.name),
-				"where", np_where_name(np_machine_where("")), "kernel",
+				"platform", np_platform_name(platform),
+				"where", np_platform_alias(platform), "kernel",
 				v->kernel.release, "arch", v->kernel.machine, "cpu_model",
 				v->cpu_model, "page_size", (json_int_t)v->m.page_size,
 				"numa_balancing",
@@ -172,7 +174,7 @@ static void print_caches(const struct view *v)
 
 static void print_text(const struct view *v)
 {
-	printf("machine   %s (%s)\n", v->m.name, np_where_name(np_machine_where("")));
+	printf("machine   %s (%s)\n", v->m.name, np_platform_name(np_machine_platform("")));
 	printf("kernel    %s %s, numa_balancing %s\n", v->kernel.release, v->kernel.machine,
 	       v->balancing < 0 ? "not built in" : v->balancing ? "on" : "off");
 	if (v->module_state)

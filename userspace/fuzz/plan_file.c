@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {
-	"{\"snapshot\": 1, \"where\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
+	"{\"snapshot\": 1, \"platform\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
 	"\"nodes\": [{\"id\": 0, \"cpus\": \"0-1\", \"has_memory\": true, \"mem_total\": 4096, "
 	"\"mem_free\": 0, \"distances\": [10]}]}, \"tasks\": [{\"pid\": 7, \"start\": 9, "
 	"\"comm\": \"c\", \"threads\": 3, \"cores\": 2, \"cpus\": \"1\", \"node\": 0, "

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {
-	"{\"snapshot\": 1, \"where\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
+	"{\"snapshot\": 1, \"platform\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
 	"\"nodes\": [{\"id\": 0, \"cpus\": \"0-1\", \"has_memory\": true, \"mem_total\": 4096, "
 	"\"mem_free\": 0, \"distances\": [10]}]}, \"tasks\": [{\"pid\": 7, \"start\": 9, "
 	"\"comm\": \"c\", \"threads\": 3, \"cores\": 2, \"cpus\": \"1\", \"node\": 0, "
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CLAIM(err[0] && s.tasks.n == 0);
 		return 0;
 	}
-	again = np_snapshot_json(s.where, &s.machine, &s.tasks);
+	again = np_snapshot_json(s.platform, &s.machine, &s.tasks);
 	FUZZ_CLAIM(again);
 	json_decref(again);
 	np_snapshot_free(&s);

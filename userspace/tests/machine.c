@@ -39,7 +39,7 @@ static const char *write_odd_machine(void)
 	write_node(5, "\n", 512, "17 28 10\n");
 	fixture_write(NODE "node5/access0/initiators/read_bandwidth", "25600\n");
 	fixture_write(NODE "node5/access0/initiators/read_latency", "250\n");
-	fixture_write("proc/cmdline", "root=/dev/vda numaplace_lab=odd,plain quiet\n");
+	fixture_write("proc/cmdline", "root=/dev/vda numaplace_lab=odd,functional quiet\n");
 	return root;
 }
 
@@ -158,12 +158,13 @@ static void tells_the_lab_from_a_real_machine(void)
 {
 	const char *root = fixture_begin();
 
-	CU_ASSERT_EQUAL(np_machine_where(root), NP_WHERE_REAL);
-	fixture_write("proc/cmdline", "quiet numaplace_lab=demo-2s,plain\n");
-	CU_ASSERT_EQUAL(np_machine_where(root), NP_WHERE_LAB_PLAIN);
-	fixture_write("proc/cmdline", "numaplace_lab=demo-2s quiet x,plain\n");
-	CU_ASSERT_EQUAL(np_machine_where(root), NP_WHERE_LAB_SIMULATED);
-	CU_ASSERT_STRING_EQUAL(np_where_name(NP_WHERE_LAB_SIMULATED), "lab-simulated");
+	CU_ASSERT_EQUAL(np_machine_platform(root), NP_PLATFORM_REAL);
+	fixture_write("proc/cmdline", "quiet numaplace_lab=demo-2s,functional\n");
+	CU_ASSERT_EQUAL(np_machine_platform(root), NP_PLATFORM_LAB_FUNCTIONAL);
+	fixture_write("proc/cmdline", "numaplace_lab=demo-2s quiet x,functional\n");
+	CU_ASSERT_EQUAL(np_machine_platform(root), NP_PLATFORM_LAB_TIMED);
+	CU_ASSERT_STRING_EQUAL(np_platform_name(NP_PLATFORM_LAB_TIMED), "lab-timed");
+	CU_ASSERT_STRING_EQUAL(np_platform_alias(NP_PLATFORM_LAB_TIMED), "lab-simulated"); /* alias */
 	fixture_end();
 }
 

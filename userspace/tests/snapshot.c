@@ -11,7 +11,8 @@
 #include "suites.h"
 
 static const char good[] =
-	"{'snapshot': 1, 'where': 'lab-simulated', 'machine': {'name': 'm', 'page_size': 4096,"
+	"{'snapshot': 1, 'platform': 'lab-timed', 'where': 'lab-simulated',"	/* where: alias */
+	" 'machine': {'name': 'm', 'page_size': 4096,"
 	" 'nodes': ["
 	"{'id': 0, 'cpus': '0-1,4', 'has_memory': true, 'mem_total': 4096000, 'mem_free': 4096,"
 	" 'distances': [10, 21], 'traffic': {'value': 3e9, 'source': 'counters'}},"
@@ -64,7 +65,7 @@ static void reads_what_it_says(void)
 	char err[NP_ERR_LEN];
 
 	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, err), 0);
-	CU_ASSERT_EQUAL(s.where, NP_WHERE_LAB_SIMULATED);
+	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_TIMED);
 	CU_ASSERT(s.machine.n_nodes == 2 && s.machine.node[1].id == 2 && s.machine.n_cpus == 5);
 	CU_ASSERT(s.machine.cpu_node[4] == 0 && s.machine.cpu_node[2] == 1);
 	CU_ASSERT_EQUAL(s.machine.cpu_node[3], NP_NODE_NONE);
@@ -88,6 +89,21 @@ static void reads_what_it_says(void)
 	np_snapshot_free(&s);
 }
 
+/* Of a release that knew only the aliases of key and labels. */
+static void reads_the_aliases(void)
+{
+	struct np_snapshot s;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', ", "", &s, err), 0);
+	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_TIMED);
+	np_snapshot_free(&s);
+	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', 'where': 'lab-simulated'",
+				    "'where': 'lab-plain'", &s, err), 0);	/* alias */
+	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_FUNCTIONAL);
+	np_snapshot_free(&s);
+}
+
 static void writes_what_it_read(void)
 {
 	char *text = changed(NULL, ""), err[NP_ERR_LEN];
@@ -95,7 +111,7 @@ static void writes_what_it_read(void)
 	struct np_snapshot s;
 
 	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, err), 0);
-	written = np_snapshot_json(s.where, &s.machine, &s.tasks);
+	written = np_snapshot_json(s.platform, &s.machine, &s.tasks);
 	CU_ASSERT(json_equal(wanted, written));
 	json_decref(written);
 	json_decref(wanted);
@@ -111,7 +127,7 @@ static void says_where_it_is_wrong(void)
 		{ "{'snapshot': 1,", "{", "is no snapshot" },
 		{ "0.0078125", "0", "pages_error is not a share above 0" },
 		{ "'snapshot': 1", "'snapshot': 2", "snapshot is not a whole number from 1 to 1" },
-		{ "lab-simulated", "moon", "where" },
+		{ "lab-timed", "moon", "platform is none of" },
 		{ "'machine'", "'engine'", "machine is missing" },
 		{ "'page_size': 4096", "'page_size': -1", "page_size" },
 		{ "'id': 2", "'id': 0", "machine.nodes[1].id is not above" },
@@ -156,7 +172,7 @@ static void names_may_hold_any_bytes(void)
 	unsigned long long start = 0;
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_tasks t = { .n = 1, .task = &task, .start = &start, .cpus = &cpus };
-	json_t *j = np_snapshot_json(NP_WHERE_REAL, &m, &t), *comm;
+	json_t *j = np_snapshot_json(NP_PLATFORM_REAL, &m, &t), *comm;
 
 	comm = json_object_get(json_array_get(json_object_get(j, "tasks"), 0), "comm");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(comm);
@@ -176,6 +192,7 @@ static void says_that_there_is_no_file(void)
 
 CU_TestInfo snapshot_tests[] = {
 	{ "reads what it says", reads_what_it_says },
+	{ "reads the aliases", reads_the_aliases },
 	{ "writes what it read", writes_what_it_read },
 	{ "says where it is wrong", says_where_it_is_wrong },
 	{ "names may hold any bytes", names_may_hold_any_bytes },

@@ -17,7 +17,7 @@ NODES = [{"id": i, "cpus": f"{2 * i}-{2 * i + 1}", "has_memory": True, "mem_tota
           "distances": [10, 21] if i == 0 else [21, 10]} for i in range(2)]
 TASK = {"pid": 7, "start": 9, "comm": "away", "threads": 1, "cores": 1, "cpus": "0-1", "node": 0,
         "pages": {"1": 1024}, "file_pages": {}}
-SNAPSHOT = {"snapshot": 1, "where": "real", "tasks": [TASK], "machine": {"name": "m", "page_size": 4096, "nodes": NODES}}
+SNAPSHOT = {"snapshot": 1, "platform": "real", "tasks": [TASK], "machine": {"name": "m", "page_size": 4096, "nodes": NODES}}
 
 
 def answer(*words: object, **variables: object) -> str:

@@ -31,7 +31,7 @@ def snapshot(tmp_path: Path) -> Path:
     subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
     path = tmp_path / "ps.json"
     path.write_text(json.dumps({
-        "snapshot": 1, "where": "real", "tasks": [task(7, 64), task(8, 4)],
+        "snapshot": 1, "platform": "real", "tasks": [task(7, 64), task(8, 4)],
         "machine": {"name": "m", "page_size": 4096, "nodes": [node(0), node(1)]}}))
     return path
 

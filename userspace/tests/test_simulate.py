@@ -39,7 +39,7 @@ def all_policies(tool: Path) -> list[str]:
 
 def test_every_policy_on_two_machines(tool: Path) -> None:
     result = found(tool, "--machine", "demo-2s", "--machine", "xeon-e5620-2s", "--tasks", TASKS)
-    assert result["where"] == "simulated"
+    assert (result["platform"], result["where"]) == ("predicted", "simulated")  # where: alias
     names = all_policies(tool)
     assert [(case["machine"], case["policy"]) for case in result["cases"]] == [
         (machine, name) for machine in ("demo-2s", "xeon-e5620-2s") for name in names]
@@ -72,7 +72,7 @@ def test_table_has_the_same_numbers(tool: Path) -> None:
     assert words[1] == f"{case['throughput']['before']:.2f}"
     assert words[3] == f"{case['throughput']['after']:.2f}"
     assert words[-3] == str(case["pages_moved"])
-    assert "crossed.toml on demo-2s (simulated, model: machine file)" in run.stdout
+    assert "crossed.toml on demo-2s (predicted, model: machine file)" in run.stdout
 
 
 def test_options_of_a_policy(tool: Path) -> None:

@@ -238,7 +238,9 @@ def test_topology_agrees_with_the_kernel(tool: Path) -> None:
         total = re.search(r"MemTotal:\s+(\d+) kB", (folder / "meminfo").read_text())
         assert total and node["mem_total"] == int(total[1]) * 1024
     assert machine["kernel"] == os.uname().release
-    assert machine["where"] == "real" or machine["where"].startswith("lab-")
+    assert machine["platform"] == "real" or machine["platform"].startswith("lab-")
+    assert machine["where"] == {"lab-timed": "lab-simulated", "lab-functional": "lab-plain"}.get(  # aliases
+        machine["platform"], "real")
     text = run(tool, "topology").stdout
     assert all(f"node {node['id']}" in text for node in machine["nodes"])
 

@@ -33,5 +33,5 @@ def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], li
     unknown = [name for name in results.presents if name not in PRESENTATIONS]
     found = [PRESENTATIONS[name](results, f"{prefix}-{name}") for name in known]
     for chapter in found:
-        chapter.sources = tuple(results.sources)
+        chapter.platforms = tuple(results.platforms)
     return found, unknown

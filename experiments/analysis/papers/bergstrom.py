@@ -66,7 +66,7 @@ def _draw(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:
                                             f"Bandwidth of {shown} for each active node", "threads",
                                             "MB/s for each node"),
                      f"{shown.upper()}, divided by the nodes that run threads. Hollow and dashed: "
-                     f"the theoretical bandwidth of the paper's Tables 2 and 4, source paper. {TEXT}")
+                     f"the theoretical bandwidth of the paper's Tables 2 and 4, labelled paper. {TEXT}")
     latencies = [cells.curve(f"strided, {memory}", "latency", "threads", operation=shown,
                              access="strided", memory=memory) for memory in ("local", "remote")]
     if any(c.points for c in latencies):

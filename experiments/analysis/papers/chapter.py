@@ -53,7 +53,7 @@ class Chapter:
     paper: str
     measured_on: str  # the paper's machines
     says: str         # what the paper found, in our words
-    sources: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
     machine: str = ""  # the paper's machine that ours is or is modelled after
     found: str = ""   # what we found, from the numbers
     missing: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Chapter:
     def caution(self) -> str:
         """A model that was fitted to a paper agrees with it for that reason."""
         fitted = FITTED.get(self.machine)
-        if not fitted or "lab-simulated" not in self.sources:
+        if not fitted or "lab-timed" not in self.platforms:
             return ""
         return (f"The lab's model of this machine was fitted to this paper: {fitted}. Agreement there "
                 "says that model and measurement fit together, not that the paper is confirmed.")

@@ -60,7 +60,7 @@ def contention(results: Results, slug: str) -> Chapter:
         chapter.tables.append(_table(cells, alone.mean, unit))
         chapter.draw("Fig. 5", _single(cells, chapter.machine, alone.mean, unit, slug),
                      f"One side alone, in parts of {unit}. Hollow and dashed: the paper's Table 1 of "
-                     f"the {chapter.machine or luo_checks.E5620}, source paper, 4L0R = 1.")
+                     f"the {chapter.machine or luo_checks.E5620}, labelled paper, 4L0R = 1.")
         chapter.found = _best(cells, alone.mean, unit)
     if cells.values("bandwidth_local"):
         chapter.draw("Fig. 6", _impact(cells, "local", "remote", f"{slug}-fig6"),
@@ -88,7 +88,7 @@ def _table(cells: Cells, alone: float, unit: str) -> Table:
         rows.append(tuple(row))
     return Table("Table 1", f"Total bandwidth, normalised to {unit}; ours with a 95 % interval "
                  "(the divisor's own is left out), and below it the paper's two machines, 4L0R = 1, "
-                 "source paper.", ("threads", *(f"{y}R" for y in columns)), tuple(rows))
+                 "labelled paper.", ("threads", *(f"{y}R" for y in columns)), tuple(rows))
 
 
 def _single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:

@@ -87,7 +87,7 @@ def _table(cells: Cells, experiment: str) -> Table:
         rows.append((_key(case), Cell(_name(case)), Cell("paper"), Cell(row["local_s"], local),
                      Cell(row["remote_s"], remote), Cell(f"{remote / local:.3f}", remote / local)))
     return Table(title, f"{experiment.capitalize()}: wall-clock seconds, ours with 95 % intervals "
-                 "(of the ratio: Fieller's); rows of the paper have source paper and one run.",
+                 "(of the ratio: Fieller's); rows of the paper are labelled paper and have one run.",
                  ("size", "from", "TL, s", "TR, s", "TR/TL"),
                  tuple(cells for _, *cells in sorted(rows, key=lambda row: row[0])))
 

@@ -25,7 +25,7 @@ def records(suite: str, cells: Iterable[Cell], repeats: int = 3, noise: float = 
             name = "-".join([suite, *(str(level) for level in factors.values())])
             found.append({
                 "suite": suite, "workload": name, "policy": "none", "factors": factors,
-                "repeat": repeat, "order": len(found), "seed": seed, "source": "lab-simulated",
+                "repeat": repeat, "order": len(found), "seed": seed, "platform": "lab-timed",
                 "started": "2024-02-29T12:00:00+00:00", "marks": [], "check": "ok",
                 "metrics": [{"name": n, "unit": u, "value": v * spread.gauss(1, noise)}
                             for n, (v, u) in metrics.items()],
@@ -37,7 +37,7 @@ def write(directory: Path, found: list[dict[str, Any]], presents: list[str],
           machine: str = "xeon-e5620-2s", nodes: int = 2) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     manifest = {
-        "suite": found[0]["suite"], "machine": machine, "seed": 5, "source": found[0]["source"],
+        "suite": found[0]["suite"], "machine": machine, "seed": 5, "platform": found[0]["platform"],
         "nodes": [{"id": n} for n in range(nodes)], "paper": "a paper",
         "suite_text": f"presents = {json.dumps(presents)}\n",
     }

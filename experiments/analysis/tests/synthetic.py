@@ -52,8 +52,8 @@ MANIFEST = {
     "seed": 20240229,
     "repeats": 3,
     "question": "What does each placement policy do to misplaced tasks?",
-    "source": "lab-plain",
-    "kernel": {"release": "6.12.0-synthetic", "cmdline": "numaplace_lab=demo-2s,plain"},
+    "platform": "lab-functional",
+    "kernel": {"release": "6.12.0-synthetic", "cmdline": "numaplace_lab=demo-2s,functional"},
     "module": {"numaplace": "0.1.0", "abi": "1", "srcversion": "0"},
     "numa_balancing": 0,
     "nodes": [{"id": 0, "free_mib": 900}, {"id": 1, "free_mib": 910}],
@@ -83,12 +83,12 @@ def observation(
         {"name": "pages_moved", "unit": "pages", "value": moved},
     ]
     head = {"suite": "policy-matrix", "workload": workload, "policy": policy, "repeat": repeat}
-    apply = {"where": "lab-plain", "policy": policy, "options": {}, "decisions": decisions}
+    apply = {"platform": "lab-functional", "policy": policy, "options": {}, "decisions": decisions}
     record = {
         **head,
         "order": repeat,
         "seed": 20240229,
-        "source": "lab-plain",
+        "platform": "lab-functional",
         "started": "2024-02-29T12:00:00+00:00",
         "seconds": 4.0,
         "metrics": metrics,

@@ -19,7 +19,7 @@ from experiments.analysis.stats import Interval
 from experiments.analysis.tests import synthetic
 
 ROOT = Path(__file__).parents[3]
-KEYS = ["workload", "policy", "metric", "unit", "mean", "ci95_low", "ci95_high", "n", "source"]
+KEYS = ["workload", "policy", "metric", "unit", "mean", "ci95_low", "ci95_high", "n", "platform"]
 
 
 def rows(directory: Path) -> dict[tuple[str, str, str], dict]:
@@ -41,7 +41,7 @@ def test_summary_rows_by_hand(tmp_path: Path) -> None:
     row = found["cross", "none", "bandwidth"]
     assert list(row) == KEYS
     half = 4.302653 * 2 / math.sqrt(3)  # see test_interval_by_hand
-    assert (row["mean"], row["n"], row["unit"], row["source"]) == (10, 3, "MB/s", "lab-plain")
+    assert (row["mean"], row["n"], row["unit"], row["platform"]) == (10, 3, "MB/s", "lab-functional")
     assert row["ci95_low"] == pytest.approx(10 - half, abs=1e-6)
     assert row["ci95_high"] == pytest.approx(10 + half, abs=1e-6)
     assert found["cross", "none", "locality_after"]["mean"] == 0
@@ -49,9 +49,9 @@ def test_summary_rows_by_hand(tmp_path: Path) -> None:
 
 def test_summary_head(results: Path) -> None:
     data = json.loads(summary.write(results).read_text())
-    assert (data["suite"], data["source"], data["machine"]) == (
+    assert (data["suite"], data["platform"], data["machine"]) == (
         "policy-matrix",
-        "lab-plain",
+        "lab-functional",
         "demo-2s",
     )
     assert data["created"].endswith("+00:00")
@@ -84,14 +84,14 @@ def test_one_observation_has_null_limits(tmp_path: Path) -> None:
     assert any("no confidence interval" in note for note in data["notes"])
 
 
-def test_sources_are_never_mixed(tmp_path: Path) -> None:
+def test_platforms_are_never_mixed(tmp_path: Path) -> None:
     other = [
-        synthetic.observation("cross", "none", i, value=500.0, source="lab-simulated")
+        synthetic.observation("cross", "none", i, value=500.0, platform="lab-timed")
         for i in (1, 2)
     ]
     data = json.loads(summary.write(three(tmp_path, *other)).read_text())
-    found = [(r["source"], r["mean"], r["n"]) for r in data["rows"] if r["metric"] == "bandwidth"]
-    assert found == [("lab-plain", 10, 3), ("lab-simulated", 500, 2)]
+    found = [(r["platform"], r["mean"], r["n"]) for r in data["rows"] if r["metric"] == "bandwidth"]
+    assert found == [("lab-functional", 10, 3), ("lab-timed", 500, 2)]
 
 
 @pytest.mark.parametrize("tail", ['{"suite": "policy-ma', '{"suite"', "5"])
@@ -132,7 +132,7 @@ def _bad(tmp_path: Path, **changes: object) -> Path:
     [
         ({"workload": None}, "line 4: 'workload' is missing"),
         ({"repeat": True}, "line 4: 'repeat' is missing"),
-        ({"source": "dreamt"}, "line 4: source 'dreamt' is not one of"),
+        ({"platform": "dreamt"}, "line 4: platform 'dreamt' is not one of"),
         ({"metrics": [{"name": "x", "unit": "s"}]}, "line 4: a metric without"),
         (
             {"metrics": [{"name": "x", "unit": "s", "value": float("nan")}]},
@@ -172,15 +172,24 @@ def test_missing_manifest_is_said(tmp_path: Path) -> None:
     assert "manifest.json is missing" in read(directory).notices[0]
 
 
-def test_early_failure_takes_the_source_of_its_run(tmp_path: Path) -> None:
+def test_early_failure_takes_the_platform_of_its_run(tmp_path: Path) -> None:
     """The runner writes such a line when a task dies before it was looked at."""
     failed = synthetic.observation(
-        "cross", "none", 4, source="", metrics=[], tasks=[], apply=None, check="not reached"
+        "cross", "none", 4, platform="", metrics=[], tasks=[], apply=None, check="not reached"
     )
     results = read(three(tmp_path, failed | {"marks": ["task left vanished"]}))
     assert len(results.clean) == 3
     assert results.measured[-1].marks == ("task left vanished",)
-    assert results.sources == ["lab-plain"]
+    assert results.platforms == ["lab-functional"]
+
+
+def test_key_and_labels_of_a_release_before_are_read(tmp_path: Path) -> None:
+    directory = three(tmp_path)
+    for file in (directory / "results.jsonl", directory / "manifest.json"):
+        old = file.read_text().replace('"platform"', '"source"').replace('"lab-functional"', '"lab-plain"')  # alias
+        file.write_text(old)
+    assert '"source": "lab-plain"' in old  # alias
+    assert read(directory).platforms == ["lab-functional"]
 
 
 def test_manifest_orders_workloads_and_policies(tmp_path: Path) -> None:
@@ -252,7 +261,7 @@ def test_table_fits_80_columns_and_says_what_it_is(results: Path) -> None:
     text = shown(results)
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
-    last = " ".join(text.split("lab-plain:")[-1].split())
+    last = " ".join(text.split("lab-functional:")[-1].split())
     assert last == (
         "times come from plain QEMU, which has no NUMA timing: functional, not performance"
     )
@@ -271,7 +280,7 @@ def test_table_numbers(tmp_path: Path) -> None:
     assert local.split()[-5:] == ["1.00", "0", "12.5", "±", "6.2"]
 
     for file in folder.iterdir():  # times that mean something are compared
-        file.write_text(file.read_text().replace("lab-plain", "lab-simulated"))
+        file.write_text(file.read_text().replace("lab-functional", "lab-timed"))
     none, local = policy_lines(shown(folder))
     assert none.split()[-4:] == ["10.0", "±", "5.0", "–"]
     assert local.split()[-5:] == ["12.5", "±", "6.2", "+25.0", "%"]

@@ -245,12 +245,12 @@ def test_pages_left_behind_are_told(browser: Browser, tmp_path: Path) -> None:
     assert "left behind: 150 thp split" in text
 
 
-def test_sources_are_not_mixed(tmp_path: Path) -> None:
+def test_platforms_are_not_mixed(tmp_path: Path) -> None:
     records = [
-        synthetic.observation("cross", "none", i, source=source)
-        for i, source in enumerate(("lab-plain", "real"), 1)
+        synthetic.observation("cross", "none", i, platform=platform)
+        for i, platform in enumerate(("lab-functional", "real"), 1)
     ]
-    with pytest.raises(ResultsError, match="more than one source"):
+    with pytest.raises(ResultsError, match="more than one platform"):
         report.write(synthetic.write(tmp_path / "mixed", records))
 
 

@@ -57,7 +57,7 @@ def test_opens_without_problems(browser: Browser, folder: Path, width: int, dark
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_every_papers_figure_is_there_and_has_its_source(browser: Browser, folder: Path) -> None:
+def test_every_papers_figure_is_there_and_has_its_platform(browser: Browser, folder: Path) -> None:
     browser.open(folder / "report.html")
     browser.evaluate(OPEN)
     found = browser.evaluate("""[...document.querySelectorAll("section.paper")].map(s => [s.id,
@@ -69,11 +69,11 @@ def test_every_papers_figure_is_there_and_has_its_source(browser: Browser, folde
         name = next(n for n in RUNS if anchor.startswith(f"{n}-"))
         counts[name] += len(drawings)
         for height, described, caption in drawings:
-            assert height > 100 and described > 20 and "source: lab-simulated" in caption
+            assert height > 100 and described > 20 and "platform: lab-timed" in caption
     assert counts == FIGURES
 
 
-def test_every_table_and_analysis_names_its_source(browser: Browser, folder: Path) -> None:
+def test_every_table_and_analysis_names_its_platform(browser: Browser, folder: Path) -> None:
     browser.open(folder / "report.html")
     without = browser.evaluate("""[...document.querySelectorAll("section.paper table")].filter(t => {
         let text = "", e = t;
@@ -81,7 +81,7 @@ def test_every_table_and_analysis_names_its_source(browser: Browser, folder: Pat
             for (let p = e.previousElementSibling; p; p = p.previousElementSibling)
                 text += p.textContent;
             e = e.parentElement; }
-        return !text.includes("lab-simulated"); }).length""")
+        return !text.includes("lab-timed"); }).length""")
     assert without == 0
 
 
@@ -127,12 +127,12 @@ def test_checks_stand_in_summary_json(folder: Path) -> None:
 def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
     found = factorial.records("contention", luo.contention("e5620"))
     for record in found:
-        record["source"] = "real"
+        record["platform"] = "real"
     page = report.write(factorial.write(tmp_path, found, ["luo-contention"], "laptop", nodes=1))
     browser.open(page)
     captions = browser.evaluate("""[...document.querySelectorAll(".drawings figcaption")].map(
         c => c.textContent)""")
-    assert len(captions) == 3 and all("source: real, one node" in c for c in captions)
+    assert len(captions) == 3 and all("platform: real, one node" in c for c in captions)
     assert "nothing here is remote" in browser.evaluate(
         "document.querySelector('header').textContent")
     assert "real: one node" in (tmp_path / "figures" / "luo-contention-1.svg").read_text()
@@ -140,7 +140,7 @@ def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
 
 def test_a_model_that_was_fitted_to_the_paper_says_so(folder: Path, tmp_path: Path) -> None:
     assert "fitted to this paper: 24 cells" in (folder / "contention" / "report.html").read_text()
-    real = [r | {"source": "real"} for r in factorial.records("contention", luo.contention("e5620"))]
+    real = [r | {"platform": "real"} for r in factorial.records("contention", luo.contention("e5620"))]
     page = report.write(factorial.write(tmp_path, real, ["luo-contention"]))
     assert "fitted to this paper" not in page.read_text()
 

@@ -162,7 +162,7 @@ def test_output_status_and_place_of_a_command(tmp_path):
     assert done.returncode == 37, done.stderr
     assert done.stderr == "to-err\n"
     assert done.stdout.splitlines() == [
-        "to-out", "reopened", f"0 {tmp_path} 0 0", "numaplace_lab=demo-2s,plain",
+        "to-out", "reopened", f"0 {tmp_path} 0 0", "numaplace_lab=demo-2s,functional",
         "/sys/kernel/debug/sched", "0-1", "2-3", "10 21", "21 10"]
     assert (tmp_path / "made-in-the-machine").exists()
 

@@ -110,7 +110,7 @@ def test_both_ways_to_measure_find_the_penalty_of_a_chase(measured):
     assert 1.15 < runs["penalty"] < remote * 1.05, runs
     assert remote * 0.85 < flip["penalty"] < remote * 1.25, flip
     assert flip["home"] == 1 and flip["away"] == 0 and flip["cpus"] == [2]
-    for line, said in ((flip, "calibrated: flip away from node 1"), (runs, "demo-2s (lab-simulated), counted by lab")):
+    for line, said in ((flip, "calibrated: flip away from node 1"), (runs, "demo-2s (lab-timed), counted by lab")):
         saved = tomllib.loads(line["file"])["penalty"]["task"]
         assert any(task["name"] == "chase" and task["exe"].endswith("/chase") and task["method"] == line["source"] and
                    said in task["penalty"]["source"] for task in saved), saved

@@ -63,7 +63,7 @@ def summary(outcomes: list[Outcome]) -> bool:
     for check in checks:
         print(f"{'holds ' if check.holds else 'MISSED'}  {check.what:{width}}  {check.measured:>10}  {check.asked}")
     missed = sum(not check.holds for check in checks)
-    print(f"{len(checks) - missed} of {len(checks)} hold; source: lab-simulated; figures in {KEPT}/")
+    print(f"{len(checks) - missed} of {len(checks)} hold; platform: lab-timed; figures in {KEPT}/")
     return not missed
 
 

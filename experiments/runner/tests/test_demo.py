@@ -50,7 +50,7 @@ def test_words_and_lines_may_not_differ_from_those_of_the_readme() -> None:
         END.replace("maximum-local", "maximum_local", 1),
         END.replace(n_mass, "", 1),
         END.replace(n_mass, re.sub(r"\S+ ± \S+", "–", n_mass), 1),
-        END.replace("lab-simulated", "lab-plain"),
+        END.replace("lab-timed", "lab-functional"),
         END + "Traceback (most recent call last):\n",
         lines[-1],
     ):

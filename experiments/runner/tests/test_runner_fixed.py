@@ -81,7 +81,7 @@ def test_a_run_has_factors_metrics_and_verified_pages(run) -> None:
     assert (status, said) == (0, "")
     assert [r.get("warmup", False) for r in found] == [True] * 2 + [False] * 4
     for record in found:
-        assert record["source"] == "real" and (record["marks"], record["check"]) == ([], "ok")
+        assert record["platform"] == "real" and (record["marks"], record["check"]) == ([], "ok")
         assert record["factors"]["size_kb"] in (64, 128) and values(record)["iterations"] > 0
         task, = record["tasks"]
         assert task["pages_after"] == {"0": record["factors"]["size_kb"] // 4}

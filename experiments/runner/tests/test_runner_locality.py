@@ -46,7 +46,7 @@ def test_pages_that_are_to_be_spread_are_not_where_all_are_on_one_node() -> None
     assert locality.share_of_each(task(0, n0=90, n1=10), [0]) == 0.9
 
 
-APPLIED = {"where": "lab-plain", "policy": "maximum-local", "undone": False, "decisions": [
+APPLIED = {"platform": "lab-functional", "policy": "maximum-local", "undone": False, "decisions": [
     {"pid": 10, "to": 0, "pages_to": 0, "result": {"cpus": None, "mem": None, "migrate": None}},
     {"pid": 11, "to": 0, "pages_to": 0, "result": {"cpus": "0-1", "mem": None, "migrate": {"moved": 6}}},
     {"pid": 12, "to": 1, "pages_to": 1, "result": {"cpus": None, "mem": "preferred:1",

@@ -205,7 +205,7 @@ def main() -> int:
         print("bench-kernels: likwid-bench is not installed: apt-get install likwid", file=sys.stderr)
         return 3
     cpus, order = sorted(os.sched_getaffinity(0)), random.Random(1)
-    print(f"source: real, {len(cpus)} CPUs, load {os.getloadavg()[0]:.1f}")
+    print(f"platform: real, {len(cpus)} CPUs, load {os.getloadavg()[0]:.1f}")
     good = [compare(operation, used, args.rounds, order)
             for operation in LIKWID for used in ([cpus[0]], cpus)[:1 if args.one_thread else 2]]
     good += [chase(args.rounds, cpus[0], order), overhead(cpus[0])]

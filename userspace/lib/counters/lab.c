@@ -197,7 +197,7 @@ static int lab_open(struct np_counters *c, void **state, char *err, size_t err_l
 	struct lab *lab;
 	int e = errno;
 
-	if (!text && e == EACCES && np_machine_where("") == NP_WHERE_LAB_SIMULATED)
+	if (!text && e == EACCES && np_machine_platform("") == NP_PLATFORM_LAB_TIMED)
 		return np_fail(err, err_len, -EACCES, NP_LAB_COUNTERS " is root's; run as root");
 	if (!text)
 		return np_fail(err, err_len, -ENODEV, "this is not the simulated lab");

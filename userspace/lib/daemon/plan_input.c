@@ -52,7 +52,7 @@ int np_gather(struct np_planning *p, const struct np_daemon *d, char *err, size_
 	int e;
 
 	*p = (struct np_planning) {
-		.where = np_machine_where(d->root), .machine = d->machine,
+		.platform = np_machine_platform(d->root), .machine = d->machine,
 		.policy = d->args.policy, .options = d->args.options,
 		.override = d->args.override, .balancing = d->balancing,
 	};

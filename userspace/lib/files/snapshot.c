@@ -93,19 +93,20 @@ static json_t *task_json(const struct np_machine *m, const struct np_tasks *t, s
 			 "not_counted_because", why_json(t, i));
 }
 
-json_t *np_snapshot_json_of(enum np_where where, const struct np_machine *m,
+json_t *np_snapshot_json_of(enum np_platform platform, const struct np_machine *m,
 			    const struct np_tasks *t, const size_t *row, size_t n)
 {
 	json_t *tasks = json_array();
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(tasks, task_json(m, t, row ? row[i] : i));
-	return json_pack("{s:i,s:s,s:o,s:o}", "snapshot", NP_SNAPSHOT_VERSION, "where",
-			 np_where_name(where), "machine", machine_json(m), "tasks", tasks);
+	return json_pack("{s:i,s:s,s:s,s:o,s:o}", "snapshot", NP_SNAPSHOT_VERSION, "platform",
+			 np_platform_name(platform), "where", np_platform_alias(platform),
+			 "machine", machine_json(m), "tasks", tasks);
 }
 
-json_t *np_snapshot_json(enum np_where where, const struct np_machine *m,
+json_t *np_snapshot_json(enum np_platform platform, const struct np_machine *m,
 			 const struct np_tasks *t)
 {
-	return np_snapshot_json_of(where, m, t, NULL, t->n);
+	return np_snapshot_json_of(platform, m, t, NULL, t->n);
 }

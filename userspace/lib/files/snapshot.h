@@ -17,17 +17,17 @@
 #define NP_SNAPSHOT_VERSION 1
 
 struct np_snapshot {
-	enum np_where where;
+	enum np_platform platform;
 	struct np_machine machine;
 	struct np_tasks tasks;
 };
 
 /* The caller releases the object. */
-json_t *np_snapshot_json(enum np_where where, const struct np_machine *m,
+json_t *np_snapshot_json(enum np_platform platform, const struct np_machine *m,
 			 const struct np_tasks *t);
 
 /* The same of n tasks only, by their index; row NULL: the first n. */
-json_t *np_snapshot_json_of(enum np_where where, const struct np_machine *m,
+json_t *np_snapshot_json_of(enum np_platform platform, const struct np_machine *m,
 			    const struct np_tasks *t, const size_t *row, size_t n);
 
 /*

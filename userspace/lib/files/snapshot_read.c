@@ -354,18 +354,18 @@ static int read_tasks(struct place p, const struct np_machine *m, struct np_task
 static int read_snapshot(const struct place *p, struct np_snapshot *s)
 {
 	json_int_t version;
-	char where[32];
+	const char *key = json_object_get(p->object, "platform") ? "platform" : "where"; /* alias */
+	char platform[32];
 	int e;
 
 	if (!json_object_get(p->object, "snapshot"))
 		return np_fail(p->err, p->err_len, -EINVAL, "%s is no snapshot; "
 			       "`numaplace ps --json` prints one", p->file);
 	if ((e = whole(p, "snapshot", NP_SNAPSHOT_VERSION, NP_SNAPSHOT_VERSION, &version)) ||
-	    (e = text(p, "where", where, sizeof(where))))
+	    (e = text(p, key, platform, sizeof(platform))))
 		return e;
-	for (s->where = NP_WHERE_REAL; strcmp(np_where_name(s->where), where); s->where++)
-		if (s->where == NP_WHERE_LAB_SIMULATED)
-			return wrong(p, "where", "is none of real, lab-plain, lab-simulated");
+	if (!np_platform_find(platform, &s->platform))
+		return wrong(p, key, "is none of real, lab-functional, lab-timed");
 	e = read_machine(*p, &s->machine);
 	return e ? e : read_tasks(*p, &s->machine, &s->tasks);
 }

@@ -25,7 +25,7 @@ static bool simulated(void)
 	static enum { UNKNOWN, NO, YES } known;
 
 	if (known == UNKNOWN)
-		known = np_machine_where("") == NP_WHERE_LAB_SIMULATED ? YES : NO;
+		known = np_machine_platform("") == NP_PLATFORM_LAB_TIMED ? YES : NO;
 	return known == YES;
 }
 

@@ -202,9 +202,9 @@ void np_machine_free(struct np_machine *m)
 	memset(m, 0, sizeof(*m));
 }
 
-enum np_where np_machine_where(const char *root)
+enum np_platform np_machine_platform(const char *root)
 {
-	enum np_where where = NP_WHERE_REAL;
+	enum np_platform platform = NP_PLATFORM_REAL;
 	char path[512], *text, *lab;
 
 	snprintf(path, sizeof(path), "%s/proc/cmdline", root);
@@ -212,21 +212,40 @@ enum np_where np_machine_where(const char *root)
 	lab = text ? strstr(text, "numaplace_lab=") : NULL;
 	if (lab) {
 		lab[strcspn(lab, " \n")] = '\0';
-		where = strstr(lab, ",plain") ? NP_WHERE_LAB_PLAIN : NP_WHERE_LAB_SIMULATED;
+		platform = strstr(lab, ",functional") ? NP_PLATFORM_LAB_FUNCTIONAL :
+							NP_PLATFORM_LAB_TIMED;
 	}
 	free(text);
-	return where;
+	return platform;
 }
 
-const char *np_where_name(enum np_where where)
-{
-	static const char *const name[] = {
-		[NP_WHERE_REAL] = "real",
-		[NP_WHERE_LAB_PLAIN] = "lab-plain",
-		[NP_WHERE_LAB_SIMULATED] = "lab-simulated",
-	};
+static const struct {
+	const char *name, *alias;
+} platform_label[] = {
+	[NP_PLATFORM_REAL] = { "real", "real" },
+	[NP_PLATFORM_LAB_FUNCTIONAL] = { "lab-functional", .alias = "lab-plain" },
+	[NP_PLATFORM_LAB_TIMED] = { "lab-timed", .alias = "lab-simulated" },
+};
 
-	return name[where];
+const char *np_platform_name(enum np_platform platform)
+{
+	return platform_label[platform].name;
+}
+
+const char *np_platform_alias(enum np_platform platform)
+{
+	return platform_label[platform].alias;
+}
+
+bool np_platform_find(const char *name, enum np_platform *platform)
+{
+	for (size_t i = 0; i < sizeof(platform_label) / sizeof(platform_label[0]); i++) {
+		if (strcmp(name, platform_label[i].name) && strcmp(name, platform_label[i].alias))
+			continue;
+		*platform = (enum np_platform)i;
+		return true;
+	}
+	return false;
 }
 
 int np_machine_node_index(const struct np_machine *m, int id)

@@ -6,8 +6,8 @@
 
 #include "../../../policies/policy.h"
 
-/* Where the numbers printed here come from. */
-enum np_where { NP_WHERE_REAL, NP_WHERE_LAB_PLAIN, NP_WHERE_LAB_SIMULATED };
+/* What the numbers printed here were measured on. */
+enum np_platform { NP_PLATFORM_REAL, NP_PLATFORM_LAB_FUNCTIONAL, NP_PLATFORM_LAB_TIMED };
 
 /*
  * Fills m. Returns 0 or -errno with one line in err. The caller releases it
@@ -17,9 +17,13 @@ enum np_where { NP_WHERE_REAL, NP_WHERE_LAB_PLAIN, NP_WHERE_LAB_SIMULATED };
 int np_machine_read(struct np_machine *m, const char *root, char *err, size_t err_len);
 void np_machine_free(struct np_machine *m);
 
-/* "lab-plain" when the kernel was booted with numaplace_lab=NAME,plain. */
-enum np_where np_machine_where(const char *root);
-const char *np_where_name(enum np_where where);	/* "real", "lab-plain", "lab-simulated" */
+/* NP_PLATFORM_LAB_FUNCTIONAL when the kernel was booted with numaplace_lab=NAME,functional. */
+enum np_platform np_machine_platform(const char *root);
+
+/* "real", "lab-functional", "lab-timed"; the alias is what JSON has under "where". */
+const char *np_platform_name(enum np_platform platform);
+const char *np_platform_alias(enum np_platform platform);
+bool np_platform_find(const char *name, enum np_platform *platform);	/* by name or alias */
 
 /* The numbers that lists of nodes or CPUs may name; masks are the caller's to free. */
 struct bitmask *np_machine_nodes(const struct np_machine *m);

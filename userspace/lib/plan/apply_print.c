@@ -142,7 +142,7 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 
 	fprintf(out, "%s on %s (%s), engine %s\n",
 		np_policy_text(a->p->policy, &a->p->options, policy, sizeof(policy)),
-		a->p->machine.name, np_where_name(a->p->where), a->how.control->name);
+		a->p->machine.name, np_platform_name(a->p->platform), a->how.control->name);
 	fprintf(out, "%8s  %-15s  %-8s  %-10s  %-12s  %9s  %9s  %10s  %s\n", "PID", "TASK", "NODE",
 		"CPUS", "MEMORY", "PLANNED", "MOVED", "TIME", "WHAT AND WHY");
 	for (size_t i = 0; i < a->p->plan.n; i++)

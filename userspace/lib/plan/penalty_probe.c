@@ -184,7 +184,7 @@ static struct bitmask *cpus_on(const struct flip *f, int node)
 	cpus = np_machine_cpus_of_nodes(f->m, nodes);
 	numa_bitmask_free(nodes);
 	spare = numa_bitmask_weight(cpus);
-	spare = np_machine_where("") == NP_WHERE_LAB_SIMULATED && spare > f->n ? spare - f->n : 0;
+	spare = np_machine_platform("") == NP_PLATFORM_LAB_TIMED && spare > f->n ? spare - f->n : 0;
 	/* The first CPUs have more of the kernel's own work. */
 	for (unsigned int cpu = 0; spare; cpu++) {
 		spare -= numa_bitmask_isbitset(cpus, cpu) != 0;

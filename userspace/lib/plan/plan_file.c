@@ -40,7 +40,7 @@ static json_t *planning_json(const struct np_planning *p)
 
 json_t *np_plan_file_json(const struct np_planning *p)
 {
-	json_t *root = np_snapshot_json(p->where, &p->machine, &p->tasks);
+	json_t *root = np_snapshot_json(p->platform, &p->machine, &p->tasks);
 	json_t *planning = planning_json(p);
 
 	json_object_set_new(root, "plan", json_integer(NP_PLAN_FILE_VERSION));
@@ -352,7 +352,7 @@ static int parse(struct np_planning *p, const char *text, size_t len, const char
 	snprintf(p->boot, sizeof(p->boot), "%s",
 		 json_string_value(json_object_get(*root, "boot")) ?: "");
 	p->override = json_is_true(json_object_get(*root, "override"));
-	p->where = snapshot.where;
+	p->platform = snapshot.platform;
 	p->machine = snapshot.machine;
 	p->tasks = snapshot.tasks;
 	e = read_policy(&s, *root, p);

@@ -101,7 +101,7 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 /* The simulated lab answers by a machine file; asked for the same file, a policy cannot be wrong. */
 static enum np_model_origin origin_of(bool same_name)
 {
-	return np_machine_where("") == NP_WHERE_LAB_SIMULATED && same_name ? NP_MODEL_SIMULATOR :
+	return np_machine_platform("") == NP_PLATFORM_LAB_TIMED && same_name ? NP_MODEL_SIMULATOR :
 	       NP_MODEL_FILE;
 }
 
@@ -174,7 +174,7 @@ int np_planning_from(struct np_planning *p, const struct np_policy_args *args, c
 	if (e)
 		return e;
 	p->balancing = -1;
-	p->where = s.where;
+	p->platform = s.platform;
 	p->machine = s.machine;
 	p->tasks = s.tasks;
 	p->policy = args->policy;
@@ -206,7 +206,7 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 	memset(p, 0, sizeof(*p));
 	p->balancing = np_balancing_read();
 	np_boot_id(p->boot, sizeof(p->boot));
-	p->where = np_machine_where("");
+	p->platform = np_machine_platform("");
 	p->policy = args->policy;
 	p->options = args->options;
 	e = np_planning_machine(&p->machine, err, err_len);

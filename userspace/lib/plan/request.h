@@ -36,7 +36,7 @@ struct np_planned_plugin {
 };
 
 struct np_planning {
-	enum np_where where;
+	enum np_platform platform;
 	struct np_machine machine;	/* its model is the one below */
 	struct np_model *model;		/* a machine file's, else derived from the distances */
 	struct np_tasks tasks;
@@ -90,7 +90,7 @@ int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_le
 void np_planning_free(struct np_planning *p);
 
 /*
- * {"where", "policy", "options", "override", "isolated", "numa_balancing",
+ * {"platform", "policy", "options", "override", "isolated", "numa_balancing",
  * "kernel_weights", "wanted_weights", "model", "predicted", "unordered", "decisions": [..]}
  */
 json_t *np_planning_json(const struct np_planning *p);

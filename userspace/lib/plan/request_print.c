@@ -150,7 +150,8 @@ static json_t *predicted_json(const struct np_plan *plan)
 
 json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions)
 {
-	json_t *j = json_pack("{s:s, s:o, s:o, s:b, s:o, s:o}", "where", np_where_name(p->where),
+	json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:b, s:o, s:o}",
+			 "platform", np_platform_name(p->platform), "where", np_platform_alias(p->platform),
 			 "policy", np_json_text(p->policy->name),
 			 "options", options_json(p->policy, &p->options),
 			 "override", (int)p->override,
@@ -325,7 +326,7 @@ void np_planning_print(FILE *out, const struct np_planning *p)
 
 	fprintf(out, "%s on %s (%s)\n",
 		np_policy_text(p->policy, &p->options, policy, sizeof(policy)),
-		p->machine.name, np_where_name(p->where));
+		p->machine.name, np_platform_name(p->platform));
 	fprintf(out, "%8s  %-15s  %-8s  %-8s %9s %10s  %-12s  %-13s  %-13s  %s\n", "PID", "TASK",
 		"NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY", "MPKI", "WHY");
 	for (size_t i = 0; i < p->plan.n; i++)

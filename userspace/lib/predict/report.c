@@ -121,8 +121,8 @@ json_t *np_simulation_json(const struct np_simulation *s)
 		json_array_append_new(cases, case_json(&s->found[i]));
 	for (size_t i = 0; i < s->n_scored; i++)
 		json_array_append_new(scores, score_json(&s->scored[i]));
-	return json_pack("{s:s, s:o, s:o}", "where", "simulated", "cases", cases,
-			 "random", scores);
+	return json_pack("{s:s, s:s, s:o, s:o}", "platform", "predicted", "where", "simulated",
+			 "cases", cases, "random", scores);
 }
 
 static void print_case(FILE *out, const struct np_sim_case *c, const struct np_sim_case *last)
@@ -130,7 +130,7 @@ static void print_case(FILE *out, const struct np_sim_case *c, const struct np_s
 	const struct np_outcome *o = &c->outcome;
 
 	if (!last || strcmp(last->machine, c->machine) || strcmp(last->tasks, c->tasks))
-		fprintf(out, "%s%s on %s (simulated, model: %s)\n%-28s %15s %15s %15s %10s %9s\n",
+		fprintf(out, "%s%s on %s (predicted, model: %s)\n%-28s %15s %15s %15s %10s %9s\n",
 			last ? "\n" : "", c->tasks, c->machine, model_name(c->model), "POLICY",
 			"THROUGHPUT", "SLOWEST", "LOCALITY", "PAGES", "TIME");
 	if (o->error)
@@ -147,7 +147,7 @@ static void print_score(FILE *out, const struct np_sim_score *s, const struct np
 	const struct np_score *c = &s->score;
 
 	if (!last || strcmp(last->machine, s->machine))
-		fprintf(out, "%stask sets at random on %s (simulated), throughput relative to the "
+		fprintf(out, "%stask sets at random on %s (predicted), throughput relative to the "
 			"best placement known; of %u every placement was tried\n"
 			"%-28s %7s %7s %8s %8s %12s %12s\n", last ? "\n" : "", s->machine,
 			c->whole, "POLICY", "CASES", "ACTED", "MEAN", "WORST", "WITHIN 1 %",

@@ -31,7 +31,7 @@ def test_topology(tool: Tool) -> None:
     machine = tool("topology")
     assert [node["cpus"] for node in machine["nodes"]] == ["0-1", "2-3"]
     assert [node["distances"] for node in machine["nodes"]] == [[10, 21], [21, 10]]
-    assert machine["where"].startswith("lab-")
+    assert machine["platform"].startswith("lab-")
 
 
 def test_ps_sees_where_a_task_runs_and_its_pages_are(tool: Tool, start_target) -> None:

@@ -59,7 +59,7 @@ def test_plan_says_and_does_nothing(tool: Tool, start_target) -> None:
     target = away(start_target)
     before = target.pages()
     answer = tool("plan", "--policy", "maximum-local", "--sample", 0, target.pid)
-    assert answer["where"].startswith("lab-") and answer["policy"] == "maximum-local"
+    assert answer["platform"].startswith("lab-") and answer["policy"] == "maximum-local"
     assert answer["options"]["pages"] == "follow"
     decision = answer["decisions"][0]
     assert (decision["from"], decision["to"], decision["home"]) == (1, 0, 0)
@@ -73,7 +73,7 @@ def test_plan_prints_a_table(tool: Tool, start_target) -> None:
     target = away(start_target)
     done = tool.run("plan", "--policy", "maximum-local", "--sample", 0, target.pid)
     title, heading, line, predicted = done.stdout.splitlines()
-    assert title == "maximum-local (pages=follow, penalty=0, rate=935) on demo-2s (lab-plain)"
+    assert title == "maximum-local (pages=follow, penalty=0, rate=935) on demo-2s (lab-functional)"
     assert heading.split() == ["PID", "TASK", "NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY",
                                "MPKI", "WHY"]
     assert line.split()[0] == str(target.pid)

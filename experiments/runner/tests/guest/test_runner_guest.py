@@ -40,7 +40,7 @@ def observe(workload: str, policy: str, scratch: Path, engine: str = "auto") -> 
     # A busy host may keep one of the machine's CPUs waiting: that is marked, but no fault here.
     marks = [mark for mark in record["marks"] if "measured together" not in mark]
     assert (marks, record["check"]) == ([], "ok")
-    assert record["source"].startswith("lab-")
+    assert record["platform"].startswith("lab-")
     return record
 
 
