@@ -76,7 +76,7 @@ class Run:
         console.unlink(missing_ok=True)
         self.results, self.running = {}, None
         factor = DEBUG_FACTOR if is_debug(self.series) else 1
-        lab = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--plain",
+        lab = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--functional",
                "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(console), "--",
                "env", f"NUMAPLACE_GUEST_REPORT={report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
                ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider",

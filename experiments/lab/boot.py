@@ -47,7 +47,7 @@ class Job:
     module: Path | None
     timeout: float | None
     console: str | None = None  # where to keep it
-    simulated: bool = False
+    timed: bool = True
     kernel_options: tuple[str, ...] = ()
 
 
@@ -74,7 +74,7 @@ def prepare(job: Job, files: qemu.Files):
     settings = {name: value for name, value in os.environ.items()
                 if name in PASSED_ON or name.startswith("NUMAPLACE_")}
     settings["NUMAPLACE_KO"] = str(job.module or "")
-    settings["NUMAPLACE_LAB_KO"] = str(simulated.guest_module(job.kernel)) if job.simulated else ""
+    settings["NUMAPLACE_LAB_KO"] = str(simulated.guest_module(job.kernel)) if job.timed else ""
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()]
     (files.run / "settings").write_text("".join(lines), encoding="utf-8")
     (files.run / "command").write_text(f"exec {shlex.join(job.command)}\n", encoding="utf-8")
@@ -96,7 +96,7 @@ def ending_signals():
 def run(job: Job) -> int:
     """The exit status of the command."""
     qemu.check_host(job.machine, Path.cwd())
-    if job.simulated:
+    if job.timed:
         simulated.check(job.machine, job.kernel)
     with ending_signals():
         try:
@@ -113,9 +113,9 @@ def run_once(job: Job) -> int:
         files = qemu.Files(folder)
         prepare(job, files)
         script = shlex.join(["sh", str(GUEST), str(files.run)])
-        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script, job.simulated,
+        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script, job.timed,
                             job.kernel_options)
-        if job.simulated:
+        if job.timed:
             argv += simulated.qemu_options(job.machine, files.run)
         try:
             ended = boot(argv, files, job.timeout)
@@ -127,7 +127,7 @@ def run_once(job: Job) -> int:
         status = read(files.run / "status")
         if status:
             return int(status)
-        refusal = plugin_refusal(files.run) if job.simulated and step(files) == "boot" else None
+        refusal = plugin_refusal(files.run) if job.timed and step(files) == "boot" else None
         if refusal:
             raise LabError(UNABLE, f"machine '{job.machine.name}' cannot be simulated here: {refusal}")
         if step(files) != "command" and (ended < 0 or qemu_was_at_fault(read(files.console))):

@@ -37,9 +37,10 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
                      help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
     mode = run.add_mutually_exclusive_group()
-    mode.add_argument("--plain", action="store_true", help="without a timing model: times mean nothing")
-    mode.add_argument("--simulated", action="store_true",
-                      help="with the machine's caches, memory and time (slower)")
+    mode.add_argument("--timed", action="store_true", help="with the machine's caches, memory and time: the default")
+    mode.add_argument("--functional", action="store_true", help="without them: faster, and its times mean nothing")
+    mode.add_argument("--simulated", action="store_true", dest="timed", help=argparse.SUPPRESS)  # alias
+    mode.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
     run.add_argument("--timeout", type=seconds, default=600, metavar="TIME",
                      help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default 600s")
     run.add_argument("--module", metavar="FILE", help="load this one; default build/modules/SERIES/numaplace.ko")
@@ -78,10 +79,8 @@ def run_command(args: argparse.Namespace) -> int:
     described = machine.find(args.machine)
     kernel = kernels.find(args.kernel)
     module = choose_module(args, kernel)
-    if not args.plain and not args.simulated:
-        say(f"'{described.name}' runs plain, without --simulated: its times mean nothing")
     return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
-                             args.simulated, tuple(args.kernel_option)))
+                             not args.functional, tuple(args.kernel_option)))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The simulated mode: what QEMU, its plugin and the guest's kernel are told so that a machine has its own time."""
+"""Simulated time: what QEMU, its plugin and the guest's kernel are told so that a machine has its own time."""
 
 import re
 import subprocess
@@ -34,7 +34,7 @@ def guest_module(kernel: Kernel) -> Path:
 def check(machine: Machine, kernel: Kernel):
     if not machine.model or not machine.cache:
         raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
-                       "be simulated: run it with --plain")
+                       "be simulated: run it with --functional")
     check_qemu(qemu_version())
     for path in (PLUGIN, guest_module(kernel)):
         if not path.exists():
@@ -51,7 +51,7 @@ def check_qemu(version: tuple[int, int]):
     """What a plugin is called with, and when, changes between versions without a word."""
     if not OLDEST <= version <= NEWEST:
         raise LabError(UNABLE, f"QEMU {named(version)} is none that the lab's simulation was tested with, which are "
-                       f"{named(OLDEST)} to {named(NEWEST)}: install Debian 12's or 13's qemu-system-x86, or run with --plain")
+                       f"{named(OLDEST)} to {named(NEWEST)}: install Debian 12's or 13's qemu-system-x86, or run with --functional")
 
 
 def named(version: tuple[int, int]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make bench-migrate: boots the lab and prints the table.
 
-    python -m experiments.migration [--kernel SERIES] [--mib N] [--repeats N] simulated|plain ..
+    python -m experiments.migration [--kernel SERIES] [--mib N] [--repeats N] timed|functional ..
 """
 
 import argparse
@@ -18,8 +18,8 @@ OBSERVE = "experiments/migration/observe.py"
 MACHINE = "demo-2s"
 TIME_LIMIT = 5400
 LABELS = {
-    "simulated": "lab-simulated: times are those of the described machine",
-    "plain": "lab-plain: ratios and counts of one boot; its times are the host's, not performance",
+    "timed": "lab-timed: times are those of the described machine",
+    "functional": "lab-functional: ratios and counts of one boot; its times are the host's, not performance",
 }
 
 
@@ -49,10 +49,10 @@ def report(clock: str, options: argparse.Namespace, observations: list[dict]):
           f"median of {options.repeats}, order shuffled with seed {options.seed}")
     for state in ("asleep", "running"):
         print(f"\ntarget {state}")
-        print("\n".join(table.lines(found, state, with_times=clock == "simulated")))
+        print("\n".join(table.lines(found, state, with_times=clock == "timed")))
     print()
     for aim in table.aims(found):
-        if clock == "simulated" or aim.unit != "ms":
+        if clock == "timed" or aim.unit != "ms":
             print(aim.line())
 
 

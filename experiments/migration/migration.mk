@@ -3,7 +3,7 @@
 
 MIGRATION_OBJ := $(addprefix $(EXP_OBJ)/migration/,np_move.o methods.o target.o)
 BENCH_KERNEL ?= 6.12
-BENCH_CLOCK ?= simulated plain
+BENCH_CLOCK ?= timed functional
 BENCH_REPEATS ?= 3
 
 $(EXP_OBJ)/migration/%.o: experiments/migration/%.c experiments/migration/migration.mk

@@ -42,8 +42,10 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
     one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
-    one.add_argument("--plain", action="store_true", help="in the lab without its timing: times mean nothing")
-    one.add_argument("--simulated", action="store_true", help="in the lab with it: the default")
+    one.add_argument("--timed", action="store_true", help="in the lab with simulated time: the default")
+    one.add_argument("--functional", action="store_true", help="in the lab without: times mean nothing")
+    one.add_argument("--simulated", action="store_true", dest="timed", help=argparse.SUPPRESS)  # alias
+    one.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
     one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
     one.add_argument("--repeats", type=int, metavar="N")
     one.add_argument("--seed", type=int, metavar="N")
@@ -97,11 +99,11 @@ def request_of(args: argparse.Namespace) -> Request:
     now = None if suite.design else args.workloads  # a design makes its workloads on the machine
     suite = suites.change(suites.choose(suite, now, args.policies), args.set)
     suite = suites.repeated(suite, args.repeats, args.seed)
-    for name in ("kernel", "plain", "simulated"):
+    for name in ("kernel", "functional", "timed"):
         if getattr(args, name) and args.lab is None:
             raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
-    if args.plain and args.simulated:
-        raise UsageError("--plain and --simulated: give one of them")
+    if args.functional and args.timed:
+        raise UsageError("--functional and --timed: give one of them")
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
@@ -166,7 +168,7 @@ def command_run(args: argparse.Namespace) -> int:
         from . import run_in_lab
         name = lab_machine(args, request.suite)
         return run_in_lab.run(on_machine(request, host_nodes.of_lab(name)), name, args.kernel,
-                       lab_arguments(args, request), simulated=not args.plain)
+                       lab_arguments(args, request), functional=args.functional)
     bad = run(request, Narrator().tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "

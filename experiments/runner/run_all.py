@@ -99,7 +99,7 @@ def options(args: argparse.Namespace) -> list[str]:
         value = getattr(args, name)
         words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
     words += ["--policies", ",".join(args.policies)] if args.policies else []
-    return words + [f"--{name}" for name in ("quick", "resume", "force", "plain", "simulated") if getattr(args, name)]
+    return words + [f"--{name}" for name in ("quick", "resume", "force", "functional", "timed") if getattr(args, name)]
 
 
 def chosen(args: argparse.Namespace, out: Path) -> list[Run]:

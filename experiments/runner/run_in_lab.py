@@ -20,7 +20,7 @@ CONSOLE = "console.log"
 POLL = 0.5  # s
 
 
-def run(request: Request, machine: str, kernel: str | None, arguments: list[str], simulated: bool) -> int:
+def run(request: Request, machine: str, kernel: str | None, arguments: list[str], functional: bool) -> int:
     """Boots the machine, runs `numaplace experiment ARGUMENTS` in it. Returns its exit status."""
     numaplace = BUILD / "numaplace"
     if not numaplace.exists():
@@ -31,8 +31,8 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     _check_shared(request.out)
     trials = schedule.make(request.suite)
     series = ["--kernel", kernel] if kernel else []
-    command = [numaplace, "lab", "run", "--machine", machine, *series, "--simulated" if simulated else "--plain", "--timeout", "0",
-               "--console", request.out / CONSOLE, "--", BUILD / "numaplace-experiment", *arguments]
+    command = [numaplace, "lab", "run", "--machine", machine, *series, *["--functional"] * functional,
+               "--timeout", "0", "--console", request.out / CONSOLE, "--", BUILD / "numaplace-experiment", *arguments]
     with stop_signals(), open(request.out / LOG, "w+b") as log:
         runner = os.getpid()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,

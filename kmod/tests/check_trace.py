@@ -21,7 +21,7 @@ STARTS = 2
 
 def boot(series: str, console: Path) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--plain", "--kernel", series,
+        [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional", "--kernel", series,
          "--timeout", "1200", "--console", str(console), "--", ".venv/bin/python", "-m", "pytest", "-q", "-s",
          "-p", "no:cacheprovider", "kmod/tests/guest/trace_tools.py"],
         cwd=TOP, capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ from experiments.lab import kernels  # noqa: E402
 def observed(series: str) -> dict[tuple[str, str], str]:
     """The outcome by kind and engine."""
     done = subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--plain", "--kernel", series,
+        [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional", "--kernel", series,
          "--timeout", "600", "--", ".venv/bin/python", "kmod/tests/guest/kinds_table.py"],
         cwd=TOP, stdout=subprocess.PIPE, text=True, check=False)
     rows = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 2]

@@ -31,7 +31,7 @@ def test_module_on(name):
     machine = FILES.get(name, f"kmod/tests/{name}.toml")
     module = TOP / "build" / "modules" / kernels.DEFAULT_SERIES / "numaplace.ko"
     done = subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", machine, "--plain", "--timeout", str(TIME_LIMIT),
+        [sys.executable, "-m", "experiments.lab", "run", "--machine", machine, "--functional", "--timeout", str(TIME_LIMIT),
          *MACHINES[name], "--", "env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest", "-q",
          "-p", "no:cacheprovider", f"kmod/tests/guest/{name}.py", *ALSO.get(name, [])],
         cwd=TOP, capture_output=True, text=True, check=False)

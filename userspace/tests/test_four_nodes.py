@@ -17,7 +17,7 @@ TOP = Path(__file__).resolve().parents[2]
 def test_on_more_nodes(nodes: str) -> None:
     module = TOP / "build" / "modules" / kernels.DEFAULT_SERIES / "numaplace.ko"
     done = subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", f"userspace/tests/{nodes}_nodes.toml", "--plain",
+        [sys.executable, "-m", "experiments.lab", "run", "--machine", f"userspace/tests/{nodes}_nodes.toml", "--functional",
          "--timeout", "300", "--", "env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest", "-q",
          "-p", "no:cacheprovider", f"userspace/tests/guest/{nodes}_nodes.py"],
         cwd=TOP, capture_output=True, text=True, check=False)

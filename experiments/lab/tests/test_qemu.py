@@ -72,4 +72,4 @@ def test_simulation_refuses_a_qemu_that_was_not_tested(version, name):
         simulated.check_qemu(version)
     assert caught.value.status == UNABLE
     assert str(caught.value) == (f"QEMU {name} is none that the lab's simulation was tested with, which are 7.2 to 10.0: "
-                                 "install Debian 12's or 13's qemu-system-x86, or run with --plain")
+                                 "install Debian 12's or 13's qemu-system-x86, or run with --functional")

@@ -22,7 +22,7 @@ def lab(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "experiments.lab", *arguments]
 
 
-def run_in(*command: str, options: tuple[str, ...] = ("--plain", "--no-module"), env: dict | None = None,
+def run_in(*command: str, options: tuple[str, ...] = ("--functional", "--no-module"), env: dict | None = None,
            cwd: Path = TOP) -> subprocess.CompletedProcess:
     return subprocess.run(lab("run", "--machine", "demo-2s", *options, "--", *command), cwd=cwd,
                           env=os.environ | {"PYTHONPATH": str(TOP)} | (env or {}),
@@ -50,7 +50,7 @@ def test_list_names_the_machines():
     (("--machine", "nope"), 2, "there is no machine 'nope'"),
 ])
 def test_wrong_usage_is_one_line(options, status, message):
-    done = run_in("true", options=("--plain", *options))
+    done = run_in("true", options=("--functional", *options))
     assert done.returncode == status
     assert message in one_line(done.stderr)
 
@@ -106,7 +106,7 @@ def gone(pid: int, limit: float = 60) -> bool:
 @pytest.mark.lab
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_signal_leaves_no_qemu_behind(number):
-    started = subprocess.Popen(lab("run", "--machine", "demo-2s", "--plain", "--no-module", "--", "sleep", "99"),
+    started = subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "sleep", "99"),
                                cwd=TOP, stderr=subprocess.PIPE, text=True)
     machine = qemu_of(started.pid)
     started.send_signal(number)
@@ -123,14 +123,14 @@ def test_qemu_without_plugins_is_refused_in_one_line(tmp_path, said):
     fake.write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && exec {shutil.which(fake.name)} --version\n"
                     f"echo '{said}' >&2\nexit 1\n")
     fake.chmod(0o755)
-    done = run_in("true", options=("--simulated", "--no-module"), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    done = run_in("true", options=("--no-module",), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert done.returncode == 3, done.stderr
     assert "cannot be simulated here: " + said in one_line(done.stderr)
 
 
 @pytest.mark.lab
 def test_qemu_that_crashes_before_the_command_is_started_again():
-    with subprocess.Popen(lab("run", "--machine", "demo-2s", "--plain", "--no-module", "--", "echo", "there"),
+    with subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "echo", "there"),
                           cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
         os.kill(qemu_of(started.pid), signal.SIGSEGV)
         out, errors = started.communicate(timeout=200)
@@ -141,7 +141,7 @@ def test_qemu_that_crashes_before_the_command_is_started_again():
 @pytest.mark.lab
 def test_time_limit_ends_the_machine():
     started = time.monotonic()
-    done = run_in("sleep", "99", options=("--plain", "--no-module", "--timeout", "2"))
+    done = run_in("sleep", "99", options=("--functional", "--no-module", "--timeout", "2"))
     assert time.monotonic() - started < 99, "the command did not come to its own end"
     assert done.returncode == 124
     assert "time limit of 2 s" in one_line(done.stderr)
@@ -188,7 +188,7 @@ def test_kernel_that_dies_under_the_command_is_reported():
 def test_wrong_module_is_reported(tmp_path):
     wrong = tmp_path / "numaplace.ko"
     wrong.write_bytes(b"this is no module")
-    done = run_in("true", options=("--plain", "--module", str(wrong)))
+    done = run_in("true", options=("--functional", "--module", str(wrong)))
     assert done.returncode == 125
     assert "loading the module failed" in done.stderr
     assert "could not insert module" in done.stderr
@@ -219,6 +219,10 @@ def test_kernel_that_is_none_is_reported(tmp_path):
 
 
 @pytest.mark.lab
-def test_plain_is_announced_where_it_was_not_asked_for():
-    done = run_in("true", options=("--no-module", "--timeout", "1"))
-    assert "runs plain" in done.stderr.splitlines()[0]
+@pytest.mark.parametrize(("options", "mode"), [
+    ((), "timed"), (("--timed",), "timed"), (("--functional",), "functional"),
+    (("--simulated",), "timed"), (("--plain",), "functional"),  # aliases
+])
+def test_the_mode_on_the_kernels_command_line(options, mode):
+    done = run_in("cat", "/proc/cmdline", options=(*options, "--no-module"))
+    assert f"numaplace_lab=demo-2s,{mode} " in done.stdout, done.stderr

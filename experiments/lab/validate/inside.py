@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def command(machine: str, *argv: str, timeout: int, simulated: bool = True) -> list[str]:
-    mode = "--simulated" if simulated else "--plain"
+def command(machine: str, *argv: str, timeout: int, timed: bool = True) -> list[str]:
+    mode = "--timed" if timed else "--functional"
     return [sys.executable, "-m", "experiments.lab", "run", mode, "--machine", machine,
             "--timeout", str(timeout), "--no-module", "--", *argv]
 

@@ -72,7 +72,7 @@ def anonymous_mib(pid: int) -> tuple[float, float]:
 
 @contextmanager
 def lab(machine: str, simulated: bool, *argv: str) -> Iterator[subprocess.Popen]:
-    command = inside.command(machine, *argv, timeout=LIMIT, simulated=simulated)
+    command = inside.command(machine, *argv, timeout=LIMIT, timed=simulated)
     with subprocess.Popen(command, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         yield run
         _, errors = run.communicate()
