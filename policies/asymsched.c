@@ -96,7 +96,7 @@ static void add_traffic(struct asym *a, const struct np_task *t)
 		a->busy[t->node] += t->cores;
 	if (t->node == NP_NODE_NONE || !(all > 0))
 		return;
-	rate = t->bandwidth.source == NP_SOURCE_NONE ? all : t->bandwidth.value;
+	rate = t->bandwidth.source == NP_PROVENANCE_NONE ? all : t->bandwidth.value;
 	for (size_t node = 0; node < a->k; node++)
 		if ((int)node != t->node)
 			a->remote[(size_t)t->node * a->k + node] +=
@@ -319,7 +319,7 @@ static void object(const struct asym *a, const struct np_options *o, char *why, 
 		const struct np_task *t = &a->tasks[i];
 		double gb = gb_to_move(a, t);
 
-		if (t->age_s.source != NP_SOURCE_NONE && gb * a_gb > limit * t->age_s.value)
+		if (t->age_s.source != NP_PROVENANCE_NONE && gb * a_gb > limit * t->age_s.value)
 			snprintf(why, why_len, "moving would take too large a share of the run "
 				 "time of task %d (%.1f s for %.2f GB, %.0f s run)", (int)t->pid,
 				 gb * a_gb, gb, t->age_s.value);

@@ -77,7 +77,7 @@ static double accesses(const struct np_machine *m, const struct np_task *t, size
 
 	if (t->accesses)
 		return t->accesses[node];
-	if (t->bandwidth.source == NP_SOURCE_NONE)
+	if (t->bandwidth.source == NP_PROVENANCE_NONE)
 		return 0;
 	for (size_t i = 0; i < m->n_nodes; i++)
 		pages += (double)t->pages[i];
@@ -96,11 +96,11 @@ static void add_task(struct traffic *f, const struct np_task *t, double line)
 		if ((int)node == t->node)
 			local = here;
 	}
-	if (t->local_access.source != NP_SOURCE_NONE)
+	if (t->local_access.source != NP_PROVENANCE_NONE)
 		local = all * fmin(1, t->local_access.value);
 	f->all += all;
 	f->local += local;
-	f->known += t->accesses || t->bandwidth.source != NP_SOURCE_NONE;
+	f->known += t->accesses || t->bandwidth.source != NP_PROVENANCE_NONE;
 }
 
 /* Controllers whose traffic was measured count what was measured. */
@@ -114,7 +114,7 @@ static void weigh_controllers(struct traffic *f, double line)
 
 		if (!at->has_memory)
 			continue;
-		if (at->traffic.source != NP_SOURCE_NONE)
+		if (at->traffic.source != NP_PROVENANCE_NONE)
 			f->node[node] = at->traffic.value / line;
 		f->mean += f->node[node];
 		n++;

@@ -35,7 +35,7 @@ struct move {
 
 static double pressure_of(const struct np_task *t)
 {
-	return t->mpki_source == NP_SOURCE_NONE ? 0 : t->mpki * t->cores;
+	return t->mpki_source == NP_PROVENANCE_NONE ? 0 : t->mpki * t->cores;
 }
 
 static int by_mpki(const void *a, const void *b, void *context)

@@ -40,26 +40,26 @@
 #define NP_POLICY_ABI 4
 
 /* Where a number comes from. Printed beside every number that a plan rests on. */
-enum np_source {
-	NP_SOURCE_NONE,		/* not known: the policy uses its own default */
-	NP_SOURCE_COUNTERS,	/* measured on this machine, by hardware counters */
-	NP_SOURCE_DECLARED,	/* set by the user (--assume) or by an option */
-	NP_SOURCE_MACHINE,	/* derived from the machine's distances */
-	NP_SOURCE_RUNS,		/* from two runs, one local and one remote (calibrate --task) */
-	NP_SOURCE_FLIP,		/* from a short A/B flip of the running task's node */
-	NP_SOURCE_FIT,		/* predicted from the MPKI by a fit in the machine file */
-	NP_SOURCE_RESCTRL,	/* measured, by resctrl's bandwidth monitors */
-	NP_SOURCE_SAMPLED,	/* measured, by sampling accesses or pages */
-	NP_SOURCE_MODEL,	/* predicted by the contention model */
-	NP_SOURCE_PENALTY,	/* predicted from penalties and distances; no contention */
-	NP_SOURCE_KERNEL,	/* the kernel's own accounts in /proc */
-	NP_SOURCE_ASSUMED,	/* rests on a constant that was not measured */
-	NP_SOURCES
+enum np_provenance {
+	NP_PROVENANCE_NONE,		/* not known: the policy uses its own default */
+	NP_PROVENANCE_COUNTERS,	/* measured on this machine, by hardware counters */
+	NP_PROVENANCE_DECLARED,	/* set by the user (--assume) or by an option */
+	NP_PROVENANCE_MACHINE,	/* derived from the machine's distances */
+	NP_PROVENANCE_RUNS,		/* from two runs, one local and one remote (calibrate --task) */
+	NP_PROVENANCE_FLIP,		/* from a short A/B flip of the running task's node */
+	NP_PROVENANCE_FIT,		/* predicted from the MPKI by a fit in the machine file */
+	NP_PROVENANCE_RESCTRL,	/* measured, by resctrl's bandwidth monitors */
+	NP_PROVENANCE_SAMPLED,	/* measured, by sampling accesses or pages */
+	NP_PROVENANCE_MODEL,	/* predicted by the contention model */
+	NP_PROVENANCE_PENALTY,	/* predicted from penalties and distances; no contention */
+	NP_PROVENANCE_KERNEL,	/* the kernel's own accounts in /proc */
+	NP_PROVENANCE_ASSUMED,	/* rests on a constant that was not measured */
+	NP_PROVENANCES
 };
 
 struct np_known {
-	double value;		/* means nothing while source is NP_SOURCE_NONE */
-	enum np_source source;
+	double value;		/* means nothing while source is NP_PROVENANCE_NONE */
+	enum np_provenance source;
 };
 
 struct np_node {
@@ -110,11 +110,11 @@ struct np_task {
 	const uint64_t *shm_pages;	/* [n_nodes] of pages[], those of shared memory: no plan
 				 * moves them; NULL: none */
 	double penalty;		/* CPI with memory remote / CPI local, >= 1 */
-	enum np_source penalty_source;
+	enum np_provenance penalty_source;
 	int penalty_distance;	/* between CPU and memory that it was measured at, SLIT units; 0: the
 				 * machine's nearest remote one; NP_FARTHEST: its farthest */
 	double mpki;		/* last-level-cache misses per 1000 instructions */
-	enum np_source mpki_source;
+	enum np_provenance mpki_source;
 	struct np_known ipc;		/* instructions per cycle */
 	struct np_known cycles;		/* a second, all its cores */
 	struct np_known bandwidth;	/* DRAM bytes a second, all cores, placed as it is now */
@@ -124,7 +124,7 @@ struct np_task {
 	struct np_known age_s;		/* seconds since it started */
 	const double *accesses;	/* [n_nodes] DRAM accesses a second by the node that holds the
 				 * page, NULL: not known, taken as its pages lie */
-	enum np_source accesses_source;
+	enum np_provenance accesses_source;
 	uint64_t shared_pages;	/* of its own, those mapped by others too: no plan moves them */
 	const uint8_t *may;	/* [n_nodes] NP_MAY_*; NULL: everything, everywhere */
 	const uint8_t *on;	/* [n_nodes] not 0: it has CPUs of the node; NULL: as node says, else all */
@@ -155,14 +155,14 @@ struct np_decision {
 	enum np_mem_policy mem;
 	double penalty;		/* to reckon with, at the machine's nearest remote distance: the
 				 * task's, the option's or the machine's */
-	enum np_source penalty_source;
+	enum np_provenance penalty_source;
 	double bonus;		/* assumed speed-up for what no prediction knows (caches), 1: none */
 	/* afterwards */
 	uint64_t pages_to_move;	/* pages that change their node */
 	double cost;		/* estimated seconds for the pages' move */
 	struct np_known traffic;	/* DRAM bytes a second predicted of it as it is placed now */
 	double gain;		/* expected speed-up, 1.0 = none */
-	enum np_source gain_source;
+	enum np_provenance gain_source;
 	char reason[NP_REASON_LEN];
 	/*
 	 * The policy's again, for a task that no node is large enough for: row of plan->spread whose

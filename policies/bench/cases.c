@@ -74,20 +74,20 @@ static void make_task(struct bench_case *c, size_t i)
 	while (holders--)
 		pages[bench_below(c, k)] += bench_below(c, TASK_PAGES);
 	if (bench_below(c, 4))
-		t->outstanding = (struct np_known) { bench_between(c, 1, 10), NP_SOURCE_COUNTERS };
+		t->outstanding = (struct np_known) { bench_between(c, 1, 10), NP_PROVENANCE_COUNTERS };
 	switch (bench_below(c, 4)) {
 	case 0:
-		t->bandwidth = (struct np_known) { bench_between(c, 1e7, 5e9), NP_SOURCE_COUNTERS };
+		t->bandwidth = (struct np_known) { bench_between(c, 1e7, 5e9), NP_PROVENANCE_COUNTERS };
 		break;
 	case 1:
 	case 2:
 		t->penalty = bench_between(c, 1, 1.9);
-		t->penalty_source = NP_SOURCE_COUNTERS;
+		t->penalty_source = NP_PROVENANCE_COUNTERS;
 		break;
 	}
 	if (bench_below(c, 2)) {
 		t->mpki = bench_between(c, 0, 40);
-		t->mpki_source = NP_SOURCE_COUNTERS;
+		t->mpki_source = NP_PROVENANCE_COUNTERS;
 	}
 }
 

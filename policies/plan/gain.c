@@ -61,14 +61,14 @@ static double slowdown(const struct prospect *p, double penalty, struct place at
 
 static void know(struct np_plan *plan, int when, const struct np_predictor *p)
 {
-	plan->throughput[when] = (struct np_known) { p->throughput, NP_SOURCE_MODEL };
-	plan->fairness[when] = (struct np_known) { p->fairness, NP_SOURCE_MODEL };
+	plan->throughput[when] = (struct np_known) { p->throughput, NP_PROVENANCE_MODEL };
+	plan->fairness[when] = (struct np_known) { p->fairness, NP_PROVENANCE_MODEL };
 }
 
 /* A gain is no better known than the least known of its factors. */
-static enum np_source source(const struct np_decision *d, enum np_source predicted)
+static enum np_provenance source(const struct np_decision *d, enum np_provenance predicted)
 {
-	return d->bonus == 1 ? predicted : NP_SOURCE_ASSUMED;
+	return d->bonus == 1 ? predicted : NP_PROVENANCE_ASSUMED;
 }
 
 static int gain_by_model(const struct np_machine *m, const struct np_task *tasks,
@@ -85,7 +85,7 @@ static int gain_by_model(const struct np_machine *m, const struct np_task *tasks
 		struct np_decision *d = &plan->decision[i];
 
 		d->gain = d->bonus / p.speed[i];
-		d->traffic = (struct np_known) { np_predict_traffic(&p, i), NP_SOURCE_MODEL };
+		d->traffic = (struct np_known) { np_predict_traffic(&p, i), NP_PROVENANCE_MODEL };
 		if (d->to != NP_NODE_NONE)
 			np_predict_run_on(&p, i, d->to);
 		if (d->nodes != NP_NODE_NONE)
@@ -97,7 +97,7 @@ static int gain_by_model(const struct np_machine *m, const struct np_task *tasks
 	know(plan, 1, &p);
 	for (size_t i = 0; i < plan->n; i++) {
 		plan->decision[i].gain *= p.speed[i];
-		plan->decision[i].gain_source = source(&plan->decision[i], NP_SOURCE_MODEL);
+		plan->decision[i].gain_source = source(&plan->decision[i], NP_PROVENANCE_MODEL);
 	}
 	np_predictor_free(&p);
 	return 0;
@@ -121,7 +121,7 @@ static int gain_by_penalty(const struct np_machine *m, const struct np_task *tas
 			after = (struct place) { NP_NODE_NONE, plan->spread + (size_t)d->nodes * m->n_nodes };
 		d->gain = d->bonus * slowdown(&p, d->penalty, before, tasks[i].pages) /
 			  slowdown(&p, d->penalty, after, plan->pages_after + i * m->n_nodes);
-		d->gain_source = source(d, NP_SOURCE_PENALTY);
+		d->gain_source = source(d, NP_PROVENANCE_PENALTY);
 		d->traffic = (struct np_known) { 0 };
 	}
 	free(p.average);

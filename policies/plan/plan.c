@@ -56,9 +56,9 @@ static bool machine_is_valid(const struct np_machine *m)
 	return cpus > 0;
 }
 
-static bool is_amount(double value, enum np_source source)
+static bool is_amount(double value, enum np_provenance source)
 {
-	return source == NP_SOURCE_NONE || (isfinite(value) && value >= 0);
+	return source == NP_PROVENANCE_NONE || (isfinite(value) && value >= 0);
 }
 
 static bool task_is_valid(const struct np_machine *m, const struct np_task *t)
@@ -107,13 +107,13 @@ static void leave_all_alone(const struct np_policy *policy, const struct np_mach
 		d->home = np_task_home(m, t);
 		d->to = d->pages_to = d->spread = d->nodes = NP_NODE_NONE;
 		d->bonus = d->gain = 1;
-		if (t->penalty_source != NP_SOURCE_NONE) {
+		if (t->penalty_source != NP_PROVENANCE_NONE) {
 			d->penalty = t->penalty_distance ? penalty_at_nearest(m, t) :
 				     fmax(1, t->penalty);
 			d->penalty_source = t->penalty_source;
 		} else {
 			d->penalty = option > 0 ? fmax(1, option) : machine;
-			d->penalty_source = option > 0 ? NP_SOURCE_DECLARED : NP_SOURCE_MACHINE;
+			d->penalty_source = option > 0 ? NP_PROVENANCE_DECLARED : NP_PROVENANCE_MACHINE;
 		}
 	}
 }

@@ -74,8 +74,8 @@ int np_plan_order(struct np_plan *plan, const struct np_machine *m, const struct
 int np_task_home(const struct np_machine *m, const struct np_task *t);
 
 /* "unknown", "counters", "declared", .. */
-const char *np_source_name(enum np_source s);
-bool np_source_find(const char *name, enum np_source *s);	/* false: there is no such name */
-const char *np_source_names(void);	/* all of them, for errors */
+const char *np_provenance_name(enum np_provenance s);
+bool np_provenance_find(const char *name, enum np_provenance *s);	/* false: there is no such name */
+const char *np_provenance_names(void);	/* all of them, for errors */
 
 #endif

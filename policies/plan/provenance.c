@@ -2,45 +2,45 @@
 /* The names of where numbers come from. */
 #include "plan.h"
 
-static const char *const source_name[NP_SOURCES] = {
-	[NP_SOURCE_NONE] = "unknown",
-	[NP_SOURCE_COUNTERS] = "counters",
-	[NP_SOURCE_DECLARED] = "declared",
-	[NP_SOURCE_MACHINE] = "machine",
-	[NP_SOURCE_RUNS] = "two-runs",
-	[NP_SOURCE_FLIP] = "flip",
-	[NP_SOURCE_FIT] = "fit",
-	[NP_SOURCE_RESCTRL] = "resctrl",
-	[NP_SOURCE_SAMPLED] = "sampled",
-	[NP_SOURCE_MODEL] = "model",
-	[NP_SOURCE_PENALTY] = "penalty",
-	[NP_SOURCE_KERNEL] = "kernel",
-	[NP_SOURCE_ASSUMED] = "assumed",
+static const char *const name_of[NP_PROVENANCES] = {
+	[NP_PROVENANCE_NONE] = "unknown",
+	[NP_PROVENANCE_COUNTERS] = "counters",
+	[NP_PROVENANCE_DECLARED] = "declared",
+	[NP_PROVENANCE_MACHINE] = "machine",
+	[NP_PROVENANCE_RUNS] = "two-runs",
+	[NP_PROVENANCE_FLIP] = "flip",
+	[NP_PROVENANCE_FIT] = "fit",
+	[NP_PROVENANCE_RESCTRL] = "resctrl",
+	[NP_PROVENANCE_SAMPLED] = "sampled",
+	[NP_PROVENANCE_MODEL] = "model",
+	[NP_PROVENANCE_PENALTY] = "penalty",
+	[NP_PROVENANCE_KERNEL] = "kernel",
+	[NP_PROVENANCE_ASSUMED] = "assumed",
 };
 
-const char *np_source_name(enum np_source s)
+const char *np_provenance_name(enum np_provenance s)
 {
-	return s < NP_SOURCES ? source_name[s] : source_name[NP_SOURCE_NONE];
+	return s < NP_PROVENANCES ? name_of[s] : name_of[NP_PROVENANCE_NONE];
 }
 
-bool np_source_find(const char *name, enum np_source *s)
+bool np_provenance_find(const char *name, enum np_provenance *s)
 {
-	for (size_t i = 0; i < NP_SOURCES; i++)
-		if (!strcmp(source_name[i], name)) {
-			*s = (enum np_source)i;
+	for (size_t i = 0; i < NP_PROVENANCES; i++)
+		if (!strcmp(name_of[i], name)) {
+			*s = (enum np_provenance)i;
 			return true;
 		}
 	return false;
 }
 
-const char *np_source_names(void)
+const char *np_provenance_names(void)
 {
 	static char names[256];
 
 	if (names[0])
 		return names;
-	for (size_t i = 0; i < NP_SOURCES; i++)
+	for (size_t i = 0; i < NP_PROVENANCES; i++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", source_name[i]);
+			 i ? ", " : "", name_of[i]);
 	return names;
 }

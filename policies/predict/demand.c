@@ -90,14 +90,14 @@ static struct np_known traffic_of(const struct np_model *model, const struct np_
 {
 	double cycles, ipc;
 
-	if (t->bandwidth.source != NP_SOURCE_NONE)
+	if (t->bandwidth.source != NP_PROVENANCE_NONE)
 		return t->bandwidth;
 	/* What IPC a task has depends on memory: no IPC is assumed where a penalty says more. */
-	if (t->mpki_source == NP_SOURCE_NONE ||
-	    (t->ipc.source == NP_SOURCE_NONE && t->penalty_source != NP_SOURCE_NONE))
+	if (t->mpki_source == NP_PROVENANCE_NONE ||
+	    (t->ipc.source == NP_PROVENANCE_NONE && t->penalty_source != NP_PROVENANCE_NONE))
 		return (struct np_known) { 0 };
-	ipc = t->ipc.source == NP_SOURCE_NONE ? ASSUMED_IPC : t->ipc.value;
-	cycles = t->cycles.source == NP_SOURCE_NONE ? t->cores * ASSUMED_HZ : t->cycles.value;
+	ipc = t->ipc.source == NP_PROVENANCE_NONE ? ASSUMED_IPC : t->ipc.value;
+	cycles = t->cycles.source == NP_PROVENANCE_NONE ? t->cores * ASSUMED_HZ : t->cycles.value;
 	return (struct np_known) { cycles * ipc * t->mpki / 1000 * model->line_bytes,
 				   t->mpki_source };
 }
@@ -112,18 +112,18 @@ struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 			      const struct np_task *t, const struct np_decision *d)
 {
 	const struct np_model *model = m->model;
-	bool has_penalty = t->penalty_source != NP_SOURCE_NONE;
-	bool has_lines = t->outstanding.source != NP_SOURCE_NONE;
+	bool has_penalty = t->penalty_source != NP_PROVENANCE_NONE;
+	bool has_lines = t->outstanding.source != NP_PROVENANCE_NONE;
 	struct np_known traffic = traffic_of(model, t);
 	double most = most_lines(model);
 	struct np_demand q = {
 		.most_lines = has_lines ? fmin(most, fmax(1, t->outstanding.value)) : most,
-		.writes = t->writes.source == NP_SOURCE_NONE ? 0 : fmin(1, t->writes.value),
+		.writes = t->writes.source == NP_PROVENANCE_NONE ? 0 : fmin(1, t->writes.value),
 		.penalty_think_ns = INFINITY,
 	};
 
 	q.lines = q.most_lines;
-	if (traffic.source != NP_SOURCE_NONE) {
+	if (traffic.source != NP_PROVENANCE_NONE) {
 		q.source = traffic.source;
 		q.bytes_per_s = traffic.value;
 		if (has_penalty && !has_lines)

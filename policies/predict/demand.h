@@ -11,7 +11,7 @@ struct np_demand {
 	double think_ns;	/* of a line's time that no memory takes part in; INFINITY: it
 				 * never goes to memory */
 	double writes;		/* share of its traffic that is written */
-	enum np_source source;	/* what it was made from */
+	enum np_provenance source;	/* what it was made from */
 	/* What the two numbers above must explain, see present.c. */
 	double bytes_per_s;	/* that it moves now, all cores; 0: not known */
 	double most_lines;	/* that a core of it can keep in flight, or does */

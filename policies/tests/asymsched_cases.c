@@ -35,7 +35,7 @@ static struct np_task *a_cluster(uint64_t pages0, uint64_t pages1)
 	f.pages[0][0] = pages0;
 	f.pages[0][1] = pages1;
 	t = fixture_task(&f, 0, UNKNOWN, UNKNOWN);
-	t->bandwidth = (struct np_known) { 1e9, NP_SOURCE_COUNTERS };
+	t->bandwidth = (struct np_known) { 1e9, NP_PROVENANCE_COUNTERS };
 	return t;
 }
 
@@ -95,7 +95,7 @@ static void a_move_must_pay(void)
 
 	distance(0, 1, 30);
 	distance(0, 2, 12);
-	t->age_s = (struct np_known) { 5.9, NP_SOURCE_SAMPLED };
+	t->age_s = (struct np_known) { 5.9, NP_PROVENANCE_SAMPLED };
 	plan(NULL);
 	left_alone();
 	CHECK_REASON(&f, 0, "too large a share of the run time of task 100 (0.3 s for 1.00 GB, 6 s run)");
@@ -115,11 +115,11 @@ static void each_task_has_its_own_limit(void)
 
 	distance(0, 1, 30);
 	distance(0, 2, 12);
-	old->age_s = (struct np_known) { 100, NP_SOURCE_KERNEL };
+	old->age_s = (struct np_known) { 100, NP_PROVENANCE_KERNEL };
 	f.pages[1][1] = GB_PAGES / 2;
 	young = fixture_task(&f, 0, UNKNOWN, UNKNOWN);
 	young->bandwidth = old->bandwidth;
-	young->age_s = (struct np_known) { 2.9, NP_SOURCE_KERNEL };
+	young->age_s = (struct np_known) { 2.9, NP_PROVENANCE_KERNEL };
 	plan(NULL);
 	left_alone();
 	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 0);

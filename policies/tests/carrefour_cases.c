@@ -18,7 +18,7 @@ static struct np_task *add(int node, uint64_t pages0, uint64_t pages1, double ac
 	f.pages[f.n][0] = pages0;
 	f.pages[f.n][1] = pages1;
 	t = fixture_task(&f, node, UNKNOWN, UNKNOWN);
-	t->bandwidth = (struct np_known) { accesses_per_us * 1e6 * LINE, NP_SOURCE_COUNTERS };
+	t->bandwidth = (struct np_known) { accesses_per_us * 1e6 * LINE, NP_PROVENANCE_COUNTERS };
 	return t;
 }
 
@@ -74,7 +74,7 @@ static void the_ratio_is_everybodys(void)
 static void counted_locality_wins(void)
 {
 	fixture_machine(&f, 2, 2);
-	add(0, 0, 100, 100)->local_access = (struct np_known) { 0.9, NP_SOURCE_COUNTERS };
+	add(0, 0, 100, 100)->local_access = (struct np_known) { 0.9, NP_PROVENANCE_COUNTERS };
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to, NP_NODE_NONE);
 }
@@ -110,8 +110,8 @@ static void measured_controllers_count(void)
 	add(NP_NODE_NONE, 100, 100, 100);
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].spread, NP_NODE_NONE);
-	f.node[0].traffic = (struct np_known) { 9e9, NP_SOURCE_COUNTERS };
-	f.node[1].traffic = (struct np_known) { 1e9, NP_SOURCE_COUNTERS };
+	f.node[0].traffic = (struct np_known) { 9e9, NP_PROVENANCE_COUNTERS };
+	f.node[1].traffic = (struct np_known) { 1e9, NP_PROVENANCE_COUNTERS };
 	plan(NULL);
 	CU_ASSERT_NOT_EQUAL(f.decision[0].spread, NP_NODE_NONE);
 	CHECK_REASON(&f, 0, "imbalance is 113 %");
@@ -129,7 +129,7 @@ static void a_cpuset_changes_no_mean(void)
 	fixture_machine(&f, 3, 2);
 	add(NP_NODE_NONE, 1000, 0, 100)->may = may;
 	for (int i = 0; i < 3; i++)
-		f.node[i].traffic = (struct np_known) { gb[i] * 1e9, NP_SOURCE_COUNTERS };
+		f.node[i].traffic = (struct np_known) { gb[i] * 1e9, NP_PROVENANCE_COUNTERS };
 	plan(NULL);
 	CHECK_REASON(&f, 0, "imbalance is 48 %");
 	CU_ASSERT_NOT_EQUAL(f.decision[0].spread, NP_NODE_NONE);
@@ -140,7 +140,7 @@ static void a_cpuset_changes_no_mean(void)
 static void nothing_known_nothing_done(void)
 {
 	fixture_machine(&f, 2, 2);
-	add(0, 0, 100, 0)->bandwidth.source = NP_SOURCE_NONE;
+	add(0, 0, 100, 0)->bandwidth.source = NP_PROVENANCE_NONE;
 	plan("gate=0");
 	CU_ASSERT_EQUAL(f.decision[0].pages_to, NP_NODE_NONE);
 	CHECK_REASON(&f, 0, "no task's DRAM accesses are known");

@@ -39,9 +39,9 @@ struct np_task *fixture_task(struct fixture *f, int node, double penalty, double
 		.node = node,
 		.pages = f->pages[f->n],
 		.penalty = penalty,
-		.penalty_source = penalty == UNKNOWN ? NP_SOURCE_NONE : NP_SOURCE_DECLARED,
+		.penalty_source = penalty == UNKNOWN ? NP_PROVENANCE_NONE : NP_PROVENANCE_DECLARED,
 		.mpki = mpki,
-		.mpki_source = mpki == UNKNOWN ? NP_SOURCE_NONE : NP_SOURCE_DECLARED,
+		.mpki_source = mpki == UNKNOWN ? NP_PROVENANCE_NONE : NP_PROVENANCE_DECLARED,
 	};
 	f->n++;
 	return t;

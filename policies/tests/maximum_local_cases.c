@@ -260,10 +260,10 @@ static void penalty_from_the_machine(void)
 	add(&f, 1, 0, UNKNOWN);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[0].penalty, 2.1, 1e-9);
-	CU_ASSERT_EQUAL(f.decision[0].penalty_source, NP_SOURCE_MACHINE);
+	CU_ASSERT_EQUAL(f.decision[0].penalty_source, NP_PROVENANCE_MACHINE);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", "penalty=1.25"), 0);
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[0].penalty, 1.25, 1e-9);
-	CU_ASSERT_EQUAL(f.decision[0].penalty_source, NP_SOURCE_DECLARED);
+	CU_ASSERT_EQUAL(f.decision[0].penalty_source, NP_PROVENANCE_DECLARED);
 }
 
 static void reasons_name_the_kernels_nodes(void)

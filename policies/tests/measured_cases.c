@@ -36,7 +36,7 @@ static void add_stream_that_reads(int node, unsigned int cores, int home, double
 	f.pages[f.n][home] = 1000;
 	t = fixture_task(&f, node, UNKNOWN, UNKNOWN);
 	t->cores = cores;
-	t->bandwidth = (struct np_known) { bytes_per_s, NP_SOURCE_COUNTERS };
+	t->bandwidth = (struct np_known) { bytes_per_s, NP_PROVENANCE_COUNTERS };
 }
 
 /* One with the machine to itself: its cores do nothing but wait for memory. */

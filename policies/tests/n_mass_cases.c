@@ -27,8 +27,8 @@ static void moves_low_penalty_leaves_high_penalty(void)
 	CU_ASSERT_EQUAL(f.decision[1].pages_to, NP_NODE_NONE);
 	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 0);
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[1].gain, 1.56 / 1.1, 1e-9);
-	CU_ASSERT_EQUAL(f.decision[1].gain_source, NP_SOURCE_ASSUMED);
-	CU_ASSERT_EQUAL(f.decision[0].gain_source, NP_SOURCE_PENALTY);
+	CU_ASSERT_EQUAL(f.decision[1].gain_source, NP_PROVENANCE_ASSUMED);
+	CU_ASSERT_EQUAL(f.decision[0].gain_source, NP_PROVENANCE_PENALTY);
 }
 
 /* The rule in numbers: worth 2 * 20 * relief against 0.3 + hysteresis. */

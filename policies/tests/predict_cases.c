@@ -61,7 +61,7 @@ static void a_penalty_comes_back(void)
 static void a_measured_bandwidth_comes_back(void)
 {
 	machine_of_two(2);
-	add(0, 100, 0, UNKNOWN)->bandwidth = (struct np_known) { 2e9, NP_SOURCE_COUNTERS };
+	add(0, 100, 0, UNKNOWN)->bandwidth = (struct np_known) { 2e9, NP_PROVENANCE_COUNTERS };
 	predict();
 	CU_ASSERT_DOUBLE_EQUAL(p.speed[0], 1, 0.01);
 	CU_ASSERT_DOUBLE_EQUAL(np_predict_traffic(&p, 0), 2e9, 2e7);
@@ -76,7 +76,7 @@ static void crowding_is_the_models(void)
 
 	machine_of_two(4);
 	for (int i = 0; i < 4; i++)
-		add(0, 100, 0, 1.5)->outstanding = (struct np_known) { 10, NP_SOURCE_DECLARED };
+		add(0, 100, 0, 1.5)->outstanding = (struct np_known) { 10, NP_PROVENANCE_DECLARED };
 	predict();
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&model, &four, 1, &grant), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.speed[3], 80 / grant.latency_ns, 1e-4);
@@ -116,7 +116,7 @@ static void classes_stand_for_their_tasks(void)
 		task[i] = (struct np_task) {
 			.cores = 1, .threads = 1, .node = 1, .pages = pages,
 			.penalty = 1 + 0.4 * (i % 100 + 1) / 100,
-			.penalty_source = NP_SOURCE_DECLARED,
+			.penalty_source = NP_PROVENANCE_DECLARED,
 		};
 	model.link[0].bytes_per_s = 1e15;
 	CU_ASSERT_EQUAL_FATAL(np_predictor_init(&p, &f.m, task, decision, N), 0);

@@ -45,7 +45,7 @@ static void init(void)
 static void count(const struct truth *truth, float *speed)
 {
 	for (size_t i = 0; i < f.n; i++)
-		f.task[i].bandwidth = (struct np_known) { 1, NP_SOURCE_COUNTERS };
+		f.task[i].bandwidth = (struct np_known) { 1, NP_PROVENANCE_COUNTERS };
 	init();
 	for (size_t i = 0; i < f.n; i++) {
 		p.own[i].lines = truth[i].lines;
@@ -101,7 +101,7 @@ static void a_chase_is_no_stream(void)
 	count(truth, speed);
 	CU_ASSERT_DOUBLE_EQUAL(f.task[0].bandwidth.value, 8e8, 1e7);
 	f.task[0].penalty = 1.5;
-	f.task[0].penalty_source = NP_SOURCE_RUNS;
+	f.task[0].penalty_source = NP_PROVENANCE_RUNS;
 	init();
 	CU_ASSERT_DOUBLE_EQUAL(error(0), 0, 0.01);
 	CU_ASSERT_DOUBLE_EQUAL(p.own[0].lines, 1, 0.02);
@@ -122,7 +122,7 @@ static void a_chase_beside_streams(void)
 	add(0, 0, 1);
 	count(truth, speed);
 	f.task[1].penalty = 1.5;
-	f.task[1].penalty_source = NP_SOURCE_RUNS;
+	f.task[1].penalty_source = NP_PROVENANCE_RUNS;
 	init();
 	CU_ASSERT_DOUBLE_EQUAL(p.own[1].lines, 1, 0.1);
 	CU_ASSERT_DOUBLE_EQUAL(p.speed[1], speed[1], 0.05 * (double)speed[1]);
@@ -136,7 +136,7 @@ static void a_penalty_alone_is_no_stream(void)
 	machine(TWO_NODES("0.1"));
 	add(0, 0, 1);
 	f.task[0].penalty = 1.5;
-	f.task[0].penalty_source = NP_SOURCE_RUNS;
+	f.task[0].penalty_source = NP_PROVENANCE_RUNS;
 	init();
 	CU_ASSERT_DOUBLE_EQUAL(np_predict_traffic(&p, 0), sqrt(10) * 64 / 80e-9, 1e8);
 	np_predictor_free(&p);
@@ -150,9 +150,9 @@ static void cycles_are_counted(void)
 		f.n = 0;
 		add(0, 0, 1);
 		f.task[0].mpki = 10;
-		f.task[0].mpki_source = NP_SOURCE_COUNTERS;
-		f.task[0].ipc = (struct np_known) { 1, NP_SOURCE_COUNTERS };
-		f.task[0].cycles = (struct np_known) { ghz * 1e9, NP_SOURCE_COUNTERS };
+		f.task[0].mpki_source = NP_PROVENANCE_COUNTERS;
+		f.task[0].ipc = (struct np_known) { 1, NP_PROVENANCE_COUNTERS };
+		f.task[0].cycles = (struct np_known) { ghz * 1e9, NP_PROVENANCE_COUNTERS };
 		init();
 		CU_ASSERT_DOUBLE_EQUAL(np_predict_traffic(&p, 0), ghz * 6.4e8, ghz * 1e7);
 		np_predictor_free(&p);
@@ -164,8 +164,8 @@ static void writes_are_part_of_what_was_counted(void)
 {
 	machine(TWO_NODES("0.1"));
 	add(0, 0, 1);
-	f.task[0].writes = (struct np_known) { 0.25, NP_SOURCE_COUNTERS };
-	f.task[0].bandwidth = (struct np_known) { 4e9, NP_SOURCE_COUNTERS };
+	f.task[0].writes = (struct np_known) { 0.25, NP_PROVENANCE_COUNTERS };
+	f.task[0].bandwidth = (struct np_known) { 4e9, NP_PROVENANCE_COUNTERS };
 	init();
 	CU_ASSERT_DOUBLE_EQUAL(np_predict_traffic(&p, 0), 4e9, 4e7);
 	np_predictor_free(&p);
@@ -186,7 +186,7 @@ static void triads_fill_a_controller_with_writes(void)
 		machine(TWO_NODES("0.1"));
 		for (int i = 0; i < 3; i++) {
 			add(0, 0, 1);
-			f.task[i].writes = (struct np_known) { 0.25, NP_SOURCE_COUNTERS };
+			f.task[i].writes = (struct np_known) { 0.25, NP_PROVENANCE_COUNTERS };
 		}
 		count(truth, speed);
 		for (int i = 0; reads_only && i < 3; i++) {

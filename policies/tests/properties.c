@@ -114,7 +114,7 @@ static void check_decision(const struct fixture *f, size_t i)
 	HOLDS(d->from == f->task[i].node);
 	HOLDS(d->home == np_task_home(&f->m, &f->task[i]));
 	HOLDS(d->reason[0] && strlen(d->reason) < NP_REASON_LEN - 1);
-	HOLDS(d->penalty >= 1 && d->penalty_source != NP_SOURCE_NONE);
+	HOLDS(d->penalty >= 1 && d->penalty_source != NP_PROVENANCE_NONE);
 	HOLDS(d->cost >= 0 && d->gain > 0);
 	if (d->pages_to == NP_NODE_NONE) {
 		HOLDS(d->pages_to_move == 0 || d->spread != NP_NODE_NONE);
@@ -343,7 +343,7 @@ static double unevenness(const struct fixture *f)
 	double pressure[MAX_NODES] = { 0 }, sum = 0;
 
 	for (size_t i = 0; i < f->n; i++)
-		if (f->decision[i].to != NP_NODE_NONE && f->task[i].mpki_source != NP_SOURCE_NONE)
+		if (f->decision[i].to != NP_NODE_NONE && f->task[i].mpki_source != NP_PROVENANCE_NONE)
 			pressure[f->decision[i].to] += f->task[i].mpki * f->task[i].cores;
 	for (size_t i = 0; i < f->m.n_nodes; i++)
 		sum += pressure[i] * pressure[i];

@@ -326,22 +326,22 @@ static void report(struct results *r, const struct np_cpi_pair *p, const struct 
 	fflush(stdout);
 }
 
-static void describe(const struct results *r, const struct np_cpi_pair *p, enum np_source method,
-		     char *text, size_t len)
+static void describe(const struct results *r, const struct np_cpi_pair *p,
+		     enum np_provenance method, char *text, size_t len)
 {
 	time_t now = time(NULL);
 	struct tm day;
 
 	gmtime_r(&now, &day);
 	snprintf(text, len, "calibrated: %s node %d, %s (%s), counted by %s, %04d-%02d-%02d",
-		 method == NP_SOURCE_FLIP ? "flip away from" : "two runs on", r->m.node[p->home].id,
+		 method == NP_PROVENANCE_FLIP ? "flip away from" : "two runs on", r->m.node[p->home].id,
 		 r->m.name, np_platform_name(np_machine_platform("")), p->source, day.tm_year + 1900,
 		 day.tm_mon + 1, day.tm_mday);
 }
 
 /* Prints it, and remembers it for the file. */
 static int keep(struct results *r, const struct np_cpi_pair *p, const struct np_penalty_key *key,
-		const char *name, int pid, enum np_source method)
+		const char *name, int pid, enum np_provenance method)
 {
 	struct np_penalty_task task = {
 		.key = *key,
@@ -350,7 +350,7 @@ static int keep(struct results *r, const struct np_cpi_pair *p, const struct np_
 	};
 
 	describe(r, p, method, task.source, sizeof(task.source));
-	report(r, p, key, name, pid, np_source_name(method));
+	report(r, p, key, name, pid, np_provenance_name(method));
 	if (!np_penalties_add(&r->file, &task))
 		return NP_EXIT_OK;
 	np_error("out of memory");
@@ -386,7 +386,7 @@ static int two_runs(struct results *r, const char *command, int node, int remote
 	program_of(command, exe, sizeof(exe));
 	np_penalty_key_of(0, name, &key);
 	np_penalty_key_program(exe, &key);
-	return keep(r, &pair, &key, name, 0, NP_SOURCE_RUNS);
+	return keep(r, &pair, &key, name, 0, NP_PROVENANCE_RUNS);
 }
 
 static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
@@ -403,7 +403,7 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 	}
 	if (e)
 		return fail(e, err);
-	return keep(r, &pair, &key, st.comm, pid, NP_SOURCE_FLIP);
+	return keep(r, &pair, &key, st.comm, pid, NP_PROVENANCE_FLIP);
 }
 
 static int measure(struct results *r, const struct calibrate_args *a)

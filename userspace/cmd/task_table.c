@@ -78,7 +78,7 @@ static uint64_t shm_pages(const struct np_view *v, size_t task)
 double np_task_cost(const struct np_view *v, size_t task)
 {
 	const struct np_task *t = &v->t->task[task];
-	double penalty = t->penalty_source == NP_SOURCE_NONE ? 1 : t->penalty;
+	double penalty = t->penalty_source == NP_PROVENANCE_NONE ? 1 : t->penalty;
 	double rate = remote_rate(v, task);
 
 	if (rate >= 0)
@@ -100,9 +100,9 @@ static double key(const struct np_view *v, size_t task)
 	case NP_SORT_REMOTE:
 		return remote_rate(v, task);
 	case NP_SORT_MPKI:
-		return t->mpki_source == NP_SOURCE_NONE ? -1 : t->mpki;
+		return t->mpki_source == NP_PROVENANCE_NONE ? -1 : t->mpki;
 	case NP_SORT_PENALTY:
-		return t->penalty_source == NP_SOURCE_NONE ? -1 : t->penalty;
+		return t->penalty_source == NP_PROVENANCE_NONE ? -1 : t->penalty;
 	case NP_SORT_LOCAL:	/* the least local first; without memory last */
 		locality = np_task_locality(v->m, t);
 		return locality < 0 ? -2 : -locality;
@@ -259,24 +259,24 @@ static void print_busy(const struct np_view *v, size_t i, struct text *t)
 
 static void print_ipc(const struct np_view *v, size_t i, struct text *t)
 {
-	known(t, 5, v->t->task[i].ipc.value, v->t->task[i].ipc.source != NP_SOURCE_NONE);
+	known(t, 5, v->t->task[i].ipc.value, v->t->task[i].ipc.source != NP_PROVENANCE_NONE);
 }
 
 static void print_mpki(const struct np_view *v, size_t i, struct text *t)
 {
-	known(t, 7, v->t->task[i].mpki, v->t->task[i].mpki_source != NP_SOURCE_NONE);
+	known(t, 7, v->t->task[i].mpki, v->t->task[i].mpki_source != NP_PROVENANCE_NONE);
 }
 
 static void print_penalty(const struct np_view *v, size_t i, struct text *t)
 {
-	known(t, 6, v->t->task[i].penalty, v->t->task[i].penalty_source != NP_SOURCE_NONE);
+	known(t, 6, v->t->task[i].penalty, v->t->task[i].penalty_source != NP_PROVENANCE_NONE);
 }
 
 static void print_from(const struct np_view *v, size_t i, struct text *t)
 {
-	enum np_source source = v->t->task[i].penalty_source;
+	enum np_provenance source = v->t->task[i].penalty_source;
 
-	cell(t, "%-8s", source == NP_SOURCE_NONE ? "-" : np_source_name(source));
+	cell(t, "%-8s", source == NP_PROVENANCE_NONE ? "-" : np_provenance_name(source));
 }
 
 static void print_shm(const struct np_view *v, size_t i, struct text *t)

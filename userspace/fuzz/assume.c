@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* Refused with a reason and no effect, or a number that a policy can work with. */
 	if (np_tasks_assume(&t, text, err, sizeof(err)))
-		FUZZ_CLAIM(err[0] && task.penalty_source == NP_SOURCE_NONE &&
-			   task.mpki_source == NP_SOURCE_NONE);
+		FUZZ_CLAIM(err[0] && task.penalty_source == NP_PROVENANCE_NONE &&
+			   task.mpki_source == NP_PROVENANCE_NONE);
 	FUZZ_CLAIM(task.penalty >= 1 && task.penalty < 1e9 && task.mpki >= 0 && task.mpki < 1e9);
 	free(text);
 	return 0;

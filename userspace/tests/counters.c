@@ -368,10 +368,10 @@ static void accesses_by_node_of_two(void)
 	np_counting_fill(&c, 0, &m, NULL, &task, room);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(task.accesses);
 	CU_ASSERT(task.accesses[1] == 50 && task.accesses[0] == 150);
-	CU_ASSERT_EQUAL(task.accesses_source, NP_SOURCE_COUNTERS);
+	CU_ASSERT_EQUAL(task.accesses_source, NP_PROVENANCE_COUNTERS);
 	CU_ASSERT_DOUBLE_EQUAL(task.bandwidth.value, 200 * 64, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(task.local_access.value, 0.25, 1e-9);
-	CU_ASSERT_EQUAL(task.ipc.source, NP_SOURCE_NONE);
+	CU_ASSERT_EQUAL(task.ipc.source, NP_PROVENANCE_NONE);
 	task = (struct np_task) { .node = 1 };
 	m.n_nodes = 3;
 	np_counting_fill(&c, 0, &m, NULL, &task, room);

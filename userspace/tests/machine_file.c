@@ -175,8 +175,8 @@ static void task_set_is_read(void)
 	CU_ASSERT_FATAL(t.n == 3);
 	CU_ASSERT(t.task[1].node == 1 && t.task[1].cores == 2 && t.task[1].threads == 2);
 	CU_ASSERT(t.task[1].pages[0] == 1024 && t.task[1].pages[1] == 2);
-	CU_ASSERT(t.task[1].penalty == 1.5 && t.task[1].penalty_source == NP_SOURCE_DECLARED);
-	CU_ASSERT(t.task[1].mpki_source == NP_SOURCE_NONE);
+	CU_ASSERT(t.task[1].penalty == 1.5 && t.task[1].penalty_source == NP_PROVENANCE_DECLARED);
+	CU_ASSERT(t.task[1].mpki_source == NP_PROVENANCE_NONE);
 	CU_ASSERT(t.task[2].node == NP_NODE_NONE && t.task[2].mpki == 3 && !t.task[2].pages[0]);
 	CU_ASSERT(t.task[0].pid != t.task[1].pid && t.task[1].pid != t.task[2].pid);
 	np_tasks_free(&t);

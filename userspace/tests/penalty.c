@@ -15,7 +15,7 @@
 
 static struct np_penalty_task task(const char *name, double mpki, double penalty)
 {
-	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty, .method = NP_SOURCE_RUNS };
+	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty, .method = NP_PROVENANCE_RUNS };
 
 	snprintf(t.key.name, sizeof(t.key.name), "%s", name);
 	snprintf(t.source, sizeof(t.source), "calibrated: a test");
@@ -105,20 +105,20 @@ static void a_flip_stays_a_flip(void)
 	struct np_penalties p = { 0 };
 	char path[128], err[NP_ERR_LEN];
 
-	b.method = NP_SOURCE_FLIP;
+	b.method = NP_PROVENANCE_FLIP;
 	b.distance = 31;
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
 	p = again(root, &p);
 	CU_ASSERT_FATAL(p.n == 3 && p.fit.remote > 0);
-	CU_ASSERT(p.task[0].method == NP_SOURCE_RUNS && p.task[1].method == NP_SOURCE_FLIP);
+	CU_ASSERT(p.task[0].method == NP_PROVENANCE_RUNS && p.task[1].method == NP_PROVENANCE_FLIP);
 	np_penalties_free(&p);
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
-	CU_ASSERT(of_flip.penalty_source == NP_SOURCE_FLIP && of_flip.penalty == 1.9);
+	CU_ASSERT(of_flip.penalty_source == NP_PROVENANCE_FLIP && of_flip.penalty == 1.9);
 	CU_ASSERT_EQUAL(of_flip.penalty_distance, 31);
 	fixture_end();
 }
@@ -231,8 +231,8 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 {
 	const char *root = fixture_begin();
 	struct np_task t[] = {
-		{ .comm = "a" }, { .comm = "z", .mpki = 20, .mpki_source = NP_SOURCE_COUNTERS },
-		{ .comm = "a", .penalty = 7, .penalty_source = NP_SOURCE_DECLARED }, { .comm = "y" },
+		{ .comm = "a" }, { .comm = "z", .mpki = 20, .mpki_source = NP_PROVENANCE_COUNTERS },
+		{ .comm = "a", .penalty = 7, .penalty_source = NP_PROVENANCE_DECLARED }, { .comm = "y" },
 	};
 	struct np_tasks tasks = { .n = 4, .task = t };
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
@@ -248,12 +248,12 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
-	CU_ASSERT(t[0].penalty_source == NP_SOURCE_RUNS && t[0].penalty == 1.5);
-	CU_ASSERT(t[1].penalty_source == NP_SOURCE_FIT);
+	CU_ASSERT(t[0].penalty_source == NP_PROVENANCE_RUNS && t[0].penalty == 1.5);
+	CU_ASSERT(t[1].penalty_source == NP_PROVENANCE_FIT);
 	CU_ASSERT_DOUBLE_EQUAL(t[1].penalty, np_penalty_predict(&p.fit, 20), 1e-4);
 	CU_ASSERT_EQUAL(t[1].penalty_distance, 32);
-	CU_ASSERT(t[2].penalty == 7 && t[2].penalty_source == NP_SOURCE_DECLARED);
-	CU_ASSERT_EQUAL(t[3].penalty_source, NP_SOURCE_NONE);
+	CU_ASSERT(t[2].penalty == 7 && t[2].penalty_source == NP_PROVENANCE_DECLARED);
+	CU_ASSERT_EQUAL(t[3].penalty_source, NP_PROVENANCE_NONE);
 	np_penalties_free(&p);
 	fixture_end();
 }
@@ -307,14 +307,14 @@ static void another_program_of_the_name_is_another(void)
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
 	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(one.penalty_source, NP_SOURCE_NONE);
+	CU_ASSERT_EQUAL(one.penalty_source, NP_PROVENANCE_NONE);
 	np_penalty_key_of(getpid(), "python3", &mine.key);
 	mine.penalty = 1.7;
 	np_penalties_add(&p, &mine);
 	CU_ASSERT(p.n == 2 && mine.key.exe[0] == '/');
 	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
-	CU_ASSERT(one.penalty_source == NP_SOURCE_RUNS && one.penalty == 1.7);
+	CU_ASSERT(one.penalty_source == NP_PROVENANCE_RUNS && one.penalty == 1.7);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	np_penalties_free(&p);
 	fixture_end();
@@ -355,8 +355,8 @@ static void the_distance_is_from_cpus_to_memory(void)
 	struct np_machine m = { .n_nodes = 3, .node = node, .distance = distance };
 	struct np_cpi_pair pair = { .home = 1, .away = 2 };
 
-	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_SOURCE_RUNS), 31);
-	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_SOURCE_FLIP), 32);
+	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_PROVENANCE_RUNS), 31);
+	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_PROVENANCE_FLIP), 32);
 }
 
 CU_TestInfo penalty_tests[] = {

@@ -74,18 +74,18 @@ static void reads_what_it_says(void)
 	CU_ASSERT(s.tasks.task[0].node == 1 && s.tasks.task[0].pages[0] == 300);
 	CU_ASSERT(s.tasks.task[0].shm_pages[0] == 40 && s.tasks.task[0].shm_pages[1] == 0);
 	CU_ASSERT(s.tasks.file_pages[0] == 5 && s.tasks.start[0] == 99);
-	CU_ASSERT(s.tasks.task[0].penalty_source == NP_SOURCE_COUNTERS);
+	CU_ASSERT(s.tasks.task[0].penalty_source == NP_PROVENANCE_COUNTERS);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].penalty, 1.5, 1e-9);
-	CU_ASSERT_EQUAL(s.tasks.task[0].mpki_source, NP_SOURCE_NONE);
-	CU_ASSERT_EQUAL(s.tasks.task[0].bandwidth.source, NP_SOURCE_RESCTRL);
+	CU_ASSERT_EQUAL(s.tasks.task[0].mpki_source, NP_PROVENANCE_NONE);
+	CU_ASSERT_EQUAL(s.tasks.task[0].bandwidth.source, NP_PROVENANCE_RESCTRL);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].ipc.value, 0.5, 1e-9);
-	CU_ASSERT_EQUAL(s.tasks.task[0].age_s.source, NP_SOURCE_KERNEL);
+	CU_ASSERT_EQUAL(s.tasks.task[0].age_s.source, NP_PROVENANCE_KERNEL);
 	CU_ASSERT_EQUAL(s.tasks.task[0].shared_pages, 17);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].writes.value, 0.25, 1e-9);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s.tasks.task[0].accesses);
 	CU_ASSERT(s.tasks.task[0].accesses[0] == 2e7 && s.tasks.task[0].accesses[1] == 0);
 	CU_ASSERT(s.machine.node[0].traffic.value == 3e9 &&
-		  s.machine.node[1].traffic.source == NP_SOURCE_NONE);
+		  s.machine.node[1].traffic.source == NP_PROVENANCE_NONE);
 	np_snapshot_free(&s);
 }
 

@@ -79,8 +79,9 @@ static void assumptions(void)
 
 	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=7,penalty=1.5,mpki=30", err, sizeof(err)), 0);
 	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51 && task.mpki > 29.9);
-	CU_ASSERT(task.penalty_source == NP_SOURCE_DECLARED && task.mpki_source == NP_SOURCE_DECLARED);
-	CU_ASSERT_STRING_EQUAL(np_source_name(task.mpki_source), "declared");
+	CU_ASSERT_EQUAL(task.penalty_source, NP_PROVENANCE_DECLARED);
+	CU_ASSERT_EQUAL(task.mpki_source, NP_PROVENANCE_DECLARED);
+	CU_ASSERT_STRING_EQUAL(np_provenance_name(task.mpki_source), "declared");
 	CU_ASSERT_EQUAL(np_tasks_assume(&t, "mpki=0,pid=7", err, sizeof(err)), 0);
 	CU_ASSERT(task.mpki < 0.1 && task.penalty > 1.49);
 	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=8,mpki=1", err, sizeof(err)), -ESRCH);
@@ -98,7 +99,7 @@ static void an_assumption_of_every_task(void)
 	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5,mpki=30", err, sizeof(err)), 0);
 	for (size_t i = 0; i < t.n; i++) {
 		CU_ASSERT(task[i].penalty > 1.49 && task[i].penalty < 1.51 && task[i].mpki > 29.9);
-		CU_ASSERT_EQUAL(task[i].mpki_source, NP_SOURCE_DECLARED);
+		CU_ASSERT_EQUAL(task[i].mpki_source, NP_PROVENANCE_DECLARED);
 	}
 	t.n = 0;
 	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5", err, sizeof(err)), 0);
@@ -202,7 +203,7 @@ static void age_is_since_the_start(void)
 
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL_FATAL(np_tasks_read_some(&t, &m, pids, 2, 0, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(t.task[0].age_s.source, NP_SOURCE_KERNEL);
+	CU_ASSERT_EQUAL(t.task[0].age_s.source, NP_PROVENANCE_KERNEL);
 	CU_ASSERT(t.task[0].age_s.value >= 0 && t.task[0].age_s.value < 3600);
 	CU_ASSERT(t.n < 2 || t.task[1].age_s.value >= t.task[0].age_s.value);
 	np_tasks_free(&t);

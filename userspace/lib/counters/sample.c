@@ -59,13 +59,13 @@ static struct np_known known(const struct np_count *c, double factor)
 
 	if (c->source)
 		k = (struct np_known) { c->value * factor, !strcmp(c->source, "resctrl") ?
-					NP_SOURCE_RESCTRL : NP_SOURCE_COUNTERS };
+					NP_PROVENANCE_RESCTRL : NP_PROVENANCE_COUNTERS };
 	return k;
 }
 
 static void set(struct np_known *field, struct np_known k)
 {
-	if (k.source != NP_SOURCE_NONE)
+	if (k.source != NP_PROVENANCE_NONE)
 		*field = k;
 }
 
@@ -83,7 +83,7 @@ static void fill_rates(struct np_task *task, const struct np_reading *r)
 		dram.value += r->event[NP_LOCAL_DRAM].value;
 		set(&task->bandwidth, known(&dram, LINE_BYTES / r->seconds));
 	}
-	if (k.source != NP_SOURCE_NONE) {
+	if (k.source != NP_PROVENANCE_NONE) {
 		task->mpki = k.value;
 		task->mpki_source = k.source;
 	}
@@ -94,7 +94,7 @@ static void use_accesses(struct np_task *task, double *room, size_t k, double se
 	for (size_t node = 0; node < k; node++)
 		room[node] /= seconds;
 	task->accesses = room;
-	task->accesses_source = NP_SOURCE_COUNTERS;
+	task->accesses_source = NP_PROVENANCE_COUNTERS;
 }
 
 /*
@@ -113,7 +113,7 @@ static bool fill_by_node(const struct np_counting *c, const struct np_reading *r
 	for (size_t node = 0; node < c->dram.n_nodes; node++)
 		all += room[node];
 	if (all > 0) {
-		task->writes = (struct np_known) { writes / all, NP_SOURCE_COUNTERS };
+		task->writes = (struct np_known) { writes / all, NP_PROVENANCE_COUNTERS };
 		task->bandwidth.value *= all / (all - writes);
 	}
 	use_accesses(task, room, c->dram.n_nodes, r->seconds);
@@ -151,7 +151,7 @@ void np_counting_traffic(const struct np_counting *c, struct np_machine *m)
 		np_dram_sum(&c->dram, NULL, sum);
 		for (size_t node = 0; node < m->n_nodes; node++)
 			m->node[node].traffic = (struct np_known) {
-				sum[node] * LINE_BYTES / c->seconds, NP_SOURCE_COUNTERS,
+				sum[node] * LINE_BYTES / c->seconds, NP_PROVENANCE_COUNTERS,
 			};
 	}
 	free(sum);

@@ -84,7 +84,7 @@ enum np_verdict np_steady_judge(struct np_steady *s, const struct np_steady_rule
 		return NP_VERDICT_LEFT;
 	if (s->tried && !is_worth_another_try(s, d, pages))
 		return NP_VERDICT_DONE;
-	if (d->gain_source != NP_SOURCE_NONE && d->gain < r->min_gain)
+	if (d->gain_source != NP_PROVENANCE_NONE && d->gain < r->min_gain)
 		return NP_VERDICT_SMALL_GAIN;
 	if (s->agreed < r->hysteresis)
 		return NP_VERDICT_NOT_STEADY;

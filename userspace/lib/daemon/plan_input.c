@@ -33,11 +33,11 @@ static void add(struct np_planning *p, const struct np_watched *t, const struct 
 			     nodes * sizeof(*p->tasks.pages));
 	task->shm_pages = memcpy(p->tasks.shm_pages + i * nodes, t->task.shm_pages,
 				 nodes * sizeof(*p->tasks.shm_pages));
-	if (assumed->penalty_source != NP_SOURCE_NONE) {
+	if (assumed->penalty_source != NP_PROVENANCE_NONE) {
 		task->penalty = assumed->penalty;
 		task->penalty_source = assumed->penalty_source;
 	}
-	if (assumed->mpki_source != NP_SOURCE_NONE) {
+	if (assumed->mpki_source != NP_PROVENANCE_NONE) {
 		task->mpki = assumed->mpki;
 		task->mpki_source = assumed->mpki_source;
 	}

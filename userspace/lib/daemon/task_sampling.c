@@ -156,8 +156,8 @@ size_t np_watch_count_known(const struct np_watch *w)
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n; i++)
-		n += !w->task[i].gone && (w->task[i].counted.mpki_source != NP_SOURCE_NONE ||
-					  w->task[i].counted.bandwidth.source != NP_SOURCE_NONE);
+		n += !w->task[i].gone && (w->task[i].counted.mpki_source != NP_PROVENANCE_NONE ||
+					  w->task[i].counted.bandwidth.source != NP_PROVENANCE_NONE);
 	return n;
 }
 
@@ -172,7 +172,7 @@ void np_watch_counted(const struct np_watched *t, struct np_task *task)
 	task->writes = c->writes;
 	task->accesses = c->accesses;
 	task->accesses_source = c->accesses_source;
-	if (c->mpki_source != NP_SOURCE_NONE) {
+	if (c->mpki_source != NP_PROVENANCE_NONE) {
 		task->mpki = c->mpki;
 		task->mpki_source = c->mpki_source;
 	}

@@ -53,9 +53,9 @@ json_t *np_json_node(const struct np_machine *m, int node)
 	return node == NP_NODE_NONE ? json_null() : json_integer(m->node[node].id);
 }
 
-json_t *np_json_known(double value, enum np_source source)
+json_t *np_json_known(double value, enum np_provenance source)
 {
 	return json_pack("{s:o,s:s}", "value",
-			 source == NP_SOURCE_NONE ? json_null() : json_real(value), "source",
-			 np_source_name(source));
+			 source == NP_PROVENANCE_NONE ? json_null() : json_real(value), "source",
+			 np_provenance_name(source));
 }

@@ -22,6 +22,6 @@ json_t *np_json_text(const char *text);
 json_t *np_json_node(const struct np_machine *m, int node);
 
 /* {"value": 1.25, "source": "counters"}; the value is null when the source is unknown. */
-json_t *np_json_known(double value, enum np_source source);
+json_t *np_json_known(double value, enum np_provenance source);
 
 #endif

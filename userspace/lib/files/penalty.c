@@ -129,16 +129,16 @@ static void apply(struct np_task *task, const struct np_penalties *p)
 {
 	const struct np_penalty_task *known;
 
-	if (task->penalty_source != NP_SOURCE_NONE)
+	if (task->penalty_source != NP_PROVENANCE_NONE)
 		return;
 	known = match(p, task);
 	if (known) {
 		task->penalty = known->penalty;
 		task->penalty_source = known->method;
 		task->penalty_distance = known->distance;
-	} else if (p->fit.remote > 0 && task->mpki_source != NP_SOURCE_NONE) {
+	} else if (p->fit.remote > 0 && task->mpki_source != NP_PROVENANCE_NONE) {
 		task->penalty = np_penalty_predict(&p->fit, task->mpki);
-		task->penalty_source = NP_SOURCE_FIT;
+		task->penalty_source = NP_PROVENANCE_FIT;
 		task->penalty_distance = p->fit.distance;
 	}
 }

@@ -29,7 +29,7 @@ struct np_penalty_task {
 	double penalty;
 	int distance;		/* from the CPUs to the remote memory, SLIT units; NP_FARTHEST:
 				 * a file of an earlier version, which measured there */
-	enum np_source method;	/* NP_SOURCE_RUNS or NP_SOURCE_FLIP */
+	enum np_provenance method;	/* NP_PROVENANCE_RUNS or NP_PROVENANCE_FLIP */
 	char source[160];	/* how it was measured, in words */
 };
 

@@ -29,14 +29,14 @@ static bool number(json_t *table, const char *key, double min, double *value, co
 }
 
 /* How a task was measured; files of earlier versions do not say and had one way. */
-static bool read_method(json_t *table, enum np_source *method)
+static bool read_method(json_t *table, enum np_provenance *method)
 {
 	json_t *entry = json_object_get(table, "method");
 	const char *word = json_string_value(entry);
 
-	*method = word && !strcmp(word, np_source_name(NP_SOURCE_FLIP)) ? NP_SOURCE_FLIP :
-		  NP_SOURCE_RUNS;
-	return !entry || (word && !strcmp(word, np_source_name(*method)));
+	*method = word && !strcmp(word, np_provenance_name(NP_PROVENANCE_FLIP)) ? NP_PROVENANCE_FLIP :
+		  NP_PROVENANCE_RUNS;
+	return !entry || (word && !strcmp(word, np_provenance_name(*method)));
 }
 
 /* Files of earlier versions do not say: they hold what was measured at the farthest. */
@@ -154,7 +154,7 @@ static void write_part(FILE *f, const struct np_penalties *p)
 			write_text(f, "exe", t->key.exe);
 		if (t->key.unit[0])
 			write_text(f, "unit", t->key.unit);
-		fprintf(f, "method = \"%s\"\n", np_source_name(t->method));
+		fprintf(f, "method = \"%s\"\n", np_provenance_name(t->method));
 		if (t->distance > 0)
 			fprintf(f, "distance = %d\n", t->distance);
 		if (t->mpki >= 0)

@@ -112,19 +112,19 @@ static int read_distances(const struct place *p, struct np_machine *m)
 }
 
 static int read_known(const struct place *p, const char *key, double min, double *value,
-		      enum np_source *source)
+		      enum np_provenance *source)
 {
 	json_t *j = json_object_get(p->object, key), *v = json_object_get(j, "value");
 	const char *name = json_string_value(json_object_get(j, "source"));
 
 	if (!j)
 		return 0;
-	if (!name || !np_source_find(name, source))
-		return wrong(p, key, "names no source; there are %s", np_source_names());
-	if (*source == NP_SOURCE_NONE && json_is_null(v))
+	if (!name || !np_provenance_find(name, source))
+		return wrong(p, key, "names no source; there are %s", np_provenance_names());
+	if (*source == NP_PROVENANCE_NONE && json_is_null(v))
 		return 0;
 	if (!json_is_number(v) || !(json_number_value(v) >= min) ||
-	    !isfinite(json_number_value(v)) || *source == NP_SOURCE_NONE)
+	    !isfinite(json_number_value(v)) || *source == NP_PROVENANCE_NONE)
 		return wrong(p, key, "is not a number from %g up with its source", min);
 	*value = json_number_value(v);
 	return 0;
@@ -270,7 +270,7 @@ static int read_accesses(const struct place *p, const struct np_machine *m, stru
 		accesses[i] = json_number_value(value);
 	}
 	task->accesses = accesses;
-	task->accesses_source = NP_SOURCE_COUNTERS;
+	task->accesses_source = NP_PROVENANCE_COUNTERS;
 	return 0;
 }
 

@@ -57,9 +57,9 @@ static void draw_task(uint64_t *state, const struct np_machine *m, uint64_t page
 		.node = node_with(state, m, false),
 		.pages = task->pages,
 		.penalty = between(state, 1, 2),
-		.penalty_source = NP_SOURCE_DECLARED,
+		.penalty_source = NP_PROVENANCE_DECLARED,
 		.mpki = between(state, 0, 60),
-		.mpki_source = NP_SOURCE_DECLARED,
+		.mpki_source = NP_PROVENANCE_DECLARED,
 	};
 	/* No node keeps more CPUs busy than it has: such a task runs on several. */
 	if (task->cores > m->node[task->node].cpus)

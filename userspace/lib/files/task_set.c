@@ -86,7 +86,7 @@ static int known(const struct table *t, const char *key, double min, double max,
 		return 0;
 	if (!json_is_number(j) || !(json_number_value(j) >= min && json_number_value(j) <= max))
 		return wrong(t, key, "is not a number from %g to %g", min, max);
-	*known = (struct np_known) { json_number_value(j) * factor, NP_SOURCE_DECLARED };
+	*known = (struct np_known) { json_number_value(j) * factor, NP_PROVENANCE_DECLARED };
 	return 0;
 }
 
@@ -139,7 +139,7 @@ static int read_node(const struct table *t, struct np_task *task)
 static int read_task(const struct table *t, struct np_task *task, uint64_t *pages)
 {
 	const char *name = json_string_value(json_object_get(t->object, "name"));
-	struct np_known penalty = { 1, NP_SOURCE_NONE }, mpki = { 0, NP_SOURCE_NONE };
+	struct np_known penalty = { 1, NP_PROVENANCE_NONE }, mpki = { 0, NP_PROVENANCE_NONE };
 	int e = check_keys(t);
 
 	if (!e && !name)

@@ -183,7 +183,7 @@ static struct np_known age(const struct reader *r, unsigned long long start)
 {
 	double s = r->since_boot - (double)start / (double)sysconf(_SC_CLK_TCK);
 
-	return (struct np_known) { s > 0 ? s : 0, NP_SOURCE_KERNEL };
+	return (struct np_known) { s > 0 ? s : 0, NP_PROVENANCE_KERNEL };
 }
 
 /* Fills row at. 0, or -errno with err filled if there is one. */

@@ -45,11 +45,11 @@ static void declare(struct np_task *task, const struct assumption *a)
 {
 	if (a->penalty >= 0) {
 		task->penalty = a->penalty;
-		task->penalty_source = NP_SOURCE_DECLARED;
+		task->penalty_source = NP_PROVENANCE_DECLARED;
 	}
 	if (a->mpki >= 0) {
 		task->mpki = a->mpki;
-		task->mpki_source = NP_SOURCE_DECLARED;
+		task->mpki_source = NP_PROVENANCE_DECLARED;
 	}
 }
 

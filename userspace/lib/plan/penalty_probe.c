@@ -43,9 +43,9 @@ struct flip {
 };
 
 int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p,
-			 enum np_source method)
+			 enum np_provenance method)
 {
-	bool flip = method == NP_SOURCE_FLIP;
+	bool flip = method == NP_PROVENANCE_FLIP;
 
 	return np_distance(m, flip ? p->away : p->home, flip ? p->home : p->away);
 }

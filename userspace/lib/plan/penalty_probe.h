@@ -17,10 +17,10 @@ struct np_cpi_pair {
 
 /*
  * From the CPUs to the remote memory. A flip keeps the memory on the home node and
- * moves the CPUs away; two runs (NP_SOURCE_RUNS) keep the CPUs and have remote memory.
+ * moves the CPUs away; two runs (NP_PROVENANCE_RUNS) keep the CPUs and have remote memory.
  */
 int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p,
-			 enum np_source method);
+			 enum np_provenance method);
 
 #define NP_FLIP_MIN_MS 10
 #define NP_FLIP_MAX_MS 10000

@@ -187,7 +187,7 @@ static int read_decided(const struct source *s, size_t i, const json_t *object,
 		return e;
 	if (!read_mem(object, &d->mem))
 		return wrong(s, i, "mem", "is no memory policy");
-	if (!source || !np_source_find(source, &d->penalty_source) || !reason)
+	if (!source || !np_provenance_find(source, &d->penalty_source) || !reason)
 		return wrong(s, i, "penalty.source", "or reason is missing");
 	d->bonus = json_number_value(json_object_get(object, "bonus"));
 	value = json_object_get(penalty, "value");
@@ -267,7 +267,7 @@ static void recall(const json_t *pair, struct np_known known[2])
 {
 	for (size_t i = 0; i < 2; i++)
 		known[i] = (struct np_known) { json_number_value(json_array_get(pair, i)),
-					       NP_SOURCE_MODEL };
+					       NP_PROVENANCE_MODEL };
 }
 
 static void recall_decision(const json_t *one, struct np_decision *d)
@@ -275,13 +275,13 @@ static void recall_decision(const json_t *one, struct np_decision *d)
 	const json_t *traffic = json_object_get(json_object_get(one, "traffic"), "predicted");
 
 	d->gain = json_number_value(json_object_get(one, "gain"));
-	if (!np_source_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
-			    &d->gain_source))
-		d->gain_source = NP_SOURCE_NONE;
+	if (!np_provenance_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
+				&d->gain_source))
+		d->gain_source = NP_PROVENANCE_NONE;
 	d->traffic.value = json_number_value(json_object_get(traffic, "value"));
-	if (!np_source_find(json_string_value(json_object_get(traffic, "source")) ?: "",
-			    &d->traffic.source))
-		d->traffic.source = NP_SOURCE_NONE;
+	if (!np_provenance_find(json_string_value(json_object_get(traffic, "source")) ?: "",
+				&d->traffic.source))
+		d->traffic.source = NP_PROVENANCE_NONE;
 }
 
 /* What the model said when the plan was made, where it said something. */
@@ -290,7 +290,7 @@ static void recall_prediction(const json_t *root, struct np_planning *p)
 	const json_t *predicted = json_object_get(root, "predicted");
 	const char *source = json_string_value(json_object_get(predicted, "source"));
 
-	if (!source || strcmp(source, np_source_name(NP_SOURCE_MODEL)) ||
+	if (!source || strcmp(source, np_provenance_name(NP_PROVENANCE_MODEL)) ||
 	    !np_model_origin_find(json_string_value(json_object_get(root, "model")) ?: "",
 				  &p->machine.model_origin))
 		return;

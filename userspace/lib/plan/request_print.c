@@ -22,11 +22,11 @@ static json_t *rounded_json(double value)
 	return json_real(round(value * 1e4) / 1e4);
 }
 
-static json_t *known_json(double value, enum np_source source)
+static json_t *known_json(double value, enum np_provenance source)
 {
 	return json_pack("{s:o, s:s}", "value",
-			 source == NP_SOURCE_NONE ? json_null() : rounded_json(value),
-			 "source", np_source_name(source));
+			 source == NP_PROVENANCE_NONE ? json_null() : rounded_json(value),
+			 "source", np_provenance_name(source));
 }
 
 /* {"0": 1, "1": 3}: weights by the kernel's node numbers; null when pages are not spread. */
@@ -91,7 +91,7 @@ json_t *np_decision_json(const struct np_planning *p, size_t i)
 			 "pages_to_move", (json_int_t)d->pages_to_move,
 			 "moves", moves_json(p, i),
 			 "cost_s", rounded_json(d->cost), "gain", rounded_json(d->gain),
-			 "gain_source", np_source_name(d->gain_source),
+			 "gain_source", np_provenance_name(d->gain_source),
 			 "reason", np_json_text(d->reason),
 			 "penalty", known_json(d->penalty, d->penalty_source),
 			 "mpki", known_json(t->mpki, t->mpki_source),
@@ -138,14 +138,14 @@ bool np_model_origin_find(const char *name, enum np_model_origin *origin)
 /* Of all tasks together; null without a model. */
 static json_t *predicted_json(const struct np_plan *plan)
 {
-	if (plan->throughput[1].source == NP_SOURCE_NONE)
+	if (plan->throughput[1].source == NP_PROVENANCE_NONE)
 		return json_null();
 	return json_pack("{s:[o, o], s:[o, o], s:s}",
 			 "throughput", rounded_json(plan->throughput[0].value),
 			 rounded_json(plan->throughput[1].value),
 			 "fairness", rounded_json(plan->fairness[0].value),
 			 rounded_json(plan->fairness[1].value),
-			 "source", np_source_name(plan->throughput[1].source));
+			 "source", np_provenance_name(plan->throughput[1].source));
 }
 
 json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions)
@@ -215,12 +215,12 @@ const char *np_policy_text(const struct np_policy *policy, const struct np_optio
 	return text;
 }
 
-static void known_text(double value, enum np_source source, char *text, size_t text_len)
+static void known_text(double value, enum np_provenance source, char *text, size_t text_len)
 {
-	if (source == NP_SOURCE_NONE)
+	if (source == NP_PROVENANCE_NONE)
 		snprintf(text, text_len, "unknown");
 	else
-		snprintf(text, text_len, "%.3g %s", value, np_source_name(source));
+		snprintf(text, text_len, "%.3g %s", value, np_provenance_name(source));
 }
 
 /* "4", "0:1 1:3", or "-" when the pages stay. */
@@ -263,7 +263,7 @@ static void print_prediction(FILE *out, const struct np_planning *p)
 {
 	const struct np_plan *plan = &p->plan;
 
-	if (plan->throughput[1].source == NP_SOURCE_NONE)
+	if (plan->throughput[1].source == NP_PROVENANCE_NONE)
 		return;
 	fprintf(out, "predicted by the contention model (%s): throughput %.2f -> %.2f cores' worth, "
 		"slowest task %.2f -> %.2f of its speed alone\n",
@@ -281,7 +281,7 @@ static void print_present(FILE *out, const struct np_planning *p)
 		const struct np_known *now = &p->plan.decision[i].traffic;
 		const struct np_known *is = &p->tasks.task[i].bandwidth;
 
-		if (now->source == NP_SOURCE_NONE || is->source == NP_SOURCE_NONE)
+		if (now->source == NP_PROVENANCE_NONE || is->source == NP_PROVENANCE_NONE)
 			continue;
 		n++;
 		predicted += now->value;

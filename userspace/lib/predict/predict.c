@@ -60,7 +60,7 @@ static void spread_accesses(const struct np_machine *m, struct np_task *t, doubl
 	for (size_t k = 0; k < m->n_nodes; k++)
 		row[k] = pages > 0 ? per_s * (double)t->pages[k] / pages : 0;
 	t->accesses = row;
-	t->accesses_source = NP_SOURCE_MODEL;
+	t->accesses_source = NP_PROVENANCE_MODEL;
 }
 
 static int count_accesses(const struct np_machine *m, struct np_tasks *t, struct np_plan *plan,

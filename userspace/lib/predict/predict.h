@@ -18,7 +18,7 @@ struct np_outcome {
 	double throughput[2];	/* sum of cores x speed */
 	double fairness[2];	/* the slowest task's speed */
 	double locality[2];	/* share of the pages on the node of their task */
-	enum np_source source;	/* of throughput and fairness */
+	enum np_provenance source;	/* of throughput and fairness */
 	uint64_t pages_moved;
 	double seconds;		/* for moving them */
 	bool acted;		/* a task or a page changes its node */

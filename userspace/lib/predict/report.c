@@ -92,7 +92,7 @@ static json_t *case_json(const struct np_sim_case *c)
 	json_object_update_missing_new(j, json_pack(
 		"{s:o, s:o, s:o, s:s, s:I, s:f}", "throughput", pair(o->throughput),
 		"slowest", pair(o->fairness), "locality", pair(o->locality),
-		"predicted_by", np_source_name(o->source),
+		"predicted_by", np_provenance_name(o->source),
 		"pages_moved", (json_int_t)o->pages_moved,
 		"seconds", round(o->seconds * 1e4) / 1e4));
 	return j;

@@ -55,7 +55,7 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 	f->pages[i][1] = pages1;
 	f->task[i] = (struct np_task) {
 		.pid = pid, .comm = "sleeper", .threads = 1, .cores = 1, .node = node,
-		.pages = f->pages[i], .penalty = 1.25, .penalty_source = NP_SOURCE_DECLARED,
+		.pages = f->pages[i], .penalty = 1.25, .penalty_source = NP_PROVENANCE_DECLARED,
 	};
 	f->cpus[i] = numa_bitmask_alloc(NP_MAX_CPUS);
 	numa_bitmask_setbit(f->cpus[i], (unsigned int)node * 2);
@@ -64,7 +64,7 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 		.from = node, .to = to, .home = pages1 > pages0, .pages_to = to,
 		.spread = NP_NODE_NONE, .nodes = NP_NODE_NONE, .bonus = 1,
 		.pages_to_move = to ? pages0 : pages1, .cost = 0.5, .gain = 1.25,
-		.penalty = 1.25, .penalty_source = NP_SOURCE_DECLARED, .reason = "written down",
+		.penalty = 1.25, .penalty_source = NP_PROVENANCE_DECLARED, .reason = "written down",
 	};
 	f->p.plan.n = f->p.tasks.n;
 }

@@ -12,7 +12,7 @@ static struct np_decision decision(int from, int to, double gain)
 	return (struct np_decision) {
 		.from = from, .to = to, .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE,
 		.nodes = NP_NODE_NONE,
-		.gain = gain, .gain_source = NP_SOURCE_PENALTY,
+		.gain = gain, .gain_source = NP_PROVENANCE_PENALTY,
 	};
 }
 
@@ -53,7 +53,7 @@ static void a_small_gain_is_not_worth_it(void)
 	judge(&s, decision(0, 1, 1.04), 1);
 	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.04), 2), NP_VERDICT_SMALL_GAIN);
 	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.06), 3), NP_VERDICT_ACT);
-	unknown.gain_source = NP_SOURCE_NONE;
+	unknown.gain_source = NP_PROVENANCE_NONE;
 	CU_ASSERT_EQUAL(judge(&s, unknown, 4), NP_VERDICT_ACT);
 }
 

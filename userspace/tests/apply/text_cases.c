@@ -50,24 +50,24 @@ static void write_plan(struct plan_fixture *f)
 	plan_fixture_add(f, 77, 0, 1, 1000000, 24);
 	plan_fixture_add(f, 8, 0, 0, 0, 0);
 	f->task[1].mpki = 31.4;
-	f->task[1].mpki_source = NP_SOURCE_COUNTERS;
+	f->task[1].mpki_source = NP_PROVENANCE_COUNTERS;
 	f->decision[1].penalty = 2.1;
-	f->decision[1].penalty_source = NP_SOURCE_MACHINE;
+	f->decision[1].penalty_source = NP_PROVENANCE_MACHINE;
 	f->decision[1].pages_to = NP_NODE_NONE;
 	f->decision[1].spread = 0;
 	for (int i = 0; i < 3; i++)
-		f->decision[i].gain_source = i ? NP_SOURCE_MODEL : NP_SOURCE_PENALTY;
+		f->decision[i].gain_source = i ? NP_PROVENANCE_MODEL : NP_PROVENANCE_PENALTY;
 	f->p.plan.spread = spread;
 	f->p.plan.n_spreads = 1;
 	f->p.plan.move = memcpy(malloc(sizeof(move)), move, sizeof(move));
 	f->p.plan.n_moves = 2;
-	f->p.plan.throughput[0] = (struct np_known) { 1.5, NP_SOURCE_MODEL };
-	f->p.plan.throughput[1] = (struct np_known) { 2.25, NP_SOURCE_MODEL };
-	f->p.plan.fairness[0] = (struct np_known) { 0.4, NP_SOURCE_MODEL };
-	f->p.plan.fairness[1] = (struct np_known) { 0.7, NP_SOURCE_MODEL };
+	f->p.plan.throughput[0] = (struct np_known) { 1.5, NP_PROVENANCE_MODEL };
+	f->p.plan.throughput[1] = (struct np_known) { 2.25, NP_PROVENANCE_MODEL };
+	f->p.plan.fairness[0] = (struct np_known) { 0.4, NP_PROVENANCE_MODEL };
+	f->p.plan.fairness[1] = (struct np_known) { 0.7, NP_PROVENANCE_MODEL };
 	f->p.machine.model_origin = NP_MODEL_DERIVED;
-	f->task[0].bandwidth = (struct np_known) { 9e9, NP_SOURCE_COUNTERS };
-	f->decision[0].traffic = (struct np_known) { 8.5e9, NP_SOURCE_MODEL };
+	f->task[0].bandwidth = (struct np_known) { 9e9, NP_PROVENANCE_COUNTERS };
+	f->decision[0].traffic = (struct np_known) { 8.5e9, NP_PROVENANCE_MODEL };
 	f->decision[2].to = f->decision[2].from = f->decision[2].home = NP_NODE_NONE;
 	f->decision[2].pages_to = NP_NODE_NONE;
 }
