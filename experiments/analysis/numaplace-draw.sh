@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# numaplace-draw FILE: the picture of what `numaplace simulate --json` printed, read from standard input.
+# numaplace-draw FILE: the picture of what `numaplace predict --json` printed, read from standard input.
 set -eu
 root=$(dirname "$(dirname "$(readlink -f "$0")")")
 if ! [ -x "$root/.venv/bin/python" ]; then

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws what `numaplace simulate --json` found: one panel for each machine and task set."""
+"""Draws what `numaplace predict --json` found: one panel for each machine and task set."""
 
 from __future__ import annotations
 

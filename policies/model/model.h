@@ -5,7 +5,7 @@
  * A pure, deterministic function: a machine and its flows in, the bandwidth
  * and the loaded latency of every flow out. No I/O, no allocation, no global
  * state; it may be called from several threads at once. Three users share it:
- * the `measured` policy, `simulate`, and the lab's QEMU plugin, which calls it
+ * the `measured` policy, `predict`, and the lab's QEMU plugin, which calls it
  * once per window of simulated time.
  *
  * Each core is a closed customer: it keeps a bounded number of lines in

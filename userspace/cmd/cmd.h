@@ -43,7 +43,7 @@ int cmd_policies(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_apply(int argc, char **argv);
 int cmd_run(int argc, char **argv);
-int cmd_simulate(int argc, char **argv);
+int cmd_predict(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_daemon(int argc, char **argv);
 

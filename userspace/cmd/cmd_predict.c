@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* simulate: machines x task sets x policies on paper. */
+/* predict: machines x task sets x policies on paper. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct args {
 	const char *picture;
 	struct np_contender *contender;
 	size_t n_contenders;
-	struct np_simulation result;
+	struct np_prediction result;
 };
 
 static const struct argp_option options[] = {
@@ -127,7 +127,7 @@ static int add_contender(struct args *a, const char *words)
 	char err[NP_ERR_LEN];
 
 	c->policy = np_policy_asked(words, &c->options, err, sizeof(err));
-	return c->policy ? NP_EXIT_OK : np_usage("simulate: %s", err);
+	return c->policy ? NP_EXIT_OK : np_usage("predict: %s", err);
 }
 
 static int resolve_policies(struct args *a)
@@ -154,7 +154,7 @@ static int failed(int e, const char *err)
 		np_error("%s", err);
 		return NP_EXIT_FAIL;
 	}
-	return np_usage("simulate: %s", err);
+	return np_usage("predict: %s", err);
 }
 
 static void set_memory(struct np_machine *m, uint64_t bytes)
@@ -172,23 +172,23 @@ static int need_model(struct np_machine *m, struct np_model *room)
 	if (m->model)
 		return NP_EXIT_OK;
 	if (np_model_derive(room, m, err, sizeof(err)))
-		return np_usage("simulate: machine %s: %s", m->name, err);
+		return np_usage("predict: machine %s: %s", m->name, err);
 	m->model = room;
 	m->model_origin = NP_MODEL_DERIVED;
 	return NP_EXIT_OK;
 }
 
-static int simulate_case(struct args *a, const struct np_machine *m, struct np_tasks *t,
+static int predict_case(struct args *a, const struct np_machine *m, struct np_tasks *t,
 			 const char *tasks)
 {
 	double *accesses;
 
-	if (np_simulate_counters(m, t, &accesses))
+	if (np_predict_counters(m, t, &accesses))
 		return failed(-ENOMEM, "out of memory");
 	for (size_t i = 0; i < a->n_contenders; i++) {
-		struct np_outcome o = np_simulate(&a->contender[i], m, t);
+		struct np_outcome o = np_predict_policy(&a->contender[i], m, t);
 
-		if (np_simulation_add(&a->result, m, tasks, &a->contender[i], &o)) {
+		if (np_prediction_add(&a->result, m, tasks, &a->contender[i], &o)) {
 			free(accesses);
 			np_error("out of memory");
 			return NP_EXIT_FAIL;
@@ -198,7 +198,7 @@ static int simulate_case(struct args *a, const struct np_machine *m, struct np_t
 	return NP_EXIT_OK;
 }
 
-static int simulate_files(struct args *a, const struct np_machine *m)
+static int predict_files(struct args *a, const struct np_machine *m)
 {
 	char err[NP_ERR_LEN];
 	int status = NP_EXIT_OK;
@@ -209,7 +209,7 @@ static int simulate_files(struct args *a, const struct np_machine *m)
 
 		if (e)
 			return failed(e, err);
-		status = simulate_case(a, m, &t, a->tasks.word[i]);
+		status = predict_case(a, m, &t, a->tasks.word[i]);
 		np_tasks_free(&t);
 	}
 	return status;
@@ -238,26 +238,26 @@ static double search(const struct np_contender *searches, const struct np_machin
 	struct np_outcome o = { .error = -EOPNOTSUPP };
 
 	for (size_t i = 0; i < N_SEARCHES && o.error == -EOPNOTSUPP; i++) {
-		o = np_simulate(&searches[i], m, t);
+		o = np_predict_policy(&searches[i], m, t);
 		*whole = !i && !o.error;
 	}
 	return o.throughput[1];
 }
 
-static int simulate_set(struct args *a, const struct np_machine *m, struct np_tasks *t,
+static int predict_set(struct args *a, const struct np_machine *m, struct np_tasks *t,
 			const struct np_contender *searches)
 {
 	struct np_outcome *o = calloc(a->n_contenders, sizeof(*o));
 	double *accesses = NULL;
-	bool whole, room = o && !np_simulate_counters(m, t, &accesses);
+	bool whole, room = o && !np_predict_counters(m, t, &accesses);
 	double best = search(searches, m, t, &whole);
 
 	for (size_t i = 0; room && i < a->n_contenders; i++) {
-		o[i] = np_simulate(&a->contender[i], m, t);
+		o[i] = np_predict_policy(&a->contender[i], m, t);
 		best = fmax(best, o[i].throughput[1]);
 	}
 	for (size_t i = 0; room && i < a->n_contenders; i++) {
-		struct np_score *s = np_simulation_score(&a->result, m, &a->contender[i]);
+		struct np_score *s = np_prediction_score(&a->result, m, &a->contender[i]);
 
 		room = s != NULL;
 		if (room)
@@ -270,7 +270,7 @@ static int simulate_set(struct args *a, const struct np_machine *m, struct np_ta
 	return room ? NP_EXIT_OK : NP_EXIT_FAIL;
 }
 
-static int simulate_random(struct args *a, const struct np_machine *m)
+static int predict_random(struct args *a, const struct np_machine *m)
 {
 	struct np_contender searches[N_SEARCHES];
 	int status = NP_EXIT_OK;
@@ -281,16 +281,16 @@ static int simulate_random(struct args *a, const struct np_machine *m)
 		int e = np_task_set_random(a->seed + i, (unsigned int)a->max_tasks, m, &t);
 
 		if (e == -EINVAL)
-			return np_usage("simulate: machine %s has no CPUs or no memory", m->name);
+			return np_usage("predict: machine %s has no CPUs or no memory", m->name);
 		if (e)
 			return failed(e, "out of memory");
-		status = simulate_set(a, m, &t, searches);
+		status = predict_set(a, m, &t, searches);
 		np_tasks_free(&t);
 	}
 	return status;
 }
 
-static int simulate_machines(struct args *a)
+static int predict_machines(struct args *a)
 {
 	char err[NP_ERR_LEN];
 	int status = NP_EXIT_OK;
@@ -305,15 +305,15 @@ static int simulate_machines(struct args *a)
 		set_memory(&m, a->memory);
 		status = need_model(&m, &model);
 		if (!status)
-			status = simulate_files(a, &m);
+			status = predict_files(a, &m);
 		if (!status)
-			status = simulate_random(a, &m);
+			status = predict_random(a, &m);
 		np_machine_free(&m);
 	}
 	return status;
 }
 
-static int simulate_snapshots(struct args *a)
+static int predict_snapshots(struct args *a)
 {
 	char err[NP_ERR_LEN];
 	int status = NP_EXIT_OK;
@@ -327,7 +327,7 @@ static int simulate_snapshots(struct args *a)
 			return failed(e, err);
 		status = need_model(&s.machine, &model);
 		if (!status)
-			status = simulate_case(a, &s.machine, &s.tasks, a->snapshots.word[i]);
+			status = predict_case(a, &s.machine, &s.tasks, a->snapshots.word[i]);
 		np_snapshot_free(&s);
 	}
 	return status;
@@ -338,24 +338,24 @@ static int check(const struct args *a)
 	char names[NP_ERR_LEN / 2];
 
 	if (!a->machines.n && !a->snapshots.n)
-		return np_usage("simulate: no --machine or --snapshot; machines are %s",
+		return np_usage("predict: no --machine or --snapshot; machines are %s",
 				np_machine_file_names(names, sizeof(names)));
 	if (a->machines.n && !a->tasks.n && !a->random)
-		return np_usage("simulate: no tasks; say --tasks FILE.toml or --random N");
+		return np_usage("predict: no tasks; say --tasks FILE.toml or --random N");
 	if (!a->machines.n && (a->tasks.n || a->random))
-		return np_usage("simulate: --tasks and --random need a --machine");
+		return np_usage("predict: --tasks and --random need a --machine");
 	if (!a->max_tasks)
-		return np_usage("simulate: --max-tasks is at least 1");
+		return np_usage("predict: --max-tasks is at least 1");
 	return NP_EXIT_OK;
 }
 
 static int report(const struct args *a)
 {
-	json_t *json = np_simulation_json(&a->result);
+	json_t *json = np_prediction_json(&a->result);
 	char err[NP_ERR_LEN];
 	int status = NP_EXIT_OK;
 
-	if (a->picture && np_simulation_draw(json, a->picture, err, sizeof(err))) {
+	if (a->picture && np_prediction_draw(json, a->picture, err, sizeof(err))) {
 		np_error("%s", err);
 		status = NP_EXIT_FAIL;
 	}
@@ -364,11 +364,11 @@ static int report(const struct args *a)
 		return status;
 	}
 	json_decref(json);
-	np_simulation_print(stdout, &a->result);
+	np_prediction_print(stdout, &a->result);
 	return status;
 }
 
-int cmd_simulate(int argc, char **argv)
+int cmd_predict(int argc, char **argv)
 {
 	struct args a = { .seed = 1, .max_tasks = MAX_TASKS };
 	int status = np_args(&argp, argc, argv, 0, &a);
@@ -378,12 +378,12 @@ int cmd_simulate(int argc, char **argv)
 	if (!status)
 		status = resolve_policies(&a);
 	if (!status)
-		status = simulate_machines(&a);
+		status = predict_machines(&a);
 	if (!status)
-		status = simulate_snapshots(&a);
+		status = predict_snapshots(&a);
 	if (!status)
 		status = report(&a);
-	np_simulation_free(&a.result);
+	np_prediction_free(&a.result);
 	free(a.contender);
 	free(a.machines.word);
 	free(a.tasks.word);

@@ -107,7 +107,7 @@ static const struct argp argp = {
 	       "where nothing counts, pages on other nodes * CPUs kept busy * penalty. IPC, MPKI "
 	       "and REM/s are \"-\" where they cannot be counted; --json says why. FROM is where "
 	       "the penalty comes from: two-runs or fit, of a machine file that calibrate wrote. "
-	       "--json prints a snapshot, which plan and simulate read.",
+	       "--json prints a snapshot, which plan and predict read.",
 };
 
 static int choose_node(struct ps_args *a, const struct np_machine *m)

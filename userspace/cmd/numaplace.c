@@ -25,10 +25,18 @@ static const struct np_cmd commands[] = {
 	{ "policies", cmd_policies, "", "the policies built in, their options and needs" },
 	{ "plan", cmd_plan, "--policy P [PID..]", "what a policy would do and why; does nothing" },
 	{ "apply", cmd_apply, "--policy P [PID..]", "does what the policy says" },
-	{ "simulate", cmd_simulate, "--machine M --tasks T", "asks policies on paper and compares" },
+	{ "predict", cmd_predict, "--machine M --tasks T", "predicts what policies would bring, and compares" },
 	{ "run", cmd_run, "--policy P -- CMD", "starts a program under a policy" },
 	{ "trace", cmd_trace, "[NAME [PID]] [-- CMD]", "shows moves and placements while they happen" },
 	{ "daemon", cmd_daemon, "--policy P [PID..]", "keeps running tasks placed by a policy" },
+};
+
+/* Names of the release before. They are accepted for one release more; help and completion have the new ones. */
+static struct {
+	const char *alias;
+	char name[16];
+} aliases[] = {
+	{ "simulate", "predict" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -144,10 +152,25 @@ static bool wants_json(char **argv)
 	return false;
 }
 
+/* The command's name for an alias. A script must not break by the note, so only a terminal gets it. */
+static char *present_name(char *name)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (strcmp(name, aliases[i].alias))
+			continue;
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "numaplace: %s is called %s; the next release has no %s\n", name,
+				aliases[i].name, name);
+		return aliases[i].name;
+	}
+	return name;
+}
+
 static int dispatch(int argc, char **argv)
 {
 	char path[PATH_MAX], name[64];
 
+	argv[0] = present_name(argv[0]);
 	for (size_t i = 0; i < N_COMMANDS; i++) {
 		if (strcmp(argv[0], commands[i].name))
 			continue;

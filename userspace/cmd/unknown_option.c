@@ -17,8 +17,8 @@ static const struct {
 	{ "ps", 'n', "count", "limit" },
 	{ "ps", 'o', "option", "columns" },
 	{ "restore", 'a', "assume", "all" },
-	{ "simulate", 'm', "membind", "machine" },
-	{ "simulate", 't', "to", "tasks" },
+	{ "predict", 'm', "membind", "machine" },
+	{ "predict", 't', "to", "tasks" },
 	{ "top", 'o', "option", "columns" },
 	{ "trace", 'f', "from", "for" },
 };

@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_the_machines_of_the_lab_are_there(root: Path) -> None:
-    done = subprocess.run([root / "usr" / "bin" / "numaplace", "simulate", "--machine", "demo-2s", "--random", "2",
+    done = subprocess.run([root / "usr" / "bin" / "numaplace", "predict", "--machine", "demo-2s", "--random", "2",
                            "--policy", "none"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "demo-2s" in done.stdout, done
 

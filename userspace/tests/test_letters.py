@@ -14,8 +14,8 @@ TOOL = ROOT / "build" / "numaplace"
 PAGE = ROOT / "Documentation" / "command-line.md"
 LETTER = re.compile(r"^ +-(\w)(?: \w+)?, --([a-z-]+)", re.MULTILINE)
 FORMER = [("counters", "p", "pid"), ("migrate", "s", "shared"), ("place", "M", "mem"), ("ps", "N", "node"),
-          ("ps", "n", "limit"), ("ps", "o", "columns"), ("restore", "a", "all"), ("simulate", "m", "machine"),
-          ("simulate", "t", "tasks"), ("top", "o", "columns"), ("trace", "f", "for")]
+          ("ps", "n", "limit"), ("ps", "o", "columns"), ("restore", "a", "all"), ("predict", "m", "machine"),
+          ("predict", "t", "tasks"), ("top", "o", "columns"), ("trace", "f", "for")]
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

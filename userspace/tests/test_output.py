@@ -66,7 +66,7 @@ def test_errors_quote_words_that_are_not_utf8(words: list) -> None:
 
 COMMANDS = [["--help"], ["--version"], ["topology"], ["topology", "--json"], ["ps"], ["ps", "--json", "-s", "0"],
             ["top", "--once"], ["top", "--json", "-i", "200ms"], ["policies"], ["policies", "--json"], ["counters", "--table"], ["jobs", "--help"],
-            ["simulate", "--machine", "demo-2s", "--random", "2"], ["ps", "--json", "x"], ["trace"]]
+            ["predict", "--machine", "demo-2s", "--random", "2"], ["ps", "--json", "x"], ["trace"]]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`numaplace simulate`: policies on paper, on machines of the lab and on a snapshot of this one."""
+"""`numaplace predict`: policies on paper, on machines of the lab and on a snapshot of this one."""
 from __future__ import annotations
 
 import json
@@ -21,13 +21,13 @@ def tool() -> Path:
     return ROOT / "build" / "numaplace"
 
 
-def simulate(tool: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([tool, "simulate", *map(str, words)], capture_output=True, text=True,
+def predict(tool: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([tool, "predict", *map(str, words)], capture_output=True, text=True,
                           timeout=300, check=False)
 
 
 def found(tool: Path, *words: object) -> dict:
-    run = simulate(tool, *words, "--json")
+    run = predict(tool, *words, "--json")
     assert run.returncode == 0, run.stdout + run.stderr
     return json.loads(run.stdout)
 
@@ -57,7 +57,7 @@ def test_every_policy_on_two_machines(tool: Path) -> None:
 def test_a_file_whose_name_is_not_utf8_keeps_its_case(tool: Path, tmp_path: Path) -> None:
     name = os.fsencode(tmp_path) + b"/\xff.toml"
     Path(os.fsdecode(name)).write_bytes(TASKS.read_bytes())
-    run = subprocess.run([tool, "simulate", "--machine", "demo-2s", "--tasks", name, "-p", "none", "--json"],
+    run = subprocess.run([tool, "predict", "--machine", "demo-2s", "--tasks", name, "-p", "none", "--json"],
                          capture_output=True, timeout=60, check=False)
     assert run.returncode == 0, run
     case, = json.loads(run.stdout)["cases"]
@@ -66,7 +66,7 @@ def test_a_file_whose_name_is_not_utf8_keeps_its_case(tool: Path, tmp_path: Path
 
 def test_table_has_the_same_numbers(tool: Path) -> None:
     case = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")["cases"][0]
-    run = simulate(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")
+    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")
     line = next(line for line in run.stdout.splitlines() if line.startswith("maximum-local"))
     words = line.split()
     assert words[1] == f"{case['throughput']['before']:.2f}"
@@ -132,7 +132,7 @@ def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
     (("--snapshot", TASKS), "is not JSON"),
 ])
 def test_bad_input(tool: Path, words: tuple, says: str) -> None:
-    run = simulate(tool, *words)
+    run = predict(tool, *words)
     assert run.returncode == 2
     assert says in run.stderr
     assert run.stderr.count("\n") == 1 and run.stdout == ""
@@ -141,7 +141,7 @@ def test_bad_input(tool: Path, words: tuple, says: str) -> None:
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
 def test_picture(tool: Path, tmp_path: Path, kind: str) -> None:
     picture = tmp_path / f"picture.{kind}"
-    run = simulate(tool, "--machine", "demo-2s", "--tasks", TASKS, "--random", 3, "--picture", picture)
+    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "--random", 3, "--picture", picture)
     assert run.returncode == 0, run.stderr
     data = picture.read_bytes()
     if kind == "svg":
@@ -152,6 +152,6 @@ def test_picture(tool: Path, tmp_path: Path, kind: str) -> None:
 
 
 def test_picture_that_cannot_be_drawn(tool: Path, tmp_path: Path) -> None:
-    run = simulate(tool, "--machine", "demo-2s", "--tasks", TASKS, "--picture", tmp_path / "picture.xyz")
+    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "--picture", tmp_path / "picture.xyz")
     assert run.returncode == 1
     assert "picture.xyz was not drawn" in run.stderr

@@ -27,7 +27,7 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def drawn(memory: str) -> dict:
-    done = run("simulate", "--machine", "demo-2s", "--random", 5, "--node-memory", memory, "--json")
+    done = run("predict", "--machine", "demo-2s", "--random", 5, "--node-memory", memory, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["random"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -103,15 +104,15 @@ def test_help_of_a_command(tool: Path, command: str) -> None:
     assert run(tool, command, "-h").stdout == done.stdout
 
 
-CROSSED = ["simulate", "--machine", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
+CROSSED = ["predict", "--machine", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
            "--tasks", ROOT / "Documentation" / "examples" / "crossed.toml"]
 
 
 @pytest.mark.parametrize("name, words", [
     ("policies.txt", ["policies"]),
-    ("simulate.txt", CROSSED),
-    ("simulate.json", [*CROSSED, "--json"]),
-    ("simulate-random.txt", [*CROSSED[:3], "--random", "20", "--seed", "1"]),
+    ("predict.txt", CROSSED),
+    ("predict.json", [*CROSSED, "--json"]),
+    ("predict-random.txt", [*CROSSED[:3], "--random", "20", "--seed", "1"]),
 ])
 def test_tables(tool: Path, name: str, words: list) -> None:
     done = run(tool, *words)
@@ -218,6 +219,21 @@ def test_errors_as_json(tool: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     assert json.loads(done.stdout) == {
         "error": "no process 99999999; `numaplace ps` lists those there are"}
+
+
+@pytest.mark.parametrize(("alias", "words"), [("simulate", ("--machine", "demo-2s", "--random", "2", "--json"))])
+def test_an_alias_does_what_its_command_does(tool: Path, alias: str, words: tuple[str, ...]) -> None:
+    """And says its command's name at a terminal alone."""
+    name = {"simulate": "predict"}[alias]
+    assert run(tool, alias, "--help").stdout == run(tool, name, "--help").stdout != ""
+    first, second = (run(tool, word, *words) for word in (alias, name))
+    assert (first.returncode, first.stdout, first.stderr) == (second.returncode, second.stdout, "")
+    ours, theirs = pty.openpty()
+    with open(ours, "rb", buffering=0) as terminal:
+        subprocess.run([tool, alias, "--help"], stdout=subprocess.DEVNULL, stderr=theirs, check=True)
+        os.close(theirs)
+        said = terminal.read(200).decode()
+    assert said == f"numaplace: {alias} is called {name}; the next release has no {alias}\r\n"
 
 
 def test_programs_beside_it_are_commands(tool: Path) -> None:

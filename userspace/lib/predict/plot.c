@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The picture of a simulation is drawn by matplotlib. */
+/* The picture of predictions is drawn by matplotlib. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ static const char *drawing_program(char *path, size_t len)
 	return access(path, X_OK) ? NULL : path;
 }
 
-int np_simulation_draw(json_t *json, const char *file, char *err, size_t err_len)
+int np_prediction_draw(json_t *json, const char *file, char *err, size_t err_len)
 {
 	char program[PATH_MAX];
 	int status, fd[2];

@@ -85,7 +85,7 @@ static int count_accesses(const struct np_machine *m, struct np_tasks *t, struct
 	return 0;
 }
 
-int np_simulate_counters(const struct np_machine *m, struct np_tasks *t, double **accesses)
+int np_predict_counters(const struct np_machine *m, struct np_tasks *t, double **accesses)
 {
 	struct np_plan plan;
 	int e = np_plan_init(&plan, m, t->n);
@@ -100,7 +100,7 @@ int np_simulate_counters(const struct np_machine *m, struct np_tasks *t, double 
 	return e == -ENOMEM ? e : 0;
 }
 
-struct np_outcome np_simulate(const struct np_contender *c, const struct np_machine *m,
+struct np_outcome np_predict_policy(const struct np_contender *c, const struct np_machine *m,
 			      const struct np_tasks *t)
 {
 	struct np_outcome o = { 0 };

@@ -28,10 +28,10 @@ struct np_outcome {
  * Gives every task the DRAM accesses by node that counters would show where it is
  * now, by m's model. 0 or -ENOMEM; the caller frees *accesses after the tasks' last use.
  */
-int np_simulate_counters(const struct np_machine *m, struct np_tasks *t, double **accesses);
+int np_predict_counters(const struct np_machine *m, struct np_tasks *t, double **accesses);
 
 /* Asks one policy about tasks on m, which has a model. */
-struct np_outcome np_simulate(const struct np_contender *c, const struct np_machine *m,
+struct np_outcome np_predict_policy(const struct np_contender *c, const struct np_machine *m,
 			      const struct np_tasks *t);
 
 /* How one policy did over many cases, against the best placement known of each. */

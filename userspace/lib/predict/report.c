@@ -16,7 +16,7 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-int np_simulation_add(struct np_simulation *s, const struct np_machine *m, const char *tasks,
+int np_prediction_add(struct np_prediction *s, const struct np_machine *m, const char *tasks,
 		      const struct np_contender *c, const struct np_outcome *o)
 {
 	struct np_sim_case *bigger = realloc(s->found, (s->n + 1) * sizeof(*bigger)), *one;
@@ -32,7 +32,7 @@ int np_simulation_add(struct np_simulation *s, const struct np_machine *m, const
 	return 0;
 }
 
-struct np_score *np_simulation_score(struct np_simulation *s, const struct np_machine *m,
+struct np_score *np_prediction_score(struct np_prediction *s, const struct np_machine *m,
 				     const struct np_contender *c)
 {
 	struct np_sim_score *bigger, *one;
@@ -53,11 +53,11 @@ struct np_score *np_simulation_score(struct np_simulation *s, const struct np_ma
 	return &one->score;
 }
 
-void np_simulation_free(struct np_simulation *s)
+void np_prediction_free(struct np_prediction *s)
 {
 	free(s->found);
 	free(s->scored);
-	*s = (struct np_simulation) { 0 };
+	*s = (struct np_prediction) { 0 };
 }
 
 /* Why a policy gave no plan. */
@@ -113,7 +113,7 @@ static json_t *score_json(const struct np_sim_score *s)
 			 "pages_moved", (json_int_t)c->pages_moved);
 }
 
-json_t *np_simulation_json(const struct np_simulation *s)
+json_t *np_prediction_json(const struct np_prediction *s)
 {
 	json_t *cases = json_array(), *scores = json_array();
 
@@ -161,7 +161,7 @@ static void print_score(FILE *out, const struct np_sim_score *s, const struct np
 			(double)c->pages_moved / c->cases);
 }
 
-void np_simulation_print(FILE *out, const struct np_simulation *s)
+void np_prediction_print(FILE *out, const struct np_prediction *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		print_case(out, &s->found[i], i ? &s->found[i - 1] : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a simulation found: kept, printed as a table and as JSON, drawn. */
+/* What predictions say: kept, printed as a table and as JSON, drawn. */
 #ifndef NUMAPLACE_LIB_REPORT_H
 #define NUMAPLACE_LIB_REPORT_H
 
@@ -22,7 +22,7 @@ struct np_sim_score {
 };
 
 /* {0} is an empty one. */
-struct np_simulation {
+struct np_prediction {
 	struct np_sim_case *found;
 	size_t n;
 	struct np_sim_score *scored;
@@ -30,22 +30,22 @@ struct np_simulation {
 };
 
 /* 0 or -ENOMEM. */
-int np_simulation_add(struct np_simulation *s, const struct np_machine *m, const char *tasks,
+int np_prediction_add(struct np_prediction *s, const struct np_machine *m, const char *tasks,
 		      const struct np_contender *c, const struct np_outcome *o);
 
 /* The score of that policy on that machine, a new one at first; NULL: no memory. */
-struct np_score *np_simulation_score(struct np_simulation *s, const struct np_machine *m,
+struct np_score *np_prediction_score(struct np_prediction *s, const struct np_machine *m,
 				     const struct np_contender *c);
 
-json_t *np_simulation_json(const struct np_simulation *s);
-void np_simulation_print(FILE *out, const struct np_simulation *s);
+json_t *np_prediction_json(const struct np_prediction *s);
+void np_prediction_print(FILE *out, const struct np_prediction *s);
 
 /*
- * Draws what np_simulation_json() gave, by numaplace-draw beside the program.
+ * Draws what np_prediction_json() gave, by numaplace-draw beside the program.
  * 0, or -errno with one line in err.
  */
-int np_simulation_draw(json_t *json, const char *file, char *err, size_t err_len);
+int np_prediction_draw(json_t *json, const char *file, char *err, size_t err_len);
 
-void np_simulation_free(struct np_simulation *s);
+void np_prediction_free(struct np_prediction *s);
 
 #endif
