@@ -140,10 +140,10 @@ def test_ps_knows_what_was_measured(measured):
 def test_the_daemon_counts_what_it_plans_for(measured):
     (line,) = of(measured, "tool-daemon")
     away, home = line["seen"]
-    assert (away["counted_tasks"], away["placed_tasks"], home["placed_tasks"]) == (1, 0, 1), line
-    assert home["counted_tasks"] == 0, "what was counted away from its memory does not hold at home"
-    assert away["counting_rounds_total"] == 1, "its budget makes it wait for hundreds of these short intervals"
-    assert 0 < home["counting_cpu_seconds_total"] < home["cpu_seconds_total"]
+    assert (away["sampled_tasks"], away["placed_tasks"], home["placed_tasks"]) == (1, 0, 1), line
+    assert home["sampled_tasks"] == 0, "what was counted away from its memory does not hold at home"
+    assert away["sampling_rounds_total"] == 1, "its budget makes it wait for hundreds of these short intervals"
+    assert 0 < home["sampling_cpu_seconds_total"] < home["cpu_seconds_total"]
     assert "node 1 -> 0" in line["log"] and "nothing is counted" not in line["log"]
     assert line["cpus"] == [2], "given back"
 

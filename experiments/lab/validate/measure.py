@@ -301,7 +301,7 @@ def tool_daemon():
             time.sleep(0.01)
         return {}
 
-    seen = [wait_for("counted_tasks"), wait_for("placed_tasks")]
+    seen = [wait_for("sampled_tasks"), wait_for("placed_tasks")]
     daemon.terminate()
     log = daemon.communicate()[1]
     say(measure="tool-daemon", seen=seen, log=log, cpus=sorted(os.sched_getaffinity(chase.pid)))

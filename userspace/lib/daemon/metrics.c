@@ -83,6 +83,32 @@ static void print_nodes(FILE *out, const struct np_machine *m)
 			(unsigned long long)m->node[i].mem_free);
 }
 
+static void print_tasks(FILE *out, const struct np_daemon *d)
+{
+	gauge(out, "watched_tasks", (double)d->watch.members, "Tasks watched.");
+	gauge(out, "eligible_tasks", (double)d->watch.counting,
+	      "Of those, busy and large enough for a plan.");
+	gauge(out, "sampled_tasks", (double)np_watch_count_known(&d->watch),
+	      "Tasks with a valid sample of the counters.");
+	counter(out, "sampling_rounds_total", (double)d->counter.ended,
+		"Intervals in which tasks were sampled.");
+	counter(out, "sampling_cpu_seconds_total", d->counter.cpu_seconds,
+		"CPU time of the daemon itself for those intervals.");
+	gauge(out, "placed_tasks", (double)np_daemon_placed(d), "Tasks placed now.");
+}
+
+/* Names of the release before, exported for one release more. */
+static void print_aliases(FILE *out, const struct np_daemon *d)
+{
+	gauge(out, "counting_tasks", (double)d->watch.counting, "Deprecated: use eligible_tasks.");
+	gauge(out, "counted_tasks", (double)np_watch_count_known(&d->watch),
+	      "Deprecated: use sampled_tasks.");
+	counter(out, "counting_rounds_total", (double)d->counter.ended,
+		"Deprecated: use sampling_rounds_total.");
+	counter(out, "counting_cpu_seconds_total", d->counter.cpu_seconds,
+		"Deprecated: use sampling_cpu_seconds_total.");
+}
+
 char *np_metrics_text(const struct np_daemon *d)
 {
 	char *text = NULL;
@@ -98,21 +124,13 @@ char *np_metrics_text(const struct np_daemon *d)
 	label(out, d->how.control->name);
 	fputs("\"} 1\n", out);
 	print_counters(out, &d->counts);
-	gauge(out, "watched_tasks", (double)d->watch.members, "Tasks watched.");
-	gauge(out, "counting_tasks", (double)d->watch.counting,
-	      "Of those, busy and large enough for a plan.");
-	gauge(out, "counted_tasks", (double)np_watch_count_known(&d->watch),
-	      "Tasks of which something was counted that still holds.");
-	counter(out, "counting_rounds_total", (double)d->counter.ended,
-		"Rounds of an interval in which tasks were counted.");
-	counter(out, "counting_cpu_seconds_total", d->counter.cpu_seconds,
-		"CPU time of the daemon itself for those rounds.");
-	gauge(out, "placed_tasks", (double)np_daemon_placed(d), "Tasks placed now.");
+	print_tasks(out, d);
 	if (d->all_pages)
 		gauge(out, "locality_ratio", (double)d->local_pages / (double)d->all_pages,
-		      "Share of the pages of counting tasks on the node that they run on, at "
+		      "Share of the pages of eligible tasks on the node that they run on, at "
 		      "the last plan.");
 	print_nodes(out, &d->machine);
+	print_aliases(out, d);
 	return fclose(out) ? NULL : text;
 }
 
