@@ -45,7 +45,7 @@ enum np_provenance {
 	NP_PROVENANCE_COUNTERS,	/* measured on this machine, by hardware counters */
 	NP_PROVENANCE_DECLARED,	/* set by the user (--assume) or by an option */
 	NP_PROVENANCE_MACHINE,	/* derived from the machine's distances */
-	NP_PROVENANCE_RUNS,		/* from two runs, one local and one remote (calibrate --task) */
+	NP_PROVENANCE_RUNS,		/* from two runs, one local and one remote (measure-penalty --task) */
 	NP_PROVENANCE_FLIP,		/* from a short A/B flip of the running task's node */
 	NP_PROVENANCE_FIT,		/* predicted from the MPKI by a fit in the machine file */
 	NP_PROVENANCE_RESCTRL,	/* measured, by resctrl's bandwidth monitors */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The [penalty] part of a machine file, which `numaplace calibrate --save` writes.
+"""The [penalty] part of a machine file, which `numaplace measure-penalty --save` writes.
 
 Documentation/counters.md has its meaning; userspace/lib/files/penalty_file.c reads it for `ps` and `plan`.
 """

@@ -32,7 +32,7 @@ struct np_cmd {
 int cmd_topology(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_counters(int argc, char **argv);
-int cmd_calibrate(int argc, char **argv);
+int cmd_measure_penalty(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_place(int argc, char **argv);
 int cmd_restore(int argc, char **argv);

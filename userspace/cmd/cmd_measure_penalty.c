@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* calibrate: measures the penalty of tasks, into the machine file if asked. */
+/* measure-penalty: measures the penalty of tasks, into the machine file if asked. */
 #include <errno.h>
 #include <limits.h>
 #include <numa.h>
@@ -28,7 +28,7 @@
 
 enum { KEY_TASK = NP_KEY_OWN, KEY_FLIP, KEY_NODE, KEY_REMOTE, KEY_SAVE };
 
-struct calibrate_args {
+struct penalty_args {
 	const char *task[MAX_TASKS];
 	size_t n_tasks;
 	struct np_pids flips;
@@ -53,12 +53,12 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct calibrate_args *a = state->input;
+	struct penalty_args *a = state->input;
 
 	switch (key) {
 	case KEY_TASK:
 		if (a->n_tasks == MAX_TASKS) {
-			np_error("calibrate: more than %d tasks", MAX_TASKS);
+			np_error("measure-penalty: more than %d tasks", MAX_TASKS);
 			return ECANCELED;
 		}
 		a->task[a->n_tasks++] = arg;
@@ -132,7 +132,7 @@ static int choose_node(const struct np_machine *m, const char *text, int fallbac
 	id = np_spaces_one_node(&spaces.node, text, err, sizeof(err));
 	np_spaces_close(&spaces);
 	if (id < 0)
-		return np_usage("calibrate: %s", err);
+		return np_usage("measure-penalty: %s", err);
 	*node = np_machine_node_index(m, id);
 	return NP_EXIT_OK;
 }
@@ -406,7 +406,7 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 	return keep(r, &pair, &key, st.comm, pid, NP_PROVENANCE_FLIP);
 }
 
-static int measure(struct results *r, const struct calibrate_args *a)
+static int measure(struct results *r, const struct penalty_args *a)
 {
 	int node, remote, status = choose_node(&r->m, a->node, default_node(&r->m), &node);
 
@@ -428,7 +428,7 @@ static int measure(struct results *r, const struct calibrate_args *a)
 	return status;
 }
 
-static int calibrate(const struct calibrate_args *a)
+static int measure_and_save(const struct penalty_args *a)
 {
 	const enum np_platform platform = np_machine_platform("");
 	struct results r = { .list = json_array() };
@@ -452,17 +452,17 @@ static int calibrate(const struct calibrate_args *a)
 	return status;
 }
 
-int cmd_calibrate(int argc, char **argv)
+int cmd_measure_penalty(int argc, char **argv)
 {
-	struct calibrate_args a = { .ms = FLIP_MS };
+	struct penalty_args a = { .ms = FLIP_MS };
 	int status = np_args(&argp, argc, argv, 0, &a);
 
 	if (!status && !a.n_tasks && !a.flips.n)
-		status = np_usage("calibrate: say --task CMD or --flip PID");
+		status = np_usage("measure-penalty: say --task CMD or --flip PID");
 	if (!status && a.ms < NP_FLIP_MIN_MS)
-		status = np_usage("calibrate: a phase of less than %d ms says nothing", NP_FLIP_MIN_MS);
+		status = np_usage("measure-penalty: a phase of less than %d ms says nothing", NP_FLIP_MIN_MS);
 	if (!status)
-		status = calibrate(&a);
+		status = measure_and_save(&a);
 	free(a.flips.pid);
 	return status;
 }

@@ -17,7 +17,7 @@ static const struct np_cmd commands[] = {
 	{ "top", cmd_top, "", "what ps shows, live in the terminal" },
 	{ "place", cmd_place, "PID --cpus LIST --mem MODE:NODES", "binds a running task" },
 	{ "counters", cmd_counters, "[--pid PID] [-C CPUS] [-- CMD]", "IPC, cache misses, local and remote memory accesses" },
-	{ "calibrate", cmd_calibrate, "--task CMD | --flip PID", "measures the NUMA penalty of tasks" },
+	{ "measure-penalty", cmd_measure_penalty, "--task CMD | --flip PID", "measures the NUMA penalty of tasks" },
 	{ "restore", cmd_restore, "PID | --all", "undoes every place and apply" },
 	{ "migrate", cmd_migrate, "PID [--from A] --to B", "moves a running task's pages" },
 	{ "jobs", cmd_jobs, "", "the module's page moves, running and done" },
@@ -37,6 +37,7 @@ static struct {
 	char name[16];
 } aliases[] = {
 	{ "simulate", "predict" },
+	{ "calibrate", "measure-penalty" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

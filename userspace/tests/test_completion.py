@@ -17,7 +17,7 @@ COMPLETION = ROOT / "userspace" / "completion"
 PROMPT = "ready> "
 ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace pl": ({"place", "plan"}, "migrate"),
-    "numaplace ca": ({"calibrate", "calibrate-machine"}, "cancel-"),
+    "numaplace ca": ({"calibrate-machine", "cancel"}, "calibrate"),
     "numaplace plan --snapshot user": ({"userspace"}, "1"),
     "numaplace migrate --": ({"--from", "--to", "--engine"}, "--cpunodebind"),
     "numaplace plan --policy ": ({"maximum-local", "n-mass", "none"}, "auto"),

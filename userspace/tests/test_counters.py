@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""counters, calibrate, ps and top on the machine at hand, with processor counters or without."""
+"""counters, measure-penalty, ps and top on the machine at hand, with processor counters or without."""
 from __future__ import annotations
 
 import csv
@@ -35,8 +35,8 @@ def test_the_documentation_has_the_table_of_the_code() -> None:
 
 @pytest.mark.parametrize("words", [
     ["counters", "--pid", "1", "-C", "0"], ["counters", "--pid", "1", "--", "true"], ["counters", "-C", "999999"],
-    ["counters", "-I", "x"], ["calibrate"], ["calibrate", "--flip", "1", "--sample", "1"],
-    ["calibrate", "--task", "true", "--node", "999"],
+    ["counters", "-I", "x"], ["measure-penalty"], ["measure-penalty", "--flip", "1", "--sample", "1"],
+    ["measure-penalty", "--task", "true", "--node", "999"],
     ["ps", "--sort", "beauty"], ["ps", "--node", "999"], ["top", "--sort", "beauty"]])
 def test_usage(words: list[str]) -> None:
     done = run(*words)
@@ -63,23 +63,23 @@ def test_counters_give_the_commands_status_or_refuse_before_it_runs(tmp_path: Pa
 
 @pytest.mark.skipif(not ONE_NODE, reason="this machine has several nodes")
 def test_one_node_has_no_penalty() -> None:
-    task, flip = run("calibrate", "--task", "true"), run("calibrate", "--flip", os.getpid())
+    task, flip = run("measure-penalty", "--task", "true"), run("measure-penalty", "--flip", os.getpid())
     assert task.returncode == 3 and "one node with memory" in task.stderr
     assert flip.returncode == 3 and "no other node with CPUs" in flip.stderr
 
 
 def test_calibrate_measures_nothing_that_it_could_not_save(tmp_path: Path) -> None:
     command = f"touch {tmp_path}/ran"
-    done = run("calibrate", "--task", command, "--save", tmp_path / "no" / "m.toml")
+    done = run("measure-penalty", "--task", command, "--save", tmp_path / "no" / "m.toml")
     assert done.returncode == 1 and "m.toml cannot be written: No such file" in done.stderr
     (tmp_path / "m.toml").write_text("[penalty\n")
-    done = run("calibrate", "--task", command, "--save", tmp_path / "m.toml")
+    done = run("measure-penalty", "--task", command, "--save", tmp_path / "m.toml")
     assert done.returncode == 1 and "m.toml" in done.stderr and (tmp_path / "m.toml").read_text() == "[penalty\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.toml"]
 
 
 def test_a_task_that_fails_writes_no_file(tmp_path: Path) -> None:
-    done = run("calibrate", "--task", "false", "--save", tmp_path / "m.toml")
+    done = run("measure-penalty", "--task", "false", "--save", tmp_path / "m.toml")
     assert done.returncode in (1, 3) and not list(tmp_path.iterdir()), done
 
 

@@ -58,7 +58,7 @@ def test_place_shows_a_name_that_is_not_utf8(named: int, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("words", [["ps", b"\xc3"], ["place", b"\xc3"], ["plan", "--policy", b"\xc3"],
-                                   ["calibrate", "--node", b"\xc3", "--task", "true"], ["restore", b"\xc3"]])
+                                   ["measure-penalty", "--node", b"\xc3", "--task", "true"], ["restore", b"\xc3"]])
 def test_errors_quote_words_that_are_not_utf8(words: list) -> None:
     done = run(*words, "--json")
     assert done.returncode == 2 and "?" in json.loads(done.stdout)["error"], done

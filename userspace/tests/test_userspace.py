@@ -221,13 +221,14 @@ def test_errors_as_json(tool: Path) -> None:
         "error": "no process 99999999; `numaplace ps` lists those there are"}
 
 
-@pytest.mark.parametrize(("alias", "words"), [("simulate", ("--machine", "demo-2s", "--random", "2", "--json"))])
-def test_an_alias_does_what_its_command_does(tool: Path, alias: str, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("alias", "name", "words"), [
+    ("simulate", "predict", ("--machine", "demo-2s", "--random", "2", "--json")),
+    ("calibrate", "measure-penalty", ("--sample", "1"))])
+def test_an_alias_does_what_its_command_does(tool: Path, alias: str, name: str, words: tuple[str, ...]) -> None:
     """And says its command's name at a terminal alone."""
-    name = {"simulate": "predict"}[alias]
     assert run(tool, alias, "--help").stdout == run(tool, name, "--help").stdout != ""
     first, second = (run(tool, word, *words) for word in (alias, name))
-    assert (first.returncode, first.stdout, first.stderr) == (second.returncode, second.stdout, "")
+    assert (first.returncode, first.stdout, first.stderr) == (second.returncode, second.stdout, second.stderr)
     ours, theirs = pty.openpty()
     with open(ours, "rb", buffering=0) as terminal:
         subprocess.run([tool, alias, "--help"], stdout=subprocess.DEVNULL, stderr=theirs, check=True)

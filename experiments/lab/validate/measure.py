@@ -162,7 +162,7 @@ def failing_save(file: Path):
     """What a task that fails after one that does not does to the file."""
     before = file.read_bytes()
     for _ in range(6):
-        done = subprocess.run([TOOL, "calibrate", "--task", f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}", "--task", "false",
+        done = subprocess.run([TOOL, "measure-penalty", "--task", f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}", "--task", "false",
                                "--save", file], capture_output=True, text=True, check=False)
         if done.returncode != 3:  # disturbed
             break
@@ -173,19 +173,19 @@ def failing_save(file: Path):
 def tool_penalty():
     """The penalty of a chase in two ways, and how `ps` shows it then."""
     file = Path(tempfile.mkdtemp()) / "penalty.toml"  # alone in its folder, which failing_save() looks into
-    calibrated = tool("calibrate", "--json", "--save", str(file), "--task",
+    calibrated = tool("measure-penalty", "--json", "--save", str(file), "--task",
                       f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}")
     say(measure="penalty-runs", **calibrated["tasks"][0], file=file.read_text(encoding="ascii"))
     failing_save(file)
     chase = chase_on_cpu_2(1)
     # The lab counts what else ran on the CPU too, and a chase has few instructions: the middle one of three.
-    flipped = sorted((tool("calibrate", "--json", "--sample", "20", "--flip", str(chase.pid), "--save",
+    flipped = sorted((tool("measure-penalty", "--json", "--sample", "20", "--flip", str(chase.pid), "--save",
                            str(file.with_stem("flip")))["tasks"][0] for _ in range(3)), key=lambda task: task["penalty"])
     say(measure="penalty-flip", **flipped[1], cpus=sorted(os.sched_getaffinity(chase.pid)),
         file=file.with_stem("flip").read_text(encoding="ascii"))
     saved = file.read_bytes()
     for kill in (signal.SIGINT, signal.SIGKILL):
-        flip = subprocess.Popen([TOOL, "calibrate", "--sample", "10000", "--flip", str(chase.pid), "--save", file],
+        flip = subprocess.Popen([TOOL, "measure-penalty", "--sample", "10000", "--flip", str(chase.pid), "--save", file],
                                 stderr=subprocess.DEVNULL)
         while os.sched_getaffinity(chase.pid) == {2}:
             time.sleep(0.002)

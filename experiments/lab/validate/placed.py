@@ -149,7 +149,7 @@ def penalty(kind: str) -> float:
     """The middle of several flips of one that runs alone."""
     scenario = SCENARIOS[ALONE[kind]]
     (running,) = start(scenario.tasks)
-    flip = ["calibrate", "--json", "--sample", str(SAMPLE_MS[scenario.group]), "--flip", str(running.pid)]
+    flip = ["measure-penalty", "--json", "--sample", str(SAMPLE_MS[scenario.group]), "--flip", str(running.pid)]
     try:
         time.sleep(SETTLE_S)
         flips = [measure.tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]

@@ -212,7 +212,7 @@ int np_machine_file_here(const char **path, char *err, size_t err_len)
 		       is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
 }
 
-/* Whether it has a [model]: calibrate --save makes files that have a [penalty] only. */
+/* Whether it has a [model]: measure-penalty --save makes files that have a [penalty] only. */
 static int has_model(const char *path, char *err, size_t err_len)
 {
 	json_t *root = np_toml_read(path, err, err_len);
