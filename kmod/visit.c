@@ -440,7 +440,7 @@ void numaplace_visit_abandon(struct numaplace_placement *p)
 		wait_for_completion(&p->visit.done);
 	p->begun = false;
 	if (p->state != NUMAPLACE_ENDED) {
-		pr_warn("task %d (%s) did not come by: %s\n", task_pid_nr(p->task), p->task->comm,
+		pr_warn("task %d (%s) did not return to user mode: %s\n", task_pid_nr(p->task), p->task->comm,
 			p->has_mem ? "it keeps the memory policy that it was given" :
 			p->state == NUMAPLACE_TO_RESTORE ? "it keeps the CPUs that it was given" :
 				     "a child that it may be starting keeps its CPUs");

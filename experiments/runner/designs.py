@@ -170,7 +170,7 @@ def redis_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
     for experiment, size, pipeline, memory in product(
             levels["experiment"], levels["size"], levels["pipeline"], levels["memory"]):
         yield Workload(f"{experiment}-{size}-p{pipeline}-{memory}", "redis-times",
-                       f"{experiment} of {size}, {pipeline} commands under way, {memory} memory",
+                       f"{experiment} of {size}, {pipeline} commands in flight, {memory} memory",
                        beside(memory), {"experiment": experiment, "size": size,
                                         "pipeline": pipeline, "memory": memory},
                        {"structure": experiment, "elements": size, "pipeline": pipeline})
@@ -181,7 +181,7 @@ def foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], It
     def make(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
         for pipeline, memory in product(levels["pipeline"], levels["memory"]):
             yield Workload(f"{kind}-p{pipeline}-{memory}", kind,
-                           f"{program}, {pipeline} commands under way, {memory} memory",
+                           f"{program}, {pipeline} commands in flight, {memory} memory",
                            beside(memory)[:1], {"pipeline": pipeline, "memory": memory},
                            {"pipeline": pipeline})
 

@@ -80,7 +80,7 @@ int np_common_resolve(struct np_common *c)
 static int say_memory(struct np_binding_words *w, const char *mode, const char *nodes)
 {
 	if (w->mem[0]) {
-		np_error("where memory comes from is said twice, as %s and as %s%s%s", w->mem, mode,
+		np_error("the memory policy is given twice, as %s and as %s%s%s: give one", w->mem, mode,
 			 nodes ? ":" : "", nodes ? nodes : "");
 		return ECANCELED;
 	}

@@ -90,7 +90,7 @@ static const struct argp argp = {
 	.doc = "Prints cycles, instructions, last-level-cache misses and accesses to local and "
 	       "remote memory, for each CPU, its node and the machine, or for tasks, or for a "
 	       "command that it starts.\v"
-	       "SOURCE is who counted: lab (the simulated machine), perf (the processor), or, with "
+	       "SOURCE is what counted: lab (the simulated machine), perf (the processor), or, with "
 	       "--source only, resctrl (bytes of memory / 64, of the group that a task is in). "
 	       "What cannot be counted here is \"-\", empty in CSV, null in JSON, with the reason "
 	       "on standard error or beside it. COUNTED below 100% says that the processor's counters were shared in turns and the numbers "

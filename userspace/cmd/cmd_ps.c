@@ -104,7 +104,7 @@ static const struct argp argp = {
 	       "of which no plan moves any), not those of files. Without a PID, every process that "
 	       "may be read.\v"
 	       "The costliest come first: remote memory accesses a second (REM/s) * penalty (PENLTY); "
-	       "where nothing counts, pages on other nodes * CPUs kept busy * penalty. IPC, MPKI "
+	       "without a counter, pages on other nodes * CPUs kept busy * penalty. IPC, MPKI "
 	       "and REM/s are \"-\" where they cannot be counted; --json says why. FROM is where "
 	       "the penalty comes from: two-runs or fit, of a machine file that measure-penalty wrote. "
 	       "--json prints a snapshot, which plan and predict read.",
