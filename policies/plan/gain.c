@@ -8,6 +8,7 @@
 
 #include "../predict/predict.h"
 #include "pages.h"
+#include "plan.h"
 
 struct prospect {
 	const struct np_machine *m;

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "pages.h"
+#include "plan.h"
 
 /* Parts of a move smaller than this are not worth a call: 1 MiB of 4 KiB pages. */
 #define SMALLEST_PART 256

@@ -4,7 +4,6 @@
 #define NUMAPLACE_PAGES_H
 
 #include "../predict/distances.h"
-#include "plan.h"
 
 /*
  * For each decision: plan->pages_after, so that no node gets more than it has
