@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "engine.h"
+#include "engines.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "engines.h"
 
 const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len)
 {
