@@ -16,31 +16,6 @@
 /* A program that starts threads faster than this many passes is not waited for. */
 #define MAX_PASSES 64
 
-int np_affinity_get(pid_t tid, struct bitmask *mask)
-{
-	static const char key[] = "\nCpus_allowed_list:";
-	char path[64], *text, *line;
-	int e = -EINVAL;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	text = np_read_file(path);
-	if (!text)
-		return errno == ENOENT ? -ESRCH : -errno;
-	line = strstr(text, key);
-	if (line) {
-		line += strlen(key);
-		line[strcspn(line, "\n")] = '\0';
-		e = np_list_parse_kernel(line, mask);
-	}
-	free(text);
-	return e;
-}
-
-int np_affinity_set(pid_t tid, const struct bitmask *mask)
-{
-	return numa_sched_setaffinity(tid, (struct bitmask *)mask) < 0 ? -errno : 0;
-}
-
 /* One call's work, so that it can be undone. */
 struct placing {
 	struct np_state state;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../host/cpu_affinity.h"
 #include "engine.h"
 #include "saved_affinity.h"
 
@@ -28,10 +29,6 @@ struct np_affinity_undo {
 };
 
 void np_affinity_undo_free(struct np_affinity_undo *u);
-
-/* As the kernel keeps it, offline CPUs included. 0 or -errno. */
-int np_affinity_get(pid_t tid, struct bitmask *mask);
-int np_affinity_set(pid_t tid, const struct bitmask *mask);
 
 /*
  * Binds one thread (one_thread) or every thread of the process to r->cpus, until no

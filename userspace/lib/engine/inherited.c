@@ -10,8 +10,8 @@
 
 #include "../base/cpulist.h"
 #include "../host/cgroup.h"
+#include "../host/cpu_affinity.h"
 #include "../host/proc.h"
-#include "affinity.h"
 
 /* A chain of parents that is longer is not followed. */
 #define MAX_DEPTH 64
