@@ -12,7 +12,6 @@
 #include "../lib/files/json.h"
 #include "../lib/host/tasks.h"
 #include "../lib/host/topology.h"
-#include "arg_units.h"
 
 /* Exit statuses of every command. */
 enum {

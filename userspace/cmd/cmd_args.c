@@ -7,6 +7,7 @@
 
 #include "../lib/host/cgroup.h"
 #include "../lib/host/mempolicy.h"
+#include "arg_units.h"
 
 int np_common_parse(int key, const char *arg, struct np_common *c)
 {

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../lib/host/proc.h"
+#include "arg_units.h"
 #include "cmd_args.h"
 #include "counters_table.h"
 #include "spawn.h"

@@ -11,6 +11,7 @@
 #include "../lib/files/snapshot.h"
 #include "../lib/files/task_set.h"
 #include "../lib/predict/report.h"
+#include "arg_units.h"
 #include "cmd.h"
 
 #define MAX_TASKS 4

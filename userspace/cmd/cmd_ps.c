@@ -7,6 +7,7 @@
 #include "../lib/files/penalty.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/host/query_pages.h"
+#include "arg_units.h"
 #include "cmd_args.h"
 #include "task_table.h"
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arg_units.h"
 #include "policy_args.h"
 #include "run.h"
 

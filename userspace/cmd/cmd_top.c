@@ -13,6 +13,7 @@
 #include "../lib/files/penalty.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/host/cgroup.h"
+#include "arg_units.h"
 #include "cmd_args.h"
 #include "task_table.h"
 

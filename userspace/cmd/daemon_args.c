@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../lib/host/proc.h"
+#include "arg_units.h"
 
 #define MIN_INTERVAL_US 10000
 #define MAX_INTERVAL_US 3600000000u

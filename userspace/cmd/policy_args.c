@@ -8,6 +8,7 @@
 
 #include "../lib/files/policy_plugin.h"
 #include "../lib/host/interleave_weights.h"
+#include "arg_units.h"
 
 #define SAMPLE_MS 200
 #define SAMPLE_MAX_MS 60000

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../cmd/arg_units.h"
 #include "../cmd/cmd_args.h"
 #include "../lib/engine/module_files.h"
 #include "bpftrace.h"
