@@ -180,8 +180,14 @@ static bool make_plan(struct np_daemon *d, struct np_planning *p)
 	watch_balancing(d);
 	if (other)
 		return false;
-	if (!e)
-		e = np_gather(p, d, err, sizeof(err));
+	if (!e) {
+		*p = (struct np_planning) {
+			.platform = np_machine_platform(d->root), .machine = d->machine,
+			.policy = d->args.policy, .options = d->args.options,
+			.override = d->args.override, .balancing = d->balancing,
+		};
+		e = np_gather(p, &d->watch, d->now, &d->assumed, err, sizeof(err));
+	}
 	if (e) {
 		d->counts.planning_failed++;
 		complain(d, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../files/penalty.h"
+#include "task_sampling.h"
 
 static int allocate(struct np_planning *p, size_t n)
 {
@@ -47,22 +48,18 @@ static void add(struct np_planning *p, const struct np_watched *t, const struct 
 	p->confined.cpus[p->confined.n++] = t->confined.cpus[0];
 }
 
-int np_gather(struct np_planning *p, const struct np_daemon *d, char *err, size_t err_len)
+int np_gather(struct np_planning *p, const struct np_watch *w, unsigned int now,
+	      const struct np_task *assumed, char *err, size_t err_len)
 {
 	int e;
 
-	*p = (struct np_planning) {
-		.platform = np_machine_platform(d->root), .machine = d->machine,
-		.policy = d->args.policy, .options = d->args.options,
-		.override = d->args.override, .balancing = d->balancing,
-	};
-	if (allocate(p, d->watch.counting + 1)) {
+	if (allocate(p, w->counting + 1)) {
 		np_gather_free(p);
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < d->watch.n && p->tasks.n <= d->watch.counting; i++)
-		if (np_watch_counts(&d->watch, &d->watch.task[i], d->now) && !d->watch.task[i].gone)
-			add(p, &d->watch.task[i], &d->assumed);
+	for (size_t i = 0; i < w->n && p->tasks.n <= w->counting; i++)
+		if (np_watch_counts(w, &w->task[i], now) && !w->task[i].gone)
+			add(p, &w->task[i], assumed);
 	if (np_penalties_apply(&p->tasks, err, err_len))
 		e = -EBADMSG;
 	else

@@ -3,13 +3,16 @@
 #ifndef NUMAPLACE_LIB_PLAN_INPUT_H
 #define NUMAPLACE_LIB_PLAN_INPUT_H
 
-#include "daemon.h"
+#include "../plan/request.h"
+#include "task_watch.h"
 
 /*
- * Asks the policy about the tasks that count. 0, or -errno with one line in err.
- * p borrows masks and the machine of d: to be released with np_gather_free().
+ * Asks p's policy about the tasks that count in this interval, on p's machine; assumed: what is
+ * said of each. 0, or -errno with one line in err. p then has masks and the machine of others: it is
+ * to be released with np_gather_free().
  */
-int np_gather(struct np_planning *p, const struct np_daemon *d, char *err, size_t err_len);
+int np_gather(struct np_planning *p, const struct np_watch *w, unsigned int now,
+	      const struct np_task *assumed, char *err, size_t err_len);
 void np_gather_free(struct np_planning *p);
 
 #endif
