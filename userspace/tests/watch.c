@@ -28,18 +28,26 @@ static int reads(struct np_watch *w, const struct np_machine *m, pid_t pid, unsi
 	return n;
 }
 
+/* Never returns in the child, which waits. */
+static pid_t start_sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	return pid;
+}
+
 /* It is stale every 30th interval; to read it takes far more than these have, or far less. */
 static void a_costly_task_is_read_seldom(void)
 {
-	pid_t pid = fork();
+	pid_t pid = start_sleeper();
 	struct np_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1e-9 };
 	struct np_machine m;
 	struct np_watch w;
 	char err[NP_ERR_LEN];
 
-	if (pid == 0)
-		for (;;)
-			pause();
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL_FATAL(np_watch_open(&w, &rules, err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL(reads(&w, &m, pid, 1), 1);
@@ -52,7 +60,32 @@ static void a_costly_task_is_read_seldom(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* A plan that is made right after reading its pages has to know it. */
+static void reading_pages_keeps_the_busy_cpus(void)
+{
+	pid_t pid = start_sleeper();
+	struct np_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1 };
+	struct np_machine m;
+	struct np_watch w;
+	struct np_watched *t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_watch_list(&w, err, sizeof(err)), 0);
+	t = np_watch_find(&w, pid);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	t->busy = 2.7;
+	CU_ASSERT_TRUE_FATAL(np_watch_read(&w, &m, t, 1));
+	CU_ASSERT_EQUAL(t->task.task[0].cores, 3);
+	np_watch_close(&w);
+	np_machine_free(&m);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 CU_TestInfo watch_tests[] = {
+	{ "reading pages keeps the busy CPUs", reading_pages_keeps_the_busy_cpus },
 	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
 	CU_TEST_INFO_NULL,
 };

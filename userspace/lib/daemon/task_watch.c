@@ -383,6 +383,11 @@ static bool follow(const struct np_machine *m, struct np_watched *t)
 	return true;
 }
 
+static unsigned int cores_of(const struct np_watched *t)
+{
+	return t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
+}
+
 bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
 		   unsigned int now)
 {
@@ -417,15 +422,11 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 	if (e)
 		return false;
 	t->task = task;
+	t->task.task[0].cores = cores_of(t);
 	t->excluded = np_excluded(&w->rules->exclude, t->pid, task.task[0].comm);
 	t->confined = confined;
 	t->have = true;
 	return true;
-}
-
-static unsigned int cores_of(const struct np_watched *t)
-{
-	return t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
 }
 
 /* What reading tasks again may take of an interval. */
