@@ -82,4 +82,19 @@ void np_daemon_close(struct np_daemon *d);
 /* Tasks that are placed now. */
 size_t np_daemon_placed(const struct np_daemon *d);
 
+/* Parts of np_daemon_step(). */
+
+/* One line to d->log. */
+void np_daemon_say(const struct np_daemon *d, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The same, unless it was the last such line. */
+void np_daemon_complain(struct np_daemon *d, const char *what);
+
+/* One event; takes the fields. */
+void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields);
+
+/* Does what the plan asks for. */
+void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p);
+
 #endif

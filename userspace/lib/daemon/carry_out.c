@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is left of a plan is done, after the tasks that it places have been noted. */
+#include "daemon.h"
+
+#include <errno.h>
+
+static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
+{
+	const struct np_planning *p = a->p;
+	const struct np_decision *decision = &p->plan.decision[i];
+	const struct np_step *step = &a->step[i];
+	char from[12], to[NP_NODES_TEXT];
+
+	np_daemon_say(d, "process %d (%s), node %s -> %s, %llu of %llu pages moved in %.3f s: %s",
+		      p->tasks.task[i].pid, p->tasks.task[i].comm,
+		      np_node_text(&p->machine, decision->from, from, sizeof(from)),
+		      np_place_text(p, decision, to, sizeof(to)),
+		      (unsigned long long)step->moved.moved, (unsigned long long)decision->pages_to_move,
+		      (double)step->moved.ns / 1e9, decision->reason);
+}
+
+static void say_ping_pong(struct np_daemon *d, const struct np_planning *p, size_t i,
+			  const struct np_steady *s)
+{
+	char a[12], b[12];
+
+	np_daemon_say(d, "process %d (%s) went %s -> %s -> %s within %u intervals: left on node %s "
+		      "for %u intervals", p->tasks.task[i].pid, p->tasks.task[i].comm,
+		      np_node_text(&p->machine, s->last[0].to, a, sizeof(a)),
+		      np_node_text(&p->machine, s->last[0].from, b, sizeof(b)), a,
+		      s->last[0].at - s->last[1].at, a, s->left_until - d->now - 1);
+}
+
+static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
+{
+	const struct np_planning *p = a->p;
+	const struct np_decision *decision = &p->plan.decision[i];
+	struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+	uint64_t moved = a->step[i].moved.moved, planned = decision->pages_to_move;
+
+	t->placed = true;
+	t->read_rss = 0;	/* where it is now is to be read */
+	t->counted = (struct np_task) { 0 };	/* and counted */
+	d->counts.moved_tasks++;
+	d->counts.moved_bytes += a->step[i].moved.bytes;
+	d->counts.move_seconds += (double)a->step[i].moved.ns / 1e9;
+	say_moved(d, a, i);
+	t->told = NP_VERDICT_ACT;
+	if (d->events.file)
+		np_daemon_tell(d, "moved", np_event_decision(p, i, a));
+	if (!np_steady_moved(&t->steady, &d->steady_rules, decision,
+			     planned > moved ? planned - moved : 0, d->now))
+		return;
+	d->counts.ping_pongs++;
+	say_ping_pong(d, p, i, &t->steady);
+	np_daemon_tell(d, "ping_pong",
+		       json_pack("{s:i, s:I}", "pid", (int)t->pid, "left_for_intervals",
+				 (json_int_t)(t->steady.left_until - d->now - 1)));
+}
+
+/* One that fails is left alone for a while, so that it cannot keep the others from moving. */
+static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t i)
+{
+	struct np_watched *t = np_watch_find(&d->watch, a->p->tasks.task[i].pid);
+
+	np_steady_failed(&t->steady, &d->steady_rules, d->now);
+	d->counts.failed++;
+	np_daemon_say(d, "process %d (%s) is left alone for %u intervals: %s", t->pid, t->comm,
+		      t->steady.left_until - d->now - 1, a->step[i].err);
+	if (d->events.file)
+		np_daemon_tell(d, "failed", np_event_decision(a->p, i, a));
+}
+
+/* Those that it has placed, and those that p is going to place. */
+static bool list_placed(const struct np_daemon *d, const struct np_planning *p,
+			struct np_daemon_placed *list)
+{
+	bool more = false;
+	int e = 0;
+
+	*list = (struct np_daemon_placed) { 0 };
+	for (size_t i = 0; !e && i < d->adopted.n; i++)
+		if (np_daemon_placed_runs(&d->adopted.task[i]))
+			e = np_daemon_placed_add(list, d->adopted.task[i].pid,
+						 d->adopted.task[i].start);
+	for (size_t i = 0; !e && i < d->watch.n; i++)
+		if (d->watch.task[i].placed || d->watch.task[i].heir)
+			e = np_daemon_placed_add(list, d->watch.task[i].pid,
+						 d->watch.task[i].start);
+	for (size_t i = 0; !e && i < p->plan.n; i++) {
+		const struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+
+		if (t->placed || !np_decision_acts(p, i))
+			continue;
+		e = np_daemon_placed_add(list, t->pid, t->start);
+		more = true;
+	}
+	return !e && more;
+}
+
+/* On disk before anything is done: the next daemon adopts it if this one crashes. */
+static bool remember(struct np_daemon *d, const struct np_planning *p)
+{
+	struct np_daemon_placed list;
+	char err[NP_ERR_LEN];
+	int e = 0;
+
+	if (!d->remembers)
+		return true;
+	if (list_placed(d, p, &list))
+		e = np_daemon_placed_write(&list, err, sizeof(err));
+	if (e)
+		np_daemon_complain(d, err);
+	np_daemon_placed_free(&list);
+	return !e;
+}
+
+/* What became of the kernel's weights, or that they are not the plan's. */
+static void say_weights(struct np_daemon *d, const struct np_applied *a)
+{
+	char text[NP_WEIGHTS_LEN] = "";
+
+	if (a->weights[0])
+		snprintf(text, sizeof(text), "%s", a->weights);
+	else if (!a->note[0])
+		np_weights_note(a->p, text, sizeof(text));
+	if (!text[0] || !strcmp(text, d->said_weights))
+		return;
+	snprintf(d->said_weights, sizeof(d->said_weights), "%s", text);
+	np_daemon_say(d, "%s", text);
+}
+
+void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p)
+{
+	struct np_applied a;
+	char err[NP_ERR_LEN];
+	bool explained = false;
+	int e;
+
+	if (!remember(d, p))
+		return;
+	e = np_apply(&a, p, &d->how, err, sizeof(err));
+	for (size_t i = 0; a.step && i < p->plan.n; i++) {
+		if (a.step[i].state == NP_STEP_DONE) {
+			note_done(d, &a, i);
+		} else if (a.step[i].state == NP_STEP_FAILED) {
+			note_failed(d, &a, i);
+			explained = true;
+		}
+		d->counts.vanished += a.step[i].state == NP_STEP_SKIPPED;
+	}
+	if (e && e != -EINTR && !explained)
+		np_daemon_complain(d, err);
+	else if (!e && a.note[0])
+		np_daemon_complain(d, a.note);
+	if (e && a.not_undone[0])
+		np_daemon_complain(d, a.not_undone);
+	if (!e)
+		say_weights(d, &a);
+	np_applied_free(&a);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the daemon says: lines for people, events for programs. */
+#include "daemon.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void np_daemon_say(const struct np_daemon *d, const char *format, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (d->log)
+		d->log(line, d->log_arg);
+}
+
+void np_daemon_complain(struct np_daemon *d, const char *what)
+{
+	if (!strcmp(d->complaint, what))
+		return;
+	snprintf(d->complaint, sizeof(d->complaint), "%s", what);
+	np_daemon_say(d, "%s", what);
+}
+
+void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields)
+{
+	char err[NP_ERR_LEN];
+
+	if (!np_event(&d->events, d->now, event, fields, err, sizeof(err)))
+		np_daemon_say(d, "%s", err);
+}

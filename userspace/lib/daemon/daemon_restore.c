@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The end of a daemon: what it has placed goes back, or is left. */
+#include "daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../engine/saved_affinity.h"
+
+static bool descends_from_placed(const struct np_daemon *d, const struct np_watched *t)
+{
+	for (int depth = 0; depth < 64; depth++) {
+		t = np_watch_find(&d->watch, t->ppid);
+		if (!t)
+			return false;
+		if (t->placed)
+			return true;
+	}
+	return false;
+}
+
+/* A pid that was reused since is not on the list: the start time differs. */
+static bool is_ours(const struct np_daemon *d, const struct np_watched *t)
+{
+	const struct np_placed_task task = { t->pid, t->start };
+
+	return (t->placed || t->heir || descends_from_placed(d, t)) && np_daemon_placed_runs(&task);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* NULL without memory. */
+static pid_t *pids_to_restore(const struct np_daemon *d, size_t *n)
+{
+	pid_t *pids = calloc(d->watch.n + d->adopted.n + 1, sizeof(*pids));
+
+	*n = 0;
+	for (size_t i = 0; pids && i < d->watch.n; i++)
+		if (is_ours(d, &d->watch.task[i]))
+			pids[(*n)++] = d->watch.task[i].pid;
+	for (size_t i = 0; pids && i < d->adopted.n; i++)
+		if (np_daemon_placed_runs(&d->adopted.task[i]))
+			pids[(*n)++] = d->adopted.task[i].pid;
+	if (pids)
+		qsort(pids, *n, sizeof(*pids), by_pid);
+	return pids;
+}
+
+size_t np_daemon_restore(struct np_daemon *d)
+{
+	struct np_whose whose = { .by = d->how.by };
+	struct np_weights_back back;
+	size_t restored = 0, kept;
+	char err[NP_ERR_LEN];
+	pid_t *pids;
+	int e;
+
+	d->watch.last_pid = 0;
+	if (np_watch_list(&d->watch, err, sizeof(err)))
+		np_daemon_say(d, "%s", err);
+	whose.pids = pids = pids_to_restore(d, &whose.n);
+	e = d->how.control->restore(&whose, &restored, &kept, err, sizeof(err));
+	if (e && e != -ENOENT && e != -ESRCH)
+		np_daemon_say(d, "%s", err);
+	if (np_weights_give_back(&whose, &back, err, sizeof(err)))
+		np_daemon_say(d, "%s", err);
+	else if (back.text[0])
+		np_daemon_say(d, "%s", back.text);
+	free(pids);
+	return restored;
+}
+
+/* Those that it has placed or adopted, not what these have started. NULL without memory. */
+static pid_t *pids_of_placed(const struct np_daemon *d, size_t *n)
+{
+	pid_t *pids = calloc(d->watch.n + d->adopted.n + 1, sizeof(*pids));
+
+	*n = 0;
+	for (size_t i = 0; pids && i < d->watch.n; i++) {
+		const struct np_placed_task t = { d->watch.task[i].pid, d->watch.task[i].start };
+
+		if (d->watch.task[i].placed && np_daemon_placed_runs(&t))
+			pids[(*n)++] = t.pid;
+	}
+	for (size_t i = 0; pids && i < d->adopted.n; i++)
+		if (np_daemon_placed_runs(&d->adopted.task[i]))
+			pids[(*n)++] = d->adopted.task[i].pid;
+	return pids;
+}
+
+int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
+			 size_t err_len)
+{
+	size_t n;
+	pid_t *pids = pids_of_placed(d, &n);
+	int e;
+
+	if (!pids)
+		return np_fail(err, err_len, -ENOMEM, "out of memory");
+	e = np_saved_pages_restore(&d->machine, pids, n, mover, stop, back, err, err_len);
+	free(pids);
+	return e == -ENOENT ? 0 : e;
+}
+
+void np_daemon_forget(struct np_daemon *d)
+{
+	const struct np_daemon_placed none = { 0 };
+	char err[NP_ERR_LEN];
+
+	if (d->remembers && np_daemon_placed_write(&none, err, sizeof(err)))
+		np_daemon_say(d, "%s", err);
+}
+
+void np_daemon_leave(struct np_daemon *d)
+{
+	char err[NP_ERR_LEN];
+
+	if (np_state_leave(d->how.by, err, sizeof(err)))
+		np_daemon_say(d, "%s", err);
+	if (np_weights_leave("", d->how.by, err, sizeof(err)))
+		np_daemon_say(d, "%s", err);
+	np_daemon_forget(d);
+}
