@@ -15,10 +15,6 @@
 
 /* A task that slept at its last looks is looked at every second, fourth, eighth interval. */
 #define MAX_SKIP 8
-/* Pages may go elsewhere without a trace in the size of the task: read them again after this. */
-#define REREAD 30
-/* A task that grew or shrank by more than a tenth is read again. */
-#define GROWTH 0.1
 
 int np_watch_open(struct np_watch *w, const struct np_watch_rules *rules, char *err, size_t err_len)
 {
@@ -46,7 +42,7 @@ static void forget_rows(struct np_watched *t)
 	t->accesses = NULL;
 }
 
-static void forget(struct np_watched *t)
+void np_watch_forget(struct np_watched *t)
 {
 	if (t->stat >= 0)
 		close(t->stat);
@@ -66,55 +62,13 @@ void np_watch_drop_rows(struct np_watch *w)
 void np_watch_close(struct np_watch *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		forget(&w->task[i]);
+		np_watch_forget(&w->task[i]);
 	free(w->task);
 	free(w->named);
 	if (w->cpusets)
 		np_cpusets_close(w->cpusets);
 	np_pins_close(w->pins);
 	*w = (struct np_watch) { 0 };
-}
-
-/* Where pid is, or would have to be put in. */
-static size_t place_of(const struct np_watch *w, pid_t pid)
-{
-	size_t low = 0, high = w->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (w->task[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid)
-{
-	size_t at = place_of(w, pid);
-
-	return at < w->n && w->task[at].pid == pid ? &w->task[at] : NULL;
-}
-
-static struct np_watched *add(struct np_watch *w, pid_t pid)
-{
-	size_t at = place_of(w, pid);
-
-	if (w->n == w->room) {
-		size_t room = w->room ? w->room * 2 : 256;
-		struct np_watched *bigger = realloc(w->task, room * sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		w->task = bigger;
-		w->room = room;
-	}
-	memmove(&w->task[at + 1], &w->task[at], (w->n - at) * sizeof(*w->task));
-	w->n++;
-	w->task[at] = (struct np_watched) { .pid = pid, .stat = -1 };
-	return &w->task[at];
 }
 
 /* Field n of /proc/PID/stat as proc(5) counts them; line begins after the name, at field 3. */
@@ -144,7 +98,7 @@ static bool parse_look(char *text, struct np_watched *t, unsigned long long *tic
 	return true;
 }
 
-static bool read_stat(struct np_watched *t, char *text, size_t len)
+bool np_watch_read_stat(struct np_watched *t, char *text, size_t len)
 {
 	char path[64];
 	ssize_t n;
@@ -186,7 +140,7 @@ static bool look_at(const struct np_watch *w, struct np_watched *t, unsigned int
 	double at, passed;
 	char text[1024];
 
-	if (!read_stat(t, text, sizeof(text)) || !parse_look(text, t, &ticks))
+	if (!np_watch_read_stat(t, text, sizeof(text)) || !parse_look(text, t, &ticks))
 		return false;
 	at = np_clock_of_ticks();
 	passed = at - t->looked_at;
@@ -198,303 +152,6 @@ static bool look_at(const struct np_watch *w, struct np_watched *t, unsigned int
 	t->looked_at = at;
 	schedule(w, t, now);
 	return true;
-}
-
-/* Not a task that reuses the pid of a named one that has exited. */
-static bool is_named(const struct np_watch *w, const struct np_watched *t)
-{
-	for (size_t i = 0; i < w->rules->n_pids; i++)
-		if (w->rules->pids[i] == t->pid && w->named[i] == t->start)
-			return true;
-	return false;
-}
-
-/* Named, or a descendant of one that is a member; a child may have a lower pid. */
-static bool belongs(const struct np_watch *w, const struct np_watched *t)
-{
-	for (int depth = 0; t && depth < 64; depth++) {
-		if (is_named(w, t))
-			return true;
-		t = np_watch_find(w, t->ppid);
-	}
-	return false;
-}
-
-static bool meet(struct np_watch *w, pid_t pid)
-{
-	struct np_watched *t = np_watch_find(w, pid);
-	const struct np_watched *parent;
-	struct np_proc_stat st;
-
-	if (t && t->gone) {	/* the pid was reused */
-		forget(t);
-		*t = (struct np_watched) { .pid = pid, .stat = -1 };
-	} else if (!t) {
-		t = add(w, pid);
-		if (!t)
-			return false;
-	}
-	if (!t->start) {
-		if (np_proc_stat(pid, &st) || st.kernel_thread)
-			st.ppid = -1;	/* known, so that it is not read again and again */
-		t->ppid = st.ppid;
-		t->start = st.start;
-		parent = np_watch_find(w, st.ppid);
-		t->heir = parent && (parent->placed || parent->heir);
-		memcpy(t->comm, st.comm, sizeof(t->comm));
-	}
-	t->seen = true;
-	return true;
-}
-
-static int list(const struct np_watch *w, pid_t **pids, size_t *n, char *err, size_t err_len)
-{
-	int e;
-
-	if (w->rules->cgroup)
-		return np_cgroup_tasks(w->rules->cgroup, pids, n, err, err_len);
-	e = np_proc_all(pids, n);
-	return e ? np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e)) : 0;
-}
-
-/* One that has left the cgroup is no longer watched, but its placement is to be undone. */
-static bool has_left(const struct np_watch *w, struct np_watched *t)
-{
-	char text[1024];
-
-	return w->rules->cgroup && (t->placed || t->heir) && read_stat(t, text, sizeof(text));
-}
-
-static void drop_unseen(struct np_watch *w)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
-
-		if (!t->seen && !has_left(w, t)) {
-			forget(t);
-			continue;
-		}
-		t->member &= t->seen;
-		w->task[kept++] = *t;
-	}
-	w->n = kept;
-}
-
-static void choose_members(struct np_watch *w)
-{
-	bool all = !w->rules->n_pids;
-	pid_t self = getpid();
-
-	w->members = 0;
-	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
-
-		if (!t->judged || (w->rules->cgroup && t->seen && !t->gone))
-			t->member = t->ppid >= 0 && t->pid != self && (all || belongs(w, t));
-		t->judged = true;
-		w->members += t->member;
-	}
-}
-
-/* The last pid that the kernel allocated: unchanged, there is no new task. */
-static unsigned long last_pid(void)
-{
-	char *text = np_read_file("/proc/loadavg"), *word = text ? strrchr(text, ' ') : NULL;
-	unsigned long pid = word ? strtoul(word, NULL, 10) : 0;
-
-	free(text);
-	return pid;
-}
-
-int np_watch_list(struct np_watch *w, char *err, size_t err_len)
-{
-	unsigned long last = last_pid();
-	pid_t *pids;
-	size_t n;
-	int e;
-
-	/* A cgroup's tasks change without a new pid. */
-	if (w->n && last && last == w->last_pid && !w->rules->cgroup)
-		return 0;
-	e = list(w, &pids, &n, err, err_len);
-	if (e)
-		return e;
-	for (size_t i = 0; i < w->n; i++)
-		w->task[i].seen = false;
-	for (size_t i = 0; !e && i < n; i++)
-		if (!meet(w, pids[i]))
-			e = np_fail(err, err_len, -ENOMEM, "out of memory");
-	free(pids);
-	if (e)
-		return e;
-	w->last_pid = last;
-	drop_unseen(w);
-	choose_members(w);
-	return 0;
-}
-
-static bool matters(const struct np_watch *w, const struct np_watched *t, unsigned int now)
-{
-	return t->member && !t->denied && t->ever_busy && now - t->last_busy <= w->rules->pause &&
-	       t->rss >= w->rules->min_pages;
-}
-
-bool np_watch_counts(const struct np_watch *w, const struct np_watched *t, unsigned int now)
-{
-	return t->have && !t->excluded && matters(w, t, now);
-}
-
-static int node_of(const struct np_machine *m, int cpu)
-{
-	return cpu >= 0 && (size_t)cpu < m->n_cpus ? m->cpu_node[cpu] : NP_NODE_NONE;
-}
-
-/* Several threads, of which only the leader's CPU is looked at: it is elsewhere now. */
-static bool may_run_elsewhere(const struct np_machine *m, const struct np_watched *t)
-{
-	return node_of(m, t->cpu) != node_of(m, t->read_cpu) &&
-	       (t->threads > 1 || t->task.task[0].threads > 1);
-}
-
-static bool is_stale(const struct np_machine *m, const struct np_watched *t, unsigned int now)
-{
-	double change = (double)t->rss - (double)t->read_rss;
-
-	if (!t->have || now - t->read_at >= REREAD)
-		return true;
-	if (change < 0)
-		change = -change;
-	return change > GROWTH * (double)t->read_rss || may_run_elsewhere(m, t);
-}
-
-/* Of one thread that may run on several nodes it is enough to know where it did last. */
-static bool follow(const struct np_machine *m, struct np_watched *t)
-{
-	struct np_task *task = t->have ? &t->task.task[0] : NULL;
-	int node = node_of(m, t->cpu);
-
-	if (!task || task->threads > 1 || t->threads > 1 || node == task->node ||
-	    np_machine_node_of_cpus(m, t->task.cpus[0]) != NP_NODE_NONE)
-		return false;
-	task->node = node;
-	t->read_cpu = t->cpu;
-	return true;
-}
-
-static unsigned int cores_of(const struct np_watched *t)
-{
-	return t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
-}
-
-bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
-		   unsigned int now)
-{
-	double began = np_clock_of_work();
-	struct np_confined confined;
-	struct np_tasks task;
-	char err[256];
-	int e = np_tasks_read(&task, m, &t->pid, 1, 0, err, sizeof(err));
-
-	t->denied |= e == -EPERM || e == -EACCES;
-	if (!e && task.start[0] != t->start) {
-		np_tasks_free(&task);
-		e = -ESRCH;
-	}
-	if (!e && np_confined_read(&confined, m, &task, w->cpusets,
-				   w->rules->override ? NULL : w->pins)) {
-		np_tasks_free(&task);
-		e = -ENOMEM;
-	}
-	if (!e && t->have)	/* what fork() left shared only becomes less: once is enough */
-		task.task[0].shared_pages = t->task.task[0].shared_pages;
-	else if (!e)
-		np_tasks_find_shared(&task, m);
-	if (t->have && !e) {
-		np_tasks_free(&t->task);
-		np_confined_free(&t->confined);
-	}
-	t->read_at = now;
-	t->read_cost = np_clock_of_work() - began;
-	t->read_rss = t->rss;
-	t->read_cpu = t->cpu;
-	if (e)
-		return false;
-	t->task = task;
-	t->task.task[0].cores = cores_of(t);
-	t->excluded = np_excluded(&w->rules->exclude, t->pid, task.task[0].comm);
-	t->confined = confined;
-	t->have = true;
-	return true;
-}
-
-/* What reading tasks again may take of an interval. */
-static double reread_budget(const struct np_watch *w)
-{
-	return w->rules->read_budget / 4;
-}
-
-/* Reading it takes more than an interval has for that: it waits until earlier ones have been made up for. */
-static bool is_costly(const struct np_watch *w, const struct np_watched *t)
-{
-	return t->have && t->read_cost > reread_budget(w);
-}
-
-/* The one to read next: one that is new, else the one that was read longest ago. */
-static struct np_watched *next_to_read(const struct np_watch *w, const struct np_machine *m,
-				       unsigned int now)
-{
-	struct np_watched *next = NULL;
-
-	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
-
-		if (!matters(w, t, now) || t->read_at == now || !is_stale(m, t, now) ||
-		    (is_costly(w, t) && w->debt > 0))
-			continue;
-		if (!next || (next->have && (!t->have || t->read_at < next->read_at)))
-			next = t;
-	}
-	return next;
-}
-
-/* Reads the task again. False when a plan would be made from the same. */
-static bool read_differs(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
-			 unsigned int now)
-{
-	uint64_t *before = t->have ? malloc(m->n_nodes * sizeof(*before)) : NULL;
-	int node = t->have ? t->task.task[0].node : NP_NODE_NONE;
-	bool same;
-
-	if (before)
-		memcpy(before, t->task.pages, m->n_nodes * sizeof(*before));
-	same = np_watch_read(w, m, t, now) && before && t->task.task[0].node == node &&
-	       !memcmp(before, t->task.pages, m->n_nodes * sizeof(*before));
-	free(before);
-	return !same;
-}
-
-/*
- * As long as the budget lasts, a quarter of it for tasks that were read before; at least
- * one an interval. A costly one is read so seldom that it takes no more than that quarter on average.
- */
-static bool read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now)
-{
-	double began = np_clock_of_work(), budget = w->rules->read_budget;
-	struct np_watched *t;
-	bool changed = false, any = false;
-
-	w->debt = w->debt > reread_budget(w) ? w->debt - reread_budget(w) : 0;
-	while ((t = next_to_read(w, m, now))) {
-		if (any && np_clock_of_work() - began >= (t->have ? budget / 4 : budget))
-			break;
-		changed |= read_differs(w, m, t, now);
-		any = true;
-		if (is_costly(w, t))
-			w->debt += t->read_cost;
-	}
-	return changed;
 }
 
 int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int now, bool *changed,
@@ -510,21 +167,21 @@ int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int n
 	np_pins_refresh(w->pins);
 	for (size_t i = 0; i < w->n; i++) {
 		struct np_watched *t = &w->task[i];
-		unsigned int cores = cores_of(t);
+		unsigned int cores = np_watched_cores(t);
 
 		if (!t->member || now < t->next_look)
 			continue;
 		if (!look_at(w, t, now)) {
 			t->member = false;
 			t->gone = true;
-		} else if (t->have && cores_of(t) != cores) {
+		} else if (t->have && np_watched_cores(t) != cores) {
 			*changed = true;
 		}
-		*changed |= t->member && follow(m, t);
+		*changed |= t->member && np_watch_follow(m, t);
 		if (t->have)
-			t->task.task[0].cores = cores_of(t);
+			t->task.task[0].cores = np_watched_cores(t);
 	}
-	*changed |= read_stale(w, m, now);
+	*changed |= np_watch_read_stale(w, m, now);
 	for (size_t i = 0; i < w->n; i++)
 		w->counting += np_watch_counts(w, &w->task[i], now);
 	*changed |= w->counting != counted;

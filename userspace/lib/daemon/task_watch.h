@@ -101,4 +101,21 @@ void np_watch_drop_rows(struct np_watch *w);
 
 struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid);
 
+/* Parts of np_watch_look(). */
+
+/* The text of its /proc/PID/stat. False when it has exited. */
+bool np_watch_read_stat(struct np_watched *t, char *text, size_t len);
+
+/* CPUs that it keeps busy, one at least. */
+unsigned int np_watched_cores(const struct np_watched *t);
+
+/* Takes the CPU that it was seen on for where it runs; true when that is another node. */
+bool np_watch_follow(const struct np_machine *m, struct np_watched *t);
+
+/* Reads where pages are that may be elsewhere by now; true when they are. */
+bool np_watch_read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now);
+
+/* Releases what t holds. */
+void np_watch_forget(struct np_watched *t);
+
 #endif

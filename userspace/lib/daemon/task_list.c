@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which tasks there are, and which of them are watched. */
+#include "task_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/error.h"
+#include "../host/cgroup.h"
+#include "../host/proc.h"
+
+/* Where pid is, or would have to be put in. */
+static size_t place_of(const struct np_watch *w, pid_t pid)
+{
+	size_t low = 0, high = w->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (w->task[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid)
+{
+	size_t at = place_of(w, pid);
+
+	return at < w->n && w->task[at].pid == pid ? &w->task[at] : NULL;
+}
+
+static struct np_watched *add(struct np_watch *w, pid_t pid)
+{
+	size_t at = place_of(w, pid);
+
+	if (w->n == w->room) {
+		size_t room = w->room ? w->room * 2 : 256;
+		struct np_watched *bigger = realloc(w->task, room * sizeof(*bigger));
+
+		if (!bigger)
+			return NULL;
+		w->task = bigger;
+		w->room = room;
+	}
+	memmove(&w->task[at + 1], &w->task[at], (w->n - at) * sizeof(*w->task));
+	w->n++;
+	w->task[at] = (struct np_watched) { .pid = pid, .stat = -1 };
+	return &w->task[at];
+}
+
+/* Not a task that reuses the pid of a named one that has exited. */
+static bool is_named(const struct np_watch *w, const struct np_watched *t)
+{
+	for (size_t i = 0; i < w->rules->n_pids; i++)
+		if (w->rules->pids[i] == t->pid && w->named[i] == t->start)
+			return true;
+	return false;
+}
+
+/* Named, or a descendant of one that is a member; a child may have a lower pid. */
+static bool belongs(const struct np_watch *w, const struct np_watched *t)
+{
+	for (int depth = 0; t && depth < 64; depth++) {
+		if (is_named(w, t))
+			return true;
+		t = np_watch_find(w, t->ppid);
+	}
+	return false;
+}
+
+static bool meet(struct np_watch *w, pid_t pid)
+{
+	struct np_watched *t = np_watch_find(w, pid);
+	const struct np_watched *parent;
+	struct np_proc_stat st;
+
+	if (t && t->gone) {	/* the pid was reused */
+		np_watch_forget(t);
+		*t = (struct np_watched) { .pid = pid, .stat = -1 };
+	} else if (!t) {
+		t = add(w, pid);
+		if (!t)
+			return false;
+	}
+	if (!t->start) {
+		if (np_proc_stat(pid, &st) || st.kernel_thread)
+			st.ppid = -1;	/* known, so that it is not read again and again */
+		t->ppid = st.ppid;
+		t->start = st.start;
+		parent = np_watch_find(w, st.ppid);
+		t->heir = parent && (parent->placed || parent->heir);
+		memcpy(t->comm, st.comm, sizeof(t->comm));
+	}
+	t->seen = true;
+	return true;
+}
+
+static int list(const struct np_watch *w, pid_t **pids, size_t *n, char *err, size_t err_len)
+{
+	int e;
+
+	if (w->rules->cgroup)
+		return np_cgroup_tasks(w->rules->cgroup, pids, n, err, err_len);
+	e = np_proc_all(pids, n);
+	return e ? np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e)) : 0;
+}
+
+/* One that has left the cgroup is no longer watched, but its placement is to be undone. */
+static bool has_left(const struct np_watch *w, struct np_watched *t)
+{
+	char text[1024];
+
+	return w->rules->cgroup && (t->placed || t->heir) &&
+	       np_watch_read_stat(t, text, sizeof(text));
+}
+
+static void drop_unseen(struct np_watch *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct np_watched *t = &w->task[i];
+
+		if (!t->seen && !has_left(w, t)) {
+			np_watch_forget(t);
+			continue;
+		}
+		t->member &= t->seen;
+		w->task[kept++] = *t;
+	}
+	w->n = kept;
+}
+
+static void choose_members(struct np_watch *w)
+{
+	bool all = !w->rules->n_pids;
+	pid_t self = getpid();
+
+	w->members = 0;
+	for (size_t i = 0; i < w->n; i++) {
+		struct np_watched *t = &w->task[i];
+
+		if (!t->judged || (w->rules->cgroup && t->seen && !t->gone))
+			t->member = t->ppid >= 0 && t->pid != self && (all || belongs(w, t));
+		t->judged = true;
+		w->members += t->member;
+	}
+}
+
+/* The last pid that the kernel allocated: unchanged, there is no new task. */
+static unsigned long last_pid(void)
+{
+	char *text = np_read_file("/proc/loadavg"), *word = text ? strrchr(text, ' ') : NULL;
+	unsigned long pid = word ? strtoul(word, NULL, 10) : 0;
+
+	free(text);
+	return pid;
+}
+
+int np_watch_list(struct np_watch *w, char *err, size_t err_len)
+{
+	unsigned long last = last_pid();
+	pid_t *pids;
+	size_t n;
+	int e;
+
+	/* A cgroup's tasks change without a new pid. */
+	if (w->n && last && last == w->last_pid && !w->rules->cgroup)
+		return 0;
+	e = list(w, &pids, &n, err, err_len);
+	if (e)
+		return e;
+	for (size_t i = 0; i < w->n; i++)
+		w->task[i].seen = false;
+	for (size_t i = 0; !e && i < n; i++)
+		if (!meet(w, pids[i]))
+			e = np_fail(err, err_len, -ENOMEM, "out of memory");
+	free(pids);
+	if (e)
+		return e;
+	w->last_pid = last;
+	drop_unseen(w);
+	choose_members(w);
+	return 0;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where the pages of tasks are: read as seldom as their changes allow, within a budget. */
+#include "task_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../host/clock.h"
+
+/* Pages may go elsewhere without a trace in the size of the task: read them again after this. */
+#define REREAD 30
+/* A task that grew or shrank by more than a tenth is read again. */
+#define GROWTH 0.1
+
+static bool matters(const struct np_watch *w, const struct np_watched *t, unsigned int now)
+{
+	return t->member && !t->denied && t->ever_busy && now - t->last_busy <= w->rules->pause &&
+	       t->rss >= w->rules->min_pages;
+}
+
+bool np_watch_counts(const struct np_watch *w, const struct np_watched *t, unsigned int now)
+{
+	return t->have && !t->excluded && matters(w, t, now);
+}
+
+static int node_of(const struct np_machine *m, int cpu)
+{
+	return cpu >= 0 && (size_t)cpu < m->n_cpus ? m->cpu_node[cpu] : NP_NODE_NONE;
+}
+
+/* Several threads, of which only the leader's CPU is looked at: it is elsewhere now. */
+static bool may_run_elsewhere(const struct np_machine *m, const struct np_watched *t)
+{
+	return node_of(m, t->cpu) != node_of(m, t->read_cpu) &&
+	       (t->threads > 1 || t->task.task[0].threads > 1);
+}
+
+static bool is_stale(const struct np_machine *m, const struct np_watched *t, unsigned int now)
+{
+	double change = (double)t->rss - (double)t->read_rss;
+
+	if (!t->have || now - t->read_at >= REREAD)
+		return true;
+	if (change < 0)
+		change = -change;
+	return change > GROWTH * (double)t->read_rss || may_run_elsewhere(m, t);
+}
+
+/* Of one thread that may run on several nodes it is enough to know where it did last. */
+bool np_watch_follow(const struct np_machine *m, struct np_watched *t)
+{
+	struct np_task *task = t->have ? &t->task.task[0] : NULL;
+	int node = node_of(m, t->cpu);
+
+	if (!task || task->threads > 1 || t->threads > 1 || node == task->node ||
+	    np_machine_node_of_cpus(m, t->task.cpus[0]) != NP_NODE_NONE)
+		return false;
+	task->node = node;
+	t->read_cpu = t->cpu;
+	return true;
+}
+
+unsigned int np_watched_cores(const struct np_watched *t)
+{
+	return t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
+}
+
+bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
+		   unsigned int now)
+{
+	double began = np_clock_of_work();
+	struct np_confined confined;
+	struct np_tasks task;
+	char err[256];
+	int e = np_tasks_read(&task, m, &t->pid, 1, 0, err, sizeof(err));
+
+	t->denied |= e == -EPERM || e == -EACCES;
+	if (!e && task.start[0] != t->start) {
+		np_tasks_free(&task);
+		e = -ESRCH;
+	}
+	if (!e && np_confined_read(&confined, m, &task, w->cpusets,
+				   w->rules->override ? NULL : w->pins)) {
+		np_tasks_free(&task);
+		e = -ENOMEM;
+	}
+	if (!e && t->have)	/* what fork() left shared only becomes less: once is enough */
+		task.task[0].shared_pages = t->task.task[0].shared_pages;
+	else if (!e)
+		np_tasks_find_shared(&task, m);
+	if (t->have && !e) {
+		np_tasks_free(&t->task);
+		np_confined_free(&t->confined);
+	}
+	t->read_at = now;
+	t->read_cost = np_clock_of_work() - began;
+	t->read_rss = t->rss;
+	t->read_cpu = t->cpu;
+	if (e)
+		return false;
+	t->task = task;
+	t->task.task[0].cores = np_watched_cores(t);
+	t->excluded = np_excluded(&w->rules->exclude, t->pid, task.task[0].comm);
+	t->confined = confined;
+	t->have = true;
+	return true;
+}
+
+/* What reading tasks again may take of an interval. */
+static double reread_budget(const struct np_watch *w)
+{
+	return w->rules->read_budget / 4;
+}
+
+/* Reading it takes more than an interval has for that: it waits until earlier ones have been made up for. */
+static bool is_costly(const struct np_watch *w, const struct np_watched *t)
+{
+	return t->have && t->read_cost > reread_budget(w);
+}
+
+/* The one to read next: one that is new, else the one that was read longest ago. */
+static struct np_watched *next_to_read(const struct np_watch *w, const struct np_machine *m,
+				       unsigned int now)
+{
+	struct np_watched *next = NULL;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct np_watched *t = &w->task[i];
+
+		if (!matters(w, t, now) || t->read_at == now || !is_stale(m, t, now) ||
+		    (is_costly(w, t) && w->debt > 0))
+			continue;
+		if (!next || (next->have && (!t->have || t->read_at < next->read_at)))
+			next = t;
+	}
+	return next;
+}
+
+/* Reads the task again. False when a plan would be made from the same. */
+static bool read_differs(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
+			 unsigned int now)
+{
+	uint64_t *before = t->have ? malloc(m->n_nodes * sizeof(*before)) : NULL;
+	int node = t->have ? t->task.task[0].node : NP_NODE_NONE;
+	bool same;
+
+	if (before)
+		memcpy(before, t->task.pages, m->n_nodes * sizeof(*before));
+	same = np_watch_read(w, m, t, now) && before && t->task.task[0].node == node &&
+	       !memcmp(before, t->task.pages, m->n_nodes * sizeof(*before));
+	free(before);
+	return !same;
+}
+
+/*
+ * As long as the budget lasts, a quarter of it for tasks that were read before; at least
+ * one an interval. A costly one is read so seldom that it takes no more than that quarter on average.
+ */
+bool np_watch_read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now)
+{
+	double began = np_clock_of_work(), budget = w->rules->read_budget;
+	struct np_watched *t;
+	bool changed = false, any = false;
+
+	w->debt = w->debt > reread_budget(w) ? w->debt - reread_budget(w) : 0;
+	while ((t = next_to_read(w, m, now))) {
+		if (any && np_clock_of_work() - began >= (t->have ? budget / 4 : budget))
+			break;
+		changed |= read_differs(w, m, t, now);
+		any = true;
+		if (is_costly(w, t))
+			w->debt += t->read_cost;
+	}
+	return changed;
+}
