@@ -2,6 +2,7 @@
 /* How often the daemon reads where the pages of a task are. */
 #include "../lib/daemon/task_watch.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -84,7 +85,32 @@ static void reading_pages_keeps_the_busy_cpus(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* Its parent was there when it was listed and is not any more, and it has been given to a task that is watched. */
+static void the_child_of_a_parent_that_has_exited(void)
+{
+	pid_t pid = start_sleeper(), self = getpid();
+	struct np_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
+	struct np_watch w;
+	struct np_watched *t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_watch_list(&w, err, sizeof(err)), 0);
+	t = np_watch_find(&w, pid);
+	CU_ASSERT_FATAL(t && t->member);
+	t->member = false;
+	t->ppid = INT_MAX;	/* nobody's */
+	w.last_pid = 0;
+	CU_ASSERT_EQUAL_FATAL(np_watch_list(&w, err, sizeof(err)), 0);
+	t = np_watch_find(&w, pid);
+	CU_ASSERT_FATAL(t && t->member);
+	np_watch_close(&w);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 CU_TestInfo watch_tests[] = {
+	{ "the child of a parent that has exited", the_child_of_a_parent_that_has_exited },
 	{ "reading pages keeps the busy CPUs", reading_pages_keeps_the_busy_cpus },
 	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
 	CU_TEST_INFO_NULL,

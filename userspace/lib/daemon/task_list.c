@@ -73,6 +73,12 @@ static bool belongs(const struct np_watch *w, const struct np_watched *t)
 	return false;
 }
 
+/* Not watched because of a parent that has exited: it may be another's child by now, which is watched. */
+static bool has_lost_parent(const struct np_watch *w, const struct np_watched *t)
+{
+	return !t->member && t->ppid > 0 && !np_watch_find(w, t->ppid);
+}
+
 static bool meet(struct np_watch *w, pid_t pid)
 {
 	struct np_watched *t = np_watch_find(w, pid);
@@ -87,13 +93,14 @@ static bool meet(struct np_watch *w, pid_t pid)
 		if (!t)
 			return false;
 	}
-	if (!t->start) {
+	if (!t->start || has_lost_parent(w, t)) {
 		if (np_proc_stat(pid, &st) || st.kernel_thread)
 			st.ppid = -1;	/* known, so that it is not read again and again */
+		t->judged = false;
 		t->ppid = st.ppid;
 		t->start = st.start;
 		parent = np_watch_find(w, st.ppid);
-		t->heir = parent && (parent->placed || parent->heir);
+		t->heir = t->heir || (parent && (parent->placed || parent->heir));
 		memcpy(t->comm, st.comm, sizeof(t->comm));
 	}
 	t->seen = true;
