@@ -277,6 +277,7 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->watch_rules.min_busy = a->min_busy;
 	d->watch_rules.min_pages = (uint64_t)(a->min_size_mib * (1 << 20) /
 					      (double)sysconf(_SC_PAGESIZE));
+	d->watch_rules.one_core = !a->words.sample_ms;
 	d->watch_rules.override = a->words.override;
 	d->watch_rules.exclude = np_select_exclude(&a->words.select);
 	d->watch_rules.pause = PAUSE_US / a->interval_us + 1;

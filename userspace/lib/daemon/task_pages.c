@@ -61,9 +61,9 @@ bool np_watch_follow(const struct np_machine *m, struct np_watched *t)
 	return true;
 }
 
-unsigned int np_watched_cores(const struct np_watched *t)
+unsigned int np_watched_cores(const struct np_watch *w, const struct np_watched *t)
 {
-	return t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
+	return w->rules->one_core || t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
 }
 
 bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
@@ -100,7 +100,7 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 	if (e)
 		return false;
 	t->task = task;
-	t->task.task[0].cores = np_watched_cores(t);
+	t->task.task[0].cores = np_watched_cores(w, t);
 	t->excluded = np_excluded(&w->rules->exclude, t->pid, task.task[0].comm);
 	t->confined = confined;
 	t->have = true;

@@ -167,19 +167,19 @@ int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int n
 	np_pins_refresh(w->pins);
 	for (size_t i = 0; i < w->n; i++) {
 		struct np_watched *t = &w->task[i];
-		unsigned int cores = np_watched_cores(t);
+		unsigned int cores = np_watched_cores(w, t);
 
 		if (!t->member || now < t->next_look)
 			continue;
 		if (!look_at(w, t, now)) {
 			t->member = false;
 			t->gone = true;
-		} else if (t->have && np_watched_cores(t) != cores) {
+		} else if (t->have && np_watched_cores(w, t) != cores) {
 			*changed = true;
 		}
 		*changed |= t->member && np_watch_follow(m, t);
 		if (t->have)
-			t->task.task[0].cores = np_watched_cores(t);
+			t->task.task[0].cores = np_watched_cores(w, t);
 	}
 	*changed |= np_watch_read_stale(w, m, now);
 	for (size_t i = 0; i < w->n; i++)

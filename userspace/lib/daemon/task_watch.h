@@ -60,6 +60,7 @@ struct np_watch_rules {
 	double min_busy;		/* CPUs that a task must keep busy to count */
 	uint64_t min_pages;		/* that it must have */
 	unsigned int pause;		/* intervals that it counts for after it was last busy */
+	bool one_core;			/* each task is taken to keep one CPU busy */
 	bool override;			/* of user-set affinities and of isolated CPUs */
 	double read_budget;		/* seconds of CPU time an interval for reading pages */
 };
@@ -107,7 +108,7 @@ struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid);
 bool np_watch_read_stat(struct np_watched *t, char *text, size_t len);
 
 /* CPUs that it keeps busy, one at least. */
-unsigned int np_watched_cores(const struct np_watched *t);
+unsigned int np_watched_cores(const struct np_watch *w, const struct np_watched *t);
 
 /* Takes the CPU that it was seen on for where it runs; true when that is another node. */
 bool np_watch_follow(const struct np_machine *m, struct np_watched *t);
