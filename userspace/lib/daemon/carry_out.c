@@ -65,7 +65,7 @@ static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t 
 
 	np_steady_failed(&t->steady, &d->steady_rules, d->now);
 	d->counts.failed++;
-	np_daemon_say(d, "process %d (%s) is left alone for %u intervals: %s", t->pid, t->comm,
+	np_daemon_complain(d, "process %d (%s) is left alone for %u intervals: %s", t->pid, t->comm,
 		      t->steady.left_until - d->now - 1, a->step[i].err);
 	if (d->events.file)
 		np_daemon_tell(d, "failed", np_event_decision(a->p, i, a));
@@ -110,7 +110,7 @@ static bool remember(struct np_daemon *d, const struct np_planning *p)
 	if (list_placed(d, p, &list))
 		e = np_daemon_placed_write(&list, err, sizeof(err));
 	if (e)
-		np_daemon_complain(d, err);
+		np_daemon_complain(d, "%s", err);
 	np_daemon_placed_free(&list);
 	return !e;
 }
@@ -150,11 +150,11 @@ void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p)
 		d->counts.vanished += a.step[i].state == NP_STEP_SKIPPED;
 	}
 	if (e && e != -EINTR && !explained)
-		np_daemon_complain(d, err);
-	else if (!e && a.note[0])
-		np_daemon_complain(d, a.note);
+		np_daemon_complain(d, "%s", err);
+	else if (!e && a.note[0] && !d->quiet)
+		np_daemon_complain(d, "%s", a.note);
 	if (e && a.not_undone[0])
-		np_daemon_complain(d, a.not_undone);
+		np_daemon_complain(d, "%s", a.not_undone);
 	if (!e)
 		say_weights(d, &a);
 	np_applied_free(&a);

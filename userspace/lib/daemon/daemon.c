@@ -23,7 +23,8 @@ int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
 	d->model_origin = d->machine.model_origin;
 	if (!e)
 		e = np_watch_open(&d->watch, &d->watch_rules, err, err_len);
-	d->how.by = NP_BY_DAEMON;
+	if (!d->how.by)
+		d->how.by = NP_BY_DAEMON;
 	if (e)
 		np_daemon_close(d);
 	return e;
@@ -88,7 +89,7 @@ static void meet_nodes(struct np_daemon *d)
 	np_watch_drop_rows(&d->watch);
 	free(d->model);
 	if (np_planning_model(&d->machine, &d->model, d->args.model, err, sizeof(err)))
-		np_daemon_complain(d, err);
+		np_daemon_complain(d, "%s", err);
 	d->model_origin = d->machine.model_origin;
 	d->waits = true;
 	np_daemon_say(d, "this machine has %zu nodes now, other ones than before; tasks are read "
@@ -158,7 +159,7 @@ static bool make_plan(struct np_daemon *d, struct np_planning *p)
 	}
 	if (e) {
 		d->counts.planning_failed++;
-		np_daemon_complain(d, err);
+		np_daemon_complain(d, "%s", err);
 		return false;
 	}
 	d->counts.plans++;
@@ -264,17 +265,21 @@ static void plan_and_act(struct np_daemon *d)
 	np_gather_free(&p);
 }
 
-static void count_and_plan(struct np_daemon *d, bool changed)
+/* Of those that were asked for, some may not be read. */
+static void say_denied(struct np_daemon *d)
 {
-	char err[NP_ERR_LEN], line[NP_ERR_LEN + 64];
+	struct np_tasks left_out = { 0 };
+	char text[NP_ERR_LEN];
 
-	if (np_watch_count(&d->counter, &d->watch, &d->machine, d->now, &changed, err, sizeof(err))) {
-		snprintf(line, sizeof(line), "%s%s", d->counter.refused ?
-			 "nothing is counted, policies go by what they are told: " : "", err);
-		np_daemon_complain(d, line);
+	for (size_t i = 0; d->watch_rules.n_pids && i < d->watch.n; i++) {
+		if (!d->watch.task[i].member || !d->watch.task[i].denied)
+			continue;
+		left_out.denied_pid = d->watch.task[i].pid;
+		left_out.denied++;
 	}
-	if (changed && d->watch.counting)
-		plan_and_act(d);
+	if (left_out.denied != d->denied && np_tasks_denied(&left_out, text, sizeof(text)))
+		np_daemon_say(d, "%s", text);
+	d->denied = left_out.denied;
 }
 
 static void mark_adopted(struct np_daemon *d)
@@ -287,22 +292,41 @@ static void mark_adopted(struct np_daemon *d)
 	}
 }
 
-void np_daemon_step(struct np_daemon *d)
+bool np_daemon_look(struct np_daemon *d)
 {
-	double began = np_clock_of_work(), used;
 	bool changed = d->waits;
 	char err[NP_ERR_LEN];
 	int e;
 
-	if (!d->now++)
-		watch_balancing(d);
+	d->now++;
 	e = np_watch_look(&d->watch, &d->machine, d->now, &changed, err, sizeof(err));
 	if (e)
-		np_daemon_complain(d, err);
+		np_daemon_complain(d, "%s", err);
 	if (d->now == 1)
 		mark_adopted(d);
-	if (!e)
-		count_and_plan(d, changed);
+	if (e)
+		return false;
+	say_denied(d);
+	if (np_watch_count(&d->counter, &d->watch, &d->machine, d->now, &changed, err, sizeof(err)) &&
+	    !d->quiet)
+		np_daemon_complain(d, "%s%s", d->counter.refused ?
+				   "nothing is counted, policies go by what they are told: " : "", err);
+	return changed;
+}
+
+void np_daemon_act(struct np_daemon *d, bool changed)
+{
+	if (changed && d->watch.counting)
+		plan_and_act(d);
+}
+
+void np_daemon_step(struct np_daemon *d)
+{
+	double began = np_clock_of_work(), used;
+
+	if (!d->counts.intervals)
+		watch_balancing(d);
+	np_daemon_act(d, np_daemon_look(d));
 	d->counts.intervals++;
 	used = np_clock_of_work() - began;
 	d->counts.cpu_seconds = np_clock_worked(d->counts.cpu_seconds + used);

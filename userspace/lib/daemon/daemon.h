@@ -19,20 +19,24 @@ struct np_daemon_counts {
 	double last_interval_cpu_seconds;
 };
 
+#define NP_DAEMON_LINE 512
+
 struct np_daemon {
 	/* Set by the caller. */
 	struct np_policy_args args;	/* policy and options; tasks come from watch_rules */
 	struct np_task assumed;		/* penalty and MPKI of every task, with their sources */
 	struct np_watch_rules watch_rules;
 	struct np_steady_rules steady_rules;
-	struct np_apply_how how;
+	struct np_apply_how how;	/* by: NP_BY_DAEMON where it is NULL */
 	struct np_watch_counter counter;	/* most and budget */
 	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
-	void (*log)(const char *line, void *arg);	/* one line a decision */
+	void (*log)(const char *line, void *arg);	/* one line a decision, or what goes wrong */
 	void *log_arg;
+	bool quiet;			/* only what goes wrong */
 	struct np_events events;	/* the same for programs */
 
 	bool remembers;			/* what it has placed, for the one that follows a crash */
+	bool owns_watched;		/* at its end every task that it watches is restored, placed or not */
 
 	/* Its own. */
 	struct np_daemon_placed adopted;	/* what one that crashed had placed */
@@ -46,7 +50,8 @@ struct np_daemon {
 	uint64_t local_pages, all_pages;	/* of the tasks that count, at the last plan */
 	int balancing;			/* np_balancing_read() at the last plan; 0 before the first */
 	char said_weights[NP_WEIGHTS_LEN];	/* last */
-	char complaint[NP_ERR_LEN + 64];	/* logged last: no line is logged twice in a row */
+	size_t denied;			/* watched tasks that may not be read, when that was last logged */
+	char complaint[NP_DAEMON_LINE];	/* logged last: no such line is logged twice in a row */
 };
 
 /* 0, or -errno with one line in err. */
@@ -82,14 +87,19 @@ void np_daemon_close(struct np_daemon *d);
 /* Tasks that are placed now. */
 size_t np_daemon_placed(const struct np_daemon *d);
 
-/* Parts of np_daemon_step(). */
+/* Its two halves: true when what a plan would be made from has changed; and what follows from that. */
+bool np_daemon_look(struct np_daemon *d);
+void np_daemon_act(struct np_daemon *d, bool changed);
 
-/* One line to d->log. */
+/* Parts of these. */
+
+/* One line to d->log unless d is quiet. */
 void np_daemon_say(const struct np_daemon *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same, unless it was the last such line. */
-void np_daemon_complain(struct np_daemon *d, const char *what);
+/* What goes wrong: one line to d->log, unless it was the last such line. */
+void np_daemon_complain(struct np_daemon *d, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* One event; takes the fields. */
 void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields);

@@ -7,22 +7,30 @@
 
 void np_daemon_say(const struct np_daemon *d, const char *format, ...)
 {
-	char line[512];
+	char line[NP_DAEMON_LINE];
+	va_list ap;
+
+	if (d->quiet || !d->log)
+		return;
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	d->log(line, d->log_arg);
+}
+
+void np_daemon_complain(struct np_daemon *d, const char *format, ...)
+{
+	char line[NP_DAEMON_LINE];
 	va_list ap;
 
 	va_start(ap, format);
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
+	if (!strcmp(d->complaint, line))
+		return;
+	strcpy(d->complaint, line);
 	if (d->log)
 		d->log(line, d->log_arg);
-}
-
-void np_daemon_complain(struct np_daemon *d, const char *what)
-{
-	if (!strcmp(d->complaint, what))
-		return;
-	snprintf(d->complaint, sizeof(d->complaint), "%s", what);
-	np_daemon_say(d, "%s", what);
 }
 
 void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields)
@@ -30,5 +38,5 @@ void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields)
 	char err[NP_ERR_LEN];
 
 	if (!np_event(&d->events, d->now, event, fields, err, sizeof(err)))
-		np_daemon_say(d, "%s", err);
+		np_daemon_complain(d, "%s", err);
 }

@@ -24,7 +24,10 @@ static bool is_ours(const struct np_daemon *d, const struct np_watched *t)
 {
 	const struct np_placed_task task = { t->pid, t->start };
 
-	return (t->placed || t->heir || descends_from_placed(d, t)) && np_daemon_placed_runs(&task);
+	bool ours = t->placed || t->heir || (d->owns_watched && t->member) ||
+		    descends_from_placed(d, t);
+
+	return ours && np_daemon_placed_runs(&task);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -62,13 +65,13 @@ size_t np_daemon_restore(struct np_daemon *d)
 
 	d->watch.last_pid = 0;
 	if (np_watch_list(&d->watch, err, sizeof(err)))
-		np_daemon_say(d, "%s", err);
+		np_daemon_complain(d, "%s", err);
 	whose.pids = pids = pids_to_restore(d, &whose.n);
 	e = d->how.control->restore(&whose, &restored, &kept, err, sizeof(err));
 	if (e && e != -ENOENT && e != -ESRCH)
-		np_daemon_say(d, "%s", err);
+		np_daemon_complain(d, "%s", err);
 	if (np_weights_give_back(&whose, &back, err, sizeof(err)))
-		np_daemon_say(d, "%s", err);
+		np_daemon_complain(d, "%s", err);
 	else if (back.text[0])
 		np_daemon_say(d, "%s", back.text);
 	free(pids);
@@ -114,7 +117,7 @@ void np_daemon_forget(struct np_daemon *d)
 	char err[NP_ERR_LEN];
 
 	if (d->remembers && np_daemon_placed_write(&none, err, sizeof(err)))
-		np_daemon_say(d, "%s", err);
+		np_daemon_complain(d, "%s", err);
 }
 
 void np_daemon_leave(struct np_daemon *d)
@@ -122,8 +125,8 @@ void np_daemon_leave(struct np_daemon *d)
 	char err[NP_ERR_LEN];
 
 	if (np_state_leave(d->how.by, err, sizeof(err)))
-		np_daemon_say(d, "%s", err);
+		np_daemon_complain(d, "%s", err);
 	if (np_weights_leave("", d->how.by, err, sizeof(err)))
-		np_daemon_say(d, "%s", err);
+		np_daemon_complain(d, "%s", err);
 	np_daemon_forget(d);
 }
