@@ -187,7 +187,8 @@ static int choose(struct counting *c)
 	if (!c->subject || !c->before || !c->after || !c->row)
 		return np_error("out of memory"), NP_EXIT_FAIL;
 	if (c->args->command) {
-		status = np_child_start(&c->child, c->args->command, false, NULL, NULL);
+		status = np_child_start(&c->child, c->args->command,
+					&(struct np_child_how) { .mask = &c->unblocked });
 		c->subject[c->n++] = (struct np_subject) { .cpu = -1, .pid = c->child.pid };
 		return status;
 	}

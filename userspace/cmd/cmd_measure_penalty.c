@@ -174,7 +174,7 @@ static int bind_child(void *arg)
 	const struct where *w = arg;
 
 	return prctl(PR_SET_PDEATHSIG, SIGTERM) || numa_sched_setaffinity(0, w->cpus) ||
-	       set_mempolicy(MPOL_BIND, w->memory->maskp, w->memory->size + 1);
+	       set_mempolicy(MPOL_BIND, w->memory->maskp, w->memory->size + 1) ? errno : 0;
 }
 
 /* Until it has ended, or we are to stop. */
@@ -230,7 +230,9 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 	np_step_aside(m, node);
 	snprintf(exec, sizeof(exec), "exec %s", command);
 	words[2] = exec;
-	status = np_child_start(&c, words, true, bind_child, &w);
+	status = np_child_start(&c, words, &(struct np_child_how) {
+		.quiet = true, .prepare = bind_child, .arg = &w,
+	});
 	if (!status)
 		status = count_run(m, command, &c, words, r);
 	np_child_end(&c);

@@ -23,25 +23,25 @@ static void be_quiet(void)
 }
 
 /* In the child: never returns. Without a word from the parent it leaves. */
-static _Noreturn void become(char **command, int go, int report)
+static _Noreturn void become(char **command, const struct np_child_how *how, int go, int report)
 {
-	sigset_t none;
+	int e = how->prepare ? how->prepare(how->arg) : 0;
 	char word;
-	int e;
 
-	if (read(go, &word, 1) != 1)
-		_exit(EXIT_CANNOT_RUN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execvp(command[0], command);
-	e = errno;
+	if (!e) {
+		if (read(go, &word, 1) != 1)
+			_exit(EXIT_CANNOT_RUN);
+		if (how->mask)
+			sigprocmask(SIG_SETMASK, how->mask, NULL);
+		execvp(command[0], command);
+		e = errno;
+	}
 	if (write(report, &e, sizeof(e)) < 0)
 		_exit(EXIT_CANNOT_RUN);
 	_exit(e == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
-int np_child_start(struct np_child *c, char **command, bool quiet, int (*prepare)(void *arg),
-		   void *arg)
+int np_child_start(struct np_child *c, char **command, const struct np_child_how *how)
 {
 	int go[2], report[2];
 
@@ -57,11 +57,9 @@ int np_child_start(struct np_child *c, char **command, bool quiet, int (*prepare
 	c->pid = fork();
 	if (c->pid == 0) {
 		close(go[1]);
-		if (quiet)
+		if (how->quiet)
 			be_quiet();
-		if (prepare && prepare(arg))
-			_exit(EXIT_CANNOT_RUN);
-		become(command, go[0], report[1]);
+		become(command, how, go[0], report[1]);
 	}
 	close(go[0]);
 	close(report[1]);

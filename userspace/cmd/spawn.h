@@ -3,6 +3,7 @@
 #ifndef NUMAPLACE_SPAWN_H
 #define NUMAPLACE_SPAWN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -13,12 +14,15 @@ struct np_child {
 	int status;		/* as a shell gives it: 128 + the signal that ended it */
 };
 
-/*
- * Forks; the child calls prepare(arg) if there is one, and waits. NP_EXIT_OK,
- * or an exit status after printing why. quiet: its output goes nowhere.
- */
-int np_child_start(struct np_child *c, char **command, bool quiet, int (*prepare)(void *arg),
-		   void *arg);
+struct np_child_how {
+	bool quiet;		/* its output goes nowhere */
+	const sigset_t *mask;	/* signals that the command has blocked; NULL: as the caller */
+	int (*prepare)(void *arg);	/* called in the child; 0, or an errno: it cannot be started */
+	void *arg;
+};
+
+/* Forks; the child prepares itself and waits. NP_EXIT_OK, or an exit status after printing why. */
+int np_child_start(struct np_child *c, char **command, const struct np_child_how *how);
 
 /*
  * Lets it become the command, which then goes on whatever becomes of us. NP_EXIT_OK,
