@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* run: starts a program, places it and its children by a policy while it runs. */
+/* run: starts a program and keeps it and its children placed by a policy, as the daemon does. */
 #include <errno.h>
-#include <fcntl.h>
 #include <numaif.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../lib/engine/saved_affinity.h"
+#include "../lib/host/clock.h"
 #include "arg_units.h"
-#include "policy_args.h"
-#include "run.h"
+#include "daemon_args.h"
+#include "spawn.h"
 
-/* Until the program has come to its memory, look this often. */
-#define FIRST_LOOK_MS 100
-
-#define MIN_INTERVAL_US 10000
-#define MAX_INTERVAL_US 3600000000u
-
-/* As env(1) has it. */
-enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
+/* Until the program has come to its memory it is looked at after --sample, but not sooner than this. */
+#define MIN_LOOK_MS 100
+/* Memory that grew by more than a tenth since the last look is still growing. */
+#define GROWTH 1.1
+/* Tasks whose counters are read at once: as many as `plan` reads. */
+#define COUNT 64
+/* Percent of a CPU: the pages of all its tasks are known before they are placed. */
+#define READING 100
 
 static volatile sig_atomic_t program;
+/* Signals go on to the program; they never interrupt a step half-way. */
+static const volatile sig_atomic_t never;
 
-struct run_args {
-	struct np_policy_words words;
+struct run {
+	struct np_daemon_args args;
 	struct np_binding_words binding_words;
 	struct np_binding binding;	/* that the program starts with */
-	unsigned int interval_us;
-	bool quiet;
 	char **command;
+	struct np_daemon d;
+	struct np_child child;
+	sigset_t mask;			/* as it was before signals were blocked */
 };
 
 static const struct argp_option options[] = {
@@ -51,23 +53,22 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct run_args *a = state->input;
+	struct run *r = state->input;
 	int e;
 
 	switch (key) {
 	case 'i':
-		return np_arg_microseconds(arg, "--interval", MIN_INTERVAL_US, MAX_INTERVAL_US,
-					   &a->interval_us);
+		return np_arg_interval(arg, &r->args.interval_us);
 	case 'q':
-		a->quiet = true;
+		r->d.quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		a->command = state->argv + state->next - 1;
+		r->command = state->argv + state->next - 1;
 		state->next = state->argc;
 		return 0;
 	}
-	e = np_binding_parse(key, arg, &a->binding_words);
-	return e == ARGP_ERR_UNKNOWN ? np_policy_args_parse(key, arg, &a->words) : e;
+	e = np_binding_parse(key, arg, &r->binding_words);
+	return e == ARGP_ERR_UNKNOWN ? np_policy_args_parse(key, arg, &r->args.words) : e;
 }
 
 static const struct argp argp = {
@@ -95,15 +96,13 @@ static void wake(int signal)
 	(void)signal;
 }
 
-static sigset_t mask_before;
-
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
 /*
  * SIGCHLD stays blocked but where we wait, so that it cannot be missed; the
  * others until there is a program that they can be forwarded to.
  */
-static void catch_signals(void)
+static void catch_signals(sigset_t *before)
 {
 	struct sigaction on_forward = {
 		.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART,
@@ -115,25 +114,31 @@ static void catch_signals(void)
 	sigaddset(&blocked, SIGCHLD);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaddset(&blocked, forwarded[i]);
-	sigprocmask(SIG_BLOCK, &blocked, &mask_before);
+	sigprocmask(SIG_BLOCK, &blocked, before);
 	sigaction(SIGCHLD, &on_child, NULL);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaction(forwarded[i], &on_forward, NULL);
 }
 
-static void block_only_sigchld(void)
+static void block_only_sigchld(const sigset_t *before)
 {
-	sigset_t child = mask_before;
+	sigset_t child = *before;
 
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &child, NULL);
 }
 
-/* As numactl does for the programs that it starts. 0 or an errno. */
-static int bind_self(const struct np_binding *b)
+/*
+ * In the child, as numactl does for the programs that it starts. The handlers would take what was
+ * forwarded before exec, and forget it.
+ */
+static int prepare_child(void *arg)
 {
+	const struct np_binding *b = arg;
 	const struct bitmask *nodes = b->mem_nodes;
 
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		signal(forwarded[i], SIG_DFL);
 	if (b->cpus && numa_sched_setaffinity(0, b->cpus))
 		return errno;
 	if (b->mem_mode >= 0 && set_mempolicy(b->mem_mode, nodes ? nodes->maskp : NULL,
@@ -142,188 +147,176 @@ static int bind_self(const struct np_binding *b)
 	return 0;
 }
 
-/* In the child: never returns. The handlers would take what was forwarded before exec, and forget it. */
-static _Noreturn void become(const struct run_args *a, int report)
+static int start(struct run *r)
 {
-	char **command = a->command;
-	int e = bind_self(&a->binding);
+	const struct np_child_how how = {
+		.mask = &r->mask, .prepare = prepare_child, .arg = &r->binding,
+	};
+	int status;
 
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
-		signal(forwarded[i], SIG_DFL);
-	sigprocmask(SIG_SETMASK, &mask_before, NULL);
-	if (!e) {
-		execvp(command[0], command);
-		e = errno;
-	}
-	if (write(report, &e, sizeof(e)) < 0)
-		_exit(EXIT_CANNOT_RUN);
-	_exit(e == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
-}
-
-/* 0, or an exit status after printing why the program cannot be started. */
-static int start(const struct run_args *a)
-{
-	int pipes[2], e = 0;
-	pid_t pid;
-
-	if (pipe2(pipes, O_CLOEXEC))
-		return np_error("no pipe: %s", strerror(errno)), NP_EXIT_FAIL;
-	pid = fork();
-	if (pid == 0)
-		become(a, pipes[1]);
-	if (pid > 0)
-		program = pid;
-	else
-		e = errno;
-	block_only_sigchld();
-	close(pipes[1]);
-	if (pid > 0 && read(pipes[0], &e, sizeof(e)) <= 0)
-		e = 0;
-	close(pipes[0]);
-	if (!e)
-		return 0;
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-	np_error("%s cannot be started: %s", a->command[0], strerror(e));
-	return e == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	catch_signals(&r->mask);
+	status = np_child_start(&r->child, r->command, &how);
+	if (!status)
+		program = r->child.pid;
+	block_only_sigchld(&r->mask);
+	return status ? status : np_child_go(&r->child, r->command);
 }
 
 /* True when the program has ended; orphans of it are reaped on the way. */
-static bool has_ended(int *status)
+static bool has_ended(struct np_child *c)
 {
-	bool ended = false;
-	int s;
-	pid_t pid;
+	siginfo_t info = { 0 };
 
-	while ((pid = waitpid(-1, &s, WNOHANG)) > 0) {
-		if (pid != program)
-			continue;
-		ended = true;
-		*status = WIFSIGNALED(s) ? EXIT_SIGNAL + WTERMSIG(s) : WEXITSTATUS(s);
+	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
+	       info.si_pid != c->pid) {
+		waitpid(info.si_pid, NULL, 0);
+		info.si_pid = 0;
 	}
-	return ended;
+	return np_child_has_ended(c);
 }
 
-static double seconds(void)
+/* True when the program ended before so many seconds had passed. */
+static bool wait_for(struct run *r, double length)
 {
-	struct timespec now;
+	double end = np_clock(CLOCK_MONOTONIC) + length, left;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* True when the program ended before the time had passed. */
-static bool wait_for(double length, int *status)
-{
-	double end = seconds() + length, left;
-
-	while (!has_ended(status)) {
+	while (!has_ended(&r->child)) {
 		struct timespec t;
 
-		left = end - seconds();
+		left = end - np_clock(CLOCK_MONOTONIC);
 		if (left <= 0)
 			return false;
 		t = (struct timespec) { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
-		ppoll(NULL, 0, &t, &mask_before);
+		ppoll(NULL, 0, &t, &r->mask);
 	}
 	return true;
 }
 
-/* The program's exit status. */
-static int watch(struct np_run *r, double interval)
+static uint64_t eligible_pages(const struct np_daemon *d)
 {
-	double latest = seconds() + interval;
-	int status = 0;
+	uint64_t sum = 0;
 
-	while (!wait_for(FIRST_LOOK_MS / 1e3, &status)) {
-		if (!np_run_has_settled(r) && seconds() < latest)
-			continue;
-		np_run_step(r);
-		while (!wait_for(interval, &status))
-			np_run_step(r);
-		break;
-	}
-	program = 0;
-	np_run_restore(r);
-	return status;
+	for (size_t i = 0; i < d->watch.n; i++)
+		if (np_watch_counts(&d->watch, &d->watch.task[i], d->now))
+			sum += d->watch.task[i].rss;
+	return sum;
 }
 
-static int resolve_binding(struct run_args *a, const struct np_machine *m, char *err, size_t err_len)
+/* Looks until memory has stopped to grow quickly, an interval at most; false: the program has ended. */
+static bool settle(struct run *r, double interval)
 {
+	unsigned long sample = r->args.words.sample_ms;
+	double look = (double)(sample > MIN_LOOK_MS ? sample : MIN_LOOK_MS) / 1e3;
+	double latest = np_clock(CLOCK_MONOTONIC) + interval;
+	uint64_t before, pages = 0;
+
+	do {
+		if (wait_for(r, look))
+			return false;
+		before = pages;
+		r->d.waits |= np_daemon_look(&r->d);
+		pages = eligible_pages(&r->d);
+	} while ((!pages || (double)pages > (double)before * GROWTH) &&
+		 np_clock(CLOCK_MONOTONIC) < latest);
+	return true;
+}
+
+/* The program's exit status. */
+static int watch(struct run *r)
+{
+	double interval = r->args.interval_us / 1e6;
+
+	if (settle(r, interval)) {
+		np_daemon_act(&r->d, r->d.waits);
+		while (!wait_for(r, interval))
+			np_daemon_step(&r->d);
+	}
+	program = 0;
+	np_child_end(&r->child);
+	np_daemon_restore(&r->d);
+	return r->child.status;
+}
+
+static void log_line(const char *line, void *arg)
+{
+	(void)arg;
+	fprintf(stderr, "numaplace: run: %s\n", line);
+}
+
+static int resolve_binding(struct run *r)
+{
+	char err[NP_ERR_LEN];
 	struct np_spaces s;
 	int e;
 
-	np_spaces_open(&s, m);
-	e = np_binding_resolve(&a->binding_words, &s, &a->binding, err, err_len);
+	np_spaces_open(&s, &r->d.machine);
+	e = np_binding_resolve(&r->binding_words, &s, &r->binding, err, sizeof(err));
 	np_spaces_close(&s);
-	return e;
+	return e ? np_usage("%s", err) : NP_EXIT_OK;
 }
 
 /* What can be wrong is found before anything starts. */
-static int prepare(struct run_args *a, struct np_run *r)
+static int prepare(struct run *r)
 {
-	struct np_tasks nobody = { 0 };
-	struct np_machine m;
 	char err[NP_ERR_LEN];
-	int e, status = np_policy_args_resolve(&a->words, &r->args);
+	int e, status;
 
+	if (!r->args.words.sample_ms)
+		r->args.count = 0;
+	status = np_daemon_args_apply(&r->args, &r->d);
 	if (status)
 		return status;
-	if (a->words.assume.n > 1)
-		return np_usage("run: --assume once is enough: it is about the program and all its "
-				"children");
-	if (a->words.assume.n && np_tasks_assume(&nobody, a->words.assume.word[0], err, sizeof(err)))
-		return np_usage("run: assumption \"%s\" is not penalty=P,mpki=M with P at least 1 and "
-				"M at least 0", a->words.assume.word[0]);
-	if (!a->command)
+	if (!r->command)
 		return np_usage("run: no command; say it after --");
-	r->pace = a->words.common.pace;
-	r->write_weights = a->words.write_weights;
-	r->control = np_policy_engine(&a->words, &status);
+	r->d.how.control = np_policy_engine(&r->args.words, &status);
 	if (status)
 		return status;
-	status = np_cmd_machine(&m);
-	if (status)
-		return status;
-	e = np_planning_check_nodes(&m, err, sizeof(err));
-	if (!e && resolve_binding(a, &m, err, sizeof(err))) {
-		np_machine_free(&m);
-		return np_usage("%s", err);
-	}
-	np_machine_free(&m);
-	if (e)
-		np_error("%s", err);
+	e = np_daemon_open(&r->d, err, sizeof(err));
+	if (!e)
+		return resolve_binding(r);
+	np_error("%s", err);
 	return np_control_exit(e);
 }
 
-static int run(struct run_args *a)
+static int run(struct run *r)
 {
-	struct np_run r = { .quiet = a->quiet, .family.ancestor = getpid() };
-	int status = prepare(a, &r);
+	const pid_t self = getpid();
+	char by[NP_BY_LEN];
+	int status;
 
-	if (status)
-		return status;
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	catch_signals();
-	status = start(a);
+	/* What is restored at the end though its parent has exited. */
+	snprintf(by, sizeof(by), NP_BY_RUN, self);
+	r->d.how.by = by;
+	r->d.watch_rules.pids = &self;
+	r->d.watch_rules.n_pids = 1;
+	status = prepare(r);
 	if (!status)
-		status = watch(&r, a->interval_us / 1e6);
-	np_family_free(&r.family);
+		status = start(r);
+	if (!status)
+		status = watch(r);
+	np_daemon_close(&r->d);
 	return status;
 }
 
 int cmd_run(int argc, char **argv)
 {
-	struct run_args a = { .interval_us = 1000000 };
+	struct run r = {
+		.binding.mem_mode = -1,
+		.d = { .root = "", .log = log_line, .owns_watched = true,
+		       .how = { .stop = &never, .note_pages = true } },
+	};
 	int status;
 
 	np_json = false;	/* a --json here is the program's own */
-	np_policy_words_init(&a.words);
-	a.binding.mem_mode = -1;
-	status = np_args(&argp, argc, argv, ARGP_IN_ORDER, &a);
+	np_daemon_args_defaults(&r.args, "run");
+	r.args.steady.hysteresis = 1;
+	r.args.count = COUNT;
+	r.args.reading = READING;
+	status = np_args(&argp, argc, argv, ARGP_IN_ORDER, &r);
 	if (!status)
-		status = run(&a);
-	np_policy_words_free(&a.words);
-	np_binding_free(&a.binding);
+		status = run(&r);
+	np_daemon_args_free(&r.args);
+	np_binding_free(&r.binding);
 	return status;
 }

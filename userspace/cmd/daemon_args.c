@@ -84,14 +84,18 @@ static int intervals(const char *text, const char *what, unsigned int min, unsig
 	return e;
 }
 
+int np_arg_interval(const char *text, unsigned int *us)
+{
+	return np_arg_microseconds(text, "--interval", MIN_INTERVAL_US, MAX_INTERVAL_US, us);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct np_daemon_args *a = state->input;
 
 	switch (key) {
 	case 'i':
-		return np_arg_microseconds(arg, "--interval", MIN_INTERVAL_US, MAX_INTERVAL_US,
-					   &a->interval_us);
+		return np_arg_interval(arg, &a->interval_us);
 	case 'j':	/* it logs lines; metrics and events are for programs */
 		return ARGP_ERR_UNKNOWN;
 	case KEY_MIN_GAIN:
@@ -142,10 +146,10 @@ static const struct argp argp = {
 	       "`numaplace restore --all` does that. Documentation/daemon.md has more.",
 };
 
-static void defaults(struct np_daemon_args *a)
+void np_daemon_args_defaults(struct np_daemon_args *a, const char *command)
 {
 	*a = (struct np_daemon_args) {
-		.interval_us = 1000000, .count = 16, .min_busy = 0.1, .reading = 0.2, .min_size_mib = 1,
+		.command = command, .interval_us = 1000000, .count = 16, .min_busy = 0.1, .reading = 0.2, .min_size_mib = 1,
 		.steady = { .min_gain = 0, .hysteresis = 2, .window = 30, .back_off = 60 },
 	};
 	np_policy_words_init(&a->words);
@@ -192,7 +196,7 @@ static int read_again_with_file(struct np_daemon_args *a, int argc, char **argv)
 	struct np_daemon_args all;
 	int count, status;
 
-	defaults(&all);
+	np_daemon_args_defaults(&all, "daemon");
 	all.text = np_read_file(a->file);
 	if (!all.text) {
 		np_error("options file %s cannot be read: %s", a->file, strerror(errno));
@@ -213,7 +217,7 @@ int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv)
 	char *command = argv[0];
 	int status;
 
-	defaults(a);
+	np_daemon_args_defaults(a, "daemon");
 	status = np_args(&argp, argc, argv, 0, a);
 	argv[0] = command;	/* np_args() has put its own there */
 	if (!status && a->file)
@@ -242,8 +246,8 @@ static int assume(const struct np_daemon_args *a, struct np_task *assumed)
 	for (size_t i = 0; i < a->words.assume.n; i++) {
 		snprintf(text, sizeof(text), "pid=1,%s", a->words.assume.word[i]);
 		if (np_tasks_assume(&tasks, text, err, sizeof(err)))
-			return np_usage("daemon: assumption \"%s\" is not penalty=P,mpki=M with P at "
-					"least 1 and M at least 0", a->words.assume.word[i]);
+			return np_usage("%s: assumption \"%s\" is not penalty=P,mpki=M with P at "
+					"least 1 and M at least 0", a->command, a->words.assume.word[i]);
 	}
 	*assumed = task;
 	return NP_EXIT_OK;

@@ -7,6 +7,7 @@
 #include "policy_args.h"
 
 struct np_daemon_args {
+	const char *command;		/* that the errors are of */
 	struct np_policy_words words;
 	unsigned int interval_us;
 	struct np_steady_rules steady;
@@ -18,6 +19,12 @@ struct np_daemon_args {
 	char *text;			/* of the file */
 	char **argv;			/* what was parsed; points into text and the caller's argv */
 };
+
+/* --interval; 0, or ECANCELED after printing the error. */
+int np_arg_interval(const char *text, unsigned int *us);
+
+/* The options' values where none is given. */
+void np_daemon_args_defaults(struct np_daemon_args *a, const char *command);
 
 /* NP_EXIT_OK, or an exit status after printing why. Released in either case. */
 int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv);

@@ -128,9 +128,3 @@ void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsi
 	s->tried = true;
 	leave(s, r, now);
 }
-
-bool np_tried_is_new(const struct np_tried *t, const struct np_aim *aim, uint64_t to_move,
-		     uint64_t pages)
-{
-	return !t->any || !same(&t->aim, aim) || to_move > t->left + stray_of(pages);
-}

@@ -76,15 +76,4 @@ bool np_steady_moved(struct np_steady *s, const struct np_steady_rules *r,
 /* Notes that it failed: left alone for the back-off. */
 void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsigned int now);
 
-/* What was tried last, successful or not, so that it is not tried twice; zeroed: nothing was. */
-struct np_tried {
-	bool any;
-	struct np_aim aim;
-	uint64_t left;			/* pages that would not move then */
-};
-
-/* Whether to move so many of a task's pages to this aim is more than what was tried. */
-bool np_tried_is_new(const struct np_tried *t, const struct np_aim *aim, uint64_t to_move,
-		     uint64_t pages);
-
 #endif

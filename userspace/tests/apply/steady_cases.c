@@ -170,25 +170,6 @@ static void other_shares_of_the_same_nodes_are_no_other_decision(void)
 	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 1, 400), 5), NP_VERDICT_NOT_STEADY);
 }
 
-/* As `run` asks it. */
-static void what_is_new_to_who_tries_once(void)
-{
-	struct np_aim both = aim_of(several(0, NP_NODE_NONE, 0)), other = both;
-	struct np_tried t = { 0 };
-
-	CU_ASSERT_TRUE(np_tried_is_new(&t, &both, 0, 10000));
-	t = (struct np_tried) { true, both, 100 };
-	CU_ASSERT_FALSE(np_tried_is_new(&t, &both, 600, 10000));
-	CU_ASSERT_TRUE(np_tried_is_new(&t, &both, 601, 10000));
-	CU_ASSERT_FALSE(np_tried_is_new(&t, &both, 356, 10));
-	other = aim_of(several(1, NP_NODE_NONE, 0));
-	CU_ASSERT_TRUE(np_tried_is_new(&t, &other, 0, 10000));
-	other = aim_of(several(0, 1, 0));
-	CU_ASSERT_TRUE(np_tried_is_new(&t, &other, 0, 10000));
-	other = aim_of(decision(NP_NODE_NONE, 1, 2));
-	CU_ASSERT_TRUE(np_tried_is_new(&t, &other, 0, 10000));
-}
-
 void add_steady_cases(void)
 {
 	CU_pSuite suite = CU_add_suite("steadiness", NULL, NULL);
@@ -205,5 +186,4 @@ void add_steady_cases(void)
 		    another_set_of_nodes_is_another_decision);
 	CU_add_test(suite, "other shares of the same nodes are no other decision",
 		    other_shares_of_the_same_nodes_are_no_other_decision);
-	CU_add_test(suite, "what is new to who tries once", what_is_new_to_who_tries_once);
 }

@@ -265,7 +265,7 @@ def test_run_places_forwards_and_ends_with_the_program(tool: Tool, auto: str) ->
     _, errors = run.process.communicate(timeout=120)
     assert run.process.returncode == 128 + signal.SIGTERM
     assert not Path(f"/proc/{child.pid}").exists()
-    assert re.search(r"process \d+ \(python3?\S*\), node 1 -> 0, \d+ of \d+ pages moved: ", errors)
+    assert re.search(r"process \d+ \(python3?\S*\), node 1 -> 0, \d+ of \d+ pages moved in [\d.]+ s: ", errors)
     assert tool("restore", "--all")["restored"] == 0
 
 
