@@ -145,7 +145,7 @@ static pid_t start_sleeper(pid_t number)
 		.exit_signal = SIGCHLD, .set_tid = number ? (uint64_t)(uintptr_t)&number : 0,
 		.set_tid_size = number != 0,
 	};
-	/* Six arguments: watch_count.c has a syscall() of its own, which passes on as many. */
+	/* Six arguments: task_sampling.c has a syscall() of its own, which passes on as many. */
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0L, 0L, 0L, 0L);
 
 	if (pid == 0)

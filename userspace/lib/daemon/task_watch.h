@@ -41,7 +41,7 @@ struct np_watched {
 	struct np_tasks task;		/* of one */
 	struct np_confined confined;
 
-	unsigned long long count_round;	/* of watch_count.c, in which it was counted last; 0: never */
+	unsigned long long count_round;	/* of task_sampling.c, in which it was counted last; 0: never */
 	struct np_task counted;		/* what was counted where it is now; sources say what */
 	double *accesses;		/* [n_nodes] room for counted.accesses */
 
