@@ -111,7 +111,7 @@ static void read_options_again(struct service *s)
 static void tell_status(const struct service *s)
 {
 	np_notify("STATUS=%zu tasks watched, %zu count, %zu placed", s->d.watch.members,
-		  s->d.watch.counting, np_daemon_placed(&s->d));
+		  s->d.watch.eligible, np_daemon_placed(&s->d));
 }
 
 static void serve(struct service *s)

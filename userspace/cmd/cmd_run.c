@@ -198,7 +198,7 @@ static uint64_t eligible_pages(const struct np_daemon *d)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < d->watch.n; i++)
-		if (np_watch_counts(&d->watch, &d->watch.task[i], d->now))
+		if (np_task_eligible(&d->watch, &d->watch.task[i], d->now))
 			sum += d->watch.task[i].rss;
 	return sum;
 }
@@ -310,7 +310,7 @@ int cmd_run(int argc, char **argv)
 
 	np_json = false;	/* a --json here is the program's own */
 	np_daemon_args_defaults(&r.args, "run");
-	r.args.steady.hysteresis = 1;
+	r.args.hysteresis.plans = 1;
 	r.args.count = COUNT;
 	r.args.reading = READING;
 	status = np_args(&argp, argc, argv, ARGP_IN_ORDER, &r);

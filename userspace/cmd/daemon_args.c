@@ -99,13 +99,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j':	/* it logs lines; metrics and events are for programs */
 		return ARGP_ERR_UNKNOWN;
 	case KEY_MIN_GAIN:
-		return number(arg, "--min-gain", 1000, &a->steady.min_gain);
+		return number(arg, "--min-gain", 1000, &a->hysteresis.min_gain);
 	case KEY_HYSTERESIS:
-		return intervals(arg, "--hysteresis", 1, &a->steady.hysteresis);
+		return intervals(arg, "--hysteresis", 1, &a->hysteresis.plans);
 	case KEY_WINDOW:
-		return intervals(arg, "--window", 0, &a->steady.window);
+		return intervals(arg, "--window", 0, &a->hysteresis.window);
 	case KEY_BACK_OFF:
-		return intervals(arg, "--back-off", 1, &a->steady.back_off);
+		return intervals(arg, "--back-off", 1, &a->hysteresis.back_off);
 	case KEY_MIN_BUSY:
 		return number(arg, "--min-busy", 1e6, &a->min_busy);
 	case KEY_MIN_SIZE:
@@ -150,7 +150,7 @@ void np_daemon_args_defaults(struct np_daemon_args *a, const char *command)
 {
 	*a = (struct np_daemon_args) {
 		.command = command, .interval_us = 1000000, .count = 16, .min_busy = 0.1, .reading = 0.2, .min_size_mib = 1,
-		.steady = { .min_gain = 0, .hysteresis = 2, .window = 30, .back_off = 60 },
+		.hysteresis = { .min_gain = 0, .plans = 2, .window = 30, .back_off = 60 },
 	};
 	np_policy_words_init(&a->words);
 }
@@ -275,7 +275,7 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	args.n_assume = 0;
 	d->args = args;
 	d->assumed = assumed;
-	d->steady_rules = a->steady;
+	d->hysteresis_rules = a->hysteresis;
 	d->how.pace = a->words.common.pace;
 	d->how.write_weights = a->words.write_weights;
 	d->watch_rules.min_busy = a->min_busy;
@@ -286,8 +286,8 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->watch_rules.exclude = np_select_exclude(&a->words.select);
 	d->watch_rules.pause = PAUSE_US / a->interval_us + 1;
 	d->watch_rules.read_budget = a->interval_us / 1e6 * a->reading / 100;
-	if (!d->counter.pids)	/* how many is settled once the first have been counted */
-		d->counter.most = a->count;
-	d->counter.budget = a->interval_us / 1e6 / 1000;
+	if (!d->sampling.pids)	/* how many is settled once the first have been counted */
+		d->sampling.most = a->count;
+	d->sampling.budget = a->interval_us / 1e6 / 1000;
 	return NP_EXIT_OK;
 }

@@ -10,7 +10,7 @@ struct np_daemon_args {
 	const char *command;		/* that the errors are of */
 	struct np_policy_words words;
 	unsigned int interval_us;
-	struct np_steady_rules steady;
+	struct np_hysteresis_rules hysteresis;
 	unsigned int count;		/* tasks whose counters are read at once */
 	double min_busy, min_size_mib;
 	double reading;		/* percent of a CPU */
@@ -32,7 +32,7 @@ void np_daemon_args_free(struct np_daemon_args *a);
 
 /*
  * Sets what may change while the daemon runs: policy, options, assumptions, pace,
- * steadiness and which tasks count. An exit status.
+ * hysteresis and which tasks are eligible. An exit status.
  */
 int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d);
 

@@ -191,9 +191,9 @@ static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
 	*d = (struct np_daemon) {
 		.args.policy = np_policy_find("maximum-local"), .root = root,
 		.watch_rules = { .pids = pid, .n_pids = 1, .pause = 6, .read_budget = 1 },
-		.steady_rules = { .hysteresis = 1, .window = 30, .back_off = 60 },
+		.hysteresis_rules = { .plans = 1, .window = 30, .back_off = 60 },
 		.how = { .control = &np_control_fake, .stop = &never },
-		.counter = { .most = 4, .budget = 1 },
+		.sampling = { .most = 4, .budget = 1 },
 	};
 	np_options_defaults(d->args.policy, &d->args.options);
 	CU_ASSERT_EQUAL_FATAL(np_daemon_open(d, err, sizeof(err)), 0);
@@ -220,10 +220,10 @@ static void a_round_that_failed_is_followed_by_others(void)
 		refuse = cases[i].error;
 		np_daemon_step(&d);
 		np_daemon_step(&d);
-		CU_ASSERT(!d.counter.open && d.counter.refused == !cases[i].again);
+		CU_ASSERT(!d.sampling.open && d.sampling.refused == !cases[i].again);
 		refuse = 0;
 		np_daemon_step(&d);
-		CU_ASSERT_EQUAL(d.counter.open, cases[i].again);
+		CU_ASSERT_EQUAL(d.sampling.open, cases[i].again);
 		np_daemon_close(&d);
 	}
 	fake = false;
@@ -241,7 +241,7 @@ static void a_node_that_comes_is_met(void)
 	fake = true;
 	write_two_nodes();
 	open_daemon(&d, &pid, root);
-	while (!d.counter.traffic || !d.counts.plans)
+	while (!d.sampling.traffic || !d.counts.plans)
 		np_daemon_step(&d);
 	CU_ASSERT_EQUAL(d.machine.n_nodes, 2);
 	add_node();
@@ -252,8 +252,8 @@ static void a_node_that_comes_is_met(void)
 	for (unsigned long long plans = d.counts.plans, i = 0; d.counts.plans == plans && i < 1000; i++)
 		np_daemon_step(&d);
 	CU_ASSERT_EQUAL(d.counts.planning_failed, 0);
-	CU_ASSERT_EQUAL_FATAL(d.watch.counting, 1);
-	CU_ASSERT_EQUAL(np_watch_find(&d.watch, pid)->task.n, 1);
+	CU_ASSERT_EQUAL_FATAL(d.watch.eligible, 1);
+	CU_ASSERT_EQUAL(np_task_watch_find(&d.watch, pid)->task.n, 1);
 	np_daemon_close(&d);
 	fake = false;
 	fixture_end();
@@ -297,7 +297,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	write_two_nodes();
 	open_daemon(&d, &mine, root);
 	np_daemon_step(&d);
-	np_watch_find(&d.watch, mine)->placed = true;
+	np_task_watch_find(&d.watch, mine)->placed = true;
 	CU_ASSERT(note_pages_of(&d.machine, mine) && note_pages_of(&d.machine, other));
 	np_daemon_restore(&d);
 	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, err, sizeof(err)), 0);
@@ -363,7 +363,7 @@ static void a_flip_gives_the_upper_layer_back(void)
 	fake = false;
 }
 
-CU_TestInfo watch_count_tests[] = {
+CU_TestInfo task_sampling_tests[] = {
 	{ "one crowd does not stop the others", one_crowd_does_not_stop_the_others },
 	{ "a round that failed is followed by others", a_round_that_failed_is_followed_by_others },
 	{ "a node that comes is met", a_node_that_comes_is_met },

@@ -20,7 +20,7 @@ static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
 }
 
 static void say_ping_pong(struct np_daemon *d, const struct np_planning *p, size_t i,
-			  const struct np_steady *s)
+			  const struct np_hysteresis *s)
 {
 	char a[12], b[12];
 
@@ -35,38 +35,38 @@ static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 {
 	const struct np_planning *p = a->p;
 	const struct np_decision *decision = &p->plan.decision[i];
-	struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+	struct np_watched_task *t = np_task_watch_find(&d->watch, p->tasks.task[i].pid);
 	uint64_t moved = a->step[i].moved.moved, planned = decision->pages_to_move;
 
 	t->placed = true;
 	t->read_rss = 0;	/* where it is now is to be read */
-	t->counted = (struct np_task) { 0 };	/* and counted */
+	t->sampled = (struct np_task) { 0 };	/* and counted */
 	d->counts.moved_tasks++;
 	d->counts.moved_bytes += a->step[i].moved.bytes;
 	d->counts.move_seconds += (double)a->step[i].moved.ns / 1e9;
 	say_moved(d, a, i);
-	t->told = NP_VERDICT_ACT;
+	t->told = NP_HYSTERESIS_ACT;
 	if (d->events.file)
 		np_daemon_tell(d, "moved", np_event_decision(p, i, a));
-	if (!np_steady_moved(&t->steady, &d->steady_rules, decision,
-			     planned > moved ? planned - moved : 0, d->now))
+	if (!np_hysteresis_moved(&t->hysteresis, &d->hysteresis_rules, decision,
+				 planned > moved ? planned - moved : 0, d->now))
 		return;
 	d->counts.ping_pongs++;
-	say_ping_pong(d, p, i, &t->steady);
+	say_ping_pong(d, p, i, &t->hysteresis);
 	np_daemon_tell(d, "ping_pong",
 		       json_pack("{s:i, s:I}", "pid", (int)t->pid, "left_for_intervals",
-				 (json_int_t)(t->steady.left_until - d->now - 1)));
+				 (json_int_t)(t->hysteresis.left_until - d->now - 1)));
 }
 
 /* One that fails is left alone for a while, so that it cannot keep the others from moving. */
 static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t i)
 {
-	struct np_watched *t = np_watch_find(&d->watch, a->p->tasks.task[i].pid);
+	struct np_watched_task *t = np_task_watch_find(&d->watch, a->p->tasks.task[i].pid);
 
-	np_steady_failed(&t->steady, &d->steady_rules, d->now);
+	np_hysteresis_failed(&t->hysteresis, &d->hysteresis_rules, d->now);
 	d->counts.failed++;
 	np_daemon_complain(d, "process %d (%s) is left alone for %u intervals: %s", t->pid, t->comm,
-		      t->steady.left_until - d->now - 1, a->step[i].err);
+			   t->hysteresis.left_until - d->now - 1, a->step[i].err);
 	if (d->events.file)
 		np_daemon_tell(d, "failed", np_event_decision(a->p, i, a));
 }
@@ -88,7 +88,8 @@ static bool list_placed(const struct np_daemon *d, const struct np_planning *p,
 			e = np_daemon_placed_add(list, d->watch.task[i].pid,
 						 d->watch.task[i].start);
 	for (size_t i = 0; !e && i < p->plan.n; i++) {
-		const struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+		const struct np_watched_task *t =
+			np_task_watch_find(&d->watch, p->tasks.task[i].pid);
 
 		if (t->placed || !np_decision_acts(p, i))
 			continue;

@@ -22,7 +22,7 @@ int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
 		e = np_planning_model(&d->machine, &d->model, d->args.model, err, err_len);
 	d->model_origin = d->machine.model_origin;
 	if (!e)
-		e = np_watch_open(&d->watch, &d->watch_rules, err, err_len);
+		e = np_task_watch_open(&d->watch, &d->watch_rules, err, err_len);
 	if (!d->how.by)
 		d->how.by = NP_BY_DAEMON;
 	if (e)
@@ -32,8 +32,8 @@ int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
 
 void np_daemon_close(struct np_daemon *d)
 {
-	np_watch_count_close(&d->counter);
-	np_watch_close(&d->watch);
+	np_task_sampling_close(&d->sampling);
+	np_task_watch_close(&d->watch);
 	np_daemon_placed_free(&d->adopted);
 	np_machine_free(&d->machine);
 	free(d->model);
@@ -85,8 +85,8 @@ static void meet_nodes(struct np_daemon *d)
 {
 	char err[NP_ERR_LEN];
 
-	np_watch_count_drop(&d->counter);
-	np_watch_drop_rows(&d->watch);
+	np_task_sampling_drop(&d->sampling);
+	np_task_watch_drop_rows(&d->watch);
 	free(d->model);
 	if (np_planning_model(&d->machine, &d->model, d->args.model, err, sizeof(err)))
 		np_daemon_complain(d, "%s", err);
@@ -118,7 +118,7 @@ static int read_machine(struct np_daemon *d, bool *other, char *err, size_t err_
 	/* Last: a model is derived from all CPUs that a node has. */
 	if (!d->args.override)
 		np_pins_reserve(d->watch.pins, &d->machine);
-	np_watch_traffic(&d->counter, &d->machine);
+	np_task_sampling_traffic(&d->sampling, &d->machine);
 	*other = !same;
 	return 0;
 }
@@ -155,7 +155,7 @@ static bool make_plan(struct np_daemon *d, struct np_planning *p)
 			.policy = d->args.policy, .options = d->args.options,
 			.override = d->args.override, .balancing = d->balancing,
 		};
-		e = np_gather(p, &d->watch, d->now, &d->assumed, err, sizeof(err));
+		e = np_plan_input(p, &d->watch, d->now, &d->assumed, err, sizeof(err));
 	}
 	if (e) {
 		d->counts.planning_failed++;
@@ -181,44 +181,44 @@ static void leave_alone(struct np_planning *p, size_t i)
 }
 
 /* Why a decision is not carried out (yet), where that is new. */
-static void tell_verdict(struct np_daemon *d, const struct np_planning *p, size_t i,
-			 struct np_watched *t, enum np_verdict v)
+static void tell_waits(struct np_daemon *d, const struct np_planning *p, size_t i,
+		       struct np_watched_task *t, enum np_hysteresis_result v)
 {
 	json_t *fields;
 
-	if (v == t->told || v == NP_VERDICT_ACT || !d->events.file)
+	if (v == t->told || v == NP_HYSTERESIS_ACT || !d->events.file)
 		return;
 	t->told = v;
 	fields = np_event_decision(p, i, NULL);
-	json_object_set_new(fields, "verdict", json_string(np_verdict_name[v]));
+	json_object_set_new(fields, "verdict", json_string(np_hysteresis_name[v]));
 	np_daemon_tell(d, "waits", fields);
 }
 
 /* Returns how many decisions are left that ask for something and may be acted on. */
-static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long long *verdicts)
+static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long long *results)
 {
 	size_t n = 0;
 
-	memset(verdicts, 0, NP_VERDICTS * sizeof(*verdicts));
+	memset(results, 0, NP_HYSTERESIS_RESULTS * sizeof(*results));
 
 	d->waits = false;
 	for (size_t i = 0; i < p->plan.n; i++) {
 		const struct np_decision *decision = &p->plan.decision[i];
-		struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+		struct np_watched_task *t = np_task_watch_find(&d->watch, p->tasks.task[i].pid);
 		struct np_aim aim = np_aim_of(&p->plan, p->machine.n_nodes, i);
-		enum np_verdict v;
+		enum np_hysteresis_result v;
 
 		if (!np_decision_acts(p, i)) {
-			t->told = NP_VERDICT_ACT;
-			np_steady_rest(&t->steady);
+			t->told = NP_HYSTERESIS_ACT;
+			np_hysteresis_rest(&t->hysteresis);
 			continue;
 		}
-		v = np_steady_judge(&t->steady, &d->steady_rules, decision, &aim,
-				    count_pages(p, i), d->now);
-		verdicts[v]++;
-		tell_verdict(d, p, i, t, v);
-		d->waits |= v == NP_VERDICT_NOT_STEADY || v == NP_VERDICT_LEFT;
-		if (v == NP_VERDICT_ACT)
+		v = np_hysteresis_judge(&t->hysteresis, &d->hysteresis_rules, decision, &aim,
+					count_pages(p, i), d->now);
+		results[v]++;
+		tell_waits(d, p, i, t, v);
+		d->waits |= v == NP_HYSTERESIS_NOT_STEADY || v == NP_HYSTERESIS_LEFT;
+		if (v == NP_HYSTERESIS_ACT)
 			n++;
 		else
 			leave_alone(p, i);
@@ -232,11 +232,11 @@ static bool read_again(struct np_daemon *d, const struct np_planning *p)
 	bool changed = false;
 
 	for (size_t i = 0; i < p->plan.n; i++) {
-		struct np_watched *t = np_watch_find(&d->watch, p->tasks.task[i].pid);
+		struct np_watched_task *t = np_task_watch_find(&d->watch, p->tasks.task[i].pid);
 
 		if (t->read_at == d->now || !np_decision_acts(p, i))
 			continue;
-		if (!np_watch_read(&d->watch, &d->machine, t, d->now))
+		if (!np_task_watch_read(&d->watch, &d->machine, t, d->now))
 			t->gone = true;
 		changed = true;
 	}
@@ -245,24 +245,24 @@ static bool read_again(struct np_daemon *d, const struct np_planning *p)
 
 static void plan_and_act(struct np_daemon *d)
 {
-	unsigned long long verdicts[NP_VERDICTS];
+	unsigned long long results[NP_HYSTERESIS_RESULTS];
 	struct np_planning p;
 	size_t acting;
 
 	if (!make_plan(d, &p))
 		return;
-	acting = judge(d, &p, verdicts);
+	acting = judge(d, &p, results);
 	if (acting && read_again(d, &p)) {
-		np_gather_free(&p);
+		np_plan_input_free(&p);
 		if (!make_plan(d, &p))
 			return;
-		acting = judge(d, &p, verdicts);
+		acting = judge(d, &p, results);
 	}
-	for (size_t v = 0; v < NP_VERDICTS; v++)
-		d->counts.verdicts[v] += verdicts[v];
+	for (size_t v = 0; v < NP_HYSTERESIS_RESULTS; v++)
+		d->counts.decisions[v] += results[v];
 	if (acting)
 		np_daemon_carry_out(d, &p);
-	np_gather_free(&p);
+	np_plan_input_free(&p);
 }
 
 /* Of those that were asked for, some may not be read. */
@@ -285,7 +285,7 @@ static void say_denied(struct np_daemon *d)
 static void mark_adopted(struct np_daemon *d)
 {
 	for (size_t i = 0; i < d->adopted.n; i++) {
-		struct np_watched *t = np_watch_find(&d->watch, d->adopted.task[i].pid);
+		struct np_watched_task *t = np_task_watch_find(&d->watch, d->adopted.task[i].pid);
 
 		if (t && t->start == d->adopted.task[i].start)
 			t->placed = true;
@@ -299,7 +299,7 @@ bool np_daemon_look(struct np_daemon *d)
 	int e;
 
 	d->now++;
-	e = np_watch_look(&d->watch, &d->machine, d->now, &changed, err, sizeof(err));
+	e = np_task_watch_look(&d->watch, &d->machine, d->now, &changed, err, sizeof(err));
 	if (e)
 		np_daemon_complain(d, "%s", err);
 	if (d->now == 1)
@@ -307,16 +307,17 @@ bool np_daemon_look(struct np_daemon *d)
 	if (e)
 		return false;
 	say_denied(d);
-	if (np_watch_count(&d->counter, &d->watch, &d->machine, d->now, &changed, err, sizeof(err)) &&
+	if (np_task_sampling_step(&d->sampling, &d->watch, &d->machine, d->now, &changed, err,
+				  sizeof(err)) &&
 	    !d->quiet)
-		np_daemon_complain(d, "%s%s", d->counter.refused ?
-				   "nothing is counted, policies go by what they are told: " : "", err);
+		np_daemon_complain(d, "%s%s", d->sampling.refused ? "nothing is counted, policies go by "
+				   "what they are told: " : "", err);
 	return changed;
 }
 
 void np_daemon_act(struct np_daemon *d, bool changed)
 {
-	if (changed && d->watch.counting)
+	if (changed && d->watch.eligible)
 		plan_and_act(d);
 }
 

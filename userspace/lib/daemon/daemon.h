@@ -12,7 +12,7 @@
 /* Counters since the start; metrics.c prints them. */
 struct np_daemon_counts {
 	unsigned long long intervals, plans, planning_failed;
-	unsigned long long verdicts[NP_VERDICTS];	/* decisions that ask for something */
+	unsigned long long decisions[NP_HYSTERESIS_RESULTS];	/* decisions that ask for something */
 	unsigned long long moved_tasks, moved_bytes, ping_pongs, vanished, failed;
 	double move_seconds;		/* that pages were moving for */
 	double cpu_seconds;		/* CPU time of the daemon itself */
@@ -25,10 +25,10 @@ struct np_daemon {
 	/* Set by the caller. */
 	struct np_policy_args args;	/* policy and options; tasks come from watch_rules */
 	struct np_task assumed;		/* penalty and MPKI of every task, with their sources */
-	struct np_watch_rules watch_rules;
-	struct np_steady_rules steady_rules;
+	struct np_task_watch_rules watch_rules;
+	struct np_hysteresis_rules hysteresis_rules;
 	struct np_apply_how how;	/* by: NP_BY_DAEMON where it is NULL */
-	struct np_watch_counter counter;	/* most and budget */
+	struct np_task_sampling sampling;	/* most and budget */
 	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
 	void (*log)(const char *line, void *arg);	/* one line a decision, or what goes wrong */
 	void *log_arg;
@@ -43,11 +43,11 @@ struct np_daemon {
 	struct np_machine machine;
 	struct np_model *model;		/* of machine */
 	enum np_model_origin model_origin;
-	struct np_watch watch;
+	struct np_task_watch watch;
 	unsigned int now;		/* interval */
 	bool waits;			/* a decision waits for its time: plan again */
 	struct np_daemon_counts counts;
-	uint64_t local_pages, all_pages;	/* of the tasks that count, at the last plan */
+	uint64_t local_pages, all_pages;	/* of the eligible tasks, at the last plan */
 	int balancing;			/* np_balancing_read() at the last plan; 0 before the first */
 	char said_weights[NP_WEIGHTS_LEN];	/* last */
 	size_t denied;			/* watched tasks that may not be read, when that was last logged */

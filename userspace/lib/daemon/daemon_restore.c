@@ -7,10 +7,10 @@
 
 #include "../engine/saved_affinity.h"
 
-static bool descends_from_placed(const struct np_daemon *d, const struct np_watched *t)
+static bool descends_from_placed(const struct np_daemon *d, const struct np_watched_task *t)
 {
 	for (int depth = 0; depth < 64; depth++) {
-		t = np_watch_find(&d->watch, t->ppid);
+		t = np_task_watch_find(&d->watch, t->ppid);
 		if (!t)
 			return false;
 		if (t->placed)
@@ -20,7 +20,7 @@ static bool descends_from_placed(const struct np_daemon *d, const struct np_watc
 }
 
 /* A pid that was reused since is not on the list: the start time differs. */
-static bool is_ours(const struct np_daemon *d, const struct np_watched *t)
+static bool is_ours(const struct np_daemon *d, const struct np_watched_task *t)
 {
 	const struct np_placed_task task = { t->pid, t->start };
 
@@ -64,7 +64,7 @@ size_t np_daemon_restore(struct np_daemon *d)
 	int e;
 
 	d->watch.last_pid = 0;
-	if (np_watch_list(&d->watch, err, sizeof(err)))
+	if (np_task_watch_list(&d->watch, err, sizeof(err)))
 		np_daemon_complain(d, "%s", err);
 	whose.pids = pids = pids_to_restore(d, &whose.n);
 	e = d->how.control->restore(&whose, &restored, &kept, err, sizeof(err));

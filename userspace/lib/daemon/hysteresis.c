@@ -8,12 +8,12 @@
 /* A back-off doubles no more often than this. */
 #define MAX_DOUBLINGS 6
 
-const char *const np_verdict_name[NP_VERDICTS] = {
-	[NP_VERDICT_ACT] = "act",
-	[NP_VERDICT_SMALL_GAIN] = "small_gain",
-	[NP_VERDICT_NOT_STEADY] = "not_steady",
-	[NP_VERDICT_LEFT] = "left_alone",
-	[NP_VERDICT_DONE] = "done",
+const char *const np_hysteresis_name[NP_HYSTERESIS_RESULTS] = {
+	[NP_HYSTERESIS_ACT] = "act",
+	[NP_HYSTERESIS_SMALL_GAIN] = "small_gain",
+	[NP_HYSTERESIS_NOT_STEADY] = "not_steady",
+	[NP_HYSTERESIS_LEFT] = "left_alone",
+	[NP_HYSTERESIS_DONE] = "done",
 };
 
 /* A hash of the nodes in a row of the plan (FNV-1a); 0: no row. */
@@ -52,7 +52,7 @@ static uint64_t stray_of(uint64_t pages)
 	return share > STRAY_PAGES ? share : STRAY_PAGES;
 }
 
-static void remember(struct np_steady *s, const struct np_aim *aim, unsigned int now)
+static void remember(struct np_hysteresis *s, const struct np_aim *aim, unsigned int now)
 {
 	bool again = s->agreed && s->judged_at == now;
 
@@ -66,7 +66,7 @@ static void remember(struct np_steady *s, const struct np_aim *aim, unsigned int
 	s->tried = false;
 }
 
-static bool is_worth_another_try(const struct np_steady *s, const struct np_decision *d,
+static bool is_worth_another_try(const struct np_hysteresis *s, const struct np_decision *d,
 				 uint64_t pages)
 {
 	/* The task or some of its pages have left the node that they were moved to. */
@@ -75,29 +75,30 @@ static bool is_worth_another_try(const struct np_steady *s, const struct np_deci
 	       d->pages_to_move > s->behind + stray_of(pages);
 }
 
-enum np_verdict np_steady_judge(struct np_steady *s, const struct np_steady_rules *r,
-				const struct np_decision *d, const struct np_aim *aim,
-				uint64_t pages, unsigned int now)
+enum np_hysteresis_result np_hysteresis_judge(struct np_hysteresis *s,
+					      const struct np_hysteresis_rules *r,
+					      const struct np_decision *d, const struct np_aim *aim,
+					      uint64_t pages, unsigned int now)
 {
 	remember(s, aim, now);
 	if (now < s->left_until)
-		return NP_VERDICT_LEFT;
+		return NP_HYSTERESIS_LEFT;
 	if (s->tried && !is_worth_another_try(s, d, pages))
-		return NP_VERDICT_DONE;
+		return NP_HYSTERESIS_DONE;
 	if (d->gain_source != NP_PROVENANCE_NONE && d->gain < r->min_gain)
-		return NP_VERDICT_SMALL_GAIN;
-	if (s->agreed < r->hysteresis)
-		return NP_VERDICT_NOT_STEADY;
-	return NP_VERDICT_ACT;
+		return NP_HYSTERESIS_SMALL_GAIN;
+	if (s->agreed < r->plans)
+		return NP_HYSTERESIS_NOT_STEADY;
+	return NP_HYSTERESIS_ACT;
 }
 
-void np_steady_rest(struct np_steady *s)
+void np_hysteresis_rest(struct np_hysteresis *s)
 {
 	s->agreed = 0;
 	s->tried = false;
 }
 
-static void leave(struct np_steady *s, const struct np_steady_rules *r, unsigned int now)
+static void leave(struct np_hysteresis *s, const struct np_hysteresis_rules *r, unsigned int now)
 {
 	unsigned int doublings = s->ping_pongs < MAX_DOUBLINGS ? s->ping_pongs : MAX_DOUBLINGS;
 
@@ -105,17 +106,17 @@ static void leave(struct np_steady *s, const struct np_steady_rules *r, unsigned
 	s->ping_pongs++;
 }
 
-bool np_steady_moved(struct np_steady *s, const struct np_steady_rules *r,
-		     const struct np_decision *d, uint64_t behind, unsigned int now)
+bool np_hysteresis_moved(struct np_hysteresis *s, const struct np_hysteresis_rules *r,
+			 const struct np_decision *d, uint64_t behind, unsigned int now)
 {
-	const struct np_steady_move *before = &s->last[1];
+	const struct np_hysteresis_move *before = &s->last[1];
 
 	s->tried = true;
 	s->behind = behind;
 	if (d->to == NP_NODE_NONE || d->from == d->to)
 		return false;
 	s->last[1] = s->last[0];
-	s->last[0] = (struct np_steady_move) { d->from, d->to, now };
+	s->last[0] = (struct np_hysteresis_move) { d->from, d->to, now };
 	s->moves++;
 	if (s->moves < 2 || before->from != d->to || now - before->at > r->window)
 		return false;
@@ -123,7 +124,8 @@ bool np_steady_moved(struct np_steady *s, const struct np_steady_rules *r,
 	return true;
 }
 
-void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsigned int now)
+void np_hysteresis_failed(struct np_hysteresis *s, const struct np_hysteresis_rules *r,
+			  unsigned int now)
 {
 	s->tried = true;
 	leave(s, r, now);

@@ -24,19 +24,19 @@ struct np_aim {
 
 struct np_aim np_aim_of(const struct np_plan *plan, size_t n_nodes, size_t i);
 
-struct np_steady_rules {
+struct np_hysteresis_rules {
 	double min_gain;	/* expected speed-up from which a move is made, 0: whatever it is */
-	unsigned int hysteresis;	/* intervals in a row whose plans must agree, >= 1 */
+	unsigned int plans;	/* intervals in a row whose plans must agree, >= 1 */
 	unsigned int window;	/* A -> B -> A within so many intervals is a ping-pong */
 	unsigned int back_off;	/* intervals that a task is then left alone; doubles each time */
 };
 
 /* Of one task; zeroed for a new one. */
-struct np_steady {
+struct np_hysteresis {
 	struct np_aim aim;		/* of the decision that was seen last */
 	unsigned int agreed;		/* intervals in a row whose plan made it */
 	unsigned int judged_at;		/* interval */
-	struct np_steady_move { int from, to; unsigned int at; } last[2];	/* [0]: the latest */
+	struct np_hysteresis_move { int from, to; unsigned int at; } last[2];	/* [0]: the latest */
 	unsigned int moves;
 	unsigned int left_until;	/* interval before which it is left alone */
 	unsigned int ping_pongs;	/* so far */
@@ -44,36 +44,38 @@ struct np_steady {
 	uint64_t behind;
 };
 
-enum np_verdict {
-	NP_VERDICT_ACT,
-	NP_VERDICT_SMALL_GAIN,
-	NP_VERDICT_NOT_STEADY,
-	NP_VERDICT_LEFT,		/* for the time of its back-off */
-	NP_VERDICT_DONE,		/* tried already; nothing new to gain */
-	NP_VERDICTS
+enum np_hysteresis_result {
+	NP_HYSTERESIS_ACT,
+	NP_HYSTERESIS_SMALL_GAIN,
+	NP_HYSTERESIS_NOT_STEADY,
+	NP_HYSTERESIS_LEFT,		/* for the time of its back-off */
+	NP_HYSTERESIS_DONE,		/* tried already; nothing new to gain */
+	NP_HYSTERESIS_RESULTS
 };
 
 /* Names for logs and counters: "act", "small_gain", .. */
-extern const char *const np_verdict_name[NP_VERDICTS];
+extern const char *const np_hysteresis_name[NP_HYSTERESIS_RESULTS];
 
 /*
  * Judges the decision that a plan made, with this aim, for a task with this many pages
  * in the interval now, and remembers it. Decisions that ask for nothing are not judged:
- * np_steady_rest() for those.
+ * np_hysteresis_rest() for those.
  */
-enum np_verdict np_steady_judge(struct np_steady *s, const struct np_steady_rules *r,
-				const struct np_decision *d, const struct np_aim *aim,
-				uint64_t pages, unsigned int now);
-void np_steady_rest(struct np_steady *s);
+enum np_hysteresis_result np_hysteresis_judge(struct np_hysteresis *s,
+					      const struct np_hysteresis_rules *r,
+					      const struct np_decision *d, const struct np_aim *aim,
+					      uint64_t pages, unsigned int now);
+void np_hysteresis_rest(struct np_hysteresis *s);
 
 /*
  * Notes that the decision was carried out and left so many pages behind. True
  * when that made A -> B -> A: the task is left alone until s->left_until.
  */
-bool np_steady_moved(struct np_steady *s, const struct np_steady_rules *r,
-		     const struct np_decision *d, uint64_t behind, unsigned int now);
+bool np_hysteresis_moved(struct np_hysteresis *s, const struct np_hysteresis_rules *r,
+			 const struct np_decision *d, uint64_t behind, unsigned int now);
 
 /* Notes that it failed: left alone for the back-off. */
-void np_steady_failed(struct np_steady *s, const struct np_steady_rules *r, unsigned int now);
+void np_hysteresis_failed(struct np_hysteresis *s, const struct np_hysteresis_rules *r,
+			  unsigned int now);
 
 #endif

@@ -58,9 +58,9 @@ static void print_counters(FILE *out, const struct np_daemon_counts *c)
 		"Intervals without a plan because the machine or the policy failed.");
 	head(out, "decisions_total", "counter",
 	     "Decisions that ask for something, by what became of them.");
-	for (size_t i = 0; i < NP_VERDICTS; i++)
+	for (size_t i = 0; i < NP_HYSTERESIS_RESULTS; i++)
 		fprintf(out, "numaplace_daemon_decisions_total{verdict=\"%s\"} %llu\n",
-			np_verdict_name[i], c->verdicts[i]);
+			np_hysteresis_name[i], c->decisions[i]);
 	counter(out, "moves_total", (double)c->moved_tasks, "Decisions carried out.");
 	counter(out, "moved_bytes_total", (double)c->moved_bytes, "Memory moved between nodes.");
 	counter(out, "move_seconds_total", c->move_seconds, "Time in which pages were moving.");
@@ -86,13 +86,13 @@ static void print_nodes(FILE *out, const struct np_machine *m)
 static void print_tasks(FILE *out, const struct np_daemon *d)
 {
 	gauge(out, "watched_tasks", (double)d->watch.members, "Tasks watched.");
-	gauge(out, "eligible_tasks", (double)d->watch.counting,
+	gauge(out, "eligible_tasks", (double)d->watch.eligible,
 	      "Of those, busy and large enough for a plan.");
-	gauge(out, "sampled_tasks", (double)np_watch_count_known(&d->watch),
+	gauge(out, "sampled_tasks", (double)np_task_sampling_known(&d->watch),
 	      "Tasks with a valid sample of the counters.");
-	counter(out, "sampling_rounds_total", (double)d->counter.ended,
+	counter(out, "sampling_rounds_total", (double)d->sampling.ended,
 		"Intervals in which tasks were sampled.");
-	counter(out, "sampling_cpu_seconds_total", d->counter.cpu_seconds,
+	counter(out, "sampling_cpu_seconds_total", d->sampling.cpu_seconds,
 		"CPU time of the daemon itself for those intervals.");
 	gauge(out, "placed_tasks", (double)np_daemon_placed(d), "Tasks placed now.");
 }
@@ -100,12 +100,12 @@ static void print_tasks(FILE *out, const struct np_daemon *d)
 /* Names of the release before, exported for one release more. */
 static void print_aliases(FILE *out, const struct np_daemon *d)
 {
-	gauge(out, "counting_tasks", (double)d->watch.counting, "Deprecated: use eligible_tasks.");
-	gauge(out, "counted_tasks", (double)np_watch_count_known(&d->watch),
+	gauge(out, "counting_tasks", (double)d->watch.eligible, "Deprecated: use eligible_tasks.");
+	gauge(out, "counted_tasks", (double)np_task_sampling_known(&d->watch),
 	      "Deprecated: use sampled_tasks.");
-	counter(out, "counting_rounds_total", (double)d->counter.ended,
+	counter(out, "counting_rounds_total", (double)d->sampling.ended,
 		"Deprecated: use sampling_rounds_total.");
-	counter(out, "counting_cpu_seconds_total", d->counter.cpu_seconds,
+	counter(out, "counting_cpu_seconds_total", d->sampling.cpu_seconds,
 		"Deprecated: use sampling_cpu_seconds_total.");
 }
 

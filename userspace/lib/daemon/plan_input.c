@@ -23,13 +23,14 @@ static int allocate(struct np_planning *p, size_t n)
 	       p->confined.cpus && p->confined.pinned ? 0 : -ENOMEM;
 }
 
-static void add(struct np_planning *p, const struct np_watched *t, const struct np_task *assumed)
+static void add(struct np_planning *p, const struct np_watched_task *t,
+		const struct np_task *assumed)
 {
 	size_t i = p->tasks.n++, nodes = p->machine.n_nodes;
 	struct np_task *task = &p->tasks.task[i];
 
 	*task = t->task.task[0];
-	np_watch_counted(t, task);
+	np_task_sampling_fill(t, task);
 	task->pages = memcpy(p->tasks.pages + i * nodes, t->task.pages,
 			     nodes * sizeof(*p->tasks.pages));
 	task->shm_pages = memcpy(p->tasks.shm_pages + i * nodes, t->task.shm_pages,
@@ -48,28 +49,28 @@ static void add(struct np_planning *p, const struct np_watched *t, const struct 
 	p->confined.cpus[p->confined.n++] = t->confined.cpus[0];
 }
 
-int np_gather(struct np_planning *p, const struct np_watch *w, unsigned int now,
-	      const struct np_task *assumed, char *err, size_t err_len)
+int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned int now,
+		  const struct np_task *assumed, char *err, size_t err_len)
 {
 	int e;
 
-	if (allocate(p, w->counting + 1)) {
-		np_gather_free(p);
+	if (allocate(p, w->eligible + 1)) {
+		np_plan_input_free(p);
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < w->n && p->tasks.n <= w->counting; i++)
-		if (np_watch_counts(w, &w->task[i], now) && !w->task[i].gone)
+	for (size_t i = 0; i < w->n && p->tasks.n <= w->eligible; i++)
+		if (np_task_eligible(w, &w->task[i], now) && !w->task[i].gone)
 			add(p, &w->task[i], assumed);
 	if (np_penalties_apply(&p->tasks, err, err_len))
 		e = -EBADMSG;
 	else
 		e = np_planning_ask(p, err, err_len);
 	if (e)
-		np_gather_free(p);
+		np_plan_input_free(p);
 	return e;
 }
 
-void np_gather_free(struct np_planning *p)
+void np_plan_input_free(struct np_planning *p)
 {
 	np_plan_free(&p->plan);
 	free(p->tasks.task);

@@ -7,12 +7,12 @@
 #include "task_watch.h"
 
 /*
- * Asks p's policy about the tasks that count in this interval, on p's machine; assumed: what is
- * said of each. 0, or -errno with one line in err. p then has masks and the machine of others: it is
- * to be released with np_gather_free().
+ * Asks p's policy about the eligible tasks of this interval, on p's machine; assumed: what is
+ * said of each. 0, or -errno with one line in err. p then has masks and the machine of others:
+ * it is to be released with np_plan_input_free().
  */
-int np_gather(struct np_planning *p, const struct np_watch *w, unsigned int now,
-	      const struct np_task *assumed, char *err, size_t err_len);
-void np_gather_free(struct np_planning *p);
+int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned int now,
+		  const struct np_task *assumed, char *err, size_t err_len);
+void np_plan_input_free(struct np_planning *p);
 
 #endif

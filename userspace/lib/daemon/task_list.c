@@ -12,7 +12,7 @@
 #include "../host/proc.h"
 
 /* Where pid is, or would have to be put in. */
-static size_t place_of(const struct np_watch *w, pid_t pid)
+static size_t place_of(const struct np_task_watch *w, pid_t pid)
 {
 	size_t low = 0, high = w->n;
 
@@ -27,20 +27,20 @@ static size_t place_of(const struct np_watch *w, pid_t pid)
 	return low;
 }
 
-struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid)
+struct np_watched_task *np_task_watch_find(const struct np_task_watch *w, pid_t pid)
 {
 	size_t at = place_of(w, pid);
 
 	return at < w->n && w->task[at].pid == pid ? &w->task[at] : NULL;
 }
 
-static struct np_watched *add(struct np_watch *w, pid_t pid)
+static struct np_watched_task *add(struct np_task_watch *w, pid_t pid)
 {
 	size_t at = place_of(w, pid);
 
 	if (w->n == w->room) {
 		size_t room = w->room ? w->room * 2 : 256;
-		struct np_watched *bigger = realloc(w->task, room * sizeof(*bigger));
+		struct np_watched_task *bigger = realloc(w->task, room * sizeof(*bigger));
 
 		if (!bigger)
 			return NULL;
@@ -49,12 +49,12 @@ static struct np_watched *add(struct np_watch *w, pid_t pid)
 	}
 	memmove(&w->task[at + 1], &w->task[at], (w->n - at) * sizeof(*w->task));
 	w->n++;
-	w->task[at] = (struct np_watched) { .pid = pid, .stat = -1 };
+	w->task[at] = (struct np_watched_task) { .pid = pid, .stat = -1 };
 	return &w->task[at];
 }
 
 /* Not a task that reuses the pid of a named one that has exited. */
-static bool is_named(const struct np_watch *w, const struct np_watched *t)
+static bool is_named(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	for (size_t i = 0; i < w->rules->n_pids; i++)
 		if (w->rules->pids[i] == t->pid && w->named[i] == t->start)
@@ -63,31 +63,31 @@ static bool is_named(const struct np_watch *w, const struct np_watched *t)
 }
 
 /* Named, or a descendant of one that is a member; a child may have a lower pid. */
-static bool belongs(const struct np_watch *w, const struct np_watched *t)
+static bool belongs(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	for (int depth = 0; t && depth < 64; depth++) {
 		if (is_named(w, t))
 			return true;
-		t = np_watch_find(w, t->ppid);
+		t = np_task_watch_find(w, t->ppid);
 	}
 	return false;
 }
 
 /* Not watched because of a parent that has exited: it may be another's child by now, which is watched. */
-static bool has_lost_parent(const struct np_watch *w, const struct np_watched *t)
+static bool has_lost_parent(const struct np_task_watch *w, const struct np_watched_task *t)
 {
-	return !t->member && t->ppid > 0 && !np_watch_find(w, t->ppid);
+	return !t->member && t->ppid > 0 && !np_task_watch_find(w, t->ppid);
 }
 
-static bool meet(struct np_watch *w, pid_t pid)
+static bool meet(struct np_task_watch *w, pid_t pid)
 {
-	struct np_watched *t = np_watch_find(w, pid);
-	const struct np_watched *parent;
+	struct np_watched_task *t = np_task_watch_find(w, pid);
+	const struct np_watched_task *parent;
 	struct np_proc_stat st;
 
 	if (t && t->gone) {	/* the pid was reused */
-		np_watch_forget(t);
-		*t = (struct np_watched) { .pid = pid, .stat = -1 };
+		np_task_watch_forget(t);
+		*t = (struct np_watched_task) { .pid = pid, .stat = -1 };
 	} else if (!t) {
 		t = add(w, pid);
 		if (!t)
@@ -99,7 +99,7 @@ static bool meet(struct np_watch *w, pid_t pid)
 		t->judged = false;
 		t->ppid = st.ppid;
 		t->start = st.start;
-		parent = np_watch_find(w, st.ppid);
+		parent = np_task_watch_find(w, st.ppid);
 		t->heir = t->heir || (parent && (parent->placed || parent->heir));
 		memcpy(t->comm, st.comm, sizeof(t->comm));
 	}
@@ -107,7 +107,7 @@ static bool meet(struct np_watch *w, pid_t pid)
 	return true;
 }
 
-static int list(const struct np_watch *w, pid_t **pids, size_t *n, char *err, size_t err_len)
+static int list(const struct np_task_watch *w, pid_t **pids, size_t *n, char *err, size_t err_len)
 {
 	int e;
 
@@ -118,23 +118,23 @@ static int list(const struct np_watch *w, pid_t **pids, size_t *n, char *err, si
 }
 
 /* One that has left the cgroup is no longer watched, but its placement is to be undone. */
-static bool has_left(const struct np_watch *w, struct np_watched *t)
+static bool has_left(const struct np_task_watch *w, struct np_watched_task *t)
 {
 	char text[1024];
 
 	return w->rules->cgroup && (t->placed || t->heir) &&
-	       np_watch_read_stat(t, text, sizeof(text));
+	       np_task_watch_read_stat(t, text, sizeof(text));
 }
 
-static void drop_unseen(struct np_watch *w)
+static void drop_unseen(struct np_task_watch *w)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
+		struct np_watched_task *t = &w->task[i];
 
 		if (!t->seen && !has_left(w, t)) {
-			np_watch_forget(t);
+			np_task_watch_forget(t);
 			continue;
 		}
 		t->member &= t->seen;
@@ -143,14 +143,14 @@ static void drop_unseen(struct np_watch *w)
 	w->n = kept;
 }
 
-static void choose_members(struct np_watch *w)
+static void choose_members(struct np_task_watch *w)
 {
 	bool all = !w->rules->n_pids;
 	pid_t self = getpid();
 
 	w->members = 0;
 	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
+		struct np_watched_task *t = &w->task[i];
 
 		if (!t->judged || (w->rules->cgroup && t->seen && !t->gone))
 			t->member = t->ppid >= 0 && t->pid != self && (all || belongs(w, t));
@@ -169,7 +169,7 @@ static unsigned long last_pid(void)
 	return pid;
 }
 
-int np_watch_list(struct np_watch *w, char *err, size_t err_len)
+int np_task_watch_list(struct np_task_watch *w, char *err, size_t err_len)
 {
 	unsigned long last = last_pid();
 	pid_t *pids;

@@ -13,13 +13,15 @@
 /* A task that grew or shrank by more than a tenth is read again. */
 #define GROWTH 0.1
 
-static bool matters(const struct np_watch *w, const struct np_watched *t, unsigned int now)
+static bool matters(const struct np_task_watch *w, const struct np_watched_task *t,
+		    unsigned int now)
 {
 	return t->member && !t->denied && t->ever_busy && now - t->last_busy <= w->rules->pause &&
 	       t->rss >= w->rules->min_pages;
 }
 
-bool np_watch_counts(const struct np_watch *w, const struct np_watched *t, unsigned int now)
+bool np_task_eligible(const struct np_task_watch *w, const struct np_watched_task *t,
+		      unsigned int now)
 {
 	return t->have && !t->excluded && matters(w, t, now);
 }
@@ -30,13 +32,13 @@ static int node_of(const struct np_machine *m, int cpu)
 }
 
 /* Several threads, of which only the leader's CPU is looked at: it is elsewhere now. */
-static bool may_run_elsewhere(const struct np_machine *m, const struct np_watched *t)
+static bool may_run_elsewhere(const struct np_machine *m, const struct np_watched_task *t)
 {
 	return node_of(m, t->cpu) != node_of(m, t->read_cpu) &&
 	       (t->threads > 1 || t->task.task[0].threads > 1);
 }
 
-static bool is_stale(const struct np_machine *m, const struct np_watched *t, unsigned int now)
+static bool is_stale(const struct np_machine *m, const struct np_watched_task *t, unsigned int now)
 {
 	double change = (double)t->rss - (double)t->read_rss;
 
@@ -48,7 +50,7 @@ static bool is_stale(const struct np_machine *m, const struct np_watched *t, uns
 }
 
 /* Of one thread that may run on several nodes it is enough to know where it did last. */
-bool np_watch_follow(const struct np_machine *m, struct np_watched *t)
+bool np_task_watch_follow(const struct np_machine *m, struct np_watched_task *t)
 {
 	struct np_task *task = t->have ? &t->task.task[0] : NULL;
 	int node = node_of(m, t->cpu);
@@ -61,13 +63,13 @@ bool np_watch_follow(const struct np_machine *m, struct np_watched *t)
 	return true;
 }
 
-unsigned int np_watched_cores(const struct np_watch *w, const struct np_watched *t)
+unsigned int np_watched_task_cores(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	return w->rules->one_core || t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
 }
 
-bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
-		   unsigned int now)
+bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
+			struct np_watched_task *t, unsigned int now)
 {
 	double began = np_clock_of_work();
 	struct np_confined confined;
@@ -100,7 +102,7 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 	if (e)
 		return false;
 	t->task = task;
-	t->task.task[0].cores = np_watched_cores(w, t);
+	t->task.task[0].cores = np_watched_task_cores(w, t);
 	t->excluded = np_excluded(&w->rules->exclude, t->pid, task.task[0].comm);
 	t->confined = confined;
 	t->have = true;
@@ -108,25 +110,25 @@ bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_wat
 }
 
 /* What reading tasks again may take of an interval. */
-static double reread_budget(const struct np_watch *w)
+static double reread_budget(const struct np_task_watch *w)
 {
 	return w->rules->read_budget / 4;
 }
 
 /* Reading it takes more than an interval has for that: it waits until earlier ones have been made up for. */
-static bool is_costly(const struct np_watch *w, const struct np_watched *t)
+static bool is_costly(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	return t->have && t->read_cost > reread_budget(w);
 }
 
 /* The one to read next: one that is new, else the one that was read longest ago. */
-static struct np_watched *next_to_read(const struct np_watch *w, const struct np_machine *m,
-				       unsigned int now)
+static struct np_watched_task *next_to_read(const struct np_task_watch *w,
+					    const struct np_machine *m, unsigned int now)
 {
-	struct np_watched *next = NULL;
+	struct np_watched_task *next = NULL;
 
 	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
+		struct np_watched_task *t = &w->task[i];
 
 		if (!matters(w, t, now) || t->read_at == now || !is_stale(m, t, now) ||
 		    (is_costly(w, t) && w->debt > 0))
@@ -138,8 +140,8 @@ static struct np_watched *next_to_read(const struct np_watch *w, const struct np
 }
 
 /* Reads the task again. False when a plan would be made from the same. */
-static bool read_differs(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
-			 unsigned int now)
+static bool read_differs(struct np_task_watch *w, const struct np_machine *m,
+			 struct np_watched_task *t, unsigned int now)
 {
 	uint64_t *before = t->have ? malloc(m->n_nodes * sizeof(*before)) : NULL;
 	int node = t->have ? t->task.task[0].node : NP_NODE_NONE;
@@ -147,7 +149,7 @@ static bool read_differs(struct np_watch *w, const struct np_machine *m, struct 
 
 	if (before)
 		memcpy(before, t->task.pages, m->n_nodes * sizeof(*before));
-	same = np_watch_read(w, m, t, now) && before && t->task.task[0].node == node &&
+	same = np_task_watch_read(w, m, t, now) && before && t->task.task[0].node == node &&
 	       !memcmp(before, t->task.pages, m->n_nodes * sizeof(*before));
 	free(before);
 	return !same;
@@ -157,10 +159,10 @@ static bool read_differs(struct np_watch *w, const struct np_machine *m, struct 
  * As long as the budget lasts, a quarter of it for tasks that were read before; at least
  * one an interval. A costly one is read so seldom that it takes no more than that quarter on average.
  */
-bool np_watch_read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now)
+bool np_task_watch_read_stale(struct np_task_watch *w, const struct np_machine *m, unsigned int now)
 {
 	double began = np_clock_of_work(), budget = w->rules->read_budget;
-	struct np_watched *t;
+	struct np_watched_task *t;
 	bool changed = false, any = false;
 
 	w->debt = w->debt > reread_budget(w) ? w->debt - reread_budget(w) : 0;

@@ -11,32 +11,32 @@
 #define CHANGE 0.2
 
 /* The one counted longest ago, of those the busiest. */
-static bool goes_before(const struct np_watched *a, const struct np_watched *b)
+static bool goes_before(const struct np_watched_task *a, const struct np_watched_task *b)
 {
-	if (a->count_round != b->count_round)
-		return a->count_round < b->count_round;
+	if (a->sampling_round != b->sampling_round)
+		return a->sampling_round < b->sampling_round;
 	return a->busy > b->busy;
 }
 
-static struct np_watched *next_to_count(const struct np_watch *w, unsigned int now,
-					unsigned long long round)
+static struct np_watched_task *next_to_count(const struct np_task_watch *w, unsigned int now,
+					     unsigned long long round)
 {
-	struct np_watched *next = NULL;
+	struct np_watched_task *next = NULL;
 
 	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
+		struct np_watched_task *t = &w->task[i];
 
-		if (t->count_round != round && !t->gone && np_watch_counts(w, t, now) &&
+		if (t->sampling_round != round && !t->gone && np_task_eligible(w, t, now) &&
 		    (!next || goes_before(t, next)))
 			next = t;
 	}
 	return next;
 }
 
-static int begin(struct np_watch_counter *k, const struct np_watch *w, const struct np_machine *m,
-		 unsigned int now, char *err, size_t err_len)
+static int begin(struct np_task_sampling *k, const struct np_task_watch *w,
+		 const struct np_machine *m, unsigned int now, char *err, size_t err_len)
 {
-	struct np_watched *t;
+	struct np_watched_task *t;
 	size_t n = 0;
 	int e;
 
@@ -46,7 +46,7 @@ static int begin(struct np_watch_counter *k, const struct np_watch *w, const str
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	k->rounds++;
 	while (n < k->most && (t = next_to_count(w, now, k->rounds))) {
-		t->count_round = k->rounds;
+		t->sampling_round = k->rounds;
 		k->pids[n++] = t->pid;
 	}
 	if (!n)
@@ -68,7 +68,7 @@ static bool task_differs(const struct np_task *a, const struct np_task *b)
 	       differs(a->local_access.value, b->local_access.value);
 }
 
-static bool note(struct np_watch_counter *k, size_t i, struct np_watched *t,
+static bool note(struct np_task_sampling *k, size_t i, struct np_watched_task *t,
 		 const struct np_machine *m)
 {
 	struct np_task task = { .node = t->task.task[0].node };
@@ -76,20 +76,20 @@ static bool note(struct np_watch_counter *k, size_t i, struct np_watched *t,
 	if (!t->accesses)
 		t->accesses = calloc(m->n_nodes, sizeof(*t->accesses));
 	np_counting_fill(&k->c, i, m, t->task.cpus[0], &task, t->accesses);
-	if (!task_differs(&task, &t->counted))
+	if (!task_differs(&task, &t->sampled))
 		return false;
-	t->counted = task;
+	t->sampled = task;
 	return true;
 }
 
-static bool end(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m)
+static bool end(struct np_task_sampling *k, struct np_task_watch *w, const struct np_machine *m)
 {
 	struct np_machine with_traffic = *m;
 	bool changed = false;
 
 	np_counting_end(&k->c);
 	for (size_t i = 0; i < k->c.n; i++) {
-		struct np_watched *t = np_watch_find(w, k->pids[i]);
+		struct np_watched_task *t = np_task_watch_find(w, k->pids[i]);
 
 		if (t && t->have && !t->gone)
 			changed |= note(k, i, t, m);
@@ -108,8 +108,9 @@ static bool end(struct np_watch_counter *k, struct np_watch *w, const struct np_
 	return changed;
 }
 
-int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m,
-		   unsigned int now, bool *changed, char *err, size_t err_len)
+int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
+			  const struct np_machine *m, unsigned int now, bool *changed, char *err,
+			  size_t err_len)
 {
 	double began = np_clock_of_work();
 	int e = 0;
@@ -125,7 +126,7 @@ int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct 
 		k->spent = 0;
 		began = np_clock_of_work();
 	}
-	if (now < k->next || !w->counting)
+	if (now < k->next || !w->eligible)
 		return 0;
 	e = begin(k, w, m, now, err, err_len);
 	k->refused = e == -EACCES || e == -EOPNOTSUPP;
@@ -133,7 +134,7 @@ int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct 
 	return e;
 }
 
-void np_watch_count_drop(struct np_watch_counter *k)
+void np_task_sampling_drop(struct np_task_sampling *k)
 {
 	if (k->open) {
 		np_counters_close(&k->c.counters);
@@ -144,26 +145,26 @@ void np_watch_count_drop(struct np_watch_counter *k)
 	k->traffic = NULL;
 }
 
-void np_watch_count_close(struct np_watch_counter *k)
+void np_task_sampling_close(struct np_task_sampling *k)
 {
-	np_watch_count_drop(k);
+	np_task_sampling_drop(k);
 	free(k->pids);
-	*k = (struct np_watch_counter) { 0 };
+	*k = (struct np_task_sampling) { 0 };
 }
 
-size_t np_watch_count_known(const struct np_watch *w)
+size_t np_task_sampling_known(const struct np_task_watch *w)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n; i++)
-		n += !w->task[i].gone && (w->task[i].counted.mpki_source != NP_PROVENANCE_NONE ||
-					  w->task[i].counted.bandwidth.source != NP_PROVENANCE_NONE);
+		n += !w->task[i].gone && (w->task[i].sampled.mpki_source != NP_PROVENANCE_NONE ||
+					  w->task[i].sampled.bandwidth.source != NP_PROVENANCE_NONE);
 	return n;
 }
 
-void np_watch_counted(const struct np_watched *t, struct np_task *task)
+void np_task_sampling_fill(const struct np_watched_task *t, struct np_task *task)
 {
-	const struct np_task *c = &t->counted;
+	const struct np_task *c = &t->sampled;
 
 	task->ipc = c->ipc;
 	task->cycles = c->cycles;
@@ -178,7 +179,7 @@ void np_watch_counted(const struct np_watched *t, struct np_task *task)
 	}
 }
 
-void np_watch_traffic(const struct np_watch_counter *k, struct np_machine *m)
+void np_task_sampling_traffic(const struct np_task_sampling *k, struct np_machine *m)
 {
 	for (size_t node = 0; k->traffic && node < m->n_nodes; node++)
 		m->node[node].traffic = k->traffic[node];

@@ -6,7 +6,7 @@
 #include "../counters/sample.h"
 #include "task_watch.h"
 
-struct np_watch_counter {
+struct np_task_sampling {
 	/* Set by the caller. */
 	unsigned int most;	/* tasks that are counted at once; 0: none */
 	double budget;		/* seconds of CPU time an interval, on average */
@@ -28,18 +28,19 @@ struct np_watch_counter {
  * -errno with one line in err: after -EACCES and -EOPNOTSUPP nothing is counted from
  * then on, after others the next tasks are tried at the next interval.
  */
-int np_watch_count(struct np_watch_counter *k, struct np_watch *w, const struct np_machine *m,
-		   unsigned int now, bool *changed, char *err, size_t err_len);
+int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
+			  const struct np_machine *m, unsigned int now, bool *changed, char *err,
+			  size_t err_len);
 
 /* Forgets what is by node, for a machine that has others now; the round that is open with it. */
-void np_watch_count_drop(struct np_watch_counter *k);
-void np_watch_count_close(struct np_watch_counter *k);
+void np_task_sampling_drop(struct np_task_sampling *k);
+void np_task_sampling_close(struct np_task_sampling *k);
 
 /* Tasks of which something is known that was counted. */
-size_t np_watch_count_known(const struct np_watch *w);
+size_t np_task_sampling_known(const struct np_task_watch *w);
 
 /* What was counted of t goes into task, which is t's; m's nodes get their traffic. */
-void np_watch_counted(const struct np_watched *t, struct np_task *task);
-void np_watch_traffic(const struct np_watch_counter *k, struct np_machine *m);
+void np_task_sampling_fill(const struct np_watched_task *t, struct np_task *task);
+void np_task_sampling_traffic(const struct np_task_sampling *k, struct np_machine *m);
 
 #endif

@@ -16,13 +16,15 @@
 /* A task that slept at its last looks is looked at every second, fourth, eighth interval. */
 #define MAX_SKIP 8
 
-int np_watch_open(struct np_watch *w, const struct np_watch_rules *rules, char *err, size_t err_len)
+int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules, char *err,
+		       size_t err_len)
 {
 	struct np_proc_stat st;
 
-	*w = (struct np_watch) { .rules = rules, .cpusets = np_cpusets_open(),
-				 .pins = np_pins_open(""),
-				 .named = calloc(rules->n_pids + 1, sizeof(*w->named)) };
+	*w = (struct np_task_watch) {
+		.rules = rules, .cpusets = np_cpusets_open(), .pins = np_pins_open(""),
+		.named = calloc(rules->n_pids + 1, sizeof(*w->named)),
+	};
 	np_proc_allow_many_files();	/* one for each task */
 	if (!w->cpusets || !w->pins || !w->named)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
@@ -31,7 +33,7 @@ int np_watch_open(struct np_watch *w, const struct np_watch_rules *rules, char *
 	return 0;
 }
 
-static void forget_rows(struct np_watched *t)
+static void forget_rows(struct np_watched_task *t)
 {
 	if (t->have) {
 		np_tasks_free(&t->task);
@@ -42,33 +44,33 @@ static void forget_rows(struct np_watched *t)
 	t->accesses = NULL;
 }
 
-void np_watch_forget(struct np_watched *t)
+void np_task_watch_forget(struct np_watched_task *t)
 {
 	if (t->stat >= 0)
 		close(t->stat);
 	forget_rows(t);
 }
 
-void np_watch_drop_rows(struct np_watch *w)
+void np_task_watch_drop_rows(struct np_task_watch *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		forget_rows(&w->task[i]);
-		w->task[i].counted = (struct np_task) { 0 };
-		w->task[i].steady = (struct np_steady) { 0 };
+		w->task[i].sampled = (struct np_task) { 0 };
+		w->task[i].hysteresis = (struct np_hysteresis) { 0 };
 	}
-	w->counting = 0;
+	w->eligible = 0;
 }
 
-void np_watch_close(struct np_watch *w)
+void np_task_watch_close(struct np_task_watch *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		np_watch_forget(&w->task[i]);
+		np_task_watch_forget(&w->task[i]);
 	free(w->task);
 	free(w->named);
 	if (w->cpusets)
 		np_cpusets_close(w->cpusets);
 	np_pins_close(w->pins);
-	*w = (struct np_watch) { 0 };
+	*w = (struct np_task_watch) { 0 };
 }
 
 /* Field n of /proc/PID/stat as proc(5) counts them; line begins after the name, at field 3. */
@@ -82,7 +84,7 @@ static const char *field(const char *line, unsigned int from, unsigned int n)
 }
 
 /* Only the fields that change. False when the task is gone or a zombie. */
-static bool parse_look(char *text, struct np_watched *t, unsigned long long *ticks)
+static bool parse_look(char *text, struct np_watched_task *t, unsigned long long *ticks)
 {
 	char *name_end = strrchr(text, ')');
 	const char *state = name_end && name_end[1] ? name_end + 2 : NULL;
@@ -98,7 +100,7 @@ static bool parse_look(char *text, struct np_watched *t, unsigned long long *tic
 	return true;
 }
 
-bool np_watch_read_stat(struct np_watched *t, char *text, size_t len)
+bool np_task_watch_read_stat(struct np_watched_task *t, char *text, size_t len)
 {
 	char path[64];
 	ssize_t n;
@@ -115,12 +117,12 @@ bool np_watch_read_stat(struct np_watched *t, char *text, size_t len)
 	return true;
 }
 
-static bool is_busy(const struct np_watch *w, const struct np_watched *t)
+static bool is_busy(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	return t->busy >= w->rules->min_busy;
 }
 
-static void schedule(const struct np_watch *w, struct np_watched *t, unsigned int now)
+static void schedule(const struct np_task_watch *w, struct np_watched_task *t, unsigned int now)
 {
 	if (is_busy(w, t)) {
 		t->last_busy = now;
@@ -134,13 +136,13 @@ static void schedule(const struct np_watch *w, struct np_watched *t, unsigned in
 }
 
 /* False when it is gone. */
-static bool look_at(const struct np_watch *w, struct np_watched *t, unsigned int now)
+static bool look_at(const struct np_task_watch *w, struct np_watched_task *t, unsigned int now)
 {
 	unsigned long long ticks;
 	double at, passed;
 	char text[1024];
 
-	if (!np_watch_read_stat(t, text, sizeof(text)) || !parse_look(text, t, &ticks))
+	if (!np_task_watch_read_stat(t, text, sizeof(text)) || !parse_look(text, t, &ticks))
 		return false;
 	at = np_clock_of_ticks();
 	passed = at - t->looked_at;
@@ -154,36 +156,36 @@ static bool look_at(const struct np_watch *w, struct np_watched *t, unsigned int
 	return true;
 }
 
-int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int now, bool *changed,
-		  char *err, size_t err_len)
+int np_task_watch_look(struct np_task_watch *w, const struct np_machine *m, unsigned int now,
+		       bool *changed, char *err, size_t err_len)
 {
-	size_t counted = w->counting;
-	int e = np_watch_list(w, err, err_len);
+	size_t counted = w->eligible;
+	int e = np_task_watch_list(w, err, err_len);
 
 	if (e)
 		return e;
-	w->counting = 0;
+	w->eligible = 0;
 	np_cpusets_refresh(w->cpusets);
 	np_pins_refresh(w->pins);
 	for (size_t i = 0; i < w->n; i++) {
-		struct np_watched *t = &w->task[i];
-		unsigned int cores = np_watched_cores(w, t);
+		struct np_watched_task *t = &w->task[i];
+		unsigned int cores = np_watched_task_cores(w, t);
 
 		if (!t->member || now < t->next_look)
 			continue;
 		if (!look_at(w, t, now)) {
 			t->member = false;
 			t->gone = true;
-		} else if (t->have && np_watched_cores(w, t) != cores) {
+		} else if (t->have && np_watched_task_cores(w, t) != cores) {
 			*changed = true;
 		}
-		*changed |= t->member && np_watch_follow(m, t);
+		*changed |= t->member && np_task_watch_follow(m, t);
 		if (t->have)
-			t->task.task[0].cores = np_watched_cores(w, t);
+			t->task.task[0].cores = np_watched_task_cores(w, t);
 	}
-	*changed |= np_watch_read_stale(w, m, now);
+	*changed |= np_task_watch_read_stale(w, m, now);
 	for (size_t i = 0; i < w->n; i++)
-		w->counting += np_watch_counts(w, &w->task[i], now);
-	*changed |= w->counting != counted;
+		w->eligible += np_task_eligible(w, &w->task[i], now);
+	*changed |= w->eligible != counted;
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "../plan/cpuset_limits.h"
 #include "hysteresis.h"
 
-struct np_watched {
+struct np_watched_task {
 	pid_t pid, ppid;
 	unsigned long long start;	/* tells a reused pid */
 	char comm[NP_COMM_LEN];
@@ -41,82 +41,85 @@ struct np_watched {
 	struct np_tasks task;		/* of one */
 	struct np_confined confined;
 
-	unsigned long long count_round;	/* of task_sampling.c, in which it was counted last; 0: never */
-	struct np_task counted;		/* what was counted where it is now; sources say what */
-	double *accesses;		/* [n_nodes] room for counted.accesses */
+	unsigned long long sampling_round;	/* in which it was sampled last; 0: never */
+	struct np_task sampled;		/* what the counters said where it is now; sources say what */
+	double *accesses;		/* [n_nodes] room for sampled.accesses */
 
-	struct np_steady steady;
+	struct np_hysteresis hysteresis;
 	bool placed;			/* by this daemon */
-	enum np_verdict told;		/* in the last event; NP_VERDICT_ACT: none since it was moved */
+	enum np_hysteresis_result told;	/* in the last event; ACT: none since it was moved */
 	bool heir;			/* was started by one that was, or by an heir of it */
 };
 
 /* Which tasks are watched. */
-struct np_watch_rules {
+struct np_task_watch_rules {
 	const pid_t *pids;		/* [n_pids] these and their descendants */
 	size_t n_pids;
 	const char *cgroup;		/* those of this cgroup; neither: every one that may be */
 	struct np_exclude exclude;	/* but not these */
-	double min_busy;		/* CPUs that a task must keep busy to count */
+	double min_busy;		/* CPUs that a task must keep busy to be eligible */
 	uint64_t min_pages;		/* that it must have */
-	unsigned int pause;		/* intervals that it counts for after it was last busy */
+	unsigned int pause;		/* intervals for which it stays eligible after it was last busy */
 	bool one_core;			/* each task is taken to keep one CPU busy */
 	bool override;			/* of user-set affinities and of isolated CPUs */
 	double read_budget;		/* seconds of CPU time an interval for reading pages */
 };
 
-struct np_watch {
-	const struct np_watch_rules *rules;
+struct np_task_watch {
+	const struct np_task_watch_rules *rules;
 	unsigned long long *named;	/* [rules->n_pids] when they started; 0: is not there */
-	struct np_watched *task;	/* [n] sorted by pid */
+	struct np_watched_task *task;	/* [n] sorted by pid */
 	size_t n, room;
-	size_t members, counting;	/* watched; of those, busy and large enough */
+	size_t members, eligible;	/* watched; of those, busy and large enough */
 	unsigned long last_pid;		/* the kernel's, when /proc was last listed */
 	struct np_cpusets *cpusets;
 	struct np_pins *pins;
 	double debt;			/* seconds that reading large tasks took beyond their share */
 };
 
-int np_watch_open(struct np_watch *w, const struct np_watch_rules *rules, char *err, size_t err_len);
-void np_watch_close(struct np_watch *w);
+int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules, char *err,
+		       size_t err_len);
+void np_task_watch_close(struct np_task_watch *w);
 
 /*
  * Looks at the tasks in interval now; m says which CPUs share a node. Sets *changed
  * when what a plan would be made from has. 0, or -errno with one line in err.
  */
-int np_watch_look(struct np_watch *w, const struct np_machine *m, unsigned int now, bool *changed,
-		  char *err, size_t err_len);
+int np_task_watch_look(struct np_task_watch *w, const struct np_machine *m, unsigned int now,
+		       bool *changed, char *err, size_t err_len);
 
 /* The part of it that lists the tasks. */
-int np_watch_list(struct np_watch *w, char *err, size_t err_len);
+int np_task_watch_list(struct np_task_watch *w, char *err, size_t err_len);
 
-/* True when the task counts for a plan: busy, large enough, and its pages are known. */
-bool np_watch_counts(const struct np_watch *w, const struct np_watched *t, unsigned int now);
+/* True when the policy is asked about the task: busy, large enough, and its pages are known. */
+bool np_task_eligible(const struct np_task_watch *w, const struct np_watched_task *t,
+		      unsigned int now);
 
 /* Reads where its pages are now. False when it cannot be read (any more). */
-bool np_watch_read(struct np_watch *w, const struct np_machine *m, struct np_watched *t,
-		   unsigned int now);
+bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
+			struct np_watched_task *t, unsigned int now);
 
 /* Forgets all that is by node, for a machine that has others now: it is read again. */
-void np_watch_drop_rows(struct np_watch *w);
+void np_task_watch_drop_rows(struct np_task_watch *w);
 
-struct np_watched *np_watch_find(const struct np_watch *w, pid_t pid);
+struct np_watched_task *np_task_watch_find(const struct np_task_watch *w, pid_t pid);
 
-/* Parts of np_watch_look(). */
+/* Parts of np_task_watch_look(). */
 
 /* The text of its /proc/PID/stat. False when it has exited. */
-bool np_watch_read_stat(struct np_watched *t, char *text, size_t len);
+bool np_task_watch_read_stat(struct np_watched_task *t, char *text, size_t len);
 
 /* CPUs that it keeps busy, one at least. */
-unsigned int np_watched_cores(const struct np_watch *w, const struct np_watched *t);
+unsigned int np_watched_task_cores(const struct np_task_watch *w, const struct np_watched_task *t);
 
 /* Takes the CPU that it was seen on for where it runs; true when that is another node. */
-bool np_watch_follow(const struct np_machine *m, struct np_watched *t);
+bool np_task_watch_follow(const struct np_machine *m, struct np_watched_task *t);
 
 /* Reads where pages are that may be elsewhere by now; true when they are. */
-bool np_watch_read_stale(struct np_watch *w, const struct np_machine *m, unsigned int now);
+bool np_task_watch_read_stale(struct np_task_watch *w, const struct np_machine *m,
+			      unsigned int now);
 
 /* Releases what t holds. */
-void np_watch_forget(struct np_watched *t);
+void np_task_watch_forget(struct np_watched_task *t);
 
 #endif

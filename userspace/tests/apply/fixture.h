@@ -50,7 +50,7 @@ void engine_reset(struct plan_fixture *f, unsigned int fail_at, int error, bool 
 
 void add_apply_cases(void);
 void add_text_cases(void);
-void add_steady_cases(void);
+void add_hysteresis_cases(void);
 void add_weights_cases(void);
 
 #endif

@@ -3,8 +3,11 @@
 #include "../../lib/daemon/hysteresis.h"
 #include "fixture.h"
 
-static const struct np_steady_rules rules = {
-	.min_gain = 1.05, .hysteresis = 2, .window = 10, .back_off = 20,
+static const struct np_hysteresis_rules rules = {
+	.min_gain = 1.05,
+	.plans = 2,
+	.window = 10,
+	.back_off = 20,
 };
 
 static struct np_decision decision(int from, int to, double gain)
@@ -26,61 +29,62 @@ static struct np_aim aim_of(struct np_decision d)
 	return np_aim_of(&plan, 4, 0);
 }
 
-static enum np_verdict judge(struct np_steady *s, struct np_decision d, unsigned int now)
+static enum np_hysteresis_result judge(struct np_hysteresis *s, struct np_decision d,
+				       unsigned int now)
 {
 	struct np_aim aim = aim_of(d);
 
-	return np_steady_judge(s, &rules, &d, &aim, 10000, now);
+	return np_hysteresis_judge(s, &rules, &d, &aim, 10000, now);
 }
 
 static void a_decision_must_be_made_twice(void)
 {
-	struct np_steady s = { 0 };
+	struct np_hysteresis s = { 0 };
 
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 1), NP_VERDICT_NOT_STEADY);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 1), NP_VERDICT_NOT_STEADY);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 2), NP_VERDICT_NOT_STEADY);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 3), NP_VERDICT_ACT);
-	np_steady_rest(&s);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 4), NP_VERDICT_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 1), NP_HYSTERESIS_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 1), NP_HYSTERESIS_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 2), NP_HYSTERESIS_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 3), NP_HYSTERESIS_ACT);
+	np_hysteresis_rest(&s);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 4), NP_HYSTERESIS_NOT_STEADY);
 }
 
 static void a_small_gain_is_not_worth_it(void)
 {
 	struct np_decision unknown = decision(0, 1, 1);
-	struct np_steady s = { 0 };
+	struct np_hysteresis s = { 0 };
 
 	judge(&s, decision(0, 1, 1.04), 1);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.04), 2), NP_VERDICT_SMALL_GAIN);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.06), 3), NP_VERDICT_ACT);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.04), 2), NP_HYSTERESIS_SMALL_GAIN);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 1.06), 3), NP_HYSTERESIS_ACT);
 	unknown.gain_source = NP_PROVENANCE_NONE;
-	CU_ASSERT_EQUAL(judge(&s, unknown, 4), NP_VERDICT_ACT);
+	CU_ASSERT_EQUAL(judge(&s, unknown, 4), NP_HYSTERESIS_ACT);
 }
 
-static bool move(struct np_steady *s, int from, int to, unsigned int now)
+static bool move(struct np_hysteresis *s, int from, int to, unsigned int now)
 {
 	struct np_decision d = decision(from, to, 2);
 
 	judge(s, d, now - 1);
-	CU_ASSERT_EQUAL(judge(s, d, now), NP_VERDICT_ACT);
-	return np_steady_moved(s, &rules, &d, 0, now);
+	CU_ASSERT_EQUAL(judge(s, d, now), NP_HYSTERESIS_ACT);
+	return np_hysteresis_moved(s, &rules, &d, 0, now);
 }
 
 static void ping_pong_is_left_alone(void)
 {
-	struct np_steady s = { 0 };
+	struct np_hysteresis s = { 0 };
 
 	CU_ASSERT_FALSE(move(&s, 0, 1, 2));
 	CU_ASSERT_TRUE(move(&s, 1, 0, 8));
 	CU_ASSERT_EQUAL(s.left_until, 8 + 1 + rules.back_off);
 	judge(&s, decision(0, 1, 2), 9);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 28), NP_VERDICT_LEFT);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 29), NP_VERDICT_ACT);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 28), NP_HYSTERESIS_LEFT);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 29), NP_HYSTERESIS_ACT);
 }
 
 static void back_off_doubles(void)
 {
-	struct np_steady s = { 0 };
+	struct np_hysteresis s = { 0 };
 
 	move(&s, 0, 1, 2);
 	move(&s, 1, 0, 4);
@@ -91,7 +95,7 @@ static void back_off_doubles(void)
 
 static void slow_or_onward_moves_are_no_ping_pong(void)
 {
-	struct np_steady slow = { 0 }, onward = { 0 };
+	struct np_hysteresis slow = { 0 }, onward = { 0 };
 
 	move(&slow, 0, 1, 2);
 	CU_ASSERT_FALSE(move(&slow, 1, 0, 13));
@@ -103,31 +107,31 @@ static void slow_or_onward_moves_are_no_ping_pong(void)
 static void what_was_tried_is_not_tried_again(void)
 {
 	struct np_decision d = decision(1, 1, 2);
-	struct np_steady s = { 0 };
+	struct np_hysteresis s = { 0 };
 
 	d.pages_to = 1;
 	d.pages_to_move = 5000;
 	judge(&s, d, 1);
-	CU_ASSERT_EQUAL(judge(&s, d, 2), NP_VERDICT_ACT);
-	np_steady_moved(&s, &rules, &d, 4000, 2);
+	CU_ASSERT_EQUAL(judge(&s, d, 2), NP_HYSTERESIS_ACT);
+	np_hysteresis_moved(&s, &rules, &d, 4000, 2);
 	d.pages_to_move = 4400;
-	CU_ASSERT_EQUAL(judge(&s, d, 3), NP_VERDICT_DONE);
+	CU_ASSERT_EQUAL(judge(&s, d, 3), NP_HYSTERESIS_DONE);
 	d.pages_to_move = 4600;	/* a twentieth of its 10000 pages more */
-	CU_ASSERT_EQUAL(judge(&s, d, 4), NP_VERDICT_ACT);
+	CU_ASSERT_EQUAL(judge(&s, d, 4), NP_HYSTERESIS_ACT);
 	/* Somebody else has bound it to another node. */
 	d = decision(0, 1, 2);
 	d.pages_to = 1;
-	CU_ASSERT_EQUAL(judge(&s, d, 5), NP_VERDICT_ACT);
+	CU_ASSERT_EQUAL(judge(&s, d, 5), NP_HYSTERESIS_ACT);
 }
 
 static void a_failure_is_left_alone(void)
 {
-	struct np_steady s = { 0 };
+	struct np_hysteresis s = { 0 };
 
 	judge(&s, decision(0, 1, 2), 1);
-	np_steady_failed(&s, &rules, 2);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 22), NP_VERDICT_LEFT);
-	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 23), NP_VERDICT_ACT);
+	np_hysteresis_failed(&s, &rules, 2);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 22), NP_HYSTERESIS_LEFT);
+	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 23), NP_HYSTERESIS_ACT);
 }
 
 static struct np_decision several(int nodes, int spread, uint64_t pages_to_move)
@@ -145,34 +149,34 @@ static void another_set_of_nodes_is_another_decision(void)
 {
 	for (uint64_t pages = 0; pages < 200; pages += 100) {
 		struct np_decision d = several(0, pages ? 0 : NP_NODE_NONE, pages);
-		struct np_steady s = { 0 };
+		struct np_hysteresis s = { 0 };
 
 		judge(&s, d, 1);
-		CU_ASSERT_EQUAL(judge(&s, d, 2), NP_VERDICT_ACT);
-		np_steady_moved(&s, &rules, &d, 0, 2);
+		CU_ASSERT_EQUAL(judge(&s, d, 2), NP_HYSTERESIS_ACT);
+		np_hysteresis_moved(&s, &rules, &d, 0, 2);
 		d = several(1, pages ? 1 : NP_NODE_NONE, pages);
-		CU_ASSERT_EQUAL(judge(&s, d, 3), NP_VERDICT_NOT_STEADY);
-		CU_ASSERT_EQUAL(judge(&s, d, 4), NP_VERDICT_ACT);
+		CU_ASSERT_EQUAL(judge(&s, d, 3), NP_HYSTERESIS_NOT_STEADY);
+		CU_ASSERT_EQUAL(judge(&s, d, 4), NP_HYSTERESIS_ACT);
 	}
 }
 
 /* The share of each node follows what is counted, and is never twice the same. */
 static void other_shares_of_the_same_nodes_are_no_other_decision(void)
 {
-	struct np_steady s = { 0 };
+	struct np_hysteresis s = { 0 };
 	struct np_decision d = several(NP_NODE_NONE, 0, 3000);
 
 	judge(&s, d, 1);
-	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 2, 3000), 2), NP_VERDICT_ACT);
-	np_steady_moved(&s, &rules, &d, 0, 2);
-	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 0, 400), 3), NP_VERDICT_DONE);
-	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 0, 600), 4), NP_VERDICT_ACT);
-	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 1, 400), 5), NP_VERDICT_NOT_STEADY);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 2, 3000), 2), NP_HYSTERESIS_ACT);
+	np_hysteresis_moved(&s, &rules, &d, 0, 2);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 0, 400), 3), NP_HYSTERESIS_DONE);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 0, 600), 4), NP_HYSTERESIS_ACT);
+	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 1, 400), 5), NP_HYSTERESIS_NOT_STEADY);
 }
 
-void add_steady_cases(void)
+void add_hysteresis_cases(void)
 {
-	CU_pSuite suite = CU_add_suite("steadiness", NULL, NULL);
+	CU_pSuite suite = CU_add_suite("hysteresis", NULL, NULL);
 
 	CU_add_test(suite, "a decision must be made twice", a_decision_must_be_made_twice);
 	CU_add_test(suite, "a small gain is not worth it", a_small_gain_is_not_worth_it);

@@ -9,7 +9,7 @@ int main(void)
 		return 2;
 	add_apply_cases();
 	add_text_cases();
-	add_steady_cases();
+	add_hysteresis_cases();
 	add_weights_cases();
 	if (CU_get_error() != CUE_SUCCESS)
 		return 2;

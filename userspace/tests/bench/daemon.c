@@ -106,8 +106,10 @@ static double warm_up(struct np_daemon *d, bool busy)
 		nap(20);
 		np_daemon_step(d);
 		used += d->counts.last_interval_cpu_seconds;
-		quiet = (d->watch.counting < d->watch.members && busy) ||
-			d->counts.moved_tasks != moves ? 0 : quiet + 1;
+		quiet = (d->watch.eligible < d->watch.members && busy) ||
+					d->counts.moved_tasks != moves
+				? 0
+				: quiet + 1;
 	}
 	return used;
 }
@@ -126,9 +128,12 @@ static void measure(struct np_daemon *d, int intervals, long interval_ms, bool b
 		sum += used;
 		most = used > most ? used : most;
 	}
-	printf("%zu tasks watched, %zu of them count, %llu placed once for %.0f ms CPU altogether;\n"
-	       "then %.3f ms CPU an interval (most %.3f), %llu plans in %d intervals: %.3f %% of one CPU "
-	       "at %ld ms\n", d->watch.members, d->watch.counting, d->counts.moved_tasks, first * 1e3,
+	printf("%zu tasks watched, %zu of them count, %llu placed once for %.0f ms CPU "
+	       "altogether;\n"
+	       "then %.3f ms CPU an interval (most %.3f), %llu plans in %d intervals: %.3f %% of "
+	       "one CPU "
+	       "at %ld ms\n",
+	       d->watch.members, d->watch.eligible, d->counts.moved_tasks, first * 1e3,
 	       sum / intervals, most, d->counts.plans - plans, intervals,
 	       sum / intervals / (double)interval_ms * 100, interval_ms);
 }
@@ -141,7 +146,7 @@ static void run(const char *root, const pid_t *pids, size_t n, bool busy, char *
 			.pids = pids, .n_pids = n, .min_busy = busy ? 0 : 0.1, .min_pages = 256,
 			.pause = 6, .read_budget = 0.002,
 		},
-		.steady_rules = { .hysteresis = 2, .window = 30, .back_off = 60 },
+		.hysteresis_rules = { .plans = 2, .window = 30, .back_off = 60 },
 		.how = { .control = &np_control_syscall, .stop = &never },
 	};
 	char err[NP_ERR_LEN], *text;
