@@ -11,6 +11,7 @@ static CU_SuiteInfo suites[] = {
 	{ "residency", NULL, NULL, NULL, NULL, residency_tests },
 	{ "proc", NULL, NULL, NULL, NULL, proc_tests },
 	{ "state", NULL, NULL, NULL, NULL, state_tests },
+	{ "restore", NULL, NULL, NULL, NULL, restore_tests },
 	{ "undo", NULL, NULL, NULL, NULL, undo_tests },
 	{ "layers", NULL, NULL, NULL, NULL, layers_tests },
 	{ "module", NULL, NULL, NULL, NULL, module_tests },

@@ -11,6 +11,7 @@ extern CU_TestInfo residency_tests[];
 extern CU_TestInfo proc_tests[];
 extern CU_TestInfo state_tests[];
 extern CU_TestInfo layers_tests[];
+extern CU_TestInfo restore_tests[];
 extern CU_TestInfo undo_tests[];
 extern CU_TestInfo module_tests[];
 extern CU_TestInfo move_tests[];
