@@ -26,51 +26,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define NP_MODEL_NODES 64
 #define NP_MODEL_LINKS 256
 #define NP_MODEL_HOPS  4    /* links on the longest route */
 #define NP_MODEL_FLOWS 4096 /* of one call; what one call needs of its stack is 2 MB at most */
 
-/* A rate of 0 means "no limit here", unless said otherwise. */
+/* The members, with their units, are the rows of fields.def. A rate of 0 means "no limit here". */
 struct np_model_node {
-	double core_outstanding; /* lines that one core keeps in flight at most; 0: no cores */
-	double core_bytes_per_s; /* that one core can take in, however short the latency */
-
-	/* The port through which the node's own cores reach memory. */
-	double port_bytes_per_s;
-	double port_remote_weight; /* of a line for another node, relative to a local one */
-	double port_variability;   /* of its waiting time; 1: a random (M/M/1) queue, 0: none */
-
-	/* The memory controller. */
-	double dram_bytes_per_s; /* that it sustains with one stream; 0: no memory */
-	double dram_latency_ns;	 /* unloaded, from a core of the same node */
-	double dram_variability;
-	double dram_local_share; /* reserved for the node's own cores; 0: first come, first served
-				  */
-
-	/* Lines that may queue at the node before it loses time with retries. */
-	double local_entries;	     /* from its own cores; 0: as many as come */
-	double remote_entries;	     /* from other nodes; 0: as many as come */
-	double local_overflow_loss;  /* time lost for each line's service when twice the entries ask */
-	double remote_overflow_loss; /* likewise */
-	double local_overflow_share; /* part that dram_local_share grows by when twice the local entries ask */
-	double stream_loss;	     /* time lost to row conflicts for each stream after the first */
-
-	double cache_latency_ns; /* of its last-level cache, for flows with from_cache */
+#define NP_NODE_FIELD(member, ...) double member;
+#include "fields.def"
 };
 
 struct np_model_link {
 	int node[2];
-	double bytes_per_s;  /* each way */
-	double latency_ns;   /* that it adds to a read, both ways together */
-	double header_bytes; /* of each packet, with or without a line */
-	double variability;
+#define NP_LINK_FIELD(member, ...) double member;
+#include "fields.def"
 };
 
 struct np_model {
 	char name[64];
-	double line_bytes;
+#define NP_LINE_FIELD(member, ...) double member;
+#include "fields.def"
 	size_t n_nodes, n_links;
 	struct np_model_node node[NP_MODEL_NODES];
 	struct np_model_link link[NP_MODEL_LINKS];
@@ -124,9 +102,12 @@ int np_model_prepare(struct np_model *m, char *err, size_t err_len);
  *	node 0 core_outstanding=10 dram_bytes_per_s=2.0e10 ..
  *	link 0 1 bytes_per_s=1.0e10 latency_ns=40 ..
  *
- * Keys are the fields' names above. Same errors as np_model_prepare().
+ * Keys are the members' names; a member that is 0 may be left out. Same errors as np_model_prepare().
  */
 int np_model_parse(struct np_model *m, const char *text, char *err, size_t err_len);
+
+/* Prints the text form that np_model_parse() reads. */
+void np_model_print(const struct np_model *m, FILE *f);
 
 /* Unloaded latency in nanoseconds of a line of node `to`, or 0 if it has no memory. */
 double np_model_unloaded_ns(const struct np_model *m, int from, int to);

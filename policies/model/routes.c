@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A model's machine: whether its numbers make sense, its routes, its idle latencies. */
-#include "model.h"
+#include "fields.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,43 +21,33 @@ __attribute__((format(printf, 3, 4))) static int fault(char *err, size_t err_len
 	return -EINVAL;
 }
 
-/* A number's name, its value and the most that it may be. */
-struct bound {
-	const char *name;
-	double value, max;
-};
-
-static int check_bounds(const char *what, size_t index, const struct bound *bound, size_t n,
-			char *err, size_t err_len)
+/* A machine has a line; a node or a link may lack any number, which is 0 then. */
+static int check_range(const char *what, const struct np_model_field *field, double value, char *err,
+		       size_t err_len)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!(bound[i].value >= 0 && bound[i].value <= bound[i].max))
-			return fault(err, err_len, "%s %zu: %s is %g, must be 0 to %g", what, index,
-				     bound[i].name, bound[i].value, bound[i].max);
-	return 0;
+	double min = field->scope == NP_SCOPE_MODEL ? field->min * field->scale : 0;
+	double max = field->max * field->scale;
+
+	if (value >= min && value <= max)
+		return 0;
+	return fault(err, err_len, "%s%s is %g, must be %g to %g", what, field->member, value, min, max);
+}
+
+static int check_ranges(enum np_model_scope scope, const void *base, const char *what, char *err,
+			size_t err_len)
+{
+	const struct np_model_field *field = NULL;
+	int result = 0;
+
+	while (!result && (field = np_model_field_next(scope, field)))
+		result = check_range(what, field, np_model_value(field, base), err, err_len);
+	return result;
 }
 
 static int check_node(const struct np_model *m, size_t index, char *err, size_t err_len)
 {
 	const struct np_model_node *d = &m->node[index];
-	const struct bound bound[] = {
-		{"core_outstanding", d->core_outstanding, 1e4},
-		{"core_bytes_per_s", d->core_bytes_per_s, 1e15},
-		{"port_bytes_per_s", d->port_bytes_per_s, 1e15},
-		{"port_remote_weight", d->port_remote_weight, 100},
-		{"port_variability", d->port_variability, 1e4},
-		{"dram_bytes_per_s", d->dram_bytes_per_s, 1e15},
-		{"dram_latency_ns", d->dram_latency_ns, 1e6},
-		{"dram_variability", d->dram_variability, 1e4},
-		{"dram_local_share", d->dram_local_share, 0.99},
-		{"local_entries", d->local_entries, 1e6},
-		{"remote_entries", d->remote_entries, 1e6},
-		{"local_overflow_loss", d->local_overflow_loss, 100},
-		{"remote_overflow_loss", d->remote_overflow_loss, 100},
-		{"local_overflow_share", d->local_overflow_share, 100},
-		{"stream_loss", d->stream_loss, 100},
-		{"cache_latency_ns", d->cache_latency_ns, 1e6},
-	};
+	char what[32];
 
 	if (d->dram_bytes_per_s > 0 && !(d->dram_latency_ns > 0))
 		return fault(err, err_len, "node %zu: has DRAM but no dram_latency_ns", index);
@@ -66,18 +56,14 @@ static int check_node(const struct np_model *m, size_t index, char *err, size_t 
 			     "node %zu: has neither cores (core_outstanding) nor memory "
 			     "(dram_bytes_per_s)",
 			     index);
-	return check_bounds("node", index, bound, sizeof(bound) / sizeof(*bound), err, err_len);
+	snprintf(what, sizeof(what), "node %zu: ", index);
+	return check_ranges(NP_SCOPE_NODE, d, what, err, err_len);
 }
 
 static int check_link(const struct np_model *m, size_t index, char *err, size_t err_len)
 {
 	const struct np_model_link *l = &m->link[index];
-	const struct bound bound[] = {
-		{"bytes_per_s", l->bytes_per_s, 1e15},
-		{"latency_ns", l->latency_ns, 1e6},
-		{"header_bytes", l->header_bytes, 1e3},
-		{"variability", l->variability, 1e4},
-	};
+	char what[32];
 
 	for (int end = 0; end < 2; end++)
 		if (l->node[end] < 0 || l->node[end] >= (int)m->n_nodes)
@@ -85,7 +71,8 @@ static int check_link(const struct np_model *m, size_t index, char *err, size_t 
 				     l->node[end]);
 	if (l->node[0] == l->node[1])
 		return fault(err, err_len, "link %zu: joins node %d to itself", index, l->node[0]);
-	return check_bounds("link", index, bound, sizeof(bound) / sizeof(*bound), err, err_len);
+	snprintf(what, sizeof(what), "link %zu: ", index);
+	return check_ranges(NP_SCOPE_LINK, l, what, err, err_len);
 }
 
 static int check(const struct np_model *m, char *err, size_t err_len)
@@ -98,8 +85,7 @@ static int check(const struct np_model *m, char *err, size_t err_len)
 	if (m->n_links > NP_MODEL_LINKS)
 		return fault(err, err_len, "%zu links, must be at most %d", m->n_links,
 			     NP_MODEL_LINKS);
-	if (!(m->line_bytes >= 8 && m->line_bytes <= 4096))
-		return fault(err, err_len, "line_bytes is %g, must be 8 to 4096", m->line_bytes);
+	result = check_ranges(NP_SCOPE_MODEL, m, "", err, err_len);
 	for (size_t i = 0; i < m->n_nodes && !result; i++)
 		result = check_node(m, i, err, err_len);
 	for (size_t i = 0; i < m->n_links && !result; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A model's machine from text: one line for the machine, each node and each link. */
-#include "model.h"
+#include "fields.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,43 +9,6 @@
 
 #define LINE_LEN 1024
 #define BLANKS	 " \t"
-
-struct field {
-	const char *name;
-	size_t offset;
-};
-
-#define NODE_FIELD(name)                                    \
-	{                                                   \
-#name, offsetof(struct np_model_node, name) \
-	}
-#define LINK_FIELD(name)                                    \
-	{                                                   \
-#name, offsetof(struct np_model_link, name) \
-	}
-
-static const struct field machine_fields[] = {
-	{"line_bytes", offsetof(struct np_model, line_bytes)},
-	{NULL, 0},
-};
-
-static const struct field node_fields[] = {
-	NODE_FIELD(core_outstanding),	NODE_FIELD(core_bytes_per_s), NODE_FIELD(port_bytes_per_s),
-	NODE_FIELD(port_remote_weight), NODE_FIELD(port_variability), NODE_FIELD(dram_bytes_per_s),
-	NODE_FIELD(dram_latency_ns),	NODE_FIELD(dram_variability), NODE_FIELD(dram_local_share),
-	NODE_FIELD(local_entries),	NODE_FIELD(remote_entries),   NODE_FIELD(local_overflow_loss),
-	NODE_FIELD(remote_overflow_loss), NODE_FIELD(local_overflow_share),
-	NODE_FIELD(stream_loss),	NODE_FIELD(cache_latency_ns),
-	{NULL, 0},
-};
-
-static const struct field link_fields[] = {
-	LINK_FIELD(bytes_per_s),
-	LINK_FIELD(latency_ns),
-	LINK_FIELD(header_bytes),
-	LINK_FIELD(variability),
-	{NULL, 0},
-};
 
 struct reader {
 	struct np_model *m;
@@ -60,18 +23,19 @@ static int fault(struct reader *r, const char *why, const char *word)
 	return -EINVAL;
 }
 
-static int set_number(struct reader *r, void *base, const struct field *field, char *word)
+static int set_number(struct reader *r, void *base, enum np_model_scope scope, char *word)
 {
+	const struct np_model_field *field = np_model_field_next(scope, NULL);
 	char *value = strchr(word, '='), *end;
 
 	if (!value)
 		return fault(r, "expected key=value, not", word);
 	*value++ = '\0';
-	while (field->name && strcmp(field->name, word))
-		field++;
-	if (!field->name)
+	while (field && strcmp(field->member, word))
+		field = np_model_field_next(scope, field);
+	if (!field)
 		return fault(r, "there is no key", word);
-	*(double *)((char *)base + field->offset) = strtod(value, &end);
+	*np_model_member(field, base) = strtod(value, &end);
 	return end == value || *end ? fault(r, "not a number:", value) : 0;
 }
 
@@ -84,16 +48,16 @@ static int set_name(struct reader *r, const char *name)
 }
 
 /* The rest of a line: key=value words. */
-static int set_words(struct reader *r, void *base, const struct field *fields, char **save)
+static int set_words(struct reader *r, void *base, enum np_model_scope scope, char **save)
 {
 	char *word;
 	int result = 0;
 
 	while (!result && (word = strtok_r(NULL, BLANKS, save))) {
-		if (fields == machine_fields && !strncmp(word, "name=", 5))
+		if (scope == NP_SCOPE_MODEL && !strncmp(word, "name=", 5))
 			result = set_name(r, word + 5);
 		else
-			result = set_number(r, base, fields, word);
+			result = set_number(r, base, scope, word);
 	}
 	return result;
 }
@@ -120,7 +84,7 @@ static int read_node(struct reader *r, char **save)
 		return result;
 	if ((size_t)index != r->m->n_nodes)
 		return fault(r, "nodes must come in order, without a gap:", "node");
-	return set_words(r, &r->m->node[r->m->n_nodes++], node_fields, save);
+	return set_words(r, &r->m->node[r->m->n_nodes++], NP_SCOPE_NODE, save);
 }
 
 static int read_link(struct reader *r, char **save)
@@ -134,7 +98,7 @@ static int read_link(struct reader *r, char **save)
 	result = read_index(r, save, &l->node[0]);
 	if (!result)
 		result = read_index(r, save, &l->node[1]);
-	return result ? result : set_words(r, l, link_fields, save);
+	return result ? result : set_words(r, l, NP_SCOPE_LINK, save);
 }
 
 static int read_line(struct reader *r, char *line)
@@ -144,7 +108,7 @@ static int read_line(struct reader *r, char *line)
 	if (!word || *word == '#')
 		return 0;
 	if (!strcmp(word, "machine"))
-		return set_words(r, r->m, machine_fields, &save);
+		return set_words(r, r->m, NP_SCOPE_MODEL, &save);
 	if (!strcmp(word, "node"))
 		return read_node(r, &save);
 	if (!strcmp(word, "link"))
@@ -171,4 +135,28 @@ int np_model_parse(struct np_model *m, const char *text, char *err, size_t err_l
 		result = read_line(&r, line);
 	}
 	return result ? result : np_model_prepare(m, err, err_len);
+}
+
+static void print_members(FILE *f, enum np_model_scope scope, const void *base)
+{
+	const struct np_model_field *field = NULL;
+
+	while ((field = np_model_field_next(scope, field)))
+		if (np_model_value(field, base) != 0)
+			fprintf(f, " %s=%.12g", field->member, np_model_value(field, base));
+	putc('\n', f);
+}
+
+void np_model_print(const struct np_model *m, FILE *f)
+{
+	fprintf(f, "machine name=%s", m->name);
+	print_members(f, NP_SCOPE_MODEL, m);
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		fprintf(f, "node %zu", i);
+		print_members(f, NP_SCOPE_NODE, &m->node[i]);
+	}
+	for (size_t i = 0; i < m->n_links; i++) {
+		fprintf(f, "link %d %d", m->link[i].node[0], m->link[i].node[1]);
+		print_members(f, NP_SCOPE_LINK, &m->link[i]);
+	}
 }

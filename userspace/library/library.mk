@@ -6,7 +6,7 @@ LIBRARY_VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/
 # Callers allocate the structures of the headers, which may grow in every minor version before 1.0.
 LIBRARY_SONAME := libnumaplace.so.$(basename $(LIBRARY_VERSION))
 
-LIBRARY_HEADERS := $(addprefix policies/,policy.h plan/plan.h model/model.h) \
+LIBRARY_HEADERS := $(addprefix policies/,policy.h plan/plan.h model/model.h model/fields.def) \
 	$(addprefix userspace/lib/,base/error.h base/cpulist.h host/topology.h host/tasks.h counters/counters.h \
 		files/snapshot.h files/policy_plugin.h predict/predict.h plan/task_limits.h plan/request.h \
 		plan/plan_file.h)
