@@ -157,6 +157,6 @@ bench-ps: $(BUILD)/numaplace $(BUILD)/tests/crowd	## how long ps takes over 10,0
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_NAMES:%=$(BUILD)/fuzz/userspace/fuzz/%.d)
 
 # Its reader of TOML alone, compared with Python's.
-$(BUILD)/tests/toml: userspace/tests/toml/print.c $(wildcard userspace/lib/base/toml*.[ch])
+$(BUILD)/tests/toml: userspace/tests/toml/print.c $(wildcard userspace/lib/base/toml*.[ch]) userspace/lib/base/error.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(US_CFLAGS)) $(US_SANITIZE) -o $@ $(filter %.c,$^) -ljansson

@@ -8,10 +8,10 @@
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {
-	"[penalty]\nremote_per_mpki = { value = 0.1, source = \"s\" }\nlocal_per_mpki = { value = 0, "
-	"source = \"s\" }\n\n[[penalty.task]]\nname = \"a\"\nmethod = \"flip\"\nmpki = { value = 3, "
-	"source = \"s\" }\npenalty = { value = 1.5, source = \"s\" }\n",
-	"name = \"m\"\n[[penalty.task]]\nname = \"b\\\"\"\npenalty = { value = 2, source = \"s\" }\n[x]\n",
+	"[penalty]\nremote_per_mpki = { value = 0.1, source = \"assumed: s\" }\nlocal_per_mpki = { value = 0, "
+	"source = \"assumed: s\" }\n\n[[penalty.task]]\nname = \"a\"\nmethod = \"flip\"\nmpki = { value = 3, "
+	"source = \"assumed: s\" }\npenalty = { value = 1.5, source = \"assumed: s\" }\n",
+	"name = \"m\"\n[[penalty.task]]\nname = \"b\\\"\"\npenalty = { value = 2, source = \"assumed: s\" }\n[x]\n",
 	NULL,
 };
 

@@ -60,7 +60,7 @@ static void the_file_keeps_what_else_it_holds(void)
 
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	fixture_write("m.toml", "name = \"m\"\n\n[penalty]\n[[penalty.task]]\nname = \"a\"\n"
-		      "mpki = { value = 1, source = \"s\" }\npenalty = { value = 2, source = \"s\" }\n"
+		      "mpki = { value = 1, source = \"assumed: s\" }\npenalty = { value = 2, source = \"assumed: s\" }\n"
 		      "\n[model.dram]\nlatency_ns = 5\n");
 	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
 	CU_ASSERT(p.n == 1 && p.task[0].penalty == 2);
@@ -200,14 +200,14 @@ static void a_wrong_file_is_named(void)
 {
 	static const char *const bad[] = {
 		"[penalty]\nremote_per_mpki = 3\n",
-		"[penalty]\nremote_per_mpki = { value = -1, source = \"s\" }\n",
-		"[[penalty.task]]\nmpki = { value = 1, source = \"s\" }\n",
-		"[[penalty.task]]\nname = \"a\"\nmpki = { value = 1, source = \"s\" }\n"
-		"penalty = { value = 0, source = \"s\" }\n",
-		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\nmpki = 3\n",
-		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\n"
+		"[penalty]\nremote_per_mpki = { value = -1, source = \"assumed: s\" }\n",
+		"[[penalty.task]]\nmpki = { value = 1, source = \"assumed: s\" }\n",
+		"[[penalty.task]]\nname = \"a\"\nmpki = { value = 1, source = \"assumed: s\" }\n"
+		"penalty = { value = 0, source = \"assumed: s\" }\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"assumed: s\" }\nmpki = 3\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"assumed: s\" }\n"
 		"method = \"guess\"\n",
-		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"s\" }\nmethod = 3\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"assumed: s\" }\nmethod = 3\n",
 		"[penalty\n",
 		"[=\n",
 		"[[penalty\xd2\x86" "task]]\n",

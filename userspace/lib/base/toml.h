@@ -16,4 +16,14 @@
  */
 json_t *np_toml_read(const char *path, char *err, size_t err_len);
 
+/*
+ * The same for a file whose contents are checked: *lines, which the caller frees, tells
+ * where each key and each table stands, as long as the object is not changed.
+ */
+json_t *np_toml_read_lines(const char *path, void **lines, char *err, size_t err_len);
+void np_toml_lines_free(void *lines);
+
+/* The line of the key; of the table when it has no such key, or when key is NULL. */
+unsigned int np_toml_line(void *lines, json_t *table, const char *key);
+
 #endif

@@ -15,7 +15,7 @@ struct np_toml {
 	const char *at;		/* the text ends with '\0', at `end` */
 	const char *end;
 	unsigned int line, depth;
-	void *marks;		/* how each table came to be: toml_tables.c */
+	void *marks;		/* how each table came to be, and lines: toml_tables.c */
 	char *err;
 	size_t err_len;
 };

@@ -17,11 +17,13 @@ enum how {
 	DOTTED,		/* a.b = 1 made a */
 	LISTED,		/* an array of [[a]] */
 	CLOSED,		/* a value: an inline table or an array */
+	ASSIGNED,	/* not a value but a key, by the address of its name in the table */
 };
 
 struct mark {
-	const json_t *value;
+	const void *of;
 	enum how how;
+	unsigned int line;
 };
 
 void *np_toml_fail(struct np_toml *t, const char *format, ...)
@@ -38,34 +40,40 @@ void *np_toml_fail(struct np_toml *t, const char *format, ...)
 
 static int compare(const void *a, const void *b)
 {
-	const json_t *x = ((const struct mark *)a)->value, *y = ((const struct mark *)b)->value;
+	const char *x = ((const struct mark *)a)->of, *y = ((const struct mark *)b)->of;
 
 	return (x > y) - (x < y);
 }
 
-static struct mark *mark_of(struct np_toml *t, const json_t *value)
+static struct mark *mark_of(void **marks, const void *of)
 {
-	struct mark key = { .value = value }, **found = tfind(&key, &t->marks, compare);
+	struct mark key = { .of = of }, **found = tfind(&key, marks, compare);
 
 	return found ? *found : NULL;
 }
 
-static bool made(struct np_toml *t, const json_t *value, enum how how)
+static bool made_at(struct np_toml *t, const void *of, enum how how, unsigned int line)
 {
-	struct mark *mark = mark_of(t, value);
+	struct mark *mark = mark_of(&t->marks, of);
 
 	if (!mark) {
 		mark = malloc(sizeof(*mark));
 		if (!mark)
 			return np_toml_fail(t, "out of memory");
-		mark->value = value;
+		mark->of = of;
 		if (!tsearch(mark, &t->marks, compare)) {
 			free(mark);
 			return np_toml_fail(t, "out of memory");
 		}
 	}
 	mark->how = how;
+	mark->line = line;
 	return true;
+}
+
+static bool made(struct np_toml *t, const json_t *value, enum how how)
+{
+	return made_at(t, value, how, t->line);
 }
 
 bool np_toml_close(struct np_toml *t, json_t *value)
@@ -76,7 +84,7 @@ bool np_toml_close(struct np_toml *t, json_t *value)
 /* A value that is thrown away after an error leaves its mark, which nothing reads any more. */
 static bool is_made(struct np_toml *t, const json_t *value, enum how how)
 {
-	const struct mark *mark = mark_of(t, value);
+	const struct mark *mark = mark_of(&t->marks, value);
 
 	return mark && mark->how == how;
 }
@@ -195,8 +203,15 @@ static json_t *find_dotted(struct np_toml *t, json_t *table, const json_t *path)
 	return table;
 }
 
+/* Numbers and booleans may be one value in many places; the name of a key is in one. */
+static const char *name_in(json_t *table, const char *key)
+{
+	return json_object_iter_key(json_object_iter_at(table, key));
+}
+
 bool np_toml_assign(struct np_toml *t, json_t *table)
 {
+	unsigned int line = t->line;
 	json_t *path = read_path(t), *value;
 	const char *key;
 	bool ok = false;
@@ -212,7 +227,8 @@ bool np_toml_assign(struct np_toml *t, json_t *table)
 	else if (table) {
 		np_toml_skip_blanks(t);
 		value = np_toml_value(t);
-		ok = value && !json_object_set_new(table, key, value);
+		ok = value && !json_object_set_new(table, key, value) &&
+		     made_at(t, name_in(table, key), ASSIGNED, line);
 	}
 	json_decref(path);
 	return ok;
@@ -337,13 +353,31 @@ static char *read_text(const char *path, size_t *len)
 	return NULL;
 }
 
-json_t *np_toml_read(const char *path, char *err, size_t err_len)
+unsigned int np_toml_line(void *lines, json_t *table, const char *key)
+{
+	json_t *value = key ? json_object_get(table, key) : NULL;
+	const struct mark *mark = value ? mark_of(&lines, name_in(table, key)) : NULL;
+
+	if (!mark && value)
+		mark = mark_of(&lines, value);
+	if (!mark)
+		mark = mark_of(&lines, table);
+	return mark ? mark->line : 1;
+}
+
+void np_toml_lines_free(void *lines)
+{
+	tdestroy(lines, free);
+}
+
+json_t *np_toml_read_lines(const char *path, void **lines, char *err, size_t err_len)
 {
 	struct np_toml t = { .path = path, .err = err, .err_len = err_len };
 	json_t *root = NULL;
 	size_t len;
 	char *text = read_text(path, &len);
 
+	*lines = NULL;
 	if (!text) {
 		int e = errno;
 
@@ -359,11 +393,22 @@ json_t *np_toml_read(const char *path, char *err, size_t err_len)
 		json_decref(root);
 		root = NULL;
 	}
-	tdestroy(t.marks, free);
+	*lines = t.marks;
 	free(text);
 	if (!root && !*err)
 		snprintf(err, err_len, "%s: out of memory", path);
 	if (!root)
 		errno = EINVAL;
+	return root;
+}
+
+json_t *np_toml_read(const char *path, char *err, size_t err_len)
+{
+	void *lines;
+	json_t *root = np_toml_read_lines(path, &lines, err, err_len);
+	int e = errno;
+
+	np_toml_lines_free(lines);
+	errno = e;
 	return root;
 }

@@ -5,6 +5,7 @@
 
 #include "../../../policies/model/model.h"
 #include "../base/error.h"
+#include "../base/toml_check.h"
 #include "../host/topology.h"
 
 /*
@@ -31,6 +32,18 @@ int np_machine_file_here(const char **path, char *err, size_t err_len);
  */
 int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
 			       char *err, size_t err_len);
+
+/* The path of the file of that name, or -ENOENT with one line in err. */
+int np_machine_file_find(const char *name, char *path, size_t len, char *err, size_t err_len);
+
+/* np_machine_file_read() of a file that is open. */
+int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, struct np_model *model);
+
+/*
+ * All that the file has, as `numaplace machine --json` prints it; NULL with *e = -errno
+ * and one line in err.
+ */
+json_t *np_machine_file_json(const char *name, int *e, char *err, size_t err_len);
 
 /* The names of the machines that come with numaplace, "a, b, c". Returns text. */
 const char *np_machine_file_names(char *text, size_t text_len);

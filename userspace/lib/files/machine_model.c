@@ -1,162 +1,193 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* experiments/lab/model_fields.py reads the same tables for the lab; a test compares the two. */
 #include "machine_model.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
+#include "../../../policies/model/fields.h"
 #include "../base/error.h"
+#include "sourced.h"
 
-#define MB 1e6
-#define NODE(member) offsetof(struct np_model_node, member)
-#define LINK(member) offsetof(struct np_model_link, member)
+#define KEYS_MAX 32
 
-/* What a field of the file becomes in policies/model/model.h. */
-struct field {
-	const char *section, *name;
-	size_t offset;
-	double factor;
-	bool optional;
+static const struct np_toml_key sections[] = {
+	{ "line", NP_TOML_TABLE, false },
+	{ "core", NP_TOML_TABLE, false },
+	{ "port", NP_TOML_TABLE, false },
+	{ "dram", NP_TOML_TABLE, false },
+	{ "link", NP_TOML_TABLES, true },
+	{ "node", NP_TOML_TABLES, true },
+	{ 0 },
 };
 
-static const struct field core_fields[] = {
-	{ "core", "outstanding", NODE(core_outstanding), 1, false },
-	{ "core", "bandwidth_mb_s", NODE(core_bytes_per_s), MB, true },
-	{ "port", "bandwidth_mb_s", NODE(port_bytes_per_s), MB, false },
-	{ "port", "remote_weight", NODE(port_remote_weight), 1, false },
-	{ "port", "variability", NODE(port_variability), 1, false },
-	{ NULL, NULL, 0, 0, false },
+static const struct np_toml_key exceptions[] = {
+	{ "node", NP_TOML_WHOLE, false },
+	{ "core", NP_TOML_TABLE, true },
+	{ "port", NP_TOML_TABLE, true },
+	{ "dram", NP_TOML_TABLE, true },
+	{ 0 },
 };
 
-static const struct field dram_fields[] = {
-	{ "dram", "bandwidth_mb_s", NODE(dram_bytes_per_s), MB, false },
-	{ "dram", "latency_ns", NODE(dram_latency_ns), 1, false },
-	{ "dram", "variability", NODE(dram_variability), 1, false },
-	{ "dram", "local_share", NODE(dram_local_share), 1, true },
-	{ "dram", "local_entries", NODE(local_entries), 1, true },
-	{ "dram", "remote_entries", NODE(remote_entries), 1, true },
-	{ "dram", "local_overflow_loss", NODE(local_overflow_loss), 1, true },
-	{ "dram", "remote_overflow_loss", NODE(remote_overflow_loss), 1, true },
-	{ "dram", "local_overflow_share", NODE(local_overflow_share), 1, true },
-	{ "dram", "stream_loss", NODE(stream_loss), 1, true },
-	{ NULL, NULL, 0, 0, false },
-};
-
-static const struct field link_fields[] = {
-	{ NULL, "bandwidth_mb_s", LINK(bytes_per_s), MB, false },
-	{ NULL, "latency_ns", LINK(latency_ns), 1, false },
-	{ NULL, "header_bytes", LINK(header_bytes), 1, false },
-	{ NULL, "variability", LINK(variability), 1, false },
-	{ NULL, NULL, 0, 0, false },
-};
-
-struct reader {
-	const char *path;
-	struct np_machine *m;
-	struct np_model *model;
-	char *err;
-	size_t err_len;
-};
-
-static int wrong(const struct reader *r, const char *section, const char *name, const char *what)
+static bool is_of(const struct np_model_field *field, const char *table)
 {
-	return np_fail(r->err, r->err_len, -EINVAL, "%s: model.%s.%s: %s", r->path, section, name,
-		       what);
+	return field->table && !strcmp(field->table, table);
 }
 
-/* Fields that the table has; those that it must have and has not are a fault when whole. */
-static int set_fields(const struct reader *r, json_t *table, const char *where,
-		      const struct field *field, bool whole, void *base)
+/* The keys of [model.TABLE]; an exception of a node need not have any. */
+static void list_keys(const char *table, bool whole, struct np_toml_key *keys)
 {
-	for (; field->name; field++) {
-		json_t *section = field->section ? json_object_get(table, field->section) : table;
-		json_t *entry = json_object_get(section, field->name);
-		json_t *value = json_object_get(entry, "value");
+	if (!strcmp(table, "link"))
+		*keys++ = (struct np_toml_key) { "between", NP_TOML_LIST, false };
+	for (const struct np_model_field *f = np_model_fields; f->member; f++)
+		if (is_of(f, table))
+			*keys++ = (struct np_toml_key) { f->key, NP_TOML_ANY,
+							 !whole || f->absent != NP_REQUIRED };
+	*keys = (struct np_toml_key) { 0 };
+}
 
-		if (!entry && (field->optional || !whole))
+static int read_table(const struct np_toml_table *t, const char *table, bool whole, void *base)
+{
+	struct np_toml_key keys[KEYS_MAX];
+	int e;
+
+	list_keys(table, whole, keys);
+	e = np_toml_check(t, keys);
+	for (const struct np_model_field *f = np_model_fields; !e && f->member; f++) {
+		double value = f->absent;
+
+		if (!is_of(f, table))
 			continue;
-		if (!entry)
-			return wrong(r, field->section ? field->section : where, field->name,
-				     "is missing");
-		if (!json_is_number(value) || !(json_number_value(value) >= 0))
-			return wrong(r, field->section ? field->section : where, field->name,
-				     "write it as { value = NUMBER from 0, source = \"..\" }");
-		*(double *)((char *)base + field->offset) =
-			json_number_value(value) * field->factor;
+		if (json_object_get(t->json, f->key))
+			e = np_sourced_read(t, f->key, f->min, f->max, &value);
+		else if (!whole)
+			continue;
+		if (!e && f->scope != NP_SCOPE_LAB)
+			*np_model_member(f, base) = value * f->scale;
 	}
-	return 0;
+	return e;
+}
+
+/* The tables of a node in t that are there. */
+static int read_node(const struct np_toml_table *t, bool whole, struct np_model_node *node)
+{
+	static const char *const tables[] = { "core", "port", "dram" };
+	int e = 0;
+
+	for (size_t i = 0; !e && i < sizeof(tables) / sizeof(tables[0]); i++) {
+		struct np_toml_table sub = np_toml_sub(t, tables[i]);
+
+		if (sub.json)
+			e = read_table(&sub, tables[i], whole, node);
+	}
+	return e;
+}
+
+static bool is_node(const json_t *number, size_t nodes)
+{
+	return json_is_integer(number) && json_integer_value(number) >= 0 &&
+	       (size_t)json_integer_value(number) < nodes;
+}
+
+static int no_node(const struct np_toml_table *t, const char *key, const json_t *number)
+{
+	return np_toml_wrong(t, key, "there is no node %s", np_toml_show(number).text);
+}
+
+/* A [[model.node]]: what is different on one node. */
+static int read_exception(const struct np_toml_table *t, struct np_model *model)
+{
+	json_t *node = json_object_get(t->json, "node");
+	int e = np_toml_check(t, exceptions);
+
+	if (e)
+		return e;
+	if (!is_node(node, model->n_nodes))
+		return no_node(t, "node", node);
+	return read_node(t, false, &model->node[json_integer_value(node)]);
 }
 
 /* A node without CPUs has no core and no port, one without memory no controller. */
-static int set_node(const struct reader *r, json_t *table, size_t i, bool whole)
+static void drop_what_it_lacks(const struct np_node *has, struct np_model_node *node)
 {
-	struct np_model_node *node = &r->model->node[i];
-	int e = 0;
+	const struct np_model_field *f = NULL;
 
-	if (r->m->node[i].cpus)
-		e = set_fields(r, table, "node", core_fields, whole, node);
-	if (!e && r->m->node[i].has_memory)
-		e = set_fields(r, table, "node", dram_fields, whole, node);
+	while ((f = np_model_field_next(NP_SCOPE_NODE, f)))
+		if (f->table && !(is_of(f, "dram") ? has->has_memory : has->cpus > 0))
+			*np_model_member(f, node) = 0;
+}
+
+static int read_nodes(const struct np_toml_table *t, const struct np_machine *m, struct np_model *model)
+{
+	size_t n = json_array_size(json_object_get(t->json, "node"));
+	int e = read_node(t, true, &model->node[0]);
+
+	for (size_t i = 1; i < m->n_nodes; i++)
+		model->node[i] = model->node[0];
+	for (size_t i = 0; !e && i < n; i++) {
+		struct np_toml_table one = np_toml_element(t, "node", i);
+
+		e = read_exception(&one, model);
+	}
+	for (size_t i = 0; i < m->n_nodes; i++)
+		drop_what_it_lacks(&m->node[i], &model->node[i]);
 	return e;
 }
 
-static int set_exceptions(const struct reader *r, json_t *nodes)
+static int check_pair(const struct np_toml_table *t, const json_t *pair, size_t nodes)
 {
-	json_t *table;
+	if (json_array_size(pair) != 2 || json_equal(json_array_get(pair, 0), json_array_get(pair, 1)))
+		return np_toml_wrong(t, "between", "%s is not a pair of nodes such as [0, 1]",
+				     np_toml_show(pair).text);
+	for (size_t end = 0; end < 2; end++)
+		if (!is_node(json_array_get(pair, end), nodes))
+			return no_node(t, "between", json_array_get(pair, end));
+	return 0;
+}
+
+static int read_link(const struct np_toml_table *t, struct np_model *model)
+{
+	json_t *pairs = json_object_get(t->json, "between"), *pair;
+	struct np_model_link link = { 0 };
+	int e = read_table(t, "link", true, &link);
 	size_t i;
-	int e = 0;
 
-	json_array_foreach(nodes, i, table) {
-		json_t *node = json_object_get(table, "node");
-
-		if (!json_is_integer(node) || json_integer_value(node) < 0 ||
-		    (size_t)json_integer_value(node) >= r->m->n_nodes)
-			return wrong(r, "node", "node", "is no node of this machine");
-		e = set_node(r, table, (size_t)json_integer_value(node), false);
+	if (!e && !json_array_size(pairs))
+		e = np_toml_wrong(t, "between", "write pairs of nodes such as [[0, 1], [1, 2]]");
+	json_array_foreach(pairs, i, pair) {
+		if (!e && model->n_links == NP_MODEL_LINKS)
+			e = np_toml_wrong(t, "between", "there are more than %d links", NP_MODEL_LINKS);
+		if (!e)
+			e = check_pair(t, pair, model->n_nodes);
 		if (e)
 			break;
+		for (size_t end = 0; end < 2; end++)
+			link.node[end] = (int)json_integer_value(json_array_get(pair, end));
+		model->link[model->n_links++] = link;
 	}
 	return e;
 }
 
-static int set_link(const struct reader *r, json_t *table, json_t *pair)
+static int read_links(const struct np_toml_table *t, struct np_model *model)
 {
-	struct np_model_link *link = &r->model->link[r->model->n_links];
-
-	if (r->model->n_links == NP_MODEL_LINKS)
-		return wrong(r, "link", "between", "there are too many links");
-	for (size_t end = 0; end < 2; end++) {
-		json_t *node = json_array_get(pair, end);
-
-		if (json_array_size(pair) != 2 || !json_is_integer(node) ||
-		    json_integer_value(node) < 0 ||
-		    (size_t)json_integer_value(node) >= r->m->n_nodes)
-			return wrong(r, "link", "between", "write pairs of nodes such as [[0, 1]]");
-		link->node[end] = (int)json_integer_value(node);
-	}
-	r->model->n_links++;
-	return set_fields(r, table, "link", link_fields, true, link);
-}
-
-static int set_links(const struct reader *r, json_t *links)
-{
-	json_t *table, *pair;
-	size_t i, k;
+	size_t n = json_array_size(json_object_get(t->json, "link"));
 	int e = 0;
 
-	json_array_foreach(links, i, table)
-		json_array_foreach(json_object_get(table, "between"), k, pair)
-			if (!e)
-				e = set_link(r, table, pair);
+	if (!n && model->n_nodes > 1)
+		return np_toml_wrong(t, NULL, "%zu nodes need at least one [[model.link]]", model->n_nodes);
+	for (size_t i = 0; !e && i < n; i++) {
+		struct np_toml_table one = np_toml_element(t, "link", i);
+
+		e = read_link(&one, model);
+	}
 	return e;
 }
 
-static void set_cache_latency(const struct reader *r, json_t *caches)
+/* Of the last level. */
+static double cache_latency_ns(json_t *caches)
 {
-	json_t *cache;
 	json_int_t last = 0;
 	double latency = 0;
+	json_t *cache;
 	size_t i;
 
 	json_array_foreach(caches, i, cache) {
@@ -165,40 +196,40 @@ static void set_cache_latency(const struct reader *r, json_t *caches)
 		last = json_integer_value(json_object_get(cache, "level"));
 		latency = json_number_value(json_object_get(cache, "latency_ns"));
 	}
-	for (i = 0; i < r->m->n_nodes; i++)
-		if (r->m->node[i].cpus)
-			r->model->node[i].cache_latency_ns = latency;
+	return latency;
 }
 
-int np_machine_file_model(json_t *file, const char *path, struct np_machine *m,
-			  struct np_model *model, char *err, size_t err_len)
+static int read_model(const struct np_toml_table *t, const struct np_machine *m, struct np_model *model)
 {
-	struct reader r = { .path = path, .m = m, .model = model, .err = err, .err_len = err_len };
-	json_t *table = json_object_get(file, "model"), *line;
-	char why[NP_ERR_LEN / 2];
-	int e = 0;
+	struct np_toml_table line = np_toml_sub(t, "line");
+	int e;
 
-	memset(model, 0, sizeof(*model));
 	if (m->n_nodes > NP_MODEL_NODES)
-		return np_fail(err, err_len, -EINVAL, "%s: model: there are more than %d nodes",
-			       path, NP_MODEL_NODES);
+		return np_toml_wrong(t, NULL, "there are more than %d nodes", NP_MODEL_NODES);
+	memset(model, 0, sizeof(*model));
 	memcpy(model->name, m->name, sizeof(model->name));
 	model->n_nodes = m->n_nodes;
-	line = json_object_get(json_object_get(json_object_get(table, "line"), "bytes"), "value");
-	if (!json_is_number(line))
-		return wrong(&r, "line", "bytes", "is missing");
-	model->line_bytes = json_number_value(line);
-	for (size_t i = 0; !e && i < m->n_nodes; i++)
-		e = set_node(&r, table, i, true);
+	e = np_toml_check(t, sections);
 	if (!e)
-		e = set_exceptions(&r, json_object_get(table, "node"));
+		e = read_table(&line, "line", true, model);
 	if (!e)
-		e = set_links(&r, json_object_get(table, "link"));
+		e = read_nodes(t, m, model);
+	return e ? e : read_links(t, model);
+}
+
+int np_machine_file_model(const struct np_toml_table *file, struct np_machine *m, struct np_model *model)
+{
+	struct np_toml_table t = np_toml_sub(file, "model");
+	char why[NP_ERR_LEN / 2];
+	int e = read_model(&t, m, model);
+
 	if (e)
 		return e;
-	set_cache_latency(&r, json_object_get(file, "cache"));
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (m->node[i].cpus)
+			model->node[i].cache_latency_ns = cache_latency_ns(json_object_get(file->json, "cache"));
 	if (np_model_prepare(model, why, sizeof(why)))
-		return np_fail(err, err_len, -EINVAL, "%s: model: %s", path, why);
+		return np_toml_wrong(&t, NULL, "%s", why);
 	m->model = model;
 	m->model_origin = NP_MODEL_FILE;
 	return 0;

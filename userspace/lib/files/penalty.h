@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "../base/toml_check.h"
 #include "../host/tasks.h"
 
 /*
@@ -77,6 +78,9 @@ double np_penalty_predict(const struct np_penalty_fit *fit, double mpki);
  * is not there; -EINVAL with one line in err when it is wrong.
  */
 int np_penalties_read(struct np_penalties *p, const char *path, char *err, size_t err_len);
+
+/* The same of a file that is read already. */
+int np_penalties_from(struct np_penalties *p, const struct np_toml_table *file);
 void np_penalties_free(struct np_penalties *p);
 
 /* Adds one, in the place of one with its key, and fits again. 0 or -ENOMEM. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The [penalty] part of a machine file, read and written. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,120 +8,142 @@
 
 #include "../../../policies/plan/plan.h"
 #include "../base/replace_file.h"
-#include "../base/toml.h"
 #include "../host/proc.h"
 #include "penalty.h"
+#include "sourced.h"
 
-static int wrong(const char *path, const char *what, char *err, size_t err_len)
+#define MOST 1e15
+
+static const struct np_toml_key part_keys[] = {
+	{ "remote_per_mpki", NP_TOML_ANY, true },
+	{ "local_per_mpki", NP_TOML_ANY, true },
+	{ "task", NP_TOML_TABLES, true },
+	{ 0 },
+};
+
+static const struct np_toml_key task_keys[] = {
+	{ "name", NP_TOML_TEXT, false },
+	{ "exe", NP_TOML_TEXT, true },
+	{ "unit", NP_TOML_TEXT, true },
+	{ "method", NP_TOML_TEXT, true },
+	{ "distance", NP_TOML_WHOLE, true },
+	{ "mpki", NP_TOML_ANY, true },
+	{ "penalty", NP_TOML_ANY, false },
+	{ 0 },
+};
+
+static const char *text_of(const struct np_toml_table *t, const char *key)
 {
-	return np_fail(err, err_len, -EINVAL, "%s: penalty: %s", path, what);
-}
+	const char *text = json_string_value(json_object_get(t->json, key));
 
-/* { value = NUMBER, source = TEXT } with the number from min up. */
-static bool number(json_t *table, const char *key, double min, double *value, const char **source)
-{
-	json_t *entry = json_object_get(table, key), *v = json_object_get(entry, "value");
-
-	*value = json_number_value(v);
-	*source = json_string_value(json_object_get(entry, "source"));
-	return json_is_number(v) && *source && isfinite(*value) && *value >= min;
+	return text ? text : "";
 }
 
 /* How a task was measured; files of earlier versions do not say and had one way. */
-static bool read_method(json_t *table, enum np_provenance *method)
+static int read_method(const struct np_toml_table *t, enum np_provenance *method)
 {
-	json_t *entry = json_object_get(table, "method");
-	const char *word = json_string_value(entry);
+	const char *word = text_of(t, "method");
 
-	*method = word && !strcmp(word, np_provenance_name(NP_PROVENANCE_FLIP)) ? NP_PROVENANCE_FLIP :
-		  NP_PROVENANCE_RUNS;
-	return !entry || (word && !strcmp(word, np_provenance_name(*method)));
+	*method = strcmp(word, np_provenance_name(NP_PROVENANCE_FLIP)) ? NP_PROVENANCE_RUNS : NP_PROVENANCE_FLIP;
+	if (!json_object_get(t->json, "method") || !strcmp(word, np_provenance_name(*method)))
+		return 0;
+	return np_toml_wrong(t, "method", "'%s' is neither two-runs nor flip", word);
 }
 
 /* Files of earlier versions do not say: they hold what was measured at the farthest. */
-static bool read_distance(json_t *table, int *distance)
+static int read_distance(const struct np_toml_table *t, int *distance)
 {
-	json_t *entry = json_object_get(table, "distance");
+	json_t *entry = json_object_get(t->json, "distance");
 	json_int_t value = entry ? json_integer_value(entry) : NP_FARTHEST;
 
 	*distance = (int)value;
-	return !entry || (json_is_integer(entry) && value >= 10 && value <= 254);
+	if (!entry || (value >= 10 && value <= 254))
+		return 0;
+	return np_toml_wrong(t, "distance", "%lld is outside 10 to 254", (long long)value);
 }
 
-static bool read_text(json_t *table, const char *key, char *text, size_t len)
+static int read_task(const struct np_toml_table *t, struct np_penalty_task *task)
 {
-	json_t *entry = json_object_get(table, key);
+	int e = np_toml_check(t, task_keys);
 
-	snprintf(text, len, "%s", json_is_string(entry) ? json_string_value(entry) : "");
-	return !entry || json_is_string(entry);
-}
-
-static int read_task(json_t *table, struct np_penalties *p, const char *path, char *err,
-		     size_t err_len)
-{
-	const char *name = json_string_value(json_object_get(table, "name")), *source;
-	struct np_penalty_task task = { .mpki = -1 };
-	void *bigger = realloc(p->task, (p->n + 1) * sizeof(*p->task));
-
-	if (!bigger)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
-	p->task = bigger;
-	if (!name || !*name)
-		return wrong(path, "a task has no name", err, err_len);
-	if ((json_object_get(table, "mpki") && !number(table, "mpki", 0, &task.mpki, &source)) ||
-	    !number(table, "penalty", 0.01, &task.penalty, &source))
-		return wrong(path, "a task's mpki or penalty is not { value = NUMBER, source = "
-			     "\"ORIGIN: ...\" }", err, err_len);
-	if (!read_method(table, &task.method))
-		return wrong(path, "a task's method is neither \"two-runs\" nor \"flip\"", err, err_len);
-	if (!read_distance(table, &task.distance))
-		return wrong(path, "a task's distance is not a whole number from 10 to 254", err,
-			     err_len);
-	if (!read_text(table, "exe", task.key.exe, sizeof(task.key.exe)) ||
-	    !read_text(table, "unit", task.key.unit, sizeof(task.key.unit)))
-		return wrong(path, "a task's exe or unit is no text", err, err_len);
-	snprintf(task.key.name, sizeof(task.key.name), "%s", name);
-	snprintf(task.source, sizeof(task.source), "%s", source);
-	p->task[p->n++] = task;
+	*task = (struct np_penalty_task) { .mpki = -1 };
+	if (!e && !*text_of(t, "name"))
+		e = np_toml_wrong(t, "name", "'' is not a program's name");
+	if (!e)
+		e = read_method(t, &task->method);
+	if (!e)
+		e = read_distance(t, &task->distance);
+	if (!e && json_object_get(t->json, "mpki"))
+		e = np_sourced_read(t, "mpki", 0, MOST, &task->mpki);
+	if (!e)
+		e = np_sourced_read(t, "penalty", 0.01, MOST, &task->penalty);
+	if (e)
+		return e;
+	snprintf(task->key.name, sizeof(task->key.name), "%s", text_of(t, "name"));
+	snprintf(task->key.exe, sizeof(task->key.exe), "%s", text_of(t, "exe"));
+	snprintf(task->key.unit, sizeof(task->key.unit), "%s", text_of(t, "unit"));
+	snprintf(task->source, sizeof(task->source), "%s",
+		 json_string_value(json_object_get(json_object_get(t->json, "penalty"), "source")));
 	return 0;
 }
 
-static int read_part(json_t *part, struct np_penalties *p, const char *path, char *err,
-		     size_t err_len)
+static int read_fit(const struct np_toml_table *t, struct np_penalty_fit *fit)
 {
-	const char *source;
-	json_t *task;
-	size_t i;
+	bool remote = json_object_get(t->json, "remote_per_mpki");
+	bool local = json_object_get(t->json, "local_per_mpki");
 	int e = 0;
 
-	if (json_object_get(part, "remote_per_mpki") &&
-	    (!number(part, "remote_per_mpki", 0, &p->fit.remote, &source) ||
-	     !number(part, "local_per_mpki", 0, &p->fit.local, &source)))
-		return wrong(path, "remote_per_mpki and local_per_mpki are not both numbers from 0 "
-			     "with a source", err, err_len);
-	json_array_foreach(json_object_get(part, "task"), i, task)
-		if (!e)
-			e = read_task(task, p, path, err, err_len);
+	if (remote != local)
+		return np_toml_wrong(t, NULL, "a fit has both remote_per_mpki and local_per_mpki");
+	if (remote)
+		e = np_sourced_read(t, "remote_per_mpki", 0, MOST, &fit->remote);
+	if (local && !e)
+		e = np_sourced_read(t, "local_per_mpki", 0, MOST, &fit->local);
+	return e;
+}
+
+int np_penalties_from(struct np_penalties *p, const struct np_toml_table *file)
+{
+	struct np_toml_table part = np_toml_sub(file, "penalty");
+	size_t n = json_array_size(json_object_get(part.json, "task"));
+	int e = 0;
+
+	memset(p, 0, sizeof(*p));
+	if (!part.json)
+		return 0;
+	if (!json_is_object(part.json))
+		return np_toml_wrong(file, "penalty", "is not a table");
+	p->task = calloc(n + 1, sizeof(*p->task));
+	if (!p->task)
+		return np_fail(file->file->err, file->file->err_len, -ENOMEM, "out of memory");
+	e = np_toml_check(&part, part_keys);
+	if (!e)
+		e = read_fit(&part, &p->fit);
+	for (; !e && p->n < n; p->n++) {
+		struct np_toml_table task = np_toml_element(&part, "task", p->n);
+
+		e = read_task(&task, &p->task[p->n]);
+	}
 	p->fit.distance = np_penalty_fit_distance(p->task, p->n);
+	if (e)
+		np_penalties_free(p);
 	return e;
 }
 
 int np_penalties_read(struct np_penalties *p, const char *path, char *err, size_t err_len)
 {
-	json_t *root;
-	int e = 0;
+	struct np_toml_file file = { .path = path, .err = err, .err_len = err_len };
+	struct np_toml_table top;
+	int e;
 
 	memset(p, 0, sizeof(*p));
 	if (access(path, F_OK))
 		return 0;
-	root = np_toml_read(path, err, err_len);
-	if (!root)
-		return -EINVAL;
-	if (json_object_get(root, "penalty"))
-		e = read_part(json_object_get(root, "penalty"), p, path, err, err_len);
-	json_decref(root);
-	if (e)
-		np_penalties_free(p);
+	e = np_toml_open(&file);
+	top = np_toml_top(&file);
+	if (!e)
+		e = np_penalties_from(p, &top);
+	np_toml_release(&file);
 	return e;
 }
 
