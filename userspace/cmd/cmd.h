@@ -29,6 +29,7 @@ struct np_cmd {
 };
 
 int cmd_topology(int argc, char **argv);
+int cmd_machine(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_counters(int argc, char **argv);
 int cmd_measure_penalty(int argc, char **argv);

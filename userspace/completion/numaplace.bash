@@ -19,7 +19,7 @@ _numaplace()
 	*:--policy:* | *:-p:*)
 		choices=$("$tool" policies --json | sed -n 's/^ \{6\}"name": "\(.*\)",*/\1/p')
 		;;
-	*:--plan:* | *:--save:* | *:--show:* | *:--snapshot:* | *:--options:* | *:--metrics:* | *:--events:* | *:--model:*)
+	2:machine:[^-]* | 2:machine: | *:--plan:* | *:--save:* | *:--show:* | *:--snapshot:* | *:--options:* | *:--metrics:* | *:--events:* | *:--model:*)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;

@@ -94,7 +94,7 @@ def test_help(tool: Path) -> None:
         compare("help.txt", done.stdout)
 
 
-@pytest.mark.parametrize("command", ["topology", "ps", "place", "restore", "migrate", "jobs",
+@pytest.mark.parametrize("command", ["topology", "machine", "ps", "place", "restore", "migrate", "jobs",
                                      "cancel", "trace"])
 def test_help_of_a_command(tool: Path, command: str) -> None:
     done = run(tool, command, "--help")
@@ -110,6 +110,7 @@ CROSSED = ["predict", "--machine", ROOT / "experiments" / "lab" / "machines" / "
 
 @pytest.mark.parametrize("name, words", [
     ("policies.txt", ["policies"]),
+    ("machine.txt", ["machine", ROOT / "experiments" / "lab" / "machines" / "cxl-3n.toml"]),
     ("predict.txt", CROSSED),
     ("predict.json", [*CROSSED, "--json"]),
     ("predict-random.txt", [*CROSSED[:3], "--random", "20", "--seed", "1"]),
@@ -118,6 +119,11 @@ def test_tables(tool: Path, name: str, words: list) -> None:
     done = run(tool, *words)
     assert (done.returncode, done.stderr) == (0, "")
     compare(name, done.stdout)
+
+
+def test_the_documentation_has_the_table_of_the_models_numbers(tool: Path) -> None:
+    table = run(tool, "machine", "--fields").stdout
+    assert table.count("\n") > 20 and table in (ROOT / "Documentation" / "lab-model.md").read_text()
 
 
 def test_version(tool: Path) -> None:
@@ -131,6 +137,9 @@ WRONG = [
     ["../lab"],
     ["topology", "extra"],
     ["topology", "--nothing"],
+    ["machine"],
+    ["machine", "a", "b"],
+    ["machine", "nope.toml"],
     ["ps", "x"],
     ["ps", "-1"],
     ["ps", "0"],

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* numaplace machine */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../policies/model/fields.h"
+#include "../lib/base/cpulist.h"
+#include "../lib/files/machine_file.h"
+#include "../lib/files/sourced.h"
+#include "cmd.h"
+#include "cmd_args.h"
+
+static const char *text_of(const json_t *table, const char *key)
+{
+	const char *text = json_string_value(json_object_get(table, key));
+
+	return text ? text : "";
+}
+
+static double number_of(const json_t *table, const char *key)
+{
+	return json_number_value(json_object_get(table, key));
+}
+
+static void print_node(const json_t *node, size_t i)
+{
+	json_t *cpus = json_object_get(node, "cpus"), *cpu;
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	char list[NP_LIST_LEN];
+	size_t k;
+
+	json_array_foreach(cpus, k, cpu)
+		numa_bitmask_setbit(mask, (unsigned int)json_integer_value(cpu));
+	printf("node %-4zu CPUs %-12s", i,
+	       json_array_size(cpus) ? np_list_format(mask, list, sizeof(list)) : "none");
+	if (number_of(node, "memory") > 0)
+		printf(" memory %8.0f MiB\n", number_of(node, "memory") / (1 << 20));
+	else
+		printf(" no memory\n");
+	numa_bitmask_free(mask);
+}
+
+static void print_distances(const json_t *rows)
+{
+	json_t *row, *value;
+	size_t i, k;
+
+	printf("distance ");
+	for (i = 0; i < json_array_size(rows); i++)
+		printf("%5zu", i);
+	json_array_foreach(rows, i, row) {
+		printf("\n    %5zu", i);
+		json_array_foreach(row, k, value)
+			printf("%5d", (int)json_integer_value(value));
+	}
+	putchar('\n');
+}
+
+static void print_cache(const json_t *cache)
+{
+	printf("cache L%d  %8.0f KiB, %d ways, lines of %d bytes, CPUs that share one: %d",
+	       (int)number_of(cache, "level"), number_of(cache, "size") / 1024, (int)number_of(cache, "ways"),
+	       (int)number_of(cache, "line_bytes"), (int)number_of(cache, "shared_by_cpus"));
+	if (json_object_get(cache, "latency_ns"))
+		printf(", %g ns", number_of(cache, "latency_ns"));
+	printf("  (%s)\n", text_of(cache, "source"));
+}
+
+/* A number with its unit, and where it comes from. */
+static void print_number(const char *name, const char *key, const json_t *entry, const char *unit)
+{
+	char both[64], origin[16];
+
+	snprintf(both, sizeof(both), "%s.%s", name, key);
+	printf("  %-32s %10g %-6s %s\n", both, number_of(entry, "value"), unit,
+	       np_sourced_origin(entry, origin, sizeof(origin)));
+}
+
+static void print_table(const char *table, const char *name, const json_t *numbers)
+{
+	for (const struct np_model_field *f = np_model_fields; f->member; f++) {
+		json_t *entry = f->table && !strcmp(f->table, table) ? json_object_get(numbers, f->key) : NULL;
+
+		if (entry)
+			print_number(name, f->key, entry, strcmp(f->unit, "1") ? f->unit : "");
+	}
+}
+
+static void print_links(const json_t *links)
+{
+	json_t *link, *pairs;
+	size_t i;
+
+	json_array_foreach(links, i, link) {
+		char name[32], *between;
+
+		pairs = json_object_get(link, "between");
+		between = json_dumps(pairs, JSON_COMPACT);
+		printf("  link[%zu] between %s\n", i, between ? between : "");
+		free(between);
+		snprintf(name, sizeof(name), "link[%zu]", i);
+		print_table("link", name, link);
+	}
+}
+
+/* The tables of every node, and those that are different on one. */
+static void print_node_tables(const json_t *model, const char *suffix)
+{
+	static const char *const tables[] = { "line", "core", "port", "dram" };
+	char name[32];
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		snprintf(name, sizeof(name), "%s%s", tables[i], suffix);
+		print_table(tables[i], name, json_object_get(model, tables[i]));
+	}
+}
+
+static void print_model(const json_t *model)
+{
+	json_t *one;
+	size_t i;
+
+	puts(model ? "model" : "model     none");
+	print_node_tables(model, "");
+	json_array_foreach(json_object_get(model, "node"), i, one) {
+		char suffix[24];
+
+		snprintf(suffix, sizeof(suffix), "[%d]", (int)number_of(one, "node"));
+		print_node_tables(one, suffix);
+	}
+	print_links(json_object_get(model, "link"));
+}
+
+static void print_penalties(const json_t *penalty)
+{
+	json_t *task;
+	size_t i;
+
+	json_array_foreach(json_object_get(penalty, "task"), i, task)
+		print_number("penalty", text_of(task, "name"), json_object_get(task, "penalty"), "");
+}
+
+static void print_machine(const json_t *file)
+{
+	json_t *one;
+	size_t i;
+
+	printf("machine   %s: %s\n", text_of(file, "name"), text_of(file, "summary"));
+	printf("source    %s\n", text_of(file, "source"));
+	json_array_foreach(json_object_get(file, "nodes"), i, one)
+		print_node(one, i);
+	print_distances(json_object_get(file, "distances"));
+	json_array_foreach(json_object_get(file, "cache"), i, one)
+		print_cache(one);
+	print_model(json_object_get(file, "model"));
+	print_penalties(json_object_get(file, "penalty"));
+}
+
+/* The table of Documentation/lab-model.md. */
+static void print_fields(void)
+{
+	const char *last = "";
+
+	printf("| table | field | unit | from | to | left out | meaning |\n|---|---|---|---|---|---|---|\n");
+	for (const struct np_model_field *f = np_model_fields; f->member; f++) {
+		bool link = f->scope == NP_SCOPE_LINK;
+
+		if (!f->table)
+			continue;
+		if (strcmp(f->table, last))
+			printf("| `%smodel.%s%s` ", link ? "[[" : "[", f->table, link ? "]]" : "]");
+		else
+			printf("| ");
+		last = f->table;
+		printf("| `%s` | %s | %g | %g | ", f->key, f->unit, f->min, f->max);
+		if (f->absent == NP_REQUIRED)
+			printf("refused");
+		else
+			printf("%g", f->absent);
+		printf(" | %s |\n", f->meaning);
+	}
+}
+
+enum { KEY_FIELDS = NP_KEY_OWN };
+
+struct args {
+	const char *name;
+	bool fields;
+};
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "Print one JSON object: all that the file has, numbers with their sources", 0 },
+	{ "fields", KEY_FIELDS, NULL, 0, "Print the numbers of [model] that a file may have, as a Markdown table", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	if (key == 'j')
+		np_json = true;
+	else if (key == KEY_FIELDS)
+		a->fields = true;
+	else if (key != ARGP_KEY_ARG || a->name)
+		return ARGP_ERR_UNKNOWN;
+	else
+		a->name = arg;
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "NAME|FILE.toml",
+	.doc = "Checks a machine file and shows what it describes: nodes, CPUs, memory, distances, caches, the "
+	       "numbers of the contention model and the origin of each. NAME is one of the machines that come "
+	       "with numaplace.",
+};
+
+static int print_file(const char *name)
+{
+	char err[NP_ERR_LEN];
+	int e;
+	json_t *file = np_machine_file_json(name, &e, err, sizeof(err));
+
+	if (e == -ENOMEM) {
+		np_error("%s", err);
+		return NP_EXIT_FAIL;
+	}
+	if (e)
+		return np_usage("%s", err);
+	if (np_json) {
+		np_json_print(file);
+		return NP_EXIT_OK;
+	}
+	print_machine(file);
+	json_decref(file);
+	return NP_EXIT_OK;
+}
+
+int cmd_machine(int argc, char **argv)
+{
+	struct args a = { 0 };
+	int status = np_args(&argp, argc, argv, 0, &a);
+
+	if (status)
+		return status;
+	if (a.fields) {
+		print_fields();
+		return NP_EXIT_OK;
+	}
+	if (!a.name)
+		return np_usage("machine: say a machine's name or FILE.toml; numaplace lab list prints the names");
+	return print_file(a.name);
+}
