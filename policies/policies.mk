@@ -65,12 +65,12 @@ bench-present: setup tools lab-simulation	## what plans predict of running tasks
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
 
 # The contention model for Python, to compare it with the papers' tables.
-$(BUILD)/libmodel.so: $(wildcard policies/model/*.[ch] policies/model/*.def)
+$(BUILD)/libmodel.so: $(wildcard policies/model/*.[ch] policies/model/*.def) experiments/model_fit/native.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(POLICIES_CFLAGS)) -shared -fPIC -o $@ $(filter %.c,$^) -lm
 
 .PHONY: model-table
-model-table:			## the contention model beside the papers' tables, cell by cell
+model-table: $(BUILD)/numaplace	## the contention model beside the papers' tables, cell by cell
 	$(PY) -m experiments.model_fit
 
 -include $(POLICIES_OBJ:.o=.d) $(POLICIES_TEST_OBJ:.o=.d)

@@ -53,11 +53,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def list_machines(as_json: bool) -> int:
-    machines = machine.known()
     if as_json:
-        print(json.dumps({"machines": [m.as_dict() for m in machines]}, indent=1), flush=True)
+        print(json.dumps({"machines": [machine.described(name) for name in machine.names()]}, indent=1), flush=True)
     else:
-        for m in machines:
+        for m in machine.known():
             print(f"{m.name:16} {len(m.nodes)} nodes, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
     return 0
 

@@ -22,6 +22,7 @@ TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 NAMEABLE = re.compile(r"[A-Za-z0-9_+ /.-]+")
 # Of a whole system's start, what a lab machine can do without: found first, they do nothing.
 SKIPPED = TOP / "experiments" / "lab" / "skipped"
+MAX_CPUS = 255  # of q35 without an interrupt remapping device
 MAX_KERNEL_OPTIONS = 2047  # COMMAND_LINE_SIZE of x86; a longer line is cut, not refused
 # Five-level page tables make every TLB miss dearer under TCG, and byte-wise string instructions take an
 # instruction a byte. QEMU 7.2 makes CMPXCHG16B's flags from an operation that it has not noted yet; an interrupt
@@ -69,6 +70,9 @@ def check_host(machine: Machine, cwd: Path):
     if not NAMEABLE.fullmatch(str(cwd)) or cwd == Path("/"):
         raise LabError(UNABLE, f"the lab cannot make the current folder '{cwd}' writable: run it from "
                        "a folder whose path has only letters, digits, blanks and _+.-")
+    if machine.cpus > MAX_CPUS:
+        raise LabError(UNABLE, f"machine '{machine.name}' has {machine.cpus} CPUs and QEMU's q35 takes "
+                       f"{MAX_CPUS}: choose a smaller one")
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if machine.memory > total:
         raise LabError(UNABLE, f"machine '{machine.name}' has {machine.memory >> 20} MiB of memory "

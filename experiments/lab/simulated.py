@@ -7,8 +7,7 @@ from pathlib import Path
 
 from experiments.lab.errors import UNABLE, USAGE, LabError
 from experiments.lab.kernels import TOP, Kernel
-from experiments.lab.machine import UNITS, Machine
-from experiments.lab.model_fields import core_speed, model_text
+from experiments.lab.machine import Machine
 
 PLUGIN = TOP / "build" / "lab" / "plugin.so"
 SHARED_BYTES = 1 << 20
@@ -92,31 +91,26 @@ def ram_lines(machine: Machine, version: tuple[int, int]) -> list[str]:
     return [f"ram={node} {start:#x} {end:#x}" for node, start, end in ranges]
 
 
-def size(text: str) -> int:
-    match = re.fullmatch(r"(\d+) ?(\w+)", text)
-    return int(match[1]) * UNITS[match[2]]
-
-
 def cache_lines(machine: Machine) -> list[str]:
     """The first level, a second level of each CPU, and the last level of each node."""
     levels = {cache["level"]: cache for cache in machine.cache}
     last = levels.pop(max(levels))
     lines = [f"line={last['line_bytes']}"]
     if 1 in levels:
-        lines.append(f"l1={size(levels[1]['size'])}")
+        lines.append(f"l1={levels[1]['size']}")
     if 2 in levels:
         second = levels[2]
-        lines.append(f"l2={size(second['size'])} {second['ways']} {second.get('latency_ns', 0)}")
-    return [*lines, f"llc={size(last['size'])} {last['ways']} {last.get('latency_ns', 0)}"]
+        lines.append(f"l2={second['size']} {second['ways']} {second.get('latency_ns', 0)}")
+    return [*lines, f"llc={last['size']} {last['ways']} {last.get('latency_ns', 0)}"]
 
 
 def configuration(machine: Machine, shared: Path, version: tuple[int, int]) -> str:
     """The plugin's file; experiments/lab/plugin/config.h says what its lines mean."""
     node_of = {cpu: index for index, node in enumerate(machine.nodes) for cpu in node.cpus}
-    mhz, per_cycle = core_speed(machine)
+    mhz, per_cycle = machine.core_speed
     lines = [f"shared={shared}", "cpu_node=" + ",".join(str(node_of[cpu]) for cpu in range(machine.cpus)),
              f"core={mhz} {per_cycle}", *ram_lines(machine, version), *cache_lines(machine)]
-    return "\n".join(lines) + "\n" + model_text(machine)
+    return "\n".join(lines) + "\n" + machine.model_text
 
 
 def qemu_options(machine: Machine, folder: Path) -> list[str]:

@@ -6,14 +6,23 @@ import argparse
 import numpy as np
 
 from experiments.lab import machine
-from experiments.lab.model_fields import calibrated, model_text
 from experiments.model_fit import bergstrom, luo
 from experiments.model_fit.native import Model
 
 
 def load(name: str) -> tuple[machine.Machine, Model]:
     described = machine.find(name)
-    return described, Model(model_text(described))
+    return described, Model(described.model_text)
+
+
+def calibrated(described: machine.Machine) -> list[str]:
+    """The numbers whose source is a calibration, by table and field; those of one node as node.dram.FIELD."""
+    tables = [(name, table) for name, table in described.model.items() if isinstance(table, dict)]
+    tables += [("link", link) for link in described.model.get("link", [])]
+    tables += [(f"node.{name}", table) for one in described.model.get("node", []) for name, table in one.items()
+               if isinstance(table, dict)]
+    return [f"{name}.{key}" for name, table in tables for key, entry in table.items()
+            if isinstance(entry, dict) and entry["source"].startswith("calibrated: ")]
 
 
 def print_cells(table: luo.Table, model: Model):

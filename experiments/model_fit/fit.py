@@ -6,14 +6,12 @@ the same file gives the same answer.
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from experiments.lab import machine
-from experiments.lab.model_fields import model_text
 from experiments.model_fit import luo
 from experiments.model_fit.native import Model
 
@@ -82,14 +80,12 @@ FITS = {luo.E5620.machine: Fit(luo.E5620, E5620, e5620_patterns, 12e9),
 
 
 def with_values(described: machine.Machine, free: list[Free], values) -> Model:
-    for one, value in zip(free, values, strict=True):
-        entry_of(described.model, one)["value"] = float(value)
-    return Model(model_text(described))
+    return Model(described.model_text, {(one.section, one.field): value for one, value in zip(free, values, strict=True)})
 
 
 def fit(name: str) -> tuple[dict[str, float], Model]:
     """The calibrated numbers by name, and the machine with them."""
-    task, described = FITS[name], deepcopy(machine.find(name))
+    task, described = FITS[name], machine.find(name)
     cells, fitted = task.table.cells(), task.table.fitted()
 
     def residuals(values: np.ndarray) -> np.ndarray:

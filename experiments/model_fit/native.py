@@ -3,14 +3,15 @@
 
 import ctypes
 import subprocess
+import weakref
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "build/libmodel.so"
-ROOM_FOR_MACHINE = 1 << 20  # more than sizeof(struct np_model)
-ROOM_FOR_ERROR = 256
+ERROR_BYTES = 256
 
 
 @dataclass(frozen=True)
@@ -26,49 +27,42 @@ TRIAD = Traffic(write_fraction=1 / 4, moved=4 / 3, streams=3)
 COPY = Traffic(write_fraction=1 / 3, moved=3 / 2, streams=2)
 
 
-class Flow(ctypes.Structure):
-    """struct np_model_flow"""
-    _fields_ = [("from_node", ctypes.c_int), ("to_node", ctypes.c_int),
-                *((name, ctypes.c_double) for name in
-                  ("cores", "outstanding", "demand_bytes_per_s", "write_fraction",
-                   "posted_fraction", "streams")),
-                ("from_cache", ctypes.c_bool)]
-
-
-class Grant(ctypes.Structure):
-    """struct np_model_grant"""
-    _fields_ = [("bytes_per_s", ctypes.c_double), ("latency_ns", ctypes.c_double)]
-
-
 @cache
 def library() -> ctypes.CDLL:
     subprocess.run(["make", "-s", LIBRARY], cwd=ROOT, check=True)
     code = ctypes.CDLL(str(ROOT / LIBRARY))
-    code.np_model_unloaded_ns.restype = ctypes.c_double
+    text, size, number, model = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p
+    code.native_model.argtypes, code.native_model.restype = [text, text, size], model
+    code.native_free.argtypes = [model]
+    code.native_set.argtypes = [model, text, text, number, text, size]
+    code.native_solve.argtypes = [model, size, model, number, number, model]
+    code.np_model_unloaded_ns.argtypes, code.np_model_unloaded_ns.restype = [model, ctypes.c_int, ctypes.c_int], number
     return code
 
 
 class Model:
-    def __init__(self, text: str):
-        self.machine = ctypes.create_string_buffer(ROOM_FOR_MACHINE)
-        error = ctypes.create_string_buffer(ROOM_FOR_ERROR)
-        if library().np_model_parse(self.machine, text.encode(), error,
-                                    ctypes.c_size_t(ROOM_FOR_ERROR)):
-            raise ValueError(error.value.decode())
+    """A machine from its text form, with other values for some fields of its machine file."""
 
-    def grants(self, flows: list[tuple[int, int, float]],
-               traffic: Traffic) -> list[tuple[float, float]]:
+    def __init__(self, text: str, values: dict[tuple[str, str], float] | None = None):
+        error = ctypes.create_string_buffer(ERROR_BYTES)
+        self.machine = library().native_model(text.encode(), error, ERROR_BYTES)
+        if not self.machine:
+            raise ValueError(error.value.decode())
+        weakref.finalize(self, library().native_free, self.machine)
+        for (table, key), value in (values or {}).items():
+            if library().native_set(self.machine, table.encode(), key.encode(), value, error, ERROR_BYTES):
+                raise ValueError(error.value.decode())
+
+    def results(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
         """Of each (from, to, cores): bytes a second that it reports, and nanoseconds a line."""
-        written, streams = traffic.write_fraction, traffic.streams
-        array = (Flow * len(flows))(*(Flow(a, b, cores, 0, 0, written, written, streams, False)
-                                      for a, b, cores in flows))
-        grants = (Grant * len(flows))()
-        if library().np_model_solve(self.machine, array, ctypes.c_size_t(len(flows)), grants):
+        numbers = (ctypes.c_double * (3 * len(flows)))(*chain.from_iterable(flows))
+        results = (ctypes.c_double * (2 * len(flows)))()
+        if library().native_solve(self.machine, len(flows), numbers, traffic.write_fraction, traffic.streams, results):
             raise ValueError(f"the model refuses the flows {flows}")
-        return [(grant.bytes_per_s / traffic.moved, grant.latency_ns) for grant in grants]
+        return [(bandwidth / traffic.moved, ns) for bandwidth, ns in zip(results[::2], results[1::2], strict=True)]
 
     def bandwidths(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[float]:
-        return [bandwidth for bandwidth, _ in self.grants(flows, traffic)]
+        return [bandwidth for bandwidth, _ in self.results(flows, traffic)]
 
     def unloaded_ns(self, a: int, b: int) -> float:
         return library().np_model_unloaded_ns(self.machine, a, b)

@@ -6,7 +6,6 @@ import pytest
 
 from experiments.lab import machine
 from experiments.lab.errors import LabError
-from experiments.lab.model_fields import model_text
 from experiments.model_fit import bergstrom, fit, luo
 from experiments.model_fit.native import Model
 
@@ -15,7 +14,7 @@ CXL = (machine.MACHINES / "cxl-3n.toml").read_text(encoding="utf-8")
 
 
 def model_of(name: str) -> Model:
-    return Model(model_text(machine.find(name)))
+    return Model(machine.find(name).model_text)
 
 
 @pytest.mark.parametrize(("table", "worst"), [(luo.E5620, 0.12), (luo.LS3A, 0.06)])
@@ -98,7 +97,7 @@ def test_every_file_makes_a_model_with_its_latencies():
     for described in machine.known():
         if not described.model:
             continue
-        model = Model(model_text(described))
+        model = Model(described.model_text)
         for a, row in enumerate(described.distances):
             for b, node in enumerate(described.nodes):
                 ns = model.unloaded_ns(a, b)
@@ -117,7 +116,7 @@ def fault_of(tmp_path, text: str) -> str:
     path = tmp_path / "m.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(LabError) as caught:
-        machine.read(path)
+        machine.find(str(path))
     message = str(caught.value)
     assert "\n" not in message and message.startswith(f"{path}:")
     return message.removeprefix(f"{path}:")
@@ -149,7 +148,7 @@ def test_a_fault_in_the_model_is_reported_with_its_line(tmp_path, old, new, line
 
 @pytest.mark.parametrize(("old", "new", "why"), [
     ("node = 2\n", "node = 3\n", "there is no node 3"),
-    ("[model.node.dram]", "[model.node.drum]", "unknown table; known are core, port, dram"),
+    ("[model.node.dram]", "[model.node.drum]", "unknown table; known are node, core, port, dram"),
 ])
 def test_a_fault_in_an_exception_is_reported(tmp_path, old, new, why):
     assert old in CXL

@@ -56,9 +56,10 @@ def test_folder_that_cannot_be_passed_on_is_refused(cwd):
     assert caught.value.status == UNABLE
 
 
-def test_machine_larger_than_this_computer_is_refused():
+@pytest.mark.parametrize("node", [Node([0], 1 << 60), Node(list(range(256)), GIB)])
+def test_machine_that_is_too_large_is_refused(node):
     with pytest.raises(LabError, match="choose a smaller one"):
-        qemu.check_host(made(Node([0], 1 << 60)), Path("/tmp"))
+        qemu.check_host(made(node), Path("/tmp"))
 
 
 @pytest.mark.parametrize("version", [(7, 2), (8, 2), (9, 2), (10, 0)])

@@ -7,7 +7,6 @@ from statistics import median
 import pytest
 
 from experiments.lab import machine
-from experiments.lab.model_fields import core_speed
 from experiments.lab.validate import lab_run, present
 from experiments.model_fit.__main__ import load
 from experiments.model_fit.native import TRIAD
@@ -82,7 +81,7 @@ def test_each_round_of_a_repeated_instruction_is_one(measured):
     # The program's start and end, and the kernel's ticks, which follow the host's clock, come on top: the busier the
     # host, the more.
     assert line["made"] <= line["instructions"] < 1.5 * line["made"], line
-    mhz, per_cycle = core_speed(machine.find(MACHINE))
+    mhz, per_cycle = machine.find(MACHINE).core_speed
     ns = 1000 / mhz / per_cycle
     assert line["sim_ns"] - line["stall_ns"] == pytest.approx(line["instructions"] * ns, rel=0.05), line
 

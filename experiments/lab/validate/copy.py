@@ -16,9 +16,7 @@ IN_CACHES = 3  # times the last level that the threads of a node use
 
 
 def last_level_bytes(name: str) -> int:
-    from experiments.lab.simulated import size
-
-    return max(size(cache["size"]) for cache in machine.find(name).cache)
+    return max(cache["size"] for cache in machine.find(name).cache)
 
 
 def cell(of: bergstrom.Machine, threads: int, step: int) -> dict:

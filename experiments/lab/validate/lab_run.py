@@ -16,7 +16,7 @@ READ_PART = 3 / 4  # of that traffic
 
 
 def measure(name: str, *what: str, timeout: int = 900) -> list[dict]:
-    subprocess.run(["make", "-s", "lab-simulation"], cwd=ROOT, check=True)
+    subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
     argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", name,
             "--timeout", str(timeout), "--no-module", "--", "python3", MEASURE, *what]
     run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)

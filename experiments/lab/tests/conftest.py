@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tool reads the machine files."""
+
+import subprocess
+
+import pytest
+
+from experiments.lab.kernels import TOP
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tool():
+    subprocess.run(["make", "-s", "build/numaplace"], cwd=TOP, check=True)

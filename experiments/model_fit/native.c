@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The contention model for Python's ctypes: takes numbers and arrays of numbers, so that Python repeats no struct. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../policies/model/fields.h"
+
+/* NULL with one line in err when the text is wrong. */
+struct np_model *native_model(const char *text, char *err, size_t err_len)
+{
+	struct np_model *m = malloc(sizeof(*m));
+
+	if (m && np_model_parse(m, text, err, err_len)) {
+		free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void native_free(struct np_model *m)
+{
+	free(m);
+}
+
+static void set_nodes(struct np_model *m, const struct np_model_field *f, double value)
+{
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		struct np_model_node *node = &m->node[i];
+
+		if (strcmp(f->table, "dram") ? node->core_outstanding > 0 : node->dram_bytes_per_s > 0)
+			*np_model_member(f, node) = value;
+	}
+}
+
+/* Sets [model.TABLE] KEY of every node or link that has it. */
+int native_set(struct np_model *m, const char *table, const char *key, double value, char *err, size_t err_len)
+{
+	const struct np_model_field *f = np_model_fields;
+
+	while (f->member && (!f->table || strcmp(f->table, table) || strcmp(f->key, key)))
+		f++;
+	if (f->scope == NP_SCOPE_NODE && f->member)
+		set_nodes(m, f, value * f->scale);
+	for (size_t i = 0; f->scope == NP_SCOPE_LINK && i < m->n_links; i++)
+		*np_model_member(f, &m->link[i]) = value * f->scale;
+	return np_model_prepare(m, err, err_len);
+}
+
+/* flow: [n][from, to, cores]; result: [n][bytes a second, nanoseconds a line] */
+int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], double write_fraction, double streams,
+		 double (*result)[2])
+{
+	struct np_model_flow *f = calloc(n, sizeof(*f));
+	struct np_model_grant *grant = calloc(n, sizeof(*grant));
+	int e = f && grant ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !e && i < n; i++)
+		f[i] = (struct np_model_flow) {
+			.from = (int)flow[i][0], .to = (int)flow[i][1], .cores = flow[i][2],
+			.write_fraction = write_fraction, .posted_fraction = write_fraction, .streams = streams,
+		};
+	if (!e)
+		e = np_model_solve(m, f, n, grant);
+	for (size_t i = 0; !e && i < n; i++) {
+		result[i][0] = grant[i].bytes_per_s;
+		result[i][1] = grant[i].latency_ns;
+	}
+	free(f);
+	free(grant);
+	return e;
+}
