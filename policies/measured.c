@@ -106,40 +106,40 @@ void np_measured_options(struct np_search *s, const struct np_options *o)
 static int decide_pages(struct np_search *s, size_t i)
 {
 	struct np_decision *d = &s->plan->decision[i];
-	struct np_spot spot = s->spot[i];
+	struct np_placement_choice choice = s->choice[i];
 	uint8_t weight[NP_MODEL_NODES] = { 0 };
 
-	if (spot.a == NP_NODE_NONE || !s->all[i])
+	if (choice.a == NP_NODE_NONE || !s->all[i])
 		return 0;
-	if (spot.a == spot.b || spot.on_a == NP_QUARTERS) {
-		d->pages_to = spot.a;
+	if (choice.a == choice.b || choice.on_a == NP_QUARTERS) {
+		d->pages_to = choice.a;
 		return 0;
 	}
-	weight[spot.a] = spot.on_a;
-	weight[spot.b] = (uint8_t)(NP_QUARTERS - spot.on_a);
+	weight[choice.a] = choice.on_a;
+	weight[choice.b] = (uint8_t)(NP_QUARTERS - choice.on_a);
 	d->spread = np_plan_spread(s->plan, s->k, weight);
 	return d->spread == NP_NODE_NONE ? -ENOMEM : 0;
 }
 
 static const char *where_pages_go(const struct np_search *s, size_t i, char *text, size_t len)
 {
-	struct np_spot spot = s->spot[i];
+	struct np_placement_choice choice = s->choice[i];
 	const struct np_node *node = s->m->node;
 
-	if (spot.a == NP_NODE_NONE || !s->all[i])
+	if (choice.a == NP_NODE_NONE || !s->all[i])
 		snprintf(text, len, "its pages where they are");
-	else if (spot.a == spot.b)
-		snprintf(text, len, "its pages on node %d", node[spot.a].id);
+	else if (choice.a == choice.b)
+		snprintf(text, len, "its pages on node %d", node[choice.a].id);
 	else
-		snprintf(text, len, "%d/4 of its pages on node %d, %d/4 on node %d", spot.on_a,
-			 node[spot.a].id, NP_QUARTERS - spot.on_a, node[spot.b].id);
+		snprintf(text, len, "%d/4 of its pages on node %d, %d/4 on node %d", choice.on_a,
+			 node[choice.a].id, NP_QUARTERS - choice.on_a, node[choice.b].id);
 	return text;
 }
 
 static int decide(struct np_search *s, size_t i, double before)
 {
 	struct np_decision *d = &s->plan->decision[i];
-	int node = s->spot[i].node, e = decide_pages(s, i);
+	int node = s->choice[i].node, e = decide_pages(s, i);
 	char pages[64];
 
 	/* A task that happens to run on an overcommitted node is not bound to it. */
@@ -166,7 +166,7 @@ static void leave_alone(struct np_search *s, double now, double best)
 /* -EOPNOTSUPP: more placements than the effort is enough for. */
 static int try_all(struct np_search *s)
 {
-	enum np_freedom freedom = s->split ? NP_FREE_TO_SPLIT : s->pages ? NP_FREE_TO_MOVE
+	enum np_page_freedom freedom = s->split ? NP_FREE_TO_SPLIT : s->pages ? NP_FREE_TO_MOVE
 								       : NP_FREE_TO_RUN;
 
 	/* A task has one flow, or two with its pages split. */

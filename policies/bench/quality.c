@@ -34,22 +34,22 @@ static double plan_score(struct bench_case *c, struct np_search *s, struct np_op
 		abort();
 	for (size_t i = 0; i < c->n; i++) {
 		const struct np_decision *d = &plan.decision[i];
-		struct np_spot spot = s->spot[i];
+		struct np_placement_choice choice = s->choice[i];
 
 		if (d->to != NP_NODE_NONE)
-			spot.node = (short)d->to;
+			choice.node = (short)d->to;
 		if (d->pages_to != NP_NODE_NONE)
-			spot = np_spot_on(spot.node, d->pages_to);
+			choice = np_choice_on(choice.node, d->pages_to);
 		for (int node = 0; d->spread != NP_NODE_NONE && node < (int)c->m.n_nodes; node++) {
 			uint8_t weight = plan.spread[(size_t)d->spread * c->m.n_nodes +
 						     (size_t)node];
 
-			if (weight && spot.a == NP_NODE_NONE)
-				spot.a = (short)node, spot.on_a = weight;
+			if (weight && choice.a == NP_NODE_NONE)
+				choice.a = (short)node, choice.on_a = weight;
 			else if (weight)
-				spot.b = (short)node;
+				choice.b = (short)node;
 		}
-		np_search_put_back(s, i, spot);
+		np_search_put_back(s, i, choice);
 	}
 	score = np_search_score(s, true);
 	np_plan_free(&plan);
@@ -57,7 +57,7 @@ static double plan_score(struct bench_case *c, struct np_search *s, struct np_op
 }
 
 /* The most freedom with which no more than limit placements are to be tried, NP_FREE_TO_FOLLOW at least. */
-static enum np_freedom most_freedom(size_t n, size_t k, double limit)
+static enum np_page_freedom most_freedom(size_t n, size_t k, double limit)
 {
 	if (np_search_placements(n, k, NP_FREE_TO_SPLIT) <= limit)
 		return NP_FREE_TO_SPLIT;
@@ -68,7 +68,7 @@ static enum np_freedom most_freedom(size_t n, size_t k, double limit)
 static void one_case(uint64_t seed, double limit, struct np_options *o, struct tally *tally)
 {
 	size_t n = 1 + seed % 10, k = 2 + seed / 10 % 3;
-	enum np_freedom freedom = most_freedom(n, k, limit);
+	enum np_page_freedom freedom = most_freedom(n, k, limit);
 	struct bench_case c;
 	struct np_search s;
 	struct np_plan plan;

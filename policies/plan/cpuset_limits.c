@@ -44,7 +44,7 @@ static int reduce(const struct np_machine *m, const struct np_task *t, struct np
 	return taken && left && *row == NP_NODE_NONE ? -ENOMEM : 0;
 }
 
-int np_plan_confine(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)
+int np_plan_cpuset_limits(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)
 {
 	int e = 0;
 

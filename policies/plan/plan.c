@@ -190,7 +190,7 @@ int np_plan_finish(const struct np_policy *p, const struct np_machine *m,
 	for (size_t i = 0; i < out->n; i++)
 		if (!decision_is_valid(out, m, &out->decision[i]))
 			return -EPROTO;
-	e = np_plan_confine(m, tasks, out);
+	e = np_plan_cpuset_limits(m, tasks, out);
 	if (e)
 		return e;
 	return np_plan_pages(m, tasks, out, rate > 0 ? rate : NP_MIGRATION_RATE_MIB);

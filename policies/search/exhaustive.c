@@ -2,7 +2,7 @@
 /* The best placement there is, found by trying every one. */
 #include "search.h"
 
-static double ways_of_a_task(enum np_freedom freedom, double k)
+static double ways_of_a_task(enum np_page_freedom freedom, double k)
 {
 	switch (freedom) {
 	case NP_FREE_TO_RUN:
@@ -16,52 +16,52 @@ static double ways_of_a_task(enum np_freedom freedom, double k)
 	return INFINITY;
 }
 
-double np_search_placements(size_t n, size_t k, enum np_freedom freedom)
+double np_search_placements(size_t n, size_t k, enum np_page_freedom freedom)
 {
 	return pow(ways_of_a_task(freedom, (double)k), (double)n);
 }
 
-static bool allowed(struct np_spot spot, enum np_freedom freedom)
+static bool allowed(struct np_placement_choice choice, enum np_page_freedom freedom)
 {
-	bool whole = spot.a == NP_NODE_NONE || spot.on_a == NP_QUARTERS;
+	bool whole = choice.a == NP_NODE_NONE || choice.on_a == NP_QUARTERS;
 
-	if (spot.node == NP_NODE_NONE)
+	if (choice.node == NP_NODE_NONE)
 		return false;
 	switch (freedom) {
 	case NP_FREE_TO_RUN:
-		return spot.a == NP_NODE_NONE;
+		return choice.a == NP_NODE_NONE;
 	case NP_FREE_TO_FOLLOW:
-		return spot.a == spot.node && whole;
+		return choice.a == choice.node && whole;
 	case NP_FREE_TO_MOVE:
 		return whole;
 	case NP_FREE_TO_SPLIT:
-		return whole || spot.a != spot.b;
+		return whole || choice.a != choice.b;
 	}
 	return false;
 }
 
-static void try_all(struct np_search *s, size_t i, enum np_freedom freedom)
+static void try_all(struct np_search *s, size_t i, enum np_page_freedom freedom)
 {
-	struct np_spot spot, first;
+	struct np_placement_choice choice, first;
 
 	if (i == s->n) {
 		np_search_keep(s, np_search_score(s, false));
 		return;
 	}
-	first = s->spot[i];
-	for (size_t number = 0; np_search_spot(s, i, number, &spot); number++) {
-		if (!allowed(spot, freedom) || !np_search_put(s, i, spot))
+	first = s->choice[i];
+	for (size_t number = 0; np_search_choice(s, i, number, &choice); number++) {
+		if (!allowed(choice, freedom) || !np_search_put(s, i, choice))
 			continue;
 		try_all(s, i + 1, freedom);
 		np_search_put_back(s, i, first);
 	}
 }
 
-void np_search_all(struct np_search *s, enum np_freedom freedom)
+void np_search_all(struct np_search *s, enum np_page_freedom freedom)
 {
 	s->best_score = -INFINITY;
 	for (size_t i = 0; i < s->n; i++)	/* unplaced: takes no room from those placed first */
-		np_search_put_back(s, i, (struct np_spot) {
+		np_search_put_back(s, i, (struct np_placement_choice) {
 			NP_NODE_NONE, NP_NODE_NONE, NP_NODE_NONE, 0 });
 	np_search_score(s, true);
 	try_all(s, 0, freedom);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Improves a placement step by step. Every step is judged by the predictor.
- * Few tasks: every spot of every task and every exchange of two are tried. More:
- * only the spots that look best with the other tasks' latencies held constant.
+ * Few tasks: every choice of every task and every exchange of two are tried. More:
+ * only the choices that look best with the other tasks' latencies held constant.
  * Many: the most promising tasks change their places together, half as many
  * when that was no improvement.
  */
 #include "search.h"
 
 #define MANY	    256		/* tasks that move together */
-#define PROMISING   4		/* spots that are tried of a task among more than NP_FEW_TASKS */
+#define PROMISING   4		/* choices that are tried of a task among more than NP_FEW_TASKS */
 #define WORTH	    1e-6	/* relative improvement that counts */
 #define WORTH_GUESS 0.01	/* gain of a task by a guess that makes it worth moving */
 
-bool np_search_spot(const struct np_search *s, size_t i, size_t number, struct np_spot *spot)
+bool np_search_choice(const struct np_search *s, size_t i, size_t number, struct np_placement_choice *choice)
 {
 	size_t k = s->k, ways, way, other;
 
@@ -21,19 +21,19 @@ bool np_search_spot(const struct np_search *s, size_t i, size_t number, struct n
 	if (number >= (s->tasks[i].node == NP_NODE_NONE ? k + 1 : k) * ways)
 		return false;
 	way = number % ways;
-	spot->node = (short)(number / ways == k ? NP_NODE_NONE : (int)(number / ways));
-	spot->a = spot->b = NP_NODE_NONE;
-	spot->on_a = 0;
+	choice->node = (short)(number / ways == k ? NP_NODE_NONE : (int)(number / ways));
+	choice->a = choice->b = NP_NODE_NONE;
+	choice->on_a = 0;
 	if (!way--)
 		return true;
 	if (way < k) {
-		*spot = np_spot_on(spot->node, (int)way);
+		*choice = np_choice_on(choice->node, (int)way);
 		return true;
 	}
 	other = (way - k) / (NP_QUARTERS - 1);
-	spot->a = spot->node == NP_NODE_NONE ? (short)((other + 1) % k) : spot->node;
-	spot->b = (short)other;
-	spot->on_a = (unsigned char)(1 + (way - k) % (NP_QUARTERS - 1));
+	choice->a = choice->node == NP_NODE_NONE ? (short)((other + 1) % k) : choice->node;
+	choice->b = (short)other;
+	choice->on_a = (unsigned char)(1 + (way - k) % (NP_QUARTERS - 1));
 	return true;
 }
 
@@ -42,21 +42,21 @@ static bool better(double score, double than)
 	return score > than + WORTH * fabs(than);
 }
 
-/* Puts task i where it is best; true if that is another spot than before. */
+/* Puts task i where it is best; true if that is another choice than before. */
 static bool improve(struct np_search *s, size_t i, double *score)
 {
-	struct np_spot spot, best = s->spot[i], first = s->spot[i];
+	struct np_placement_choice choice, best = s->choice[i], first = s->choice[i];
 	bool found = false;
 
-	for (size_t number = 0; s->budget > 0 && np_search_spot(s, i, number, &spot); number++) {
+	for (size_t number = 0; s->budget > 0 && np_search_choice(s, i, number, &choice); number++) {
 		double now;
 
-		if (!np_search_put(s, i, spot))
+		if (!np_search_put(s, i, choice))
 			continue;
 		now = np_search_score(s, false);
 		if (better(now, *score)) {
 			*score = now;
-			best = spot;
+			best = choice;
 			found = true;
 		}
 		np_search_put_back(s, i, first);
@@ -68,17 +68,17 @@ static bool improve(struct np_search *s, size_t i, double *score)
 /* Each to the other's node, with its pages or leaving them. */
 static bool exchange(struct np_search *s, size_t i, size_t j, bool with_pages, double *score)
 {
-	struct np_spot a = s->spot[i], b = s->spot[j];
+	struct np_placement_choice a = s->choice[i], b = s->choice[j];
 	double now;
 
 	if (a.node == b.node || a.node == NP_NODE_NONE || b.node == NP_NODE_NONE ||
 	    !np_may_run(s->m, &s->tasks[i], b.node) || !np_may_run(s->m, &s->tasks[j], a.node) ||
 	    s->tasks[i].cores != s->tasks[j].cores)
 		return false;
-	np_search_put_back(s, i, (struct np_spot) { b.node, a.a, a.b, a.on_a });
-	np_search_put_back(s, j, (struct np_spot) { a.node, b.a, b.b, b.on_a });
-	if (!with_pages || (np_search_put(s, i, np_spot_on(b.node, b.node)) &&
-			    np_search_put(s, j, np_spot_on(a.node, a.node)))) {
+	np_search_put_back(s, i, (struct np_placement_choice) { b.node, a.a, a.b, a.on_a });
+	np_search_put_back(s, j, (struct np_placement_choice) { a.node, b.a, b.b, b.on_a });
+	if (!with_pages || (np_search_put(s, i, np_choice_on(b.node, b.node)) &&
+			    np_search_put(s, j, np_choice_on(a.node, a.node)))) {
 		now = np_search_score(s, false);
 		if (better(now, *score)) {
 			*score = now;
@@ -134,22 +134,22 @@ static void read_waits(const struct np_search *s, double *wait)
 	}
 }
 
-/* Speed of task i at spot if all others' waits stood still. */
-static double guess(const struct np_search *s, size_t i, struct np_spot spot, const double *wait)
+/* Speed of task i at choice if all others' waits stood still. */
+static double guess(const struct np_search *s, size_t i, struct np_placement_choice choice, const double *wait)
 {
 	const struct np_predictor *p = &s->p;
 	int class = p->class[i];
 	double ns;
 
-	if (class < 0 || spot.node == NP_NODE_NONE)
+	if (class < 0 || choice.node == NP_NODE_NONE)
 		return p->speed[i];
 	ns = p->demand[class].think_ns;
 	for (size_t node = 0; node < s->k; node++) {
-		double pages = np_spot_pages(s, i, spot, node);
+		double pages = np_choice_pages(s, i, choice, node);
 
 		if (pages > 0)
 			ns += pages / (double)s->all[i] *
-			      (np_model_unloaded_ns(p->model, spot.node, (int)node) + wait[node]);
+			      (np_model_unloaded_ns(p->model, choice.node, (int)node) + wait[node]);
 	}
 	return p->alone_ns[class] / ns;
 }
@@ -172,16 +172,16 @@ static void sort_by_loss(struct np_search *s)
 	np_search_sort(s);
 }
 
-/* The most promising spots of task i by their guessed speed, best first. */
+/* The most promising choices of task i by their guessed speed, best first. */
 static size_t promising(const struct np_search *s, size_t i, const double *wait,
-			struct np_spot *list)
+			struct np_placement_choice *list)
 {
 	double value[PROMISING];
-	struct np_spot spot;
+	struct np_placement_choice choice;
 	size_t n = 0;
 
-	for (size_t number = 0; np_search_spot(s, i, number, &spot); number++) {
-		double speed = guess(s, i, spot, wait);
+	for (size_t number = 0; np_search_choice(s, i, number, &choice); number++) {
+		double speed = guess(s, i, choice, wait);
 		size_t at;
 
 		if (n == PROMISING && speed <= value[n - 1])
@@ -192,14 +192,14 @@ static size_t promising(const struct np_search *s, size_t i, const double *wait,
 			list[at] = list[at - 1];
 		}
 		value[at] = speed;
-		list[at] = spot;
+		list[at] = choice;
 	}
 	return n;
 }
 
 static bool improve_some(struct np_search *s, size_t i, const double *wait, double *score)
 {
-	struct np_spot list[PROMISING], first = s->spot[i];
+	struct np_placement_choice list[PROMISING], first = s->choice[i];
 	size_t n = promising(s, i, wait, list);
 
 	for (size_t at = 0; at < n && s->budget > 0; at++) {
@@ -242,7 +242,7 @@ static int best_node(const struct np_search *s, size_t i, const double *wait)
 	for (int node = 0; node < (int)s->k; node++) {
 		double speed;
 
-		if (node == s->spot[i].node || !(s->p.model->node[node].dram_bytes_per_s > 0))
+		if (node == s->choice[i].node || !(s->p.model->node[node].dram_bytes_per_s > 0))
 			continue;
 		speed = guess_on(s, i, node, wait);
 		if (speed > most) {
@@ -266,7 +266,7 @@ static size_t move_together(struct np_search *s, double *wait, size_t limit)
 		if (s->p.class[i] < 0 || !s->all[i])
 			continue;
 		node = best_node(s, i, wait);
-		if (node == NP_NODE_NONE || !np_search_put(s, i, np_spot_on(node, node)))
+		if (node == NP_NODE_NONE || !np_search_put(s, i, np_choice_on(node, node)))
 			continue;
 		served = s->p.model->node[node].dram_bytes_per_s;
 		cost = np_predict_traffic(&s->p, i) / served;

@@ -6,42 +6,42 @@
 
 #define RESERVED_PART 64	/* of a node's memory, as in pages.c */
 
-static struct np_spot as_it_is(const struct np_task *t)
+static struct np_placement_choice as_it_is(const struct np_task *t)
 {
-	return (struct np_spot) { (short)t->node, NP_NODE_NONE, NP_NODE_NONE, 0 };
+	return (struct np_placement_choice) { (short)t->node, NP_NODE_NONE, NP_NODE_NONE, 0 };
 }
 
-double np_spot_pages(const struct np_search *s, size_t i, struct np_spot spot, size_t node)
+double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_choice choice, size_t node)
 {
 	double pages = 0;
 
-	if (spot.a == NP_NODE_NONE)
+	if (choice.a == NP_NODE_NONE)
 		return (double)s->tasks[i].pages[node];
-	if ((int)node == spot.a)
-		pages += (double)s->all[i] * spot.on_a / NP_QUARTERS;
-	if ((int)node == spot.b)
-		pages += (double)s->all[i] * (NP_QUARTERS - spot.on_a) / NP_QUARTERS;
+	if ((int)node == choice.a)
+		pages += (double)s->all[i] * choice.on_a / NP_QUARTERS;
+	if ((int)node == choice.b)
+		pages += (double)s->all[i] * (NP_QUARTERS - choice.on_a) / NP_QUARTERS;
 	return pages;
 }
 
-static void count(struct np_search *s, size_t i, struct np_spot spot, int sign)
+static void count(struct np_search *s, size_t i, struct np_placement_choice choice, int sign)
 {
-	if (spot.node != NP_NODE_NONE)
-		s->busy[spot.node] += sign * (double)s->tasks[i].cores;
-	if (spot.a == NP_NODE_NONE)
+	if (choice.node != NP_NODE_NONE)
+		s->busy[choice.node] += sign * (double)s->tasks[i].cores;
+	if (choice.a == NP_NODE_NONE)
 		for (size_t node = 0; node < s->k; node++)
 			s->room[node] -= sign * (double)s->tasks[i].pages[node];
 	else
 		for (int part = 0; part < 2; part++) {
-			int node = part ? spot.b : spot.a;
-			int quarters = part ? NP_QUARTERS - spot.on_a : spot.on_a;
+			int node = part ? choice.b : choice.a;
+			int quarters = part ? NP_QUARTERS - choice.on_a : choice.on_a;
 
 			s->room[node] -= sign * (double)s->all[i] * quarters / NP_QUARTERS;
 		}
 }
 
 /* On a node that is full only a task from a node that is fuller still. */
-static bool cpus_fit(const struct np_search *s, size_t i, struct np_spot old, struct np_spot new)
+static bool cpus_fit(const struct np_search *s, size_t i, struct np_placement_choice old, struct np_placement_choice new)
 {
 	double cores = s->tasks[i].cores, cpus, was;
 
@@ -58,12 +58,12 @@ static bool cpus_fit(const struct np_search *s, size_t i, struct np_spot old, st
 	return (s->busy[new.node] + cores) * was < s->busy[old.node] * cpus;
 }
 
-static bool pages_fit(const struct np_search *s, size_t i, struct np_spot old, struct np_spot new)
+static bool pages_fit(const struct np_search *s, size_t i, struct np_placement_choice old, struct np_placement_choice new)
 {
 	for (int part = 0; new.a != NP_NODE_NONE && part < 2; part++) {
 		int node = part ? new.b : new.a;
-		double more = np_spot_pages(s, i, new, (size_t)node) -
-			      np_spot_pages(s, i, old, (size_t)node);
+		double more = np_choice_pages(s, i, new, (size_t)node) -
+			      np_choice_pages(s, i, old, (size_t)node);
 
 		if (!np_may_hold(s->m, &s->tasks[i], node) ||
 		    !(s->p.model->node[node].dram_bytes_per_s > 0) ||
@@ -73,48 +73,48 @@ static bool pages_fit(const struct np_search *s, size_t i, struct np_spot old, s
 	return true;
 }
 
-static double pages_moved(const struct np_search *s, size_t i, struct np_spot spot)
+static double pages_moved(const struct np_search *s, size_t i, struct np_placement_choice choice)
 {
 	double moved = 0;
 
-	for (int part = 0; spot.a != NP_NODE_NONE && part < 2; part++) {
-		int node = part ? spot.b : spot.a;
+	for (int part = 0; choice.a != NP_NODE_NONE && part < 2; part++) {
+		int node = part ? choice.b : choice.a;
 
-		if (part && spot.b == spot.a)
+		if (part && choice.b == choice.a)
 			break;
-		moved += fmax(0, np_spot_pages(s, i, spot, (size_t)node) -
+		moved += fmax(0, np_choice_pages(s, i, choice, (size_t)node) -
 			      (double)s->tasks[i].pages[node]);
 	}
 	return moved;
 }
 
-void np_search_put_back(struct np_search *s, size_t i, struct np_spot spot)
+void np_search_put_back(struct np_search *s, size_t i, struct np_placement_choice choice)
 {
 	struct np_predictor *p = &s->p;
 
-	count(s, i, s->spot[i], -1);
-	count(s, i, spot, +1);
-	s->spot[i] = spot;
-	s->toll[i] = (float)fmin(1, pages_moved(s, i, spot) * s->seconds_per_page);
-	np_predict_run_on(p, i, spot.node);
-	if (spot.a == NP_NODE_NONE) {
+	count(s, i, s->choice[i], -1);
+	count(s, i, choice, +1);
+	s->choice[i] = choice;
+	s->move_cost[i] = (float)fmin(1, pages_moved(s, i, choice) * s->seconds_per_page);
+	np_predict_run_on(p, i, choice.node);
+	if (choice.a == NP_NODE_NONE) {
 		np_predict_pages(p, i, s->tasks[i].pages);
 	} else if (s->all[i]) {
-		np_predict_pages_on(p, i, spot.a);
-		if (spot.b != spot.a && spot.on_a < NP_QUARTERS) {
+		np_predict_pages_on(p, i, choice.a);
+		if (choice.b != choice.a && choice.on_a < NP_QUARTERS) {
 			p->parts[i] = 2;
-			p->part_node[i * s->k + 1] = (unsigned short)spot.b;
-			p->part_share[i * s->k] = (float)spot.on_a / NP_QUARTERS;
+			p->part_node[i * s->k + 1] = (unsigned short)choice.b;
+			p->part_share[i * s->k] = (float)choice.on_a / NP_QUARTERS;
 			p->part_share[i * s->k + 1] = 1 - p->part_share[i * s->k];
 		}
 	}
 }
 
-bool np_search_put(struct np_search *s, size_t i, struct np_spot spot)
+bool np_search_put(struct np_search *s, size_t i, struct np_placement_choice choice)
 {
-	if (!cpus_fit(s, i, s->spot[i], spot) || !pages_fit(s, i, s->spot[i], spot))
+	if (!cpus_fit(s, i, s->choice[i], choice) || !pages_fit(s, i, s->choice[i], choice))
 		return false;
-	np_search_put_back(s, i, spot);
+	np_search_put_back(s, i, choice);
 	return true;
 }
 
@@ -125,7 +125,7 @@ double np_search_score(struct np_search *s, bool restart)
 	np_predict(&s->p, restart);
 	s->budget -= (double)s->n + NP_SEARCH_FLOW_WORK * (double)s->p.n_used;
 	for (size_t i = 0; i < s->n; i++) {
-		double speed = s->p.speed[i] * (1 - (double)s->toll[i]);
+		double speed = s->p.speed[i] * (1 - (double)s->move_cost[i]);
 
 		sum += speed * s->tasks[i].cores;
 		least = fmin(least, speed);
@@ -138,10 +138,10 @@ void np_search_keep(struct np_search *s, double score)
 	if (score <= s->best_score)
 		return;
 	s->best_score = score;
-	memcpy(s->best, s->spot, s->n * sizeof(*s->best));
+	memcpy(s->best, s->choice, s->n * sizeof(*s->best));
 }
 
-static bool same_spot(struct np_spot x, struct np_spot y)
+static bool same_choice(struct np_placement_choice x, struct np_placement_choice y)
 {
 	return x.node == y.node && x.a == y.a && x.b == y.b && x.on_a == y.on_a;
 }
@@ -149,7 +149,7 @@ static bool same_spot(struct np_spot x, struct np_spot y)
 void np_search_return(struct np_search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (!same_spot(s->spot[i], s->best[i]))
+		if (!same_choice(s->choice[i], s->best[i]))
 			np_search_put_back(s, i, s->best[i]);
 }
 
@@ -184,9 +184,9 @@ static void count_memory(struct np_search *s)
 			s->all[i] += s->tasks[i].pages[node];
 			s->room[node] += (double)s->tasks[i].pages[node];
 		}
-		s->spot[i] = s->best[i] = as_it_is(&s->tasks[i]);
+		s->choice[i] = s->best[i] = as_it_is(&s->tasks[i]);
 		s->total_cores += s->tasks[i].cores;
-		count(s, i, s->spot[i], +1);
+		count(s, i, s->choice[i], +1);
 	}
 }
 
@@ -200,17 +200,17 @@ int np_search_init(struct np_search *s, const struct np_machine *m, const struct
 	e = np_predictor_init(&s->p, m, tasks, plan->decision, n);
 	if (e)
 		return e;
-	s->spot = calloc(n + 1, sizeof(*s->spot));
+	s->choice = calloc(n + 1, sizeof(*s->choice));
 	s->best = calloc(n + 1, sizeof(*s->best));
 	s->all = calloc(n + 1, sizeof(*s->all));
-	s->toll = calloc(n + 1, sizeof(*s->toll));
+	s->move_cost = calloc(n + 1, sizeof(*s->move_cost));
 	s->before = calloc(n + 1, sizeof(*s->before));
 	s->busy = calloc(k, sizeof(*s->busy));
 	s->room = calloc(k, sizeof(*s->room));
 	s->traffic = calloc(k, sizeof(*s->traffic));
 	s->order = calloc(n + 1, sizeof(*s->order));
 	s->key = calloc(n + 1, sizeof(*s->key));
-	if (!s->spot || !s->best || !s->all || !s->toll || !s->before || !s->busy || !s->room || !s->traffic ||
+	if (!s->choice || !s->best || !s->all || !s->move_cost || !s->before || !s->busy || !s->room || !s->traffic ||
 	    !s->order || !s->key) {
 		np_search_free(s);
 		return -ENOMEM;
@@ -222,10 +222,10 @@ int np_search_init(struct np_search *s, const struct np_machine *m, const struct
 void np_search_free(struct np_search *s)
 {
 	np_predictor_free(&s->p);
-	free(s->spot);
+	free(s->choice);
 	free(s->best);
 	free(s->all);
-	free(s->toll);
+	free(s->move_cost);
 	free(s->before);
 	free(s->busy);
 	free(s->room);

@@ -13,7 +13,7 @@ enum np_objective { NP_OBJECTIVE_THROUGHPUT, NP_OBJECTIVE_FAIRNESS };
 #define NP_QUARTERS 4	/* in which a task's pages are split between two nodes */
 
 /* Where a task runs and where its pages are. */
-struct np_spot {
+struct np_placement_choice {
 	short node;		/* NP_NODE_NONE: all */
 	short a, b;		/* nodes of its pages; a NP_NODE_NONE: as they are now */
 	unsigned char on_a;	/* quarters of them on a; the rest on b */
@@ -29,12 +29,12 @@ struct np_search {
 	bool pages, split;	/* may pages move, may they be split */
 	double seconds_per_page;	/* of moving / of the time in which it must pay; 0: free */
 	double budget;		/* units of work left, see np_search_score() */
-	struct np_spot *spot;	/* [n] */
-	struct np_spot *best;	/* [n] the best found so far */
+	struct np_placement_choice *choice;	/* [n] */
+	struct np_placement_choice *best;	/* [n] the best found so far */
 	double best_score;
 	uint64_t *all;		/* [n] pages of each task */
 	float *before;		/* [n] speed of each task as everything is now */
-	float *toll;		/* [n] part of its speed that moving its pages takes */
+	float *move_cost;		/* [n] part of its speed that moving its pages takes */
 	double *busy;		/* [k] cores that run there; those of no node left out */
 	double *room;		/* [k] pages that still fit */
 	double *traffic;	/* [k] bytes a second that a controller serves */
@@ -49,10 +49,10 @@ int np_search_init(struct np_search *s, const struct np_machine *m, const struct
 void np_search_free(struct np_search *s);
 
 /* Puts task i somewhere else if it fits there; false, and nothing done, if not. */
-bool np_search_put(struct np_search *s, size_t i, struct np_spot spot);
+bool np_search_put(struct np_search *s, size_t i, struct np_placement_choice choice);
 
 /* The same, where it is known that it fits (it came from there). */
-void np_search_put_back(struct np_search *s, size_t i, struct np_spot spot);
+void np_search_put_back(struct np_search *s, size_t i, struct np_placement_choice choice);
 
 /*
  * What the placement is worth, higher is better; takes its work from the budget:
@@ -69,28 +69,28 @@ void np_search_return(struct np_search *s);
 /* Sorts s->order by s->key, highest first, equal ones as given. */
 void np_search_sort(struct np_search *s);
 
-/* Pages of task i that spot has on node. */
-double np_spot_pages(const struct np_search *s, size_t i, struct np_spot spot, size_t node);
+/* Pages of task i that choice has on node. */
+double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_choice choice, size_t node);
 
-/* Task i's spot number 0, 1, ..; false after the last. Some are the same, that is no harm. */
-bool np_search_spot(const struct np_search *s, size_t i, size_t number, struct np_spot *spot);
+/* Task i's choice number 0, 1, ..; false after the last. Some are the same, that is no harm. */
+bool np_search_choice(const struct np_search *s, size_t i, size_t number, struct np_placement_choice *choice);
 
 /* The task's pages on one node. */
-static inline struct np_spot np_spot_on(int node, int pages_on)
+static inline struct np_placement_choice np_choice_on(int node, int pages_on)
 {
-	return (struct np_spot) { (short)node, (short)pages_on, (short)pages_on, NP_QUARTERS };
+	return (struct np_placement_choice) { (short)node, (short)pages_on, (short)pages_on, NP_QUARTERS };
 }
 
 /* Sets what the options of the policy `measured` say. */
 void np_measured_options(struct np_search *s, const struct np_options *o);
 
-#define NP_FEW_TASKS 16	/* of which every spot is tried */
+#define NP_FEW_TASKS 16	/* of which every choice is tried */
 
 /* Tries placements made by rule, improves them, and ends at the best of all. */
 void np_search_starts(struct np_search *s);
 
 /* What the placements that are tried may do with a task's pages. */
-enum np_freedom {
+enum np_page_freedom {
 	NP_FREE_TO_RUN,		/* nothing */
 	NP_FREE_TO_FOLLOW,	/* on the task's node */
 	NP_FREE_TO_MOVE,	/* where they are, or on any one node */
@@ -98,10 +98,10 @@ enum np_freedom {
 };
 
 /* Number of placements of n tasks on k nodes, each of which runs tasks and holds pages. */
-double np_search_placements(size_t n, size_t k, enum np_freedom freedom);
+double np_search_placements(size_t n, size_t k, enum np_page_freedom freedom);
 
 /* Tries every placement of every task on one node; ends at the best that fits. */
-void np_search_all(struct np_search *s, enum np_freedom freedom);
+void np_search_all(struct np_search *s, enum np_page_freedom freedom);
 
 /* Improves the present placement step by step and keeps it if it is the best, until nothing is found or the budget is spent. */
 void np_search_climb(struct np_search *s);

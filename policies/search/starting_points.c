@@ -8,7 +8,7 @@
 static void reset(struct np_search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		np_search_put_back(s, i, (struct np_spot) {
+		np_search_put_back(s, i, (struct np_placement_choice) {
 			(short)s->tasks[i].node, NP_NODE_NONE, NP_NODE_NONE, 0 });
 }
 
@@ -28,13 +28,13 @@ static int nearest_memory(const struct np_search *s, size_t i, int node)
 static void pages_follow(struct np_search *s)
 {
 	for (size_t i = 0; s->pages && i < s->n; i++) {
-		int node = s->spot[i].node, memory;
+		int node = s->choice[i].node, memory;
 
 		if (node == NP_NODE_NONE || !s->all[i] || s->tasks[i].pages[node] == s->all[i])
 			continue;
 		memory = nearest_memory(s, i, node);
 		if (memory != NP_NODE_NONE)
-			np_search_put(s, i, np_spot_on(node, memory));
+			np_search_put(s, i, np_choice_on(node, memory));
 	}
 }
 
@@ -55,7 +55,7 @@ static double fullness(const struct np_search *s, size_t i, int node, double loa
 	double cpus = s->m->node[node].cpus, busy = s->busy[node];
 	double dram = s->p.model->node[node].dram_bytes_per_s;
 
-	if (s->spot[i].node != node)
+	if (s->choice[i].node != node)
 		busy += s->tasks[i].cores;
 	if (busy > cpus)
 		return 1e6 * busy / cpus;
@@ -64,7 +64,7 @@ static double fullness(const struct np_search *s, size_t i, int node, double loa
 
 static void run_where_least_full(struct np_search *s, size_t i, double asks)
 {
-	int best = NP_NODE_NONE, now = s->spot[i].node;
+	int best = NP_NODE_NONE, now = s->choice[i].node;
 	int home = s->plan->decision[i].home;
 	double least = INFINITY;
 
@@ -88,7 +88,7 @@ static void run_where_least_full(struct np_search *s, size_t i, double asks)
 	}
 	if (best == NP_NODE_NONE)
 		return;
-	np_search_put_back(s, i, (struct np_spot) { (short)best, NP_NODE_NONE, NP_NODE_NONE, 0 });
+	np_search_put_back(s, i, (struct np_placement_choice) { (short)best, NP_NODE_NONE, NP_NODE_NONE, 0 });
 	s->traffic[best] += asks;
 }
 
@@ -98,7 +98,7 @@ static void balance(struct np_search *s)
 	memset(s->traffic, 0, s->k * sizeof(*s->traffic));
 	for (size_t i = 0; i < s->n; i++) {
 		s->key[i] = demand(s, i);
-		np_search_put_back(s, i, (struct np_spot) {
+		np_search_put_back(s, i, (struct np_placement_choice) {
 			NP_NODE_NONE, NP_NODE_NONE, NP_NODE_NONE, 0 });
 	}
 	np_search_sort(s);
@@ -117,7 +117,7 @@ static void as_maximum_local(struct np_search *s)
 		struct np_decision *d = &s->plan->decision[i];
 
 		if (d->to != NP_NODE_NONE)
-			np_search_put_back(s, i, (struct np_spot) {
+			np_search_put_back(s, i, (struct np_placement_choice) {
 				(short)d->to, NP_NODE_NONE, NP_NODE_NONE, 0 });
 		d->to = d->nodes = NP_NODE_NONE;
 		d->reason[0] = '\0';
@@ -153,8 +153,8 @@ static void kick_each(struct np_search *s)
 		for (int node = 0; node < (int)s->k && s->budget > 0; node++) {
 			np_search_return(s);
 			if (s->best[i].node != node &&
-			    np_search_put(s, i, s->pages && s->all[i] ? np_spot_on(node, node) :
-					  (struct np_spot) { (short)node, s->best[i].a, s->best[i].b,
+			    np_search_put(s, i, s->pages && s->all[i] ? np_choice_on(node, node) :
+					  (struct np_placement_choice) { (short)node, s->best[i].a, s->best[i].b,
 							     s->best[i].on_a }))
 				np_search_climb(s);
 		}
