@@ -74,13 +74,13 @@ struct asym {
 static double one_way(const struct np_machine *m, int from, int to)
 {
 	struct np_model_flow f = { .from = from, .to = to, .streams = 1 };
-	struct np_model_grant grant;
+	struct np_model_result result;
 
 	if (from == to || !m->node[from].cpus || !m->node[to].has_memory)
 		return 0;
 	f.cores = m->node[from].cpus;
-	if (m->model && !np_model_solve(m->model, &f, 1, &grant))
-		return grant.bytes_per_s;
+	if (m->model && !np_model_solve(m->model, &f, 1, &result))
+		return result.bytes_per_s;
 	return 1.0 / np_distance(m, from, to);
 }
 

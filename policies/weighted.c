@@ -37,14 +37,14 @@ static const struct np_option options[] = {
 static double bandwidth(const struct np_machine *m, int from, int to)
 {
 	struct np_model_flow f = { .from = from, .to = to, .streams = 1 };
-	struct np_model_grant grant;
+	struct np_model_result result;
 
 	if (!m->node[from].cpus || !m->node[to].has_memory)
 		return 0;
 	if (!m->model)
 		return 1.0 / np_distance(m, from, to);
 	f.cores = m->node[from].cpus;
-	return np_model_solve(m->model, &f, 1, &grant) ? 0 : grant.bytes_per_s;
+	return np_model_solve(m->model, &f, 1, &result) ? 0 : result.bytes_per_s;
 }
 
 /* table [k * k] of bandwidths. */

@@ -52,8 +52,8 @@ int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], do
 		 double (*result)[2])
 {
 	struct np_model_flow *f = calloc(n, sizeof(*f));
-	struct np_model_grant *grant = calloc(n, sizeof(*grant));
-	int e = f && grant ? 0 : -ENOMEM;
+	struct np_model_result *solved = calloc(n, sizeof(*solved));
+	int e = f && solved ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !e && i < n; i++)
 		f[i] = (struct np_model_flow) {
@@ -61,12 +61,12 @@ int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], do
 			.write_fraction = write_fraction, .posted_fraction = write_fraction, .streams = streams,
 		};
 	if (!e)
-		e = np_model_solve(m, f, n, grant);
+		e = np_model_solve(m, f, n, solved);
 	for (size_t i = 0; !e && i < n; i++) {
-		result[i][0] = grant[i].bytes_per_s;
-		result[i][1] = grant[i].latency_ns;
+		result[i][0] = solved[i].bytes_per_s;
+		result[i][1] = solved[i].latency_ns;
 	}
 	free(f);
-	free(grant);
+	free(solved);
 	return e;
 }

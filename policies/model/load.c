@@ -16,7 +16,7 @@ static void add(struct np_model_load *load, unsigned int queue, double bytes_per
 }
 
 void np_model_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
-		   const struct np_model_grant *grant, struct np_model_load *load)
+		   const struct np_model_result *result, struct np_model_load *load)
 {
 	struct queues s;
 
@@ -30,6 +30,6 @@ void np_model_load(const struct np_model *m, const struct np_model_flow *flow, s
 		const struct customer *c = &s.customer[i];
 
 		for (unsigned int v = 0; v < c->n_visits; v++)
-			add(load, c->queue[v], c->weight[v] * grant[i].bytes_per_s);
+			add(load, c->queue[v], c->weight[v] * result[i].bytes_per_s);
 	}
 }

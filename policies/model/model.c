@@ -126,7 +126,7 @@ static double fits(const struct queues *s, const struct customer *c)
 }
 
 int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, size_t n,
-		   struct np_model_grant *grant)
+		   struct np_model_result *result)
 {
 	struct queues s;
 
@@ -144,8 +144,8 @@ int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, s
 		const struct customer *c = &s.customer[i];
 		double time = c->time_ns / fits(&s, c);
 
-		grant[i].bytes_per_s = c->bytes / time * NS_PER_S;
-		grant[i].latency_ns = time - c->think_ns;
+		result[i].bytes_per_s = c->bytes / time * NS_PER_S;
+		result[i].latency_ns = time - c->think_ns;
 	}
 	return 0;
 }

@@ -75,7 +75,7 @@ struct np_model_flow {
 	bool from_cache;	   /* served by the last-level cache of `to`, not by its DRAM */
 };
 
-struct np_model_grant {
+struct np_model_result {
 	double bytes_per_s; /* all cores of the flow together */
 	double latency_ns;  /* of one line that a core waits for */
 };
@@ -113,15 +113,15 @@ void np_model_print(const struct np_model *m, FILE *f);
 double np_model_unloaded_ns(const struct np_model *m, int from, int to);
 
 /*
- * Grants every flow its bandwidth and its latency. flow and grant hold n
+ * Grants every flow its bandwidth and its latency. flow and result hold n
  * entries. Returns 0, or -EINVAL: too many flows, a node that does not exist,
  * has no cores or no memory, a number that is negative or not finite.
  */
 int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, size_t n,
-		   struct np_model_grant *grant);
+		   struct np_model_result *result);
 
-/* What the grants of np_model_solve() put on ports, links and controllers. */
+/* What the results of np_model_solve() put on ports, links and controllers. */
 void np_model_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
-		   const struct np_model_grant *grant, struct np_model_load *load);
+		   const struct np_model_result *result, struct np_model_load *load);
 
 #endif

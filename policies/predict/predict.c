@@ -219,10 +219,10 @@ static double take_answer(struct np_predictor *p, bool joined)
 		while (joined && (p->flow[f].from != (int)from || p->flow[f].to != (int)to))
 			f++;
 		if (joined)
-			ns = d->think_ns + p->grant[f].latency_ns;
+			ns = d->think_ns + p->result[f].latency_ns;
 		else
 			ns = p->cores[c] * core_bytes(p, from, d) * NS_PER_S /
-			     p->grant[at].bytes_per_s;
+			     p->result[at].bytes_per_s;
 		change = fmax(change, fabs(ns / p->line_ns[c] - 1));
 		p->line_ns[c] = ns;
 	}
@@ -271,7 +271,7 @@ void np_predict(struct np_predictor *p, bool restart)
 
 		mixed = ask_all(p);
 		n = make_flows(p, &joined);
-		if (!n || np_model_solve(p->model, p->flow, n, p->grant))
+		if (!n || np_model_solve(p->model, p->flow, n, p->result))
 			break;
 		change = take_answer(p, joined);
 	}

@@ -52,7 +52,7 @@ struct np_predictor {
 	unsigned int *used;	/* cells of cores that are not 0 */
 	size_t n_used;
 	struct np_model_flow *flow;	/* [NP_MODEL_FLOWS] */
-	struct np_model_grant *grant;
+	struct np_model_result *result;
 };
 
 /*

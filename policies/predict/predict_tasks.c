@@ -123,9 +123,9 @@ static int allocate(struct np_predictor *p)
 	p->part_share = calloc(p->n * p->k + 1, sizeof(*p->part_share));
 	p->speed = calloc(p->n + 1, sizeof(*p->speed));
 	p->flow = calloc(NP_MODEL_FLOWS, sizeof(*p->flow));
-	p->grant = calloc(NP_MODEL_FLOWS, sizeof(*p->grant));
+	p->result = calloc(NP_MODEL_FLOWS, sizeof(*p->result));
 	return p->class && p->own && p->stride && p->line_ns && p->cores && p->used && p->overcommit && p->node && p->on && p->parts &&
-	       p->part_node && p->part_share && p->speed && p->flow && p->grant ? 0 : -ENOMEM;
+	       p->part_node && p->part_share && p->speed && p->flow && p->result ? 0 : -ENOMEM;
 }
 
 int np_predictor_init(struct np_predictor *p, const struct np_machine *m,
@@ -171,7 +171,7 @@ void np_predictor_free(struct np_predictor *p)
 	free(p->part_share);
 	free(p->speed);
 	free(p->flow);
-	free(p->grant);
+	free(p->result);
 	*p = (struct np_predictor) { 0 };
 }
 

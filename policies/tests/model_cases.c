@@ -16,14 +16,14 @@ static void one_flow_alone_gets_its_unloaded_rate(void)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_flow chase = {.from = 0, .to = 0, .cores = 1, .outstanding = 1};
-	struct np_model_grant grant = model_alone(&m, chase);
+	struct np_model_result result = model_alone(&m, chase);
 
-	CLOSE(grant.bytes_per_s, LINE / 80e-9, 0.01);
-	CLOSE(grant.latency_ns, 80, 0.01);
+	CLOSE(result.bytes_per_s, LINE / 80e-9, 0.01);
+	CLOSE(result.latency_ns, 80, 0.01);
 	chase.to = 1;
-	grant = model_alone(&m, chase);
-	CLOSE(grant.bytes_per_s, LINE / 120e-9, 0.01);
-	CLOSE(grant.latency_ns, np_model_unloaded_ns(&m, 0, 1), 0.01);
+	result = model_alone(&m, chase);
+	CLOSE(result.bytes_per_s, LINE / 120e-9, 0.01);
+	CLOSE(result.latency_ns, np_model_unloaded_ns(&m, 0, 1), 0.01);
 }
 
 static void nobody_gets_more_than_asked_for(void)
@@ -65,11 +65,11 @@ static void littles_law_holds_under_load(void)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_flow flow[] = {model_triad(0, 0, CORES), model_triad(1, 0, CORES)};
-	struct np_model_grant grant[2];
+	struct np_model_result result[2];
 
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
 	for (int i = 0; i < 2; i++)
-		CLOSE(grant[i].bytes_per_s * 0.75 / LINE * grant[i].latency_ns * 1e-9, CORES * 10,
+		CLOSE(result[i].bytes_per_s * 0.75 / LINE * result[i].latency_ns * 1e-9, CORES * 10,
 		      1e-9);
 }
 
@@ -79,12 +79,12 @@ static void more_cores_never_get_less_together(void)
 	double before = 0, latency = 0;
 
 	for (int cores = 1; cores <= 16; cores++) {
-		struct np_model_grant grant = model_alone(&m, model_triad(0, 0, cores));
+		struct np_model_result result = model_alone(&m, model_triad(0, 0, cores));
 
-		CU_ASSERT(grant.bytes_per_s >= before * (1 - SAME));
-		CU_ASSERT(grant.latency_ns >= latency * (1 - SAME));
-		before = grant.bytes_per_s;
-		latency = grant.latency_ns;
+		CU_ASSERT(result.bytes_per_s >= before * (1 - SAME));
+		CU_ASSERT(result.latency_ns >= latency * (1 - SAME));
+		before = result.bytes_per_s;
+		latency = result.latency_ns;
 	}
 	CU_ASSERT(before > 1.5e10 && before <= 1.6e10);
 }
@@ -125,27 +125,27 @@ static void equal_nodes_are_treated_alike(void)
 	struct np_model m = model_of(TWO("dram_local_share=0.5 "));
 	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(0, 1, 1),
 				       model_triad(1, 1, 3), model_triad(1, 0, 1)};
-	struct np_model_grant grant[4];
+	struct np_model_result result[4];
 
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 4, grant), 0);
-	CLOSE(grant[0].bytes_per_s, grant[2].bytes_per_s, SAME);
-	CLOSE(grant[1].bytes_per_s, grant[3].bytes_per_s, SAME);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 4, result), 0);
+	CLOSE(result[0].bytes_per_s, result[2].bytes_per_s, SAME);
+	CLOSE(result[1].bytes_per_s, result[3].bytes_per_s, SAME);
 }
 
 static void neither_order_nor_grouping_of_flows_matters(void)
 {
 	struct np_model m = model_of(TWO("dram_local_share=0.5 "));
 	struct np_model_flow apart[CORES + 1];
-	struct np_model_grant grant[CORES + 1];
+	struct np_model_result result[CORES + 1];
 	double together, sum = 0;
 
 	together = model_beside(&m, model_triad(0, 0, CORES), model_triad(1, 0, 3));
 	apart[0] = model_triad(1, 0, 3);
 	for (int i = 1; i <= CORES; i++)
 		apart[i] = model_triad(0, 0, 1);
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, apart, CORES + 1, grant), 0);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, apart, CORES + 1, result), 0);
 	for (int i = 1; i <= CORES; i++)
-		sum += grant[i].bytes_per_s;
+		sum += result[i].bytes_per_s;
 	CLOSE(sum, together, SAME);
 }
 
@@ -169,11 +169,11 @@ static void a_machine_twice_as_fast_grants_twice_as_much(void)
 static void without_traffic_nothing_is_granted(void)
 {
 	struct np_model m = model_of(TWO(""));
-	struct np_model_grant grant = model_alone(&m, model_triad(0, 1, 0));
+	struct np_model_result result = model_alone(&m, model_triad(0, 1, 0));
 
 	CU_ASSERT_EQUAL(np_model_solve(&m, NULL, 0, NULL), 0);
-	CU_ASSERT_EQUAL(grant.bytes_per_s, 0);
-	CLOSE(grant.latency_ns, 120, 1e-9);
+	CU_ASSERT_EQUAL(result.bytes_per_s, 0);
+	CLOSE(result.latency_ns, 120, 1e-9);
 	CLOSE(model_beside(&m, model_triad(0, 0, 4), model_triad(1, 0, 0)),
 	      model_alone(&m, model_triad(0, 0, 4)).bytes_per_s, 1e-9);
 }

@@ -22,19 +22,19 @@ struct np_model model_of(const char *text)
 	return m;
 }
 
-struct np_model_grant model_alone(const struct np_model *m, struct np_model_flow flow)
+struct np_model_result model_alone(const struct np_model *m, struct np_model_flow flow)
 {
-	struct np_model_grant grant;
+	struct np_model_result result;
 
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(m, &flow, 1, &grant), 0);
-	return grant;
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(m, &flow, 1, &result), 0);
+	return result;
 }
 
 double model_beside(const struct np_model *m, struct np_model_flow flow, struct np_model_flow other)
 {
 	const struct np_model_flow both[] = {flow, other};
-	struct np_model_grant grant[2];
+	struct np_model_result result[2];
 
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(m, both, 2, grant), 0);
-	return grant[0].bytes_per_s;
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(m, both, 2, result), 0);
+	return result[0].bytes_per_s;
 }

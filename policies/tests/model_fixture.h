@@ -17,7 +17,7 @@ struct np_model_flow model_triad(int from, int to, double cores);
 struct np_model model_of(const char *text);
 
 /* Solves one or two flows, which must succeed; the second one's cores may be 0. */
-struct np_model_grant model_alone(const struct np_model *m, struct np_model_flow flow);
+struct np_model_result model_alone(const struct np_model *m, struct np_model_flow flow);
 double model_beside(const struct np_model *m, struct np_model_flow flow,
 		    struct np_model_flow other);
 

@@ -49,15 +49,15 @@ static void lines_beyond_the_entries_cost_capacity(void)
 {
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "));
 	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(1, 0, 4)};
-	struct np_model_grant grant[2];
+	struct np_model_result result[2];
 	struct np_model_load load;
 
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
-	np_model_load(&m, flow, 2, grant, &load);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
+	np_model_load(&m, flow, 2, result, &load);
 	CLOSE(load.dram_capacity[0], 2e10, 1e-9);
 	flow[0].cores = 4; /* 40 lines, a quarter more than 32 */
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
-	np_model_load(&m, flow, 2, grant, &load);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
+	np_model_load(&m, flow, 2, result, &load);
 	CLOSE(load.dram_capacity[0], 2e10 / 1.125, 1e-9);
 }
 
@@ -67,11 +67,11 @@ static void remote_lines_beyond_theirs_cost_their_own_price(void)
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "
 					 "remote_entries=16 remote_overflow_loss=0.1 "));
 	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(1, 0, 4)};
-	struct np_model_grant grant[2];
+	struct np_model_result result[2];
 	struct np_model_load load;
 
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, grant), 0);
-	np_model_load(&m, flow, 2, grant, &load);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
+	np_model_load(&m, flow, 2, result, &load);
 	CLOSE(load.dram_capacity[0], 2e10 / 1.15, 1e-9);
 }
 
@@ -79,7 +79,7 @@ static void remote_lines_beyond_theirs_cost_their_own_price(void)
 static void own_cores_that_overflow_have_a_larger_share(void)
 {
 	struct np_model_flow flow[] = {model_triad(0, 0, 4), model_triad(1, 0, 4)};
-	struct np_model_grant before[2], after[2];
+	struct np_model_result before[2], after[2];
 	struct np_model m = model_of(TWO("dram_local_share=0.5 local_entries=32 "));
 
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, before), 0);
@@ -98,10 +98,10 @@ static void streams_cost_capacity(void)
 {
 	struct np_model m = model_of(TWO("stream_loss=0.01 "));
 	struct np_model_flow flow = model_triad(0, 0, 4);
-	struct np_model_grant grant = model_alone(&m, flow);
+	struct np_model_result result = model_alone(&m, flow);
 	struct np_model_load load;
 
-	np_model_load(&m, &flow, 1, &grant, &load);
+	np_model_load(&m, &flow, 1, &result, &load);
 	CLOSE(load.dram_capacity[0], 2e10 / 1.11, 1e-9);
 }
 
@@ -136,14 +136,14 @@ static void a_route_takes_the_fewest_links(void)
 		"node 0 " NODE "\nnode 1 " NODE "\nnode 2 " NODE "\nnode 3 " NODE "\n"
 		"link 0 1 " WIRE "\nlink 1 2 " WIRE "\nlink 2 3 " WIRE "\nlink 3 0 " WIRE "\n");
 	struct np_model_flow flow = model_triad(0, 2, 1);
-	struct np_model_grant grant = model_alone(&m, flow);
+	struct np_model_result result = model_alone(&m, flow);
 	struct np_model_load load;
 
 	CLOSE(np_model_unloaded_ns(&m, 0, 2), 160, 1e-9);
 	CLOSE(np_model_unloaded_ns(&m, 0, 3), 120, 1e-9);
-	np_model_load(&m, &flow, 1, &grant, &load);
-	CLOSE(load.link_bytes_per_s[0][0], grant.bytes_per_s * 0.25, 1e-9);
-	CLOSE(load.link_bytes_per_s[1][1], grant.bytes_per_s * 0.75, 1e-9);
+	np_model_load(&m, &flow, 1, &result, &load);
+	CLOSE(load.link_bytes_per_s[0][0], result.bytes_per_s * 0.25, 1e-9);
+	CLOSE(load.link_bytes_per_s[1][1], result.bytes_per_s * 0.75, 1e-9);
 	CU_ASSERT_EQUAL(load.link_bytes_per_s[2][0] + load.link_bytes_per_s[3][0], 0);
 }
 
@@ -154,13 +154,13 @@ static void a_node_may_lack_cpus_or_memory(void)
 				     "node 2 core_outstanding=10 cache_latency_ns=20\n"
 				     "link 0 1 " WIRE "\nlink 0 2 " WIRE "\n");
 	struct np_model_flow flow = model_triad(1, 0, 1);
-	struct np_model_grant grant;
+	struct np_model_result result;
 
-	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &grant), -EINVAL);
+	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &result), -EINVAL);
 	CU_ASSERT(model_alone(&m, model_triad(0, 1, 4)).latency_ns >= 150);
 	CU_ASSERT(model_alone(&m, model_triad(2, 1, 4)).bytes_per_s <= 1e10);
 	flow = model_triad(0, 2, 1);
-	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &grant), -EINVAL);
+	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &result), -EINVAL);
 	CU_ASSERT_EQUAL(np_model_unloaded_ns(&m, 0, 2), 0);
 	flow.from_cache = true;
 	CU_ASSERT(model_alone(&m, flow).latency_ns >= 60);
@@ -181,9 +181,9 @@ static void a_cache_serves_without_the_controller(void)
 static void check_refused(struct np_model_flow flow)
 {
 	struct np_model m = model_of(TWO(""));
-	struct np_model_grant grant;
+	struct np_model_result result;
 
-	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &grant), -EINVAL);
+	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &result), -EINVAL);
 }
 
 static void bad_flows_are_refused(void)

@@ -117,8 +117,8 @@ static struct np_model_flow random_flow(const struct np_model *m)
 	return flow;
 }
 
-static void check_grant(const struct np_model *m, const struct np_model_flow *f,
-			const struct np_model_grant *g)
+static void check_result(const struct np_model *m, const struct np_model_flow *f,
+			const struct np_model_result *g)
 {
 	double unloaded =
 		m->link_ns[f->from][f->to] +
@@ -138,15 +138,15 @@ static void check_grant(const struct np_model *m, const struct np_model_flow *f,
 }
 
 static void check_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
-		       const struct np_model_grant *grant)
+		       const struct np_model_result *result)
 {
 	struct np_model_load load;
 	double granted[NP_MODEL_NODES] = {0};
 
-	np_model_load(m, flow, n, grant, &load);
+	np_model_load(m, flow, n, result, &load);
 	for (size_t i = 0; i < n; i++)
 		if (!flow[i].from_cache)
-			granted[flow[i].to] += grant[i].bytes_per_s;
+			granted[flow[i].to] += result[i].bytes_per_s;
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		HOLDS(fabs(load.dram_bytes_per_s[i] - granted[i]) <= granted[i] * TINY);
 		HOLDS(load.dram_bytes_per_s[i] <= load.dram_capacity[i] * (1 + TINY));
@@ -162,7 +162,7 @@ static void check_load(const struct np_model *m, const struct np_model_flow *flo
 static void random_flows_fit_their_machine(void)
 {
 	struct np_model_flow flow[MOST_FLOWS];
-	struct np_model_grant grant[MOST_FLOWS], again[MOST_FLOWS];
+	struct np_model_result result[MOST_FLOWS], again[MOST_FLOWS];
 
 	state = 88172645463325252ULL;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -171,12 +171,12 @@ static void random_flows_fit_their_machine(void)
 
 		for (size_t i = 0; i < n; i++)
 			flow[i] = random_flow(&m);
-		HOLDS(np_model_solve(&m, flow, n, grant) == 0);
+		HOLDS(np_model_solve(&m, flow, n, result) == 0);
 		HOLDS(np_model_solve(&m, flow, n, again) == 0);
-		HOLDS(memcmp(grant, again, n * sizeof(*grant)) == 0);
+		HOLDS(memcmp(result, again, n * sizeof(*result)) == 0);
 		for (size_t i = 0; i < n; i++)
-			check_grant(&m, &flow[i], &grant[i]);
-		check_load(&m, flow, n, grant);
+			check_result(&m, &flow[i], &result[i]);
+		check_load(&m, flow, n, result);
 	}
 }
 

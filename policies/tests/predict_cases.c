@@ -72,14 +72,14 @@ static void a_measured_bandwidth_comes_back(void)
 static void crowding_is_the_models(void)
 {
 	struct np_model_flow four = { .from = 0, .to = 0, .cores = 4, .streams = 1 };
-	struct np_model_grant grant;
+	struct np_model_result result;
 
 	machine_of_two(4);
 	for (int i = 0; i < 4; i++)
 		add(0, 100, 0, 1.5)->outstanding = (struct np_known) { 10, NP_PROVENANCE_DECLARED };
 	predict();
-	CU_ASSERT_EQUAL_FATAL(np_model_solve(&model, &four, 1, &grant), 0);
-	CU_ASSERT_DOUBLE_EQUAL(p.speed[3], 80 / grant.latency_ns, 1e-4);
+	CU_ASSERT_EQUAL_FATAL(np_model_solve(&model, &four, 1, &result), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.speed[3], 80 / result.latency_ns, 1e-4);
 	CU_ASSERT(p.speed[3] < 0.7);
 	for (int i = 0; i < 2; i++) {
 		np_predict_run_on(&p, (size_t)i, 1);

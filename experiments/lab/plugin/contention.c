@@ -40,7 +40,7 @@ static struct seen *seen;	/* [cpus], at the end of the last window */
 static struct activity activity[NP_LAB_MAX_CPUS];
 static size_t n_flows;
 static struct np_model_flow flow[NP_MODEL_FLOWS];
-static struct np_model_grant grant[NP_MODEL_FLOWS];
+static struct np_model_result result[NP_MODEL_FLOWS];
 static struct origin origin[NP_MODEL_FLOWS];
 static double loaded_ns[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES][NP_KINDS];
 
@@ -225,8 +225,8 @@ static void set_costs(void)
 		const struct origin *o = &origin[i];
 		double *loaded = &loaded_ns[flow[i].from][o->node][o->kind];
 
-		*loaded = fmax(*loaded, grant[i].latency_ns);
-		ns[o->cpu][o->node][o->kind][o->class] = grant[i].latency_ns;
+		*loaded = fmax(*loaded, result[i].latency_ns);
+		ns[o->cpu][o->node][o->kind][o->class] = result[i].latency_ns;
 	}
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
 		for (unsigned int node = 0; node < np_sim.config.nodes; node++)
@@ -292,7 +292,7 @@ static void end(uint64_t now_ps)
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
 		if (activity[i].busy_ns > 0)
 			add_flows(&np_sim.cpu[i], &activity[i]);
-	if (!np_model_solve(&np_sim.config.model, flow, n_flows, grant))
+	if (!np_model_solve(&np_sim.config.model, flow, n_flows, result))
 		set_costs();
 }
 
