@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""policies/model/model.c, called from Python: the very code that the lab's plugin runs."""
+"""policies/model/solver.c, called from Python: the very code that the lab's plugin runs."""
 
 import ctypes
 import subprocess
