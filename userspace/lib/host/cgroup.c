@@ -317,22 +317,10 @@ int np_cpusets_cpus(struct np_cpusets *c, pid_t pid, struct bitmask *cpus)
 
 int np_cpusets_mems(pid_t pid, struct bitmask *mems)
 {
-	static const char key[] = "\nMems_allowed_list:";
-	char path[64], *text, *line;
-	int e = 0;
+	int e = np_proc_status_list(pid, "Mems_allowed_list", mems);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	text = np_read_file(path);
-	if (!text)
-		return errno == ENOENT ? -ESRCH : -errno;
-	line = strstr(text, key);
-	if (line) {
-		line += strlen(key);
-		line[strcspn(line, "\n")] = '\0';
-		e = np_list_parse_kernel(line, mems);
-	} else {
-		numa_bitmask_setall(mems);
-	}
-	free(text);
-	return e;
+	if (e != -ENODATA)
+		return e;
+	numa_bitmask_setall(mems);
+	return 0;
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/cpulist.h"
 #include "../base/error.h"
 
 /* Bits of the flags field of /proc/PID/stat, the same in every supported kernel. */
@@ -153,6 +154,26 @@ int np_proc_threads(pid_t pid, pid_t **tids, size_t *n)
 int np_proc_all(pid_t **pids, size_t *n)
 {
 	return list_numbers("/proc", pids, n);
+}
+
+int np_proc_status_list(pid_t pid, const char *key, struct bitmask *mask)
+{
+	char path[64], start[64], *text, *line;
+	int e = -ENODATA;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	snprintf(start, sizeof(start), "\n%s:", key);
+	text = np_read_file(path);
+	if (!text)
+		return errno == ENOENT ? -ESRCH : -errno;
+	line = strstr(text, start);
+	if (line) {
+		line += strlen(start);
+		line[strcspn(line, "\n")] = '\0';
+		e = np_list_parse_kernel(line, mask);
+	}
+	free(text);
+	return e;
 }
 
 pid_t np_proc_group(pid_t tid)
