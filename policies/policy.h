@@ -30,6 +30,7 @@
 #define NP_FARTHEST (-1)
 #define NP_COMM_LEN 16
 #define NP_REASON_LEN 200
+#define NP_FAULT_LEN 256
 
 /*
  * Changes when a field below goes or means something else; a plug-in of another
@@ -191,6 +192,12 @@ struct np_plan {
 	struct np_page_move *move;	/* [n_moves] */
 	size_t n_moves;
 	uint64_t unordered;	/* pages for which no order exists that overfills no node */
+	/*
+	 * The policy's again: the predicted throughput afterwards / now that its plan must have, else
+	 * every task is left alone; 0: whatever it has. Means nothing without a contention model.
+	 */
+	double least_gain;
+	char fault[NP_FAULT_LEN];	/* one line on why plan() failed, where the number alone does not say it */
 };
 
 enum np_option_type { NP_OPT_DOUBLE, NP_OPT_INT, NP_OPT_BOOL, NP_OPT_ENUM };
@@ -235,6 +242,10 @@ struct np_policy {
 	 */
 	const char *(*reject)(const struct np_options *o, const struct np_known *throughput,
 			      const struct np_known *fairness);
+	/* Optional, called instead of plan(): the same for a policy that is more than its functions. */
+	int (*plan_as)(const struct np_policy *self, const struct np_machine *m,
+		       const struct np_task *tasks, size_t n, const struct np_options *o,
+		       struct np_plan *out);
 };
 
 /* Bytes of the structures that a policy and numaplace hand each other, in the header of one of them. */

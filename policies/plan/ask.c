@@ -54,6 +54,12 @@ static void close_view(struct view *v, const struct np_sizes *s, size_t n, struc
 	out->decision = decision;
 }
 
+static int call(const struct np_policy *p, const struct np_machine *m, const struct np_task *tasks,
+		size_t n, const struct np_options *o, struct np_plan *out)
+{
+	return p->plan_as ? p->plan_as(p, m, tasks, n, o, out) : p->plan(m, tasks, n, o, out);
+}
+
 int np_policy_ask(const struct np_policy *p, const struct np_machine *m, const struct np_task *tasks,
 		  size_t n, const struct np_options *o, struct np_plan *out)
 {
@@ -61,10 +67,10 @@ int np_policy_ask(const struct np_policy *p, const struct np_machine *m, const s
 	int e;
 
 	if (!p->built_with)
-		return p->plan(m, tasks, n, o, out);
+		return call(p, m, tasks, n, o, out);
 	e = open_view(&v, p->built_with, m, tasks, n, out);
 	if (!e)
-		e = p->plan(&v.machine, v.tasks, n, o, &v.plan);
+		e = call(p, &v.machine, v.tasks, n, o, &v.plan);
 	close_view(&v, p->built_with, n, out);
 	return e;
 }

@@ -177,6 +177,8 @@ int np_plan_begin(const struct np_policy *p, const struct np_machine *m,
 		if (!task_is_valid(m, &tasks[i]))
 			return -EINVAL;
 	out->n_spreads = out->n_moves = 0;
+	out->least_gain = 0;
+	out->fault[0] = '\0';
 	leave_all_alone(p, m, tasks, o, out);
 	return 0;
 }
@@ -196,18 +198,32 @@ int np_plan_finish(const struct np_policy *p, const struct np_machine *m,
 	return np_plan_pages(m, tasks, out, rate > 0 ? rate : NP_MIGRATION_RATE_MIB);
 }
 
+/* Why a plan brings less than its policy asks for, or NULL. */
+static const char *too_little(const struct np_plan *plan, char *why, size_t len)
+{
+	const struct np_known *now = &plan->throughput[0], *then = &plan->throughput[1];
+
+	if (then->source == NP_SOURCE_NONE || then->value >= plan->least_gain * now->value)
+		return NULL;
+	snprintf(why, len, "left alone: the plan is predicted to bring a throughput of %.3g times the "
+		 "present one, its policy asks for %.3g", then->value / now->value, plan->least_gain);
+	return why;
+}
+
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n,
 		   const struct np_options *o, struct np_plan *out)
 {
 	int e = out->n == n ? np_plan_begin(p, m, tasks, o, out) : -EINVAL;
+	char gain[NP_REASON_LEN];
 	const char *reason;
 
 	if (!e)
 		e = np_policy_ask(p, m, tasks, n, o, out);
 	if (!e)
 		e = np_plan_finish(p, m, tasks, o, out);
-	reason = !e && p->reject ? p->reject(o, out->throughput, out->fairness) : NULL;
+	reason = e ? NULL : p->reject ? p->reject(o, out->throughput, out->fairness) :
+		 too_little(out, gain, sizeof(gain));
 	if (!reason)
 		return e;
 	leave_all_alone(p, m, tasks, o, out);

@@ -46,7 +46,8 @@ void np_plan_free(struct np_plan *plan);
  * that no node gets more than it has room for, cost and gain. out comes from
  * np_plan_init() for the same m and n and may be used again. Returns 0,
  * -EINVAL (machine or tasks), -ENOMEM, -EOPNOTSUPP (the policy needs what is
- * not there) or -EPROTO (the policy's answer breaks the rules of policy.h).
+ * not there), -EPROTO (the policy's answer breaks the rules of policy.h) or -EREMOTEIO (a program
+ * that is a policy failed; out->fault says how).
  */
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n,

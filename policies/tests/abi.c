@@ -11,9 +11,9 @@ STAYS(np_machine, model_origin, 120);
 STAYS(np_node, latency_ns, 56);
 STAYS(np_task, on, 224);
 STAYS(np_decision, nodes, 292);
-STAYS(np_plan, unordered, 128);
+STAYS(np_plan, fault, 144);
 STAYS(np_option, meaning, 56);
-STAYS(np_policy, built_with, 48);
+STAYS(np_policy, plan_as, 64);
 STAYS(np_plugin, sizes, 16);
 
 /* It stands inside others and in arrays that are handed over as they are. */
