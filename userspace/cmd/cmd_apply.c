@@ -92,7 +92,7 @@ static void watch(const struct np_applied *a, const struct np_migrate_result *so
 }
 
 static int carry_out(const struct np_planning *p, const struct np_control *control,
-		     const struct np_policy_words *w)
+		     const struct np_policy_cli *w)
 {
 	char err[NP_ERR_LEN];
 	struct np_applied a;
@@ -114,7 +114,7 @@ static int carry_out(const struct np_planning *p, const struct np_control *contr
 }
 
 /* The saved plan as it is to be done now. */
-static int renew(const struct np_policy_words *w, struct np_planning *p)
+static int renew(const struct np_policy_cli *w, struct np_planning *p)
 {
 	char err[NP_ERR_LEN];
 	size_t gone;
@@ -132,7 +132,7 @@ static int renew(const struct np_policy_words *w, struct np_planning *p)
 	return np_control_exit(e);
 }
 
-static int ask(struct np_policy_words *w, struct np_planning *p)
+static int ask(struct np_policy_cli *w, struct np_planning *p)
 {
 	struct np_policy_args args;
 	int status = np_policy_args_resolve(w, &args);
@@ -144,7 +144,7 @@ static int ask(struct np_policy_words *w, struct np_planning *p)
 	return np_cmd_planning(p, &args);
 }
 
-static int apply(struct np_policy_words *w)
+static int apply(struct np_policy_cli *w)
 {
 	const struct np_control *control;
 	struct np_planning p;
@@ -163,13 +163,5 @@ static int apply(struct np_policy_words *w)
 
 int cmd_apply(int argc, char **argv)
 {
-	struct np_policy_words w;
-	int status;
-
-	np_policy_words_init(&w);
-	status = np_args(&argp, argc, argv, 0, &w);
-	if (!status)
-		status = apply(&w);
-	np_policy_words_free(&w);
-	return status;
+	return np_policy_cli_run(&argp, argc, argv, apply);
 }

@@ -9,6 +9,17 @@
 #include "../lib/host/mempolicy.h"
 #include "arg_units.h"
 
+int np_words_add(struct np_words *words, const char *word)
+{
+	const char **bigger = realloc(words->word, sizeof(*bigger) * (words->n + 1));
+
+	if (!bigger)
+		return ENOMEM;
+	words->word = bigger;
+	words->word[words->n++] = word;
+	return 0;
+}
+
 int np_common_parse(int key, const char *arg, struct np_common *c)
 {
 	double rate = 0;

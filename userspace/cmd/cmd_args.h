@@ -31,6 +31,15 @@ enum {
 	{ "cgroup", NP_KEY_CGROUP, "PATH", 0, "The tasks of this cgroup (version 2) and of those " \
 	  "below it, such as /system.slice/redis.service", 0 }
 
+/* Words of an option that may be repeated. */
+struct np_words {
+	const char **word;
+	size_t n;
+};
+
+/* 0 or ENOMEM, as argp's parsers have it. The caller frees words->word. */
+int np_words_add(struct np_words *words, const char *word);
+
 struct np_common {
 	struct np_pids pids;
 	const char *cgroup;

@@ -29,7 +29,7 @@ static const struct argp argp = {
 	       "--assume says them. A saved plan is applied later by `numaplace apply --plan FILE`.",
 };
 
-static int report(const struct np_policy_words *w, const struct np_planning *p)
+static int report(const struct np_policy_cli *w, const struct np_planning *p)
 {
 	char err[NP_ERR_LEN];
 
@@ -44,7 +44,7 @@ static int report(const struct np_policy_words *w, const struct np_planning *p)
 	return NP_EXIT_OK;
 }
 
-static int show(const struct np_policy_words *w)
+static int show(const struct np_policy_cli *w)
 {
 	char err[NP_ERR_LEN];
 	struct np_planning p;
@@ -62,7 +62,7 @@ static int show(const struct np_policy_words *w)
 	return status;
 }
 
-static int make(struct np_policy_words *w, const struct np_policy_args *args, struct np_planning *p)
+static int make(struct np_policy_cli *w, const struct np_policy_args *args, struct np_planning *p)
 {
 	char err[NP_ERR_LEN];
 	int e;
@@ -75,7 +75,7 @@ static int make(struct np_policy_words *w, const struct np_policy_args *args, st
 	return np_control_exit(e);
 }
 
-static int plan(struct np_policy_words *w)
+static int plan(struct np_policy_cli *w)
 {
 	struct np_policy_args args;
 	struct np_planning p;
@@ -97,13 +97,5 @@ static int plan(struct np_policy_words *w)
 
 int cmd_plan(int argc, char **argv)
 {
-	struct np_policy_words w;
-	int status;
-
-	np_policy_words_init(&w);
-	status = np_args(&argp, argc, argv, 0, &w);
-	if (!status)
-		status = plan(&w);
-	np_policy_words_free(&w);
-	return status;
+	return np_policy_cli_run(&argp, argc, argv, plan);
 }

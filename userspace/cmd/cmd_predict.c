@@ -12,7 +12,7 @@
 #include "../lib/files/task_set.h"
 #include "../lib/predict/report.h"
 #include "arg_units.h"
-#include "cmd.h"
+#include "cmd_args.h"
 
 #define MAX_TASKS 4
 #define MAX_NODE_MIB (1 << 30)
@@ -23,13 +23,8 @@ static const char *const search_options[] = { "search=all", "horizon=0", "hyster
 
 enum { KEY_MACHINE = 0x100, KEY_TASKS, KEY_RANDOM, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
 
-struct words {
-	const char **word;
-	size_t n;
-};
-
 struct args {
-	struct words machines, tasks, snapshots, policies;
+	struct np_words machines, tasks, snapshots, policies;
 	unsigned long random, seed, max_tasks;
 	uint64_t memory;	/* of a node, 0: as its file says */
 	const char *picture;
@@ -58,17 +53,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static error_t add(struct words *w, const char *word)
-{
-	const char **bigger = realloc(w->word, sizeof(*bigger) * (w->n + 1));
-
-	if (!bigger)
-		return ENOMEM;
-	w->word = bigger;
-	w->word[w->n++] = word;
-	return 0;
-}
-
 static error_t parse_memory(const char *text, uint64_t *bytes)
 {
 	double mib = 0;
@@ -87,13 +71,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_MACHINE:
-		return add(&a->machines, arg);
+		return np_words_add(&a->machines, arg);
 	case KEY_TASKS:
-		return add(&a->tasks, arg);
+		return np_words_add(&a->tasks, arg);
 	case 'p':
-		return add(&a->policies, arg);
+		return np_words_add(&a->policies, arg);
 	case KEY_SNAPSHOT:
-		return add(&a->snapshots, arg);
+		return np_words_add(&a->snapshots, arg);
 	case KEY_RANDOM:
 		return np_arg_number(arg, "--random", 1000000, &a->random);
 	case KEY_SEED:

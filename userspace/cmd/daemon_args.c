@@ -152,7 +152,7 @@ void np_daemon_args_defaults(struct np_daemon_args *a, const char *command)
 		.command = command, .interval_us = 1000000, .count = 16, .min_busy = 0.1, .reading = 0.2, .min_size_mib = 1,
 		.hysteresis = { .min_gain = 0, .plans = 2, .window = 30, .back_off = 60 },
 	};
-	np_policy_words_init(&a->words);
+	np_policy_cli_init(&a->words);
 }
 
 /* The lines of the file as options of their own: "interval=2s" -> "--interval=2s". */
@@ -230,7 +230,7 @@ int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv)
 
 void np_daemon_args_free(struct np_daemon_args *a)
 {
-	np_policy_words_free(&a->words);
+	np_policy_cli_free(&a->words);
 	free(a->text);
 	free(a->argv);
 }

@@ -8,7 +8,7 @@
 
 struct np_daemon_args {
 	const char *command;		/* that the errors are of */
-	struct np_policy_words words;
+	struct np_policy_cli words;
 	unsigned int interval_us;
 	struct np_hysteresis_rules hysteresis;
 	unsigned int count;		/* tasks whose counters are read at once */

@@ -13,12 +13,12 @@
 #define SAMPLE_MS 200
 #define SAMPLE_MAX_MS 60000
 
-void np_policy_words_init(struct np_policy_words *w)
+void np_policy_cli_init(struct np_policy_cli *w)
 {
-	*w = (struct np_policy_words) { .sample_ms = SAMPLE_MS };
+	*w = (struct np_policy_cli) { .sample_ms = SAMPLE_MS };
 }
 
-void np_policy_words_free(struct np_policy_words *w)
+void np_policy_cli_free(struct np_policy_cli *w)
 {
 	free(w->option.word);
 	free(w->assume.word);
@@ -26,18 +26,21 @@ void np_policy_words_free(struct np_policy_words *w)
 	np_common_free(&w->common);
 }
 
-static int add_word(struct np_word_list *list, const char *word)
+int np_policy_cli_run(const struct argp *argp, int argc, char **argv,
+		      int (*command)(struct np_policy_cli *w))
 {
-	const char **bigger = realloc(list->word, sizeof(*bigger) * (list->n + 1));
+	struct np_policy_cli w;
+	int status;
 
-	if (!bigger)
-		return ENOMEM;
-	list->word = bigger;
-	list->word[list->n++] = word;
-	return 0;
+	np_policy_cli_init(&w);
+	status = np_args(argp, argc, argv, 0, &w);
+	if (!status)
+		status = command(&w);
+	np_policy_cli_free(&w);
+	return status;
 }
 
-static int parse_weights(const char *arg, struct np_policy_words *w)
+static int parse_weights(const char *arg, struct np_policy_cli *w)
 {
 	w->write_weights = !strcmp(arg, "write");
 	if (w->write_weights || !strcmp(arg, "leave"))
@@ -46,7 +49,7 @@ static int parse_weights(const char *arg, struct np_policy_words *w)
 	return ECANCELED;
 }
 
-int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
+int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 {
 	int e;
 
@@ -55,9 +58,9 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 		w->policy = arg;
 		return 0;
 	case 'o':
-		return add_word(&w->option, arg);
+		return np_words_add(&w->option, arg);
 	case 'a':
-		return add_word(&w->assume, arg);
+		return np_words_add(&w->assume, arg);
 	case NP_KEY_SAVE:
 		w->save = arg;
 		return 0;
@@ -85,7 +88,7 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w)
 	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &w->common) : e;
 }
 
-const struct np_control *np_policy_engine(const struct np_policy_words *w, int *status)
+const struct np_control *np_policy_engine(const struct np_policy_cli *w, int *status)
 {
 	const struct np_control *control = np_cmd_engine(w->common.engine, status);
 	char err[NP_ERR_LEN];
@@ -115,7 +118,7 @@ static const char *policy_names(char *text, size_t text_len)
 	return text;
 }
 
-int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *args)
+int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 {
 	char err[NP_ERR_LEN], names[NP_ERR_LEN];
 	int status = np_common_resolve(&w->common);

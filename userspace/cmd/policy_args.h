@@ -38,9 +38,9 @@
 	  "--json` prints it; - for standard input", 0 }
 
 /* What was said on the command line, before it is understood. */
-struct np_policy_words {
+struct np_policy_cli {
 	const char *policy, *model;
-	struct np_word_list { const char **word; size_t n; } option, assume;
+	struct np_words option, assume;
 	struct np_select select;
 	bool override, write_weights;
 	unsigned long sample_ms;
@@ -48,20 +48,24 @@ struct np_policy_words {
 	struct np_common common;
 };
 
-void np_policy_words_init(struct np_policy_words *w);
-void np_policy_words_free(struct np_policy_words *w);
+void np_policy_cli_init(struct np_policy_cli *w);
+void np_policy_cli_free(struct np_policy_cli *w);
+
+/* A command of one policy: reads its words and does it. An exit status. */
+int np_policy_cli_run(const struct argp *argp, int argc, char **argv,
+		      int (*command)(struct np_policy_cli *w));
 
 /* For a command's parser: as argp's, ARGP_ERR_UNKNOWN for a key that it does not know. */
-int np_policy_args_parse(int key, const char *arg, struct np_policy_words *w);
+int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w);
 
 /*
  * np_cmd_engine() for a plan that is to be carried out: NULL also where weights are to be written
  * and cannot be, or nothing would follow them.
  */
-const struct np_control *np_policy_engine(const struct np_policy_words *w, int *status);
+const struct np_control *np_policy_engine(const struct np_policy_cli *w, int *status);
 
 /* Finds the policy, sets its options and adds the cgroup's tasks. An exit status. */
-int np_policy_args_resolve(struct np_policy_words *w, struct np_policy_args *args);
+int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args);
 
 /* np_planning_make(): NP_EXIT_OK, or an exit status after printing why. */
 int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args);

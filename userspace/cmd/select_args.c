@@ -13,17 +13,6 @@
 #include "../lib/host/cgroup.h"
 #include "../lib/host/proc.h"
 
-static int add_word(struct np_words *list, const char *word)
-{
-	const char **bigger = realloc(list->word, sizeof(*bigger) * (list->n + 1));
-
-	if (!bigger)
-		return ENOMEM;
-	list->word = bigger;
-	list->word[list->n++] = word;
-	return 0;
-}
-
 int np_select_parse(int key, const char *arg, struct np_select *s)
 {
 	switch (key) {
@@ -40,7 +29,7 @@ int np_select_parse(int key, const char *arg, struct np_select *s)
 		s->command = arg;
 		return 0;
 	case NP_KEY_EXCLUDE:
-		return add_word(&s->exclude, arg);
+		return np_words_add(&s->exclude, arg);
 	}
 	return ARGP_ERR_UNKNOWN;
 }

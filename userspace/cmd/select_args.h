@@ -21,7 +21,7 @@
 struct np_select {
 	bool all;
 	const char *unit, *user, *command;
-	struct np_words { const char **word; size_t n; } exclude;
+	struct np_words exclude;
 };
 
 /* For a command's parser: as argp's, ARGP_ERR_UNKNOWN for a key that is not above. */
