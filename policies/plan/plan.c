@@ -203,7 +203,7 @@ static const char *too_little(const struct np_plan *plan, char *why, size_t len)
 {
 	const struct np_known *now = &plan->throughput[0], *then = &plan->throughput[1];
 
-	if (then->source == NP_SOURCE_NONE || then->value >= plan->least_gain * now->value)
+	if (then->source == NP_PROVENANCE_NONE || then->value >= plan->least_gain * now->value)
 		return NULL;
 	snprintf(why, len, "left alone: the plan is predicted to bring a throughput of %.3g times the "
 		 "present one, its policy asks for %.3g", then->value / now->value, plan->least_gain);

@@ -8,6 +8,7 @@
 
 #include "../lib/base/cpulist.h"
 #include "../lib/engine/module_files.h"
+#include "../lib/files/policy_input.h"
 #include "../lib/host/caches.h"
 #include "../lib/host/numa_balancing.h"
 #include "../lib/host/proc.h"
@@ -59,31 +60,6 @@ static void view_free(struct view *v)
 	np_machine_free(&v->m);
 }
 
-static struct bitmask *node_cpus(const struct np_machine *m, size_t index)
-{
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-
-	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
-		if (m->cpu_node[cpu] == (int)index)
-			numa_bitmask_setbit(cpus, cpu);
-	return cpus;
-}
-
-static json_t *json_node(const struct np_machine *m, size_t i)
-{
-	const struct np_node *node = &m->node[i];
-	struct bitmask *cpus = node_cpus(m, i);
-	json_t *distances = json_array(), *j;
-
-	for (size_t k = 0; k < m->n_nodes; k++)
-		json_array_append_new(distances, json_integer(m->distance[i * m->n_nodes + k]));
-	j = json_pack("{s:i,s:o,s:b,s:I,s:I,s:o}", "id", node->id, "cpus", np_json_list(cpus),
-		      "has_memory", node->has_memory, "mem_total", (json_int_t)node->mem_total,
-		      "mem_free", (json_int_t)node->mem_free, "distances", distances);
-	numa_bitmask_free(cpus);
-	return j;
-}
-
 static json_t *json_module(const struct view *v)
 {
 	if (v->module_state)
@@ -95,10 +71,8 @@ static json_t *json_module(const struct view *v)
 static void print_json(const struct view *v)
 {
 	const enum np_platform platform = np_machine_platform("");
-	json_t *nodes = json_array(), *caches = json_array();
+	json_t *caches = json_array();
 
-	for (size_t i = 0; i < v->m.n_nodes; i++)
-		json_array_append_new(nodes, json_node(&v->m, i));
 	for (size_t i = 0; i < v->n_caches; i++) {
 		const struct np_cache *c = &v->caches[i];
 
@@ -115,13 +89,13 @@ static void print_json(const struct view *v)
 				v->cpu_model, "page_size", (json_int_t)v->m.page_size,
 				"numa_balancing",
 				v->balancing < 0 ? json_null() : json_integer(v->balancing),
-				"module", json_module(v), "nodes", nodes, "caches", caches));
+				"module", json_module(v), "nodes", np_json_nodes(&v->m), "caches", caches));
 }
 
 static void print_node(const struct np_machine *m, size_t i)
 {
 	const struct np_node *node = &m->node[i];
-	struct bitmask *cpus = node_cpus(m, i);
+	struct bitmask *cpus = np_machine_cpus_of_node(m, (int)i);
 	char list[NP_LIST_LEN];
 
 	printf("node %-4d CPUs %-12s", node->id, node->cpus ? np_list_format(cpus, list, sizeof(list))

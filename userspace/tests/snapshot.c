@@ -15,8 +15,10 @@ static const char good[] =
 	" 'machine': {'name': 'm', 'page_size': 4096,"
 	" 'nodes': ["
 	"{'id': 0, 'cpus': '0-1,4', 'has_memory': true, 'mem_total': 4096000, 'mem_free': 4096,"
+	" 'usable_cpus': 2, 'bandwidth': 5e10, 'latency_ns': 80.25,"
 	" 'distances': [10, 21], 'traffic': {'value': 3e9, 'source': 'counters'}},"
 	"{'id': 2, 'cpus': '2', 'has_memory': false, 'mem_total': 0, 'mem_free': 0,"
+	" 'usable_cpus': 1, 'bandwidth': null, 'latency_ns': null,"
 	" 'traffic': {'value': null, 'source': 'unknown'}, 'distances': [20, 10]}]},"
 	"'tasks': [{'pid': 7, 'start': 99, 'comm': 'triad', 'threads': 3, 'cores': 2, 'cpus': '2',"
 	" 'node': 2, 'pages': {'0': 300, '2': 100}, 'file_pages': {'0': 5, '2': 0},"
@@ -28,6 +30,7 @@ static const char good[] =
 	" 'cycles': {'value': 2e9, 'source': 'counters'},"
 	" 'bandwidth': {'value': 2e9, 'source': 'resctrl'},"
 	" 'local_access': {'value': null, 'source': 'unknown'}, 'not_counted_because': null,"
+	" 'outstanding': {'value': 4.5, 'source': 'counters'},"
 	" 'age_s': {'value': 12.5, 'source': 'kernel'}, 'shared_pages': 17,"
 	" 'writes': {'value': 0.25, 'source': 'counters'}, 'accesses': {'0': 2e7, '2': 0.0},"
 	" 'mpki': {'value': null, 'source': 'unknown'}}]}";
@@ -131,6 +134,8 @@ static void says_where_it_is_wrong(void)
 		{ "'machine'", "'engine'", "machine is missing" },
 		{ "'page_size': 4096", "'page_size': -1", "page_size" },
 		{ "'id': 2", "'id': 0", "machine.nodes[1].id is not above" },
+		{ "'usable_cpus': 2", "'usable_cpus': 4", "machine.nodes[0].usable_cpus is not a whole number" },
+		{ "'bandwidth': 5e10", "'bandwidth': -1", "machine.nodes[0].bandwidth is not a number above 0" },
 		{ "'cpus': '2', 'has", "'cpus': '1', 'has", "machine.nodes[1].cpus has CPU 1" },
 		{ "'0-1,4'", "'0-'", "machine.nodes[0].cpus" },
 		{ "'0-1,4'", "'9999999'", "machine.nodes[0].cpus" },

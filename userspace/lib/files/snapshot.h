@@ -40,6 +40,10 @@ int np_snapshot_read(const char *path, struct np_snapshot *s, char *err, size_t 
 int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_snapshot *s,
 		      char *err, size_t err_len);
 
+/* The same from an object; what stands for it in errors: "plan F". */
+int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, char *err,
+			size_t err_len);
+
 void np_snapshot_free(struct np_snapshot *s);
 
 #endif

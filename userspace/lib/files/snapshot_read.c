@@ -15,7 +15,7 @@
 
 /* The object that is being read, and what to call it: "tasks[3]". */
 struct place {
-	const char *file;
+	const char *what;	/* "snapshot F" */
 	const char *array;	/* NULL: the whole snapshot */
 	size_t index;
 	json_t *object;
@@ -33,9 +33,9 @@ static int wrong(const struct place *p, const char *key, const char *format, ...
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
 	if (p->array)
-		return np_fail(p->err, p->err_len, -EINVAL, "snapshot %s: %s[%zu].%s %s", p->file,
+		return np_fail(p->err, p->err_len, -EINVAL, "%s: %s[%zu].%s %s", p->what,
 			       p->array, p->index, key, what);
-	return np_fail(p->err, p->err_len, -EINVAL, "snapshot %s: %s %s", p->file, key, what);
+	return np_fail(p->err, p->err_len, -EINVAL, "%s: %s %s", p->what, key, what);
 }
 
 static int no_memory(const struct place *p)
@@ -130,6 +130,26 @@ static int read_known(const struct place *p, const char *key, double min, double
 	return 0;
 }
 
+/* CPUs that tasks may be given, and what firmware says of the memory: in no older snapshot. */
+static int read_more(const struct place *p, struct np_node *node)
+{
+	static const char *const key[] = { "bandwidth", "latency_ns" };
+	double *const value[] = { &node->bandwidth, &node->latency_ns };
+	json_int_t usable = node->cpus;
+
+	for (size_t i = 0; i < 2; i++) {
+		json_t *j = json_object_get(p->object, key[i]);
+
+		*value[i] = json_number_value(j);
+		if (j && !json_is_null(j) && !(*value[i] > 0 && isfinite(*value[i])))
+			return wrong(p, key[i], "is not a number above 0");
+	}
+	if (json_object_get(p->object, "usable_cpus") && whole(p, "usable_cpus", 0, node->cpus, &usable))
+		return -EINVAL;
+	node->cpus = (unsigned int)usable;
+	return 0;
+}
+
 static int read_node(const struct place *p, struct np_machine *m)
 {
 	struct np_node *node = &m->node[p->index];
@@ -150,6 +170,8 @@ static int read_node(const struct place *p, struct np_machine *m)
 	node->mem_total = (uint64_t)total;
 	node->mem_free = (uint64_t)available;
 	e = read_cpus(p, m);
+	if (!e)
+		e = read_more(p, node);
 	return e ? e : read_distances(p, m);
 }
 
@@ -312,6 +334,7 @@ static int read_task(const struct place *p, const struct np_machine *m, struct n
 	    (e = read_known(p, "local_access", 0, &task->local_access.value,
 			    &task->local_access.source)) ||
 	    (e = read_known(p, "writes", 0, &task->writes.value, &task->writes.source)) ||
+	    (e = read_known(p, "outstanding", 0, &task->outstanding.value, &task->outstanding.source)) ||
 	    (e = read_known(p, "age_s", 0, &task->age_s.value, &task->age_s.source)) ||
 	    (e = read_shared(p, m, task, t->shm_pages + i * m->n_nodes)) ||
 	    (e = read_accesses(p, m, task, t->accesses + i * m->n_nodes)))
@@ -359,8 +382,8 @@ static int read_snapshot(const struct place *p, struct np_snapshot *s)
 	int e;
 
 	if (!json_object_get(p->object, "snapshot"))
-		return np_fail(p->err, p->err_len, -EINVAL, "%s is no snapshot; "
-			       "`numaplace ps --json` prints one", p->file);
+		return np_fail(p->err, p->err_len, -EINVAL, "%s: it is no snapshot; "
+			       "`numaplace ps --json` prints one", p->what);
 	if ((e = whole(p, "snapshot", NP_SNAPSHOT_VERSION, NP_SNAPSHOT_VERSION, &version)) ||
 	    (e = text(p, key, platform, sizeof(platform))))
 		return e;
@@ -370,20 +393,32 @@ static int read_snapshot(const struct place *p, struct np_snapshot *s)
 	return e ? e : read_tasks(*p, &s->machine, &s->tasks);
 }
 
-static int read_json(json_t *root, const json_error_t *why, const char *name,
-		     struct np_snapshot *s, char *err, size_t err_len)
+int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, char *err,
+			size_t err_len)
 {
-	struct place p = { .file = name, .object = root, .err = err, .err_len = err_len };
+	struct place p = { .what = what, .object = root, .err = err, .err_len = err_len };
 	int e;
 
 	memset(s, 0, sizeof(*s));
-	if (!root)
-		return np_fail(err, err_len, -EINVAL, "snapshot %s is not JSON: line %d: %s", name,
-			       why->line, why->text);
 	e = read_snapshot(&p, s);
-	json_decref(root);
 	if (e)
 		np_snapshot_free(s);
+	return e;
+}
+
+static int read_json(json_t *root, const json_error_t *why, const char *name,
+		     struct np_snapshot *s, char *err, size_t err_len)
+{
+	char what[128];
+	int e;
+
+	memset(s, 0, sizeof(*s));
+	snprintf(what, sizeof(what), "snapshot %.110s", name);
+	if (!root)
+		return np_fail(err, err_len, -EINVAL, "%s is not JSON: line %d, column %d: %.100s", what,
+			       why->line, why->column, why->text);
+	e = np_snapshot_of_json(root, what, s, err, err_len);
+	json_decref(root);
 	return e;
 }
 

@@ -299,6 +299,16 @@ struct bitmask *np_machine_cpus(const struct np_machine *m)
 	return mask;
 }
 
+struct bitmask *np_machine_cpus_of_node(const struct np_machine *m, int index)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] == index)
+			numa_bitmask_setbit(mask, cpu);
+	return mask;
+}
+
 struct bitmask *np_machine_cpus_of_nodes(const struct np_machine *m, const struct bitmask *nodes)
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);

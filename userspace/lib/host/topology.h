@@ -29,6 +29,7 @@ bool np_platform_find(const char *name, enum np_platform *platform);	/* by name 
 struct bitmask *np_machine_nodes(const struct np_machine *m);
 struct bitmask *np_machine_memory_nodes(const struct np_machine *m);
 struct bitmask *np_machine_cpus(const struct np_machine *m);
+struct bitmask *np_machine_cpus_of_node(const struct np_machine *m, int index);
 
 /* The CPUs of the nodes (kernel numbers) in mask. */
 struct bitmask *np_machine_cpus_of_nodes(const struct np_machine *m, const struct bitmask *nodes);

@@ -10,6 +10,7 @@
 
 #include "../base/replace_file.h"
 #include "../files/json.h"
+#include "../files/policy_input.h"
 #include "../files/snapshot.h"
 #include "../host/numa_balancing.h"
 #include "../host/proc.h"

@@ -29,10 +29,10 @@ struct np_policy_args {
 	bool override;			/* of user-set affinities and of isolated CPUs */
 };
 
-/* The policy of a saved plan, where that came from a shared object. */
+/* The policy of a plan that was read, where that is not built in. */
 struct np_planned_plugin {
 	struct np_policy policy;
-	char name[64];
+	char name[128];
 };
 
 struct np_planning {
@@ -97,8 +97,6 @@ json_t *np_planning_json(const struct np_planning *p);
 
 /* The same with these decisions, which it takes over: those of np_decision_json() and more in each. */
 json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions);
-/* False when no model is from there. */
-bool np_model_origin_find(const char *name, enum np_model_origin *origin);
 
 /* One decision, without what was done about it. */
 json_t *np_decision_json(const struct np_planning *p, size_t i);

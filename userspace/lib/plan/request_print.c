@@ -5,16 +5,12 @@
 #include <string.h>
 
 #include "../files/json.h"
+#include "../files/policy_input.h"
 #include "../host/numa_balancing.h"
 #include "request.h"
 #include "spread_weights.h"
 
 #define GB 1e9
-
-static json_t *node_json(const struct np_machine *m, int node)
-{
-	return node == NP_NODE_NONE ? json_null() : json_integer(m->node[node].id);
-}
 
 /* Rounded to what the estimate is worth, so that it prints short. */
 static json_t *rounded_json(double value)
@@ -48,8 +44,8 @@ static json_t *moves_json(const struct np_planning *p, size_t i)
 		if (move->task == i)
 			json_array_append_new(moves, json_pack("{s:I, s:o, s:o, s:I}",
 				"step", (json_int_t)at,
-				"from", node_json(&p->machine, move->from),
-				"to", node_json(&p->machine, move->to),
+				"from", np_json_node(&p->machine, move->from),
+				"to", np_json_node(&p->machine, move->to),
 				"pages", (json_int_t)move->pages));
 	}
 	return moves;
@@ -65,7 +61,7 @@ static json_t *nodes_json(const struct np_planning *p, int nodes)
 	list = json_array();
 	for (size_t node = 0; node < p->machine.n_nodes; node++)
 		if (p->plan.spread[(size_t)nodes * p->machine.n_nodes + node])
-			json_array_append_new(list, node_json(&p->machine, (int)node));
+			json_array_append_new(list, np_json_node(&p->machine, (int)node));
 	return list;
 }
 
@@ -84,9 +80,9 @@ json_t *np_decision_json(const struct np_planning *p, size_t i)
 
 	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}",
 			 "pid", (int)t->pid, "comm", np_json_text(t->comm),
-			 "from", node_json(m, d->from), "to", node_json(m, d->to),
+			 "from", np_json_node(m, d->from), "to", np_json_node(m, d->to),
 			 "to_nodes", nodes_json(p, d->nodes),
-			 "home", node_json(m, d->home), "pages_to", node_json(m, d->pages_to),
+			 "home", np_json_node(m, d->home), "pages_to", np_json_node(m, d->pages_to),
 			 "spread", spread_json(p, d->spread),
 			 "pages_to_move", (json_int_t)d->pages_to_move,
 			 "moves", moves_json(p, i),
@@ -96,43 +92,6 @@ json_t *np_decision_json(const struct np_planning *p, size_t i)
 			 "penalty", known_json(d->penalty, d->penalty_source),
 			 "mpki", known_json(t->mpki, t->mpki_source),
 			 "traffic", traffic_json(t, d));
-}
-
-static json_t *options_json(const struct np_policy *policy, const struct np_options *o)
-{
-	json_t *object = json_object();
-	char text[64];
-
-	for (size_t i = 0; i < np_options_count(policy); i++) {
-		const struct np_option *option = &policy->option[i];
-		json_t *value;
-
-		if (option->type == NP_OPT_ENUM)
-			value = json_string(np_option_text(option, o->value[i], text, sizeof(text)));
-		else if (option->type == NP_OPT_BOOL)
-			value = json_boolean(o->value[i] != 0);
-		else
-			value = json_real(o->value[i]);
-		json_object_set_new(object, option->name, value);
-	}
-	return object;
-}
-
-static const char *const origin_name[] = {
-	[NP_MODEL_NONE] = "none",
-	[NP_MODEL_FILE] = "machine file",
-	[NP_MODEL_DERIVED] = "derived from distances",
-	[NP_MODEL_SIMULATOR] = "the simulator's own",
-};
-
-bool np_model_origin_find(const char *name, enum np_model_origin *origin)
-{
-	for (size_t i = 0; i < sizeof(origin_name) / sizeof(*origin_name); i++)
-		if (!strcmp(name, origin_name[i])) {
-			*origin = (enum np_model_origin)i;
-			return true;
-		}
-	return false;
 }
 
 /* Of all tasks together; null without a model. */
@@ -153,13 +112,13 @@ json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions)
 	json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:b, s:o, s:o}",
 			 "platform", np_platform_name(p->platform), "where", np_platform_alias(p->platform),
 			 "policy", np_json_text(p->policy->name),
-			 "options", options_json(p->policy, &p->options),
+			 "options", np_json_options(p->policy, &p->options),
 			 "override", (int)p->override,
 			 "isolated", p->isolated[0] ? json_string(p->isolated) : json_null(),
 			 "numa_balancing", p->balancing < 0 ? json_null() : json_integer(p->balancing));
 
 	np_weights_add_json(p, j);
-	json_object_set_new(j, "model", json_string(origin_name[p->machine.model_origin]));
+	json_object_set_new(j, "model", json_string(np_model_origin_name(p->machine.model_origin)));
 	json_object_set_new(j, "predicted", predicted_json(&p->plan));
 	json_object_set_new(j, "unordered", json_integer((json_int_t)p->plan.unordered));
 	json_object_set_new(j, "decisions", decisions);
@@ -267,7 +226,7 @@ static void print_prediction(FILE *out, const struct np_planning *p)
 		return;
 	fprintf(out, "predicted by the contention model (%s): throughput %.2f -> %.2f cores' worth, "
 		"slowest task %.2f -> %.2f of its speed alone\n",
-		origin_name[p->machine.model_origin], plan->throughput[0].value,
+		np_model_origin_name(p->machine.model_origin), plan->throughput[0].value,
 		plan->throughput[1].value, plan->fairness[0].value, plan->fairness[1].value);
 }
 
