@@ -9,9 +9,17 @@ const char *const fuzz_seeds[] = {
 	"\"mem_free\": 0, \"distances\": [10]}]}, \"tasks\": [{\"pid\": 7, \"start\": 9, "
 	"\"comm\": \"c\", \"threads\": 3, \"cores\": 2, \"cpus\": \"1\", \"node\": 0, "
 	"\"pages\": {\"0\": 3}, \"file_pages\": {\"0\": 5}}], \"plan\": 2, \"boot\": \"b\", "
-	"\"policy\": \"none\", \"options\": {}, \"decisions\": [{\"to\": null, \"pages_to\": 0, "
+	"\"policy\": \"none\", \"options\": {}, \"decisions\": [{\"pid\": 7, \"to\": null, \"pages_to\": 0, "
 	"\"spread\": null, \"mem\": \"auto\", \"bonus\": 1.0, \"penalty\": {\"value\": 1.0, "
 	"\"source\": \"declared\"}, \"reason\": \"r\"}]}",
+	"{\"snapshot\": 1, \"where\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
+	"\"nodes\": [{\"id\": 0, \"cpus\": \"0\", \"has_memory\": true, \"mem_total\": 4096, "
+	"\"mem_free\": 0, \"distances\": [10, 20]}, {\"id\": 3, \"cpus\": \"1\", \"has_memory\": true, "
+	"\"mem_total\": 9096, \"mem_free\": 9000, \"distances\": [20, 10]}]}, \"tasks\": [{\"pid\": 7, "
+	"\"start\": 9, \"comm\": \"c\", \"threads\": 3, \"cores\": 2, \"cpus\": \"1\", \"node\": 0, "
+	"\"pages\": {\"0\": 3}, \"file_pages\": {}}], \"plan\": 2, \"boot\": null, \"policy\": \"exec:p\", "
+	"\"options\": {\"rate\": 9, \"a\": true}, \"decisions\": [{\"pid\": 7, \"to_nodes\": [0, 3], "
+	"\"spread\": {\"0\": 1, \"3\": 2}}]}",
 	NULL,
 };
 

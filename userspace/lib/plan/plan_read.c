@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads a plan, and trusts nothing in it. */
+#include "plan_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../files/decisions.h"
+#include "../files/policy_input.h"
+#include "../files/snapshot.h"
+#include "../host/proc.h"
+
+__attribute__((format(printf, 2, 3))) static int wrong(const struct np_plan_source *s,
+						       const char *format, ...)
+{
+	char what[200];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	return np_fail(s->err, s->err_len, -EINVAL, "%s: %s", s->what, what);
+}
+
+static int no_memory(const struct np_plan_source *s)
+{
+	return np_fail(s->err, s->err_len, -ENOMEM, "out of memory");
+}
+
+/* One option as it would be said: "pages=stay"; false for what is no value. */
+static bool option_word(const char *name, const json_t *value, char *word, size_t len)
+{
+	if (json_is_boolean(value))
+		snprintf(word, len, "%s=%s", name, json_is_true(value) ? "on" : "off");
+	else if (json_is_number(value))
+		snprintf(word, len, "%s=%.10g", name, json_number_value(value));
+	else if (json_is_string(value))
+		snprintf(word, len, "%s=%s", name, json_string_value(value));
+	else
+		return false;
+	return true;
+}
+
+/* "penalty" and "rate" are what decisions follow from, whatever policy has made them. */
+static int set_option(const struct np_plan_source *s, struct np_planning *p, const char *name,
+		      const json_t *value)
+{
+	char why[NP_ERR_LEN], word[128];
+
+	if (!option_word(name, value, word, sizeof(word)))
+		return wrong(s, "options.%.64s is no number, switch or word", name);
+	if (p->plugin && strcmp(name, "penalty") && strcmp(name, "rate"))
+		return 0;
+	return np_options_set(p->policy, &p->options, word, why, sizeof(why))
+		       ? wrong(s, "%.190s", why)
+		       : 0;
+}
+
+/* A policy that is not built in is not needed again: its name stands for it. */
+static int stand_in(const struct np_plan_source *s, const char *name, struct np_planning *p)
+{
+	static const struct np_option kept[] = {NP_OPTION_PENALTY, NP_OPTION_RATE, {0}};
+
+	p->plugin = calloc(1, sizeof(*p->plugin));
+	if (!p->plugin)
+		return no_memory(s);
+	snprintf(p->plugin->name, sizeof(p->plugin->name), "%s", name);
+	p->plugin->policy = (struct np_policy){
+		.name = p->plugin->name,
+		.summary = "",
+		.origin = "plug-in",
+		.needs = "nothing",
+		.option = kept,
+	};
+	p->policy = &p->plugin->policy;
+	return 0;
+}
+
+static int read_policy(const struct np_plan_source *s, struct np_planning *p)
+{
+	const char *name = json_string_value(json_object_get(s->root, "policy")), *key;
+	json_t *options = json_object_get(s->root, "options"), *value;
+	int e = 0;
+
+	if (!name)
+		return wrong(s, "policy is missing: the name of the policy that made the plan");
+	p->policy = np_policy_find(name);
+	if (!p->policy)
+		e = stand_in(s, name, p);
+	if (e)
+		return e;
+	np_options_defaults(p->policy, &p->options);
+	json_object_foreach (options, key, value) {
+		e = set_option(s, p, key, value);
+		if (e)
+			return e;
+	}
+	return 0;
+}
+
+static void recall(const json_t *pair, struct np_known known[2])
+{
+	for (size_t i = 0; i < 2; i++)
+		known[i] = (struct np_known){json_number_value(json_array_get(pair, i)),
+					     NP_PROVENANCE_MODEL};
+}
+
+static void recall_decision(const json_t *one, struct np_decision *d)
+{
+	const json_t *traffic = json_object_get(json_object_get(one, "traffic"), "predicted");
+
+	d->gain = json_number_value(json_object_get(one, "gain"));
+	if (!np_provenance_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
+			    &d->gain_source))
+		d->gain_source = NP_PROVENANCE_NONE;
+	d->traffic.value = json_number_value(json_object_get(traffic, "value"));
+	if (!np_provenance_find(json_string_value(json_object_get(traffic, "source")) ?: "",
+			    &d->traffic.source))
+		d->traffic.source = NP_PROVENANCE_NONE;
+}
+
+/* What the model said when the plan was made, where it said something. */
+static void recall_prediction(const struct np_plan_source *s, struct np_planning *p)
+{
+	const json_t *predicted = json_object_get(s->root, "predicted");
+	const char *source = json_string_value(json_object_get(predicted, "source"));
+
+	if (!source || strcmp(source, np_provenance_name(NP_PROVENANCE_MODEL)) ||
+	    !np_model_origin_find(json_string_value(json_object_get(s->root, "model")) ?: "",
+				  &p->machine.model_origin))
+		return;
+	recall(json_object_get(predicted, "throughput"), p->plan.throughput);
+	recall(json_object_get(predicted, "fairness"), p->plan.fairness);
+	for (size_t i = 0; i < p->plan.n; i++) {
+		const json_t *one = json_array_get(json_object_get(s->root, "decisions"), i);
+
+		if (json_integer_value(json_object_get(one, "pid")) == p->tasks.task[i].pid)
+			recall_decision(one, &p->plan.decision[i]);
+	}
+}
+
+int np_plan_decide(const struct np_plan_source *s, struct np_planning *p)
+{
+	const struct np_decisions_from from = {.what = s->what};
+	int e;
+
+	if (np_plan_init(&p->plan, &p->machine, p->tasks.n))
+		return no_memory(s);
+	e = np_plan_begin(p->policy, &p->machine, p->tasks.task, &p->options, &p->plan);
+	if (e)
+		return wrong(s, "its machine or a task makes no sense: no CPUs, or a distance that "
+				"is missing");
+	e = np_decisions_read(&from, s->root, &p->machine, p->tasks.task, &p->plan, s->err,
+			      s->err_len);
+	if (e)
+		return e;
+	e = np_plan_finish(p->policy, &p->machine, p->tasks.task, &p->options, &p->plan);
+	if (!e)
+		e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
+	if (e)
+		return np_fail(s->err, s->err_len, e, "%s cannot be worked out: %s", s->what,
+			       strerror(-e));
+	recall_prediction(s, p);
+	return 0;
+}
+
+/* Whether it is a plan at all, and one of this version. */
+static int check_version(const struct np_plan_source *s)
+{
+	const json_t *version = json_object_get(s->root, "plan");
+
+	if (!version && json_object_get(s->root, "snapshot"))
+		return wrong(s, "it is a snapshot, which decides nothing; `numaplace plan --policy "
+				"P --snapshot "
+				"FILE --json` makes a plan of it");
+	if (!version)
+		return wrong(s, "it is no plan; `numaplace plan --json` prints one");
+	if (!json_is_integer(version) || json_integer_value(version) != NP_PLAN_FILE_VERSION)
+		return wrong(
+			s,
+			"plan is not %d, the version that this numaplace reads; make the plan with "
+			"this numaplace",
+			NP_PLAN_FILE_VERSION);
+	return 0;
+}
+
+static int read_flags(const struct np_plan_source *s, struct np_planning *p)
+{
+	const json_t *boot = json_object_get(s->root, "boot"),
+		     *override = json_object_get(s->root, "override");
+
+	if (boot && !json_is_null(boot) && !json_is_string(boot))
+		return wrong(s, "boot is neither the name of a boot nor null");
+	if (override && !json_is_boolean(override))
+		return wrong(s, "override is neither true nor false");
+	snprintf(p->boot, sizeof(p->boot), "%s", json_string_value(boot) ?: "");
+	p->override = json_is_true(override);
+	return 0;
+}
+
+static int parse(struct np_plan_source *s, struct np_planning *p, const char *text, size_t len)
+{
+	struct np_snapshot snapshot;
+	json_error_t why;
+	int e;
+
+	memset(p, 0, sizeof(*p));
+	s->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	if (!s->root)
+		return wrong(s, "it is not JSON: line %d, column %d: %.120s", why.line, why.column,
+			     why.text);
+	e = check_version(s);
+	if (!e)
+		e = np_snapshot_of_json(s->root, s->what, &snapshot, s->err, s->err_len);
+	if (e)
+		return e;
+	p->balancing = -1;
+	p->platform = snapshot.platform;
+	p->machine = snapshot.machine;
+	p->tasks = snapshot.tasks;
+	e = read_flags(s, p);
+	if (!e)
+		e = read_policy(s, p);
+	if (!e)
+		e = np_plan_decide(s, p);
+	if (e)
+		np_planning_free(p);
+	return e;
+}
+
+/* All of it, which the caller frees; NULL with errno set. */
+static char *read_standard_input(void)
+{
+	char *text = NULL;
+	size_t room = 0;
+
+	/* A JSON text has no NUL: the whole input is one record. */
+	if (getdelim(&text, &room, '\0', stdin) >= 0)
+		return text;
+	free(text);
+	return ferror(stdin) ? NULL : strdup("");
+}
+
+static void name_source(struct np_plan_source *s, const char *name, char *err, size_t err_len)
+{
+	*s = (struct np_plan_source){.err = err, .err_len = err_len};
+	snprintf(s->what, sizeof(s->what), "plan %.120s",
+		 strcmp(name, "-") ? name : "on standard input");
+}
+
+int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const char *path,
+			char *err, size_t err_len)
+{
+	char *text;
+	int e;
+
+	name_source(s, path, err, err_len);
+	text = strcmp(path, "-") ? np_read_file(path) : read_standard_input();
+	if (!text)
+		return np_fail(err, err_len, -errno, "%s cannot be read: %s", s->what,
+			       strerror(errno));
+	e = parse(s, p, text, strlen(text));
+	free(text);
+	return e;
+}
+
+int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, const char *name,
+		       char *err, size_t err_len)
+{
+	struct np_plan_source s;
+	int e;
+
+	name_source(&s, name, err, err_len);
+	e = parse(&s, p, text, len);
+	json_decref(s.root);
+	return e;
+}
+
+int np_plan_file_read(struct np_planning *p, const char *path, char *err, size_t err_len)
+{
+	struct np_plan_source s;
+	int e = np_plan_source_read(&s, p, path, err, err_len);
+
+	json_decref(s.root);
+	return e;
+}

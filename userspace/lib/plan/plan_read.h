@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A plan while it is read. */
+#ifndef NUMAPLACE_LIB_PLAN_READ_H
+#define NUMAPLACE_LIB_PLAN_READ_H
+
+#include "plan_file.h"
+
+struct np_plan_source {
+	char what[128];		/* "plan f.json", for errors */
+	json_t *root;		/* the caller's to release */
+	char *err;
+	size_t err_len;
+};
+
+/* As np_plan_file_read(); s->root is set after an error too. */
+int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const char *path, char *err,
+			size_t err_len);
+
+/* The decisions over the machine and the tasks that p has, and what follows from them. */
+int np_plan_decide(const struct np_plan_source *s, struct np_planning *p);
+
+#endif
