@@ -50,6 +50,22 @@ int np_arg_milliseconds(const char *text, const char *what, unsigned int max, un
 	return e;
 }
 
+int np_arg_seconds(const char *text, const char *what, double *seconds)
+{
+	unsigned int us = 0;
+	char *end;
+	int e;
+
+	*seconds = strtod(text, &end);
+	if (isdigit((unsigned char)*text) && !*end && *seconds >= 0.001 && *seconds <= 3600)
+		return 0;
+	e = !*end ? ECANCELED : np_arg_microseconds(text, what, 1000, 3600000000u, &us);
+	if (!*end)
+		np_error("%s \"%s\" is not a time from 1ms to 3600s, such as 5 or 500ms", what, text);
+	*seconds = us / 1e6;
+	return e;
+}
+
 /* What a unit is in MiB, 0 when it is none: "", "K", "KiB" and so on, behind one blank at most. */
 static double unit_mib(const char *unit, size_t len)
 {

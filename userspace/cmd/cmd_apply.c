@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "../lib/files/policy_name.h"
 #include "../lib/plan/apply.h"
 #include "../lib/plan/plan_file.h"
 #include "policy_args.h"
@@ -151,6 +152,7 @@ static int apply(struct np_policy_cli *w)
 	int status;
 
 	catch_signals();
+	np_policy_stop(&stop);
 	status = w->plan ? renew(w, &p) : ask(w, &p);
 	if (status)
 		return status;

@@ -12,6 +12,7 @@
 #include "../lib/base/sd_notify.h"
 #include "../lib/daemon/lock.h"
 #include "../lib/daemon/metrics.h"
+#include "../lib/files/policy_name.h"
 #include "../lib/host/cgroup.h"
 #include "daemon_args.h"
 
@@ -290,6 +291,7 @@ static int run_daemon(struct service *s)
 	s->d.watch_rules.n_pids = pids.n;
 	s->d.watch_rules.cgroup = cgroup;
 	catch_signals();
+	np_policy_stop(&stop);
 	status = open_daemon(s, &pids, cgroup, metrics, events);
 	if (!status) {
 		tell_start(s);

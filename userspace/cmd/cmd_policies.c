@@ -3,15 +3,9 @@
 #include <stdio.h>
 
 #include "../../policies/plan/plan.h"
-#include "../lib/files/policy_plugin.h"
-#include "cmd.h"
-
-static const char *const type_name[] = {
-	[NP_OPT_DOUBLE] = "number",
-	[NP_OPT_INT] = "whole number",
-	[NP_OPT_BOOL] = "switch",
-	[NP_OPT_ENUM] = "word",
-};
+#include "../lib/files/policy_name.h"
+#include "../lib/files/program_about.h"
+#include "policy_args.h"
 
 static json_t *default_json(const struct np_option *o)
 {
@@ -28,7 +22,7 @@ static json_t *default_json(const struct np_option *o)
 static json_t *option_json(const struct np_option *o)
 {
 	json_t *j = json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", o->name,
-			      "type", type_name[o->type], "default", default_json(o),
+			      "type", np_option_type_name(o->type), "default", default_json(o),
 			      "unit", o->unit, "meaning", o->meaning);
 	json_t *words;
 
@@ -98,6 +92,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct named *named = state->input;
 
+	if (key == NP_KEY_POLICY_TIMEOUT)
+		return np_policy_timeout_parse(arg);
 	if (key != ARGP_KEY_ARG || named->n == NAMED_MAX)
 		return key == 'j' ? 0 : ARGP_ERR_UNKNOWN;
 	named->word[named->n++] = arg;
@@ -118,6 +114,7 @@ static int find(struct named *named)
 }
 
 static const struct argp_option options[] = {
+	NP_POLICY_TIMEOUT_OPTION,
 	{ "json", 'j', 0, 0, "print one JSON object", 0 },
 	{ 0 },
 };
@@ -126,8 +123,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[POLICY..]",
-	.doc = "Lists the policies built in, or those named, shared objects (./mine.so) too: where "
-	       "each comes from, what it needs to know of the tasks, and its options. With options "
+	.doc = "Lists the policies built in, or those named, shared objects (./mine.so) and programs (exec:./mine.py) too: "
+	       "where each comes from, what it needs to know of the tasks, and its options. With options "
 	       "(n-mass:pages=follow) it says whether the policy takes them.",
 };
 

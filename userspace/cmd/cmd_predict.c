@@ -7,12 +7,12 @@
 
 #include "../../policies/predict/derive_model.h"
 #include "../lib/files/machine_file.h"
-#include "../lib/files/policy_plugin.h"
+#include "../lib/files/policy_name.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/files/task_set.h"
 #include "../lib/predict/report.h"
 #include "arg_units.h"
-#include "cmd_args.h"
+#include "policy_args.h"
 
 #define MAX_TASKS 4
 #define MAX_NODE_MIB (1 << 30)
@@ -21,7 +21,7 @@
 /* Free moves, any gain taken, and work for some 10,000 placements of four tasks. */
 static const char *const search_options[] = { "search=all", "horizon=0", "hysteresis=0", "effort=1.4" };
 
-enum { KEY_MACHINE = 0x100, KEY_TASKS, KEY_RANDOM, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
+enum { KEY_MACHINE = NP_KEY_OWN, KEY_TASKS, KEY_RANDOM, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
 
 struct args {
 	struct np_words machines, tasks, snapshots, policies;
@@ -41,6 +41,7 @@ static const struct argp_option options[] = {
 	  "them; may be repeated", 0 },
 	{ "policy", 'p', "P[:O=V,..]", 0, "A policy with its options, such as n-mass:pages=follow; "
 	  "may be repeated (every policy)", 0 },
+	NP_POLICY_TIMEOUT_OPTION,
 	{ "random", KEY_RANDOM, "N", 0, "N task sets drawn at random for each machine, each policy "
 	  "beside the best placement there is", 0 },
 	{ "seed", KEY_SEED, "N", 0, "The first of the seeds that they are drawn with (1)", 0 },
@@ -76,6 +77,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return np_words_add(&a->tasks, arg);
 	case 'p':
 		return np_words_add(&a->policies, arg);
+	case NP_KEY_POLICY_TIMEOUT:
+		return np_policy_timeout_parse(arg);
 	case KEY_SNAPSHOT:
 		return np_words_add(&a->snapshots, arg);
 	case KEY_RANDOM:
@@ -163,6 +166,13 @@ static int need_model(struct np_machine *m, struct np_model *room)
 	return NP_EXIT_OK;
 }
 
+/* What a program that is a policy does wrong is no result of a policy. */
+static int failed_program(const struct np_outcome *o)
+{
+	np_error("%s", o->fault);
+	return NP_EXIT_FAIL;
+}
+
 static int predict_case(struct args *a, const struct np_machine *m, struct np_tasks *t,
 			 const char *tasks)
 {
@@ -173,6 +183,10 @@ static int predict_case(struct args *a, const struct np_machine *m, struct np_ta
 	for (size_t i = 0; i < a->n_contenders; i++) {
 		struct np_outcome o = np_predict_policy(&a->contender[i], m, t);
 
+		if (o.fault[0]) {
+			free(accesses);
+			return failed_program(&o);
+		}
 		if (np_prediction_add(&a->result, m, tasks, &a->contender[i], &o)) {
 			free(accesses);
 			np_error("out of memory");
@@ -234,25 +248,29 @@ static int predict_set(struct args *a, const struct np_machine *m, struct np_tas
 {
 	struct np_outcome *o = calloc(a->n_contenders, sizeof(*o));
 	double *accesses = NULL;
+	const struct np_outcome *failed = NULL;
 	bool whole, room = o && !np_predict_counters(m, t, &accesses);
 	double best = search(searches, m, t, &whole);
 
-	for (size_t i = 0; room && i < a->n_contenders; i++) {
+	for (size_t i = 0; room && !failed && i < a->n_contenders; i++) {
 		o[i] = np_predict_policy(&a->contender[i], m, t);
+		failed = o[i].fault[0] ? &o[i] : NULL;
 		best = fmax(best, o[i].throughput[1]);
 	}
-	for (size_t i = 0; room && i < a->n_contenders; i++) {
+	for (size_t i = 0; room && !failed && i < a->n_contenders; i++) {
 		struct np_score *s = np_prediction_score(&a->result, m, &a->contender[i]);
 
 		room = s != NULL;
 		if (room)
 			np_score_add(s, &o[i], best, whole);
 	}
+	if (failed)
+		failed_program(failed);
+	else if (!room)
+		np_error("out of memory");
 	free(accesses);
 	free(o);
-	if (!room)
-		np_error("out of memory");
-	return room ? NP_EXIT_OK : NP_EXIT_FAIL;
+	return room && !failed ? NP_EXIT_OK : NP_EXIT_FAIL;
 }
 
 static int predict_random(struct args *a, const struct np_machine *m)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/files/policy_plugin.h"
+#include "../lib/files/policy_name.h"
 #include "../lib/host/interleave_weights.h"
 #include "arg_units.h"
 
@@ -16,6 +16,7 @@
 void np_policy_cli_init(struct np_policy_cli *w)
 {
 	*w = (struct np_policy_cli) { .sample_ms = SAMPLE_MS };
+	np_policy_timeout(NP_POLICY_TIMEOUT);
 }
 
 void np_policy_cli_free(struct np_policy_cli *w)
@@ -49,6 +50,16 @@ static int parse_weights(const char *arg, struct np_policy_cli *w)
 	return ECANCELED;
 }
 
+int np_policy_timeout_parse(const char *arg)
+{
+	double seconds;
+	int e = np_arg_seconds(arg, "--policy-timeout", &seconds);
+
+	if (!e)
+		np_policy_timeout(seconds);
+	return e;
+}
+
 int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 {
 	int e;
@@ -57,6 +68,8 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 	case 'p':
 		w->policy = arg;
 		return 0;
+	case NP_KEY_POLICY_TIMEOUT:
+		return np_policy_timeout_parse(arg);
 	case 'o':
 		return np_words_add(&w->option, arg);
 	case 'a':

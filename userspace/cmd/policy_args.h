@@ -7,10 +7,16 @@
 #include "cmd_args.h"
 #include "select_args.h"
 
+/* Of every command that asks policies; its key goes to np_policy_timeout_parse(). */
+#define NP_POLICY_TIMEOUT_OPTION \
+	{ "policy-timeout", NP_KEY_POLICY_TIMEOUT, "SECONDS", 0, "How long a policy that is a program may " \
+	  "take for an answer (5)", 0 }
+
 /* For a command's option table; keys are those that np_policy_args_parse() knows. */
 #define NP_POLICY_OPTIONS \
-	{ "policy", 'p', "NAME[:O=V,..]", 0, "the policy: one that `numaplace policies` lists, or a shared object, ./mine.so; " \
-	  "with options, as in n-mass:pages=follow", 0 }, \
+	{ "policy", 'p', "NAME[:O=V,..]", 0, "the policy: one that `numaplace policies` lists, a shared object, ./mine.so, or " \
+	  "a program, exec:./mine.py; with options, as in n-mass:pages=follow", 0 }, \
+	NP_POLICY_TIMEOUT_OPTION, \
 	{ "option", 'o', "NAME=VALUE", 0, "an option of the policy; may be repeated", 0 }, \
 	{ "model", 'M', "MACHINE", 0, "take the contention model of this machine file (a name of " \
 	  "`lab list` or a .toml file); else of /etc/numaplace/machine.toml, or what " \
@@ -57,6 +63,9 @@ int np_policy_cli_run(const struct argp *argp, int argc, char **argv,
 
 /* For a command's parser: as argp's, ARGP_ERR_UNKNOWN for a key that it does not know. */
 int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w);
+
+/* 0 or an errno of argp's parsers. */
+int np_policy_timeout_parse(const char *arg);
 
 /*
  * np_cmd_engine() for a plan that is to be carried out: NULL also where weights are to be written

@@ -19,6 +19,10 @@ _numaplace()
 	*:--policy:* | *:-p:*)
 		choices=$("$tool" policies --json | sed -n 's/^ \{6\}"name": "\(.*\)",*/\1/p')
 		;;
+	*:::*)	# behind exec: bash has taken the word apart at its colon
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
 	2:machine:[^-]* | 2:machine: | *:--plan:* | *:--save:* | *:--show:* | *:--snapshot:* | *:--options:* | *:--metrics:* | *:--events:* | *:--model:*)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return

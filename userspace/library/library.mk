@@ -8,7 +8,7 @@ LIBRARY_SONAME := libnumaplace.so.$(basename $(LIBRARY_VERSION))
 
 LIBRARY_HEADERS := $(addprefix policies/,policy.h plan/plan.h model/model.h model/fields.def) \
 	$(addprefix userspace/lib/,base/error.h base/cpulist.h host/topology.h host/tasks.h counters/counters.h \
-		files/snapshot.h files/policy_plugin.h predict/predict.h plan/task_limits.h plan/request.h \
+		files/snapshot.h files/policy_name.h predict/predict.h plan/task_limits.h plan/request.h \
 		plan/plan_file.h)
 LIBRARY_SYMBOLS := userspace/library/numaplace.map
 LIBRARY := $(BUILD)/library
@@ -37,6 +37,7 @@ install-library: library	## libnumaplace, its headers and numaplace.pc; part of 
 	ln -sf $(LIBRARY_SONAME) $(DESTDIR)$(LIBDIR)/libnumaplace.so
 	install -D -m 644 $(LIBRARY)/libnumaplace.a $(DESTDIR)$(LIBDIR)/libnumaplace.a
 	install -D -m 644 -t $(DESTDIR)$(INCLUDEDIR)/numaplace $(LIBRARY_HEADERS)
+	ln -sf policy_name.h $(DESTDIR)$(INCLUDEDIR)/numaplace/policy_plugin.h	# its name until 0.1
 	sed -i 's|^\(.include "\).*/|\1|' $(addprefix $(DESTDIR)$(INCLUDEDIR)/numaplace/,$(notdir $(LIBRARY_HEADERS)))
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \

@@ -28,6 +28,7 @@ static CU_SuiteInfo suites[] = {
 	{ "pins", NULL, NULL, NULL, NULL, pins_tests },
 	{ "weights", NULL, NULL, NULL, NULL, weights_tests },
 	{ "weights_state", NULL, NULL, NULL, NULL, weights_state_tests },
+	{ "program", NULL, NULL, NULL, NULL, program_tests },
 	CU_SUITE_INFO_NULL,
 };
 

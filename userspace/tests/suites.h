@@ -27,6 +27,7 @@ extern CU_TestInfo task_sampling_tests[];
 extern CU_TestInfo metrics_tests[];
 extern CU_TestInfo weights_tests[];
 extern CU_TestInfo weights_state_tests[];
+extern CU_TestInfo program_tests[];
 
 /* A folder for this test, removed by fixture_end(). */
 const char *fixture_begin(void);

@@ -158,6 +158,7 @@ static bool make_plan(struct np_daemon *d, struct np_planning *p)
 		e = np_plan_input(p, &d->watch, d->now, &d->assumed, err, sizeof(err));
 	}
 	if (e) {
+		d->waits = true;	/* a program may do better the next time */
 		d->counts.planning_failed++;
 		np_daemon_complain(d, "%s", err);
 		return false;

@@ -6,25 +6,6 @@
 
 #define SYMBOL "numaplace_plugin"
 
-static bool is_file(const char *name)
-{
-	size_t n = strlen(name);
-
-	return strchr(name, '/') || (n > 3 && !strcmp(name + n - 3, ".so"));
-}
-
-static const struct np_policy *no_such(const char *name, char *err, size_t err_len)
-{
-	size_t at;
-
-	np_fail(err, err_len, 0, "no policy \"%s\"; use one of ", name);
-	at = strlen(err);
-	for (size_t i = 0; np_policies[i] && at < err_len; i++)
-		at += (size_t)snprintf(err + at, err_len - at, "%s%s", i ? ", " : "",
-				       np_policies[i]->name);
-	return NULL;
-}
-
 /* What is wrong with one option of a plug-in's table, or NULL. */
 static const char *option_fault(const struct np_option *o)
 {
@@ -48,9 +29,9 @@ static const char *option_fault(const struct np_option *o)
 	return "has a type that does not exist";
 }
 
-static int check_policy(const char *path, const struct np_policy *p, char *err, size_t err_len)
+int np_policy_check(const char *path, const struct np_policy *p, char *err, size_t err_len)
 {
-	if (!p || !p->name || !p->summary || !p->origin || !p->needs || !p->plan)
+	if (!p || !p->name || !p->summary || !p->origin || !p->needs || (!p->plan && !p->plan_as))
 		return np_fail(err, err_len, -EINVAL, "policy %s lacks a name, summary, origin, "
 			       "needs or plan()", path);
 	for (size_t i = 0; p->option && p->option[i].name; i++) {
@@ -132,7 +113,7 @@ static int take_over(struct loaded *l, const char *path, char *err, size_t err_l
 		if (!l->policy.option)
 			return np_fail(err, err_len, -ENOMEM, "out of memory");
 	}
-	return check_policy(path, &l->policy, err, err_len);
+	return np_policy_check(path, &l->policy, err, err_len);
 }
 
 static struct loaded *find_loaded(const void *symbol)
@@ -170,7 +151,7 @@ static const struct np_policy *take(const char *path, const struct np_plugin *sy
 	return &l->policy;
 }
 
-static const struct np_policy *load(const char *name, char *err, size_t err_len)
+const struct np_policy *np_plugin_load(const char *name, char *err, size_t err_len)
 {
 	const struct np_policy *p = NULL;
 	const struct np_plugin *symbol;
@@ -193,59 +174,4 @@ static const struct np_policy *load(const char *name, char *err, size_t err_len)
 	if (!p)
 		dlclose(object);
 	return p;
-}
-
-const struct np_policy *np_policy_named(const char *name, char *err, size_t err_len)
-{
-	const struct np_policy *p = np_policy_find(name);
-
-	if (p)
-		return p;
-	return is_file(name) ? load(name, err, err_len) : no_such(name, err, err_len);
-}
-
-const struct np_policy *np_policy_asked(const char *words, struct np_options *o, char *err,
-					size_t err_len)
-{
-	char copy[4096], *options, *one, *save = NULL;
-	const struct np_policy *p;
-
-	if ((size_t)snprintf(copy, sizeof(copy), "%s", words) >= sizeof(copy)) {
-		np_fail(err, err_len, 0, "policy %.40s..: longer than %zu bytes", words,
-			sizeof(copy) - 1);
-		return NULL;
-	}
-	/* A path may have a colon, a value has none. */
-	options = strrchr(copy, ':');
-	if (options && !strchr(options, '/'))
-		*options++ = '\0';
-	else
-		options = NULL;
-	p = np_policy_named(copy, err, err_len);
-	if (!p)
-		return NULL;
-	np_options_defaults(p, o);
-	for (one = options ? strtok_r(options, ",", &save) : NULL; one;
-	     one = strtok_r(NULL, ",", &save))
-		if (np_options_set(p, o, one, err, err_len))
-			return NULL;
-	return p;
-}
-
-const char *np_policy_words(const struct np_policy *p, const struct np_options *o, char *text,
-			    size_t text_len)
-{
-	size_t at = (size_t)snprintf(text, text_len, "%s", p->name);
-	char value[64], separator = ':';
-
-	for (size_t i = 0; i < np_options_count(p) && at < text_len; i++) {
-		if (o->value[i] == p->option[i].def)
-			continue;
-		at += (size_t)snprintf(text + at, text_len - at, "%c%s=%s", separator,
-				       p->option[i].name,
-				       np_option_text(&p->option[i], o->value[i], value,
-						      sizeof(value)));
-		separator = ',';
-	}
-	return text;
 }

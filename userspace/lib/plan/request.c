@@ -74,6 +74,8 @@ int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	e = np_policy_plan(p->policy, &p->machine, p->tasks.task, p->tasks.n, &p->options,
 			   &p->plan);
+	if (e && p->plan.fault[0])
+		return np_fail(err, err_len, -EREMOTEIO, "%s", p->plan.fault);
 	if (e == -EINVAL)
 		return np_fail(err, err_len, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
 			       "no node has CPUs that are not isolated, or a distance is missing",

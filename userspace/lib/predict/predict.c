@@ -109,6 +109,7 @@ struct np_outcome np_predict_policy(const struct np_contender *c, const struct n
 	if (np_plan_init(&plan, m, t->n))
 		return (struct np_outcome) { .error = -ENOMEM };
 	o.error = np_policy_plan(c->policy, m, t->task, t->n, &c->options, &plan);
+	memcpy(o.fault, plan.fault, sizeof(o.fault));
 	for (size_t i = 0; !o.error && i < 2; i++) {
 		o.throughput[i] = plan.throughput[i].value;
 		o.fairness[i] = plan.fairness[i].value;

@@ -22,6 +22,7 @@ struct np_outcome {
 	uint64_t pages_moved;
 	double seconds;		/* for moving them */
 	bool acted;		/* a task or a page changes its node */
+	char fault[NP_FAULT_LEN];	/* of a program that is a policy; "": none */
 };
 
 /*

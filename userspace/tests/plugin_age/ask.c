@@ -56,7 +56,7 @@ static int ask(const struct np_policy *p)
 int main(int argc, char **argv)
 {
 	char err[NP_ERR_LEN] = "", word[32];
-	const struct np_policy *p = argc == 2 ? np_policy_named(argv[1], err, sizeof(err)) : NULL;
+	const struct np_policy *p = argc == 2 ? np_plugin_load(argv[1], err, sizeof(err)) : NULL;
 
 	if (!p) {
 		fprintf(stderr, "%s\n", err);

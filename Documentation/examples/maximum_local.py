@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The policy maximum-local as a program: numaplace plan --policy exec:./maximum_local.py PID..
+
+It gives the same plan as the built-in one, but leaves to the kernel a task that keeps more CPUs busy than a
+node has.
+"""
+from __future__ import annotations
+
+import json
+import sys
+from itertools import groupby
+
+ABOUT = {
+    "summary": "tasks of high NUMA penalty first choose a core on the node of their pages",
+    "origin": "Majo and Gross, ISMM 2011", "needs": "penalty",
+    "options": [
+        {"name": "pages", "type": "word", "default": "follow", "words": ["follow", "stay"],
+         "meaning": "follow: pages that are on another node than their task move to it; stay: no page moves"},
+        {"name": "penalty", "type": "number", "default": 0, "min": 0, "max": 100,
+         "meaning": "NUMA penalty of a task for which none is known; 0: from this machine's distances"},
+    ],
+}
+
+
+class Placing:
+    """CPUs that tasks have so far, by node."""
+
+    def __init__(self, machine: dict) -> None:
+        self.nodes = [node["id"] for node in machine["nodes"]]
+        self.cpus = {node["id"]: node["usable_cpus"] for node in machine["nodes"]}
+        self.distance = {(node["id"], to): d for node in machine["nodes"] for to, d in zip(self.nodes, node["distances"])}
+        self.used = dict.fromkeys(self.nodes, 0)
+
+    def has_room(self, node: int, task: dict) -> bool:
+        return node in task["may_run"] and self.used[node] + task["cores"] <= self.cpus[node]
+
+    def place(self, task: dict, d: dict, node: int, reason: str) -> None:
+        d["to"], d["reason"] = node, reason
+        self.used[node] += task["cores"]
+
+    def keep(self, task: dict) -> None:
+        """A task that stays uses CPUs of the nodes that it runs on, in proportion to what these have."""
+        cpus, so_far, given = sum(self.cpus[node] for node in task["runs_on"]), 0, 0
+        for node in task["runs_on"]:
+            so_far += self.cpus[node]
+            upto = so_far * task["cores"] // cpus
+            self.used[node] += upto - given
+            given = upto
+
+    def take_home(self, task: dict, d: dict) -> None:
+        home = d["home"]
+        if d["to"] is not None or home is None or not self.has_room(home, task):
+            return
+        self.place(task, d, home, f"runs on its home node {home} already" if d["from"] == home else
+                   f"free core on its home node {home}")
+
+    def rank(self, d: dict, node: int) -> tuple:
+        """Nearest to what it wants first, then where it runs."""
+        wanted = d["from"] if d["home"] is None else d["home"]
+        return (0 if wanted is None else self.distance[node, wanted], node != d["from"])
+
+    def overflow(self, task: dict, d: dict) -> None:
+        near = [node for node in self.nodes if self.has_room(node, task)]
+        if near and (d["home"], d["from"]) != (None, None):
+            node = min(near, key=lambda node: self.rank(d, node))
+        else:
+            node = min(task["may_run"], key=lambda node: (
+                (self.used[node] + task["cores"]) / self.cpus[node], *self.rank(d, node)))
+        self.place(task, d, node, self.why(task, d, node))
+
+    def why(self, task: dict, d: dict, node: int) -> str:
+        home = d["home"]
+        if not self.has_room(node, task):
+            return (f"no free core left: shares node {node} ({self.used[node] + task['cores']} busy on "
+                    f"{self.cpus[node]} CPUs)")
+        if home is None:
+            return f"has no pages yet: node {node} is the " + ("least loaded" if d["from"] is None else
+                                                               "nearest with a free core")
+        if self.cpus[home]:
+            return f"no free core on home node {home}, node {node} is the nearest with one"
+        return f"home node {home} has no CPUs, node {node} is the nearest with a free core"
+
+
+def decide(question: dict) -> list[dict]:
+    placing = Placing(question["machine"])
+    pairs = sorted(zip(question["tasks"], question["decisions"]), key=lambda pair: -pair[1]["penalty"]["value"])
+    free = [pair for pair in pairs if pair[0]["may_run"]]
+    for task, d in zip(question["tasks"], question["decisions"]):
+        if not task["may_run"]:
+            placing.keep(task)
+            d["reason"] = "left where it runs: no node's CPUs may be given to it"
+    for _, group in groupby(free, key=lambda pair: pair[1]["penalty"]["value"]):
+        # Of equals, those that are at home stay there: another plan after this one changes nothing.
+        for task, d in sorted(group, key=lambda pair: pair[1]["from"] != pair[1]["home"]):
+            placing.take_home(task, d)
+    for task, d in free:
+        if d["to"] is not None:
+            continue
+        if task["cores"] <= max(placing.cpus[node] for node in task["may_run"]):
+            placing.overflow(task, d)
+        else:
+            d["reason"] = f"keeps {task['cores']} CPUs busy, more than any node has: left to the kernel"
+    if question["options"].get("pages") == "follow":
+        for task, d in pairs:
+            if d["to"] is not None and task["may_hold"]:
+                d["pages_to"] = min(task["may_hold"], key=lambda node: (node != d["to"], placing.distance[d["to"], node]))
+    return question["decisions"]
+
+
+json.dump({"about": ABOUT, "decisions": decide(json.load(sys.stdin))}, sys.stdout)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Policies that are programs: a question on standard input, a plan on standard output.
+ * Documentation/policy-programs.md */
+#ifndef NUMAPLACE_LIB_POLICY_PROGRAM_H
+#define NUMAPLACE_LIB_POLICY_PROGRAM_H
+
+#include "../../../policies/plan/plan.h"
+#include "../base/error.h"
+
+#define NP_QUESTION_VERSION 1
+
+/*
+ * The program at path as a policy called name, which stays. It is asked once, without a task, what
+ * it says about itself. NULL with one line in err: it cannot be started, or the answer is wrong.
+ */
+const struct np_policy *np_program_load(const char *name, const char *path, char *err,
+					size_t err_len);
+
+#endif
