@@ -16,7 +16,7 @@ NODES = [{"id": i, "cpus": f"{2 * i}-{2 * i + 1}", "has_memory": i < 3, "mem_tot
           "distances": [10 if i == k else 21 for k in range(4)]} for i in range(4)]
 TASKS = [{"pid": pid, "start": 9, "comm": "big", "threads": 1, "cores": 1, "cpus": "0-1", "node": 0,
           "pages": {"1": 4096}, "file_pages": {}} for pid in (7, 8)]
-SNAPSHOT = {"snapshot": 1, "where": "real", "tasks": TASKS, "machine": {"name": "m", "page_size": 4096, "nodes": NODES}}
+SNAPSHOT = {"snapshot": 1, "platform": "real", "tasks": TASKS, "machine": {"name": "m", "page_size": 4096, "nodes": NODES}}
 # The question without a task is answered; what follows is done when there are tasks.
 SH = """#!/bin/sh
 grep -q '"tasks":\\[\\]' && exec echo '{"decisions": []}'
@@ -230,7 +230,7 @@ def drawn(seed: int) -> dict:
                       "node": draw.choice([*runs, None]), "pages": pages, "file_pages": {},
                       "penalty": draw.choice([{"value": draw.choice([1.25, 1.5, 1 + draw.random()]), "source": "counters"},
                                               {"value": None, "source": "unknown"}])})
-    return {"snapshot": 1, "where": "real", "tasks": tasks, "machine": {"name": f"drawn-{seed}", "page_size": 4096, "nodes": nodes}}
+    return {"snapshot": 1, "platform": "real", "tasks": tasks, "machine": {"name": f"drawn-{seed}", "page_size": 4096, "nodes": nodes}}
 
 
 @pytest.mark.parametrize("option", ["pages=follow", "pages=stay,penalty=1.4"])

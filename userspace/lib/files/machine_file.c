@@ -10,6 +10,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/size.h"
+#include "../base/toml.h"
 #include "machine_caches.h"
 #include "machine_model.h"
 #include "penalty.h"
@@ -255,4 +256,38 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
 		e = np_machine_file_load(&file, m, model);
 	np_toml_release(&file);
 	return e;
+}
+
+/* Whether it has a [model]: measure-penalty --save makes files that have a [penalty] only. */
+static int has_model(const char *path, char *err, size_t err_len)
+{
+	json_t *root = np_toml_read(path, err, err_len);
+	int has = root ? json_object_get(root, "model") != NULL : -EINVAL;
+
+	json_decref(root);
+	return has;
+}
+
+int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
+			       char *err, size_t err_len)
+{
+	const char *path;
+	struct np_machine file;
+	size_t nodes;
+	int e = np_machine_file_here(&path, err, err_len);
+
+	if (e == 1)
+		e = has_model(path, err, err_len);
+	if (e <= 0)
+		return e;
+	e = np_machine_file_read(path, &file, model, err, err_len);
+	if (e)
+		return e;
+	nodes = file.n_nodes;
+	*same_name = !strcmp(file.name, m->name);
+	np_machine_free(&file);
+	if (nodes != m->n_nodes && np_machine_file_is_named(path))
+		return np_fail(err, err_len, -EINVAL, "the model of machine file %s is of %zu nodes, this "
+			       "machine has %zu", path, nodes, m->n_nodes);
+	return nodes == m->n_nodes;
 }

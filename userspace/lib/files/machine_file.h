@@ -7,6 +7,7 @@
 #include "../base/error.h"
 #include "../base/toml_check.h"
 #include "../host/topology.h"
+#include "machine_find.h"
 
 /*
  * Reads NAME.toml of the machines that come with numaplace, or any file whose
@@ -19,22 +20,12 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
 			 char *err, size_t err_len);
 
 /*
- * The file of the machine that this runs on: the one that $NUMAPLACE_MACHINE_FILE
- * names, else /etc/numaplace/machine.toml. 1 when it is there, 0 when the latter is
- * not, -ENOENT with one line in err when the former is not.
- */
-int np_machine_file_here(const char **path, char *err, size_t err_len);
-
-/*
  * The model of that file, when it has a [model] for m's number of nodes. 1, 0 when it
  * has none or /etc's file is of another number, or -errno with one line in err.
  * *same_name is set with 1: the file is called as m is.
  */
 int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
 			       char *err, size_t err_len);
-
-/* The path of the file of that name, or -ENOENT with one line in err. */
-int np_machine_file_find(const char *name, char *path, size_t len, char *err, size_t err_len);
 
 /* np_machine_file_read() of a file that is open. */
 int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, struct np_model *model);
@@ -44,8 +35,5 @@ int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, 
  * and one line in err.
  */
 json_t *np_machine_file_json(const char *name, int *e, char *err, size_t err_len);
-
-/* The names of the machines that come with numaplace, "a, b, c". Returns text. */
-const char *np_machine_file_names(char *text, size_t text_len);
 
 #endif

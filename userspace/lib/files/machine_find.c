@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/toml.h"
-#include "machine_file.h"
+#include "../base/error.h"
+#include "machine_find.h"
 
 #define FILE_HERE "/etc/numaplace/machine.toml"
 
@@ -78,7 +78,7 @@ int np_machine_file_find(const char *name, char *path, size_t len, char *err, si
 		       ".toml file", name, np_machine_file_names(names, sizeof(names)));
 }
 
-static bool is_named(const char *path)
+bool np_machine_file_is_named(const char *path)
 {
 	return strcmp(path, FILE_HERE) != 0;
 }
@@ -90,42 +90,8 @@ int np_machine_file_here(const char **path, char *err, size_t err_len)
 		*path = FILE_HERE;
 	if (!access(*path, F_OK))
 		return 1;
-	if (!is_named(*path) && (errno == ENOENT || errno == ENOTDIR))
+	if (!np_machine_file_is_named(*path) && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	return np_fail(err, err_len, -errno, "the machine file %s%s cannot be read: %s", *path,
-		       is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
-}
-
-/* Whether it has a [model]: measure-penalty --save makes files that have a [penalty] only. */
-static int has_model(const char *path, char *err, size_t err_len)
-{
-	json_t *root = np_toml_read(path, err, err_len);
-	int has = root ? json_object_get(root, "model") != NULL : -EINVAL;
-
-	json_decref(root);
-	return has;
-}
-
-int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
-			       char *err, size_t err_len)
-{
-	const char *path;
-	struct np_machine file;
-	size_t nodes;
-	int e = np_machine_file_here(&path, err, err_len);
-
-	if (e == 1)
-		e = has_model(path, err, err_len);
-	if (e <= 0)
-		return e;
-	e = np_machine_file_read(path, &file, model, err, err_len);
-	if (e)
-		return e;
-	nodes = file.n_nodes;
-	*same_name = !strcmp(file.name, m->name);
-	np_machine_free(&file);
-	if (nodes != m->n_nodes && is_named(path))
-		return np_fail(err, err_len, -EINVAL, "the model of machine file %s is of %zu nodes, this "
-			       "machine has %zu", path, nodes, m->n_nodes);
-	return nodes == m->n_nodes;
+		       np_machine_file_is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine_file.h"
+#include "machine_find.h"
 
 double np_penalty_predict(const struct np_penalty_fit *fit, double mpki)
 {

@@ -8,7 +8,6 @@
 #include "../base/run_program.h"
 #include "decisions.h"
 #include "policy_input.h"
-#include "policy_name.h"
 #include "policy_plugin.h"
 #include "program_about.h"
 
@@ -23,14 +22,14 @@ static struct program {
 	struct program *next;
 } * all_loaded;
 
-static struct np_run_limits limits = {.seconds = NP_POLICY_TIMEOUT, .bytes = LONGEST_ANSWER};
+static struct np_run_limits limits = {.seconds = NP_PROGRAM_TIMEOUT, .bytes = LONGEST_ANSWER};
 
-void np_policy_timeout(double seconds)
+void np_program_timeout(double seconds)
 {
 	limits.seconds = seconds;
 }
 
-void np_policy_stop(const volatile sig_atomic_t *stop)
+void np_program_stop(const volatile sig_atomic_t *stop)
 {
 	limits.stop = stop;
 }

@@ -4,6 +4,8 @@
 #ifndef NUMAPLACE_LIB_POLICY_PROGRAM_H
 #define NUMAPLACE_LIB_POLICY_PROGRAM_H
 
+#include <signal.h>
+
 #include "../../../policies/plan/plan.h"
 #include "../base/error.h"
 
@@ -15,5 +17,13 @@
  */
 const struct np_policy *np_program_load(const char *name, const char *path, char *err,
 					size_t err_len);
+
+#define NP_PROGRAM_TIMEOUT 5	/* seconds */
+
+/* From here on: how long a program may take, NP_PROGRAM_TIMEOUT else. */
+void np_program_timeout(double seconds);
+
+/* From here on: no program is waited for any longer once *stop is set. */
+void np_program_stop(const volatile sig_atomic_t *stop);
 
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where machine files are: those that come with numaplace, and the one of the machine that this runs on. */
+#ifndef NUMAPLACE_LIB_MACHINE_FIND_H
+#define NUMAPLACE_LIB_MACHINE_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The path of the file of that name, or -ENOENT with one line in err. */
+int np_machine_file_find(const char *name, char *path, size_t len, char *err, size_t err_len);
+
+/* The names of the machines that come with numaplace, "a, b, c". Returns text. */
+const char *np_machine_file_names(char *text, size_t text_len);
+
+/*
+ * The file of the machine that this runs on: the one that $NUMAPLACE_MACHINE_FILE
+ * names, else /etc/numaplace/machine.toml. 1 when it is there, 0 when the latter is
+ * not, -ENOENT with one line in err when the former is not.
+ */
+int np_machine_file_here(const char **path, char *err, size_t err_len);
+
+/* Whether $NUMAPLACE_MACHINE_FILE names it: such a file has to fit. */
+bool np_machine_file_is_named(const char *path);
+
+#endif
