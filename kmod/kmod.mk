@@ -86,4 +86,4 @@ dkms-install:			## hands the module to dkms, which builds it for the running ker
 	dkms add $(CURDIR)
 	dkms install numaplace/$(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf) || { status=$$?; \
 		test $$status -eq 77 && echo "dkms-install: skipped for kernel $(KERNELRELEASE), which dkms.conf excludes: \
-	see Documentation/real-machines.md"; }
+	see Documentation/how-to/real-machines.md"; }

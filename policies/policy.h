@@ -10,9 +10,9 @@
  * is the kernel's number, which may be sparse.
  *
  * This header stands alone: a policy in a shared object of its own includes
- * it, links nothing, and ends with NP_POLICY_PLUGIN() (Documentation/tutorial-policy.md).
+ * it, links nothing, and ends with NP_POLICY_PLUGIN() (Documentation/tutorials/first-policy.md).
  */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_POLICY_H
 #define NUMAPLACE_POLICY_H
 

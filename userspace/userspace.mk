@@ -136,7 +136,7 @@ $(BUILD)/tests/fake_pmu.so: userspace/tests/guest/fake_pmu.c
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -shared -fPIC -o $@ $<
 
 # The tutorial's policy, from its text.
-$(BUILD)/tests/crowded.so: Documentation/tutorial-policy.md policies/policy.h
+$(BUILD)/tests/crowded.so: Documentation/tutorials/first-policy.md policies/policy.h
 	@mkdir -p $(@D)
 	sed -n '/^```c /,/^```$$/{/^```/!p}' $< | $(CC) -O2 -Wall -Werror -shared -fPIC -I policies -o $@ -x c -
 

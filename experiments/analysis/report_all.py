@@ -51,7 +51,7 @@ def _title(parts: list[Part]) -> str:
 
 
 def _place(part: Part) -> tuple[int, str]:
-    """Papers together, in the order of Documentation/papers.md; runs without one first."""
+    """Papers together, in the order of Documentation/explanation/papers.md; runs without one first."""
     results, chapters = part
     order = list(papers.PRESENTATIONS)
     return (order.index(chapters[0].name) if chapters else -1, results.directory.name)

@@ -133,7 +133,7 @@ def counters(_m: Machine) -> Iterator[Finding]:
     why = Numaplace().counters_once()
     if why:
         yield Finding("doubt", f"{why}: no IPC or local and remote accesses in the reports",
-                      "see Documentation/counters.md")
+                      "see Documentation/reference/counters.md")
     else:
         yield Finding("ok", "counters count")
 

@@ -12,7 +12,7 @@
  * flight, so a longer latency means less bandwidth. A line passes its own
  * node's request port, the links on its way and the controller of the node
  * that holds it; each of them makes it wait the longer the busier it is.
- * Documentation/lab-model.md argues the model and says what it leaves out.
+ * Documentation/explanation/lab-model.md argues the model and says what it leaves out.
  *
  * Bandwidth is DRAM traffic: every line read, every line fetched before it is
  * written, every line written back. A triad without non-temporal stores that
@@ -20,7 +20,7 @@
  *
  * Nodes are named by index, as in policy.h.
  */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_MODEL_H
 #define NUMAPLACE_MODEL_H
 
@@ -96,7 +96,7 @@ struct np_model_load {
 int np_model_prepare(struct np_model *m, char *err, size_t err_len);
 
 /*
- * Fills and prepares a machine from its text form (Documentation/lab-model.md):
+ * Fills and prepares a machine from its text form (Documentation/explanation/lab-model.md):
  *
  *	machine name=demo-2s line_bytes=64
  *	node 0 core_outstanding=10 dram_bytes_per_s=2.0e10 ..

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Asking a policy: the table of policies, their options, and the plan that comes of it. */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_PLAN_H
 #define NUMAPLACE_PLAN_H
 

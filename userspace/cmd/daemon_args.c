@@ -143,7 +143,7 @@ static const struct argp argp = {
 	       "or else every one that it may.\v"
 	       "One line on standard error for each decision that is carried out. SIGTERM and Ctrl-C "
 	       "give every task its CPUs and memory policy back (not with --leave); after a crash "
-	       "`numaplace restore --all` does that. Documentation/daemon.md has more.",
+	       "`numaplace restore --all` does that. Documentation/how-to/daemon.md has more.",
 };
 
 void np_daemon_args_defaults(struct np_daemon_args *a, const char *command)

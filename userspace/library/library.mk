@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The library for other programs: shared and static, its headers, numaplace.pc. Documentation/library.md.
+# The library for other programs: shared and static, its headers, numaplace.pc. Documentation/reference/library.md.
 
 LIBRARY_VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/p' kmod/uapi/numaplace.h)
 

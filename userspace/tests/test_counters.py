@@ -30,7 +30,7 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
 
 def test_the_documentation_has_the_table_of_the_code() -> None:
     table = run("counters", "--table").stdout
-    assert table.count("\n") > 80 and table in (ROOT / "Documentation" / "counters.md").read_text()
+    assert table.count("\n") > 80 and table in (ROOT / "Documentation/reference/counters.md").read_text()
 
 
 @pytest.mark.parametrize("words", [

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build" / "numaplace"
-PAGE = ROOT / "Documentation" / "command-line.md"
+PAGE = ROOT / "Documentation/reference/command-line.md"
 LETTER = re.compile(r"^ +-(\w)(?: \w+)?, --([a-z-]+)", re.MULTILINE)
 FORMER = [("counters", "p", "pid"), ("migrate", "s", "shared"), ("place", "M", "mem"), ("ps", "N", "node"),
           ("ps", "n", "limit"), ("ps", "o", "columns"), ("restore", "a", "all"), ("predict", "m", "machine"),

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "Documentation" / "library.md").read_text()
-PUBLIC = "/* Public: `make install` installs it (Documentation/library.md). */"
+PAGE = (ROOT / "Documentation/reference/library.md").read_text()
+PUBLIC = "/* Public: `make install` installs it (Documentation/reference/library.md). */"
 NODES = [{"id": i, "cpus": f"{2 * i}-{2 * i + 1}", "has_memory": True, "mem_total": 1 << 30, "mem_free": 1 << 29,
           "distances": [10, 21] if i == 0 else [21, 10]} for i in range(2)]
 TASK = {"pid": 7, "start": 9, "comm": "away", "threads": 1, "cores": 1, "cpus": "0-1", "node": 0,

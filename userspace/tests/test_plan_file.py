@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build" / "numaplace"
-TUTORIAL = (ROOT / "Documentation" / "tutorial-policy.md").read_text()
+TUTORIAL = (ROOT / "Documentation/tutorials/first-policy.md").read_text()
 MIB_PAGES = 256
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TASKS = ROOT / "Documentation" / "examples" / "crossed.toml"
+TASKS = ROOT / "Documentation/how-to/crossed.toml"
 TOLERANCE = 1e-3  # results are printed with four digits
 
 

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 READER = ROOT / "build" / "tests" / "toml"
-FILES = sorted([*ROOT.glob("experiments/**/*.toml"), *ROOT.glob("Documentation/examples/*.toml"),
+FILES = sorted([*ROOT.glob("experiments/**/*.toml"), *ROOT.glob("Documentation/how-to/*.toml"),
                 *ROOT.glob("kmod/tests/*.toml"), ROOT / "pyproject.toml"])
 MUTANTS, SEED = 4000, 15
 

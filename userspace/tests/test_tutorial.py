@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Follows Documentation/tutorial-policy.md: its own files, its own commands, nothing else."""
+"""Follows Documentation/tutorials/first-policy.md: its own files, its own commands, nothing else."""
 from __future__ import annotations
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "Documentation" / "tutorial-policy.md").read_text()
+TEXT = (ROOT / "Documentation/tutorials/first-policy.md").read_text()
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 ABI = '#include "policy.h"'
 

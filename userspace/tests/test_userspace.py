@@ -105,7 +105,7 @@ def test_help_of_a_command(tool: Path, command: str) -> None:
 
 
 CROSSED = ["predict", "--machine", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
-           "--tasks", ROOT / "Documentation" / "examples" / "crossed.toml"]
+           "--tasks", ROOT / "Documentation/how-to/crossed.toml"]
 
 
 @pytest.mark.parametrize("name, words", [

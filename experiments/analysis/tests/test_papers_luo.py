@@ -58,7 +58,7 @@ def test_the_e5620s_table_holds_what_its_text_says(tmp_path: Path) -> None:
 
 
 def test_the_ls3as_table_holds_what_its_text_says_but_for_two_cells(tmp_path: Path) -> None:
-    """2L3R and 3L4R lie far below their neighbours in the paper: see Documentation/lab-model.md."""
+    """2L3R and 3L4R lie far below their neighbours in the paper: see Documentation/explanation/lab-model.md."""
     table = [c for c in contention("ls3a") if (c[0]["local"], c[0]["remote"]) not in {(2, 3), (3, 4)}]
     found = chapter(tmp_path, factorial.records("contention", table, noise=1e-4), machine="ls3a-2s")
     assert found.machine == "LS 3A"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Lists of CPUs and nodes as numactl writes them: 0-2,5  !1  +0-1  all. */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_CPULIST_H
 #define NUMAPLACE_LIB_CPULIST_H
 

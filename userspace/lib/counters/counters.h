@@ -2,9 +2,9 @@
 /*
  * What processors count of memory accesses, by CPU or by task. One of several
  * sources counts, behind one table of operations; each event says which, or why
- * it does not. Documentation/counters.md.
+ * it does not. Documentation/reference/counters.md.
  */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_COUNTERS_H
 #define NUMAPLACE_LIB_COUNTERS_H
 

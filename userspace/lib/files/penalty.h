@@ -2,7 +2,7 @@
 /*
  * The NUMA penalty of tasks: cycles an instruction with memory remote / with
  * memory local. Measured tasks and a fit stand in the [penalty] part of a
- * machine file (Documentation/counters.md).
+ * machine file (Documentation/reference/counters.md).
  */
 #ifndef NUMAPLACE_LIB_PENALTY_H
 #define NUMAPLACE_LIB_PENALTY_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A machine and its tasks at one moment, as one JSON object: what `ps --json`
- * prints, and all that a policy needs to know. Documentation/snapshot.md
+ * prints, and all that a policy needs to know. Documentation/reference/snapshot.md
  * describes every key.
  */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_SNAPSHOT_H
 #define NUMAPLACE_LIB_SNAPSHOT_H
 

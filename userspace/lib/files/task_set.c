@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Task sets from TOML; Documentation/predict.md has the keys. */
+/* Task sets from TOML; Documentation/how-to/predict.md has the keys. */
 #include "task_set.h"
 
 #include <errno.h>
@@ -196,7 +196,7 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 		return errno == ENOENT ? -ENOENT : -EINVAL;
 	if (!json_array_size(tasks))
 		e = np_fail(err, err_len, -EINVAL, "%s: it has no [[task]]; "
-			    "Documentation/predict.md describes a task set", path);
+			    "Documentation/how-to/predict.md describes a task set", path);
 	json_array_foreach(tasks, table.index, table.object)
 		if (!e)
 			e = add_tasks(&table, t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* This machine as the policies see it, read from sysfs and procfs. */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_TOPOLOGY_H
 #define NUMAPLACE_LIB_TOPOLOGY_H
 

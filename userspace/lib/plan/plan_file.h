@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A plan in a file: a snapshot (Documentation/snapshot.md) of what it was made
+ * A plan in a file: a snapshot (Documentation/reference/snapshot.md) of what it was made
  * from, and what was decided. It can be looked at anywhere, and applied later
  * on the machine that it was made on.
  */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_PLAN_FILE_H
 #define NUMAPLACE_LIB_PLAN_FILE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A policy asked about running tasks on this machine, and its answer. */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_REQUEST_H
 #define NUMAPLACE_LIB_REQUEST_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* CPUs and nodes that each of a set of tasks may use: cpusets, user-set affinity. */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_TASK_LIMITS_H
 #define NUMAPLACE_LIB_TASK_LIMITS_H
 

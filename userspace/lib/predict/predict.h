@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Predictions: what each policy would make of the same tasks on the same machine. */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_PREDICT_H
 #define NUMAPLACE_LIB_PREDICT_H
 
