@@ -11,6 +11,7 @@ include kmod/kmod.mk
 include policies/policies.mk
 include userspace/userspace.mk
 include experiments/experiments.mk
+include Documentation/sphinx/sphinx.mk
 
 .PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-debian12 check-debian13 check-release check-unit \
 	check-lab check-kernels lint clean help

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables of the reference pages, from the tables that the code uses: `tables.py PROGRAM FOLDER`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from experiments.runner import suite  # noqa: E402
+
+METRICS = ROOT / "userspace/lib/daemon/metrics.c"
+METRIC = re.compile(r'\b(?:(counter|gauge)\(out, "(\w+)",[^"]*|head\(out, "(\w+)", "(\w+)",\s*)((?:"[^"]*"\s*)+)\)')
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def code(*names: object) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def help_of(program: str, *words: str) -> str:
+    done = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def commands_in(text: str, indent: int) -> list[str]:
+    """Commands in help text. argparse indents them by four and lists options after them."""
+    text = text.split("\noptions:")[0]
+    return re.findall(rf"^ {{{indent}}}([a-z][a-z-]*)(?:  ?\S.*| .*)?$", text, re.MULTILINE)
+
+
+def commands(program: str) -> str:
+    text = help_of(program)
+    out = [f"```text\n{text}```\n"]
+    for name in commands_in(text, 2):
+        own = help_of(program, name)
+        out.append(f"\n## {name}\n\n```text\n{own}```\n")
+        for sub in commands_in(own, 4) if own.startswith("usage:") else []:
+            out.append(f"\n### {name} {sub}\n\n```text\n{help_of(program, name, sub)}```\n")
+    return "".join(out)
+
+
+def policies(program: str) -> str:
+    done = subprocess.run([program, "policies"], capture_output=True, text=True, check=True)
+    return f"```text\n{done.stdout}```\n"
+
+
+def metrics(_: str) -> str:
+    rows = []
+    for kind, name, head_name, head_kind, words in METRIC.findall(METRICS.read_text(encoding="utf-8")):
+        rows.append([code(name or head_name), kind or head_kind, "".join(re.findall(r'"([^"]*)"', words))])
+    return table(["`numaplace_daemon_`..", "type", "meaning"], rows)
+
+
+def machines(program: str) -> str:
+    done = subprocess.run([program, "lab", "list"], capture_output=True, text=True, check=True)
+    rows = re.findall(r"^(\S+) +(\d+) nodes, (\d+) CPUs, (\d+) MiB: (.*)$", done.stdout, re.MULTILINE)
+    return table(["machine", "nodes", "CPUs", "MiB", "describes"], [[code(name), *rest] for name, *rest in rows])
+
+
+def suites(_: str) -> str:
+    found = [suite.load(name) for name in suite.names()]
+    return table(["suite", "question", "answers to", "machines of the lab", "takes"],
+                 [[code(s.name), s.question, s.paper, code(*s.machines), s.takes] for s in found])
+
+
+def parameters(_: str) -> str:
+    kinds = {"str": "text", "int": "whole number", "float": "number"}
+    found = [suite.load(name) for name in suite.names()]
+    rows = []
+    for kind, keys in suite.PARAMETERS.items():
+        for key, wanted in keys.items():
+            values: dict[object, list[str]] = {}
+            for s in found:
+                if key in s.parameters[kind]:
+                    values.setdefault(s.parameters[kind][key], []).append(s.name)
+            used = "; ".join(f"`{value}`: {', '.join(users)}" for value, users in values.items())
+            rows.append([code(f"{kind}.{key}"), kinds[wanted.__name__], used])
+    return table(["parameter", "type", "value, and suites that have it"], rows)
+
+
+TABLES: tuple[Callable[[str], str], ...] = (commands, policies, metrics, machines, suites, parameters)
+
+
+def main(program: str, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for make in TABLES:
+        (folder / f"{make.__name__}.md").write_text(make(program), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]))

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The documents build without a warning, their links lead somewhere, and their commands do what the pages show."""
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests import documents
+
+ROOT = documents.ROOT
+OWN_TEST = {"first-policy.md"}   # userspace/tests/test_tutorial.py
+WRONG_ON_PURPOSE = {"command-line.md"}   # shows what a refused letter prints
+# Told as a story, or of things as of persons: CONTRIBUTING, "Language and errors".
+AVOIDED = re.compile(r"who is|by luck|moods|measured again", re.IGNORECASE)
+URL = re.compile(r"https?://[^\s)>`\"']+")
+INDENTED = re.compile(r"^(?:    .*\n|\n)+", re.MULTILINE)
+
+
+def pages_with(kind: str) -> list[Path]:
+    return [page for page in documents.pages()
+            if page.parent.name in ("tutorials", "how-to") and page.name not in OWN_TEST
+            and any((b.language, b.kind) == ("sh", kind) for b in documents.blocks(page))]
+
+
+def names(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def built() -> None:
+    subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
+
+
+
+def test_make_docs_has_no_warning(built: None) -> None:
+    done = subprocess.run(["make", "-s", "docs"], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    pages = ROOT / "build" / "docs"
+    assert (pages / "index.html").exists()
+    for page in documents.pages():
+        html = (pages / page.relative_to(ROOT)).with_suffix(".html")
+        assert html.exists(), html
+        for image in re.findall(r'<img [^>]*src="([^"]+)"', html.read_text(encoding="utf-8")):
+            assert (html.parent / image).exists(), f"{html}: {image}"
+
+
+@pytest.mark.parametrize("wrong", ["[nowhere](nowhere.md)", "[anchor](index.md#nowhere)", "![image](images/nowhere.png)",
+                                   "[file](../policies/nowhere.h)"])
+def test_a_link_to_nothing_fails(tmp_path: Path, wrong: str) -> None:
+    folder = tmp_path / "Documentation"
+    folder.mkdir()
+    shutil.copytree(ROOT / "Documentation/sphinx", folder / "sphinx")
+    (folder / "index.md").write_text(f"# Index\n\n{wrong}\n", encoding="utf-8")
+    done = subprocess.run([ROOT / ".venv/bin/python", "-m", "sphinx", "-q", "-W", "-c", folder / "sphinx", tmp_path,
+                           tmp_path / "out"], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0 and "nowhere" in done.stderr
+
+
+def test_addresses_are_well_formed() -> None:
+    for page in documents.pages():
+        for url in URL.findall(page.read_text(encoding="utf-8")):
+            parts = urlsplit(url)
+            assert parts.hostname and ("." in parts.hostname or parts.hostname == "localhost"), f"{page}: {url}"
+
+
+def test_words_that_are_avoided() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    for name in filter(None, tracked):
+        path = ROOT / name
+        if path == Path(__file__) or not path.is_file():
+            continue
+        found = AVOIDED.search(path.read_text(encoding="utf-8", errors="replace"))
+        assert not found, f"{name}: '{found and found[0]}'"
+
+
+@functools.cache
+def help_of(*words: str) -> str:
+    return subprocess.run([ROOT / "build/numaplace", *words, "--help"], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def test_options_in_code_exist(built: None) -> None:
+    seen = 0
+    for page in documents.pages():
+        if page.name in WRONG_ON_PURPOSE:
+            continue
+        text = page.read_text(encoding="utf-8")
+        code = "".join(b.text for b in documents.blocks(page) if b.language == "sh") + "".join(INDENTED.findall(text))
+        for words, option in documents.options_used(code):
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", help_of(*words)), f"{page.name}: {' '.join(words)} {option}"
+            seen += 1
+    assert seen > 60
+
+
+def run_page(page: Path, kinds: set[str], folder: Path, timeout: int) -> None:
+    (folder / "Documentation").symlink_to(ROOT / "Documentation")
+    documents.save_files(page, folder)
+    documents.run([b for b in documents.blocks(page) if b.language == "sh" and b.kind in kinds], folder, timeout)
+
+
+@pytest.mark.parametrize("page", pages_with(""), ids=names)
+def test_commands_print_what_the_page_shows(built: None, tmp_path: Path, page: Path) -> None:
+    run_page(page, {""}, tmp_path, 120)
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="no QEMU")
+@pytest.mark.parametrize("page", pages_with("boot"), ids=names)
+def test_commands_that_boot_the_lab(built: None, tmp_path: Path, page: Path) -> None:
+    run_page(page, {"", "boot"}, tmp_path, 1800)
+
+
+def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
+    page = ROOT / "Documentation" / "nowhere.md"
+    block = documents.Block(str(page), "sh", "", "echo 1 2\n", "1 3\n")
+    with pytest.raises(AssertionError, match="the page shows\n1 3"):
+        documents.run([block], tmp_path, 10)
+    documents.run([documents.Block(str(page), "sh", "", "echo 1 2\n", "1 3\n", varies=True)], tmp_path, 10)
+
+
+def test_the_table_of_metrics_has_those_that_a_daemon_wrote(built: None) -> None:
+    subprocess.run(["make", "-s", "docs-tables"], cwd=ROOT, check=True)
+    table = re.findall(r"^\| `(\w+)` \| (\w+) ", (ROOT / "build/reference/metrics.md").read_text(), re.MULTILINE)
+    page = (ROOT / "Documentation/measured/daemon-metrics.txt").read_text()
+    assert len(table) > 20 and set(table) == set(re.findall(r"^# TYPE numaplace_daemon_(\w+) (\w+)$", page, re.MULTILINE))

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The commands of the documents for a machine with two nodes and the module (```sh lab) run there."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests import documents
+
+PAGES = [page for page in documents.pages()
+         if page.name != "first-policy.md" and any(b.kind == "lab" for b in documents.blocks(page))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands(module: None, tool, tmp_path: Path, page: Path) -> None:
+    documents.save_files(page, tmp_path)
+    before = os.sched_getaffinity(0)
+    documents.run([b for b in documents.blocks(page) if b.kind == "lab"], tmp_path, 300)
+    assert os.sched_getaffinity(0) == before
