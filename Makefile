@@ -47,7 +47,7 @@ check-release: setup		## what tells whether a release of Debian will do: set-up,
 
 lint:				## the shell scripts, by shellcheck
 	shellcheck -e SC1091 setup/run setup/python setup/kernels setup/packages setup/install-packages \
-		setup/kernel-build setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages \
+		setup/kernel-build setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages userspace/man/help \
 		experiments/lab/*.sh experiments/runner/*.sh experiments/calibrate/*.sh
 
 clean:				## removes what was built here, not the downloads

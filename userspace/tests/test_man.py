@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual pages say what the program's own help says, and man finds no fault in them."""
+"""The manual pages say what the program's own help says and more, and man and mandoc find no fault in them."""
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests import documents
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "numaplace"
@@ -72,3 +75,42 @@ def test_page_of_policies_has_their_options(pages: dict[str, Path]) -> None:
     assert len(options) > 5
     for option in options:
         assert f"-o {option}," in text
+
+
+SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "FILES", "EXIT STATUS", "SEE ALSO")
+
+
+def section(text: str, name: str) -> str:
+    found = re.search(rf"^{name}\n((?: .*\n|\n)+)", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def test_every_page_has_every_section(pages: dict[str, Path]) -> None:
+    for name, page in sorted(pages.items()):
+        text = rendered(page)
+        missing = [wanted for wanted in SECTIONS if not section(text, wanted).strip()]
+        assert not missing, f"{name}: add {', '.join(missing)} to userspace/man/{name}.h2m"
+        assert "[>DESCRIPTION]" in (ROOT / f"userspace/man/{name}.h2m").read_text(), name
+
+
+def test_options_of_the_examples_exist(pages: dict[str, Path]) -> None:
+    seen = 0
+    for name, page in sorted(pages.items()):
+        for words, option in documents.options_used(section(rendered(page), "EXAMPLES")):
+            text = text_of(PROGRAM, *words, "--help")
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", text), f"{name}: {' '.join(words)} {option}"
+            seen += 1
+    assert seen > 40
+
+
+def test_pages_that_are_named_exist(pages: dict[str, Path]) -> None:
+    for name, page in sorted(pages.items()):
+        named = set(re.findall(r"\b(numaplace[a-z-]*)\(1\)", section(rendered(page), "SEE ALSO")))
+        assert named and named <= set(pages) and name not in named, name
+
+
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
+def test_mandoc_finds_nothing(pages: dict[str, Path]) -> None:
+    done = subprocess.run(["mandoc", "-Tlint", "-W", "warning", *pages.values()], capture_output=True, text=True,
+                          check=False)
+    assert (done.returncode, done.stdout) == (0, "")
