@@ -158,7 +158,7 @@ static void print_machine(const json_t *file)
 	print_penalties(json_object_get(file, "penalty"));
 }
 
-/* The table of Documentation/lab-model.md. */
+/* The table of Documentation/reference/machine-files.md. */
 static void print_fields(void)
 {
 	const char *last = "";

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build" / "numaplace"
-EXAMPLE = ROOT / "Documentation" / "examples" / "maximum_local.py"
+EXAMPLE = ROOT / "Documentation" / "reference" / "maximum_local.py"
 NODES = [{"id": i, "cpus": f"{2 * i}-{2 * i + 1}", "has_memory": i < 3, "mem_total": 1 << 30, "mem_free": 1 << 29,
           "distances": [10 if i == k else 21 for k in range(4)]} for i in range(4)]
 TASKS = [{"pid": pid, "start": 9, "comm": "big", "threads": 1, "cores": 1, "cpus": "0-1", "node": 0,
@@ -190,7 +190,7 @@ def test_it_is_asked_where_it_was_named_whatever_the_path(tmp_path: Path) -> Non
 def test_a_plan_that_brings_too_little_is_rejected_whole(tmp_path: Path, least: float, acts: bool) -> None:
     """By the contention model: one task whose pages are remote, to which it goes. predict says what is predicted."""
     tasks = tmp_path / "t.toml"
-    tasks.write_text((ROOT / "Documentation/examples/crossed.toml").read_text())
+    tasks.write_text((ROOT / "Documentation/how-to/crossed.toml").read_text())
     program(tmp_path, f"""#!/usr/bin/python3 -IS
 import json, sys
 q = json.load(sys.stdin)
@@ -207,7 +207,7 @@ json.dump({{"decisions": q["decisions"], "least_gain": {least}}}, sys.stdout)
 
 def test_predict_ends_with_the_fault_of_a_program(tmp_path: Path) -> None:
     program(tmp_path, SH + "exit 5")
-    for words in (["--random", "2"], ["--tasks", ROOT / "Documentation/examples/crossed.toml"]):
+    for words in (["--random", "2"], ["--tasks", ROOT / "Documentation/how-to/crossed.toml"]):
         done = subprocess.run([TOOL, "predict", "--machine", "demo-2s", *map(str, words), "-p", "none", "-p", "exec:./p"],
                               cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (1, "")

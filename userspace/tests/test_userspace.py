@@ -123,7 +123,7 @@ def test_tables(tool: Path, name: str, words: list) -> None:
 
 def test_the_documentation_has_the_table_of_the_models_numbers(tool: Path) -> None:
     table = run(tool, "machine", "--fields").stdout
-    assert table.count("\n") > 20 and table in (ROOT / "Documentation" / "lab-model.md").read_text()
+    assert table.count("\n") > 20 and table in (ROOT / "Documentation" / "reference" / "machine-files.md").read_text()
 
 
 def test_version(tool: Path) -> None:

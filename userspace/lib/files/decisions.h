@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The decisions of a plan in JSON: of a plan file, and of a program's answer.
- * Documentation/snapshot.md has the keys. */
+ * Documentation/reference/snapshot.md has the keys. */
 #ifndef NUMAPLACE_LIB_DECISIONS_H
 #define NUMAPLACE_LIB_DECISIONS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Policies by name: those built in, and those in files of their own. */
-/* Public: `make install` installs it (Documentation/library.md). */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_POLICY_NAME_H
 #define NUMAPLACE_LIB_POLICY_NAME_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Policies that are programs: a question on standard input, a plan on standard output.
- * Documentation/policy-programs.md */
+ * Documentation/reference/policy-programs.md */
 #ifndef NUMAPLACE_LIB_POLICY_PROGRAM_H
 #define NUMAPLACE_LIB_POLICY_PROGRAM_H
 

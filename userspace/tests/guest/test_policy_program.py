@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, remove_group, wait_until
 
-EXAMPLE = ROOT / "Documentation" / "examples" / "maximum_local.py"
+EXAMPLE = ROOT / "Documentation" / "reference" / "maximum_local.py"
 GROUP = Path("/sys/fs/cgroup/program")
 PATIENT = ("--policy-timeout", 120)  # the interpreter starts slowly in the lab
 HOME = """#!/bin/sh
