@@ -67,4 +67,4 @@ BENCH_ROUNDS ?= 15
 
 .PHONY: bench-kernels
 bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; BENCH_ROUNDS=15, 15 minutes
-	$(PY) experiments/workloads/mem/bench_kernels.py --rounds $(BENCH_ROUNDS)
+	$(PY) -m experiments.workloads.mem.bench_kernels --rounds $(BENCH_ROUNDS)

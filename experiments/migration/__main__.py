@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from experiments.claims import verdicts
 from experiments.migration import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,9 +52,7 @@ def report(clock: str, options: argparse.Namespace, observations: list[dict]):
         print(f"\ntarget {state}")
         print("\n".join(table.lines(found, state, with_times=clock == "timed")))
     print()
-    for aim in table.aims(found):
-        if clock == "timed" or aim.unit != "ms":
-            print(aim.line())
+    print("\n".join(verdicts(table.asked(found, with_times=clock == "timed").checks)))
 
 
 def main():

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the observations say: a table, and whether each aim is reached. No I/O."""
+"""What the observations say: a table, and what was asked of it. No I/O."""
 
 from collections import defaultdict
 from dataclasses import dataclass
 from statistics import median
+
+from experiments.claims import Outcome
 
 BUDGET_US = 20000  # max_stall_us where none is given
 PAGE = 4096
@@ -100,41 +102,22 @@ def lines(found: dict, state: str, with_times: bool) -> list[str]:
                       for name in columns) for line in table]
 
 
-@dataclass
-class Aim:
-    """Something to be reached, by how much, and what was found."""
-    what: str
-    bound: float
-    found: float
-    unit: str
-    at_least: bool = True
-
-    @property
-    def reached(self) -> bool:
-        return self.found >= self.bound if self.at_least else self.found <= self.bound
-
-    def line(self) -> str:
-        word = "reached" if self.reached else "NOT reached"
-        than = "at least" if self.at_least else "at most"
-        return f"{word}: {self.what}: {self.found:.2f} {self.unit}, aim {than} {self.bound:.2f}"
-
-
 def slower_calls(found: dict, state: str) -> float:
     """How many times as fast the module is as the faster of the two ways to use move_pages(2)."""
     return min(times_as_fast(found, state, MODULE, other) for other in (CALLS, ENGINE))
 
 
-def aims(found: dict) -> list[Aim]:
+def asked(found: dict, with_times: bool) -> Outcome:
     module = found[MODULE, "running"]
     best = min(slower_calls(found, "running"), times_as_fast(found, "running", MODULE, PROCESS))
-    allowed = BUDGET_US * 1000 + module.page_ns + module.idle_gap_ns
-    return [
-        Aim("asleep, module beside move_pages(2)", 2.5, slower_calls(found, "asleep"), "times as fast"),
-        Aim("asleep, module beside migrate_pages(2)", 1.8,
-            times_as_fast(found, "asleep", MODULE, PROCESS), "times as fast"),
-        Aim("running, module beside the better of the two", 1.2, best, "times as fast"),
-        Aim("running, a thread's longest wait (budget, one page, what it waits without a move)",
-            allowed / 1e6, module.gap_ns / 1e6, "ms", at_least=False),
-        Aim("every page moved and whole, in percent", 100,
-            100 * min(r.moved if r.whole else 0 for r in found.values()), "%"),
-    ]
+    outcome, times = Outcome(), "{:.2f} times as fast"
+    outcome.at_least("asleep, module beside move_pages(2)", slower_calls(found, "asleep"), 2.5, times)
+    outcome.at_least("asleep, module beside migrate_pages(2)", times_as_fast(found, "asleep", MODULE, PROCESS), 1.8,
+                     times)
+    outcome.at_least("running, module beside the better of the two", best, 1.2, times)
+    if with_times:
+        allowed = BUDGET_US * 1000 + module.page_ns + module.idle_gap_ns
+        outcome.at_most("running, a thread's longest wait (budget, one page, what it waits without a move)",
+                        module.gap_ns / 1e6, allowed / 1e6, "{:.2f} ms")
+    outcome.at_least("every page moved and whole", min(r.moved if r.whole else 0 for r in found.values()), 1, "{:.2%}")
+    return outcome

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from experiments.claims import HOLDS, Claim, Outcome, all_hold, verdicts
 from experiments.lab.validate import (
     cachetest,
     calibrated,
@@ -23,7 +24,6 @@ from experiments.lab.validate import (
     simulation,
     speed,
 )
-from experiments.lab.validate.claims import Claim, Outcome
 from experiments.lab.validate.inside import ROOT
 
 CLAIMS = [
@@ -58,13 +58,11 @@ def measure(claim: Claim) -> Outcome:
 
 def summary(outcomes: list[Outcome]) -> bool:
     checks = [check for outcome in outcomes for check in outcome.checks]
-    width = max((len(check.what) for check in checks), default=0)
     print("\n== what was asked")
-    for check in checks:
-        print(f"{'holds ' if check.holds else 'MISSED'}  {check.what:{width}}  {check.measured:>10}  {check.asked}")
-    missed = sum(not check.holds for check in checks)
-    print(f"{len(checks) - missed} of {len(checks)} hold; platform: lab-timed; figures in {KEPT}/")
-    return not missed
+    print("\n".join(verdicts(checks)))
+    held = sum(check.verdict == HOLDS for check in checks)
+    print(f"{held} of {len(checks)} hold; platform: lab-timed; figures in {KEPT}/")
+    return all_hold(checks)
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Heard & Shafiee: how much slower a walk is with remote memory, by pattern and size of the set."""
 
+from experiments.claims import Outcome
 from experiments.lab.validate import inside
-from experiments.lab.validate.claims import Outcome
 
 MACHINE = "opteron-sixcore-4s"
 SECONDS = "0.01"

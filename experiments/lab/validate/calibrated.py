@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
+from experiments.claims import Outcome
 from experiments.lab import machine
 from experiments.lab.validate import inside
-from experiments.lab.validate.claims import Outcome
 
 MACHINE = "demo-2s"
 WRITTEN = Path("results/bench-lab/demo-2s-calibrated.toml")

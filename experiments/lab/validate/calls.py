@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from experiments.claims import Outcome
 from experiments.lab import machine, simulated
-from experiments.lab.validate.claims import Outcome
 
 REPLAY = simulated.PLUGIN.with_name("replay")
 MACHINE = "demo-2s"

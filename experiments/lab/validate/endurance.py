@@ -7,8 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from experiments.claims import Outcome
 from experiments.lab.validate import inside
-from experiments.lab.validate.claims import Outcome
 
 MACHINE = "demo-2s"
 BOOTS = 10

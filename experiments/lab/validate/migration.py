@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A task's pages move to its node while it runs: its bandwidth goes from the remote to the local figure."""
 
+from experiments.claims import Outcome
 from experiments.lab.validate import inside
-from experiments.lab.validate.claims import Outcome
 
 MACHINE = "demo-2s"
 SECONDS = "0.4"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `numaplace plan` predicts of tasks as they are placed, and of another placement, beside what is counted then."""
 
+from experiments.claims import Outcome
 from experiments.lab.validate import inside
-from experiments.lab.validate.claims import Outcome
 from experiments.lab.validate.placed import SCENARIOS
 
 MACHINE = "demo-2s"

@@ -4,8 +4,8 @@
 import subprocess
 from collections import defaultdict
 
+from experiments.claims import Outcome
 from experiments.lab.validate import lab_run
-from experiments.lab.validate.claims import Outcome
 
 MACHINE = "demo-2s"
 ROUNDS = 3

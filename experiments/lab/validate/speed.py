@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from experiments.claims import Outcome
 from experiments.lab.validate import inside
-from experiments.lab.validate.claims import Outcome
 from experiments.lab.validate.endurance import qemu_of
 
 SMALL, EIGHT, LARGEST = "demo-2s", "xeon-e5620-2s", "opteron-6172-4s"

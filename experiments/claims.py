@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A claim about a measurement: how it is measured, the table that shows it, and what was asked of it."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+
+
+@dataclass(frozen=True)
+class Check:
+    what: str
+    value: float
+    measured: str
+    asked: str
+    verdict: str
+
+
+@dataclass
+class Outcome:
+    lines: list[str] = field(default_factory=list)  # the table
+    checks: list[Check] = field(default_factory=list)
+    data: dict = field(default_factory=dict)        # its figures, for who draws them
+
+    def say(self, line: str = ""):
+        self.lines.append(line)
+
+    def check(self, what: str, value: float, unit: str, asked: str, verdict: str | bool):
+        word = verdict if isinstance(verdict, str) else HOLDS if verdict else FAILS
+        self.checks.append(Check(what, value, unit.format(value), asked, word))
+
+    def at_most(self, what: str, value: float, most: float, unit: str = "{:.1%}"):
+        self.check(what, value, unit, "at most " + unit.format(most), bool(value <= most))
+
+    def at_least(self, what: str, value: float, least: float, unit: str = "{:.1%}"):
+        self.check(what, value, unit, "at least " + unit.format(least), bool(value >= least))
+
+    def interval_at_least(self, what: str, value: float, low: float, high: float, least: float, unit: str):
+        """Of a value with an interval: where that reaches the bound and the value does not, nothing is shown."""
+        verdict = UNDECIDED if value < least <= high else bool(value >= least)
+        within = unit + f" ({unit.format(low)} to {unit.format(high)})"
+        self.check(what, value, within, "at least " + unit.format(least), verdict)
+
+    def between(self, what: str, value: float, low: float, high: float, unit: str = "{:+.0%}"):
+        asked = f"{unit.format(low)} to {unit.format(high)}"
+        self.check(what, value, unit, asked, bool(low <= value <= high))
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Claim:
+    name: str
+    title: str
+    measure: Callable[[], Outcome]
+
+
+def verdicts(checks: list[Check]) -> list[str]:
+    what, measured = (max((len(getattr(check, name)) for check in checks), default=0) for name in ("what", "measured"))
+    return [f"{c.verdict:9}  {c.what:{what}}  {c.measured:>{measured}}  {c.asked}" for c in checks]
+
+
+def all_hold(checks: list[Check]) -> bool:
+    return all(check.verdict == HOLDS for check in checks)
