@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Choosing an engine, and the fake one. */
+/* Choosing an engine. */
 #include "../lib/engine/engine.h"
 
 #include <errno.h>
@@ -20,32 +20,6 @@ static void engines_by_name(void)
 	CU_ASSERT_EQUAL(np_engine_parse("", &engine), -EINVAL);
 	CU_ASSERT_EQUAL(np_engine_parse("fake", &engine), -EINVAL);
 	CU_ASSERT_EQUAL(np_engine_parse("Module", &engine), -EINVAL);
-}
-
-static bool never(const struct np_migrate_result *so_far, void *arg)
-{
-	(void)so_far, (void)arg;
-	return false;
-}
-
-static void the_fake_remembers_and_fails_on_demand(void)
-{
-	struct np_migrate_request migrate = { .pid = 8 };
-	struct np_place_request place = { .pid = 7 };
-	struct np_migrate_result out;
-	char err[NP_ERR_LEN];
-	const struct np_control *c = np_control_get(NP_ENGINE_FAKE, err, sizeof(err));
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
-	np_fake = (struct np_fake){ .fail_at = 2, .error = -EPERM, .result = { .moved = 5 } };
-	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), 0);
-	CU_ASSERT(np_fake.placed == 1 && np_fake.pid == 7);
-	CU_ASSERT_EQUAL(c->migrate(&migrate, &out, err, sizeof(err)), -EPERM);
-	CU_ASSERT_EQUAL(np_fake.migrated, 0);
-	CU_ASSERT_EQUAL(c->migrate(&migrate, &out, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(out.moved, 5);
-	migrate.progress = never;
-	CU_ASSERT_EQUAL(c->migrate(&migrate, &out, err, sizeof(err)), -ECANCELED);
 }
 
 static uint64_t sum_of_counts(const struct np_migrate_result *r)
@@ -109,7 +83,6 @@ static void auto_passes_by_another_abi(void)
 
 CU_TestInfo control_tests[] = {
 	{ "engines by name", engines_by_name },
-	{ "the fake remembers and fails on demand", the_fake_remembers_and_fails_on_demand },
 	{ "a second engine's pages are taken from what the first left", merging_keeps_the_sum },
 	{ "the syscall engine says what it cannot", the_syscall_engine_says_what_it_cannot },
 	{ "auto passes by another ABI", auto_passes_by_another_abi },

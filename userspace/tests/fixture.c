@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../lib/host/proc.h"
+#include "../lib/plan/saved_pages.h"
 #include "suites.h"
 
 static char root[64];
@@ -43,4 +45,24 @@ void fixture_write(const char *path, const char *text)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	fputs(text, f);
 	CU_ASSERT_EQUAL(fclose(f), 0);
+}
+
+static bool every(size_t i, const void *arg)
+{
+	(void)i, (void)arg;
+	return true;
+}
+
+bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1)
+{
+	uint64_t pages[] = { 0, on_1 };
+	struct np_task task = { .pid = pid, .pages = pages };
+	struct np_proc_stat st;
+	struct np_tasks t = { .n = 1, .task = &task, .start = &st.start };
+	char err[NP_ERR_LEN];
+	bool added = false;
+
+	CU_ASSERT_EQUAL(np_proc_stat(pid, &st), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_add(m, &t, every, NULL, &added, err, sizeof(err)), 0);
+	return added;
 }

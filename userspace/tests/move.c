@@ -13,7 +13,6 @@
 
 #include "../lib/engine/page_sender.h"
 #include "../lib/engine/spread_pages.h"
-#include "../lib/host/proc.h"
 #include "../lib/plan/saved_pages.h"
 #include "suites.h"
 
@@ -187,27 +186,6 @@ static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_r
 
 static const struct np_control notes = { .name = "notes", .migrate = migrate_notes };
 
-static bool every(size_t i, const void *arg)
-{
-	(void)i, (void)arg;
-	return true;
-}
-
-/* As if all of its pages had been on node 1. */
-static void note_pages_of(pid_t pid)
-{
-	uint64_t pages[] = { 0, 100000 };
-	struct np_task task = { .pid = pid, .pages = pages };
-	struct np_proc_stat st;
-	struct np_tasks t = { .n = 1, .task = &task, .start = &st.start };
-	char err[NP_ERR_LEN];
-	bool added = false;
-
-	CU_ASSERT_EQUAL(np_proc_stat(pid, &st), 0);
-	CU_ASSERT_EQUAL(np_saved_pages_add(&two, &t, every, NULL, &added, err, sizeof(err)), 0);
-	CU_ASSERT(added);
-}
-
 static int bring_back(const pid_t *pids, size_t n, struct np_pages_back *back)
 {
 	static const volatile sig_atomic_t never;
@@ -228,8 +206,8 @@ static void pages_of_a_reused_pid_stay(void)
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	end(other);
 	if (start_sleeper(other) == other) {	/* else we may not choose a number */
-		note_pages_of(one);
-		note_pages_of(other);
+		CU_ASSERT(fixture_note_pages(&two, one, 100000));
+		CU_ASSERT(fixture_note_pages(&two, other, 100000));
 		to_reuse = other;
 		CU_ASSERT_EQUAL(bring_back(both, 2, &back), 0);
 		CU_ASSERT(asked == one && !to_reuse && back.tasks == 1);

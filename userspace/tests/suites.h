@@ -5,6 +5,9 @@
 
 #include <CUnit/CUnit.h>
 
+#include "../lib/engine/engine.h"
+#include "../lib/host/topology.h"
+
 extern CU_TestInfo list_tests[];
 extern CU_TestInfo machine_tests[];
 extern CU_TestInfo residency_tests[];
@@ -35,5 +38,10 @@ void fixture_end(void);
 
 /* Writes a file below the fixture, with the folders it needs. */
 void fixture_write(const char *path, const char *text);
+
+/* Notes pages of a process on node 1 of two, as what to restore; false where it is noted already. */
+bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1);
+
+extern const struct np_control fake_engine;
 
 #endif

@@ -23,9 +23,7 @@
 #include "../lib/base/cpulist.h"
 #include "../lib/daemon/daemon.h"
 #include "../lib/engine/affinity.h"
-#include "../lib/engine/engines.h"
 #include "../lib/engine/module_files.h"
-#include "../lib/host/proc.h"
 #include "../lib/plan/penalty_probe.h"
 #include "suites.h"
 
@@ -192,7 +190,7 @@ static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
 		.args.policy = np_policy_find("maximum-local"), .root = root,
 		.watch_rules = { .pids = pid, .n_pids = 1, .pause = 6, .read_budget = 1 },
 		.hysteresis_rules = { .plans = 1, .window = 30, .back_off = 60 },
-		.how = { .control = &np_control_fake, .stop = &never },
+		.how = { .control = &fake_engine, .stop = &never },
 		.sampling = { .most = 4, .budget = 1 },
 	};
 	np_options_defaults(d->args.policy, &d->args.options);
@@ -260,34 +258,13 @@ static void a_node_that_comes_is_met(void)
 	end(pid);
 }
 
-static bool every(size_t i, const void *arg)
-{
-	(void)i, (void)arg;
-	return true;
-}
-
-/* True unless they are noted already. */
-static bool note_pages_of(const struct np_machine *m, pid_t pid)
-{
-	uint64_t pages[2] = { 0 };
-	struct np_task task = { .pid = pid, .pages = pages };
-	struct np_proc_stat st;
-	struct np_tasks t = { .n = 1, .task = &task, .start = &st.start };
-	char err[NP_ERR_LEN];
-	bool added = false;
-
-	CU_ASSERT_EQUAL(np_proc_stat(pid, &st), 0);
-	CU_ASSERT_EQUAL(np_saved_pages_add(m, &t, every, NULL, &added, err, sizeof(err)), 0);
-	return added;
-}
-
 /* Somebody else has moved those of the other. */
 static void pages_of_its_own_tasks_come_back(void)
 {
 	static const volatile sig_atomic_t never;
 	pid_t mine = start_spinner(), other = start_spinner();
 	const char *root = fixture_begin();
-	const struct np_mover mover = { .control = &np_control_fake, .page_size = 4096 };
+	const struct np_mover mover = { .control = &fake_engine, .page_size = 4096 };
 	struct np_pages_back back = { 0 };
 	char err[NP_ERR_LEN];
 	struct np_daemon d;
@@ -298,12 +275,12 @@ static void pages_of_its_own_tasks_come_back(void)
 	open_daemon(&d, &mine, root);
 	np_daemon_step(&d);
 	np_task_watch_find(&d.watch, mine)->placed = true;
-	CU_ASSERT(note_pages_of(&d.machine, mine) && note_pages_of(&d.machine, other));
+	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0) && fixture_note_pages(&d.machine, other, 0));
 	np_daemon_restore(&d);
 	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL(back.tasks, 1);
-	CU_ASSERT(note_pages_of(&d.machine, mine));
-	CU_ASSERT_FALSE(note_pages_of(&d.machine, other));
+	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0));
+	CU_ASSERT_FALSE(fixture_note_pages(&d.machine, other, 0));
 	np_daemon_close(&d);
 	fake = false;
 	fixture_end();

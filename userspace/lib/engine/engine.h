@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Acting on running tasks: one table of operations, three implementations
- * (the module, plain system calls, a fake for tests).
+ * Acting on running tasks: one table of operations, two implementations
+ * (the module, plain system calls).
  */
 #ifndef NUMAPLACE_LIB_ENGINE_H
 #define NUMAPLACE_LIB_ENGINE_H
@@ -15,7 +15,7 @@
 #include "../base/error.h"
 #include "undo_scope.h"
 
-enum np_engine { NP_ENGINE_AUTO, NP_ENGINE_MODULE, NP_ENGINE_SYSCALL, NP_ENGINE_FAKE };
+enum np_engine { NP_ENGINE_AUTO, NP_ENGINE_MODULE, NP_ENGINE_SYSCALL };
 
 struct np_affinity_undo;
 struct np_migrate_result;

@@ -19,9 +19,6 @@ const struct np_control *np_control_get(enum np_engine engine, char *err, size_t
 	case NP_ENGINE_SYSCALL:
 		control = &np_control_syscall;
 		break;
-	case NP_ENGINE_FAKE:
-		control = &np_control_fake;
-		break;
 	}
 	return control && !control->probe(err, err_len) ? control : NULL;
 }

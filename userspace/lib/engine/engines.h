@@ -7,7 +7,6 @@
 
 extern const struct np_control np_control_module;
 extern const struct np_control np_control_syscall;
-extern const struct np_control np_control_fake;
 extern const struct np_control np_control_auto;
 
 /*
@@ -15,16 +14,5 @@ extern const struct np_control np_control_auto;
  * module had left by their kind, or as busy. asked stays the sum of the counts.
  */
 void np_migrate_merge(struct np_migrate_result *out, const struct np_migrate_result *rest);
-
-/* What the fake was asked, and what it is to answer. */
-struct np_fake {
-	unsigned int placed, migrated, restored;
-	pid_t pid;			/* of the last request */
-	unsigned int fail_at;		/* this many-th operation from now fails; 0: none */
-	int error;			/* with this -errno */
-	struct np_migrate_result result;	/* of every migrate */
-};
-
-extern struct np_fake np_fake;
 
 #endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Succeeds and touches nothing, for tests of what uses an engine. */
+#include "suites.h"
+
+static int place(const struct np_place_request *r, char *err, size_t err_len)
+{
+	(void)r, (void)err, (void)err_len;
+	return 0;
+}
+
+static int undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+{
+	(void)u, (void)n, (void)err, (void)err_len;
+	return 0;
+}
+
+static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
+		   size_t err_len)
+{
+	(void)r, (void)err, (void)err_len;
+	*out = (struct np_migrate_result) { .engine = "fake" };
+	return 0;
+}
+
+static int restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err, size_t err_len)
+{
+	(void)whose, (void)err, (void)err_len;
+	*n = *kept = 0;
+	return 0;
+}
+
+const struct np_control fake_engine = {
+	.name = "fake",
+	.place = place,
+	.undo = undo,
+	.migrate = migrate,
+	.restore = restore,
+};
