@@ -91,22 +91,24 @@ def test_race_with_fork(target):
         os.kill(child, signal.SIGKILL)
 
 
+@contextmanager
+def spawning(target: driver.Target, n: int):
+    """The target starts n threads meanwhile; whether it has not started all of them yet."""
+    thread = threading.Thread(target=lambda: [target.ask("thread") for _ in range(n)])
+    thread.start()
+    try:
+        yield thread.is_alive
+    finally:
+        thread.join()
+
+
 def test_race_with_new_threads(target):
     """A thread that starts while its process is placed is placed as well."""
     t = target("anon", 4)
-    done = threading.Event()
-
-    def spawn():
-        for _ in range(40):
-            t.ask("thread")
-        done.set()
-
-    thread = threading.Thread(target=spawn)
-    thread.start()
-    driver.write("place", f"pid={t.pid} cpus=1")  # also where all have started before
-    while not done.is_set():
-        driver.write("place", f"pid={t.pid} cpus=1")
-    thread.join()
+    with spawning(t, 40) as still:
+        driver.write("place", f"pid={t.pid} cpus=1")  # also where all have started before
+        while still():
+            driver.write("place", f"pid={t.pid} cpus=1")
     assert all(os.sched_getaffinity(tid) == {1} for tid in t.tids())
     before = driver.stats()["restored"]
     driver.write("restore", f"pid={t.pid}")
@@ -118,21 +120,12 @@ def test_race_with_new_threads(target):
 def test_race_with_new_threads_and_policies(target):
     """Threads that start while their process is given other policies have the last one."""
     t = target("anon", 4)
-    done = threading.Event()
-
-    def spawn():
-        for _ in range(60):
-            t.ask("thread")
-        done.set()
-
-    thread = threading.Thread(target=spawn)
-    thread.start()
     node = 0
-    while not done.is_set():
-        node = 1 - node
-        mpol.set_own(mpol.BIND, 1 << node)
-        driver.write("place", f"pid={t.pid} cpus=1 mem=caller")
-    thread.join()
+    with spawning(t, 60) as still:
+        while still():
+            node = 1 - node
+            mpol.set_own(mpol.BIND, 1 << node)
+            driver.write("place", f"pid={t.pid} cpus=1 mem=caller")
     assert {mpol.of(tid) for tid in t.tids()} == {f"bind:{node}"}
     assert {placed["mem"] for placed in driver.records("placements")} == {f"bind:{node}"}
     driver.write("restore", f"pid={t.pid}")
