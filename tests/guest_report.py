@@ -7,8 +7,10 @@ Written at once, so that after a crash of the machine the host knows which test 
 import json
 import os
 import signal
+import time
 
 TEST_LIMIT = int(os.environ.get("NUMAPLACE_TEST_LIMIT", 300))  # seconds
+started = time.monotonic()
 
 
 def write(**record):
@@ -27,6 +29,8 @@ def pytest_configure():
 
 
 def pytest_runtest_logstart(nodeid):
+    global started
+    started = time.monotonic()
     write(event="start", test=nodeid)
     signal.alarm(TEST_LIMIT)
 
@@ -40,4 +44,4 @@ def pytest_runtest_logreport(report):
 
 def pytest_runtest_logfinish(nodeid):
     signal.alarm(0)
-    write(event="finish", test=nodeid)
+    write(event="finish", test=nodeid, seconds=time.monotonic() - started)
