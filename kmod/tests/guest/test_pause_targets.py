@@ -41,6 +41,8 @@ def test_pause_is_for_a_chunk_not_for_a_job(target):
         reply = t.move("any", (i + 1) % 2, f"{ALWAYS} max_stall_us=1000")
         shares.append(int(t.ask("longest")) * 1000 / int(reply["ns"]))
         assert driver.stats()["pauses"] - before > 4
+        if shares[-1] < 1 / 3:
+            break
     print("longest wait, of the job's time:", shares)
     assert min(shares) < 1 / 3
     assert t.is_whole()
@@ -55,6 +57,8 @@ def test_pause_holds_the_threads_up(target):
         t.ask("longest")
         reply = t.move("any", (i + 1) % 2, f"{ALWAYS} max_stall_us=1000000")
         longest = max(longest, int(t.ask("longest")) / int(reply["longest_pause_us"]))
+        if longest > 0.5:
+            break
     assert longest > 0.5
 
 
