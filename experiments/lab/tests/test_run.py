@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import kernels
+from tests.waiting import eventually
 
 TOP = kernels.TOP
 SERIES = kernels.DEFAULT_SERIES
@@ -91,16 +92,11 @@ def qemu_of(parent: int, limit: float = 60) -> int:
     raise AssertionError("no QEMU was started")
 
 
-def gone(pid: int, limit: float = 60) -> bool:
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.05)
-    return False
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 @pytest.mark.lab
@@ -112,7 +108,7 @@ def test_signal_leaves_no_qemu_behind(number):
     started.send_signal(number)
     status = started.wait(60)
     assert status == (-number if number == signal.SIGKILL else 128 + number)
-    assert gone(machine)
+    assert eventually(lambda: gone(machine), 60)
     assert started.stderr.read() == ""
 
 

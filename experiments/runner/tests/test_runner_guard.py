@@ -7,9 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
+
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -29,13 +29,6 @@ with Guard({Path(sys.argv[1]): "0"}) as guard:
 """
 
 
-def wait_until(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 60
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return true()
-
-
 def start(sysctl: Path, how: str) -> tuple[subprocess.Popen[str], int, Path]:
     sysctl.write_text("1\n")
     runner = subprocess.Popen([sys.executable, "-c", RUNNER, sysctl, how], cwd=ROOT,
@@ -51,9 +44,9 @@ def test_everything_is_put_back_after_sigkill(tmp_path: Path) -> None:
     assert Path(f"/proc/{pid}").exists()
     os.kill(runner.pid, signal.SIGKILL)
     runner.wait()
-    assert wait_until(lambda: not Path(f"/proc/{pid}").exists())
-    assert wait_until(lambda: sysctl.read_text() == "1\n")
-    assert wait_until(lambda: not scratch.exists())
+    assert eventually(lambda: not Path(f"/proc/{pid}").exists(), 60)
+    assert eventually(lambda: sysctl.read_text() == "1\n", 60)
+    assert eventually(lambda: not scratch.exists(), 60)
 
 
 def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from experiments.lab.console import FAULT
+from tests.waiting import eventually
 
 TOP = Path(__file__).resolve().parents[3]
 DIR = Path("/sys/kernel/debug/numaplace")
@@ -181,15 +182,6 @@ class KernelLog:
             found += [line for line in text.splitlines() if FAULT.search(line)]
         os.close(self.fd)
         return found
-
-
-def eventually(condition, seconds: float = 30) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def settled(count) -> int:

@@ -8,9 +8,10 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
@@ -65,10 +66,7 @@ class Tool:
 
 def wait_until(true: Callable[[], bool], what: object = "it") -> None:
     """what: what has to happen, or a function that says so when it did not."""
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end, f"never happened: {what() if callable(what) else what}"
-        time.sleep(0.02)
+    assert eventually(true, PATIENCE), f"never happened: {what() if callable(what) else what}"
 
 
 def remove_group(group: Path) -> None:

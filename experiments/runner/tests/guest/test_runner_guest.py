@@ -8,8 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from experiments.runner import suite as suites
 from experiments.runner.observe import Observer
 from experiments.runner.sysctl_guard import Guard
 from experiments.runner.tool import Numaplace
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
 SUITE = replace(suites.load("policy-matrix"), parameters={
@@ -112,13 +111,6 @@ def run(out: Path, *words: str) -> subprocess.Popen[str]:
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def wait_until(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + LIMIT
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return true()
-
-
 def workers() -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -146,13 +138,13 @@ def placements() -> str:
 def test_a_killed_run_leaves_nothing_behind_and_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     first = run(tmp_path)
     try:
-        assert wait_until(lambda: len(lines(tmp_path)) >= 1 and bool(workers()))
+        assert eventually(lambda: len(lines(tmp_path)) >= 1 and bool(workers()), LIMIT)
         os.kill(first.pid, number)
         _out, said = first.communicate(timeout=LIMIT)
     finally:
         first.kill()
-    assert wait_until(lambda: not workers())
-    assert wait_until(lambda: placements() == "")
+    assert eventually(lambda: not workers(), LIMIT)
+    assert eventually(lambda: placements() == "", LIMIT)
     if number == signal.SIGTERM:
         assert first.returncode == 128 + number
         assert said.count("\n") == 1 and "nothing that it placed is left" in said
