@@ -7,9 +7,10 @@
 int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
 			unsigned int *us);
 
-/* The same in milliseconds, rounded up, from 0. */
-/* Of a time whose bare number is in seconds, for a limit that is so long. */
+/* A time whose bare number is seconds, for a limit that is so long. */
 int np_arg_seconds(const char *text, const char *what, double *seconds);
+
+/* np_arg_microseconds() in milliseconds, rounded up, from 0. */
 int np_arg_milliseconds(const char *text, const char *what, unsigned int max, unsigned long *ms);
 
 /* "512KiB", "64M", "2 GiB", "1T" in MiB, from 0; a bare number is MiB. */

@@ -9,8 +9,8 @@
 
 /* Of every command that asks policies; its key goes to np_policy_timeout_parse(). */
 #define NP_POLICY_TIMEOUT_OPTION \
-	{ "policy-timeout", NP_KEY_POLICY_TIMEOUT, "SECONDS", 0, "How long a policy that is a program may " \
-	  "take for an answer (5)", 0 }
+	{ "policy-timeout", NP_KEY_POLICY_TIMEOUT, "TIME", 0, "How long a policy that is a program may " \
+	  "take for an answer; a bare number is seconds (5s)", 0 }
 
 /* For a command's option table; keys are those that np_policy_args_parse() knows. */
 #define NP_POLICY_OPTIONS \

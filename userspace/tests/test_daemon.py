@@ -109,7 +109,7 @@ def test_no_such_cgroup(tool: Path) -> None:
 
 def test_not_a_plan(tool: Path, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    for text, why in (("{}", "is no plan of version 2"), ("{", "is not JSON: line 1"),
+    for text, why in (("{}", "it is no plan; `numaplace plan --json` prints one"), ("{", "is not JSON: line 1"),
                       (json.dumps({"plan": 2}), "is no snapshot")):
         path.write_text(text)
         for words in (["plan", "--show", path], ["apply", "--plan", path]):
