@@ -11,9 +11,10 @@ include kmod/kmod.mk
 include policies/policies.mk
 include userspace/userspace.mk
 include experiments/experiments.mk
+include tests/tests.mk
 include Documentation/sphinx/sphinx.mk
 
-.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-debian12 check-debian13 check-release check-unit \
+.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-debian12 check-debian13 check-release check-unit \
 	check-lab check-kernels lint clean help
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
@@ -35,6 +36,10 @@ demo-debian12 demo-debian13: demo-debian%:
 check: setup			## every test; what .ci/run calls
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest
+
+check-quick: setup		## within 5 minutes: the tests that boot no machine, and some of those inside the lab
+	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
+	$(PY) -m pytest $(PARALLEL) -m "not lab or quick"
 
 check-debian12:			## in a bare Debian 12 root, as root: make check-release
 check-debian13:			## the same in a bare Debian 13 root

@@ -32,6 +32,8 @@ $(BUILD)/tests/test_experiments: $(EXP_SRC)/redis/tests/units.c $(EXP_SRC)/redis
 	@mkdir -p $(@D)
 	$(CC) $(EXP_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcunit -lm
 
+test-programs: $(BUILD)/tests/test_experiments
+
 -include $(wildcard $(EXP_OBJ)/*.d $(EXP_OBJ)/*/*.d)
 
 $(BUILD)/numaplace-experiment: experiments/runner/numaplace-experiment.sh

@@ -35,6 +35,9 @@ $(BUILD)/asan/test_policies: $(POLICIES_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit -lm
 
+test-programs: $(addprefix $(BUILD)/,tests/test_policies asan/test_policies tests/policy_allocations tests/policy_quality \
+	tests/test_apply asan/test_apply libmodel.so)
+
 # What takes longer than a test may.
 POLICIES_BENCH_SRC := $(wildcard policies/bench/*.c)
 POLICIES_BENCH_PARTS := $(patsubst %,$(BUILD)/policies/bench/%.o,cases)

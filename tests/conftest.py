@@ -12,8 +12,17 @@ import pytest
 from experiments.lab import kernels
 from tests import guest
 from tests.not_run import pytest_report_teststatus, pytest_terminal_summary  # noqa: F401
+from tests.parallel import pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401
 
 DEFAULT = ("6.1", "6.12")
+# Files that make check-quick runs, on one kernel, with what would break there first.
+QUICK = {
+    "kmod/tests/guest/test_place.py": "CPUs and memory policies, set and restored",
+    "kmod/tests/guest/test_kinds.py": "pages of each kind, moved whole or counted",
+    "kmod/tests/guest/test_files.py": "the grammar and the permissions of the files",
+    "userspace/tests/guest/test_migrate_options.py": "the tool beside the module",
+    "experiments/migration/tests/guest/test_methods.py": "every way to move a page",
+}
 
 
 def chosen_series() -> list[str]:
@@ -42,9 +51,12 @@ class Series(pytest.Collector):
         self.add_marker(pytest.mark.lab)
 
     def collect(self):
-        for test in self.tests:
-            yield InnerTest.from_parent(self, name=test)
-        yield KernelLog.from_parent(self, name="kernel log has no fault")
+        items = [InnerTest.from_parent(self, name=test) for test in self.tests]
+        items.append(KernelLog.from_parent(self, name="kernel log has no fault"))
+        for item in items if self.name == kernels.DEFAULT_SERIES else ():
+            if isinstance(item, KernelLog) or item.name.partition("::")[0] in QUICK:
+                item.add_marker(pytest.mark.quick)
+        return items
 
     def outcome(self) -> guest.Run:
         """Boots on the first question, for the tests of this series that were selected."""

@@ -80,6 +80,9 @@ $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(US_CFLAGS) -iquote policies $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link -c -o $@ $<
 
+test-programs: $(FUZZ_TARGETS) man library $(addprefix $(BUILD)/,tests/test_userspace asan/test_userspace asan/numaplace \
+	tests/bench_daemon)
+
 $(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/userspace/fuzz/%.o $(BUILD)/fuzz/userspace/fuzz/start.o $(BUILD)/fuzz/libnumaplace.a
 	$(FUZZ_CXX) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
 

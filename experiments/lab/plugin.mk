@@ -44,6 +44,8 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 		-fno-sanitize-recover=all -o $@ -Wl,--wrap=syscall $(LAB_PLUGIN_TEST_SRC) \
 		-lcunit -lm -pthread
 
+test-programs: $(BUILD)/tests/test_lab_plugin
+
 # What QEMU calls, called without it.
 LAB_REPLAY := $(BUILD)/lab/replay
 

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What tests build where it is missing, built before they run side by side.
+
+.PHONY: test-programs
+test-programs:			## the programs that the tests run; those under the sanitizers too
+
+# A worker for each of two processors. What boots a machine comes first: tests/parallel.py.
+TEST_WORKERS ?= 2
+PARALLEL := -n $(TEST_WORKERS) --no-loadscope-reorder
