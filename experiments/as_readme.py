@@ -8,9 +8,10 @@ import re
 import sys
 from pathlib import Path
 
-from .runner.tool import ROOT
 
-README = ROOT / "README.md"
+from .places import HERE
+
+README = HERE.code / "README.md"
 SHOWN = re.compile(r"^`make demo` ends like this.*?^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"(?<!\S)[+−-]?\d+(\.\d+)?(?!\S)")
 INTERVAL = re.compile(r"±( #)?(?= (# %|–))")

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .places import HERE
 from .runner import cli, host_nodes, results
-from .runner.tool import BUILD, ROOT
 
 SUITE = "policy-matrix"
 POLICIES = "none,maximum-local,n-mass"  # of the suite's policies those of one paper, at their defaults
@@ -45,8 +45,8 @@ def module() -> Iterator[None]:
             "without the module: pages and tasks are moved by system calls")
         yield
         return
-    path = BUILD / "modules" / os.uname().release / "numaplace.ko"
-    made = subprocess.run(["make", "-s", "module"], cwd=ROOT).returncode == 0
+    path = HERE.modules / os.uname().release / "numaplace.ko"
+    made = subprocess.run(["make", "-s", "module"], cwd=HERE.code).returncode == 0
     if not made or subprocess.run(["insmod", path]).returncode:
         say("the module could not be loaded: pages and tasks are moved by system calls")
         yield
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the suite's small levels")
     args = parser.parse_args(arguments)
-    os.chdir(ROOT)
+    os.chdir(HERE.code)
     begin = time.monotonic()
     status = run(["--quick"] if args.quick else [])
     if results.reached(OUT):

@@ -14,6 +14,7 @@ from pathlib import Path
 from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, latencies
 from experiments.calibrate.picture import HEADER_BYTES, Cell, Picture
+from experiments.places import HERE
 from experiments.units import mib, seconds
 
 FAILED, USAGE, UNABLE = 1, 2, 3
@@ -54,7 +55,7 @@ def find_out(args: argparse.Namespace) -> tuple[Picture, Effort]:
     if platform == "lab-functional":
         stop(UNABLE, "times mean nothing in a functional lab machine: start it without --functional")
     if not PROGRAM.exists():
-        stop(UNABLE, f"{PROGRAM} is not built, and it measures: run make tools")
+        stop(UNABLE, f"{PROGRAM} is missing, and it measures: {HERE.remedy('run make tools', 'install numaplace again')}")
     if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
         stop(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
              "numaplace lab run boots one with more")

@@ -5,13 +5,13 @@ import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, stdev
 
 from experiments.calibrate.hardware import Node
 from experiments.lab.validate.teams import Team
+from experiments.places import HERE
 
-PROGRAM = Path(__file__).resolve().parents[2] / "build" / "np-mem"
+PROGRAM = HERE.programs / "np-mem"
 TRIAD = [str(PROGRAM), "triad", "--kernel", "plain"]
 # Student's t, 97.5 %, by degrees of freedom
 T = (0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)

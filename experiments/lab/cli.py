@@ -9,6 +9,7 @@ from pathlib import Path
 
 from experiments.lab import boot, kernels, machine
 from experiments.lab.errors import READER_GONE, USAGE, LabError
+from experiments.places import HERE
 from experiments.units import seconds
 
 EPILOG = """\
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
     run.add_argument("--timeout", type=seconds, default=600, metavar="TIME",
                      help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default 600s")
-    run.add_argument("--module", metavar="FILE", help="load this one; default build/modules/SERIES/numaplace.ko")
+    run.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
     run.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
     run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
     run.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
@@ -69,7 +70,8 @@ def choose_module(args: argparse.Namespace, kernel: kernels.Kernel) -> Path | No
             raise LabError(USAGE, f"there is no module file '{args.module}'")
         return Path(args.module).resolve()
     if not kernel.module.exists():
-        say(f"runs without the module, as {kernel.module} is not built: run make modules")
+        say(f"runs without the module, as {kernel.module} is not built: "
+            f"{HERE.remedy('run make modules', f'run numaplace lab setup --kernel {kernel.series}')}")
         return None
     return kernel.module
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernels that set-up unpacked into the cache, and the module built for each."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab.errors import UNABLE, USAGE, LabError
+from experiments.places import HERE, cache
 
-TOP = Path(__file__).resolve().parents[2]
 DEFAULT_SERIES = "6.12"
 DEBUG_PREFIX = "debug-"  # of a series of KERNELS, built by make check-debug
 
@@ -24,16 +23,11 @@ class Kernel:
 
     @property
     def module(self) -> Path:
-        return TOP / "build" / "modules" / self.series / "numaplace.ko"
-
-
-def cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "numaplace"
+        return HERE.modules / self.series / "numaplace.ko"
 
 
 def known_series() -> list[str]:
-    lines = (TOP / "KERNELS").read_text(encoding="utf-8").splitlines()
+    lines = (HERE.sources / "KERNELS").read_text(encoding="utf-8").splitlines()
     return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
@@ -50,8 +44,9 @@ def find(series: str) -> Kernel:
         release = (folder / "release").read_text(encoding="utf-8").strip()
     except OSError as error:
         make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else "setup"
-        raise LabError(UNABLE, f"kernel {series} is not in {folder}: run make {make}") from error
+        remedy = HERE.remedy(f"run make {make}", f"run numaplace lab setup --kernel {series}")
+        raise LabError(UNABLE, f"kernel {series} is not in {folder}: {remedy}") from error
     image = folder / "boot" / f"vmlinuz-{release}"
     if not image.exists():
-        raise LabError(UNABLE, f"{image} is missing: remove {folder} and run make setup")
+        raise LabError(UNABLE, f"{image} is missing: remove {folder} and {HERE.remedy('run make setup')}")
     return Kernel(series, release, image)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.lab.errors import UNABLE, LabError
-from experiments.lab.kernels import TOP
+from experiments.places import HERE
 
 MACHINES = Path(__file__).parent / "machines"
-TOOL = TOP / "build" / "numaplace"
+TOOL = HERE.programs / "numaplace"
 
 
 @dataclass
@@ -51,7 +51,8 @@ def described(name: str) -> dict[str, Any]:
     try:
         answer = subprocess.run([TOOL, "machine", "--json", "--", name], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise LabError(UNABLE, f"{TOOL} is missing, and it reads the machine files: run make tools") from None
+        remedy = HERE.remedy("run make tools", "install it again")
+        raise LabError(UNABLE, f"{TOOL} is missing, and it reads the machine files: {remedy}") from None
     try:
         said = json.loads(answer.stdout)
     except ValueError:

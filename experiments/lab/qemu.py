@@ -6,22 +6,23 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
-from experiments.lab.kernels import TOP, Kernel
+from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.simulated import KERNEL_OPTIONS as SIMULATED_KERNEL_OPTIONS
+from experiments.places import HERE, cache
 
-VIRTME_RUN = TOP / ".venv" / "bin" / "virtme-run"
 OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
 # Dies with the process that started it, however that ends.
 TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 # The guest sees the host's files; virtme-ng can only name paths of these characters.
 NAMEABLE = re.compile(r"[A-Za-z0-9_+ /.-]+")
 # Of a whole system's start, what a lab machine can do without: found first, they do nothing.
-SKIPPED = TOP / "experiments" / "lab" / "skipped"
+SKIPPED = Path(__file__).parent / "skipped"
 MAX_CPUS = 255  # of q35 without an interrupt remapping device
 MAX_KERNEL_OPTIONS = 2047  # COMMAND_LINE_SIZE of x86; a longer line is cut, not refused
 # Five-level page tables make every TLB miss dearer under TCG, and byte-wise string instructions take an
@@ -65,8 +66,7 @@ def check_host(machine: Machine, cwd: Path):
     if not shutil.which("qemu-system-x86_64"):
         raise LabError(UNABLE, "qemu-system-x86_64 is not installed, and the lab's machine runs "
                        "in it: run make setup, or apt-get install qemu-system-x86")
-    if not VIRTME_RUN.exists():
-        raise LabError(UNABLE, f"{VIRTME_RUN} is missing, and it boots the lab: run make setup")
+    virtme_run()
     if not NAMEABLE.fullmatch(str(cwd)) or cwd == Path("/"):
         raise LabError(UNABLE, f"the lab cannot make the current folder '{cwd}' writable: run it from "
                        "a folder whose path has only letters, digits, blanks and _+.-")
@@ -77,6 +77,15 @@ def check_host(machine: Machine, cwd: Path):
     if machine.memory > total:
         raise LabError(UNABLE, f"machine '{machine.name}' has {machine.memory >> 20} MiB of memory "
                        f"and this computer {total >> 20} MiB: choose a smaller one")
+
+
+def virtme_run() -> str:
+    """virtme-ng's program: of the environment that this runs in, of `numaplace lab setup`, or the distribution's."""
+    folders = [Path(sys.executable).parent, cache() / "venv/bin"]
+    found = shutil.which("virtme-run", path=os.pathsep.join(map(str, folders))) or shutil.which("virtme-run")
+    if not found:
+        raise LabError(UNABLE, f"virtme-run of virtme-ng is not installed, and it boots the lab: {HERE.remedy('run make setup')}")
+    return found
 
 
 def machine_options(machine: Machine) -> list[str]:
@@ -107,7 +116,7 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: s
                       *(SIMULATED_KERNEL_OPTIONS if timed else ()),
                       f"numaplace_lab={machine.name},{'timed' if timed else 'functional'}",
                       f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", *more_kernel_options)
-    argv = [*TIED, str(VIRTME_RUN), "--kimg", str(kernel.image), "--mods", "auto",
+    argv = [*TIED, virtme_run(), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,
             *machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
             *(word for folder in OVERLAYS for word in ("--overlay-rwdir", folder)),
@@ -121,7 +130,7 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: s
         raise LabError(BOOT_FAILED, f"virtme-ng cannot prepare machine '{machine.name}': {why}")
     argv = shlex.split(lines[-1])
     if len(argv[argv.index("-append") + 1].encode()) > MAX_KERNEL_OPTIONS:
-        raise LabError(UNABLE, f"the paths {cwd}, {TOP} and {kernel.image} are too long for a kernel's "
+        raise LabError(UNABLE, f"the paths {cwd}, {HERE.code} and {kernel.image} are too long for a kernel's "
                        "command line: use shorter ones")
     return argv
 

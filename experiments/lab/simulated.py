@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 from experiments.lab.errors import UNABLE, USAGE, LabError
-from experiments.lab.kernels import TOP, Kernel
+from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
+from experiments.places import HERE
 
-PLUGIN = TOP / "build" / "lab" / "plugin.so"
 SHARED_BYTES = 1 << 20
 KERNEL_OPTIONS = (
     # The guest's clock is slower than the host's timers: re-armed for the rest, they would not stop to expire.
@@ -35,9 +35,10 @@ def check(machine: Machine, kernel: Kernel):
         raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
                        "be simulated: run it with --functional")
     check_qemu(qemu_version())
-    for path in (PLUGIN, guest_module(kernel)):
+    for path in (HERE.plugin, guest_module(kernel)):
         if not path.exists():
-            raise LabError(UNABLE, f"{path} is not built: run make lab-simulation")
+            remedy = HERE.remedy("run make lab-simulation", f"run numaplace lab setup --kernel {kernel.series}")
+            raise LabError(UNABLE, f"{path} is not built: {remedy}")
 
 
 def qemu_version() -> tuple[int, int]:
@@ -119,6 +120,6 @@ def qemu_options(machine: Machine, folder: Path) -> list[str]:
     with shared.open("wb") as file:
         file.truncate(SHARED_BYTES)
     config.write_text(configuration(machine, shared, qemu_version()), encoding="utf-8")
-    return ["-plugin", f"{PLUGIN},config={config}",
+    return ["-plugin", f"{HERE.plugin},config={config}",
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={shared}",
             "-device", "ivshmem-plain,memdev=numaplace_lab"]

@@ -3,11 +3,13 @@
 
 import csv
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from experiments.model_fit.native import ROOT, TRIAD, Model
+from experiments.model_fit.native import TRIAD, Model
 
+REFERENCE = Path(__file__).parents[1] / "reference"
 CORES = 4
 THREADS = range(CORES + 1)
 
@@ -22,7 +24,7 @@ class Table:
 
     def cells(self) -> np.ndarray:
         """Total bandwidth with x local and y remote threads, in parts of 4L0R."""
-        text = (ROOT / "experiments/reference" / self.file).read_text(encoding="utf-8")
+        text = (REFERENCE / self.file).read_text(encoding="utf-8")
         rows = [row for row in csv.reader(text.splitlines()) if row and row[0].isdigit()]
         return np.array([[float(cell) for cell in row[1:]] for row in rows])
 

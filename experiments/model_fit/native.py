@@ -7,10 +7,9 @@ import weakref
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = "build/libmodel.so"
+from experiments.places import HERE
+
 ERROR_BYTES = 256
 
 
@@ -29,8 +28,9 @@ COPY = Traffic(write_fraction=1 / 3, moved=3 / 2, streams=2)
 
 @cache
 def library() -> ctypes.CDLL:
-    subprocess.run(["make", "-s", LIBRARY], cwd=ROOT, check=True)
-    code = ctypes.CDLL(str(ROOT / LIBRARY))
+    if not HERE.installed:
+        subprocess.run(["make", "-s", "build/libmodel.so"], cwd=HERE.code, check=True)
+    code = ctypes.CDLL(str(HERE.model))
     text, size, number, model = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p
     code.native_model.argtypes, code.native_model.restype = [text, text, size], model
     code.native_free.argtypes = [model]

@@ -15,12 +15,13 @@ from itertools import permutations
 from operator import itemgetter
 from pathlib import Path
 
+from ..places import HERE
 from . import footprint, host_nodes
 from .designs import expand
 from .distance import far_pair
 from .errors import CannotError, UsageError
 from .suite import Suite, load, names, with_levels
-from .tool import BUILD, Numaplace
+from .tool import MAKE_TOOLS, Numaplace
 from .workload_kinds import PROGRAMS, lacking
 
 GIB = 1 << 30
@@ -113,8 +114,8 @@ def load_now(m: Machine) -> Iterator[Finding]:
 
 def programs(_m: Machine) -> Iterator[Finding]:
     for name in sorted({name for wanted in PROGRAMS.values() for name in wanted} | {"numaplace"}):
-        if not (BUILD / name).exists():
-            yield Finding("obstacle", f"{BUILD / name} is missing", "make tools")
+        if not (HERE.programs / name).exists():
+            yield Finding("obstacle", f"{HERE.programs / name} is missing", MAKE_TOOLS)
     for name, package in (("redis-server", "redis-server"), ("redis-benchmark", "redis-tools"),
                           ("numactl", "numactl")):
         if not shutil.which(name):

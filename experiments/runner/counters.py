@@ -12,9 +12,9 @@ import tempfile
 import time
 from typing import Any
 
+from ..places import HERE
 from .host_nodes import format_list
 from .process import die_with
-from .tool import BUILD
 
 POLL = 0.001  # s
 LIMIT = 60  # s, for its header, and for the last interval to be printed
@@ -31,7 +31,7 @@ class Counting:
     def __enter__(self) -> "Counting":
         self.out, runner = tempfile.TemporaryFile("w+"), os.getpid()
         self.process = subprocess.Popen(
-            [BUILD / "numaplace", "counters", "--csv", "-I", str(round(self.interval * 1000)),
+            [HERE.programs / "numaplace", "counters", "--csv", "-I", str(round(self.interval * 1000)),
              "-C", format_list(self.cpus)], stdin=subprocess.DEVNULL, stdout=self.out,
             stderr=subprocess.DEVNULL, preexec_fn=lambda: die_with(runner, signal.SIGKILL))
         self._wait_for_header()

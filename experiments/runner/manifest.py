@@ -13,11 +13,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ..places import HERE
 from . import check_machine, distance, host_nodes
 from .errors import ExperimentError, UsageError
 from .suite import Suite
 from .sysctl_guard import numa_balancing
-from .tool import BUILD, ROOT, Numaplace
+from .tool import Numaplace
 
 NAME = "manifest.json"
 # What must be equal for a run to be gone on with.
@@ -150,10 +151,10 @@ def _module() -> dict[str, Any] | None:
 
 def _tool() -> dict[str, Any]:
     """Without git, or of a tree that is no clone, neither is known: None."""
-    git = ("git", "-c", f"safe.directory={ROOT}", "-C", ROOT)
+    git = ("git", "-c", f"safe.directory={HERE.code}", "-C", HERE.code)
     commit = _said(*git, "rev-parse", "HEAD")
     changed = _said(*git, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "changed_since": commit and bool(changed),
-            "programs": {name: _said(BUILD / name, "--version")
+            "programs": {name: _said(HERE.programs / name, "--version")
                          for name in ("numaplace", "np-mem", "np-redis", "np-steal")
-                         if (BUILD / name).exists()}}
+                         if (HERE.programs / name).exists()}}

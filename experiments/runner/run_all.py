@@ -16,13 +16,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..places import HERE
 from . import host_nodes, results
 from . import suite as suites
 from .errors import UsageError
 from .process import die_with
 from .progress import duration
 from .run import stop_signals
-from .tool import ROOT, last_line
+from .tool import last_line
 from .workload_kinds import lacking
 
 BESIDE = 2   # runs in the lab at once
@@ -48,7 +49,7 @@ class Run:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "experiments.runner", *words], stdin=subprocess.DEVNULL, stdout=self.log,
             stderr=self.log, preexec_fn=lambda: die_with(runner, signal.SIGTERM),
-            env=os.environ | {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"})
+            env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
     def tell(self) -> None:
         """After its end: what came of it, and why where it did not end well."""

@@ -9,11 +9,12 @@ import subprocess
 import time
 from pathlib import Path
 
+from ..places import HERE
 from . import progress, results, schedule, workload_kinds
 from .errors import CannotError, ExperimentError, UsageError
 from .process import die_with
 from .run import Request, check_policies, prepare_folder, stop_signals
-from .tool import BUILD, Numaplace, last_line
+from .tool import MAKE_TOOLS, Numaplace, last_line
 
 LOG = "lab.log"
 CONSOLE = "console.log"
@@ -22,9 +23,9 @@ POLL = 0.5  # s
 
 def run(request: Request, machine: str, kernel: str | None, arguments: list[str], functional: bool) -> int:
     """Boots the machine, runs `numaplace experiment ARGUMENTS` in it. Returns its exit status."""
-    numaplace = BUILD / "numaplace"
+    numaplace = HERE.programs / "numaplace"
     if not numaplace.exists():
-        raise CannotError(f"{numaplace} is missing: run 'make tools'")
+        raise CannotError(f"{numaplace} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     workload_kinds.check_programs(request.suite)
     prepare_folder(request)
@@ -32,7 +33,7 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     trials = schedule.make(request.suite)
     series = ["--kernel", kernel] if kernel else []
     command = [numaplace, "lab", "run", "--machine", machine, *series, *["--functional"] * functional,
-               "--timeout", "0", "--console", request.out / CONSOLE, "--", BUILD / "numaplace-experiment", *arguments]
+               "--timeout", "0", "--console", request.out / CONSOLE, "--", HERE.programs / "numaplace-experiment", *arguments]
     with stop_signals(), open(request.out / LOG, "w+b") as log:
         runner = os.getpid()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..places import HERE
 from .errors import CannotError, ExperimentError, UsageError
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build"
 LIMIT = 300  # s, for one call
+MAKE_TOOLS = HERE.remedy("run 'make tools'", "install numaplace again")
 
 
 class Numaplace:
     """The tasks wait while they are looked at, so that nothing is sampled unless they work meanwhile."""
 
-    def __init__(self, program: Path = BUILD / "numaplace", engine: str = "auto") -> None:
+    def __init__(self, program: Path = HERE.programs / "numaplace", engine: str = "auto") -> None:
         self.program, self.engine = program, engine
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +27,7 @@ class Numaplace:
             return subprocess.run([self.program, *arguments], capture_output=True, text=True,
                                   timeout=LIMIT, stdin=subprocess.DEVNULL)
         except FileNotFoundError:
-            raise CannotError(f"{self.program} is missing: run 'make tools'") from None
+            raise CannotError(f"{self.program} is missing: {MAKE_TOOLS}") from None
         except subprocess.TimeoutExpired:
             raise ExperimentError(f"numaplace {' '.join(arguments)}: no answer for {LIMIT} s") from None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import shutil
 
+from ..places import HERE
 from .errors import CannotError
 from .suite import Suite
-from .tool import BUILD
+from .tool import MAKE_TOOLS
 from .workload import RunningWorkload
 from .workload_mem import Memory, Triad
 from .workload_memtier import RedisMemtier
@@ -26,8 +27,8 @@ def check_programs(suite: Suite) -> None:
     """That everything the suite starts is there, before anything is started."""
     kinds = {workload.kind for workload in suite.workloads}
     for name in sorted({name for kind in kinds for name in PROGRAMS[kind]}):
-        if not (BUILD / name).exists():
-            raise CannotError(f"{BUILD / name} is missing: run 'make tools'")
+        if not (HERE.programs / name).exists():
+            raise CannotError(f"{HERE.programs / name} is missing: {MAKE_TOOLS}")
     if any(kind.startswith("redis") for kind in kinds):
         redis_server()
     if "redis-benchmark" in kinds:

@@ -13,11 +13,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ..places import HERE
 from .errors import ExperimentError
 from .host_nodes import Node, format_list
 from .schedule import Trial
 from .suite import Suite, Task
-from .tool import BUILD, Numaplace
+from .tool import Numaplace
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
@@ -38,7 +39,7 @@ class Memory(RunningWorkload):
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
         for task in self.tasks:
             cpus = self.cpus[task.role]
-            self.run(task, [BUILD / "np-mem", self.operation, *self.words(task),
+            self.run(task, [HERE.programs / "np-mem", self.operation, *self.words(task),
                             "--cpus", format_list(cpus), *self.pinning()], cpus=self.loaded_on(cpus))
         self.said = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
 

@@ -16,11 +16,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..places import HERE
 from .counters import Counting
 from .errors import CannotError, ExperimentError
 from .process import set_cpus
 from .suite import Task
-from .tool import BUILD, last_line
+from .tool import last_line
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc
@@ -59,7 +60,7 @@ class Redis(RunningWorkload):
         return path
 
     def _client(self, path: Path, structure: str, elements: int) -> list[str | Path]:
-        return [BUILD / "np-redis", "--socket", path, "--workload", structure,
+        return [HERE.programs / "np-redis", "--socket", path, "--workload", structure,
                 "--elements", str(elements), "--max-length", str(self.options["max_length"]),
                 "--seed", str(self.seed)]
 

@@ -7,11 +7,12 @@ from contextlib import nullcontext
 from statistics import mean
 from typing import Any
 
+from ..places import HERE
 from .counters import Counting
 from .errors import ExperimentError
 from .host_nodes import format_list
 from .process import Program
-from .tool import BUILD, Numaplace
+from .tool import Numaplace
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 INTERVAL = 0.1  # s, between looks at the counters
@@ -26,7 +27,7 @@ class Stealing(RunningWorkload):
         task, = self.tasks
         cpus = tuple(cpu for node in self.nodes for cpu in node.cpus)
         self.cpus = cpus
-        program = self.run(task, [BUILD / "np-steal", self.options["benchmark"],
+        program = self.run(task, [HERE.programs / "np-steal", self.options["benchmark"],
                                   "--runtime", self.options["runtime"], "--scale", str(self.options["scale"]),
                                   "--nodes", format_list(tuple(node.id for node in self.nodes)),
                                   "--seed", str(self.seed)], cpus=cpus)

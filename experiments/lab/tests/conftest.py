@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from experiments.lab.kernels import TOP
+from experiments.places import HERE
 
 
 @pytest.fixture(scope="session", autouse=True)
 def tool():
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=TOP, check=True)
+    subprocess.run(["make", "-s", "build/numaplace"], cwd=HERE.code, check=True)

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import kernels
+from experiments.places import HERE
 from tests.waiting import eventually
 
-TOP = kernels.TOP
+TOP = HERE.code
 SERIES = kernels.DEFAULT_SERIES
 
 

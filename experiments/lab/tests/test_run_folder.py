@@ -9,7 +9,7 @@ import time
 import pytest
 
 from experiments.lab import run_folder
-from experiments.lab.kernels import TOP
+from experiments.places import HERE
 
 HOLD = "from experiments.lab.run_folder import run_folder\nwith run_folder() as f:\n print(f, flush=True); input()"
 
@@ -17,7 +17,7 @@ HOLD = "from experiments.lab.run_folder import run_folder\nwith run_folder() as 
 @pytest.fixture(name="holder")
 def holder_fixture(tmp_path):
     """Another process in the middle of a run, with its folder; old enough to be looked at."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD], cwd=TOP, env=os.environ | {"TMPDIR": str(tmp_path)},
+    process = subprocess.Popen([sys.executable, "-c", HOLD], cwd=HERE.code, env=os.environ | {"TMPDIR": str(tmp_path)},
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     folder = tmp_path / os.path.basename(process.stdout.readline().strip())
     long_ago = time.time() - 2 * run_folder.YOUNG

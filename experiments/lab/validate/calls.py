@@ -8,8 +8,9 @@ from pathlib import Path
 
 from experiments.claims import Outcome
 from experiments.lab import machine, simulated
+from experiments.places import HERE
 
-REPLAY = simulated.PLUGIN.with_name("replay")
+REPLAY = HERE.plugin.with_name("replay")
 MACHINE = "demo-2s"
 
 
@@ -17,7 +18,7 @@ def replay() -> list[dict]:
     """A record for each program; experiments/lab/validate/replay.c says what it holds."""
     with tempfile.TemporaryDirectory() as folder:
         simulated.qemu_options(machine.find(MACHINE), Path(folder))
-        argv = [REPLAY, simulated.PLUGIN, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
+        argv = [REPLAY, HERE.plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
         done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[3]
 RUNNER = """
 import os, sys, time
 from pathlib import Path
+from experiments.places import HERE
 from experiments.runner.sysctl_guard import Guard
-from experiments.runner.tool import BUILD
 from experiments.runner.process import Program
 with Guard({Path(sys.argv[1]): "0"}) as guard:
-    program = Program([BUILD / "np-triad", "--size", "1M"], os.sched_getaffinity(0), {})
+    program = Program([HERE.programs / "np-triad", "--size", "1M"], os.sched_getaffinity(0), {})
     program.receive("ready", 30)
     print(program.pid, guard.scratch, flush=True)
     if sys.argv[2] == "wait":

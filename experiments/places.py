@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where things are: in a tree with its build/, or below the PREFIX of `make install`."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def cache() -> Path:
+    """Per user: the lab's kernels, and for an installed numaplace the modules that are built for them."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "numaplace"
+
+
+@dataclass(frozen=True)
+class Places:
+    code: Path      # has the package experiments: what PYTHONPATH names
+    programs: Path  # numaplace and what stands beside it
+    plugin: Path    # of the lab's QEMU
+    model: Path     # the contention model's library, for ctypes
+    sources: Path   # has KERNELS, kmod/, setup/
+    modules: Path   # SERIES/numaplace.ko and SERIES/numaplace_lab.ko
+    installed: bool
+
+    def remedy(self, tree: str, installed: str = "run numaplace lab setup") -> str:
+        """What to do about something missing."""
+        return installed if self.installed else tree
+
+
+def version(sources: Path) -> str:
+    header = (sources / "kmod/uapi/numaplace.h").read_text(encoding="utf-8")
+    return re.search(r'#define NUMAPLACE_VERSION\s+"(.*)"', header)[1]
+
+
+def of(code: Path) -> Places:
+    """The places that belong to the package experiments in this folder."""
+    if code.parts[-3:] != ("lib", "numaplace", "python"):
+        build = code / "build"
+        return Places(code, build, build / "lab/plugin.so", build / "libmodel.so", code, build / "modules", False)
+    prefix, own = code.parents[2], code.parent
+    sources = prefix / "share/numaplace/src"
+    # By version: the modules of another one are not taken.
+    return Places(code, prefix / "bin", own / "plugin.so", own / "libmodel.so", sources,
+                  cache() / "modules" / version(sources), True)
+
+
+HERE = of(Path(__file__).resolve().parents[1])
