@@ -74,10 +74,14 @@ def lines(
         low = min((p.low if p.low is not None else p.y for c in curves for p in c.points), default=0)
         if from_zero and low >= 0:
             axes.set_ylim(bottom=0)
-        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8.5,
-                      labelcolor=theme.colour("ink"), handlelength=2.6, columnspacing=1.2,
-                      borderaxespad=0.2)
+        _legend_above(axes, handlelength=2.6, columnspacing=1.2)
         return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves))
+
+
+def _legend_above(axes: Axes, **spacing: float) -> None:
+    """Debian 12's matplotlib has no legend outside the axes of a figure."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8.5,
+                labelcolor=theme.colour("ink"), borderaxespad=0.2, **spacing)
 
 
 def _curve(axes: Axes, curve: Curve, colour: int) -> None:
@@ -120,6 +124,5 @@ def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str
             axes.minorticks_off()
         axes.set_xticks(range(len(groups)), [text_format.shorten(g, 14) for g in groups])
         axes.grid(visible=False, axis="x")
-        figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8.5,
-                      labelcolor=theme.colour("ink"))
+        _legend_above(axes)
         return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves))

@@ -198,7 +198,9 @@ class _Cells:
         levels = {name: _levels(data.frame[name]) for name in names}
         grid = pd.MultiIndex.from_product(levels.values(), names=names).to_frame(index=False)
         self.levels, self.grid = levels, grid
-        self.rows = numpy.asarray(dmatrix(data.model_spec, grid))
+        # statsmodels before 0.15, as in Debian 12 and 13, has it by the name that patsy gives it.
+        spec = data.model_spec if hasattr(data, "model_spec") else data.design_info
+        self.rows = numpy.asarray(dmatrix(spec, grid))
 
     def mean(self, **chosen: str) -> numpy.ndarray:
         keep = numpy.ones(len(self.grid), bool)
