@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The module for the lab's kernels (modules) and for the running one (module).
 
-KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
-KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch] kmod/uapi/*.h kmod/tests/kunit/*.[ch])
+include setup/modules.mk
+
 KMOD_TESTS := $(BUILD)/tests/target $(BUILD)/tests/faults $(BUILD)/tests/storm
-KMOD_DEBUG := $(KMOD_SERIES:%=$(BUILD)/modules/debug-%/numaplace.ko)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numaplace
 KERNELRELEASE ?= $(shell uname -r)
 KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
@@ -14,19 +13,6 @@ KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
 modules: $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) kmod-tests	## the module for every kernel series in KERNELS
 module: $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko		## the module for the running kernel
 kmod-tests: $(KMOD_TESTS)
-
-# Kbuild leaves what it makes among the sources, so that every kernel gets sources of its own.
-define kmod-copy
-	$(if $(word 2,$(CURDIR)),$(error module: a kernel's build takes no path with blanks, as in '$(CURDIR)': build it elsewhere))
-	@mkdir -p $(@D)/src
-	@cp -p --parents $(KMOD_SOURCES) $(@D)/src
-endef
-
-$(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) $(KMOD_DEBUG): \
-		$(BUILD)/modules/%/numaplace.ko: $(KMOD_SOURCES)
-	$(kmod-copy)
-	+setup/kernel-build $* M=$(CURDIR)/$(@D)/src W=1 KCFLAGS=-Werror $(KMOD_OPTIONS) modules
-	@cp $(@D)/src/*.ko $(@D)
 
 # Built with other options, a debug kernel takes another module.
 $(KMOD_DEBUG): KMOD_OPTIONS := NUMAPLACE_KUNIT=m

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The simulation: a plugin for this machine's QEMU, and the guest's module that reads it.
+# The simulation: a plugin for this machine's QEMU.
 
 LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c)
 LAB_MODEL_SRC  := $(wildcard policies/model/*.c)
@@ -61,16 +61,6 @@ LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,answers chase rounds triad)
 $(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/validate/programs/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
-
-# A copy of the sources for each kernel: two builds in one folder would overwrite each other.
-LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c ticks.c ticks_count.c lab.h shared.h)
-LAB_GUEST_KO := $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
-
-$(LAB_GUEST_KO): $(BUILD)/modules/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
-	@mkdir -p $(BUILD)/lab/guest/$* $(@D)
-	cp $^ $(BUILD)/lab/guest/$*
-	+setup/kernel-build $* M=$(CURDIR)/$(BUILD)/lab/guest/$* W=1 KCFLAGS=-Werror modules
-	cp $(BUILD)/lab/guest/$*/numaplace_lab.ko $@
 
 .PHONY: lab-simulation bench-lab tools modules
 bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; more than an hour
