@@ -5,6 +5,7 @@
 BUILD := build
 VENV  := .venv
 PY    := $(VENV)/bin/python
+VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/p' kmod/uapi/numaplace.h)
 
 include setup/setup.mk
 include kmod/kmod.mk
@@ -53,7 +54,7 @@ check-release: setup		## what tells whether a release of Debian will do: set-up,
 lint:				## the shell scripts, by shellcheck
 	shellcheck -e SC1091 setup/run setup/python setup/kernels setup/packages setup/install-packages \
 		setup/kernel-build setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages userspace/man/help \
-		experiments/lab/*.sh experiments/runner/*.sh experiments/calibrate/*.sh
+		experiments/lab/*.sh experiments/*.sh
 
 clean:				## removes what was built here, not the downloads
 	$(RM) -r $(BUILD)

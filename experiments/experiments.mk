@@ -8,7 +8,7 @@ EXP_OBJ    := $(BUILD)/experiments
 EXP_CFLAGS := -std=gnu11 -O3 -g -Wall -Wextra -Werror -ffp-contract=off -fno-tree-loop-distribute-patterns \
 	-D_GNU_SOURCE
 EXP_BUILT_WITH = $(shell $(CC) --version | head -n 1), $(EXP_CFLAGS)
-EXP_DEFINES = -DNP_VERSION='"0.1.0"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
+EXP_DEFINES = -DNP_VERSION='"$(VERSION)"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 
 EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update) pages emit
 EXP_REDIS := $(addprefix redis/,np_redis redis_workloads redis_tokens redis_data client histogram) emit
@@ -36,21 +36,16 @@ test-programs: $(BUILD)/tests/test_experiments
 
 -include $(wildcard $(EXP_OBJ)/*.d $(EXP_OBJ)/*/*.d)
 
-$(BUILD)/numaplace-experiment: experiments/runner/numaplace-experiment.sh
-	@mkdir -p $(@D)
-	install -m 755 $< $@
+# The Python programs of pyproject.toml: a line there is NAME = "MODULE:FUNCTION".
+PY_PROGRAMS := $(shell sed -n 's/^\(numaplace-[a-z-]*\) = ".*/\1/p' pyproject.toml)
 
-$(BUILD)/numaplace-draw: experiments/analysis/numaplace-draw.sh
+$(PY_PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: experiments/program.sh pyproject.toml
 	@mkdir -p $(@D)
-	install -m 755 $< $@
-
-$(BUILD)/numaplace-calibrate-machine: experiments/calibrate/numaplace-calibrate-machine.sh
-	@mkdir -p $(@D)
-	install -m 755 $< $@
+	sed "s/@ENTRY@/$$(sed -n 's/^$* = "\(.*\)"/\1/p' pyproject.toml)/" $< >$@
+	chmod 755 $@
 
 .PHONY: tools
-tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(BUILD)/numaplace-experiment $(BUILD)/numaplace-draw \
-	$(BUILD)/numaplace-calibrate-machine
+tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
 
 include experiments/lab/plugin.mk
 include experiments/migration/migration.mk

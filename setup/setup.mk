@@ -5,12 +5,6 @@
 setup:				## installs what is missing, says what and why; under a second when nothing is
 	@setup/run
 
-$(BUILD)/numaplace-lab: experiments/lab/numaplace-lab.sh
-	@mkdir -p $(@D)
-	install -m 755 $< $@
-
-tools: $(BUILD)/numaplace-lab
-
 # Built before tests run, not beside set-up: that may have to bring the compiler first.
 check-unit: setup		## the tests that need no machine of the lab
 	@$(MAKE) --no-print-directory all

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The library for other programs: shared and static, its headers, numaplace.pc. Documentation/reference/library.md.
 
-LIBRARY_VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/p' kmod/uapi/numaplace.h)
-
 # Callers allocate the structures of the headers, which may grow in every minor version before 1.0.
-LIBRARY_SONAME := libnumaplace.so.$(basename $(LIBRARY_VERSION))
+LIBRARY_SONAME := libnumaplace.so.$(basename $(VERSION))
 
 LIBRARY_HEADERS := $(addprefix policies/,policy.h plan/plan.h model/model.h model/fields.def) \
 	$(addprefix userspace/lib/,base/error.h base/cpulist.h host/topology.h host/tasks.h counters/counters.h \
@@ -32,8 +30,8 @@ library: $(LIBRARY)/libnumaplace.so $(LIBRARY)/libnumaplace.a	## libnumaplace, s
 
 # The headers lie in one folder there, and include each other from it.
 install-library: library	## libnumaplace, its headers and numaplace.pc; part of install
-	install -D -m 755 $(LIBRARY)/libnumaplace.so $(DESTDIR)$(LIBDIR)/libnumaplace.so.$(LIBRARY_VERSION)
-	ln -sf libnumaplace.so.$(LIBRARY_VERSION) $(DESTDIR)$(LIBDIR)/$(LIBRARY_SONAME)
+	install -D -m 755 $(LIBRARY)/libnumaplace.so $(DESTDIR)$(LIBDIR)/libnumaplace.so.$(VERSION)
+	ln -sf libnumaplace.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(LIBRARY_SONAME)
 	ln -sf $(LIBRARY_SONAME) $(DESTDIR)$(LIBDIR)/libnumaplace.so
 	install -D -m 644 $(LIBRARY)/libnumaplace.a $(DESTDIR)$(LIBDIR)/libnumaplace.a
 	install -D -m 644 -t $(DESTDIR)$(INCLUDEDIR)/numaplace $(LIBRARY_HEADERS)
@@ -41,7 +39,7 @@ install-library: library	## libnumaplace, its headers and numaplace.pc; part of 
 	sed -i 's|^\(.include "\).*/|\1|' $(addprefix $(DESTDIR)$(INCLUDEDIR)/numaplace/,$(notdir $(LIBRARY_HEADERS)))
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-		-e 's|@VERSION@|$(LIBRARY_VERSION)|' userspace/library/numaplace.pc.in \
+		-e 's|@VERSION@|$(VERSION)|' userspace/library/numaplace.pc.in \
 		> $(DESTDIR)$(LIBDIR)/pkgconfig/numaplace.pc
 
 uninstall-library:		## part of uninstall

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""python -m experiments.start MODULE:FUNCTION ARGUMENT..: a program of pyproject.toml; a missing package is one line."""
+
+import pkgutil
+import sys
+
+UNABLE = 3
+
+
+def main() -> int:
+    entry = sys.argv.pop(1)
+    try:
+        return pkgutil.resolve_name(entry)()
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "experiments"):
+            raise
+        print(f"numaplace: {sys.executable} has no package {package}: run 'make setup' in a tree, "
+              f"else 'apt-get install python3-{package.lower()}'", file=sys.stderr)
+        return UNABLE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
