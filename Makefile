@@ -14,6 +14,7 @@ include userspace/userspace.mk
 include experiments/experiments.mk
 include tests/tests.mk
 include Documentation/sphinx/sphinx.mk
+include setup/install.mk
 
 .PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-debian12 check-debian13 check-release check-unit \
 	check-lab check-kernels lint clean help
@@ -53,7 +54,7 @@ check-release: setup		## what tells whether a release of Debian will do: set-up,
 
 lint:				## the shell scripts, by shellcheck
 	shellcheck -e SC1091 setup/run setup/python setup/kernels setup/packages setup/install-packages \
-		setup/kernel-build setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages userspace/man/help \
+		setup/kernel-build setup/lab setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages userspace/man/help \
 		experiments/lab/*.sh experiments/*.sh
 
 clean:				## removes what was built here, not the downloads

@@ -86,30 +86,6 @@ test-programs: $(FUZZ_TARGETS) man library $(addprefix $(BUILD)/,tests/test_user
 $(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/userspace/fuzz/%.o $(BUILD)/fuzz/userspace/fuzz/start.o $(BUILD)/fuzz/libnumaplace.a
 	$(FUZZ_CXX) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
 
-# The command line and the library: the lab and the experiments run from this tree.
-PREFIX ?= /usr/local
-SHARE := $(DESTDIR)$(PREFIX)/share
-
-.PHONY: install
-install: $(BUILD)/numaplace man install-library	## the command line and the library into PREFIX (/usr/local) below DESTDIR: program, tracing scripts, manual, completion
-	install -D -m 755 $(BUILD)/numaplace $(DESTDIR)$(PREFIX)/bin/numaplace
-	install -D -m 644 -t $(SHARE)/numaplace/tracing userspace/tracing/*.bt
-	install -D -m 644 -t $(SHARE)/man/man1 $(BUILD)/man/*.1
-	install -D -m 644 userspace/completion/numaplace.bash $(SHARE)/bash-completion/completions/numaplace
-	install -D -m 644 userspace/completion/_numaplace $(SHARE)/zsh/site-functions/_numaplace
-	install -D -m 644 -t $(SHARE)/numaplace/machines experiments/lab/machines/*.toml
-	install -D -m 644 userspace/daemon.conf $(SHARE)/doc/numaplace/daemon.conf
-	[ -e $(DESTDIR)/etc/numaplace/daemon.conf ] || install -D -m 644 -t $(DESTDIR)/etc/numaplace userspace/daemon.conf
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed 's|/usr/local|$(PREFIX)|' userspace/numaplace.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service
-
-.PHONY: uninstall
-uninstall: uninstall-library	## takes back what install has put into PREFIX; what is in /etc/numaplace stays
-	rm -rf $(SHARE)/numaplace $(SHARE)/doc/numaplace
-	rm -f $(DESTDIR)$(PREFIX)/bin/numaplace $(SHARE)/man/man1/numaplace.1 $(SHARE)/man/man1/numaplace-*.1 \
-		$(SHARE)/bash-completion/completions/numaplace $(SHARE)/zsh/site-functions/_numaplace \
-		$(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service
-
 # What the daemon costs, over 500 processes on this machine.
 $(BUILD)/tests/bench_daemon: $(BUILD)/userspace/tests/bench/daemon.o $(LIBNUMAPLACE) $(LIBPOLICIES)
 	@mkdir -p $(@D)

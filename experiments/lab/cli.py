@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,6 +33,9 @@ def parser() -> argparse.ArgumentParser:
     actions = top.add_subparsers(dest="action", required=True, parser_class=Parser)
     listing = actions.add_parser("list", help="the machines there are")
     listing.add_argument("--json", action="store_true")
+    setup = actions.add_parser("setup", help="fetch what the lab boots, into the cache; builds its modules")
+    setup.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES", choices=[*kernels.known_series(), "all"],
+                       help=f"{', '.join(kernels.known_series())} or all; default %(default)s")
     run = actions.add_parser("run", help="run a command in a machine", epilog=EPILOG,
                              formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_argument("--machine", required=True, metavar="NAME|FILE.toml")
@@ -62,6 +66,13 @@ def list_machines(as_json: bool) -> int:
     return 0
 
 
+def set_up(args: argparse.Namespace) -> int:
+    series = kernels.known_series() if args.kernel == "all" else [args.kernel]
+    tree = ["make", "-C", HERE.code, "setup", "tools", "modules"]
+    done = subprocess.run([HERE.sources / "setup/lab", HERE.modules, *series] if HERE.installed else tree, check=False)
+    return done.returncode
+
+
 def choose_module(args: argparse.Namespace, kernel: kernels.Kernel) -> Path | None:
     if args.no_module:
         return None
@@ -87,7 +98,9 @@ def run_command(args: argparse.Namespace) -> int:
 def main(argv: list[str] | None = None) -> int:
     try:
         args = parser().parse_args(argv)
-        return list_machines(args.json) if args.action == "list" else run_command(args)
+        if args.action == "list":
+            return list_machines(args.json)
+        return set_up(args) if args.action == "setup" else run_command(args)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the last flush complains
         return READER_GONE

@@ -2,6 +2,7 @@
 """`make install` into an empty folder is enough to work with, and `make uninstall` takes it back."""
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -40,6 +41,33 @@ def test_the_service_finds_its_options(root: Path) -> None:
     options.write_text("policy=none\n")
     make("install", root)
     assert options.read_text() == "policy=none\n"
+
+
+def installed(root: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Nothing of the tree is named in the environment."""
+    return subprocess.run([root / "usr/bin/numaplace", *words], capture_output=True, text=True, timeout=120, cwd=cwd,
+                          env={"PATH": os.environ["PATH"], "HOME": str(cwd), "LANG": "C.UTF-8"}, check=False)
+
+
+def test_python_programs_run_without_the_tree(root: Path, tmp_path: Path) -> None:
+    """Also beside a folder that has the name of their package."""
+    (tmp_path / "experiments").mkdir()
+    done = installed(root, "lab", "list", cwd=tmp_path)
+    assert done.returncode == 0 and "demo-2s" in done.stdout, done
+    done = installed(root, "lab", "run", "--machine", "demo-2s", "--", "true", cwd=tmp_path)
+    assert done.returncode == 3 and "run numaplace lab setup --kernel 6.12" in done.stderr, done
+    code = "import experiments.places as p; print(p.HERE.code); print(all(f.exists() for f in (p.HERE.plugin, p.HERE.model)))"
+    done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
+                          env={"PYTHONPATH": str(root / "usr/lib/numaplace/python")})
+    assert done.stdout == f"{root}/usr/lib/numaplace/python\nTrue\n"
+
+
+def test_missing_package_is_one_line(root: Path, tmp_path: Path) -> None:
+    """A Python without the packages of the distribution: -S leaves them out."""
+    code = root / "usr/lib/numaplace/python"
+    done = subprocess.run(["/usr/bin/python3", "-S", "-P", "-m", "experiments.start", "experiments.runner.cli:main", "list"],
+                          capture_output=True, text=True, check=False, env={"PYTHONPATH": str(code)}, cwd=tmp_path)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1 and "apt-get install python3-" in done.stderr, done
 
 
 def test_uninstall_leaves_the_options_alone(root: Path) -> None:
