@@ -15,6 +15,7 @@ include experiments/experiments.mk
 include tests/tests.mk
 include Documentation/sphinx/sphinx.mk
 include setup/install.mk
+include setup/package.mk
 
 .PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-debian12 check-debian13 check-release check-unit \
 	check-lab check-kernels lint clean help
