@@ -55,7 +55,7 @@ check-release: setup		## what tells whether a release of Debian will do: set-up,
 
 lint:				## the shell scripts, by shellcheck
 	shellcheck -e SC1091 setup/run setup/python setup/kernels setup/packages setup/install-packages \
-		setup/kernel-build setup/lab setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages userspace/man/help \
+		setup/kernel-build setup/lab setup/check-package setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages userspace/man/help \
 		experiments/lab/*.sh experiments/*.sh
 
 clean:				## removes what was built here, not the downloads

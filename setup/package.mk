@@ -6,7 +6,7 @@ DEB_SOURCE := $(DEB)/numaplace-$(VERSION)
 DEB_LEFT_OUT := .git .venv build results __pycache__ *.o *.ko
 DEB_BUILD ?= --build=full
 
-.PHONY: deb deb-source
+.PHONY: deb deb-source check-package check-package12 check-package13
 deb-source:			## the Debian source package, in build/deb
 	rm -rf $(DEB_SOURCE)
 	mkdir -p $(DEB_SOURCE)
@@ -19,3 +19,7 @@ deb-source:			## the Debian source package, in build/deb
 
 deb: deb-source			## the Debian packages, in build/deb; DEB_BUILD=--build=binary leaves the source package out
 	cd $(DEB_SOURCE) && dpkg-buildpackage --no-sign $(DEB_BUILD)
+
+check-package: check-package12 check-package13	## the packages built, installed, used, upgraded and purged in bare Debian 12 and 13 roots, as root
+check-package12 check-package13: check-package%:
+	@setup/debian $* setup/check-package
