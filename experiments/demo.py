@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .places import HERE
-from .runner import cli, host_nodes, results
+from .runner import check_machine, cli, host_nodes, results
 
 SUITE = "policy-matrix"
 POLICIES = "none,maximum-local,n-mass"  # of the suite's policies those of one paper, at their defaults
@@ -48,6 +48,8 @@ def module() -> Iterator[None]:
     path = HERE.modules / os.uname().release / "numaplace.ko"
     made = subprocess.run(["make", "-s", "module"], cwd=HERE.code).returncode == 0
     if not made or subprocess.run(["insmod", path]).returncode:
+        for finding in check_machine.signatures(check_machine.Machine()):
+            say(f"{finding.what}: {finding.remedy}")
         say("the module could not be loaded: pages and tasks are moved by system calls")
         yield
         return

@@ -8,6 +8,7 @@ else) or a doubt (they run, the numbers may scatter or need a word beside them).
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from .workload_kinds import PROGRAMS, lacking
 
 GIB = 1 << 30
 ROOM = GIB            # bytes on the disk for results
+SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 FREE_SHARE = 0.7      # of a node's memory; less will fall back to other nodes
 
 
@@ -48,6 +50,13 @@ class Machine:
             return (self.root / path).read_text().strip()
         except OSError:
             return None
+
+    def secure_boot(self) -> bool:
+        """The variable has four bytes of attributes before its value."""
+        try:
+            return (self.root / SECURE_BOOT).read_bytes()[4:] == b"\x01"
+        except OSError:
+            return False
 
     def glob(self, pattern: str) -> list[str]:
         return sorted({path.read_text().strip() for path in self.root.glob(pattern)})
@@ -124,9 +133,28 @@ def programs(_m: Machine) -> Iterator[Finding]:
         for name in lacking(suite):
             yield Finding("doubt", f"{name} is not installed: --all leaves {suite.name} out",
                           "build it from its authors' sources; Debian 12 does not have it")
-    if not (Path("/sys/module/numaplace").exists()):
-        yield Finding("doubt", "the module is not loaded: policies act by system calls; the papers' suites need none",
-                      "make module && insmod build/modules/$(uname -r)/numaplace.ko")
+
+
+def module(m: Machine) -> Iterator[Finding]:
+    if m.read("sys/module/numaplace/initstate"):
+        return
+    yield Finding("doubt", "the module is not loaded: policies act by system calls; the papers' suites need none",
+                  HERE.remedy("make module && insmod build/modules/$(uname -r)/numaplace.ko",
+                              "apt-get install numaplace-dkms && modprobe numaplace"))
+    yield from signatures(m)
+
+
+def signatures(m: Machine) -> Iterator[Finding]:
+    """Why the kernel would refuse the module. Under lockdown a signature is not enough: debugfs is closed too."""
+    secure = m.secure_boot()
+    level = re.search(r"\[(integrity|confidentiality)\]", m.read("sys/kernel/security/lockdown") or "")
+    if level:
+        yield Finding("doubt", f"the kernel is locked down ({level[1]}{', for Secure Boot' * secure}): it refuses unsigned "
+                      "modules, and debugfs, by which the module is used",
+                      "mokutil --disable-validation, then reboot" if secure else "boot without the option lockdown=")
+    elif m.read("sys/module/module/parameters/sig_enforce") == "Y":
+        yield Finding("doubt", "the kernel loads signed modules only (module.sig_enforce)",
+                      "mokutil --import /var/lib/dkms/mok.pub, then reboot: dkms signs the module with that key")
 
 
 def counters(_m: Machine) -> Iterator[Finding]:
@@ -183,7 +211,7 @@ def doubts() -> list[str]:
 
 def findings(m: Machine, out: Path) -> list[Finding]:
     found: list[Finding] = []
-    for check in (nodes, kernel, processor, load_now, programs, counters, sizes):
+    for check in (nodes, kernel, processor, load_now, programs, module, counters, sizes):
         found += check(m)
     return found + list(disk(out))
 

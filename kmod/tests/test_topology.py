@@ -19,8 +19,9 @@ MACHINES = {
     "leaving_memory": ["--kernel-option", "movablecore=1G", "--kernel-option", "init_on_alloc=0"],
     "one_node": ["--kernel-option", "debugfs=off", "--no-module"],
     "locked_down": ["--kernel-option", "lockdown=integrity", "--no-module"],
+    "signed_only": ["--kernel-option", "module.sig_enforce=1", "--no-module"],
 }
-FILES = {"locked_down": "kmod/tests/one_node.toml", "leaving_memory": "demo-2s"}
+FILES = {"locked_down": "kmod/tests/one_node.toml", "signed_only": "kmod/tests/one_node.toml", "leaving_memory": "demo-2s"}
 # Debian's kernels clear what they allocate, and so hide what is not initialised.
 ALSO = {"leaving_memory": ["kmod/tests/guest/test_trace.py::test_trace_policy_without_nodes"]}
 

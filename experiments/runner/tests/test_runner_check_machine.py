@@ -43,6 +43,29 @@ def test_a_good_machine_has_none(tmp_path: Path) -> None:
     assert troubles(tree(tmp_path)) == {}
 
 
+LOCKDOWN, SIG_ENFORCE = "sys/kernel/security/lockdown", "sys/module/module/parameters/sig_enforce"
+
+
+@pytest.mark.parametrize("files, secure, said, remedy", [
+    ({LOCKDOWN: "[none] integrity confidentiality", SIG_ENFORCE: "N"}, True, None, None),
+    ({}, False, None, None),
+    ({LOCKDOWN: "none [integrity] confidentiality", SIG_ENFORCE: "N"}, True,
+     "locked down (integrity, for Secure Boot)", "mokutil --disable-validation"),
+    ({LOCKDOWN: "none integrity [confidentiality]"}, False, "locked down (confidentiality)", "lockdown="),
+    ({LOCKDOWN: "[none] integrity confidentiality", SIG_ENFORCE: "Y"}, True, "signed modules only", "mokutil --import"),
+])
+def test_what_keeps_the_module_out_is_named(tmp_path: Path, files: dict, secure: bool, said: str, remedy: str) -> None:
+    variable = tmp_path / check_machine.SECURE_BOOT
+    variable.parent.mkdir(parents=True)
+    variable.write_bytes(bytes([6, 0, 0, 0, secure]))
+    found = list(check_machine.module(tree(tmp_path, **files)))
+    assert "not loaded" in found.pop(0).what
+    assert [said in one.what and remedy in one.remedy for one in found] == [True] * bool(said)
+    (tmp_path / "sys/module/numaplace").mkdir(parents=True)
+    (tmp_path / "sys/module/numaplace/initstate").write_text("live\n")
+    assert list(check_machine.module(tree(tmp_path / "again"))) and not list(check_machine.module(check_machine.Machine(tmp_path)))
+
+
 @pytest.mark.parametrize("changed, said, kind", [
     ({"nodes": 1}, "1 node with CPUs and memory", "obstacle"),
     ({"free": 20}, "node 1 has 20480 of 65536 MiB free", "doubt"),

@@ -21,3 +21,5 @@ def test_locked_down_the_tool_says_why():
     sleeper.wait()
     assert refused.returncode == 3 and len(refused.stderr.splitlines()) == 1
     assert "locked down" in refused.stderr and "integrity" in refused.stderr, refused.stderr
+    checked = subprocess.run([TOOL, "experiment", "check-machine"], capture_output=True, text=True, check=False)
+    assert "locked down (integrity)" in checked.stdout, checked.stdout + checked.stderr

@@ -90,19 +90,40 @@ static const char *lockdown(void)
 	return level;
 }
 
+static bool signed_only(void)
+{
+	char *text = np_read_file("/sys/module/module/parameters/sig_enforce");
+	bool yes = text && text[0] == 'Y';
+
+	free(text);
+	return yes;
+}
+
+static int explain_not_loaded(char *err, size_t err_len)
+{
+	if (signed_only())
+		return np_fail(err, err_len, -EOPNOTSUPP,
+			       "the numaplace module is not loaded, and the kernel takes signed "
+			       "modules only; enrol the key that dkms signs it with (`mokutil "
+			       "--import /var/lib/dkms/mok.pub`, then reboot)");
+	return np_fail(err, err_len, -EOPNOTSUPP,
+		       "the numaplace module is not loaded; build it with `make module` "
+		       "and load it with `insmod`, as root");
+}
+
 static int explain_missing(char *err, size_t err_len)
 {
 	const char *level = lockdown();
 	struct statfs fs;
 
+	/* A signature would not do: the module's own files are in debugfs. */
 	if (level)
 		return np_fail(err, err_len, -EOPNOTSUPP,
 			       "the kernel is locked down (%s): it refuses unsigned modules and "
-			       "debugfs; boot without Secure Boot or with lockdown=none", level);
+			       "debugfs; boot without lockdown= and without Secure Boot (`mokutil "
+			       "--disable-validation`, then reboot)", level);
 	if (access("/sys/module/numaplace", F_OK))
-		return np_fail(err, err_len, -EOPNOTSUPP,
-			       "the numaplace module is not loaded; build it with `make module` "
-			       "and load it with `insmod`, as root");
+		return explain_not_loaded(err, err_len);
 	if (geteuid())
 		return np_fail(err, err_len, -EPERM,
 			       "the numaplace module is loaded, but its files are root's; "
