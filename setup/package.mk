@@ -3,7 +3,7 @@
 
 DEB := $(BUILD)/deb
 DEB_SOURCE := $(DEB)/numaplace-$(VERSION)
-DEB_LEFT_OUT := .git .venv build results __pycache__ *.o *.ko
+DEB_LEFT_OUT := .git .venv build results __pycache__ *.o *.ko *.whl
 DEB_BUILD ?= --build=full
 
 .PHONY: deb deb-source check-package check-package12 check-package13

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def test_python_programs_run_without_the_tree(root: Path, tmp_path: Path) -> Non
 def test_missing_package_is_one_line(root: Path, tmp_path: Path) -> None:
     """A Python without the packages of the distribution: -S leaves them out."""
     code = root / "usr/lib/numaplace/python"
-    done = subprocess.run(["/usr/bin/python3", "-S", "-P", "-m", "experiments.start", "experiments.runner.cli:main", "list"],
+    entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["numaplace-draw"]
+    done = subprocess.run(["/usr/bin/python3", "-S", "-P", "-m", "experiments.start", entry, "x.svg"], input="{}",
                           capture_output=True, text=True, check=False, env={"PYTHONPATH": str(code)}, cwd=tmp_path)
     assert done.returncode == 3 and done.stderr.count("\n") == 1 and "apt-get install python3-" in done.stderr, done
 
