@@ -31,16 +31,16 @@ struct numaplace_workers {
 };
 
 /**
- * struct numaplace_supply - what the target node has of pages of one size
- * @node_full: it has none: try no more in this batch
- * @no_reclaim: it had none before: take what is free, reclaim and compact nothing
+ * struct numaplace_supply - free pages of one size on the target node
+ * @node_full: there is none: this batch allocates no more of them
+ * @no_reclaim: an allocation has failed: later ones take free pages, without reclaim or compaction
  */
 struct numaplace_supply {
 	bool node_full, no_reclaim;
 };
 
 /**
- * struct numaplace_batch - some pages next to each other and what becomes of them
+ * struct numaplace_batch - neighbouring pages and their status
  * @mm: the address space of the pages
  * @from: nodes that they are to leave
  * @to: node that they are to go to
@@ -50,15 +50,15 @@ struct numaplace_supply {
  * @start: address of the first page
  * @n: number of pages
  * @pending: how many of them are to be moved
- * @small: whether the node may have small pages
- * @huge: whether it may have huge ones
- * @counts: what became of them
+ * @small: supply of small pages
+ * @huge: supply of huge pages
+ * @counts: number of pages by status
  * @setup_ns: taken to unmap pages, all threads together
  * @copy_ns: likewise, to allocate and to copy
  * @finish_ns: likewise, to map the new pages
  * @pause_us: for which the target was stopped, 0 if it was not
- * @unpaused: threads that ran on though they were to stop
- * @status: what becomes of each page, an enum numaplace_page_status
+ * @unpaused: threads that were to stop and ran on
+ * @status: status of each page, an enum numaplace_page_status
  * @workers: the threads that move them
  */
 struct numaplace_batch {

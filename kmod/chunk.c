@@ -19,7 +19,7 @@
 #define ENTRIES (NUMAPLACE_CHUNK_MAX + NUMAPLACE_HUGE_PAGES)
 
 /**
- * numaplace_chunk_init() - get what a thread needs
+ * numaplace_chunk_init() - allocate the buffers of a thread
  * @buf: all zero
  *
  * Return: 0 or -ENOMEM; numaplace_chunk_free() is right after either.
@@ -32,7 +32,7 @@ int numaplace_chunk_init(struct numaplace_migrate_buf *buf)
 }
 
 /**
- * numaplace_chunk_free() - release what a thread needed
+ * numaplace_chunk_free() - release the buffers of a thread
  * @buf: from numaplace_chunk_init(), or all zero
  */
 void numaplace_chunk_free(struct numaplace_migrate_buf *buf)
@@ -60,7 +60,7 @@ static bool is_huge(unsigned long entry)
 	return entry & MIGRATE_PFN_COMPOUND;
 }
 
-/* How many pages an entry stands for; a compound one is the only one of its pages. */
+/* How many pages an entry stands for; a compound entry stands for all pages of its folio. */
 static unsigned int entry_pages(unsigned long entry)
 {
 	return is_huge(entry) ? NUMAPLACE_HUGE_PAGES : 1;
@@ -99,7 +99,7 @@ static bool copy_folio(struct folio *to, struct page *from, unsigned int n)
 	return true;
 }
 
-/* What becomes of an entry's pages if nothing else comes between; pending: they are copied. */
+/* Returns the status of an entry's pages; pending: they are copied. */
 static u8 copy_entry(struct numaplace_batch *b, unsigned long src, unsigned long *dst)
 {
 	struct folio *folio = new_folio(b, is_huge(src) ? NUMAPLACE_HUGE_ORDER : 0);
@@ -115,7 +115,7 @@ static u8 copy_entry(struct numaplace_batch *b, unsigned long src, unsigned long
 	return NUMAPLACE_PAGE_pending;
 }
 
-/* Each page is copied as soon as it is there: most kernels clear it, so that the caches have it. */
+/* Copies right after allocation: most kernels clear the page, so that it is in the caches. */
 static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *status)
 {
 	unsigned long i, n;
@@ -141,8 +141,8 @@ static void count_moved(const struct migrate_vma *run, u8 *status)
 }
 
 /*
- * Moves pages first .. first + n - 1 of the batch, all in one mapping. What is
- * huge moves whole if it is selected and the kernel can, else it is split.
+ * Moves pages first .. first + n - 1 of the batch, all in one mapping. A huge
+ * page moves whole if it is selected and the kernel supports that, else it is split.
  */
 static void move_run(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
 		     struct vm_area_struct *vma, unsigned int first, unsigned int n,
@@ -212,7 +212,7 @@ void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_bu
 	lockdep_assert_held(&b->mm->mmap_lock);
 	numaplace_classify_pages(b, first, n, false);
 	move_those(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
-	/* Huge pages for which the node has none, though it may have small ones. */
+	/* The node has no huge page for these, and may have small ones. */
 	if (b->split)
 		move_those(b, buf, first, first + n, NUMAPLACE_PAGE_no_huge, 0);
 }

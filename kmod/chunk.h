@@ -8,7 +8,7 @@
 struct numaplace_batch;
 
 /**
- * struct numaplace_migrate_buf - what a thread needs to move a chunk
+ * struct numaplace_migrate_buf - buffers and times of a thread that moves chunks
  * @src: for migrate_vma
  * @dst: for migrate_vma
  * @setup_ns: taken so far to unmap pages

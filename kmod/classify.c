@@ -236,7 +236,7 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
 }
 
 /**
- * numaplace_classify_pages() - decide what can become of pending pages of a batch
+ * numaplace_classify_pages() - set the status of pending pages of a batch
  * @b: the batch; the mmap_lock of its mm is held
  * @first: the first of the pages
  * @n: how many

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads page tables: what stands at each address, without touching it. */
+/* Reads page tables: finds the status of each page, without touching the page. */
 #ifndef _NUMAPLACE_CLASSIFY_H
 #define _NUMAPLACE_CLASSIFY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between the supported kernels, included before everything
+ * Differences between the supported kernels. Included before everything
  * else. The rest of the module is written for the newest of them.
  */
 #ifndef _NUMAPLACE_COMPAT_H
@@ -119,7 +119,7 @@ static inline bool numaplace_compat_is_shared(struct folio *folio)
 #define MIGRATE_PFN_COMPOUND		0
 #endif
 
-/* What was found in the kernel's headers, for modinfo. */
+/* Features found in the kernel's headers, for modinfo. */
 #ifdef HAVE_SELECT_COMPOUND
 #define NUMAPLACE_HAS_SELECT_COMPOUND	" select-compound"
 #else

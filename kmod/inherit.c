@@ -37,7 +37,7 @@ static bool has_mem_of_ours(const struct numaplace_placement *parent)
 	return parent->has_mem && current->mempolicy == parent->set_mem;
 }
 
-/* A child of a placed task is forked placed: save what it would have had otherwise. */
+/* A child of a placed task is forked placed: save the CPUs and policy of an unplaced fork. */
 static void inherit(struct numaplace_placement *child, const struct numaplace_placement *parent,
 		    bool cpus, bool mem)
 {

@@ -50,7 +50,7 @@ static bool is_cancelled(const struct numaplace_job *job)
 	return READ_ONCE(job->cancelled);
 }
 
-/* Adds a batch to what is shown of the job. */
+/* Adds a batch to the job's progress. */
 static void note_progress(struct numaplace_job *job, const struct numaplace_batch *b, u64 begun)
 {
 	spin_lock(&lock);
@@ -365,7 +365,7 @@ static int enqueue(struct numaplace_job *job, u64 *id)
 
 /**
  * numaplace_job_start() - begin to move pages
- * @request: what is asked for
+ * @request: the move
  * @id: set to the number of the job
  *
  * Return: 0; -EINVAL for numbers out of their bounds or a kernel thread; -ESRCH;

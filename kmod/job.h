@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Moves as asynchronous jobs: queue, progress, pacing, cancel. */
+/* Moves as asynchronous jobs: queue, progress, throttling, cancel. */
 #ifndef _NUMAPLACE_JOB_H
 #define _NUMAPLACE_JOB_H
 
@@ -58,9 +58,9 @@ struct numaplace_job_request {
 /**
  * struct numaplace_job - one move
  * @link: in the list of jobs, oldest first
- * @ref: the list holds one, and so does the worker
+ * @ref: the list holds one, and so does the queued work
  * @id: never used twice
- * @request: what was asked for
+ * @request: the move
  * @pid: that process, referenced
  * @mm: its address space at the time of the request; the structure is referenced, not the pages
  * @work: runs it
@@ -68,10 +68,10 @@ struct numaplace_job_request {
  * @wait: woken on a cancel
  * @state: an enum numaplace_job_state
  * @error: negative errno of a failed job
- * @counts: what became of the pages so far
+ * @counts: number of pages by status, so far
  * @ns: time that it took so far
- * @longest_pause_us: that the process was stopped for
- * @paused_us: for which it was stopped, all pauses together
+ * @longest_pause_us: longest pause of the process
+ * @paused_us: sum of all pauses
  * @missed: pauses in a row in which a thread ran on
  * @next_pause: no pause begins before this time, by ktime_get_ns()
  * @due: when more may be moved, likewise

@@ -143,7 +143,7 @@ int numaplace_mempolicy_fit(struct mempolicy *policy, const struct task_struct *
 
 	if (!nodes_subset(nodes, task->mems_allowed))
 		return -EACCES;
-	/* What its nodes are relative to, when the task's cpuset changes. */
+	/* The kernel remaps its nodes from these when the task's cpuset changes. */
 	if (policy && !(policy->flags & (MPOL_F_STATIC_NODES | MPOL_F_RELATIVE_NODES)))
 		policy->w.cpuset_mems_allowed = task->mems_allowed;
 	return 0;

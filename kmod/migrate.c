@@ -22,7 +22,7 @@
 
 /**
  * numaplace_migrate_init() - get a batch's memory and its threads
- * @b: the batch, all zero but for what is asked of it
+ * @b: the batch, all zero but for the request
  * @threads: how many threads are to move its pages
  *
  * Return: 0 or -ENOMEM; numaplace_migrate_free() is right after either.
@@ -150,7 +150,7 @@ void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline)
 }
 
 /**
- * numaplace_migrate_rest() - try busy pages again and count what became of each
+ * numaplace_migrate_rest() - try busy pages again and count the pages by status
  * @b: the batch
  */
 void numaplace_migrate_rest(struct numaplace_batch *b)

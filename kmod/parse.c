@@ -28,7 +28,7 @@ static int parse_pair(char *pair, const struct numaplace_key *keys, void *reques
  * numaplace_parse_line() - read one line into a request
  * @line: the line; a newline at its end is dropped, the text is cut up
  * @keys: what it may hold, ended by a key without a name; at most BITS_PER_LONG
- * @request: what the keys' offsets are relative to
+ * @request: structure that the keys' offsets are in
  *
  * Return: 0, or -EINVAL for an unknown, repeated or missing key or a bad value.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The grammar of what is written to the files: blanks between key=value pairs. */
+/* The grammar of lines written to the files: key=value pairs with blanks between them. */
 #ifndef _NUMAPLACE_PARSE_H
 #define _NUMAPLACE_PARSE_H
 

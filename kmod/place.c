@@ -126,7 +126,7 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 		/* By a later write, which holds. */
 		p = NULL;
 	} else {
-		/* What is not used goes with @fresh. */
+		/* @fresh is released below, with the members that @p had. */
 		if (!added) {
 			swap(p->want_mem, fresh->want_mem);
 			swap(p->spare, fresh->spare);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Gives tasks back what they had. */
+/* Restores the saved CPUs and memory policies of tasks. */
 #ifndef _NUMAPLACE_RESTORE_H
 #define _NUMAPLACE_RESTORE_H
 

@@ -9,7 +9,7 @@
 
 struct seq_file;
 
-/* What became of pages. Index into a job's counts. */
+/* Status of a page; index into a job's counts. */
 enum numaplace_page_status {
 #define X(name) NUMAPLACE_PAGE_##name,
 	NUMAPLACE_COUNTS(X)

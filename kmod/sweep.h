@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When the records of tasks are looked at for work that is pending. */
+/* Schedules the sweep, which does the work that is pending for records of tasks. */
 #ifndef _NUMAPLACE_SWEEP_H
 #define _NUMAPLACE_SWEEP_H
 

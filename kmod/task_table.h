@@ -25,7 +25,7 @@ struct task_struct;
  */
 extern struct mutex numaplace_placement_mutex;
 
-/* Guards the table and what is in the records. Taken by the fork and exit hooks. */
+/* Guards the table and the contents of its records. Taken by the fork and exit hooks. */
 extern spinlock_t numaplace_placement_lock;
 
 /**

@@ -108,7 +108,7 @@ u64 numaplace_throttle_rest_ns(u64 paused_ns, u32 duty)
 	return div_u64(paused_ns * (100 - duty), duty);
 }
 
-/* How long to wait for threads to stop: a part of the pause; without @always at most a moment. */
+/* Wait for threads to stop: a part of the pause; at most WAIT_US unless pause=always. */
 #define WAIT_PART	4
 #define WAIT_US	1000U
 /* How often that is halved at most, and after how many pauses it is whole again. */
@@ -118,7 +118,7 @@ u64 numaplace_throttle_rest_ns(u64 paused_ns, u32 duty)
 /**
  * numaplace_throttle_wait_us() - how long to wait for threads to stop
  * @pause_us: how long the pause may be
- * @always: wait for a part of that, also where it is long
+ * @always: wait for a part of that also where it is more than WAIT_US
  * @missed: how many pauses in a row began without a thread that was waited for
  *
  * A thread that is in the kernel for longer than a pause is there in the next as

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tracepoints numaplace:*. Documentation/ABI says what they promise. */
+/* The tracepoints numaplace:*, described in Documentation/ABI/tracepoints-numaplace. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM numaplace
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What the module and its users agree on. Text files, see Documentation/ABI. */
+/* Constants of the module's text files, see Documentation/ABI/debugfs-numaplace. */
 #ifndef _UAPI_NUMAPLACE_H
 #define _UAPI_NUMAPLACE_H
 
@@ -29,7 +29,7 @@
 #define NUMAPLACE_KEPT_JOBS	128
 
 /*
- * What became of a page, in the order in which the counts are printed after
+ * Status of a page, in the order in which the counts are printed after
  * asked=. asked is always their sum.
  */
 #define NUMAPLACE_COUNTS(X)	\
