@@ -6,7 +6,7 @@
 
 static struct dentry *folder;
 
-/* What the plugin wrote at one moment; misses are then the sum of where they were served. */
+/* A consistent copy of the plugin's totals: the misses are the sum over where they were served. */
 static void read_cpu(struct np_lab_cpu *out, const struct np_lab_cpu *shared)
 {
 	for (;;) {

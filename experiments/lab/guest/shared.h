@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The memory that QEMU's plugin writes and the guest's module reads, and with the
- * ticks the other way round: a file on the host, the second BAR of an ivshmem
+ * ticks in the other direction: a file on the host, the second BAR of an ivshmem
  * device in the guest.
  *
  * Every word has one writer and is read and written in one access. `sequence`

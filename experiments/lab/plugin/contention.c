@@ -19,7 +19,7 @@ struct seen {
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 };
 
-/* What a CPU did in the window that ends. */
+/* Activity of a CPU in the window that ends. */
 struct activity {
 	double busy;		/* part of its own window: CPUs' clocks end it a little apart */
 	double busy_ns, compute_ns, unloaded_ns, streams;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Contention. The traffic of every CPU is counted over a window of simulated
- * time; the contention model says what each would be granted; the delay is
- * charged in the next window.
+ * time; the contention model grants each flow a bandwidth and a latency; the
+ * delay is charged in the next window.
  */
 #ifndef NP_CONTENTION_H
 #define NP_CONTENTION_H

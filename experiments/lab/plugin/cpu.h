@@ -17,7 +17,7 @@
 
 /* Lines that a CPU moved to or from a node, since the start. Others look. */
 struct np_traffic {
-	uint64_t prefetched;	/* read ahead by the prefetcher, or stores that no one waits for */
+	uint64_t prefetched;	/* read ahead by the prefetcher, or for stores: no stall */
 	uint64_t demand;	/* reads that came without prefetch */
 	uint64_t written;	/* written back */
 	uint64_t nontemporal;	/* written past the caches */
@@ -26,7 +26,7 @@ struct np_traffic {
 /* What a line costs a CPU now. Another thread sets it once per window. */
 struct np_cost {
 	uint32_t service_ps;	/* between two prefetched lines, on an idle machine */
-	uint32_t extra_ps;	/* that load adds to a prefetched line */
+	uint32_t extra_ps;	/* queueing delay of a prefetched line */
 	uint32_t latency_ps;	/* of a line that is waited for */
 };
 
@@ -42,8 +42,8 @@ struct np_cpu {
 	uint64_t stall_ps, memory_stall_ps;	/* the second: others look */
 	uint64_t sync_ps;	/* when to compare clocks again */
 	uint32_t waits;		/* for slower CPUs. Others look, and end it */
-	int state;		/* the host's, of its thread, as a file; 0: not opened yet */
-	uint64_t goes_on_ps;	/* when the slowest CPU has come so far. Others look */
+	int state;		/* its thread's, np_host_open_state(); 0: not opened yet */
+	uint64_t goes_on_ps;	/* slowest clock at which its wait ends. Others look */
 	uint64_t llc_references, llc_misses, local_dram, remote_dram, remote_cache, dram_writes;
 	uint64_t dram[NP_LAB_MAX_NODES];
 	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS];	/* when its prefetcher can take one more */
@@ -54,13 +54,13 @@ struct np_cpu {
 	unsigned int next_open;
 	struct np_rounds rounds;	/* of the repeated instruction that it is in */
 	unsigned int index, node;
-	int account;		/* the host's, of its thread */
-	uint64_t waited_ns;	/* by that, when it halted */
-	uint64_t resumed_ps;	/* its clock when it last went on. Others look */
-	uint32_t resume;	/* which of all it was */
-	bool was_expected;	/* to go on then */
+	int account;		/* its thread's, np_host_open_own() */
+	uint64_t waited_ns;	/* np_host_waited_ns() when it halted */
+	uint64_t resumed_ps;	/* its clock when it last resumed. Others look */
+	uint32_t resume;	/* running number of that resume */
+	bool was_expected;	/* an IPI wake-up was expected then */
 	bool spins;		/* has met a PAUSE since it last looked at the others */
-	uint64_t ticks;		/* of its timer, when it last halted. Others look */
+	uint64_t ticks;		/* np_timer_ticks() when it last halted. Others look */
 	bool busy;		/* Others look */
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];

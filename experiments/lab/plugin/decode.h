@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the simulation must know of an x86-64 instruction beyond its loads and stores. */
+/* Decodes the x86-64 instructions that the simulation treats specially. */
 #ifndef NP_DECODE_H
 #define NP_DECODE_H
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What the directory says of a line; the node is in the low bits. */
+/* State of a line in the directory; the node is in the low bits. */
 #define NOWHERE	 0x00
 #define ALONE	 0x20	/* unmodified, in this node only */
 #define SHARED	 0x40	/* unmodified, in several nodes perhaps */
@@ -30,7 +30,7 @@ static int init_cpu(struct np_hierarchy *m, unsigned int cpu)
 	return c->l2.bytes ? np_cache_init(&p->l2, c->l2.bytes, c->l2.ways, c->line_bytes) : 0;
 }
 
-/* In pieces as large as all nodes' memory can be cut into. */
+/* In pieces of the largest power of two of lines that divides every range of memory. */
 static int init_home(struct np_hierarchy *m)
 {
 	const struct np_config *c = m->config;
@@ -53,7 +53,7 @@ int np_hierarchy_init(struct np_hierarchy *m, const struct np_config *config)
 
 	*m = (struct np_hierarchy){ .config = config };
 	m->cpu = aligned_alloc(_Alignof(struct np_private), config->cpus * sizeof(*m->cpu));
-	/* Of this only the pages that the guest's memory needs become real. */
+	/* Only the pages for lines that the guest uses are allocated. */
 	m->directory = mmap(NULL, config->lines, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!m->cpu || m->directory == MAP_FAILED)
@@ -174,7 +174,7 @@ static void drop_elsewhere(struct np_hierarchy *m, struct np_private *self, uint
 			drop_node(m, self, other, line);
 }
 
-/* A node reads what another has modified: that one keeps it, unmodified, and memory gets it. */
+/* A node reads a line that another has modified: the holder keeps it unmodified, memory gets it. */
 static void downgrade(struct np_hierarchy *m, const struct np_private *self, unsigned int holder, uint32_t line)
 {
 	struct np_cache *llc = &m->llc[holder];
@@ -186,7 +186,7 @@ static void downgrade(struct np_hierarchy *m, const struct np_private *self, uns
 	llc->state[slot].writable = false;
 }
 
-/* What had the slot leaves the node; returns the node that it is written to, or -1. */
+/* The slot's line leaves the node; returns the node that it is written back to, or -1. */
 static int evict(struct np_hierarchy *m, struct np_private *self, size_t slot)
 {
 	struct np_state state = self->llc->state[slot];

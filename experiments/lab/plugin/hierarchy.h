@@ -17,7 +17,7 @@
 #define NP_TAKEN   256
 
 enum np_served {
-	NP_SERVED_UPGRADE,	/* it was there, alone: becomes writable at no cost */
+	NP_SERVED_UPGRADE,	/* held unmodified by no other cache: becomes writable at no cost */
 	NP_SERVED_L2,
 	NP_SERVED_LLC,		/* of the own node */
 	NP_SERVED_REMOTE_CACHE,	/* another node's cache had it modified */
@@ -36,7 +36,7 @@ struct np_result {
  */
 struct np_taken {
 	uint8_t lock;
-	bool all;		/* more than could be noted */
+	bool all;		/* more lines than the queue holds: drop all */
 	unsigned int n;
 	uint32_t line[NP_TAKEN];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The time of the host, and how much of it went by because the host was busy with others. */
+/* The host's clock, and how long a thread waited for one of the host's processors. */
 #ifndef NP_HOST_TIME_H
 #define NP_HOST_TIME_H
 
@@ -13,13 +13,13 @@ uint64_t np_host_ns(void);
  * so far; 0 where the kernel does not tell. `fd` is from the functions below.
  */
 uint64_t np_host_waited_ns(int fd);
-int np_host_open_own(void);
+int np_host_open_own(void);	/* of the calling thread */
 
 /* The state of the calling thread, to ask np_host_runnable() for; -1 if there is none. */
 int np_host_open_state(void);
 
-/* Whether that thread runs or would, had it a processor. */
-bool np_host_runnable(int fd);	/* of the calling thread */
+/* Whether that thread runs or is ready to run. */
+bool np_host_runnable(int fd);
 int np_host_open_main(void);	/* of QEMU's main loop, which delivers timers and devices' interrupts */
 
 #endif

@@ -3,10 +3,10 @@
  * A first-level cache: virtually indexed by the offset in the page, so a line
  * has the same set under every virtual address.
  *
- * Most instructions use the line that they used last time; that is asked
- * first, and needs no translation of the address. What they used last is void
- * when the CPU may have changed a translation, and after a while, so that a
- * line that was taken away meanwhile is missed.
+ * Most instructions use the line that they used last time; that line is
+ * looked up first, without a translation of the address. The record of last lines is
+ * void in each new epoch: when the CPU may have changed a translation, and at every
+ * clock tick, so that an invalidated line is missed.
  */
 #ifndef NP_L1_H
 #define NP_L1_H
@@ -29,7 +29,7 @@ struct np_l1_set {
 } __attribute__((aligned(64)));
 
 struct np_l1 {
-	uint64_t epoch;			/* in the upper bits: what instructions last used is void in the next */
+	uint64_t epoch;			/* in the upper bits; last[] of earlier epochs is void */
 	uint64_t in_line;		/* the bits of an address within its line */
 	unsigned int ways, line_shift, set_mask;
 	uint64_t last[NP_L1_SLOTS];	/* key of the line, - 1 if it is not writable */
@@ -82,7 +82,7 @@ static inline int np_l1_find(const struct np_l1 *l1, uint32_t line)
 	return found ? __builtin_ctzll(found) : -1;
 }
 
-/* Whether a line is there and may be used so. */
+/* Whether a line is there, and writable where it is stored to. */
 static inline bool np_l1_hit(struct np_l1 *l1, uint32_t line, bool store, bool *writable)
 {
 	struct np_l1_set *s = &l1->set[line & l1->set_mask];

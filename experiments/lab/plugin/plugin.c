@@ -171,7 +171,7 @@ static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 
 #define CODE_BYTES 16
 
-/* Where its bytes are: in `room`, or where QEMU has them. */
+/* The instruction's bytes: copied into `room`, or in QEMU's own memory. */
 static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *room, size_t *len)
 {
 	*len = qemu_plugin_insn_size(insn);
@@ -184,7 +184,7 @@ static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *room
 #endif
 }
 
-/* Where the line is kept that this instruction used last. */
+/* Index of the instruction in np_l1.last. */
 static void *slot_of(const struct qemu_plugin_insn *insn)
 {
 	return (void *)(uintptr_t)(qemu_plugin_insn_vaddr(insn) * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1));

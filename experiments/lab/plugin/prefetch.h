@@ -58,7 +58,7 @@ static inline void np_prefetch_begin(struct np_prefetcher *s, uint32_t line)
 	s->used[oldest] = s->clock;
 }
 
-/* A line was missed; returns whether it was prefetched. */
+/* A miss of a line; returns whether the line counts as prefetched. */
 static inline bool np_prefetch_miss(struct np_prefetcher *s, uint64_t full_line)
 {
 	uint32_t line = (uint32_t)full_line;

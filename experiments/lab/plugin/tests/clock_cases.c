@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who halts, who goes on, and when: the guest's kernel and QEMU are played by hand. */
+/* Halting and resuming of CPUs, with the calls that QEMU would make for the guest's kernel. */
 #include "fixture.h"
 #include "../clock.h"
 
@@ -139,7 +139,7 @@ static void who_was_woken_is_not_expected_again(void)
 	end_with_one();
 }
 
-/* No CPU goes on for this one: it interrupted itself, or one that was not halted. */
+/* No CPU resumes: the interrupted CPU is the sender or was not halted. */
 static void time_passes_though_nobody_comes(void)
 {
 	struct np_cpu *cpu = begin_with_one();
@@ -224,7 +224,7 @@ static void who_interrupts_waits_until_the_other_goes_on(void)
 	struct np_cpu *cpu = begin_with_one();
 
 	np_show(woken, 0);
-	/* The other may be the faster one, and the host may keep it away for longer than it is waited for. */
+	/* The other CPU may be faster, and the host may delay it for longer than the wait lasts. */
 	for (int i = 0; i < 10000 && !np_look(woken); i++) {
 		pthread_t thread;
 
@@ -264,7 +264,7 @@ static void *go_ahead(void *data)
 	return NULL;
 }
 
-/* By the one that was interrupted, maybe: it cannot go on before the one that did it. */
+/* Possibly by the interrupted CPU: it cannot resume before its sender. */
 static void cpu_that_others_wait_for_does_not_wait(void)
 {
 	struct np_cpu *cpu = begin_with_one();

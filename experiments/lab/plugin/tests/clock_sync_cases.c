@@ -21,7 +21,7 @@ unsigned int woken;
 long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 long __wrap_syscall(long number, ...);
 
-/* The linker puts this in front of the C library's: what became of the waits is seen nowhere else. */
+/* The linker calls this instead of the C library's: it counts the waits and their results. */
 long __wrap_syscall(long number, ...)
 {
 	va_list list;
@@ -98,7 +98,7 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 		uint64_t ahead = fast > slow ? fast - slow : 0;
 
 		ms = now_ms() - start;
-		/* Each millisecond that the host keeps the slow thread away lets the fast one take a step. */
+		/* A millisecond without the slow thread lets the fast one take a step. */
 		within = within && ahead <= QUANTUM_PS + CLOSE_PS + (2 + ms) * STEP_PS;
 		furthest = ahead > furthest ? ahead : furthest;
 		step(&np_sim.cpu[0]);
@@ -111,7 +111,7 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 	end();
 }
 
-/* It would be ten times as far ahead, did it not spin. */
+/* Without spinning it would be ten times as far ahead. */
 static void cpu_that_spins_keeps_to_the_small_quantum(void)
 {
 	const uint64_t close = 2000000, long_way = 80000000;

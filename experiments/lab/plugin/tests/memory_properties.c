@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What must hold of the caches after any sequence of accesses. */
+/* Properties of the caches after any sequence of accesses. */
 #include "fixture.h"
 
 #define ACCESSES   200000
@@ -22,7 +22,7 @@ static bool one_writer(uint32_t line)
 	return !(a && a->writable && b) && !(b && b->writable && a);
 }
 
-/* What a CPU holds, its node's last level holds; what it may write, that has modified. */
+/* A line in a CPU's cache is in its node's last level; a writable one is modified there. */
 static bool held_by_node(unsigned int cpu, uint32_t line)
 {
 	struct np_private *p = &np_sim.memory.cpu[cpu];
@@ -68,7 +68,7 @@ static void caches_stay_coherent(void)
 	end();
 }
 
-/* Every access that reaches the last level is a hit or comes from somewhere. */
+/* Every access that reaches the last level is a hit or a miss with a source. */
 static void counters_add_up(void)
 {
 	begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The first level, the streams, the instructions, the configuration: each on its own. */
+/* The first level, the prefetcher, the decoder, the configuration: each on its own. */
 #include "fixture.h"
 
 #define V 0x7f1234567000ull

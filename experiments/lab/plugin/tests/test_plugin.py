@@ -26,7 +26,7 @@ def test_plugin_parts():
 
 
 def test_the_built_plugin_counts_what_is_called():
-    """Not its parts but what QEMU loads, called as QEMU calls it."""
+    """The plugin as QEMU loads and calls it."""
     make("build/lab/plugin.so")
     make("build/lab/replay")
     found = {record["program"]: record for record in calls.replay()}
@@ -76,7 +76,7 @@ def test_every_machine_has_a_configuration_that_the_plugin_takes(name, tmp_path)
         pytest.skip("has no [model]")
     config = tmp_path / "c"
     config.write_text(simulated.configuration(described, tmp_path / "none", (7, 2)), encoding="utf-8")
-    # Read and understood: what is missing comes last.
+    # The configuration is read; its missing key is reported last.
     assert "cannot map the shared memory" in refusal(f",config={config}", described.cpus)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What simulated programs take: no QEMU, but the same charges and windows. */
+/* Simulated time of access sequences, without QEMU: charges and windows. */
 #include "fixture.h"
 
 #define LINES 60000u	/* far more than the last level */
@@ -163,7 +163,7 @@ static void pass_window(unsigned int cpu, unsigned int window)
 }
 
 /*
- * What a line waits in queues while CPUs 2 and 3 read their node, and CPU `writer`
+ * Queueing delay of a line while CPUs 2 and 3 read their node, and CPU `writer`
  * writes back to that node so many lines in windows by turns.
  */
 static double waits_ps(unsigned int writer, uint64_t even, uint64_t odd)
