@@ -70,7 +70,7 @@ struct asym {
 	double best_score, best_bytes, close;
 };
 
-/* What one stream of all CPUs gets through, where there is a model; else by distance. */
+/* Bandwidth of streams on all CPUs, by the model where there is one; else by distance. */
 static double one_way(const struct np_machine *m, int from, int to)
 {
 	struct np_model_flow f = { .from = from, .to = to, .streams = 1 };
@@ -134,7 +134,7 @@ static void make_clusters(struct asym *a)
 	}
 }
 
-/* Node x has what node y needs in order to take its place. */
+/* Whether node x can take the place of node y. */
 static bool can_take(const struct asym *a, int x, int y)
 {
 	return a->busy[y] <= a->m->node[x].cpus &&

@@ -69,7 +69,7 @@ struct traffic {
 	size_t known;		/* tasks whose accesses are known */
 };
 
-/* Accesses a second of task t to the memory of node; where they are not, as its pages lie. */
+/* Accesses a second of task t to the memory of node; where unknown, in proportion to its pages. */
 static double accesses(const struct np_machine *m, const struct np_task *t, size_t node,
 		       double line)
 {
@@ -103,7 +103,7 @@ static void add_task(struct traffic *f, const struct np_task *t, double line)
 	f->known += t->accesses || t->bandwidth.source != NP_PROVENANCE_NONE;
 }
 
-/* Controllers whose traffic was measured count what was measured. */
+/* Measured traffic of a controller replaces the sum of its tasks. */
 static void weigh_controllers(struct traffic *f, double line)
 {
 	double squares = 0;

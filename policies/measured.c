@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * measured: the placement of tasks and pages with the highest throughput, or
- * fairness, that the machine's contention model predicts. What Luo et al.
- * conclude is needed: two machines of the same shape wanted opposite placements.
+ * fairness, that the machine's contention model predicts. Luo et al.
+ * conclude that this is needed: on two machines of the same shape opposite placements are best.
  *
  * It is a search, not a proof: placements made by rule, then steps from the
- * best of them (search*.c). How far it stays from the best there is where that
- * can be found by trying all is measured by `make bench-policies`.
+ * best of them (policies/search/). `make bench-policies` measures the distance from the
+ * best placement where that can be found by trying all.
  */
 #include <errno.h>
 

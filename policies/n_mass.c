@@ -63,7 +63,7 @@ static void measure_pressure(struct refinement *r)
 	qsort_r(r->order, r->n, sizeof(*r->order), by_mpki, (void *)p->tasks);
 }
 
-/* What the task would lose by running on node instead of where it is planned. */
+/* Loss of the task by running on node instead of its planned node. */
 static double locality_cost(const struct refinement *r, size_t i, int node)
 {
 	const struct np_decision *d = &r->p->decision[i];

@@ -72,7 +72,7 @@ struct numad {
 	int *near;		/* [n_nodes] by distance from some node */
 };
 
-/* What a task asks for. */
+/* Resources that a task asks for. */
 struct request {
 	double cpus, mb;
 	double flex;		/* CPUs that may be missing */
@@ -118,7 +118,7 @@ static double to_mb(const struct numad *s, uint64_t pages)
 	return (double)pages * (double)s->p.m->page_size / MB;
 }
 
-/* Everything takes its CPUs before anything is placed: what runs elsewhere is not free. */
+/* All tasks take their CPUs before any is placed: CPUs of other tasks are not free. */
 static void survey(struct numad *s)
 {
 	const struct np_machine *m = s->p.m;
@@ -311,7 +311,7 @@ static bool runs_on(const struct numad *s, size_t i, const uint8_t *in)
 	return true;
 }
 
-/* What it had outside comes to its nodes, as much to each. */
+/* Its pages outside of its nodes come to these, as many to each. */
 static void account_for(struct numad *s, size_t i, const uint8_t *in, int n)
 {
 	double outside = 0;

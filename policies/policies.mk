@@ -38,7 +38,7 @@ $(BUILD)/asan/test_policies: $(POLICIES_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ)
 test-programs: $(addprefix $(BUILD)/,tests/test_policies asan/test_policies tests/policy_allocations tests/policy_quality \
 	tests/test_apply asan/test_apply libmodel.so)
 
-# What takes longer than a test may.
+# Benchmarks, which take longer than a test may.
 POLICIES_BENCH_SRC := $(wildcard policies/bench/*.c)
 POLICIES_BENCH_PARTS := $(patsubst %,$(BUILD)/policies/bench/%.o,cases)
 
@@ -79,7 +79,7 @@ model-table: $(BUILD)/numaplace	## the contention model beside the papers' table
 -include $(POLICIES_OBJ:.o=.d) $(POLICIES_TEST_OBJ:.o=.d)
 -include $(POLICIES_ASAN_OBJ:.o=.d) $(POLICIES_TEST_ASAN_OBJ:.o=.d)
 
-# What carries a plan out, tested with an engine that only takes notes.
+# Tests of apply, with an engine that only records calls.
 APPLY_TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard userspace/tests/apply/*.c))
 APPLY_TEST_ASAN_OBJ := $(APPLY_TEST_OBJ:$(BUILD)/%=$(BUILD)/asan/%)
 

@@ -97,7 +97,7 @@ struct np_machine {
 	enum np_model_origin model_origin;
 };
 
-/* What a task's cpuset and cgroup let it use of a node. */
+/* Use of a node that a task's cpuset and cgroup allow. */
 #define NP_MAY_RUN 1		/* on its CPUs */
 #define NP_MAY_HOLD 2		/* pages in its memory */
 
@@ -141,10 +141,10 @@ enum np_mem_policy {
 };
 
 /*
- * What to do with one task. One decision per task, in the order of tasks[].
+ * The decision about one task. One decision per task, in the order of tasks[].
  * np_policy_plan() fills every field before it calls the policy, so that
  * a policy sets only what it decides: to or nodes, pages_to or spread, mem, reason.
- * What stands after "afterwards" is then filled by np_policy_plan().
+ * np_policy_plan() fills the members after "afterwards", except nodes, when the policy returns.
  */
 struct np_decision {
 	int from;		/* node index it runs on, NP_NODE_NONE if several */

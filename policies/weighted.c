@@ -33,7 +33,7 @@ static const struct np_option options[] = {
 	{ 0 },
 };
 
-/* What all CPUs of node from get of the memory of node to; by distance without a model. */
+/* Bandwidth of all CPUs of node from to the memory of node to; by distance without a model. */
 static double bandwidth(const struct np_machine *m, int from, int to)
 {
 	struct np_model_flow f = { .from = from, .to = to, .streams = 1 };

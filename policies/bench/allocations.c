@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counts the allocations of every policy's plan for 100 and for 3,000 tasks: there
- * are no more for more tasks. Linked so that malloc() and its kin come here first.
+ * are no more for more tasks. Linked so that malloc() and the like are wrapped here.
  */
 #include "cases.h"
 

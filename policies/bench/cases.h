@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Machines and tasks made up by a seeded generator, for benchmarks and properties. */
+/* Machines and tasks from a seeded generator, for benchmarks and properties. */
 #ifndef NUMAPLACE_BENCH_CASES_H
 #define NUMAPLACE_BENCH_CASES_H
 
@@ -20,8 +20,8 @@ uint64_t bench_below(struct bench_case *c, uint64_t limit);
 double bench_between(struct bench_case *c, double low, double high);
 
 /*
- * A machine of k nodes and n tasks that fit on it. With a model made up like
- * those of real machines, a controller that two to four streams fill, links
+ * A machine of k nodes and n tasks that fit on it. Its model is like
+ * those of real machines: a controller that two to four streams fill, links
  * that carry a part of that; or derived from the distances.
  */
 void bench_case_make(struct bench_case *c, size_t k, size_t n, bool derived, uint64_t seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * measured beside the best placement there is: how far it stays from it on
+ * Compares `measured` with the best placement on
  * random cases of up to 10 tasks on 2 to 4 nodes.
  *
  *	quality [CASES [LIMIT [OBJECTIVE [FIRST]]]]

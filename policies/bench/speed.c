@@ -30,7 +30,7 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* The shortest of some rounds: what disturbs only adds. */
+/* The shortest of some rounds: disturbances only add time. */
 static double plan_ms(const struct np_policy *p, struct bench_case *c, struct np_plan *plan)
 {
 	struct np_options o;

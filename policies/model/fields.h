@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rows of fields.def as a table, for what reads, checks and prints the model's numbers. */
+/* The rows of fields.def as a table, to read, check and print the model's numbers. */
 #ifndef NUMAPLACE_FIELDS_H
 #define NUMAPLACE_FIELDS_H
 

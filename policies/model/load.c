@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a solution puts on the machine: for reports and for tests. */
+/* Load of the machine by a solution: for reports and for tests. */
 #include <string.h>
 
 #include "queues.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The contention model: what memory traffic is granted on a described machine.
+ * The contention model: bandwidth and latency of memory traffic on a described machine.
  *
  * A pure, deterministic function: a machine and its flows in, the bandwidth
  * and the loaded latency of every flow out. No I/O, no allocation, no global
@@ -96,7 +96,7 @@ struct np_model_load {
 int np_model_prepare(struct np_model *m, char *err, size_t err_len);
 
 /*
- * Fills and prepares a machine from its text form (Documentation/explanation/lab-model.md):
+ * Fills and prepares a machine from its text form:
  *
  *	machine name=demo-2s line_bytes=64
  *	node 0 core_outstanding=10 dram_bytes_per_s=2.0e10 ..
@@ -120,7 +120,7 @@ double np_model_unloaded_ns(const struct np_model *m, int from, int to);
 int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, size_t n,
 		   struct np_model_result *result);
 
-/* What the results of np_model_solve() put on ports, links and controllers. */
+/* Load of ports, links and controllers by the results of np_model_solve(). */
 void np_model_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
 		   const struct np_model_result *result, struct np_model_load *load);
 

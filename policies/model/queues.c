@@ -135,7 +135,7 @@ static struct asking asking(const struct queues *s, const struct np_model *m, in
 			       .streams = streams};
 }
 
-/* What a controller sustains: retries and row conflicts take their part. */
+/* Bandwidth that a controller sustains: retries and row conflicts reduce it. */
 static double dram_capacity(const struct np_model_node *d, const struct asking *by)
 {
 	double lost = d->local_overflow_loss * by->overflow[LOCAL] +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a task's cpuset forbids is taken out of its decision, whatever policy made it. */
+/* Takes what a task's cpuset forbids out of its decision, for every policy. */
 #include "cpuset_limits.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a plan should bring each task: by the contention model, where the machine
+ * Expected speed-up of each task by a plan: by the contention model, where the machine
  * has one. Else from penalties and distances alone: run time in units of the
  * all-local one is 1 + (penalty - 1) x how remote its pages are.
  */

@@ -127,7 +127,7 @@ static void say_overflow(const struct np_placing *p, size_t i, int node)
 			  d->from == NP_NODE_NONE ? "least loaded" : "nearest with a free core");
 }
 
-/* A task that wants no node goes where there is least to do. */
+/* A task that wants no node goes to the least loaded node. */
 static void overflow(struct np_placing *p, size_t i)
 {
 	int node = NP_NODE_NONE;

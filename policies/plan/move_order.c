@@ -90,7 +90,7 @@ static int make(struct ledger *l, struct np_page_move *move, uint64_t pages)
 	return add(&plan->move, &plan->n_moves, &l->room_moves, one);
 }
 
-/* True when more is to come to the node than it has room for: what leaves it goes first. */
+/* True when more pages come to the node than it has room for: pages that leave it go first. */
 static bool crowded(const struct ledger *l, int node)
 {
 	return l->coming[node] > l->room[node];
@@ -142,7 +142,7 @@ static int make_all(struct ledger *l)
 	return e;
 }
 
-/* What cannot move stays in the plan where it is. */
+/* Pages that cannot move stay in the plan on their node. */
 static void give_up(struct ledger *l)
 {
 	struct np_plan *plan = l->plan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the pages of a plan end up, so that every node can hold them. */
+/* The nodes that the pages of a plan end up on, so that every node can hold them. */
 #include "pages.h"
 
 #include <errno.h>

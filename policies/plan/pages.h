@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What follows from a policy's answer: pages, cost, gain. */
+/* Consequences of a policy's answer: pages, cost, gain. */
 #ifndef NUMAPLACE_PAGES_H
 #define NUMAPLACE_PAGES_H
 

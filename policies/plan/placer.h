@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the policies share while they fill a plan: CPUs taken, order, distances. */
+/* Shared by the policies while they fill a plan: CPUs in use, order, distances. */
 #ifndef NUMAPLACE_PLACER_H
 #define NUMAPLACE_PLACER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One question to one policy: what holds before, and what follows from the answer. */
+/* Asks one policy: prepares the plan before, and completes the answer. */
 #include "plan.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static double machine_penalty(const struct np_machine *m)
 	return fmax(1, d.remote / d.local);
 }
 
-/* What the task's penalty is between the nearest nodes, as latency grows with distance. */
+/* The task's penalty at the nearest remote distance, as latency grows with distance. */
 static double penalty_at_nearest(const struct np_machine *m, const struct np_task *t)
 {
 	struct np_distances d = np_distances(m);

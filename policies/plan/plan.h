@@ -42,20 +42,20 @@ void np_plan_free(struct np_plan *plan);
 
 /*
  * Runs p->plan after checking that machine, tasks and options make sense, then
- * checks its answer, takes out what cpusets forbid and adds what follows from it: how many pages go where so
- * that no node gets more than it has room for, cost and gain. out comes from
- * np_plan_init() for the same m and n and may be used again. Returns 0,
- * -EINVAL (machine or tasks), -ENOMEM, -EOPNOTSUPP (the policy needs what is
- * not there), -EPROTO (the policy's answer breaks the rules of policy.h) or -EREMOTEIO (a program
- * that is a policy failed; out->fault says how).
+ * checks its answer, takes out what cpusets forbid and adds the consequences: the pages
+ * that go to each node, so that no node gets more than it has room for, cost and gain.
+ * out comes from np_plan_init() for the same m and n and may be used again. Returns 0,
+ * -EINVAL (machine or tasks), -ENOMEM, -EOPNOTSUPP (an input that the policy needs is
+ * missing), -EPROTO (the policy's answer breaks the rules of policy.h) or -EREMOTEIO (a
+ * program that is a policy failed; out->fault says how).
  */
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n,
 		   const struct np_options *o, struct np_plan *out);
 
 /*
- * Its two halves, for decisions that come from elsewhere: what holds before, and
- * what follows from out->decision.
+ * The two halves of np_policy_plan(), for decisions from another source: the state before,
+ * and the consequences of out->decision.
  */
 int np_plan_begin(const struct np_policy *p, const struct np_machine *m,
 		  const struct np_task *tasks, const struct np_options *o, struct np_plan *out);
@@ -63,9 +63,9 @@ int np_plan_finish(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, const struct np_options *o, struct np_plan *out);
 
 /*
- * Fills plan->move: what moves from where to where, in an order in which no node
- * ever holds more than it has room for, moves out before moves in. What cannot be
- * ordered (nodes so full that nothing can move first) is counted in
+ * Fills plan->move with the page moves in an order in which no node
+ * ever holds more than it has room for, moves out before moves in. Pages that cannot be
+ * ordered (nodes so full that nothing can move first) are counted in
  * plan->unordered and in no move. 0 or -ENOMEM.
  */
 int np_plan_order(struct np_plan *plan, const struct np_machine *m, const struct np_task *tasks);

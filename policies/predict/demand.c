@@ -92,7 +92,7 @@ static struct np_known traffic_of(const struct np_model *model, const struct np_
 
 	if (t->bandwidth.source != NP_PROVENANCE_NONE)
 		return t->bandwidth;
-	/* What IPC a task has depends on memory: no IPC is assumed where a penalty says more. */
+	/* IPC depends on memory: none is assumed where a penalty says more. */
 	if (t->mpki_source == NP_PROVENANCE_NONE ||
 	    (t->ipc.source == NP_PROVENANCE_NONE && t->penalty_source != NP_PROVENANCE_NONE))
 		return (struct np_known) { 0 };
@@ -102,7 +102,7 @@ static struct np_known traffic_of(const struct np_model *model, const struct np_
 				   t->mpki_source };
 }
 
-/* What a busy core of an unknown kind keeps in flight. */
+/* Lines that a busy core of an unknown kind keeps in flight. */
 static double assumed_lines(double most)
 {
 	return sqrt(most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a task would ask of memory: from what is known of it, to the model's terms. */
+/* A task's demand for memory bandwidth in the model's terms, from the inputs that are known. */
 #ifndef NUMAPLACE_DEMAND_H
 #define NUMAPLACE_DEMAND_H
 
@@ -37,10 +37,11 @@ double np_demand_posted(const struct np_demand *d);
  * and IPC with its cycles a second, else 2.4 GHz a core), the answer is the greediest demand:
  * np_predict_present() reduces it to what explains that traffic at the present
  * placement. A penalty p = (think + remote) / (think + local), measured on an otherwise
- * idle machine with its memory at the distance that it carries, gives think; the traffic then gives the lines. With a penalty alone, or
- * with nothing but the one that the distances suggest, the lines are those known, else
- * assumed: the geometric mean of a pointer chase's one line and the most that a core
- * keeps. An MPKI alone is traffic at an IPC of 1.
+ * idle machine with its memory at the distance that it carries, gives think; the
+ * traffic then gives the lines. With a penalty alone, or with nothing but the one that the
+ * distances suggest, the lines are those known, else assumed: the geometric mean of a
+ * pointer chase's one line and the most that a core keeps. An MPKI alone is traffic at an
+ * IPC of 1.
  */
 struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 			      const struct np_task *t, const struct np_decision *d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Goes round between what tasks ask of each node and what the model grants them. */
+/* Iterates between the tasks' demand on each node and the bandwidth that the model grants. */
 #include "predict.h"
 
 #define NS_PER_S  1e9

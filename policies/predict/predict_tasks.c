@@ -6,7 +6,7 @@
 
 #define FINEST 8.0	/* steps an octave in which two tasks count as alike */
 
-/* What tasks of one class have in common, as whole steps. */
+/* Common properties of the tasks of a class, as whole steps. */
 struct kind {
 	int time, lines, writes;
 };

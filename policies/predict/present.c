@@ -24,7 +24,7 @@
 #define BOLDER	 1.5	/* a demand that changed the same way again changes more */
 #define BOLDEST	 8
 
-/* What task i meets at the present placement. */
+/* Contention of task i at the present placement. */
 struct meeting {
 	double wants_ns;	/* time of a line that explains what was measured */
 	double latency_ns;	/* of a line, beside thinking */

@@ -134,7 +134,7 @@ static void read_waits(const struct np_search *s, double *wait)
 	}
 }
 
-/* Speed of task i at choice if all others' waits stood still. */
+/* Speed of task i at choice with the other tasks' latencies held constant. */
 static double guess(const struct np_search *s, size_t i, struct np_placement_choice choice, const double *wait)
 {
 	const struct np_predictor *p = &s->p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The placement that is looked at: what fits, and what it is worth. */
+/* The placement under examination: constraints, and its score. */
 #include "search.h"
 
 #include <errno.h>

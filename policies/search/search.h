@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Looking for the placement that the predictor says is best. */
+/* Search for the placement that the predictor scores highest. */
 #ifndef NUMAPLACE_SEARCH_H
 #define NUMAPLACE_SEARCH_H
 
@@ -55,7 +55,7 @@ bool np_search_put(struct np_search *s, size_t i, struct np_placement_choice cho
 void np_search_put_back(struct np_search *s, size_t i, struct np_placement_choice choice);
 
 /*
- * What the placement is worth, higher is better; takes its work from the budget:
+ * Score of the placement, higher is better; takes its work from the budget:
  * one unit a task and flow looked at.
  */
 double np_search_score(struct np_search *s, bool restart);
@@ -89,7 +89,7 @@ void np_measured_options(struct np_search *s, const struct np_options *o);
 /* Tries placements made by rule, improves them, and ends at the best of all. */
 void np_search_starts(struct np_search *s);
 
-/* What the placements that are tried may do with a task's pages. */
+/* Freedom that the tried placements have with a task's pages. */
 enum np_page_freedom {
 	NP_FREE_TO_RUN,		/* nothing */
 	NP_FREE_TO_FOLLOW,	/* on the task's node */
@@ -103,7 +103,10 @@ double np_search_placements(size_t n, size_t k, enum np_page_freedom freedom);
 /* Tries every placement of every task on one node; ends at the best that fits. */
 void np_search_all(struct np_search *s, enum np_page_freedom freedom);
 
-/* Improves the present placement step by step and keeps it if it is the best, until nothing is found or the budget is spent. */
+/*
+ * Improves the present placement step by step, until no step improves it or the budget is
+ * spent, and keeps it if it is the best.
+ */
 void np_search_climb(struct np_search *s);
 
 #endif

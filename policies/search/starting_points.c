@@ -38,7 +38,7 @@ static void pages_follow(struct np_search *s)
 	}
 }
 
-/* What task i asks of a controller on an idle machine, bytes a second. */
+/* Demand of task i on a controller of an idle machine, bytes a second. */
 static double demand(const struct np_search *s, size_t i)
 {
 	int class = s->p.class[i];

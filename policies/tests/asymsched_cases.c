@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * asymsched: answers worked out by hand from the rules of peers' re-implementation: the
+ * asymsched: answers worked out by hand from the rules of a re-implementation: the
  * best score is bandwidth between the nodes of a cluster x the logarithm of its traffic;
  * of placements with 90 % of it the one that moves least; only if the move of each task's
  * memory, at 0.3 s a GB, takes at most 5 % of that task's run time. Without a model bandwidth is 1 / distance.
@@ -130,7 +130,7 @@ static void each_task_has_its_own_limit(void)
 	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, GB_PAGES / 2);
 }
 
-/* Who stays where it is may be as confined as it likes; who would have to go may not. */
+/* A cpuset limits only tasks that would move; a task that stays may be confined. */
 static void only_who_goes_must_be_free_to(void)
 {
 	static const uint8_t kept[] = { NP_MAY_HOLD, NP_MAY_HOLD, NP_MAY_HOLD, NP_MAY_HOLD };
@@ -144,7 +144,7 @@ static void only_who_goes_must_be_free_to(void)
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100);
 	CHECK_REASON(&f, 1, "left alone: no better connected nodes for it");
-	f.task[0].may = kept;	/* it stays on node 0, and memory of node 2 it may have */
+	f.task[0].may = kept;	/* it stays on node 0 and may have memory of node 2 */
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100);
 	f.task[0].may = nothing;

@@ -61,7 +61,7 @@ static void pages_follow_an_overflow(void)
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[1].gain, 1, 1e-9);
 }
 
-/* Pages split three to one: it goes to the three, the one follows. */
+/* Pages split three to one: the task goes to the node of the three, the rest follows. */
 static void gathers_split_pages(void)
 {
 	struct fixture f;
@@ -79,7 +79,7 @@ static void gathers_split_pages(void)
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[0].gain, 1.3 / 1.1, 1e-9);
 }
 
-/* With three nodes nobody loses its home to a task that overflows. */
+/* With three nodes no task loses its home to a task that overflows. */
 static void overflow_takes_no_ones_home(void)
 {
 	struct fixture f;
@@ -221,7 +221,7 @@ static void without_pages(void)
 
 /*
  * The first keeps CPUs of node 0 that were chosen for its threads: nothing binds it, and
- * nobody else gets them, for n-mass neither. On both nodes it has as much of each.
+ * no other task gets them, by n-mass neither. On both nodes it has as much of each.
  */
 static void kept_cpus_are_not_free(void)
 {

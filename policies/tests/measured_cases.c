@@ -2,7 +2,7 @@
 /*
  * measured: answers worked out by hand from the model. A core that does nothing but
  * wait keeps 10 lines of 64 bytes in flight: 8 GB/s at 80 ns, 5.33 GB/s at 80 + 40 ns.
- * Queues without variability make nobody wait before they are full.
+ * Queues without variability add no wait before they are full.
  */
 #include "fixture.h"
 #include "model_fixture.h"
@@ -58,7 +58,8 @@ static void throughput_is(double before, double after)
 
 /*
  * Four cores ask one controller of 20 GB/s for 32: counters read 10 for each task, each
- * core runs at 20/32 = 0.625, in all 2.5. A task and its pages on each node: 16 of 20 GB/s, all run as if alone, in all 4.
+ * core runs at 20/32 = 0.625, in all 2.5. A task and its pages on each node: 16 of 20 GB/s,
+ * all run as if alone, in all 4.
  */
 static void two_crowd_one_controller(void)
 {

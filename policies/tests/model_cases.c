@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What each part of the contention model does, alone. */
+/* Each part of the contention model, alone. */
 #include <math.h>
 
 #include "fixture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Machines for the contention model and what is asked of them, in a line each. */
+/* Machines and flows for the contention model, in a line each. */
 #ifndef NUMAPLACE_TESTS_MODEL_FIXTURE_H
 #define NUMAPLACE_TESTS_MODEL_FIXTURE_H
 

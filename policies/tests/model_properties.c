@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What must hold for any machine and any flows: 3,000 of each, always the same ones. */
+/* Properties for any machine and any flows: 3,000 of each, always the same ones. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

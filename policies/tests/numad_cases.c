@@ -151,7 +151,7 @@ static void two_pairs(void)
 	f.task[1].threads = 6;
 }
 
-/* Who needs two takes a pair, whose distance is 16, not 40. */
+/* A task that needs two nodes takes a pair at distance 16, not 40. */
 static void several_nodes_are_near(void)
 {
 	two_pairs();
@@ -233,7 +233,7 @@ static void memory_too_is_given_at_85_percent(void)
 	CHECK_REASON(&f, 0, "left alone: nodes 0 and 1, which it has, are the best");
 }
 
-/* Two CPUs each: the bigger has its choice, the node with 369 MB more to spare; the smaller has what is left. */
+/* Two CPUs each: the larger task gets the node with 369 MB more to spare, the smaller the other. */
 static void the_bigger_goes_first(void)
 {
 	machine(2);

@@ -31,7 +31,7 @@ static void add(double penalty, int distance)
 	fixture_task(&f, 0, penalty, UNKNOWN)->penalty_distance = distance;
 }
 
-/* What policies reckon with for a task of node 0 that runs on node. */
+/* Slowdown by the policies of a task of node 0 that runs on node. */
 static double slowdown(int node)
 {
 	return 1 + (f.decision[0].penalty - 1) *

@@ -36,7 +36,7 @@ static void predict(void)
 	np_predict(&p, true);
 }
 
-/* Nearly alone, the slowdown is the penalty that it was made from. */
+/* Nearly alone, the predicted slowdown is the penalty of the demand. */
 static void a_penalty_comes_back(void)
 {
 	static const double penalty[] = { 1.1, 1.25, 1.4 };

@@ -13,7 +13,7 @@ static struct np_model model;
 static struct fixture f;
 static struct np_predictor p;
 
-/* What a task truly asks for. */
+/* A task's true demand. */
 struct truth {
 	double lines, think_ns;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What must hold for every policy on any machine: thousands of them, always the same ones. */
+/* Properties of every policy on any machine: thousands of machines, always the same ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
