@@ -66,7 +66,7 @@ int np_arg_seconds(const char *text, const char *what, double *seconds)
 	return e;
 }
 
-/* What a unit is in MiB, 0 when it is none: "", "K", "KiB" and so on, behind one blank at most. */
+/* A unit in MiB, 0 when it is none: "", "K", "KiB" and so on, after one blank at most. */
 static double unit_mib(const char *unit, size_t len)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the commands share: errors, arguments, JSON. */
+/* Errors, arguments and JSON of all commands. */
 #include "cmd.h"
 
 #include <ctype.h>

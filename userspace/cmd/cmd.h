@@ -16,7 +16,7 @@
 /* Exit statuses of every command. */
 enum {
 	NP_EXIT_OK = 0,
-	NP_EXIT_FAIL = 1,	/* what was asked did not happen */
+	NP_EXIT_FAIL = 1,	/* the request did not happen */
 	NP_EXIT_USAGE = 2,	/* the command line is wrong */
 	NP_EXIT_CANNOT = 3,	/* this machine cannot do that */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* apply: does what a policy says, all of it or nothing. */
+/* apply: carries out a policy's plan, all of it or nothing. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void on_signal(int signal)
 	stop = 1;
 }
 
-/* The engines ask for stop between calls; the calls themselves are not to fail. */
+/* The engines check stop between calls; a signal must not make a call fail. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };

@@ -57,7 +57,7 @@ void np_common_free(struct np_common *c);
  */
 int np_common_resolve(struct np_common *c);
 
-/* What numactl's options say of CPUs and memory; -C, -N and -m are numactl's letters. */
+/* CPUs and memory as numactl's options give them; -C, -N and -m are numactl's letters. */
 #define NP_BINDING_OPTIONS \
 	{ "cpus", 'C', "LIST", 0, "Run on these CPUs only", 0 }, \
 	{ "physcpubind", 0, NULL, OPTION_ALIAS, NULL, 0 }, \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* counters: what processors count of memory accesses, interval by interval. */
+/* counters: hardware counters of memory accesses, interval by interval. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -115,7 +115,7 @@ struct counting {
 
 static volatile sig_atomic_t stopped, command;
 
-/* A command's end is ours. A signal from the terminal has reached it already. */
+/* The command's end is the end of counting. A signal from the terminal reaches it directly. */
 static void stop(int signal, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -125,7 +125,7 @@ static void stop(int signal, siginfo_t *info, void *context)
 		kill(command, signal);
 }
 
-/* Signals come only while we wait, so that an interval is never half printed. */
+/* Signals are unblocked only during the wait, so that an interval is printed whole. */
 static void catch_signals(sigset_t *unblocked)
 {
 	static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -272,7 +272,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* True when what is counted has ended. */
+/* True when the counted command or tasks have ended. */
 static bool ended(struct counting *c)
 {
 	struct np_proc_stat st;
@@ -314,7 +314,7 @@ static int watch(struct counting *c)
 			return status;
 		command = c->child.pid;
 	} else {
-		np_rows_begin(&c->rows);	/* who reads along knows by it that counting has begun */
+		np_rows_begin(&c->rows);	/* tells a reader that counting has begun */
 	}
 	start = now();
 	for (unsigned long i = 1; !stopped && (!c->args->count || i <= c->args->count); i++) {

@@ -41,7 +41,7 @@ static void on_signal(int signal)
 		stop = 1;
 }
 
-/* The engines ask for stop between calls; the calls themselves are not to fail. */
+/* The engines check stop between calls; a signal must not make a call fail. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -60,7 +60,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Until the time has come or a signal; answers who asks for metrics meanwhile. */
+/* Waits for the time or a signal; answers requests for metrics meanwhile. */
 static void wait_until(const struct service *s, double then)
 {
 	struct pollfd listener = { .fd = s->metrics.listener, .events = POLLIN };
@@ -70,7 +70,7 @@ static void wait_until(const struct service *s, double then)
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
-	/* Blocked but in ppoll(), so that none is missed between the question and the wait. */
+	/* Blocked outside of ppoll(), so that none is missed between the check and the wait. */
 	sigprocmask(SIG_BLOCK, &blocked, &before);
 	while (!stop && !reload) {
 		double left = then - seconds();
@@ -84,7 +84,7 @@ static void wait_until(const struct service *s, double then)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* What is wrong in the new options is said; the old ones stay. */
+/* Wrong new options are reported; the old ones stay. */
 static void read_options_again(struct service *s)
 {
 	struct np_daemon_args args;
@@ -99,7 +99,7 @@ static void read_options_again(struct service *s)
 		np_daemon_args_free(&args);
 		log_line("the options stay as they were", NULL);
 	} else {
-		/* Whose tasks, the engine and the metrics are settled for good at the start. */
+		/* Selection of tasks, engine and metrics do not change after the start. */
 		s->d.args.pids = NULL;
 		np_daemon_args_free(&s->args);
 		s->args = args;
@@ -146,7 +146,7 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 	return !stop;
 }
 
-/* That may take long: another signal ends it, and `restore --pages` does the rest. */
+/* May take long: another signal ends it, and `restore --pages` moves the rest. */
 static void bring_pages_back(struct service *s)
 {
 	const struct np_mover mover = {
@@ -203,7 +203,7 @@ static void finish(struct service *s)
 		bring_pages_back(s);
 }
 
-/* Named processes must be there and ours to read before anything starts. */
+/* Named processes must exist and be readable before anything starts. */
 static int check_named(const struct np_pids *pids, const struct np_machine *m)
 {
 	char err[NP_ERR_LEN];
@@ -231,7 +231,7 @@ static int check_cgroup(const char *cgroup)
 	return np_control_exit(e);
 }
 
-/* What one that crashed has left is this one's to restore. */
+/* Takes over the tasks that a crashed daemon had placed, to restore them. */
 static int adopt(struct np_daemon *d)
 {
 	char err[NP_ERR_LEN];
@@ -285,7 +285,7 @@ static int run_daemon(struct service *s)
 	s->d.how.control = np_policy_engine(&s->args.words, &status);
 	if (status)
 		return status;
-	/* These outlive the words that they came from, which SIGHUP reads anew. */
+	/* These outlive the words that they came from: SIGHUP reads the words again. */
 	s->args.words.common.pids = (struct np_pids) { 0 };
 	s->d.watch_rules.pids = pids.pid;
 	s->d.watch_rules.n_pids = pids.n;

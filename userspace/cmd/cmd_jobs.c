@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* numaplace jobs and numaplace cancel: page moves that the module is doing. */
+/* numaplace jobs and numaplace cancel: page moves by the module. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

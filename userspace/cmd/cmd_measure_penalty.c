@@ -119,7 +119,7 @@ static int fail(int e, const char *err)
 	return e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL;
 }
 
-/* The node said, or the default. NP_EXIT_OK, or an exit status after printing why. */
+/* The node of the option, or the default. NP_EXIT_OK, or an exit status after printing why. */
 static int choose_node(const struct np_machine *m, const char *text, int fallback, int *node)
 {
 	struct np_spaces spaces;
@@ -138,7 +138,7 @@ static int choose_node(const struct np_machine *m, const char *text, int fallbac
 	return NP_EXIT_OK;
 }
 
-/* The last: most of what else runs is on the first. */
+/* The last node: most other tasks run on the first. */
 static int default_node(const struct np_machine *m)
 {
 	for (size_t i = m->n_nodes; i--;)
@@ -168,7 +168,7 @@ struct where {
 	struct bitmask *cpus, *memory;
 };
 
-/* In the child, whose run says nothing once nobody counts. */
+/* In the child, which ends with its parent: an uncounted run has no result. */
 static int bind_child(void *arg)
 {
 	const struct where *w = arg;
@@ -177,7 +177,7 @@ static int bind_child(void *arg)
 	       set_mempolicy(MPOL_BIND, w->memory->maskp, w->memory->size + 1) ? errno : 0;
 }
 
-/* Until it has ended, or we are to stop. */
+/* Waits until the command has ended or stop is set. */
 static void wait_for(struct np_child *c)
 {
 	while (!stopped && !np_child_has_ended(c))
@@ -261,7 +261,7 @@ static void program_of(const char *command, char *exe, size_t len)
 				 command);
 		f = access(file, X_OK) || !realpath(file, real) ? NULL : fopen(real, "re");
 	}
-	/* A script runs as its interpreter, which is that of others too. */
+	/* The program of a script is its interpreter, which other scripts share. */
 	if (f && fread(magic, 1, 4, f) == 4 && !memcmp(magic, "\177ELF", 4))
 		snprintf(exe, len, "%s", real);
 	else
@@ -342,7 +342,7 @@ static void describe(const struct results *r, const struct np_cpi_pair *p,
 		 day.tm_mon + 1, day.tm_mday);
 }
 
-/* Prints it, and remembers it for the file. */
+/* Prints a result, and keeps it for the file. */
 static int keep(struct results *r, const struct np_cpi_pair *p, const struct np_penalty_key *key,
 		const char *name, int pid, enum np_provenance method)
 {

@@ -70,7 +70,7 @@ static int parse_pause(const char *text, struct arguments *a)
 	return 0;
 }
 
-/* 0 would be taken for none given. */
+/* Refuses 0, which stands for an option that is not given. */
 static int parse_count(const char *text, const char *option, unsigned long most, unsigned long *n)
 {
 	int e = np_arg_number(text, option, most, n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* plan: what a policy would do with running tasks, and why. Does nothing. */
+/* plan: prints the plan of a policy for running tasks, and changes nothing. */
 #include "../lib/plan/plan_file.h"
 #include "policy_args.h"
 

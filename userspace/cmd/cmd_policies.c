@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* policies: what each policy does, comes from, must know and can be told. */
+/* policies: summary, origin, inputs and options of each policy. */
 #include <stdio.h>
 
 #include "../../policies/plan/plan.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* predict: machines x task sets x policies on paper. */
+/* predict: predictions for machines x task sets x policies. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -166,7 +166,7 @@ static int need_model(struct np_machine *m, struct np_model *room)
 	return NP_EXIT_OK;
 }
 
-/* What a program that is a policy does wrong is no result of a policy. */
+/* An error of a policy program is not a result of the policy. */
 static int failed_program(const struct np_outcome *o)
 {
 	np_error("%s", o->fault);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ps: tasks, where they run, where their memory is, and what that costs. */
+/* ps: tasks, the nodes that they run on and have memory on, and the cost of remote memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 
 	if (!e && a->walk)
 		e = np_walk_tasks(t, m, err, sizeof(err));
-	/* That nothing can be counted is said task by task. */
+	/* Missing counters are reported task by task. */
 	if (!e && a->sample_ms)
 		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, err, sizeof(err));
 	if (!e)

@@ -77,7 +77,7 @@ static void say_nothing_there(pid_t pid, const char *err)
 		np_error("%s", err);
 }
 
-/* That there is nothing is no error for all, for a cgroup, and where pages are to come back. */
+/* No task under control is no error for --all, for a cgroup, and with --pages. */
 static int restore(const struct np_whose *whose, bool may_be_none, struct totals *t)
 {
 	char err[NP_ERR_LEN] = "", why[NP_ERR_LEN];
@@ -106,7 +106,7 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One may go by weights that were written for it and have been placed no further. */
+/* A task may use weights that were written for it without being placed otherwise. */
 static int give_weights_back(const struct arguments *a, struct totals *t)
 {
 	const struct np_whose whose = { .pids = a->common.pids.pid, .n = a->common.pids.n };
@@ -120,7 +120,7 @@ static int give_weights_back(const struct arguments *a, struct totals *t)
 	return np_control_exit(e);
 }
 
-/* A cgroup's in one pass; of those that were named each is to be under control. */
+/* Tasks of a cgroup in one pass; each named task must be under control. */
 static int restore_named(const struct arguments *a, struct totals *t)
 {
 	const struct np_pids *pids = &a->common.pids;
@@ -208,7 +208,7 @@ static void report(const struct totals *t, bool pages)
 		printf("%s\n", t->weights.text);
 }
 
-/* What fails of one does not keep the other from it. */
+/* An error of one does not prevent the others. */
 static int restore_all(const struct arguments *a, struct totals *t)
 {
 	int weights, status;

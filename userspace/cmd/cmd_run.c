@@ -16,7 +16,7 @@
 #include "daemon_args.h"
 #include "spawn.h"
 
-/* Until the program has come to its memory it is looked at after --sample, but not sooner than this. */
+/* While memory grows the program is looked at every --sample, but no sooner than after this. */
 #define MIN_LOOK_MS 100
 /* Memory that grew by more than a tenth since the last look is still growing. */
 #define GROWTH 1.1
@@ -26,7 +26,7 @@
 #define READING 100
 
 static volatile sig_atomic_t program;
-/* Signals go on to the program; they never interrupt a step half-way. */
+/* Signals are forwarded to the program; they never interrupt a step. */
 static const volatile sig_atomic_t never;
 
 struct run {
@@ -83,7 +83,7 @@ static const struct argp argp = {
 	       "`numaplace restore --all` does that.",
 };
 
-/* One from the terminal has reached the program already. */
+/* A signal from the terminal reaches the program directly. */
 static void forward(int signal, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -99,7 +99,7 @@ static void wake(int signal)
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
 /*
- * SIGCHLD stays blocked but where we wait, so that it cannot be missed; the
+ * SIGCHLD is unblocked only during the wait, so that it cannot be missed; the
  * others until there is a program that they can be forwarded to.
  */
 static void catch_signals(sigset_t *before)
@@ -129,8 +129,8 @@ static void block_only_sigchld(const sigset_t *before)
 }
 
 /*
- * In the child, as numactl does for the programs that it starts. The handlers would take what was
- * forwarded before exec, and forget it.
+ * In the child, as numactl does for the programs that it starts. The handlers would consume a
+ * signal that is forwarded before exec.
  */
 static int prepare_child(void *arg)
 {
@@ -256,7 +256,7 @@ static int resolve_binding(struct run *r)
 	return e ? np_usage("%s", err) : NP_EXIT_OK;
 }
 
-/* What can be wrong is found before anything starts. */
+/* Finds errors before anything starts. */
 static int prepare(struct run *r)
 {
 	char err[NP_ERR_LEN];
@@ -285,7 +285,7 @@ static int run(struct run *r)
 	char by[NP_BY_LEN];
 	int status;
 
-	/* What is restored at the end though its parent has exited. */
+	/* For tasks that are restored at the end though their parent has exited. */
 	snprintf(by, sizeof(by), NP_BY_RUN, self);
 	r->d.how.by = by;
 	r->d.watch_rules.pids = &self;

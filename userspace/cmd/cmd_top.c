@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* top: what ps shows, live in the terminal. */
+/* top: the table of ps, refreshed in the terminal. */
 #include <curses.h>
 #include <errno.h>
 #include <locale.h>
@@ -34,7 +34,7 @@ struct top {
 	struct np_view view;
 	struct np_machine m;
 	struct np_tasks t;
-	char why[NP_ERR_LEN];	/* nothing counts; "" where something does */
+	char why[NP_ERR_LEN];	/* why nothing is counted; "" where something is */
 	size_t first;		/* row at the top of the table */
 };
 
@@ -98,7 +98,7 @@ static void stop(int signal)
 	stopped = signal;
 }
 
-/* The screen is given back first. */
+/* Restores the screen first. */
 static int fail(const char *err)
 {
 	if (stdscr)
@@ -173,7 +173,7 @@ static void node_line(const struct top *top, size_t k, char *line, size_t len)
 		 (double)node->mem_free / (1 << 20));
 }
 
-/* Of many nodes one line less is shown, and says that there are more. */
+/* With many nodes the last line says that there are more. */
 static size_t node_lines(const struct top *top)
 {
 	return top->all_nodes || top->m.n_nodes <= NP_VIEW_NODES ? top->m.n_nodes : NP_VIEW_NODES;
@@ -251,7 +251,7 @@ static void move_by(struct top *top, long rows)
 		top->first += (size_t)rows;
 }
 
-/* What a key does. False: read anew. */
+/* Carries out a key. False: read the tasks again. */
 static bool obey(struct top *top, int key)
 {
 	long page = (long)table_height(top);
@@ -295,7 +295,7 @@ static bool obey(struct top *top, int key)
 	return !np_view_arrange(&top->view);
 }
 
-/* Without a controlling terminal no signal says so, and no key would ever come. */
+/* Without a controlling terminal no signal reports the hang-up, and no key can come. */
 static bool is_hung_up(void)
 {
 	struct pollfd terminal = { .fd = STDIN_FILENO };
@@ -303,7 +303,7 @@ static bool is_hung_up(void)
 	return poll(&terminal, 1, 0) > 0 && terminal.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
-/* Obeys keys until it is time to read anew. */
+/* Handles keys until the next reading. */
 static void listen(struct top *top, double until)
 {
 	double left;
@@ -370,7 +370,7 @@ static void print_text(const struct top *top)
 	}
 }
 
-/* On one line, at once, for who reads a pipe. */
+/* One line, flushed, for a reader of a pipe. */
 static void print_json(const struct top *top)
 {
 	json_t *j = np_snapshot_json_of(np_machine_platform(""), &top->m, &top->t, top->view.row, top->view.n);
@@ -397,7 +397,7 @@ static int print_one(struct top *top)
 	return status;
 }
 
-/* Until a signal, or until nobody reads any more. */
+/* Prints until a signal, or until the output is closed. */
 static int print_all(struct top *top)
 {
 	int status = NP_EXIT_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What was counted in an interval, as a table, as CSV or as JSON. */
+/* The counts of an interval, as a table, as CSV or as JSON. */
 #ifndef NUMAPLACE_COUNTERS_TABLE_H
 #define NUMAPLACE_COUNTERS_TABLE_H
 
@@ -31,7 +31,7 @@ void np_rows_begin(struct np_rows *rows);
 /* Prints n rows of the interval that ended seconds after the beginning. */
 void np_rows_print(struct np_rows *rows, double seconds, const struct np_row *row, size_t n);
 
-/* What `numaplace counters --table` prints: the event names, as a Markdown table. */
+/* Prints the event names as a Markdown table: `numaplace counters --table`. */
 void np_rows_print_table(void);
 
 #endif

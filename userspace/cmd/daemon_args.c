@@ -16,7 +16,7 @@
 #define MAX_INTERVALS 1000000
 #define MAX_SIZE_MIB (1 << 30)
 
-/* A task that pauses keeps its place for so long. */
+/* A task that is idle stays eligible for so long. */
 #define PAUSE_US 5000000
 
 enum {
@@ -235,7 +235,7 @@ void np_daemon_args_free(struct np_daemon_args *a)
 	free(a->argv);
 }
 
-/* "penalty=P,mpki=M", said of every task. */
+/* "penalty=P,mpki=M", declared for every task. */
 static int assume(const struct np_daemon_args *a, struct np_task *assumed)
 {
 	struct np_task task = { .pid = 1 };

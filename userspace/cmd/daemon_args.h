@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the daemon is told: on the command line, and in a file that SIGHUP reads again. */
+/* The daemon's options: on the command line, and in a file that SIGHUP reads again. */
 #ifndef NUMAPLACE_DAEMON_ARGS_H
 #define NUMAPLACE_DAEMON_ARGS_H
 
@@ -17,7 +17,7 @@ struct np_daemon_args {
 	bool leave, pages;
 	const char *metrics, *events, *file;
 	char *text;			/* of the file */
-	char **argv;			/* what was parsed; points into text and the caller's argv */
+	char **argv;			/* parsed words, in text and in the caller's argv */
 };
 
 /* --interval; 0, or ECANCELED after printing the error. */
@@ -31,7 +31,7 @@ int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv);
 void np_daemon_args_free(struct np_daemon_args *a);
 
 /*
- * Sets what may change while the daemon runs: policy, options, assumptions, pace,
+ * Sets the options that may change while the daemon runs: policy, options, assumptions, pace,
  * hysteresis and which tasks are eligible. An exit status.
  */
 int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d);

@@ -32,7 +32,7 @@ static const struct np_cmd commands[] = {
 	{ "daemon", cmd_daemon, "--policy P [PID..]", "keeps running tasks placed by a policy" },
 };
 
-/* Names of the release before. They are accepted for one release more; help and completion have the new ones. */
+/* Deprecated names, accepted for one more release; help and completion have the new ones. */
 static struct {
 	const char *alias;
 	char name[16];
@@ -154,7 +154,7 @@ static bool wants_json(char **argv)
 	return false;
 }
 
-/* The command's name for an alias. A script must not break by the note, so only a terminal gets it. */
+/* The command's name for an alias. The note goes to terminals only, not to scripts. */
 static char *present_name(char *name)
 {
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
@@ -188,7 +188,7 @@ static int dispatch(int argc, char **argv)
 	return NP_EXIT_FAIL;
 }
 
-/* At every exit: nothing that was asked for has been printed when it could not be written. */
+/* At every exit: output that could not be written is an error. */
 static void close_output(void)
 {
 	bool empty = !__fpending(stdout), failed = ferror(stdout) != 0;

@@ -43,7 +43,7 @@
 	{ "snapshot", NP_KEY_SNAPSHOT, "FILE", 0, "Plan for all tasks of a snapshot, as `numaplace ps " \
 	  "--json` prints it; - for standard input", 0 }
 
-/* What was said on the command line, before it is understood. */
+/* The words of the command line, before they are parsed. */
 struct np_policy_cli {
 	const char *policy, *model;
 	struct np_words option, assume;
@@ -57,7 +57,7 @@ struct np_policy_cli {
 void np_policy_cli_init(struct np_policy_cli *w);
 void np_policy_cli_free(struct np_policy_cli *w);
 
-/* A command of one policy: reads its words and does it. An exit status. */
+/* A command of one policy: parses its words and carries it out. An exit status. */
 int np_policy_cli_run(const struct argp *argp, int argc, char **argv,
 		      int (*command)(struct np_policy_cli *w));
 

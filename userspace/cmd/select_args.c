@@ -101,7 +101,7 @@ static bool find_user(const char *text, uid_t *uid)
 	return user || (text[0] >= '0' && text[0] <= '9' && !*end);
 }
 
-/* Of this user; a process that has just exited is nobody's. */
+/* Whether the process is of this user; false when it has just exited. */
 static bool owned_by(pid_t pid, uid_t uid)
 {
 	char path[64];

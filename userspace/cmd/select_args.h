@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which tasks are meant, beside those that are named by their process ids. */
+/* Selects tasks by other criteria than their process ids. */
 #ifndef NUMAPLACE_SELECT_ARGS_H
 #define NUMAPLACE_SELECT_ARGS_H
 

@@ -22,7 +22,7 @@ static void be_quiet(void)
 		dup2(nowhere, STDOUT_FILENO);
 }
 
-/* In the child: never returns. Without a word from the parent it leaves. */
+/* In the child: never returns. Exits when the parent closes the socket without a word. */
 static _Noreturn void become(char **command, const struct np_child_how *how, int go, int report)
 {
 	int e = how->prepare ? how->prepare(how->arg) : 0;
@@ -46,7 +46,7 @@ int np_child_start(struct np_child *c, char **command, const struct np_child_how
 	int go[2], report[2];
 
 	*c = (struct np_child) { .pid = -1, .go = -1, .report = -1 };
-	/* A socket: a child that has gone must not end us by SIGPIPE. */
+	/* A socket: writing to a child that has exited must not raise SIGPIPE. */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
 		return np_error("no socket: %s", strerror(errno)), NP_EXIT_FAIL;
 	if (pipe2(report, O_CLOEXEC)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A program that is started, and waits to be looked at before its first instruction. */
+/* A child process that waits before it executes its program. */
 #ifndef NUMAPLACE_SPAWN_H
 #define NUMAPLACE_SPAWN_H
 
@@ -25,7 +25,7 @@ struct np_child_how {
 int np_child_start(struct np_child *c, char **command, const struct np_child_how *how);
 
 /*
- * Lets it become the command, which then goes on whatever becomes of us. NP_EXIT_OK,
+ * Lets it execute the command, which then runs independently of this process. NP_EXIT_OK,
  * or an exit status after printing why.
  */
 int np_child_go(struct np_child *c, char **command);

@@ -392,7 +392,7 @@ int np_view_choose(struct np_view *v, const char *words, char *err, size_t err_l
 	return 0;
 }
 
-/* Without a choice: all, and pages by node in whichever of the two ways suits the number of nodes. */
+/* By default: all columns, with pages by node in the form that suits the number of nodes. */
 static bool is_shown(const struct np_view *v, size_t column)
 {
 	bool most = columns[column].print == print_most;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tasks as a table: which of them, in what order, as lines of text. For ps and top. */
+/* Tasks as a table for ps and top: selection, order, lines of text. */
 #ifndef NUMAPLACE_TASK_TABLE_H
 #define NUMAPLACE_TASK_TABLE_H
 
@@ -44,9 +44,9 @@ int np_view_arrange(struct np_view *v);
 void np_view_free(struct np_view *v);
 
 /*
- * What a task's remote memory costs: remote accesses a second * penalty (1 when
+ * The cost of a task's remote memory: remote accesses a second * penalty (1 when
  * unknown). Where nothing counts, pages on other nodes * CPUs kept busy * penalty,
- * which is always taken as less than any that was counted.
+ * which always ranks below every counted cost.
  */
 double np_task_cost(const struct np_view *v, size_t task);
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Not to be given a meaning again in these commands: scripts still have them. */
+/* Must not get another meaning in these commands: scripts may still use them. */
 static const struct {
 	const char *command;
 	char letter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is left of a plan is done, after the tasks that it places have been noted. */
+/* Carries out the rest of a plan, after the tasks that it places have been noted. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -39,8 +39,8 @@ static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 	uint64_t moved = a->step[i].moved.moved, planned = decision->pages_to_move;
 
 	t->placed = true;
-	t->read_rss = 0;	/* where it is now is to be read */
-	t->sampled = (struct np_task) { 0 };	/* and counted */
+	t->read_rss = 0;	/* read its pages again */
+	t->sampled = (struct np_task) { 0 };	/* and sample it again */
 	d->counts.moved_tasks++;
 	d->counts.moved_bytes += a->step[i].moved.bytes;
 	d->counts.move_seconds += (double)a->step[i].moved.ns / 1e9;
@@ -58,7 +58,7 @@ static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 				 (json_int_t)(t->hysteresis.left_until - d->now - 1)));
 }
 
-/* One that fails is left alone for a while, so that it cannot keep the others from moving. */
+/* A task whose move fails is left alone for its back-off, so that the others can move. */
 static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t i)
 {
 	struct np_watched_task *t = np_task_watch_find(&d->watch, a->p->tasks.task[i].pid);
@@ -71,7 +71,7 @@ static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t 
 		np_daemon_tell(d, "failed", np_event_decision(a->p, i, a));
 }
 
-/* Those that it has placed, and those that p is going to place. */
+/* Tasks that the daemon has placed, and tasks that p places. */
 static bool list_placed(const struct np_daemon *d, const struct np_planning *p,
 			struct np_daemon_placed *list)
 {
@@ -116,7 +116,7 @@ static bool remember(struct np_daemon *d, const struct np_planning *p)
 	return !e;
 }
 
-/* What became of the kernel's weights, or that they are not the plan's. */
+/* Logs a change of the kernel's weights, or that they are not the plan's. */
 static void say_weights(struct np_daemon *d, const struct np_applied *a)
 {
 	char text[NP_WEIGHTS_LEN] = "";

@@ -80,7 +80,7 @@ static bool same_nodes(const struct np_machine *a, const struct np_machine *b)
 	return true;
 }
 
-/* Nodes came or went: what is known by node was of others. Tasks are read again in the next look. */
+/* The set of nodes has changed: drops data by node index. The next look reads tasks again. */
 static void meet_nodes(struct np_daemon *d)
 {
 	char err[NP_ERR_LEN];
@@ -181,7 +181,7 @@ static void leave_alone(struct np_planning *p, size_t i)
 	       nodes * sizeof(*p->plan.pages_after));
 }
 
-/* Why a decision is not carried out (yet), where that is new. */
+/* Logs why a decision is not carried out (yet), where the reason is new. */
 static void tell_waits(struct np_daemon *d, const struct np_planning *p, size_t i,
 		       struct np_watched_task *t, enum np_hysteresis_result v)
 {
@@ -227,7 +227,7 @@ static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long lo
 	return n;
 }
 
-/* What is going to move is looked at once more: what is known of it may be some intervals old. */
+/* Reads tasks again before they move: their data may be some intervals old. */
 static bool read_again(struct np_daemon *d, const struct np_planning *p)
 {
 	bool changed = false;
@@ -266,7 +266,7 @@ static void plan_and_act(struct np_daemon *d)
 	np_plan_input_free(&p);
 }
 
-/* Of those that were asked for, some may not be read. */
+/* Logs that some of the selected tasks may not be read. */
 static void say_denied(struct np_daemon *d)
 {
 	struct np_tasks left_out = { 0 };

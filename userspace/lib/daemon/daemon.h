@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A policy kept up over running tasks, interval by interval. */
+/* Plans for running tasks every interval, and carries the plans out. */
 #ifndef NUMAPLACE_LIB_DAEMON_H
 #define NUMAPLACE_LIB_DAEMON_H
 
@@ -30,16 +30,16 @@ struct np_daemon {
 	struct np_apply_how how;	/* by: NP_BY_DAEMON where it is NULL */
 	struct np_task_sampling sampling;	/* most and budget */
 	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
-	void (*log)(const char *line, void *arg);	/* one line a decision, or what goes wrong */
+	void (*log)(const char *line, void *arg);	/* one line for a decision or an error */
 	void *log_arg;
-	bool quiet;			/* only what goes wrong */
+	bool quiet;			/* errors only */
 	struct np_events events;	/* the same for programs */
 
-	bool remembers;			/* what it has placed, for the one that follows a crash */
+	bool remembers;			/* placed tasks, for the next daemon after a crash */
 	bool owns_watched;		/* at its end every task that it watches is restored, placed or not */
 
 	/* Its own. */
-	struct np_daemon_placed adopted;	/* what one that crashed had placed */
+	struct np_daemon_placed adopted;	/* tasks that a crashed daemon had placed */
 	struct np_machine machine;
 	struct np_model *model;		/* of machine */
 	enum np_model_origin model_origin;
@@ -58,13 +58,13 @@ struct np_daemon {
 int np_daemon_open(struct np_daemon *d, char *err, size_t err_len);
 
 /*
- * One interval: looks, plans if something has changed, does what is worth it. What
- * goes wrong is logged; the next interval tries again.
+ * One interval: looks, plans if something has changed, carries out what is worth it.
+ * Errors are logged; the next interval tries again.
  */
 void np_daemon_step(struct np_daemon *d);
 
 /*
- * Gives every task that was placed, and what it has started, its CPUs and memory policy
+ * Gives every task that was placed, and its descendants their CPUs and memory policy
  * back. Returns how many placements (one for each thread and engine) were undone.
  */
 size_t np_daemon_restore(struct np_daemon *d);
@@ -77,17 +77,17 @@ int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover
 			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
 			 size_t err_len);
 
-/* There is nothing for a next one to adopt: all is restored. */
+/* All is restored: a next daemon has nothing to adopt. */
 void np_daemon_forget(struct np_daemon *d);
 
-/* The same where all is meant to stay: a next one does not restore it either. */
+/* The same where all placements are to stay: a next daemon does not restore them either. */
 void np_daemon_leave(struct np_daemon *d);
 void np_daemon_close(struct np_daemon *d);
 
 /* Tasks that are placed now. */
 size_t np_daemon_placed(const struct np_daemon *d);
 
-/* Its two halves: true when what a plan would be made from has changed; and what follows from that. */
+/* The two halves of a step: look, true when a plan's input has changed; plan and carry out. */
 bool np_daemon_look(struct np_daemon *d);
 void np_daemon_act(struct np_daemon *d, bool changed);
 
@@ -97,14 +97,14 @@ void np_daemon_act(struct np_daemon *d, bool changed);
 void np_daemon_say(const struct np_daemon *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What goes wrong: one line to d->log, unless it was the last such line. */
+/* Logs an error, one line to d->log, unless it was the last such line. */
 void np_daemon_complain(struct np_daemon *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* One event; takes the fields. */
 void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields);
 
-/* Does what the plan asks for. */
+/* Carries out what the plan asks for. */
 void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p);
 
 #endif

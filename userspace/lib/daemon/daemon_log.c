@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the daemon says: lines for people, events for programs. */
+/* The daemon's output: log lines, and events for programs. */
 #include "daemon.h"
 
 #include <stdarg.h>

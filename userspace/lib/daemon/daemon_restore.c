@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The end of a daemon: what it has placed goes back, or is left. */
+/* The end of a daemon: the tasks that it has placed are restored, or left as they are. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ size_t np_daemon_restore(struct np_daemon *d)
 	return restored;
 }
 
-/* Those that it has placed or adopted, not what these have started. NULL without memory. */
+/* Tasks that it has placed or adopted, without their descendants. NULL without memory. */
 static pid_t *pids_of_placed(const struct np_daemon *d, size_t *n)
 {
 	pid_t *pids = calloc(d->watch.n + d->adopted.n + 1, sizeof(*pids));

@@ -11,7 +11,7 @@
 
 int np_events_open(struct np_events *e, const char *path, char *err, size_t err_len)
 {
-	/* A link in a folder of others must not lead a daemon of root's to another file. */
+	/* A daemon of root's must not follow a link in a folder of another user. */
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "a");
 

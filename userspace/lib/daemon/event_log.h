@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the daemon decides and does, for programs: one JSON object a line. */
+/* The daemon's decisions and actions, for programs: one JSON object a line. */
 #ifndef NUMAPLACE_LIB_EVENT_LOG_H
 #define NUMAPLACE_LIB_EVENT_LOG_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What keeps a repeated plan from being acted on too often: a gain that is too
- * small, a decision that is not yet steady, ping-pong of a task. Pure functions;
+ * Hysteresis: a decision is not carried out where its gain is too small, where too few plans
+ * in a row made it, and after a ping-pong of its task. Pure functions;
  * time is counted in intervals.
  */
 #ifndef NUMAPLACE_LIB_HYSTERESIS_H

@@ -15,7 +15,7 @@
 
 #include "../base/replace_file.h"
 
-/* A client has this long to say what it wants. */
+/* Longest wait for the request of a client. */
 #define PATIENCE_US 50000
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
@@ -191,7 +191,7 @@ static int listen_at(struct np_metrics *x, char *err, size_t err_len)
 		return np_fail(err, err_len, -ENAMETOOLONG, "socket %s: the name is longer than "
 			       "%zu bytes", x->socket, sizeof(a.sun_path) - 1);
 	strcpy(a.sun_path, x->socket);
-	/* What an earlier daemon left; only one runs. Nothing but a socket is removed. */
+	/* The socket of an earlier daemon; only one runs. Nothing but a socket is removed. */
 	if (!lstat(x->socket, &st) && S_ISSOCK(st.st_mode))
 		unlink(x->socket);
 	x->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -281,7 +281,7 @@ void np_metrics_answer(const struct np_metrics *x, const struct np_daemon *d)
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	text = np_metrics_text(d);
-	/* What it asks for is not looked at, but must be read, or closing resets the connection. */
+	/* The request is not parsed, but must be read, or closing resets the connection. */
 	if (text && recv(client, request, sizeof(request), 0) > 0) {
 		send_all(client, header, sizeof(header) - 1);
 		send_all(client, text, strlen(text));

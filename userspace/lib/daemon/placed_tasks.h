@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which tasks the daemon has placed, in a file: one that is started after a crash of it
+ * The tasks that the daemon has placed, in a file: after a crash the next daemon
  * adopts them, and restores them at its own end.
  */
 #ifndef NUMAPLACE_LIB_PLACED_TASKS_H

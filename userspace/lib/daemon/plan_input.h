@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A plan made from what the daemon already knows of its tasks. */
+/* A plan from the daemon's own data of its tasks. */
 #ifndef NUMAPLACE_LIB_PLAN_INPUT_H
 #define NUMAPLACE_LIB_PLAN_INPUT_H
 
@@ -7,9 +7,9 @@
 #include "task_watch.h"
 
 /*
- * Asks p's policy about the eligible tasks of this interval, on p's machine; assumed: what is
- * said of each. 0, or -errno with one line in err. p then has masks and the machine of others:
- * it is to be released with np_plan_input_free().
+ * Asks p's policy about the eligible tasks of this interval, on p's machine; assumed: inputs
+ * declared for every task. 0, or -errno with one line in err. p then refers to masks and to a
+ * machine that it does not own: release it with np_plan_input_free().
  */
 int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned int now,
 		  const struct np_task *assumed, char *err, size_t err_len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which tasks there are, and which of them are watched. */
+/* Lists the tasks, and selects those that are watched. */
 #include "task_watch.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static bool belongs(const struct np_task_watch *w, const struct np_watched_task 
 	return false;
 }
 
-/* Not watched because of a parent that has exited: it may be another's child by now, which is watched. */
+/* Its parent has exited, so it is not watched; its new parent may be a watched task. */
 static bool has_lost_parent(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	return !t->member && t->ppid > 0 && !np_task_watch_find(w, t->ppid);

@@ -8,7 +8,7 @@
 
 #include "../host/clock.h"
 
-/* Pages may go elsewhere without a trace in the size of the task: read them again after this. */
+/* Intervals. Pages may move without a change of RSS: they are read again after this. */
 #define REREAD 30
 /* A task that grew or shrank by more than a tenth is read again. */
 #define GROWTH 0.1
@@ -109,13 +109,13 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 	return true;
 }
 
-/* What reading tasks again may take of an interval. */
+/* Part of the read budget for tasks that were read before. */
 static double reread_budget(const struct np_task_watch *w)
 {
 	return w->rules->read_budget / 4;
 }
 
-/* Reading it takes more than an interval has for that: it waits until earlier ones have been made up for. */
+/* Reading it takes more than an interval's budget: it waits until earlier reads are paid off. */
 static bool is_costly(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	return t->have && t->read_cost > reread_budget(w);
@@ -139,7 +139,7 @@ static struct np_watched_task *next_to_read(const struct np_task_watch *w,
 	return next;
 }
 
-/* Reads the task again. False when a plan would be made from the same. */
+/* Reads the task again. False when that does not change a plan's input. */
 static bool read_differs(struct np_task_watch *w, const struct np_machine *m,
 			 struct np_watched_task *t, unsigned int now)
 {

@@ -14,7 +14,7 @@ struct np_task_sampling {
 	struct np_counting c;
 	pid_t *pids;		/* [c.n] that are counted now */
 	bool open;
-	bool refused;		/* nothing counts here, or may */
+	bool refused;		/* no counters here, or no permission */
 	double spent;		/* on the round that is open */
 	unsigned int next;	/* interval of the next round */
 	unsigned long long rounds, ended;
@@ -24,7 +24,7 @@ struct np_task_sampling {
 
 /*
  * Ends the round that was begun in the last interval and begins the next one when
- * its time has come. Sets *changed when tasks do something else than before. 0, or
+ * its time has come. Sets *changed when a task's rates differ from before. 0, or
  * -errno with one line in err: after -EACCES and -EOPNOTSUPP nothing is counted from
  * then on, after others the next tasks are tried at the next interval.
  */
@@ -32,14 +32,14 @@ int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
 			  const struct np_machine *m, unsigned int now, bool *changed, char *err,
 			  size_t err_len);
 
-/* Forgets what is by node, for a machine that has others now; the round that is open with it. */
+/* Drops data by node after the set of nodes has changed, and the open round. */
 void np_task_sampling_drop(struct np_task_sampling *k);
 void np_task_sampling_close(struct np_task_sampling *k);
 
-/* Tasks of which something is known that was counted. */
+/* Number of tasks with counted data. */
 size_t np_task_sampling_known(const struct np_task_watch *w);
 
-/* What was counted of t goes into task, which is t's; m's nodes get their traffic. */
+/* Copies t's counted data into task; the traffic of the last round into m's nodes. */
 void np_task_sampling_fill(const struct np_watched_task *t, struct np_task *task);
 void np_task_sampling_traffic(const struct np_task_sampling *k, struct np_machine *m);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Many tasks, looked at again and again for little: what changes quickly is read
- * from files that stay open, where pages are only of tasks that are busy and of
- * those not again before something about them has changed.
+ * Watches many tasks at low cost: CPU times are read from files that stay open; the
+ * nodes of pages are read for busy tasks only, and again only when the size or the CPUs of
+ * the task have changed or the data is old.
  */
 #ifndef NUMAPLACE_LIB_TASK_WATCH_H
 #define NUMAPLACE_LIB_TASK_WATCH_H
@@ -48,7 +48,7 @@ struct np_watched_task {
 	struct np_hysteresis hysteresis;
 	bool placed;			/* by this daemon */
 	enum np_hysteresis_result told;	/* in the last event; ACT: none since it was moved */
-	bool heir;			/* was started by one that was, or by an heir of it */
+	bool heir;			/* descends from a placed task */
 };
 
 /* Which tasks are watched. */
@@ -83,7 +83,7 @@ void np_task_watch_close(struct np_task_watch *w);
 
 /*
  * Looks at the tasks in interval now; m says which CPUs share a node. Sets *changed
- * when what a plan would be made from has. 0, or -errno with one line in err.
+ * when a plan's input has changed. 0, or -errno with one line in err.
  */
 int np_task_watch_look(struct np_task_watch *w, const struct np_machine *m, unsigned int now,
 		       bool *changed, char *err, size_t err_len);
@@ -99,7 +99,7 @@ bool np_task_eligible(const struct np_task_watch *w, const struct np_watched_tas
 bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 			struct np_watched_task *t, unsigned int now);
 
-/* Forgets all that is by node, for a machine that has others now: it is read again. */
+/* Drops data by node after the set of nodes has changed: it is read again. */
 void np_task_watch_drop_rows(struct np_task_watch *w);
 
 struct np_watched_task *np_task_watch_find(const struct np_task_watch *w, pid_t pid);
