@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prints what becomes of each kind of page by each engine on every kernel series; `make kinds-of-pages`."""
+"""Prints the status of each kind of page after a move by each engine on every kernel series: `make kinds-of-pages`."""
 
 import subprocess
 import sys

@@ -6,7 +6,7 @@
  * have those of the first.
  *
  * storm SEED		the storm
- * storm brief FD US	what it executes: a task that lives so long
+ * storm brief FD US	the program that it executes: a task that lives so long
  */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -31,7 +31,7 @@ def copy_sources(to: Path):
 
 
 def test_dkms_builds_for_a_kernel_that_does_not_run(tmp_path):
-    """From sources that nobody may write to, and into places of this test's own."""
+    """From read-only sources, and into places of this test's own."""
     kernel = kernels.find("6.12")
     release = kernel.release
     assert release != os.uname().release
@@ -115,7 +115,7 @@ def refused(done: subprocess.CompletedProcess) -> str:
 
 
 def test_kbuild_without_headers_to_look_into_neg(tmp_path):
-    """Features that are looked for in the wrong place would all be missing, and nobody would know."""
+    """Features that are looked for in the wrong place would all be missing without a notice."""
     assert refused(read_kbuild("7", f"srctree={tmp_path}")) == \
         f"numaplace: there is no {tmp_path}/include/linux/migrate.h, in which the kernel's features are looked up"
 

@@ -44,7 +44,7 @@ def no_leaks():
         driver.KMEMLEAK.write_text(command)
     yield
     time.sleep(KMEMLEAK_AGE)
-    for _ in range(2):  # what only a register held at the first scan is found at the second
+    for _ in range(2):  # an object that only a register refers to at the first scan is found at the second
         driver.KMEMLEAK.write_text("scan")
     found = driver.KMEMLEAK.read_text()
     assert not found, found
@@ -62,7 +62,7 @@ def clean_kernel():
 
 @pytest.fixture
 def target():
-    """Starts targets and ends them; nothing of them may stay under control."""
+    """Starts targets and ends them; none of them may stay under control."""
     started = []
 
     def start(*args, **kwargs) -> driver.Target:
@@ -79,7 +79,7 @@ def target():
 
 @pytest.fixture
 def unprivileged():
-    """Runs a function in a child that is nobody; gives what it returned, an int."""
+    """Runs a function in a child of user nobody; returns its result, an int."""
     def run(act) -> int:
         child = os.fork()
         if child == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests act with: the module's files, programs to act upon, and the kernel's log."""
+"""The module's files, target programs, and the kernel's log, for the tests."""
 
 import contextlib
 import errno
@@ -50,7 +50,7 @@ def tids_of(pid: int) -> list[int]:
 
 
 def refusal(name: str, line: str | bytes) -> str:
-    """The name of the error that a write gives, "" if it is taken."""
+    """The name of the error of a write, "" if it succeeds."""
     try:
         write(name, line)
     except OSError as error:
@@ -100,7 +100,7 @@ def slab_objects(name: str) -> int:
 
 
 class Target:
-    """The program kmod/tests/target/target.c, told what to do through its standard input."""
+    """The program kmod/tests/target/target.c, controlled through its standard input."""
 
     def __init__(self, kind: str, pages: int, node: int = 0, threads: int = 0, wrap: tuple = ()):
         argv = [*wrap, TARGET, kind, str(pages), str(node), str(threads)]
@@ -164,7 +164,7 @@ def unload(seconds: float = 120) -> int:
 
 
 class KernelLog:
-    """What the kernel says from now on."""
+    """The kernel's messages from now on."""
 
     def __init__(self):
         self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
@@ -185,7 +185,7 @@ class KernelLog:
 
 
 def settled(count) -> int:
-    """A count once it has stayed the same for a second: a worker and RCU release what was given up before."""
+    """A count once it has stayed the same for a second: a worker and RCU release dropped objects later."""
     counts = [count()]
 
     def stays() -> bool:

@@ -47,7 +47,7 @@ class Faults:
         return errno.errorcode.get(int(error), ""), n > 0 and left == "0"
 
     def count(self, words: str) -> int:
-        """How many allocations a thing makes; it is done for that."""
+        """Performs an action and returns the number of its allocations."""
         self.process.stdin.write(f"{MOST} {words}\n")
         self.process.stdin.flush()
         error, left = self.process.stdout.readline().split()
@@ -104,7 +104,7 @@ def text_of_module() -> tuple[int, int]:
 
 @contextmanager
 def all_of_module_fails(kind: str):
-    """Whatever is allocated below a function of the module."""
+    """All allocations below a function of the module."""
     start, end = text_of_module()
     folder = DEBUG / kind
     with set_to({folder / "require-start": str(start), folder / "require-end": str(end),
@@ -113,6 +113,6 @@ def all_of_module_fails(kind: str):
 
 
 def state_of(t: driver.Target) -> tuple:
-    """What must not change: CPUs and policy of every thread, the records, the jobs, the totals."""
+    """The state that must not change: CPUs and policy of every thread, records, jobs, totals."""
     threads = [(tid, os.sched_getaffinity(tid)) for tid in t.tids()]
     return threads, t.ask("policy"), driver.records("placements"), driver.records("jobs"), driver.stats()

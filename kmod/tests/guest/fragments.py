@@ -10,7 +10,7 @@ import pagemap
 
 REGION = 16 << 20
 ORDER = 9                 # of a huge page
-RESERVE = 64 << 20        # left when the node is filled, so that nobody is killed
+RESERVE = 64 << 20        # left when the node is filled, so that no process is killed
 MADV_NOHUGEPAGE, MADV_DONTNEED_LOCKED = 15, 24
 MPOL_BIND = 2
 MIN_FREE = Path("/proc/sys/vm/min_free_kbytes")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What becomes of each kind of page, by each engine, on the kernel that runs.
+"""The status of each kind of page after a move by each engine, on the running kernel.
 
 test_kinds_table.py says what must be in it; `make kinds-of-pages` prints it for every kernel series. For that this
 program, as root in a lab machine, prints a line of kind, engine and outcome each, with tabs between.
@@ -152,7 +152,7 @@ def by_tool(target: driver.Target, engine: str) -> dict[str, int]:
 
 
 def observe(kind: Kind, engine: str) -> dict[str, int]:
-    """What became of the pages, by the engine's own count and, for those that moved, by the kernel's."""
+    """The status of the pages by the engine's counts and, for those that moved, by the kernel's."""
     with ExitStack() as stack:
         target = kind.make(stack, kind.pages)
         before = target.where().get("1", 0)

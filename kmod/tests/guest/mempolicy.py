@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Memory policies, as set_mempolicy(2) has them: our own, that of others, and what the kernel shows."""
+"""Memory policies, as set_mempolicy(2) has them: of this process, of others, and as the kernel shows them."""
 
 import ctypes
 import os

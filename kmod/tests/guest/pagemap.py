@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where the pages of a process are, asked of the kernel and not of the module."""
+"""The nodes of a process's pages, by the kernel and not by the module."""
 
 import ctypes
 import os

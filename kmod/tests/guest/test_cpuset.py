@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tasks in a cpuset: never placed outside of it, not restored outside of it, whatever becomes of it meanwhile."""
+"""Tasks in a cpuset: never placed or restored outside of it, also when it changes meanwhile."""
 
 import os
 
@@ -61,7 +61,7 @@ def test_cpuset_cpus_that_the_task_had_not(target):
 
 
 def test_cpuset_shrinks_to_what_we_gave(target):
-    """The mask looks like ours, but what the task had is outside now."""
+    """The mask equals the one that was set, but the task's saved CPUs are outside of the cpuset now."""
     t = target("anon", 4)
     with cgroup.group(cpuset_cpus="0-3") as g:
         g.add(t.pid)
@@ -140,7 +140,7 @@ def test_cpuset_mems_shrink_while_moving(target):
 
 
 def test_cpuset_mems_shrink_while_placed(target):
-    """What was taken is given back; where it names no node of the cpuset, the cpuset decides."""
+    """A restored policy is the saved one; where that names no node of the cpuset, the cpuset decides."""
     t = target("anon", 4, wrap=("numactl", "--membind=0"))
     with cgroup.group(cpuset_mems="0-1") as g:
         g.add(t.pid)

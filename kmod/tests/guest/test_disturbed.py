@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Jobs while the process, other jobs and the kernel itself change what they work on."""
+"""Jobs while the process, other jobs and the kernel change the same pages."""
 
 import os
 import re
@@ -62,7 +62,7 @@ def test_disturbed_by_faults_of_many_threads(target):
 
 @contextmanager
 def settings(**values):
-    """Knobs of the kernel, given back afterwards."""
+    """Settings of the kernel, restored afterwards."""
     knobs = {
         "balancing": "/proc/sys/kernel/numa_balancing",
         "scan_delay": "/sys/kernel/debug/sched/numa_balancing/scan_delay_ms",
@@ -153,7 +153,7 @@ FEW_PAGES = 256 << 10   # what the target needs to answer, far below the 8 MiB t
 
 
 def test_disturbed_by_a_limit_of_memory(target, group):
-    """A process that has all the memory it may have: its pages move, are charged to it once, nobody is killed."""
+    """A process that has all the memory it may have: its pages move, are charged to it once, no process is killed."""
     t = target("anon", 1)
     (group / "cgroup.procs").write_text(str(t.pid))
     own = target("hole", 2048, wrap=("sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh"))

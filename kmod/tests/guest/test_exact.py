@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a task had, it has again, whatever it and others were at meanwhile; and nobody waits for another's task."""
+"""A restored task has its former CPUs and policy, whatever changed meanwhile; no write waits for another's task."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def placement(tid: int) -> dict[str, str]:
 
 @contextmanager
 def small_pages():
-    """What is touched first in here is not huge."""
+    """Memory that is touched first in here has small pages."""
     knob = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     before = re.search(r"\[(\w+)\]", knob.read_text())[1]
     knob.write_text("never")
@@ -42,7 +42,7 @@ def small_pages():
 
 
 class Forking:
-    """A fork of a large process that is under way."""
+    """A fork of a large process that is in progress."""
 
     def __init__(self, t: driver.Target, took: float):
         self.thread = threading.Thread(target=self.run, args=(t,))
@@ -90,7 +90,7 @@ def test_exact_during_a_long_fork(target, act):
 
 
 def test_exact_policy_is_the_targets_own(target):
-    """A writer whose cpuset changes takes nobody's nodes away; its target's later changes are its own, too."""
+    """A change of the writer's cpuset does not change the target's nodes, nor the other way round."""
     t = target("anon", 4)
     with cgroup.group(cpuset_mems="0-1") as g:
         go, done = os.pipe()
@@ -131,7 +131,7 @@ def test_exact_threads_have_policies_of_their_own(target):
 
 
 def test_exact_now_is_shown(target):
-    """What differs from what was set is shown beside it."""
+    """CPUs that differ from those that were set are shown beside them."""
     t = target("anon", 4)
     mpol.set_own(mpol.BIND, 2)
     with cgroup.group(cpuset_mems="0-1") as g:
@@ -189,7 +189,7 @@ def stuck(tmp_path, request):
 
 
 def test_exact_a_stuck_task_blocks_nobody(target, stuck):
-    """While one waits for it, others place and restore; it is restored when it comes by."""
+    """While a write waits for it, others place and restore; it is restored when it returns to user mode."""
     t = target("anon", 4)
     mpol.set_own(mpol.BIND, 2)
     write("place", f"pid={stuck.pid} mem=caller")
@@ -214,7 +214,7 @@ def test_exact_a_stuck_task_blocks_nobody(target, stuck):
 
 @pytest.mark.parametrize("stuck", [3], indirect=True)
 def test_exact_a_later_restore_holds(stuck):
-    """Also where it comes while an earlier write still waits for one of the threads."""
+    """Also where the write comes while an earlier one still waits for one of the threads."""
     mpol.set_own(mpol.BIND, 2)
     stuck.wait_for_child()
     errors = []
@@ -231,7 +231,7 @@ def test_exact_a_later_restore_holds(stuck):
 
 
 def test_exact_unload_can_be_interrupted(stuck):
-    """It says what it waits for; when it is interrupted the module goes, and that task keeps what it has."""
+    """It logs the task that it waits for; when it is interrupted the module goes, and that task keeps its placement."""
     mpol.set_own(mpol.BIND, 2)
     write("place", f"pid={stuck.pid} mem=caller")
     stuck.wait_for_child()
@@ -319,7 +319,7 @@ sys.stdin.readline()
 
 
 def place_all(pid: int, tids: list[int]):
-    """By one write; where they do not all come by in the time that the module has for them, one by one."""
+    """By one write; one by one where they do not all return to user mode in the module's time limit."""
     if error := refusal("place", f"pid={pid} cpus=2-3 mem=caller"):
         assert error == "EBUSY"
         assert driver.eventually(lambda: driver.records("placements") == [], 120)
@@ -329,14 +329,14 @@ def place_all(pid: int, tids: list[int]):
 
 
 def restore_all():
-    """Those that do not come by in time are restored as soon as they do."""
+    """Those that do not return to user mode in time are restored as soon as they do."""
     if error := refusal("restore", "all"):
         assert error == "EBUSY"
         assert driver.eventually(lambda: driver.records("placements") == [], 120)
 
 
 def test_exact_two_thousand_tasks():
-    """Each has its own again. The times are printed."""
+    """Each has its own CPUs again. The times are printed."""
     mpol.set_own(mpol.DEFAULT)
     process = subprocess.Popen([sys.executable, "-c", MANY, "2000"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)

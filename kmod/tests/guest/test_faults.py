@@ -34,7 +34,7 @@ def test_place_without_memory(target, faults, words):
 
 @pytest.mark.parametrize("words", PLACES)
 def test_place_again_without_memory(target, faults, words):
-    """What cannot be had leaves what there was before."""
+    """A failed allocation leaves the earlier state."""
     t = several_threads(target)
     write("place", f"pid={t.pid} cpus=0-1 inherit=0")
     placed = faulty.state_of(t)[:3]

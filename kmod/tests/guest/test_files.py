@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files themselves: modes, who may use them, what they do not take."""
+"""The module's files: modes, permissions, refused input."""
 
 import ctypes
 import errno
@@ -45,7 +45,7 @@ def test_write_neg(name):
 
 @pytest.mark.parametrize("name", WRITABLE)
 def test_write_huge_count_neg(name):
-    """A count that no memory stands behind must not make the kernel allocate it."""
+    """A length without memory behind it must not make the kernel allocate as much."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.write.argtypes = ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t
     with open(DIR / name, "wb", buffering=0) as file:
@@ -145,7 +145,7 @@ def test_open_by_nobody_neg(unprivileged):
 
 @pytest.mark.parametrize("name", WRITABLE)
 def test_write_by_nobody_through_open_file_neg(target, unprivileged, name):
-    """A descriptor that root opened is of no use to who has no privilege."""
+    """A descriptor that root opened is refused for an unprivileged writer."""
     t = target("anon", 1)
     fd = os.open(DIR / name, os.O_RDWR if name == "migrate" else os.O_WRONLY)
 
@@ -161,7 +161,7 @@ def test_write_by_nobody_through_open_file_neg(target, unprivileged, name):
 
 
 def test_write_by_root_through_file_of_nobody_neg():
-    """Nor may a privileged program be made to write to what another opened."""
+    """A privileged program cannot be made to write to a descriptor of another opener."""
     os.chmod("/sys/kernel/debug", 0o755)
     os.chmod(DIR / "cancel", 0o222)
     try:

@@ -27,7 +27,7 @@ def test_fragmented_huge_page_is_split_when_asked(target):
 
 
 def test_fragmented_small_pages_move_beside_a_huge_one(target):
-    """A huge page that finds no room says nothing of the room for small ones, of its batch or of later ones."""
+    """No room for a huge page does not end small pages, in its batch or in later ones."""
     t = huge(target, 1024)
     for advice in (MADV_NOHUGEPAGE, MADV_DONTNEED):
         assert t.ask(f"advise {advice} 512 512") == "ok"

@@ -202,7 +202,7 @@ def test_kind_merged_by_ksm(target, setting):
         return {e & pagemap.PFN for e in pagemap.entries(t.pid, t.start, 128)}
 
     assert eventually(lambda: len(pages()) == 1, 60)
-    setting("/sys/kernel/mm/ksm/run", "0")  # what is merged stays so, and nobody holds a page to look at it
+    setting("/sys/kernel/mm/ksm/run", "0")  # merged pages stay merged, and ksmd holds no reference to one
     before = pages()
     assert counts(t.move("0", 1)) == {"shared": 128}
     assert counts(t.move("0", 1, "shared=1")) == {"shared": 128}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each kind of page by each engine: all of it moves, or stays for the one reason that must be said."""
+"""Each kind of page by each engine: all of it moves, or stays with its one status."""
 
 import kinds_table
 import pytest

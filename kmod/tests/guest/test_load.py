@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Loading and unloading, with users of every kind about."""
+"""Loading and unloading while the module is in use in every way."""
 
 import contextlib
 import ctypes
@@ -23,7 +23,7 @@ def call(number: int, *arguments):
 
 
 def all_objects() -> dict[str, int]:
-    """Objects of each kind, without what the kernel keeps until somebody needs the memory."""
+    """Objects of each kind, without those that the kernel keeps until memory is short."""
     for _ in range(3):  # what refers to others goes first
         Path("/proc/sys/vm/drop_caches").write_text("2")
     return {cache.name: driver.slab_objects(cache.name) for cache in Path("/sys/kernel/slab").iterdir()
@@ -94,7 +94,7 @@ def test_unload_while_moving(target):
 
 
 def test_unload_with_several_jobs(target):
-    """Some run, some wait: all end, and every process keeps every page."""
+    """Some jobs run, some wait: all end, and every process keeps every page."""
     several = [target("anon", 2048, threads=1) for _ in range(3)]
     for t in several:
         for to in (1, 0):
@@ -108,7 +108,7 @@ def test_unload_with_several_jobs(target):
 
 
 def test_unload_among_readers_and_writers(target):
-    """Refused while a file is open, done in the end, and nobody is harmed."""
+    """Refused while a file is open, done in the end, without harm to any process."""
     t = target("anon", 256)
     stop = threading.Event()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every memory policy that the kernel has, installed in a task that runs, seen by it, and given back."""
+"""Every memory policy of the kernel: installed in a running task, effective there, and restored."""
 
 from pathlib import Path
 

@@ -258,7 +258,7 @@ def crowded():
 
 
 def test_migrate_fills_node_without_killing(target, crowded):
-    """The target node has less room than needed: what is left is counted and nobody is killed."""
+    """The target node has less room than needed: the remaining pages are counted and no process is killed."""
     bystander = target("anon", 256, 1)
     t = target("sparse", 24576, 0)
     crowded(1, 12288)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the kernel knows of a page beside its contents is the same after a move."""
+"""A page's state in the kernel, beside its contents, is the same after a move."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pausing: threads stop while a batch moves, never for long, and always go on."""
+"""Pausing: threads stop while a batch moves, for a bounded time, and always resume."""
 
 import os
 import signal
@@ -60,12 +60,12 @@ def test_pause_saves_interrupts(target):
     taken = {}
 
     def move(mode: str) -> int:
-        """Returns how many threads ran on because a busy host kept them from coming by in time."""
+        """Returns how many threads ran on because a busy host delayed their return to user mode."""
         pages = t.where()
         origin = max(pages, key=pages.get)
         before, ran_on = shootdowns(), driver.stats()["unpaused"]
-        # One worker: four would put the target's threads off the machine's four CPUs, and nobody be interrupted.
-        # A long budget: on a busy host the threads take long to come by, and are waited for.
+        # One worker: four would put the target's threads off the machine's four CPUs, and no thread be interrupted.
+        # A long budget: on a busy host the threads take long to return to user mode, and are waited for.
         reply = t.move(origin, 1 - int(origin), f"threads=1 pause={mode} max_stall_us=1000000")
         assert int(reply["moved"]) > 200
         taken[mode] = shootdowns() - before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the threads of a paused process notice: short waits, and nothing else."""
+"""Effects of pauses on the threads of a process: short waits, and nothing else."""
 
 import ctypes
 import os
@@ -107,7 +107,7 @@ def ptrace(request: int, tid: int):
 
 
 def test_pause_of_a_traced_thread(target):
-    """A debugger stops and continues a thread that is paused: both get their way."""
+    """A debugger stops and continues a thread that is paused: neither prevents the other."""
     t = target("anon", 512, threads=1)
     tid = next(tid for tid in t.tids() if tid != t.pid)
     number = begin(t)

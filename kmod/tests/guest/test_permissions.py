@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who may act: as move_pages(2) on a process of another user, and never by half."""
+"""Permissions: as for move_pages(2) on a process of another user, and never half of an action."""
 
 import subprocess
 
@@ -17,7 +17,7 @@ def caps(names: str) -> str:
     return f"--inh-caps={names} --ambient-caps={names}"
 
 
-# Who writes, and whether the system call and the module are to let it.
+# The writer, and whether the system call and the module are to permit it.
 WRITERS = {
     "root": ((), True),
     "nobody with all it takes": (setpriv(f"{NOBODY} {caps('+sys_nice,+sys_ptrace,+dac_override')}"), True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Targets that end, execute, fork and unmap while they are acted upon."""
+"""Targets that end, execute, fork and unmap during placements and jobs."""
 
 import errno
 import os
@@ -41,7 +41,7 @@ def short_lived() -> subprocess.Popen:
 
 
 def test_race_with_exit():
-    """Whatever moment it ends at: done, or no such process, and nothing is kept."""
+    """At any moment of its end: done, or no such process, and nothing is kept."""
     seen = set()
     for i in range(60):
         process = short_lived()
@@ -195,7 +195,7 @@ def placed_sleepers(words: str):
 
 @pytest.mark.parametrize("how", ["restore", "unload"])
 def test_race_of_many_forks_with_one_restore(how):
-    """A child that is born while others' turn comes first is not forgotten, nor waited for for ever."""
+    """A child that is forked while other tasks are restored is restored as well, and the wait for it ends."""
     words = "cpus=2-3 mem=caller inherit=1"
     mpol.set_own(mpol.INTERLEAVE, 3)
     with forking(12) as shells, placed_sleepers(words):
@@ -238,7 +238,7 @@ def test_race_with_mappings(target):
 
 
 def test_race_with_exec():
-    """Programs that execute others while their pages move: old pages or none, never a new program's harm."""
+    """Programs that execute others while their pages move: old pages or none, and no harm to the new program."""
     shell = subprocess.Popen(["sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done"])
     seen, children = set(), set()
     while shell.poll() is None:
@@ -287,7 +287,7 @@ def test_race_a_thousand_that_exit(target):
     driver.write("place", f"pid={t.pid} cpus=0-2 mem=caller")
     before = driver.settled(lost_tasks), driver.settled_objects("numa_policy")
     seen = Counter()
-    life = 1000  # us for which a child sleeps; below 0 for so long nobody writes to it
+    life = 1000  # us for which a child sleeps; below 0: for so long no write to it
     for i in range(1000):
         child = int(t.ask(f"brief {max(life, 0)}"))
         time.sleep(max(-life, 0) / 1e6)
@@ -305,7 +305,7 @@ def test_race_a_thousand_that_exit(target):
 
 
 def test_race_frozen_target(target):
-    """A frozen control group does not make anybody wait for ever."""
+    """A frozen control group does not make a write wait for ever."""
     group = "/sys/fs/cgroup/numaplace-test"
     os.mkdir(group)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tracepoints: their fields are the documented ones, and they say what happened."""
+"""The tracepoints: their fields are the documented ones, and their values are right."""
 
 import re
 
@@ -13,7 +13,7 @@ DOCUMENT = driver.TOP / "Documentation" / "ABI" / "tracepoints-numaplace"
 
 @pytest.fixture
 def events():
-    """What numaplace:* say while it is on."""
+    """The events numaplace:* while it is on."""
     with tracefs.recording("numaplace") as seen:
         yield seen
 

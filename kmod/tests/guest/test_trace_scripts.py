@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The bpftrace scripts say what happened."""
+"""The output of the bpftrace scripts is right."""
 
 import os
 import re
@@ -24,7 +24,7 @@ SCRIPTS = {
 
 
 def heard(tracer: subprocess.Popen, expected: str, seconds: float = 30) -> str:
-    """What a script says until it said what is expected, or for so long."""
+    """The output of a script until it has the expected line, or for so long."""
     limit = threading.Timer(seconds, tracer.terminate)
     limit.start()
     said = ""

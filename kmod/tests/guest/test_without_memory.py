@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Without memory where no write is there to be told: in a job's worker, a fork, loading and unloading."""
+"""Failed allocations without a write that could return ENOMEM: in a job's worker, a fork, loading and unloading."""
 
 import errno
 import itertools

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`numaplace trace` with every script, and perf, while one story happens: their numbers are the module's.
+"""`numaplace trace` with every script, and perf, during one sequence of events: their numbers are the module's.
 
-One story for all, and the scripts joined to one program: what takes long is bpftrace's start.
+One sequence for all, and the scripts joined to one program, since the start of bpftrace takes long.
 With NUMAPLACE_TRACE_ALONE=1 each script runs in a bpftrace of its own.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tracepoints as text, with nothing but tracefs; and what bpftrace has to be told in the lab."""
+"""Tracepoints as text, with nothing but tracefs; and the environment of bpftrace in the lab."""
 
 import contextlib
 import os

@@ -2,7 +2,7 @@
 #include "../../stats.c"
 #include "suites.h"
 
-/* What a function prints into a seq_file. */
+/* A seq_file that a function prints into. */
 static struct seq_file *paper(struct kunit *test)
 {
 	struct seq_file *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);

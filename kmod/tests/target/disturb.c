@@ -47,7 +47,7 @@ void start_child(void)
 	printf("%d\n", fork_sleeper());
 }
 
-/* A child that ends by itself after so long, and that nobody waits for. */
+/* A child that ends by itself after so long, and that its parent does not wait for. */
 void start_brief_child(useconds_t us)
 {
 	pid_t child;

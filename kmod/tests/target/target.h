@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A program to be acted upon, by the module's tests; target.c says what it understands. */
+/* A program to be acted upon, by the module's tests; target.c lists its commands. */
 #ifndef TARGET_H
 #define TARGET_H
 

@@ -25,7 +25,7 @@ static struct thread {
 	unsigned long nodes;
 } threads[COUNTERS];
 
-/* What the readers found, shared with those that are processes of their own. */
+/* Results of the readers, shared with readers that are processes of their own. */
 static struct reading {
 	volatile unsigned long rounds, wrong;
 } *reading;
