@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What users claim about tasks. */
+/* Inputs of tasks that users declare: --assume. */
 #include "../lib/base/error.h"
 #include "../lib/host/tasks.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A machine file, which people write. */
+/* A machine file, which users write. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

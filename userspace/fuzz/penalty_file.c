@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The [penalty] of a machine file, which people write too. */
+/* The [penalty] of a machine file, which users write too. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

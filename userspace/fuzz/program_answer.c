@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a program that is a policy answers. */
+/* The answer of a program that is a policy. */
 #include <errno.h>
 
 #include "../lib/base/error.h"

@@ -225,7 +225,7 @@ static void counts_this_task_with_a_software_event(void)
 	np_counters_perf.close(state);
 }
 
-/* In a child that is nobody: 0 when it is told which sysctl forbids a whole CPU's events. */
+/* In a child of user nobody: 0 when the error names the sysctl that forbids a CPU's events. */
 static int is_forbidden(void)
 {
 	struct np_subject cpu = { 0, 0 };
@@ -253,7 +253,7 @@ static void says_which_sysctl_forbids_counting(void)
 	if (!f || fscanf(f, "%d", &level) != 1 || level < 1 || getuid()) {
 		if (f)
 			fclose(f);
-		return;	/* allowed to everyone here, or we cannot become nobody */
+		return;	/* allowed to all users here, or no change to user nobody */
 	}
 	fclose(f);
 	pid = fork();
@@ -353,7 +353,7 @@ static void written_lines_are_traffic(void)
 	numa_bitmask_free(cpus);
 }
 
-/* Of two nodes what is not local is the other's; of three nobody knows. */
+/* On two nodes remote accesses are the other node's; on three they are unknown. */
 static void accesses_by_node_of_two(void)
 {
 	struct np_node node[3] = { { .id = 0 }, { .id = 1 }, { .id = 2 } };

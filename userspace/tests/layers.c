@@ -38,7 +38,7 @@ static void finds_what_lies_under(void)
 	CU_ASSERT_EQUAL(l.n, 2);
 	CU_ASSERT(lifts(&l, 30, "0,2", "0-3"));
 	CU_ASSERT(lifts(&l, 31, "4-5", "6"));
-	CU_ASSERT_FALSE(lifts(&l, 30, "0-1", "0-1"));	/* somebody has changed them since */
+	CU_ASSERT_FALSE(lifts(&l, 30, "0-1", "0-1"));	/* changed by another program since */
 	CU_ASSERT_FALSE(lifts(&l, 7, "0,2", "0,2"));	/* its CPUs are not the module's */
 	CU_ASSERT_FALSE(lifts(&l, 8, "0,2", "0,2"));
 	fixture_write("placements", "");

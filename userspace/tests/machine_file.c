@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Machine files and task sets: what stands in them, and what is wrong with them. */
+/* Machine files and task sets: their contents, and their faults. */
 #include "../lib/files/machine_file.h"
 
 #include <errno.h>
@@ -270,7 +270,7 @@ static enum np_model_origin origin(const char *named, const char *calibrated)
 	return origin;
 }
 
-/* The file that the simulator answers by is no oracle; what was calibrated counts. */
+/* The simulator's own file is not used as a model; a calibrated one is. */
 static void models_are_told_or_calibrated(void)
 {
 	char path[] = "/tmp/np-only-penalties-XXXXXX.toml";

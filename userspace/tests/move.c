@@ -155,7 +155,7 @@ static pid_t start_sleeper(pid_t number)
 
 static void end(pid_t pid)
 {
-	CU_ASSERT_FATAL(pid > 0);	/* kill(-1) is for everybody */
+	CU_ASSERT_FATAL(pid > 0);	/* kill(-1) signals every process */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

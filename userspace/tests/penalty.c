@@ -291,7 +291,7 @@ static void units_that_say_nothing_are_none(void)
 	}
 }
 
-/* One calibrated program of a name does not stand for all others of that name. */
+/* A measured program of a name does not stand for other programs of that name. */
 static void another_program_of_the_name_is_another(void)
 {
 	const char *root = fixture_begin();

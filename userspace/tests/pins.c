@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPUs that are not ours: of this process and its threads, on a machine that is written down. */
+/* User-set affinity: of this process and its threads, on a machine that is written down. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -129,7 +129,7 @@ static void threads_with_cpus_of_their_own_are_left(void)
 	fixture_end();
 }
 
-/* What numaplace has set is nobody's choice; what was there before it may be. */
+/* CPUs that numaplace has set are no user-set affinity; those from before may be. */
 static void what_we_have_placed_was_not_chosen(void)
 {
 	const char *root = fixture_begin();
@@ -179,7 +179,7 @@ static void what_the_module_has_placed_was_not_chosen(void)
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
 		CU_ASSERT_EQUAL(placed_by_module(root, "0", list, sizeof(list)), NP_PINNED_TASK);
 		CU_ASSERT_STRING_EQUAL(list, "0");
-		pin_to(0, 0);	/* somebody has changed it since */
+		pin_to(0, 0);	/* changed by another program since */
 		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_TASK);
 		sched_setaffinity(0, sizeof(before), &before);
 	}

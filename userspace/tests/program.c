@@ -100,7 +100,7 @@ static void its_signals_are_the_default_ones(void)
 	signal(SIGPIPE, before);
 }
 
-/* A question that no pipe could hold, which nobody reads: no SIGPIPE, no waiting. */
+/* A question larger than a pipe that the program does not read: no SIGPIPE, no waiting. */
 static void a_question_that_is_not_read_harms_nobody(void)
 {
 	char *question = malloc(8 << 20);

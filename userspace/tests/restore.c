@@ -153,7 +153,7 @@ static void a_grandchild(void)
 	subject_end(pid);
 }
 
-/* Its parent, which was placed, has exited: it descends from nobody who has a record. */
+/* Its parent, which was placed, has exited: none of its ancestors has a record. */
 static void an_orphan(void)
 {
 	pid_t pid = subject_start(fork_and_exit), child;
@@ -223,7 +223,7 @@ static void a_choice_of_the_user_before_a_failed_placement(void)
 
 #define SERIES 8
 
-/* Tasks that are placed elsewhere together: who inherited something is looked up once for all. */
+/* Tasks that are placed elsewhere together: heirs are looked up once for all. */
 static void a_series_looks_once_for_heirs(void)
 {
 	unsigned long before;
@@ -236,7 +236,7 @@ static void a_series_looks_once_for_heirs(void)
 	before = np_processes_readings;
 	for (size_t i = 0; i < SERIES; i++)
 		CU_ASSERT_EQUAL(place_in_series(pid[i], "1", i > 0), 0);
-	/* Once, and again if another process has written the state or somebody exited meanwhile. */
+	/* Once, and again if another process wrote the state or a task exited meanwhile. */
 	CU_ASSERT(np_processes_readings - before <= SERIES / 2);
 	before = np_processes_readings;
 	for (size_t i = 0; i < SERIES; i++)

@@ -68,7 +68,7 @@ static pid_t start_spinner(void)
 
 	for (volatile int i = 0; !pid; i++)
 		;
-	CU_ASSERT_FATAL(pid > 0);	/* to be killed later: -1 is everybody */
+	CU_ASSERT_FATAL(pid > 0);	/* to be killed later: -1 is every process */
 	return pid;
 }
 
@@ -258,7 +258,7 @@ static void a_node_that_comes_is_met(void)
 	end(pid);
 }
 
-/* Somebody else has moved those of the other. */
+/* Another program has moved those of the other. */
 static void pages_of_its_own_tasks_come_back(void)
 {
 	static const volatile sig_atomic_t never;

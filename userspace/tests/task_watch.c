@@ -99,7 +99,7 @@ static void the_child_of_a_parent_that_has_exited(void)
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT_FATAL(t && t->member);
 	t->member = false;
-	t->ppid = INT_MAX;	/* nobody's */
+	t->ppid = INT_MAX;	/* no task's */
 	w.last_pid = 0;
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
 	t = np_task_watch_find(&w, pid);

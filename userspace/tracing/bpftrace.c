@@ -123,7 +123,7 @@ static bool relay(struct run *r)
 		return false;
 	for (ssize_t done = 0, wrote; done < n; done += wrote) {
 		wrote = write(STDOUT_FILENO, text + done, (size_t)(n - done));
-		if (wrote < 0) {	/* nobody reads it any more */
+		if (wrote < 0) {	/* the output is closed */
 			tell_to_end(r);
 			break;
 		}

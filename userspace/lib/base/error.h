@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One-line explanations that travel with an error number. */
+/* One-line explanations that are returned with an error number. */
 /* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_ERROR_H
 #define NUMAPLACE_LIB_ERROR_H

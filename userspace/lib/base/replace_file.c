@@ -17,7 +17,7 @@ int np_fresh_open(struct np_fresh *n, const char *path)
 		return -EINVAL;
 	if ((size_t)snprintf(n->path, sizeof(n->path), "%s.new.%d", path, getpid()) >= sizeof(n->path))
 		return -ENAMETOOLONG;
-	unlink(n->path);	/* what one of this number left when it was killed */
+	unlink(n->path);	/* left by a killed process of this pid */
 	fd = open(n->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;

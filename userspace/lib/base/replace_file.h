@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A file that takes another's place whole, or not at all. */
+/* A new file that replaces another atomically. */
 #ifndef NUMAPLACE_LIB_REPLACE_FILE_H
 #define NUMAPLACE_LIB_REPLACE_FILE_H
 

@@ -19,7 +19,7 @@
 #define CHUNK	 65536
 #define CHUNKS	 32   /* at a time: what a pipe can hold, and no more from one that never ends */
 #define SLICE_MS 100  /* how soon a stop, or an end that its pipes do not tell, is seen */
-#define TAIL	 1024 /* of what it says on standard error */
+#define TAIL	 1024 /* bytes kept of its standard error */
 
 enum { OUTPUT, ERRORS, REPORT, PIPES };
 
@@ -124,7 +124,7 @@ static int start(struct run *r, const char *path)
 		return not_started(r, path, errno);
 	if (!r->pid)
 		become(path, r);
-	setpgid(r->pid, r->pid); /* whoever comes first: it is killed as a group */
+	setpgid(r->pid, r->pid); /* here and in the child: killed as a group */
 	for (int i = 0; i < PIPES; i++)
 		close_end(&r->end[i][1]);
 	do
@@ -138,7 +138,7 @@ static int start(struct run *r, const char *path)
 	return 0;
 }
 
-/* The end of what it has said so far. */
+/* Keeps the end of its standard error. */
 static void keep_tail(struct run *r, const char *text, size_t len)
 {
 	size_t kept, drop;
@@ -172,7 +172,7 @@ static int keep_text(struct run *r, const char *text, size_t len)
 	return 0;
 }
 
-/* What there is to read now of one of its pipes. */
+/* Reads the data that one of its pipes has now. */
 static int take(struct run *r, int which)
 {
 	int *fd = &r->end[which][0], e = 0;
@@ -195,7 +195,7 @@ static int take(struct run *r, int which)
 	return e;
 }
 
-/* Its last line, to follow ": "; "" when it has said nothing. */
+/* The last line of its standard error, to follow ": "; "" when there is none. */
 static const char *last_line(struct run *r)
 {
 	char *line;
@@ -217,7 +217,7 @@ static bool has_exited(const struct run *r)
 	return waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
-/* Until it has ended, or is not waited for any longer. */
+/* Waits until it has ended, the time is up or stop is set. */
 static int attend(struct run *r)
 {
 	double end = seconds_now() + r->limits->seconds;
@@ -247,7 +247,7 @@ static int attend(struct run *r)
 	return e ? e : take(r, ERRORS);
 }
 
-/* With all of its group, before its number can become another's. Returns how it ended. */
+/* Kills its group before its pid can be reused. Returns how it ended. */
 static int reap(struct run *r)
 {
 	int status = 0;

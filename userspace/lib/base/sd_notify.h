@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a service tells the manager that started it, see sd_notify(3). */
+/* Messages of a service to its manager, see sd_notify(3). */
 #ifndef NUMAPLACE_LIB_SD_NOTIFY_H
 #define NUMAPLACE_LIB_SD_NOTIFY_H
 

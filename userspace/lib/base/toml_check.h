@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tables of a TOML file may hold. A fault is one line: file, line, field, why. */
+/* Checks the tables of a TOML file. A fault is one line: file, line, field, why. */
 #ifndef NUMAPLACE_LIB_TOML_CHECK_H
 #define NUMAPLACE_LIB_TOML_CHECK_H
 
@@ -21,7 +21,7 @@ struct np_toml_table {
 	char name[96];	/* as in "node[1]"; "" of the whole file */
 };
 
-/* NP_TOML_TABLES is an array of tables, NP_TOML_ANY is checked by whoever reads it. */
+/* NP_TOML_TABLES is an array of tables, NP_TOML_ANY is checked by its reader. */
 enum np_toml_kind { NP_TOML_ANY, NP_TOML_TEXT, NP_TOML_WHOLE, NP_TOML_NUMBER, NP_TOML_LIST, NP_TOML_TABLE,
 		    NP_TOML_TABLES };
 

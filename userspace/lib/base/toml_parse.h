@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the TOML reader share: the text, where it is read, and the first error. */
+/* State of the TOML reader: the text, the position in it, and the first error. */
 #ifndef NUMAPLACE_LIB_TOML_PARSE_H
 #define NUMAPLACE_LIB_TOML_PARSE_H
 

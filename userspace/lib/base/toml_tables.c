@@ -310,7 +310,7 @@ static bool read_document(struct np_toml *t, json_t *root)
 	return false;
 }
 
-/* TOML is UTF-8; jansson knows what that is. */
+/* TOML is UTF-8; jansson checks the encoding. */
 static bool is_utf8(struct np_toml *t)
 {
 	const char *line = t->at;

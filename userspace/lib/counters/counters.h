@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What processors count of memory accesses, by CPU or by task. One of several
- * sources counts, behind one table of operations; each event says which, or why
- * it does not. Documentation/reference/counters.md.
+ * Hardware counters of memory accesses, by CPU or by task. One of several
+ * sources counts, behind one table of operations; each event names its source, or the
+ * reason why it is not counted. Documentation/reference/counters.md.
  */
 /* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_COUNTERS_H
@@ -41,7 +41,7 @@ struct np_reading {
 	struct np_count event[NP_EVENTS];	/* since the counters were opened */
 };
 
-/* What is counted: a CPU, or a thread group and its children. */
+/* A counted subject: a CPU, or a thread group and its children. */
 struct np_subject {
 	int cpu;		/* -1: the task */
 	pid_t pid;
@@ -93,7 +93,7 @@ bool np_counters_is_source(const char *name);
 void np_counters_read(struct np_counters *c, struct np_reading *readings);
 void np_counters_close(struct np_counters *c);
 
-/* What was counted from before to after. */
+/* The counts between two readings. */
 struct np_reading np_reading_between(const struct np_reading *before,
 				     const struct np_reading *after);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What libpfm4 makes of the table's names, and which row is this processor's. */
+/* Encodes the table's names by libpfm4, and finds this processor's row. */
 #include "events.h"
 
 #include <errno.h>

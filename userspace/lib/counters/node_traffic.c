@@ -75,7 +75,7 @@ void np_dram_since(struct np_dram *now, const struct np_dram *before)
 		now->writes[cpu] -= before->writes[cpu];
 }
 
-/* Adds what one CPU read of each node, and its writes where it reads; returns the writes. */
+/* Adds a CPU's reads of each node, and its writes in proportion; returns the writes. */
 static double add_cpu(const struct np_dram *d, size_t cpu, double *sum)
 {
 	const double *read = d->lines + cpu * d->n_nodes;

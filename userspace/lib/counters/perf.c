@@ -181,7 +181,7 @@ static void keep(struct perf *p, size_t n)
 		close(p->file[--p->n].fd);
 }
 
-/* One with more threads than there is room for is left out; there may be room for the others. */
+/* A subject with more threads than files may be opened is left out; the others may fit. */
 static int try_subject(struct np_counters *c, struct perf *p, const struct np_perf_events *events,
 		       size_t subject, char *err, size_t err_len)
 {

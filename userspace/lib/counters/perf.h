@@ -8,13 +8,13 @@
 
 struct perf_event_attr;
 
-/* What is counted: of each event the parts that were encoded. */
+/* The counted events: of each the parts that were encoded. */
 struct np_perf_events {
 	struct perf_event_attr *attr[NP_EVENTS][NP_EVENT_PARTS];
 	const char *why[NP_EVENTS];	/* of an event without parts */
 };
 
-/* What one file says; its read format is that of total times enabled and running. */
+/* The value of one file; its read format has the total times enabled and running. */
 struct np_perf_value {
 	unsigned long long value, enabled, running;
 };

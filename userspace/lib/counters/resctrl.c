@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The group that a task is in. Counts bytes that L3 caches moved from and to
- * memory; lines are bytes / 64. Knows only local and total.
+ * The resctrl group of a task. Counts bytes that L3 caches moved from and to
+ * memory; lines are bytes / 64. Has local and total bytes only.
  */
 #include "resctrl.h"
 

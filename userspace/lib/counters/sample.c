@@ -33,7 +33,7 @@ int np_counting_begin(struct np_counting *c, const struct np_machine *m, const p
 
 void np_counting_end(struct np_counting *c)
 {
-	/* In the order of the beginning, so that both count for as long. */
+	/* In the order of np_counting_begin(), so that both count for the same time. */
 	if (c->dram_before.lines && !np_dram_read(&c->dram, c->counters.machine))
 		np_dram_since(&c->dram, &c->dram_before);
 	np_counters_read(&c->counters, c->counted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tasks do to memory between two moments, in the fields that policies read. */
+/* Counters of tasks between two moments, in the fields that policies read. */
 #ifndef NUMAPLACE_LIB_SAMPLE_H
 #define NUMAPLACE_LIB_SAMPLE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What tasks do to memory, as counters see it, in the fields that policies read. */
+/* Counters of the busiest tasks, in the fields that policies read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>

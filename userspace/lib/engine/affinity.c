@@ -85,7 +85,7 @@ static const struct np_saved *first_record(const struct placing *p, const struct
 	return r && r->pid == p->pid && p->leader_is_new && p->first_pass ? NULL : r;
 }
 
-/* What is to be remembered of a thread, with masks of its own. */
+/* The record of a thread, with masks of its own. */
 static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_proc_stat *st,
 				 const struct np_saved *old)
 {
@@ -256,7 +256,7 @@ void np_affinity_undo_free(struct np_affinity_undo *u)
 	free(u);
 }
 
-/* To the caller, which may undo this later. */
+/* Passes the undo data to the caller. */
 static int hand_over(struct placing *p, struct np_affinity_undo **to)
 {
 	*to = malloc(sizeof(**to));

@@ -12,7 +12,7 @@
 #include "engine.h"
 #include "saved_affinity.h"
 
-/* What one np_affinity_place() found, so that it can be taken back. */
+/* The state before one np_affinity_place(), so that it can be undone. */
 struct np_affinity_undo {
 	pid_t pid;
 	unsigned long long when;	/* it began, in the unit of np_saved.start */

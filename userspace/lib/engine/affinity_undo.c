@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Takes placements by system calls back, each down to what was there just before it. */
+/* Undoes placements by system calls: each thread gets its CPUs from just before the placement. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct undoing {
 	size_t err_len;
 };
 
-/* What the thread itself had; NULL: it was not there, or is another of this number. */
+/* The state of the thread before; NULL: it did not exist, or its id was reused. */
 static const struct np_affinity_was *was_bound(const struct np_affinity_undo *u, const struct np_saved *r)
 {
 	for (size_t i = 0; i < u->n; i++)
@@ -48,7 +48,7 @@ static bool descends_from(const struct undoing *w, pid_t pid, pid_t from)
 	return pid == from;
 }
 
-/* What its process had, for one that was started since and has inherited the placement. */
+/* The state of its process before, for a later thread that inherited the placement. */
 static const struct np_affinity_was *has_inherited(const struct undoing *w, const struct np_affinity_undo *u,
 						   const struct np_saved *r)
 {
@@ -61,7 +61,7 @@ static const struct np_affinity_was *has_inherited(const struct undoing *w, cons
 	return &u->thread[0];
 }
 
-/* What it is to have again; NULL: this record is of none of the placements. */
+/* The state to give back; NULL: this record is of none of the placements. */
 static const struct np_affinity_was *find(const struct undoing *w, const struct np_saved *r)
 {
 	const struct np_affinity_was *was = NULL;

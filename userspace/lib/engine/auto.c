@@ -28,7 +28,7 @@ static uint64_t *count_of(struct np_migrate_result *r, const struct reason *reas
 	return (uint64_t *)((char *)r + reason->at);
 }
 
-/* Where the page is, how it is used and how full the node is hold the call back as well. */
+/* Reasons that keep a page from move_pages(2) as well: its node, its use, a full node. */
 static const char *const stays_for_all[] = {
 	"moved", "already", "absent", "pinned", "shared", "no_memory",
 };

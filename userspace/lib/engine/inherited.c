@@ -30,7 +30,7 @@ unsigned long long np_heirs_now(void)
 	       (unsigned long long)t.tv_nsec / (1000000000 / hertz);
 }
 
-/* What one search goes by. */
+/* Data of one search. */
 struct search {
 	const struct np_state *s;
 	const struct np_saved **by_pid;	/* [n] the records of s in order of pid, the leader's first */
@@ -96,7 +96,7 @@ bool np_heirs_wears(const struct np_saved *r, pid_t pid, const struct bitmask *c
 	return result;
 }
 
-/* There is something to inherit, and to give back. */
+/* Whether descendants may have inherited CPUs that a restore of the record changes. */
 static bool has_heirs(const struct np_saved *r)
 {
 	return r->inherit && !equal(r->original, r->set);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a placed task starts inherits its CPUs without having a record: its threads,
+ * Descendants of a placed task inherit its CPUs without having a record: its threads,
  * its children, and theirs, also when those between have exited meanwhile.
  */
 #ifndef NUMAPLACE_LIB_INHERITED_H

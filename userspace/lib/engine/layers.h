@@ -19,7 +19,7 @@ struct np_layer {
 	struct bitmask *set, *under;	/* what the module has set, and what was there before */
 };
 
-/* What the module has placed now, in order of tid; none where there is no module. */
+/* Threads that the module has placed, in order of tid; none where there is no module. */
 struct np_layers {
 	struct np_layer *layer;
 	size_t n;

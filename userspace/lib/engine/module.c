@@ -51,7 +51,7 @@ int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_
 	return np_fail(err, err_len, e, "the module cannot %s process %d: %s", what, pid, why);
 }
 
-/* What the thread has instead of the CPUs that the module gave it; NULL: these. */
+/* The thread's CPUs where they are not those that the module set; NULL: they are. */
 static struct bitmask *changed_since(const char *line, pid_t tid)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS), *set = numa_bitmask_alloc(NP_MAX_CPUS);

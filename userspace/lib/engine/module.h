@@ -13,7 +13,7 @@ int np_module_memory(pid_t pid, int *mode, struct bitmask **nodes);
 int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
 		      size_t err_len);
 
-/* Says why the module refused to do what to pid. Returns e. */
+/* Writes why the module refused the action `what` on pid. Returns e. */
 int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The module's files: is it there, and reading and writing them. */
+/* The module's files: whether they are there, reading and writing them. */
 #ifndef NUMAPLACE_LIB_MODULE_FILES_H
 #define NUMAPLACE_LIB_MODULE_FILES_H
 

@@ -100,7 +100,7 @@ static void add(char *line, size_t len, const char *format, ...)
 	va_end(args);
 }
 
-/* What is not asked for is left to the module's defaults. */
+/* Keys that are not given have the module's defaults. */
 static void migrate_line(const struct np_migrate_request *r, char *line, size_t len)
 {
 	char from[NP_LIST_LEN] = "any";

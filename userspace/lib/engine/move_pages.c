@@ -12,7 +12,7 @@
 
 /* Pages looked at in one go: large calls, bounded memory. */
 #define WINDOW 32768
-/* What each() returns to end the walk. */
+/* Return value of each() that ends the walk. */
 #define ENOUGH 1
 
 struct mover {
@@ -126,7 +126,7 @@ static int each(const struct np_window *w, void *arg)
 	return e ? e : left_to_move(m) ? 0 : ENOUGH;
 }
 
-/* Without those where all that can be left to do has been done. */
+/* With no_small, leaves out areas of anonymous small pages. */
 static bool wanted(const struct np_area *area, void *arg)
 {
 	const struct mover *m = arg;

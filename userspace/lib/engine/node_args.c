@@ -7,7 +7,7 @@
 #include "../base/error.h"
 #include "affinity.h"
 
-/* What is in both, at least as long as a. */
+/* The intersection, at least as long as a. */
 static struct bitmask *intersect(const struct bitmask *a, const struct bitmask *b)
 {
 	struct bitmask *both = numa_bitmask_alloc((unsigned int)a->size);

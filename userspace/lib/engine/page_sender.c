@@ -54,7 +54,7 @@ size_t np_sender_tried(const int *node, const int *status, size_t n)
 {
 	size_t first = 0;
 
-	/* What a batch moved is stored when it ends: the first without a status is of the one that failed. */
+	/* Statuses are stored at a batch's end: the first without one is of the failed batch. */
 	while (first < n && status[first] != NP_STATUS_UNSET)
 		first++;
 	for (size_t i = first + 1; i < n; i++) {

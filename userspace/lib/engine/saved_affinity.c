@@ -17,7 +17,7 @@
 /* Replaced records and exited threads that a file and a kept state may have beside the others. */
 #define SLACK 1024
 
-/* What np_state_keep() left, without its lock; path "": nothing. */
+/* The state that np_state_keep() kept, without its lock; path "": none. */
 static struct np_state kept = { .file = { .lock = -1, .data = -1 } };
 
 static bool still_there(const struct np_saved *r)
@@ -109,7 +109,7 @@ void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r
 	}
 }
 
-/* What a thread other than the leader has started is its process's child. */
+/* A child that any thread has started is the child of its process. */
 void np_state_end(struct np_state *s, struct np_saved *r)
 {
 	r->gone = true;
@@ -160,7 +160,7 @@ int np_state_open(struct np_state *s, const char *path, char *err, size_t err_le
 	return e;
 }
 
-/* What is kept, in the place of s, which has the lock; false when that is not the file's. */
+/* Puts the kept state in place of s, which has the lock; false when the file has changed since. */
 static bool take_kept(struct np_state *s)
 {
 	int lock = s->file.lock;

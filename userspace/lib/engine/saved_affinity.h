@@ -16,7 +16,7 @@
 #include "layers.h"
 #include "state_file.h"
 
-/* np_saved.by of what `run` and the daemon have placed, and room for it. */
+/* np_saved.by of tasks that `run` and the daemon have placed, and room for it. */
 #define NP_BY_RUN "run %d"
 #define NP_BY_DAEMON "daemon"
 #define NP_BY_LEN 24
@@ -56,7 +56,7 @@ struct np_state {
  * Locks and loads the state file; path NULL means the default one:
  * /run/numaplace/state.json for root, $XDG_RUNTIME_DIR/numaplace/state.json
  * for others. Records of an earlier boot are dropped, and those of threads that
- * have exited unless others may have inherited their place: these are "gone".
+ * have exited unless others may have inherited their CPUs: these are "gone".
  * 0, or -errno with one line in err.
  */
 int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len);
@@ -100,8 +100,8 @@ void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r
 void np_state_end(struct np_state *s, struct np_saved *r);
 
 /*
- * What by has placed counts as placed by hand, in the default file: it stays at the end of
- * that one and of those that follow it. 0, or -errno with one line in err.
+ * Tasks that by has placed count as placed by hand, in the default file: they stay at the end of
+ * that program and of later ones. 0, or -errno with one line in err.
  */
 int np_state_leave(const char *by, char *err, size_t err_len);
 

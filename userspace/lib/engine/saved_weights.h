@@ -33,7 +33,7 @@ int np_weights_take(const char *root, const json_t *weights, struct np_weights_u
 
 struct np_weights_back {
 	size_t users;			/* that were among those asked for */
-	char text[256];			/* what became of the kernel's weights, one line; "": nothing */
+	char text[256];			/* change of the kernel's weights, one line; "": none */
 };
 
 /* Takes users out that which() is true for; after the last the kernel has what it had before. */

@@ -262,7 +262,7 @@ int np_state_file_append(struct np_state_file *f, json_t *records, char *err, si
 		return np_fail(err, err_len, -ENOMEM, "out of memory");
 	len = strlen(text);
 	errno = 0;
-	/* What another left unfinished goes first. */
+	/* Cuts off a record that another process left unfinished. */
 	done = ftruncate(f->data, f->size) ? -1 : write(f->data, text, len);
 	if (done == (ssize_t)len) {
 		f->size += done;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A JSON file of what is to be undone, locked while it is in use: it outlives
- * the tool that wrote it, but not the boot. Records may be appended, one a line,
+ * A JSON file of state to be restored, locked while it is in use: it outlives
+ * the process that wrote it, but not the boot. Records may be appended, one a line,
  * behind the object; a last line without its newline was never acted on.
  */
 #ifndef NUMAPLACE_LIB_STATE_FILE_H

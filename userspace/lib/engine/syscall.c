@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Plain system calls: everything that works without the module. */
+/* The engine of plain system calls, which works without the module. */
 #include <errno.h>
 
 #include "../host/proc.h"

@@ -15,7 +15,7 @@
 
 #define SHOWN 40 /* letters of a wrong value */
 
-/* What a node is named for. */
+/* Use of a node in a decision. */
 enum use { TO_RUN, TO_HOLD };
 
 struct reader {
@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static int wrong(const struct reader *r, c
 		       r->at, *key ? "." : "", key, what);
 }
 
-/* A value that is not what it should be. */
+/* Reports a value of the wrong type or range. */
 static int wrong_value(const struct reader *r, const char *key, const json_t *value,
 		       const char *should)
 {

@@ -8,7 +8,7 @@
 
 #include "../../../policies/plan/plan.h"
 
-/* What is read, for errors that say where. */
+/* The source of the decisions, for errors. */
 struct np_decisions_from {
 	const char *what; /* "plan f.json", "policy exec:./p.py" */
 	bool limited; /* a node that its task may not use is an error, not to be taken out later */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* experiments/lab/plugin/config.c has the same limits, of what it is given. */
+/* The limits are those of experiments/lab/plugin/config.c. */
 #include "machine_caches.h"
 
 #include <stdint.h>

@@ -31,7 +31,7 @@ static const struct np_toml_key file_keys[] = {
 	{ "cache", NP_TOML_TABLES, true },
 	{ "model", NP_TOML_TABLE, true },
 	{ "penalty", NP_TOML_TABLE, true },
-	{ "measured", NP_TOML_TABLE, true },	/* what calibrate-machine found, for people */
+	{ "measured", NP_TOML_TABLE, true },	/* results of calibrate-machine; not read */
 	{ 0 },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Machine files (Documentation/explanation/lab-model.md) as the policies see a machine. */
+/* Machine files (Documentation/reference/machine-files.md) as the policies see a machine. */
 #ifndef NUMAPLACE_LIB_MACHINE_FILE_H
 #define NUMAPLACE_LIB_MACHINE_FILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where machine files are: those that come with numaplace, and the one of the machine that this runs on. */
+/* Finds machine files: those that come with numaplace, and the one of this machine. */
 #ifndef NUMAPLACE_LIB_MACHINE_FIND_H
 #define NUMAPLACE_LIB_MACHINE_FIND_H
 

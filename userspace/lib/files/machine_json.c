@@ -25,7 +25,7 @@ static void set_bytes(json_t *table, const char *key)
 	json_object_set_new(table, key, json_integer((json_int_t)bytes));
 }
 
-/* What np_model_parse() takes; "" without a model. */
+/* The text form of the model, as np_model_parse() reads it; "" without a model. */
 static json_t *model_text(const struct np_model *model)
 {
 	char *text = NULL;

@@ -93,7 +93,7 @@ static int no_node(const struct np_toml_table *t, const char *key, const json_t 
 	return np_toml_wrong(t, key, "there is no node %s", np_toml_show(number).text);
 }
 
-/* A [[model.node]]: what is different on one node. */
+/* A [[model.node]]: values that differ on one node. */
 static int read_exception(const struct np_toml_table *t, struct np_model *model)
 {
 	json_t *node = json_object_get(t->json, "node");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is known of penalties: a fit, and what it says of tasks. */
+/* Penalties: the fit, and its use for tasks. */
 #include "penalty.h"
 
 #include <errno.h>

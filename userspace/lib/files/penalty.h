@@ -13,7 +13,7 @@
 #include "../host/tasks.h"
 
 /*
- * By what a measured task is known again: its program and its service, else the
+ * The key of a measured task: its program and its service, else the
  * program alone, and only where no program is known its name.
  */
 struct np_penalty_key {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* By what a task is known again: its program, and the service that it belongs to. */
+/* The key of a task among penalties: its program, and the service that it belongs to. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a policy is told, as JSON: parts of snapshots, of plans and of the question to a program. */
+/* The input of a policy as JSON: parts of snapshots, of plans and of the question to a program. */
 #ifndef NUMAPLACE_LIB_POLICY_INPUT_H
 #define NUMAPLACE_LIB_POLICY_INPUT_H
 

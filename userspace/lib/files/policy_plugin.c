@@ -45,7 +45,7 @@ int np_policy_check(const char *path, const struct np_policy *p, char *err, size
 	return 0;
 }
 
-/* Those that were loaded, which stay. */
+/* The loaded plug-ins, which stay loaded. */
 static struct loaded {
 	const void *symbol;
 	struct np_plugin plugin;	/* what an older header does not know of it is 0 */

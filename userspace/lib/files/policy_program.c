@@ -14,7 +14,7 @@
 #define LONGEST_ANSWER (64 << 20)
 #define WHAT_LEN       100
 
-/* Those that were loaded, which stay. */
+/* The loaded programs, which stay loaded. */
 static struct program {
 	struct np_policy policy;
 	struct np_program_about about;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads a snapshot, and trusts nothing in it. */
+/* Reads a snapshot, and checks every value. */
 #include "snapshot.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Task sets from TOML; Documentation/how-to/predict.md has the keys. */
+/* Task sets from TOML; Documentation/reference/task-sets.md has the keys. */
 #include "task_set.h"
 
 #include <errno.h>

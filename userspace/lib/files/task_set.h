@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tasks for predictions: described in a file, or drawn at random (Documentation/how-to/predict.md). */
+/* Tasks for predictions, from a file or drawn at random: Documentation/reference/task-sets.md. */
 #ifndef NUMAPLACE_LIB_TASK_SET_H
 #define NUMAPLACE_LIB_TASK_SET_H
 

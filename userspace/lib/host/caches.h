@@ -27,7 +27,7 @@ int np_caches_read(const struct np_machine *m, const char *root, struct np_cache
 		   size_t *n);
 
 /*
- * For a list that is read by people: how many caches are like caches[i], a core's own
+ * For printed lists: how many caches are like caches[i], a core's own
  * of the same level, type, size and number of CPUs, with the CPUs of all of them in
  * all; 0 when an earlier one stands for them. A cache that cores share is 1.
  */

@@ -239,7 +239,7 @@ uint64_t np_cgroup_mark(pid_t pid)
 	return mark;
 }
 
-/* What the file says in the cgroup, or in the nearest one above that has it. */
+/* Reads the file in the cgroup, or in the nearest one above that has it. */
 static int read_upwards(const char *mount, char *name, const char *file, struct bitmask *mask)
 {
 	while (true) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Control groups: whose tasks they hold, and what cpusets leave a task. */
+/* Control groups: their tasks, and the CPUs and memory nodes that cpusets leave a task. */
 #ifndef NUMAPLACE_LIB_CGROUP_H
 #define NUMAPLACE_LIB_CGROUP_H
 

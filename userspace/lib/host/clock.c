@@ -36,7 +36,7 @@ double np_clock_of_ticks(void)
 
 	if (!text)
 		return np_clock(CLOCK_MONOTONIC);
-	/* What the CPUs did altogether: "cpu  1 2 3 ..". */
+	/* The sums over all CPUs: "cpu  1 2 3 ..". */
 	at = text + strcspn(text, " ");
 	for (int i = 0; i < FIELDS; i++, at = end)
 		sum += strtoull(at, &end, 10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What /proc says about one process or thread. */
+/* Data of /proc about one process or thread. */
 #ifndef NUMAPLACE_LIB_PROC_H
 #define NUMAPLACE_LIB_PROC_H
 

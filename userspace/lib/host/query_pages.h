@@ -6,9 +6,9 @@
 #include "tasks.h"
 
 /*
- * Replaces the pages of every task, its own and of shared memory, by what move_pages
- * says of each address that has one; which are of shared memory stays as it was read. 0, or -errno with one line in err; a task
- * that has just exited keeps what it had.
+ * Replaces the pages of every task, its own and of shared memory, by the answers of
+ * move_pages for each address that has one; the part of shared memory stays as it was read.
+ * 0, or -errno with one line in err; a task that has just exited keeps its old pages.
  */
 int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, size_t err_len);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the user says of a task. */
+/* Inputs of a task that the user declares. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "../../../policies/policy.h"
 
-/* What the numbers printed here were measured on. */
+/* The platform that printed numbers were measured on. */
 enum np_platform { NP_PLATFORM_REAL, NP_PLATFORM_LAB_FUNCTIONAL, NP_PLATFORM_LAB_TIMED };
 
 /*

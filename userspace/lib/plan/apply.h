@@ -19,7 +19,7 @@ enum np_step_state {
 	NP_STEP_UNDONE,
 };
 
-/* What was done about one decision. */
+/* Result of one decision. */
 struct np_step {
 	enum np_step_state state;
 	struct bitmask *cpus;		/* that it was bound to; NULL: left alone */
@@ -63,7 +63,7 @@ struct np_applied {
 	bool undone;
 	char not_undone[NP_ERR_LEN];	/* the first thing that could not be, and what to do; "": all was */
 	bool no_memory_policy;		/* the engine cannot set one */
-	char note[NP_ERR_LEN];		/* what the engine could not do; "" if nothing */
+	char note[NP_ERR_LEN];		/* parts that were not carried out; "" if none */
 };
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Carries out plan->move step by step, in its order. What came of a step counts,
- * not what was planned: a later one never brings more than its node then has room for.
+ * Carries out plan->move step by step, in its order. The result of a step counts,
+ * not its plan: a later one never brings more than its node then has room for.
  * Pages that are spread go by shares, each step to those that the plan has then.
  */
 #include <errno.h>

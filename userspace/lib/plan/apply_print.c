@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was done, as a table and as JSON. */
+/* The results of apply, as a table and as JSON. */
 #include <string.h>
 
 #include "../base/cpulist.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Takes back what one apply did. Best effort: what cannot be undone is reported. */
+/* Undoes one apply as far as possible; actions that cannot be undone are reported. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -136,7 +136,7 @@ static int place(struct flip *f, pid_t pid, bool one_thread, const struct bitmas
 	return f->control->place(&r, f->err, f->err_len);
 }
 
-/* What happened to the flip comes first: its error is kept. */
+/* An error of the flip is kept over one of the restore. */
 static int restore(struct flip *f, int e)
 {
 	char err[NP_ERR_LEN] = "";
@@ -240,7 +240,7 @@ static int measure(struct flip *f, struct np_cpi_pair *out)
 
 	if (e)
 		return e;
-	/* Home at both ends: what changes steadily with time weighs on both alike. */
+	/* Home at both ends: a steady change over time affects both nodes alike. */
 	e = phase(f, out->home, &near);
 	if (!e)
 		e = phase(f, out->away, &far);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads a plan, and trusts nothing in it. */
+/* Reads a plan, and checks every value. */
 #include "plan_read.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ static void recall_decision(const json_t *one, struct np_decision *d)
 		d->traffic.source = NP_PROVENANCE_NONE;
 }
 
-/* What the model said when the plan was made, where it said something. */
+/* The predictions that were saved with the plan, where there are some. */
 static void recall_prediction(const struct np_plan_source *s, struct np_planning *p)
 {
 	const json_t *predicted = json_object_get(s->root, "predicted");

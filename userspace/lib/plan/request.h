@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A policy asked about running tasks on this machine, and its answer. */
+/* Request for a plan: a policy, tasks and machine, and the answer. */
 /* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_REQUEST_H
 #define NUMAPLACE_LIB_REQUEST_H

@@ -126,14 +126,14 @@ static bool covers(const struct bitmask *mask, const struct bitmask *cpus, size_
 	return true;
 }
 
-/* What was seen of a task's threads. */
+/* Affinities of a task's threads. */
 struct choice {
 	struct bitmask *first, *all;	/* the first user-set affinity, and the union */
-	size_t chosen, other;		/* threads without a user-set affinity */
+	size_t chosen, other;		/* threads with and without a user-set affinity */
 	bool differ;
 };
 
-/* What the thread had before numaplace, if that is whose CPUs it has now; false: it has exited. */
+/* The thread's CPUs, or those from before a placement by numaplace. False: it has exited. */
 static bool own_cpus(struct np_pins *p, pid_t pid, pid_t tid, struct bitmask *mask)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);

@@ -19,7 +19,7 @@ struct np_pins;
 struct np_pins *np_pins_open(const char *root);
 void np_pins_close(struct np_pins *p);
 
-/* For another moment: what numaplace itself has placed is looked up again. */
+/* For another moment: placements by numaplace are looked up again. */
 void np_pins_refresh(struct np_pins *p);
 
 /* The isolated CPUs; empty where there are none. */

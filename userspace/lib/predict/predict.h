@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Predictions: what each policy would make of the same tasks on the same machine. */
+/* Predictions of each policy for the same tasks on the same machine. */
 /* Public: `make install` installs it (Documentation/reference/library.md). */
 #ifndef NUMAPLACE_LIB_PREDICT_H
 #define NUMAPLACE_LIB_PREDICT_H
@@ -35,7 +35,7 @@ int np_predict_counters(const struct np_machine *m, struct np_tasks *t, double *
 struct np_outcome np_predict_policy(const struct np_contender *c, const struct np_machine *m,
 			      const struct np_tasks *t);
 
-/* How one policy did over many cases, against the best placement known of each. */
+/* Score of one policy over many cases, against the best placement known of each. */
 struct np_score {
 	unsigned int cases;	/* in which it gave an answer */
 	unsigned int whole;	/* of those, for which every placement was tried */

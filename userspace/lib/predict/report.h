@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What predictions say: kept, printed as a table and as JSON, drawn. */
+/* Results of predictions: stored, printed as a table and as JSON, drawn. */
 #ifndef NUMAPLACE_LIB_REPORT_H
 #define NUMAPLACE_LIB_REPORT_H
 

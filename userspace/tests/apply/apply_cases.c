@@ -113,7 +113,7 @@ static void follows_the_order_of_the_plan(void)
 	finish(&f);
 }
 
-/* Who was to make room has exited: what is now too much stays, and that is said. */
+/* The task that was to make room has exited: pages without room stay, and are reported. */
 static void never_overfills_when_a_task_is_gone(void)
 {
 	struct plan_fixture f;

@@ -118,7 +118,7 @@ static void what_was_tried_is_not_tried_again(void)
 	CU_ASSERT_EQUAL(judge(&s, d, 3), NP_HYSTERESIS_DONE);
 	d.pages_to_move = 4600;	/* a twentieth of its 10000 pages more */
 	CU_ASSERT_EQUAL(judge(&s, d, 4), NP_HYSTERESIS_ACT);
-	/* Somebody else has bound it to another node. */
+	/* Another program has bound it to another node. */
 	d = decision(0, 1, 2);
 	d.pages_to = 1;
 	CU_ASSERT_EQUAL(judge(&s, d, 5), NP_HYSTERESIS_ACT);

@@ -126,7 +126,7 @@ static const char *start(size_t count, void *(*work)(void *))
 	return "started";
 }
 
-/* Holds n pages of every `of` of the first area in a pipe that nobody reads: they cannot move. */
+/* Holds n pages of every `of` of the first area in a pipe without a reader: they cannot move. */
 static size_t pin(size_t n, size_t of)
 {
 	struct area *a = &areas[0];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""CPUs that somebody has chosen for a task, and those that the machine keeps free, are left alone."""
+"""User-set affinity and isolated CPUs are left alone."""
 from __future__ import annotations
 
 import os
@@ -17,7 +17,7 @@ MAXIMUM_LOCAL = ("--policy", "maximum-local", "--sample", 0)
 
 @pytest.fixture
 def plain(tool: Tool) -> Tool:
-    """As a user has it, who says no --override."""
+    """Without --override, the default."""
     return Tool(override=False)
 
 
@@ -134,7 +134,7 @@ def test_the_daemon_leaves_them_alone(tool: Tool, start_target) -> None:
     pinned, excluded, taken = away(start_target), free(start_target), free(start_target)
     process = daemon("--exclude", excluded.pid, "--hysteresis", 4, pinned.pid, excluded.pid, taken.pid)
     try:
-        said = []     # to its line about the move: who ends it before has the move undone
+        said = []     # to its line about the move: a signal before that undoes the move
         while f"process {taken.pid} " not in "".join(said[-1:]):
             said.append(process.stderr.readline())
             assert said[-1], "it has ended"

@@ -140,7 +140,7 @@ def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_
 
 @pytest.fixture
 def nobody() -> Iterator[dict]:
-    """How a command is run as a user who owns nothing but a folder for what he places."""
+    """The command line for a user with nothing but a runtime folder."""
     with tempfile.TemporaryDirectory() as folder:
         os.chown(folder, 65534, 65534)
         yield {"user": 65534, "env": os.environ | {"XDG_RUNTIME_DIR": folder}}

@@ -78,7 +78,7 @@ class TargetInside(Target):
         self.ask("allocate 16 small")
 
     def end(self) -> None:
-        self.process.kill()     # who only waits for the program, which ends with its input
+        self.process.kill()     # which waits for the program, which ends with its input
         self.process.communicate()
 
 
