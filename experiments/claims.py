@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A claim about a measurement: how it is measured, the table that shows it, and what was asked of it."""
+"""A claim about a measurement: how it is measured, the table that shows it, and its bounds."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,7 @@ class Check:
 class Outcome:
     lines: list[str] = field(default_factory=list)  # the table
     checks: list[Check] = field(default_factory=list)
-    data: dict = field(default_factory=dict)        # its figures, for who draws them
+    data: dict = field(default_factory=dict)        # its figures, for drawing
 
     def say(self, line: str = ""):
         self.lines.append(line)

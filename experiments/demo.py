@@ -30,7 +30,7 @@ def say(text: str) -> None:
 
 
 def may_load_module() -> bool:
-    """Only a person who was asked can allow it: the default is no."""
+    """Asks at the terminal; the default is no."""
     if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     answer = input("demo: build numaplace.ko and load it into this machine's kernel until the demo ends? [y/N] ")

@@ -71,7 +71,7 @@ def _term(term: Any) -> dict[str, Any]:
 
 
 def _effects(model: Model) -> dict[str, Any]:
-    """Interactions only while a person can read the list."""
+    """Interactions only while the list is short enough to read."""
     grand, found = effects(model)
     if len(found) > MAX_EFFECTS:
         grand, found = effects(model, pairs=False)

@@ -28,7 +28,7 @@ def write(directory: str | Path) -> Path:
 
 
 def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
-    """As write(); with the papers' chapters, for others who show what they found."""
+    """As write(); also returns the papers' chapters, for the page of several runs."""
     results = read(directory)
     if len(results.platforms) > 1:
         raise ResultsError(

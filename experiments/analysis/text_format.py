@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Numbers and names as people read them. One way to write each, for terminal, figures and HTML."""
+"""Numbers and names as text. One format for each, for terminal, figures and HTML."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def platform_line(platforms: list[str]) -> str:
 
 
 def printable(text: object, keep: str = THIN_SPACE) -> str:
-    """A name from the measured machine may hold anything, even control characters."""
+    """A name from the measured machine may hold any character, control characters included."""
     return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in str(text))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables for a terminal: readable at 80 columns, plain text where nobody is watching."""
+"""Tables for a terminal: readable at 80 columns, plain text where the output is no terminal."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from experiments.lab.errors import BOOT_FAILED, LabError
 
 LAST_LINES = 15
-REPORT_LINES = 45  # from the sign of a fault on: what it was, where, and who had allocated it
+REPORT_LINES = 45  # from the sign of a fault on: its kind, its place, and the stack of the allocation
 MOST_REPORTS = 3
 FAULT = re.compile(r"WARNING:|BUG:|UBSAN:|ODEBUG:|Oops|Kernel panic|general protection|Call Trace|leaked|refcount_t"
                    r"|INFO: task|INFO: trying to register|self-detected stall|detected (expedited )?stalls on CPUs"
@@ -22,8 +22,8 @@ def text(path: Path) -> str:
 
 
 def qemu_was_at_fault(console: str) -> bool:
-    """A vCPU ran code of a moment ago: TCG lets a kernel that patches itself trip over its own breakpoint, in
-    about one boot of fifty (QEMU 7.2). The kernel is not to blame, and nothing can be done about it inside."""
+    """A vCPU ran outdated code: under TCG a kernel that patches itself may hit its own breakpoint, in
+    about one boot of fifty (QEMU 7.2). The fault is QEMU's, and the guest cannot prevent it."""
     return re.search(r"\bint3: 0000 \[#1\]", console) is not None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the lab says when it cannot go on, and the exit status that goes with it."""
+"""Errors that end the lab, each with its exit status."""
 
 USAGE = 2          # also a machine file that does not hold together
 UNABLE = 3         # this computer cannot do that

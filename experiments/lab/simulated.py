@@ -12,7 +12,7 @@ from experiments.places import HERE
 
 SHARED_BYTES = 1 << 20
 KERNEL_OPTIONS = (
-    # The guest's clock is slower than the host's timers: re-armed for the rest, they would not stop to expire.
+    # The guest's clock is slower than the host's timers: re-armed for the rest, they would expire again and again.
     "highres=off", "nohz=off",
     # The other CPUs come up after the lab's module, which slows their ticks: of many CPUs they alone keep the host
     # busy. And at the end of its start a kernel patches code that idle CPUs run at each tick, which QEMU 7.2 may

@@ -18,7 +18,7 @@
 
 struct target_shared {
 	bool stop;
-	unsigned int era;	/* of the gaps */
+	unsigned int era;	/* changes when the gaps are forgotten */
 	uint64_t gap[MAX_THREADS];
 	uint64_t writes[MAX_THREADS];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The process whose pages are moved: memory that says of itself whether it is whole. */
+/* The process whose pages are moved; its memory has a pattern that shows lost or wrong pages. */
 #ifndef NP_MIGRATION_TARGET_H
 #define NP_MIGRATION_TARGET_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the numbers that the machine files call calibrated. Prints them; a person writes them in.
+"""Finds the numbers that the machine files call calibrated. Prints them; the files are edited by hand.
 
 Bounded least squares from the middle of each range, with numerical derivatives: no random number, so
 the same file gives the same answer.

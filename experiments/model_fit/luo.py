@@ -53,7 +53,7 @@ def relative(model: Model) -> np.ndarray:
 
 
 def local_share(model: Model) -> np.ndarray:
-    """Of the total, what the local threads get."""
+    """The part of the total that the local threads get."""
     both = [[model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD) for y in SOME] for x in SOME]
     return np.array([[local / (local + remote) for local, remote in row] for row in both])
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What can go wrong, as one line for the user and an exit status."""
+"""Errors: one line for the user and an exit status."""
 
 from __future__ import annotations
 
 
 class ExperimentError(Exception):
-    """What was asked did not happen."""
+    """The request did not happen."""
 
     status = 1
 

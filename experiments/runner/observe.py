@@ -159,7 +159,7 @@ class Observer:
         alive = [program.pid for program in running.programs.values() if program.alive]
         if record["apply"] is None:
             for pid in alive if self.saved_cpus else []:
-                self.numaplace.restore([pid])  # apply gave no answer: nobody knows what it changed
+                self.numaplace.restore([pid])  # apply gave no answer: its changes are not known
             return
         pids = [pid for pid in placed(record["apply"]) if pid in alive]
         if pids and (why := self.numaplace.restore(pids)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a person sees of a run: a line an observation, or a bar while the results file of a lab grows."""
+"""The progress display of a run: a line an observation, or a bar while the results file of a lab grows."""
 
 from __future__ import annotations
 

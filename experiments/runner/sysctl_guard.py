@@ -57,7 +57,7 @@ class Guard:
 
 
 def write_if_allowed(path: Path, value: str) -> None:
-    """Who may not is told so by the marks of every observation."""
+    """Without permission the marks of every observation say so."""
     try:
         path.write_text(value)
     except OSError:

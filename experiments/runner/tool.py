@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Calls of the numaplace command. The experiments use what any user has, no short cut."""
+"""Calls of the numaplace command: the experiments use its command line only."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What all kinds of workload share: their processes, and what they report."""
+"""Common to all kinds of workload: their processes, and their results."""
 
 from __future__ import annotations
 

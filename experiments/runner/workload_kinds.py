@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kinds of workload, and what each needs to be there."""
+"""The kinds of workload, and the programs that each needs."""
 
 from __future__ import annotations
 

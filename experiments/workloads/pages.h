@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where memory is asked to be, and where its pages really are. */
+/* The nodes requested for memory, and the nodes of its pages. */
 #ifndef NP_PAGES_H
 #define NP_PAGES_H
 
@@ -51,7 +51,7 @@ int np_pages_forget(void *start, size_t bytes);
 /* Adds the pages of a range to count. Returns 0 or -errno. */
 int np_pages_count(void *start, size_t bytes, struct np_pages *count);
 
-/* Adds to count what np_pages_prefer() asks for. */
+/* Adds to count the pages by node that np_pages_prefer() asks for. */
 void np_pages_asked(size_t bytes, const struct bitmask *nodes, struct np_pages *count);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a boot that failed is called."""
+"""Messages about a boot that failed."""
 
 import re
 

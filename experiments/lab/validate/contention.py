@@ -56,7 +56,7 @@ class Measured:
         self.of = dict(zip(cells, results, strict=True))
 
     def first(self, kind: str, x: int, y: int) -> float:
-        """What the x threads of a cell get together."""
+        """The sum over the x threads of a cell."""
         return sum(self.of[kind, x, y][:x])
 
     def table(self) -> np.ndarray:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|answers|contention|counters|rounds|torn|tool-counters|tool-penalty|tool-daemon|present|unload|redis ..
+    measure.py latency|bandwidth|sleep|answers|contention|counters|rounds|torn|tool-counters|tool-penalty|tool-daemon|
+               present|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is asked wrongly gets one line, a status, and nothing is started or written."""
+"""A wrong command line gives one line and a status; nothing is started or written."""
 
 from __future__ import annotations
 

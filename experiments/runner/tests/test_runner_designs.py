@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the designs make of their levels, on the lab's machines as their files say."""
+"""Workloads that the designs make of their levels, on the lab's machines by their files."""
 
 from __future__ import annotations
 

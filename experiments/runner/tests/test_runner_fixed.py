@@ -158,8 +158,8 @@ STAND_IN = Path(__file__).with_name("memtier_stand_in.py")
 
 @pytest.fixture(params=["stand-in", "installed"])
 def memtier(request, tmp_path: Path, monkeypatch) -> None:
-    """No package of Debian 12 has it: what the runner does of it is tested by a program that speaks to the same
-    server and writes the same JSON, and the program itself where somebody has built it."""
+    """No package of Debian 12 has it: the runner's part is tested by a stand-in that speaks to the same
+    server and writes the same JSON, and the program itself where it is installed."""
     if request.param == "installed":
         if not shutil.which("memtier_benchmark"):
             pytest.skip("memtier_benchmark is not installed, and no package has it; the stand-in runs")

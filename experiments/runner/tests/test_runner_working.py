@@ -36,7 +36,7 @@ def ticks(running: Triad) -> int:
 
 
 def ticks_at_rest(running: Triad) -> int:
-    """Once all sleep: who has just answered still has some steps to go."""
+    """Once all sleep: a task that has just answered still runs for some steps."""
     deadline = time.monotonic() + 60
     while any(thread[0] != "S" for thread in threads(running)):
         assert time.monotonic() < deadline, threads(running)

@@ -236,7 +236,7 @@ static size_t errors(struct np_slice *s)
 	size_t wrong = 0;
 
 	if (!prefix)
-		return s->lines;	/* what cannot be checked is not right */
+		return s->lines;	/* no memory for the check: all count as wrong */
 	for (size_t i = 0; i < s->lines; i++)
 		wrong += e[i].next != next_of(s, i) || e[i].prefix != prefix[i] || e[i].value != value_of(i);
 	wrong += !walk_is_right(s, prefix);

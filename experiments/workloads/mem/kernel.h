@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the worker's threads can be told to do with their memory. One kernel, one file. */
+/* Kernels: operations of the worker's threads on their memory. One file for each kernel. */
 #ifndef NP_KERNEL_H
 #define NP_KERNEL_H
 
@@ -33,12 +33,12 @@ struct np_slice {
 	uint64_t operations, passes;	/* of all runs */
 	void *at;			/* where a walk goes on */
 	uint64_t drawn;			/* state of the random numbers that it draws */
-	uint64_t sum, weighted;		/* what the kernel's check compares */
+	uint64_t sum, weighted;		/* values that the kernel's check compares */
 };
 
 struct np_kernel {
 	const char *name, *summary;
-	const char *operation;		/* what is counted, in one word */
+	const char *operation;		/* the counted operation, in one word */
 	unsigned int arrays;
 	/* Refuses a choice that makes no sense, after saying why. NULL: takes every choice. */
 	int (*choose)(struct np_worker *w);

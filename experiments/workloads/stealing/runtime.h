@@ -36,7 +36,7 @@ private:
  * the same work in the same order of operations. In the vanilla runtime any
  * worker may steal any of it; in the locality runtime a part, and all that it
  * spawns, stays with the workers of its node. The calling thread works too, in
- * the locality runtime on the first node; who makes a runtime uses it.
+ * the locality runtime on the first node; the thread that makes a runtime uses it.
  */
 class Runtime {
 public:
