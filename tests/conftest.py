@@ -15,7 +15,7 @@ from tests.not_run import pytest_report_teststatus, pytest_terminal_summary  # n
 from tests.parallel import pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401
 
 DEFAULT = ("6.1", "6.12")
-# Files that make check-quick runs, on one kernel, with what would break there first.
+# Files that make check-quick runs, on one kernel, with the faults that show there first.
 QUICK = {
     "kmod/tests/guest/test_place.py": "CPUs and memory policies, set and restored",
     "kmod/tests/guest/test_kinds.py": "pages of each kind, moved whole or counted",
