@@ -24,7 +24,7 @@ class Places:
     installed: bool
 
     def remedy(self, tree: str, installed: str = "run numaplace lab setup") -> str:
-        """What to do about something missing."""
+        """Advice about a missing file."""
         return installed if self.installed else tree
 
 

@@ -61,7 +61,7 @@ u64 numaplace_throttle_due_ns(u64 bytes, u32 rate_mib)
 	return mul_u64_u32_div(bytes >> 11, NSEC_PER_SEC >> 9, rate_mib);
 }
 
-/* What a job with a rate may be late and make up for, and about as much moves at a time. */
+/* Delay that a job with a rate may make up for, and about the time of a batch at that rate. */
 #define BURST_NS	(100 * NSEC_PER_MSEC)
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How much a job may do at a time, and when. Numbers only. */
+/* Sizes of batches and chunks, and times of pauses and waits. Pure functions. */
 #ifndef _NUMAPLACE_THROTTLE_H
 #define _NUMAPLACE_THROTTLE_H
 

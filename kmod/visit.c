@@ -47,7 +47,7 @@ static struct mempolicy *exchange(struct task_struct *task, struct mempolicy *po
 	struct mempolicy *old = task->mempolicy;
 
 	task->mempolicy = policy;
-	/* Where the next interleaved page goes: the first node again. */
+	/* The next interleaved page goes to the first node again. */
 	task->il_prev = MAX_NUMNODES - 1;
 	return old;
 }

@@ -40,7 +40,7 @@
  */
 #define NP_POLICY_ABI 4
 
-/* Where a number comes from. Printed beside every number that a plan rests on. */
+/* Source of a number. Printed beside every number that a plan rests on. */
 enum np_provenance {
 	NP_PROVENANCE_NONE,		/* not known: the policy uses its own default */
 	NP_PROVENANCE_COUNTERS,	/* measured on this machine, by hardware counters */
@@ -70,12 +70,12 @@ struct np_node {
 	uint64_t mem_total;	/* bytes */
 	uint64_t mem_free;	/* bytes that can be had now */
 	struct np_known traffic;	/* bytes a second that its controller serves now */
-	/* What firmware says (HMAT) of its memory, seen by the nearest CPUs; 0: nothing. */
+	/* Performance of its memory by firmware (HMAT), from the nearest CPUs; 0: not given. */
 	double bandwidth;	/* bytes read a second */
 	double latency_ns;	/* of a read */
 };
 
-/* Where a machine's contention model comes from. */
+/* Origin of a machine's contention model. */
 enum np_model_origin {
 	NP_MODEL_NONE,		/* there is none */
 	NP_MODEL_FILE,		/* a machine file (calibrated or from data sheets; it says which) */
@@ -185,7 +185,7 @@ struct np_plan {
 	uint64_t *pages_after;	/* [n * n_nodes] pages of each task by node afterwards */
 	uint8_t *spread;	/* [n_spreads * n_nodes] weights, see np_plan_spread() */
 	size_t n_spreads, spread_room;
-	/* What is predicted for all tasks together, before and after; see predict.h. */
+	/* Predictions for all tasks together, before and after; see predict.h. */
 	struct np_known throughput[2];	/* sum over cores of speed / speed alone and local */
 	struct np_known fairness[2];	/* the slowest task's speed / its speed alone and local */
 	/* Filled by np_plan_order(). */

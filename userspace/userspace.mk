@@ -86,7 +86,7 @@ test-programs: $(FUZZ_TARGETS) man library $(addprefix $(BUILD)/,tests/test_user
 $(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/userspace/fuzz/%.o $(BUILD)/fuzz/userspace/fuzz/start.o $(BUILD)/fuzz/libnumaplace.a
 	$(FUZZ_CXX) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
 
-# What the daemon costs, over 500 processes on this machine.
+# The cost of the daemon, over 500 processes on this machine.
 $(BUILD)/tests/bench_daemon: $(BUILD)/userspace/tests/bench/daemon.o $(LIBNUMAPLACE) $(LIBPOLICIES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(US_LIBS)

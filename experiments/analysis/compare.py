@@ -60,7 +60,7 @@ def compare(a: str | Path, b: str | Path) -> dict[str, Any]:
 
 
 def _notes(first: Results, second: Results) -> list[str]:
-    """What a reader must know before a difference is believed."""
+    """Reservations about a difference, for the reader."""
     found = ["a difference has every cause that changed between the runs, not only the wanted one: "
              "compare a run with its own repetition first"]
     if first.platforms != second.platforms:

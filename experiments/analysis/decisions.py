@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the policies decided, in words, from the plans that were applied."""
+"""The policies' decisions in words, from the plans that were applied."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
 
 
 def _known(decision: dict[str, Any]) -> str:
-    """What the policy knew of the task, and from where."""
+    """The inputs of the policy for the task, with their sources."""
     found = []
     for key, name in (("penalty", "penalty"), ("mpki", "MPKI")):
         estimate = decision.get(key)

@@ -24,7 +24,7 @@ SMALL = {"ink": "muted", "size": 8.5}
 
 @dataclass(frozen=True)
 class TaskState:
-    """Where one task ran and where its pages were, over all clean observations of a policy."""
+    """The nodes of one task and of its pages, over all clean observations of a policy."""
 
     role: str
     when: str

@@ -23,7 +23,7 @@ MAX_CHANGES = 4
 
 @dataclass(frozen=True)
 class Slope:
-    """What the response changes by; tau is None for least squares."""
+    """The change of the response; tau is None for least squares."""
 
     tau: float | None
     value: float

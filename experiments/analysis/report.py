@@ -188,7 +188,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
 
 
 def _module(manifest: dict[str, Any]) -> str:
-    """What /sys/kernel/debug/numaplace/version said."""
+    """The text of /sys/kernel/debug/numaplace/version."""
     module = manifest.get("module")
     if not isinstance(module, dict):
         return text_of(module) or ("not loaded" if "module" in manifest else "")

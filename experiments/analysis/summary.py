@@ -52,7 +52,7 @@ def rows(results: Results) -> list[dict[str, Any]]:
 
 
 def notes(results: Results) -> list[str]:
-    """What a reader of the means must know: what was left out, where there is no interval."""
+    """Notes for a reader of the means: observations left out, means without an interval."""
     found = [*results.notices, *(f"this machine: {doubt}" for doubt in results.manifest.get("doubts") or [])]
     warm = sum(o.warmup for o in results.observations)
     marked = sum(bool(o.marks) for o in results.measured)

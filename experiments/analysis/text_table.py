@@ -191,7 +191,7 @@ def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = None) -> None:
-    """What the papers' texts say, and whether it is so here."""
+    """The statements of the papers' texts, and whether they hold here."""
     out = console(stream)
     table = _table(("statement", "left"), ("verdict", "left"))
     for chapter in chapters:

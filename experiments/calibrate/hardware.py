@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the kernel says of the machine: nodes, distances, caches, clock."""
+"""The machine as the kernel describes it: nodes, distances, caches, clock."""
 
 import platform
 import re

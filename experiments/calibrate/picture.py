@@ -118,7 +118,7 @@ def value_words(prefix: str, value: Value | None) -> str:
 
 
 def measured_tables(p: Picture) -> list[str]:
-    """What the numbers above were found from; _half is half of the 95 % interval."""
+    """The measurements that the numbers above were found from; _half is half of the 95 % interval."""
     lines = ["[measured]", "latency = ["]
     lines += [f"    {{ from = {a}, to = {b}, {value_words('ns', value)} }}," for (a, b), value in p.latency.items()]
     lines += ["]", "bandwidth = ["]

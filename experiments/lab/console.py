@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What went wrong in a boot: the step that failed, and the console's last lines."""
+"""The fault of a boot: the step that failed, and the console's last lines."""
 
 import re
 from pathlib import Path

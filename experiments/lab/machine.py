@@ -47,7 +47,7 @@ class Machine:
 
 
 def described(name: str) -> dict[str, Any]:
-    """What the tool says of a machine of the lab by its name, or of any machine file by its path."""
+    """The tool's description of a machine of the lab by its name, or of any machine file by its path."""
     try:
         answer = subprocess.run([TOOL, "machine", "--json", "--", name], capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -46,7 +46,7 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 
 test-programs: $(BUILD)/tests/test_lab_plugin
 
-# What QEMU calls, called without it.
+# Calls the plugin as QEMU does, without QEMU.
 LAB_REPLAY := $(BUILD)/lab/replay
 
 $(LAB_REPLAY): experiments/lab/validate/replay.c experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h \

@@ -48,7 +48,7 @@ def qemu_version() -> tuple[int, int]:
 
 
 def check_qemu(version: tuple[int, int]):
-    """What a plugin is called with, and when, changes between versions without a word."""
+    """Arguments and times of the calls into a plugin change between versions without notice."""
     if not OLDEST <= version <= NEWEST:
         raise LabError(UNABLE, f"QEMU {named(version)} is none that the lab's simulation was tested with, which are "
                        f"{named(OLDEST)} to {named(NEWEST)}: install Debian 12's or 13's qemu-system-x86, or run with --functional")

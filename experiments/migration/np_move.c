@@ -48,7 +48,7 @@ static const struct method *find_method(const char *name)
 	return m->name ? m : NULL;
 }
 
-/* What the target got done in a time, and the longest that one of its threads could not go on. */
+/* Writes of the target in a time, and the longest gap of one of its threads. */
 struct progress {
 	uint64_t ns, writes, gap;
 };

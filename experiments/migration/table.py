@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the observations say: a table, and what was asked of it. No I/O."""
+"""The observations as a table, and its claims. No I/O."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def page_ns(observation: dict) -> float:
 
 
 def progress(observation: dict) -> float:
-    """What the target got done while its pages moved, of what it got done before in as long a time."""
+    """The target's writes while its pages moved / its writes before in as long a time."""
     if not observation["baseline_writes"]:
         return 0
     before = observation["baseline_writes"] / observation["baseline_writes_ns"]

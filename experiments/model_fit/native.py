@@ -15,7 +15,7 @@ ERROR_BYTES = 256
 
 @dataclass(frozen=True)
 class Traffic:
-    """What one line of a kernel's loop moves, for each byte that the kernel reports."""
+    """Bytes moved by a kernel's loop for each byte that the kernel reports."""
     write_fraction: float
     moved: float
     streams: float

@@ -39,7 +39,7 @@ class Finding:
 
 
 class Machine:
-    """What the checks look at, below a folder that is / except in tests."""
+    """The files that the checks read, below a folder that is / except in tests."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How much memory a workload needs on each node, from what its programs are told."""
+"""Memory that a workload needs on each node, from the options of its programs."""
 
 from __future__ import annotations
 

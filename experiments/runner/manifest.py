@@ -21,7 +21,7 @@ from .sysctl_guard import numa_balancing
 from .tool import Numaplace
 
 NAME = "manifest.json"
-# What must be equal for a run to be gone on with.
+# Entries that must be equal for a run to be resumed.
 SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
         "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "repeat_until_ci")
 

@@ -26,7 +26,7 @@ ENOUGH = 0.95  # share of the pages that must be where they were asked to be
 # Of its part, that each of several nodes must have: a small task's stack and heap are pages too, and
 # on one of them. np-mem has counted the pages of its arrays exactly before it says that it is ready.
 EVEN = 0.8
-# What a process that ended too early or an answer that makes no sense comes out as.
+# Exceptions from a process that ended too early or from a malformed answer.
 SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError)
 
 
@@ -198,7 +198,7 @@ def drop_infinite(record: dict[str, Any]) -> None:
 
 
 def assume(running: RunningWorkload) -> list[str]:
-    """What the suite declares about its tasks, in the words of --assume."""
+    """The inputs that the suite declares for its tasks, as arguments of --assume."""
     return [f"pid={pid},penalty={task.penalty:g},mpki={task.mpki:g}"
             for pid, task in zip(running.pids, running.tasks)]
 

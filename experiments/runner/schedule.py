@@ -55,7 +55,7 @@ def is_clean(record: dict) -> bool:
 
 
 def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
-    """What need not be made (again): clean, or tried as often as it is tried."""
+    """Observations that need not be made (again): clean, or tried as often as allowed."""
     tries = Counter(map(key_of, records))
     return ({key_of(record) for record in records if is_clean(record)} |
             {key for key, n in tries.items() if n >= ATTEMPTS})

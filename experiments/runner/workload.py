@@ -22,7 +22,7 @@ WORK_LIMIT = 3600  # s, for a phase of work whose length is not known
 
 @dataclass
 class Measured:
-    """What a workload's own programs report."""
+    """The report of a workload's own programs."""
 
     metrics: list[dict[str, Any]]
     marks: list[str] = field(default_factory=list)

@@ -136,7 +136,7 @@ class ForeignClient(Redis):
         self.path = self.start_server(server, self.nodes[server.runs_on].cpus)
 
     def call(self, *words: str | Path) -> str:
-        """What the client prints; it runs beside the server."""
+        """The output of the client, which runs beside the server."""
         name, cpus = Path(words[0]).name, self.nodes[self.tasks[0].runs_on].cpus
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=WORK_LIMIT,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long each policy takes to plan 1,000 to MOST tasks on 64 nodes, in CPU
- * time, and how that grows. Fails when 10,000 tasks take longer than promised.
+ * CPU time of each policy for a plan of 1,000 to MOST tasks on 64 nodes, and
+ * its growth. Fails when 10,000 tasks take longer than promised.
  *
  *	speed [MOST]
  */

@@ -80,7 +80,7 @@ struct np_model_result {
 	double latency_ns;  /* of one line that a core waits for */
 };
 
-/* How busy a solution keeps the machine: for reports and for tests. */
+/* Load of the machine by a solution: for reports and for tests. */
 struct np_model_load {
 	double port_bytes_per_s[NP_MODEL_NODES]; /* remote lines by their weight */
 	double dram_bytes_per_s[NP_MODEL_NODES];

@@ -12,7 +12,7 @@ struct np_demand {
 				 * never goes to memory */
 	double writes;		/* share of its traffic that is written */
 	enum np_provenance source;	/* what it was made from */
-	/* What the two numbers above must explain, see present.c. */
+	/* Measurements that lines and think_ns must explain, see present.c. */
 	double bytes_per_s;	/* that it moves now, all cores; 0: not known */
 	double most_lines;	/* that a core of it can keep in flight, or does */
 	double penalty_think_ns;	/* what its penalty says of think_ns; INFINITY: nothing */

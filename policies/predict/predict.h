@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How fast every task would run, placed as said, by the machine's contention
+ * Speed of every task at a given placement, by the machine's contention
  * model: one task's speed is its lines a second / those it would get alone on
  * an idle machine with all its memory local; 1 is the best.
  *
@@ -40,7 +40,7 @@ struct np_predictor {
 	unsigned short *parts;	/* [n] nodes that hold pages of it */
 	unsigned short *part_node;	/* [n * k] the first parts[i] of row i count */
 	float *part_share;	/* [n * k] their shares, adding up to 1 */
-	/* What np_predict() finds. */
+	/* Results of np_predict(). */
 	float *speed;		/* [n] */
 	double throughput;	/* sum of cores x speed */
 	double fairness;	/* smallest speed */

@@ -12,7 +12,7 @@ enum np_objective { NP_OBJECTIVE_THROUGHPUT, NP_OBJECTIVE_FAIRNESS };
 #define NP_SEARCH_TASK_WORK (1 + 2 * NP_SEARCH_FLOW_WORK)	/* of a task with its pages split */
 #define NP_QUARTERS 4	/* in which a task's pages are split between two nodes */
 
-/* Where a task runs and where its pages are. */
+/* Placement of a task and of its pages. */
 struct np_placement_choice {
 	short node;		/* NP_NODE_NONE: all */
 	short a, b;		/* nodes of its pages; a NP_NODE_NONE: as they are now */

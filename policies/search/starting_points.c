@@ -49,7 +49,7 @@ static double demand(const struct np_search *s, size_t i)
 	       s->p.alone_ns[class];
 }
 
-/* How full node would be with task i: its controller, and less so its CPUs. */
+/* Load of node with task i: of its controller, and with a lower weight of its CPUs. */
 static double fullness(const struct np_search *s, size_t i, int node, double load)
 {
 	double cpus = s->m->node[node].cpus, busy = s->busy[node];

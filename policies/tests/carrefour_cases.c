@@ -70,7 +70,7 @@ static void the_ratio_is_everybodys(void)
 	CU_ASSERT_EQUAL(f.decision[1].pages_to, NP_NODE_NONE);
 }
 
-/* What counters say of local accesses goes before what the pages suggest. */
+/* Counted local accesses take precedence over the shares of pages. */
 static void counted_locality_wins(void)
 {
 	fixture_machine(&f, 2, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What distances stand for: penalties measured at one of several, latencies of a derived model. */
+/* Uses of distances: penalties measured at one of several, latencies of a derived model. */
 #include "../plan/pages.h"
 #include "../predict/derive_model.h"
 #include "../predict/predict.h"

@@ -163,7 +163,7 @@ static int far_memory(const struct np_machine *m, int node)
 	return far;
 }
 
-/* Where a command is to run, and where its memory is to be. */
+/* CPUs and memory nodes of a command. */
 struct where {
 	struct bitmask *cpus, *memory;
 };

@@ -34,7 +34,7 @@ static int no_plan(const struct np_policy *self, const struct np_machine *m,
 	return 0;
 }
 
-/* What it may say of itself is a policy whose options have a text and a default. */
+/* An accepted "about" is a policy whose options have a text and a default. */
 static void read_about(json_t *root)
 {
 	struct np_policy p = {

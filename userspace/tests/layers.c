@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What lies under the CPUs that the module has set, read from a copy of its table. */
+/* CPUs from before a placement by the module, read from a copy of its table. */
 #include "../lib/engine/layers.h"
 
 #include "../lib/base/cpulist.h"

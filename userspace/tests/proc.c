@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What /proc says about processes. */
+/* Data of /proc about processes. */
 #include "../lib/host/proc.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "../lib/engine/affinity.h"
 
-/* What the process and the test tell each other. */
+/* Memory shared by the process and the test. */
 struct subject {
 	volatile int go;		/* one step further */
 	volatile pid_t child, thread;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How often the daemon reads where the pages of a task are. */
+/* The intervals at which the daemon reads the nodes of a task's pages. */
 #include "../lib/daemon/task_watch.h"
 
 #include <limits.h>

@@ -70,7 +70,7 @@ static const struct argp argp = {
 	       "has begun and whose exit status is passed on. bpftrace takes some seconds to start.",
 };
 
-/* What follows "--" is the command's; argp would not tell it from our own words. */
+/* Words after "--" are the command's; argp would not tell them from its own. */
 static char **cut_command(int *argc, char **argv)
 {
 	for (int i = 1; i < *argc; i++) {
@@ -126,7 +126,7 @@ static bool in_path(const char *program)
 	return false;
 }
 
-/* What the scripts need. */
+/* Checks the requirements of the scripts. */
 static int check_machine(void)
 {
 	struct np_module_info info;

@@ -50,7 +50,7 @@ class Cells:
                                                 if isinstance(level, str) else level))
 
     def missing(self, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[str]:
-        """What a presentation needs and the run does not have, in words."""
+        """The data that a presentation needs and the run does not have, in words."""
         lacking = [f"factor {f}" for f in factors if not self.levels(f)]
         lacking += [f"metric {m}" for m in metrics if not self.values(m)]
         return lacking

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a presentation gives to the report: a paper's tables and figures, and ours beside them."""
+"""A presentation in the report: a paper's tables and figures, and ours beside them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..results import Results
 from ..stats import Interval
 from .checks import Check, tally
 
-# What the lab's models were fitted to, by the paper's machine: Documentation/explanation/lab-model.md.
+# Data that the lab's models were fitted to, by the paper's machine: Documentation/explanation/lab-model.md.
 FITTED = {
     "E5620": "24 cells of Table 1(b), the cross pattern, and by hand a fourth local thread (Figs 6 and 7)",
     "LS 3A": "22 cells of Table 1(a) and the bound of the cross pattern",

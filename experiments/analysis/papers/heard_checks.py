@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the text of Heard and Shafiee says of its figures. Sizes of the caches are their machine's."""
+"""Statements of Heard and Shafiee's text about its figures. Sizes of the caches are their machine's."""
 
 from __future__ import annotations
 

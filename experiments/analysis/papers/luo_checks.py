@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the text of Luo et al. 2013 says of its figures."""
+"""Statements of Luo et al. 2013 about the figures."""
 
 from __future__ import annotations
 

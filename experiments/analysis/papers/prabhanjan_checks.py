@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the text of Prabhanjan et al. says of its tables and graphs."""
+"""Statements of Prabhanjan et al. about their tables and graphs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ struct np_traffic {
 	uint64_t nontemporal;	/* written past the caches */
 };
 
-/* What a line costs a CPU now. Another thread sets it once per window. */
+/* Present cost of a line for a CPU. Another thread sets it once per window. */
 struct np_cost {
 	uint32_t service_ps;	/* between two prefetched lines, on an idle machine */
 	uint32_t extra_ps;	/* queueing delay of a prefetched line */

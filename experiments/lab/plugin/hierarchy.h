@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where an access is served from: private caches of every CPU, an inclusive
+ * The level that serves an access: private caches of every CPU, an inclusive
  * last-level cache for every node, a directory of the lines that a node's cache
  * has modified, DRAM.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an access costs: counters and simulated time. */
+/* The cost of an access: counters and simulated time. */
 #ifndef NP_TIMING_H
 #define NP_TIMING_H
 

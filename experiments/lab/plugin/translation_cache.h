@@ -17,7 +17,7 @@ struct np_translation_cache {
 	} page[1 << NP_TRANSLATION_BITS];
 };
 
-/* Where a page is kept. Arrays that lie a power of two apart are used together: mix the number. */
+/* Slot of a page. Arrays at distances of a power of two are used together: hashes the number. */
 static inline unsigned int np_translation_slot(uint64_t vaddr)
 {
 	return ((vaddr >> 12) * 0x9e3779b97f4a7c15ull) >> (64 - NP_TRANSLATION_BITS);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The plugin alone: what an access costs the host, by what kind of program makes it."""
+"""The plugin alone: the host's time for an access, by kind of program."""
 
 import json
 import subprocess

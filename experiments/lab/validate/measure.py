@@ -110,7 +110,7 @@ def torn() -> None:
 
 
 def counters():
-    """What a chase that misses at every load adds to the counters of its CPU."""
+    """Counts of a CPU for a chase that misses at every load."""
     for memory in (0, 1):
         before = counters_of(2)
         ns = run("numactl", "-C", "2", "-m", str(memory), CHECKS / "chase", CHASE_MIB, CHASE_SECONDS)
@@ -120,7 +120,7 @@ def counters():
 
 
 def rounds():
-    """What a program that does nothing but repeat one instruction adds to the counters of its CPU."""
+    """Counts of a CPU for a program that only repeats one instruction."""
     before = counters_of(2)
     made = int(run("taskset", "-c", "2", CHECKS / "rounds", REPEATED_TIMES))
     after = counters_of(2)
@@ -131,7 +131,7 @@ TOOL = "build/numaplace"
 
 
 def tool_counters():
-    """What the tool counts of a triad by task and of its node, while it runs on a CPU of the other one."""
+    """Counts by the tool of a triad, by task and by node, while the tool runs on a CPU of the other node."""
     for memory in (0, 1):
         text = run("taskset", "-c", "0", TOOL, "counters", "--json", "--", "taskset", "-c", "2", "build/np-triad",
                    "--mem", str(memory), "--size", "8M", "--threads", "1", "--seconds", TRIAD_SECONDS)
@@ -160,7 +160,7 @@ def chase_on_cpu_2(memory: int) -> subprocess.Popen:
 
 
 def failing_save(file: Path):
-    """What a task that fails after one that does not does to the file."""
+    """The file after a task that succeeds and one that fails."""
     before = file.read_bytes()
     for _ in range(6):
         done = subprocess.run([TOOL, "measure-penalty", "--task", f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}", "--task", "false",
@@ -206,7 +206,7 @@ def tool_penalty():
 
 
 def present():
-    """What plans predict of streams and chases as they are placed, beside counters."""
+    """Predictions of plans for streams and chases as they are placed, beside counters."""
     for line in run("python3", "-m", "experiments.lab.validate.placed", "--model", "demo-2s", "streams-shared",
                     "chases-both").splitlines():
         say(measure="present", **json.loads(line))

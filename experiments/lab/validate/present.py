@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `numaplace plan` predicts of tasks as they are placed, and of another placement, beside what is counted then."""
+"""Predictions of `numaplace plan` for the present and for another placement of tasks, beside the counters."""
 
 from experiments.claims import Outcome
 from experiments.lab.validate import inside

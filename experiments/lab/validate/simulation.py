@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What programs that know nothing of the lab read, beside the machine file, with a processor of the host kept busy."""
+"""Results of ordinary programs in the lab, beside the machine file, with a processor of the host kept busy."""
 
 import subprocess
 from collections import defaultdict

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the simulation costs the host: time of its processors, and memory, beside plain QEMU."""
+"""The cost of the simulation for the host: time of its processors, and memory, beside plain QEMU."""
 
 import json
 import subprocess

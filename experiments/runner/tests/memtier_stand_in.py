@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sends a redis-server the requests that memtier_benchmark would send, and writes JSON of its form (version 2). Standard library only.
+"""Sends a redis-server the requests that memtier_benchmark would send, and writes JSON of its form
+(version 2). Standard library only.
 
 $STAND_IN names a fault: lazy (half of the requests), forgets (a key), misses, old (no percentiles), silent (no JSON).
 """

@@ -78,7 +78,7 @@ def test_memory_leaves_while_pages_move(ping_pong, blocks):
 
 
 def test_a_node_whose_movable_memory_has_left(target, blocks):
-    """What is left of it takes the pages, or each that it could not take is counted."""
+    """Its remaining memory takes the pages, or each page that it could not take is counted."""
     t = target("anon", PAGES)
     assert any([goes_offline(block) for block in blocks])
     there = driver.counts(t.move("0", 1))

@@ -16,7 +16,7 @@ SUITES = {path.stem.removesuffix("_test"): re.findall(r"\tKUNIT_CASE\((\w+)\)", 
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, str]:
-    """What each suite printed, in the Test Anything Protocol."""
+    """The output of each suite, in the Test Anything Protocol."""
     if not RESULTS.exists():
         pytest.skip("this kernel has no KUnit: make check-debug")
     module = Path(driver.module()).with_name("numaplace_kunit.ko")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What places and restores in the torture test: the module's files, and the tool by each of its engines."""
+"""Placing and restoring in the torture test: by the module's files, and by the tool with each of its engines."""
 
 import json
 import random
@@ -64,7 +64,7 @@ class ToolByModule:
     answers = {"", *reasons}
 
     def run(self, *words: object) -> str:
-        """What it answers: nothing, or the kind of its error, which is one line."""
+        """The answer: nothing, or the kind of the error, which is one line."""
         done = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
         if not done.returncode:
             return ""

@@ -270,7 +270,7 @@ static void fill_by(const struct kind *kind, int node)
 	size_t length = n_pages * page_size;
 	unsigned long mask = 1UL << node;
 
-	/* What is of a device cannot be bound. */
+	/* Memory of a device cannot be bound. */
 	if (mbind(memory, length, MPOL_BIND, &mask, 8 * sizeof(mask), 0) && kind->contents != THERE)
 		die("mbind");
 	if (kind->contents == FILLED)

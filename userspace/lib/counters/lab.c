@@ -25,7 +25,7 @@ static const char shared_cpus[] =
 	"CPUs of its own";
 static const char idle_task[] = "the lab counts by CPU, and the task did not run in that time";
 
-/* How long each thread has run; tid 0: a process with the threads that have ended. */
+/* Run time of each thread; tid 0: a process with the threads that have ended. */
 struct thread_time {
 	pid_t pid, tid;
 	int cpu;		/* that it last ran on */

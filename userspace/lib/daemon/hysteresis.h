@@ -13,8 +13,8 @@
 #include "../../../policies/policy.h"
 
 /*
- * Where a plan wants a task and its pages, to be compared with what a later plan wants. Of the
- * rows of a plan, which are its own, it has a mark of the nodes; 0: no row. How a spread is
+ * Target of a task and its pages in a plan, to be compared with that in a later plan. For a row
+ * of the plan it has a hash of the nodes; 0: no row. How a spread is
  * divided among its nodes is no part of it: that shows in the pages that are to move.
  */
 struct np_aim {

@@ -11,7 +11,7 @@
 #include "../host/cgroup.h"
 #include "../host/proc.h"
 
-/* Where pid is, or would have to be put in. */
+/* Index of pid, or the index to insert it at. */
 static size_t place_of(const struct np_task_watch *w, pid_t pid)
 {
 	size_t low = 0, high = w->n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the pages of tasks are: read as seldom as their changes allow, within a budget. */
+/* The nodes of tasks' pages: read as seldom as their changes allow, within a budget. */
 #include "task_watch.h"
 
 #include <errno.h>

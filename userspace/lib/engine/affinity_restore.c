@@ -68,7 +68,7 @@ static bool restore_thread(struct restoring *r, const struct np_saved *record)
 	return !e || e == -ESRCH;
 }
 
-/* What has inherited its place goes with the process that was placed. */
+/* Heirs are restored with the process that was placed. */
 static bool matches(const struct restoring *r, const struct np_saved *record)
 {
 	const struct np_whose *w = r->whose;

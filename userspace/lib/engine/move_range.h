@@ -6,7 +6,7 @@
 #include "../host/topology.h"
 #include "engine.h"
 
-/* How fast pages may move. */
+/* Limits of the speed of moves. */
 struct np_pace {
 	unsigned int rate_mib;		/* MiB a second, 0: no limit */
 	unsigned int max_stall_us;	/* longest stop of the task at once; 0: the engine's own */

@@ -13,7 +13,7 @@
 
 #define FILE_HERE "/etc/numaplace/machine.toml"
 
-/* Where the machines are: beside the sources, or where `make install` puts them. */
+/* Folder of the machine files: beside the sources, or below the prefix of `make install`. */
 static const char *machines_folder(char *path, size_t len)
 {
 	static const char *const places[] = { "../experiments/lab/machines",

@@ -39,7 +39,7 @@ static const char *text_of(const struct np_toml_table *t, const char *key)
 	return text ? text : "";
 }
 
-/* How a task was measured; files of earlier versions do not say and had one way. */
+/* The method of a measurement; files of earlier versions have no key and one method. */
 static int read_method(const struct np_toml_table *t, enum np_provenance *method)
 {
 	const char *word = text_of(t, "method");
@@ -50,7 +50,7 @@ static int read_method(const struct np_toml_table *t, enum np_provenance *method
 	return np_toml_wrong(t, "method", "'%s' is neither two-runs nor flip", word);
 }
 
-/* Files of earlier versions do not say: they hold what was measured at the farthest. */
+/* Files of earlier versions have no key: they were measured at the farthest node. */
 static int read_distance(const struct np_toml_table *t, int *distance)
 {
 	json_t *entry = json_object_get(t->json, "distance");

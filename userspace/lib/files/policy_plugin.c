@@ -6,7 +6,7 @@
 
 #define SYMBOL "numaplace_plugin"
 
-/* What is wrong with one option of a plug-in's table, or NULL. */
+/* The fault of one option of a plug-in's table, or NULL. */
 static const char *option_fault(const struct np_option *o)
 {
 	size_t words = 0;

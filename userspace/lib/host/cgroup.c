@@ -18,7 +18,7 @@
 /* A hierarchy that cannot be this deep does not fit into a path. */
 #define MAX_DEPTH 128
 
-/* Where a hierarchy is mounted: type "cgroup2", or "cgroup" with this option. False if it is not. */
+/* Mount point of a hierarchy: type "cgroup2", or "cgroup" with this option. False if it is not. */
 static bool find_mount(const char *type, const char *option, char *where, size_t len)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a process's pages are: /proc/PID/numa_maps, mapping by mapping. */
+/* The nodes of a process's pages: /proc/PID/numa_maps, mapping by mapping. */
 #ifndef NUMAPLACE_LIB_NUMA_MAPS_H
 #define NUMAPLACE_LIB_NUMA_MAPS_H
 

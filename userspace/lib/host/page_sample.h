@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the pages of a large process are, by asking for some of them. numa_maps walks
+ * The nodes of a large process's pages, by a sample of addresses. numa_maps walks
  * every page under the lock that mmap(2) needs, which takes seconds for a terabyte; this
  * takes the same few milliseconds for any size.
  */

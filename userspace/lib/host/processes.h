@@ -17,7 +17,7 @@ struct np_processes {
 	size_t n;
 };
 
-/* How often this process has read them so far, which is what costs. */
+/* Number of readings by this process so far. */
 extern unsigned long np_processes_readings;
 
 /* 0 or -errno. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where every page is, by asking move_pages(2) to move none. */
+/* The node of every page, by move_pages(2) without target nodes. */
 #ifndef NUMAPLACE_LIB_QUERY_PAGES_H
 #define NUMAPLACE_LIB_QUERY_PAGES_H
 

@@ -123,7 +123,7 @@ static int read_model(struct np_machine *here, struct np_model *model, const cha
 				  "number of nodes than this machine", file);
 }
 
-/* What was calibrated here is used here, else what the distances suggest. */
+/* The calibrated model of this machine, else one derived from the distances. */
 static int find_model(struct np_machine *here, struct np_model *model, char *err, size_t err_len)
 {
 	char why[NP_ERR_LEN];

@@ -81,7 +81,7 @@ int np_planning_model(struct np_machine *m, struct np_model **model, const char 
 /* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
 int np_planning_ask(struct np_planning *p, char *err, size_t err_len);
 
-/* What its tasks may be given on this machine; override: whatever their cpusets allow. */
+/* CPUs and nodes that its tasks may be given; override: all that their cpusets allow. */
 int np_planning_confine(struct np_planning *p, bool override, char *err, size_t err_len);
 
 /* 0, or -EOPNOTSUPP with one line in err: a policy needs more than one node. */

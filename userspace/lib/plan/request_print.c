@@ -65,7 +65,7 @@ static json_t *nodes_json(const struct np_planning *p, int nodes)
 	return list;
 }
 
-/* What counters read of the task now, and what the model predicts of the same. */
+/* Traffic of the task now, by counters and by the model. */
 static json_t *traffic_json(const struct np_task *t, const struct np_decision *d)
 {
 	return json_pack("{s:o, s:o}", "measured", known_json(t->bandwidth.value, t->bandwidth.source),
@@ -230,7 +230,7 @@ static void print_prediction(FILE *out, const struct np_planning *p)
 		plan->throughput[1].value, plan->fairness[0].value, plan->fairness[1].value);
 }
 
-/* How well the model describes the present: what is true of now may hold afterwards. */
+/* Error of the model for the present placement. */
 static void print_present(FILE *out, const struct np_planning *p)
 {
 	double predicted = 0, measured = 0, worst = 0;

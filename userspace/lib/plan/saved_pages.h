@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the pages of tasks were before numaplace first moved them, in a file,
+ * The nodes of tasks' pages from before numaplace first moved them, in a file,
  * so that `restore --pages` can bring them back after the tool is gone.
  */
 #ifndef NUMAPLACE_LIB_SAVED_PAGES_H

@@ -32,8 +32,8 @@ json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight);
 void np_weights_add_json(const struct np_planning *p, json_t *object);
 
 /*
- * What is to be known of pages to come: that the kernel's weights are not the plan's, or that it
- * has none. False when there is nothing to say.
+ * A note on pages to come: the kernel's weights are not the plan's, or it
+ * has none. False without a note.
  */
 bool np_weights_text(const struct np_planning *p, const uint8_t *kernel, char *text, size_t len);
 

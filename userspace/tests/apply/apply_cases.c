@@ -210,7 +210,7 @@ static void several_nodes_widen_and_stay(void)
 	finish(&f);
 }
 
-/* What is to be spread waits for the room that another task makes. */
+/* Pages to be spread wait for the room that another task makes. */
 static void a_spread_waits_for_room(void)
 {
 	struct plan_fixture f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the daemon costs: CPU time for each interval over real processes. Only the
+ * The cost of the daemon: CPU time for each interval over real processes. Only the
  * machine is written down, two nodes that share this machine's CPUs, so that it can
  * be measured on a machine of one node; what is read from /proc is real, and tasks
  * are bound to CPUs.
