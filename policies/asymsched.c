@@ -280,7 +280,10 @@ static bool affected(const struct asym *a, const struct np_task *t)
 	return false;
 }
 
-/* All or nothing: no cpuset may forbid a task or page its new node. Those that stay are not checked. */
+/*
+ * All or nothing: no cpuset may forbid a task or page its new node. Those that stay are not
+ * checked.
+ */
 static bool all_may(const struct asym *a)
 {
 	for (size_t i = 0; i < a->n; i++) {

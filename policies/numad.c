@@ -191,7 +191,10 @@ static struct request request_of(const struct numad *s, size_t i)
 	return r;
 }
 
-/* Candidates by distance from node, of equal ones the greater magnitude first. Returns their number. */
+/*
+ * Candidates by distance from node, of equal ones the greater magnitude first. Returns their
+ * number.
+ */
 static int sort_near(struct numad *s, size_t i, int node)
 {
 	const struct np_machine *m = s->p.m;

@@ -166,8 +166,8 @@ struct np_decision {
 	enum np_provenance gain_source;
 	char reason[NP_REASON_LEN];
 	/*
-	 * The policy's again, for a task that no node is large enough for: row of plan->spread whose
-	 * nodes (weight not 0) it runs on; NP_NODE_NONE: not said. Either this or to.
+	 * The policy's again, for a task that no node is large enough for: row of plan->spread
+	 * whose nodes (weight not 0) it runs on; NP_NODE_NONE: not said. Either this or to.
 	 */
 	int nodes;
 };
@@ -193,8 +193,9 @@ struct np_plan {
 	size_t n_moves;
 	uint64_t unordered;	/* pages for which no order exists that overfills no node */
 	/*
-	 * The policy's again: the predicted throughput afterwards / now that its plan must have, else
-	 * every task is left alone; 0: whatever it has. Means nothing without a contention model.
+	 * The policy's again: the predicted throughput afterwards / now that its plan must have,
+	 * else every task is left alone; 0: whatever it has. Means nothing without a contention
+	 * model.
 	 */
 	double least_gain;
 	char fault[NP_FAULT_LEN];	/* one line on why plan() failed, where the number alone does not say it */
@@ -242,13 +243,19 @@ struct np_policy {
 	 */
 	const char *(*reject)(const struct np_options *o, const struct np_known *throughput,
 			      const struct np_known *fairness);
-	/* Optional, called instead of plan(): the same for a policy that is more than its functions. */
+	/*
+	 * Optional, called instead of plan(): the same for a policy that is more than its
+	 * functions.
+	 */
 	int (*plan_as)(const struct np_policy *self, const struct np_machine *m,
 		       const struct np_task *tasks, size_t n, const struct np_options *o,
 		       struct np_plan *out);
 };
 
-/* Bytes of the structures that a policy and numaplace hand each other, in the header of one of them. */
+/*
+ * Bytes of the structures that a policy and numaplace hand each other, in the header of one of
+ * them.
+ */
 struct np_sizes {
 	uint32_t machine, node, task, decision, plan, option, policy;
 };

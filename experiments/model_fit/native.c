@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The contention model for Python's ctypes: takes numbers and arrays of numbers, so that Python repeats no struct. */
+/*
+ * The contention model for Python's ctypes: takes numbers and arrays of numbers, so that Python
+ * repeats no struct.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

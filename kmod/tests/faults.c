@@ -9,8 +9,8 @@
  *	N load FILE.ko		loads a module
  *	N unload NAME		unloads it
  *
- * and answers each with "ERRNO LEFT": 0 or the error, and what is left of N: 0 once an allocation was failed. For N of
- * 0 none is.
+ * and answers each with "ERRNO LEFT": 0 or the error, and what is left of N: 0 once an allocation
+ * was failed. For N of 0 none is.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -56,7 +56,10 @@ static double plan_score(struct bench_case *c, struct np_search *s, struct np_op
 	return score;
 }
 
-/* The most freedom with which no more than limit placements are to be tried, NP_FREE_TO_FOLLOW at least. */
+/*
+ * The most freedom with which no more than limit placements are to be tried, NP_FREE_TO_FOLLOW at
+ * least.
+ */
 static enum np_page_freedom most_freedom(size_t n, size_t k, double limit)
 {
 	if (np_search_placements(n, k, NP_FREE_TO_SPLIT) <= limit)

@@ -102,7 +102,8 @@ int np_model_prepare(struct np_model *m, char *err, size_t err_len);
  *	node 0 core_outstanding=10 dram_bytes_per_s=2.0e10 ..
  *	link 0 1 bytes_per_s=1.0e10 latency_ns=40 ..
  *
- * Keys are the members' names; a member that is 0 may be left out. Same errors as np_model_prepare().
+ * Keys are the members' names; a member that is 0 may be left out. Same errors as
+ * np_model_prepare().
  */
 int np_model_parse(struct np_model *m, const char *text, char *err, size_t err_len);
 

@@ -145,7 +145,10 @@ static double dram_capacity(const struct np_model_node *d, const struct asking *
 	return d->dram_bytes_per_s / (1 + lost);
 }
 
-/* Own cores that ask for more than its entries hold, ask again: so they are served more often than others. */
+/*
+ * Own cores that ask for more than its entries hold, ask again: so they are served more often than
+ * others.
+ */
 static double local_share(const struct np_model_node *d, const struct asking *by)
 {
 	double grown = d->dram_local_share * (1 + d->local_overflow_share * by->overflow[LOCAL]);

@@ -8,7 +8,10 @@
 /* Decides the node, or nodes, of every task by the rule of maximum-local. */
 void np_place_maximum_local(struct np_placing *p);
 
-/* Sends every placed task's pages to its node, or the nearest with memory, or into its nodes. 0 or -ENOMEM. */
+/*
+ * Sends every placed task's pages to its node, or the nearest with memory, or into its nodes. 0 or
+ * -ENOMEM.
+ */
 int np_pages_follow(struct np_placing *p);
 
 enum np_pages_word { NP_PAGES_FOLLOW, NP_PAGES_STAY };

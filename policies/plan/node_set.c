@@ -65,7 +65,10 @@ static int may_run_on(const struct np_placing *p, size_t i)
 	return n;
 }
 
-/* Adds the node of most worth, of equal ones the nearest to start, with which the set can still fit. */
+/*
+ * Adds the node of most worth, of equal ones the nearest to start, with which the set can still
+ * fit.
+ */
 static bool add_one(struct choice *c, int start, unsigned int *cpus, int left)
 {
 	const struct np_machine *m = c->p->m;

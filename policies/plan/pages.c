@@ -33,7 +33,10 @@ static uint64_t shm_on(const struct np_task *t, size_t node)
 	return shm < t->pages[node] ? shm : t->pages[node];
 }
 
-/* Pages of node that must stay there: shared memory, and what is shared of its own, taken to lie as that does. */
+/*
+ * Pages of node that must stay there: shared memory, and what is shared of its own, taken to lie as
+ * that does.
+ */
 uint64_t np_pages_fixed(const struct np_task *t, size_t node, size_t k)
 {
 	uint64_t own = 0, here = t->pages[node] - shm_on(t, node), shared;

@@ -57,7 +57,10 @@ static void derive_links(struct np_model *out, const struct np_machine *m)
 	}
 }
 
-/* The distance at which node's latency holds: its own, unless firmware says what CPUs elsewhere see. */
+/*
+ * The distance at which node's latency holds: its own, unless firmware says what CPUs elsewhere
+ * see.
+ */
 static double base_distance(const struct np_machine *m, int node)
 {
 	double nearest = INFINITY;

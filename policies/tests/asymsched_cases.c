@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * asymsched: answers worked out by hand from the rules of a re-implementation: the
- * best score is bandwidth between the nodes of a cluster x the logarithm of its traffic;
- * of placements with 90 % of it the one that moves least; only if the move of each task's
- * memory, at 0.3 s a GB, takes at most 5 % of that task's run time. Without a model bandwidth is 1 / distance.
+ * asymsched: answers worked out by hand from the rules of a re-implementation: the best score is
+ * bandwidth between the nodes of a cluster x the logarithm of its traffic; of placements with 90 %
+ * of it the one that moves least; only if the move of each task's memory, at 0.3 s a GB, takes at
+ * most 5 % of that task's run time. Without a model bandwidth is 1 / distance.
  */
 #include "fixture.h"
 

@@ -61,7 +61,10 @@ static void lines_beyond_the_entries_cost_capacity(void)
 	CLOSE(load.dram_capacity[0], 2e10 / 1.125, 1e-9);
 }
 
-/* Each kind of request has its entries and its price: 40 remote lines are 2.5 times 16, 30 local ones fit. */
+/*
+ * Each kind of request has its entries and its price: 40 remote lines are 2.5 times 16, 30 local
+ * ones fit.
+ */
 static void remote_lines_beyond_theirs_cost_their_own_price(void)
 {
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "

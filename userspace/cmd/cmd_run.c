@@ -203,7 +203,10 @@ static uint64_t eligible_pages(const struct np_daemon *d)
 	return sum;
 }
 
-/* Looks until memory has stopped to grow quickly, an interval at most; false: the program has ended. */
+/*
+ * Looks until memory has stopped to grow quickly, an interval at most; false: the program has
+ * ended.
+ */
 static bool settle(struct run *r, double interval)
 {
 	unsigned long sample = r->args.words.sample_ms;

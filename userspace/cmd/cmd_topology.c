@@ -122,7 +122,10 @@ static void print_distances(const struct np_machine *m)
 	putchar('\n');
 }
 
-/* Caches of single cores, hundreds of them on a large machine, take one line for all that are alike. */
+/*
+ * Caches of single cores, hundreds of them on a large machine, take one line for all that are
+ * alike.
+ */
 static void print_caches(const struct view *v)
 {
 	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS);

@@ -296,7 +296,10 @@ static void head_pages(const struct np_view *v, struct text *t)
 		cell(t, "%7s%d", "N", v->m->node[k].id);
 }
 
-/* The node with the most pages of those that have fewer than this one, or as many and a higher index. */
+/*
+ * The node with the most pages of those that have fewer than this one, or as many and a higher
+ * index.
+ */
 static size_t next_node(const uint64_t *pages, size_t n_nodes, size_t after)
 {
 	size_t next = n_nodes;

@@ -19,7 +19,10 @@ enum np_sort {
 /* On a machine with more nodes than these there is not a column for each, nor a line in top. */
 #define NP_VIEW_NODES 8
 
-/* Bytes: more than these are sampled by ps and top. numa_maps took 0.08 s a GiB of small pages on a VM. */
+/*
+ * Bytes: more than these are sampled by ps and top. numa_maps took 0.08 s a GiB of small pages on a
+ * VM.
+ */
 #define NP_VIEW_SAMPLE_ABOVE (8ull << 30)
 
 struct np_view {

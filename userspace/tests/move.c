@@ -137,7 +137,10 @@ static void a_spread_is_fine_grained(void)
 		CU_ASSERT_EQUAL(to[i], -1);
 }
 
-/* A process that does nothing, with this number (0: any); -1 where the kernel or our rights do not allow it. */
+/*
+ * A process that does nothing, with this number (0: any); -1 where the kernel or our rights do not
+ * allow it.
+ */
 static pid_t start_sleeper(pid_t number)
 {
 	struct clone_args args = {
@@ -166,7 +169,10 @@ static const struct np_machine two = {
 	.n_nodes = 2, .node = two_nodes, .n_cpus = 2, .cpu_node = cpu_node, .page_size = 4096,
 };
 
-/* Whose pages an engine was asked to move, the last of them; and whose number it then gives to another. */
+/*
+ * Whose pages an engine was asked to move, the last of them; and whose number it then gives to
+ * another.
+ */
 static pid_t asked, to_reuse;
 
 static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,

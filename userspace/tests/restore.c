@@ -56,7 +56,10 @@ static void fork_twice(void)
 	subject->thread = child;
 }
 
-/* In a session of its own: an orphan in that of the first process, which adopts it, is known to the module alone. */
+/*
+ * In a session of its own: an orphan in that of the first process, which adopts it, is known to the
+ * module alone.
+ */
 static void fork_and_exit(void)
 {
 	setsid();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the daemon and a flip count, and then undo. Where the processor has none, or to have them refused,
- * perf_event_open(2) is this file's: it opens the kernel's task clock, or fails.
+ * What the daemon and a flip count, and then undo. Where the processor has none, or to have them
+ * refused, perf_event_open(2) is this file's: it opens the kernel's task clock, or fails.
  */
 #include "../lib/daemon/task_sampling.h"
 
@@ -86,7 +86,10 @@ static void *wait_for_ever(void *nothing)
 	return NULL;
 }
 
-/* A process with more threads than files may be opened for, and its end as np_perf_open() is left with. */
+/*
+ * A process with more threads than files may be opened for, and its end as np_perf_open() is left
+ * with.
+ */
 static pid_t start_crowd(void)
 {
 	int pipes[2];

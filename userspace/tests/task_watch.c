@@ -85,7 +85,10 @@ static void reading_pages_keeps_the_busy_cpus(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Its parent was there when it was listed and is not any more, and it has been given to a task that is watched. */
+/*
+ * Its parent was there when it was listed and is not any more, and it has been given to a task that
+ * is watched.
+ */
 static void the_child_of_a_parent_that_has_exited(void)
 {
 	pid_t pid = start_sleeper(), self = getpid();

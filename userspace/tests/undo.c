@@ -52,7 +52,10 @@ static void an_earlier_placement_and_its_child(void)
 	subject_end(pid);
 }
 
-/* What it starts while it is placed a second time has what it had at first, with or without a first. */
+/*
+ * What it starts while it is placed a second time has what it had at first, with or without a
+ * first.
+ */
 static void a_child_of_the_placement_that_is_undone(void)
 {
 	for (int placed = 0; placed < 2; placed++) {
@@ -94,7 +97,10 @@ static void a_placement_of_one_thread(void)
 	subject_end(pid);
 }
 
-/* The module has set CPUs by system calls and is refused the memory policy: what was there stays, and whose. */
+/*
+ * The module has set CPUs by system calls and is refused the memory policy: what was there stays,
+ * and whose.
+ */
 static void an_earlier_placement_when_the_module_refuses(void)
 {
 	struct bitmask *both = numa_bitmask_alloc(NP_MAX_CPUS);

@@ -184,7 +184,10 @@ void np_clock_interrupt(struct np_cpu *cpu)
 		wait_for_resume(before);
 }
 
-/* IPI wake-up: resumes at the IPI's simulated time, at most a quantum behind the most advanced clock. */
+/*
+ * IPI wake-up: resumes at the IPI's simulated time, at most a quantum behind the most advanced
+ * clock.
+ */
 static void start(struct np_cpu *cpu)
 {
 	uint64_t quantum_ps = np_sim.config.quantum_ns * PS_PER_NS, ps = np_look(now_ps);

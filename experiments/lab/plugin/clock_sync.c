@@ -65,7 +65,10 @@ static void wake(uint64_t least)
 	}
 }
 
-/* Waits until the slowest CPU is within a quarter of a quantum. Returns false if it makes no progress. */
+/*
+ * Waits until the slowest CPU is within a quarter of a quantum. Returns false if it makes no
+ * progress.
+ */
 static bool wait_for_others(struct np_cpu *cpu)
 {
 	const struct timespec longest = { .tv_nsec = LONGEST_NS };

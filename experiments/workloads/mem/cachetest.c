@@ -195,7 +195,10 @@ static uint64_t steps_of(const struct np_slice *s)
 	return is_pattern(s->w, "zipf") ? s->weighted : s->operations;
 }
 
-/* Sum of so many steps from the beginning, and where they end; first[n] is the sum of the first n values. */
+/*
+ * Sum of so many steps from the beginning, and where they end; first[n] is the sum of the first n
+ * values.
+ */
 static uint64_t walked(const struct np_slice *s, const uint32_t *prefix, const uint64_t *first, size_t *end)
 {
 	struct np_random random = walk_numbers(s);

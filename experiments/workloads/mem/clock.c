@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Prints how many nanoseconds a look at the clock takes, which np-mem takes after every piece of work. */
+/*
+ * Prints how many nanoseconds a look at the clock takes, which np-mem takes after every piece of
+ * work.
+ */
 #include "../emit.h"
 
 #include <stdio.h>

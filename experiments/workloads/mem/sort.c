@@ -56,7 +56,10 @@ static void quicksort(int32_t *a, size_t n)
 			a[i] = a[j];
 			a[j] = kept;
 		}
-		/* [0, j] and [j + 1, n), none empty: one of the first two that were looked at is no smaller */
+		/*
+		 * [0, j] and [j + 1, n), none empty: one of the first two that were looked at is no
+		 * smaller
+		 */
 		if (j + 1 < n / 2) {
 			quicksort(a, j + 1);
 			a += j + 1;

@@ -208,7 +208,10 @@ static bool first_time(unsigned char *seen, uint64_t i)
 	return true;
 }
 
-/* The values of some of the keys, in one command: a round trip a key would take longer than loading. */
+/*
+ * The values of some of the keys, in one command: a round trip a key would take longer than
+ * loading.
+ */
 static int check_keys(struct np_client *c, const struct np_data *d, redisReply *const *keys,
 		      size_t n, const char *value, unsigned char *seen, struct np_check *check)
 {

@@ -41,7 +41,10 @@ static void pages_stay_within_bounds(struct kunit *test)
 			}
 }
 
-/* Batches of a cost per page: each of them but the first keeps to the budget, and soon fills half of it. */
+/*
+ * Batches of a cost per page: each of them but the first keeps to the budget, and soon fills half
+ * of it.
+ */
 static void pages_settle_under_the_budget(struct kunit *test)
 {
 	static const u64 cost[] = { 5000, 10000, 40000, 500000 };

@@ -196,7 +196,10 @@ static const struct {
 	{ "grow", grow_stack },
 };
 
-/* Does it so often to half of the pages, and looks whether they, and the others, are as they should be. */
+/*
+ * Does it so often to half of the pages, and looks whether they, and the others, are as they should
+ * be.
+ */
 void disturb(const char *how, size_t times)
 {
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

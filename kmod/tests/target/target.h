@@ -9,7 +9,10 @@
 
 #define HUGE_SIZE	(2UL << 20)
 
-/* The first words of a page are the threads' counters, the last of them that of all; then a pattern. */
+/*
+ * The first words of a page are the threads' counters, the last of them that of all; then a
+ * pattern.
+ */
 #define COUNTERS	64
 #define COMMON		(COUNTERS - 1)
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An io_uring of the program: registered buffers pin the memory, and the kernel's own threads work in it. */
+/*
+ * An io_uring of the program: registered buffers pin the memory, and the kernel's own threads work
+ * in it.
+ */
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <stdio.h>

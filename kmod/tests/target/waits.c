@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Threads that measure how they are held up: for how long, and whether their system calls are cut short. */
+/*
+ * Threads that measure how they are held up: for how long, and whether their system calls are cut
+ * short.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +57,10 @@ static void *nap(void *unused)
 	return NULL;
 }
 
-/* Random numbers for seconds in each system call, all into the same memory: in the kernel nearly always. */
+/*
+ * Random numbers for seconds in each system call, all into the same memory: in the kernel nearly
+ * always.
+ */
 static void *read_random(void *unused)
 {
 	int fd = open("/dev/urandom", O_RDONLY);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TOML files as the JSON values that the rest of the library works with: TOML 1.0 but for what JSON or C cannot
- * hold (dates and times, inf and nan, the character U+0000), which is refused by its line. Debian has no TOML library
- * for C.
+ * TOML files as the JSON values that the rest of the library works with: TOML 1.0 but for what JSON
+ * or C cannot hold (dates and times, inf and nan, the character U+0000), which is refused by its
+ * line. Debian has no TOML library for C.
  */
 #ifndef NUMAPLACE_LIB_TOML_H
 #define NUMAPLACE_LIB_TOML_H

@@ -50,7 +50,10 @@ struct np_toml_shown {
 };
 struct np_toml_shown np_toml_show(const json_t *value);
 
-/* Whether the table has the keys that it must have, no others, and of these kinds. The last key has no name. */
+/*
+ * Whether the table has the keys that it must have, no others, and of these kinds. The last key has
+ * no name.
+ */
 int np_toml_check(const struct np_toml_table *t, const struct np_toml_key *keys);
 
 /* The same of each element of the array of tables, which may be left out. */

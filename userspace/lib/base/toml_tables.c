@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of a TOML file. What may be added to a table depends on how it was made, which is noted beside it. */
+/*
+ * The tables of a TOML file. What may be added to a table depends on how it was made, which is
+ * noted beside it.
+ */
 #include "toml.h"
 
 #include <errno.h>

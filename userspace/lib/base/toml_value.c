@@ -50,7 +50,10 @@ static int base_of(const char *word, int (**is_digit)(int))
 	return 10;
 }
 
-/* Whether the word is a decimal number as TOML writes it, and whether it has a point or an exponent. */
+/*
+ * Whether the word is a decimal number as TOML writes it, and whether it has a point or an
+ * exponent.
+ */
 static bool is_decimal(const char *word, bool *real)
 {
 	const char *c = word + (*word == '+' || *word == '-'), *first = c;

@@ -12,13 +12,16 @@ struct np_events {
 	bool failed;		/* a line could not be written: reported once */
 };
 
-/* Opens the file for lines behind those it has; again after it was renamed. 0 or -errno, one line in err. */
+/*
+ * Opens the file for lines behind those it has; again after it was renamed. 0 or -errno, one line
+ * in err.
+ */
 int np_events_open(struct np_events *e, const char *path, char *err, size_t err_len);
 void np_events_close(struct np_events *e);
 
 /*
- * {"time", "interval", "event", ..}; takes the fields, which may be NULL. False, once, with one line
- * in err, when it cannot be written.
+ * {"time", "interval", "event", ..}; takes the fields, which may be NULL. False, once, with one
+ * line in err, when it cannot be written.
  */
 bool np_event(struct np_events *e, unsigned int interval, const char *event, json_t *fields,
 	      char *err, size_t err_len);

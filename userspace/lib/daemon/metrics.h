@@ -18,7 +18,8 @@ struct np_metrics {
 
 /*
  * where: NULL for none, a path (node_exporter wants it to end in .prom), or
- * "unix:PATH[,mode=OCTAL][,group=NAME]", mode 0600 unless it says otherwise. 0, or -errno with one line in err.
+ * "unix:PATH[,mode=OCTAL][,group=NAME]", mode 0600 unless it says otherwise. 0, or -errno with one
+ * line in err.
  */
 int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t err_len);
 void np_metrics_close(struct np_metrics *x);

@@ -156,8 +156,8 @@ static bool read_differs(struct np_task_watch *w, const struct np_machine *m,
 }
 
 /*
- * As long as the budget lasts, a quarter of it for tasks that were read before; at least
- * one an interval. A costly one is read so seldom that it takes no more than that quarter on average.
+ * As long as the budget lasts, a quarter of it for tasks that were read before; at least one an
+ * interval. A costly one is read so seldom that it takes no more than that quarter on average.
  */
 bool np_task_watch_read_stale(struct np_task_watch *w, const struct np_machine *m, unsigned int now)
 {

@@ -104,7 +104,10 @@ static bool give_back(struct undoing *w, const struct np_saved *r, const struct 
 	return false;
 }
 
-/* Those of this look that are not done yet. Their records stay for the next: one may just have started another. */
+/*
+ * Those of this look that are not done yet. Their records stay for the next: one may just have
+ * started another.
+ */
 static size_t give_back_all(struct undoing *w)
 {
 	size_t n = 0;

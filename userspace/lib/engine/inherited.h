@@ -33,7 +33,10 @@ const struct np_saved *np_heirs_origin(const struct np_state *s, pid_t pid,
  */
 int np_heirs_note(struct np_state *s, const struct np_processes *all, size_t *found);
 
-/* The same until no new one is found; exited ones are then dropped, the rest "settled". 0 or -errno. */
+/*
+ * The same until no new one is found; exited ones are then dropped, the rest "settled". 0 or
+ * -errno.
+ */
 int np_heirs_settle(struct np_state *s);
 
 #endif

@@ -32,11 +32,17 @@ struct np_layers {
  */
 int np_layers_turn(struct np_state_file *turn, char *err, size_t err_len);
 
-/* Anew, in the place of what was read before. 0 or -ENOMEM; released with np_layers_free() in either case. */
+/*
+ * Anew, in the place of what was read before. 0 or -ENOMEM; released with np_layers_free() in
+ * either case.
+ */
 int np_layers_read(struct np_layers *l);
 void np_layers_free(struct np_layers *l);
 
-/* Where cpus, which the thread has, are what the module set: they become what lies under that, true. */
+/*
+ * Where cpus, which the thread has, are what the module set: they become what lies under that,
+ * true.
+ */
 bool np_layers_lift(const struct np_layers *l, pid_t tid, struct bitmask *cpus);
 
 #endif

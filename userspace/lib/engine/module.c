@@ -118,7 +118,10 @@ static int write_restore(const struct target *t, char *err, size_t err_len)
 	return e ? np_module_refused(t->pid, "restore", e, err, err_len) : 0;
 }
 
-/* The first error is reported; that a task has exited meanwhile counts only where it is the only one. */
+/*
+ * The first error is reported; that a task has exited meanwhile counts only where it is the only
+ * one.
+ */
 static int restore_targets(struct target *target, size_t n, char *err, size_t err_len)
 {
 	char why[NP_ERR_LEN];

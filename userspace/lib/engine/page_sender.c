@@ -136,7 +136,10 @@ static void adapt(struct np_sender *s, size_t n, uint64_t ns)
 	s->call = want < MIN_CALL ? MIN_CALL : want > s->room ? s->room : (size_t)want;
 }
 
-/* Settles the pages of one call by where they are now. failed: why those that were tried and have no status stayed. */
+/*
+ * Settles the pages of one call by where they are now. failed: why those that were tried and have
+ * no status stayed.
+ */
 static int settle(struct np_sender *s, size_t n, size_t tried, int failed)
 {
 	struct np_migrate_result *out = s->out;

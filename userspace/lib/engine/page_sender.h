@@ -34,11 +34,17 @@ struct np_sender {
 	int *node, *status;
 };
 
-/* For room pages at most; fields up to err_len are filled in. 0 or -errno. np_sender_close() in any case. */
+/*
+ * For room pages at most; fields up to err_len are filled in. 0 or -errno. np_sender_close() in any
+ * case.
+ */
 int np_sender_open(struct np_sender *s, size_t room);
 void np_sender_close(struct np_sender *s);
 
-/* weight: base pages in it. Those for the same node are best added together: each change is a batch. */
+/*
+ * weight: base pages in it. Those for the same node are best added together: each change is a
+ * batch.
+ */
 void np_sender_add(struct np_sender *s, void *page, uint32_t weight, int to);
 
 /*

@@ -98,7 +98,10 @@ static struct np_weights_user user_of(const json_t *record)
 	return u;
 }
 
-/* Those that which() is true for, if it is given, and those that have exited; the number of the former. */
+/*
+ * Those that which() is true for, if it is given, and those that have exited; the number of the
+ * former.
+ */
 static size_t drop_users(struct book *b, bool (*which)(const struct np_weights_user *u, const void *arg),
 			 const void *arg)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tasks that use interleave weights written by numaplace, and the kernel's earlier weights, in a file:
- * restoring the last of these tasks writes the earlier weights, also after the tool has exited.
+ * The tasks that use interleave weights written by numaplace, and the kernel's earlier weights, in
+ * a file: restoring the last of these tasks writes the earlier weights, also after the tool has
+ * exited.
  */
 #ifndef NUMAPLACE_LIB_SAVED_WEIGHTS_H
 #define NUMAPLACE_LIB_SAVED_WEIGHTS_H

@@ -62,7 +62,10 @@ static bool is_node(const struct spreader *s, int node)
 	return node >= 0 && (size_t)node < s->r->n_nodes;
 }
 
-/* Sends the pages that are still where they were and are to go to `to`; error[] gets what became of them. */
+/*
+ * Sends the pages that are still where they were and are to go to `to`; error[] gets what became of
+ * them.
+ */
 static void add_for(struct spreader *s, const struct np_window *w, int to, size_t *number)
 {
 	for (size_t i = 0; i < w->n; i++) {

@@ -5,7 +5,10 @@
 
 #include "../base/toml_check.h"
 
-/* Whether they are caches that the lab's simulation can build. 0, or -EINVAL with one line in the file's err. */
+/*
+ * Whether they are caches that the lab's simulation can build. 0, or -EINVAL with one line in the
+ * file's err.
+ */
 int np_machine_file_caches(const struct np_toml_table *file);
 
 #endif

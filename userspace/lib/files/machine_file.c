@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Nodes, CPUs, memory and distances of a machine file; its other parts are checked where they are read. */
+/*
+ * Nodes, CPUs, memory and distances of a machine file; its other parts are checked where they are
+ * read.
+ */
 #include "machine_file.h"
 
 #include <errno.h>

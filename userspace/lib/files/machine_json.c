@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A machine file as one JSON object: sizes in bytes, lists of CPUs spelled out, numbers with their sources. */
+/*
+ * A machine file as one JSON object: sizes in bytes, lists of CPUs spelled out, numbers with their
+ * sources.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

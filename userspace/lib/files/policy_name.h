@@ -25,7 +25,10 @@ const struct np_policy *np_policy_named(const char *name, char *err, size_t err_
 const struct np_policy *np_policy_asked(const char *words, struct np_options *o, char *err,
 					size_t err_len);
 
-/* The policy with those options that are not the default, as np_policy_asked() takes it. Returns text. */
+/*
+ * The policy with those options that are not the default, as np_policy_asked() takes it. Returns
+ * text.
+ */
 const char *np_policy_words(const struct np_policy *p, const struct np_options *o, char *text,
 			    size_t text_len);
 

@@ -21,7 +21,10 @@ int np_weights_kernel_write(const char *root, const json_t *weights, char *err, 
 int np_weights_kernel_auto(const char *root);
 int np_weights_kernel_set_auto(const char *root, char *err, size_t err_len);
 
-/* 0, or -errno with one line in err: there are none (-EOPNOTSUPP), or there is no permission to write them. */
+/*
+ * 0, or -errno with one line in err: there are none (-EOPNOTSUPP), or there is no permission to
+ * write them.
+ */
 int np_weights_kernel_check(const char *root, char *err, size_t err_len);
 
 /* "0:100 1:37". Returns text. */

@@ -12,7 +12,10 @@
 #include "proc.h"
 #include "vma_ranges.h"
 
-/* Addresses asked about in one call; pages that are enough; calls at most; pages without which it says nothing. */
+/*
+ * Addresses asked about in one call; pages that are enough; calls at most; pages without which it
+ * says nothing.
+ */
 #define BATCH 4096
 #define ENOUGH 16384
 #define MOST_CALLS 32

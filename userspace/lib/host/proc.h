@@ -37,7 +37,10 @@ int np_proc_threads(pid_t pid, pid_t **tids, size_t *n);
 /* Every thread group there is. The caller frees *pids. 0 or -errno. */
 int np_proc_all(pid_t **pids, size_t *n);
 
-/* The list of CPUs or nodes behind this key of /proc/PID/status. 0 or -errno (-ESRCH; -ENODATA: no such key). */
+/*
+ * The list of CPUs or nodes behind this key of /proc/PID/status. 0 or -errno (-ESRCH; -ENODATA: no
+ * such key).
+ */
 int np_proc_status_list(pid_t pid, const char *key, struct bitmask *mask);
 
 /* The thread group that this thread belongs to, or -errno. */

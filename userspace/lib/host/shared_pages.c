@@ -24,7 +24,10 @@ static void look_at(const uint64_t *entry, size_t n, struct look *look)
 	}
 }
 
-/* Of a large area only blocks are looked at; that they hold its pages evenly is not taken for granted. */
+/*
+ * Of a large area only blocks are looked at; that they hold its pages evenly is not taken for
+ * granted.
+ */
 static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages, uint64_t anon)
 {
 	bool whole = pages <= BLOCK * BLOCKS;

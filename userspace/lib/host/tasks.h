@@ -48,12 +48,15 @@ int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid
 		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
 void np_tasks_free(struct np_tasks *t);
 
-/* Whether some were left out for lack of rights; err: how many, the owner of one of them, what to do. */
+/*
+ * Whether some were left out for lack of rights; err: how many, the owner of one of them, what to
+ * do.
+ */
 bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len);
 
 /*
- * Counts for ms milliseconds what the busiest tasks do, at most that many, and
- * fills what np_counting_fill() says, and the traffic of m's nodes. 0, or -errno with one line in err;
+ * Counts for ms milliseconds what the busiest tasks do, at most that many, and fills what
+ * np_counting_fill() says, and the traffic of m's nodes. 0, or -errno with one line in err;
  * t->counted then has the reason for every task.
  */
 int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,

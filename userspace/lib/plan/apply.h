@@ -46,7 +46,10 @@ struct np_apply_how {
 	bool write_weights;	/* the kernel's for interleaving, where the plan wants some */
 	const char *root;	/* of /sys and of the state of weights; NULL but in tests */
 	bool note_pages;	/* in the state file, for `restore --pages`, before they move */
-	/* Called while pages move, with what the call that runs has done; NULL: no progress is reported. */
+	/*
+	 * Called while pages move, with what the call that runs has done; NULL: no progress is
+	 * reported.
+	 */
 	void (*watch)(const struct np_applied *a, const struct np_migrate_result *so_far);
 };
 

@@ -139,7 +139,10 @@ static size_t node_numbers(const struct np_machine *m)
 	return n;
 }
 
-/* To the shares that the plan has after the steps so far; shared memory stays, so it is none of them. */
+/*
+ * To the shares that the plan has after the steps so far; shared memory stays, so it is none of
+ * them.
+ */
 static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len)
 {
 	struct np_applied *a = q->a;

@@ -19,8 +19,8 @@ json_t *np_plan_file_json(const struct np_planning *p);
 int np_plan_file_save(const struct np_planning *p, const char *path, char *err, size_t err_len);
 
 /*
- * The plan as it was saved ("-": on standard input): machine and tasks are those of then. 0, or -errno
- * with one line in err. Released with np_planning_free().
+ * The plan as it was saved ("-": on standard input): machine and tasks are those of then. 0, or
+ * -errno with one line in err. Released with np_planning_free().
  */
 int np_plan_file_read(struct np_planning *p, const char *path, char *err, size_t err_len);
 

@@ -87,7 +87,10 @@ static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
 	return np_layers_lift(&p->layers, tid, cpus);
 }
 
-/* The same for system calls: by the thread's own record, or that from which it has inherited its CPUs. */
+/*
+ * The same for system calls: by the thread's own record, or that from which it has inherited its
+ * CPUs.
+ */
 static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struct bitmask *now,
 			    struct bitmask *before)
 {

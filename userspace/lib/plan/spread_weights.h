@@ -27,7 +27,8 @@ json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight);
 
 /*
  * Adds "kernel_weights" and "wanted_weights", the plan's: of its first task that the kernel's do
- * not serve, if there is one. null: the plan spreads nothing by them, or the kernel's are not known.
+ * not serve, if there is one. null: the plan spreads nothing by them, or the kernel's are not
+ * known.
  */
 void np_weights_add_json(const struct np_planning *p, json_t *object);
 

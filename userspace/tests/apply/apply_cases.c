@@ -310,7 +310,10 @@ static bool pages_are_noted(struct plan_fixture *f)
 	return !added[0];
 }
 
-/* The first step moves pages, the second fails: the pages that then cannot go back keep their record. */
+/*
+ * The first step moves pages, the second fails: the pages that then cannot go back keep their
+ * record.
+ */
 static void pages_that_cannot_go_back_stay_noted(void)
 {
 	const struct np_apply_how how = { .control = &engine, .stop = &stop, .note_pages = true };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What becomes of the kernel's weights when a plan is carried out, in a folder that stands for sysfs. */
+/*
+ * What becomes of the kernel's weights when a plan is carried out, in a folder that stands for
+ * sysfs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

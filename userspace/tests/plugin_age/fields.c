@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A policy that says what it sees in the second and later elements of each table, last fields included. */
+/*
+ * A policy that says what it sees in the second and later elements of each table, last fields
+ * included.
+ */
 #include "policy.h"
 
 static const char *const words[] = { "seldom", "often", NULL };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Prints as JSON what the tool's TOML reader makes of each file named, a line a file; test_toml.py compares it. */
+/*
+ * Prints as JSON what the tool's TOML reader makes of each file named, a line a file; test_toml.py
+ * compares it.
+ */
 #include <stdio.h>
 
 #include "../../lib/base/toml.h"

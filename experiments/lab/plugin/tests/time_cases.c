@@ -124,7 +124,10 @@ static void clocks_that_are_apart_cost_the_controller_nothing(void)
 		printf("\n%.2f GB/s instead of 12\n", gb_s);
 }
 
-/* CPU 0 writes to node 0 and CPU 1 to node 1, through one last level: each evicts the other's lines. */
+/*
+ * CPU 0 writes to node 0 and CPU 1 to node 1, through one last level: each evicts the other's
+ * lines.
+ */
 static void write_in_sequence(uint32_t lines)
 {
 	for (uint32_t i = 0; i < lines; i++)
@@ -218,7 +221,10 @@ static void computing_overlaps_with_fetching_ahead(void)
 	end();
 }
 
-/* Nanoseconds of a line that one CPU reads in sequence, that waits in queues, and that it computes with. */
+/*
+ * Nanoseconds of a line that one CPU reads in sequence, that waits in queues, and that it computes
+ * with.
+ */
 static double through_port_ns(double port_bytes_per_s, uint64_t queue_ps, uint64_t compute_ps)
 {
 	struct np_cpu *cpu;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* chase MIB SECONDS: nanoseconds of a load that depends on the one before, over one random cycle of lines. */
+/*
+ * chase MIB SECONDS: nanoseconds of a load that depends on the one before, over one random cycle of
+ * lines.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* triad MIB THREADS SECONDS: MB/s that a[i] = b[i] + 3 * c[i] reports, counting three words an element. */
+/*
+ * triad MIB THREADS SECONDS: MB/s that a[i] = b[i] + 3 * c[i] reports, counting three words an
+ * element.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
