@@ -14,7 +14,7 @@ from typing import Any
 
 from ..places import HERE
 from .host_nodes import format_list
-from .process import die_with
+from .process import start
 
 POLL = 0.001  # s
 LIMIT = 60  # s, for its header, and for the last interval to be printed
@@ -29,11 +29,11 @@ class Counting:
         self.rows: list[dict[str, str]] = []
 
     def __enter__(self) -> "Counting":
-        self.out, runner = tempfile.TemporaryFile("w+"), os.getpid()
-        self.process = subprocess.Popen(
+        self.out = tempfile.TemporaryFile("w+")
+        self.process = start(
             [HERE.programs / "numaplace", "counters", "--csv", "-I", str(round(self.interval * 1000)),
-             "-C", format_list(self.cpus)], stdin=subprocess.DEVNULL, stdout=self.out,
-            stderr=subprocess.DEVNULL, preexec_fn=lambda: die_with(runner, signal.SIGKILL))
+             "-C", format_list(self.cpus)], signal.SIGKILL, stdin=subprocess.DEVNULL, stdout=self.out,
+            stderr=subprocess.DEVNULL)
         self._wait_for_header()
         return self
 

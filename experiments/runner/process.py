@@ -11,11 +11,12 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import CannotError, ExperimentError
+from .errors import CannotError, ExperimentError, Interrupted
+from .interrupts import held
 from .tool import last_line
 
 PR_SET_PDEATHSIG = 1
@@ -27,6 +28,26 @@ def die_with(parent: int, number: signal.Signals) -> None:
     LIBC.prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:  # which ended before the line above
         os._exit(127)
+
+
+def start(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
+          **options: Any) -> subprocess.Popen[bytes]:
+    """A child that gets the signal when the runner ends, or is interrupted while it starts the child."""
+    runner, child = os.getpid(), None
+
+    def in_child() -> None:
+        die_with(runner, number)
+        before_exec()
+
+    try:
+        with held():
+            child = subprocess.Popen(arguments, preexec_fn=in_child, **options)
+    except Interrupted:
+        if child:
+            child.send_signal(number)
+            child.wait()
+        raise
+    return child
 
 
 def set_cpus(pid: int, cpus: Iterable[int]) -> None:
@@ -47,20 +68,17 @@ class Program:
         self.name = Path(arguments[0]).name
         self.errors = tempfile.TemporaryFile()
         self.pending = b""
-        runner, wanted = os.getpid(), set(cpus)
+        wanted = set(cpus)
 
         if memory is not None:
             arguments = ["numactl", f"--preferred={memory}", *arguments]
 
-        def before_exec() -> None:
-            die_with(runner, signal.SIGKILL)
-            os.sched_setaffinity(0, wanted)
-
         try:
             # A session of its own: Ctrl-C reaches the runner alone, which restores and then stops it.
-            self.process = subprocess.Popen(
-                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-                env=os.environ | environment, preexec_fn=before_exec, start_new_session=True, bufsize=0)
+            self.process = start(
+                arguments, signal.SIGKILL, lambda: os.sched_setaffinity(0, wanted), stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=self.errors, env=os.environ | environment, start_new_session=True,
+                bufsize=0)
         except FileNotFoundError:
             raise CannotError(f"{arguments[0]} is missing: run 'make setup tools'") from None
         self.pid = self.process.pid

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from . import designs, host_nodes, manifest, precision, results, schedule, workload_kinds
-from .errors import CannotError, ExperimentError, Interrupted, UsageError
+from .errors import CannotError, ExperimentError, UsageError
+from .interrupts import stop_signals
 from .observe import Observer
 from .observe_static import FixedObserver
 from .suite import Suite, choose
@@ -137,21 +137,3 @@ class Runner:
             if schedule.is_clean(record):
                 return
         self.bad += 1
-
-
-class stop_signals:
-    """SIGINT, SIGTERM and SIGHUP become one Interrupted; more of them do not disturb the undoing."""
-
-    NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def __enter__(self) -> None:
-        self.before = {number: signal.signal(number, self._stop) for number in self.NUMBERS}
-
-    def _stop(self, number: int, _frame: object) -> None:
-        for other in self.NUMBERS:
-            signal.signal(other, signal.SIG_IGN)
-        raise Interrupted(number)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)

@@ -20,9 +20,9 @@ from ..places import HERE
 from . import host_nodes, results
 from . import suite as suites
 from .errors import UsageError
-from .process import die_with
+from .interrupts import stop_signals
+from .process import start
 from .progress import duration
-from .run import stop_signals
 from .tool import last_line
 from .workload_kinds import lacking
 
@@ -44,11 +44,11 @@ class Run:
     def start(self, options: list[str]) -> None:
         words = ["run", self.suite, "--out", str(self.out), *options, *(["--lab", self.lab] if self.lab else [])]
         self.out.mkdir(parents=True, exist_ok=True)
-        self.begin, runner = time.monotonic(), os.getpid()
+        self.begin = time.monotonic()
         self.log = open(self.out / LOG, "wb")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "experiments.runner", *words], stdin=subprocess.DEVNULL, stdout=self.log,
-            stderr=self.log, preexec_fn=lambda: die_with(runner, signal.SIGTERM),
+        self.process = start(
+            [sys.executable, "-m", "experiments.runner", *words], signal.SIGTERM, stdin=subprocess.DEVNULL,
+            stdout=self.log, stderr=self.log,
             env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
     def tell(self) -> None:

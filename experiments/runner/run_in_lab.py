@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -12,8 +11,9 @@ from pathlib import Path
 from ..places import HERE
 from . import progress, results, schedule, workload_kinds
 from .errors import CannotError, ExperimentError, UsageError
-from .process import die_with
-from .run import Request, check_policies, prepare_folder, stop_signals
+from .interrupts import stop_signals
+from .process import start
+from .run import Request, check_policies, prepare_folder
 from .tool import MAKE_TOOLS, Numaplace, last_line
 
 LOG = "lab.log"
@@ -35,9 +35,7 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     command = [numaplace, "lab", "run", "--machine", machine, *series, *["--functional"] * functional,
                "--timeout", "0", "--console", request.out / CONSOLE, "--", HERE.programs / "numaplace-experiment", *arguments]
     with stop_signals(), open(request.out / LOG, "w+b") as log:
-        runner = os.getpid()
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                 preexec_fn=lambda: die_with(runner, signal.SIGTERM))
+        child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             _watch(child, request.out, trials, machine)
         finally:

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A signal that arrives while a child is forked ends the run like any other."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+# The handler runs in a hook of fork(), whose exceptions Python prints and drops.
+IN_THE_FORK = """
+import os, signal, time
+from pathlib import Path
+from experiments.runner.errors import Interrupted
+from experiments.runner.interrupts import stop_signals
+from experiments.runner.process import start
+
+def hook():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.01)
+
+os.register_at_fork(after_in_parent=hook)
+with stop_signals():
+    try:
+        start(["sleep", "60"], signal.SIGKILL)
+        print("not interrupted")
+    except Interrupted as stop:
+        print("interrupted by", stop.number)
+print("children:", Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+"""
+
+
+def test_a_signal_in_the_middle_of_a_fork_is_kept() -> None:
+    done = subprocess.run([sys.executable, "-c", IN_THE_FORK], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["interrupted by 15", "children: []"]
+    assert done.stderr == ""
