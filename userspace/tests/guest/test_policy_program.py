@@ -108,6 +108,9 @@ class Daemon:
     def children(self) -> list[str]:
         return Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
 
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=120)
@@ -131,7 +134,7 @@ def test_the_daemon_asks_one_and_gives_everything_back(start_target, start_daemo
     target = away(start_target)
     daemon = start_daemon("--policy", f"exec:{home}", *PATIENT, target.pid)
     wait_until(lambda: target.cpus() == {NODE_CPUS[0]}, daemon.lines)
-    assert "by sed" in daemon.lines()
+    wait_until(lambda: "by sed" in daemon.lines(), daemon.lines)  # said when the task's pages have moved too
     assert daemon.end() == 0 and target.cpus() == {NODE_CPUS[1]}, daemon.lines()
 
 
@@ -145,10 +148,10 @@ def test_the_daemon_names_a_fault_once_and_goes_on(start_target, start_daemon, t
     daemon = start_daemon("--policy", f"exec:{policy}", *PATIENT, target.pid)
     asked = tmp_path / "asked"
     wait_until(lambda: "ended with status 9" in daemon.lines(), daemon.lines)
-    before = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
-    wait_until(lambda: asked.read_text().count("asked") >= 6, daemon.lines)
+    before = min(daemon.descriptors() for _ in range(20))  # fewest: a program that is being asked needs some
+    wait_until(lambda: asked.read_text().count("asked") >= 20, daemon.lines)
     assert daemon.lines().count("ended with status 9") == 1, "the same complaint is not repeated"
-    assert len(os.listdir(f"/proc/{daemon.process.pid}/fd")) <= before + 1
+    wait_until(lambda: daemon.descriptors() <= before + 1, daemon.lines)
     broken.unlink()
     wait_until(lambda: target.cpus() == {NODE_CPUS[0]}, daemon.lines)
     wait_until(lambda: not daemon.children(), "no zombie is left")
