@@ -164,7 +164,7 @@ def unload(seconds: float = 120) -> int:
 
 
 class KernelLog:
-    """The kernel's messages from now on."""
+    """Messages that the kernel logs after the object is made."""
 
     def __init__(self):
         self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
