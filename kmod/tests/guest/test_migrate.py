@@ -7,11 +7,13 @@ import os
 from pathlib import Path
 
 import driver
+import fragments
 import pagemap
 import pytest
 from driver import counts, migrate
 
 PAGES = 2048
+HUGE_PAGE = 2 << 20
 MAP_NORESERVE = 0x4000  # in mmap(2); the module of Python 3.11 does not name it
 
 
@@ -240,28 +242,29 @@ def test_migrate_opposite_directions_end(target):
 
 @pytest.fixture
 def crowded():
-    """Takes memory of a node until about so many pages are free."""
-    pools = []
+    """Takes memory of a node until so many bytes are free."""
+    pools, held = [], []
 
     def crowd(node: int, left: int):
-        Path("/proc/sys/vm/drop_caches").write_text("1")  # or the kernel makes room of them for what comes
-        with open(f"/sys/devices/system/node/node{node}/meminfo", encoding="ascii") as info:
-            free = int(info.read().split("MemFree:")[1].split()[0]) // 4
-        pools.append(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages")
-        with open(pools[-1], "w", encoding="ascii") as pool:
-            pool.write(str((free - left) // 512))
+        Path("/proc/sys/vm/drop_caches").write_text("3")  # or the kernel makes room of them for what comes
+        pools.append(Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages"))
+        pools[-1].write_text(str((fragments.free_bytes(node) - left) // HUGE_PAGE))
+        rest = fragments.free_bytes(node) - left  # of a fragmented node the pool gets less than it asks for
+        if rest > 0:
+            held.append(fragments.locked(node, rest // mmap.PAGESIZE * mmap.PAGESIZE))
+        assert fragments.free_bytes(node) < left + HUGE_PAGE
 
     yield crowd
-    for name in pools:
-        with open(name, "w", encoding="ascii") as pool:
-            pool.write("0")
+    held.clear()
+    for pool in pools:
+        pool.write_text("0")
 
 
 def test_migrate_fills_node_without_killing(target, crowded):
     """The target node has less room than needed: the remaining pages are counted and no process is killed."""
     bystander = target("anon", 256, 1)
     t = target("sparse", 24576, 0)
-    crowded(1, 12288)
+    crowded(1, 12288 * mmap.PAGESIZE)
     reply = t.move("0", 1)
     assert reply["state"] == "done"
     assert int(reply["no_memory"]) > 0
