@@ -23,7 +23,7 @@ from .distance import far_pair
 from .errors import CannotError, UsageError
 from .suite import Suite, load, names, with_levels
 from .tool import MAKE_TOOLS, Numaplace
-from .workload_kinds import PROGRAMS, lacking
+from .workloads.kinds import PROGRAMS, lacking
 
 GIB = 1 << 30
 ROOM = GIB            # bytes on the disk for results

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .suite import Suite, Workload
-from .workload_redis import STRUCTURES
+from .workloads.redis import STRUCTURES
 
 Options = Mapping[str, Any]
 Share = tuple[tuple[int, ...], float]  # nodes, and the bytes that are spread over them

@@ -19,8 +19,8 @@ from .schedule import Trial
 from .suite import Suite
 from .sysctl_guard import numa_balancing
 from .tool import Numaplace
-from .workload import Measured, RunningWorkload, metric
-from .workload_kinds import KINDS
+from .workloads.kinds import KINDS
+from .workloads.workload import Measured, RunningWorkload, metric
 
 ENOUGH = 0.95  # share of the pages that must be where they were asked to be
 # Of its part, that each of several nodes must have: a small task's stack and heap are pages too, and

@@ -8,7 +8,7 @@ from typing import Any
 from . import locality
 from .observe import ENOUGH, Observer, Stopwatch, task_record
 from .schedule import Trial
-from .workload import RunningWorkload
+from .workloads.workload import RunningWorkload
 
 
 class FixedObserver(Observer):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import designs, host_nodes, manifest, precision, results, schedule, workload_kinds
+from . import designs, host_nodes, manifest, precision, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
 from .observe import Observer
@@ -17,6 +17,7 @@ from .observe_static import FixedObserver
 from .suite import Suite, choose
 from .sysctl_guard import NUMA_BALANCING, Guard
 from .tool import Numaplace
+from .workloads.kinds import check_programs
 
 FILES = (results.NAME, manifest.NAME)
 Report = Callable[[int, int, dict[str, Any]], None]
@@ -43,7 +44,7 @@ def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
 
 def check(suite: Suite, numaplace: Numaplace) -> None:
     """What the suite starts and needs, before the first process starts."""
-    workload_kinds.check_programs(suite)
+    check_programs(suite)
     if numaplace.engine == "module" and not Path("/sys/module/numaplace").exists():
         raise CannotError("--engine module: the module is not loaded: insmod it "
                           "(build/modules/SERIES/numaplace.ko), or take --engine syscall")

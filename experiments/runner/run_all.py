@@ -24,7 +24,7 @@ from .interrupts import stop_signals
 from .process import start
 from .progress import duration
 from .tool import last_line
-from .workload_kinds import lacking
+from .workloads.kinds import lacking
 
 BESIDE = 2   # runs in the lab at once
 POLL = 0.5   # s

@@ -9,12 +9,13 @@ import time
 from pathlib import Path
 
 from ..places import HERE
-from . import progress, results, schedule, workload_kinds
+from . import progress, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
 from .process import start
 from .run import Request, check_policies, prepare_folder
 from .tool import MAKE_TOOLS, Numaplace, last_line
+from .workloads.kinds import check_programs
 
 LOG = "lab.log"
 CONSOLE = "console.log"
@@ -27,7 +28,7 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     if not numaplace.exists():
         raise CannotError(f"{numaplace} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
-    workload_kinds.check_programs(request.suite)
+    check_programs(request.suite)
     prepare_folder(request)
     _check_shared(request.out)
     trials = schedule.make(request.suite)

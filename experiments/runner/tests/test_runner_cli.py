@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import host_nodes, workload_kinds
+from experiments.runner import host_nodes
 from experiments.runner.cli import main, split_policies
 from experiments.runner.errors import CannotError
+from experiments.runner.workloads.kinds import redis_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -89,7 +90,7 @@ def test_a_machine_without_two_nodes_of_cpus_and_memory(tmp_path: Path) -> None:
 def test_no_redis_server(monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(CannotError, match="redis-server is not installed: apt-get install") as refused_:
-        workload_kinds.redis_server()
+        redis_server()
     assert refused_.value.status == 3
 
 

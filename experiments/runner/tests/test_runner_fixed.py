@@ -17,9 +17,9 @@ from experiments.analysis.tests import synthetic
 from experiments.runner import results, run_all
 from experiments.runner import suite as suites
 from experiments.runner.cli import main, parser
-from experiments.runner.workload import Measured, metric
-from experiments.runner.workload_mem import Memory
-from experiments.runner.workload_redis import RedisBenchmark, coarse
+from experiments.runner.workloads.mem import Memory
+from experiments.runner.workloads.redis import RedisBenchmark, coarse
+from experiments.runner.workloads.workload import Measured, metric
 
 SUITE = """
 name = "small"

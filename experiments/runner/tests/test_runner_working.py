@@ -11,7 +11,7 @@ from pathlib import Path
 from experiments.runner import schedule
 from experiments.runner import suite as suites
 from experiments.runner.host_nodes import Node
-from experiments.runner.workload_mem import Triad
+from experiments.runner.workloads.mem import Triad
 
 SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01}}
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ..places import HERE
-from .errors import ExperimentError
-from .host_nodes import Node, format_list
-from .schedule import Trial
-from .suite import Suite, Task
-from .tool import Numaplace
+from ...places import HERE
+from ..errors import ExperimentError
+from ..host_nodes import Node, format_list
+from ..schedule import Trial
+from ..suite import Suite, Task
+from ..tool import Numaplace
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only

@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .errors import ExperimentError
+from ..errors import ExperimentError
+from .redis import ForeignClient
 from .workload import Measured, metric
-from .workload_redis import ForeignClient
 
 PERCENTILES = {"latency_p50": "p50.00", "latency_p99": "p99.00", "latency_p999": "p99.90"}
 PROGRAM = "memtier_benchmark"

@@ -16,12 +16,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..places import HERE
-from .counters import Counting
-from .errors import CannotError, ExperimentError
-from .process import set_cpus
-from .suite import Task
-from .tool import last_line
+from ...places import HERE
+from ..counters import Counting
+from ..errors import CannotError, ExperimentError
+from ..process import set_cpus
+from ..suite import Task
+from ..tool import last_line
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import shutil
 
-from ..places import HERE
-from .errors import CannotError
-from .suite import Suite
-from .tool import MAKE_TOOLS
+from ...places import HERE
+from ..errors import CannotError
+from ..suite import Suite
+from ..tool import MAKE_TOOLS
+from .mem import Memory, Triad
+from .memtier import RedisMemtier
+from .redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
+from .stealing import Stealing
 from .workload import RunningWorkload
-from .workload_mem import Memory, Triad
-from .workload_memtier import RedisMemtier
-from .workload_redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
-from .workload_stealing import Stealing
 
 KINDS: dict[str, type[RunningWorkload]] = {
     "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
