@@ -61,7 +61,7 @@ check-torture: setup		## tasks that come and go while they are placed, for TORTU
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.lab run --machine demo-2s --functional --kernel $(KERNEL) --timeout $$((3 * ($(TORTURE_S) + 240) + 600)) -- \
 		env NUMAPLACE_TORTURE_S=$(TORTURE_S) .venv/bin/python -m pytest -q -s -p no:cacheprovider \
-		kmod/tests/guest/test_torture.py
+		kmod/tests/guest/module/test_torture.py
 
 .PHONY: kinds-of-pages
 kinds-of-pages: setup		## what becomes of each kind of page by module and system calls, as a table; every kernel series

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reports every test that runs inside the lab as a test of its own.
 
-tests/guest.toml stands for all of them: guest.toml::6.12::kmod/tests/guest/test_x.py::test_y.
+tests/guest.toml stands for all of them: guest.toml::6.12::kmod/tests/guest/pages/test_x.py::test_y.
 NUMAPLACE_KERNELS chooses the kernel series, "all" or a list separated by blanks.
 """
 
@@ -17,9 +17,9 @@ from tests.parallel import pytest_collection_modifyitems, pytest_xdist_make_sche
 DEFAULT = ("6.1", "6.12")
 # Files that make check-quick runs, on one kernel, with the faults that show there first.
 QUICK = {
-    "kmod/tests/guest/test_place.py": "CPUs and memory policies, set and restored",
-    "kmod/tests/guest/test_kinds.py": "pages of each kind, moved whole or counted",
-    "kmod/tests/guest/test_files.py": "the grammar and the permissions of the files",
+    "kmod/tests/guest/tasks/test_place.py": "CPUs and memory policies, set and restored",
+    "kmod/tests/guest/pages/test_kinds.py": "pages of each kind, moved whole or counted",
+    "kmod/tests/guest/module/test_files.py": "the grammar and the permissions of the files",
     "userspace/tests/guest/test_migrate_options.py": "the tool beside the module",
     "experiments/migration/tests/guest/test_methods.py": "every way to move a page",
 }

@@ -23,7 +23,7 @@ DEBUG_FACTOR = 6  # a kernel that checks itself takes so much longer
 
 def folders() -> list[str]:
     return sorted(str(path.relative_to(TOP)) for area in ("kmod", "userspace", "policies", "experiments")
-                  for path in (TOP / area).glob("**/tests/guest") if any(path.glob("test_*.py")))
+                  for path in (TOP / area).glob("**/tests/guest") if any(path.glob("**/test_*.py")))
 
 
 def inner_tests() -> list[str]:

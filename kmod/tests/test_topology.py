@@ -23,7 +23,7 @@ MACHINES = {
 }
 FILES = {"locked_down": "kmod/tests/one_node.toml", "signed_only": "kmod/tests/one_node.toml", "leaving_memory": "demo-2s"}
 # Debian's kernels clear what they allocate, and so hide what is not initialised.
-ALSO = {"leaving_memory": ["kmod/tests/guest/test_trace.py::test_trace_policy_without_nodes"]}
+ALSO = {"leaving_memory": ["kmod/tests/guest/module/test_trace.py::test_trace_policy_without_nodes"]}
 
 
 @pytest.mark.lab
@@ -34,6 +34,6 @@ def test_module_on(name):
     done = subprocess.run(
         [sys.executable, "-m", "experiments.lab", "run", "--machine", machine, "--functional", "--timeout", str(TIME_LIMIT),
          *MACHINES[name], "--", "env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest", "-q",
-         "-p", "no:cacheprovider", f"kmod/tests/guest/{name}.py", *ALSO.get(name, [])],
+         "-p", "no:cacheprovider", f"kmod/tests/guest/machines/{name}.py", *ALSO.get(name, [])],
         cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
