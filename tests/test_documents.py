@@ -14,7 +14,7 @@ import pytest
 from tests import documents
 
 ROOT = documents.ROOT
-OWN_TEST = {"first-policy.md"}   # userspace/tests/test_tutorial.py
+OWN_TEST = {"first-policy.md"}   # userspace/tests/files/test_tutorial.py
 WRONG_ON_PURPOSE = {"command-line.md"}   # shows what a refused letter prints
 # Told as a story, or of things as of persons: CONTRIBUTING, "Language and errors".
 AVOIDED = re.compile(r"who is|by luck|moods|measured again", re.IGNORECASE)

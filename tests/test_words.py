@@ -9,19 +9,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EVERYWHERE = {"CHANGELOG.md", "tests/test_words.py"}
-PLATFORM = {"userspace/lib/host/topology.c", "userspace/tests/machine.c", "userspace/tests/snapshot.c",
-            "userspace/tests/test_userspace.py", "experiments/analysis/results.py",
+PLATFORM = {"userspace/lib/host/topology.c", "userspace/tests/host/machine.c", "userspace/tests/files/snapshot.c",
+            "userspace/tests/cmd/test_userspace.py", "experiments/analysis/results.py",
             "experiments/analysis/tests/test_analysis_data.py"}
 WHERE = {"userspace/cmd/cmd_measure_penalty.c", "userspace/cmd/cmd_topology.c", "userspace/lib/files/snapshot.c",
          "userspace/lib/files/snapshot_read.c", "userspace/lib/plan/request_print.c", "userspace/lib/predict/report.c",
-         "userspace/tests/snapshot.c", "userspace/tests/test_predict.py", "userspace/tests/test_userspace.py",
-         "userspace/tests/golden/predict.json", "userspace/tests/apply/golden/applied.json",
-         "userspace/tests/apply/golden/plan.json"}
+         "userspace/tests/files/snapshot.c", "userspace/tests/cmd/test_predict.py",
+         "userspace/tests/cmd/test_userspace.py", "userspace/tests/cmd/golden/predict.json",
+         "userspace/tests/apply/golden/applied.json", "userspace/tests/apply/golden/plan.json"}
 OPTIONS = {"experiments/lab/cli.py", "experiments/lab/tests/test_run.py", "experiments/runner/cli.py",
            "experiments/runner/tests/test_runner_fixed.py"}
-METRICS = {"userspace/lib/daemon/metrics.c", "userspace/tests/test_daemon.py",
+METRICS = {"userspace/lib/daemon/metrics.c", "userspace/tests/daemon/test_daemon.py",
            "Documentation/measured/daemon-metrics.txt"}
-COMMANDS = {"userspace/cmd/numaplace.c", "userspace/tests/test_userspace.py"}
+COMMANDS = {"userspace/cmd/numaplace.c", "userspace/tests/cmd/test_userspace.py"}
 FORMER = {  # the word: files with its alias
     r"lab-(plain|simulated)\b": PLATFORM,
     r"""['"\[]where\\?['"](\]| ?[:,] (np_platform|['"](real|lab|simulated)))|"platform" : "where\"""": WHERE,

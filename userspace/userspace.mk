@@ -13,7 +13,7 @@ US_PIC := -fPIC -fno-semantic-interposition
 US_LIB_FOLDERS := $(addprefix userspace/lib/,base host counters files engine predict plan daemon)
 US_LIB_SRC := $(foreach folder,$(US_LIB_FOLDERS),$(wildcard $(folder)/*.c))
 US_CMD_SRC := $(wildcard userspace/cmd/*.c userspace/tracing/*.c)
-US_TEST_SRC := $(wildcard userspace/tests/*.c)
+US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files engine plan daemon))
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
 US_ASAN_LIB := $(BUILD)/asan/libnumaplace.a
@@ -136,6 +136,6 @@ bench-ps: $(BUILD)/numaplace $(BUILD)/tests/crowd	## how long ps takes over 10,0
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_NAMES:%=$(BUILD)/fuzz/userspace/fuzz/%.d)
 
 # Its reader of TOML alone, compared with Python's.
-$(BUILD)/tests/toml: userspace/tests/toml/print.c $(wildcard userspace/lib/base/toml*.[ch]) userspace/lib/base/error.c
+$(BUILD)/tests/toml: userspace/tests/base/toml/print.c $(wildcard userspace/lib/base/toml*.[ch]) userspace/lib/base/error.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(US_CFLAGS)) $(US_SANITIZE) -o $@ $(filter %.c,$^) -ljansson

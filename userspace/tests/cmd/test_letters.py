@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A letter is short for the same long option in every command, and one that a command had says what it is called now."""
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TOOL = ROOT / "build" / "numaplace"
+PAGE = ROOT / "Documentation/reference/command-line.md"
+LETTER = re.compile(r"^ +-(\w)(?: \w+)?, --([a-z-]+)", re.MULTILINE)
+FORMER = [("counters", "p", "pid"), ("migrate", "s", "shared"), ("place", "M", "mem"), ("ps", "N", "node"),
+          ("ps", "n", "limit"), ("ps", "o", "columns"), ("restore", "a", "all"), ("predict", "m", "machine"),
+          ("predict", "t", "tasks"), ("top", "o", "columns"), ("trace", "f", "for")]
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def letters() -> dict[str, dict[str, set[str]]]:
+    """Letter: long option: commands, from what every command's help says."""
+    subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    commands = re.findall(r"^  ([a-z-]+) ", run("--help").stdout, re.MULTILINE)
+    assert len(commands) > 15
+    for command in commands:
+        for letter, name in LETTER.findall(run(command, "--help").stdout):
+            found[letter][name].add(command)
+    return found
+
+
+def test_a_letter_has_one_meaning(letters: dict[str, dict[str, set[str]]]) -> None:
+    assert len(letters) > 15 and set(letters["j"]["json"]) > {"ps", "plan", "counters"}
+    assert {letter: dict(names) for letter, names in letters.items() if len(names) > 1} == {}
+
+
+def test_numactl_s_letters_are_numactl_s(letters: dict[str, dict[str, set[str]]]) -> None:
+    for letter, name in (("C", "cpus"), ("N", "cpunodebind"), ("m", "membind")):
+        assert {"place", "run"} <= letters[letter][name]
+
+
+def test_the_documentation_has_every_letter(letters: dict[str, dict[str, set[str]]]) -> None:
+    table = {letter: (name, set(commands.split(", "))) for letter, name, commands in
+             re.findall(r"^\| `-(\w)` \| `--([a-z-]+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE)}
+    said = {letter: (name, commands) for letter, names in letters.items() for name, commands in names.items()
+            if name not in ("json", "help")}
+    assert table == said
+
+
+@pytest.mark.parametrize("command, letter, name", FORMER)
+def test_a_former_letter_names_the_long_option(command: str, letter: str, name: str) -> None:
+    assert f"--{name}" in run(command, "--help").stdout
+    for word in (f"-{letter}", f"-{letter}1", f"-{'b' if command == 'ps' else ''}{letter}"):
+        done = run(command, word)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert re.fullmatch(rf"numaplace: {command}: -{letter} is short for another command's --[a-z]+; "
+                            rf"say --{name}\n", done.stderr)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is printed: names of any bytes, and output that cannot be written."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TOOL = ROOT / "build" / "numaplace"
+# The kernel cuts names at 15 bytes: here in the middle of the last character.
+CUT = "fourteen bytesä".encode()[:15]
+NAMED = """
+import ctypes, sys
+ctypes.CDLL(None).prctl(15, bytes.fromhex(sys.argv[1]), 0, 0, 0)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+
+
+@pytest.fixture
+def named() -> Iterator[int]:
+    """A process whose name ends within a character."""
+    with subprocess.Popen([sys.executable, "-IS", "-c", NAMED, CUT.hex()], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        assert Path(f"/proc/{process.pid}/comm").read_bytes() == CUT + b"\n"
+        yield process.pid
+
+
+def run(*words: object, **kwargs) -> subprocess.CompletedProcess:
+    kwargs.setdefault("stdout", subprocess.PIPE)
+    words = tuple(word if isinstance(word, bytes) else str(word) for word in words)
+    return subprocess.run([TOOL, *words], stderr=subprocess.PIPE, timeout=120, check=False, **kwargs)
+
+
+def test_ps_shows_a_name_that_is_not_utf8(named: int) -> None:
+    (task,) = json.loads(run("ps", "--json", "-s", "0", named).stdout)["tasks"]
+    assert task["pid"] == named and task["comm"] == "fourteen bytes?"
+
+
+def test_place_shows_a_name_that_is_not_utf8(named: int, tmp_path: Path) -> None:
+    environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    done = run("place", named, "--cpus", "0", "--engine", "syscall", "--json", env=environment)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0 and answer["pid"] == named and answer["cpus"] == "0"
+    assert run("restore", named, "--json", env=environment).returncode == 0
+
+
+@pytest.mark.parametrize("words", [["ps", b"\xc3"], ["place", b"\xc3"], ["plan", "--policy", b"\xc3"],
+                                   ["measure-penalty", "--node", b"\xc3", "--task", "true"], ["restore", b"\xc3"]])
+def test_errors_quote_words_that_are_not_utf8(words: list) -> None:
+    done = run(*words, "--json")
+    assert done.returncode == 2 and "?" in json.loads(done.stdout)["error"], done
+
+
+COMMANDS = [["--help"], ["--version"], ["topology"], ["topology", "--json"], ["ps"], ["ps", "--json", "-s", "0"],
+            ["top", "--once"], ["top", "--json", "-i", "200ms"], ["policies"], ["policies", "--json"], ["counters", "--table"], ["machine", "demo-2s"], ["jobs", "--help"],
+            ["predict", "--machine", "demo-2s", "--random", "2"], ["ps", "--json", "x"], ["trace"]]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_output_that_cannot_be_written_is_an_error(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = run(*words, stdout=full)
+    assert done.returncode == 1, done
+    # ps may have remarked before on processes that it left out
+    said = [line for line in done.stderr.splitlines() if b"standard output" in line]
+    assert len(said) == 1 and said[0].startswith(b"numaplace: standard output cannot be written"), done
+
+
+def test_output_that_is_closed_is_an_error_where_there_is_some() -> None:
+    done = run("topology", stdout=None, preexec_fn=lambda: os.close(1))
+    assert done.returncode == 1 and done.stderr == b"numaplace: standard output cannot be written: Bad file descriptor\n"
+    done = run("ps", "--no-such-option", stdout=None, preexec_fn=lambda: os.close(1))
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1

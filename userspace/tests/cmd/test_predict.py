@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`numaplace predict`: policies on paper, on machines of the lab and on a snapshot of this one."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TASKS = ROOT / "Documentation/how-to/crossed.toml"
+TOLERANCE = 1e-3  # results are printed with four digits
+
+
+@pytest.fixture(scope="module")
+def tool() -> Path:
+    subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
+    return ROOT / "build" / "numaplace"
+
+
+def predict(tool: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([tool, "predict", *map(str, words)], capture_output=True, text=True,
+                          timeout=300, check=False)
+
+
+def found(tool: Path, *words: object) -> dict:
+    run = predict(tool, *words, "--json")
+    assert run.returncode == 0, run.stdout + run.stderr
+    return json.loads(run.stdout)
+
+
+def all_policies(tool: Path) -> list[str]:
+    run = subprocess.run([tool, "policies", "--json"], capture_output=True, text=True, check=True)
+    return [policy["name"] for policy in json.loads(run.stdout)["policies"]]
+
+
+def test_every_policy_on_two_machines(tool: Path) -> None:
+    result = found(tool, "--machine", "demo-2s", "--machine", "xeon-e5620-2s", "--tasks", TASKS)
+    assert (result["platform"], result["where"]) == ("predicted", "simulated")  # where: alias
+    names = all_policies(tool)
+    assert [(case["machine"], case["policy"]) for case in result["cases"]] == [
+        (machine, name) for machine in ("demo-2s", "xeon-e5620-2s") for name in names]
+    for machine in ("demo-2s", "xeon-e5620-2s"):
+        cases = {case["policy"]: case for case in result["cases"] if case["machine"] == machine}
+        none, measured = cases["none"], cases["measured"]
+        assert none["throughput"]["before"] == none["throughput"]["after"] > 0
+        assert none["pages_moved"] == 0
+        assert {case["predicted_by"] for case in cases.values() if "error" not in case} == {"model"}
+        # Everything starts on the wrong node, so both of these must gain.
+        assert measured["throughput"]["after"] > 1.05 * none["throughput"]["after"]
+        assert cases["maximum-local"]["locality"]["after"] == pytest.approx(1, abs=0.01)
+
+
+def test_a_file_whose_name_is_not_utf8_keeps_its_case(tool: Path, tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.toml"
+    Path(os.fsdecode(name)).write_bytes(TASKS.read_bytes())
+    run = subprocess.run([tool, "predict", "--machine", "demo-2s", "--tasks", name, "-p", "none", "--json"],
+                         capture_output=True, timeout=60, check=False)
+    assert run.returncode == 0, run
+    case, = json.loads(run.stdout)["cases"]
+    assert case["tasks"].endswith(".toml") and case["policy"] == "none"
+
+
+def test_table_has_the_same_numbers(tool: Path) -> None:
+    case = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")["cases"][0]
+    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")
+    line = next(line for line in run.stdout.splitlines() if line.startswith("maximum-local"))
+    words = line.split()
+    assert words[1] == f"{case['throughput']['before']:.2f}"
+    assert words[3] == f"{case['throughput']['after']:.2f}"
+    assert words[-3] == str(case["pages_moved"])
+    assert "crossed.toml on demo-2s (predicted, model: machine file)" in run.stdout
+
+
+def test_options_of_a_policy(tool: Path) -> None:
+    stay = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local:pages=stay")["cases"][0]
+    assert stay["policy"] == "maximum-local:pages=stay"
+    assert stay["pages_moved"] == 0
+
+
+def test_random_sets_against_the_best_there_is(tool: Path) -> None:
+    words = ("--machine", "demo-2s", "--random", 60, "--seed", 7, "--max-tasks", 3)
+    result = found(tool, *words)
+    assert result == found(tool, *words)
+    scores = {score["policy"]: score for score in result["random"]}
+    assert set(scores) == set(all_policies(tool))
+    for name, score in scores.items():
+        assert score["worst_of_best"] <= score["mean_of_best"] <= 1 + TOLERANCE, name
+    assert scores["none"]["cases"] == 60
+    assert scores["none"]["mean_of_best"] < scores["measured"]["mean_of_best"]
+    assert found(tool, "--machine", "demo-2s", "--random", 60, "--seed", 8)["random"] != result["random"]
+
+
+def test_every_policy_can_act(tool: Path) -> None:
+    """On nodes of the size that machines have, and with links that differ, which asymsched is for."""
+    words = ("--machine", "opteron-6172-4s", "--random", 20, "--node-memory", "8GiB")
+    scores = {score["policy"]: score for score in found(tool, *words)["random"]}
+    assert scores.pop("none")["acted"] == 0
+    assert {name: score["acted"] for name, score in scores.items() if not 0 < score["acted"] <= 20} == {}
+    assert scores["n-mass"]["pages_moved"] == 0  # tasks moved: that counts too
+    small = {score["policy"]: score for score in found(tool, "--machine", "demo-2s", "--random", 20)["random"]}
+    large = {score["policy"]: score
+             for score in found(tool, "--machine", "demo-2s", "--random", 20, "--node-memory", "8GiB")["random"]}
+    assert small["numad"]["acted"] < large["numad"]["acted"]  # which ignores what is below 300 MB
+    assert large["asymsched"]["acted"] == 0  # two nodes have one link
+
+
+def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
+    snapshot = tmp_path / "now.json"
+    snapshot.write_bytes(subprocess.run([tool, "ps", "--json", str(os.getpid())],
+                                        capture_output=True, check=True).stdout)
+    case = found(tool, "--snapshot", snapshot, "-p", "none")["cases"][0]
+    assert case["tasks"] == "now.json"
+    assert case["model"] == "derived from distances"
+    assert case["throughput"]["after"] > 0
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    ((), "no --machine or --snapshot"),
+    (("--machine", "demo-2s"), "no tasks"),
+    (("--tasks", TASKS), "no --machine or --snapshot"),
+    (("--machine", "nowhere", "--tasks", TASKS), "there is no machine 'nowhere': known are cxl-3n, demo-2s"),
+    (("--machine", "demo-2s", "--tasks", "nothing.toml"), "nothing.toml cannot be read: No such file"),
+    (("--machine", "demo-2s", "--tasks", TASKS, "-p", "best"), 'no policy "best"'),
+    (("--machine", "demo-2s", "--tasks", TASKS, "-p", "n-mass:colour=red"), 'no option "colour": use '),
+    (("--machine", "demo-2s", "--random", "many"), "many"),
+    (("--machine", "demo-2s", "--random", 1, "--max-tasks", 0), "--max-tasks is at least 1"),
+    (("--machine", "demo-2s", "--random", 1, "--node-memory", "8 GB"), '"8 GB" is not a size from 0 to 1024TiB'),
+    (("--snapshot", TASKS), "is not JSON"),
+])
+def test_bad_input(tool: Path, words: tuple, says: str) -> None:
+    run = predict(tool, *words)
+    assert run.returncode == 2
+    assert says in run.stderr
+    assert run.stderr.count("\n") == 1 and run.stdout == ""
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+def test_picture(tool: Path, tmp_path: Path, kind: str) -> None:
+    picture = tmp_path / f"picture.{kind}"
+    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "--random", 3, "--picture", picture)
+    assert run.returncode == 0, run.stderr
+    data = picture.read_bytes()
+    if kind == "svg":
+        ElementTree.fromstring(data)
+        assert b"nothing was measured" in data
+    else:
+        assert data.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[kind])
+
+
+def test_picture_that_cannot_be_drawn(tool: Path, tmp_path: Path) -> None:
+    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "--picture", tmp_path / "picture.xyz")
+    assert run.returncode == 1
+    assert "picture.xyz was not drawn" in run.stderr

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counters: the table of events, scaling, differences, and what each source reads. */
+#include "../../lib/counters/counters.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/base/cpulist.h"
+#include "../../lib/counters/events.h"
+#include "../../lib/counters/lab.h"
+#include "../../lib/counters/perf.h"
+#include "../../lib/counters/resctrl.h"
+#include "../../lib/counters/sample.h"
+#include "../suites.h"
+
+static void libpfm_knows_every_event_of_the_table(void)
+{
+	struct perf_event_attr attr;
+	char err[NP_ERR_LEN];
+	size_t known = 0;
+
+	for (const struct np_uarch *u = np_uarchs; u->title; u++)
+		for (int e = 0; e < NP_EVENTS; e++) {
+			const struct np_event_names *names = &u->event[e];
+
+			CU_ASSERT(!names->part[0] != !names->why);
+			for (size_t i = 0; i < NP_EVENT_PARTS && names->part[i]; i++) {
+				int r = np_event_encode(u->pmu, names->part[i], &attr, err, sizeof(err));
+
+				if (r)
+					fprintf(stderr, "%s: %s\n", u->title, err);
+				CU_ASSERT_EQUAL(r, 0);
+				CU_ASSERT(attr.config || e == NP_CYCLES);
+				known++;
+			}
+		}
+	CU_ASSERT(known > 80);
+}
+
+static void local_and_remote_are_not_the_same_event(void)
+{
+	struct perf_event_attr a, b;
+	char err[NP_ERR_LEN];
+
+	for (const struct np_uarch *u = np_uarchs; u->title; u++)
+		for (int e = NP_LLC_REFERENCES; e < NP_EVENTS; e++)
+			for (int f = NP_LLC_REFERENCES; f < e; f++) {
+				if (!u->event[e].part[0] || !u->event[f].part[0])
+					continue;
+				np_event_encode(u->pmu, u->event[e].part[0], &a, err, sizeof(err));
+				np_event_encode(u->pmu, u->event[f].part[0], &b, err, sizeof(err));
+				CU_ASSERT(a.config != b.config || a.config1 != b.config1);
+			}
+}
+
+static void invented_names_are_found_out(void)
+{
+	struct perf_event_attr attr;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL(np_event_encode("skx", "OFFCORE_RESPONSE_0:MOON", &attr, err, sizeof(err)),
+			-EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "skx::OFFCORE_RESPONSE_0:MOON"));
+	CU_ASSERT_EQUAL(np_event_encode("moon", "CYCLES", &attr, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_PTR_NULL(np_uarch_find("moon"));
+}
+
+static void scales_what_was_not_always_counted(void)
+{
+	static const struct np_perf_value half[] = { { 100, 1000, 500 }, { 30, 1000, 1000 } };
+	static const struct np_perf_value never[] = { { 100, 1000, 1000 }, { 0, 1000, 0 } };
+	static const struct np_perf_value brief[] = { { 100, 1000, 500 }, { 0, 1, 0 }, { 0, 0, 0 } };
+	static const struct np_perf_value idle[] = { { 0, 0, 0 } };
+	struct np_count c = np_perf_scale(half, 2);
+
+	CU_ASSERT_DOUBLE_EQUAL(c.value, 130 / 0.75, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(c.share, 0.75, 1e-9);
+	c = np_perf_scale(brief, 3);
+	CU_ASSERT_PTR_NOT_NULL(c.source);
+	CU_ASSERT_DOUBLE_EQUAL(c.value, 200.2, 1e-9);
+	c = np_perf_scale(idle, 1);
+	CU_ASSERT(c.source && c.value == 0 && c.share == 1);
+	c = np_perf_scale(never, 2);
+	CU_ASSERT(!c.source && NULL != strstr(c.why, "never came"));
+}
+
+static struct np_reading reading(double seconds, double cycles, double instructions, double misses)
+{
+	struct np_reading r = { .seconds = seconds };
+	const double value[] = { cycles, instructions, 2 * misses, misses, misses / 4, misses / 2 };
+
+	for (int e = 0; e < NP_REMOTE_CACHE; e++)
+		r.event[e] = (struct np_count) { value[e], 1, "test", NULL };
+	r.event[NP_REMOTE_CACHE] = np_count_missing("of this test");
+	return r;
+}
+
+static void differences_and_what_is_derived(void)
+{
+	struct np_reading a = reading(1, 100, 50, 10), b = reading(3, 500, 250, 20);
+	struct np_reading d = np_reading_between(&a, &b), sum = { 0 };
+
+	CU_ASSERT_DOUBLE_EQUAL(d.seconds, 2, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(np_reading_ipc(&d).value, 0.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(np_reading_cpi(&d).value, 2, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(np_reading_mpki(&d).value, 50, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(np_reading_local_share(&d).value, 1.0 / 3, 1e-9);
+	CU_ASSERT(!d.event[NP_REMOTE_CACHE].source);
+	CU_ASSERT_STRING_EQUAL(d.event[NP_REMOTE_CACHE].why, "of this test");
+	np_reading_add(&sum, &d);
+	np_reading_add(&sum, &d);
+	CU_ASSERT_DOUBLE_EQUAL(sum.event[NP_CYCLES].value, 800, 1e-9);
+	CU_ASSERT(!sum.event[NP_REMOTE_CACHE].source && sum.event[NP_REMOTE_CACHE].why);
+	d = np_reading_between(&b, &b);
+	CU_ASSERT(!np_reading_ipc(&d).source && np_reading_ipc(&d).why);
+}
+
+static void reads_a_line_of_the_lab(void)
+{
+	static const char line[] = "cpu=3 instructions=20 cycles=10 llc_references=7 llc_misses=6 "
+		"local_dram=3 remote_dram=2 remote_cache=1 sim_ns=9 stall_ns=4 dram_node0=5\n";
+	double total[NP_EVENTS];
+	int cpu = -1;
+
+	CU_ASSERT_FATAL(np_lab_line(line, &cpu, total));
+	CU_ASSERT(cpu == 3 && total[NP_CYCLES] == 10 && total[NP_INSTRUCTIONS] == 20);
+	CU_ASSERT(total[NP_LOCAL_DRAM] == 3 && total[NP_REMOTE_DRAM] == 2);
+	CU_ASSERT(total[NP_REMOTE_CACHE] == 1 && total[NP_LLC_MISSES] == 6);
+	CU_ASSERT(!np_lab_line("cpu=1 cycles=4", &cpu, total));
+	CU_ASSERT(!np_lab_line("cycles=4 cpu=99999999", &cpu, total));
+}
+
+/* As Documentation/arch/x86/resctrl.rst describes a machine with two L3 caches. */
+static void sums_resctrls_caches(void)
+{
+	const char *root = fixture_begin();
+	uint64_t local, total;
+	char err[NP_ERR_LEN];
+
+	fixture_write("mon_data/mon_L3_00/mbm_local_bytes", "1000\n");
+	fixture_write("mon_data/mon_L3_00/mbm_total_bytes", "1500\n");
+	fixture_write("mon_data/mon_L3_00/llc_occupancy", "4\n");
+	fixture_write("mon_data/mon_L3_01/mbm_local_bytes", "20\n");
+	fixture_write("mon_data/mon_L3_01/mbm_total_bytes", "30\n");
+	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, err, sizeof(err)), 0);
+	CU_ASSERT(local == 1020 && total == 1530);
+	fixture_write("mon_data/mon_L3_01/mbm_total_bytes", "Unavailable\n");
+	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "mbm_total_bytes says \"Unavailable\""));
+	fixture_end();
+	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, err, sizeof(err)), -ENOENT);
+}
+
+/* Two groups as others make them; nothing of it is changed. */
+static void finds_the_group_that_a_task_is_in(void)
+{
+	const char *root = fixture_begin();
+	char own[64], both[64], group[256], want[256], err[NP_ERR_LEN];
+	pid_t me = getpid();
+
+	snprintf(own, sizeof(own), "%d\n", me);
+	snprintf(both, sizeof(both), "%d\n1\n", me);
+	fixture_write("mon_groups/own/tasks", own);
+	fixture_write("gold/tasks", both);
+	fixture_write("gold/mon_groups/pod/tasks", own);
+	fixture_write("empty/tasks", "\n");
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:own\n", group, sizeof(group), err,
+					 sizeof(err)), 0);
+	snprintf(want, sizeof(want), "%s/mon_groups/own", root);
+	CU_ASSERT_STRING_EQUAL(group, want);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:pod\n", group, sizeof(group), err,
+					 sizeof(err)), 0);
+	snprintf(want, sizeof(want), "%s/gold/mon_groups/pod", root);
+	CU_ASSERT_STRING_EQUAL(group, want);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "task 1 is in"));
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:empty\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 of the 1 threads"));
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), err,
+					 sizeof(err)), -ENODEV);
+	fixture_end();
+}
+
+static void nothing(struct np_perf_events *events)
+{
+	memset(events, 0, sizeof(*events));
+	for (int e = 0; e < NP_EVENTS; e++)
+		events->why[e] = "not in this test";
+}
+
+/* The files of perf themselves, with an event that needs no processor's counters. */
+static void counts_this_task_with_a_software_event(void)
+{
+	struct np_subject self = { -1, getpid() };
+	struct np_counters c = { .subject = &self, .n = 1 };
+	struct np_reading before = { 0 }, after = { 0 };
+	struct np_perf_events events;
+	struct perf_event_attr attr;
+	char err[NP_ERR_LEN] = "";
+	void *state;
+
+	nothing(&events);
+	events.why[NP_CYCLES] = NULL;
+	events.attr[NP_CYCLES][0] = &attr;
+	CU_ASSERT_EQUAL_FATAL(np_event_encode("perf", "TASK-CLOCK", &attr, err, sizeof(err)), 0);
+	if (np_perf_open(&c, &events, &state, err, sizeof(err)) == -EACCES) {
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, "perf_event_paranoid"));
+		return;
+	}
+	np_counters_perf.read(&c, state, &before);
+	for (volatile int i = 0; i < 1000000; i++)
+		;
+	np_counters_perf.read(&c, state, &after);
+	CU_ASSERT_STRING_EQUAL(after.event[NP_CYCLES].source, "perf");
+	CU_ASSERT(after.event[NP_CYCLES].value > before.event[NP_CYCLES].value);
+	CU_ASSERT_STRING_EQUAL(after.event[NP_LOCAL_DRAM].why, "not in this test");
+	np_counters_perf.close(state);
+}
+
+/* In a child of user nobody: 0 when the error names the sysctl that forbids a CPU's events. */
+static int is_forbidden(void)
+{
+	struct np_subject cpu = { 0, 0 };
+	struct np_counters c = { .subject = &cpu, .n = 1 };
+	struct np_perf_events events;
+	struct perf_event_attr attr;
+	char err[NP_ERR_LEN] = "";
+	void *state;
+
+	nothing(&events);
+	events.why[NP_CYCLES] = NULL;
+	events.attr[NP_CYCLES][0] = &attr;
+	if (np_event_encode("perf", "TASK-CLOCK", &attr, err, sizeof(err)) || setuid(65534))
+		return 1;
+	return np_perf_open(&c, &events, &state, err, sizeof(err)) != -EACCES ||
+	       !strstr(err, "sysctl kernel.perf_event_paranoid is ") || !strstr(err, "set it to 0");
+}
+
+static void says_which_sysctl_forbids_counting(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 0, status;
+	pid_t pid;
+
+	if (!f || fscanf(f, "%d", &level) != 1 || level < 1 || getuid()) {
+		if (f)
+			fclose(f);
+		return;	/* allowed to all users here, or no change to user nobody */
+	}
+	fclose(f);
+	pid = fork();
+	if (!pid)
+		_exit(is_forbidden());
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void says_why_there_is_nothing(void)
+{
+	struct np_subject self = { -1, getpid() };
+	struct np_machine m = { 0 };
+	struct np_counters c;
+	struct np_reading r;
+	char err[NP_ERR_LEN] = "";
+
+	if (np_counters_open(&c, &m, &self, 1, err, sizeof(err))) {
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, "because"));
+		return;
+	}
+	np_counters_read(&c, &r);
+	for (int e = 0; e < NP_EVENTS; e++)
+		CU_ASSERT(!r.event[e].source == !!r.event[e].why);
+	np_counters_close(&c);
+}
+
+/* What a CPU that comes meanwhile had counted before is not known: it is left out. */
+static void cpus_come_and_go_while_dram_is_counted(void)
+{
+	double *lines = malloc(2 * sizeof(*lines)), *writes = malloc(sizeof(*writes)), sum[2] = { 0 };
+	struct np_dram before = { 1, 2, lines, writes };
+	struct np_dram more = { 2, 2, (double[]) { 11, 22, 300, 400 }, (double[]) { 6, 700 } };
+	struct np_dram fewer = { 0, 2, (double[]) { 0 }, (double[]) { 0 } };
+
+	lines[0] = lines[1] = writes[0] = 1;
+	np_dram_since(&more, &before);
+	CU_ASSERT_EQUAL(np_dram_sum(&more, NULL, sum), 5);
+	CU_ASSERT(more.lines[0] == 10 && more.lines[1] == 21);
+	np_dram_since(&fewer, &before);
+	CU_ASSERT_EQUAL(np_dram_sum(&fewer, NULL, sum), 0);
+	free(lines);
+	free(writes);
+}
+
+/* As numaplace_lab/counters has it; node 2 is the second of this machine. */
+static void lab_lines_say_whose_memory(void)
+{
+	static const char line[] = "cpu=1 instructions=9 cycles=9 llc_references=9 llc_misses=9 "
+				   "local_dram=30 remote_dram=12 remote_cache=0 sim_ns=1 stall_ns=1 "
+				   "dram_writes=7 dram_node0=12 dram_node2=30\n";
+	struct np_node node[] = { { .id = 0 }, { .id = 2 } };
+	struct np_machine m = { .n_nodes = 2, .node = node, .n_cpus = 2 };
+	double lines[2], writes, sum[2] = { 0 };
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	int cpu;
+
+	CU_ASSERT(np_dram_line(line, &m, &cpu, lines, &writes));
+	CU_ASSERT(cpu == 1 && lines[0] == 12 && lines[1] == 30 && writes == 7);
+	node[1].id = 3;
+	CU_ASSERT_FALSE(np_dram_line(line, &m, &cpu, lines, &writes));
+	struct np_dram before = { 2, 2, (double[]) { 1, 2, 3, 4 }, (double[]) { 1, 1 } };
+	struct np_dram now = { 2, 2, (double[]) { 1, 2, 13, 24 }, (double[]) { 1, 6 } };
+
+	np_dram_since(&now, &before);
+	numa_bitmask_setbit(cpus, 1);
+	CU_ASSERT_EQUAL(np_dram_sum(&now, cpus, sum), 5);
+	/* 30 lines were read; the 5 written went where those came from. */
+	CU_ASSERT_DOUBLE_EQUAL(sum[0], 10 * 35. / 30, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(sum[1], 20 * 35. / 30, 1e-9);
+	numa_bitmask_free(cpus);
+}
+
+/* A triad reads three lines and writes one: all four are its traffic, a quarter is written. */
+static void written_lines_are_traffic(void)
+{
+	struct np_node node[2] = { { .id = 0 }, { .id = 1 } };
+	struct np_machine m = { .n_nodes = 2, .node = node, .n_cpus = 1 };
+	struct np_reading r = { .seconds = 2 };
+	struct np_counting c = {
+		.counted = &r, .n = 1, .seconds = 2,
+		.dram = { 1, 2, (double[]) { 0, 300 }, (double[]) { 100 } },
+	};
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_task task = { .node = 0 };
+	double room[2];
+
+	r.event[NP_LOCAL_DRAM] = (struct np_count) { 0, 1, "lab", NULL };
+	r.event[NP_REMOTE_DRAM] = (struct np_count) { 300, 1, "lab", NULL };
+	numa_bitmask_setbit(cpus, 0);
+	np_counting_fill(&c, 0, &m, cpus, &task, room);
+	CU_ASSERT_DOUBLE_EQUAL(task.bandwidth.value, 200 * 64, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(task.writes.value, 0.25, 1e-9);
+	CU_ASSERT(task.accesses[0] == 0 && task.accesses[1] == 200);
+	np_counting_traffic(&c, &m);
+	CU_ASSERT_DOUBLE_EQUAL(node[1].traffic.value, 200 * 64, 1e-9);
+	numa_bitmask_free(cpus);
+}
+
+/* On two nodes remote accesses are the other node's; on three they are unknown. */
+static void accesses_by_node_of_two(void)
+{
+	struct np_node node[3] = { { .id = 0 }, { .id = 1 }, { .id = 2 } };
+	struct np_machine m = { .n_nodes = 2, .node = node };
+	struct np_reading r = { .seconds = 2 };
+	struct np_counting c = { .counted = &r, .n = 1 };
+	struct np_task task = { .node = 1 };
+	double room[3];
+
+	r.event[NP_LOCAL_DRAM] = (struct np_count) { 100, 1, "perf", NULL };
+	r.event[NP_REMOTE_DRAM] = (struct np_count) { 300, 1, "perf", NULL };
+	np_counting_fill(&c, 0, &m, NULL, &task, room);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(task.accesses);
+	CU_ASSERT(task.accesses[1] == 50 && task.accesses[0] == 150);
+	CU_ASSERT_EQUAL(task.accesses_source, NP_PROVENANCE_COUNTERS);
+	CU_ASSERT_DOUBLE_EQUAL(task.bandwidth.value, 200 * 64, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(task.local_access.value, 0.25, 1e-9);
+	CU_ASSERT_EQUAL(task.ipc.source, NP_PROVENANCE_NONE);
+	task = (struct np_task) { .node = 1 };
+	m.n_nodes = 3;
+	np_counting_fill(&c, 0, &m, NULL, &task, room);
+	CU_ASSERT_PTR_NULL(task.accesses);
+}
+
+CU_TestInfo counters_tests[] = {
+	{ "libpfm knows every event of the table", libpfm_knows_every_event_of_the_table },
+	{ "local and remote are not the same event", local_and_remote_are_not_the_same_event },
+	{ "invented names are found out", invented_names_are_found_out },
+	{ "scales what was not always counted", scales_what_was_not_always_counted },
+	{ "differences and what is derived", differences_and_what_is_derived },
+	{ "reads a line of the lab", reads_a_line_of_the_lab },
+	{ "sums resctrl's caches", sums_resctrls_caches },
+	{ "finds the group that a task is in", finds_the_group_that_a_task_is_in },
+	{ "counts this task with a software event", counts_this_task_with_a_software_event },
+	{ "says which sysctl forbids counting", says_which_sysctl_forbids_counting },
+	{ "says why there is nothing", says_why_there_is_nothing },
+	{ "CPUs come and go while DRAM is counted", cpus_come_and_go_while_dram_is_counted },
+	{ "lab lines say whose memory", lab_lines_say_whose_memory },
+	{ "written lines are traffic", written_lines_are_traffic },
+	{ "accesses by node of two", accesses_by_node_of_two },
+	CU_TEST_INFO_NULL,
+};

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""counters, measure-penalty, ps and top on the machine at hand, with processor counters or without."""
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from userspace.tests.terminal import Terminal
+
+ROOT = Path(__file__).resolve().parents[3]
+TOOL = ROOT / "build" / "numaplace"
+ONE_NODE = Path("/sys/devices/system/node/online").read_text().strip() == "0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_documentation_has_the_table_of_the_code() -> None:
+    table = run("counters", "--table").stdout
+    assert table.count("\n") > 80 and table in (ROOT / "Documentation/reference/counters.md").read_text()
+
+
+@pytest.mark.parametrize("words", [
+    ["counters", "--pid", "1", "-C", "0"], ["counters", "--pid", "1", "--", "true"], ["counters", "-C", "999999"],
+    ["counters", "-I", "x"], ["measure-penalty"], ["measure-penalty", "--flip", "1", "--sample", "1"],
+    ["measure-penalty", "--task", "true", "--node", "999"],
+    ["ps", "--sort", "beauty"], ["ps", "--node", "999"], ["top", "--sort", "beauty"]])
+def test_usage(words: list[str]) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1, done
+
+
+def test_counters_are_there_or_say_why_not() -> None:
+    done = run("counters", "--csv", "-n", "2", "-I", "50")
+    if done.returncode == 3:
+        assert re.fullmatch(r"numaplace: count.* because .*\n", done.stderr) and not done.stdout
+        answer = json.loads(run("counters", "--json", "-n", "1").stdout)
+        assert answer == {"error": done.stderr.removeprefix("numaplace: ").rstrip("\n")}
+        return
+    assert done.returncode == 0
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert len(rows) == 2 * (os.cpu_count() + len({row["node"] for row in rows if row["what"] == "cpu"}) + 1)
+    assert all(row["source"] for row in rows)
+
+
+def test_counters_give_the_commands_status_or_refuse_before_it_runs(tmp_path: Path) -> None:
+    done = run("counters", "--", "sh", "-c", f"touch {tmp_path}/ran; exit 7")
+    assert done.returncode == (7 if (tmp_path / "ran").exists() else 3)
+
+
+@pytest.mark.skipif(not ONE_NODE, reason="this machine has several nodes")
+def test_one_node_has_no_penalty() -> None:
+    task, flip = run("measure-penalty", "--task", "true"), run("measure-penalty", "--flip", os.getpid())
+    assert task.returncode == 3 and "one node with memory" in task.stderr
+    assert flip.returncode == 3 and "no other node with CPUs" in flip.stderr
+
+
+def test_calibrate_measures_nothing_that_it_could_not_save(tmp_path: Path) -> None:
+    command = f"touch {tmp_path}/ran"
+    done = run("measure-penalty", "--task", command, "--save", tmp_path / "no" / "m.toml")
+    assert done.returncode == 1 and "m.toml cannot be written: No such file" in done.stderr
+    (tmp_path / "m.toml").write_text("[penalty\n")
+    done = run("measure-penalty", "--task", command, "--save", tmp_path / "m.toml")
+    assert done.returncode == 1 and "m.toml" in done.stderr and (tmp_path / "m.toml").read_text() == "[penalty\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.toml"]
+
+
+def test_a_task_that_fails_writes_no_file(tmp_path: Path) -> None:
+    done = run("measure-penalty", "--task", "false", "--save", tmp_path / "m.toml")
+    assert done.returncode in (1, 3) and not list(tmp_path.iterdir()), done
+
+
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen]:
+    process = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_ps_sorts_and_leaves_out(busy: subprocess.Popen) -> None:
+    tasks = json.loads(run("ps", "--json", "--sort", "busy", "--sample", "300").stdout)["tasks"]
+    order = [task["pid"] for task in tasks]
+    assert order.index(busy.pid) < len(order) / 2
+    assert all(task["not_counted_because"] or task["ipc"]["value"] is not None for task in tasks)
+    pids = [task["pid"] for task in json.loads(run("ps", "--json", "-S", "pid", "-s", "0").stdout)["tasks"]]
+    assert pids == sorted(pids)
+    only = run("ps", "--command", "sh", "--sort", "pages", "--limit", "1", "-s", "0").stdout.splitlines()
+    assert len(only) == 2 and "sh" in only[1].split()[1]
+
+
+def test_a_page_walk_finds_what_numa_maps_says() -> None:
+    me = os.getpid()
+    maps, walk = (json.loads(run("ps", "--json", "-s", "0", *words, me).stdout)["tasks"][0]["pages"]
+                  for words in ([], ["--walk"]))
+    assert set(maps) == set(walk) and sum(walk.values()) == pytest.approx(sum(maps.values()), rel=0.1)
+
+
+def test_once_prints_every_task() -> None:
+    done = run("top", "--once", "--interval", "200ms", "--sort", "pid")
+    lines = done.stdout.splitlines()
+    shown = int(re.search(r"(\d+) shown, by pid", lines[0])[1])
+    nodes = sum(line.startswith("node ") for line in lines)
+    assert done.returncode == 0 and len(lines) == 1 + nodes + 1 + shown
+    assert any(line.split()[0] == str(os.getpid()) for line in lines[2 + nodes:])
+
+
+def test_ps_and_top_of_a_cgroup(busy: subprocess.Popen) -> None:
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    folder = next((Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"), None)
+    if not folder or not os.access(folder / "cgroup.procs", os.W_OK):
+        pytest.skip("no cgroup of version 2 can be made here")
+    group = folder / f"numaplace-test-{os.getpid()}"
+    (group / "below").mkdir(parents=True)
+    before = folder / Path("/proc/self/cgroup").read_text().split("0::/")[1].strip() / "cgroup.procs"
+    try:
+        empty = run("ps", "--cgroup", f"/{group.name}", "-s", "0")
+        assert empty.returncode == 0 and len(empty.stdout.splitlines()) == 1, empty
+        (group / "below" / "cgroup.procs").write_text(str(busy.pid))
+        shown = run("ps", "--cgroup", f"/{group.name}", "-s", "0").stdout.splitlines()[1:]
+        assert [int(line.split()[0]) for line in shown] == [busy.pid]
+        shown = run("top", "--once", "--interval", "200ms", "--cgroup", group).stdout
+        assert " 1 tasks, 1 shown" in shown and f"\n{busy.pid:7d} " in shown
+    finally:
+        before.write_text(str(busy.pid))
+        (group / "below").rmdir()
+        group.rmdir()
+
+
+@pytest.mark.parametrize("words", [["ps"], ["top", "--once"]])
+def test_no_such_cgroup(words: list[str]) -> None:
+    done = run(*words, "--cgroup", "/no/such")
+    assert done.returncode in (1, 3) and "cgroup" in done.stderr and not done.stdout
+
+
+def test_top_wants_a_terminal() -> None:
+    done = run("top")
+    assert done.returncode == 3 and "top --once" in done.stderr
+
+
+def test_top_prints_a_snapshot_each_interval(tmp_path: Path) -> None:
+    top = subprocess.Popen([TOOL, "top", "--json", "--interval", "300ms", "--sort", "pid"], text=True,
+                           stdout=subprocess.PIPE)
+    assert top.stdout
+    lines = [top.stdout.readline() for _ in range(3)]
+    top.terminate()
+    assert top.wait(60) == 0
+    (tmp_path / "second.json").write_text(lines[1])
+    first, second, third = map(json.loads, lines)
+    assert first["time"] < second["time"] < third["time"] and 0.3 < third["time"] - first["time"] < 40
+    pids = [task["pid"] for task in second["tasks"]]
+    assert os.getpid() in pids and pids == sorted(pids)
+    planned = run("plan", "--policy", "none", "--snapshot", tmp_path / "second.json")
+    assert planned.returncode == (3 if ONE_NODE else 0), planned.stderr
+
+
+def test_ps_prints_the_columns_that_are_asked_for() -> None:
+    shown = run("ps", "-s", "0", "--columns", "busy,pid,cpus", os.getpid()).stdout.split()
+    assert shown[:6] == ["BUSY", "PID", "CPUS", "0.00", str(os.getpid()), shown[5]]
+    done = run("ps", "-s", "0", "--columns", "pid,beauty")
+    assert done.returncode == 2 and 'no column "beauty"; there are pid, ' in done.stderr
+
+
+KEYS = "^q quit  s order"
+
+
+@pytest.mark.parametrize("rows, columns", [(24, 80), (60, 220)])
+def test_top_draws_obeys_keys_and_leaves(rows: int, columns: int) -> None:
+    terminal = Terminal(rows, columns)
+    lines = terminal.wait_for("^numaplace top - .* by cost", last=KEYS)
+    assert len(lines) == rows
+    heading = next(line for line in lines if line.startswith("    PID COMMAND"))
+    assert ("CPUS" in heading) == (columns > 100), "the last column shows where there is room"
+    tasks = [line.split() for line in lines[lines.index(heading) + 1:-1] if line.strip()]
+    assert tasks and all(words[0].isdigit() for words in tasks)
+    terminal.type(b"s")
+    terminal.wait_for("^numaplace top - .* by busy")
+    terminal.type(b"s" * 6)
+    first = int(terminal.wait_for("^numaplace top - .* by pid")[lines.index(heading) + 1].split()[0])
+    terminal.type(b"q")
+    assert terminal.status() == 0 and first < 1000000
+
+
+def test_top_follows_the_size_of_its_terminal_and_ends_by_a_signal() -> None:
+    terminal = Terminal(24, 80)
+    assert not any("CPUS" in line for line in terminal.wait_for(KEYS)[2:])
+    terminal.resize(40, 200)
+    terminal.wait_for("PID COMMAND.*CPUS", last=KEYS)     # while it draws, the keys are where they were before
+    terminal.top.terminate()
+    assert terminal.status() == 0
+
+
+def test_top_ends_when_its_terminal_is_gone() -> None:
+    """It has no controlling terminal here, so that no SIGHUP tells it."""
+    terminal = Terminal(24, 80)
+    terminal.wait_for(KEYS)
+    os.close(terminal.fd)
+    assert terminal.top.wait(60) == 0

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`counters -- COMMAND` lets the command end by itself. Where the processor has no counters, a fake one counts."""
+from __future__ import annotations
+
+import csv
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TOOL = ROOT / "build" / "numaplace"
+FAKE_PMU = ROOT / "build" / "tests" / "fake_pmu.so"
+# Says each signal, and on SIGTERM that it saves; ends when its standard input says so.
+PROGRAM = """
+import os, select, signal, sys
+def say(text):
+    os.write(1, (text + "\\n").encode())
+def end(number, frame):
+    say("saved")
+    os._exit(9)
+signal.signal(signal.SIGINT, lambda number, frame: say("interrupted"))
+signal.signal(signal.SIGTERM, end)
+# A signal between a check for signals and read(2) would wait for the read to end.
+came, comes = os.pipe()
+os.set_blocking(comes, False)
+signal.set_wakeup_fd(comes)
+say(f"ready {os.getpid()}")
+while 0 not in select.select([0, came], [], [])[0]:
+    os.read(came, 1)
+sys.stdin.readline()
+say("ended")
+os._exit(5)
+"""
+COMMAND = [sys.executable, "-IS", "-c", PROGRAM]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    subprocess.run(["make", "-s", "build/numaplace", "build/tests/fake_pmu.so"], cwd=ROOT, check=True)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def run(*options: object, **kwargs) -> subprocess.Popen[str]:
+        kwargs = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs
+        started.append(subprocess.Popen([TOOL, "counters", "--csv", *map(str, options), "--", *COMMAND], text=True,
+                                        env=os.environ | {"LD_PRELOAD": str(FAKE_PMU)}, **kwargs))
+        return started[-1]
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def ready(process: subprocess.Popen[str]) -> int:
+    """The pid of the command, once it catches signals."""
+    assert process.stdout
+    word, pid = process.stdout.readline().split()
+    assert word == "ready"
+    return int(pid)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text[text.index("time_s"):].splitlines()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_handed_on_and_the_command_ends_by_itself(start, number: signal.Signals) -> None:
+    process = start()
+    pid = ready(process)
+    process.send_signal(number)
+    # Before the signal has come, the end of its input would end the command.
+    assert process.stdout.readline() == ("saved\n" if number == signal.SIGTERM else "interrupted\n")
+    if number == signal.SIGINT:
+        process.stdin.write("end\n")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == (9 if number == signal.SIGTERM else 5), err
+    assert number == signal.SIGTERM or out.startswith("ended\n")
+    (row,) = rows(out)
+    assert int(row["id"]) == pid and int(row["cycles"]) > 0
+
+
+def test_a_signal_that_ends_the_command_is_its_status(start) -> None:
+    process = start()
+    os.kill(ready(process), signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGKILL and len(rows(out)) == 1
+
+
+def test_after_the_last_interval_the_command_goes_on(start) -> None:
+    process = start("-n", 2, "-I", 20)
+    lines = [process.stdout.readline() for _ in range(4)]  # the command may come to its own line at any time
+    (word,) = (line for line in lines if line.startswith("ready"))
+    lines.remove(word)
+    assert [row["id"] for row in rows("".join(lines))] == [word.split()[1]] * 2
+    out, _ = process.communicate("end\n", timeout=60)
+    assert (process.returncode, out) == (5, "ended\n")
+
+
+def test_the_command_outlives_a_killed_numaplace(start) -> None:
+    process = start()
+    ready(process)
+    process.kill()
+    assert process.wait(timeout=60) == -signal.SIGKILL
+    process.stdin.write("end\n")
+    process.stdin.flush()
+    assert process.stdout.read() == "ended\n"
+
+
+def test_a_key_of_the_terminal_reaches_the_command_once(start) -> None:
+    master, slave = pty.openpty()
+
+    def control() -> None:
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    process = start(stdin=slave, preexec_fn=control)
+    os.close(slave)
+    ready(process)
+    os.write(master, b"\x03")
+    assert process.stdout.readline() == "interrupted\n"
+    process.send_signal(signal.SIGTERM)
+    out = process.stdout.read()
+    assert process.wait(timeout=60) == 9 and out.startswith("saved\n"), out
+    os.close(master)

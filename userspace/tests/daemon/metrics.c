@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The daemon's metrics, in a folder that is another user's. */
+#include "../../lib/daemon/metrics.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../lib/host/proc.h"
+#include "../suites.h"
+
+static void the_file_is_written_through_no_link(void)
+{
+	static const char *const names[] = { "m.prom", "m.prom.new", "m.prom.new.%d" };
+	const struct np_daemon d = {
+		.args.policy = np_policy_find("maximum-local"), .how.control = &fake_engine,
+	};
+	const char *root = fixture_begin();
+	char file[128], target[128], link[128], name[64], err[NP_ERR_LEN], *text;
+	struct np_metrics x;
+	struct stat st;
+
+	fixture_write("passwd", "of somebody else");
+	snprintf(target, sizeof(target), "%s/passwd", root);
+	snprintf(file, sizeof(file), "%s/m.prom", root);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), names[i], getpid());
+		snprintf(link, sizeof(link), "%s/%s", root, name);
+		CU_ASSERT_EQUAL(symlink(target, link), 0);
+	}
+	CU_ASSERT_EQUAL_FATAL(np_metrics_open(&x, file, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, err, sizeof(err)), 0);
+	CU_ASSERT(!lstat(file, &st) && S_ISREG(st.st_mode) && st.st_size > 100);
+	text = np_read_file(target);
+	CU_ASSERT_STRING_EQUAL(text, "of somebody else");
+	free(text);
+	np_metrics_close(&x);
+	fixture_end();
+}
+
+static void the_socket_is_opened_to_whom_it_says(void)
+{
+	static const char *const wrong[] = { "mode=", "mode=rw", "mode=1777", "group=no-such-group", "x" };
+	const struct group *own = getgrgid(getgid());
+	const char *root = fixture_begin();
+	char where[256], path[128], err[NP_ERR_LEN];
+	struct np_metrics x;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/socket", root);
+	snprintf(where, sizeof(where), "unix:%s", path);
+	CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), 0);
+	CU_ASSERT(!lstat(path, &st) && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0600);
+	np_metrics_close(&x);
+	CU_ASSERT(lstat(path, &st));
+	snprintf(where, sizeof(where), "unix:%s,mode=0666,group=%s", path, own ? own->gr_name : "root");
+	CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), 0);
+	CU_ASSERT(!lstat(path, &st) && (st.st_mode & 0777) == 0666 && st.st_gid == getgid());
+	np_metrics_close(&x);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(where, sizeof(where), "unix:%s,%s", path, wrong[i]);
+		CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), -EINVAL);
+		CU_ASSERT(lstat(path, &st) && strstr(err, wrong[i]));
+	}
+	fixture_write("socket", "a file");
+	snprintf(where, sizeof(where), "unix:%s", path);
+	CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), -EADDRINUSE);
+	CU_ASSERT(!lstat(path, &st) && S_ISREG(st.st_mode));
+	fixture_end();
+}
+
+CU_TestInfo metrics_tests[] = {
+	{ "the file is written through no link", the_file_is_written_through_no_link },
+	{ "the socket is opened to whom it says", the_socket_is_opened_to_whom_it_says },
+	CU_TEST_INFO_NULL,
+};

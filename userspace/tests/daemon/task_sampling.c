@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the daemon and a flip count, and then undo. Where the processor has none, or to have them
+ * refused, perf_event_open(2) is this file's: it opens the kernel's task clock, or fails.
+ */
+#include "../../lib/daemon/task_sampling.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/base/cpulist.h"
+#include "../../lib/daemon/daemon.h"
+#include "../../lib/engine/affinity.h"
+#include "../../lib/engine/module_files.h"
+#include "../../lib/plan/penalty_probe.h"
+#include "../suites.h"
+
+static bool fake;		/* counters of this file, not the machine's */
+static int refuse;		/* with this errno */
+
+int access(const char *path, int mode)
+{
+	int (*real)(const char *, int) = (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
+
+	return fake && !strcmp(path, "/sys/bus/event_source/devices/cpu") ? 0 : real(path, mode);
+}
+
+long syscall(long number, ...)
+{
+	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	struct perf_event_attr attr;
+	long arg[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (fake && number == SYS_perf_event_open) {
+		if (refuse) {
+			errno = refuse;
+			return -1;
+		}
+		memcpy(&attr, (const void *)arg[0], sizeof(attr));
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_TASK_CLOCK;
+		attr.config1 = attr.config2 = 0;
+		arg[0] = (long)&attr;
+	}
+	return real(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
+
+static pid_t start_spinner(void)
+{
+	pid_t pid = fork();
+
+	for (volatile int i = 0; !pid; i++)
+		;
+	CU_ASSERT_FATAL(pid > 0);	/* to be killed later: -1 is every process */
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void *wait_for_ever(void *nothing)
+{
+	(void)nothing;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/*
+ * A process with more threads than files may be opened for, and its end as np_perf_open() is left
+ * with.
+ */
+static pid_t start_crowd(void)
+{
+	int pipes[2];
+	char word;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(pipes), 0);
+	pid = fork();
+	if (!pid) {
+		pthread_t thread;
+
+		for (int i = 0; i < 60; i++)
+			pthread_create(&thread, NULL, wait_for_ever, NULL);
+		if (write(pipes[1], "", 1) == 1)
+			wait_for_ever(NULL);
+	}
+	CU_ASSERT_EQUAL(read(pipes[0], &word, 1), 1);
+	close(pipes[0]);
+	close(pipes[1]);
+	return pid;
+}
+
+/* In a child with few files: 0 when only the crowd is left out. */
+static int counts_beside(pid_t crowd, pid_t spinner)
+{
+	const struct np_subject s[] = { { -1, crowd }, { -1, spinner } };
+	struct rlimit few = { 40, 40 };
+	struct np_machine m = { 0 };
+	struct np_reading r[2];
+	struct np_counters c;
+	char err[NP_ERR_LEN];
+
+	if (setrlimit(RLIMIT_NOFILE, &few) || np_counters_open(&c, &m, s, 2, err, sizeof(err)))
+		return 1;
+	np_counters_read(&c, r);
+	if (r[0].event[NP_CYCLES].source || !strstr(r[0].event[NP_CYCLES].why, "too many files"))
+		return 2;
+	if (!r[1].event[NP_CYCLES].source)
+		return 3;
+	np_counters_close(&c);
+	return np_counters_open(&c, &m, s, 1, err, sizeof(err)) == -EMFILE ? 0 : 4;
+}
+
+static void one_crowd_does_not_stop_the_others(void)
+{
+	pid_t crowd = start_crowd(), spinner = start_spinner(), child;
+	int status;
+
+	fake = true;
+	child = fork();
+	if (!child)
+		_exit(counts_beside(crowd, spinner));
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status));
+	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
+	fake = false;
+	end(crowd);
+	end(spinner);
+}
+
+static void write_node(int node, const char *cpus, const char *distance)
+{
+	char name[128], text[256];
+
+	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/cpulist", node);
+	fixture_write(name, cpus);
+	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/distance", node);
+	fixture_write(name, distance);
+	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/meminfo", node);
+	snprintf(text, sizeof(text), "Node %d MemTotal: 16777216 kB\nNode %d MemFree: 8388608 kB\n", node,
+		 node);
+	fixture_write(name, text);
+}
+
+/* CPU 0 is node 1's, the others are node 2's. */
+static void write_two_nodes(void)
+{
+	fixture_write("sys/devices/system/node/online", "1-2\n");
+	fixture_write("sys/devices/system/node/has_memory", "1-2\n");
+	write_node(1, "0\n", "10 21\n");
+	write_node(2, "1-8191\n", "21 10\n");
+	fixture_write("proc/sys/kernel/hostname", "written-down\n");
+}
+
+/* Below all others, so that every index becomes another node's. */
+static void add_node(void)
+{
+	fixture_write("sys/devices/system/node/online", "0-2\n");
+	fixture_write("sys/devices/system/node/has_memory", "0-2\n");
+	write_node(0, "\n", "10 31 31\n");
+	write_node(1, "0\n", "31 10 21\n");
+	write_node(2, "1-8191\n", "31 21 10\n");
+}
+
+static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
+{
+	static const volatile sig_atomic_t never;
+	char err[NP_ERR_LEN];
+
+	*d = (struct np_daemon) {
+		.args.policy = np_policy_find("maximum-local"), .root = root,
+		.watch_rules = { .pids = pid, .n_pids = 1, .pause = 6, .read_budget = 1 },
+		.hysteresis_rules = { .plans = 1, .window = 30, .back_off = 60 },
+		.how = { .control = &fake_engine, .stop = &never },
+		.sampling = { .most = 4, .budget = 1 },
+	};
+	np_options_defaults(d->args.policy, &d->args.options);
+	CU_ASSERT_EQUAL_FATAL(np_daemon_open(d, err, sizeof(err)), 0);
+}
+
+static void a_round_that_failed_is_followed_by_others(void)
+{
+	static const struct {
+		int error;
+		bool again;
+	} cases[] = {
+		{ EMFILE, true }, { ENOMEM, true }, { EBUSY, true }, { ENOSPC, true }, { EAGAIN, true },
+		{ EACCES, false }, { EOPNOTSUPP, false }, { ENODEV, false }, { ENOENT, false },
+	};
+	pid_t pid = start_spinner();
+	const char *root = fixture_begin();
+
+	fake = true;
+	write_two_nodes();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct np_daemon d;
+
+		open_daemon(&d, &pid, root);
+		refuse = cases[i].error;
+		np_daemon_step(&d);
+		np_daemon_step(&d);
+		CU_ASSERT(!d.sampling.open && d.sampling.refused == !cases[i].again);
+		refuse = 0;
+		np_daemon_step(&d);
+		CU_ASSERT_EQUAL(d.sampling.open, cases[i].again);
+		np_daemon_close(&d);
+	}
+	fake = false;
+	fixture_end();
+	end(pid);
+}
+
+/* The address sanitizer's build says whether rows of two nodes are read as rows of three. */
+static void a_node_that_comes_is_met(void)
+{
+	pid_t pid = start_spinner();
+	const char *root = fixture_begin();
+	struct np_daemon d;
+
+	fake = true;
+	write_two_nodes();
+	open_daemon(&d, &pid, root);
+	while (!d.sampling.traffic || !d.counts.plans)
+		np_daemon_step(&d);
+	CU_ASSERT_EQUAL(d.machine.n_nodes, 2);
+	add_node();
+	d.waits = true;
+	np_daemon_step(&d);
+	CU_ASSERT_EQUAL(d.machine.n_nodes, 3);
+	CU_ASSERT(d.model && d.machine.model == d.model && d.model->n_nodes == 3);
+	for (unsigned long long plans = d.counts.plans, i = 0; d.counts.plans == plans && i < 1000; i++)
+		np_daemon_step(&d);
+	CU_ASSERT_EQUAL(d.counts.planning_failed, 0);
+	CU_ASSERT_EQUAL_FATAL(d.watch.eligible, 1);
+	CU_ASSERT_EQUAL(np_task_watch_find(&d.watch, pid)->task.n, 1);
+	np_daemon_close(&d);
+	fake = false;
+	fixture_end();
+	end(pid);
+}
+
+/* Another program has moved those of the other. */
+static void pages_of_its_own_tasks_come_back(void)
+{
+	static const volatile sig_atomic_t never;
+	pid_t mine = start_spinner(), other = start_spinner();
+	const char *root = fixture_begin();
+	const struct np_mover mover = { .control = &fake_engine, .page_size = 4096 };
+	struct np_pages_back back = { 0 };
+	char err[NP_ERR_LEN];
+	struct np_daemon d;
+
+	fake = true;
+	setenv("XDG_RUNTIME_DIR", root, 1);
+	write_two_nodes();
+	open_daemon(&d, &mine, root);
+	np_daemon_step(&d);
+	np_task_watch_find(&d.watch, mine)->placed = true;
+	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0) && fixture_note_pages(&d.machine, other, 0));
+	np_daemon_restore(&d);
+	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(back.tasks, 1);
+	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0));
+	CU_ASSERT_FALSE(fixture_note_pages(&d.machine, other, 0));
+	np_daemon_close(&d);
+	fake = false;
+	fixture_end();
+	end(mine);
+	end(other);
+}
+
+static struct bitmask *cpus_of(const char *list)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	CU_ASSERT_EQUAL(np_list_parse_kernel(list, mask), 0);
+	return mask;
+}
+
+/* Where a task runs, away from its memory, was the module's choice: that is what it has again. */
+static void a_flip_gives_the_upper_layer_back(void)
+{
+	int distance[] = { 10, 20, 20, 10 }, cpu_node[] = { 0, 1 };
+	struct np_node node[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
+	const struct np_machine m = {
+		.n_nodes = 2, .node = node, .distance = distance, .n_cpus = 2, .cpu_node = cpu_node,
+		.page_size = 4096,
+	};
+	struct bitmask *own = cpus_of("0-1"), *set = cpus_of("1"), *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	static const volatile sig_atomic_t never;
+	struct np_cpi_pair pair;
+	char err[NP_ERR_LEN], line[128];
+	pid_t pid = fork();
+	cpu_set_t mine;
+	size_t n, kept;
+
+	sched_getaffinity(0, sizeof(mine), &mine);
+	while (pid == 0)
+		pause();
+	CU_ASSERT_FATAL(pid > 0);
+	fake = true;
+	np_module_use_dir(fixture_begin());
+	snprintf(line, sizeof(line), "tid=%d pid=%d comm=a cpus=1 saved_cpus=0-1 mem=- saved_mem=- inherit=1\n",
+		 pid, pid);
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("placements", line);
+	CU_ASSERT_EQUAL(np_affinity_set(pid, set), 0);
+	np_flip(&m, pid, 1, NP_FLIP_MIN_MS, &never, &pair, err, sizeof(err));
+	CU_ASSERT(pair.home == 0 && pair.away == 1);
+	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, set));
+	fixture_write("placements", "");
+	np_affinity_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err));
+	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, own));
+	sched_setaffinity(0, sizeof(mine), &mine);
+	end(pid);
+	numa_bitmask_free(own);
+	numa_bitmask_free(set);
+	numa_bitmask_free(now);
+	np_module_use_dir(NULL);
+	fixture_end();
+	fake = false;
+}
+
+CU_TestInfo task_sampling_tests[] = {
+	{ "one crowd does not stop the others", one_crowd_does_not_stop_the_others },
+	{ "a round that failed is followed by others", a_round_that_failed_is_followed_by_others },
+	{ "a node that comes is met", a_node_that_comes_is_met },
+	{ "pages of its own tasks come back", pages_of_its_own_tasks_come_back },
+	{ "a flip gives the upper layer back", a_flip_gives_the_upper_layer_back },
+	CU_TEST_INFO_NULL,
+};

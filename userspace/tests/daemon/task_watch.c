@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The intervals at which the daemon reads the nodes of a task's pages. */
+#include "../../lib/daemon/task_watch.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/base/error.h"
+#include "../suites.h"
+
+#define INTERVALS 200
+
+/* In how many of the intervals from first on the pages of pid are read. */
+static int reads(struct np_task_watch *w, const struct np_machine *m, pid_t pid, unsigned int first)
+{
+	char err[NP_ERR_LEN];
+	int n = 0;
+
+	for (unsigned int now = first; now < first + INTERVALS; now++) {
+		bool changed = false;
+
+		CU_ASSERT_EQUAL_FATAL(np_task_watch_look(w, m, now, &changed, err, sizeof(err)), 0);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(np_task_watch_find(w, pid));
+		n += np_task_watch_find(w, pid)->read_at == now;
+	}
+	return n;
+}
+
+/* Never returns in the child, which waits. */
+static pid_t start_sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	return pid;
+}
+
+/* It is stale every 30th interval; to read it takes far more than these have, or far less. */
+static void a_costly_task_is_read_seldom(void)
+{
+	pid_t pid = start_sleeper();
+	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1e-9 };
+	struct np_machine m;
+	struct np_task_watch w;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(reads(&w, &m, pid, 1), 1);
+	CU_ASSERT(w.debt > 0);
+	rules.read_budget = 1;
+	CU_ASSERT(reads(&w, &m, pid, 1 + INTERVALS) >= INTERVALS / 40);
+	np_task_watch_close(&w);
+	np_machine_free(&m);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A plan that is made right after reading its pages has to know it. */
+static void reading_pages_keeps_the_busy_cpus(void)
+{
+	pid_t pid = start_sleeper();
+	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1 };
+	struct np_machine m;
+	struct np_task_watch w;
+	struct np_watched_task *t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	t = np_task_watch_find(&w, pid);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	t->busy = 2.7;
+	CU_ASSERT_TRUE_FATAL(np_task_watch_read(&w, &m, t, 1));
+	CU_ASSERT_EQUAL(t->task.task[0].cores, 3);
+	np_task_watch_close(&w);
+	np_machine_free(&m);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/*
+ * Its parent was there when it was listed and is not any more, and it has been given to a task that
+ * is watched.
+ */
+static void the_child_of_a_parent_that_has_exited(void)
+{
+	pid_t pid = start_sleeper(), self = getpid();
+	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
+	struct np_task_watch w;
+	struct np_watched_task *t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	t = np_task_watch_find(&w, pid);
+	CU_ASSERT_FATAL(t && t->member);
+	t->member = false;
+	t->ppid = INT_MAX;	/* no task's */
+	w.last_pid = 0;
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	t = np_task_watch_find(&w, pid);
+	CU_ASSERT_FATAL(t && t->member);
+	np_task_watch_close(&w);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+CU_TestInfo task_watch_tests[] = {
+	{ "the child of a parent that has exited", the_child_of_a_parent_that_has_exited },
+	{ "reading pages keeps the busy CPUs", reading_pages_keeps_the_busy_cpus },
+	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
+	CU_TEST_INFO_NULL,
+};

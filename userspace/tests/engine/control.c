@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Choosing an engine. */
+#include "../../lib/engine/engine.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../lib/engine/engines.h"
+#include "../../lib/engine/module_files.h"
+#include "../suites.h"
+
+static void engines_by_name(void)
+{
+	enum np_engine engine;
+
+	CU_ASSERT(!np_engine_parse("auto", &engine) && engine == NP_ENGINE_AUTO);
+	CU_ASSERT(!np_engine_parse("module", &engine) && engine == NP_ENGINE_MODULE);
+	CU_ASSERT(!np_engine_parse("syscall", &engine) && engine == NP_ENGINE_SYSCALL);
+	CU_ASSERT_EQUAL(np_engine_parse("", &engine), -EINVAL);
+	CU_ASSERT_EQUAL(np_engine_parse("fake", &engine), -EINVAL);
+	CU_ASSERT_EQUAL(np_engine_parse("Module", &engine), -EINVAL);
+}
+
+static uint64_t sum_of_counts(const struct np_migrate_result *r)
+{
+	uint64_t sum = 0;
+
+#define X(name) sum += r->name;
+	NUMAPLACE_COUNTS(X)
+#undef X
+	return sum;
+}
+
+static void merging_keeps_the_sum(void)
+{
+	struct np_migrate_result out = { .asked = 1100, .moved = 50, .shared = 30, .thp_split = 600,
+					 .no_huge = 400, .busy = 20, .bytes = 1, .ns = 5,
+					 .engine = "module" };
+	struct np_migrate_result rest = { .asked = 1050, .moved = 1010, .busy = 40, .ns = 7 };
+
+	np_migrate_merge(&out, &rest);
+	CU_ASSERT_EQUAL(sum_of_counts(&out), out.asked);
+	CU_ASSERT_EQUAL(out.moved, 1060);
+	CU_ASSERT(!out.thp_split && !out.no_huge);
+	CU_ASSERT_EQUAL(out.busy, 10);
+	CU_ASSERT_EQUAL(out.shared, 30);
+	CU_ASSERT_EQUAL(out.bytes, 1 + 1010 * (uint64_t)sysconf(_SC_PAGESIZE));
+	CU_ASSERT_EQUAL(out.ns, 12);
+	CU_ASSERT_STRING_EQUAL(out.engine, "module+syscall");
+}
+
+static void the_syscall_engine_says_what_it_cannot(void)
+{
+	struct np_place_request place = { .pid = getpid(), .mem_mode = 0 };
+	char err[NP_ERR_LEN];
+	const struct np_control *c = np_control_get(NP_ENGINE_SYSCALL, err, sizeof(err));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "and the numaplace module is not loaded"));
+	place.mem_mode = -1;
+	place.inherit = true;
+	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), -EINVAL);
+}
+
+/* With files of another ABI in the module's place: module says so, auto goes on without. */
+static void auto_passes_by_another_abi(void)
+{
+	char err[NP_ERR_LEN];
+
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=9 abi=9\n");
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, err, sizeof(err)), &np_control_syscall);
+	CU_ASSERT_PTR_NULL(np_control_get(NP_ENGINE_MODULE, err, sizeof(err)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "has ABI 9, this tool needs 1"));
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, err, sizeof(err)), &np_control_auto);
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_MODULE, err, sizeof(err)), &np_control_module);
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
+CU_TestInfo control_tests[] = {
+	{ "engines by name", engines_by_name },
+	{ "a second engine's pages are taken from what the first left", merging_keeps_the_sum },
+	{ "the syscall engine says what it cannot", the_syscall_engine_says_what_it_cannot },
+	{ "auto passes by another ABI", auto_passes_by_another_abi },
+	CU_TEST_INFO_NULL,
+};

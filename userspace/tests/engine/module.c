@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module's answers: version, records. */
+#include "../../lib/engine/module_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../lib/base/error.h"
+#include "../../lib/base/record.h"
+#include "../../lib/engine/module.h"
+#include "../suites.h"
+
+static void versions(void)
+{
+	static const char *const bad[] = { "", "abi=1", "numaplace=1", "numaplace=1 abi=", "numaplace=1 abi=x",
+					   "numaplace=1 abi=-1", "numaplace=1 abi=99999999999",
+					   "numaplace=1\nabi=1" };
+	struct np_module_info info;
+
+	CU_ASSERT_EQUAL(np_module_version_parse("numaplace=0.1.0 abi=1\n", &info), 0);
+	CU_ASSERT_STRING_EQUAL(info.version, "0.1.0");
+	CU_ASSERT_EQUAL(info.abi, 1);
+	CU_ASSERT_EQUAL(np_module_version_parse("abi=7 new=x numaplace=2", &info), 0);
+	CU_ASSERT_EQUAL(info.abi, 7);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_EQUAL(np_module_version_parse(bad[i], &info), -EINVAL);
+}
+
+static void another_abi_is_refused_by_number(void)
+{
+	struct np_module_info info;
+	char err[NP_ERR_LEN];
+
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=9.9.9 abi=77\n");
+	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), -EPROTO);
+	CU_ASSERT_STRING_EQUAL(err, "the module (version 9.9.9) has ABI 77, this tool needs 1: use the "
+			       "tool and the module of one build");
+	fixture_write("version", "something else\n");
+	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), -EPROTO);
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), 0);
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
+/* What the module is asked, with nothing behind its file. */
+static void asked(const struct np_migrate_request *r, const char *line)
+{
+	struct np_migrate_result out;
+	char err[NP_ERR_LEN], want[256], *got;
+
+	fixture_write("migrate", "");
+	CU_ASSERT_EQUAL(np_module_migrate(r, &out, err, sizeof(err)), -EPROTO);
+	got = np_module_read("migrate");
+	snprintf(want, sizeof(want), "pid=%d %s\n", r->pid, line);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(got);
+	CU_ASSERT_STRING_EQUAL(got, want);
+	free(got);
+}
+
+static void a_request_is_one_line(void)
+{
+	struct np_migrate_request r = { .pid = getpid(), .to = 1 };
+
+	np_module_use_dir(fixture_begin());
+	asked(&r, "from=any to=1");
+	r.start = 0x1000;
+	r.end = 0x3000;
+	r.limit = 17;
+	r.pause = "never";
+	r.max_stall_us = 500;
+	r.rate_mib = 3;
+	r.duty = 30;
+	r.threads = 2;
+	r.shared = r.split = true;
+	asked(&r, "from=any to=1 start=0x1000 end=0x3000 limit=17 pause=never max_stall_us=500 rate_mib=3 "
+	      "duty=30 threads=2 shared=1 split=1");
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
+static void records(void)
+{
+	const char *text = "job=12 pid=4 state=done from=0-1 asked=18446744073709551615 moved=1x empty=\n"
+			   "job=3 state=running\n\n";
+	char value[16], tiny[3];
+	uint64_t number;
+
+	CU_ASSERT(np_record_get(text, "state", value, sizeof(value)) && !strcmp(value, "done"));
+	CU_ASSERT(np_record_get(text, "empty", value, sizeof(value)) == false || value[0] == '\0');
+	CU_ASSERT(!np_record_get(text, "stat", value, sizeof(value)));
+	CU_ASSERT(!np_record_get(text, "ob", value, sizeof(value)));
+	CU_ASSERT(!np_record_get(text, "state", tiny, sizeof(tiny)));
+	CU_ASSERT(np_record_number(text, "asked", &number) && number == UINT64_MAX);
+	CU_ASSERT(!np_record_number(text, "moved", &number));
+	CU_ASSERT(!np_record_number(text, "state", &number));
+	CU_ASSERT(!np_record_number("a=18446744073709551616", "a", &number));
+	CU_ASSERT(!np_record_number("a=-1", "a", &number));
+	text = np_record_next(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT(np_record_number(text, "job", &number) && number == 3);
+	CU_ASSERT(!np_record_get(text, "pid", value, sizeof(value)));
+	CU_ASSERT_PTR_NULL(np_record_next("last"));
+	CU_ASSERT_PTR_NULL(np_record_next("last\n"));
+}
+
+/* The table still has the thread after the module has refused. */
+static void what_is_refused_is_not_counted(void)
+{
+	pid_t pid = getpid();
+	size_t n = 7, kept;
+	char err[NP_ERR_LEN], line[256];
+
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("restore/folder", "");	/* cannot be written */
+	snprintf(line, sizeof(line), "tid=%d pid=%d comm=a cpus=- saved_cpus=- mem=bind:0 "
+		 "saved_mem=default inherit=1\n", pid, pid);
+	fixture_write("placements", line);
+	CU_ASSERT_EQUAL(np_module_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err)), -EISDIR);
+	CU_ASSERT(n == 0 && kept == 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "the module cannot restore process"));
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
+CU_TestInfo module_tests[] = {
+	{ "versions", versions },
+	{ "another ABI is refused by number", another_abi_is_refused_by_number },
+	{ "a request to migrate is one line", a_request_is_one_line },
+	{ "what is refused is not counted", what_is_refused_is_not_counted },
+	{ "records", records },
+	CU_TEST_INFO_NULL,
+};

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* User-set affinity: of this process and its threads, on a machine that is written down. */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/base/cpulist.h"
+#include "../../lib/engine/affinity.h"
+#include "../../lib/engine/module_files.h"
+#include "../../lib/host/exclude.h"
+#include "../../lib/plan/cpuset_limits.h"
+#include "../suites.h"
+
+/* CPU 0 on node 0, CPU 1 on node 1: every machine that runs this has them. */
+static int cpu_node[] = { 0, 1 };
+static struct np_node node[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
+static struct np_machine machine = {
+	.n_nodes = 2, .node = node, .n_cpus = 2, .cpu_node = cpu_node,
+};
+
+static bool enough_cpus(cpu_set_t *before)
+{
+	return !sched_getaffinity(0, sizeof(*before), before) && CPU_ISSET(0, before) &&
+	       CPU_ISSET(1, before);
+}
+
+static void pin_to(pid_t tid, int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	CU_ASSERT_EQUAL(sched_setaffinity(tid, sizeof(one), &one), 0);
+}
+
+static enum np_pinned narrow_process(const char *root, pid_t pid, char *list, size_t len)
+{
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_pins *pins = np_pins_open(root);
+	enum np_pinned pinned;
+
+	numa_bitmask_setall(cpus);
+	pinned = np_pins_narrow(pins, &machine, pid, cpus);
+	np_list_format(cpus, list, len);
+	np_pins_close(pins);
+	numa_bitmask_free(cpus);
+	return pinned;
+}
+
+static enum np_pinned narrow(const char *root, char *list, size_t len)
+{
+	return narrow_process(root, getpid(), list, len);
+}
+
+/* A thread that was joined is listed until the kernel has taken it out, a moment later. */
+static void await_gone(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	while (!access(path, F_OK))
+		usleep(100);
+}
+
+static pid_t waiting;
+
+static void *wait_here(void *barrier)
+{
+	waiting = gettid();
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+/* The state file of a test of its own, so that what it says is known. */
+static void use_own_state(const char *root)
+{
+	setenv("XDG_RUNTIME_DIR", root, 1);
+}
+
+static void what_was_chosen_is_kept(void)
+{
+	const char *root = fixture_begin();
+	cpu_set_t before;
+	char list[64];
+
+	use_own_state(root);
+	if (enough_cpus(&before)) {
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
+		CU_ASSERT_STRING_EQUAL(list, "0-1");
+		pin_to(0, 1);
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_TASK);
+		CU_ASSERT_STRING_EQUAL(list, "1");
+		sched_setaffinity(0, sizeof(before), &before);
+	}
+	fixture_end();
+}
+
+static void threads_with_cpus_of_their_own_are_left(void)
+{
+	const char *root = fixture_begin();
+	pthread_barrier_t barrier;
+	pthread_t thread;
+	cpu_set_t before;
+	char list[64];
+
+	use_own_state(root);
+	if (enough_cpus(&before)) {
+		pthread_barrier_init(&barrier, NULL, 2);
+		pin_to(0, 1);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_here, &barrier), 0);
+		pthread_barrier_wait(&barrier);
+		pin_to(getpid(), 0);
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_THREADS);
+		CU_ASSERT_STRING_EQUAL(list, "");
+		sched_setaffinity(0, sizeof(before), &before);
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_THREADS);
+		CU_ASSERT_STRING_EQUAL(list, "");
+		pthread_barrier_wait(&barrier);
+		pthread_join(thread, NULL);
+		await_gone(waiting);
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
+		pthread_barrier_destroy(&barrier);
+	}
+	fixture_end();
+}
+
+/* CPUs that numaplace has set are no user-set affinity; those from before may be. */
+static void what_we_have_placed_was_not_chosen(void)
+{
+	const char *root = fixture_begin();
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	cpu_set_t before;
+	char list[64], err[NP_ERR_LEN];
+	pid_t pid = getpid();
+	size_t n, kept;
+
+	use_own_state(root);
+	if (enough_cpus(&before)) {
+		numa_bitmask_setbit(cpus, 1);
+		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = pid, .cpus = cpus,
+				.mem_mode = -1, .inherit = true }, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
+		CU_ASSERT_STRING_EQUAL(list, "0-1");
+		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err)), 0);
+		sched_setaffinity(0, sizeof(before), &before);
+	}
+	numa_bitmask_free(cpus);
+	fixture_end();
+}
+
+/* This process on CPU 1, as if the module had placed it there; returns what is found. */
+static enum np_pinned placed_by_module(const char *root, const char *saved, char *list, size_t len)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "tid=%d pid=%d comm=us cpus=1 saved_cpus=%s mem=- saved_mem=- "
+		 "inherit=1\n", getpid(), getpid(), saved);
+	fixture_write("placements", line);
+	return narrow(root, list, len);
+}
+
+/* The same of the module: its table says what was there before. */
+static void what_the_module_has_placed_was_not_chosen(void)
+{
+	const char *root = fixture_begin();
+	cpu_set_t before;
+	char list[64];
+
+	use_own_state(root);
+	np_module_use_dir(root);
+	if (enough_cpus(&before)) {
+		pin_to(0, 1);
+		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_NOT);
+		CU_ASSERT_STRING_EQUAL(list, "0-1");
+		CU_ASSERT_EQUAL(placed_by_module(root, "0", list, sizeof(list)), NP_PINNED_TASK);
+		CU_ASSERT_STRING_EQUAL(list, "0");
+		pin_to(0, 0);	/* changed by another program since */
+		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_TASK);
+		sched_setaffinity(0, sizeof(before), &before);
+	}
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
+/* In a session of its own; once told it starts one that sleeps, says its number and exits. */
+static _Noreturn void start_an_orphan(int told, int says)
+{
+	char byte;
+	pid_t child;
+
+	setsid();
+	if (read(told, &byte, 1) != 1)
+		_exit(1);
+	child = fork();
+	while (child == 0)
+		pause();
+	_exit(write(says, &child, sizeof(child)) != sizeof(child));
+}
+
+static void what_an_orphan_inherits_was_not_chosen(void)
+{
+	const char *root = fixture_begin();
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	int tell[2], hear[2];
+	cpu_set_t before;
+	char list[64], err[NP_ERR_LEN];
+	pid_t parent, orphan = -1;
+	size_t n, kept;
+
+	use_own_state(root);
+	CU_ASSERT_FATAL(!pipe(tell) && !pipe(hear));
+	parent = fork();
+	if (parent == 0)
+		start_an_orphan(tell[0], hear[1]);
+	CU_ASSERT_FATAL(parent > 0);
+	numa_bitmask_setbit(cpus, 1);
+	if (enough_cpus(&before))
+		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent, .cpus = cpus,
+				.mem_mode = -1, .inherit = true }, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
+	CU_ASSERT_EQUAL(read(hear[0], &orphan, sizeof(orphan)), sizeof(orphan));
+	CU_ASSERT_EQUAL(waitpid(parent, NULL, 0), parent);
+	CU_ASSERT_FATAL(orphan > 0);
+	CU_ASSERT_EQUAL(narrow_process(root, orphan, list, sizeof(list)), NP_PINNED_NOT);
+	np_affinity_restore(NP_WHOSE(&orphan), &n, &kept, err, sizeof(err));
+	kill(orphan, SIGKILL);
+	for (int i = 0; i < 2; i++)
+		close(tell[i]), close(hear[i]);
+	numa_bitmask_free(cpus);
+	fixture_end();
+}
+
+static void isolated_cpus_are_kept_free(void)
+{
+	const char *root = fixture_begin();
+	struct np_machine m = machine;
+	struct np_node nodes[2];
+	struct np_pins *pins;
+	cpu_set_t before;
+	char list[64];
+
+	use_own_state(root);
+	memcpy(nodes, node, sizeof(nodes));
+	m.node = nodes;
+	fixture_write("sys/devices/system/cpu/isolated", "1\n");
+	fixture_write("sys/devices/system/cpu/nohz_full", "  (null)\n");
+	pins = np_pins_open(root);
+	CU_ASSERT_STRING_EQUAL(np_list_format(np_pins_isolated(pins), list, sizeof(list)), "1");
+	np_pins_reserve(pins, &m);
+	CU_ASSERT(nodes[0].cpus == 1 && nodes[1].cpus == 0);
+	np_pins_close(pins);
+	if (enough_cpus(&before)) {
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
+		CU_ASSERT_STRING_EQUAL(list, "0");
+		pin_to(0, 0);	/* as isolcpus leaves every task */
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
+		pin_to(0, 1);
+		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_TASK);
+		CU_ASSERT_STRING_EQUAL(list, "");
+		sched_setaffinity(0, sizeof(before), &before);
+	}
+	fixture_end();
+}
+
+static void the_reason_says_what_is_kept(void)
+{
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	enum np_pinned pinned = NP_PINNED_TASK;
+	struct np_confined c = { .n = 1, .cpus = &cpus, .pinned = &pinned };
+	struct np_decision d = { .reason = "home" };
+
+	numa_bitmask_setbit(cpus, 1);
+	np_confined_explain(&c, 0, &d);
+	CU_ASSERT_STRING_EQUAL(d.reason, "home; its CPUs 1 were chosen for it and are kept");
+	memset(d.reason, 'x', NP_REASON_LEN - 1);
+	pinned = NP_PINNED_THREADS;
+	np_confined_explain(&c, 0, &d);
+	CU_ASSERT_PTR_NOT_NULL(strstr(d.reason, "x; its threads have CPUs of their own, which are kept"));
+	CU_ASSERT_EQUAL(strlen(d.reason), NP_REASON_LEN - 1);
+	d.reason[0] = '\0';
+	pinned = NP_PINNED_NOT;
+	np_confined_explain(&c, 0, &d);
+	CU_ASSERT_STRING_EQUAL(d.reason, "");
+	numa_bitmask_free(cpus);
+}
+
+static void tasks_are_excluded_by_number_or_name(void)
+{
+	static const char *const words[] = { "redis*", "71" };
+	const struct np_exclude x = { words, 2 };
+
+	CU_ASSERT(np_excluded(&x, 1, "redis-server") && np_excluded(&x, 71, "sh"));
+	CU_ASSERT(!np_excluded(&x, 7, "sh") && !np_excluded(&x, 711, "71") &&
+		  !np_excluded(&x, 2, "my-redis"));
+}
+
+CU_TestInfo pins_tests[] = {
+	{ "what was chosen is kept", what_was_chosen_is_kept },
+	{ "threads with CPUs of their own are left", threads_with_cpus_of_their_own_are_left },
+	{ "what we have placed was not chosen", what_we_have_placed_was_not_chosen },
+	{ "what the module has placed was not chosen", what_the_module_has_placed_was_not_chosen },
+	{ "what an orphan inherits was not chosen", what_an_orphan_inherits_was_not_chosen },
+	{ "isolated CPUs are kept free", isolated_cpus_are_kept_free },
+	{ "the reason says what is kept", the_reason_says_what_is_kept },
+	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },
+	CU_TEST_INFO_NULL,
+};

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A restored thread has what it had before it was placed, whatever was placed, forked,
+ * ended or changed meanwhile. Needs a machine with two CPUs.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/base/error.h"
+#include "../../lib/daemon/daemon.h"
+#include "../../lib/host/processes.h"
+#include "subject.h"
+#include "../suites.h"
+
+static char err[NP_ERR_LEN];
+
+static int place_in_series(pid_t pid, const char *list, bool follows)
+{
+	return subject_place_as((struct np_place_request) { .pid = pid, .follows = follows }, list);
+}
+
+static void *pinned_thread(void *unused)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(1, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	subject->thread = gettid();
+	pause();
+	return unused;
+}
+
+static void pin_a_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, pinned_thread, NULL);
+}
+
+/* Its child starts one as well. */
+static void fork_twice(void)
+{
+	pid_t child;
+
+	subject_await_go();
+	child = fork();
+	if (child == 0) {
+		subject_forks();
+		while (true)
+			pause();
+	}
+	subject->thread = child;
+}
+
+/*
+ * In a session of its own: an orphan in that of the first process, which adopts it, is known to the
+ * module alone.
+ */
+static void fork_and_exit(void)
+{
+	setsid();
+	subject_forks();
+	_exit(0);
+}
+
+static void a_thread_that_was_there_already(void)
+{
+	pid_t pid = subject_start(pin_a_thread), thread = subject_await(&subject->thread);
+	const char *before = subject_cpus(pid);
+
+	CU_ASSERT_EQUAL(subject_place(pid, "1"), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "1");
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), "1");
+	subject_end(pid);
+}
+
+static void a_thread_born_between_two_placements(void)
+{
+	pid_t pid = subject_start(subject_starts_thread);
+	const char *before = subject_cpus(pid);
+	pid_t thread;
+
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	subject->go = 1;
+	thread = subject_await(&subject->thread);
+	CU_ASSERT_EQUAL(subject_place(pid, "1"), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), "1");
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), before);
+	subject_end(pid);
+}
+
+static void a_child_that_is_placed_itself(void)
+{
+	pid_t pid = subject_start(subject_forks), child;
+	const char *before = subject_cpus(pid);
+
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	CU_ASSERT_EQUAL(subject_place(child, "1"), 0);
+	subject_restore(child, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
+	kill(child, SIGKILL);
+	subject_end(pid);
+}
+
+/* Its parent has been elsewhere twice since: nothing of that is what the child has. */
+static void a_child_of_an_earlier_placement(void)
+{
+	pid_t pid = subject_start(subject_forks), child;
+	const char *before = subject_cpus(pid);
+
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	CU_ASSERT_EQUAL(subject_place(pid, "1"), 0);
+	CU_ASSERT_EQUAL(subject_place(pid, "0-1"), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	kill(child, SIGKILL);
+	subject_end(pid);
+}
+
+/* The child that inherited a place is placed elsewhere after it has started another. */
+static void a_grandchild(void)
+{
+	pid_t pid = subject_start(fork_twice), child, grandchild, both[2];
+	const char *before = subject_cpus(pid);
+	size_t n, kept;
+
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	subject->go = 1;
+	child = subject_await(&subject->thread);
+	grandchild = subject_await(&subject->child);
+	both[0] = pid < child ? pid : child;
+	both[1] = pid < child ? child : pid;
+	usleep(20000);		/* start times are in ticks of 10 ms */
+	CU_ASSERT_EQUAL(subject_place(child, "1"), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { both, 2, NULL }, &n, &kept, err,
+					    sizeof(err)), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(grandchild), before);
+	kill(grandchild, SIGKILL);
+	kill(child, SIGKILL);
+	subject_end(pid);
+}
+
+/* Its parent, which was placed, has exited: none of its ancestors has a record. */
+static void an_orphan(void)
+{
+	pid_t pid = subject_start(fork_and_exit), child;
+	const char *before = subject_cpus(pid);
+
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	waitpid(pid, NULL, 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
+	subject_restore(child, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	kill(child, SIGKILL);
+}
+
+/* Older than the placement, it has chosen the same CPUs for itself. */
+static void a_child_that_had_them_before(void)
+{
+	pid_t pid = subject_start(subject_forks), child;
+	const char *before = subject_cpus(pid);
+
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	subject_set(child, "0");
+	usleep(20000);		/* start times are in ticks of 10 ms */
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
+	kill(child, SIGKILL);
+	subject_end(pid);
+}
+
+/* At the end of a later daemon, which restores what is by one, it stays; by hand it goes back. */
+static void what_a_daemon_has_left(void)
+{
+	struct np_daemon d = { .how.by = "test" };
+	pid_t pid = subject_start(subject_waits);
+	const char *before = subject_cpus(pid);
+	size_t n, kept;
+
+	CU_ASSERT_EQUAL(subject_place_by(d.how.by, pid, "0"), 0);
+	np_daemon_leave(&d);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = d.how.by }, &n, &kept, err,
+					    sizeof(err)), 0);
+	CU_ASSERT_EQUAL(n, 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
+	subject_end(pid);
+}
+
+static void a_choice_of_the_user_before_a_failed_placement(void)
+{
+	pid_t pid = subject_start(subject_waits);
+	size_t kept;
+
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	subject_set(pid, "1");
+	CU_ASSERT_NOT_EQUAL(subject_place(pid, "0,8000"), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "1");
+	CU_ASSERT_EQUAL(subject_restore(pid, &kept), 0);
+	CU_ASSERT_EQUAL(kept, 1);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "1");
+	subject_end(pid);
+}
+
+#define SERIES 8
+
+/* Tasks that are placed elsewhere together: heirs are looked up once for all. */
+static void a_series_looks_once_for_heirs(void)
+{
+	unsigned long before;
+	pid_t pid[SERIES];
+
+	for (size_t i = 0; i < SERIES; i++) {
+		pid[i] = subject_start(subject_waits);
+		CU_ASSERT_EQUAL(place_in_series(pid[i], "0", i > 0), 0);
+	}
+	before = np_processes_readings;
+	for (size_t i = 0; i < SERIES; i++)
+		CU_ASSERT_EQUAL(place_in_series(pid[i], "1", i > 0), 0);
+	/* Once, and again if another process wrote the state or a task exited meanwhile. */
+	CU_ASSERT(np_processes_readings - before <= SERIES / 2);
+	before = np_processes_readings;
+	for (size_t i = 0; i < SERIES; i++)
+		CU_ASSERT_EQUAL(subject_place(pid[i], "0"), 0);
+	CU_ASSERT(np_processes_readings - before >= SERIES);
+	for (size_t i = 0; i < SERIES; i++) {
+		subject_restore(pid[i], NULL);
+		subject_end(pid[i]);
+	}
+}
+
+/* Its parent is placed elsewhere in a series whose look came before it was born, then twice again. */
+static void a_child_born_within_a_series(void)
+{
+	pid_t other = subject_start(subject_waits), pid = subject_start(subject_forks), child;
+	const char *before = subject_cpus(pid);
+
+	CU_ASSERT_EQUAL(subject_place(other, "0"), 0);
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	CU_ASSERT_EQUAL(place_in_series(other, "1", false), 0);
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	CU_ASSERT_EQUAL(place_in_series(pid, "1", true), 0);
+	CU_ASSERT_EQUAL(place_in_series(other, "0-1", false), 0);
+	CU_ASSERT_EQUAL(place_in_series(pid, "0-1", true), 0);
+	CU_ASSERT_EQUAL(subject_place(pid, "1"), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	subject_restore(other, NULL);
+	kill(child, SIGKILL);
+	subject_end(pid);
+	subject_end(other);
+}
+
+CU_TestInfo restore_tests[] = {
+	{ "a thread that was there already", a_thread_that_was_there_already },
+	{ "a thread born between two placements", a_thread_born_between_two_placements },
+	{ "a child that is placed itself", a_child_that_is_placed_itself },
+	{ "a child of an earlier placement", a_child_of_an_earlier_placement },
+	{ "a grandchild", a_grandchild },
+	{ "an orphan", an_orphan },
+	{ "a child that had them before", a_child_that_had_them_before },
+	{ "what a daemon has left", what_a_daemon_has_left },
+	{ "a choice of the user before a failed placement",
+	  a_choice_of_the_user_before_a_failed_placement },
+	{ "a series looks once for heirs", a_series_looks_once_for_heirs },
+	{ "a child born within a series", a_child_born_within_a_series },
+	CU_TEST_INFO_NULL,
+};

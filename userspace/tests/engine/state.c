@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The file that holds the originals, and placing and restoring this machine's own threads. */
+#include "../../lib/engine/saved_affinity.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/base/cpulist.h"
+#include "../../lib/base/error.h"
+#include "../../lib/engine/affinity.h"
+#include "../../lib/host/proc.h"
+#include "../suites.h"
+
+static char path[128];
+
+static void state_begin(void)
+{
+	snprintf(path, sizeof(path), "%s/state.json", fixture_begin());
+}
+
+/* Opens the state and adds a record of a process, as it is or with another start time. */
+static void add_record(struct np_state *s, pid_t pid, int start_off)
+{
+	struct np_saved r = { .tid = pid, .pid = pid };
+	struct np_proc_stat st;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_EQUAL_FATAL(np_state_open(s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_proc_stat(pid, &st), 0);
+	r.start = st.start + (unsigned long long)start_off;
+	r.original = numa_bitmask_alloc(NP_MAX_CPUS);
+	r.set = numa_bitmask_alloc(NP_MAX_CPUS);
+	np_list_parse_kernel("0-3,8191", r.original);
+	np_list_parse_kernel("1", r.set);
+	CU_ASSERT_EQUAL(np_state_add(s, &r), 0);
+	numa_bitmask_free(r.original);
+	numa_bitmask_free(r.set);
+}
+
+static void survives_the_tool(void)
+{
+	char err[NP_ERR_LEN], list[NP_LIST_LEN];
+	struct np_state s;
+	struct stat st;
+
+	state_begin();
+	add_record(&s, getpid(), 0);
+	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	CU_ASSERT_EQUAL(stat(path, &st), 0);
+	CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(s.n, 1);
+	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].original, list, sizeof(list)), "0-3,8191");
+	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].set, list, sizeof(list)), "1");
+	np_state_drop(&s, getpid());
+	CU_ASSERT_PTR_NULL(np_state_find(&s, getpid()));
+	np_state_close(&s);
+	fixture_end();
+}
+
+static void keeps_any_mask_whole(void)
+{
+	struct bitmask *odd = numa_bitmask_alloc(NP_MAX_CPUS);
+	char err[NP_ERR_LEN];
+	struct np_state s;
+
+	for (unsigned int cpu = 1; cpu < NP_MAX_CPUS; cpu += 2)
+		numa_bitmask_setbit(odd, cpu);
+	state_begin();
+	add_record(&s, getpid(), 0);
+	copy_bitmask_to_bitmask(odd, s.saved[0].original);
+	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(s.n, 1);
+	CU_ASSERT(numa_bitmask_equal(s.saved[0].original, odd));
+	np_state_close(&s);
+	numa_bitmask_free(odd);
+	fixture_end();
+}
+
+static void forgets_a_reused_pid(void)
+{
+	char err[NP_ERR_LEN];
+	struct np_state s;
+
+	state_begin();
+	add_record(&s, getpid(), -1);
+	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(s.n, 0);
+	np_state_close(&s);
+	fixture_end();
+}
+
+static void forgets_an_earlier_boot(void)
+{
+	char err[NP_ERR_LEN], text[512];
+	struct np_proc_stat st;
+	struct np_state s;
+
+	state_begin();
+	np_proc_stat(getpid(), &st);
+	snprintf(text, sizeof(text), "{\"boot\":\"another\",\"threads\":[{\"tid\":%d,\"pid\":%d,"
+		 "\"start\":%llu,\"inherit\":false,\"original\":\"0\",\"set\":\"1\"}]}", getpid(),
+		 getpid(), st.start);
+	fixture_write("state.json", text);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(s.n, 0);
+	np_state_close(&s);
+	fixture_end();
+}
+
+static void refuses_a_damaged_file(void)
+{
+	static const char *const bad[] = {
+		"", "{", "[]", "{}", "{\"boot\":1,\"threads\":[]}", "{\"boot\":\"x\",\"threads\":{}}",
+	};
+	static const char *const bad_records[] = {
+		"1", "{}", "{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0\"}",
+		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"\",\"set\":\"0\"}",
+		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"9999\",\"set\":\"0\"}",
+		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0-\",\"set\":\"0\"}",
+	};
+	char err[NP_ERR_LEN], text[512], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
+	struct np_state s;
+
+	state_begin();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		fixture_write("state.json", bad[i]);
+		CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, path));
+	}
+	for (size_t i = 0; i < sizeof(bad_records) / sizeof(bad_records[0]); i++) {
+		snprintf(text, sizeof(text), "{\"boot\":\"%.36s\",\"threads\":[%s]}", boot,
+			 bad_records[i]);
+		fixture_write("state.json", text);
+		CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+	}
+	free(boot);
+	fixture_end();
+}
+
+/* A process of our own that does nothing. */
+static pid_t start_idle(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	return child;
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static int place_on(pid_t pid, const struct bitmask *cpus, char *err, size_t err_len)
+{
+	const struct np_place_request r = {
+		.pid = pid, .cpus = cpus, .mem_mode = -1, .inherit = true,
+	};
+
+	return np_affinity_place(&r, err, err_len);
+}
+
+static void set_list(struct bitmask *mask, const char *list)
+{
+	np_list_parse_kernel(list, mask);
+}
+
+/* The state goes to XDG_RUNTIME_DIR for others; root's own file is used as root. */
+static void places_and_restores_a_process(void)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t child = start_idle();
+	char err[NP_ERR_LEN] = "";
+	size_t n, kept;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	np_affinity_get(child, before);
+	set_list(want, "0");
+	CU_ASSERT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
+	np_affinity_get(child, now);
+	CU_ASSERT(numa_bitmask_equal(now, want));
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), 0);
+	CU_ASSERT(n == 1 && kept == 0);
+	np_affinity_get(child, now);
+	CU_ASSERT(numa_bitmask_equal(now, before));
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), -ENOENT);
+	end(child);
+	numa_bitmask_free(before);
+	numa_bitmask_free(want);
+	numa_bitmask_free(now);
+	fixture_end();
+}
+
+/* CPUs that are not there: the kernel refuses, and nothing is remembered. */
+static void a_refused_placement_leaves_nothing(void)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t child = start_idle();
+	char err[NP_ERR_LEN] = "";
+	size_t n, kept;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	np_affinity_get(child, before);
+	set_list(want, "8000-8001");
+	CU_ASSERT_NOT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
+	set_list(want, "0,8000");
+	CU_ASSERT_NOT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "allows only CPUs 0 of 0,8000"));
+	np_affinity_get(child, now);
+	CU_ASSERT(numa_bitmask_equal(now, before));
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), -ENOENT);
+	end(child);
+	numa_bitmask_free(before);
+	numa_bitmask_free(want);
+	numa_bitmask_free(now);
+	fixture_end();
+}
+
+static void add_to(struct np_state *s, pid_t pid)
+{
+	struct np_saved r = { .tid = pid, .pid = pid, .original = numa_bitmask_alloc(NP_MAX_CPUS),
+			      .set = numa_bitmask_alloc(NP_MAX_CPUS) };
+	struct np_proc_stat st;
+
+	CU_ASSERT_EQUAL_FATAL(np_proc_stat(pid, &st), 0);
+	r.start = st.start;
+	set_list(r.original, "2");
+	set_list(r.set, "3");
+	np_state_drop(s, pid);
+	CU_ASSERT_EQUAL(np_state_add(s, &r), 0);
+	numa_bitmask_free(r.original);
+	numa_bitmask_free(r.set);
+}
+
+static void append_text(const char *text)
+{
+	FILE *f = fopen(path, "a");
+
+	fputs(text, f);
+	fclose(f);
+}
+
+/* A line that was cut by a crash is about a thread that was not touched yet. */
+static void appends_and_forgives_a_cut_line(void)
+{
+	char err[NP_ERR_LEN], list[NP_LIST_LEN];
+	pid_t child = start_idle();
+	struct stat first, then;
+	struct np_state s;
+
+	state_begin();
+	add_record(&s, getpid(), 0);
+	CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+	stat(path, &first);
+	add_to(&s, getpid());
+	add_to(&s, child);
+	CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+	np_state_close(&s);
+	stat(path, &then);
+	CU_ASSERT(first.st_ino == then.st_ino && first.st_size < then.st_size);
+	append_text("{\"tid\":");
+	for (int pass = 0; pass < 2; pass++) {
+		CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL_FATAL(s.n, 2);
+		np_list_format(np_state_find(&s, getpid())->original, list, sizeof(list));
+		CU_ASSERT_STRING_EQUAL(list, "2");
+		add_to(&s, child);
+		CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+		np_state_close(&s);
+	}
+	append_text("x\n");
+	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+	end(child);
+	fixture_end();
+}
+
+/* A second placement was noted, but the tool was killed before it touched the thread. */
+static void an_untouched_second_placement_is_restored(void)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *first = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *second = numa_bitmask_alloc(NP_MAX_CPUS), *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t child = start_idle();
+	char err[NP_ERR_LEN] = "";
+	size_t n, kept;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	np_affinity_get(child, before);
+	set_list(first, "0");
+	set_list(second, "1");
+	CU_ASSERT_EQUAL(place_on(child, first, err, sizeof(err)), 0);
+	if (!place_on(child, second, err, sizeof(err))) {	/* two CPUs */
+		np_affinity_set(child, first);
+		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), 0);
+		CU_ASSERT(n == 1 && kept == 0);
+		np_affinity_get(child, now);
+		CU_ASSERT(numa_bitmask_equal(now, before));
+	}
+	end(child);
+	numa_bitmask_free(before);
+	numa_bitmask_free(first);
+	numa_bitmask_free(second);
+	numa_bitmask_free(now);
+	fixture_end();
+}
+
+#define VICTIMS 64
+#define PATIENCE_US (60 * 1000 * 1000)
+
+/* All of them on CPU 0, then on CPU 1 where there is one, for ever. */
+static void place_all(const pid_t *victim)
+{
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	char err[NP_ERR_LEN];
+
+	for (size_t i = 0; ; i++) {
+		set_list(cpus, i / VICTIMS % 2 ? "1" : "0");
+		place_on(victim[i % VICTIMS], cpus, err, sizeof(err));
+	}
+}
+
+/* Waits until the tool has come to a victim: false when it takes too long. */
+static bool is_changed(pid_t victim, const struct bitmask *before)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	bool changed = false;
+
+	for (int waited = 0; !changed && waited < PATIENCE_US; waited += 100) {
+		np_affinity_get(victim, now);
+		changed = !numa_bitmask_equal(now, before);
+		if (!changed)
+			usleep(100);
+	}
+	numa_bitmask_free(now);
+	return changed;
+}
+
+/* Whatever the moment: one whose CPUs are changed can be given them back. */
+static void a_killed_tool_loses_no_original(void)
+{
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	pid_t victim[VICTIMS], tool;
+	char err[NP_ERR_LEN] = "";
+	size_t n, kept;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	for (size_t i = 0; i < VICTIMS; i++)
+		victim[i] = start_idle();
+	np_affinity_get(victim[0], before);
+	tool = fork();
+	if (tool == 0)
+		place_all(victim);
+	CU_ASSERT(numa_bitmask_weight(before) == 1 || is_changed(victim[VICTIMS / 2], before));
+	usleep((unsigned int)(getpid() % 64) * 1000);	/* another moment each time */
+	end(tool);
+	for (size_t i = 0; i < VICTIMS; i++) {
+		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, err, sizeof(err));
+		np_affinity_get(victim[i], now);
+		CU_ASSERT(numa_bitmask_equal(now, before));
+		end(victim[i]);
+	}
+	numa_bitmask_free(before);
+	numa_bitmask_free(now);
+	fixture_end();
+}
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* The wait can be interrupted, and names the process that holds the lock. */
+static void a_held_lock_says_who_holds_it(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 50000 }, { 0, 50000 } }, none = { 0 };
+	struct np_state held, s;
+	char err[NP_ERR_LEN] = "", who[32];
+	int ready[2];
+	pid_t holder;
+
+	state_begin();
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	holder = fork();
+	if (holder == 0) {
+		np_state_open(&held, path, err, sizeof(err));
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], who, 1), 1);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINTR);
+	setitimer(ITIMER_REAL, &none, NULL);
+	snprintf(who, sizeof(who), "process %d (", holder);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, who));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, path));
+	end(holder);
+	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	np_state_close(&s);
+	close(ready[0]);
+	close(ready[1]);
+	fixture_end();
+}
+
+CU_TestInfo state_tests[] = {
+	{ "a held lock says who holds it", a_held_lock_says_who_holds_it },
+	{ "appends and forgives a cut line", appends_and_forgives_a_cut_line },
+	{ "an untouched second placement is restored", an_untouched_second_placement_is_restored },
+	{ "a killed tool loses no original", a_killed_tool_loses_no_original },
+	{ "survives the tool", survives_the_tool },
+	{ "keeps any mask whole", keeps_any_mask_whole },
+	{ "forgets a reused pid", forgets_a_reused_pid },
+	{ "forgets an earlier boot", forgets_an_earlier_boot },
+	{ "refuses a damaged file", refuses_a_damaged_file },
+	{ "places and restores a process", places_and_restores_a_process },
+	{ "a refused placement leaves nothing", a_refused_placement_leaves_nothing },
+	CU_TEST_INFO_NULL,
+};

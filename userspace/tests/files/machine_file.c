@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Machine files and task sets: their contents, and their faults. */
+#include "../../lib/files/machine_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/base/size.h"
+#include "../../lib/files/task_set.h"
+#include "../../lib/plan/request.h"
+#include "../suites.h"
+
+#define MACHINES "experiments/lab/machines/"
+
+static void sizes(void)
+{
+	uint64_t bytes;
+
+	CU_ASSERT(!np_size_parse("512 MiB", &bytes) && bytes == 512ull << 20);
+	CU_ASSERT(!np_size_parse("1GiB", &bytes) && bytes == 1ull << 30);
+	CU_ASSERT(!np_size_parse("4 KiB", &bytes) && bytes == 4096);
+	CU_ASSERT(!np_size_parse("0", &bytes) && bytes == 0);
+	CU_ASSERT(np_size_parse("", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("-1 MiB", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("1", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("1 MB", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("1 MiBs", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("18446744073709551615 TiB", &bytes) == -EINVAL);
+	CU_ASSERT(np_size_parse("99999999999999999999 KiB", &bytes) == -EINVAL);
+}
+
+static void machine_of_the_lab(void)
+{
+	struct np_machine m;
+	struct np_model model;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "xeon-e5620-2s.toml", &m, &model, err,
+					      sizeof(err)));
+	CU_ASSERT_STRING_EQUAL(m.name, "xeon-e5620-2s");
+	CU_ASSERT(m.n_nodes == 2 && m.n_cpus == 8);
+	CU_ASSERT(m.cpu_node[3] == 0 && m.cpu_node[4] == 1);
+	CU_ASSERT(m.node[1].cpus == 4 && m.node[1].mem_free == 1ull << 30);
+	CU_ASSERT(m.distance[1] == 21 && m.distance[3] == 10);
+	CU_ASSERT(m.model == &model && m.model_origin == NP_MODEL_FILE);
+	CU_ASSERT_DOUBLE_EQUAL(model.node[0].dram_latency_ns, 78, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(np_model_unloaded_ns(&model, 0, 1), 78 + 28, 1e-9);
+	np_machine_free(&m);
+}
+
+/* The text form that the lab gives to its plugin, read again. */
+static bool read_again(const struct np_model *model, struct np_model *again)
+{
+	char err[NP_ERR_LEN], *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	bool ok;
+
+	np_model_print(model, f);
+	fclose(f);
+	ok = !np_model_parse(again, text, err, sizeof(err));
+	free(text);
+	return ok;
+}
+
+static bool same_numbers(const void *a, const void *b, size_t size)
+{
+	const double *x = a, *y = b;
+
+	for (size_t i = 0; i < size / sizeof(double); i++)
+		if (!(x[i] <= y[i] * (1 + 1e-9) && y[i] <= x[i] * (1 + 1e-9)))
+			return false;
+	return true;
+}
+
+static void a_model_survives_its_text_form(void)
+{
+	static const char *const files[] = {
+		MACHINES "demo-2s.toml", MACHINES "cxl-3n.toml", MACHINES "memoryless-3n.toml",
+		MACHINES "opteron-6172-4s.toml", MACHINES "ls3a-2s.toml",
+		MACHINES "xeon-x7560-4s.toml", MACHINES "xeon-e5620-2s.toml",
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct np_machine m;
+		struct np_model ours, again;
+		char err[NP_ERR_LEN];
+
+		CU_ASSERT_FATAL(!np_machine_file_read(files[i], &m, &ours, err, sizeof(err)));
+		CU_ASSERT_FATAL(read_again(&ours, &again));
+		CU_ASSERT_STRING_EQUAL(ours.name, again.name);
+		CU_ASSERT(ours.n_nodes == again.n_nodes && ours.n_links == again.n_links);
+		CU_ASSERT(ours.line_bytes == again.line_bytes);
+		for (size_t k = 0; k < ours.n_nodes; k++)
+			CU_ASSERT(same_numbers(&ours.node[k], &again.node[k],
+					       sizeof(ours.node[k])));
+		for (size_t k = 0; k < ours.n_links; k++) {
+			CU_ASSERT(!memcmp(ours.link[k].node, again.link[k].node,
+					  sizeof(ours.link[k].node)));
+			CU_ASSERT(same_numbers(&ours.link[k].bytes_per_s, &again.link[k].bytes_per_s,
+					       4 * sizeof(double)));
+		}
+		np_machine_free(&m);
+	}
+}
+
+#define HEAD "name = \"m\"\nsummary = \"s\"\nsource = \"s\"\n"
+#define TWO  HEAD "cpus = 2\nmemory = \"128 MiB\"\ndistances = [[10, 20], [20, 10]]\n"
+#define NODE(cpu, memory) "[[node]]\ncpus = \"" cpu "\"\nmemory = \"" memory "\"\n"
+#define GOOD TWO NODE("0", "64 MiB") NODE("1", "64 MiB")
+#define LINE "[model.line]\nbytes = { value = 64, source = \"assumed: x\" }\n[model.port]\n[model.dram]\n"
+
+/* experiments/lab/tests has more of them, through the command line. */
+static void machine_files_that_are_wrong(void)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "name = \"m\"\nname = 3\n", "m.toml:2: " },
+		{ "name = [\n", "m.toml:" },
+		{ "name = \"m\"\n", "m.toml:1: the field 'summary' is missing" },
+		{ "[[node]]\ncpus = \"0\"\n", "m.toml:1: the field 'name' is missing" },
+		{ "node = []\n" TWO, "m.toml:1: node: there are 0 nodes" },
+		{ TWO NODE("x", "1 GiB"), "m.toml:8: node[0].cpus: 'x' is not a list of CPUs" },
+		{ TWO NODE("0", "1 GB"), "m.toml:9: node[0].memory: '1 GB' is not a size" },
+		{ TWO NODE("0", "1 KiB"), "m.toml:9: node[0].memory: '1 KiB' is not a whole number of MiB" },
+		{ TWO NODE("0", "64 MiB") NODE("0", "64 MiB"), "m.toml:11: node[1].cpus: CPU 0 is also on node 0" },
+		{ TWO NODE("0-1", "128 MiB"), "m.toml:6: distances: 1 nodes need a square matrix" },
+		{ GOOD "[model.line]\nbytes = 64\n", "m.toml:13: model: the field 'core' is missing" },
+		{ GOOD LINE "[model.core]\n", "m.toml:17: model.core: the field 'outstanding' is missing" },
+		{ GOOD LINE "[model.core]\noutstanding = { value = -1, source = \"assumed: x\" }\n"
+		  "mhz = 1\ninstructions_per_cycle = 1\n", "m.toml:18: model.core.outstanding: -1 is not a number" },
+		{ GOOD LINE "[model.core]\noutstanding = { value = 1, source = \"x\" }\n"
+		  "mhz = 1\ninstructions_per_cycle = 1\n", "m.toml:18: model.core.outstanding: the source must" },
+		{ GOOD LINE "[model.core]\noutstanding = { value = 1, source = \"assumed: x\" }\n"
+		  "mhz = true\ninstructions_per_cycle = 1\n", "m.toml:19: model.core.mhz: write it as" },
+		{ GOOD "[[penalty.task]]\nname = \"a\"\n", "m.toml:13: penalty.task[0]: the field 'penalty'" },
+	};
+	char path[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct np_machine m;
+		struct np_model model;
+		char err[NP_ERR_LEN];
+
+		snprintf(path, sizeof(path), "%s/m.toml", fixture_begin());
+		fixture_write("m.toml", cases[i].text);
+		CU_ASSERT(np_machine_file_read(path, &m, &model, err, sizeof(err)) == -EINVAL);
+		CU_ASSERT(strstr(err, cases[i].says) && !strchr(err, '\n'));
+		fixture_end();
+	}
+}
+
+static int read_tasks(const char *text, struct np_tasks *t, char *err, size_t err_len)
+{
+	struct np_machine m;
+	struct np_model model;
+	char path[256];
+	int e;
+
+	snprintf(path, sizeof(path), "%s/t.toml", fixture_begin());
+	fixture_write("t.toml", text);
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "demo-2s.toml", &m, &model, err, err_len));
+	e = np_task_set_read(path, &m, t, err, err_len);
+	np_machine_free(&m);
+	fixture_end();
+	return e;
+}
+
+static void task_set_is_read(void)
+{
+	struct np_tasks t;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_FATAL(!read_tasks("[[task]]\nname = \"a\"\ncount = 2\nnode = 1\ncores = 2\n"
+				    "memory = { \"0\" = \"4 MiB\", \"1\" = \"8 KiB\" }\npenalty = 1.5\n"
+				    "[[task]]\nname = \"b\"\nmpki = 3\n", &t, err, sizeof(err)));
+	CU_ASSERT_FATAL(t.n == 3);
+	CU_ASSERT(t.task[1].node == 1 && t.task[1].cores == 2 && t.task[1].threads == 2);
+	CU_ASSERT(t.task[1].pages[0] == 1024 && t.task[1].pages[1] == 2);
+	CU_ASSERT(t.task[1].penalty == 1.5 && t.task[1].penalty_source == NP_PROVENANCE_DECLARED);
+	CU_ASSERT(t.task[1].mpki_source == NP_PROVENANCE_NONE);
+	CU_ASSERT(t.task[2].node == NP_NODE_NONE && t.task[2].mpki == 3 && !t.task[2].pages[0]);
+	CU_ASSERT(t.task[0].pid != t.task[1].pid && t.task[1].pid != t.task[2].pid);
+	np_tasks_free(&t);
+}
+
+static void task_sets_that_are_wrong(void)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "", "no [[task]]" },
+		{ "[[task]]\n", "task 0: name is missing" },
+		{ "[[task]]\nname = \"a\"\nnodes = 1\n", "nodes is not known" },
+		{ "[[task]]\nname = \"a\"\nnode = 7\n", "node is no node" },
+		{ "[[task]]\nname = \"a\"\ncount = 0\n", "count is not a whole number" },
+		{ "[[task]]\nname = \"a\"\nmemory = \"1 MiB\"\n", "memory needs nodes" },
+		{ "[[task]]\nname = \"a\"\nmemory = { \"9\" = \"1 MiB\" }\n", "memory is on node 9" },
+		{ "[[task]]\nname = \"a\"\nmemory = { \"0\" = \"lots\" }\n", "not a size" },
+		{ "[[task]]\nname = \"a\"\n[[task]]\nname = \"b\"\npenalty = 0.5\n",
+		  "task 1: penalty is not a number from 1" },
+		{ "[[task]]\nname = \"a\"\nwrites = 2\n", "writes is not a number from 0 to 1" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct np_tasks t;
+		char err[NP_ERR_LEN];
+
+		CU_ASSERT(read_tasks(cases[i].text, &t, err, sizeof(err)) == -EINVAL);
+		CU_ASSERT(strstr(err, cases[i].says) && !strchr(err, '\n'));
+	}
+}
+
+static void drawn_sets_fit_and_repeat(void)
+{
+	struct np_machine m;
+	struct np_model model;
+	char err[NP_ERR_LEN];
+	unsigned int sizes_seen = 0;
+
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "cxl-3n.toml", &m, &model, err, sizeof(err)));
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct np_tasks a, b;
+		uint64_t pages = 0;
+		unsigned int cores = 0;
+
+		CU_ASSERT_FATAL(!np_task_set_random(seed, 4, &m, &a));
+		CU_ASSERT_FATAL(!np_task_set_random(seed, 4, &m, &b));
+		CU_ASSERT_FATAL(a.n == b.n && a.n >= 1 && a.n <= 4);
+		CU_ASSERT(!memcmp(a.pages, b.pages, a.n * m.n_nodes * sizeof(*a.pages)));
+		for (size_t i = 0; i < a.n; i++) {
+			int node = a.task[i].node;
+
+			CU_ASSERT(node == NP_NODE_NONE || m.node[node].cpus >= a.task[i].cores);
+			CU_ASSERT(a.task[i].node == b.task[i].node && a.task[i].mpki == b.task[i].mpki);
+			cores += a.task[i].cores;
+			for (size_t k = 0; k < m.n_nodes; k++)
+				pages += a.task[i].pages[k];
+		}
+		CU_ASSERT(cores <= m.n_cpus && pages * m.page_size <= m.node[0].mem_total / 2);
+		sizes_seen |= 1u << a.n;
+		np_tasks_free(&a);
+		np_tasks_free(&b);
+	}
+	CU_ASSERT(sizes_seen == 0x1e);
+	np_machine_free(&m);
+}
+
+/* The model's origin on a machine like demo-2s, with this named and that calibrated. */
+static enum np_model_origin origin(const char *named, const char *calibrated)
+{
+	enum np_model_origin origin;
+	struct np_model *model, file;
+	struct np_machine m;
+	char err[NP_ERR_LEN];
+
+	CU_ASSERT_FATAL(!np_machine_file_read("demo-2s", &m, &file, err, sizeof(err)));
+	m.model = NULL;
+	m.model_origin = NP_MODEL_NONE;
+	setenv("NUMAPLACE_MACHINE_FILE", calibrated, 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, named, err, sizeof(err)), 0);
+	CU_ASSERT(m.model == model);
+	origin = m.model_origin;
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	free(model);
+	np_machine_free(&m);
+	return origin;
+}
+
+/* The simulator's own file is not used as a model; a calibrated one is. */
+static void models_are_told_or_calibrated(void)
+{
+	char path[] = "/tmp/np-only-penalties-XXXXXX.toml";
+	FILE *f = fdopen(mkstemps(path, 5), "w");
+
+	fputs("[penalty]\n", f);
+	fclose(f);
+	CU_ASSERT_EQUAL(origin(NULL, path), NP_MODEL_DERIVED);
+	CU_ASSERT_EQUAL(origin(NULL, MACHINES "xeon-e5620-2s.toml"), NP_MODEL_FILE);
+	CU_ASSERT_EQUAL(origin("demo-2s", path), NP_MODEL_FILE);
+	remove(path);
+}
+
+/* What calibrate-machine wrote is what plans go by. */
+static void the_file_of_this_machine_has_its_model(void)
+{
+	const char *root = fixture_begin();
+	struct np_model *model = NULL;
+	struct np_machine m;
+	char path[128], err[NP_ERR_LEN] = "";
+
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	m.n_nodes = 2;
+	setenv("NUMAPLACE_MACHINE_FILE", MACHINES "demo-2s.toml", 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), 0);
+	CU_ASSERT(m.model == model && m.model_origin == NP_MODEL_FILE && model->n_nodes == 2);
+	free(model);
+	m.n_nodes = 3;
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "demo-2s.toml is of 2 nodes, this machine has 3"));
+	free(model);
+	m.n_nodes = 1;
+	m.model = NULL;
+	m.model_origin = NP_MODEL_NONE;
+	fixture_write("penalty-only", "[penalty]\n");
+	snprintf(path, sizeof(path), "%s/penalty-only", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), 0);
+	CU_ASSERT_NOT_EQUAL(m.model_origin, NP_MODEL_FILE);
+	free(model);
+	setenv("NUMAPLACE_MACHINE_FILE", "/no/such.toml", 1);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), -ENOENT);
+	free(model);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	np_machine_free(&m);
+	fixture_end();
+}
+
+CU_TestInfo machine_file_tests[] = {
+	{ "models are told or calibrated", models_are_told_or_calibrated },
+	{ "sizes", sizes },
+	{ "a machine of the lab", machine_of_the_lab },
+	{ "a model survives its text form", a_model_survives_its_text_form },
+	{ "the file of this machine has its model", the_file_of_this_machine_has_its_model },
+	{ "machine files that are wrong", machine_files_that_are_wrong },
+	{ "a task set is read", task_set_is_read },
+	{ "task sets that are wrong", task_sets_that_are_wrong },
+	{ "drawn task sets fit and repeat", drawn_sets_fit_and_repeat },
+	CU_TEST_INFO_NULL,
+};

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Penalties: the fit, and the part of a machine file that keeps them. */
+#include "../../lib/files/penalty.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../../policies/plan/plan.h"
+#include "../../lib/host/proc.h"
+#include "../../lib/plan/penalty_probe.h"
+#include "../suites.h"
+
+static struct np_penalty_task task(const char *name, double mpki, double penalty)
+{
+	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty, .method = NP_PROVENANCE_RUNS };
+
+	snprintf(t.key.name, sizeof(t.key.name), "%s", name);
+	snprintf(t.source, sizeof(t.source), "calibrated: a test");
+	return t;
+}
+
+static void a_fit_finds_the_latencies_it_was_made_of(void)
+{
+	const struct np_penalty_fit truth = { .remote = 0.16, .local = 0.1 };
+	struct np_penalty_task t[4];
+	struct np_penalty_fit fit;
+
+	for (int i = 0; i < 4; i++)
+		t[i] = task("t", i * i * 10.0, np_penalty_predict(&truth, i * i * 10.0));
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 4, &fit), 0);
+	CU_ASSERT_DOUBLE_EQUAL(fit.remote, 0.16, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(fit.local, 0.1, 1e-6);
+	CU_ASSERT(fit.error < 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(np_penalty_predict(&fit, 0), 1, 1e-9);
+	CU_ASSERT(np_penalty_predict(&fit, 1e9) < 1.61);
+}
+
+static void a_fit_never_promises_that_remote_is_faster(void)
+{
+	struct np_penalty_task t[] = { task("a", 10, 0.9), task("b", 20, 0.8), task("c", 30, 0.9) };
+	struct np_penalty_fit fit;
+
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 3, &fit), 0);
+	CU_ASSERT(np_penalty_predict(&fit, 25) >= 1);
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 2, &fit), -EINVAL);
+	t[0].mpki = t[1].mpki = t[2].mpki = 0;
+	CU_ASSERT_EQUAL(np_penalty_fit(t, 3, &fit), -EINVAL);
+	CU_ASSERT(fit.remote == 0 && fit.local == 0);
+}
+
+static void the_file_keeps_what_else_it_holds(void)
+{
+	const char *root = fixture_begin();
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b\"x", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_penalties p;
+	char path[128], err[NP_ERR_LEN] = "", *text;
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	fixture_write("m.toml", "name = \"m\"\n\n[penalty]\n[[penalty.task]]\nname = \"a\"\n"
+		      "mpki = { value = 1, source = \"assumed: s\" }\npenalty = { value = 2, source = \"assumed: s\" }\n"
+		      "\n[model.dram]\nlatency_ns = 5\n");
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT(p.n == 1 && p.task[0].penalty == 2);
+	CU_ASSERT_EQUAL(p.task[0].distance, NP_FARTHEST);	/* an earlier version's file */
+	CU_ASSERT_EQUAL(np_penalties_add(&p, &a), 0);
+	CU_ASSERT(p.n == 1 && p.task[0].penalty == 1.5);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	np_penalties_free(&p);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT(p.n == 3 && p.fit.remote > 0);
+	CU_ASSERT_STRING_EQUAL(p.task[1].key.name, "b\"x");
+	np_penalties_free(&p);
+	text = np_read_file(path);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"m\"\n\n[model.dram]\nlatency_ns = 5\n\n[penalty]\n"));
+	free(text);
+	fixture_end();
+}
+
+/* What was written and what is read again. */
+static struct np_penalties again(const char *root, struct np_penalties *p)
+{
+	struct np_penalties read = { 0 };
+	char path[128], err[NP_ERR_LEN] = "";
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	CU_ASSERT_EQUAL(np_penalties_write(p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_read(&read, path, err, sizeof(err)), 0);
+	CU_ASSERT_STRING_EQUAL(err, "");
+	np_penalties_free(p);
+	return read;
+}
+
+static void a_flip_stays_a_flip(void)
+{
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_task of_flip = { .comm = "b" };
+	struct np_tasks tasks = { .n = 1, .task = &of_flip };
+	const char *root = fixture_begin();
+	struct np_penalties p = { 0 };
+	char path[128], err[NP_ERR_LEN];
+
+	b.method = NP_PROVENANCE_FLIP;
+	b.distance = 31;
+	np_penalties_add(&p, &a);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	p = again(root, &p);
+	CU_ASSERT_FATAL(p.n == 3 && p.fit.remote > 0);
+	CU_ASSERT(p.task[0].method == NP_PROVENANCE_RUNS && p.task[1].method == NP_PROVENANCE_FLIP);
+	np_penalties_free(&p);
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	CU_ASSERT(of_flip.penalty_source == NP_PROVENANCE_FLIP && of_flip.penalty == 1.9);
+	CU_ASSERT_EQUAL(of_flip.penalty_distance, 31);
+	fixture_end();
+}
+
+static void misses_that_nobody_counted_are_not_none(void)
+{
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", -1, 1.1);
+	const char *root = fixture_begin();
+	struct np_penalties p = { 0 };
+	char path[128], *text;
+
+	np_penalties_add(&p, &a);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	CU_ASSERT(p.fit.remote == 0);	/* of two tasks */
+	p = again(root, &p);
+	CU_ASSERT_FATAL(p.n == 3);
+	CU_ASSERT(p.task[2].mpki < 0 && p.task[2].penalty == 1.1);
+	c.mpki = 2;
+	np_penalties_add(&p, &c);
+	CU_ASSERT(p.fit.remote > 0 && p.fit.tasks == 3);
+	np_penalties_free(&p);
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	text = np_read_file(path);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"c\"\nmethod = \"two-runs\"\npenalty"));
+	free(text);
+	fixture_end();
+}
+
+static void any_name_of_a_task_can_be_read_again(void)
+{
+	static const char *const names[] = { "", "\\\"", "a\nb", "f\xc3", "%s%n" };
+	const char *root = fixture_begin();
+	struct np_penalties p = { 0 };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct np_penalty_task t = task(names[i], 3, 1.2);
+
+		np_penalties_add(&p, &t);
+	}
+	p = again(root, &p);
+	CU_ASSERT_FATAL(p.n == 5);
+	CU_ASSERT_STRING_EQUAL(p.task[0].key.name, "_");
+	CU_ASSERT_STRING_EQUAL(p.task[1].key.name, "\\\"");
+	CU_ASSERT_STRING_EQUAL(p.task[2].key.name, "a_b");
+	CU_ASSERT_STRING_EQUAL(p.task[3].key.name, "f_");
+	CU_ASSERT_STRING_EQUAL(p.task[4].key.name, "%s%n");
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void a_file_that_cannot_be_written_stays(void)
+{
+	const char *root = fixture_begin();
+	struct np_penalty_task a = task("a", 10, 1.5);
+	struct np_penalties p = { 0 };
+	char path[128], other[160], in_the_way[64], err[NP_ERR_LEN] = "", *text;
+
+	snprintf(path, sizeof(path), "%s/no/such/m.toml", root);
+	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) == -ENOENT && strstr(err, "no/such"));
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	snprintf(in_the_way, sizeof(in_the_way), "m.toml.new.%d/x", getpid());
+	snprintf(other, sizeof(other), "%s/%s", root, in_the_way);
+	fixture_write("m.toml", "name = \"m\"\n");
+	CU_ASSERT(!np_penalties_may_write(path, err, sizeof(err)) && access(other, F_OK));
+	fixture_write(in_the_way, "in the way");
+	np_penalties_add(&p, &a);
+	err[0] = '\0';
+	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) < 0 && strstr(err, "m.toml"));
+	CU_ASSERT(np_penalties_write(&p, path, err, sizeof(err)) < 0);
+	text = np_read_file(path);
+	CU_ASSERT_STRING_EQUAL(text, "name = \"m\"\n");
+	free(text);
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void a_wrong_file_is_named(void)
+{
+	static const char *const bad[] = {
+		"[penalty]\nremote_per_mpki = 3\n",
+		"[penalty]\nremote_per_mpki = { value = -1, source = \"assumed: s\" }\n",
+		"[[penalty.task]]\nmpki = { value = 1, source = \"assumed: s\" }\n",
+		"[[penalty.task]]\nname = \"a\"\nmpki = { value = 1, source = \"assumed: s\" }\n"
+		"penalty = { value = 0, source = \"assumed: s\" }\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"assumed: s\" }\nmpki = 3\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"assumed: s\" }\n"
+		"method = \"guess\"\n",
+		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"assumed: s\" }\nmethod = 3\n",
+		"[penalty\n",
+		"[=\n",
+		"[[penalty\xd2\x86" "task]]\n",
+	};
+	const char *root = fixture_begin();
+	struct np_penalties p;
+	char path[128], err[NP_ERR_LEN];
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	CU_ASSERT(!np_penalties_read(&p, path, err, sizeof(err)) && p.n == 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err[0] = '\0';
+		fixture_write("m.toml", bad[i]);
+		CU_ASSERT_EQUAL(np_penalties_read(&p, path, err, sizeof(err)), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err, "m.toml"));
+	}
+	fixture_end();
+}
+
+static void measured_goes_before_the_fit_and_said_before_both(void)
+{
+	const char *root = fixture_begin();
+	struct np_task t[] = {
+		{ .comm = "a" }, { .comm = "z", .mpki = 20, .mpki_source = NP_PROVENANCE_COUNTERS },
+		{ .comm = "a", .penalty = 7, .penalty_source = NP_PROVENANCE_DECLARED }, { .comm = "y" },
+	};
+	struct np_tasks tasks = { .n = 4, .task = t };
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_penalties p = { 0 };
+	char path[128], err[NP_ERR_LEN];
+
+	a.distance = b.distance = c.distance = 32;
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	np_penalties_add(&p, &a);
+	np_penalties_add(&p, &b);
+	np_penalties_add(&p, &c);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	CU_ASSERT(t[0].penalty_source == NP_PROVENANCE_RUNS && t[0].penalty == 1.5);
+	CU_ASSERT(t[1].penalty_source == NP_PROVENANCE_FIT);
+	CU_ASSERT_DOUBLE_EQUAL(t[1].penalty, np_penalty_predict(&p.fit, 20), 1e-4);
+	CU_ASSERT_EQUAL(t[1].penalty_distance, 32);
+	CU_ASSERT(t[2].penalty == 7 && t[2].penalty_source == NP_PROVENANCE_DECLARED);
+	CU_ASSERT_EQUAL(t[3].penalty_source, NP_PROVENANCE_NONE);
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void matches_are_of_program_and_unit(void)
+{
+	const struct np_penalty_key old = { .name = "java" }, any = { "java", "/usr/bin/java", "" };
+	const struct np_penalty_key db = { "java", "/usr/bin/java", "db.service" };
+	const struct np_penalty_key web = { "java", "/usr/bin/java", "web.service" };
+	const struct np_penalty_key mine = { "java", "/opt/java", "" }, hidden = { .name = "java" };
+	const struct np_penalty_key renamed = { "worker", "/usr/bin/java", "db.service" };
+
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &db), NP_MATCH_UNIT);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &renamed), NP_MATCH_UNIT);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &web), NP_MATCH_NONE);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&any, &web), NP_MATCH_PROGRAM);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&any, &mine), NP_MATCH_NONE);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&old, &mine), NP_MATCH_NAME);
+	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &hidden), NP_MATCH_NAME);
+}
+
+static void units_that_say_nothing_are_none(void)
+{
+	static const char *const units[][2] = {
+		{ "/system.slice/postgresql@15-main.service", "postgresql@15-main.service" },
+		{ "/user.slice/user-0.slice/session-3.scope", "" }, { "/", "" }, { "", "" },
+		{ "/batch/night", "/batch/night" },
+		{ "/user.slice/user@0.service/app.slice/x.service", "x.service" },
+	};
+	char unit[128];
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		np_penalty_key_unit(units[i][0], unit, sizeof(unit));
+		CU_ASSERT_STRING_EQUAL(unit, units[i][1]);
+	}
+}
+
+/* A measured program of a name does not stand for other programs of that name. */
+static void another_program_of_the_name_is_another(void)
+{
+	const char *root = fixture_begin();
+	struct np_task one = { .pid = getpid(), .comm = "python3" };
+	struct np_tasks tasks = { .n = 1, .task = &one };
+	struct np_penalty_task other = task("python3", 10, 1.5), mine = other;
+	struct np_penalties p = { 0 };
+	char path[128], err[NP_ERR_LEN];
+
+	np_penalty_key_program("/usr/bin/another", &other.key);
+	np_penalties_add(&p, &other);
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(one.penalty_source, NP_PROVENANCE_NONE);
+	np_penalty_key_of(getpid(), "python3", &mine.key);
+	mine.penalty = 1.7;
+	np_penalties_add(&p, &mine);
+	CU_ASSERT(p.n == 2 && mine.key.exe[0] == '/');
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT(one.penalty_source == NP_PROVENANCE_RUNS && one.penalty == 1.7);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void a_file_that_is_named_and_not_there(void)
+{
+	struct np_task one = { .comm = "a" };
+	struct np_tasks tasks = { .n = 1, .task = &one };
+	const char *root = fixture_begin();
+	char path[128], err[NP_ERR_LEN] = "";
+
+	snprintf(path, sizeof(path), "%s/tpyo.toml", root);
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "tpyo.toml, which NUMAPLACE_MACHINE_FILE names"));
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	fixture_end();
+}
+
+static void away_is_the_farthest_node_with_cpus(void)
+{
+	struct np_node node[] = { { .cpus = 2 }, { .cpus = 2 }, { .cpus = 2 }, { .cpus = 0 } };
+	int distance[] = { 10, 16, 22, 30, 16, 10, 16, 30, 22, 16, 10, 30, 30, 30, 30, 10 };
+	struct np_machine m = { .n_nodes = 4, .node = node, .distance = distance };
+
+	CU_ASSERT_EQUAL(np_flip_away(&m, 0), 2);
+	CU_ASSERT_EQUAL(np_flip_away(&m, 1), 0);
+	m.n_nodes = 1;
+	CU_ASSERT_EQUAL(np_flip_away(&m, 0), NP_NODE_NONE);
+}
+
+/* Firmware may say another distance for the way back. */
+static void the_distance_is_from_cpus_to_memory(void)
+{
+	struct np_node node[] = { { .cpus = 2 }, { .cpus = 2 }, { .cpus = 2 } };
+	int distance[] = { 10, 16, 22, 17, 10, 31, 23, 32, 10 };
+	struct np_machine m = { .n_nodes = 3, .node = node, .distance = distance };
+	struct np_cpi_pair pair = { .home = 1, .away = 2 };
+
+	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_PROVENANCE_RUNS), 31);
+	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_PROVENANCE_FLIP), 32);
+}
+
+CU_TestInfo penalty_tests[] = {
+	{ "a fit finds the latencies it was made of", a_fit_finds_the_latencies_it_was_made_of },
+	{ "a fit never promises that remote is faster", a_fit_never_promises_that_remote_is_faster },
+	{ "the file keeps what else it holds", the_file_keeps_what_else_it_holds },
+	{ "a flip stays a flip", a_flip_stays_a_flip },
+	{ "misses that nobody counted are not none", misses_that_nobody_counted_are_not_none },
+	{ "any name of a task can be read again", any_name_of_a_task_can_be_read_again },
+	{ "a file that cannot be written stays", a_file_that_cannot_be_written_stays },
+	{ "a wrong file is named", a_wrong_file_is_named },
+	{ "measured goes before the fit, said before both",
+	  measured_goes_before_the_fit_and_said_before_both },
+	{ "matches are of program and unit", matches_are_of_program_and_unit },
+	{ "units that say nothing are none", units_that_say_nothing_are_none },
+	{ "another program of the name is another", another_program_of_the_name_is_another },
+	{ "a file that is named and not there", a_file_that_is_named_and_not_there },
+	{ "away is the farthest node with CPUs", away_is_the_farthest_node_with_cpus },
+	{ "the distance is from CPUs to memory", the_distance_is_from_cpus_to_memory },
+	CU_TEST_INFO_NULL,
+};

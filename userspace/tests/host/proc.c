@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Data of /proc about processes. */
+#include "../../lib/host/proc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/base/error.h"
+#include "../suites.h"
+
+
+static void names_with_blanks_and_brackets(void)
+{
+	struct np_proc_stat st;
+
+	CU_ASSERT_EQUAL_FATAL(np_proc_stat_parse("42 (a) b (c)) S 7 2 3 4 -1 4194560 1 2 3 4 700 50 0 "
+						 "0 20 0 5 0 123456 1000 20 18446744073709551615 1 1 "
+						 "0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n", &st), 0);
+	CU_ASSERT_STRING_EQUAL(st.comm, "a) b (c)");
+	CU_ASSERT(st.pid == 42 && st.ppid == 7 && st.state == 'S');
+	CU_ASSERT(st.ticks == 750 && st.threads == 5 && st.start == 123456 && st.cpu == 3);
+	CU_ASSERT(!st.kernel_thread && !st.fixed_affinity);
+}
+
+static void malformed_stat(void)
+{
+	static const char *const bad[] = { "", "42", "42 (a", "42 a) S 1", ")(", "42 (a) S 1 2 3" };
+	struct np_proc_stat st;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_NOT_EQUAL(np_proc_stat_parse(bad[i], &st), 0);
+}
+
+static void knows_itself(void)
+{
+	struct np_proc_stat st;
+	char err[NP_ERR_LEN];
+	pid_t *tids;
+	size_t n;
+
+	CU_ASSERT_EQUAL(np_proc_check(getpid(), false, &st, err, sizeof(err)), 0);
+	CU_ASSERT(st.pid == getpid() && st.ppid == getppid() && !st.kernel_thread);
+	CU_ASSERT_EQUAL(np_proc_group(getpid()), getpid());
+	CU_ASSERT_EQUAL_FATAL(np_proc_threads(getpid(), &tids, &n), 0);
+	CU_ASSERT(n == 1 && tids[0] == getpid());
+	free(tids);
+}
+
+static void refuses_what_is_no_user_process(void)
+{
+	struct np_proc_stat st;
+	char err[NP_ERR_LEN];
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+	while (!np_proc_stat(child, &st) && st.state != 'Z')
+		usleep(1000);
+	CU_ASSERT_EQUAL(np_proc_check(child, false, &st, err, sizeof(err)), -ESRCH);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "exited"));
+	waitpid(child, NULL, 0);
+	CU_ASSERT_EQUAL(np_proc_check(child, false, &st, err, sizeof(err)), -ESRCH);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "no process"));
+	CU_ASSERT_EQUAL(np_proc_check(0, false, &st, err, sizeof(err)), -ESRCH);
+	CU_ASSERT_EQUAL(np_proc_check(-1, false, &st, err, sizeof(err)), -ESRCH);
+	CU_ASSERT_EQUAL(np_proc_check(0x7fffffff, false, &st, err, sizeof(err)), -ESRCH);
+}
+
+CU_TestInfo proc_tests[] = {
+	{ "names with blanks and brackets", names_with_blanks_and_brackets },
+	{ "malformed stat", malformed_stat },
+	{ "knows itself", knows_itself },
+	{ "refuses what is no user process", refuses_what_is_no_user_process },
+	CU_TEST_INFO_NULL,
+};

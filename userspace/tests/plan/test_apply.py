@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the CUnit tests of apply, plain and under the sanitizers, and tries the commands' errors."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TOOL = ROOT / "build" / "numaplace"
+POLICIES = ["none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
+            "carrefour", "asymsched", "numad"]
+
+
+@pytest.mark.parametrize("binary", ["build/tests/test_apply", "build/asan/test_apply"])
+def test_apply(binary: str) -> None:
+    subprocess.run(["make", "-s", binary], cwd=ROOT, check=True)
+    run = subprocess.run([ROOT / binary], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stdout + run.stderr
+    match = re.search(r"asserts\s+(\d+)\s+(\d+)\s+(\d+)\s+0\s", run.stdout)
+    assert match and int(match[2]) > 50, run.stdout
+
+
+@pytest.fixture(scope="session")
+def tool() -> Path:
+    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    return TOOL
+
+
+def run(tool: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([tool, *words], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_policies_prints_every_option(tool: Path) -> None:
+    policies = json.loads(run(tool, "policies", "--json").stdout)["policies"]
+    assert [p["name"] for p in policies] == POLICIES
+    text = run(tool, "policies").stdout
+    for policy in policies:
+        assert policy["summary"] in text and policy["origin"] in text
+        for option in policy["options"]:
+            assert f"-o {option['name']}=" in text and option["meaning"] in text
+            assert {"type", "default", "unit"} <= option.keys()
+
+
+@pytest.mark.parametrize("command", ["plan", "apply", "run"])
+@pytest.mark.parametrize(("words", "message"), [
+    ([], "no policy; say --policy and one of {names}"),
+    (["-p", "nmass", "1"],
+     'no policy "nmass"; use one of {names}'),
+    (["-p", "n-mass", "-o", "pages=go", "1"],
+     'option pages of policy n-mass cannot be "go": use follow, stay'),
+    (["-p", "none", "--nothing"], "{command}: no option \"--nothing\"; "
+     "see numaplace {command} --help"),
+    (["-p", "none", "--sample", "-1", "1"], '--sample "-1" is not a time from 0 to 60s, such as 500us, 20ms or 2s'),
+])
+def test_wrong_words(tool: Path, command: str, words: list[str], message: str) -> None:
+    done = run(tool, command, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    message = message.format(command=command, names=", ".join(POLICIES))
+    assert done.stderr == f"numaplace: {message}\n"
+
+
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_wrong_pids(tool: Path, command: str) -> None:
+    assert run(tool, command, "-p", "none").stderr == \
+        f"numaplace: {command}: no process id; `numaplace ps` lists the processes\n"
+    done = run(tool, command, "-p", "none", "12x")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+def test_errors_are_json_when_asked(tool: Path) -> None:
+    done = run(tool, "plan", "-p", "nmass", "--json", "1")
+    assert done.returncode == 2 and done.stderr == ""
+    assert 'no policy "nmass"' in json.loads(done.stdout)["error"]
+
+
+@pytest.mark.skipif(Path("/sys/devices/system/node/node1").exists(), reason="has several nodes")
+@pytest.mark.parametrize("words", [["plan", str(os.getpid())], ["apply", str(os.getpid())],
+                                   ["run", "--", "true"]])
+def test_a_machine_with_one_node(tool: Path, words: list[str]) -> None:
+    done = run(tool, words[0], "-p", "maximum-local", *words[1:])
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.count("\n") == 1 and "has one node" in done.stderr
+    assert "numaplace lab run" in done.stderr
