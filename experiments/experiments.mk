@@ -28,9 +28,9 @@ $(EXP_OBJ)/%.o: $(EXP_SRC)/%.c experiments/experiments.mk
 	$(CC) $(EXP_CFLAGS) $(EXP_DEFINES) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/test_experiments: $(EXP_SRC)/redis/tests/units.c $(EXP_SRC)/redis/histogram.c \
-		$(EXP_SRC)/redis/redis_data.c $(EXP_SRC)/redis/histogram.h $(EXP_SRC)/redis/redis_data.h
+		$(EXP_SRC)/redis/redis_data.c $(EXP_SRC)/redis/histogram.h $(EXP_SRC)/redis/redis_data.h $(BUILD)/tests/cunit_main.o
 	@mkdir -p $(@D)
-	$(CC) $(EXP_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcunit -lm
+	$(CC) $(EXP_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c %.o,$^) -lcunit -lm
 
 test-programs: $(BUILD)/tests/test_experiments
 

@@ -27,16 +27,15 @@ $(BUILD)/asan/policies/%.o: policies/%.c
 	@mkdir -p $(@D)
 	$(CC) $(POLICIES_CFLAGS) $(POLICIES_SANITIZE) -c -o $@ $<
 
-$(BUILD)/tests/test_policies: $(POLICIES_TEST_OBJ) $(LIBPOLICIES)
+$(BUILD)/tests/test_policies: $(POLICIES_TEST_OBJ) $(BUILD)/tests/cunit_main.o $(LIBPOLICIES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ -lcunit -lm
 
-$(BUILD)/asan/test_policies: $(POLICIES_TEST_ASAN_OBJ) $(POLICIES_ASAN_OBJ)
+$(BUILD)/asan/test_policies: $(POLICIES_TEST_ASAN_OBJ) $(BUILD)/tests/cunit_main.o $(POLICIES_ASAN_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit -lm
 
-test-programs: $(addprefix $(BUILD)/,tests/test_policies asan/test_policies tests/policy_allocations tests/policy_quality \
-	tests/test_apply asan/test_apply libmodel.so)
+test-programs: $(addprefix $(BUILD)/,tests/test_policies asan/test_policies tests/policy_allocations tests/policy_quality libmodel.so)
 
 # Benchmarks, which take longer than a test may.
 POLICIES_BENCH_SRC := $(wildcard policies/bench/*.c)
@@ -78,17 +77,3 @@ model-table: $(BUILD)/numaplace	## the contention model beside the papers' table
 
 -include $(POLICIES_OBJ:.o=.d) $(POLICIES_TEST_OBJ:.o=.d)
 -include $(POLICIES_ASAN_OBJ:.o=.d) $(POLICIES_TEST_ASAN_OBJ:.o=.d)
-
-# Tests of apply, with an engine that only records calls.
-APPLY_TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard userspace/tests/apply/*.c))
-APPLY_TEST_ASAN_OBJ := $(APPLY_TEST_OBJ:$(BUILD)/%=$(BUILD)/asan/%)
-
-$(BUILD)/tests/test_apply: $(APPLY_TEST_OBJ) $(BUILD)/libnumaplace.a $(LIBPOLICIES)
-	@mkdir -p $(@D)
-	$(CC) -o $@ $^ -lcunit $(US_LIBS)
-
-$(BUILD)/asan/test_apply: $(APPLY_TEST_ASAN_OBJ) $(BUILD)/asan/libnumaplace.a
-	@mkdir -p $(@D)
-	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit $(US_LIBS)
-
--include $(APPLY_TEST_OBJ:.o=.d) $(APPLY_TEST_ASAN_OBJ:.o=.d)

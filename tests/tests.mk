@@ -4,6 +4,11 @@
 .PHONY: test-programs
 test-programs:			## the programs that the tests run; those under the sanitizers too
 
+# Linked by every program of CUnit suites.
+$(BUILD)/tests/cunit_main.o: tests/cunit_main.c tests/cunit_main.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -c -o $@ $<
+
 # A worker for each of two processors. What boots a machine comes first: tests/parallel.py.
 TEST_WORKERS ?= 2
 PARALLEL := -n $(TEST_WORKERS) --no-loadscope-reorder

@@ -13,7 +13,7 @@ US_PIC := -fPIC -fno-semantic-interposition
 US_LIB_FOLDERS := $(addprefix userspace/lib/,base host counters files engine predict plan daemon)
 US_LIB_SRC := $(foreach folder,$(US_LIB_FOLDERS),$(wildcard $(folder)/*.c))
 US_CMD_SRC := $(wildcard userspace/cmd/*.c userspace/tracing/*.c)
-US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files engine plan daemon))
+US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files engine plan daemon apply))
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
 US_ASAN_LIB := $(BUILD)/asan/libnumaplace.a
@@ -46,11 +46,11 @@ $(BUILD)/asan/userspace/%.o: userspace/%.c
 	@mkdir -p $(@D)
 	$(CC) $(US_CFLAGS) $(US_SANITIZE) -c -o $@ $<
 
-$(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(LIBNUMAPLACE) $(LIBPOLICIES)
+$(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(BUILD)/tests/cunit_main.o $(LIBNUMAPLACE) $(LIBPOLICIES)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(US_LIBS) -lcunit
 
-$(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(US_ASAN_LIB)
+$(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(BUILD)/tests/cunit_main.o $(US_ASAN_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS) -lcunit
 

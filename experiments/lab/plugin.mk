@@ -38,10 +38,10 @@ LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
 	$(filter-out %/plugin.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
 
 $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h \
-		experiments/lab/plugin/tests/*.h policies/model/*.h policies/model/*.def)
+		experiments/lab/plugin/tests/*.h policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -o $@ -Wl,--wrap=syscall $(LAB_PLUGIN_TEST_SRC) \
+		-fno-sanitize-recover=all -o $@ -Wl,--wrap=syscall $(filter %.c %.o,$^) \
 		-lcunit -lm -pthread
 
 test-programs: $(BUILD)/tests/test_lab_plugin

@@ -163,15 +163,15 @@ static void local_tasks_stay(void)
 	CHECK_REASON(&f, 0, "no better connected nodes");
 }
 
-void add_asymsched_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("asymsched by hand", NULL, NULL);
+static CU_TestInfo asymsched_tests[] = {
+	TEST(goes_where_links_are_fast_and_moves_least),
+	TEST(the_task_moves_with_its_memory),
+	TEST(ninety_percent_is_close_enough),
+	TEST(a_move_must_pay),
+	TEST(each_task_has_its_own_limit),
+	TEST(only_who_goes_must_be_free_to),
+	TEST(local_tasks_stay),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, goes_where_links_are_fast_and_moves_least);
-	CU_ADD_TEST(suite, the_task_moves_with_its_memory);
-	CU_ADD_TEST(suite, ninety_percent_is_close_enough);
-	CU_ADD_TEST(suite, a_move_must_pay);
-	CU_ADD_TEST(suite, each_task_has_its_own_limit);
-	CU_ADD_TEST(suite, only_who_goes_must_be_free_to);
-	CU_ADD_TEST(suite, local_tasks_stay);
-}
+TEST_SUITE("asymsched by hand", asymsched_tests);

@@ -146,16 +146,16 @@ static void nothing_known_nothing_done(void)
 	CHECK_REASON(&f, 0, "no task's DRAM accesses are known");
 }
 
-void add_carrefour_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("carrefour by hand", NULL, NULL);
+static CU_TestInfo carrefour_tests[] = {
+	TEST(the_gate),
+	TEST(pages_follow_below_80_percent),
+	TEST(the_ratio_is_everybodys),
+	TEST(counted_locality_wins),
+	TEST(spreads_above_35_percent),
+	TEST(measured_controllers_count),
+	TEST(a_cpuset_changes_no_mean),
+	TEST(nothing_known_nothing_done),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, the_gate);
-	CU_ADD_TEST(suite, pages_follow_below_80_percent);
-	CU_ADD_TEST(suite, the_ratio_is_everybodys);
-	CU_ADD_TEST(suite, counted_locality_wins);
-	CU_ADD_TEST(suite, spreads_above_35_percent);
-	CU_ADD_TEST(suite, measured_controllers_count);
-	CU_ADD_TEST(suite, a_cpuset_changes_no_mean);
-	CU_ADD_TEST(suite, nothing_known_nothing_done);
-}
+TEST_SUITE("carrefour by hand", carrefour_tests);

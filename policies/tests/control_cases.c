@@ -120,13 +120,13 @@ static void weighted_by_bandwidth(void)
 	pages_are(0, (uint64_t[]) { 125, 0 });
 }
 
-void add_control_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("remote, interleave, weighted by hand", NULL, NULL);
+static CU_TestInfo control_tests[] = {
+	TEST(remote_leaves_home),
+	TEST(remote_shares_no_cpu),
+	TEST(interleave_is_even),
+	TEST(weighted_by_distance),
+	TEST(weighted_by_bandwidth),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, remote_leaves_home);
-	CU_ADD_TEST(suite, remote_shares_no_cpu);
-	CU_ADD_TEST(suite, interleave_is_even);
-	CU_ADD_TEST(suite, weighted_by_distance);
-	CU_ADD_TEST(suite, weighted_by_bandwidth);
-}
+TEST_SUITE("remote, interleave, weighted by hand", control_tests);

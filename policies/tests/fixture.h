@@ -3,8 +3,7 @@
 #ifndef NUMAPLACE_TESTS_FIXTURE_H
 #define NUMAPLACE_TESTS_FIXTURE_H
 
-#include <CUnit/Basic.h>
-
+#include "../../tests/cunit_main.h"
 #include "../plan/plan.h"
 
 #define MAX_NODES 8
@@ -39,26 +38,6 @@ struct np_task *fixture_task(struct fixture *f, int node, double penalty, double
 int fixture_plan(struct fixture *f, const char *name, const char *options);
 
 uint64_t fixture_pages(const struct fixture *f, size_t task);
-
-void add_option_cases(void);
-void add_maximum_local_cases(void);
-void add_n_mass_cases(void);
-void add_control_cases(void);
-void add_carrefour_cases(void);
-void add_asymsched_cases(void);
-void add_node_set_cases(void);
-void add_numad_cases(void);
-void add_measured_cases(void);
-void add_reject_cases(void);
-void add_order_cases(void);
-void add_page_cases(void);
-void add_properties(void);
-void add_predict_cases(void);
-void add_present_cases(void);
-void add_penalty_cases(void);
-void add_model_cases(void);
-void add_model_machine_cases(void);
-void add_model_properties(void);
 
 #define CHECK_REASON(f, i, words) \
 	CU_ASSERT_PTR_NOT_NULL(strstr((f)->decision[i].reason, words))

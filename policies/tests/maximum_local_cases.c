@@ -312,29 +312,26 @@ static void refuses_senseless_input(void)
 	CU_ASSERT_EQUAL(fixture_plan(&f, "maximum-local", NULL), -EINVAL);
 }
 
-void add_maximum_local_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("maximum-local", NULL, NULL);
+static CU_TestInfo maximum_local_tests[] = {
+	{ "goes to its pages", goes_to_its_pages },
+	{ "overflows in penalty order", overflows_in_penalty_order },
+	{ "pages follow an overflow", pages_follow_an_overflow },
+	{ "gathers split pages", gathers_split_pages },
+	{ "overflow takes no one's home", overflow_takes_no_ones_home },
+	{ "overflow by asymmetric distance", overflow_by_asymmetric_distance },
+	{ "equal distance: stay, else lower index", equal_distance_means_lower_index },
+	{ "equal penalty: tasks at home stay", equal_penalty_keeps_who_is_at_home },
+	{ "a task of two cores needs two", a_task_of_two_cores_needs_two },
+	{ "more tasks than cores share by load", shares_when_there_are_more_tasks_than_cores },
+	{ "home without CPUs", home_without_cpus },
+	{ "node without memory", node_without_memory },
+	{ "task without pages", without_pages },
+	{ "CPUs that are kept are not free", kept_cpus_are_not_free },
+	{ "penalty from the machine", penalty_from_the_machine },
+	{ "reasons name the kernel's nodes", reasons_name_the_kernels_nodes },
+	{ "none touches nothing", none_touches_nothing },
+	{ "refuses senseless input", refuses_senseless_input },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "goes to its pages", goes_to_its_pages);
-	CU_add_test(suite, "overflows in penalty order", overflows_in_penalty_order);
-	CU_add_test(suite, "pages follow an overflow", pages_follow_an_overflow);
-	CU_add_test(suite, "gathers split pages", gathers_split_pages);
-	CU_add_test(suite, "overflow takes no one's home", overflow_takes_no_ones_home);
-	CU_add_test(suite, "overflow by asymmetric distance", overflow_by_asymmetric_distance);
-	CU_add_test(suite, "equal distance: stay, else lower index",
-		    equal_distance_means_lower_index);
-	CU_add_test(suite, "equal penalty: tasks at home stay",
-		    equal_penalty_keeps_who_is_at_home);
-	CU_add_test(suite, "a task of two cores needs two", a_task_of_two_cores_needs_two);
-	CU_add_test(suite, "more tasks than cores share by load",
-		    shares_when_there_are_more_tasks_than_cores);
-	CU_add_test(suite, "home without CPUs", home_without_cpus);
-	CU_add_test(suite, "node without memory", node_without_memory);
-	CU_add_test(suite, "task without pages", without_pages);
-	CU_add_test(suite, "CPUs that are kept are not free", kept_cpus_are_not_free);
-	CU_add_test(suite, "penalty from the machine", penalty_from_the_machine);
-	CU_add_test(suite, "reasons name the kernel's nodes", reasons_name_the_kernels_nodes);
-	CU_add_test(suite, "none touches nothing", none_touches_nothing);
-	CU_add_test(suite, "refuses senseless input", refuses_senseless_input);
-}
+TEST_SUITE("maximum-local", maximum_local_tests);

@@ -130,13 +130,13 @@ static void a_move_that_does_not_pay_is_left(void)
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 1000);
 }
 
-void add_measured_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("measured by hand", NULL, NULL);
+static CU_TestInfo measured_tests[] = {
+	TEST(two_crowd_one_controller),
+	TEST(a_narrow_port_wants_them_apart),
+	TEST(a_wide_port_wants_them_together),
+	TEST(pages_split_as_the_controllers_are),
+	TEST(a_move_that_does_not_pay_is_left),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, two_crowd_one_controller);
-	CU_ADD_TEST(suite, a_narrow_port_wants_them_apart);
-	CU_ADD_TEST(suite, a_wide_port_wants_them_together);
-	CU_ADD_TEST(suite, pages_split_as_the_controllers_are);
-	CU_ADD_TEST(suite, a_move_that_does_not_pay_is_left);
-}
+TEST_SUITE("measured by hand", measured_tests);

@@ -178,20 +178,20 @@ static void without_traffic_nothing_is_granted(void)
 	      model_alone(&m, model_triad(0, 0, 4)).bytes_per_s, 1e-9);
 }
 
-void add_model_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("contention model", NULL, NULL);
+static CU_TestInfo model_tests[] = {
+	TEST(one_flow_alone_gets_its_unloaded_rate),
+	TEST(nobody_gets_more_than_asked_for),
+	TEST(a_rate_limit_hides_latency_but_not_contention),
+	TEST(outstanding_lines_are_bounded_by_the_core),
+	TEST(littles_law_holds_under_load),
+	TEST(more_cores_never_get_less_together),
+	TEST(a_competitor_never_helps),
+	TEST(more_capacity_never_hurts),
+	TEST(equal_nodes_are_treated_alike),
+	TEST(neither_order_nor_grouping_of_flows_matters),
+	TEST(a_machine_twice_as_fast_grants_twice_as_much),
+	TEST(without_traffic_nothing_is_granted),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, one_flow_alone_gets_its_unloaded_rate);
-	CU_ADD_TEST(suite, nobody_gets_more_than_asked_for);
-	CU_ADD_TEST(suite, a_rate_limit_hides_latency_but_not_contention);
-	CU_ADD_TEST(suite, outstanding_lines_are_bounded_by_the_core);
-	CU_ADD_TEST(suite, littles_law_holds_under_load);
-	CU_ADD_TEST(suite, more_cores_never_get_less_together);
-	CU_ADD_TEST(suite, a_competitor_never_helps);
-	CU_ADD_TEST(suite, more_capacity_never_hurts);
-	CU_ADD_TEST(suite, equal_nodes_are_treated_alike);
-	CU_ADD_TEST(suite, neither_order_nor_grouping_of_flows_matters);
-	CU_ADD_TEST(suite, a_machine_twice_as_fast_grants_twice_as_much);
-	CU_ADD_TEST(suite, without_traffic_nothing_is_granted);
-}
+TEST_SUITE("contention model", model_tests);

@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_TESTS_MODEL_FIXTURE_H
 #define NUMAPLACE_TESTS_MODEL_FIXTURE_H
 
-#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
 
 #include "../model/model.h"
 

@@ -251,22 +251,22 @@ static void machines_that_make_no_sense_are_refused(void)
 		   "node 0: stream_loss is nan");
 }
 
-void add_model_machine_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("contention model: machines", NULL, NULL);
+static CU_TestInfo model_machine_tests[] = {
+	TEST(a_reserved_share_protects_either_side),
+	TEST(a_reserved_share_is_no_more_than_that),
+	TEST(lines_beyond_the_entries_cost_capacity),
+	TEST(remote_lines_beyond_theirs_cost_their_own_price),
+	TEST(own_cores_that_overflow_have_a_larger_share),
+	TEST(streams_cost_capacity),
+	TEST(the_ways_of_a_link_are_apart),
+	TEST(a_port_is_shared_as_its_weight_says),
+	TEST(a_route_takes_the_fewest_links),
+	TEST(a_node_may_lack_cpus_or_memory),
+	TEST(a_cache_serves_without_the_controller),
+	TEST(bad_flows_are_refused),
+	TEST(bad_text_is_reported_with_its_line),
+	TEST(machines_that_make_no_sense_are_refused),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, a_reserved_share_protects_either_side);
-	CU_ADD_TEST(suite, a_reserved_share_is_no_more_than_that);
-	CU_ADD_TEST(suite, lines_beyond_the_entries_cost_capacity);
-	CU_ADD_TEST(suite, remote_lines_beyond_theirs_cost_their_own_price);
-	CU_ADD_TEST(suite, own_cores_that_overflow_have_a_larger_share);
-	CU_ADD_TEST(suite, streams_cost_capacity);
-	CU_ADD_TEST(suite, the_ways_of_a_link_are_apart);
-	CU_ADD_TEST(suite, a_port_is_shared_as_its_weight_says);
-	CU_ADD_TEST(suite, a_route_takes_the_fewest_links);
-	CU_ADD_TEST(suite, a_node_may_lack_cpus_or_memory);
-	CU_ADD_TEST(suite, a_cache_serves_without_the_controller);
-	CU_ADD_TEST(suite, bad_flows_are_refused);
-	CU_ADD_TEST(suite, bad_text_is_reported_with_its_line);
-	CU_ADD_TEST(suite, machines_that_make_no_sense_are_refused);
-}
+TEST_SUITE("contention model: machines", model_machine_tests);

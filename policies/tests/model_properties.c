@@ -180,9 +180,9 @@ static void random_flows_fit_their_machine(void)
 	}
 }
 
-void add_model_properties(void)
-{
-	CU_pSuite suite = CU_add_suite("contention model: properties", NULL, NULL);
+static CU_TestInfo model_properties_tests[] = {
+	TEST(random_flows_fit_their_machine),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, random_flows_fit_their_machine);
-}
+TEST_SUITE("contention model: properties", model_properties_tests);

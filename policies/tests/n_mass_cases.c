@@ -154,18 +154,18 @@ static void pages_may_follow(void)
 	CU_ASSERT_EQUAL(f.decision[1].to, 0);
 }
 
-void add_n_mass_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("n-mass", NULL, NULL);
+static CU_TestInfo n_mass_tests[] = {
+	{ "moves low penalty and high MPKI, leaves high penalty",
+	  moves_low_penalty_leaves_high_penalty },
+	{ "weighs by its options", weighs_by_its_options },
+	{ "one task alone stays", one_task_alone_stays },
+	{ "hysteresis holds both ways", hysteresis_holds_both_ways },
+	{ "needs a free core", needs_a_free_core },
+	{ "says when no MPKI is known", says_when_no_mpki_is_known },
+	{ "chooses among four nodes", chooses_among_four_nodes },
+	{ "busy cores count", busy_cores_count },
+	{ "pages may follow", pages_may_follow },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "moves low penalty and high MPKI, leaves high penalty",
-		    moves_low_penalty_leaves_high_penalty);
-	CU_add_test(suite, "weighs by its options", weighs_by_its_options);
-	CU_add_test(suite, "one task alone stays", one_task_alone_stays);
-	CU_add_test(suite, "hysteresis holds both ways", hysteresis_holds_both_ways);
-	CU_add_test(suite, "needs a free core", needs_a_free_core);
-	CU_add_test(suite, "says when no MPKI is known", says_when_no_mpki_is_known);
-	CU_add_test(suite, "chooses among four nodes", chooses_among_four_nodes);
-	CU_add_test(suite, "busy cores count", busy_cores_count);
-	CU_add_test(suite, "pages may follow", pages_may_follow);
-}
+TEST_SUITE("n-mass", n_mass_tests);

@@ -229,16 +229,16 @@ static void a_set_is_the_smallest_that_fits(void)
 	CU_ASSERT(sets > 500);
 }
 
-void add_node_set_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("tasks larger than a node", NULL, NULL);
+static CU_TestInfo node_set_tests[] = {
+	TEST(goes_to_its_pages),
+	TEST(pages_within_stay),
+	TEST(shared_pages_move_nothing),
+	TEST(without_pages_nodes_are_near),
+	TEST(leaves_full_nodes),
+	TEST(all_nodes_are_no_choice),
+	TEST(bound_already_gains_nothing),
+	TEST(a_set_is_the_smallest_that_fits),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, goes_to_its_pages);
-	CU_ADD_TEST(suite, pages_within_stay);
-	CU_ADD_TEST(suite, shared_pages_move_nothing);
-	CU_ADD_TEST(suite, without_pages_nodes_are_near);
-	CU_ADD_TEST(suite, leaves_full_nodes);
-	CU_ADD_TEST(suite, all_nodes_are_no_choice);
-	CU_ADD_TEST(suite, bound_already_gains_nothing);
-	CU_ADD_TEST(suite, a_set_is_the_smallest_that_fits);
-}
+TEST_SUITE("tasks larger than a node", node_set_tests);

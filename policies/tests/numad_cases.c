@@ -245,19 +245,19 @@ static void the_bigger_goes_first(void)
 	CU_ASSERT_EQUAL(f.decision[0].to, 1);
 }
 
-void add_numad_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("numad by hand", NULL, NULL);
+static CU_TestInfo numad_tests[] = {
+	TEST(below_300_mb_is_ignored),
+	TEST(its_memory_biases),
+	TEST(ninety_percent_local_is_left_alone),
+	TEST(a_crowded_home_loses),
+	TEST(what_is_needed_weighs_most),
+	TEST(bigger_than_a_node),
+	TEST(several_nodes_are_near),
+	TEST(who_is_left_on_several_nodes_keeps_its_cpus),
+	TEST(who_is_left_on_all_nodes_keeps_its_cpus),
+	TEST(memory_too_is_given_at_85_percent),
+	TEST(the_bigger_goes_first),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, below_300_mb_is_ignored);
-	CU_ADD_TEST(suite, its_memory_biases);
-	CU_ADD_TEST(suite, ninety_percent_local_is_left_alone);
-	CU_ADD_TEST(suite, a_crowded_home_loses);
-	CU_ADD_TEST(suite, what_is_needed_weighs_most);
-	CU_ADD_TEST(suite, bigger_than_a_node);
-	CU_ADD_TEST(suite, several_nodes_are_near);
-	CU_ADD_TEST(suite, who_is_left_on_several_nodes_keeps_its_cpus);
-	CU_ADD_TEST(suite, who_is_left_on_all_nodes_keeps_its_cpus);
-	CU_ADD_TEST(suite, memory_too_is_given_at_85_percent);
-	CU_ADD_TEST(suite, the_bigger_goes_first);
-}
+TEST_SUITE("numad by hand", numad_tests);

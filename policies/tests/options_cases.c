@@ -123,17 +123,15 @@ static void every_default_is_in_its_range(void)
 	}
 }
 
-void add_option_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("options", NULL, NULL);
+static CU_TestInfo option_tests[] = {
+	{ "finds policies by name", finds_policies_by_name },
+	{ "sets values", sets_values },
+	{ "an unknown name lists the right ones", unknown_name_lists_the_right_ones },
+	{ "a wrong value says the range", wrong_value_says_the_range },
+	{ "whole numbers and switches", whole_numbers_and_switches },
+	{ "a short error buffer is not overrun", short_error_buffer_is_not_overrun },
+	{ "every default is in its range", every_default_is_in_its_range },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "finds policies by name", finds_policies_by_name);
-	CU_add_test(suite, "sets values", sets_values);
-	CU_add_test(suite, "an unknown name lists the right ones",
-		    unknown_name_lists_the_right_ones);
-	CU_add_test(suite, "a wrong value says the range", wrong_value_says_the_range);
-	CU_add_test(suite, "whole numbers and switches", whole_numbers_and_switches);
-	CU_add_test(suite, "a short error buffer is not overrun",
-		    short_error_buffer_is_not_overrun);
-	CU_add_test(suite, "every default is in its range", every_default_is_in_its_range);
-}
+TEST_SUITE("options", option_tests);

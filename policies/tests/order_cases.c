@@ -201,13 +201,13 @@ static void no_order_overfills_a_node(void)
 	CU_ASSERT(ordered > ROUNDS / 20 && given_up > ROUNDS / 20);
 }
 
-void add_order_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("order of moves", NULL, NULL);
+static CU_TestInfo order_tests[] = {
+	{ "who makes room goes first", who_makes_room_goes_first },
+	{ "two tasks change places in parts", two_tasks_change_places_in_parts },
+	{ "a cycle starts where there is room", a_cycle_starts_where_there_is_room },
+	{ "full nodes keep what they have", full_nodes_keep_what_they_have },
+	{ "no order overfills a node", no_order_overfills_a_node },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "who makes room goes first", who_makes_room_goes_first);
-	CU_add_test(suite, "two tasks change places in parts", two_tasks_change_places_in_parts);
-	CU_add_test(suite, "a cycle starts where there is room", a_cycle_starts_where_there_is_room);
-	CU_add_test(suite, "full nodes keep what they have", full_nodes_keep_what_they_have);
-	CU_add_test(suite, "no order overfills a node", no_order_overfills_a_node);
-}
+TEST_SUITE("order of moves", order_tests);

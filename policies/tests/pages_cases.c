@@ -116,14 +116,14 @@ static void gain_of_a_task_on_several_nodes(void)
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[0].gain, 1.2, 1e-9);
 }
 
-void add_page_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("pages, cost and gain", NULL, NULL);
+static CU_TestInfo page_tests[] = {
+	{ "a full node gets what fits", a_full_node_gets_what_fits },
+	{ "shared memory counts and stays", shared_memory_counts_and_stays },
+	{ "high penalty gets the memory", high_penalty_gets_the_memory },
+	{ "an exchange counts what leaves", exchange_counts_what_leaves },
+	{ "gain counts distance", gain_counts_distance },
+	{ "gain of a task on several nodes", gain_of_a_task_on_several_nodes },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "a full node gets what fits", a_full_node_gets_what_fits);
-	CU_add_test(suite, "shared memory counts and stays", shared_memory_counts_and_stays);
-	CU_add_test(suite, "high penalty gets the memory", high_penalty_gets_the_memory);
-	CU_add_test(suite, "an exchange counts what leaves", exchange_counts_what_leaves);
-	CU_add_test(suite, "gain counts distance", gain_counts_distance);
-	CU_add_test(suite, "gain of a task on several nodes", gain_of_a_task_on_several_nodes);
-}
+TEST_SUITE("pages, cost and gain", page_tests);

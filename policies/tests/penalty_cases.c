@@ -102,11 +102,11 @@ static void what_firmware_says(void)
 	CU_ASSERT_DOUBLE_EQUAL(np_model_unloaded_ns(&model, 0, 0), 90, 1e-9);
 }
 
-void add_penalty_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("penalties by distance", NULL, NULL);
+static CU_TestInfo penalty_tests[] = {
+	TEST(by_distance),
+	TEST(by_latency),
+	TEST(what_firmware_says),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, by_distance);
-	CU_ADD_TEST(suite, by_latency);
-	CU_ADD_TEST(suite, what_firmware_says);
-}
+TEST_SUITE("penalties by distance", penalty_tests);

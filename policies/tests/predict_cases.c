@@ -170,15 +170,15 @@ static void many_where_cpus_are_kept_free(void)
 	np_predictor_free(&p);
 }
 
-void add_predict_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("predictions", NULL, NULL);
+static CU_TestInfo predict_tests[] = {
+	TEST(a_penalty_comes_back),
+	TEST(a_measured_bandwidth_comes_back),
+	TEST(crowding_is_the_models),
+	TEST(a_crowded_cpu_is_shared),
+	TEST(classes_stand_for_their_tasks),
+	TEST(a_node_whose_cpus_are_kept_free),
+	TEST(many_where_cpus_are_kept_free),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, a_penalty_comes_back);
-	CU_ADD_TEST(suite, a_measured_bandwidth_comes_back);
-	CU_ADD_TEST(suite, crowding_is_the_models);
-	CU_ADD_TEST(suite, a_crowded_cpu_is_shared);
-	CU_ADD_TEST(suite, classes_stand_for_their_tasks);
-	CU_ADD_TEST(suite, a_node_whose_cpus_are_kept_free);
-	CU_ADD_TEST(suite, many_where_cpus_are_kept_free);
-}
+TEST_SUITE("predictions", predict_tests);

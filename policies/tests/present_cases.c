@@ -242,16 +242,16 @@ static void the_present_is_predicted(void)
 	}
 }
 
-void add_present_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("the present from what counters read", NULL, NULL);
+static CU_TestInfo present_tests[] = {
+	TEST(a_full_controller_is_seen),
+	TEST(a_chase_is_no_stream),
+	TEST(a_chase_beside_streams),
+	TEST(a_penalty_alone_is_no_stream),
+	TEST(cycles_are_counted),
+	TEST(writes_are_part_of_what_was_counted),
+	TEST(triads_fill_a_controller_with_writes),
+	TEST(the_present_is_predicted),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, a_full_controller_is_seen);
-	CU_ADD_TEST(suite, a_chase_is_no_stream);
-	CU_ADD_TEST(suite, a_chase_beside_streams);
-	CU_ADD_TEST(suite, a_penalty_alone_is_no_stream);
-	CU_ADD_TEST(suite, cycles_are_counted);
-	CU_ADD_TEST(suite, writes_are_part_of_what_was_counted);
-	CU_ADD_TEST(suite, triads_fill_a_controller_with_writes);
-	CU_ADD_TEST(suite, the_present_is_predicted);
-}
+TEST_SUITE("the present from what counters read", present_tests);

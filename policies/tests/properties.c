@@ -396,20 +396,17 @@ static void measured_is_never_below_none(void)
 	CU_ASSERT_TRUE(better > ROUNDS / 10);
 }
 
-void add_properties(void)
-{
-	CU_pSuite suite = CU_add_suite("properties on random machines", NULL, NULL);
+static CU_TestInfo properties_tests[] = {
+	{ "every decision makes sense", every_decision_makes_sense },
+	{ "capacity is respected", capacity_is_respected },
+	{ "sharing leaves no core idle", sharing_is_even },
+	{ "same input, same plan", same_input_same_plan },
+	{ "maximum-local never loses local pages", maximum_local_never_loses_pages },
+	{ "maximum-local never loses tasks at home", maximum_local_never_loses_homes },
+	{ "planning again changes nothing", planning_again_changes_nothing },
+	{ "measured is never below none", measured_is_never_below_none },
+	{ "n-mass never presses less evenly than maximum-local", n_mass_never_presses_less_evenly },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "every decision makes sense", every_decision_makes_sense);
-	CU_add_test(suite, "capacity is respected", capacity_is_respected);
-	CU_add_test(suite, "sharing leaves no core idle", sharing_is_even);
-	CU_add_test(suite, "same input, same plan", same_input_same_plan);
-	CU_add_test(suite, "maximum-local never loses local pages",
-		    maximum_local_never_loses_pages);
-	CU_add_test(suite, "maximum-local never loses tasks at home",
-		    maximum_local_never_loses_homes);
-	CU_add_test(suite, "planning again changes nothing", planning_again_changes_nothing);
-	CU_add_test(suite, "measured is never below none", measured_is_never_below_none);
-	CU_add_test(suite, "n-mass never presses less evenly than maximum-local",
-		    n_mass_never_presses_less_evenly);
-}
+TEST_SUITE("properties on random machines", properties_tests);

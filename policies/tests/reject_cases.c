@@ -99,11 +99,11 @@ static void a_plan_that_brings_less_than_its_policy_asks_for_is_rejected(void)
 	CU_ASSERT_EQUAL(plan_home(10), NP_NODE_NONE);
 }
 
-void add_reject_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("plans that their policy rejects", NULL, NULL);
+static CU_TestInfo reject_tests[] = {
+	TEST(a_plan_that_is_not_rejected_stands),
+	TEST(a_rejected_plan_leaves_every_task_alone),
+	TEST(a_plan_that_brings_less_than_its_policy_asks_for_is_rejected),
+	CU_TEST_INFO_NULL,
+};
 
-	CU_ADD_TEST(suite, a_plan_that_is_not_rejected_stands);
-	CU_ADD_TEST(suite, a_rejected_plan_leaves_every_task_alone);
-	CU_ADD_TEST(suite, a_plan_that_brings_less_than_its_policy_asks_for_is_rejected);
-}
+TEST_SUITE("plans that their policy rejects", reject_tests);

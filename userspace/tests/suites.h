@@ -1,36 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The suites that main.c runs, and what they share. */
+/* What several suites use. */
 #ifndef NUMAPLACE_TESTS_SUITES_H
 #define NUMAPLACE_TESTS_SUITES_H
 
-#include <CUnit/CUnit.h>
-
+#include "../../tests/cunit_main.h"
 #include "../lib/engine/engine.h"
 #include "../lib/host/topology.h"
-
-extern CU_TestInfo list_tests[];
-extern CU_TestInfo machine_tests[];
-extern CU_TestInfo residency_tests[];
-extern CU_TestInfo proc_tests[];
-extern CU_TestInfo state_tests[];
-extern CU_TestInfo layers_tests[];
-extern CU_TestInfo restore_tests[];
-extern CU_TestInfo undo_tests[];
-extern CU_TestInfo module_tests[];
-extern CU_TestInfo move_tests[];
-extern CU_TestInfo control_tests[];
-extern CU_TestInfo tasks_tests[];
-extern CU_TestInfo task_watch_tests[];
-extern CU_TestInfo penalty_tests[];
-extern CU_TestInfo counters_tests[];
-extern CU_TestInfo snapshot_tests[];
-extern CU_TestInfo machine_file_tests[];
-extern CU_TestInfo pins_tests[];
-extern CU_TestInfo task_sampling_tests[];
-extern CU_TestInfo metrics_tests[];
-extern CU_TestInfo weights_tests[];
-extern CU_TestInfo weights_state_tests[];
-extern CU_TestInfo program_tests[];
 
 /* A folder for this test, removed by fixture_end(). */
 const char *fixture_begin(void);

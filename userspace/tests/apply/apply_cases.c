@@ -439,32 +439,28 @@ static void clean_file_cache_counts_as_room(void)
 	CU_ASSERT_EQUAL(np_room_cache(""), 0);
 }
 
-void add_apply_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("apply", NULL, NULL);
+static CU_TestInfo apply_tests[] = {
+	{ "places all, then moves", places_all_then_moves },
+	{ "makes room first", makes_room_first },
+	{ "several nodes widen and stay", several_nodes_widen_and_stay },
+	{ "exchanges in parts", exchanges_in_parts },
+	{ "follows the order of the plan", follows_the_order_of_the_plan },
+	{ "never overfills when a task is gone", never_overfills_when_a_task_is_gone },
+	{ "moves no more than planned", moves_no_more_than_planned },
+	{ "leaves alone what is right", leaves_alone_what_is_right },
+	{ "spreads by share and sets the policy", spreads_by_share_and_sets_the_policy },
+	{ "a spread waits for room", a_spread_waits_for_room },
+	{ "says when no memory policy can be set", says_when_no_memory_policy_can_be_set },
+	{ "a failed placement is rolled back", failed_placement_is_rolled_back },
+	{ "a failed move is rolled back", failed_move_is_rolled_back },
+	{ "pages that cannot go back stay noted", pages_that_cannot_go_back_stay_noted },
+	{ "rollback keeps an earlier placement", rollback_keeps_an_earlier_placement },
+	{ "a first placement that fails is left", a_first_placement_that_fails_is_left },
+	{ "exited and reused pids are skipped", exited_and_reused_pids_are_skipped },
+	{ "exits while it is placed or moved", exits_while_it_is_placed_or_moved },
+	{ "an interrupt undoes", interrupt_undoes },
+	{ "clean file cache counts as room", clean_file_cache_counts_as_room },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "places all, then moves", places_all_then_moves);
-	CU_add_test(suite, "makes room first", makes_room_first);
-	CU_add_test(suite, "several nodes widen and stay", several_nodes_widen_and_stay);
-	CU_add_test(suite, "exchanges in parts", exchanges_in_parts);
-	CU_add_test(suite, "follows the order of the plan", follows_the_order_of_the_plan);
-	CU_add_test(suite, "never overfills when a task is gone",
-		    never_overfills_when_a_task_is_gone);
-	CU_add_test(suite, "moves no more than planned", moves_no_more_than_planned);
-	CU_add_test(suite, "leaves alone what is right", leaves_alone_what_is_right);
-	CU_add_test(suite, "spreads by share and sets the policy",
-		    spreads_by_share_and_sets_the_policy);
-	CU_add_test(suite, "a spread waits for room", a_spread_waits_for_room);
-	CU_add_test(suite, "says when no memory policy can be set",
-		    says_when_no_memory_policy_can_be_set);
-	CU_add_test(suite, "a failed placement is rolled back", failed_placement_is_rolled_back);
-	CU_add_test(suite, "a failed move is rolled back", failed_move_is_rolled_back);
-	CU_add_test(suite, "pages that cannot go back stay noted", pages_that_cannot_go_back_stay_noted);
-	CU_add_test(suite, "rollback keeps an earlier placement",
-		    rollback_keeps_an_earlier_placement);
-	CU_add_test(suite, "a first placement that fails is left", a_first_placement_that_fails_is_left);
-	CU_add_test(suite, "exited and reused pids are skipped", exited_and_reused_pids_are_skipped);
-	CU_add_test(suite, "exits while it is placed or moved", exits_while_it_is_placed_or_moved);
-	CU_add_test(suite, "an interrupt undoes", interrupt_undoes);
-	CU_add_test(suite, "clean file cache counts as room", clean_file_cache_counts_as_room);
-}
+TEST_SUITE("apply", apply_tests);

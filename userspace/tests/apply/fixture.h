@@ -3,8 +3,7 @@
 #ifndef NUMAPLACE_TESTS_APPLY_FIXTURE_H
 #define NUMAPLACE_TESTS_APPLY_FIXTURE_H
 
-#include <CUnit/Basic.h>
-
+#include "../../../tests/cunit_main.h"
 #include "../../lib/plan/apply.h"
 
 #define MAX_TASKS 4
@@ -47,10 +46,5 @@ extern const struct np_control engine;
 
 /* fail_at: the operation from now, counted from 1, that fails with error; 0: none does. */
 void engine_reset(struct plan_fixture *f, unsigned int fail_at, int error, bool sets_mem);
-
-void add_apply_cases(void);
-void add_text_cases(void);
-void add_hysteresis_cases(void);
-void add_weights_cases(void);
 
 #endif

@@ -174,20 +174,18 @@ static void other_shares_of_the_same_nodes_are_no_other_decision(void)
 	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 1, 400), 5), NP_HYSTERESIS_NOT_STEADY);
 }
 
-void add_hysteresis_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("hysteresis", NULL, NULL);
+static CU_TestInfo hysteresis_tests[] = {
+	{ "a decision must be made twice", a_decision_must_be_made_twice },
+	{ "a small gain is not worth it", a_small_gain_is_not_worth_it },
+	{ "a ping-pong is left alone", ping_pong_is_left_alone },
+	{ "the back-off doubles", back_off_doubles },
+	{ "slow or onward moves are no ping-pong", slow_or_onward_moves_are_no_ping_pong },
+	{ "what was tried is not tried again", what_was_tried_is_not_tried_again },
+	{ "a failure is left alone", a_failure_is_left_alone },
+	{ "another set of nodes is another decision", another_set_of_nodes_is_another_decision },
+	{ "other shares of the same nodes are no other decision",
+	  other_shares_of_the_same_nodes_are_no_other_decision },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "a decision must be made twice", a_decision_must_be_made_twice);
-	CU_add_test(suite, "a small gain is not worth it", a_small_gain_is_not_worth_it);
-	CU_add_test(suite, "a ping-pong is left alone", ping_pong_is_left_alone);
-	CU_add_test(suite, "the back-off doubles", back_off_doubles);
-	CU_add_test(suite, "slow or onward moves are no ping-pong",
-		    slow_or_onward_moves_are_no_ping_pong);
-	CU_add_test(suite, "what was tried is not tried again", what_was_tried_is_not_tried_again);
-	CU_add_test(suite, "a failure is left alone", a_failure_is_left_alone);
-	CU_add_test(suite, "another set of nodes is another decision",
-		    another_set_of_nodes_is_another_decision);
-	CU_add_test(suite, "other shares of the same nodes are no other decision",
-		    other_shares_of_the_same_nodes_are_no_other_decision);
-}
+TEST_SUITE("hysteresis", hysteresis_tests);

@@ -154,12 +154,11 @@ static void applied_table_and_json(void)
 	plan_fixture_free(&f);
 }
 
-void add_text_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("tables and JSON", NULL, NULL);
+static CU_TestInfo text_tests[] = {
+	{ "a plan", plan_table_and_json },
+	{ "what was applied", applied_table_and_json },
+	{ "a name that is not UTF-8 keeps its result", a_name_that_is_not_utf8_keeps_its_result },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "a plan", plan_table_and_json);
-	CU_add_test(suite, "what was applied", applied_table_and_json);
-	CU_add_test(suite, "a name that is not UTF-8 keeps its result",
-		    a_name_that_is_not_utf8_keeps_its_result);
-}
+TEST_SUITE("tables and JSON", text_tests);

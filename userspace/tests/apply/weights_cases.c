@@ -137,12 +137,12 @@ static void an_earlier_placement_counts(void)
 	end(&f);
 }
 
-void add_weights_cases(void)
-{
-	CU_pSuite suite = CU_add_suite("weights", NULL, NULL);
+static CU_TestInfo weights_tests[] = {
+	{ "writes what the plan spreads by", writes_what_the_plan_spreads_by },
+	{ "a failed step gives them back", a_failed_step_gives_them_back },
+	{ "two proportions are refused", two_proportions_are_refused },
+	{ "an earlier placement counts", an_earlier_placement_counts },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_add_test(suite, "writes what the plan spreads by", writes_what_the_plan_spreads_by);
-	CU_add_test(suite, "a failed step gives them back", a_failed_step_gives_them_back);
-	CU_add_test(suite, "two proportions are refused", two_proportions_are_refused);
-	CU_add_test(suite, "an earlier placement counts", an_earlier_placement_counts);
-}
+TEST_SUITE("apply_weights", weights_tests);

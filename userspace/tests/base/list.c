@@ -171,7 +171,7 @@ static void refuses_bad_memory_policies(void)
 	free_space(&s);
 }
 
-CU_TestInfo list_tests[] = {
+static CU_TestInfo list_tests[] = {
 	{ "accepts numactl's grammar", accepts_numactl_grammar },
 	{ "refuses what is not a list", refuses_what_is_not_a_list },
 	{ "says which number does not exist", says_which_number_does_not_exist },
@@ -181,3 +181,5 @@ CU_TestInfo list_tests[] = {
 	{ "refuses bad memory policies", refuses_bad_memory_policies },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("list", list_tests);

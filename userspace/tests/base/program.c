@@ -252,7 +252,7 @@ static void what_it_may_use_is_planned_for(void)
 	np_plan_free(&plan);
 }
 
-CU_TestInfo program_tests[] = {
+static CU_TestInfo program_tests[] = {
 	{"it reads the question, once or again", it_reads_the_question_once_or_again},
 	{"it has no descriptor of the caller", it_has_no_descriptor_of_the_caller},
 	{"its signals are the default ones", its_signals_are_the_default_ones},
@@ -267,3 +267,5 @@ CU_TestInfo program_tests[] = {
 	{"what it may use is planned for", what_it_may_use_is_planned_for},
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("program", program_tests);

@@ -378,7 +378,7 @@ static void accesses_by_node_of_two(void)
 	CU_ASSERT_PTR_NULL(task.accesses);
 }
 
-CU_TestInfo counters_tests[] = {
+static CU_TestInfo counters_tests[] = {
 	{ "libpfm knows every event of the table", libpfm_knows_every_event_of_the_table },
 	{ "local and remote are not the same event", local_and_remote_are_not_the_same_event },
 	{ "invented names are found out", invented_names_are_found_out },
@@ -396,3 +396,5 @@ CU_TestInfo counters_tests[] = {
 	{ "accesses by node of two", accesses_by_node_of_two },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("counters", counters_tests);

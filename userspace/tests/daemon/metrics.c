@@ -73,8 +73,10 @@ static void the_socket_is_opened_to_whom_it_says(void)
 	fixture_end();
 }
 
-CU_TestInfo metrics_tests[] = {
+static CU_TestInfo metrics_tests[] = {
 	{ "the file is written through no link", the_file_is_written_through_no_link },
 	{ "the socket is opened to whom it says", the_socket_is_opened_to_whom_it_says },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("metrics", metrics_tests);

@@ -343,7 +343,7 @@ static void a_flip_gives_the_upper_layer_back(void)
 	fake = false;
 }
 
-CU_TestInfo task_sampling_tests[] = {
+static CU_TestInfo task_sampling_tests[] = {
 	{ "one crowd does not stop the others", one_crowd_does_not_stop_the_others },
 	{ "a round that failed is followed by others", a_round_that_failed_is_followed_by_others },
 	{ "a node that comes is met", a_node_that_comes_is_met },
@@ -351,3 +351,5 @@ CU_TestInfo task_sampling_tests[] = {
 	{ "a flip gives the upper layer back", a_flip_gives_the_upper_layer_back },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("task_sampling", task_sampling_tests);

@@ -112,9 +112,11 @@ static void the_child_of_a_parent_that_has_exited(void)
 	waitpid(pid, NULL, 0);
 }
 
-CU_TestInfo task_watch_tests[] = {
+static CU_TestInfo task_watch_tests[] = {
 	{ "the child of a parent that has exited", the_child_of_a_parent_that_has_exited },
 	{ "reading pages keeps the busy CPUs", reading_pages_keeps_the_busy_cpus },
 	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("task_watch", task_watch_tests);

@@ -81,10 +81,12 @@ static void auto_passes_by_another_abi(void)
 	fixture_end();
 }
 
-CU_TestInfo control_tests[] = {
+static CU_TestInfo control_tests[] = {
 	{ "engines by name", engines_by_name },
 	{ "a second engine's pages are taken from what the first left", merging_keeps_the_sum },
 	{ "the syscall engine says what it cannot", the_syscall_engine_says_what_it_cannot },
 	{ "auto passes by another ABI", auto_passes_by_another_abi },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("control", control_tests);

@@ -49,7 +49,9 @@ static void finds_what_lies_under(void)
 	fixture_end();
 }
 
-CU_TestInfo layers_tests[] = {
+static CU_TestInfo layers_tests[] = {
 	{ "finds what lies under", finds_what_lies_under },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("layers", layers_tests);

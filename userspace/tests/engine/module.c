@@ -128,7 +128,7 @@ static void what_is_refused_is_not_counted(void)
 	fixture_end();
 }
 
-CU_TestInfo module_tests[] = {
+static CU_TestInfo module_tests[] = {
 	{ "versions", versions },
 	{ "another ABI is refused by number", another_abi_is_refused_by_number },
 	{ "a request to migrate is one line", a_request_is_one_line },
@@ -136,3 +136,5 @@ CU_TestInfo module_tests[] = {
 	{ "records", records },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("module", module_tests);

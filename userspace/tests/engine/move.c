@@ -223,7 +223,7 @@ static void pages_of_a_reused_pid_stay(void)
 	fixture_end();
 }
 
-CU_TestInfo move_tests[] = {
+static CU_TestInfo move_tests[] = {
 	{ "a failed call tells how far it got", a_failed_call_tells_how_far_it_got },
 	{ "every refusal has a name", every_refusal_has_a_name },
 	{ "a rate holds for any amount", a_rate_holds_for_any_amount },
@@ -232,3 +232,5 @@ CU_TestInfo move_tests[] = {
 	{ "pages of a reused pid stay", pages_of_a_reused_pid_stay },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("move", move_tests);

@@ -299,7 +299,7 @@ static void tasks_are_excluded_by_number_or_name(void)
 		  !np_excluded(&x, 2, "my-redis"));
 }
 
-CU_TestInfo pins_tests[] = {
+static CU_TestInfo pins_tests[] = {
 	{ "what was chosen is kept", what_was_chosen_is_kept },
 	{ "threads with CPUs of their own are left", threads_with_cpus_of_their_own_are_left },
 	{ "what we have placed was not chosen", what_we_have_placed_was_not_chosen },
@@ -310,3 +310,5 @@ CU_TestInfo pins_tests[] = {
 	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("pins", pins_tests);

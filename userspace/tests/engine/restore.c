@@ -275,7 +275,7 @@ static void a_child_born_within_a_series(void)
 	subject_end(other);
 }
 
-CU_TestInfo restore_tests[] = {
+static CU_TestInfo restore_tests[] = {
 	{ "a thread that was there already", a_thread_that_was_there_already },
 	{ "a thread born between two placements", a_thread_born_between_two_placements },
 	{ "a child that is placed itself", a_child_that_is_placed_itself },
@@ -290,3 +290,5 @@ CU_TestInfo restore_tests[] = {
 	{ "a child born within a series", a_child_born_within_a_series },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("restore", restore_tests);

@@ -422,7 +422,7 @@ static void a_held_lock_says_who_holds_it(void)
 	fixture_end();
 }
 
-CU_TestInfo state_tests[] = {
+static CU_TestInfo state_tests[] = {
 	{ "a held lock says who holds it", a_held_lock_says_who_holds_it },
 	{ "appends and forgives a cut line", appends_and_forgives_a_cut_line },
 	{ "an untouched second placement is restored", an_untouched_second_placement_is_restored },
@@ -436,3 +436,5 @@ CU_TestInfo state_tests[] = {
 	{ "a refused placement leaves nothing", a_refused_placement_leaves_nothing },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("state", state_tests);

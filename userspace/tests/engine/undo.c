@@ -145,7 +145,7 @@ static void a_choice_of_the_user_after_the_placement_that_is_undone(void)
 	subject_end(pid);
 }
 
-CU_TestInfo undo_tests[] = {
+static CU_TestInfo undo_tests[] = {
 	{ "an earlier placement and its child", an_earlier_placement_and_its_child },
 	{ "a child of the placement that is undone", a_child_of_the_placement_that_is_undone },
 	{ "a placement of one thread", a_placement_of_one_thread },
@@ -154,3 +154,5 @@ CU_TestInfo undo_tests[] = {
 	  a_choice_of_the_user_after_the_placement_that_is_undone },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("undo", undo_tests);

@@ -294,7 +294,7 @@ static void a_damaged_file_is_said(void)
 	end();
 }
 
-CU_TestInfo weights_state_tests[] = {
+static CU_TestInfo weights_state_tests[] = {
 	{ "the last user gives them back", the_last_user_gives_them_back },
 	{ "different ones are refused", different_ones_are_refused },
 	{ "those of a daemon that left stay", those_of_a_daemon_that_left_stay },
@@ -308,3 +308,5 @@ CU_TestInfo weights_state_tests[] = {
 	{ "a damaged file is said", a_damaged_file_is_said },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("weights_state", weights_state_tests);

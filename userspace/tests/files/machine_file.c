@@ -319,7 +319,7 @@ static void the_file_of_this_machine_has_its_model(void)
 	fixture_end();
 }
 
-CU_TestInfo machine_file_tests[] = {
+static CU_TestInfo machine_file_tests[] = {
 	{ "models are told or calibrated", models_are_told_or_calibrated },
 	{ "sizes", sizes },
 	{ "a machine of the lab", machine_of_the_lab },
@@ -331,3 +331,5 @@ CU_TestInfo machine_file_tests[] = {
 	{ "drawn task sets fit and repeat", drawn_sets_fit_and_repeat },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("machine_file", machine_file_tests);

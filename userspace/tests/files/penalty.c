@@ -359,7 +359,7 @@ static void the_distance_is_from_cpus_to_memory(void)
 	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_PROVENANCE_FLIP), 32);
 }
 
-CU_TestInfo penalty_tests[] = {
+static CU_TestInfo penalty_tests[] = {
 	{ "a fit finds the latencies it was made of", a_fit_finds_the_latencies_it_was_made_of },
 	{ "a fit never promises that remote is faster", a_fit_never_promises_that_remote_is_faster },
 	{ "the file keeps what else it holds", the_file_keeps_what_else_it_holds },
@@ -378,3 +378,5 @@ CU_TestInfo penalty_tests[] = {
 	{ "the distance is from CPUs to memory", the_distance_is_from_cpus_to_memory },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("penalty", penalty_tests);

@@ -195,7 +195,7 @@ static void says_that_there_is_no_file(void)
 	CU_ASSERT_STRING_EQUAL(err, "snapshot /nowhere/f cannot be read: No such file or directory");
 }
 
-CU_TestInfo snapshot_tests[] = {
+static CU_TestInfo snapshot_tests[] = {
 	{ "reads what it says", reads_what_it_says },
 	{ "reads the aliases", reads_the_aliases },
 	{ "writes what it read", writes_what_it_read },
@@ -204,3 +204,5 @@ CU_TestInfo snapshot_tests[] = {
 	{ "says that there is no file", says_that_there_is_no_file },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("snapshot", snapshot_tests);

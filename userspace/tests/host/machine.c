@@ -248,7 +248,7 @@ static void takes_alike_caches_together(void)
 	fixture_end();
 }
 
-CU_TestInfo machine_tests[] = {
+static CU_TestInfo machine_tests[] = {
 	{ "sparse, memory-less, CPU-less, asymmetric", reads_sparse_memoryless_cpuless_asymmetric },
 	{ "finds the node of CPUs", finds_the_node_of_cpus },
 	{ "lists on an odd machine", lists_on_an_odd_machine },
@@ -259,3 +259,5 @@ CU_TestInfo machine_tests[] = {
 	{ "takes alike caches together", takes_alike_caches_together },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("machine", machine_tests);

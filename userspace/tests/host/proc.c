@@ -69,10 +69,12 @@ static void refuses_what_is_no_user_process(void)
 	CU_ASSERT_EQUAL(np_proc_check(0x7fffffff, false, &st, err, sizeof(err)), -ESRCH);
 }
 
-CU_TestInfo proc_tests[] = {
+static CU_TestInfo proc_tests[] = {
 	{ "names with blanks and brackets", names_with_blanks_and_brackets },
 	{ "malformed stat", malformed_stat },
 	{ "knows itself", knows_itself },
 	{ "refuses what is no user process", refuses_what_is_no_user_process },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("proc", proc_tests);

@@ -116,7 +116,7 @@ static void lines_of_maps(void)
 		CU_ASSERT_NOT_EQUAL(np_area_parse(bad[i], &start, &end), 0);
 }
 
-CU_TestInfo residency_tests[] = {
+static CU_TestInfo residency_tests[] = {
 	{ "anonymous memory", anonymous_memory },
 	{ "files", files },
 	{ "huge pages count in base pages", huge_pages_count_in_base_pages },
@@ -126,3 +126,5 @@ CU_TestInfo residency_tests[] = {
 	{ "lines of maps", lines_of_maps },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("residency", residency_tests);

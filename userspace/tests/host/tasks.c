@@ -240,7 +240,7 @@ static void who_may_not_be_read_is_said(void)
 	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
 }
 
-CU_TestInfo tasks_tests[] = {
+static CU_TestInfo tasks_tests[] = {
 	{ "reads itself on this machine", reads_itself_on_this_machine },
 	{ "names the process that is not there", names_the_process_that_is_not_there },
 	{ "a busy process keeps a core busy", a_busy_process_keeps_a_core_busy },
@@ -253,3 +253,5 @@ CU_TestInfo tasks_tests[] = {
 	{ "who may not be read is said", who_may_not_be_read_is_said },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("tasks", tasks_tests);

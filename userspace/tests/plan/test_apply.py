@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the CUnit tests of apply, plain and under the sanitizers, and tries the commands' errors."""
+"""The commands that plan: their tables, their options, their errors."""
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -14,15 +13,6 @@ ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 POLICIES = ["none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
             "carrefour", "asymsched", "numad"]
-
-
-@pytest.mark.parametrize("binary", ["build/tests/test_apply", "build/asan/test_apply"])
-def test_apply(binary: str) -> None:
-    subprocess.run(["make", "-s", binary], cwd=ROOT, check=True)
-    run = subprocess.run([ROOT / binary], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stdout + run.stderr
-    match = re.search(r"asserts\s+(\d+)\s+(\d+)\s+(\d+)\s+0\s", run.stdout)
-    assert match and int(match[2]) > 50, run.stdout
 
 
 @pytest.fixture(scope="session")

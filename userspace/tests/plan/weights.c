@@ -94,7 +94,7 @@ static void even_spreads_need_no_weights(void)
 	CU_ASSERT_FALSE(np_weights_text(&p, NULL, text, sizeof(text)));
 }
 
-CU_TestInfo weights_tests[] = {
+static CU_TestInfo weights_tests[] = {
 	{ "the kernel's weights are read", the_kernels_weights_are_read },
 	{ "weights that differ are said", weights_that_differ_are_said },
 	{ "the task that differs is said", the_task_that_differs_is_said },
@@ -102,3 +102,5 @@ CU_TestInfo weights_tests[] = {
 	{ "even spreads need no weights", even_spreads_need_no_weights },
 	CU_TEST_INFO_NULL,
 };
+
+TEST_SUITE("weights", weights_tests);

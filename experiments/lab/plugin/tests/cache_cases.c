@@ -84,15 +84,11 @@ static void a_cache_without_sets_holds_nothing(void)
 	CU_ASSERT_EQUAL(np_cache_find(&none, 12345), NP_NO_SLOT);
 }
 
-void add_cache_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "caches of any ways", caches_of_any_ways },
-		{ "a set holds as many lines as ways", a_set_holds_as_many_lines_as_ways },
-		{ "a cache without sets holds nothing", a_cache_without_sets_holds_nothing },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "caches", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo cache_tests[] = {
+	{ "caches of any ways", caches_of_any_ways },
+	{ "a set holds as many lines as ways", a_set_holds_as_many_lines_as_ways },
+	{ "a cache without sets holds nothing", a_cache_without_sets_holds_nothing },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("caches", cache_tests);

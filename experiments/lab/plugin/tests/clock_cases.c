@@ -286,26 +286,24 @@ static void cpu_that_others_wait_for_does_not_wait(void)
 	end_with_one();
 }
 
-void add_clock_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "an idle CPU's tick is no time for others", an_idle_cpu_s_tick_is_no_time_for_others },
-		{ "what an idle CPU goes on to do is", what_an_idle_cpu_goes_on_to_do_is },
-		{ "a woken CPU resumes at the IPI's time", woken_cpu_resumes_at_the_ipi_s_time },
-		{ "a tick does not take another's waking", a_tick_does_not_take_another_s_waking },
-		{ "a short answer expects nobody", a_short_answer_expects_nobody },
-		{ "who was woken is not expected again", who_was_woken_is_not_expected_again },
-		{ "time passes though nobody comes", time_passes_though_nobody_comes },
-		{ "time passes while there are only ticks", time_passes_while_there_are_only_ticks },
-		{ "ticks put no CPU ahead", ticks_put_no_cpu_ahead },
-		{ "a tick that interrupts is work", a_tick_that_interrupts_is_work },
-		{ "no clock is put back by a waking", no_clock_is_put_back_by_a_waking },
-		{ "who interrupts waits until the other goes on", who_interrupts_waits_until_the_other_goes_on },
-		{ "who does not come is waited for a while", a_cpu_that_does_not_arrive_is_waited_for_a_while },
-		{ "a CPU that others wait for does not wait", cpu_that_others_wait_for_does_not_wait },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "clock", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo clock_tests[] = {
+	{ "an idle CPU's tick is no time for others", an_idle_cpu_s_tick_is_no_time_for_others },
+	{ "what an idle CPU goes on to do is", what_an_idle_cpu_goes_on_to_do_is },
+	{ "a woken CPU resumes at the IPI's time", woken_cpu_resumes_at_the_ipi_s_time },
+	{ "a tick does not take another's waking", a_tick_does_not_take_another_s_waking },
+	{ "a short answer expects nobody", a_short_answer_expects_nobody },
+	{ "who was woken is not expected again", who_was_woken_is_not_expected_again },
+	{ "time passes though nobody comes", time_passes_though_nobody_comes },
+	{ "time passes while there are only ticks", time_passes_while_there_are_only_ticks },
+	{ "ticks put no CPU ahead", ticks_put_no_cpu_ahead },
+	{ "a tick that interrupts is work", a_tick_that_interrupts_is_work },
+	{ "no clock is put back by a waking", no_clock_is_put_back_by_a_waking },
+	{ "who interrupts waits until the other goes on",
+	  who_interrupts_waits_until_the_other_goes_on },
+	{ "who does not come is waited for a while",
+	  a_cpu_that_does_not_arrive_is_waited_for_a_while },
+	{ "a CPU that others wait for does not wait", cpu_that_others_wait_for_does_not_wait },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("clock", clock_tests);

@@ -185,18 +185,15 @@ static void a_cpu_that_halts_is_not_waited_for(void)
 	end();
 }
 
-void add_clock_sync_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
-		{ "a CPU that spins keeps to the small quantum", cpu_that_spins_keeps_to_the_small_quantum },
-		{ "who waits is woken", who_waits_is_woken },
-		{ "a CPU that stands still is waited for, not for ever",
-		  a_cpu_that_stands_still_is_waited_for_not_for_ever },
-		{ "a CPU that halts is not waited for", a_cpu_that_halts_is_not_waited_for },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "together", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo clock_sync_tests[] = {
+	{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
+	{ "a CPU that spins keeps to the small quantum",
+	  cpu_that_spins_keeps_to_the_small_quantum },
+	{ "who waits is woken", who_waits_is_woken },
+	{ "a CPU that stands still is waited for, not for ever",
+	  a_cpu_that_stands_still_is_waited_for_not_for_ever },
+	{ "a CPU that halts is not waited for", a_cpu_that_halts_is_not_waited_for },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("together", clock_sync_tests);

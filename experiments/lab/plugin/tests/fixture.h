@@ -6,8 +6,8 @@
 #include "../timing.h"
 #include "../decode.h"
 #include "../contention.h"
+#include "../../../../tests/cunit_main.h"
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,16 +40,5 @@ struct np_result use(unsigned int cpu, uint32_t line, bool store);
 
 /* Threads that slept until another called. */
 extern unsigned int woken;
-
-void add_cache_cases(void);
-void add_memory_cases(void);
-void add_memory_properties(void);
-void add_l1_cases(void);
-void add_stream_cases(void);
-void add_decode_cases(void);
-void add_config_cases(void);
-void add_time_cases(void);
-void add_clock_cases(void);
-void add_clock_sync_cases(void);
 
 #endif

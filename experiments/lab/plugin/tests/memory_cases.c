@@ -162,26 +162,25 @@ static void non_temporal_stores_are_counted_once_a_line(void)
 	end();
 }
 
-void add_memory_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "first use comes from the line's own node", first_use_comes_from_the_lines_own_node },
-		{ "a working set is served by the level that it fits",
-		  a_working_set_is_served_by_the_level_that_it_fits },
-		{ "a modified line comes from the other node's cache",
-		  a_modified_line_comes_from_the_other_nodes_cache },
-		{ "a store takes the line away from all others", a_store_takes_the_line_away_from_all_others },
-		{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
-		{ "every modified line is written back once", every_modified_line_is_written_back_once },
-		{ "stores past the caches leave no copy", nontemporal_stores_leave_no_copy },
-		{ "every line has a home", every_line_has_a_home },
-		{ "nodes of unequal size are the home of their lines",
-		  nodes_of_unequal_size_are_the_home_of_their_lines },
-		{ "a CPU that sleeps loses all that was taken", a_cpu_that_sleeps_loses_all_that_was_taken },
-		{ "non-temporal stores are counted once a line", non_temporal_stores_are_counted_once_a_line },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "memory", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo memory_tests[] = {
+	{ "first use comes from the line's own node", first_use_comes_from_the_lines_own_node },
+	{ "a working set is served by the level that it fits",
+	  a_working_set_is_served_by_the_level_that_it_fits },
+	{ "a modified line comes from the other node's cache",
+	  a_modified_line_comes_from_the_other_nodes_cache },
+	{ "a store takes the line away from all others",
+	  a_store_takes_the_line_away_from_all_others },
+	{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
+	{ "every modified line is written back once", every_modified_line_is_written_back_once },
+	{ "stores past the caches leave no copy", nontemporal_stores_leave_no_copy },
+	{ "every line has a home", every_line_has_a_home },
+	{ "nodes of unequal size are the home of their lines",
+	  nodes_of_unequal_size_are_the_home_of_their_lines },
+	{ "a CPU that sleeps loses all that was taken",
+	  a_cpu_that_sleeps_loses_all_that_was_taken },
+	{ "non-temporal stores are counted once a line",
+	  non_temporal_stores_are_counted_once_a_line },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("memory", memory_tests);

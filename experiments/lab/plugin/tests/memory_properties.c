@@ -94,15 +94,10 @@ static void counters_add_up(void)
 	end();
 }
 
-void add_memory_properties(void)
-{
-	CU_TestInfo cases[] = {
-		{ "caches stay coherent", caches_stay_coherent },
-		{ "counters add up", counters_add_up },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "memory, any sequence", NULL, NULL, NULL, NULL, cases },
-				  CU_SUITE_INFO_NULL };
+static CU_TestInfo memory_properties_tests[] = {
+	{ "caches stay coherent", caches_stay_coherent },
+	{ "counters add up", counters_add_up },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("memory, any sequence", memory_properties_tests);

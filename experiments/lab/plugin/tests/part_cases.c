@@ -46,17 +46,13 @@ static void an_instruction_finds_its_line_again(void)
 	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
 }
 
-void add_l1_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "a line is hit as far as it may be used", a_line_is_hit_as_far_as_it_may_be_used },
-		{ "an instruction finds its line again", an_instruction_finds_its_line_again },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "first level", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo l1_tests[] = {
+	{ "a line is hit as far as it may be used", a_line_is_hit_as_far_as_it_may_be_used },
+	{ "an instruction finds its line again", an_instruction_finds_its_line_again },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("first level", l1_tests);
 
 /* Misses prefetched of 3000, in `streams` sequences that take turns. */
 static unsigned int prefetched(int step, unsigned int streams)
@@ -90,17 +86,13 @@ static void random_lines_are_not_prefetched(void)
 	CU_ASSERT(n < 100);
 }
 
-void add_stream_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "equal steps are prefetched", equal_steps_are_prefetched },
-		{ "random lines are not prefetched", random_lines_are_not_prefetched },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "streams", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo stream_tests[] = {
+	{ "equal steps are prefetched", equal_steps_are_prefetched },
+	{ "random lines are not prefetched", random_lines_are_not_prefetched },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("streams", stream_tests);
 
 static void instructions_are_recognised(void)
 {
@@ -198,16 +190,14 @@ static void each_round_is_an_instruction(void)
 	}
 }
 
-void add_decode_cases(void)
-{
-	CU_TestInfo cases[] = { { "instructions are recognised", instructions_are_recognised },
-				{ "repeated ones are recognised", repeated_instructions_are_recognised },
-				{ "each round is an instruction", each_round_is_an_instruction },
-				CU_TEST_INFO_NULL };
-	CU_SuiteInfo suites[] = { { "instructions", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo decode_tests[] = {
+	{ "instructions are recognised", instructions_are_recognised },
+	{ "repeated ones are recognised", repeated_instructions_are_recognised },
+	{ "each round is an instruction", each_round_is_an_instruction },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("instructions", decode_tests);
 
 static void addresses_find_their_node_around_a_hole(void)
 {
@@ -261,14 +251,10 @@ static void broken_files_are_refused_with_the_line(void)
 	refused(CONFIG "l2=4096 64 1\nl2=4096 65 1\n", "1 to 64 ways");
 }
 
-void add_config_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "addresses find their node around a hole", addresses_find_their_node_around_a_hole },
-		{ "broken files are refused with the line", broken_files_are_refused_with_the_line },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "configuration", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo config_tests[] = {
+	{ "addresses find their node around a hole", addresses_find_their_node_around_a_hole },
+	{ "broken files are refused with the line", broken_files_are_refused_with_the_line },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("configuration", config_tests);

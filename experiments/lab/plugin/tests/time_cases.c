@@ -259,25 +259,21 @@ static void queues_come_on_top_of_a_core_s_port(void)
 	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 20000, 1000), 60, 0.5);
 }
 
-void add_time_cases(void)
-{
-	CU_TestInfo cases[] = {
-		{ "a pointer chase reads the latency", a_pointer_chase_reads_the_latency },
-		{ "streams share controller and link", streams_share_controller_and_link },
-		{ "clocks that are apart cost the controller nothing",
-		  clocks_that_are_apart_cost_the_controller_nothing },
-		{ "what a neighbour writes back is still traffic",
-		  what_a_neighbour_writes_back_is_still_traffic },
-		{ "write-backs in bursts cost what steady ones do",
-		  write_backs_in_bursts_cost_what_steady_ones_do },
-		{ "write-backs to where nobody reads are traffic",
-		  write_backs_to_where_nobody_reads_are_traffic },
-		{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
-		{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
-		{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },
-		CU_TEST_INFO_NULL,
-	};
-	CU_SuiteInfo suites[] = { { "time", NULL, NULL, NULL, NULL, cases }, CU_SUITE_INFO_NULL };
+static CU_TestInfo time_tests[] = {
+	{ "a pointer chase reads the latency", a_pointer_chase_reads_the_latency },
+	{ "streams share controller and link", streams_share_controller_and_link },
+	{ "clocks that are apart cost the controller nothing",
+	  clocks_that_are_apart_cost_the_controller_nothing },
+	{ "what a neighbour writes back is still traffic",
+	  what_a_neighbour_writes_back_is_still_traffic },
+	{ "write-backs in bursts cost what steady ones do",
+	  write_backs_in_bursts_cost_what_steady_ones_do },
+	{ "write-backs to where nobody reads are traffic",
+	  write_backs_to_where_nobody_reads_are_traffic },
+	{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
+	{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
+	{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },
+	CU_TEST_INFO_NULL,
+};
 
-	CU_register_suites(suites);
-}
+TEST_SUITE("time", time_tests);

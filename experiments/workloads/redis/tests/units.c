@@ -2,8 +2,8 @@
 /* The histogram's edges and the data set's promises. */
 #include "../histogram.h"
 #include "../redis_data.h"
+#include "../../../../tests/cunit_main.h"
 
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <string.h>
 
@@ -97,26 +97,13 @@ static void streams_and_seeds_differ(void)
 	CU_ASSERT(same_stream < 200);
 }
 
-int main(void)
-{
-	static CU_TestInfo tests[] = {
-		{ "percentile within resolution", percentile_is_within_the_resolution },
-		{ "percentiles count values", percentiles_count_values },
-		{ "batches", a_batch_counts_as_often_as_it_has_commands },
-		{ "strings tell their number", strings_tell_their_number },
-		{ "streams and seeds differ", streams_and_seeds_differ },
-		CU_TEST_INFO_NULL,
-	};
-	static CU_SuiteInfo suites[] = {
-		{ .pName = "experiments", .pTests = tests },
-		CU_SUITE_INFO_NULL,
-	};
-	int failed;
+static CU_TestInfo experiments_tests[] = {
+	{ "percentile within resolution", percentile_is_within_the_resolution },
+	{ "percentiles count values", percentiles_count_values },
+	{ "batches", a_batch_counts_as_often_as_it_has_commands },
+	{ "strings tell their number", strings_tell_their_number },
+	{ "streams and seeds differ", streams_and_seeds_differ },
+	CU_TEST_INFO_NULL,
+};
 
-	if (CU_initialize_registry() || CU_register_suites(suites))
-		return 2;
-	CU_basic_run_tests();
-	failed = CU_get_number_of_failures();
-	CU_cleanup_registry();
-	return failed ? 1 : 0;
-}
+TEST_SUITE("experiments", experiments_tests);

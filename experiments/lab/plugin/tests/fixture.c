@@ -56,28 +56,3 @@ struct np_result use(unsigned int cpu, uint32_t line, bool store)
 		return (struct np_result){ SERVED_L1, 0, { -1, -1 } };
 	return np_hierarchy_access(&np_sim.memory, cpu, line, store);
 }
-
-int main(void)
-{
-	unsigned int failed;
-
-	if (CU_initialize_registry() != CUE_SUCCESS)
-		return 2;
-	add_cache_cases();
-	add_memory_cases();
-	add_memory_properties();
-	add_l1_cases();
-	add_stream_cases();
-	add_decode_cases();
-	add_config_cases();
-	add_time_cases();
-	add_clock_cases();
-	add_clock_sync_cases();
-	if (CU_get_error() != CUE_SUCCESS)
-		return 2;
-	CU_basic_set_mode(CU_BRM_VERBOSE);
-	CU_basic_run_tests();
-	failed = CU_get_number_of_failures();
-	CU_cleanup_registry();
-	return failed ? 1 : 0;
-}

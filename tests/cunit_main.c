@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The main of every CUnit program: runs the suites that are linked with it, or those named on the
+ * command line. Ends with 0 if all tests passed, with 1 if one failed or none ran, with 2 if there
+ * is no such suite.
+ */
+#include "cunit_main.h"
+
+#include <CUnit/Basic.h>
+#include <stdlib.h>
+
+void add_suite(const char *name, CU_TestInfo *tests)
+{
+	CU_SuiteInfo suites[] = { { .pName = name, .pTests = tests }, CU_SUITE_INFO_NULL };
+
+	if ((!CU_registry_initialized() && CU_initialize_registry() != CUE_SUCCESS) ||
+	    CU_register_suites(suites) != CUE_SUCCESS) {
+		fprintf(stderr, "suite \"%s\": not registered: %s\n", name, CU_get_error_msg());
+		exit(2);
+	}
+}
+
+static bool run_passes(CU_pSuite suite)
+{
+	if (suite)
+		CU_basic_run_suite(suite);
+	else
+		CU_basic_run_tests();
+	return CU_get_number_of_tests_run() && !CU_get_number_of_failures();
+}
+
+int main(int argc, char **argv)
+{
+	bool passed = true;
+
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	if (argc == 1)
+		passed = run_passes(NULL);
+	for (int i = 1; i < argc; i++) {
+		CU_pSuite suite = CU_get_suite(argv[i]);
+
+		if (!suite) {
+			fprintf(stderr, "suite \"%s\": not in this program: take one of its output\n", argv[i]);
+			return 2;
+		}
+		passed &= run_passes(suite);
+	}
+	CU_cleanup_registry();
+	return passed ? 0 : 1;
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The exit status of a program of CUnit suites."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SUITES = """
+#include "cunit_main.h"
+static void passes(void) { CU_ASSERT(1); }
+static void fails(void) { CU_ASSERT(0); }
+static CU_TestInfo good_tests[] = { TEST(passes), CU_TEST_INFO_NULL };
+static CU_TestInfo bad_tests[] = { TEST(passes), TEST(fails), CU_TEST_INFO_NULL };
+TEST_SUITE("good", good_tests);
+TEST_SUITE("bad", bad_tests);
+"""
+
+
+def built(folder: Path, text: str) -> Path:
+    (folder / "suites.c").write_text(text)
+    subprocess.run(["cc", "-I", ROOT / "tests", "-o", "suites", "suites.c", ROOT / "tests" / "cunit_main.c", "-lcunit"],
+                   cwd=folder, check=True)
+    return folder / "suites"
+
+
+@pytest.fixture(scope="module")
+def suites(tmp_path_factory) -> Path:
+    return built(tmp_path_factory.mktemp("suites"), SUITES)
+
+
+@pytest.mark.parametrize("words, status, ran", [
+    ([], 1, ["good", "bad"]), (["good"], 0, ["good"]), (["bad"], 1, ["bad"]), (["bad", "good"], 1, ["bad", "good"]),
+    (["ugly"], 2, []),
+])
+def test_the_status_says_whether_all_passed(suites, words, status, ran):
+    done = subprocess.run([suites, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith("Suite: ")] == ran
+    assert done.stderr.count("\n") == (status == 2)
+
+
+def test_a_program_without_a_test_fails(tmp_path):
+    assert subprocess.run([built(tmp_path, "")], stdout=subprocess.DEVNULL, check=False).returncode == 1
