@@ -16,7 +16,7 @@ WHERE = {"userspace/cmd/cmd_measure_penalty.c", "userspace/cmd/cmd_topology.c", 
          "userspace/lib/files/snapshot_read.c", "userspace/lib/plan/request_print.c", "userspace/lib/predict/report.c",
          "userspace/tests/files/snapshot.c", "userspace/tests/cmd/test_predict.py",
          "userspace/tests/cmd/test_userspace.py", "userspace/tests/cmd/golden/predict.json",
-         "userspace/tests/apply/golden/applied.json", "userspace/tests/apply/golden/plan.json"}
+         "userspace/tests/plan/golden/applied.json", "userspace/tests/plan/golden/plan.json"}
 OPTIONS = {"experiments/lab/cli.py", "experiments/lab/tests/test_run.py", "experiments/runner/cli.py",
            "experiments/runner/tests/test_runner_fixed.py"}
 METRICS = {"userspace/lib/daemon/metrics.c", "userspace/tests/daemon/test_daemon.py",

@@ -13,7 +13,7 @@ US_PIC := -fPIC -fno-semantic-interposition
 US_LIB_FOLDERS := $(addprefix userspace/lib/,base host counters files engine predict plan daemon)
 US_LIB_SRC := $(foreach folder,$(US_LIB_FOLDERS),$(wildcard $(folder)/*.c))
 US_CMD_SRC := $(wildcard userspace/cmd/*.c userspace/tracing/*.c)
-US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files engine plan daemon apply))
+US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files engine plan daemon))
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
 US_ASAN_LIB := $(BUILD)/asan/libnumaplace.a

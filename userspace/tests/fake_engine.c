@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Succeeds and touches nothing, for tests of what uses an engine. */
-#include "suites.h"
+#include "fixture.h"
 
 static int place(const struct np_place_request *r, char *err, size_t err_len)
 {

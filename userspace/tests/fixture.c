@@ -7,7 +7,7 @@
 
 #include "../lib/host/proc.h"
 #include "../lib/plan/saved_pages.h"
-#include "suites.h"
+#include "fixture.h"
 
 static char root[64];
 

@@ -6,7 +6,7 @@
 
 #include "../../lib/base/error.h"
 #include "../../lib/host/mempolicy.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 #include <numaif.h>
 

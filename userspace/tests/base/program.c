@@ -14,7 +14,7 @@
 #include "../../lib/base/error.h"
 #include "../../lib/base/run_program.h"
 #include "../../lib/files/policy_name.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static char path[256], err[NP_ERR_LEN];
 

@@ -15,7 +15,7 @@
 #include "../../lib/counters/perf.h"
 #include "../../lib/counters/resctrl.h"
 #include "../../lib/counters/sample.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static void libpfm_knows_every_event_of_the_table(void)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../../lib/host/proc.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static void the_file_is_written_through_no_link(void)
 {

@@ -25,7 +25,7 @@
 #include "../../lib/engine/affinity.h"
 #include "../../lib/engine/module_files.h"
 #include "../../lib/plan/penalty_probe.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static bool fake;		/* counters of this file, not the machine's */
 static int refuse;		/* with this errno */

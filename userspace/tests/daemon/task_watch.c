@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../../lib/base/error.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 #define INTERVALS 200
 

@@ -8,7 +8,7 @@
 
 #include "../../lib/engine/engines.h"
 #include "../../lib/engine/module_files.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static void engines_by_name(void)
 {

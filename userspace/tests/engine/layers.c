@@ -4,7 +4,7 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/module_files.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static struct bitmask *cpus(const char *list)
 {

@@ -11,7 +11,7 @@
 #include "../../lib/base/error.h"
 #include "../../lib/base/record.h"
 #include "../../lib/engine/module.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static void versions(void)
 {

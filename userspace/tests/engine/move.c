@@ -14,7 +14,7 @@
 #include "../../lib/engine/page_sender.h"
 #include "../../lib/engine/spread_pages.h"
 #include "../../lib/plan/saved_pages.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 #define U NP_STATUS_UNSET
 

@@ -13,7 +13,7 @@
 #include "../../lib/engine/module_files.h"
 #include "../../lib/host/exclude.h"
 #include "../../lib/plan/cpuset_limits.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 /* CPU 0 on node 0, CPU 1 on node 1: every machine that runs this has them. */
 static int cpu_node[] = { 0, 1 };

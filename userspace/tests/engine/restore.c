@@ -13,7 +13,7 @@
 #include "../../lib/daemon/daemon.h"
 #include "../../lib/host/processes.h"
 #include "subject.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static char err[NP_ERR_LEN];
 

@@ -16,7 +16,7 @@
 #include "../../lib/base/error.h"
 #include "../../lib/engine/affinity.h"
 #include "../../lib/host/proc.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static char path[128];
 

@@ -10,7 +10,7 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/base/error.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 #define PATIENCE_US (60 * 1000 * 1000)
 

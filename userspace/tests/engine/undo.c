@@ -12,7 +12,7 @@
 #include "../../lib/engine/module.h"
 #include "../../lib/engine/module_files.h"
 #include "subject.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static char err[NP_ERR_LEN];
 

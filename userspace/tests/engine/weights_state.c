@@ -13,7 +13,7 @@
 #include "../../lib/engine/saved_weights.h"
 #include "../../lib/host/interleave_weights.h"
 #include "../../lib/host/proc.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 #define FOLDER "sys/kernel/mm/mempolicy/weighted_interleave/"
 

@@ -10,7 +10,7 @@
 #include "../../lib/base/size.h"
 #include "../../lib/files/task_set.h"
 #include "../../lib/plan/request.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 #define MACHINES "experiments/lab/machines/"
 

@@ -11,7 +11,7 @@
 #include "../../../policies/plan/plan.h"
 #include "../../lib/host/proc.h"
 #include "../../lib/plan/penalty_probe.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static struct np_penalty_task task(const char *name, double mpki, double penalty)
 {

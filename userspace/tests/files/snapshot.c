@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../lib/base/cpulist.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static const char good[] =
 	"{'snapshot': 1, 'platform': 'lab-timed', 'where': 'lab-simulated',"	/* where: alias */

@@ -9,7 +9,7 @@
 #include "../../lib/base/error.h"
 #include "../../lib/engine/node_args.h"
 #include "../../lib/host/caches.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 #define NODE "sys/devices/system/node/"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../../lib/base/error.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 
 static void names_with_blanks_and_brackets(void)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../lib/host/vma_ranges.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static struct np_mapping parsed(const char *line)
 {

@@ -12,7 +12,7 @@
 #include "../../../policies/plan/plan.h"
 #include "../../lib/base/error.h"
 #include "../../lib/host/shared_pages.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static void reads_itself_on_this_machine(void)
 {

@@ -5,7 +5,7 @@
 
 #include "../../lib/host/mempolicy.h"
 #include "../../lib/plan/spread_weights.h"
-#include "../suites.h"
+#include "../fixture.h"
 
 static struct np_node node[] = { { .id = 0, .has_memory = true }, { .id = 2, .has_memory = true } };
 static uint8_t spread[] = { 100, 37, 1, 1, 37, 100 };

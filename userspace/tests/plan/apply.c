@@ -10,7 +10,7 @@
 #include "../../lib/host/mempolicy.h"
 #include "../../lib/host/reclaimable.h"
 #include "../../lib/plan/saved_pages.h"
-#include "fixture.h"
+#include "plan_fixture.h"
 
 static volatile sig_atomic_t stop;
 static struct np_applied applied;

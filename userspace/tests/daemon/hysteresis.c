@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* When a repeated decision is acted on. */
 #include "../../lib/daemon/hysteresis.h"
-#include "fixture.h"
+#include "../plan/plan_fixture.h"
 
 static const struct np_hysteresis_rules rules = {
 	.min_gain = 1.05,

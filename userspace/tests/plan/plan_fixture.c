@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "fixture.h"
+#include "plan_fixture.h"
 
 #include <errno.h>
 #include <signal.h>

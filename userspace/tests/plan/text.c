@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../lib/base/cpulist.h"
-#include "fixture.h"
+#include "plan_fixture.h"
 
 static void check_golden(const char *name, const char *got)
 {
@@ -15,7 +15,7 @@ static void check_golden(const char *name, const char *got)
 	ssize_t n;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "userspace/tests/apply/golden/%s", name);
+	snprintf(path, sizeof(path), "userspace/tests/plan/golden/%s", name);
 	f = fopen(path, "r");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	n = getdelim(&want, &size, '\0', f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A written-down plan for real, sleeping processes, and an engine that only takes notes. */
-#ifndef NUMAPLACE_TESTS_APPLY_FIXTURE_H
-#define NUMAPLACE_TESTS_APPLY_FIXTURE_H
+#ifndef NUMAPLACE_TESTS_PLAN_FIXTURE_H
+#define NUMAPLACE_TESTS_PLAN_FIXTURE_H
 
 #include "../../../tests/cunit_main.h"
 #include "../../lib/plan/apply.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What several suites use. */
-#ifndef NUMAPLACE_TESTS_SUITES_H
-#define NUMAPLACE_TESTS_SUITES_H
+#ifndef NUMAPLACE_TESTS_FIXTURE_H
+#define NUMAPLACE_TESTS_FIXTURE_H
 
 #include "../../tests/cunit_main.h"
 #include "../lib/engine/engine.h"

@@ -10,7 +10,7 @@
 
 #include "../../lib/host/interleave_weights.h"
 #include "../../lib/host/mempolicy.h"
-#include "fixture.h"
+#include "plan_fixture.h"
 
 static volatile sig_atomic_t stop;
 static struct np_applied applied;
