@@ -28,10 +28,6 @@ $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko: $(KMOD_SOURCES)
 	@cp $(@D)/src/numaplace.ko $@
 endif
 
-$(BUILD)/tests/target: $(wildcard kmod/tests/target/*.c) kmod/tests/target/target.h
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $(filter %.c,$^) -lnuma -pthread
-
 $(BUILD)/tests/storm: kmod/tests/storm.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $< -pthread

@@ -100,7 +100,7 @@ def slab_objects(name: str) -> int:
 
 
 class Target:
-    """The program kmod/tests/target/target.c, controlled through its standard input."""
+    """The program tests/target/target.c, controlled through its standard input."""
 
     def __init__(self, kind: str, pages: int, node: int = 0, threads: int = 0, wrap: tuple = ()):
         argv = [*wrap, TARGET, kind, str(pages), str(node), str(threads)]
