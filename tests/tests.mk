@@ -12,7 +12,7 @@ $(BUILD)/tests/cunit_main.o: tests/cunit_main.c tests/cunit_main.h
 # The program that tests inside the lab place and move.
 $(BUILD)/tests/target: $(wildcard tests/target/*.[ch])
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $(filter %.c,$^) -lnuma -pthread
+	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -o $@ $(filter %.c,$^) -lnuma -pthread
 
 # A worker for each of two processors. What boots a machine comes first: tests/parallel.py.
 TEST_WORKERS ?= 2

@@ -25,7 +25,7 @@ US_ASAN_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/asan/%.o)
 US_ASAN_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/asan/%.o)
 
 .PHONY: tools
-tools: $(BUILD)/numaplace $(BUILD)/tests/placed $(BUILD)/tests/crowded.so $(BUILD)/tests/toml $(BUILD)/tests/fake_pmu.so	## the command line, build/numaplace
+tools: $(BUILD)/numaplace $(BUILD)/tests/target $(BUILD)/tests/crowded.so $(BUILD)/tests/toml $(BUILD)/tests/fake_pmu.so	## the command line, build/numaplace
 
 $(LIBNUMAPLACE): $(US_LIB_OBJ)
 	$(RM) $@
@@ -103,11 +103,6 @@ $(BUILD)/tests/bench_restore: $(BUILD)/userspace/tests/bench/restore.o $(LIBNUMA
 .PHONY: bench-restore
 bench-restore: $(BUILD)/tests/bench_restore	## how long 2,000 placed tasks take to be placed elsewhere and to be restored; 5 s are too long
 	$< 2000
-
-# The program that the tests inside the lab place and move.
-$(BUILD)/tests/placed: userspace/tests/guest/target.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -pthread -o $@ $<
 
 # Counters for the tests where the processor has none.
 $(BUILD)/tests/fake_pmu.so: userspace/tests/guest/fake_pmu.c

@@ -28,7 +28,8 @@ void churn(size_t times)
 	puts("ok");
 }
 
-static pid_t fork_sleeper(void)
+/* A child that sleeps, once it has looked at the contents where it reads. */
+void start_child(bool reads)
 {
 	pid_t child = fork();
 
@@ -36,15 +37,12 @@ static pid_t fork_sleeper(void)
 		die("fork");
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (reads && wrong_page(0, n_pages) != n_pages)
+			die("wrong contents");
 		for (;;)
 			pause();
 	}
-	return child;
-}
-
-void start_child(void)
-{
-	printf("%d\n", fork_sleeper());
+	printf("%d\n", child);
 }
 
 /* A child that ends by itself after so long, and that its parent does not wait for. */

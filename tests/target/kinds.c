@@ -222,15 +222,26 @@ static void fork_splitter(void)
 		die("read");
 }
 
-/* Other references to the pages than from page tables: a pipe holds them. */
-static void hold_by_pipe(void)
+/* Other references to the pages than from page tables: a pipe without a reader holds them. */
+size_t hold_by_pipe(size_t n, size_t of)
 {
-	struct iovec iov = { .iov_base = memory, .iov_len = n_pages * page_size };
+	size_t held = 0;
 	int fds[2];
 
 	if (pipe(fds) || fcntl(fds[1], F_SETPIPE_SZ, 1 << 20) < 0)
 		die("pipe");
-	if (vmsplice(fds[1], &iov, 1, 0) != (ssize_t)iov.iov_len)
+	for (size_t p = 0; p < n_pages; p++) {
+		struct iovec page = { .iov_base = memory + p * page_size, .iov_len = page_size };
+
+		if (p % of < n && vmsplice(fds[1], &page, 1, SPLICE_F_NONBLOCK) == (ssize_t)page_size)
+			held++;
+	}
+	return held;
+}
+
+static void hold_all(void)
+{
+	if (hold_by_pipe(1, 1) != n_pages)
 		die("vmsplice");
 }
 
@@ -250,7 +261,7 @@ static const struct kind {
 	{ .name = "same", .make = make_anon, .same = true, .then = merge },
 	{ .name = "mlock", .make = make_anon, .then = lock },
 	{ .name = "forked", .make = make_anon, .then = fork_sharer },
-	{ .name = "pipe", .make = make_anon, .then = hold_by_pipe },
+	{ .name = "pipe", .make = make_anon, .then = hold_all },
 	{ .name = "zero", .make = make_anon, .contents = ZEROES, .then = read_all },
 	{ .name = "hole", .make = make_anon, .contents = ZEROES },
 	{ .name = "droppable", .make = make_droppable },
@@ -265,14 +276,26 @@ static const struct kind {
 	{ .name = "device", .make = make_device, .contents = THERE },
 };
 
-static void fill_by(const struct kind *kind, int node)
+static void bind_to(const struct kind *kind, int node)
 {
-	size_t length = n_pages * page_size;
 	unsigned long mask = 1UL << node;
 
 	/* Memory of a device cannot be bound. */
-	if (mbind(memory, length, MPOL_BIND, &mask, 8 * sizeof(mask), 0) && kind->contents != THERE)
+	if (mbind(memory, n_pages * page_size, MPOL_BIND, &mask, 8 * sizeof(mask), 0) &&
+	    kind->contents != THERE)
 		die("mbind");
+}
+
+static void make_by(const struct kind *kind, int node)
+{
+	size_t length = n_pages * page_size;
+
+	memory = kind->make(length);
+	madvise(memory, length, kind->large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	all_same = kind->same;
+	zeroes = kind->contents == ZEROES;
+	if (node != NODE_BY_POLICY)
+		bind_to(kind, node);
 	if (kind->contents == FILLED)
 		fill_pages(0, n_pages);
 	if (kind->then)
@@ -303,13 +326,13 @@ void make_memory(const char *name, int node)
 			die(name);
 	/* A word a page is enough where there are many of them. */
 	n_words = strcmp(name, "sparse") ? page_size / sizeof(uint64_t) : COUNTERS + 1;
+	if (node == NODE_BY_POLICY) {
+		make_by(kind, node);
+		return;
+	}
 	/* By a policy of the task as well, as some memory knows no other. */
 	own_policy(&mode, &nodes);
 	set_policy(MPOL_BIND, 1UL << node);
-	memory = kind->make(n_pages * page_size);
-	madvise(memory, n_pages * page_size, kind->large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-	all_same = kind->same;
-	zeroes = kind->contents == ZEROES;
-	fill_by(kind, node);
+	make_by(kind, node);
 	set_policy(mode, nodes);
 }

@@ -3,10 +3,11 @@
  * A program to be acted upon: has pages of one kind on one node, knows what
  * must be in them, and does as it is told on its standard input.
  *
- *	target KIND PAGES NODE [THREADS]
+ *	target [KIND PAGES NODE [THREADS]]
  *
  * It answers "ready ADDRESS LENGTH" and then, line by line, with one line; "ok"
  * where nothing else is said. FIRST and COUNT are pages of the memory.
+ *	allocate KIND PAGES	its pages, where it has none; by its own memory policy
  *	check [FIRST COUNT]	or "bad PAGE" for the first page with wrong contents
  *	where		"N:PAGES .." by node, "absent:PAGES" for those not there
  *	fill FIRST COUNT	writes the contents anew
@@ -21,9 +22,14 @@
  *	churn TIMES	maps, touches, protects, moves and unmaps memory
  *	disturb HOW TIMES	does something to half of the pages: see disturb.c
  *	fork		starts a child that sleeps; answers its number
+ *	fork-reader	the same, after the child has looked at the contents
  *	tree DEPTH WIDTH	starts a tree of processes that sleep
  *	thread		starts a thread that sleeps; answers its number
- *	allocate	starts a thread that maps, touches and unmaps pages; answers its number
+ *	sleepers N	starts so many of them
+ *	spinners N	starts threads that use their CPUs
+ *	storm		starts short threads without end
+ *	count N		starts threads that add to counters in the pages all the time
+ *	map-anew	starts a thread that maps, touches and unmaps pages; answers its number
  *	rounds		how often that thread has done so
  *	set-policy M N	gives itself memory policy M with the nodes N (0x..)
  *	readers N	starts threads that look at the contents all the time
@@ -32,6 +38,7 @@
  *	watch missing|wp	a userfaultfd answers such faults
  *	faults		how many it has answered
  *	ring HOW	uses an io_uring: see uring.c
+ *	pin N OF	a pipe holds N of every OF pages; answers how many
  *	measure		starts a thread that measures how long it does not run
  *	longest		the longest of these times since it was asked last, in microseconds
  *	nap		starts a thread that sleeps for short times
@@ -40,9 +47,9 @@
  *	signals		how many came
  *	vfork TIMES	starts children by vfork(2) that look at the contents
  *	counters	"ok" if the threads' counters never went back
- *	halt		"ok SUM" if all counts that the threads made are there; stops them
+ *	halt		"ok SUM" if all counts that the threads made are there; stops them and those that use CPUs
  *	exec		executes itself anew, with the same arguments
- * With THREADS, so many threads add to counters in the pages all the time.
+ * THREADS is as "count THREADS".
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -104,6 +111,13 @@ struct arguments {
 	unsigned long n[3];
 };
 
+static void do_allocate(const struct arguments *a)
+{
+	n_pages = a->n[0];
+	make_memory(a->word, NODE_BY_POLICY);
+	puts("ok");
+}
+
 static void do_check(const struct arguments *a)
 {
 	size_t n = a->n[1] ? a->n[1] : n_pages, wrong = wrong_page(a->n[0], n);
@@ -146,12 +160,6 @@ static void do_protect(const struct arguments *a)
 static void do_lock(const struct arguments *a)
 {
 	say_ok(mlock2(memory + a->n[1] * page_size, a->n[2] * page_size, a->n[0]));
-}
-
-static void do_sync(const struct arguments *a)
-{
-	(void)a;
-	sync_memory();
 }
 
 static void do_unbind(const struct arguments *a)
@@ -198,7 +206,13 @@ static void do_disturb(const struct arguments *a)
 static void do_fork(const struct arguments *a)
 {
 	(void)a;
-	start_child();
+	start_child(false);
+}
+
+static void do_fork_reader(const struct arguments *a)
+{
+	(void)a;
+	start_child(true);
 }
 
 static void do_brief(const struct arguments *a)
@@ -211,22 +225,29 @@ static void do_tree(const struct arguments *a)
 	start_tree(a->n[0], a->n[1]);
 }
 
-static void do_thread(const struct arguments *a)
+static void do_sleepers(const struct arguments *a)
 {
-	(void)a;
-	start_sleeping();
+	start_sleepers(a->n[0]);
+	puts("ok");
 }
 
-static void do_allocate(const struct arguments *a)
+static void do_spinners(const struct arguments *a)
 {
-	(void)a;
-	start_allocating();
+	start_spinning(a->n[0]);
+	puts("ok");
 }
 
-static void do_rounds(const struct arguments *a)
+static void do_storm(const struct arguments *a)
 {
 	(void)a;
-	say_allocations();
+	start_storm();
+	puts("ok");
+}
+
+static void do_count(const struct arguments *a)
+{
+	start_counting(a->n[0]);
+	puts("ok");
 }
 
 static void do_set_policy(const struct arguments *a)
@@ -245,56 +266,9 @@ static void do_reader_processes(const struct arguments *a)
 	start_reading_processes(a->n[0]);
 }
 
-static void do_read(const struct arguments *a)
+static void do_pin(const struct arguments *a)
 {
-	(void)a;
-	say_readers();
-}
-
-static void do_watch(const struct arguments *a)
-{
-	watch_faults(a->word);
-}
-
-static void do_faults(const struct arguments *a)
-{
-	(void)a;
-	say_faults();
-}
-
-static void do_ring(const struct arguments *a)
-{
-	use_ring(a->word);
-}
-
-static void do_random(const struct arguments *a)
-{
-	(void)a;
-	start_reading_random();
-}
-
-static void do_measure(const struct arguments *a)
-{
-	(void)a;
-	start_measuring();
-}
-
-static void do_longest(const struct arguments *a)
-{
-	(void)a;
-	say_longest();
-}
-
-static void do_nap(const struct arguments *a)
-{
-	(void)a;
-	start_napping();
-}
-
-static void do_naps(const struct arguments *a)
-{
-	(void)a;
-	say_naps();
+	printf("%zu\n", hold_by_pipe(a->n[0], a->n[1]));
 }
 
 static void do_handle(const struct arguments *a)
@@ -302,27 +276,9 @@ static void do_handle(const struct arguments *a)
 	start_handling(a->n[0]);
 }
 
-static void do_signals(const struct arguments *a)
-{
-	(void)a;
-	say_signals();
-}
-
 static void do_vfork(const struct arguments *a)
 {
 	look_by_vfork(a->n[0]);
-}
-
-static void do_counters(const struct arguments *a)
-{
-	(void)a;
-	say_counters();
-}
-
-static void do_halt(const struct arguments *a)
-{
-	(void)a;
-	stop_counting();
 }
 
 static void do_exec(const struct arguments *a)
@@ -332,49 +288,68 @@ static void do_exec(const struct arguments *a)
 	die("exec");
 }
 
-static const struct {
+static const struct command {
 	const char *name;
+	void (*plain)(void);
+	void (*word)(const char *word);
 	void (*run)(const struct arguments *a);
 } commands[] = {
-	{ "check", do_check },
-	{ "where", do_where },
-	{ "fill", do_fill },
-	{ "touch", do_touch },
-	{ "advise", do_advise },
-	{ "protect", do_protect },
-	{ "lock", do_lock },
-	{ "sync", do_sync },
-	{ "unbind", do_unbind },
-	{ "policy", do_policy },
-	{ "thread-policy", do_thread_policy },
-	{ "fresh", do_fresh },
-	{ "churn", do_churn },
-	{ "disturb", do_disturb },
-	{ "fork", do_fork },
-	{ "brief", do_brief },
-	{ "tree", do_tree },
-	{ "thread", do_thread },
-	{ "allocate", do_allocate },
-	{ "rounds", do_rounds },
-	{ "set-policy", do_set_policy },
-	{ "readers", do_readers },
-	{ "reader-processes", do_reader_processes },
-	{ "read", do_read },
-	{ "watch", do_watch },
-	{ "faults", do_faults },
-	{ "ring", do_ring },
-	{ "random", do_random },
-	{ "measure", do_measure },
-	{ "longest", do_longest },
-	{ "nap", do_nap },
-	{ "naps", do_naps },
-	{ "handle", do_handle },
-	{ "signals", do_signals },
-	{ "vfork", do_vfork },
-	{ "counters", do_counters },
-	{ "halt", do_halt },
-	{ "exec", do_exec },
+	{ "allocate", .run = do_allocate },
+	{ "check", .run = do_check },
+	{ "where", .run = do_where },
+	{ "fill", .run = do_fill },
+	{ "touch", .run = do_touch },
+	{ "advise", .run = do_advise },
+	{ "protect", .run = do_protect },
+	{ "lock", .run = do_lock },
+	{ "sync", .plain = sync_memory },
+	{ "unbind", .run = do_unbind },
+	{ "policy", .run = do_policy },
+	{ "thread-policy", .run = do_thread_policy },
+	{ "fresh", .run = do_fresh },
+	{ "churn", .run = do_churn },
+	{ "disturb", .run = do_disturb },
+	{ "fork", .run = do_fork },
+	{ "fork-reader", .run = do_fork_reader },
+	{ "brief", .run = do_brief },
+	{ "tree", .run = do_tree },
+	{ "thread", .plain = start_sleeping },
+	{ "sleepers", .run = do_sleepers },
+	{ "spinners", .run = do_spinners },
+	{ "storm", .run = do_storm },
+	{ "count", .run = do_count },
+	{ "map-anew", .plain = start_allocating },
+	{ "rounds", .plain = say_allocations },
+	{ "set-policy", .run = do_set_policy },
+	{ "readers", .run = do_readers },
+	{ "reader-processes", .run = do_reader_processes },
+	{ "read", .plain = say_readers },
+	{ "watch", .word = watch_faults },
+	{ "faults", .plain = say_faults },
+	{ "ring", .word = use_ring },
+	{ "pin", .run = do_pin },
+	{ "random", .plain = start_reading_random },
+	{ "measure", .plain = start_measuring },
+	{ "longest", .plain = say_longest },
+	{ "nap", .plain = start_napping },
+	{ "naps", .plain = say_naps },
+	{ "handle", .run = do_handle },
+	{ "signals", .plain = say_signals },
+	{ "vfork", .run = do_vfork },
+	{ "counters", .plain = say_counters },
+	{ "halt", .plain = stop_counting },
+	{ "exec", .run = do_exec },
 };
+
+static void run(const struct command *c, const struct arguments *a)
+{
+	if (c->plain)
+		c->plain();
+	else if (c->word)
+		c->word(a->word);
+	else
+		c->run(a);
+}
 
 static void obey(char *line)
 {
@@ -390,7 +365,7 @@ static void obey(char *line)
 	}
 	for (size_t i = 0; name && i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!strcmp(name, commands[i].name)) {
-			commands[i].run(&a);
+			run(&commands[i], &a);
 			return;
 		}
 	}
@@ -401,15 +376,17 @@ int main(int argc, char **argv)
 {
 	char line[256];
 
-	if (argc < 4)
+	if (argc != 1 && argc < 4)
 		return 2;
 	own_argv = argv;
 	page_size = sysconf(_SC_PAGESIZE);
-	n_pages = strtoul(argv[2], NULL, 10);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	make_memory(argv[1], atoi(argv[3]));
+	if (argc > 3) {
+		n_pages = strtoul(argv[2], NULL, 10);
+		make_memory(argv[1], atoi(argv[3]));
+	}
 	start_counting(argc > 4 ? atoi(argv[4]) : 0);
-	printf("ready %p %zu\n", (void *)memory, n_pages * page_size);
+	printf("ready %#lx %zu\n", (unsigned long)memory, n_pages * page_size);
 	while (fgets(line, sizeof(line), stdin))
 		obey(line);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A program to be acted upon, by the module's tests; target.c lists its commands. */
+/* A program to be acted upon by the tests inside the lab; target.c lists its commands. */
 #ifndef TARGET_H
 #define TARGET_H
 
@@ -23,7 +23,9 @@ extern size_t page_size, n_pages, n_words;
 void die(const char *what) __attribute__((noreturn));
 
 /* kinds.c: memory of a kind, and what must be in it */
+#define NODE_BY_POLICY	(-1)
 void make_memory(const char *kind, int node);
+size_t hold_by_pipe(size_t n, size_t of); /* n of every of pages; returns how many */
 void set_policy(int mode, unsigned long nodes);
 void unbind(void);
 char *map_aligned(size_t length, int flags, int fd);
@@ -36,6 +38,9 @@ void start_counting(unsigned int n);
 void start_reading(unsigned int n);
 void start_reading_processes(unsigned int n);
 void start_sleeping(void);
+void start_sleepers(unsigned int n);
+void start_spinning(unsigned int n);
+void start_storm(void);
 void start_allocating(void);
 void say_allocations(void);
 void say_thread_policy(unsigned int index);
@@ -48,7 +53,7 @@ void stop_counting(void);
 /* disturb.c: changes of mappings while pages move */
 void churn(size_t times);
 void disturb(const char *how, size_t times);
-void start_child(void);
+void start_child(bool reads);
 void start_brief_child(useconds_t us);
 void start_tree(unsigned int depth, unsigned int width);
 

@@ -81,6 +81,33 @@ static void *sleep_on(void *data)
 	return NULL;
 }
 
+static void *spin(void *data)
+{
+	struct thread *t = data;
+
+	for (t->tid = gettid(); !stop;)
+		;
+	return NULL;
+}
+
+static void *sleep_shortly(void *unused)
+{
+	usleep(50000);
+	return unused;
+}
+
+/* Starts short threads without end. */
+static void *storm(void *data)
+{
+	struct thread *t = data;
+	pthread_t thread;
+
+	for (t->tid = gettid(); !stop; usleep(2000))
+		if (!pthread_create(&thread, NULL, sleep_shortly, NULL))
+			pthread_detach(thread);
+	return NULL;
+}
+
 static volatile unsigned long allocations;
 
 static void *allocate(void *data)
@@ -118,6 +145,23 @@ void start_counting(unsigned int n)
 void start_sleeping(void)
 {
 	printf("%d\n", start(sleep_on)->tid);
+}
+
+void start_sleepers(unsigned int n)
+{
+	while (n--)
+		start(sleep_on);
+}
+
+void start_spinning(unsigned int n)
+{
+	while (n--)
+		start(spin);
+}
+
+void start_storm(void)
+{
+	start(storm);
 }
 
 void start_allocating(void)

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 from experiments.lab.console import FAULT
+from tests.target.process import TargetProcess
 from tests.waiting import eventually
 
 TOP = Path(__file__).resolve().parents[3]
 DIR = Path("/sys/kernel/debug/numaplace")
 KMEMLEAK = Path("/sys/kernel/debug/kmemleak")  # of the debug kernels only
-TARGET = TOP / "build" / "tests" / "target"
 COUNTS = ("moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
           "no_memory", "no_huge")
 RELEASE = tuple(int(word) for word in os.uname().release.split("-")[0].split(".")[:2])
@@ -99,31 +99,14 @@ def slab_objects(name: str) -> int:
     return int((cache / "objects").read_text().split()[0])
 
 
-class Target:
-    """The program tests/target/target.c, controlled through its standard input."""
+class Target(TargetProcess):
+    """A target with pages of one kind on one node."""
 
     def __init__(self, kind: str, pages: int, node: int = 0, threads: int = 0, wrap: tuple = ()):
-        argv = [*wrap, TARGET, kind, str(pages), str(node), str(threads)]
-        self.process = subprocess.Popen([str(word) for word in argv], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-        word, start, length = self.answer().split()
-        assert word == "ready"
+        super().__init__(kind, pages, node, threads, wrap=wrap)
+        start, length = self.memory
         self.start = int(start, 16)
         self.end = self.start + int(length)
-
-    def answer(self) -> str:
-        line = self.process.stdout.readline().strip()
-        assert line, "the target has ended"
-        return line
-
-    def ask(self, words: str) -> str:
-        self.tell(words)
-        return self.answer()
-
-    def tell(self, words: str):
-        self.process.stdin.write(words + "\n")
-        self.process.stdin.flush()
 
     def where(self, words: str = "where") -> dict[str, int]:
         pairs = (pair.split(":") for pair in self.ask(words).split())
@@ -137,9 +120,6 @@ class Target:
 
     def move(self, origin: str, to: int, extra: str = "") -> dict[str, str]:
         return migrate(f"pid={self.pid} from={origin} to={to} {self.range()} {extra}")
-
-    def is_whole(self) -> bool:
-        return self.ask("check") == "ok"
 
     def stop(self):
         self.process.kill()

@@ -27,27 +27,27 @@ def part_of_each(nodes: list[int]) -> list[float]:
 
 def test_every_node_gets_its_part(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(cpus=0, memory=0)
-    target.ask(f"allocate {MIB} small")
+    target.allocate(MIB)
     interleave(tool, target)
     assert part_of_each(nodes_of(target, MIB)) == pytest.approx([0.25] * 4, abs=0.02)
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def test_pinned_pages_hold_nobody_back(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(cpus=0, memory=0)
-    target.ask(f"allocate {MIB} small")
-    assert target.ask(f"pin {PINNED} {WINDOW}") == f"pinned {MIB * 256 // WINDOW * PINNED}"
+    target.allocate(MIB)
+    assert int(target.ask(f"pin {PINNED} {WINDOW}")) == MIB * 256 // WINDOW * PINNED
     result = interleave(tool, target)
     nodes = nodes_of(target, MIB)
     assert part_of_each(nodes) == pytest.approx([0.25] * 4, abs=0.03), result
     assert 0 < result["busy"] <= MIB * 256 // WINDOW * PINNED, result
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def test_a_huge_page_moves_once(tool: Tool, start_target: Callable[..., Target]) -> None:
     """It goes to one node with the first of its pages, not on to the next with the others."""
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 32 thp")
+    target.allocate(32, "thp")
     smaps = Path(f"/proc/{target.pid}/smaps").read_text()
     if max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps))) < 16 * 1024:
         pytest.skip("the kernel gave no huge pages")
@@ -55,7 +55,7 @@ def test_a_huge_page_moves_once(tool: Tool, start_target: Callable[..., Target])
     moved = interleave(tool, target)["moved"]
     assert part_of_each(nodes_of(target, 32)) == pytest.approx([0.25] * 4, abs=0.1)
     assert moved * 0.9 <= migrated() - before <= moved * 1.1
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def migrated() -> int:
@@ -65,9 +65,9 @@ def migrated() -> int:
 
 def test_pages_come_back_from_three_nodes(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(cpus=0, memory=0)
-    target.ask(f"allocate {MIB} small")
+    target.allocate(MIB)
     interleave(tool, target)
     done = tool.run("restore", "--pages", target.pid, "--json")
     assert done.returncode == 0, done
     assert part_of_each(nodes_of(target, MIB))[0] > 0.98
-    assert PAGE == 4096 and target.ask("check") == "wrong 0"
+    assert PAGE == 4096 and target.is_whole()

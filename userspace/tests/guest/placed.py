@@ -11,11 +11,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.target.process import TargetProcess
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
-PROGRAM = ROOT / "build" / "tests" / "placed"
 DEBUGFS = Path("/sys/kernel/debug/numaplace")
 NODE_CPUS = {0: "0-1", 1: "2-3"}
 LIBNUMA = ctypes.CDLL("libnuma.so.1", use_errno=True)
@@ -75,21 +75,12 @@ def remove_group(group: Path) -> None:
     group.rmdir()
 
 
-class Target:
-    """The program of target.c, started on a node with its memory on another."""
+class Target(TargetProcess):
+    """A target on CPUs of a node with its memory on another."""
 
-    def __init__(self, cpus: int, memory: int, **kwargs) -> None:
-        command = ["numactl", f"--cpunodebind={cpus}", f"--membind={memory}", PROGRAM]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, start_new_session=True, **kwargs)
-        self.pid = self.process.pid
-        assert self.ask("ready") == "what?", "numactl has made way for the program"
-
-    def ask(self, command: str) -> str:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
+    def __init__(self, cpus: int | str, memory: int | str, wrap: tuple = (), **kwargs) -> None:
+        super().__init__(wrap=(*wrap, "numactl", f"--cpunodebind={cpus}", f"--membind={memory}"),
+                         start_new_session=True, **kwargs)
 
     def pages(self, pattern: str = "") -> dict[int, int]:
         """Anonymous pages by node, of the lines of numa_maps that match."""

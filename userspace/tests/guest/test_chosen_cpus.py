@@ -28,7 +28,7 @@ def threads(target: Target) -> list[int]:
 def away(start_target) -> Target:
     """numactl's CPUs on node 1, memory on node 0."""
     target = start_target(cpus=1, memory=0)
-    target.ask("allocate 8 small")
+    target.allocate(8)
     return target
 
 
@@ -148,11 +148,11 @@ def test_the_daemon_leaves_them_alone(tool: Tool, start_target) -> None:
 
 def test_excluded_by_name(plain: Tool, start_target) -> None:
     target = away(start_target)
-    found = plain("plan", *MAXIMUM_LOCAL, "--all", "--exclude", "placed")["decisions"]
+    found = plain("plan", *MAXIMUM_LOCAL, "--all", "--exclude", "target")["decisions"]
     assert target.pid not in {d["pid"] for d in found} and len(found) > 0
     found = plain("plan", *MAXIMUM_LOCAL, "--command", "plac*")["decisions"]
     assert {d["pid"] for d in found} == {target.pid}
-    assert plain("plan", *MAXIMUM_LOCAL, "--user", "nobody", "--command", "placed")["decisions"] == []
+    assert plain("plan", *MAXIMUM_LOCAL, "--user", "nobody", "--command", "target")["decisions"] == []
 
 
 @pytest.fixture

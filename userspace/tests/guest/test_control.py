@@ -36,7 +36,7 @@ def test_topology(tool: Tool) -> None:
 
 def test_ps_sees_where_a_task_runs_and_its_pages_are(tool: Tool, start_target) -> None:
     target = start_target(cpus=0, memory=1)
-    target.ask("allocate 16 small")
+    target.allocate(16)
     task = tool("ps", target.pid)["tasks"][0]
     assert (task["node"], task["cpus"], task["cores"]) == (0, "0-1", 1)
     assert task["pages"]["1"] >= 16 * MIB_PAGES
@@ -105,48 +105,46 @@ def test_threads_that_start_meanwhile_are_bound_too(tool: Tool, start_target,
     tool("restore", target.pid)
     renewed(target)
     assert target.cpus() == {NODE_CPUS[1]}
-    target.ask("calm")
 
 
 def test_migrate_moves_every_page_and_keeps_the_contents(tool: Tool, start_target,
                                                          engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 48 small")
+    target.allocate(48)
     before = target.pages()
     result = migrate(tool, target, engine, "--from", 1, "--to", 0)
     after = target.pages()
     assert result["moved"] >= 48 * MIB_PAGES
     assert after[0] >= 0.95 * sum(before.values()), (before, after, result)
     assert abs(sum(after.values()) - sum(before.values())) < 64
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
     again = migrate(tool, target, engine, "--to", 0)
     assert again["already"] >= 48 * MIB_PAGES
 
 
 def test_migrate_while_the_program_writes(tool: Tool, start_target, engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 16 small")
-    target.ask("writer")
+    target.allocate(16)
+    target.ask("count 1")
     for node in (0, 1, 0):
         migrate(tool, target, engine, "--to", node)
     assert target.pages()[0] >= 0.95 * sum(target.pages().values())
-    target.ask("calm")
-    assert target.ask("check") == "wrong 0"
+    assert target.ask("halt").startswith("ok ") and target.is_whole()
 
 
 def test_migrate_transparent_huge_pages(tool: Tool, start_target, engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 16 thp")
+    target.allocate(16, "thp")
     result = migrate(tool, target, engine, "--to", 0)
     assert result["moved"] + result["thp_split"] >= 16 * MIB_PAGES, result
     if not result["thp_split"]:
         assert target.pages()[0] >= 16 * MIB_PAGES
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def test_migrate_a_range_only(tool: Tool, start_target, engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 8 small")
+    target.allocate(8)
     lines = Path(f"/proc/{target.pid}/numa_maps").read_text().splitlines()
     area = next(line for line in lines if "N1=2048" in line or "anon=2048" in line)
     start = int(area.split()[0], 16)
@@ -158,7 +156,7 @@ def test_migrate_a_range_only(tool: Tool, start_target, engine: str) -> None:
 
 def test_shared_pages_stay_and_are_counted(tool: Tool, start_target, engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 4 small")
+    target.allocate(4)
     target.ask("fork")
     result = migrate(tool, target, engine, "--to", 0)
     assert result["shared"] >= 4 * MIB_PAGES, result
@@ -169,7 +167,7 @@ def test_shared_pages_stay_and_are_counted(tool: Tool, start_target, engine: str
 def test_shared_memory_stays_and_is_counted(tool: Tool, start_target) -> None:
     """With the module alone; see test_migrate_options.py."""
     target = start_target(memory=1)
-    target.ask("allocate 4 shared")
+    target.allocate(4, "shm")
     result = migrate(tool, target, "module", "--from", 1, "--to", 0)
     assert result["file"] >= 4 * MIB_PAGES, result
     assert target.pages("file=/dev/zero") == {0: 0, 1: 4 * MIB_PAGES}
@@ -184,11 +182,11 @@ def test_hugetlb_pages(tool: Tool, start_target) -> None:
         if any(int(pool.read_text()) < 8 for pool in pools):
             pytest.skip("the kernel found no room for huge pages")
         target = start_target(memory=1)
-        target.ask("allocate 8 hugetlb")
+        target.allocate(8, "hugetlb")
         assert tool("ps", target.pid)["tasks"][0]["pages"]["1"] >= 8 * MIB_PAGES
         result = migrate(tool, target, "syscall", "--from", 1, "--to", 0)
         assert target.pages(" huge ") == {0: 8 * MIB_PAGES, 1: 0}, result
-        assert target.ask("check") == "wrong 0"
+        assert target.is_whole()
         target.end()
     finally:
         for pool in pools:
@@ -197,7 +195,7 @@ def test_hugetlb_pages(tool: Tool, start_target) -> None:
 
 def test_interrupt_ends_a_move(tool: Tool, start_target, engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 32 small")
+    target.allocate(32)
     move = subprocess.Popen([TOOL, "migrate", str(target.pid), "--to", "0", "--rate", "1",
                              "--engine", engine], text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
@@ -206,7 +204,7 @@ def test_interrupt_ends_a_move(tool: Tool, start_target, engine: str) -> None:
     output, _ = move.communicate(timeout=120)
     assert move.returncode == 1 and output.startswith("cancelled"), output
     assert 0 < target.pages()[0] < target.pages()[1], "it ended long before all had moved, which takes 32 s"
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 @pytest.mark.usefixtures("module")
@@ -227,7 +225,7 @@ def test_memory_policy_of_a_running_program(tool: Tool, start_target) -> None:
     placed = tool("place", target.pid, "--mem", "bind:0", "--engine", "module")
     assert (placed["mem"], placed["cpus"]) == ("bind:0", "unchanged")
     before = target.pages()
-    target.ask("allocate 8 small")
+    target.allocate(8)
     assert target.pages()[0] - before[0] >= 8 * MIB_PAGES
     tool("place", target.pid, "--mem", "interleave:0-1", "--engine", "module")
     assert target.policy() == "interleave:0-1"
@@ -238,7 +236,7 @@ def test_memory_policy_of_a_running_program(tool: Tool, start_target) -> None:
 @pytest.mark.usefixtures("module")
 def test_jobs_lists_the_move(tool: Tool, start_target) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 4 small")
+    target.allocate(4)
     tool("migrate", target.pid, "--to", 0, "--engine", "module")
     jobs = [job for job in tool("jobs")["jobs"] if job["pid"] == target.pid]
     assert [job["state"] for job in jobs] == ["done"]
@@ -276,7 +274,7 @@ def test_not_permitted_says_whose_and_what_to_do(tool: Tool, start_target, nobod
 
 def test_users_place_their_own_without_root(tool: Tool, start_target, nobody) -> None:
     target = start_target(**nobody)
-    target.ask("allocate 4 small")
+    target.allocate(4)
     assert tool.run("place", target.pid, "--cpus", "0", **nobody).returncode == 0
     assert target.cpus() == {"0"}
     state = Path(nobody["env"]["XDG_RUNTIME_DIR"], "numaplace", "state.json")
@@ -369,7 +367,7 @@ def test_without_the_module_the_rest_says_what_is_missing(tool: Tool, start_targ
     module = module_file()
     assert module, "no module was built for this kernel"
     target = start_target(memory=1)
-    target.ask("allocate 4 small")
+    target.allocate(4)
     tool("place", target.pid, "--cpus", "0", "--engine", "module")
     subprocess.run(["/sbin/rmmod", "numaplace"], check=True)
     try:
@@ -382,6 +380,6 @@ def test_without_the_module_the_rest_says_what_is_missing(tool: Tool, start_targ
         assert tool("place", target.pid, "--cpus", "0")["engine"] == "syscall"
         assert migrate(tool, target, "syscall", "--to", 0)["moved"] >= 4 * MIB_PAGES
         assert tool("restore", target.pid)["restored"] == 1
-        assert target.ask("check") == "wrong 0"
+        assert target.is_whole()
     finally:
         subprocess.run(["/sbin/insmod", module], check=True)

@@ -35,7 +35,7 @@ def huge_pages() -> Iterator[None]:
 def test_shared_memory_is_home_and_no_plan_moves_it(tool: Tool, start_target: Callable[..., Target]) -> None:
     """A task whose 16 MiB of shared memory are on node 1 and whose own few pages are on node 0."""
     target = start_target(cpus=0, memory=1)
-    target.ask("allocate 16 shared")
+    target.allocate(16, "shm")
     tool("migrate", target.pid, "--to", 0, "--engine", "module")
     task = tool("ps", target.pid)["tasks"][0]
     assert task["shm_pages"] == {"0": 0, "1": 16 * MIB_PAGES}
@@ -52,11 +52,11 @@ def test_shared_memory_is_home_and_no_plan_moves_it(tool: Tool, start_target: Ca
 @pytest.mark.usefixtures("module", "huge_pages")
 def test_auto_moves_hugetlb_without_any_thp(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 8 hugetlb")
+    target.allocate(8, "hugetlb")
     result = migrate(tool, target)
     assert target.pages(" huge ") == {0: 8 * MIB_PAGES, 1: 0}, result
     assert (result["hugetlb"], result["engine"]) == (0, "module+syscall")
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
     target.end()
 
 
@@ -64,12 +64,12 @@ def test_auto_moves_hugetlb_without_any_thp(tool: Tool, start_target: Callable[.
 @pytest.mark.parametrize("engine", ["auto", "syscall"])
 def test_shared_memory_that_only_it_maps_moves(tool: Tool, start_target: Callable[..., Target], engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 4 shared")
+    target.allocate(4, "shm")
     result = migrate(tool, target, "--engine", engine)
     assert target.pages("file=/dev/zero") == {0: 4 * MIB_PAGES, 1: 0}, result
     assert result["moved"] >= 4 * MIB_PAGES
     assert result["asked"] == sum(count for reason, count in result.items() if reason not in NOT_REASONS), result
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def fully_mapped(target: Target) -> bool:
@@ -80,8 +80,8 @@ def fully_mapped(target: Target) -> bool:
 
 def test_shared_memory_of_two_needs_an_option(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 4 shared")
-    target.ask("reader")
+    target.allocate(4, "shm")
+    target.ask("fork-reader")
     wait_until(lambda: fully_mapped(target), "the child has every page")
     result = migrate(tool, target, "--engine", "syscall")
     assert result["file"] >= 4 * MIB_PAGES, result
@@ -92,39 +92,39 @@ def test_shared_memory_of_two_needs_an_option(tool: Tool, start_target: Callable
 
 def test_pages_left_by_fork_need_an_option(tool: Tool, start_target: Callable[..., Target], engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 4 small")
+    target.allocate(4)
     target.ask("fork")
     assert migrate(tool, target, "--engine", engine)["shared"] >= 4 * MIB_PAGES
     assert migrate(tool, target, "--engine", engine, "--shared")["moved"] >= 4 * MIB_PAGES
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 @pytest.mark.usefixtures("module")
 def test_split(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 8 thp")
+    target.allocate(8, "thp")
     result = migrate(tool, target, "--engine", "module", "--split")
     assert result["thp_split"] == 0, result
     assert target.pages()[0] >= 8 * MIB_PAGES
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def test_limit_is_kept(tool: Tool, start_target: Callable[..., Target], engine: str) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 8 small")
+    target.allocate(8)
     before = target.pages()[1]
     result = migrate(tool, target, "--engine", engine, "--limit", 1000)
     assert result["moved"] == 1000
     assert abs(before - target.pages()[1] - 1000) < 16
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 @pytest.mark.usefixtures("module")
 @pytest.mark.parametrize("words", [("--pause", "never"), ("--pause", "always"), ("--threads", 16)])
 def test_options_of_the_module_alone(tool: Tool, start_target: Callable[..., Target], words: tuple) -> None:
     target = start_target(memory=1)
-    target.ask("allocate 4 small")
-    target.ask("writer")
+    target.allocate(4)
+    target.ask("count 1")
     result = migrate(tool, target, "--engine", "module", *words)
     assert result["moved"] >= 4 * MIB_PAGES * 0.9
     assert (result["longest_pause_us"] > 0) == ("never" not in words)

@@ -45,7 +45,7 @@ def by_pid(answer: dict, target: Target) -> dict:
 def away(start_target, mib: int = 16) -> Target:
     """A program on node 1 whose memory is on node 0."""
     target = start_target(cpus=1, memory=0)
-    target.ask(f"allocate {mib} small")
+    target.allocate(mib)
     return target
 
 
@@ -92,7 +92,7 @@ def test_maximum_local_applied_again_and_restored(tool: Tool, start_target, engi
     check_answer(answer, targets, engine)
     check_nothing_left_to_do(tool(*words))
     check_new_pages(answer, targets[0], engine)
-    assert all(target.ask("check") == "wrong 0" for target in targets)
+    assert all(target.is_whole() for target in targets)
     tool("restore", "--all")
     assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
     assert [t.policy() for t in targets] == ["bind:0"] * 3
@@ -123,7 +123,7 @@ def check_nothing_left_to_do(answer: dict) -> None:
 
 def check_new_pages(answer: dict, target: Target, engine: str) -> None:
     """With the module they follow; without it apply says that they cannot."""
-    target.ask("allocate 16 small")
+    target.allocate(16)
     if engine == "module":
         assert answer["notes"] == [] and target.policy() == "prefer:1"
         assert share_on(target, 1) >= 0.95
@@ -135,7 +135,7 @@ def check_new_pages(answer: dict, target: Target, engine: str) -> None:
 def test_n_mass_moves_low_penalty_and_leaves_high(tool: Tool, start_target, engine: str) -> None:
     heavy, light = (start_target(cpus=0, memory=0) for _ in range(2))
     for target in (heavy, light):
-        target.ask("allocate 16 small")
+        target.allocate(16)
     answer = tool("apply", "--policy", "n-mass", "--sample", 0, "--engine", engine,
                   *assume((heavy, 1.8, 30), (light, 1.1, 28)), heavy.pid, light.pid)
     assert "cache pressure" in by_pid(answer, light)["reason"]
@@ -180,7 +180,7 @@ def interrupted(targets: list[Target], known: list[str], engine: str,
 
 def three_large(start_target) -> tuple[list[Target], list[str]]:
     targets, known = three(start_target)
-    targets[0].ask("allocate 64 small")
+    targets[0].allocate(64)
     return targets, known
 
 
@@ -196,7 +196,7 @@ def test_interrupted_apply_undoes_everything(tool: Tool, start_target, engine: s
     assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
     assert [t.policy() for t in targets] == ["bind:0"] * 3
     assert share_on(targets[0], 0) >= 0.99
-    assert targets[0].ask("check") == "wrong 0"
+    assert targets[0].is_whole()
     assert tool("restore", "--all")["restored"] == 0
 
 
@@ -208,7 +208,7 @@ def test_restore_after_apply_was_killed(tool: Tool, start_target, engine: str) -
     assert tool("restore", "--all")["restored"] == (3 if engine == "module" else 2)
     assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
     assert [t.policy() for t in targets] == ["bind:0"] * 3
-    assert targets[0].ask("check") == "wrong 0"
+    assert targets[0].is_whole()
 
 
 def test_failed_step_rolls_back(tool: Tool, start_target, engine: str) -> None:

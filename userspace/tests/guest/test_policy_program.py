@@ -36,7 +36,7 @@ def write(folder: Path, text: str) -> Path:
 def away(start_target, mib: int = 16) -> Target:
     """A program on node 1 whose memory is on node 0."""
     target = start_target(cpus=1, memory=0)
-    target.ask(f"allocate {mib} small")
+    target.allocate(mib)
     return target
 
 
@@ -52,7 +52,7 @@ def test_the_example_places_a_real_task(tool: Tool, start_target, engine: str) -
 def test_what_plan_prints_apply_reads_from_a_pipe(tool: Tool, start_target, home: Path, engine: str) -> None:
     """The pages come back to node 0 by a plan whose policy does not exist any more."""
     target = start_target(cpus=1, memory=1)
-    target.ask("allocate 16 small")
+    target.allocate(16)
     printed = tool.run("plan", "--policy", f"exec:{home}", *PATIENT, "--sample", 0, "--json", target.pid).stdout
     home.unlink()
     plan = json.loads(printed)
@@ -60,7 +60,7 @@ def test_what_plan_prints_apply_reads_from_a_pipe(tool: Tool, start_target, home
     assert plan["tasks"][0]["start"] == int(Path(f"/proc/{target.pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
     done = tool.run("apply", "--plan", "-", "--engine", engine, input=printed)
     assert done.returncode == 0 and "by sed" in done.stdout, done
-    assert target.cpus() == {NODE_CPUS[0]} and target.ask("check") == "wrong 0"
+    assert target.cpus() == {NODE_CPUS[0]} and target.is_whole()
     assert target.pages()[1] < 0.02 * sum(target.pages().values())
 
 

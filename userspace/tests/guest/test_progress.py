@@ -41,7 +41,7 @@ def commands(target: Target) -> dict[str, list[object]]:
 @pytest.fixture
 def target(start_target) -> Target:
     away = start_target(cpus=1, memory=0)
-    away.ask("allocate 16 small")
+    away.allocate(16)
     return away
 
 

@@ -9,7 +9,7 @@ from placed import Tool
 
 def test_shares_are_within_the_error_that_is_printed(tool: Tool, start_target) -> None:
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 48 small")
+    target.allocate(48)
     tool("migrate", target.pid, "--to", 1, "--limit", 4000, "--engine", "syscall")
     exact, sampled = (json.loads(tool.run("ps", "--json", "-s", "0", *words, target.pid).stdout)["tasks"][0]
                       for words in ([], ["--sample-above", "16"]))

@@ -22,7 +22,7 @@ PLAN = ("plan", "--policy", "maximum-local", "--sample", 0)
 def away(start_target, mib: int = 16) -> Target:
     """A program on node 1 whose memory is on node 0."""
     target = start_target(cpus=1, memory=0)
-    target.ask(f"allocate {mib} small")
+    target.allocate(mib)
     return target
 
 
@@ -51,8 +51,8 @@ def test_a_plugins_saved_spread_is_applied_without_it(tool: Tool, start_target, 
                                                       engine: str) -> None:
     """Where pages are is asked of the kernel: before, once applied, once restored."""
     big, small = start_target(cpus=0, memory=0), start_target(cpus=0, memory=0)
-    big.ask("allocate 24 small")
-    small.ask("allocate 4 small")
+    big.allocate(24)
+    small.allocate(4)
     saved = tmp_path / "plan.json"
     made = tool("plan", "--policy", crowded, "-o", "from=16", "--sample", 0, "--save", saved, big.pid, small.pid)
     assert [d["spread"] for d in made["decisions"]] == [{"0": 1, "1": 1}, None]
@@ -64,10 +64,10 @@ def test_a_plugins_saved_spread_is_applied_without_it(tool: Tool, start_target, 
     assert shares(nodes) == pytest.approx(0.5, abs=0.02)
     assert all(24 <= sum(nodes[at:at + 64]) <= 40 for at in range(0, len(nodes), 64)), "spread, not halved"
     assert shares(nodes_of(small, 4)) == 0
-    assert big.ask("check") == small.ask("check") == "wrong 0"
+    assert big.is_whole() and small.is_whole()
     tool("restore", "--all", "--pages")
     assert shares(nodes_of(big, 24)) < 0.02
-    assert (big.policy(), big.cpus(), big.ask("check")) == ("bind:0", {NODE_CPUS[0]}, "wrong 0")
+    assert (big.policy(), big.cpus(), big.is_whole()) == ("bind:0", {NODE_CPUS[0]}, True)
 
 
 @pytest.mark.parametrize(("change", "why"), [
@@ -102,7 +102,7 @@ def test_a_snapshot_is_planned_for(tool: Tool, start_target, tmp_path: Path) -> 
 def test_pages_come_back_after_apply_was_killed(tool: Tool, start_target, engine: str) -> None:
     """The task of lowest penalty overflows to node 1; its pages are on their way there."""
     targets = [away(start_target) for _ in range(3)]
-    targets[0].ask("allocate 256 small")
+    targets[0].allocate(256)
     known = [word for i, t in enumerate(targets)
              for word in ("--assume", f"pid={t.pid},penalty={1.2 + i / 10},mpki=1")]
     apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "maximum-local", "--sample", "0", "--engine",
@@ -115,14 +115,14 @@ def test_pages_come_back_after_apply_was_killed(tool: Tool, start_target, engine
     assert [t.cpus() for t in targets] == [{NODE_CPUS[1]}] * 3
     pages = targets[0].pages()
     assert pages[0] >= 0.99 * (pages[0] + pages[1])
-    assert targets[0].ask("check") == "wrong 0"
+    assert targets[0].is_whole()
 
 
 def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_target,
                                                              module: None) -> None:
     """The rate is so low that the second apply is interrupted while pages move."""
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 64 small")
+    target.allocate(64)
     tool("place", target.pid, "--interleave", "0-1")
     assert target.policy() == "interleave:0-1"
     apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "remote", "--sample", "0", "--rate", "4",

@@ -23,7 +23,7 @@ def moved_of(done: dict) -> int:
 
 def test_interleave_alternates(tool: Tool, start_target: Callable[..., Target], engine: str):
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 24 small")
+    target.allocate(24)
     done = apply(tool, target, "interleave", engine)
     nodes = nodes_of(target, 24)
     assert shares(nodes) == pytest.approx(0.5, abs=0.02)
@@ -31,7 +31,7 @@ def test_interleave_alternates(tool: Tool, start_target: Callable[..., Target], 
     # Not one half here and the other there: every 256 KiB has pages on both.
     for at in range(0, len(nodes), 64):
         assert 24 <= sum(nodes[at:at + 64]) <= 40, at
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
     assert done["decisions"][0]["spread"] == {"0": 1, "1": 1}
     if done["engine"] == "module":
         assert target.policy() == "interleave:0-1"
@@ -39,18 +39,18 @@ def test_interleave_alternates(tool: Tool, start_target: Callable[..., Target], 
 
 def test_weighted_follows_the_bandwidth(tool: Tool, start_target: Callable[..., Target]):
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 24 small")
+    target.allocate(24)
     weights = apply(tool, target, "weighted")["decisions"][0]["spread"]
     assert weights["0"] > weights["1"] > 0     # its own node has more bandwidth
     wanted = weights["1"] / (weights["0"] + weights["1"])
     assert shares(nodes_of(target, 24)) == pytest.approx(wanted, abs=0.02)
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def test_measured_brings_pages_where_it_says(tool: Tool, start_target: Callable[..., Target]):
     """It runs on one node, its memory is on the other: any good plan brings them together."""
     target = start_target(cpus=0, memory=1)
-    target.ask("allocate 24 small")
+    target.allocate(24)
     done = tool("apply", "--policy", "measured", "--assume", f"pid={target.pid},penalty=1.6",
                 "-o", "horizon=0", "--sample", 0, target.pid)
     decision = done["decisions"][0]
@@ -63,7 +63,7 @@ def test_measured_brings_pages_where_it_says(tool: Tool, start_target: Callable[
 
 def test_huge_pages_are_spread_whole(tool: Tool, start_target: Callable[..., Target]):
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 32 thp")
+    target.allocate(32, "thp")
     smaps = Path(f"/proc/{target.pid}/smaps").read_text()
     huge = max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps)))
     if huge < 16 * 1024:
@@ -73,12 +73,12 @@ def test_huge_pages_are_spread_whole(tool: Tool, start_target: Callable[..., Tar
     assert 0 <= moved_of(done) - target.pages()[1] < COPIED, "what came along with one of its huge page is counted"
     smaps = Path(f"/proc/{target.pid}/smaps").read_text()
     assert max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps))) >= huge - 4096
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def test_restore_brings_spread_pages_back(tool: Tool, start_target: Callable[..., Target]):
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 16 small")
+    target.allocate(16)
     apply(tool, target, "interleave")
     assert shares(nodes_of(target, 16)) == pytest.approx(0.5, abs=0.02)
     done = tool.run("restore", "--pages", target.pid, "--json")

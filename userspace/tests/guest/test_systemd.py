@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, PROGRAM, ROOT, TOOL, Target, module_loaded, wait_until
+from placed import NODE_CPUS, ROOT, TOOL, Target, module_loaded, wait_until
 
 SYSTEMD = Path("/lib/systemd/systemd")
 CONF = Path("/etc/numaplace/daemon.conf")
@@ -70,12 +70,9 @@ class Systemd:
 
 class TargetInside(Target):
     def __init__(self, systemd: Systemd) -> None:
-        self.process = subprocess.Popen(
-            systemd.inside("numactl", "--cpunodebind=1", "--membind=0", PROGRAM), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, start_new_session=True)
-        assert self.ask("ready") == "what?"
+        super().__init__(cpus=1, memory=0, wrap=systemd.inside())
         (self.pid,) = systemd.children(self.process.pid)
-        self.ask("allocate 16 small")
+        self.allocate(16)
 
     def end(self) -> None:
         self.process.kill()     # which waits for the program, which ends with its input
@@ -116,7 +113,7 @@ def test_starts_reloads_and_stops(systemd: Systemd, target: Target) -> None:
     systemd.does("stop")
     assert systemd.shows("Result") == "success"
     assert placed(target, 1) and target.policy() == "bind:0"
-    assert target.ask("check") == "wrong 0"
+    assert target.is_whole()
 
 
 def test_is_started_again_after_a_crash(systemd: Systemd, target: Target) -> None:

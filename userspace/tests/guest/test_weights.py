@@ -46,7 +46,7 @@ def spread(tool: Tool, target: Target) -> dict[str, int]:
 def target(start_target: Callable[..., Target]) -> Target:
     """Its node has more bandwidth than the other."""
     target = start_target(cpus=0, memory=0)
-    target.ask("allocate 24 small")
+    target.allocate(24)
     return target
 
 
@@ -61,7 +61,7 @@ def before(tool: Tool) -> Iterator[dict[str, str]]:
 def share_of_new(target: Target) -> float:
     """On node 1, of 4096 pages that are touched now."""
     before = target.pages()
-    target.ask("allocate 16 small")
+    target.allocate(16)
     new = {node: pages - before[node] for node, pages in target.pages().items()}
     assert 4096 <= sum(new.values()) < 4096 + 16
     return new[1] / sum(new.values())
@@ -108,7 +108,7 @@ def test_a_second_plan_is_refused(tool: Tool, target: Target, start_target: Call
                                   before: dict[str, str]) -> None:
     tool("apply", *WEIGHTED, "--weights", "write", target.pid)
     wanted, other = weights(), start_target(cpus=1, memory=1)
-    other.ask("allocate 24 small")
+    other.allocate(24)
     pages, policy = other.pages(), other.policy()
     done = tool.run("apply", *WEIGHTED, "--weights", "write", other.pid)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
@@ -122,7 +122,7 @@ def test_a_second_plan_is_refused(tool: Tool, target: Target, start_target: Call
 def test_the_last_of_two_gives_them_back(tool: Tool, target: Target, start_target: Callable[..., Target],
                                          before: dict[str, str]) -> None:
     second = start_target(cpus=0, memory=0)
-    second.ask("allocate 24 small")
+    second.allocate(24)
     for task in (target, second):
         tool("apply", *WEIGHTED, "--weights", "write", task.pid)
     assert "weights" not in tool("restore", target.pid)

@@ -74,7 +74,7 @@ def test_policy_pos(target, weights, name):
 def test_policy_swaps_against_allocating_thread(target):
     """Two hundred times another policy for a thread that asks for pages all the while."""
     t = target("anon", 4)
-    tid = int(t.ask("allocate"))
+    tid = int(t.ask("map-anew"))
     objects = driver.slab_objects("numa_policy")
     choice = [POLICIES[name][:2] for name in ("bind", "interleave", "default", "preferred-many")]
     for i in range(200):
