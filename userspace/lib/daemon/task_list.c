@@ -66,7 +66,7 @@ static bool is_named(const struct np_task_watch *w, const struct np_watched_task
 static bool belongs(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	for (int depth = 0; t && depth < 64; depth++) {
-		if (is_named(w, t))
+		if (is_named(w, t) || (t->judged && t->member))
 			return true;
 		t = np_task_watch_find(w, t->ppid);
 	}

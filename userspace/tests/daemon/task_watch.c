@@ -112,7 +112,58 @@ static void the_child_of_a_parent_that_has_exited(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* Never returns: starts a process that starts another once this one has exited; writes both pids. */
+static void start_orphan(int out)
+{
+	pid_t self = getpid(), pid = fork();
+
+	if (pid)
+		write(out, &pid, sizeof(pid));
+	else {
+		while (getppid() == self)
+			usleep(1000);
+		pid = fork();
+		if (pid)
+			write(out, &pid, sizeof(pid));
+	}
+	for (;;)
+		pause();
+}
+
+/* The tasks that an orphan starts are watched as it is; its first parent is no longer listed. */
+static void the_child_of_an_orphan(void)
+{
+	pid_t parent, orphan, child, self = getpid();
+	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
+	struct np_task_watch w;
+	struct np_watched_task *t;
+	char err[NP_ERR_LEN];
+	int pids[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(pids), 0);
+	parent = fork();
+	if (parent == 0)
+		start_orphan(pids[1]);
+	CU_ASSERT_EQUAL_FATAL(read(pids[0], &orphan, sizeof(orphan)), sizeof(orphan));
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	CU_ASSERT_EQUAL_FATAL(read(pids[0], &child, sizeof(child)), sizeof(child));
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	t = np_task_watch_find(&w, orphan);
+	CU_ASSERT(t && t->member);
+	t = np_task_watch_find(&w, child);
+	CU_ASSERT(t && t->member);
+	np_task_watch_close(&w);
+	kill(child, SIGKILL);
+	kill(orphan, SIGKILL);
+	close(pids[0]);
+	close(pids[1]);
+}
+
 static CU_TestInfo task_watch_tests[] = {
+	{ "the child of an orphan", the_child_of_an_orphan },
 	{ "the child of a parent that has exited", the_child_of_a_parent_that_has_exited },
 	{ "reading pages keeps the busy CPUs", reading_pages_keeps_the_busy_cpus },
 	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
