@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,7 +54,7 @@ static void close_end(int *fd)
 
 /* In the child: never returns. Only what is safe between fork and exec of a program with threads.
  */
-static _Noreturn void become(const char *path, const struct run *r)
+static _Noreturn void become(const char *path, const struct run *r, pid_t caller)
 {
 	int from[3] = {r->input, r->end[OUTPUT][1], r->end[ERRORS][1]}, e;
 	int report = fcntl(r->end[REPORT][1], F_DUPFD_CLOEXEC, 3);
@@ -68,6 +69,10 @@ static _Noreturn void become(const char *path, const struct run *r)
 	sigset_t none;
 
 	setpgid(0, 0);
+	/* Ctrl-C kills a caller that does not catch it, and reaches no other group. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != caller)
+		_exit(126);
 	for (int number = 1; number < NSIG; number++)
 		syscall(SYS_rt_sigaction, number, &by_default, NULL, sizeof(by_default.mask));
 	sigemptyset(&none);
@@ -121,6 +126,7 @@ static int not_started(const struct run *r, const char *path, int e)
 
 static int start(struct run *r, const char *path)
 {
+	pid_t caller = getpid();
 	int e = 0;
 	ssize_t n;
 
@@ -131,7 +137,7 @@ static int start(struct run *r, const char *path)
 	if (r->pid < 0)
 		return not_started(r, path, errno);
 	if (!r->pid)
-		become(path, r);
+		become(path, r, caller);
 	setpgid(r->pid, r->pid); /* here and in the child: killed as a group */
 	for (int i = 0; i < PIPES; i++)
 		close_end(&r->end[i][1]);
@@ -255,12 +261,14 @@ static int attend(struct run *r)
 	return e ? e : take(r, ERRORS);
 }
 
-/* Kills its group before its pid can be reused. Returns how it ended. */
+/* Kills its group, and itself where it has left that, before its pid can be reused. Returns how it
+ * ended. */
 static int reap(struct run *r)
 {
 	int status = 0;
 
 	kill(-r->pid, SIGKILL);
+	kill(r->pid, SIGKILL);
 	while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return status;

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
@@ -55,6 +58,14 @@ def fault(folder: Path, text: str, *words: object) -> str:
     start, _, rest = done.stderr.partition("policy exec:./p")
     assert start == "numaplace: " and rest, done.stderr
     return rest.strip(": \n")
+
+
+def has_ended(file: Path) -> bool:
+    """The process whose number the file has; only init has not reaped a zombie."""
+    try:
+        return Path("/proc", file.read_text().strip(), "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 @pytest.mark.parametrize(("text", "why"), [
@@ -111,8 +122,20 @@ def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, 
                  "--policy-timeout", *words)
     assert line == "gave no answer within 4 s and was killed; --policy-timeout gives it more time"
     for name in ("own", "other"):
-        state = Path("/proc", (tmp_path / name).read_text().strip(), "stat")
-        assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z", "only init has not reaped it"
+        assert eventually(lambda name=name: has_ended(tmp_path / name)), name
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_it_does_not_outlive_a_command_that_is_killed(tmp_path: Path, number: int) -> None:
+    program(tmp_path, SH + "echo $$ > own; exec sleep 600")
+    (tmp_path / "ps.json").write_text(json.dumps(SNAPSHOT))
+    started = subprocess.Popen([TOOL, "plan", "--snapshot", "ps.json", "--policy", "exec:./p", "--policy-timeout", "600"],
+                               cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    own = tmp_path / "own"
+    assert eventually(lambda: own.exists() and own.read_text().endswith("\n"))
+    started.send_signal(number)
+    assert started.wait() == -number
+    assert eventually(lambda: has_ended(own))
 
 
 def test_a_timeout_that_is_none(tmp_path: Path) -> None:
