@@ -151,9 +151,12 @@ static int apply(struct np_policy_cli *w)
 	struct np_planning p;
 	int status;
 
+	/* A signal ends the reading of standard input. */
+	status = w->plan ? renew(w, &p) : NP_EXIT_OK;
 	catch_signals();
 	np_policy_stop(&stop);
-	status = w->plan ? renew(w, &p) : ask(w, &p);
+	if (!w->plan)
+		status = ask(w, &p);
 	if (status)
 		return status;
 	control = np_policy_engine(w, &status);

@@ -2,12 +2,17 @@
 """Plans saved and shown: spreads, and policies whose shared object is gone since."""
 from __future__ import annotations
 
+import fcntl
 import json
 import re
+import signal
 import subprocess
+import termios
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
@@ -116,6 +121,19 @@ def test_what_is_printed_is_what_is_saved(snapshot: Path, tmp_path: Path) -> Non
                              timeout=60, check=False)
     assert refused.returncode == 1
     assert refused.stderr.startswith("numaplace: plan on standard input cannot be applied: it was made from a snapshot")
+
+
+def waiting_in(pipe: int) -> int:
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), "little")
+
+
+def test_a_signal_ends_apply_while_it_reads_a_plan(snapshot: Path) -> None:
+    apply = subprocess.Popen([TOOL, "apply", "--plan", "-"], stdin=subprocess.PIPE, bufsize=0)
+    apply.stdin.write(b"{")
+    assert eventually(lambda: waiting_in(apply.stdin.fileno()) == 0)
+    apply.send_signal(signal.SIGINT)
+    assert eventually(lambda: apply.poll() is not None) or apply.kill()
+    assert apply.wait() == -signal.SIGINT
 
 
 def refused(text: str) -> str:
