@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CannotError, ExperimentError, Interrupted
-from .interrupts import held
+from .interrupts import NUMBERS, held
 from .tool import last_line
 
 PR_SET_PDEATHSIG = 1
@@ -36,6 +36,8 @@ def start(arguments: list[str | Path], number: signal.Signals, before_exec: Call
     runner, child = os.getpid(), None
 
     def in_child() -> None:
+        for ignored in NUMBERS:  # from the first of them on by the runner, and what a program ignores it keeps at exec
+            signal.signal(ignored, signal.SIG_DFL)
         die_with(runner, number)
         before_exec()
 
