@@ -63,8 +63,9 @@ def save_files(page: Path, folder: Path) -> None:
 
 
 def run(chosen: list[Block], folder: Path, timeout: int) -> None:
-    """One shell for all blocks of a page, which share variables and processes; each ends with a line of its own."""
-    script = "".join(f"{block.text}echo '{END}'\n" for block in chosen)
+    """One shell for all blocks of a page, which share variables and processes; each ends with a line of its own.
+    Of a block that fails no process stays: it would keep the output open until the time is up."""
+    script = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "".join(f"{block.text}echo '{END}'\n" for block in chosen)
     done = subprocess.run(["bash", "-euc", script], cwd=folder, capture_output=True, text=True, timeout=timeout,
                           check=False, env=environment())
     outputs = done.stdout.split(f"{END}\n")

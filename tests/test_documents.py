@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests import documents
+from tests.waiting import eventually, has_ended
 
 ROOT = documents.ROOT
 OWN_TEST = {"first-policy.md"}   # userspace/tests/files/test_tutorial.py
@@ -122,6 +123,13 @@ def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="the page shows\n1 3"):
         documents.run([block], tmp_path, 10)
     documents.run([documents.Block(str(page), "sh", "", "echo 1 2\n", "1 3\n", varies=True)], tmp_path, 10)
+
+
+def test_a_block_that_fails_is_found_with_its_processes(tmp_path: Path) -> None:
+    block = documents.Block("nowhere.md:1", "sh", "", "sleep 600 & echo $! > pid\necho said\nfalse\n")
+    with pytest.raises(AssertionError, match="nowhere.md:1:\nsaid"):
+        documents.run([block], tmp_path, 60)
+    assert eventually(lambda: has_ended(int((tmp_path / "pid").read_text())))
 
 
 def test_the_table_of_metrics_has_those_that_a_daemon_wrote(built: None) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from experiments.lab import kernels
 from experiments.places import HERE
-from tests.waiting import eventually
+from tests.waiting import eventually, has_ended
 
 TOP = HERE.code
 SERIES = kernels.DEFAULT_SERIES
@@ -93,13 +93,6 @@ def qemu_of(parent: int, limit: float = 60) -> int:
     raise AssertionError("no QEMU was started")
 
 
-def gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 @pytest.mark.lab
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_signal_leaves_no_qemu_behind(number):
@@ -109,7 +102,7 @@ def test_signal_leaves_no_qemu_behind(number):
     started.send_signal(number)
     status = started.wait(60)
     assert status == (-number if number == signal.SIGKILL else 128 + number)
-    assert eventually(lambda: gone(machine), 60)
+    assert eventually(lambda: has_ended(machine), 60)
     assert started.stderr.read() == ""
 
 

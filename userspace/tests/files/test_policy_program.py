@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import eventually
+from tests.waiting import eventually, has_ended
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
@@ -58,14 +58,6 @@ def fault(folder: Path, text: str, *words: object) -> str:
     start, _, rest = done.stderr.partition("policy exec:./p")
     assert start == "numaplace: " and rest, done.stderr
     return rest.strip(": \n")
-
-
-def has_ended(file: Path) -> bool:
-    """The process whose number the file has; only init has not reaped a zombie."""
-    try:
-        return Path("/proc", file.read_text().strip(), "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 @pytest.mark.parametrize(("text", "why"), [
@@ -122,7 +114,7 @@ def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, 
                  "--policy-timeout", *words)
     assert line == "gave no answer within 4 s and was killed; --policy-timeout gives it more time"
     for name in ("own", "other"):
-        assert eventually(lambda name=name: has_ended(tmp_path / name)), name
+        assert eventually(lambda name=name: has_ended(int((tmp_path / name).read_text()))), name
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -135,7 +127,7 @@ def test_it_does_not_outlive_a_command_that_is_killed(tmp_path: Path, number: in
     assert eventually(lambda: own.exists() and own.read_text().endswith("\n"))
     started.send_signal(number)
     assert started.wait() == -number
-    assert eventually(lambda: has_ended(own))
+    assert eventually(lambda: has_ended(int(own.read_text())))
 
 
 def test_a_timeout_that_is_none(tmp_path: Path) -> None:
