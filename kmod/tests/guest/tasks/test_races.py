@@ -122,7 +122,9 @@ def test_race_with_new_threads_and_policies(target):
     t = target("anon", 4)
     node = 0
     with spawning(t, 60) as still:
-        while still():
+        more = True
+        while more:
+            more = still()  # where all have started before, once
             node = 1 - node
             mpol.set_own(mpol.BIND, 1 << node)
             driver.write("place", f"pid={t.pid} cpus=1 mem=caller")
