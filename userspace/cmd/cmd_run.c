@@ -97,6 +97,8 @@ static void wake(int signal)
 }
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+/* What this program was started with: nohup(1) and a shell's background jobs ignore some. */
+static struct sigaction inherited[sizeof(forwarded) / sizeof(*forwarded)];
 
 /*
  * SIGCHLD is unblocked only during the wait, so that it cannot be missed; the
@@ -117,7 +119,7 @@ static void catch_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &blocked, before);
 	sigaction(SIGCHLD, &on_child, NULL);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
-		sigaction(forwarded[i], &on_forward, NULL);
+		sigaction(forwarded[i], &on_forward, &inherited[i]);
 }
 
 static void block_only_sigchld(const sigset_t *before)
@@ -138,7 +140,7 @@ static int prepare_child(void *arg)
 	const struct bitmask *nodes = b->mem_nodes;
 
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
-		signal(forwarded[i], SIG_DFL);
+		sigaction(forwarded[i], &inherited[i], NULL);
 	if (b->cpus && numa_sched_setaffinity(0, b->cpus))
 		return errno;
 	if (b->mem_mode >= 0 && set_mempolicy(b->mem_mode, nodes ? nodes->maskp : NULL,

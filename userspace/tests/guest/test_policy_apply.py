@@ -271,6 +271,13 @@ def test_run_places_forwards_and_ends_with_the_program(tool: Tool, auto: str) ->
     assert tool("restore", "--all")["restored"] == 0
 
 
+def test_run_starts_a_program_with_the_signals_that_it_was_started_with(tool: Tool) -> None:
+    done = subprocess.run(["sh", "-c", "trap '' HUP INT; \"$0\" run -p none -- grep SigIgn /proc/self/status", TOOL],
+                          capture_output=True, text=True, timeout=120, check=True)
+    ignored = int(done.stdout.split()[1], 16)
+    assert [number for number in range(1, 32) if ignored >> (number - 1) & 1] == [signal.SIGHUP, signal.SIGINT]
+
+
 @pytest.mark.parametrize("options", [(), ("--assume", "penalty=1.5")])
 def test_run_goes_on_without_a_child_that_it_may_not_read(nobody: dict, options: tuple[str, ...]) -> None:
     """The child is not dumpable (prctl 4), as after the start of a set-user-ID program: its pages are root's to see."""
