@@ -17,5 +17,5 @@ PAGES = [page for page in documents.pages()
 def test_commands(module: None, tool, tmp_path: Path, page: Path) -> None:
     documents.save_files(page, tmp_path)
     before = os.sched_getaffinity(0)
-    documents.run([b for b in documents.blocks(page) if b.kind == "lab"], tmp_path, 300)
+    documents.run([b for b in documents.blocks(page) if b.kind == "lab"], tmp_path, 1000)
     assert os.sched_getaffinity(0) == before
