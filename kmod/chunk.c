@@ -42,7 +42,7 @@ void numaplace_chunk_free(struct numaplace_migrate_buf *buf)
 }
 
 /* Whether a page that is locked and unmapped now is one that may be moved. */
-static bool is_ours(const struct numaplace_batch *b, struct page *page)
+static bool may_move(const struct numaplace_batch *b, struct page *page)
 {
 	struct folio *folio = page_folio(page);
 
@@ -75,7 +75,7 @@ static struct folio *new_folio(struct numaplace_batch *b, unsigned int order)
 
 	if (READ_ONCE(supply->node_full))
 		return NULL;
-	/* Reclaim that has failed takes seconds to fail again, while the task's pages are unmapped. */
+	/* Failed reclaim takes seconds to fail again, while the task's pages are unmapped. */
 	if (READ_ONCE(supply->no_reclaim))
 		gfp &= ~__GFP_DIRECT_RECLAIM;
 	folio = __folio_alloc_node(gfp, order, b->to);
@@ -124,7 +124,7 @@ static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *sta
 		struct page *page = migrate_pfn_to_page(run->src[i]);
 
 		n = entry_pages(run->src[i]);
-		if (page && (run->src[i] & MIGRATE_PFN_MIGRATE) && is_ours(b, page))
+		if (page && (run->src[i] & MIGRATE_PFN_MIGRATE) && may_move(b, page))
 			memset(status + i, copy_entry(b, run->src[i], &run->dst[i]), n);
 	}
 }
@@ -173,8 +173,8 @@ static void move_run(struct numaplace_batch *b, struct numaplace_migrate_buf *bu
 
 /* Moves those of the pages first .. end - 1 that have this status, run by run: others are not even
  * unmapped. */
-static void move_those(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-		       unsigned int first, unsigned int end, u8 status, unsigned long select)
+static void move_runs(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
+		      unsigned int first, unsigned int end, u8 status, unsigned long select)
 {
 	unsigned int i = first, length, most;
 	struct vm_area_struct *vma;
@@ -200,7 +200,7 @@ static void move_those(struct numaplace_batch *b, struct numaplace_migrate_buf *
 }
 
 /**
- * numaplace_chunk_move() - look at pages of a batch and move those that are to be moved
+ * numaplace_chunk_move() - classify pages of a batch and move those that are to be moved
  * @b: the batch; the mmap_lock of its mm is held
  * @buf: of this thread
  * @first: the first of the pages
@@ -211,8 +211,8 @@ void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_bu
 {
 	lockdep_assert_held(&b->mm->mmap_lock);
 	numaplace_classify_pages(b, first, n, false);
-	move_those(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
+	move_runs(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
 	/* The node has no huge page for these, and may have small ones. */
 	if (b->split)
-		move_those(b, buf, first, first + n, NUMAPLACE_PAGE_no_huge, 0);
+		move_runs(b, buf, first, first + n, NUMAPLACE_PAGE_no_huge, 0);
 }

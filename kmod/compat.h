@@ -88,7 +88,7 @@ static inline bool numaplace_compat_is_shared(struct folio *folio)
 
 	if (folio_entire_mapcount(folio) > 1)
 		return true;
-	/* Where there are ptes beside a pmd, each page counts the pmd once. */
+	/* With ptes beside a pmd, each page counts the pmd once. */
 	for (i = 0; folio_test_double_map(folio) && i < NUMAPLACE_HUGE_PAGES; i++)
 		if (atomic_read(&folio_page(folio, i)->_mapcount) > 0)
 			return true;

@@ -25,7 +25,7 @@
 
 static struct vfsmount *groups;
 
-/* Too large for the stack; used under numaplace_placement_mutex only. */
+/* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask limit, want;
 
 /**
@@ -132,7 +132,7 @@ int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cp
 	unsigned int try;
 	int err;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (!numaplace_cpuset_read(task, &limit))
 		return set_cpus_allowed_ptr(task, cpus);
 	for (try = 0; try < TRIES; try++) {
@@ -149,7 +149,7 @@ int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cp
 /**
  * numaplace_cpuset_init() - mount the control groups privately
  *
- * Where there is no cgroup2 no cpuset is known.
+ * Without cgroup2 no cpuset is known.
  *
  * Return: 0 or -ENOMEM.
  */

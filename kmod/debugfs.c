@@ -207,7 +207,7 @@ DEFINE_SHOW_ATTRIBUTE(version);
 
 static int placements_show(struct seq_file *m, void *unused)
 {
-	return numaplace_placement_show(m);
+	return numaplace_task_table_show(m);
 }
 DEFINE_SHOW_ATTRIBUTE(placements);
 

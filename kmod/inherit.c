@@ -18,7 +18,7 @@ static struct tracepoint *fork_event, *exit_event;
  * A child has the CPUs that its parent had when the fork began. If the parent was
  * placed again since, or was restored, those are CPUs that were set earlier.
  */
-static bool has_cpus_of_ours(const struct numaplace_placement *parent, const struct cpumask *cpus)
+static bool has_set_cpus(const struct numaplace_placement *parent, const struct cpumask *cpus)
 {
 	bool restored = parent->state >= NUMAPLACE_RESTORING;
 
@@ -28,11 +28,11 @@ static bool has_cpus_of_ours(const struct numaplace_placement *parent, const str
 		return false;
 	return (parent->has_cpus && cpumask_equal(cpus, parent->set_cpus)) ||
 	       (parent->setting && cpumask_subset(cpus, parent->set_cpus)) ||
-	       numaplace_placement_was_given(parent, cpus);
+	       numaplace_placement_had_cpus(parent, cpus);
 }
 
 /* A child's policy is a copy of its parent's, which is the caller here. */
-static bool has_mem_of_ours(const struct numaplace_placement *parent)
+static bool has_set_mem(const struct numaplace_placement *parent)
 {
 	return parent->has_mem && current->mempolicy == parent->set_mem;
 }
@@ -41,7 +41,7 @@ static bool has_mem_of_ours(const struct numaplace_placement *parent)
 static void inherit(struct numaplace_placement *child, const struct numaplace_placement *parent,
 		    bool cpus, bool mem)
 {
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	if (cpus) {
 		cpumask_copy(child->saved_cpus, parent->saved_cpus);
 		cpumask_copy(child->set_cpus, &child->task->cpus_mask);
@@ -75,7 +75,7 @@ static void add_child(const struct numaplace_placement *parent, struct task_stru
 		return;
 	}
 	inherit(record, parent, cpus, mem);
-	numaplace_placement_add(record);
+	numaplace_task_table_add(record);
 	if (record->state == NUMAPLACE_PLACED) {
 		numaplace_stats_add(NUMAPLACE_STAT_inherited, 1);
 		return;
@@ -94,17 +94,17 @@ static void on_fork(struct task_struct *child)
 	struct numaplace_placement *p;
 	bool cpus, mem;
 
-	if (likely(!numaplace_placement_has(current)) || child->flags & PF_IO_WORKER)
+	if (likely(!numaplace_task_table_has(current)) || child->flags & PF_IO_WORKER)
 		return;
-	spin_lock(&numaplace_placement_lock);
-	p = numaplace_placement_find(current);
+	spin_lock(&numaplace_task_table_lock);
+	p = numaplace_task_table_find(current);
 	if (p) {
-		cpus = has_cpus_of_ours(p, &child->cpus_mask);
-		mem = has_mem_of_ours(p);
+		cpus = has_set_cpus(p, &child->cpus_mask);
+		mem = has_set_mem(p);
 		if (cpus || mem)
 			add_child(p, child, cpus, mem);
 	}
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 /* task_newtask, not sched_process_fork: the latter is not raised for workers of vhost. */
@@ -134,17 +134,17 @@ static void on_end(struct task_struct *task)
 {
 	struct numaplace_placement *p;
 
-	if (likely(!numaplace_placement_has(task)))
+	if (likely(!numaplace_task_table_has(task)))
 		return;
-	spin_lock(&numaplace_placement_lock);
-	p = numaplace_placement_find(task);
+	spin_lock(&numaplace_task_table_lock);
+	p = numaplace_task_table_find(task);
 	if (p) {
-		numaplace_placement_remove(p);
+		numaplace_task_table_remove(p);
 		p->state = NUMAPLACE_ENDED;
 		forget_mem(p);
 		numaplace_visit_todo(p);
 	}
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	if (p)
 		numaplace_sweep_now();
 }
@@ -161,7 +161,7 @@ static void on_exit(void *unused, struct task_struct *task)
 }
 #endif
 
-static void look_for_event(struct tracepoint *tp, void *unused)
+static void find_event(struct tracepoint *tp, void *unused)
 {
 	if (!strcmp(tp->name, "task_newtask"))
 		fork_event = tp;
@@ -178,7 +178,7 @@ int numaplace_inherit_init(void)
 {
 	int err;
 
-	for_each_kernel_tracepoint(look_for_event, NULL);
+	for_each_kernel_tracepoint(find_event, NULL);
 	if (!fork_event || !exit_event)
 		return -ENOENT;
 	err = numaplace_sweep_init(numaplace_restore_sweep);

@@ -20,8 +20,8 @@
 /* Beside 0 and -errno: there are no more pages. */
 #define END		1
 
-/* Longest sleep of a rest between checks of whether it may end early. */
-#define REST_US		5000
+/* Between two pauses: longest sleep before a check of whether the wait may end early. */
+#define POLL_US		5000
 
 /* Guards the list, and the jobs' state, counts and times. */
 static DEFINE_SPINLOCK(lock);
@@ -61,7 +61,7 @@ static void note_progress(struct numaplace_job *job, const struct numaplace_batc
 	trace_batch(job, b);
 }
 
-/* Ends a rest early: the job was cancelled, or the address space has no user left. */
+/* Ends a wait early: the job was cancelled, or the address space has no user left. */
 static bool need_not_wait(const struct numaplace_job *job)
 {
 	return is_cancelled(job) || !atomic_read(&job->mm->mm_users);
@@ -71,19 +71,19 @@ static bool need_not_wait(const struct numaplace_job *job)
  * Keeps to duty, the part of the time that a process may be stopped for. Runs before
  * the target's limits are checked, so that the check is not older than a batch.
  */
-static void rest(const struct numaplace_job *job)
+static void keep_duty(const struct numaplace_job *job)
 {
 	u64 now;
 
 	while (!need_not_wait(job) && (now = ktime_get_ns()) < job->next_pause) {
-		u64 us = min_t(u64, div_u64(job->next_pause - now, NSEC_PER_USEC) + 1, REST_US);
+		u64 us = min_t(u64, div_u64(job->next_pause - now, NSEC_PER_USEC) + 1, POLL_US);
 
 		usleep_range_state(us, us, TASK_IDLE);
 	}
 }
 
 /* Keeps to rate_mib: sleeps until the bytes of a batch are due, or the job is cancelled. */
-static void pace(struct numaplace_job *job, u64 bytes)
+static void keep_rate(struct numaplace_job *job, u64 bytes)
 {
 	u64 now = ktime_get_ns();
 
@@ -126,20 +126,22 @@ static void begin_pause(const struct numaplace_job *job, struct task_struct *tas
 
 static void note_pause(struct numaplace_job *job, u64 us, bool missed)
 {
-	u64 apart = numaplace_throttle_rest_ns(us * NSEC_PER_USEC, job->request.duty);
+	u64 run_ns = numaplace_throttle_duty_ns(us * NSEC_PER_USEC, job->request.duty);
 
 	job->missed = missed ? job->missed + 1 : 0;
-	job->next_pause = ktime_get_ns() + apart;
+	job->next_pause = ktime_get_ns() + run_ns;
 	spin_lock(&lock);
 	job->longest_pause_us = max(job->longest_pause_us, us);
 	job->paused_us += us;
 	spin_unlock(&lock);
 }
 
-/* How many pages a batch may look at, and how many it may move: as many as the budget has time for.
+/*
+ * Pages that a batch may examine, and pages that it may move: as many as the budget has
+ * time for.
  */
 struct batch_size {
-	unsigned int look, move;
+	unsigned int scan, move;
 };
 
 /* Moves a batch that was found, the target paused where that pays. */
@@ -160,15 +162,16 @@ static void move_batch(struct numaplace_job *job, struct task_struct *task,
 	if (b->pause_us)
 		note_pause(job, b->pause_us, b->unpaused);
 	/* A thread of the process may hold a busy page: retried when the threads run again. */
-	numaplace_migrate_rest(b);
-	/* A batch with nothing to move stops no thread: the next look may be longer. */
-	size->look = wanted ? size->move : min(2 * size->look, NUMAPLACE_BATCH_MAX);
+	numaplace_migrate_finish(b);
+	/* A batch with nothing to move stops no thread: the next scan may be longer. */
+	size->scan = wanted ? size->move : min(2 * size->scan, NUMAPLACE_BATCH_MAX);
 	if (b->counts.status[NUMAPLACE_PAGE_moved])
-		size->look = size->move = numaplace_throttle_pages(b->n, ns, job->request.max_stall_us);
+		size->scan = size->move =
+			numaplace_throttle_pages(b->n, ns, job->request.max_stall_us);
 }
 
-/* Finds the next batch. Where a long look has found more than may be moved at a time, a short one
- * takes its place. */
+/* Finds the next batch. If a long scan finds more pages than may be moved at a time, a short one
+ * replaces it. */
 static bool find_batch(const struct numaplace_job *job, struct numaplace_batch *b,
 		       unsigned long *pos, const struct batch_size *size)
 {
@@ -177,8 +180,8 @@ static bool find_batch(const struct numaplace_job *job, struct numaplace_batch *
 	bool found;
 
 	found = numaplace_migrate_next(b, pos, end,
-				       numaplace_throttle_limit(size->look, job->request.rate_mib));
-	if (!found || b->pending <= size->move || size->look <= size->move)
+				       numaplace_throttle_limit(size->scan, job->request.rate_mib));
+	if (!found || b->pending <= size->move || size->scan <= size->move)
 		return found;
 	*pos = begin;
 	return numaplace_migrate_next(b, pos, end,
@@ -199,7 +202,7 @@ static u64 pages_to_limit(const struct numaplace_job *job)
 static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsigned long *pos,
 		     struct batch_size *size)
 {
-	struct task_struct *task = numaplace_target_again(job->pid, job->mm, job->request.to);
+	struct task_struct *task = numaplace_target_recheck(job->pid, job->mm, job->request.to);
 	int err = -ESRCH;
 
 	if (IS_ERR(task))
@@ -228,18 +231,18 @@ static int run(struct numaplace_job *job)
 		.shared = job->request.shared,
 		.split = job->request.split,
 	};
-	struct batch_size size = { .look = NUMAPLACE_BATCH_FIRST, .move = NUMAPLACE_BATCH_FIRST };
+	struct batch_size size = { .scan = NUMAPLACE_BATCH_FIRST, .move = NUMAPLACE_BATCH_FIRST };
 	unsigned long pos = job->request.start;
 	u64 begun = ktime_get_ns();
 	int err = numaplace_migrate_init(&b, job->request.threads);
 
 	while (!err && !is_cancelled(job) && pages_to_limit(job)) {
-		rest(job);
+		keep_duty(job);
 		err = move_next(job, &b, &pos, &size);
 		if (err)
 			break;
 		note_progress(job, &b, begun);
-		pace(job, b.counts.bytes);
+		keep_rate(job, b.counts.bytes);
 		cond_resched();
 	}
 	numaplace_migrate_free(&b);

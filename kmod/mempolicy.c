@@ -25,58 +25,58 @@
 
 static struct file_system_type *tmpfs;
 
-static struct workqueue_struct *undertaker;
+static struct workqueue_struct *free_queue;
 
-static void bury_all(struct work_struct *work);
-static DECLARE_WORK(burials, bury_all);
-static LLIST_HEAD(graves);
+static void free_all(struct work_struct *work);
+static DECLARE_WORK(free_work, free_all);
+static LLIST_HEAD(to_free);
 
 /* The contents of a released policy are not used any more: the list node overlays w. */
-static struct llist_node *grave_of(struct mempolicy *policy)
+static struct llist_node *node_of(struct mempolicy *policy)
 {
 	BUILD_BUG_ON(sizeof(policy->w) < sizeof(struct llist_node));
 	return (struct llist_node *)&policy->w;
 }
 
-static struct mempolicy *policy_of(struct llist_node *grave)
+static struct mempolicy *policy_of(struct llist_node *node)
 {
-	return (struct mempolicy *)((char *)grave - offsetof(struct mempolicy, w));
+	return (struct mempolicy *)((char *)node - offsetof(struct mempolicy, w));
 }
 
-/* Creates a tmpfs, swaps its policy with @given and destroys it. Returns the former policy. */
-static struct mempolicy *exchange(struct mempolicy *given)
+/* Creates a tmpfs, swaps its policy with @policy and destroys it. Returns the former policy. */
+static struct mempolicy *exchange(struct mempolicy *policy)
 {
 	char local[] = "local";
 	struct fs_parameter mpol = {
 		.key = "mpol", .type = fs_value_is_string, .string = local, .size = strlen(local)
 	};
-	struct mempolicy *taken = NULL;
+	struct mempolicy *former = NULL;
 	struct fs_context *fc;
 	int err;
 
 	fc = fs_context_for_mount(tmpfs, SB_KERNMOUNT);
 	if (IS_ERR(fc))
 		return ERR_CAST(fc);
-	err = given ? 0 : vfs_parse_fs_param(fc, &mpol);
+	err = policy ? 0 : vfs_parse_fs_param(fc, &mpol);
 	if (!err)
 		err = vfs_get_tree(fc);
 	if (!err) {
 		struct shmem_sb_info *info = fc->root->d_sb->s_fs_info;
 
-		swap(info->mpol, given);
-		taken = given;
+		swap(info->mpol, policy);
+		former = policy;
 		up_write(&fc->root->d_sb->s_umount);
 	}
 	put_fs_context(fc);
-	return err ? ERR_PTR(err) : taken;
+	return err ? ERR_PTR(err) : former;
 }
 
-static void bury_all(struct work_struct *work)
+static void free_all(struct work_struct *work)
 {
-	struct llist_node *grave, *next;
+	struct llist_node *node, *next;
 
-	llist_for_each_safe(grave, next, llist_del_all(&graves))
-		while (IS_ERR(exchange(policy_of(grave))))
+	llist_for_each_safe(node, next, llist_del_all(&to_free))
+		while (IS_ERR(exchange(policy_of(node))))
 			msleep(RETRY_MS);
 }
 
@@ -91,8 +91,8 @@ int numaplace_mempolicy_init(void)
 	tmpfs = get_fs_type("tmpfs");
 	if (!tmpfs)
 		return -ENODEV;
-	undertaker = alloc_workqueue("numaplace-policies", WQ_UNBOUND, 1);
-	return undertaker ? 0 : -ENOMEM;
+	free_queue = alloc_workqueue("numaplace-policies", WQ_UNBOUND, 1);
+	return free_queue ? 0 : -ENOMEM;
 }
 
 /**
@@ -101,7 +101,7 @@ int numaplace_mempolicy_init(void)
 void numaplace_mempolicy_exit(void)
 {
 	/* Queued work is done first. */
-	destroy_workqueue(undertaker);
+	destroy_workqueue(free_queue);
 }
 
 /**
@@ -197,8 +197,8 @@ void numaplace_mempolicy_put(struct mempolicy *policy)
 {
 	if (!policy || atomic_add_unless(&policy->refcnt, -1, 1))
 		return;
-	if (llist_add(grave_of(policy), &graves))
-		queue_work(undertaker, &burials);
+	if (llist_add(node_of(policy), &to_free))
+		queue_work(free_queue, &free_work);
 }
 
 /**

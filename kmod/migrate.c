@@ -81,7 +81,7 @@ static void keep_to_limit(struct numaplace_batch *b)
 }
 
 /**
- * numaplace_migrate_next() - find the next pages of a range and look at them
+ * numaplace_migrate_next() - find the next pages of a range and their status
  * @b: the batch to fill; b->n is 0 where only holes were found
  * @pos: where to begin; set to where to go on
  * @end: where the range ends
@@ -138,8 +138,8 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
  * @b: the batch, from numaplace_migrate_next()
  * @deadline: when to end, by ktime_get_ns(), or U64_MAX
  *
- * Where time is short b->n is then how many pages were looked at: go on after
- * these. numaplace_migrate_rest() must follow.
+ * If time is short, b->n is then the number of pages examined: go on after these.
+ * numaplace_migrate_finish() must follow.
  */
 void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline)
 {
@@ -150,10 +150,10 @@ void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline)
 }
 
 /**
- * numaplace_migrate_rest() - try busy pages again and count the pages by status
+ * numaplace_migrate_finish() - try busy pages again and count the pages by status
  * @b: the batch
  */
-void numaplace_migrate_rest(struct numaplace_batch *b)
+void numaplace_migrate_finish(struct numaplace_batch *b)
 {
 	unsigned int pass;
 

@@ -12,6 +12,6 @@ void numaplace_migrate_free(struct numaplace_batch *b);
 bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end,
 			    unsigned int most);
 void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline);
-void numaplace_migrate_rest(struct numaplace_batch *b);
+void numaplace_migrate_finish(struct numaplace_batch *b);
 
 #endif

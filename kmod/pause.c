@@ -23,10 +23,10 @@
 
 /* Busy waiting first: most threads stop sooner than a sleep would end. */
 #define SPIN_US		50
-#define LOOK_US		20
+#define POLL_US		20
 
 /* Interval at which a parked thread checks whether the limit has passed. */
-#define LOOK_JIFFIES	2
+#define POLL_JIFFIES	2
 
 struct numaplace_parked {
 	struct numaplace_taskwork work;
@@ -35,10 +35,10 @@ struct numaplace_parked {
 };
 
 /* Killable, and not counted as load of the machine. Returns 0 if the pause is not over. */
-static long wait_a_while(struct numaplace_pause *p)
+static long poll_over(struct numaplace_pause *p)
 {
 	return ___wait_event(p->queue, ___wait_cond_timeout(READ_ONCE(p->over)),
-			     (TASK_KILLABLE | TASK_NOLOAD), 0, LOOK_JIFFIES,
+			     (TASK_KILLABLE | TASK_NOLOAD), 0, POLL_JIFFIES,
 			     __ret = schedule_timeout(__ret));
 }
 
@@ -53,7 +53,7 @@ static void park(struct numaplace_taskwork *work)
 		return;
 	/* By ktime, as all times of a pause: jiffies may advance at another rate. */
 	while (!left && ktime_get_ns() < p->limit)
-		left = wait_a_while(p);
+		left = poll_over(p);
 }
 
 /* Whether a thread ever returns to user mode: kernel workers of the process do not. */
@@ -130,7 +130,7 @@ void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, 
 		if (waited < SPIN_US * NSEC_PER_USEC)
 			cpu_relax();
 		else
-			usleep_range(LOOK_US, 2 * LOOK_US);
+			usleep_range(POLL_US, 2 * POLL_US);
 	}
 	p->unpaused = count_running(p);
 	numaplace_stats_add(NUMAPLACE_STAT_unpaused, p->unpaused);

@@ -17,13 +17,13 @@
 #include "trace.h"
 #include "visit.h"
 
-/* Rounds in which threads are looked for that start while others are placed. */
+/* Rounds of the search for threads that start while others are placed. */
 #define MAX_ROUNDS 16
 
 /* Poll interval for a thread whose fork is in progress. */
-#define BIRTH_US	50
+#define FORK_US	50
 
-/* Too large for the stack; used under numaplace_placement_mutex only. */
+/* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask now_mask, want_mask;
 
 /*
@@ -53,7 +53,7 @@ static int choose_cpus(const struct numaplace_placement *p, const struct cpumask
 static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
 		     const struct cpumask *cpus)
 {
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	if (p->has_cpus && !cpumask_equal(p->set_cpus, cpus))
 		numaplace_placement_push_former(p);
 	/* An affinity that the user set since is the saved one from here on. */
@@ -63,7 +63,7 @@ static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
 	p->has_cpus = true;
 	p->settled = false;
 	p->setting = true;
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
@@ -71,7 +71,7 @@ static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 	struct cpumask *now = &now_mask, *want = &want_mask;
 	int err;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	numaplace_cpuset_read_task(p->task, now);
 	err = choose_cpus(p, now, cpus, want);
 	if (err)
@@ -80,18 +80,18 @@ static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
 	err = numaplace_cpuset_set_cpus(p->task, want);
 	/* The effective mask: within the affinity that the task set itself, if any. */
 	numaplace_cpuset_read_task(p->task, now);
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	cpumask_copy(p->set_cpus, now);
 	p->setting = false;
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	trace_place(p->task, now, err);
 	return err;
 }
 
 /* A restored task has no CPUs that were set here; a child whose fork is in progress may. */
-static void begin_again(struct numaplace_placement *p)
+static void reset_restored(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	if (!p->has_cpus || (p->state != NUMAPLACE_RESTORING && p->state != NUMAPLACE_RESTORED))
 		return;
 	numaplace_placement_push_former(p);
@@ -110,17 +110,17 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 	struct numaplace_placement *p;
 	bool added = false;
 
-	spin_lock(&numaplace_placement_lock);
-	p = numaplace_placement_find(task);
+	spin_lock(&numaplace_task_table_lock);
+	p = numaplace_task_table_find(task);
 	if (!p) {
-		numaplace_placement_add(fresh);
+		numaplace_task_table_add(fresh);
 		p = fresh;
 		added = true;
 	}
-	smp_mb(); /* The exit hook looks for a record after the flag is set. */
+	smp_mb(); /* The exit hook reads the table after the flag is set. */
 	if (task->flags & PF_EXITING) {
 		if (added)
-			numaplace_placement_remove(fresh);
+			numaplace_task_table_remove(fresh);
 		p = NULL;
 	} else if (p->op > call) {
 		/* By a later write, which holds. */
@@ -131,7 +131,7 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 			swap(p->want_mem, fresh->want_mem);
 			swap(p->spare, fresh->spare);
 		}
-		begin_again(p);
+		reset_restored(p);
 		p->op = call;
 		p->inherit = request->inherit;
 		p->state = NUMAPLACE_PLACED;
@@ -140,7 +140,7 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 		p->error = 0;
 		p->wants_mem = request->mem;
 	}
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	if (p != fresh)
 		numaplace_placement_put(fresh);
 	return p;
@@ -153,7 +153,7 @@ static int place_thread(struct numaplace_placement *fresh, u64 call,
 	struct numaplace_placement *p = record_of(fresh, call, request);
 	int err = 0;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (!p)
 		return -ESRCH;
 	if (!cpumask_empty(request->cpus))
@@ -173,10 +173,10 @@ static bool is_placed(struct task_struct *task, u64 call)
 	struct numaplace_placement *p;
 	bool placed;
 
-	spin_lock(&numaplace_placement_lock);
-	p = numaplace_placement_find(task);
+	spin_lock(&numaplace_task_table_lock);
+	p = numaplace_task_table_find(task);
 	placed = p && p->op >= call && !p->behind;
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	return placed;
 }
 
@@ -185,9 +185,9 @@ static int check(struct numaplace_placement *fresh, const struct numaplace_place
 	struct numaplace_placement *p;
 	int err = 0;
 
-	spin_lock(&numaplace_placement_lock);
-	p = numaplace_placement_find(fresh->task);
-	spin_unlock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
+	p = numaplace_task_table_find(fresh->task);
+	spin_unlock(&numaplace_task_table_lock);
 	if (!cpumask_empty(request->cpus)) {
 		numaplace_cpuset_read_task(fresh->task, &now_mask);
 		err = choose_cpus(p ? p : fresh, &now_mask, request->cpus, &want_mask);
@@ -255,7 +255,7 @@ static int begin(struct list_head *records, u64 call, const struct numaplace_pla
 	struct numaplace_placement *fresh, *next;
 	int err = 0;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	list_for_each_entry(fresh, records, pick) {
 		err = check(fresh, request);
 		if (err)
@@ -276,7 +276,7 @@ static int finish(struct numaplace_placement *p, const struct numaplace_place_re
 {
 	struct mempolicy *withdrawn = NULL;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	p->placing = false;
 	if (p->wants_mem) {
 		p->wants_mem = false;
@@ -286,7 +286,7 @@ static int finish(struct numaplace_placement *p, const struct numaplace_place_re
 	} else {
 		err = p->error;
 	}
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	numaplace_mempolicy_put(withdrawn);
 	if (request->mem) {
 		trace_policy(p->task, policy, err);
@@ -307,16 +307,16 @@ static int finish_all(const struct numaplace_threads *threads, u64 call,
 	int n = 0, err, failed = 0;
 	unsigned int i;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	for (i = 0; i < threads->n; i++) {
-		spin_lock(&numaplace_placement_lock);
-		p = numaplace_placement_find(threads->task[i]);
+		spin_lock(&numaplace_task_table_lock);
+		p = numaplace_task_table_find(threads->task[i]);
 		if (p && (p->op != call || !p->placing))
 			p = NULL;
 		/* Without it the exit hook and the sweep may release the record. */
 		if (p)
 			refcount_inc(&p->users);
-		spin_unlock(&numaplace_placement_lock);
+		spin_unlock(&numaplace_task_table_lock);
 		if (p) {
 			err = finish(p, request, policy, waited);
 			numaplace_placement_put(p);
@@ -333,7 +333,7 @@ static int finish_all(const struct numaplace_threads *threads, u64 call,
 }
 
 /* Waits for threads whose fork is in progress: the fork hook has to see them first. */
-static int wait_until_born(const struct numaplace_threads *threads)
+static int wait_for_forks(const struct numaplace_threads *threads)
 {
 	unsigned int i;
 
@@ -341,7 +341,7 @@ static int wait_until_born(const struct numaplace_threads *threads)
 		while (READ_ONCE(threads->task[i]->__state) & TASK_NEW) {
 			if (fatal_signal_pending(current))
 				return -EINTR;
-			usleep_range(BIRTH_US, 2 * BIRTH_US);
+			usleep_range(FORK_US, 2 * FORK_US);
 		}
 	}
 	return 0;
@@ -355,23 +355,23 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 	int err, waited = 0, n;
 	LIST_HEAD(records);
 
-	err = wait_until_born(threads);
+	err = wait_for_forks(threads);
 	if (!err)
 		err = make_records(threads, call, policy, &records);
 	if (!err)
-		err = mutex_lock_killable(&numaplace_placement_mutex);
+		err = mutex_lock_killable(&numaplace_task_table_mutex);
 	if (err) {
 		put_records(&records);
 		return err;
 	}
 	err = begin(&records, call, request);
-	mutex_unlock(&numaplace_placement_mutex);
+	mutex_unlock(&numaplace_task_table_mutex);
 	put_records(&records);
 	if (!err && request->mem)
 		waited = numaplace_visit_wait(call);
-	mutex_lock(&numaplace_placement_mutex);
+	mutex_lock(&numaplace_task_table_mutex);
 	n = finish_all(threads, call, request, policy, err ? err : waited);
-	mutex_unlock(&numaplace_placement_mutex);
+	mutex_unlock(&numaplace_task_table_mutex);
 	return err ? err : n;
 }
 

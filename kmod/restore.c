@@ -18,10 +18,10 @@
 #include "visit.h"
 
 /* At removal: poll interval, and when to log the tasks that are waited for. */
-#define LOOK_MS		20
+#define POLL_MS		20
 #define REPORT_S	5
 
-/* Too large for the stack; used under numaplace_placement_mutex only. */
+/* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask now;
 
 /**
@@ -37,41 +37,41 @@ u64 numaplace_restore_next_op(void)
 /* CPUs that the user has set since are left alone. */
 static void restore_cpus(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (!p->has_cpus)
 		return;
 	numaplace_cpuset_read_task(p->task, &now);
 	if (!cpumask_equal(&now, p->set_cpus)) {
 		p->kept = true;
 	} else if (numaplace_cpuset_set_cpus(p->task, p->saved_cpus)) {
-		/* With none of the original CPUs left to it the kernel would give it all there are. */
+		/* With none of the saved CPUs allowed the kernel would grant all there are. */
 		numaplace_cpuset_set_cpus(p->task, cpu_possible_mask);
 	}
 	/* A child that it is starting may have them: the fork hook compares with these. */
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	p->settled = false;
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	numaplace_visit_settle(p);
 }
 
 /* The saved policy may be shared with records of forked tasks. Each task needs its own. */
-static void own_saved_mem(struct numaplace_placement *p)
+static void unshare_saved_mem(struct numaplace_placement *p)
 {
 	struct mempolicy *original, *copy = NULL;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	original = p->saved_mem;
 	mpol_get(original);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	/* One reference is the record's, one that of this function. */
 	if (original && atomic_read(&original->refcnt) > 2)
 		copy = numaplace_mempolicy_copy(original);
 	if (!IS_ERR_OR_NULL(copy)) {
-		spin_lock(&numaplace_placement_lock);
+		spin_lock(&numaplace_task_table_lock);
 		/* The task work may have run meanwhile and saved a later choice of the user. */
 		if (p->has_mem && p->saved_mem == original)
 			swap(p->saved_mem, copy);
-		spin_unlock(&numaplace_placement_lock);
+		spin_unlock(&numaplace_task_table_lock);
 		numaplace_mempolicy_put(copy);
 	}
 	numaplace_mempolicy_put(original);
@@ -79,22 +79,22 @@ static void own_saved_mem(struct numaplace_placement *p)
 
 static void set_state(struct numaplace_placement *p, enum numaplace_placement_state state)
 {
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	if (p->state != NUMAPLACE_ENDED)
 		p->state = state;
 	numaplace_visit_todo(p);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 static void begin(struct numaplace_placement *p)
 {
 	bool again;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
-	own_saved_mem(p);
-	spin_lock(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	unshare_saved_mem(p);
+	spin_lock(&numaplace_task_table_lock);
 	if (p->state == NUMAPLACE_ENDED) {
-		spin_unlock(&numaplace_placement_lock);
+		spin_unlock(&numaplace_task_table_lock);
 		return;
 	}
 	again = p->state == NUMAPLACE_RESTORING;
@@ -103,7 +103,7 @@ static void begin(struct numaplace_placement *p)
 	p->state = NUMAPLACE_RESTORING;
 	p->placing = p->wants_mem = false;
 	numaplace_visit_todo(p);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	/* Begun before: its CPUs are restored, only its memory policy is pending. */
 	if (!again)
 		restore_cpus(p);
@@ -113,7 +113,7 @@ static void begin(struct numaplace_placement *p)
 }
 
 /* The record of a task that was restored is kept until it is seen outside of a fork. */
-static void leave(struct numaplace_placement *p)
+static void release_restored(struct numaplace_placement *p)
 {
 	numaplace_visit_settle(p);
 	if (!p->settled)
@@ -127,16 +127,16 @@ static void finish(struct numaplace_placement *p)
 	trace_restore(p->task, p->kept, 0);
 	numaplace_stats_add(p->kept ? NUMAPLACE_STAT_kept_by_user : NUMAPLACE_STAT_restored, 1);
 	set_state(p, NUMAPLACE_RESTORED);
-	leave(p);
+	release_restored(p);
 }
 
 /* Does the next step for a record, which may release it. */
-static void attend(struct numaplace_placement *p)
+static void advance(struct numaplace_placement *p)
 {
 	bool due;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
-	due = numaplace_visit_look(p);
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	due = numaplace_visit_check(p);
 	switch (READ_ONCE(p->state)) {
 	case NUMAPLACE_PLACED:
 		if (!due)
@@ -150,7 +150,7 @@ static void attend(struct numaplace_placement *p)
 			finish(p);
 		break;
 	case NUMAPLACE_RESTORED:
-		leave(p);
+		release_restored(p);
 		break;
 	case NUMAPLACE_ENDED:
 		numaplace_visit_drop(p);
@@ -182,20 +182,20 @@ static void pick(struct numaplace_placement *p, void *data)
 	list_add_tail(&p->pick, &search->picked);
 }
 
-/* Begins to restore the tasks that are looked for. Returns how many. */
+/* Begins to restore the tasks that match. Returns how many. */
 static int begin_all(struct search *search)
 {
 	struct numaplace_placement *p, *next;
 	int n = 0;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	INIT_LIST_HEAD(&search->picked);
-	numaplace_placement_each(pick, search);
+	numaplace_task_table_each(pick, search);
 	list_for_each_entry_safe(p, next, &search->picked, pick) {
 		list_del_init(&p->pick);
 		begin(p);
 		if (!p->has_mem)
-			attend(p);
+			advance(p);
 		n++;
 		cond_resched();
 	}
@@ -217,9 +217,9 @@ int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p
 	struct search search = { .match = match, .data = data, .op = numaplace_restore_next_op() };
 	int n, err;
 
-	mutex_lock(&numaplace_placement_mutex);
+	mutex_lock(&numaplace_task_table_mutex);
 	n = begin_all(&search);
-	mutex_unlock(&numaplace_placement_mutex);
+	mutex_unlock(&numaplace_task_table_mutex);
 	if (!n)
 		return 0;
 	err = numaplace_visit_wait(search.op);
@@ -275,9 +275,9 @@ bool numaplace_restore_sweep(void)
 {
 	bool more;
 
-	mutex_lock(&numaplace_placement_mutex);
-	more = numaplace_visit_each(attend);
-	mutex_unlock(&numaplace_placement_mutex);
+	mutex_lock(&numaplace_task_table_mutex);
+	more = numaplace_visit_each(advance);
+	mutex_unlock(&numaplace_task_table_mutex);
 	return more;
 }
 
@@ -290,22 +290,22 @@ static void begin_everything(void)
 {
 	struct search all = { .match = is_any, .op = numaplace_restore_next_op() };
 
-	mutex_lock(&numaplace_placement_mutex);
+	mutex_lock(&numaplace_task_table_mutex);
 	begin_all(&all);
-	mutex_unlock(&numaplace_placement_mutex);
+	mutex_unlock(&numaplace_task_table_mutex);
 }
 
-static bool is_anything_left(void)
+static bool is_any_record(void)
 {
-	return numaplace_placement_any() || numaplace_visit_any();
+	return numaplace_task_table_any() || numaplace_visit_any();
 }
 
 static void abandon_everything(void)
 {
-	mutex_lock(&numaplace_placement_mutex);
+	mutex_lock(&numaplace_task_table_mutex);
 	while (numaplace_visit_each(numaplace_visit_abandon))
 		;
-	mutex_unlock(&numaplace_placement_mutex);
+	mutex_unlock(&numaplace_task_table_mutex);
 }
 
 /**
@@ -319,10 +319,10 @@ void numaplace_restore_everything(void)
 	unsigned long report = jiffies + REPORT_S * HZ;
 
 	begin_everything();
-	while (is_anything_left()) {
+	while (is_any_record()) {
 		numaplace_restore_sweep();
-		if (wait_event_killable_timeout(numaplace_visit_queue, !is_anything_left(),
-						msecs_to_jiffies(LOOK_MS)) < 0)
+		if (wait_event_killable_timeout(numaplace_visit_queue, !is_any_record(),
+						msecs_to_jiffies(POLL_MS)) < 0)
 			abandon_everything();
 		if (time_after(jiffies, report)) {
 			numaplace_visit_report();

@@ -85,7 +85,7 @@ static bool may_have(struct task_struct *task, const struct mm_struct *mm)
 }
 
 /**
- * numaplace_target_again() - the task of a job, if its pages may still be moved
+ * numaplace_target_recheck() - the task of a job, if its pages may still be moved
  * @pid: of the process
  * @mm: its memory when the job began
  * @nid: the node that they go to
@@ -94,7 +94,7 @@ static bool may_have(struct task_struct *task, const struct mm_struct *mm)
  * or runs another program, -ENODEV if the node has no memory any more, -EACCES if its
  * cpuset does not allow the node any more.
  */
-struct task_struct *numaplace_target_again(struct pid *pid, const struct mm_struct *mm, int nid)
+struct task_struct *numaplace_target_recheck(struct pid *pid, const struct mm_struct *mm, int nid)
 {
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
 	int err;

@@ -11,8 +11,8 @@
 #include "mempolicy.h"
 #include "task_table.h"
 
-DEFINE_MUTEX(numaplace_placement_mutex);
-DEFINE_SPINLOCK(numaplace_placement_lock);
+DEFINE_MUTEX(numaplace_task_table_mutex);
+DEFINE_SPINLOCK(numaplace_task_table_lock);
 
 static DEFINE_HASHTABLE(table, 12);
 static unsigned int in_table;
@@ -77,14 +77,14 @@ void numaplace_placement_put(struct numaplace_placement *p)
 }
 
 /**
- * numaplace_placement_find() - the record of a task
+ * numaplace_task_table_find() - the record of a task
  * @task: the task
  */
-struct numaplace_placement *numaplace_placement_find(struct task_struct *task)
+struct numaplace_placement *numaplace_task_table_find(struct task_struct *task)
 {
 	struct numaplace_placement *p;
 
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	hash_for_each_possible(table, p, node, (unsigned long)task)
 		if (p->task == task)
 			return p;
@@ -92,16 +92,16 @@ struct numaplace_placement *numaplace_placement_find(struct task_struct *task)
 }
 
 /**
- * numaplace_placement_has() - whether a task has a record, without the lock
+ * numaplace_task_table_has() - whether a task has a record, without the lock
  * @task: the task; what was added to the table before something that the caller
  *	has seen is found
  */
-bool numaplace_placement_has(struct task_struct *task)
+bool numaplace_task_table_has(struct task_struct *task)
 {
 	struct numaplace_placement *p;
 	bool found = false;
 
-	if (likely(!numaplace_placement_any()))
+	if (likely(!numaplace_task_table_any()))
 		return false;
 	rcu_read_lock();
 	hash_for_each_possible_rcu(table, p, node, (unsigned long)task)
@@ -111,23 +111,23 @@ bool numaplace_placement_has(struct task_struct *task)
 }
 
 /**
- * numaplace_placement_add() - put a record into the table
+ * numaplace_task_table_add() - put a record into the table
  * @p: the record; the caller's reference goes over to the table
  */
-void numaplace_placement_add(struct numaplace_placement *p)
+void numaplace_task_table_add(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	hash_add_rcu(table, &p->node, (unsigned long)p->task);
 	WRITE_ONCE(in_table, in_table + 1);
 }
 
 /**
- * numaplace_placement_remove() - take a record out of the table
+ * numaplace_task_table_remove() - take a record out of the table
  * @p: the record; nothing happens if it is out already
  */
-void numaplace_placement_remove(struct numaplace_placement *p)
+void numaplace_task_table_remove(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	if (hlist_unhashed(&p->node))
 		return;
 	hlist_del_init_rcu(&p->node);
@@ -135,42 +135,41 @@ void numaplace_placement_remove(struct numaplace_placement *p)
 }
 
 /**
- * numaplace_placement_each() - call a function for each record of the table
+ * numaplace_task_table_each() - call a function for each record of the table
  * @act: the function; it must not sleep, nor change the table
  * @data: for @act
  *
- * Holds numaplace_placement_lock throughout: the fork hook adds no record in between.
+ * Holds numaplace_task_table_lock throughout: the fork hook adds no record in between.
  */
-void numaplace_placement_each(void (*act)(struct numaplace_placement *p, void *data), void *data)
+void numaplace_task_table_each(void (*act)(struct numaplace_placement *p, void *data), void *data)
 {
 	struct numaplace_placement *p;
 	int bucket;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	hash_for_each(table, bucket, p, node)
 		act(p, data);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 /**
- * numaplace_placement_any() - whether there is any record, without the lock
+ * numaplace_task_table_any() - whether there is any record, without the lock
  */
-bool numaplace_placement_any(void)
+bool numaplace_task_table_any(void)
 {
 	return READ_ONCE(in_table);
 }
 
 /**
- * numaplace_placement_was_given() - whether CPUs were set for a task earlier
+ * numaplace_placement_had_cpus() - whether CPUs were set for a task earlier
  * @p: its record
  * @cpus: the CPUs
  */
-bool numaplace_placement_was_given(const struct numaplace_placement *p,
-				   const struct cpumask *cpus)
+bool numaplace_placement_had_cpus(const struct numaplace_placement *p, const struct cpumask *cpus)
 {
 	const struct numaplace_former *former;
 
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	list_for_each_entry(former, &p->former, link)
 		if (cpumask_equal(to_cpumask(former->cpus), cpus))
 			return true;
@@ -195,7 +194,7 @@ int numaplace_placement_reserve(struct numaplace_placement *p)
  */
 void numaplace_placement_push_former(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	if (WARN_ON_ONCE(!p->spare))
 		return;
 	cpumask_copy(to_cpumask(p->spare->cpus), p->set_cpus);
@@ -296,24 +295,24 @@ static struct listing *list_all(void)
 	all = kvzalloc(struct_size(all, record, capacity), GFP_KERNEL);
 	if (!all)
 		return NULL;
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	hash_for_each(table, bucket, p, node) {
 		if (p->state == NUMAPLACE_RESTORED || all->n == capacity)
 			continue;
 		refcount_inc(&p->users);
 		all->record[all->n++] = p;
 	}
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	return all;
 }
 
 /**
- * numaplace_placement_show() - print the table
+ * numaplace_task_table_show() - print the table
  * @m: where to
  *
  * Return: 0 or -ENOMEM.
  */
-int numaplace_placement_show(struct seq_file *m)
+int numaplace_task_table_show(struct seq_file *m)
 {
 	struct listing *all = list_all();
 	unsigned int i;
@@ -321,10 +320,10 @@ int numaplace_placement_show(struct seq_file *m)
 	if (!all)
 		return -ENOMEM;
 	for (i = 0; i < all->n; i++) {
-		spin_lock(&numaplace_placement_lock);
+		spin_lock(&numaplace_task_table_lock);
 		if (!hlist_unhashed(&all->record[i]->node))
 			show_one(m, all->record[i]);
-		spin_unlock(&numaplace_placement_lock);
+		spin_unlock(&numaplace_task_table_lock);
 		numaplace_placement_put(all->record[i]);
 		cond_resched();
 	}

@@ -23,10 +23,10 @@ struct task_struct;
  * task work: only while a task that has run it is still returning from it.
  * A record is taken out of the table only under it, or by the exit hook.
  */
-extern struct mutex numaplace_placement_mutex;
+extern struct mutex numaplace_task_table_mutex;
 
 /* Guards the table and the contents of its records. Taken by the fork and exit hooks. */
-extern spinlock_t numaplace_placement_lock;
+extern spinlock_t numaplace_task_table_lock;
 
 /**
  * enum numaplace_placement_state - how far a task is
@@ -100,18 +100,17 @@ struct numaplace_placement {
 
 struct numaplace_placement *numaplace_placement_new(struct task_struct *task, gfp_t gfp);
 void numaplace_placement_put(struct numaplace_placement *p);
-struct numaplace_placement *numaplace_placement_find(struct task_struct *task);
-bool numaplace_placement_has(struct task_struct *task);
-void numaplace_placement_add(struct numaplace_placement *p);
-void numaplace_placement_remove(struct numaplace_placement *p);
-void numaplace_placement_each(void (*act)(struct numaplace_placement *p, void *data), void *data);
-bool numaplace_placement_any(void);
-int numaplace_placement_show(struct seq_file *m);
+struct numaplace_placement *numaplace_task_table_find(struct task_struct *task);
+bool numaplace_task_table_has(struct task_struct *task);
+void numaplace_task_table_add(struct numaplace_placement *p);
+void numaplace_task_table_remove(struct numaplace_placement *p);
+void numaplace_task_table_each(void (*act)(struct numaplace_placement *p, void *data), void *data);
+bool numaplace_task_table_any(void);
+int numaplace_task_table_show(struct seq_file *m);
 
 int numaplace_placement_reserve(struct numaplace_placement *p);
 void numaplace_placement_push_former(struct numaplace_placement *p);
-bool numaplace_placement_was_given(const struct numaplace_placement *p,
-				   const struct cpumask *cpus);
+bool numaplace_placement_had_cpus(const struct numaplace_placement *p, const struct cpumask *cpus);
 void numaplace_placement_drop_former(struct numaplace_placement *p);
 
 #endif

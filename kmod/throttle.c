@@ -97,13 +97,13 @@ unsigned int numaplace_throttle_limit(unsigned int most, u32 rate_mib)
 }
 
 /**
- * numaplace_throttle_rest_ns() - how long a process runs after it was stopped
+ * numaplace_throttle_duty_ns() - how long a process runs after it was stopped
  * @paused_ns: for how long it was
  * @duty: percent of the time that it may be; 1 to 100
  *
  * Return: nanoseconds.
  */
-u64 numaplace_throttle_rest_ns(u64 paused_ns, u32 duty)
+u64 numaplace_throttle_duty_ns(u64 paused_ns, u32 duty)
 {
 	return div_u64(paused_ns * (100 - duty), duty);
 }

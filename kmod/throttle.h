@@ -19,7 +19,7 @@ unsigned int numaplace_throttle_chunk(unsigned int n, unsigned int threads, u64 
 u64 numaplace_throttle_due_ns(u64 bytes, u32 rate_mib);
 u64 numaplace_throttle_due(u64 due, u64 now, u64 bytes, u32 rate_mib);
 unsigned int numaplace_throttle_limit(unsigned int most, u32 rate_mib);
-u64 numaplace_throttle_rest_ns(u64 paused_ns, u32 duty);
+u64 numaplace_throttle_duty_ns(u64 paused_ns, u32 duty);
 u32 numaplace_throttle_wait_us(u32 pause_us, bool always, unsigned int missed);
 int numaplace_throttle_check_range(u64 start, u64 end);
 

@@ -4,7 +4,7 @@
  * in the middle of a fork is sure to pass on to its children what it has now. On
  * the return to user mode both are true. So a task work is started in the task,
  * which applies the task's record. It is asynchronous: the record says what is
- * pending, and the next look at the record finds that it was done.
+ * pending, and the next check of the record finds that it was done.
  */
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
@@ -21,7 +21,7 @@
 
 DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
 
-/* Records whose task work is pending, and records that the sweep is to look at. */
+/* Records whose task work is pending, and records that are due for the sweep. */
 static LIST_HEAD(visits);
 static LIST_HEAD(todo);
 
@@ -35,7 +35,7 @@ static bool is_stopped(struct task_struct *task)
  * signal ends it, and workers of the kernel never fork. Not seen is a clone that
  * waits for a page of userfaultfd to write its pidfd to.
  */
-static bool is_resting(struct task_struct *task)
+static bool is_outside_fork(struct task_struct *task)
 {
 	return is_stopped(task) || task->flags & (PF_IO_WORKER | PF_USER_WORKER) ||
 	       READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
@@ -79,7 +79,7 @@ static struct mempolicy *install(struct numaplace_placement *p)
 	return old;
 }
 
-static struct mempolicy *give_back(struct numaplace_placement *p)
+static struct mempolicy *restore_policy(struct numaplace_placement *p)
 {
 	struct mempolicy *old = NULL;
 
@@ -101,12 +101,12 @@ static struct mempolicy *visit(struct numaplace_placement *p)
 {
 	struct mempolicy *old = NULL;
 
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	task_lock(p->task);
 	if (p->state == NUMAPLACE_PLACED && p->wants_mem)
 		old = install(p);
 	else if (p->state == NUMAPLACE_RESTORING && p->has_mem)
-		old = give_back(p);
+		old = restore_policy(p);
 	task_unlock(p->task);
 	p->visiting = false;
 	list_move_tail(&p->todo, &todo);
@@ -115,7 +115,7 @@ static struct mempolicy *visit(struct numaplace_placement *p)
 
 static void settle(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	numaplace_mempolicy_put(p->retired_mem);
 	p->retired_mem = NULL;
 	/* Other CPUs are about to be set: until then a fork may begin with the present ones. */
@@ -131,10 +131,10 @@ static void return_to_user(struct numaplace_taskwork *work)
 	struct numaplace_placement *p = container_of(work, struct numaplace_placement, visit);
 	struct mempolicy *old;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	old = visit(p);
 	settle(p);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	numaplace_mempolicy_put(old);
 	numaplace_sweep_now();
 	wake_up_all(&numaplace_visit_queue);
@@ -145,14 +145,14 @@ static void visit_stopped(struct numaplace_placement *p)
 {
 	struct mempolicy *old, *older;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	old = visit(p);
 	older = p->retired_mem;
 	p->retired_mem = old;
 	/* Seen outside of a fork, but not outside of the allocator. */
 	if (old)
 		p->settled = false;
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	/* It was stopped after this was retired. */
 	numaplace_mempolicy_put(older);
 	numaplace_visit_settle(p);
@@ -167,22 +167,22 @@ static void visit_stopped(struct numaplace_placement *p)
  */
 void numaplace_visit_settle(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_mutex);
-	smp_mb(); /* between the change and the look at the state */
-	if (p->task != current && !is_resting(p->task))
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	smp_mb(); /* between the change and the read of the state */
+	if (p->task != current && !is_outside_fork(p->task))
 		return;
 	/* A sleeping task may still be in the allocator. */
 	if (p->retired_mem && p->task != current && !is_stopped(p->task))
 		return;
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	settle(p);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 /* Cancels the task work. Returns whether it is neither to run nor running. */
-static bool take_back(struct numaplace_placement *p)
+static bool cancel(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (p->begun && numaplace_taskwork_is_over(&p->visit))
 		p->begun = false;
 	return !p->begun;
@@ -203,10 +203,10 @@ static int start(struct numaplace_placement *p, bool urgent)
 
 static void set_visiting(struct numaplace_placement *p, bool visiting)
 {
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	p->visiting = visiting;
 	list_move_tail(&p->todo, visiting ? &visits : &todo);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 /**
@@ -220,17 +220,17 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 {
 	int err;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	/* The caller itself is about to return to user mode. Its pending task work is cancelled. */
 	if (p->task == current) {
-		take_back(p);
+		cancel(p);
 		set_visiting(p, true);
 		visit_stopped(p);
 		return 0;
 	}
 	if (READ_ONCE(p->visiting)) {
 		/* Started again only to wake a task that is not woken yet. */
-		if ((urgent && !p->urgent && take_back(p)) && READ_ONCE(p->visiting))
+		if ((urgent && !p->urgent && cancel(p)) && READ_ONCE(p->visiting))
 			err = start(p, true);
 		else
 			err = 0;
@@ -246,30 +246,30 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 	if (err)
 		set_visiting(p, false);
 	else
-		numaplace_visit_look(p);
+		numaplace_visit_check(p);
 	numaplace_sweep_later();
 	return err;
 }
 
 /**
- * numaplace_visit_look() - check whether a task work is still needed
+ * numaplace_visit_check() - check whether a task work is still needed
  * @p: the record of its task
  *
  * A stopped task may not return to user mode for hours, so the caller does its part.
  *
  * Return: true if it is.
  */
-bool numaplace_visit_look(struct numaplace_placement *p)
+bool numaplace_visit_check(struct numaplace_placement *p)
 {
 	bool needed;
 
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (!READ_ONCE(p->visiting))
 		return false;
 	needed = p->urgent && p->state != NUMAPLACE_ENDED;
-	if (needed ? !is_stopped(p->task) : p->state != NUMAPLACE_ENDED && !is_resting(p->task))
+	if (needed ? !is_stopped(p->task) : p->state != NUMAPLACE_ENDED && !is_outside_fork(p->task))
 		return true;
-	if (!take_back(p))
+	if (!cancel(p))
 		return true;
 	if (!READ_ONCE(p->visiting))
 		return false;
@@ -292,19 +292,19 @@ static bool is_awaited(const struct numaplace_placement *p, u64 op)
 
 static bool is_done(const struct numaplace_placement *p, u64 op)
 {
-	bool come;
+	bool done;
 
-	spin_lock(&numaplace_placement_lock);
-	come = !is_awaited(p, op);
-	spin_unlock(&numaplace_placement_lock);
-	return come;
+	spin_lock(&numaplace_task_table_lock);
+	done = !is_awaited(p, op);
+	spin_unlock(&numaplace_task_table_lock);
+	return done;
 }
 
 static struct numaplace_placement *first_awaited(u64 op)
 {
 	struct numaplace_placement *p, *found = NULL;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	list_for_each_entry(p, &visits, todo) {
 		if (is_awaited(p, op)) {
 			refcount_inc(&p->users);
@@ -312,7 +312,7 @@ static struct numaplace_placement *first_awaited(u64 op)
 			break;
 		}
 	}
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	return found;
 }
 
@@ -340,12 +340,12 @@ int numaplace_visit_wait(u64 op)
 }
 
 /**
- * numaplace_visit_todo() - have the sweep look at a record
+ * numaplace_visit_todo() - add a record to the sweep's list
  * @p: the record
  */
 void numaplace_visit_todo(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_lock);
+	lockdep_assert_held(&numaplace_task_table_lock);
 	list_move_tail(&p->todo, p->visiting ? &visits : &todo);
 }
 
@@ -355,10 +355,10 @@ void numaplace_visit_todo(struct numaplace_placement *p)
  */
 void numaplace_visit_done(struct numaplace_placement *p)
 {
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	if (p->state == NUMAPLACE_PLACED && !p->visiting)
 		list_del_init(&p->todo);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 /**
@@ -368,14 +368,14 @@ void numaplace_visit_done(struct numaplace_placement *p)
  */
 void numaplace_visit_drop(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_mutex);
-	if (!take_back(p))
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	if (!cancel(p))
 		return;
-	spin_lock(&numaplace_placement_lock);
-	numaplace_placement_remove(p);
+	spin_lock(&numaplace_task_table_lock);
+	numaplace_task_table_remove(p);
 	p->visiting = false;
 	list_del_init(&p->todo);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	numaplace_placement_put(p);
 	wake_up_all(&numaplace_visit_queue);
 }
@@ -387,18 +387,18 @@ static void each_of(struct list_head *list, void (*act)(struct numaplace_placeme
 	struct list_head *at;
 	unsigned int n = 0;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	list_for_each(at, list)
 		n++;
 	while (n-- && !list_empty(list)) {
 		p = list_first_entry(list, struct numaplace_placement, todo);
 		list_move_tail(&p->todo, list);
-		spin_unlock(&numaplace_placement_lock);
+		spin_unlock(&numaplace_task_table_lock);
 		act(p);
 		cond_resched();
-		spin_lock(&numaplace_placement_lock);
+		spin_lock(&numaplace_task_table_lock);
 	}
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 }
 
 /**
@@ -409,7 +409,7 @@ static void each_of(struct list_head *list, void (*act)(struct numaplace_placeme
  */
 bool numaplace_visit_each(void (*act)(struct numaplace_placement *p))
 {
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	each_of(&visits, act);
 	each_of(&todo, act);
 	return numaplace_visit_any();
@@ -422,9 +422,9 @@ bool numaplace_visit_any(void)
 {
 	bool any;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	any = !list_empty(&visits) || !list_empty(&todo);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	return any;
 }
 
@@ -434,16 +434,17 @@ bool numaplace_visit_any(void)
  */
 void numaplace_visit_abandon(struct numaplace_placement *p)
 {
-	lockdep_assert_held(&numaplace_placement_mutex);
+	lockdep_assert_held(&numaplace_task_table_mutex);
 	/* A task that has dequeued the task work runs it: the record must stay until then. */
-	if (!take_back(p))
+	if (!cancel(p))
 		wait_for_completion(&p->visit.done);
 	p->begun = false;
 	if (p->state != NUMAPLACE_ENDED) {
-		pr_warn("task %d (%s) did not return to user mode: %s\n", task_pid_nr(p->task), p->task->comm,
-			p->has_mem ? "it keeps the memory policy that it was given" :
-			p->state == NUMAPLACE_TO_RESTORE ? "it keeps the CPUs that it was given" :
-				     "a child that it may be starting keeps its CPUs");
+		pr_warn("task %d (%s) did not return to user mode: %s\n", task_pid_nr(p->task),
+			p->task->comm,
+			p->has_mem ? "it keeps the memory policy that was set" :
+			p->state == NUMAPLACE_TO_RESTORE ? "it keeps the CPUs that were set" :
+			"a child that it may be forking keeps its CPUs");
 		/* The allocator may still be using it: leaked rather than freed in use. */
 		p->retired_mem = NULL;
 	}
@@ -458,12 +459,12 @@ void numaplace_visit_report(void)
 	struct numaplace_placement *p;
 	unsigned int n = 0;
 
-	spin_lock(&numaplace_placement_lock);
+	spin_lock(&numaplace_task_table_lock);
 	list_for_each_entry(p, &visits, todo)
 		if (n++ < 8)
 			pr_notice("rmmod waits for task %d (%s) to return to user mode\n",
 				  task_pid_nr(p->task), p->task->comm);
-	spin_unlock(&numaplace_placement_lock);
+	spin_unlock(&numaplace_task_table_lock);
 	if (n > 8)
 		pr_notice("rmmod waits for %u tasks in all\n", n);
 }

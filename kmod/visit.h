@@ -12,7 +12,7 @@ struct numaplace_placement;
 extern struct wait_queue_head numaplace_visit_queue;
 
 int numaplace_visit_start(struct numaplace_placement *p, bool urgent);
-bool numaplace_visit_look(struct numaplace_placement *p);
+bool numaplace_visit_check(struct numaplace_placement *p);
 int numaplace_visit_wait(u64 op);
 void numaplace_visit_settle(struct numaplace_placement *p);
 void numaplace_visit_todo(struct numaplace_placement *p);

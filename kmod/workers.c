@@ -14,7 +14,7 @@
 #include "throttle.h"
 #include "workers.h"
 
-static struct workqueue_struct *helpers;
+static struct workqueue_struct *queue;
 
 struct numaplace_worker {
 	struct work_struct work;
@@ -33,7 +33,7 @@ static unsigned int chunk_size(const struct numaplace_workers *workers,
 	return workers->taken ? size : max(size, NUMAPLACE_BATCH_MIN);
 }
 
-/* Where a chunk of about so many pages ends. It cuts no huge page that is mapped. */
+/* End of a chunk of about so many pages. It cuts no huge page that is mapped. */
 static unsigned int chunk_end(const struct numaplace_batch *b, unsigned int end)
 {
 	unsigned long addr = b->start + ((unsigned long)end << PAGE_SHIFT);
@@ -98,7 +98,7 @@ static void move_chunks(struct numaplace_worker *worker)
 	} while (n);
 }
 
-static void help(struct work_struct *work)
+static void run_worker(struct work_struct *work)
 {
 	move_chunks(container_of(work, struct numaplace_worker, work));
 }
@@ -120,7 +120,7 @@ int numaplace_workers_start(struct numaplace_workers *workers, unsigned int thre
 		return -ENOMEM;
 	for (workers->n = 0; !err && workers->n < threads; workers->n++) {
 		workers->worker[workers->n].workers = workers;
-		INIT_WORK(&workers->worker[workers->n].work, help);
+		INIT_WORK(&workers->worker[workers->n].work, run_worker);
 		err = numaplace_chunk_init(&workers->worker[workers->n].buf);
 	}
 	return err;
@@ -161,7 +161,7 @@ static void collect_times(struct numaplace_workers *workers, struct numaplace_ba
  * @b: the batch
  * @deadline: when to end, by ktime_get_ns(); U64_MAX: no deadline
  *
- * Where the time is too short for all pages, b->n is how many were looked at.
+ * If the time is too short for all pages, b->n is then the number of pages examined.
  */
 void numaplace_workers_move(struct numaplace_workers *workers, struct numaplace_batch *b,
 			    u64 deadline)
@@ -173,7 +173,7 @@ void numaplace_workers_move(struct numaplace_workers *workers, struct numaplace_
 	for (i = 0; i < workers->n; i++)
 		workers->worker[i].batch = b;
 	for (i = 1; i < used; i++)
-		queue_work_node(b->to, helpers, &workers->worker[i].work);
+		queue_work_node(b->to, queue, &workers->worker[i].work);
 	move_chunks(&workers->worker[0]);
 	/* A worker that has not begun by now has nothing left to do. */
 	for (i = 1; i < used; i++)
@@ -202,8 +202,8 @@ void numaplace_workers_retry(struct numaplace_workers *workers, struct numaplace
  */
 int numaplace_workers_init(void)
 {
-	helpers = alloc_workqueue("numaplace-workers", WQ_UNBOUND, 0);
-	return helpers ? 0 : -ENOMEM;
+	queue = alloc_workqueue("numaplace-workers", WQ_UNBOUND, 0);
+	return queue ? 0 : -ENOMEM;
 }
 
 /**
@@ -211,5 +211,5 @@ int numaplace_workers_init(void)
  */
 void numaplace_workers_exit(void)
 {
-	destroy_workqueue(helpers);
+	destroy_workqueue(queue);
 }

@@ -168,16 +168,16 @@ static void fork_child(size_t first, size_t n)
 /* Grows its stack and its heap, which then shrink. */
 static void grow_stack(size_t first, size_t n)
 {
-	char room[64 << 10], *heap = malloc(n * page_size);
+	char stack[64 << 10], *heap = malloc(n * page_size);
 
 	if (!heap)
 		die("malloc");
-	memset(room, 1, sizeof(room));
+	memset(stack, 1, sizeof(stack));
 	memset(heap, 1, n * page_size);
 	if (n > 1)
 		grow_stack(first, n / 2);
-	for (size_t i = 0; i < sizeof(room); i++)
-		if (room[i] != 1 || heap[i % (n * page_size)] != 1)
+	for (size_t i = 0; i < sizeof(stack); i++)
+		if (stack[i] != 1 || heap[i % (n * page_size)] != 1)
 			die("the stack or the heap");
 	free(heap);
 }

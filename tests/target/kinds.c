@@ -62,14 +62,14 @@ void sync_memory(void)
 /* Aligned by hand, so that huge pages can be had. */
 char *map_aligned(size_t length, int flags, int fd)
 {
-	char *room = mmap(NULL, length + HUGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *start = (char *)(((uintptr_t)room + HUGE_SIZE - 1) & -HUGE_SIZE);
+	char *area = mmap(NULL, length + HUGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *start = (char *)(((uintptr_t)area + HUGE_SIZE - 1) & -HUGE_SIZE);
 
-	if (room == MAP_FAILED)
+	if (area == MAP_FAILED)
 		die("mmap");
-	if (start > room)
-		munmap(room, start - room);
-	munmap(start + length, room + HUGE_SIZE - start);
+	if (start > area)
+		munmap(area, start - area);
+	munmap(start + length, area + HUGE_SIZE - start);
 	start = mmap(start, length, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
 	if (start == MAP_FAILED)
 		die("mmap");

@@ -105,7 +105,7 @@ static void say_ok(int failed)
 		puts("ok");
 }
 
-/* What stands after the command: a word, numbers, or both. */
+/* Arguments of a command: a word, numbers, or both. */
 struct arguments {
 	char *word;
 	unsigned long n[3];

@@ -17,8 +17,8 @@
 
 #include "target.h"
 
-#define ROOM	(2UL << 20)
-#define ROOMS	1024
+#define BUFFER	(2UL << 20)
+#define PARTS	1024
 
 static volatile uint64_t longest;
 static volatile unsigned long naps, cut_short;
@@ -64,13 +64,13 @@ static void *nap(void *unused)
 static void *read_random(void *unused)
 {
 	int fd = open("/dev/urandom", O_RDONLY);
-	char *room = malloc(ROOM);
-	struct iovec parts[ROOMS];
+	char *buffer = malloc(BUFFER);
+	struct iovec parts[PARTS];
 
 	(void)unused;
-	for (unsigned int i = 0; i < ROOMS; i++)
-		parts[i] = (struct iovec){ .iov_base = room, .iov_len = ROOM };
-	while (fd >= 0 && room && readv(fd, parts, ROOMS) > 0)
+	for (unsigned int i = 0; i < PARTS; i++)
+		parts[i] = (struct iovec){ .iov_base = buffer, .iov_len = BUFFER };
+	while (fd >= 0 && buffer && readv(fd, parts, PARTS) > 0)
 		;
 	die("/dev/urandom");
 }

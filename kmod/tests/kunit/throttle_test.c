@@ -139,10 +139,10 @@ static void rate_bounds_a_batch(struct kunit *test)
 
 static void rest_is_a_share(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, numaplace_throttle_rest_ns(4 * MS, 100), 0ULL);
-	KUNIT_EXPECT_EQ(test, numaplace_throttle_rest_ns(4 * MS, 50), 4ULL * MS);
-	KUNIT_EXPECT_EQ(test, numaplace_throttle_rest_ns(4 * MS, 10), 36ULL * MS);
-	KUNIT_EXPECT_EQ(test, numaplace_throttle_rest_ns(2000 * MS, 1), 198000ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_throttle_duty_ns(4 * MS, 100), 0ULL);
+	KUNIT_EXPECT_EQ(test, numaplace_throttle_duty_ns(4 * MS, 50), 4ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_throttle_duty_ns(4 * MS, 10), 36ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_throttle_duty_ns(2000 * MS, 1), 198000ULL * MS);
 }
 
 static void wait_is_a_part_of_the_pause(struct kunit *test)

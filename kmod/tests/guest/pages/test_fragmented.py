@@ -8,7 +8,7 @@ import pytest
 from driver import counts
 
 MADV_DONTNEED, MADV_NOHUGEPAGE = 4, 15
-ROOM = 32 << 20
+FREE = 32 << 20
 
 
 def huge(target, pages: int):
@@ -20,20 +20,20 @@ def huge(target, pages: int):
 
 def test_fragmented_huge_page_is_split_when_asked(target):
     t = huge(target, 1024)
-    with fragments.fragmented(1, ROOM):
+    with fragments.fragmented(1, FREE):
         assert counts(t.move("0", 1, "split=1")) == {"moved": 1024}
         assert t.where() == {"1": 1024}
         assert t.is_whole()
 
 
 def test_fragmented_small_pages_move_beside_a_huge_one(target):
-    """No room for a huge page does not end small pages, in its batch or in later ones."""
+    """A missing huge page does not end small pages, in its batch or in later ones."""
     t = huge(target, 1024)
     for advice in (MADV_NOHUGEPAGE, MADV_DONTNEED):
         assert t.ask(f"advise {advice} 512 512") == "ok"
     assert t.ask("fill 512 512") == "ok"
     reason = "no_huge" if driver.MOVES_WHOLE else "thp_split"
-    with fragments.fragmented(1, ROOM):
+    with fragments.fragmented(1, FREE):
         assert counts(t.move("0", 1)) == {reason: 512, "moved": 512}
         assert t.where() == {"0": 512, "1": 512}
         assert t.is_whole()

@@ -246,7 +246,7 @@ def crowded():
     pools, held = [], []
 
     def crowd(node: int, left: int):
-        Path("/proc/sys/vm/drop_caches").write_text("3")  # or the kernel makes room of them for what comes
+        Path("/proc/sys/vm/drop_caches").write_text("3")  # or the kernel reclaims them for what comes
         pools.append(Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages"))
         pools[-1].write_text(str((fragments.free_bytes(node) - left) // HUGE_PAGE))
         rest = fragments.free_bytes(node) - left  # of a fragmented node the pool gets less than it asks for
@@ -261,7 +261,7 @@ def crowded():
 
 
 def test_migrate_fills_node_without_killing(target, crowded):
-    """The target node has less room than needed: the remaining pages are counted and no process is killed."""
+    """The target node has less free memory than needed: the remaining pages are counted and no process is killed."""
     bystander = target("anon", 256, 1)
     t = target("sparse", 24576, 0)
     crowded(1, 12288 * mmap.PAGESIZE)

@@ -65,7 +65,7 @@ def time_of_fork(t: driver.Target) -> float:
 
 @pytest.mark.parametrize("act", ["restore", "place-again", "unload"])
 def test_exact_during_a_long_fork(target, act):
-    """The child is born with what its parent had when the fork began."""
+    """The child is forked with what its parent had when the fork began."""
     with small_pages():
         t = target("anon", BIG)
     took = time_of_fork(t)

@@ -92,7 +92,7 @@ def test_policy_swaps_against_allocating_thread(target):
 
 
 def test_policy_later_choice_of_user_stays(target):
-    """A policy that the task set itself after ours is its own, also when it reads the same as ours."""
+    """A policy that the task set itself after the module's is its own, also when it reads the same."""
     t = target("anon", 1)
     mpol.set_own(mpol.BIND, 2)
     write("place", f"pid={t.pid} mem=caller cpus=2")

@@ -184,7 +184,7 @@ sys.stdin.readline()
 
 @contextmanager
 def placed_sleepers(words: str):
-    """A process of many threads that are born placed: to restore them takes a while, as each gets a policy of its own."""
+    """A process of many threads that are forked placed: to restore them takes a while, as each gets a policy of its own."""
     with subprocess.Popen([sys.executable, "-c", SLEEPERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
         mpol.set_own(mpol.BIND, 2)
