@@ -97,7 +97,8 @@ TRACE_EVENT(batch,
 		__entry->pause_us = batch->pause_us;
 		__entry->unpaused = batch->unpaused;
 	),
-	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u" NUMAPLACE_COUNTS(NUMAPLACE_TRACE_FORMAT)
+	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u"
+		  NUMAPLACE_COUNTS(NUMAPLACE_TRACE_FORMAT)
 		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu pause_us=%llu"
 		  " unpaused=%u",
 		  __entry->job, __entry->pid, __entry->to, __entry->start, __entry->pages,

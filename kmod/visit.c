@@ -267,7 +267,8 @@ bool numaplace_visit_check(struct numaplace_placement *p)
 	if (!READ_ONCE(p->visiting))
 		return false;
 	needed = p->urgent && p->state != NUMAPLACE_ENDED;
-	if (needed ? !is_stopped(p->task) : p->state != NUMAPLACE_ENDED && !is_outside_fork(p->task))
+	if (needed ? !is_stopped(p->task)
+		   : p->state != NUMAPLACE_ENDED && !is_outside_fork(p->task))
 		return true;
 	if (!cancel(p))
 		return true;

@@ -166,7 +166,8 @@ static void collect_times(struct numaplace_workers *workers, struct numaplace_ba
 void numaplace_workers_move(struct numaplace_workers *workers, struct numaplace_batch *b,
 			    u64 deadline)
 {
-	unsigned int i, used = clamp_t(unsigned int, b->pending / NUMAPLACE_BATCH_MIN, 1, workers->n);
+	unsigned int used = clamp_t(unsigned int, b->pending / NUMAPLACE_BATCH_MIN, 1, workers->n);
+	unsigned int i;
 
 	workers->taken = 0;
 	workers->deadline = deadline;

@@ -52,11 +52,12 @@ static void protect_all(void)
 		die("write-protect");
 }
 
-/* "missing": faults of pages that are not there; "wp": writes, which are forbidden to every page. */
+/* "missing": faults of absent pages; "wp": writes, all pages being write-protected. */
 void watch_faults(const char *what)
 {
 	bool wp = !strcmp(what, "wp");
-	struct uffdio_api api = { .api = UFFD_API, .features = wp ? UFFD_FEATURE_PAGEFAULT_FLAG_WP : 0 };
+	struct uffdio_api api = { .api = UFFD_API,
+				  .features = wp ? UFFD_FEATURE_PAGEFAULT_FLAG_WP : 0 };
 	struct uffdio_register range = {
 		.range = { .start = (uintptr_t)memory, .len = n_pages * page_size },
 		.mode = wp ? UFFDIO_REGISTER_MODE_WP : UFFDIO_REGISTER_MODE_MISSING,

@@ -40,7 +40,8 @@ static void open_ring(unsigned int flags)
 	ring = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
 	entries = mmap(NULL, ENTRIES * sizeof(*entries), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		       IORING_OFF_SQES);
-	if (!(params.features & IORING_FEAT_SINGLE_MMAP) || ring == MAP_FAILED || entries == MAP_FAILED)
+	if (!(params.features & IORING_FEAT_SINGLE_MMAP) || ring == MAP_FAILED ||
+	    entries == MAP_FAILED)
 		die("the ring");
 }
 

@@ -58,9 +58,10 @@ static void lines_that_are_taken(struct kunit *test)
 static void lines_that_are_refused(struct kunit *test)
 {
 	static const char *const lines[] = {
-		"", "\n", " ", "number=12", "pid=7 pid=7", "pid=7 flag flag", "pid=7 what=1", "pid=7 =1",
-		"pid", "pid=", "pid==7", "pid=7=", "pid =7", "PID=7", "pid=7,number=12", "pid=7\n\n",
-		"pid=7\nnumber=12", "pid=7 flag=", "pid=7 flag=1", "pid=7 choice", "pid=7\v", "pid=7\r\n",
+		"", "\n", " ", "number=12", "pid=7 pid=7", "pid=7 flag flag", "pid=7 what=1",
+		"pid=7 =1", "pid", "pid=", "pid==7", "pid=7=", "pid =7", "PID=7",
+		"pid=7,number=12", "pid=7\n\n", "pid=7\nnumber=12", "pid=7 flag=", "pid=7 flag=1",
+		"pid=7 choice", "pid=7\v", "pid=7\r\n",
 	};
 	struct request r;
 	unsigned int i;
@@ -72,7 +73,8 @@ static void lines_that_are_refused(struct kunit *test)
 static void pids(struct kunit *test)
 {
 	static const char *const bad[] = {
-		NULL, "", "0", "-1", "+1", " 1", "1 ", "1\n", "0x1", "1.0", "2147483648", "99999999999999999999",
+		NULL, "", "0", "-1", "+1", " 1", "1 ", "1\n", "0x1", "1.0", "2147483648",
+		"99999999999999999999",
 	};
 	pid_t pid = 0;
 	unsigned int i;
@@ -80,8 +82,8 @@ static void pids(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_pid, "2147483647", &pid), 0);
 	KUNIT_EXPECT_EQ(test, pid, INT_MAX);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_pid, bad[i], &pid), -EINVAL, "\"%s\"",
-				    bad[i]);
+		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_pid, bad[i], &pid), -EINVAL,
+				    "\"%s\"", bad[i]);
 }
 
 static void numbers(struct kunit *test)
@@ -92,19 +94,21 @@ static void numbers(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_u32, bad[i], &small), -EINVAL, "\"%s\"",
-				    bad[i]);
+		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_u32, bad[i], &small), -EINVAL,
+				    "\"%s\"", bad[i]);
 	/* All but the last, which is a u64. */
 	for (i = 0; i < ARRAY_SIZE(bad) - 1; i++)
-		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_u64, bad[i], &large), -EINVAL, "\"%s\"",
-				    bad[i]);
+		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_u64, bad[i], &large), -EINVAL,
+				    "\"%s\"", bad[i]);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u32, "4294967295", &small), 0);
 	KUNIT_EXPECT_EQ(test, small, U32_MAX);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u32, "4294967296", &small), -EINVAL);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u64, "0xffffffffffffffff", &large), 0);
 	KUNIT_EXPECT_EQ(test, large, U64_MAX);
-	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u64, "18446744073709551616", &large), -EINVAL);
-	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u64, "0x10000000000000000", &large), -EINVAL);
+	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u64, "18446744073709551616", &large),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u64, "0x10000000000000000", &large),
+			-EINVAL);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_u64, "0x7f00A000", &large), 0);
 	KUNIT_EXPECT_EQ(test, large, 0x7f00a000ULL);
 }
@@ -120,8 +124,8 @@ static void switches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_bool, "0", &value), 0);
 	KUNIT_EXPECT_FALSE(test, value);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_bool, bad[i], &value), -EINVAL, "\"%s\"",
-				    bad[i]);
+		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_bool, bad[i], &value),
+				    -EINVAL, "\"%s\"", bad[i]);
 }
 
 static void words_of_a_list(struct kunit *test)
@@ -140,7 +144,9 @@ static void words_of_a_list(struct kunit *test)
 
 static void nodes(struct kunit *test)
 {
-	static const char *const bad[] = { NULL, "", ",", "-", "0-", "-0", "1-0", "0-1:1/2", "all", "0 ", "ANY", "0x0" };
+	static const char *const bad[] = {
+		NULL, "", ",", "-", "0-", "-0", "1-0", "0-1:1/2", "all", "0 ", "ANY", "0x0",
+	};
 	nodemask_t mask;
 	unsigned int i;
 
@@ -150,8 +156,8 @@ static void nodes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_nodes, "any", &mask), 0);
 	KUNIT_EXPECT_TRUE(test, nodes_equal(mask, node_possible_map));
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_nodes, bad[i], &mask), -EINVAL, "\"%s\"",
-				    bad[i]);
+		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_nodes, bad[i], &mask),
+				    -EINVAL, "\"%s\"", bad[i]);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_nodes, "1023", &mask), -ENODEV);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_nodes, "4096", &mask), -ENODEV);
 }
@@ -165,8 +171,8 @@ static void one_node(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_node, "0", &nid), 0);
 	KUNIT_EXPECT_EQ(test, nid, 0);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_node, bad[i], &nid), -EINVAL, "\"%s\"",
-				    bad[i]);
+		KUNIT_EXPECT_EQ_MSG(test, parse_value(numaplace_parse_node, bad[i], &nid), -EINVAL,
+				    "\"%s\"", bad[i]);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_node, "1023", &nid), -ENODEV);
 	KUNIT_EXPECT_EQ(test, parse_value(numaplace_parse_node, "4294967295", &nid), -ENODEV);
 	KUNIT_EXPECT_EQ(test, nid, 0);
@@ -181,7 +187,8 @@ static int parse_cpus(const char *text, cpumask_var_t *cpus)
 static void cpus(struct kunit *test)
 {
 	static const char *const bad[] = {
-		NULL, "", ",", "0-", "1-0", "0-3:1/2", "all", "N", "node:", "node:x", "node", "9999", "0 1",
+		NULL, "", ",", "0-", "1-0", "0-3:1/2", "all", "N", "node:", "node:x", "node",
+		"9999", "0 1",
 	};
 	cpumask_var_t mask;
 	unsigned int i;

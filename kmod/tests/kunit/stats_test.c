@@ -70,7 +70,8 @@ static void every_count_has_its_name(struct kunit *test)
 
 static void largest_counts_are_printed_whole(struct kunit *test)
 {
-	struct numaplace_counts counts = { .status[NUMAPLACE_PAGE_moved] = U64_MAX, .bytes = U64_MAX };
+	struct numaplace_counts counts = { .status[NUMAPLACE_PAGE_moved] = U64_MAX,
+					   .bytes = U64_MAX };
 	struct seq_file *m = paper(test);
 
 	numaplace_stats_show_counts(m, &counts);
@@ -93,7 +94,8 @@ static void totals_are_what_was_added(struct kunit *test)
 #define X(name) KUNIT_EXPECT_EQ(test, value_of(test, m, #name), 100ULL + NUMAPLACE_STAT_##name);
 	NUMAPLACE_STATS(X)
 #undef X
-	KUNIT_EXPECT_EQ(test, value_of(test, m, " asked"), 2 * ((1ULL << NUMAPLACE_PAGE_STATUSES) - 1));
+	KUNIT_EXPECT_EQ(test, value_of(test, m, " asked"),
+			2 * ((1ULL << NUMAPLACE_PAGE_STATUSES) - 1));
 	KUNIT_EXPECT_EQ(test, m->buf[m->count - 1], '\n');
 }
 

@@ -34,7 +34,8 @@ static void pages_stay_within_bounds(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(n); i++)
 		for (j = 0; j < ARRAY_SIZE(ns); j++)
 			for (k = 0; k < ARRAY_SIZE(budget); k++) {
-				unsigned int pages = numaplace_throttle_pages(n[i], ns[j], budget[k]);
+				unsigned int pages = numaplace_throttle_pages(n[i], ns[j],
+									      budget[k]);
 
 				KUNIT_EXPECT_GE(test, pages, NUMAPLACE_BATCH_MIN);
 				KUNIT_EXPECT_LE(test, pages, NUMAPLACE_BATCH_MAX);
@@ -72,7 +73,8 @@ static void chunks_end_in_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, numaplace_throttle_chunk(4096, 1, 10000, MS), 100U);
 	KUNIT_EXPECT_EQ(test, numaplace_throttle_chunk(4096, 1, MS / NUMAPLACE_BATCH_MIN, MS),
 			NUMAPLACE_BATCH_MIN);
-	KUNIT_EXPECT_EQ(test, numaplace_throttle_chunk(4096, 1, MS / NUMAPLACE_BATCH_MIN + 1, MS), 0U);
+	KUNIT_EXPECT_EQ(test, numaplace_throttle_chunk(4096, 1, MS / NUMAPLACE_BATCH_MIN + 1, MS),
+			0U);
 	KUNIT_EXPECT_EQ(test, numaplace_throttle_chunk(4096, 1, 1, 0), 0U);
 	KUNIT_EXPECT_EQ(test, numaplace_throttle_chunk(4096, 1, MS, U64_MAX), NUMAPLACE_CHUNK_MAX);
 }
@@ -116,15 +118,18 @@ static void range_is_checked(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		KUNIT_EXPECT_EQ_MSG(test, numaplace_throttle_check_range(cases[i].start, cases[i].end),
+		KUNIT_EXPECT_EQ_MSG(test,
+				    numaplace_throttle_check_range(cases[i].start, cases[i].end),
 				    cases[i].err, "case %u", i);
 }
 
 static void rate_makes_up_for_little(struct kunit *test)
 {
 	/* A MiB a second: on time, late, and late by more than may be made up for. */
-	KUNIT_EXPECT_EQ(test, numaplace_throttle_due(5000 * MS, 4000 * MS, 1 << 20, 1), 6000ULL * MS);
-	KUNIT_EXPECT_EQ(test, numaplace_throttle_due(5000 * MS, 5050 * MS, 1 << 20, 1), 6000ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_throttle_due(5000 * MS, 4000 * MS, 1 << 20, 1),
+			6000ULL * MS);
+	KUNIT_EXPECT_EQ(test, numaplace_throttle_due(5000 * MS, 5050 * MS, 1 << 20, 1),
+			6000ULL * MS);
 	KUNIT_EXPECT_EQ(test, numaplace_throttle_due(0, 5000 * MS, 1 << 20, 1), 5900ULL * MS);
 	KUNIT_EXPECT_EQ(test, numaplace_throttle_due(0, 1, 0, 1), 0ULL);
 }
