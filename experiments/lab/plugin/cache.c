@@ -10,14 +10,14 @@ int np_cache_init(struct np_cache *c, uint64_t bytes, unsigned int ways, unsigne
 	size_t slots;
 
 	c->all_ways = ~0ull >> (NP_MAX_WAYS - ways);
-	c->padded = np_ways_padded(ways);
+	c->padded = np_way_search_padded(ways);
 	c->sets = bytes / line_bytes / ways;
 	c->reciprocal = UINT64_MAX / c->sets + 1;
 	slots = (size_t)c->sets * c->padded;
 	c->line = calloc(slots, sizeof(*c->line));
 	c->state = calloc(slots, sizeof(*c->state));
-	c->of = calloc(c->sets, sizeof(*c->of));
-	if (!c->line || !c->state || !c->of)
+	c->nru = calloc(c->sets, sizeof(*c->nru));
+	if (!c->line || !c->state || !c->nru)
 		return -ENOMEM;
 	np_cache_clear(c);
 	return 0;
@@ -27,7 +27,7 @@ void np_cache_free(struct np_cache *c)
 {
 	free(c->line);
 	free(c->state);
-	free(c->of);
+	free(c->nru);
 	*c = (struct np_cache){ 0 };
 }
 
@@ -36,5 +36,5 @@ void np_cache_clear(struct np_cache *c)
 	if (c->sets)
 		memset(c->line, 0, (size_t)c->sets * c->padded * sizeof(*c->line));
 	for (uint32_t set = 0; set < c->sets; set++)
-		c->of[set].free = c->all_ways;
+		c->nru[set].free = c->all_ways;
 }

@@ -16,20 +16,20 @@ struct np_state {
 	bool writable;		/* private: no other cache holds it; last level: it is modified */
 };
 
-/* Of a set, a bit per way. */
-struct np_ways {
+/* Replacement state of a set, a bit per way. */
+struct np_nru {
 	uint64_t used;		/* since all were */
 	uint64_t free;
 };
 
 struct np_cache {
 	uint32_t sets;		/* 0: there is none */
-	unsigned int padded;	/* ways, and what fills them up */
+	unsigned int padded;	/* ways, rounded up to a multiple of eight */
 	uint64_t all_ways;	/* a bit each */
 	uint64_t reciprocal;	/* of sets */
 	uint32_t *line;		/* [sets * padded], running number + 1; 0: empty */
 	struct np_state *state;	/* [sets * padded] */
-	struct np_ways *of;	/* [sets] */
+	struct np_nru *nru;	/* [sets] */
 };
 
 #define NP_NO_SLOT SIZE_MAX
@@ -47,11 +47,11 @@ static inline uint32_t np_cache_set(const struct np_cache *c, uint32_t line)
 	return ((unsigned __int128)fraction * c->sets) >> 64;
 }
 
-/* The slot of a line in the set that it belongs to, or NP_NO_SLOT. A cache without sets has none. */
+/* The slot of a line in its set, or NP_NO_SLOT. A cache without sets has none. */
 static inline size_t np_cache_find_in(const struct np_cache *c, uint32_t set, uint32_t line)
 {
 	size_t first = (size_t)set * c->padded;
-	uint64_t found = c->sets ? np_ways_with(c->line + first, c->padded, line + 1) : 0;
+	uint64_t found = c->sets ? np_way_search(c->line + first, c->padded, line + 1) : 0;
 
 	return found ? first + __builtin_ctzll(found) : NP_NO_SLOT;
 }
@@ -62,7 +62,7 @@ static inline size_t np_cache_find(const struct np_cache *c, uint32_t line)
 	return np_cache_find_in(c, np_cache_set(c, line), line);
 }
 
-static inline void np_ways_use(struct np_ways *ways, unsigned int way, uint64_t all)
+static inline void np_nru_use(struct np_nru *ways, unsigned int way, uint64_t all)
 {
 	uint64_t bit = 1ull << way, used = ways->used | bit;
 
@@ -71,27 +71,27 @@ static inline void np_ways_use(struct np_ways *ways, unsigned int way, uint64_t 
 
 static inline void np_cache_use(struct np_cache *c, uint32_t set, size_t slot)
 {
-	np_ways_use(&c->of[set], slot - (size_t)set * c->padded, c->all_ways);
+	np_nru_use(&c->nru[set], slot - (size_t)set * c->padded, c->all_ways);
 }
 
 /*
  * The slot for a line that is not in its set. The evicted line is still in
  * c->line[] (0: none) and c->state[]; the caller overwrites both.
  */
-static inline size_t np_cache_make_room(struct np_cache *c, uint32_t set)
+static inline size_t np_cache_replace(struct np_cache *c, uint32_t set)
 {
-	struct np_ways *ways = &c->of[set];
+	struct np_nru *ways = &c->nru[set];
 	uint64_t unused = ~ways->used & c->all_ways;	/* none: there is one way */
 	unsigned int way = __builtin_ctzll(ways->free ?: unused ?: 1);
 
 	ways->free &= ways->free - 1;
-	np_ways_use(ways, way, c->all_ways);
+	np_nru_use(ways, way, c->all_ways);
 	return (size_t)set * c->padded + way;
 }
 
 static inline void np_cache_drop(struct np_cache *c, uint32_t set, size_t slot)
 {
-	c->of[set].free |= 1ull << (slot - (size_t)set * c->padded);
+	c->nru[set].free |= 1ull << (slot - (size_t)set * c->padded);
 	c->line[slot] = 0;
 	c->state[slot] = (struct np_state){ 0 };
 }

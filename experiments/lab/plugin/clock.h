@@ -8,12 +8,12 @@
 
 #include "cpu.h"
 
-#define NP_TICK_PS 500000	/* a CPU brings its clock up to date at least this often */
+#define NP_CLOCK_STEP_PS 500000	/* a CPU brings its clock up to date at least this often */
 
 void np_clock_init(void);
 
 /* Moves the CPU's pending time to its clock, publishes, waits for slower CPUs. */
-void np_clock_tick(struct np_cpu *cpu);
+void np_clock_step(struct np_cpu *cpu);
 
 /*
  * The CPU sends an IPI. If the target is halted, the host's delay in running it

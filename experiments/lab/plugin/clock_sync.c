@@ -34,9 +34,9 @@ static uint64_t find_slowest(const struct np_cpu **which)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		const struct np_cpu *cpu = &np_sim.cpu[i];
-		uint64_t ps = np_look(cpu->ps);
+		uint64_t ps = np_read(cpu->ps);
 
-		if (np_look(cpu->busy) && ps < least) {
+		if (np_read(cpu->busy) && ps < least) {
 			least = ps;
 			*which = cpu;
 		}
@@ -53,14 +53,14 @@ static uint64_t slowest(void)
 
 static void wake(uint64_t least)
 {
-	if (!np_look(waiting))
+	if (!np_read(waiting))
 		return;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		struct np_cpu *cpu = &np_sim.cpu[i];
 
-		if (!np_look(cpu->waits) || np_look(cpu->goes_on_ps) > least)
+		if (!np_read(cpu->waits) || np_read(cpu->wait_end_ps) > least)
 			continue;
-		np_show(cpu->waits, 0);
+		np_write(cpu->waits, 0);
 		syscall(SYS_futex, &cpu->waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	}
 }
@@ -76,18 +76,18 @@ static bool wait_for_others(struct np_cpu *cpu)
 	const struct np_cpu *which = cpu;
 	bool moves = true;
 
-	np_show(cpu->goes_on_ps, cpu->ps - quantum_ps(cpu) / 4);
-	np_show(cpu->waits, 1);
+	np_write(cpu->wait_end_ps, cpu->ps - quantum_ps(cpu) / 4);
+	np_write(cpu->waits, 1);
 	__atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
 	do {
 		before = least;
 		least = find_slowest(&which);
-		moves = least != before || np_host_runnable(np_look(which->state));
-		if (least >= cpu->goes_on_ps || !moves)
+		moves = least != before || np_host_runnable(np_read(which->state));
+		if (least >= cpu->wait_end_ps || !moves)
 			break;
 		syscall(SYS_futex, &cpu->waits, FUTEX_WAIT_PRIVATE, 1, &longest, NULL, 0);
-	} while (np_look(cpu->waits));
-	np_show(cpu->waits, 0);
+	} while (np_read(cpu->waits));
+	np_write(cpu->waits, 0);
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
 	return moves;
 }
@@ -100,7 +100,7 @@ void np_clock_sync(struct np_cpu *cpu)
 	if (cpu->ps < cpu->sync_ps && !cpu->spins)
 		return;
 	if (!cpu->state)
-		np_show(cpu->state, np_host_open_state());
+		np_write(cpu->state, np_host_open_state());
 	least = slowest();
 	wake(least);
 	if (cpu->ps > least + quantum_ps(cpu))
@@ -112,7 +112,7 @@ void np_clock_sync(struct np_cpu *cpu)
 
 bool np_clock_sync_is_awaited(void)
 {
-	return np_look(waiting);
+	return np_read(waiting);
 }
 
 void np_clock_sync_leave(void)

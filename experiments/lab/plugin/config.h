@@ -11,7 +11,7 @@
  *   l1=BYTES                         of each CPU, virtually indexed
  *   l2=BYTES WAYS LATENCY_NS         of each CPU; may be left out
  *   llc=BYTES WAYS LATENCY_NS        of each node
- *   machine .. , node N .. , link A B ..   the contention model's own lines (policies/model/model.h)
+ *   machine .. , node N .. , link A B ..   lines of the contention model (policies/model/model.h)
  *   quantum=NS                       how far apart the CPUs' clocks may be
  *   window=NS                        over which traffic is counted
  */

@@ -8,9 +8,9 @@
 
 #define PS_PER_NS   1000.0
 #define NS_PER_S    1e9
-#define FEWEST	    8	/* lines in a window; less traffic makes no flow */
-#define POSTED_MOST 0.8	/* largest posted part of a flow: write-backs stall in the end */
-#define KEPT	    0.875	/* decay of the write-back account per window */
+#define MIN_LINES   8	/* in a window; less traffic makes no flow */
+#define MAX_POSTED  0.8	/* largest posted part of a flow: write-backs stall in the end */
+#define DECAY	    0.875	/* of the write-back account per window */
 
 enum np_class { PREFETCHED, DEMAND, CLASSES };
 
@@ -109,9 +109,9 @@ static double count_streams(const struct np_cpu *cpu, uint64_t misses)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < NP_STREAMS; i++)
-		if (np_look(cpu->streams.equal[i]) >= NP_STREAM_TRAINING &&
-		    np_look(cpu->streams.used[i]) + misses > np_look(cpu->streams.clock))
+	for (unsigned int i = 0; i < NP_PREFETCH_STREAMS; i++)
+		if (np_read(cpu->prefetcher.equal[i]) >= NP_PREFETCH_TRAINING &&
+		    np_read(cpu->prefetcher.used[i]) + misses > np_read(cpu->prefetcher.clock))
 			n++;
 	return n;
 }
@@ -119,49 +119,49 @@ static double count_streams(const struct np_cpu *cpu, uint64_t misses)
 /* The part of its window that a CPU was busy; the clock of one that is halted stands still. */
 static double busy_part(const struct np_cpu *cpu, struct seen *s, double busy_ns, uint64_t now_ps)
 {
-	uint64_t ps = np_look(cpu->busy) ? np_look(cpu->ps) : now_ps;
+	uint64_t ps = np_read(cpu->busy) ? np_read(cpu->ps) : now_ps;
 	double window_ns = (ps > s->ps ? ps - s->ps : 0) / PS_PER_NS;
 
 	s->ps = ps;
 	return window_ns > busy_ns ? busy_ns / window_ns : 1;
 }
 
-static void look_at(struct np_cpu *cpu, struct seen *s, struct activity *a, uint64_t now_ps)
+static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity *a, uint64_t now_ps)
 {
-	double waited_ns = 0, paced_ns = 0;
+	double demand_ns = 0, overlapped_ns = 0;
 
 	*a = (struct activity){ .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
 	a->busy = busy_part(cpu, s, a->busy_ns, now_ps);
 	a->compute_ns = fmax(0, a->busy_ns - since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS);
-	a->streams = count_streams(cpu, since(&cpu->streams.clock, &s->misses));
+	a->streams = count_streams(cpu, since(&cpu->prefetcher.clock, &s->misses));
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
 			const struct np_traffic *t = &cpu->traffic[node][kind];
 			struct np_traffic *then = &s->traffic[node][kind], *l = &a->lines[node][kind];
 			double idle = idle_ns(cpu->node, node, kind);
-			double load = np_look(cpu->cost[node][kind].latency_ps) / PS_PER_NS;
+			double load = np_read(cpu->cost[node][kind].latency_ps) / PS_PER_NS;
 
 			l->prefetched = since(&t->prefetched, &then->prefetched);
 			l->demand = since(&t->demand, &then->demand);
 			l->written = since(&t->written, &then->written);
 			l->nontemporal = since(&t->nontemporal, &then->nontemporal);
-			waited_ns += l->demand * idle;
-			paced_ns += (l->prefetched + l->nontemporal) * idle / outstanding(cpu->node);
+			demand_ns += l->demand * idle;
+			overlapped_ns += (l->prefetched + l->nontemporal) * idle / outstanding(cpu->node);
 			a->occupied_ns += l->demand * load +
 					  (l->prefetched + l->nontemporal) * load / outstanding(cpu->node);
 		}
-	a->unloaded_ns = fmax(a->compute_ns + waited_ns, paced_ns);
+	a->unloaded_ns = fmax(a->compute_ns + demand_ns, overlapped_ns);
 }
 
 static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
-		     double awaited, double posted, double nontemporal)
+		     double nonposted, double posted, double nontemporal)
 {
 	double in_flight = o->class == DEMAND ? 1 : outstanding(cpu->node);
-	double load = np_look(cpu->cost[o->node][o->kind].latency_ps) / PS_PER_NS;
-	double part = fmax(awaited, 1) * load / in_flight / fmax(a->occupied_ns, 1);
-	double lines = awaited + posted, bytes = lines * np_sim.config.line_bytes;
+	double load = np_read(cpu->cost[o->node][o->kind].latency_ps) / PS_PER_NS;
+	double part = fmax(nonposted, 1) * load / in_flight / fmax(a->occupied_ns, 1);
+	double lines = nonposted + posted, bytes = lines * np_sim.config.line_bytes;
 
-	if (lines < FEWEST || n_flows == NP_MODEL_FLOWS)
+	if (lines < MIN_LINES || n_flows == NP_MODEL_FLOWS)
 		return;
 	part = fmin(1, part);
 	origin[n_flows] = *o;
@@ -172,7 +172,7 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 		.outstanding = o->class == DEMAND ? 1 : 0,
 		.demand_bytes_per_s = bytes / (a->unloaded_ns * part) * NS_PER_S,
 		.write_fraction = fmin(1, (posted + nontemporal) / lines),
-		.posted_fraction = fmin(POSTED_MOST, posted / lines),
+		.posted_fraction = fmin(MAX_POSTED, posted / lines),
 		.streams = o->class == PREFETCHED ? a->streams * part : 0,
 		.from_cache = o->kind == NP_CACHE,
 	};
@@ -183,11 +183,11 @@ static void add_flows(const struct np_cpu *cpu, const struct activity *a)
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
 			const struct np_traffic *l = &a->lines[node][kind];
-			double ahead = l->prefetched + l->nontemporal;
-			bool with_demand = l->demand > ahead;
+			double overlapped = l->prefetched + l->nontemporal;
+			bool with_demand = l->demand > overlapped;
 			struct origin o = { cpu->index, node, kind, PREFETCHED };
 
-			add_flow(cpu, a, &o, ahead, with_demand ? 0 : l->written, l->nontemporal);
+			add_flow(cpu, a, &o, overlapped, with_demand ? 0 : l->written, l->nontemporal);
 			o.class = DEMAND;
 			add_flow(cpu, a, &o, l->demand, with_demand ? l->written : 0, 0);
 		}
@@ -196,7 +196,7 @@ static void add_flows(const struct np_cpu *cpu, const struct activity *a)
 /* Exponential smoothing (1/2) damps the traffic/latency feedback. */
 static void approach(uint32_t *cost, double ns)
 {
-	__atomic_store_n(cost, (uint32_t)((np_look(*cost) + ns * PS_PER_NS) / 2), __ATOMIC_RELAXED);
+	__atomic_store_n(cost, (uint32_t)((np_read(*cost) + ns * PS_PER_NS) / 2), __ATOMIC_RELAXED);
 }
 
 static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind,
@@ -204,9 +204,9 @@ static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_source_kind 
 {
 	struct np_cost *cost = &cpu->cost[node][kind];
 	double idle = idle_ns(cpu->node, node, kind), other = loaded_ns[cpu->node][node][kind];
-	double ahead = class_ns[PREFETCHED] ?: other, demand = class_ns[DEMAND] ?: other;
+	double overlapped = class_ns[PREFETCHED] ?: other, demand = class_ns[DEMAND] ?: other;
 
-	approach(&cost->extra_ps, fmax(0, ahead - idle) / outstanding(cpu->node));
+	approach(&cost->extra_ps, fmax(0, overlapped - idle) / outstanding(cpu->node));
 	approach(&cost->latency_ps, fmax(idle, demand));
 }
 
@@ -252,8 +252,8 @@ static uint64_t keep_account(struct account *sum, unsigned int from, unsigned in
 			read += read_lines(l);
 		}
 	}
-	sum->written = sum->written * KEPT + written;
-	sum->read = sum->read * KEPT + read;
+	sum->written = sum->written * DECAY + written;
+	sum->read = sum->read * DECAY + read;
 	return read;
 }
 
@@ -285,7 +285,7 @@ static void end(uint64_t now_ps)
 {
 	n_flows = 0;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
-		look_at(&np_sim.cpu[i], &seen[i], &activity[i], now_ps);
+		measure_activity(&np_sim.cpu[i], &seen[i], &activity[i], now_ps);
 	for (unsigned int from = 0; from < np_sim.config.nodes; from++)
 		for (unsigned int to = 0; to < np_sim.config.nodes; to++)
 			share_writes(from, to);
@@ -298,11 +298,11 @@ static void end(uint64_t now_ps)
 
 void np_contention_advance(uint64_t now_ps)
 {
-	if (now_ps < np_look(end_ps) || __atomic_exchange_n(&ending, 1, __ATOMIC_ACQUIRE))
+	if (now_ps < np_read(end_ps) || __atomic_exchange_n(&ending, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (now_ps >= end_ps) {
 		end(now_ps);
-		np_show(end_ps, now_ps + (uint64_t)(np_sim.config.window_ns * PS_PER_NS));
+		np_write(end_ps, now_ps + (uint64_t)(np_sim.config.window_ns * PS_PER_NS));
 	}
 	__atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
 }

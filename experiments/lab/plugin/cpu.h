@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated CPU. Its own thread writes it; other threads look at what is
- * marked so, and take a slightly old value as well as a new one.
+ * A simulated CPU. Its own thread writes it; other threads read the members marked
+ * so, for which a slightly old value is as good as a new one.
  *
  * Time is in picoseconds: 2^64 of them are 213 days.
  */
@@ -15,60 +15,60 @@
 
 #define NP_COMBINING 10	/* lines that non-temporal stores may have open */
 
-/* Lines that a CPU moved to or from a node, since the start. Others look. */
+/* Lines that a CPU moved to or from a node, since the start. Others read. */
 struct np_traffic {
 	uint64_t prefetched;	/* read ahead by the prefetcher, or for stores: no stall */
-	uint64_t demand;	/* reads that came without prefetch */
+	uint64_t demand;	/* read by demand misses */
 	uint64_t written;	/* written back */
-	uint64_t nontemporal;	/* written past the caches */
+	uint64_t nontemporal;	/* written by non-temporal stores */
 };
 
 /* Present cost of a line for a CPU. Another thread sets it once per window. */
 struct np_cost {
 	uint32_t service_ps;	/* between two prefetched lines, on an idle machine */
 	uint32_t extra_ps;	/* queueing delay of a prefetched line */
-	uint32_t latency_ps;	/* of a line that is waited for */
+	uint32_t latency_ps;	/* of a demand miss */
 };
 
 enum np_source_kind { NP_DRAM, NP_CACHE, NP_KINDS };
 
 struct np_cpu {
 	struct np_l1 *l1;
-	struct np_translation_cache pages;
+	struct np_translation_cache translations;
 	uint64_t instructions;
 	uint64_t pending_ps;	/* of time, not yet in ps */
-	uint64_t ps;		/* its clock. Others look */
-	uint64_t busy_ps;	/* not halted, since the start. Others look */
-	uint64_t stall_ps, memory_stall_ps;	/* the second: others look */
+	uint64_t ps;		/* its clock. Others read */
+	uint64_t busy_ps;	/* not halted, since the start. Others read */
+	uint64_t stall_ps, memory_stall_ps;	/* the second: others read */
 	uint64_t sync_ps;	/* when to compare clocks again */
-	uint32_t waits;		/* for slower CPUs. Others look, and end it */
+	uint32_t waits;		/* for slower CPUs. Others read, and end it */
 	int state;		/* its thread's, np_host_open_state(); 0: not opened yet */
-	uint64_t goes_on_ps;	/* slowest clock at which its wait ends. Others look */
+	uint64_t wait_end_ps;	/* slowest clock at which its wait ends. Others read */
 	uint64_t llc_references, llc_misses, local_dram, remote_dram, remote_cache, dram_writes;
 	uint64_t dram[NP_LAB_MAX_NODES];
 	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS];	/* when its prefetcher can take one more */
 	uint64_t port_ready_ps;	/* when its port can take one more */
 	uint32_t port_line_ps;	/* that a line occupies it; 0: it is never the limit */
-	struct np_prefetcher streams;
+	struct np_prefetcher prefetcher;
 	uint64_t open_line[NP_COMBINING];	/* running number + 1 */
 	unsigned int next_open;
 	struct np_rounds rounds;	/* of the repeated instruction that it is in */
 	unsigned int index, node;
 	int account;		/* its thread's, np_host_open_own() */
-	uint64_t waited_ns;	/* np_host_waited_ns() when it halted */
-	uint64_t resumed_ps;	/* its clock when it last resumed. Others look */
+	uint64_t run_delay_ns;	/* np_host_run_delay_ns() when it halted */
+	uint64_t resumed_ps;	/* its clock when it last resumed. Others read */
 	uint32_t resume;	/* running number of that resume */
 	bool was_expected;	/* an IPI wake-up was expected then */
-	bool spins;		/* has met a PAUSE since it last looked at the others */
-	uint64_t ticks;		/* np_timer_ticks() when it last halted. Others look */
-	bool busy;		/* Others look */
+	bool spins;		/* has executed a PAUSE since it last read the others' clocks */
+	uint64_t ticks;		/* np_timer_ticks() when it last halted. Others read */
+	bool busy;		/* Others read */
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];
 } __attribute__((aligned(128)));
 
 struct np_machine_state {
 	struct np_config config;
-	struct np_hierarchy memory;
+	struct np_hierarchy hierarchy;
 	struct np_cpu *cpu;
 	struct np_lab_shared *shared;
 	uint32_t insn_ps;
@@ -76,7 +76,7 @@ struct np_machine_state {
 
 extern struct np_machine_state np_sim;
 
-#define np_look(word)	   __atomic_load_n(&(word), __ATOMIC_RELAXED)
-#define np_show(word, new) __atomic_store_n(&(word), new, __ATOMIC_RELAXED)
+#define np_read(word)	    __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define np_write(word, new) __atomic_store_n(&(word), new, __ATOMIC_RELAXED)
 
 #endif

@@ -137,17 +137,17 @@ unsigned int np_decode_round(const uint8_t *code, size_t len)
 	return decode(&op, code, len) && repeats(&op) ? string_accesses(&op) : 1;
 }
 
-enum np_insn np_decode_kind(const uint8_t *code, size_t len)
+enum np_decoded np_decode_kind(const uint8_t *code, size_t len)
 {
 	struct opcode op;
 
 	if (!decode(&op, code, len))
-		return NP_INSN_OTHER;
+		return NP_DECODE_OTHER;
 	if (repeats(&op))
-		return NP_INSN_REP;
+		return NP_DECODE_REP;
 	if (op.map == 0)
-		return op.byte == 0x90 && op.pp == PP_F3 ? NP_INSN_PAUSE : NP_INSN_OTHER;
+		return op.byte == 0x90 && op.pp == PP_F3 ? NP_DECODE_PAUSE : NP_DECODE_OTHER;
 	if (drops_translations(&op))
-		return NP_INSN_NEW_TRANSLATIONS;
-	return is_nontemporal(&op) ? NP_INSN_STORE_PAST_CACHES : NP_INSN_OTHER;
+		return NP_DECODE_NEW_TRANSLATIONS;
+	return is_nontemporal(&op) ? NP_DECODE_NONTEMPORAL : NP_DECODE_OTHER;
 }

@@ -6,15 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum np_insn {
-	NP_INSN_OTHER,
-	NP_INSN_STORE_PAST_CACHES,	/* non-temporal store */
-	NP_INSN_NEW_TRANSLATIONS,	/* loads CR3 or CR4, or drops TLB entries */
-	NP_INSN_PAUSE,
-	NP_INSN_REP,			/* string instruction with a repeat prefix */
+enum np_decoded {
+	NP_DECODE_OTHER,
+	NP_DECODE_NONTEMPORAL,		/* store */
+	NP_DECODE_NEW_TRANSLATIONS,	/* load of CR3 or CR4, or a TLB flush */
+	NP_DECODE_PAUSE,
+	NP_DECODE_REP,			/* string instruction with a repeat prefix */
 };
 
-enum np_insn np_decode_kind(const uint8_t *code, size_t len);
+enum np_decoded np_decode_kind(const uint8_t *code, size_t len);
 
 /* Accesses that a round of such a string instruction makes: 1 or 2. */
 unsigned int np_decode_round(const uint8_t *code, size_t len);

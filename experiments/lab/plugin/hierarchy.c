@@ -93,19 +93,19 @@ static void drop_now(struct np_private *p, uint32_t line)
 		np_cache_drop(&p->l2, set, slot);
 }
 
-static void drop_later(struct np_taken *t, uint32_t line)
+static void queue_invalidation(struct np_invalidations *t, uint32_t line)
 {
 	np_lock(&t->lock);
-	if (t->n < NP_TAKEN)
+	if (t->n < NP_INVALIDATIONS)
 		t->line[t->n++] = line;
 	else
 		t->all = true;
 	np_unlock(&t->lock);
 }
 
-static __attribute__((noinline)) void give_up(struct np_private *p)
+static __attribute__((noinline)) void apply_invalidations(struct np_private *p)
 {
-	struct np_taken *t = &p->taken;
+	struct np_invalidations *t = &p->invalidations;
 
 	np_lock(&t->lock);
 	for (unsigned int i = 0; i < t->n; i++)
@@ -119,10 +119,10 @@ static __attribute__((noinline)) void give_up(struct np_private *p)
 	np_unlock(&t->lock);
 }
 
-void np_hierarchy_give_up(struct np_private *p)
+void np_hierarchy_invalidate(struct np_private *p)
 {
-	if (__atomic_load_n(&p->taken.n, __ATOMIC_RELAXED))
-		give_up(p);
+	if (__atomic_load_n(&p->invalidations.n, __ATOMIC_RELAXED))
+		apply_invalidations(p);
 }
 
 static void drop_from_others(struct np_hierarchy *m, const struct np_private *self, unsigned int node,
@@ -134,7 +134,7 @@ static void drop_from_others(struct np_hierarchy *m, const struct np_private *se
 		if (p == self || !(p->core & cores))
 			continue;
 		if (np_l1_find(&p->l1, line) >= 0 || np_cache_find(&p->l2, line) != NP_NO_SLOT)
-			drop_later(&p->taken, line);
+			queue_invalidation(&p->invalidations, line);
 	}
 }
 
@@ -250,7 +250,7 @@ static inline struct np_result last_level(struct np_hierarchy *m, struct np_priv
 		r = hit(m, self, &llc->state[slot], line, store);
 	} else {
 		r = miss(m, self, line, store);
-		slot = np_cache_make_room(llc, set);
+		slot = np_cache_replace(llc, set);
 		r.written_back[1] = evict(m, self, slot);
 		llc->line[slot] = line + 1;
 		llc->state[slot] = (struct np_state){ 0 };
@@ -272,7 +272,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 	size_t slot;
 	uint8_t *stripe;
 
-	np_hierarchy_give_up(p);
+	np_hierarchy_invalidate(p);
 	slot = np_cache_find_in(&p->l2, own_set, line);
 	if (slot != NP_NO_SLOT && (!store || p->l2.state[slot].writable)) {
 		np_cache_use(&p->l2, own_set, slot);
@@ -287,7 +287,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 	np_l1_fill(&p->l1, line, store, store);
 	if (p->l2.sets) {
 		if (slot == NP_NO_SLOT)
-			slot = np_cache_make_room(&p->l2, own_set);
+			slot = np_cache_replace(&p->l2, own_set);
 		p->l2.line[slot] = line + 1;
 		p->l2.state[slot].writable = store;
 	}

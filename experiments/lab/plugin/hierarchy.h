@@ -13,8 +13,8 @@
 #include "config.h"
 #include "l1.h"
 
-#define NP_STRIPES 1024
-#define NP_TAKEN   256
+#define NP_STRIPES	 1024
+#define NP_INVALIDATIONS 256
 
 enum np_served {
 	NP_SERVED_UPGRADE,	/* held unmodified by no other cache: becomes writable at no cost */
@@ -34,11 +34,11 @@ struct np_result {
  * A private cache is accessed by its own CPU only. Invalidations by others are
  * queued here and applied when the CPU next checks.
  */
-struct np_taken {
+struct np_invalidations {
 	uint8_t lock;
 	bool all;		/* more lines than the queue holds: drop all */
 	unsigned int n;
-	uint32_t line[NP_TAKEN];
+	uint32_t line[NP_INVALIDATIONS];
 };
 
 struct np_private {
@@ -48,7 +48,7 @@ struct np_private {
 	unsigned int node;
 	uint16_t core;		/* its bit of np_state */
 	uint16_t own;		/* the same, if the bit means no other core; else 0 */
-	struct np_taken taken __attribute__((aligned(64)));
+	struct np_invalidations invalidations __attribute__((aligned(64)));
 };
 
 struct np_hierarchy {
@@ -78,7 +78,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 				  bool store);
 
 /* Applies the queued invalidations. Called by the CPU's own thread. */
-void np_hierarchy_give_up(struct np_private *p);
+void np_hierarchy_invalidate(struct np_private *p);
 
 /* A non-temporal store: no copy stays in any cache. */
 void np_hierarchy_bypass(struct np_hierarchy *m, unsigned int cpu, uint32_t line);

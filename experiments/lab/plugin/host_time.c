@@ -15,7 +15,7 @@ uint64_t np_host_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-uint64_t np_host_waited_ns(int fd)
+uint64_t np_host_run_delay_ns(int fd)
 {
 	unsigned long long ran, waited;
 	char text[96];

@@ -6,7 +6,7 @@
  * Most instructions use the line that they used last time; that line is
  * looked up first, without a translation of the address. The record of last lines is
  * void in each new epoch: when the CPU may have changed a translation, and at every
- * clock tick, so that an invalidated line is missed.
+ * clock step, so that an invalidated line misses.
  */
 #ifndef NP_L1_H
 #define NP_L1_H
@@ -38,12 +38,12 @@ struct np_l1 {
 
 #define NP_L1_EPOCH (1ull << 48)
 
-static inline void np_l1_new_era(struct np_l1 *l1)
+static inline void np_l1_new_epoch(struct np_l1 *l1)
 {
 	l1->epoch += NP_L1_EPOCH;
 }
 
-/* The line of a virtual address of 48 bits, whose upper bits repeat the 48th, in this epoch. Odd. */
+/* The line of a canonical virtual address of 48 bits, in this epoch. Odd. */
 static inline uint64_t np_l1_key(const struct np_l1 *l1, uint64_t vaddr)
 {
 	return (vaddr | l1->in_line) ^ l1->epoch;
@@ -77,7 +77,7 @@ static inline void np_l1_remember(struct np_l1 *l1, unsigned int slot, uint64_t 
 static inline int np_l1_find(const struct np_l1 *l1, uint32_t line)
 {
 	const struct np_l1_set *s = &l1->set[line & l1->set_mask];
-	uint64_t found = np_ways_with(s->line, l1->ways, line + 1);
+	uint64_t found = np_way_search(s->line, l1->ways, line + 1);
 
 	return found ? __builtin_ctzll(found) : -1;
 }
@@ -95,7 +95,7 @@ static inline bool np_l1_hit(struct np_l1 *l1, uint32_t line, bool store, bool *
 	return !store || *writable;
 }
 
-/* A line that was not hit comes: for a store it may be there, unmodified; for a load it is not. */
+/* Fills in a line that was not hit: a store's may be there, unmodified; a load's is not. */
 static inline void np_l1_fill(struct np_l1 *l1, uint32_t line, bool store, bool writable)
 {
 	struct np_l1_set *s = &l1->set[line & l1->set_mask];
@@ -123,13 +123,13 @@ static inline void np_l1_drop(struct np_l1 *l1, uint32_t line)
 	if (way < 0)
 		return;
 	s->line[way] = 0;
-	np_l1_new_era(l1);
+	np_l1_new_epoch(l1);
 }
 
 static inline void np_l1_clear(struct np_l1 *l1)
 {
 	memset(l1->set, 0, sizeof(l1->set));
-	np_l1_new_era(l1);
+	np_l1_new_epoch(l1);
 }
 
 #endif

@@ -34,8 +34,8 @@ static inline void execute(struct np_cpu *cpu, unsigned int instructions)
 {
 	cpu->instructions += instructions;
 	cpu->pending_ps += (uint64_t)instructions * np_sim.insn_ps;
-	if (cpu->pending_ps >= NP_TICK_PS)
-		np_clock_tick(cpu);
+	if (cpu->pending_ps >= NP_CLOCK_STEP_PS)
+		np_clock_step(cpu);
 }
 
 static void on_block(unsigned int vcpu, void *instructions)
@@ -56,7 +56,7 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 	struct qemu_plugin_hwaddr *found;
 	uint64_t number, address;
 
-	if (np_translation_find(&cpu->pages, vaddr, line)) {
+	if (np_translation_find(&cpu->translations, vaddr, line)) {
 		*line += in_page;
 		return true;
 	}
@@ -71,7 +71,7 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 	if (np_config_node(&np_sim.config, address, &number) < 0)
 		return false;
 	*line = number;
-	np_translation_enter(&cpu->pages, vaddr, *line - in_page);
+	np_translation_enter(&cpu->translations, vaddr, *line - in_page);
 	return true;
 }
 
@@ -132,8 +132,8 @@ static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, 
 static void on_new_translations(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_l1_new_era(np_sim.cpu[vcpu].l1);
-	np_translation_forget(&np_sim.cpu[vcpu].pages);
+	np_l1_new_epoch(np_sim.cpu[vcpu].l1);
+	np_translation_forget(&np_sim.cpu[vcpu].translations);
 }
 
 static void on_pause(unsigned int vcpu, void *data)
@@ -171,15 +171,15 @@ static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 
 #define CODE_BYTES 16
 
-/* The instruction's bytes: copied into `room`, or in QEMU's own memory. */
-static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *room, size_t *len)
+/* The instruction's bytes: copied into `buffer`, or in QEMU's own memory. */
+static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *buffer, size_t *len)
 {
 	*len = qemu_plugin_insn_size(insn);
 #if NP_QEMU_API >= 3
-	*len = qemu_plugin_insn_data(insn, room, *len < CODE_BYTES ? *len : CODE_BYTES);
-	return room;
+	*len = qemu_plugin_insn_data(insn, buffer, *len < CODE_BYTES ? *len : CODE_BYTES);
+	return buffer;
 #else
-	(void)room;
+	(void)buffer;
 	return qemu_plugin_insn_data(insn);
 #endif
 }
@@ -198,26 +198,26 @@ static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t 
 static void on_translate_insn(struct qemu_plugin_insn *insn)
 {
 	qemu_plugin_vcpu_mem_cb_t access = on_memory;
-	uint8_t room[CODE_BYTES];
+	uint8_t buffer[CODE_BYTES];
 	size_t len;
-	const uint8_t *code = code_of(insn, room, &len);
+	const uint8_t *code = code_of(insn, buffer, &len);
 	bool two = np_decode_round(code, len) == 2;
 
 	switch (np_decode_kind(code, len)) {
-	case NP_INSN_NEW_TRANSLATIONS:
+	case NP_DECODE_NEW_TRANSLATIONS:
 		on_entry(insn, on_new_translations);
 		break;
-	case NP_INSN_PAUSE:
+	case NP_DECODE_PAUSE:
 		on_entry(insn, on_pause);
 		break;
-	case NP_INSN_REP:
+	case NP_DECODE_REP:
 		on_entry(insn, two ? on_rep2 : on_rep1);
 		access = two ? on_rep2_access : on_rep1_access;
 		break;
-	case NP_INSN_STORE_PAST_CACHES:
+	case NP_DECODE_NONTEMPORAL:
 		access = on_nontemporal_store;
 		break;
-	case NP_INSN_OTHER:
+	case NP_DECODE_OTHER:
 		break;
 	}
 	/* QEMU 7.2 calls the wrong one of two callbacks, one for loads and one for stores. */
@@ -275,8 +275,8 @@ static int init_cpus(void)
 	for (unsigned int i = 0; i < c->cpus; i++) {
 		np_sim.cpu[i].index = i;
 		np_sim.cpu[i].node = c->cpu_node[i];
-		np_sim.cpu[i].pages.epoch = NP_TRANSLATION_EPOCH;
-		np_sim.cpu[i].l1 = l1_of[i] = &np_sim.memory.cpu[i].l1;
+		np_sim.cpu[i].translations.epoch = NP_TRANSLATION_EPOCH;
+		np_sim.cpu[i].l1 = l1_of[i] = &np_sim.hierarchy.cpu[i].l1;
 	}
 	np_sim.insn_ps = 1e6 / c->mhz / c->ipc;
 	return np_contention_init();
@@ -317,7 +317,7 @@ static int init(const char *path, int vcpus)
 	ret = map_shared(c->shared);
 	if (ret)
 		return refuse("%s: cannot map the shared memory: %s", c->shared, strerror(-ret));
-	if (np_hierarchy_init(&np_sim.memory, c) || init_cpus())
+	if (np_hierarchy_init(&np_sim.hierarchy, c) || init_cpus())
 		return refuse("out of memory");
 	init_shared();
 	np_clock_init();

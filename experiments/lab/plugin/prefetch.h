@@ -10,15 +10,15 @@
 
 #include <stdbool.h>
 
-#define NP_STREAMS	   16
-#define NP_STREAM_REACH	   32	/* longest step, in lines */
-#define NP_STREAM_TRAINING 2	/* equal steps after which the next line is prefetched */
+#define NP_PREFETCH_STREAMS  16
+#define NP_PREFETCH_REACH    32	/* longest step, in lines */
+#define NP_PREFETCH_TRAINING 2	/* equal steps after which the next line is prefetched */
 
 struct np_prefetcher {
-	uint32_t last[NP_STREAMS];	/* line, its low bits */
-	int32_t step[NP_STREAMS];
-	uint32_t equal[NP_STREAMS];	/* steps so far */
-	uint64_t used[NP_STREAMS];	/* by the clock; 0: free */
+	uint32_t last[NP_PREFETCH_STREAMS];	/* line, its low bits */
+	int32_t step[NP_PREFETCH_STREAMS];
+	uint32_t equal[NP_PREFETCH_STREAMS];	/* steps so far */
+	uint64_t used[NP_PREFETCH_STREAMS];	/* by the clock; 0: free */
 	uint64_t clock;			/* misses so far */
 };
 
@@ -28,19 +28,21 @@ static inline unsigned int np_prefetch_near(const struct np_prefetcher *s, uint3
 	unsigned int near = 0;
 
 #ifdef __SSE2__
-	const __m128i sign = _mm_set1_epi32(INT32_MIN), most = _mm_set1_epi32(INT32_MIN + 2 * NP_STREAM_REACH);
-	const __m128i from = _mm_set1_epi32((int)(line + NP_STREAM_REACH));
+	const __m128i sign = _mm_set1_epi32(INT32_MIN);
+	const __m128i most = _mm_set1_epi32(INT32_MIN + 2 * NP_PREFETCH_REACH);
+	const __m128i from = _mm_set1_epi32((int)(line + NP_PREFETCH_REACH));
 
-	for (unsigned int i = 0; i < NP_STREAMS; i += 8) {
+	for (unsigned int i = 0; i < NP_PREFETCH_STREAMS; i += 8) {
 		const __m128i *four = (const __m128i *)(s->last + i);
 		__m128i low = _mm_xor_si128(_mm_sub_epi32(from, _mm_loadu_si128(four)), sign);
 		__m128i high = _mm_xor_si128(_mm_sub_epi32(from, _mm_loadu_si128(four + 1)), sign);
+		__m128i far_low = _mm_cmpgt_epi32(low, most), far_high = _mm_cmpgt_epi32(high, most);
 
-		near |= (~np_ways_bits(_mm_cmpgt_epi32(low, most), _mm_cmpgt_epi32(high, most)) & 0xff) << i;
+		near |= (~np_way_search_bits(far_low, far_high) & 0xff) << i;
 	}
 #else
-	for (unsigned int i = 0; i < NP_STREAMS; i++)
-		near |= (line - s->last[i] + NP_STREAM_REACH <= 2 * NP_STREAM_REACH) << i;
+	for (unsigned int i = 0; i < NP_PREFETCH_STREAMS; i++)
+		near |= (line - s->last[i] + NP_PREFETCH_REACH <= 2 * NP_PREFETCH_REACH) << i;
 #endif
 	return near;
 }
@@ -49,7 +51,7 @@ static inline void np_prefetch_begin(struct np_prefetcher *s, uint32_t line)
 {
 	unsigned int oldest = 0;
 
-	for (unsigned int i = 1; i < NP_STREAMS; i++)
+	for (unsigned int i = 1; i < NP_PREFETCH_STREAMS; i++)
 		if (s->used[i] < s->used[oldest])
 			oldest = i;
 	s->last[oldest] = line;
@@ -78,7 +80,7 @@ static inline bool np_prefetch_miss(struct np_prefetcher *s, uint64_t full_line)
 		s->step[i] = step;
 		s->last[i] = line;
 	}
-	return s->equal[i] >= NP_STREAM_TRAINING;
+	return s->equal[i] >= NP_PREFETCH_TRAINING;
 }
 
 #endif

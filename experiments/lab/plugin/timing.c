@@ -14,10 +14,10 @@ static void stall(struct np_cpu *cpu, uint64_t ps)
 static void memory_stall(struct np_cpu *cpu, uint64_t ps)
 {
 	stall(cpu, ps);
-	np_show(cpu->memory_stall_ps, cpu->memory_stall_ps + ps);
+	np_write(cpu->memory_stall_ps, cpu->memory_stall_ps + ps);
 }
 
-/* Core bandwidth limit: every line that a core moves passes its port, whichever node it comes from. */
+/* Core bandwidth limit: every line that a core moves, of any node, passes its port. */
 static void pass_port(struct np_cpu *cpu)
 {
 	uint64_t now = cpu->ps + cpu->pending_ps, ahead = PORT_LINES * cpu->port_line_ps;
@@ -31,15 +31,15 @@ static void pass_port(struct np_cpu *cpu)
 }
 
 /*
- * Prefetched lines arrive at the rate that the core's outstanding misses allow. The
+ * Overlapped lines arrive at the rate that the core's outstanding misses allow. The
  * core computes meanwhile, up to as many lines ahead. The queueing delay is added,
  * also at the core's port: the model adds both.
  */
-static void pace(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind)
+static void overlap(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind)
 {
 	const struct np_cost *cost = &cpu->cost[node][kind];
-	uint64_t service = np_look(cost->service_ps), now = cpu->ps + cpu->pending_ps;
-	uint64_t ahead = np_look(cost->latency_ps), extra = np_look(cost->extra_ps);
+	uint64_t service = np_read(cost->service_ps), now = cpu->ps + cpu->pending_ps;
+	uint64_t ahead = np_read(cost->latency_ps), extra = np_read(cost->extra_ps);
 	uint64_t *ready = &cpu->ready_ps[node][kind];
 
 	if (*ready + ahead < now)
@@ -55,11 +55,11 @@ static void fetch(struct np_cpu *cpu, unsigned int node, enum np_source_kind kin
 	struct np_traffic *traffic = &cpu->traffic[node][kind];
 
 	if (overlapped) {
-		np_show(traffic->prefetched, traffic->prefetched + 1);
-		pace(cpu, node, kind);
+		np_write(traffic->prefetched, traffic->prefetched + 1);
+		overlap(cpu, node, kind);
 	} else {
-		np_show(traffic->demand, traffic->demand + 1);
-		memory_stall(cpu, np_look(cpu->cost[node][kind].latency_ps));
+		np_write(traffic->demand, traffic->demand + 1);
+		memory_stall(cpu, np_read(cpu->cost[node][kind].latency_ps));
 	}
 	pass_port(cpu);
 }
@@ -78,19 +78,19 @@ static void write_back(struct np_cpu *cpu, int node)
 	if (node < 0)
 		return;
 	cpu->dram_writes++;
-	np_show(cpu->traffic[node][NP_DRAM].written, cpu->traffic[node][NP_DRAM].written + 1);
+	np_write(cpu->traffic[node][NP_DRAM].written, cpu->traffic[node][NP_DRAM].written + 1);
 	pass_port(cpu);
 }
 
 void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
 {
 	const struct np_config *c = &np_sim.config;
-	struct np_result r = np_hierarchy_access(&np_sim.memory, cpu->index, line, store);
+	struct np_result r = np_hierarchy_access(&np_sim.hierarchy, cpu->index, line, store);
 	bool prefetched;
 
 	if (r.served == NP_SERVED_UPGRADE)
 		return;
-	prefetched = np_prefetch_miss(&cpu->streams, vaddr >> c->line_shift);
+	prefetched = np_prefetch_miss(&cpu->prefetcher, vaddr >> c->line_shift);
 	if (r.served == NP_SERVED_L2) {
 		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
 		return;
@@ -115,17 +115,17 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 
 void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)
 {
-	unsigned int node = np_hierarchy_home(&np_sim.memory, line);
+	unsigned int node = np_hierarchy_home(&np_sim.hierarchy, line);
 
 	for (unsigned int i = 0; i < NP_COMBINING; i++)
 		if (cpu->open_line[i] == line + 1ull)
 			return;
 	cpu->open_line[cpu->next_open] = line + 1ull;
 	cpu->next_open = (cpu->next_open + 1) % NP_COMBINING;
-	np_hierarchy_bypass(&np_sim.memory, cpu->index, line);
+	np_hierarchy_bypass(&np_sim.hierarchy, cpu->index, line);
 	cpu->dram_writes++;
-	np_show(cpu->traffic[node][NP_DRAM].nontemporal, cpu->traffic[node][NP_DRAM].nontemporal + 1);
-	pace(cpu, node, NP_DRAM);
+	np_write(cpu->traffic[node][NP_DRAM].nontemporal, cpu->traffic[node][NP_DRAM].nontemporal + 1);
+	overlap(cpu, node, NP_DRAM);
 	pass_port(cpu);
 }
 

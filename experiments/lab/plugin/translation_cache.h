@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The translations that a CPU used lately, so that QEMU need not be asked for each line. */
+/* Recent translations of a CPU, so that QEMU is not asked for each line. */
 #ifndef NP_TRANSLATION_CACHE_H
 #define NP_TRANSLATION_CACHE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Looks for a value in all ways of a set at once. */
+/* Search for a value in all ways of a set at once. */
 #ifndef NP_WAY_SEARCH_H
 #define NP_WAY_SEARCH_H
 
@@ -10,15 +10,15 @@
 
 #define NP_MAX_WAYS 64
 
-/* Ways are kept in eights: of what follows the last, nothing equals a value that is looked for. */
-static inline unsigned int np_ways_padded(unsigned int ways)
+/* Ways are stored in eights: those after the last hold no value that is searched for. */
+static inline unsigned int np_way_search_padded(unsigned int ways)
 {
 	return (ways + 7) & ~7u;
 }
 
 #ifdef __SSE2__
 /* One bit for each of eight words that is all ones; the others are 0. */
-static inline unsigned int np_ways_bits(__m128i low, __m128i high)
+static inline unsigned int np_way_search_bits(__m128i low, __m128i high)
 {
 	__m128i bytes = _mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128());
 
@@ -27,12 +27,12 @@ static inline unsigned int np_ways_bits(__m128i low, __m128i high)
 #endif
 
 /* Which of eight ways hold a value, a bit each. */
-static inline unsigned int np_ways_eight(const uint32_t *set, uint32_t value)
+static inline unsigned int np_way_search_eight(const uint32_t *set, uint32_t value)
 {
 #ifdef __SSE2__
 	const __m128i wanted = _mm_set1_epi32((int)value), *four = (const __m128i *)set;
 
-	return np_ways_bits(_mm_cmpeq_epi32(_mm_loadu_si128(four), wanted),
+	return np_way_search_bits(_mm_cmpeq_epi32(_mm_loadu_si128(four), wanted),
 			    _mm_cmpeq_epi32(_mm_loadu_si128(four + 1), wanted));
 #else
 	unsigned int mask = 0;
@@ -44,12 +44,12 @@ static inline unsigned int np_ways_eight(const uint32_t *set, uint32_t value)
 }
 
 /* The ways that hold a value, a bit each; at least one way, padded. */
-static inline uint64_t np_ways_with(const uint32_t *set, unsigned int ways, uint32_t value)
+static inline uint64_t np_way_search(const uint32_t *set, unsigned int ways, uint32_t value)
 {
-	uint64_t mask = np_ways_eight(set, value);
+	uint64_t mask = np_way_search_eight(set, value);
 
 	for (unsigned int i = 8; i < ways; i += 8)
-		mask |= (uint64_t)np_ways_eight(set + i, value) << i;
+		mask |= (uint64_t)np_way_search_eight(set + i, value) << i;
 	return mask;
 }
 

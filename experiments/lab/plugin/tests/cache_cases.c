@@ -10,7 +10,7 @@ static bool free_ways_are_those_without_a_line(const struct np_cache *c, unsigne
 	for (uint32_t set = 0; set < c->sets; set++)
 		for (unsigned int way = 0; way < c->padded; way++) {
 			uint32_t line = c->line[(size_t)set * c->padded + way];
-			bool is_free = c->of[set].free >> way & 1;
+			bool is_free = c->nru[set].free >> way & 1;
 
 			if (way < ways ? is_free == !!line : is_free || line)
 				return false;
@@ -28,7 +28,7 @@ static bool keeps_what_came(struct np_cache *c)
 		size_t slot = np_cache_find_in(c, set, line);
 
 		if (slot == NP_NO_SLOT) {
-			slot = np_cache_make_room(c, set);
+			slot = np_cache_replace(c, set);
 			c->line[slot] = line + 1;
 		} else {
 			np_cache_use(c, set, slot);
@@ -69,7 +69,7 @@ static void a_set_holds_as_many_lines_as_ways(void)
 
 			hits += slot != NP_NO_SLOT;
 			if (slot == NP_NO_SLOT)
-				c.line[np_cache_make_room(&c, np_cache_set(&c, line))] = line + 1;
+				c.line[np_cache_replace(&c, np_cache_set(&c, line))] = line + 1;
 		}
 		CU_ASSERT_EQUAL(hits, ways);
 		np_cache_free(&c);

@@ -33,7 +33,7 @@ static void end_with_one(void)
 static void run(struct np_cpu *cpu, uint64_t ps)
 {
 	cpu->pending_ps += ps;
-	np_clock_tick(cpu);
+	np_clock_step(cpu);
 }
 
 static void take_timer_tick(struct np_cpu *cpu, uint64_t ps)
@@ -56,7 +56,7 @@ static void an_idle_cpu_s_tick_is_no_time_for_others(void)
 	end_with_one();
 }
 
-static void what_an_idle_cpu_goes_on_to_do_is(void)
+static void work_of_an_idle_cpu_is_time(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then = cpu[0].ps;
@@ -88,7 +88,7 @@ static void woken_cpu_resumes_at_the_ipi_s_time(void)
 	}
 }
 
-static void a_tick_does_not_take_another_s_waking(void)
+static void a_tick_does_not_use_another_s_wake_up(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -103,7 +103,7 @@ static void a_tick_does_not_take_another_s_waking(void)
 	end_with_one();
 }
 
-static void a_short_answer_expects_nobody(void)
+static void a_short_answer_expects_no_cpu(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -120,7 +120,7 @@ static void a_short_answer_expects_nobody(void)
 	end_with_one();
 }
 
-static void who_was_woken_is_not_expected_again(void)
+static void a_woken_cpu_is_not_expected_again(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -140,7 +140,7 @@ static void who_was_woken_is_not_expected_again(void)
 }
 
 /* No CPU resumes: the interrupted CPU is the sender or was not halted. */
-static void time_passes_though_nobody_comes(void)
+static void time_passes_if_no_cpu_resumes(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -149,7 +149,7 @@ static void time_passes_though_nobody_comes(void)
 	np_clock_idle(cpu);
 	then = shared.now_ns;
 	for (int i = 0; i < 1000 && shared.now_ns < then + 4000000; i++) {
-		usleep(100);	/* the host's time passes; nothing is waited for */
+		usleep(100);	/* host time passes; no event is waited for */
 		take_timer_tick(&cpu[1], 3 * US);
 	}
 	CU_ASSERT(shared.now_ns >= then + 4000000);
@@ -197,7 +197,7 @@ static void a_tick_that_interrupts_is_work(void)
 	end_with_one();
 }
 
-static void no_clock_is_put_back_by_a_waking(void)
+static void a_wake_up_sets_no_clock_back(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -219,13 +219,13 @@ static void *go_on(void *cpu)
 	return NULL;
 }
 
-static void who_interrupts_waits_until_the_other_goes_on(void)
+static void a_sender_waits_until_the_target_resumes(void)
 {
 	struct np_cpu *cpu = begin_with_one();
 
-	np_show(woken, 0);
+	np_write(woken, 0);
 	/* The other CPU may be faster, and the host may delay it for longer than the wait lasts. */
-	for (int i = 0; i < 10000 && !np_look(woken); i++) {
+	for (int i = 0; i < 10000 && !np_read(woken); i++) {
 		pthread_t thread;
 
 		CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_on, &cpu[1]));
@@ -233,7 +233,7 @@ static void who_interrupts_waits_until_the_other_goes_on(void)
 		pthread_join(thread, NULL);
 		np_clock_idle(&cpu[1]);
 	}
-	CU_ASSERT(np_look(woken));
+	CU_ASSERT(np_read(woken));
 	end_with_one();
 }
 
@@ -259,7 +259,7 @@ static void *go_ahead(void *data)
 {
 	struct np_cpu *cpu = data;
 
-	while (!np_look(stop))
+	while (!np_read(stop))
 		run(cpu, US / 10);
 	return NULL;
 }
@@ -271,7 +271,7 @@ static void cpu_that_others_wait_for_does_not_wait(void)
 	double least = 1e9;
 	pthread_t thread;
 
-	np_show(stop, false);
+	np_write(stop, false);
 	np_clock_resume(&cpu[1]);
 	run(&cpu[1], 10 * US);
 	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_ahead, &cpu[1]));
@@ -281,27 +281,25 @@ static void cpu_that_others_wait_for_does_not_wait(void)
 		least = ms < least ? ms : least;
 	}
 	CU_ASSERT(least < 0.45);	/* ten waits are 0.5 */
-	np_show(stop, true);
+	np_write(stop, true);
 	pthread_join(thread, NULL);
 	end_with_one();
 }
 
 static CU_TestInfo clock_tests[] = {
 	{ "an idle CPU's tick is no time for others", an_idle_cpu_s_tick_is_no_time_for_others },
-	{ "what an idle CPU goes on to do is", what_an_idle_cpu_goes_on_to_do_is },
+	{ "work of an idle CPU is time", work_of_an_idle_cpu_is_time },
 	{ "a woken CPU resumes at the IPI's time", woken_cpu_resumes_at_the_ipi_s_time },
-	{ "a tick does not take another's waking", a_tick_does_not_take_another_s_waking },
-	{ "a short answer expects nobody", a_short_answer_expects_nobody },
-	{ "who was woken is not expected again", who_was_woken_is_not_expected_again },
-	{ "time passes though nobody comes", time_passes_though_nobody_comes },
+	{ "a tick does not use another's wake-up", a_tick_does_not_use_another_s_wake_up },
+	{ "a short answer expects no CPU", a_short_answer_expects_no_cpu },
+	{ "a woken CPU is not expected again", a_woken_cpu_is_not_expected_again },
+	{ "time passes if no CPU resumes", time_passes_if_no_cpu_resumes },
 	{ "time passes while there are only ticks", time_passes_while_there_are_only_ticks },
 	{ "ticks put no CPU ahead", ticks_put_no_cpu_ahead },
 	{ "a tick that interrupts is work", a_tick_that_interrupts_is_work },
-	{ "no clock is put back by a waking", no_clock_is_put_back_by_a_waking },
-	{ "who interrupts waits until the other goes on",
-	  who_interrupts_waits_until_the_other_goes_on },
-	{ "who does not come is waited for a while",
-	  a_cpu_that_does_not_arrive_is_waited_for_a_while },
+	{ "a wake-up sets no clock back", a_wake_up_sets_no_clock_back },
+	{ "a sender waits until the target resumes", a_sender_waits_until_the_target_resumes },
+	{ "a CPU that does not arrive is waited for a while", a_cpu_that_does_not_arrive_is_waited_for_a_while },
 	{ "a CPU that others wait for does not wait", cpu_that_others_wait_for_does_not_wait },
 	CU_TEST_INFO_NULL,
 };

@@ -47,29 +47,29 @@ static double now_ms(void)
 
 static void step(struct np_cpu *cpu)
 {
-	np_show(cpu->ps, cpu->ps + STEP_PS);
+	np_write(cpu->ps, cpu->ps + STEP_PS);
 	np_clock_sync(cpu);
 }
 
 static void halt(struct np_cpu *cpu)
 {
-	np_show(cpu->busy, false);
+	np_write(cpu->busy, false);
 	np_clock_sync_leave();
 }
 
 static void begin_busy(unsigned int cpus)
 {
 	begin();
-	np_show(stop, false);
-	np_show(woken, 0);
+	np_write(stop, false);
+	np_write(woken, 0);
 	for (unsigned int i = 0; i < cpus; i++)
 		np_sim.cpu[i].busy = true;
 }
 
 static void *go_slowly(void *cpu)
 {
-	while (!np_look(stop)) {
-		usleep(20);	/* it is slow; nothing is waited for */
+	while (!np_read(stop)) {
+		usleep(20);	/* a slow CPU; no event is waited for */
 		step(cpu);
 	}
 	halt(cpu);
@@ -78,7 +78,7 @@ static void *go_slowly(void *cpu)
 
 static void *go_on(void *cpu)
 {
-	while (!np_look(stop))
+	while (!np_read(stop))
 		step(cpu);
 	halt(cpu);
 	return NULL;
@@ -94,7 +94,7 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 	begin_busy(2);
 	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_slowly, &np_sim.cpu[1]));
 	while (ms < 50 || (furthest < CLOSE_PS && ms < 20000)) {
-		uint64_t fast = np_sim.cpu[0].ps, slow = np_look(np_sim.cpu[1].ps);
+		uint64_t fast = np_sim.cpu[0].ps, slow = np_read(np_sim.cpu[1].ps);
 		uint64_t ahead = fast > slow ? fast - slow : 0;
 
 		ms = now_ms() - start;
@@ -105,7 +105,7 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 	}
 	CU_ASSERT(within);
 	CU_ASSERT(furthest >= CLOSE_PS);	/* it is the faster one */
-	np_show(stop, true);
+	np_write(stop, true);
 	halt(&np_sim.cpu[0]);
 	pthread_join(thread, NULL);
 	end();
@@ -122,7 +122,7 @@ static void cpu_that_spins_keeps_to_the_small_quantum(void)
 	begin_busy(2);
 	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_slowly, &np_sim.cpu[1]));
 	while (np_sim.cpu[0].ps < long_way && ms < 20000) {
-		uint64_t fast = np_sim.cpu[0].ps, slow = np_look(np_sim.cpu[1].ps);
+		uint64_t fast = np_sim.cpu[0].ps, slow = np_read(np_sim.cpu[1].ps);
 
 		ms = now_ms() - start;
 		within = within && fast <= slow + close + (2 + ms) * STEP_PS;
@@ -130,13 +130,13 @@ static void cpu_that_spins_keeps_to_the_small_quantum(void)
 		step(&np_sim.cpu[0]);
 	}
 	CU_ASSERT(within && ms < 20000);
-	np_show(stop, true);
+	np_write(stop, true);
 	halt(&np_sim.cpu[0]);
 	pthread_join(thread, NULL);
 	end();
 }
 
-static void who_waits_is_woken(void)
+static void a_waiting_cpu_is_woken(void)
 {
 	pthread_t thread;
 
@@ -144,8 +144,8 @@ static void who_waits_is_woken(void)
 	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_on, &np_sim.cpu[1]));
 	for (int i = 0; i < 20000; i++)
 		step(&np_sim.cpu[0]);
-	CU_ASSERT(np_look(woken) > 20);	/* of some thousand waits */
-	np_show(stop, true);
+	CU_ASSERT(np_read(woken) > 20);	/* of some thousand waits */
+	np_write(stop, true);
 	halt(&np_sim.cpu[0]);
 	pthread_join(thread, NULL);
 	end();
@@ -165,7 +165,7 @@ static void a_cpu_that_stands_still_is_waited_for_not_for_ever(void)
 
 static void *halt_when_waited_for(void *cpu)
 {
-	while (!np_look(np_sim.cpu[0].waits))
+	while (!np_read(np_sim.cpu[0].waits))
 		sched_yield();
 	halt(cpu);
 	return NULL;
@@ -187,9 +187,8 @@ static void a_cpu_that_halts_is_not_waited_for(void)
 
 static CU_TestInfo clock_sync_tests[] = {
 	{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
-	{ "a CPU that spins keeps to the small quantum",
-	  cpu_that_spins_keeps_to_the_small_quantum },
-	{ "who waits is woken", who_waits_is_woken },
+	{ "a CPU that spins keeps to the small quantum", cpu_that_spins_keeps_to_the_small_quantum },
+	{ "a waiting CPU is woken", a_waiting_cpu_is_woken },
 	{ "a CPU that stands still is waited for, not for ever",
 	  a_cpu_that_stands_still_is_waited_for_not_for_ever },
 	{ "a CPU that halts is not waited for", a_cpu_that_halts_is_not_waited_for },

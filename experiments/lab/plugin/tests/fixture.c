@@ -27,13 +27,13 @@ void begin(void)
 		abort();
 	}
 	np_sim.cpu = aligned_alloc(_Alignof(struct np_cpu), 4 * sizeof(*np_sim.cpu));
-	if (!np_sim.cpu || np_hierarchy_init(&np_sim.memory, &np_sim.config))
+	if (!np_sim.cpu || np_hierarchy_init(&np_sim.hierarchy, &np_sim.config))
 		abort();
 	memset(np_sim.cpu, 0, 4 * sizeof(*np_sim.cpu));
 	for (unsigned int i = 0; i < 4; i++) {
 		np_sim.cpu[i].index = i;
 		np_sim.cpu[i].node = np_sim.config.cpu_node[i];
-		np_sim.cpu[i].l1 = &np_sim.memory.cpu[i].l1;
+		np_sim.cpu[i].l1 = &np_sim.hierarchy.cpu[i].l1;
 	}
 	if (np_contention_init())
 		abort();
@@ -42,17 +42,17 @@ void begin(void)
 void end(void)
 {
 	np_contention_exit();
-	np_hierarchy_free(&np_sim.memory);
+	np_hierarchy_free(&np_sim.hierarchy);
 	free(np_sim.cpu);
 }
 
 struct np_result use(unsigned int cpu, uint32_t line, bool store)
 {
-	struct np_private *p = &np_sim.memory.cpu[cpu];
+	struct np_private *p = &np_sim.hierarchy.cpu[cpu];
 	bool writable;
 
-	np_hierarchy_give_up(p);
+	np_hierarchy_invalidate(p);
 	if (np_l1_hit(&p->l1, line, store, &writable))
 		return (struct np_result){ SERVED_L1, 0, { -1, -1 } };
-	return np_hierarchy_access(&np_sim.memory, cpu, line, store);
+	return np_hierarchy_access(&np_sim.hierarchy, cpu, line, store);
 }

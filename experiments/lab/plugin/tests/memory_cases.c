@@ -102,9 +102,9 @@ static void nontemporal_stores_leave_no_copy(void)
 	begin();
 	use(0, 13, true);
 	use(2, 13, false);
-	np_hierarchy_bypass(&np_sim.memory, 1, 13);
+	np_hierarchy_bypass(&np_sim.hierarchy, 1, 13);
 	for (unsigned int cpu = 0; cpu < 4; cpu++)
-		np_hierarchy_give_up(&np_sim.memory.cpu[cpu]);
+		np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu]);
 	SERVED(use(0, 13, false), NP_SERVED_DRAM);
 	SERVED(use(2, 13, false), NP_SERVED_DRAM);
 	end();
@@ -114,10 +114,10 @@ static void every_line_has_a_home(void)
 {
 	begin();
 	for (uint64_t line = 0; line < np_sim.config.lines; line++)
-		if (np_hierarchy_home(&np_sim.memory, line) != np_config_line_node(&np_sim.config, line))
+		if (np_hierarchy_home(&np_sim.hierarchy, line) != np_config_line_node(&np_sim.config, line))
 			CU_FAIL("a line with the wrong home");
-	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.memory, NODE_LINES - 1), 0);
-	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.memory, NODE_LINES), 1);
+	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.hierarchy, NODE_LINES - 1), 0);
+	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.hierarchy, NODE_LINES), 1);
 	end();
 }
 
@@ -138,7 +138,7 @@ static void nodes_of_unequal_size_are_the_home_of_their_lines(void)
 	end();
 }
 
-static void a_cpu_that_sleeps_loses_all_that_was_taken(void)
+static void a_halted_cpu_loses_all_invalidated_lines(void)
 {
 	const uint32_t lines = L2_LINES;	/* more than is noted one by one */
 
@@ -168,18 +168,15 @@ static CU_TestInfo memory_tests[] = {
 	  a_working_set_is_served_by_the_level_that_it_fits },
 	{ "a modified line comes from the other node's cache",
 	  a_modified_line_comes_from_the_other_nodes_cache },
-	{ "a store takes the line away from all others",
-	  a_store_takes_the_line_away_from_all_others },
+	{ "a store takes the line away from all others", a_store_takes_the_line_away_from_all_others },
 	{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
 	{ "every modified line is written back once", every_modified_line_is_written_back_once },
-	{ "stores past the caches leave no copy", nontemporal_stores_leave_no_copy },
+	{ "non-temporal stores leave no copy", nontemporal_stores_leave_no_copy },
 	{ "every line has a home", every_line_has_a_home },
 	{ "nodes of unequal size are the home of their lines",
 	  nodes_of_unequal_size_are_the_home_of_their_lines },
-	{ "a CPU that sleeps loses all that was taken",
-	  a_cpu_that_sleeps_loses_all_that_was_taken },
-	{ "non-temporal stores are counted once a line",
-	  non_temporal_stores_are_counted_once_a_line },
+	{ "a halted CPU loses all invalidated lines", a_halted_cpu_loses_all_invalidated_lines },
+	{ "non-temporal stores are counted once a line", non_temporal_stores_are_counted_once_a_line },
 	CU_TEST_INFO_NULL,
 };
 

@@ -8,7 +8,7 @@
 
 static const struct np_state *in_llc(unsigned int node, uint32_t line)
 {
-	const struct np_cache *llc = &np_sim.memory.llc[node];
+	const struct np_cache *llc = &np_sim.hierarchy.llc[node];
 	size_t slot = np_cache_find(llc, line);
 
 	return slot == NP_NO_SLOT ? NULL : &llc->state[slot];
@@ -25,7 +25,7 @@ static bool one_writer(uint32_t line)
 /* A line in a CPU's cache is in its node's last level; a writable one is modified there. */
 static bool held_by_node(unsigned int cpu, uint32_t line)
 {
-	struct np_private *p = &np_sim.memory.cpu[cpu];
+	struct np_private *p = &np_sim.hierarchy.cpu[cpu];
 	const struct np_state *node = in_llc(np_sim.config.cpu_node[cpu], line);
 	int way = np_l1_find(&p->l1, line);
 	size_t slot = np_cache_find(&p->l2, line);
@@ -40,7 +40,7 @@ static bool held_by_node(unsigned int cpu, uint32_t line)
 static bool all_hold(void)
 {
 	for (unsigned int cpu = 0; cpu < 4; cpu++)
-		np_hierarchy_give_up(&np_sim.memory.cpu[cpu]);
+		np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu]);
 	for (uint32_t line = 0; line < LINES; line++) {
 		if (!one_writer(line))
 			return false;
@@ -60,7 +60,7 @@ static void caches_stay_coherent(void)
 
 		use(rand() % 4, line, rand() % 3 == 0);
 		if (rand() % 100 == 0)
-			np_hierarchy_bypass(&np_sim.memory, rand() % 4, rand() % HOT_LINES);
+			np_hierarchy_bypass(&np_sim.hierarchy, rand() % 4, rand() % HOT_LINES);
 		if (i % 5000 == 0)
 			CU_ASSERT(all_hold());
 	}

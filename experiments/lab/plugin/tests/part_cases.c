@@ -38,7 +38,7 @@ static void an_instruction_finds_its_line_again(void)
 	np_l1_remember(&l1, 3, V, true);
 	CU_ASSERT(np_l1_again(&l1, 3, V, true));
 	CU_ASSERT(np_l1_again(&l1, 3, V, false));
-	np_l1_new_era(&l1);
+	np_l1_new_epoch(&l1);
 	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
 	np_l1_remember(&l1, 3, V, true);
 	np_l1_fill(&l1, 640, true, true);
@@ -54,7 +54,7 @@ static CU_TestInfo l1_tests[] = {
 
 TEST_SUITE("first level", l1_tests);
 
-/* Misses prefetched of 3000, in `streams` sequences that take turns. */
+/* Misses prefetched of 3000, in `streams` interleaved sequences. */
 static unsigned int prefetched(int step, unsigned int streams)
 {
 	struct np_prefetcher s = { 0 };
@@ -70,9 +70,9 @@ static void equal_steps_are_prefetched(void)
 	CU_ASSERT(prefetched(1, 1) >= 2990);
 	CU_ASSERT(prefetched(-1, 1) >= 2990);
 	CU_ASSERT(prefetched(4, 3) >= 2980);
-	CU_ASSERT(prefetched(1, NP_STREAMS) >= 2900);
-	CU_ASSERT_EQUAL(prefetched(1, NP_STREAMS + 1), 0);
-	CU_ASSERT_EQUAL(prefetched(NP_STREAM_REACH + 1, 1), 0);
+	CU_ASSERT(prefetched(1, NP_PREFETCH_STREAMS) >= 2900);
+	CU_ASSERT_EQUAL(prefetched(1, NP_PREFETCH_STREAMS + 1), 0);
+	CU_ASSERT_EQUAL(prefetched(NP_PREFETCH_REACH + 1, 1), 0);
 }
 
 static void random_lines_are_not_prefetched(void)
@@ -97,36 +97,36 @@ TEST_SUITE("streams", stream_tests);
 static void instructions_are_recognised(void)
 {
 	static const struct {
-		enum np_insn kind;
+		enum np_decoded kind;
 		const char *code;
 		size_t len;
 	} table[] = {
-		{ NP_INSN_STORE_PAST_CACHES, "\x0f\xc3\x07", 3 },		/* movnti %eax,(%rdi) */
-		{ NP_INSN_STORE_PAST_CACHES, "\x48\x0f\xc3\x47\x08", 5 },	/* movnti %rax,8(%rdi) */
-		{ NP_INSN_STORE_PAST_CACHES, "\x0f\x2b\x07", 3 },		/* movntps */
-		{ NP_INSN_STORE_PAST_CACHES, "\x66\x0f\xe7\x07", 4 },		/* movntdq */
-		{ NP_INSN_STORE_PAST_CACHES, "\xc5\xfd\xe7\x07", 4 },		/* vmovntdq %ymm0 */
-		{ NP_INSN_STORE_PAST_CACHES, "\xc5\xfc\x2b\x07", 4 },		/* vmovntps %ymm0 */
-		{ NP_INSN_STORE_PAST_CACHES, "\xc4\xc1\x7d\xe7\x00", 5 },	/* vmovntdq %ymm0,(%r8) */
-		{ NP_INSN_STORE_PAST_CACHES, "\x62\xf1\x7d\x48\xe7\x07", 6 },	/* vmovntdq %zmm0 */
-		{ NP_INSN_OTHER, "\xf3\x0f\xe6\xc0", 4 },			/* cvtdq2pd */
-		{ NP_INSN_OTHER, "\xc5\xfd\x7f\x07", 4 },			/* vmovdqa store */
-		{ NP_INSN_OTHER, "\x48\x89\x07", 3 },				/* mov %rax,(%rdi) */
-		{ NP_INSN_OTHER, "\xc3", 1 },					/* ret */
-		{ NP_INSN_NEW_TRANSLATIONS, "\x0f\x22\xd8", 3 },		/* mov %rax,%cr3 */
-		{ NP_INSN_NEW_TRANSLATIONS, "\x41\x0f\x22\xd8", 4 },		/* mov %r8,%cr3 */
-		{ NP_INSN_NEW_TRANSLATIONS, "\x0f\x22\xe0", 3 },		/* mov %rax,%cr4 */
-		{ NP_INSN_OTHER, "\x0f\x22\xd0", 3 },				/* mov %rax,%cr2 */
-		{ NP_INSN_OTHER, "\x0f\x20\xd8", 3 },				/* mov %cr3,%rax */
-		{ NP_INSN_NEW_TRANSLATIONS, "\x0f\x01\x3f", 3 },		/* invlpg (%rdi) */
-		{ NP_INSN_OTHER, "\x0f\x01\xf9", 3 },				/* rdtscp */
-		{ NP_INSN_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 },	/* invpcid */
-		{ NP_INSN_PAUSE, "\xf3\x90", 2 },
-		{ NP_INSN_OTHER, "\x90", 1 },
-		{ NP_INSN_OTHER, "\x66\x66\x66\x66", 4 },			/* prefixes alone */
-		{ NP_INSN_OTHER, "\x62\xf1\x7d", 3 },				/* cut short */
-		{ NP_INSN_OTHER, "\x0f", 1 },
-		{ NP_INSN_OTHER, "", 0 },
+		{ NP_DECODE_NONTEMPORAL, "\x0f\xc3\x07", 3 },		/* movnti %eax,(%rdi) */
+		{ NP_DECODE_NONTEMPORAL, "\x48\x0f\xc3\x47\x08", 5 },	/* movnti %rax,8(%rdi) */
+		{ NP_DECODE_NONTEMPORAL, "\x0f\x2b\x07", 3 },		/* movntps */
+		{ NP_DECODE_NONTEMPORAL, "\x66\x0f\xe7\x07", 4 },		/* movntdq */
+		{ NP_DECODE_NONTEMPORAL, "\xc5\xfd\xe7\x07", 4 },		/* vmovntdq %ymm0 */
+		{ NP_DECODE_NONTEMPORAL, "\xc5\xfc\x2b\x07", 4 },		/* vmovntps %ymm0 */
+		{ NP_DECODE_NONTEMPORAL, "\xc4\xc1\x7d\xe7\x00", 5 },	/* vmovntdq %ymm0,(%r8) */
+		{ NP_DECODE_NONTEMPORAL, "\x62\xf1\x7d\x48\xe7\x07", 6 },	/* vmovntdq %zmm0 */
+		{ NP_DECODE_OTHER, "\xf3\x0f\xe6\xc0", 4 },			/* cvtdq2pd */
+		{ NP_DECODE_OTHER, "\xc5\xfd\x7f\x07", 4 },			/* vmovdqa store */
+		{ NP_DECODE_OTHER, "\x48\x89\x07", 3 },				/* mov %rax,(%rdi) */
+		{ NP_DECODE_OTHER, "\xc3", 1 },					/* ret */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xd8", 3 },		/* mov %rax,%cr3 */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x41\x0f\x22\xd8", 4 },		/* mov %r8,%cr3 */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xe0", 3 },		/* mov %rax,%cr4 */
+		{ NP_DECODE_OTHER, "\x0f\x22\xd0", 3 },				/* mov %rax,%cr2 */
+		{ NP_DECODE_OTHER, "\x0f\x20\xd8", 3 },				/* mov %cr3,%rax */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x01\x3f", 3 },		/* invlpg (%rdi) */
+		{ NP_DECODE_OTHER, "\x0f\x01\xf9", 3 },				/* rdtscp */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 },	/* invpcid */
+		{ NP_DECODE_PAUSE, "\xf3\x90", 2 },
+		{ NP_DECODE_OTHER, "\x90", 1 },
+		{ NP_DECODE_OTHER, "\x66\x66\x66\x66", 4 },			/* prefixes alone */
+		{ NP_DECODE_OTHER, "\x62\xf1\x7d", 3 },				/* cut short */
+		{ NP_DECODE_OTHER, "\x0f", 1 },
+		{ NP_DECODE_OTHER, "", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -160,7 +160,7 @@ static void repeated_instructions_are_recognised(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const uint8_t *code = (const uint8_t *)table[i].code;
 
-		CU_ASSERT_EQUAL(np_decode_kind(code, table[i].len) == NP_INSN_REP, table[i].accesses > 0);
+		CU_ASSERT_EQUAL(np_decode_kind(code, table[i].len) == NP_DECODE_REP, table[i].accesses > 0);
 		CU_ASSERT_EQUAL(np_decode_round(code, table[i].len), table[i].accesses ? table[i].accesses : 1);
 	}
 }
@@ -192,7 +192,7 @@ static void each_round_is_an_instruction(void)
 
 static CU_TestInfo decode_tests[] = {
 	{ "instructions are recognised", instructions_are_recognised },
-	{ "repeated ones are recognised", repeated_instructions_are_recognised },
+	{ "repeated instructions are recognised", repeated_instructions_are_recognised },
 	{ "each round is an instruction", each_round_is_an_instruction },
 	CU_TEST_INFO_NULL,
 };

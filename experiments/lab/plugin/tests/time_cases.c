@@ -4,8 +4,8 @@
 
 #define LINES 60000u	/* far more than the last level */
 
-/* Moves a CPU's pending time to its clock, as a tick does. */
-static void tick(struct np_cpu *cpu)
+/* Moves a CPU's pending time to its clock, as a step does. */
+static void step(struct np_cpu *cpu)
 {
 	cpu->ps += cpu->pending_ps;
 	cpu->busy_ps += cpu->pending_ps;
@@ -22,7 +22,7 @@ static double chase_ns(unsigned int cpu_index, uint32_t first)
 		uint32_t line = first + i * 40503u % LINES;
 
 		np_timing_access(cpu, (uint64_t)line << 6, line, false);
-		tick(cpu);
+		step(cpu);
 	}
 	return (cpu->ps - start) / 1000.0 / LINES;
 }
@@ -47,7 +47,7 @@ static void read_in_sequence(unsigned int cpus, uint32_t first)
 
 			np_timing_access(&np_sim.cpu[n], (uint64_t)line << 6, line, false);
 			np_sim.cpu[n].pending_ps += 1000;
-			tick(&np_sim.cpu[n]);
+			step(&np_sim.cpu[n]);
 		}
 }
 
@@ -100,7 +100,7 @@ static void leapfrog(uint32_t lines, uint64_t ahead_ps)
 
 		np_timing_access(cpu, (uint64_t)line << 6, line, false);
 		cpu->pending_ps += 1000;
-		tick(cpu);
+		step(cpu);
 		if (cpu->ps > np_sim.cpu[!n].ps + ahead_ps)
 			n = !n;
 	}
@@ -136,11 +136,11 @@ static void write_in_sequence(uint32_t lines)
 
 			np_timing_access(&np_sim.cpu[n], (uint64_t)line << 6, line, true);
 			np_sim.cpu[n].pending_ps += 1000;
-			tick(&np_sim.cpu[n]);
+			step(&np_sim.cpu[n]);
 		}
 }
 
-static void what_a_neighbour_writes_back_is_still_traffic(void)
+static void a_neighbour_s_write_backs_are_traffic(void)
 {
 	uint64_t start;
 	double gb_s;
@@ -169,7 +169,7 @@ static void pass_window(unsigned int cpu, unsigned int window)
  * Queueing delay of a line while CPUs 2 and 3 read their node, and CPU `writer`
  * writes back to that node so many lines in windows by turns.
  */
-static double waits_ps(unsigned int writer, uint64_t even, uint64_t odd)
+static double queueing_ps(unsigned int writer, uint64_t even, uint64_t odd)
 {
 	const uint64_t written[2] = { even, odd };
 	uint64_t sum = 0;
@@ -191,19 +191,19 @@ static double waits_ps(unsigned int writer, uint64_t even, uint64_t odd)
 
 static void write_backs_in_bursts_cost_what_steady_ones_do(void)
 {
-	double steady = waits_ps(2, 6000, 6000);
+	double steady = queueing_ps(2, 6000, 6000);
 
-	CU_ASSERT(steady > 1.5 * waits_ps(2, 0, 0));
-	CU_ASSERT_DOUBLE_EQUAL(waits_ps(2, 0, 12000), steady, 0.05 * steady);
+	CU_ASSERT(steady > 1.5 * queueing_ps(2, 0, 0));
+	CU_ASSERT_DOUBLE_EQUAL(queueing_ps(2, 0, 12000), steady, 0.05 * steady);
 }
 
-/* As after its pages moved: CPU 0's node writes back to one that it no longer reads. */
-static void write_backs_to_where_nobody_reads_are_traffic(void)
+/* As after a migration: CPU 0's node writes back to one that it no longer reads. */
+static void write_backs_to_an_unread_node_are_traffic(void)
 {
-	double quiet = waits_ps(0, 0, 0), some = waits_ps(0, 2000, 2000);
+	double quiet = queueing_ps(0, 0, 0), some = queueing_ps(0, 2000, 2000);
 
 	CU_ASSERT(some > 1.1 * quiet);
-	CU_ASSERT(waits_ps(0, 4000, 4000) > 1.1 * some);
+	CU_ASSERT(queueing_ps(0, 4000, 4000) > 1.1 * some);
 }
 
 static void computing_overlaps_with_fetching_ahead(void)
@@ -215,7 +215,7 @@ static void computing_overlaps_with_fetching_ahead(void)
 	for (uint32_t line = 0; line < LINES; line++) {
 		cpu->pending_ps += 50000;	/* far longer than a line takes */
 		np_timing_access(cpu, (uint64_t)line << 6, line, false);
-		tick(cpu);
+		step(cpu);
 	}
 	CU_ASSERT_DOUBLE_EQUAL(cpu->ps / 1000.0 / LINES, 50, 0.5);
 	end();
@@ -239,7 +239,7 @@ static double through_port_ns(double port_bytes_per_s, uint64_t queue_ps, uint64
 		cpu->cost[0][NP_DRAM].extra_ps = queue_ps;	/* each window puts its own */
 		cpu->pending_ps += compute_ps;
 		np_timing_access(cpu, (uint64_t)line << 6, line, false);
-		tick(cpu);
+		step(cpu);
 	}
 	ns = cpu->ps / 1000.0 / LINES;
 	end();
@@ -264,12 +264,12 @@ static CU_TestInfo time_tests[] = {
 	{ "streams share controller and link", streams_share_controller_and_link },
 	{ "clocks that are apart cost the controller nothing",
 	  clocks_that_are_apart_cost_the_controller_nothing },
-	{ "what a neighbour writes back is still traffic",
-	  what_a_neighbour_writes_back_is_still_traffic },
+	{ "a neighbour's write-backs are traffic",
+	  a_neighbour_s_write_backs_are_traffic },
 	{ "write-backs in bursts cost what steady ones do",
 	  write_backs_in_bursts_cost_what_steady_ones_do },
-	{ "write-backs to where nobody reads are traffic",
-	  write_backs_to_where_nobody_reads_are_traffic },
+	{ "write-backs to an unread node are traffic",
+	  write_backs_to_an_unread_node_are_traffic },
 	{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
 	{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
 	{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },
