@@ -131,8 +131,8 @@ static int set_times(const struct parser *p, uint64_t *ns, const double *v)
 	return 0;
 }
 
-static int set_numbers(const struct parser *p, struct np_config *c, const char *key, const double *v,
-		       int n)
+static int set_numbers(const struct parser *p, struct np_config *c, const char *key,
+		       const double *v, int n)
 {
 	if (!strcmp(key, "ram") && n == 3)
 		return set_ram(p, c, v);
@@ -178,10 +178,12 @@ static int check_nodes(const struct parser *p, const struct np_config *c)
 		return fail(p, "there is no node line for node %zu", m->n_nodes);
 	for (unsigned int cpu = 0; cpu < c->cpus; cpu++)
 		if (!m->node[c->cpu_node[cpu]].core_outstanding)
-			return fail(p, "node %u has CPUs and no core_outstanding", c->cpu_node[cpu]);
+			return fail(p, "node %u has CPUs and no core_outstanding",
+				    c->cpu_node[cpu]);
 	for (unsigned int i = 0; i < c->n_ram; i++)
 		if (!m->node[c->ram[i].node].dram_bytes_per_s)
-			return fail(p, "node %u has memory and no dram_bytes_per_s", c->ram[i].node);
+			return fail(p, "node %u has memory and no dram_bytes_per_s",
+				    c->ram[i].node);
 	return 0;
 }
 
@@ -222,7 +224,7 @@ static int read_line(struct parser *p, struct np_config *c, char *text, FILE *mo
 
 	p->line++;
 	text[strcspn(text, "\n")] = '\0';
-	/* An empty line for each that is not the model's, so that its own line numbers are right. */
+	/* An empty line for each that is not the model's keeps the model's line numbers right. */
 	if (fprintf(model, "%s\n", is_model(text) ? text : "") < 0)
 		return fail(p, "out of memory");
 	if (text[0] == '#' || !text[0] || is_model(text))

@@ -126,29 +126,34 @@ static double busy_part(const struct np_cpu *cpu, struct seen *s, double busy_ns
 	return window_ns > busy_ns ? busy_ns / window_ns : 1;
 }
 
-static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity *a, uint64_t now_ps)
+static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity *a,
+			     uint64_t now_ps)
 {
-	double demand_ns = 0, overlapped_ns = 0;
+	double stall_ns, demand_ns = 0, overlapped_ns = 0;
 
 	*a = (struct activity){ .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
 	a->busy = busy_part(cpu, s, a->busy_ns, now_ps);
-	a->compute_ns = fmax(0, a->busy_ns - since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS);
+	stall_ns = since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS;
+	a->compute_ns = fmax(0, a->busy_ns - stall_ns);
 	a->streams = count_streams(cpu, since(&cpu->prefetcher.clock, &s->misses));
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
 			const struct np_traffic *t = &cpu->traffic[node][kind];
-			struct np_traffic *then = &s->traffic[node][kind], *l = &a->lines[node][kind];
+			struct np_traffic *then = &s->traffic[node][kind];
+			struct np_traffic *l = &a->lines[node][kind];
 			double idle = idle_ns(cpu->node, node, kind);
 			double load = np_read(cpu->cost[node][kind].latency_ps) / PS_PER_NS;
+			double overlapped;
 
 			l->prefetched = since(&t->prefetched, &then->prefetched);
 			l->demand = since(&t->demand, &then->demand);
 			l->written = since(&t->written, &then->written);
 			l->nontemporal = since(&t->nontemporal, &then->nontemporal);
 			demand_ns += l->demand * idle;
-			overlapped_ns += (l->prefetched + l->nontemporal) * idle / outstanding(cpu->node);
+			overlapped = l->prefetched + l->nontemporal;
+			overlapped_ns += overlapped * idle / outstanding(cpu->node);
 			a->occupied_ns += l->demand * load +
-					  (l->prefetched + l->nontemporal) * load / outstanding(cpu->node);
+					  overlapped * load / outstanding(cpu->node);
 		}
 	a->unloaded_ns = fmax(a->compute_ns + demand_ns, overlapped_ns);
 }
@@ -187,7 +192,8 @@ static void add_flows(const struct np_cpu *cpu, const struct activity *a)
 			bool with_demand = l->demand > overlapped;
 			struct origin o = { cpu->index, node, kind, PREFETCHED };
 
-			add_flow(cpu, a, &o, overlapped, with_demand ? 0 : l->written, l->nontemporal);
+			add_flow(cpu, a, &o, overlapped, with_demand ? 0 : l->written,
+				 l->nontemporal);
 			o.class = DEMAND;
 			add_flow(cpu, a, &o, l->demand, with_demand ? l->written : 0, 0);
 		}

@@ -125,8 +125,8 @@ void np_hierarchy_invalidate(struct np_private *p)
 		apply_invalidations(p);
 }
 
-static void drop_from_others(struct np_hierarchy *m, const struct np_private *self, unsigned int node,
-			     unsigned int cores, uint32_t line)
+static void drop_from_others(struct np_hierarchy *m, const struct np_private *self,
+			     unsigned int node, unsigned int cores, uint32_t line)
 {
 	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
 		struct np_private *p = &m->cpu[m->node_cpu[node][i]];
@@ -148,7 +148,8 @@ static inline void drop_private(struct np_hierarchy *m, struct np_private *self,
 		drop_from_others(m, self, self->node, cores, line);
 }
 
-static void drop_node(struct np_hierarchy *m, struct np_private *self, unsigned int node, uint32_t line)
+static void drop_node(struct np_hierarchy *m, struct np_private *self, unsigned int node,
+		      uint32_t line)
 {
 	struct np_cache *llc = &m->llc[node];
 	uint32_t set = np_cache_set(llc, line);
@@ -175,7 +176,8 @@ static void drop_elsewhere(struct np_hierarchy *m, struct np_private *self, uint
 }
 
 /* A node reads a line that another has modified: the holder keeps it unmodified, memory gets it. */
-static void downgrade(struct np_hierarchy *m, const struct np_private *self, unsigned int holder, uint32_t line)
+static void downgrade(struct np_hierarchy *m, const struct np_private *self, unsigned int holder,
+		      uint32_t line)
 {
 	struct np_cache *llc = &m->llc[holder];
 	size_t slot = np_cache_find(llc, line);
@@ -200,7 +202,8 @@ static int evict(struct np_hierarchy *m, struct np_private *self, size_t slot)
 	return state.writable ? (int)np_hierarchy_home(m, line) : -1;
 }
 
-static struct np_result miss(struct np_hierarchy *m, struct np_private *self, uint32_t line, bool store)
+static struct np_result miss(struct np_hierarchy *m, struct np_private *self, uint32_t line,
+			     bool store)
 {
 	unsigned int state = m->directory[line];
 	struct np_result r = { NP_SERVED_DRAM, np_hierarchy_home(m, line), { -1, -1 } };
@@ -238,8 +241,8 @@ static struct np_result hit(struct np_hierarchy *m, struct np_private *self, str
 	return r;
 }
 
-static inline struct np_result last_level(struct np_hierarchy *m, struct np_private *self, uint32_t set,
-					  uint32_t line, bool store)
+static inline struct np_result last_level(struct np_hierarchy *m, struct np_private *self,
+					  uint32_t set, uint32_t line, bool store)
 {
 	struct np_cache *llc = self->llc;
 	size_t slot = np_cache_find_in(llc, set, line);

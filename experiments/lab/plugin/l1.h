@@ -60,7 +60,8 @@ static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int 
 }
 
 /* The instruction that `slot` stands for uses the same line again. */
-static inline bool np_l1_again(const struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool store)
+static inline bool np_l1_again(const struct np_l1 *l1, unsigned int slot, uint64_t vaddr,
+			       bool store)
 {
 	uint64_t ahead = np_l1_key(l1, vaddr) - l1->last[slot];
 
@@ -68,7 +69,8 @@ static inline bool np_l1_again(const struct np_l1 *l1, unsigned int slot, uint64
 }
 
 /* The instruction used a line that is there now. */
-static inline void np_l1_remember(struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool writable)
+static inline void np_l1_remember(struct np_l1 *l1, unsigned int slot, uint64_t vaddr,
+				  bool writable)
 {
 	l1->last[slot] = np_l1_key(l1, vaddr) - !writable;
 }

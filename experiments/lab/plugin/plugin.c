@@ -50,7 +50,8 @@ static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uin
 }
 
 /* The running number of the line, or false: a device, or memory of no node. */
-static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t vaddr, uint32_t *line)
+static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+		      uint32_t *line)
 {
 	uint32_t in_page = (vaddr >> cpu->l1->line_shift) & cpu->l1->set_mask;
 	struct qemu_plugin_hwaddr *found;
@@ -103,7 +104,8 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
 	use(vcpu, info, vaddr, slot, info & STORE_BIT);
 }
 
-static void on_access_asking(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+static void on_access_asking(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			     void *slot)
 {
 	use(vcpu, info, vaddr, slot, qemu_plugin_mem_is_store(info));
 }
@@ -155,14 +157,16 @@ static void on_rep2(unsigned int vcpu, void *data)
 	np_rounds_begin(&np_sim.cpu[vcpu].rounds, 2);
 }
 
-static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			   void *slot)
 {
 	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 1))
 		execute(&np_sim.cpu[vcpu], 1);
 	on_memory(vcpu, info, vaddr, slot);
 }
 
-static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			   void *slot)
 {
 	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 2))
 		execute(&np_sim.cpu[vcpu], 1);
@@ -187,7 +191,8 @@ static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *buff
 /* Index of the instruction in np_l1.last. */
 static void *slot_of(const struct qemu_plugin_insn *insn)
 {
-	return (void *)(uintptr_t)(qemu_plugin_insn_vaddr(insn) * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1));
+	return (void *)(uintptr_t)(qemu_plugin_insn_vaddr(insn) * 0x9e3779b1u >> 16 &
+				   (NP_L1_SLOTS - 1));
 }
 
 static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t call)
@@ -221,7 +226,8 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 		break;
 	}
 	/* QEMU 7.2 calls the wrong one of two callbacks, one for loads and one for stores. */
-	qemu_plugin_register_vcpu_mem_cb(insn, access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, slot_of(insn));
+	qemu_plugin_register_vcpu_mem_cb(insn, access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+					 slot_of(insn));
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -255,7 +261,8 @@ static int map_shared(const char *path)
 	if (!ret && st.st_size < NP_LAB_SHARED_SIZE)
 		ret = -ENOSPC;
 	if (!ret) {
-		np_sim.shared = mmap(NULL, NP_LAB_SHARED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		np_sim.shared = mmap(NULL, NP_LAB_SHARED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				     fd, 0);
 		ret = np_sim.shared == MAP_FAILED ? -errno : 0;
 	}
 	if (fd >= 0)
@@ -313,7 +320,8 @@ static int init(const char *path, int vcpus)
 	if (np_config_read(path, &np_sim.config, err, sizeof(err)))
 		return refuse("%s", err);
 	if (c->cpus != (unsigned int)vcpus)
-		return refuse("%s: cpu_node names %u CPUs and the machine has %d", path, c->cpus, vcpus);
+		return refuse("%s: cpu_node names %u CPUs and the machine has %d", path, c->cpus,
+			      vcpus);
 	ret = map_shared(c->shared);
 	if (ret)
 		return refuse("%s: cannot map the shared memory: %s", c->shared, strerror(-ret));

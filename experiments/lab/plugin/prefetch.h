@@ -36,7 +36,8 @@ static inline unsigned int np_prefetch_near(const struct np_prefetcher *s, uint3
 		const __m128i *four = (const __m128i *)(s->last + i);
 		__m128i low = _mm_xor_si128(_mm_sub_epi32(from, _mm_loadu_si128(four)), sign);
 		__m128i high = _mm_xor_si128(_mm_sub_epi32(from, _mm_loadu_si128(four + 1)), sign);
-		__m128i far_low = _mm_cmpgt_epi32(low, most), far_high = _mm_cmpgt_epi32(high, most);
+		__m128i far_low = _mm_cmpgt_epi32(low, most);
+		__m128i far_high = _mm_cmpgt_epi32(high, most);
 
 		near |= (~np_way_search_bits(far_low, far_high) & 0xff) << i;
 	}

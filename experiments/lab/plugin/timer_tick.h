@@ -9,8 +9,8 @@
 
 #include "cpu.h"
 
-#define NP_TIMER_TICK_LONGEST_PS  10000000	/* longest time that a tick keeps an idle CPU busy */
-#define NP_TIMER_TICK_SHORTEST_PS 1000000	/* a tick may not have been counted before this */
+#define NP_TIMER_TICK_LONGEST_PS  10000000 /* longest time that a tick keeps an idle CPU busy */
+#define NP_TIMER_TICK_SHORTEST_PS 1000000  /* a tick may not have been counted before this */
 
 /* So far, by the account of the guest's kernel. */
 static inline uint64_t np_timer_ticks(const struct np_cpu *cpu)
@@ -25,7 +25,8 @@ static inline uint64_t np_timer_tick_age_ps(const struct np_cpu *cpu)
 
 static inline bool np_timer_tick_only(const struct np_cpu *cpu)
 {
-	return np_timer_tick_age_ps(cpu) < NP_TIMER_TICK_LONGEST_PS && np_timer_ticks(cpu) != np_read(cpu->ticks);
+	return np_timer_tick_age_ps(cpu) < NP_TIMER_TICK_LONGEST_PS &&
+	       np_timer_ticks(cpu) != np_read(cpu->ticks);
 }
 
 static inline bool np_timer_tick_only_perhaps(const struct np_cpu *cpu)

@@ -100,7 +100,9 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 		/* The prefetcher keeps as many lines in flight as the core can. */
 		double ns = c->llc.latency_ns;
 
-		stall(cpu, 1000 * (prefetched || store ? ns / c->model.node[cpu->node].core_outstanding : ns));
+		stall(cpu,
+		      1000 * (prefetched || store ? ns / c->model.node[cpu->node].core_outstanding
+						  : ns));
 		return;
 	}
 	cpu->llc_misses++;
@@ -124,7 +126,8 @@ void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)
 	cpu->next_open = (cpu->next_open + 1) % NP_COMBINING;
 	np_hierarchy_bypass(&np_sim.hierarchy, cpu->index, line);
 	cpu->dram_writes++;
-	np_write(cpu->traffic[node][NP_DRAM].nontemporal, cpu->traffic[node][NP_DRAM].nontemporal + 1);
+	np_write(cpu->traffic[node][NP_DRAM].nontemporal,
+		 cpu->traffic[node][NP_DRAM].nontemporal + 1);
 	overlap(cpu, node, NP_DRAM);
 	pass_port(cpu);
 }

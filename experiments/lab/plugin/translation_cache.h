@@ -28,7 +28,8 @@ static inline uint64_t np_translation_key(const struct np_translation_cache *p, 
 	return ((vaddr << 16) >> 28) + p->epoch;
 }
 
-static inline bool np_translation_find(const struct np_translation_cache *p, uint64_t vaddr, uint32_t *first_line)
+static inline bool np_translation_find(const struct np_translation_cache *p, uint64_t vaddr,
+				       uint32_t *first_line)
 {
 	unsigned int slot = np_translation_slot(vaddr);
 
@@ -36,7 +37,8 @@ static inline bool np_translation_find(const struct np_translation_cache *p, uin
 	return p->page[slot].key == np_translation_key(p, vaddr);
 }
 
-static inline void np_translation_enter(struct np_translation_cache *p, uint64_t vaddr, uint32_t first_line)
+static inline void np_translation_enter(struct np_translation_cache *p, uint64_t vaddr,
+					uint32_t first_line)
 {
 	unsigned int slot = np_translation_slot(vaddr);
 

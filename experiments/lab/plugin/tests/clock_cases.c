@@ -72,7 +72,9 @@ static void work_of_an_idle_cpu_is_time(void)
 
 static void woken_cpu_resumes_at_the_ipi_s_time(void)
 {
-	static const struct { uint64_t went_on, later; } table[] = { { 8 * US, 0 }, { 50 * US, 30 * US } };
+	static const struct {
+		uint64_t went_on, later;
+	} table[] = { { 8 * US, 0 }, { 50 * US, 30 * US } };
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct np_cpu *cpu = begin_with_one();

@@ -52,7 +52,7 @@ static void a_modified_line_comes_from_the_other_nodes_cache(void)
 	SERVED(r, NP_SERVED_REMOTE_CACHE);
 	CU_ASSERT_EQUAL(r.node, 0);
 	CU_ASSERT_EQUAL(r.written_back[0], 1);	/* memory gets it back */
-	SERVED(use(0, NODE_LINES + 7, false), NP_SERVED_LLC);	/* the holder keeps it, unmodified */
+	SERVED(use(0, NODE_LINES + 7, false), NP_SERVED_LLC); /* the holder keeps it, unmodified */
 	SERVED(use(3, NODE_LINES + 7, false), NP_SERVED_LLC);
 	end();
 }
@@ -114,7 +114,8 @@ static void every_line_has_a_home(void)
 {
 	begin();
 	for (uint64_t line = 0; line < np_sim.config.lines; line++)
-		if (np_hierarchy_home(&np_sim.hierarchy, line) != np_config_line_node(&np_sim.config, line))
+		if (np_hierarchy_home(&np_sim.hierarchy, line) !=
+		    np_config_line_node(&np_sim.config, line))
 			CU_FAIL("a line with the wrong home");
 	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.hierarchy, NODE_LINES - 1), 0);
 	CU_ASSERT_EQUAL(np_hierarchy_home(&np_sim.hierarchy, NODE_LINES), 1);

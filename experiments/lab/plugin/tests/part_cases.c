@@ -61,7 +61,8 @@ static unsigned int prefetched(int step, unsigned int streams)
 	unsigned int n = 0;
 
 	for (int i = 0; i < 3000; i++)
-		n += np_prefetch_miss(&s, 1000000ll * (1 + i % streams) + (int)(i / streams) * step);
+		n += np_prefetch_miss(&s, 1000000ll * (1 + i % streams) +
+						  (int)(i / streams) * step);
 	return n;
 }
 
@@ -104,33 +105,34 @@ static void instructions_are_recognised(void)
 		{ NP_DECODE_NONTEMPORAL, "\x0f\xc3\x07", 3 },		/* movnti %eax,(%rdi) */
 		{ NP_DECODE_NONTEMPORAL, "\x48\x0f\xc3\x47\x08", 5 },	/* movnti %rax,8(%rdi) */
 		{ NP_DECODE_NONTEMPORAL, "\x0f\x2b\x07", 3 },		/* movntps */
-		{ NP_DECODE_NONTEMPORAL, "\x66\x0f\xe7\x07", 4 },		/* movntdq */
-		{ NP_DECODE_NONTEMPORAL, "\xc5\xfd\xe7\x07", 4 },		/* vmovntdq %ymm0 */
-		{ NP_DECODE_NONTEMPORAL, "\xc5\xfc\x2b\x07", 4 },		/* vmovntps %ymm0 */
+		{ NP_DECODE_NONTEMPORAL, "\x66\x0f\xe7\x07", 4 },	/* movntdq */
+		{ NP_DECODE_NONTEMPORAL, "\xc5\xfd\xe7\x07", 4 },	/* vmovntdq %ymm0 */
+		{ NP_DECODE_NONTEMPORAL, "\xc5\xfc\x2b\x07", 4 },	/* vmovntps %ymm0 */
 		{ NP_DECODE_NONTEMPORAL, "\xc4\xc1\x7d\xe7\x00", 5 },	/* vmovntdq %ymm0,(%r8) */
-		{ NP_DECODE_NONTEMPORAL, "\x62\xf1\x7d\x48\xe7\x07", 6 },	/* vmovntdq %zmm0 */
-		{ NP_DECODE_OTHER, "\xf3\x0f\xe6\xc0", 4 },			/* cvtdq2pd */
-		{ NP_DECODE_OTHER, "\xc5\xfd\x7f\x07", 4 },			/* vmovdqa store */
-		{ NP_DECODE_OTHER, "\x48\x89\x07", 3 },				/* mov %rax,(%rdi) */
-		{ NP_DECODE_OTHER, "\xc3", 1 },					/* ret */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xd8", 3 },		/* mov %rax,%cr3 */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x41\x0f\x22\xd8", 4 },		/* mov %r8,%cr3 */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xe0", 3 },		/* mov %rax,%cr4 */
-		{ NP_DECODE_OTHER, "\x0f\x22\xd0", 3 },				/* mov %rax,%cr2 */
-		{ NP_DECODE_OTHER, "\x0f\x20\xd8", 3 },				/* mov %cr3,%rax */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x01\x3f", 3 },		/* invlpg (%rdi) */
-		{ NP_DECODE_OTHER, "\x0f\x01\xf9", 3 },				/* rdtscp */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 },	/* invpcid */
+		{ NP_DECODE_NONTEMPORAL, "\x62\xf1\x7d\x48\xe7\x07", 6 },/* vmovntdq %zmm0 */
+		{ NP_DECODE_OTHER, "\xf3\x0f\xe6\xc0", 4 },		/* cvtdq2pd */
+		{ NP_DECODE_OTHER, "\xc5\xfd\x7f\x07", 4 },		/* vmovdqa store */
+		{ NP_DECODE_OTHER, "\x48\x89\x07", 3 },			/* mov %rax,(%rdi) */
+		{ NP_DECODE_OTHER, "\xc3", 1 },				/* ret */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xd8", 3 },	/* mov %rax,%cr3 */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x41\x0f\x22\xd8", 4 },	/* mov %r8,%cr3 */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xe0", 3 },	/* mov %rax,%cr4 */
+		{ NP_DECODE_OTHER, "\x0f\x22\xd0", 3 },			/* mov %rax,%cr2 */
+		{ NP_DECODE_OTHER, "\x0f\x20\xd8", 3 },			/* mov %cr3,%rax */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x01\x3f", 3 },	/* invlpg (%rdi) */
+		{ NP_DECODE_OTHER, "\x0f\x01\xf9", 3 },			/* rdtscp */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 },/* invpcid */
 		{ NP_DECODE_PAUSE, "\xf3\x90", 2 },
 		{ NP_DECODE_OTHER, "\x90", 1 },
-		{ NP_DECODE_OTHER, "\x66\x66\x66\x66", 4 },			/* prefixes alone */
-		{ NP_DECODE_OTHER, "\x62\xf1\x7d", 3 },				/* cut short */
+		{ NP_DECODE_OTHER, "\x66\x66\x66\x66", 4 },		/* prefixes alone */
+		{ NP_DECODE_OTHER, "\x62\xf1\x7d", 3 },			/* cut short */
 		{ NP_DECODE_OTHER, "\x0f", 1 },
 		{ NP_DECODE_OTHER, "", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		CU_ASSERT_EQUAL(np_decode_kind((const uint8_t *)table[i].code, table[i].len), table[i].kind);
+		CU_ASSERT_EQUAL(np_decode_kind((const uint8_t *)table[i].code, table[i].len),
+				table[i].kind);
 }
 
 static void repeated_instructions_are_recognised(void)
@@ -160,13 +162,16 @@ static void repeated_instructions_are_recognised(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const uint8_t *code = (const uint8_t *)table[i].code;
 
-		CU_ASSERT_EQUAL(np_decode_kind(code, table[i].len) == NP_DECODE_REP, table[i].accesses > 0);
-		CU_ASSERT_EQUAL(np_decode_round(code, table[i].len), table[i].accesses ? table[i].accesses : 1);
+		CU_ASSERT_EQUAL(np_decode_kind(code, table[i].len) == NP_DECODE_REP,
+				table[i].accesses > 0);
+		CU_ASSERT_EQUAL(np_decode_round(code, table[i].len),
+				table[i].accesses ? table[i].accesses : 1);
 	}
 }
 
 /* Rounds that are counted beside the block's, entered for each round or once for all. */
-static unsigned int rounds_beside(unsigned int rounds, unsigned int accesses, unsigned int per_entry)
+static unsigned int rounds_beside(unsigned int rounds, unsigned int accesses,
+				  unsigned int per_entry)
 {
 	struct np_rounds r = { 0 };
 	unsigned int beside = 0;

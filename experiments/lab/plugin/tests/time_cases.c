@@ -51,7 +51,7 @@ static void read_in_sequence(unsigned int cpus, uint32_t first)
 		}
 }
 
-/* Bytes per nanosecond that so many CPUs of node 0 read from one node, once windows have seen them. */
+/* GB/s that so many CPUs of node 0 read from one node, after some windows. */
 static double stream_gb_s(unsigned int cpus, uint32_t first)
 {
 	uint64_t start;
@@ -88,7 +88,7 @@ static void streams_share_controller_and_link(void)
 	}
 }
 
-/* Each CPU in turn runs until it is ahead of the other: windows end while their clocks are apart. */
+/* Each CPU in turn runs until it is ahead of the other: windows end while the clocks differ. */
 static void leapfrog(uint32_t lines, uint64_t ahead_ps)
 {
 	uint32_t done[2] = { 0 };
@@ -249,7 +249,8 @@ static double through_port_ns(double port_bytes_per_s, uint64_t queue_ps, uint64
 static void a_core_takes_no_more_than_its_port(void)
 {
 	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 1000), 40, 0.5);
-	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 30000), 40, 0.5);	/* meanwhile it computes */
+	/* It computes meanwhile. */
+	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 30000), 40, 0.5);
 	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 50000), 50, 0.5);
 	CU_ASSERT(through_port_ns(0, 0, 1000) < 15);
 }
