@@ -30,7 +30,7 @@ struct activity {
 /* The CPU, node, kind and class whose cost a flow of the model sets. */
 struct origin {
 	unsigned int cpu, node;
-	enum np_source_kind kind;
+	enum np_data_source kind;
 	enum np_class class;
 };
 
@@ -49,7 +49,7 @@ static struct account {
 	double read, written;
 } account[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES];
 
-static double idle_ns(unsigned int from, unsigned int to, enum np_source_kind kind)
+static double idle_ns(unsigned int from, unsigned int to, enum np_data_source kind)
 {
 	const struct np_model *m = &np_sim.config.model;
 
@@ -205,7 +205,7 @@ static void approach(uint32_t *cost, double ns)
 	__atomic_store_n(cost, (uint32_t)((np_read(*cost) + ns * PS_PER_NS) / 2), __ATOMIC_RELAXED);
 }
 
-static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind,
+static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_data_source kind,
 		     const double class_ns[CLASSES])
 {
 	struct np_cost *cost = &cpu->cost[node][kind];

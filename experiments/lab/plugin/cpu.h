@@ -30,7 +30,7 @@ struct np_cost {
 	uint32_t latency_ps;	/* of a demand miss */
 };
 
-enum np_source_kind { NP_DRAM, NP_CACHE, NP_KINDS };
+enum np_data_source { NP_DRAM, NP_CACHE, NP_KINDS };
 
 struct np_cpu {
 	struct np_l1 *l1;

@@ -35,7 +35,7 @@ static void pass_port(struct np_cpu *cpu)
  * core computes meanwhile, up to as many lines ahead. The queueing delay is added,
  * also at the core's port: the model adds both.
  */
-static void overlap(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind)
+static void overlap(struct np_cpu *cpu, unsigned int node, enum np_data_source kind)
 {
 	const struct np_cost *cost = &cpu->cost[node][kind];
 	uint64_t service = np_read(cost->service_ps), now = cpu->ps + cpu->pending_ps;
@@ -50,7 +50,7 @@ static void overlap(struct np_cpu *cpu, unsigned int node, enum np_source_kind k
 	cpu->port_ready_ps += extra;
 }
 
-static void fetch(struct np_cpu *cpu, unsigned int node, enum np_source_kind kind, bool overlapped)
+static void fetch(struct np_cpu *cpu, unsigned int node, enum np_data_source kind, bool overlapped)
 {
 	struct np_traffic *traffic = &cpu->traffic[node][kind];
 
