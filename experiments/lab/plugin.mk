@@ -7,7 +7,7 @@ LAB_PLUGIN_OBJ := $(LAB_PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) $(LAB_MODEL_SRC:%.c=
 LAB_PLUGIN_PARTS := $(filter-out %/plugin.o,$(LAB_PLUGIN_OBJ))
 
 # QEMU 9 refuses plugins that speak version 1 of its interface; version 3 came with 9.1. What was tested is in
-# simulated.py, and said when a machine starts: with another QEMU the plain lab may still do.
+# simulated.py, and printed when a machine starts: with another QEMU the functional lab may still work.
 LAB_QEMU_VERSION = $(shell qemu-system-x86_64 --version 2>/dev/null | sed -n 's/.*version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
 LAB_QEMU_API = $(shell set -- $(LAB_QEMU_VERSION) 7 2; \
 	if [ $$1 -lt 9 ]; then echo 1; elif [ $$1 -eq 9 ] && [ $$2 -eq 0 ]; then echo 2; else echo 3; fi)
@@ -56,9 +56,9 @@ $(LAB_REPLAY): experiments/lab/validate/replay.c experiments/lab/plugin/qemu_api
 		-o $@ $< -ldl
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
-LAB_CHECKS := $(addprefix $(BUILD)/lab/checks/,answers chase rounds triad)
+LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase rounds triad)
 
-$(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/validate/programs/%.c
+$(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/lab/validate/programs/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
 
@@ -66,6 +66,6 @@ $(LAB_CHECKS): $(BUILD)/lab/checks/%: experiments/lab/validate/programs/%.c
 bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; more than an hour
 	$(PY) -m experiments.lab.validate $(CLAIMS)
 
-lab-simulation: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_GUEST_KO) $(LAB_CHECKS)	## the simulated lab: QEMU's plugin, the guests' modules
-tools: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_CHECKS)
+lab-simulation: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_GUEST_KO) $(LAB_PROGRAMS)	## the simulated lab: QEMU's plugin, the guests' modules
+tools: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_PROGRAMS)
 modules: $(LAB_GUEST_KO)

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-CHECKS = Path("build/lab/checks")
+PROGRAMS = Path("build/lab/programs")
 COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
 CHASE_MIB, CHASE_SECONDS = "32", "0.004"
 TRIAD_MIB, TRIAD_SECONDS = "16", "0.03"
@@ -48,7 +48,7 @@ def cpus_of(node: int) -> list[int]:
 def latency():
     for node in (0, 1):
         for memory in (0, 1):
-            ns = run("numactl", "-C", str(cpus_of(node)[0]), "-m", str(memory), CHECKS / "chase",
+            ns = run("numactl", "-C", str(cpus_of(node)[0]), "-m", str(memory), PROGRAMS / "chase",
                      CHASE_MIB, CHASE_SECONDS)
             say(measure="latency", node=node, memory=memory, ns=float(ns))
 
@@ -57,7 +57,7 @@ def bandwidth():
     for node in (0, 1):
         for memory in (0, 1):
             threads = len(cpus_of(node))
-            mb_s = run("numactl", "-N", str(node), "-m", str(memory), CHECKS / "triad", TRIAD_MIB,
+            mb_s = run("numactl", "-N", str(node), "-m", str(memory), PROGRAMS / "triad", TRIAD_MIB,
                        str(threads), TRIAD_SECONDS)
             say(measure="bandwidth", node=node, memory=memory, threads=threads, mb_s=float(mb_s))
 
@@ -75,7 +75,7 @@ def sleep():
 def answers():
     """Requests and answers of two processes, on CPUs of one node and of two."""
     for cpu in (cpus_of(0)[1], cpus_of(1)[0]):
-        words = run(CHECKS / "answers", "0", str(cpu), str(ANSWERS)).split()
+        words = run(PROGRAMS / "answers", "0", str(cpu), str(ANSWERS)).split()
         say(measure="answers", cpu=cpu, **dict(zip(("mean", "p10", "p50", "p90", "p99"), map(float, words))))
 
 
@@ -113,7 +113,7 @@ def counters():
     """Counts of a CPU for a chase that misses at every load."""
     for memory in (0, 1):
         before = counters_of(2)
-        ns = run("numactl", "-C", "2", "-m", str(memory), CHECKS / "chase", CHASE_MIB, CHASE_SECONDS)
+        ns = run("numactl", "-C", "2", "-m", str(memory), PROGRAMS / "chase", CHASE_MIB, CHASE_SECONDS)
         after = counters_of(2)
         delta = {key: after[key] - before[key] for key in after if key != "cpu"}
         say(measure="counters", node=1, memory=memory, ns=float(ns), delta=delta)
@@ -122,7 +122,7 @@ def counters():
 def rounds():
     """Counts of a CPU for a program that only repeats one instruction."""
     before = counters_of(2)
-    made = int(run("taskset", "-c", "2", CHECKS / "rounds", REPEATED_TIMES))
+    made = int(run("taskset", "-c", "2", PROGRAMS / "rounds", REPEATED_TIMES))
     after = counters_of(2)
     say(measure="rounds", made=made, **{key: after[key] - before[key] for key in ("instructions", "sim_ns", "stall_ns")})
 
@@ -151,7 +151,7 @@ def tool(*words: str) -> dict:
 
 def chase_on_cpu_2(memory: int) -> subprocess.Popen:
     """One that has all its memory, on that node, and goes on until it is killed."""
-    chase = subprocess.Popen(["numactl", "-C", "2", "-m", str(memory), CHECKS / "chase", CHASE_MIB, "1000"])
+    chase = subprocess.Popen(["numactl", "-C", "2", "-m", str(memory), PROGRAMS / "chase", CHASE_MIB, "1000"])
     while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
         if chase.poll() is not None:
             sys.exit(f"the chase ended with status {chase.returncode}")
@@ -163,8 +163,8 @@ def failing_save(file: Path):
     """The file after a task that succeeds and one that fails."""
     before = file.read_bytes()
     for _ in range(6):
-        done = subprocess.run([TOOL, "measure-penalty", "--task", f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}", "--task", "false",
-                               "--save", file], capture_output=True, text=True, check=False)
+        done = subprocess.run([TOOL, "measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}",
+                               "--task", "false", "--save", file], capture_output=True, text=True, check=False)
         if done.returncode != 3:  # disturbed
             break
     say(measure="penalty-not-saved", status=done.returncode, error=done.stderr, measured=done.stdout,
@@ -175,7 +175,7 @@ def tool_penalty():
     """The penalty of a chase in two ways, and how `ps` shows it then."""
     file = Path(tempfile.mkdtemp()) / "penalty.toml"  # alone in its folder, which failing_save() looks into
     calibrated = tool("measure-penalty", "--json", "--save", str(file), "--task",
-                      f"{CHECKS}/chase {CHASE_MIB} {CHASE_SECONDS}")
+                      f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}")
     say(measure="penalty-runs", **calibrated["tasks"][0], file=file.read_text(encoding="ascii"))
     failing_save(file)
     chase = chase_on_cpu_2(1)
