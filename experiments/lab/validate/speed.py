@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cost of the simulation for the host: time of its processors, and memory, beside plain QEMU."""
+"""The cost of the simulation for the host: time of its processors, and memory, beside a functional machine."""
 
 import json
 import subprocess
@@ -71,8 +71,8 @@ def anonymous_mib(pid: int) -> tuple[float, float]:
 
 
 @contextmanager
-def lab(machine: str, simulated: bool, *argv: str) -> Iterator[subprocess.Popen]:
-    command = inside.command(machine, *argv, timeout=LIMIT, timed=simulated)
+def lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]:
+    command = inside.command(machine, *argv, timeout=LIMIT, timed=timed)
     with subprocess.Popen(command, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         yield run
         _, errors = run.communicate()
@@ -96,10 +96,10 @@ def measure(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
     return end["team"], Measured(end["accesses"], time.monotonic() - begin, max(used.values()), used.total())
 
 
-def triads(machine: str, simulated: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
+def triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
     start = time.monotonic()
     words = ["python3", "experiments/lab/validate/memory_loop.py", str(seconds), str(times), *map(str, teams)]
-    with lab(machine, simulated, *words) as run:
+    with lab(machine, timed, *words) as run:
         event(run)
         qemu, boot = qemu_of(run), time.monotonic() - start
         boot_cpu = cpu_seconds(qemu).total()
@@ -115,18 +115,18 @@ def rates(runs: list[Run], of: str, team: int = 0) -> list[float]:
 
 def one_cpu(out: Outcome):
     pairs = [(triads(SMALL, False, [Team([0])], 1), triads(SMALL, True, [Team([0])], 0.15)) for _ in range(ROUNDS)]
-    plain, simulated = (list(runs) for runs in zip(*pairs, strict=True))
-    out.say("memory operations of a triad on one CPU, million a second of its thread, which what else the host does")
-    out.say(f"does not slow; median and range of {ROUNDS * TIMES}:")
-    for name, runs in (("plain", plain), ("simulated", simulated)):
+    functional, timed = (list(runs) for runs in zip(*pairs, strict=True))
+    out.say("memory operations of a triad on one CPU, million a second of its thread's processor time;")
+    out.say(f"median and range of {ROUNDS * TIMES}:")
+    for name, runs in (("functional", functional), ("timed", timed)):
         own, whole = rates(runs, "busiest"), rates(runs, "all")
-        out.say(f"  {name:9} {median(own):6.1f}  ({min(own):.1f} to {max(own):.1f})   "
+        out.say(f"  {name:10} {median(own):6.1f}  ({min(own):.1f} to {max(own):.1f})   "
                 f"of all of QEMU's threads {median(whole):6.1f}")
-    out.at_least("speed: one CPU, of plain QEMU's",
-                 median(rates(simulated, "busiest")) / median(rates(plain, "busiest")), 0.40)
-    boots = [run.boot for run in simulated]
+    out.at_least("speed: one CPU, timed beside functional",
+                 median(rates(timed, "busiest")) / median(rates(functional, "busiest")), 0.40)
+    boots = [run.boot for run in timed]
     out.say(f"boot of {SMALL} until its command runs: {min(boots):.1f} to {max(boots):.1f} s, "
-            f"{min(run.boot_cpu for run in simulated):.1f} s of processors")
+            f"{min(run.boot_cpu for run in timed):.1f} s of processors")
     out.at_most(f"boot of {SMALL}, slowest of {ROUNDS}", max(boots), 40, "{:.1f} s")
 
 
@@ -147,11 +147,11 @@ def eight_cpus(out: Outcome):
 
 
 def memory(out: Outcome):
-    plain, simulated = (triads(LARGEST, simulated, [Team([0, 47])], 0.05, times=1) for simulated in (False, True))
+    functional, timed = (triads(LARGEST, timed, [Team([0, 47])], 0.05, times=1) for timed in (False, True))
     out.say(f"QEMU's own memory for {LARGEST}, without the guest's, in MiB:")
-    for name, run in (("plain", plain), ("simulated", simulated)):
-        out.say(f"  {name:9} data {run.data_mib:.0f}, translated code {run.code_mib:.0f}")
-    more = simulated.data_mib + simulated.code_mib - plain.data_mib - plain.code_mib
+    for name, run in (("functional", functional), ("timed", timed)):
+        out.say(f"  {name:10} data {run.data_mib:.0f}, translated code {run.code_mib:.0f}")
+    more = timed.data_mib + timed.code_mib - functional.data_mib - functional.code_mib
     out.at_most(f"memory of the plugin: {LARGEST}", more, 200, "{:.0f} MiB")
 
 
