@@ -18,7 +18,7 @@ WHERE = {"userspace/cmd/cmd_measure_penalty.c", "userspace/cmd/cmd_topology.c", 
          "userspace/tests/cmd/test_userspace.py", "userspace/tests/cmd/golden/predict.json",
          "userspace/tests/plan/golden/applied.json", "userspace/tests/plan/golden/plan.json"}
 OPTIONS = {"experiments/lab/cli.py", "experiments/lab/tests/test_run.py", "experiments/runner/cli.py",
-           "experiments/runner/tests/test_runner_fixed.py"}
+           "experiments/runner/tests/test_runner_observe_static.py"}
 METRICS = {"userspace/lib/daemon/metrics.c", "userspace/tests/daemon/test_daemon.py",
            "Documentation/measured/daemon-metrics.txt"}
 COMMANDS = {"userspace/cmd/numaplace.c", "userspace/tests/cmd/test_userspace.py"}

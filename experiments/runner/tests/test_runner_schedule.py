@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Suites are checked when they are read; the plan is blocked, random and the same for a seed."""
+"""Suites are checked when they are read; the schedule is blocked, random and the same for a seed."""
 
 from __future__ import annotations
 
