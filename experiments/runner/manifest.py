@@ -44,7 +44,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "numa_balancing": _number(numa_balancing()),
         # On a real machine: what may scatter the numbers, or needs a word beside them.
         "doubts": check_machine.doubts() if measured_on == "real" else [],
-        **_machine_state(), "module": _module(), "tool": _tool(), "redis": _said("redis-server", "--version"),
+        **_machine_state(), "module": _module(), "tool": _tool(), "redis": _output_of("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "suite_text": suite.text,
@@ -105,7 +105,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.lstrip("-").isdigit() else None
 
 
-def _said(*command: str | Path) -> str | None:
+def _output_of(*command: str | Path) -> str | None:
     """The first line that a program prints, or None."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60,
@@ -152,9 +152,9 @@ def _module() -> dict[str, Any] | None:
 def _tool() -> dict[str, Any]:
     """Without git, or of a tree that is no clone, neither is known: None."""
     git = ("git", "-c", f"safe.directory={HERE.code}", "-C", HERE.code)
-    commit = _said(*git, "rev-parse", "HEAD")
-    changed = _said(*git, "status", "--porcelain", "--untracked-files=no")
+    commit = _output_of(*git, "rev-parse", "HEAD")
+    changed = _output_of(*git, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "changed_since": commit and bool(changed),
-            "programs": {name: _said(HERE.programs / name, "--version")
+            "programs": {name: _output_of(HERE.programs / name, "--version")
                          for name in ("numaplace", "np-mem", "np-redis", "np-steal")
                          if (HERE.programs / name).exists()}}

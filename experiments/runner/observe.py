@@ -47,7 +47,7 @@ class Observer:
         except (CannotError, UsageError):
             raise
         except SPOILS as error:
-            record["marks"] += [*running.vanished(), said(error)]
+            record["marks"] += [*running.vanished(), reason_of(error)]
             record["check"] = "not reached"
         finally:
             self._undo(running, record)
@@ -92,7 +92,7 @@ class Observer:
     def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The tasks in the workload's order."""
         record["platform"] = self.platform
-        return running.look(self.numaplace)
+        return running.read_tasks(self.numaplace)
 
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
                      record: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ class Observer:
         except (CannotError, UsageError):
             raise
         except SPOILS as error:
-            record["marks"].append(f"not restored: {said(error)}")
+            record["marks"].append(f"not restored: {reason_of(error)}")
         finally:
             with timed("stop"):
                 running.stop()
@@ -184,7 +184,7 @@ class Stopwatch:
             self.seconds[name] = round(time.monotonic() - begin, 3)
 
 
-def said(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Python's own errors say what, but seldom of what kind."""
     return str(error) if isinstance(error, ExperimentError) else f"{type(error).__name__}: {error}"
 

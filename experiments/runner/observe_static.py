@@ -11,7 +11,7 @@ from .schedule import Trial
 from .workloads.workload import RunningWorkload
 
 
-class FixedObserver(Observer):
+class StaticObserver(Observer):
     """Start where the design says, look, measure, look again, verify."""
 
     def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
@@ -19,11 +19,11 @@ class FixedObserver(Observer):
         record["platform"] = self.platform
         with timed("start"):
             running.start()
-        before = running.look(self.numaplace)
+        before = running.read_tasks(self.numaplace)
         self._check_placed("at the start", running, before, record)
         with timed("measure"):
             measured = running.measure()
-        after = running.look(self.numaplace)
+        after = running.read_tasks(self.numaplace)
         with timed("verify"):
             record["check"] = running.verify()
         self._check_placed("at the end", running, after, record)

@@ -30,7 +30,7 @@ def read(directory: Path) -> list[dict[str, Any]]:
 
 
 def reached(directory: Path) -> int:
-    """How many observations of the plan are behind, for a progress display."""
+    """How many scheduled observations are made, for a progress display."""
     records = read(directory)
     return records[-1]["order"] + 1 if records else 0
 

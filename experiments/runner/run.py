@@ -13,7 +13,7 @@ from . import designs, host_nodes, manifest, precision, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
 from .observe import Observer
-from .observe_static import FixedObserver
+from .observe_static import StaticObserver
 from .suite import Suite, choose
 from .sysctl_guard import NUMA_BALANCING, Guard
 from .tool import Numaplace
@@ -79,7 +79,7 @@ def run(request: Request, report: Report) -> int:
     with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
         platform = numaplace.ps([os.getpid()])["platform"]
         records = _manifest(request, numaplace, platform)
-        make = FixedObserver if request.suite.design and request.suite.policies == ("none",) else Observer
+        make = StaticObserver if request.suite.design and request.suite.policies == ("none",) else Observer
         observer = make(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name), numaplace,
                         guard.scratch, platform)
         writer = results.Writer(request.out)
@@ -104,7 +104,7 @@ def _manifest(request: Request, numaplace: Numaplace, platform: str) -> list[dic
 
 
 class Runner:
-    """Makes the observations of a plan, and further blocks while their means are not precise enough."""
+    """Makes the scheduled observations, and further blocks while their means are not precise enough."""
 
     def __init__(self, request: Request, observer: Observer, writer: results.Writer, report: Report,
                  records: list[dict[str, Any]]) -> None:

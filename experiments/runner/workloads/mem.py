@@ -123,11 +123,11 @@ class Memory(RunningWorkload):
                    *(metric(f"bandwidth_{group}", "MB/s", value) for group, value in groups.items())]
         if "stride" in self.options:
             metrics.append(metric("latency", "ns", fmean(r["ns_per_operation"] for r in found)))
-        if "threads" in self.item.workload.factors:
+        if "threads" in self.trial.workload.factors:
             metrics.append(metric("active_nodes", "nodes", len(self.tasks)))
         return metrics
 
-    def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         """From the programs themselves, which asked the kernel where their pages are."""
         node_of = {cpu: node.id for node in self.nodes for cpu in node.cpus}
         found = []
@@ -168,5 +168,5 @@ class Triad(Memory):
     def bandwidths(self) -> list[dict[str, Any]]:
         return super().bandwidths()[:2]
 
-    def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        return RunningWorkload.look(self, numaplace)
+    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+        return RunningWorkload.read_tasks(self, numaplace)

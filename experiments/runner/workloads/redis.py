@@ -40,7 +40,7 @@ class Redis(RunningWorkload):
     def start(self) -> None:
         server, client = self.tasks
         path = self.start_server(server, None)
-        structure = self.item.workload.name.removeprefix("redis-")
+        structure = self.trial.workload.name.removeprefix("redis-")
         elements = self.options["elements"] * (STRUCTURES if structure == "keys" else 1)
         self.run(client, self._client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
         self.loaded = self._phase("load", self.options["load_pipeline"])

@@ -61,7 +61,7 @@ class Stealing(RunningWorkload):
         self.results.append(self.said)
         return result["seconds"]
 
-    def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         pid = self.programs[self.tasks[0].role].pid
         return [{"pid": pid, "comm": "np-steal", "cpus": format_list(self.cpus), "node": None,
                  "pages": self.said["pages"]}]

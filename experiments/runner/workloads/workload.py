@@ -41,7 +41,7 @@ class RunningWorkload:
         self.tasks = trial.workload.tasks
         self.options = suite.parameters[trial.workload.kind] | trial.workload.options
         self.seed = suite.seed + trial.repeat
-        self.item, self.nodes, self.scratch = trial, nodes, scratch
+        self.trial, self.nodes, self.scratch = trial, nodes, scratch
         self.programs: dict[str, Program] = {}
 
     def start(self) -> None:
@@ -58,7 +58,7 @@ class RunningWorkload:
     def verify(self) -> str:
         raise NotImplementedError
 
-    def look(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         """The tasks in their order: pid, comm, cpus, node and pages by node."""
         answer = numaplace.ps(self.pids)
         by_pid = {task["pid"]: task for task in answer["tasks"]}
