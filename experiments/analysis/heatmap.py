@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A surface over two factors, as a map of squares with their values: readable without colour."""
+"""A heat map of two factors, with the values in its squares: readable without colour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import text_format, theme
 ROW_IN, WIDTH_IN = 0.27, 4.7
 
 
-def surface(
+def draw(
     grid: Sequence[Sequence[float | None]], rows: Sequence[float], columns: Sequence[float],
     prefix: str, title: str, x: str, y: str, value: str, *, log: bool = False,
 ) -> str:

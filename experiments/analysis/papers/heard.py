@@ -91,14 +91,14 @@ def _zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
     sizes = cells.levels("size_kb", "iterations", pattern="zipf")
     for memory, figure in (("local", "Fig. 12"), ("remote", "Fig. 13")):
         grid = [[_mean(cells, alpha, size, memory) for size in sizes] for alpha in alphas]
-        chapter.draw(figure, heatmap.surface(
+        chapter.draw(figure, heatmap.draw(
             grid, alphas, sizes, f"{slug}-zipf-{memory}", f"Zipf, {memory} memory: performance",
             "data set, KB", "α", "iterations/s", log=True),
             f"Zipf walks with {memory} memory; the surface of the paper as a map, colours on a "
             f"logarithmic scale. {PICTURE}")
     grid = [[(slowdown(cells, pattern="zipf", alpha=a, size_kb=s) or (None,))[0] for s in sizes]
             for a in alphas]
-    chapter.draw("Fig. 14", heatmap.surface(
+    chapter.draw("Fig. 14", heatmap.draw(
         grid, alphas, sizes, f"{slug}-zipf-slow", "Zipf: slowdown", "data set, KB", "α",
         "slowdown, %"), f"{SLOWDOWN} {PICTURE}")
 
