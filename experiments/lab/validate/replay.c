@@ -28,13 +28,13 @@
 #define PAGE	 4096
 #define REPEATED 4	/* the instruction that is rep stosq */
 
-/* Where a program with three arrays of 4 MiB finds them, each aligned to a huge page. */
+/* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
 static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
 
 static qemu_plugin_vcpu_tb_trans_cb_t translate;
 static qemu_plugin_vcpu_udata_cb_t run_block;
 static qemu_plugin_vcpu_mem_cb_t access_memory[5];	/* by instruction */
-static void *slot[5];	/* what the plugin gave with that */
+static void *slot[5];	/* the plugin's argument of that */
 static qemu_plugin_vcpu_udata_cb_t enter[5];
 static size_t slots;
 static uint64_t calls;	/* of a program, in all rounds */

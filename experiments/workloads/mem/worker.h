@@ -58,7 +58,7 @@ void np_run_free(struct np_run *run);
 /* Wrong elements of all slices. */
 size_t np_worker_errors(struct np_worker *w);
 
-/* Where the arrays' pages are. Returns 0 or -errno. */
+/* Counts the arrays' pages by node. Returns 0 or -errno. */
 int np_worker_pages(struct np_worker *w, struct np_pages *count);
 
 #endif

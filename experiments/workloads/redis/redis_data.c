@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Where the draws for element i of a stream begin; draw k is mix(origin + k). */
+/* Origin of the draws for element i of a stream; draw k is mix(origin + k). */
 static uint64_t origin(const struct np_data *d, unsigned int stream, uint64_t i)
 {
 	return mix(mix(d->seed + stream) + i);

@@ -27,7 +27,7 @@ WRITERS = {
     "nobody with CAP_SYS_NICE": (setpriv(f"{NOBODY} {caps('+sys_nice,+dac_override')}"), False),
     "root of a user namespace": (("unshare", "--user", "--map-root-user"), False),
 }
-# Whose pages: MPOL_MF_MOVE_ALL needs CAP_SYS_NICE also for one's own, as the module does.
+# The reference is MPOL_MF_MOVE_ALL, which needs CAP_SYS_NICE also for pages of the same user, as the module does.
 BY_SYSTEM_CALL = """
 import ctypes, sys
 numa = ctypes.CDLL("libnuma.so.1", use_errno=True)
