@@ -58,7 +58,7 @@ def write(directory: Path, manifest: dict[str, Any]) -> None:
         partial.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
         os.replace(partial, directory / NAME)
     except OSError as error:
-        raise ExperimentError(f"{directory / NAME}: {error.strerror}: make room or "
+        raise ExperimentError(f"{directory / NAME}: {error.strerror}: free disk space or "
                               "choose another folder with --out") from None
 
 

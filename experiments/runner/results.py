@@ -60,7 +60,7 @@ class Writer:
             os.ftruncate(self.fd, self.size)
             raise ExperimentError(
                 f"{self.path}: {error.strerror}: what was measured before is safe; "
-                "make room and go on with --resume") from None
+                "free disk space and go on with --resume") from None
         self.size += len(line)
 
     def close(self) -> None:

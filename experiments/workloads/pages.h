@@ -22,8 +22,8 @@ int np_pages_kind(const char *name, enum np_page_kind *kind);
 size_t np_pages_mapped(size_t bytes, enum np_page_kind kind);
 
 /*
- * Maps private zeroed memory, np_pages_mapped(), aligned to a huge page; small pages wherever there
- * is room. Returns 0 or -errno.
+ * Maps private zeroed memory, np_pages_mapped(), aligned to a huge page; small pages at any
+ * address. Returns 0 or -errno.
  */
 int np_pages_map(char **start, size_t bytes, enum np_page_kind kind);
 

@@ -132,7 +132,7 @@ def _decision(task: dict[str, Any], i: int) -> dict[str, Any]:
         "pages_to_move": moved,
         "cost_s": 0.01,
         "gain": 0.3,
-        "reason": free if i < 2 else "home node is full: nearest node with room",
+        "reason": free if i < 2 else "home node is full: nearest node with free memory",
         "penalty": {"value": 1.4, "source": "assumed"},
         "mpki": {"value": 20.0, "source": "assumed"},
         "result": {

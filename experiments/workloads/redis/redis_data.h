@@ -31,7 +31,7 @@ uint64_t np_data_index(const struct np_data *d, const char *text, size_t len);
 /* A number from 0 to below - 1 that depends on all of the arguments. */
 uint64_t np_data_number(const struct np_data *d, unsigned int stream, uint64_t i, uint64_t below);
 
-/* The shortest max_length that leaves room for the digits. */
+/* The shortest max_length that holds the digits. */
 unsigned int np_data_min_length(const struct np_data *d);
 
 /* Hash of some bytes that goes on from h; begin with 0. */

@@ -23,12 +23,12 @@ static struct {
 
 static int add(const char *token)
 {
-	static size_t room;
+	static size_t capacity;
 	char **larger;
 
-	if (text.n == room) {
-		room = room ? 2 * room : 1024;
-		larger = realloc(text.token, room * sizeof(*larger));
+	if (text.n == capacity) {
+		capacity = capacity ? 2 * capacity : 1024;
+		larger = realloc(text.token, capacity * sizeof(*larger));
 		if (!larger)
 			return np_fail("cannot hold the text: out of memory");
 		text.token = larger;
@@ -40,13 +40,13 @@ static int add(const char *token)
 static int read_file(const struct np_data *d)
 {
 	FILE *file = fopen(d->text_file, "re");
-	size_t room = 0;
+	size_t capacity = 0;
 	char *line = NULL, *save, *token;
 	int err = 0;
 
 	if (!file)
 		return np_fail("--text %s: %s", d->text_file, strerror(errno));
-	while (!err && text.n < d->elements && getline(&line, &room, file) > 0)
+	while (!err && text.n < d->elements && getline(&line, &capacity, file) > 0)
 		for (token = strtok_r(line, BLANKS, &save); token && text.n < d->elements && !err;
 		     token = strtok_r(NULL, BLANKS, &save))
 			err = add(token);
