@@ -30,7 +30,7 @@ FORMER = {  # the word: files with its alias
     r"numaplace\"? simulate\b|`simulate\b|\"simulate\"|\bcmd_simulate\b": COMMANDS,
     r"numaplace\"? calibrate(?!\\?-)\b|\"calibrate\", (\"--|\"measure)|\bcmd_calibrate\b": COMMANDS,
     r"(?<![a-z])count(ing|ed)_(tasks|rounds|cpu_seconds)": METRICS,
-    r"\b(np_where|NP_WHERE|np_source|NP_SOURCE)(?!_kind)(_\w+)?\b|\bnp_machine_where\b": set(),
+    r"\b(np_where|NP_WHERE|np_source|NP_SOURCE)(_\w+)?\b|\bnp_machine_where\b": set(),
     r"did not come by": set(),
 }
 
