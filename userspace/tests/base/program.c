@@ -60,7 +60,7 @@ static void expect(const char *script, const char *question, const char *printed
 	char *text;
 
 	write_script(script);
-	text = answer(question, 20, NULL);
+	text = answer(question, 600, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_STRING_EQUAL(text, printed);
 	free(text);
@@ -127,7 +127,7 @@ static void what_it_leaves_behind_is_killed(void)
 	char *text;
 
 	write_script("sleep 600 & echo $!");
-	text = answer("", 20, NULL);
+	text = answer("", 600, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	for (int i = 0; i < 3000 && !kill(atoi(text), 0); i++) {
 		char stat[64], state[128] = "";
@@ -230,6 +230,7 @@ static int ask(const char *decision, struct np_plan *plan)
 		 decision);
 	write_script(script);
 	snprintf(name, sizeof(name), "exec:%s", path);
+	np_policy_timeout(600);
 	p = np_policy_asked(name, &o, err, sizeof(err));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
 	CU_ASSERT_EQUAL_FATAL(np_plan_init(plan, &m, 1), 0);

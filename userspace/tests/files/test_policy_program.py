@@ -20,6 +20,7 @@ NODES = [{"id": i, "cpus": f"{2 * i}-{2 * i + 1}", "has_memory": i < 3, "mem_tot
 TASKS = [{"pid": pid, "start": 9, "comm": "big", "threads": 1, "cores": 1, "cpus": "0-1", "node": 0,
           "pages": {"1": 4096}, "file_pages": {}} for pid in (7, 8)]
 SNAPSHOT = {"snapshot": 1, "platform": "real", "tasks": TASKS, "machine": {"name": "m", "page_size": 4096, "nodes": NODES}}
+PATIENT = ("--policy-timeout", "120")  # a busy host starts an interpreter slowly
 # The question without a task is answered; what follows is done when there are tasks.
 SH = """#!/bin/sh
 grep -q '"tasks":\\[\\]' && exec echo '{"decisions": []}'
@@ -40,8 +41,8 @@ def program(folder: Path, text: str, name: str = "p") -> Path:
 
 def plan(folder: Path, *words: object, snapshot: dict = SNAPSHOT) -> subprocess.CompletedProcess[str]:
     (folder / "ps.json").write_text(json.dumps(snapshot))
-    return subprocess.run([TOOL, "plan", "--snapshot", "ps.json", *map(str, words)], cwd=folder,
-                          capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([TOOL, "plan", *PATIENT, "--snapshot", "ps.json", *map(str, words)], cwd=folder,
+                          capture_output=True, text=True, timeout=300, check=False)
 
 
 def planned(folder: Path, *words: object, snapshot: dict = SNAPSHOT) -> dict:
@@ -108,11 +109,11 @@ def test_what_cannot_be_started(tmp_path: Path, text: str | None, mode: int, why
     assert f"policy exec:./p {why}" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["4"], ["4000ms"]])
+@pytest.mark.parametrize("words", [["10"], ["10000ms"]])
 def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, words: list[str]) -> None:
     line = fault(tmp_path, "sleep 600 & echo $! > other; echo $$ > own; echo '{\"decisions\": []}'; wait",
                  "--policy-timeout", *words)
-    assert line == "gave no answer within 4 s and was killed; --policy-timeout gives it more time"
+    assert line == "gave no answer within 10 s and was killed; --policy-timeout gives it more time"
     for name in ("own", "other"):
         assert eventually(lambda name=name: has_ended(int((tmp_path / name).read_text()))), name
 
@@ -166,7 +167,7 @@ def test_it_has_options_and_a_task_without_a_decision_stays(tmp_path: Path) -> N
 
 def test_it_is_listed_with_its_options(tmp_path: Path) -> None:
     program(tmp_path, ASKS)
-    done = subprocess.run([TOOL, "policies", "exec:./p", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run([TOOL, "policies", *PATIENT, "exec:./p", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
     (listed,) = json.loads(done.stdout)["policies"]
     assert (listed["name"], listed["summary"]) == ("exec:./p", "asks")
     assert [(o["name"], o["type"], o["default"]) for o in listed["options"]] == [
@@ -213,7 +214,7 @@ for d in q["decisions"]:
     d["pages_to"] = d["from"]
 json.dump({{"decisions": q["decisions"], "least_gain": {least}}}, sys.stdout)
 """)
-    done = subprocess.run([TOOL, "predict", "--json", "--machine", "demo-2s", "--tasks", tasks, "-p", "exec:./p"],
+    done = subprocess.run([TOOL, "predict", *PATIENT, "--json", "--machine", "demo-2s", "--tasks", tasks, "-p", "exec:./p"],
                           cwd=tmp_path, capture_output=True, text=True, check=True)
     (case,) = json.loads(done.stdout)["cases"]
     throughput = case["throughput"]
@@ -223,7 +224,7 @@ json.dump({{"decisions": q["decisions"], "least_gain": {least}}}, sys.stdout)
 def test_predict_ends_with_the_fault_of_a_program(tmp_path: Path) -> None:
     program(tmp_path, SH + "exit 5")
     for words in (["--random", "2"], ["--tasks", ROOT / "Documentation/how-to/crossed.toml"]):
-        done = subprocess.run([TOOL, "predict", "--machine", "demo-2s", *map(str, words), "-p", "none", "-p", "exec:./p"],
+        done = subprocess.run([TOOL, "predict", *PATIENT, "--machine", "demo-2s", *map(str, words), "-p", "none", "-p", "exec:./p"],
                               cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == "numaplace: policy exec:./p ended with status 5 and nothing on standard error\n"
@@ -262,7 +263,7 @@ def test_maximum_local_as_a_program_gives_the_same_plan(tmp_path: Path, seed: in
 
 
 def test_predict_scores_the_two_alike() -> None:
-    done = subprocess.run([TOOL, "predict", "--json", "--machine", "demo-2s", "--random", "12", "-p", f"exec:{EXAMPLE}",
+    done = subprocess.run([TOOL, "predict", *PATIENT, "--json", "--machine", "demo-2s", "--random", "12", "-p", f"exec:{EXAMPLE}",
                            "-p", "maximum-local", "-p", "none"], capture_output=True, text=True, check=True)
     program, built_in, none = json.loads(done.stdout)["random"]
     assert {**program, "policy": ""} == {**built_in, "policy": ""} != {**none, "policy": ""}
