@@ -56,7 +56,7 @@ static int parse_threads(char *value, void *field)
 	static const char *const words[] = {
 		[NUMAPLACE_THREADS_ALL] = "all",
 		[NUMAPLACE_THREADS_ONE] = "one",
-		NULL
+		NULL,
 	};
 
 	return numaplace_parse_word(value, words, field);
@@ -79,7 +79,7 @@ static ssize_t place_write(struct file *file, const char __user *from, size_t co
 		{ "cpus", numaplace_parse_cpus, FIELD(cpus) },
 		{ "mem", parse_caller, FIELD(mem) },
 		{ "inherit", numaplace_parse_bool, FIELD(inherit) },
-		{}
+		{},
 	};
 #undef FIELD
 	struct numaplace_place_request request = { .inherit = true };
@@ -101,7 +101,7 @@ static ssize_t restore_write(struct file *file, const char __user *from, size_t 
 		{ "pid", numaplace_parse_pid, FIELD(pid) },
 		{ "tid", numaplace_parse_pid, FIELD(tid) },
 		{ "all", numaplace_parse_flag, FIELD(all) },
-		{}
+		{},
 	};
 #undef FIELD
 	struct numaplace_restore_request request = {};
@@ -118,7 +118,7 @@ static int parse_pause(char *value, void *field)
 		[NUMAPLACE_PAUSE_AUTO] = "auto",
 		[NUMAPLACE_PAUSE_ALWAYS] = "always",
 		[NUMAPLACE_PAUSE_NEVER] = "never",
-		NULL
+		NULL,
 	};
 
 	return numaplace_parse_word(value, words, field);
@@ -141,7 +141,7 @@ static ssize_t migrate_write(struct file *file, const char __user *from, size_t 
 		{ "shared", numaplace_parse_bool, FIELD(shared) },
 		{ "split", numaplace_parse_bool, FIELD(split) },
 		{ "limit", numaplace_parse_u64, FIELD(limit) },
-		{}
+		{},
 	};
 #undef FIELD
 	struct numaplace_job_request request = {
@@ -188,7 +188,7 @@ static ssize_t cancel_write(struct file *file, const char __user *from, size_t c
 {
 	static const struct numaplace_key keys[] = {
 		{ "job", numaplace_parse_u64, 0, true },
-		{}
+		{},
 	};
 	u64 id = 0;
 	int err = read_request(file, from, count, keys, &id);
@@ -257,6 +257,7 @@ static const struct {
 	umode_t mode;
 	const struct file_operations *fops;
 } files[] = {
+	/* clang-format off */
 	{ "version", 0444, &version_fops },
 	{ "place", 0200, &place_fops },
 	{ "placements", 0400, &placements_fops },
@@ -265,6 +266,7 @@ static const struct {
 	{ "jobs", 0400, &jobs_fops },
 	{ "cancel", 0200, &cancel_fops },
 	{ "stats", 0400, &stats_fops },
+	/* clang-format on */
 };
 
 /**

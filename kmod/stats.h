@@ -11,10 +11,12 @@ struct seq_file;
 
 /* Status of a page; index into a job's counts. */
 enum numaplace_page_status {
+/* clang-format off */
 #define X(name) NUMAPLACE_PAGE_##name,
 	NUMAPLACE_COUNTS(X)
 #undef X
 	NUMAPLACE_PAGE_STATUSES,
+/* clang-format on */
 	/* Not yet known; never counted. */
 	NUMAPLACE_PAGE_pending = NUMAPLACE_PAGE_STATUSES,
 	/* On a node that was not asked about; never counted. */
@@ -41,10 +43,12 @@ struct numaplace_counts {
 	X(kept_by_user)
 
 enum numaplace_stat {
+/* clang-format off */
 #define X(name) NUMAPLACE_STAT_##name,
 	NUMAPLACE_STATS(X)
 #undef X
 	NUMAPLACE_STAT_COUNT,
+/* clang-format on */
 };
 
 void numaplace_stats_add(enum numaplace_stat which, u64 n);

@@ -272,6 +272,7 @@ struct np_plugin {
 	struct np_sizes sizes;
 };
 
+/* clang-format off */
 #define NP_SIZES { \
 	sizeof(struct np_machine), sizeof(struct np_node), sizeof(struct np_task), \
 	sizeof(struct np_decision), sizeof(struct np_plan), sizeof(struct np_option), \
@@ -281,6 +282,7 @@ struct np_plugin {
 	__attribute__((visibility("default"))) const struct np_plugin numaplace_plugin = { \
 		.abi = NP_POLICY_ABI, .size = sizeof(struct np_plugin), \
 		.policy = &(the_policy), .sizes = NP_SIZES }
+/* clang-format on */
 
 /*
  * Pages that one CPU moves in a second, in MiB: 0.98 GB/s for 512 pages of 4 KiB
@@ -290,6 +292,7 @@ struct np_plugin {
 #define NP_MIGRATION_RATE_MIB 935
 
 /* Options with the same meaning in every policy that has them. */
+/* clang-format off */
 #define NP_OPTION_PENALTY { \
 	.name = "penalty", .type = NP_OPT_DOUBLE, .def = 0, .min = 0, .max = 100, \
 	.unit = "", \
@@ -300,6 +303,7 @@ struct np_plugin {
 	.name = "rate", .type = NP_OPT_DOUBLE, .def = NP_MIGRATION_RATE_MIB, \
 	.min = 0.1, .max = 1e6, .unit = "MiB/s", \
 	.meaning = "speed at which pages move, for the estimate of a plan's cost" }
+/* clang-format on */
 
 /* Helpers without a library, for plug-ins too. */
 
@@ -351,8 +355,8 @@ static inline int np_plan_spread(struct np_plan *plan, size_t n_nodes, const uin
 	return (int)plan->n_spreads++;
 }
 
-__attribute__((format(printf, 2, 3)))
-static inline void np_reason(struct np_decision *d, const char *format, ...)
+static inline __attribute__((format(printf, 2, 3))) void np_reason(struct np_decision *d,
+								   const char *format, ...)
 {
 	va_list args;
 
@@ -361,8 +365,8 @@ static inline void np_reason(struct np_decision *d, const char *format, ...)
 	va_end(args);
 }
 
-__attribute__((format(printf, 2, 3)))
-static inline void np_reason_more(struct np_decision *d, const char *format, ...)
+static inline __attribute__((format(printf, 2, 3))) void np_reason_more(struct np_decision *d,
+									const char *format, ...)
 {
 	size_t used = strlen(d->reason);
 	va_list args;

@@ -75,6 +75,6 @@ def test_module_sources_are_small(path):
 
 
 def test_versions_agree():
-    header = re.search(r'NUMAPLACE_VERSION\t"(.*)"', (TOP / "kmod/uapi/numaplace.h").read_text())[1]
+    header = re.search(r'NUMAPLACE_VERSION\s+"(.*)"', (TOP / "kmod/uapi/numaplace.h").read_text())[1]
     package = re.search(r'PACKAGE_VERSION="(.*)"', (TOP / "dkms.conf").read_text())[1]
     assert header == package

@@ -3,6 +3,7 @@
 #include "plan.h"
 
 static const char *const name_of[NP_PROVENANCES] = {
+	/* clang-format off */
 	[NP_PROVENANCE_NONE] = "unknown",
 	[NP_PROVENANCE_COUNTERS] = "counters",
 	[NP_PROVENANCE_DECLARED] = "declared",
@@ -16,6 +17,7 @@ static const char *const name_of[NP_PROVENANCES] = {
 	[NP_PROVENANCE_PENALTY] = "penalty",
 	[NP_PROVENANCE_KERNEL] = "kernel",
 	[NP_PROVENANCE_ASSUMED] = "assumed",
+	/* clang-format on */
 };
 
 const char *np_provenance_name(enum np_provenance s)

@@ -186,12 +186,14 @@ static const struct {
 	const char *name;
 	void (*disturb)(size_t first, size_t n);
 } ways[] = {
+	/* clang-format off */
 	{ "dontneed", throw_away },
 	{ "unmap", map_anew },
 	{ "remap", remap },
 	{ "protect", protect },
 	{ "fork", fork_child },
 	{ "grow", grow_stack },
+	/* clang-format on */
 };
 
 /*

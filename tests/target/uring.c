@@ -132,12 +132,14 @@ static const struct {
 	const char *name;
 	void (*act)(void);
 } acts[] = {
+	/* clang-format off */
 	{ "pin", register_memory },
 	{ "unpin", unregister_memory },
 	{ "worker", read_by_worker },
 	{ "worker-ends", finish_read },
 	{ "poller", poll_by_kernel },
 	{ "poller-works", finish_nop },
+	/* clang-format on */
 };
 
 void use_ring(const char *how)

@@ -9,12 +9,15 @@
 
 /* Keys of options without a letter; a command's own begin at NP_KEY_OWN. */
 enum {
+	/* clang-format off */
 	NP_KEY_MAX_STALL = 0x100, NP_KEY_RATE, NP_KEY_PREFERRED, NP_KEY_PREFERRED_MANY,
 	NP_KEY_INTERLEAVE, NP_KEY_WEIGHTED, NP_KEY_LOCAL, NP_KEY_MEM, NP_KEY_CGROUP, NP_KEY_SAVE, NP_KEY_SHOW,
 	NP_KEY_SNAPSHOT, NP_KEY_PLAN, NP_KEY_OVERRIDE, NP_KEY_EXCLUDE, NP_KEY_ALL, NP_KEY_UNIT,
 	NP_KEY_USER, NP_KEY_WEIGHTS, NP_KEY_POLICY_TIMEOUT, NP_KEY_OWN,
+	/* clang-format on */
 };
 
+/* clang-format off */
 #define NP_JSON_OPTION \
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 }
 
@@ -30,6 +33,7 @@ enum {
 #define NP_CGROUP_OPTION \
 	{ "cgroup", NP_KEY_CGROUP, "PATH", 0, "The tasks of this cgroup (version 2) and of those " \
 	  "below it, such as /system.slice/redis.service", 0 }
+/* clang-format on */
 
 /* Words of an option that may be repeated. */
 struct np_words {
@@ -58,6 +62,7 @@ void np_common_free(struct np_common *c);
 int np_common_resolve(struct np_common *c);
 
 /* CPUs and memory as numactl's options give them; -C, -N and -m are numactl's letters. */
+/* clang-format off */
 #define NP_BINDING_OPTIONS \
 	{ "cpus", 'C', "LIST", 0, "Run on these CPUs only", 0 }, \
 	{ "physcpubind", 0, NULL, OPTION_ALIAS, NULL, 0 }, \
@@ -73,6 +78,7 @@ int np_common_resolve(struct np_common *c);
 	{ "weighted-interleave", NP_KEY_WEIGHTED, "NODES", 0, "The same as " \
 	  "--mem weighted-interleave:NODES", 0 }, \
 	{ "localalloc", NP_KEY_LOCAL, NULL, 0, "The same as --mem local", 0 }
+/* clang-format on */
 
 struct np_binding_words {
 	const char *cpus, *nodes;

@@ -8,6 +8,7 @@
 #include "select_args.h"
 
 /* Of every command that asks policies; its key goes to np_policy_timeout_parse(). */
+/* clang-format off */
 #define NP_POLICY_TIMEOUT_OPTION \
 	{ "policy-timeout", NP_KEY_POLICY_TIMEOUT, "TIME", 0, "How long a policy that is a program may " \
 	  "take for an answer; a bare number is seconds (5s)", 0 }
@@ -42,6 +43,7 @@
 	{ "show", NP_KEY_SHOW, "FILE", 0, "Say what is in such a file (- for standard input); asks no policy", 0 }, \
 	{ "snapshot", NP_KEY_SNAPSHOT, "FILE", 0, "Plan for all tasks of a snapshot, as `numaplace ps " \
 	  "--json` prints it; - for standard input", 0 }
+/* clang-format on */
 
 /* The words of the command line, before they are parsed. */
 struct np_policy_cli {

@@ -6,6 +6,7 @@
 #include "../lib/host/exclude.h"
 #include "cmd_args.h"
 
+/* clang-format off */
 #define NP_EXCLUDE_OPTION \
 	{ "exclude", NP_KEY_EXCLUDE, "PATTERN|PID", 0, "Leave out this process, or those with such a " \
 	  "name, as in \"redis*\"; may be repeated", 0 }
@@ -17,6 +18,7 @@
 	{ "command", 'c', "TEXT", 0, "Of those, or of every task, only those whose name holds TEXT, " \
 	  "or is like a pattern with *, ? or [..]", 0 }, \
 	NP_EXCLUDE_OPTION
+/* clang-format on */
 
 struct np_select {
 	bool all;

@@ -347,6 +347,7 @@ static const struct column {
 	const char *name, *heading;	/* the heading as wide as the cells; NULL: head_pages() */
 	void (*print)(const struct np_view *v, size_t task, struct text *t);
 } columns[] = {
+	/* clang-format off */
 	{ "pid", "    PID", print_pid },
 	{ "command", "COMMAND        ", print_command },
 	{ "threads", " THR", print_threads },
@@ -362,6 +363,7 @@ static const struct column {
 	{ "pages", NULL, print_pages },
 	{ "most", "NODE:PAGES              ", print_most },
 	{ "cpus", " CPUS", print_cpus },
+	/* clang-format on */
 };
 
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))

@@ -10,6 +10,7 @@ static const struct {
 	char letter;
 	const char *now, *instead;
 } former[] = {
+	/* clang-format off */
 	{ "counters", 'p', "policy", "pid" },
 	{ "migrate", 's', "sample", "shared" },
 	{ "place", 'M', "model", "mem" },
@@ -21,6 +22,7 @@ static const struct {
 	{ "predict", 't', "to", "tasks" },
 	{ "top", 'o', "option", "columns" },
 	{ "trace", 'f', "from", "for" },
+	/* clang-format on */
 };
 
 const char *np_former_letter(const char *command, char letter, const char **now)

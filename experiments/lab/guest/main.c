@@ -79,7 +79,7 @@ static void lab_remove(struct pci_dev *dev)
 
 static const struct pci_device_id lab_ids[] = {
 	{ PCI_DEVICE(PCI_VENDOR_ID_REDHAT_QUMRANET, 0x1110) }, /* ivshmem */
-	{ }
+	{ },
 };
 MODULE_DEVICE_TABLE(pci, lab_ids);
 

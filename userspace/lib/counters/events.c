@@ -30,6 +30,7 @@
 #define FILLS(part)	"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:" part
 #define OLD_LIBPFM	"Debian 12's libpfm4 4.13.0 has no event table for it"
 
+/* clang-format off */
 #define UNKNOWN(name) { .title = name, .event = { CYCLES, INSTRUCTIONS, \
 	NONE(NP_LLC_REFERENCES, OLD_LIBPFM), NONE(NP_LLC_MISSES, OLD_LIBPFM), \
 	NONE(NP_LOCAL_DRAM, OLD_LIBPFM), NONE(NP_REMOTE_DRAM, OLD_LIBPFM), \
@@ -141,3 +142,4 @@ const struct np_uarch np_uarchs[] = {
 	UNKNOWN("AMD Zen 5"),
 	{ 0 },
 };
+/* clang-format on */

@@ -14,6 +14,7 @@
 #define FIRST_MAX  65536
 
 static const struct np_toml_key keys[] = {
+	/* clang-format off */
 	{ "level", NP_TOML_WHOLE, false },
 	{ "size", NP_TOML_TEXT, false },
 	{ "ways", NP_TOML_WHOLE, false },
@@ -22,6 +23,7 @@ static const struct np_toml_key keys[] = {
 	{ "latency_ns", NP_TOML_NUMBER, true },
 	{ "source", NP_TOML_TEXT, false },
 	{ 0 },
+	/* clang-format on */
 };
 
 static long long whole(const struct np_toml_table *t, const char *key)

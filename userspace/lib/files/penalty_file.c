@@ -22,6 +22,7 @@ static const struct np_toml_key part_keys[] = {
 };
 
 static const struct np_toml_key task_keys[] = {
+	/* clang-format off */
 	{ "name", NP_TOML_TEXT, false },
 	{ "exe", NP_TOML_TEXT, true },
 	{ "unit", NP_TOML_TEXT, true },
@@ -30,6 +31,7 @@ static const struct np_toml_key task_keys[] = {
 	{ "mpki", NP_TOML_ANY, true },
 	{ "penalty", NP_TOML_ANY, false },
 	{ 0 },
+	/* clang-format on */
 };
 
 static const char *text_of(const struct np_toml_table *t, const char *key)

@@ -7,12 +7,14 @@
 
 static const char *const words[] = { "seldom", "often", NULL };
 
+/* clang-format off */
 static const struct np_option options[] = {
 	{ .name = "threshold", .type = NP_OPT_INT, .def = 7, .min = 0, .max = 9, .unit = "",
 	  .meaning = "a number" },
 	{ .name = "how", .type = NP_OPT_ENUM, .def = 1, .words = words, .unit = "", .meaning = "a word" },
 	{ 0 },
 };
+/* clang-format on */
 
 static const struct np_policy fields;
 
