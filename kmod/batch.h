@@ -25,7 +25,7 @@ struct numaplace_workers {
 	struct numaplace_worker *worker;
 	unsigned int n;
 
-	spinlock_t lock;
+	spinlock_t lock; /* guards the fields below */
 	unsigned int taken;
 	u64 page_ns, deadline;
 };

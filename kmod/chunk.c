@@ -171,8 +171,10 @@ static void move_run(struct numaplace_batch *b, struct numaplace_migrate_buf *bu
 	buf->finish_ns += ktime_get_ns() - t2;
 }
 
-/* Moves those of the pages first .. end - 1 that have this status, run by run: others are not even
- * unmapped. */
+/*
+ * Moves those of the pages first .. end - 1 that have this status, run by run: others are not even
+ * unmapped.
+ */
 static void move_runs(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
 		      unsigned int first, unsigned int end, u8 status, unsigned long select)
 {

@@ -9,8 +9,7 @@
 #include "batch.h"
 #include "classify.h"
 
-/* Entries of page tables that are crossed with the mmap_lock held: 8 GiB where all tables are
- * there. */
+/* Page-table entries crossed with the mmap_lock held: 8 GiB where all tables are there. */
 #define SKIP_TABLES 4096
 
 /*
@@ -197,7 +196,7 @@ static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma
 		       pmd_t pmdval, unsigned long addr, unsigned long end, bool last)
 {
 	unsigned int i = (addr - b->start) >> PAGE_SHIFT;
-	spinlock_t *ptl;
+	spinlock_t *ptl; /* of the page table */
 	pte_t *pte;
 
 	rcu_read_lock();

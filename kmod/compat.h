@@ -106,8 +106,7 @@ static inline bool numaplace_compat_is_shared(struct folio *folio)
 }
 #endif
 
-/* Whether a transparent huge page can move whole. Without the flags, or without huge pages, it
- * cannot. */
+/* A transparent huge page can move whole where there are the flags, and huge pages. */
 #if defined(HAVE_SELECT_COMPOUND) && defined(CONFIG_TRANSPARENT_HUGEPAGE)
 #define NUMAPLACE_MOVES_WHOLE		true
 #else

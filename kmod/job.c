@@ -165,13 +165,16 @@ static void move_batch(struct numaplace_job *job, struct task_struct *task,
 	numaplace_migrate_finish(b);
 	/* A batch with nothing to move stops no thread: the next scan may be longer. */
 	size->scan = wanted ? size->move : min(2 * size->scan, NUMAPLACE_BATCH_MAX);
-	if (b->counts.status[NUMAPLACE_PAGE_moved])
-		size->scan = size->move =
-			numaplace_throttle_pages(b->n, ns, job->request.max_stall_us);
+	if (b->counts.status[NUMAPLACE_PAGE_moved]) {
+		size->move = numaplace_throttle_pages(b->n, ns, job->request.max_stall_us);
+		size->scan = size->move;
+	}
 }
 
-/* Finds the next batch. If a long scan finds more pages than may be moved at a time, a short one
- * replaces it. */
+/*
+ * Finds the next batch. If a long scan finds more pages than may be moved at a time, a short one
+ * replaces it.
+ */
 static bool find_batch(const struct numaplace_job *job, struct numaplace_batch *b,
 		       unsigned long *pos, const struct batch_size *size)
 {

@@ -62,8 +62,10 @@ static void count_status(struct numaplace_batch *b)
 	b->counts.bytes = b->counts.status[NUMAPLACE_PAGE_moved] << PAGE_SHIFT;
 }
 
-/* Ends the batch where it has as many pending pages as may be moved, before a huge page that would
- * be cut. */
+/*
+ * Ends the batch where it has as many pending pages as may be moved, before a huge page that would
+ * be cut.
+ */
 static void keep_to_limit(struct numaplace_batch *b)
 {
 	unsigned long end = b->start + ((unsigned long)b->n << PAGE_SHIFT), cut = b->start;

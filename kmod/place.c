@@ -136,7 +136,8 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 		p->inherit = request->inherit;
 		p->state = NUMAPLACE_PLACED;
 		p->placing = true;
-		p->kept = p->behind = false;
+		p->kept = false;
+		p->behind = false;
 		p->error = 0;
 		p->wants_mem = request->mem;
 	}

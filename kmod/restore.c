@@ -101,7 +101,8 @@ static void begin(struct numaplace_placement *p)
 	if (!again)
 		p->kept = false;
 	p->state = NUMAPLACE_RESTORING;
-	p->placing = p->wants_mem = false;
+	p->placing = false;
+	p->wants_mem = false;
 	numaplace_visit_todo(p);
 	spin_unlock(&numaplace_task_table_lock);
 	/* Begun before: its CPUs are restored, only its memory policy is pending. */

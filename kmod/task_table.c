@@ -11,6 +11,7 @@
 #include "mempolicy.h"
 #include "task_table.h"
 
+/* Described in task_table.h. */
 DEFINE_MUTEX(numaplace_task_table_mutex);
 DEFINE_SPINLOCK(numaplace_task_table_lock);
 

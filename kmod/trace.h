@@ -99,8 +99,7 @@ TRACE_EVENT(batch,
 	),
 	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u"
 		  NUMAPLACE_COUNTS(NUMAPLACE_TRACE_FORMAT)
-		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu pause_us=%llu"
-		  " unpaused=%u",
+		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu pause_us=%llu unpaused=%u",
 		  __entry->job, __entry->pid, __entry->to, __entry->start, __entry->pages,
 		  NUMAPLACE_COUNTS(NUMAPLACE_TRACE_VALUE)
 		  __entry->bytes, __entry->setup_ns, __entry->copy_ns, __entry->finish_ns,

@@ -12,9 +12,9 @@ static void read_cpu(struct np_lab_cpu *out, const struct np_lab_cpu *shared)
 	for (;;) {
 		u64 before = READ_ONCE(shared->sequence);
 
-		smp_rmb();
-		*out = data_race(*shared);
-		smp_rmb();
+		smp_rmb(); /* the first reading of sequence before the copy */
+		*out = data_race(*shared); /* a copy with a write in it is not used */
+		smp_rmb(); /* the copy before the second reading of sequence */
 		if (!(before & 1) && before == READ_ONCE(shared->sequence))
 			return;
 		cpu_relax();

@@ -34,7 +34,8 @@ static void set_period(u32 count)
 
 static u32 period(void)
 {
-	return x2apic_enabled() ? native_apic_msr_read(APIC_TMICT) : native_apic_mem_read(APIC_TMICT);
+	return x2apic_enabled() ? native_apic_msr_read(APIC_TMICT) :
+				  native_apic_mem_read(APIC_TMICT);
 }
 
 static int slow_down(unsigned int cpu)
@@ -55,7 +56,8 @@ static int speed_up(unsigned int cpu)
 
 int numaplace_lab_ticks_slow(void)
 {
-	int ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "numaplace_lab:online", slow_down, speed_up);
+	int ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "numaplace_lab:online", slow_down,
+				    speed_up);
 
 	state = ret;
 	return ret < 0 ? ret : 0;

@@ -13,7 +13,7 @@ static const struct numaplace_key keys[] = {
 	{ "number", numaplace_parse_u32, offsetof(struct request, number) },
 	{ "flag", numaplace_parse_flag, offsetof(struct request, flag) },
 	{ "choice", numaplace_parse_bool, offsetof(struct request, choice) },
-	{}
+	{},
 };
 
 /* Of a copy, as parsing cuts the text up. */
@@ -39,8 +39,10 @@ static int parse_value(int (*parse)(char *value, void *field), const char *text,
 static void lines_that_are_taken(struct kunit *test)
 {
 	static const char *const lines[] = {
-		"pid=7 number=12 flag choice=1", "choice=1 flag number=12 pid=7\n",
-		"  pid=7\tnumber=12 \t flag choice=1  ", "pid=7 number=12 flag choice=1 \n",
+		"pid=7 number=12 flag choice=1",
+		"choice=1 flag number=12 pid=7\n",
+		"  pid=7\tnumber=12 \t flag choice=1  ",
+		"pid=7 number=12 flag choice=1 \n",
 	};
 	struct request r;
 	unsigned int i;
@@ -214,7 +216,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(nodes),
 	KUNIT_CASE(one_node),
 	KUNIT_CASE(cpus),
-	{}
+	{},
 };
 
 struct kunit_suite numaplace_parse_suite = {

@@ -18,9 +18,11 @@ static u64 value_of(struct kunit *test, const struct seq_file *m, const char *ke
 {
 	const char *at = strstr(m->buf, key);
 	u64 value = U64_MAX;
+	int found;
 
 	KUNIT_ASSERT_NOT_NULL_MSG(test, at, "%s is missing", key);
-	KUNIT_ASSERT_EQ(test, sscanf(at + strlen(key), "=%llu", &value), 1);
+	found = sscanf(at + strlen(key), "=%llu", &value);
+	KUNIT_ASSERT_EQ(test, found, 1);
 	return value;
 }
 
@@ -100,12 +102,9 @@ static void totals_are_what_was_added(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(counts_add_one_by_one),
-	KUNIT_CASE(asked_is_the_sum),
-	KUNIT_CASE(every_count_has_its_name),
-	KUNIT_CASE(largest_counts_are_printed_whole),
-	KUNIT_CASE(totals_are_what_was_added),
-	{}
+	KUNIT_CASE(counts_add_one_by_one),     KUNIT_CASE(asked_is_the_sum),
+	KUNIT_CASE(every_count_has_its_name),  KUNIT_CASE(largest_counts_are_printed_whole),
+	KUNIT_CASE(totals_are_what_was_added), {},
 };
 
 struct kunit_suite numaplace_stats_suite = {

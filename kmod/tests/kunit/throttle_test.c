@@ -2,8 +2,8 @@
 #include "../../throttle.c"
 #include "suites.h"
 
-#define MS	NSEC_PER_MSEC
-#define BUDGET	20000U
+#define MS     NSEC_PER_MSEC
+#define BUDGET 20000U
 
 static void pages_fill_the_budget(struct kunit *test)
 {
@@ -189,7 +189,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(wait_is_halved_at_most),
 	KUNIT_CASE(wait_is_whole_again),
 	KUNIT_CASE(range_is_checked),
-	{}
+	{},
 };
 
 struct kunit_suite numaplace_throttle_suite = {
