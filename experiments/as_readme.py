@@ -8,7 +8,6 @@ import re
 import sys
 from pathlib import Path
 
-
 from .places import HERE
 
 README = HERE.code / "README.md"

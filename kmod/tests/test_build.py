@@ -2,8 +2,8 @@
 """Building the module as others do: by dkms for a kernel that does not run, and where it cannot be built."""
 
 import os
-import shutil
 import re
+import shutil
 import subprocess
 from pathlib import Path
 

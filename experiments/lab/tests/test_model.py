@@ -98,7 +98,7 @@ def test_every_file_makes_a_model_with_its_latencies():
         if not described.model:
             continue
         model = Model(described.model_text)
-        for a, row in enumerate(described.distances):
+        for a in range(len(described.distances)):
             for b, node in enumerate(described.nodes):
                 ns = model.unloaded_ns(a, b)
                 assert (ns > 0) == bool(node.memory), described.name

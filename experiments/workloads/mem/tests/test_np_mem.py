@@ -45,7 +45,7 @@ class Kernel:
 def start() -> Iterator[type[Kernel]]:
     started: list[Kernel] = []
 
-    def make(*options: str) -> Triad:
+    def make(*options: str) -> Kernel:
         started.append(Kernel(*options))
         return started[-1]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import driver
 
-
 EVENTS = Path("/sys/kernel/tracing/events/numaplace")
 SPAN = 40  # loads between two counts
 DELETE_MODULE, FINIT_MODULE = 176, 313

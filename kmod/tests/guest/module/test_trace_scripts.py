@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import threading
-from pathlib import Path
 
 import driver
 import pytest

@@ -4,14 +4,11 @@
 import os
 import re
 import select
-import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
-import blocks
 import cgroup
 import driver
-import pagemap
 import pytest
 
 PAGES = 256

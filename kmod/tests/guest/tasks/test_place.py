@@ -10,6 +10,7 @@ import mempolicy as mpol
 import pytest
 from driver import refusal, write
 
+
 @pytest.fixture(autouse=True)
 def own_policy_back():
     yield
