@@ -18,7 +18,7 @@ include setup/install.mk
 include setup/package.mk
 
 .PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-debian12 check-debian13 check-release check-unit \
-	check-lab check-kernels lint clean help
+	check-lab check-kernels style clean help
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
 
@@ -53,10 +53,9 @@ check-release: setup		## what tells whether a release of Debian will do: set-up,
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest -m "not lab or timed_boot"
 
-lint:				## the shell scripts, by shellcheck
-	shellcheck -e SC1091 setup/run setup/python setup/kernels setup/packages setup/install-packages \
-		setup/kernel-build setup/lab setup/check-package setup/in-root setup/apt-elsewhere setup/root setup/debug-kernel setup/debian .ci/run userspace/man/pages userspace/man/help \
-		experiments/lab/*.sh experiments/*.sh
+style: setup			## the code and the documents: checkpatch, sparse, ruff, shellcheck, codespell, words
+	@$(MAKE) --no-print-directory $(STYLE_MODULES)
+	$(PY) -m pytest -q tests/test_style.py tests/test_words.py
 
 clean:				## removes what was built here, not the downloads
 	$(RM) -r $(BUILD)

@@ -14,6 +14,9 @@ $(BUILD)/tests/target: $(wildcard tests/target/*.[ch])
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -o $@ $(filter %.c,$^) -lnuma -pthread
 
+# Those that sparse reads: tests/style.py.
+STYLE_MODULES := $(BUILD)/modules/6.12/numaplace.ko $(BUILD)/modules/6.12/numaplace_lab.ko
+
 # A worker for each of two processors. What boots a machine comes first: tests/parallel.py.
 TEST_WORKERS ?= 2
 PARALLEL := -n $(TEST_WORKERS) --no-loadscope-reorder
