@@ -17,8 +17,6 @@ from tests.waiting import eventually, has_ended
 ROOT = documents.ROOT
 OWN_TEST = {"first-policy.md"}   # userspace/tests/files/test_tutorial.py
 WRONG_ON_PURPOSE = {"command-line.md"}   # shows what a refused letter prints
-# Told as a story, or of things as of persons: CONTRIBUTING, "Language and errors".
-AVOIDED = re.compile(r"who is|by luck|moods|measured again", re.IGNORECASE)
 URL = re.compile(r"https?://[^\s)>`\"']+")
 INDENTED = re.compile(r"^(?:    .*\n|\n)+", re.MULTILINE)
 
@@ -36,7 +34,6 @@ def names(path: Path) -> str:
 @pytest.fixture(scope="module")
 def built() -> None:
     subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
-
 
 
 def test_make_docs_has_no_warning(built: None) -> None:
@@ -68,16 +65,6 @@ def test_addresses_are_well_formed() -> None:
         for url in URL.findall(page.read_text(encoding="utf-8")):
             parts = urlsplit(url)
             assert parts.hostname and ("." in parts.hostname or parts.hostname == "localhost"), f"{page}: {url}"
-
-
-def test_words_that_are_avoided() -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    for name in filter(None, tracked):
-        path = ROOT / name
-        if path == Path(__file__) or not path.is_file():
-            continue
-        found = AVOIDED.search(path.read_text(encoding="utf-8", errors="replace"))
-        assert not found, f"{name}: '{found and found[0]}'"
 
 
 @functools.cache

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""External words that CHANGELOG.md calls deprecated stand only where they are accepted, and where that is tested."""
+"""Words. Those that CHANGELOG.md calls deprecated stand only where they are accepted, and where that is tested. Those
+that CONTRIBUTING.md ("Language and errors") and the glossary replace stand nowhere."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import style
+
 ROOT = Path(__file__).parents[1]
 EVERYWHERE = {"CHANGELOG.md", "tests/test_words.py"}
+QUOTES_THEM = {"LICENSE", "tests/test_words.py"}
 PLATFORM = {"userspace/lib/host/topology.c", "userspace/tests/host/machine.c", "userspace/tests/files/snapshot.c",
             "userspace/tests/cmd/test_userspace.py", "experiments/analysis/results.py",
             "experiments/analysis/tests/test_analysis_data.py"}
@@ -33,11 +36,21 @@ FORMER = {  # the word: files with its alias
     r"\b(np_where|NP_WHERE|np_source|NP_SOURCE)(_\w+)?\b|\bnp_machine_where\b": set(),
     r"did not come by": set(),
 }
+AVOIDED = {  # anywhere: what to write. A term of the glossary stands between asterisks.
+    "who (is|are)": "the thing as subject",
+    "by luck|moods|by and by": "the cause, or nothing",
+    "measured again|until (19|20)[0-9]{2}-": "no history",
+    "of course|obviously|basically|in order to|utili[sz]e": "nothing, or the plain word",
+    "(is|are|do|does|ca|wo|could|would|should)n't": "the words in full",
+    "the the|of of|to to|in in|is is|and and|a a": "one of the two words",
+    "under way": "*in flight*",
+    "foreseen": "*prefetched*",
+    "(go|goes|gone|went|going) astray": "*misplaced page*",
+}
 
 
 def tracked(top: Path) -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=top, capture_output=True, text=True, check=True).stdout
-    return [top / name for name in listed.split("\0") if name and (top / name).is_file()]
+    return [top / name for name in style.tracked(top)]
 
 
 def found(word: str, files: list[Path], top: Path) -> set[str]:
@@ -59,3 +72,27 @@ def test_a_deprecated_word_stands_with_its_alias_alone(word: str) -> None:
 def test_the_search_finds_each(word: str, line: str, tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(f"text\n{line}\n")
     assert found(word, [tmp_path / "page.md"], tmp_path) == {"page.md"}
+
+
+def avoided(text: str) -> list[str]:
+    """Also where a line ends between two words."""
+    patterns = {words: rf"(?<![\w'-])({words})(?![\w-])".replace(" ", r"\s+") for words in AVOIDED}
+    return [f"'{match[0]}': write {AVOIDED[words]}" for words, pattern in patterns.items()
+            for match in re.finditer(pattern, text, re.IGNORECASE)]
+
+
+def test_avoided_words_stand_nowhere() -> None:
+    found = {str(file.relative_to(ROOT)): avoided(file.read_text(encoding="utf-8", errors="replace"))
+             for file in tracked(ROOT)}
+    assert {name: words for name, words in found.items() if words and name not in QUOTES_THEM} == {}
+
+
+def test_an_avoided_word_is_found() -> None:
+    assert avoided("Pages under\nway, and and whose.") == ["'and and': write one of the two words",
+                                                          "'under\nway': write *in flight*"]
+
+
+def test_the_glossary_has_what_it_replaces_them_by() -> None:
+    glossary = (ROOT / "Documentation/glossary.md").read_text(encoding="utf-8")
+    for term in re.findall(r"\*(.+?)\*", " ".join(AVOIDED.values())):
+        assert f"- **{term}**:" in glossary

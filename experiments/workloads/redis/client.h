@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A connection that keeps a number of commands under way and times each of them. */
+/* A connection that keeps a number of commands in flight and times each of them. */
 #ifndef NP_CLIENT_H
 #define NP_CLIENT_H
 
@@ -13,7 +13,7 @@ struct np_client {
 	redisContext *redis;
 	unsigned int pipeline;		/* commands sent before the first answer is awaited */
 	unsigned int under_way;
-	double batch_start;		/* s, when the first command under way was made */
+	double batch_start;		/* s, when the first command in flight was made */
 	uint64_t ops, errors;
 	char first_error[NP_CLIENT_TEXT];
 	struct np_histogram latency;	/* ns; of a pipelined command: its batch's */
@@ -29,7 +29,7 @@ void np_client_reset(struct np_client *c);
 /* Sends, and waits for the whole batch when the pipeline is full. 0, or -1 after saying why. */
 int np_client_send(struct np_client *c, int argc, const char **argv, const size_t *len);
 
-/* Waits for everything under way. */
+/* Waits for every command in flight. */
 int np_client_drain(struct np_client *c);
 
 /*
