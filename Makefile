@@ -24,7 +24,7 @@ all: tools modules		## the command line, the experiments' programs, the module f
 
 demo: setup			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
 	@$(MAKE) --no-print-directory all
-	$(PY) -m experiments.demo
+	$(BUILD)/numaplace experiment demo
 
 demo-as-readme:			## make demo, then whether it ended as README.md says
 	@mkdir -p $(BUILD)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The whole job once: every workload under three policies, then the table and the report.
+"""numaplace experiment demo: every workload of a suite under three policies, then the table and the report.
 
 On a machine with two nodes it runs on the machine itself, else in the lab.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -33,8 +32,17 @@ def may_load_module() -> bool:
     """Asks at the terminal; the default is no."""
     if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    answer = input("demo: build numaplace.ko and load it into this machine's kernel until the demo ends? [y/N] ")
+    answer = input("demo: load numaplace.ko into this machine's kernel until the demo ends? [y/N] ")
     return answer.strip().lower() in ("y", "yes")
+
+
+def load_module() -> bool:
+    """Of a tree, the one that it builds; of an installation, the one that dkms has built."""
+    if HERE.installed:
+        return subprocess.run(["modprobe", "numaplace"]).returncode == 0
+    path = HERE.modules / os.uname().release / "numaplace.ko"
+    made = subprocess.run(["make", "-s", "-C", HERE.sources, "module"]).returncode == 0
+    return made and subprocess.run(["insmod", path]).returncode == 0
 
 
 @contextmanager
@@ -45,9 +53,7 @@ def module() -> Iterator[None]:
             "without the module: pages and tasks are moved by system calls")
         yield
         return
-    path = HERE.modules / os.uname().release / "numaplace.ko"
-    made = subprocess.run(["make", "-s", "module"], cwd=HERE.code).returncode == 0
-    if not made or subprocess.run(["insmod", path]).returncode:
+    if not load_module():
         for finding in check_machine.signatures(check_machine.Machine()):
             say(f"{finding.what}: {finding.remedy}")
         say("the module could not be loaded: pages and tasks are moved by system calls")
@@ -79,18 +85,10 @@ def show() -> None:
     print(f"\nThe report, with a figure for every workload: {page.resolve()}")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="the suite's small levels")
-    args = parser.parse_args(arguments)
-    os.chdir(HERE.code)
+def main(quick: bool) -> int:
     begin = time.monotonic()
-    status = run(["--quick"] if args.quick else [])
+    status = run(["--quick"] if quick else [])
     if results.reached(OUT):
         say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
         show()
     return status
-
-
-if __name__ == "__main__":
-    sys.exit(main())

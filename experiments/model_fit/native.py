@@ -29,7 +29,7 @@ COPY = Traffic(write_fraction=1 / 3, moved=3 / 2, streams=2)
 @cache
 def library() -> ctypes.CDLL:
     if not HERE.installed:
-        subprocess.run(["make", "-s", "build/libmodel.so"], cwd=HERE.code, check=True)
+        subprocess.run(["make", "-s", "build/libmodel.so"], cwd=HERE.sources, check=True)
     code = ctypes.CDLL(str(HERE.model))
     text, size, number, model = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p
     code.native_model.argtypes, code.native_model.restype = [text, text, size], model

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, check-machine, report, compare."""
+"""numaplace experiment: list, run, demo, check-machine, report, compare."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true")
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
+    one = commands.add_parser("demo", help="workloads of each kind under three policies, the report",
+                              description="Runs the suite policy-matrix into results/demo: on this machine if it has two "
+                                          "nodes, else in the lab.")
+    one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one = commands.add_parser("check-machine", help="what this machine lacks for a long run; changes nothing")
     one.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where results will go")
     one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
@@ -188,6 +192,11 @@ def command_run_all(args: argparse.Namespace) -> int:
     return 0
 
 
+def command_demo(args: argparse.Namespace) -> int:
+    from .. import demo
+    return demo.main(args.quick)
+
+
 def command_check(args: argparse.Namespace) -> int:
     from . import check_machine
     return check_machine.run(args.out)
@@ -207,7 +216,7 @@ def command_analysis(args: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
-    commands = {"list": command_list, "run": command_run, "check-machine": command_check,
+    commands = {"list": command_list, "run": command_run, "demo": command_demo, "check-machine": command_check,
                 "report": command_analysis, "compare": command_analysis}
     try:
         return commands[args.command](args)
