@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where things are: in a tree with its build/, or below the PREFIX of `make install`."""
+"""Where things are: in a tree with its build/, or below the PREFIX of `make install`. A wheel has the program on PATH."""
 
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,16 +34,27 @@ def version(sources: Path) -> str:
     return re.search(r'#define NUMAPLACE_VERSION\s+"(.*)"', header)[1]
 
 
+def of_tree(code: Path, top: Path) -> Places:
+    build = top / "build"
+    return Places(code, build, build / "lab/plugin.so", build / "libmodel.so", top, build / "modules", False)
+
+
+def of_prefix(code: Path, prefix: Path) -> Places:
+    own, sources = prefix / "lib/numaplace", prefix / "share/numaplace/src"
+    # By version: the modules of another one are not taken.
+    modules = cache() / "modules" / (version(sources) if sources.is_dir() else "none")
+    return Places(code, prefix / "bin", own / "plugin.so", own / "libmodel.so", sources, modules, True)
+
+
 def of(code: Path) -> Places:
     """The places that belong to the package experiments in this folder."""
-    if code.parts[-3:] != ("lib", "numaplace", "python"):
-        build = code / "build"
-        return Places(code, build, build / "lab/plugin.so", build / "libmodel.so", code, build / "modules", False)
-    prefix, own = code.parents[2], code.parent
-    sources = prefix / "share/numaplace/src"
-    # By version: the modules of another one are not taken.
-    return Places(code, prefix / "bin", own / "plugin.so", own / "libmodel.so", sources,
-                  cache() / "modules" / version(sources), True)
+    if code.parts[-3:] == ("lib", "numaplace", "python"):
+        return of_prefix(code, code.parents[2])
+    if (code / "Kbuild").exists():
+        return of_tree(code, code)
+    program = Path(shutil.which("numaplace") or "/usr/bin/numaplace").resolve()
+    make = of_tree if program.parent.name == "build" else of_prefix
+    return make(code, program.parents[1])
 
 
 HERE = of(Path(__file__).resolve().parents[1])

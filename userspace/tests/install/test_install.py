@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -61,6 +62,23 @@ def test_python_programs_run_without_the_tree(root: Path, tmp_path: Path) -> Non
     done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
                           env={"PYTHONPATH": str(root / "usr/lib/numaplace/python")})
     assert done.stdout == f"{root}/usr/lib/numaplace/python\nTrue\n"
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_a_wheel_takes_what_belongs_to_the_program_on_the_path(root: Path, tmp_path: Path, tree: bool) -> None:
+    """In a folder of packages like that of any Python environment."""
+    packages = tmp_path / "venv/lib/python3/site-packages"
+    shutil.copytree(root / "usr/lib/numaplace/python", packages)
+    programs = ROOT / "build" if tree else root / "usr/bin"
+    code = "from experiments.places import HERE; print(HERE.code, HERE.programs, HERE.model, HERE.sources / 'KERNELS')"
+    done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
+                          env={"PYTHONPATH": str(packages), "PATH": str(programs)})
+    places = done.stdout.split()
+    assert places[:2] == [str(packages), str(programs)]
+    assert all(Path(place).exists() for place in places), places
+    done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
+                          env={"PYTHONPATH": str(packages), "PATH": "/nowhere"})
+    assert done.stdout.split()[1] == "/usr/bin", "named in errors where there is no program"
 
 
 def test_missing_package_is_one_line(root: Path, tmp_path: Path) -> None:
