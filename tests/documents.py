@@ -8,19 +8,28 @@ The words after the language say how a block is run:
     ```sh by-hand   not run; only its options are checked
     ```c file=NAME  saved as NAME
     ```text         the last line of output of the block before it; `text varies`: but for its figures
+
+`python3 -m tests.documents PAGE..` runs them with the numaplace on PATH, those for two nodes in the lab.
 """
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"\d+(\.\d+)?")
+LINKED = re.compile(r"\]\(([\w-]+\.toml)\)")
 END = "--- end of block ---"
+HERE = ("bash", "-euc")
+LAB = ("numaplace", "lab", "run", "--machine", "demo-2s", "--functional", "--timeout", "0", "--", *HERE)
 
 
 @dataclass
@@ -57,17 +66,21 @@ def blocks(page: Path) -> list[Block]:
 
 
 def save_files(page: Path, folder: Path) -> None:
+    """Those that the page shows, and those beside the page that it links to."""
+    for name in LINKED.findall(page.read_text(encoding="utf-8")):
+        shutil.copy(page.parent / name, folder)
     for block in blocks(page):
         if block.kind.startswith("file="):
             (folder / block.kind.removeprefix("file=")).write_text(block.text, encoding="utf-8")
 
 
-def run(chosen: list[Block], folder: Path, timeout: int) -> None:
+def run(chosen: list[Block], folder: Path, timeout: int, shell: Sequence[str] = HERE,
+        env: dict[str, str] | None = None) -> None:
     """One shell for all blocks of a page, which share variables and processes; each ends with a line of its own.
     Of a block that fails no process stays: it would keep the output open until the time is up."""
     script = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "".join(f"{block.text}echo '{END}'\n" for block in chosen)
-    done = subprocess.run(["bash", "-euc", script], cwd=folder, capture_output=True, text=True, timeout=timeout,
-                          check=False, env=environment())
+    done = subprocess.run([*shell, script], cwd=folder, capture_output=True, text=True, timeout=timeout,
+                          check=False, env=environment() if env is None else env)
     outputs = done.stdout.split(f"{END}\n")
     begun = chosen[min(len(outputs), len(chosen)) - 1]
     assert done.returncode == 0, f"{begun.where}:\n{done.stdout}{done.stderr}"
@@ -78,7 +91,7 @@ def run(chosen: list[Block], folder: Path, timeout: int) -> None:
 
 
 def environment() -> dict[str, str]:
-    return os.environ | {"PATH": f"{ROOT / 'build'}:{os.environ['PATH']}", "NUMAPLACE": str(ROOT)}
+    return os.environ | {"PATH": f"{ROOT / 'build'}:{os.environ['PATH']}", "POLICY_H": str(ROOT / "policies")}
 
 
 COMMAND = re.compile(r"(?:(?<=^)|(?<=[\s/('\"]))numaplace ([a-z][a-z-]+)(?=((?:\\\n|[^\n|;&>#])*))", re.MULTILINE)
@@ -95,3 +108,21 @@ def options_used(text: str) -> list[tuple[list[str], str]]:
         words = [name, first] if name in ("lab", "experiment") and first[0] != "-" else [name]
         found += [(words, option) for option in OPTION.findall(rest)]
     return found
+
+
+def main(names: list[str]) -> None:
+    env = os.environ | {"POLICY_H": "/usr/include/numaplace"}
+    for page in (Path(name).resolve() for name in names):
+        ran = 0
+        with tempfile.TemporaryDirectory(dir=".") as name:
+            save_files(page, Path(name))
+            for kinds, shell in (({"", "boot"}, HERE), ({"lab"}, LAB)):
+                chosen = [b for b in blocks(page) if b.language == "sh" and b.kind in kinds]
+                if chosen:
+                    run(chosen, Path(name), 3600, shell, env)
+                ran += len(chosen)
+        print(f"{page.relative_to(ROOT)}: {ran} blocks ran", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -87,7 +87,6 @@ def test_options_in_code_exist(built: None) -> None:
 
 
 def run_page(page: Path, kinds: set[str], folder: Path, timeout: int) -> None:
-    (folder / "Documentation").symlink_to(ROOT / "Documentation")
     documents.save_files(page, folder)
     documents.run([b for b in documents.blocks(page) if b.language == "sh" and b.kind in kinds], folder, timeout)
 

@@ -2,13 +2,14 @@
 """Follows Documentation/tutorials/first-policy.md: its own files, its own commands, nothing else."""
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests import documents
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "Documentation/tutorials/first-policy.md").read_text()
@@ -28,9 +29,9 @@ def folder(tmp_path: Path) -> Path:
 
 def sh(command: str, folder: Path, timeout: int = 600) -> str:
     # A busy host starts an interpreter slowly.
-    command = re.sub(r'(?<=build/numaplace" )(policies|predict)', r"\1 --policy-timeout 120", command)
+    command = re.sub(r"^(numaplace (?:policies|predict))", r"\1 --policy-timeout 120", command, flags=re.M)
     done = subprocess.run(["sh", "-ec", command], cwd=folder, capture_output=True, text=True,
-                          timeout=timeout, check=False, env=os.environ | {"NUMAPLACE": str(ROOT)})
+                          timeout=timeout, check=False, env=documents.environment())
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -62,7 +63,7 @@ def test_the_text_alone_builds_a_policy(folder: Path) -> None:
 def test_the_text_alone_tries_it_in_the_lab(folder: Path) -> None:
     for command in commands()[:2]:
         sh(command, folder)
-    (command,) = commands("lab")
+    (command,) = commands("boot")
     output = sh(command, folder, timeout=1800)
     assert len(re.findall(r"python3 .* 0:1 1:1 .*MiB is big: spread over all nodes", output)) == 2, output
     assert re.search(r"python3 .* s  done[^;]*; \d+ MiB is big: spread over all nodes", output), output
