@@ -6,7 +6,7 @@ DEB_SOURCE := $(DEB)/numaplace-$(VERSION)
 DEB_LEFT_OUT := .git .venv build results __pycache__ *.o *.ko *.whl
 DEB_BUILD ?= --build=full
 
-.PHONY: deb deb-source check-package check-package12 check-package13
+.PHONY: deb deb-source check-package check-package12 check-package13 check-installed12 check-installed13
 deb-source:			## the Debian source package, in build/deb
 	rm -rf $(DEB_SOURCE)
 	mkdir -p $(DEB_SOURCE)
@@ -23,3 +23,7 @@ deb: deb-source			## the Debian packages, in build/deb; DEB_BUILD=--build=binary
 check-package: check-package12 check-package13	## the packages built, installed, used, upgraded and purged in bare Debian 12 and 13 roots, as root
 check-package12 check-package13: check-package%:
 	@setup/debian $* setup/check-package
+	@$(MAKE) --no-print-directory check-installed$*
+
+check-installed12 check-installed13: check-installed%:	# part of it: documents, demo and wheel by a user without the tree
+	@setup/debian $* setup/check-installed
