@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lab import kernels
+from experiments.lab import cli, kernels
 from experiments.places import HERE
 from tests.waiting import eventually, has_ended
 
@@ -208,11 +208,15 @@ def test_kernel_that_is_none_is_reported(tmp_path):
     assert "QEMU did not start" in done.stderr
 
 
-@pytest.mark.lab
-@pytest.mark.parametrize(("options", "mode"), [
-    ((), "timed"), (("--timed",), "timed"), (("--functional",), "functional"),
-    (("--simulated",), "timed"), (("--plain",), "functional"),  # aliases
+@pytest.mark.parametrize(("options", "functional"), [
+    ((), False), (("--timed",), False), (("--functional",), True),
+    (("--simulated",), False), (("--plain",), True),  # aliases
 ])
-def test_the_mode_on_the_kernels_command_line(options, mode):
-    done = run_in("cat", "/proc/cmdline", options=(*options, "--no-module"))
-    assert f"numaplace_lab=demo-2s,{mode} " in done.stdout, done.stderr
+def test_options_for_the_mode(options, functional):
+    assert cli.parser().parse_args(["run", "--machine", "demo-2s", *options, "--", "true"]).functional == functional
+
+
+@pytest.mark.lab
+def test_time_is_simulated_where_no_option_says_otherwise():
+    done = run_in("cat", "/proc/cmdline", options=("--no-module",))
+    assert "numaplace_lab=demo-2s,timed " in done.stdout, done.stderr
