@@ -37,7 +37,7 @@ demo-debian12 demo-debian13: demo-debian%:
 	@setup/debian $* make demo-as-readme
 
 check: setup			## every test; what .ci/run calls
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
 	$(PY) -m pytest
 
 check-quick: setup		## within 5 minutes: the tests that boot no machine, and some of those inside the lab

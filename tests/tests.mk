@@ -2,7 +2,7 @@
 # What tests build where it is missing, built before they run side by side.
 
 .PHONY: test-programs
-test-programs:			## the programs that the tests run; those under the sanitizers too
+test-programs: wheel		## the programs that the tests run; those under the sanitizers too
 
 # Linked by every program of CUnit suites.
 $(BUILD)/tests/cunit_main.o: tests/cunit_main.c tests/cunit_main.h
