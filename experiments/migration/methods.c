@@ -109,15 +109,15 @@ static int move_by_engine(const struct target *t, int to, const char *options, s
 		.start = (uintptr_t)t->memory, .end = (uintptr_t)t->memory + t->pages * PAGE,
 	};
 	struct np_migrate_result result;
-	char err[256] = "";
+	struct np_err err = { "" };
 	uint64_t began = now_ns();
-	int ret = np_move_pages(&request, &result, err, sizeof(err));
+	int ret = np_move_pages(&request, &result, &err);
 
 	(void)options;
 	out->ns = now_ns() - began;
 	out->own_ns = result.ns;
 	if (ret)
-		fprintf(stderr, "np-move: %s\n", err);
+		fprintf(stderr, "np-move: %s\n", err.text);
 	return ret;
 }
 

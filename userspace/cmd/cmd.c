@@ -145,22 +145,22 @@ int np_arg_engine(const char *text, enum np_engine *engine)
 
 int np_cmd_machine(struct np_machine *m)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (!np_machine_read(m, "", err, sizeof(err)))
+	if (!np_machine_read(m, "", &err))
 		return NP_EXIT_OK;
-	np_error("%s", err);
+	np_error("%s", err.text);
 	return NP_EXIT_CANNOT;
 }
 
 const struct np_control *np_cmd_engine(enum np_engine engine, int *status)
 {
-	char err[NP_ERR_LEN];
-	const struct np_control *control = np_control_get(engine, err, sizeof(err));
+	struct np_err err;
+	const struct np_control *control = np_control_get(engine, &err);
 
 	*status = NP_EXIT_OK;
 	if (!control) {
-		np_error("%s", err);
+		np_error("%s", err.text);
 		*status = NP_EXIT_CANNOT;
 	}
 	return control;

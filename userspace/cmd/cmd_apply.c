@@ -71,8 +71,9 @@ static void report(const struct np_applied *a, int e, const char *err)
 		return;
 	}
 	np_applied_print(stdout, a);
-	if (e && a->not_undone[0])
-		np_error("%s; not all that this apply had done was undone: %s", err, a->not_undone);
+	if (e && a->not_undone.text[0])
+		np_error("%s; not all that this apply had done was undone: %s", err,
+			 a->not_undone.text);
 	else if (e)
 		np_error("%s; everything that this apply had done was undone", err);
 }
@@ -95,21 +96,21 @@ static void watch(const struct np_applied *a, const struct np_migrate_result *so
 static int carry_out(const struct np_planning *p, const struct np_control *control,
 		     const struct np_policy_cli *w)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_applied a;
 	const struct np_apply_how how = {
 		.control = control, .pace = w->common.pace, .stop = &stop, .note_pages = true,
 		.write_weights = w->write_weights,
 		.watch = np_progress_watched() ? watch : NULL,
 	};
-	int e = np_apply(&a, p, &how, err, sizeof(err));
+	int e = np_apply(&a, p, &how, &err);
 
 	if (how.watch)
 		np_progress_clear();
 	if (a.step)
-		report(&a, e, err);
+		report(&a, e, err.text);
 	else
-		np_error("%s", err);
+		np_error("%s", err.text);
 	np_applied_free(&a);
 	return np_control_exit(e);
 }
@@ -117,16 +118,16 @@ static int carry_out(const struct np_planning *p, const struct np_control *contr
 /* The saved plan as it is to be done now. */
 static int renew(const struct np_policy_cli *w, struct np_planning *p)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	size_t gone;
 	int e;
 
 	if (w->policy || w->common.pids.n || w->common.cgroup || w->assume.n ||
 	    np_select_given(&w->select) || w->select.exclude.n || w->override)
 		return np_usage("apply: --plan FILE names policy and tasks; leave the others out");
-	e = np_plan_file_renew(p, w->plan, &gone, err, sizeof(err));
+	e = np_plan_file_renew(p, w->plan, &gone, &err);
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	else if (gone && !np_json)
 		fprintf(stderr, "numaplace: %zu of the plan's %zu tasks have exited since and are "
 			"skipped\n", gone, p->tasks.n);

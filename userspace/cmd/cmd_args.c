@@ -64,17 +64,17 @@ static bool is_among(pid_t pid, const pid_t *pids, size_t n)
 int np_common_resolve(struct np_common *c)
 {
 	struct np_pids more = { 0 };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	pid_t *bigger = NULL;
 	size_t named;
 	int e;
 
 	if (!c->cgroup)
 		return NP_EXIT_OK;
-	e = np_cgroup_tasks(c->cgroup, &more.pid, &more.n, err, sizeof(err));
+	e = np_cgroup_tasks(c->cgroup, &more.pid, &more.n, &err);
 	if (!e) {
 		bigger = realloc(c->pids.pid, sizeof(*bigger) * (c->pids.n + more.n + 1));
-		e = bigger ? 0 : np_fail(err, sizeof(err), -ENOMEM, "out of memory");
+		e = bigger ? 0 : np_fail(&err, -ENOMEM, "out of memory");
 	}
 	if (!e) {
 		c->pids.pid = bigger;
@@ -85,7 +85,7 @@ int np_common_resolve(struct np_common *c)
 	}
 	free(more.pid);
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	return np_control_exit(e);
 }
 
@@ -141,17 +141,17 @@ bool np_binding_given(const struct np_binding_words *w)
 }
 
 int np_binding_resolve(const struct np_binding_words *w, const struct np_spaces *s,
-		       struct np_binding *b, char *err, size_t err_len)
+		       struct np_binding *b, struct np_err *err)
 {
 	*b = (struct np_binding) { .mem_mode = -1 };
 	if (w->cpus)
-		b->cpus = np_list_parse(w->cpus, &s->cpu, err, err_len);
+		b->cpus = np_list_parse(w->cpus, &s->cpu, err);
 	else if (w->nodes)
-		b->cpus = np_spaces_cpus_of(s, w->nodes, err, err_len);
+		b->cpus = np_spaces_cpus_of(s, w->nodes, err);
 	if ((w->cpus || w->nodes) && !b->cpus)
 		return -EINVAL;
 	if (w->mem[0] && np_memory_policy_parse(w->mem, &s->memory, &b->mem_mode, &b->mem_nodes,
-						err, err_len)) {
+						err)) {
 		np_binding_free(b);
 		return -EINVAL;
 	}

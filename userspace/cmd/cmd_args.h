@@ -97,7 +97,7 @@ struct np_binding {
 
 /* Checks the words against the machine. 0, or -EINVAL with one line in err. */
 int np_binding_resolve(const struct np_binding_words *w, const struct np_spaces *s,
-		       struct np_binding *b, char *err, size_t err_len);
+		       struct np_binding *b, struct np_err *err);
 void np_binding_free(struct np_binding *b);
 
 #endif

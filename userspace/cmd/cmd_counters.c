@@ -146,13 +146,13 @@ static int choose_cpus(struct counting *c)
 {
 	struct np_spaces spaces;
 	struct bitmask *cpus;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	np_spaces_open(&spaces, &c->m);
-	cpus = np_list_parse(c->args->cpus ? c->args->cpus : "all", &spaces.cpu, err, sizeof(err));
+	cpus = np_list_parse(c->args->cpus ? c->args->cpus : "all", &spaces.cpu, &err);
 	np_spaces_close(&spaces);
 	if (!cpus)
-		return np_usage("counters: %s", err);
+		return np_usage("counters: %s", err.text);
 	for (unsigned int cpu = 0; cpu < c->m.n_cpus; cpu++)
 		if (numa_bitmask_isbitset(cpus, cpu))
 			c->subject[c->n++] = (struct np_subject) { .cpu = (int)cpu };
@@ -163,13 +163,13 @@ static int choose_cpus(struct counting *c)
 static int choose_tasks(struct counting *c)
 {
 	struct np_proc_stat st;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; i < c->args->pids.n; i++) {
 		pid_t pid = c->args->pids.pid[i];
 
-		if (np_proc_check(pid, false, &st, err, sizeof(err)))
-			return np_error("%s", err), NP_EXIT_FAIL;
+		if (np_proc_check(pid, false, &st, &err))
+			return np_error("%s", err.text), NP_EXIT_FAIL;
 		c->subject[c->n++] = (struct np_subject) { .cpu = -1, .pid = pid };
 	}
 	return NP_EXIT_OK;
@@ -197,13 +197,12 @@ static int choose(struct counting *c)
 
 static int open_counters(struct counting *c)
 {
-	char err[NP_ERR_LEN];
-	int e = np_counters_open_from(&c->counters, c->args->source, &c->m, c->subject, c->n, err,
-				      sizeof(err));
+	struct np_err err;
+	int e = np_counters_open_from(&c->counters, c->args->source, &c->m, c->subject, c->n, &err);
 
 	if (!e)
 		return NP_EXIT_OK;
-	np_error("%s", err);
+	np_error("%s", err.text);
 	return e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL;
 }
 

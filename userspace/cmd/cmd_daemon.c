@@ -88,11 +88,11 @@ static void wait_until(const struct service *s, double then)
 static void read_options_again(struct service *s)
 {
 	struct np_daemon_args args;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	reload = 0;
-	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, err, sizeof(err)))
-		log_line(err, NULL);
+	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, &err))
+		log_line(err.text, NULL);
 	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", seconds() * 1e6);
 	if (np_daemon_args_read(&args, s->argc, s->argv) ||
 	    np_daemon_args_apply(&args, &s->d)) {
@@ -118,7 +118,7 @@ static void tell_status(const struct service *s)
 static void serve(struct service *s)
 {
 	double next = seconds();
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	while (!stop) {
 		size_t placed = np_daemon_placed(&s->d);
@@ -126,8 +126,8 @@ static void serve(struct service *s)
 		if (reload)
 			read_options_again(s);
 		np_daemon_step(&s->d);
-		if (np_metrics_write(&s->metrics, &s->d, err, sizeof(err)))
-			log_line(err, NULL);
+		if (np_metrics_write(&s->metrics, &s->d, &err))
+			log_line(err.text, NULL);
 		if (s->d.now == 1)
 			np_notify("READY=1");
 		if (s->d.now == 1 || placed != np_daemon_placed(&s->d))
@@ -154,32 +154,32 @@ static void bring_pages_back(struct service *s)
 		.pace = s->d.how.pace, .go_on = go_on,
 	};
 	struct np_pages_back back = { 0 };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	stop = 0;
-	if (np_daemon_pages_back(&s->d, &mover, &stop, &back, err, sizeof(err)))
-		log_line(err, NULL);
+	if (np_daemon_pages_back(&s->d, &mover, &stop, &back, &err))
+		log_line(err.text, NULL);
 	fprintf(stderr, "numaplace: daemon: brought %llu pages of %zu tasks back\n",
 		(unsigned long long)back.moved, back.tasks);
 }
 
 static void tell_end(struct service *s, size_t restored)
 {
-	char ignored[NP_ERR_LEN];
+	struct np_err ignored;
 
 	np_event(&s->d.events, s->d.now, "ended", json_pack("{s:I}", "restored", (json_int_t)restored),
-		 ignored, sizeof(ignored));
+		 &ignored);
 }
 
 static void tell_start(struct service *s)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	if (!np_event(&s->d.events, 0, "started",
 		      json_pack("{s:i, s:s, s:s, s:b}", "daemon", (int)getpid(), "policy",
 				s->d.args.policy->name, "engine", s->d.how.control->name, "override",
-				(int)s->d.args.override), err, sizeof(err)))
-		log_line(err, NULL);
+				(int)s->d.args.override), &err))
+		log_line(err.text, NULL);
 }
 
 static void finish(struct service *s)
@@ -206,12 +206,12 @@ static void finish(struct service *s)
 /* Named processes must exist and be readable before anything starts. */
 static int check_named(const struct np_pids *pids, const struct np_machine *m)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_tasks t;
-	int e = pids->n ? np_tasks_read(&t, m, pids->pid, pids->n, 0, err, sizeof(err)) : 0;
+	int e = pids->n ? np_tasks_read(&t, m, pids->pid, pids->n, 0, &err) : 0;
 
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	else if (pids->n)
 		np_tasks_free(&t);
 	return np_control_exit(e);
@@ -219,13 +219,13 @@ static int check_named(const struct np_pids *pids, const struct np_machine *m)
 
 static int check_cgroup(const char *cgroup)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	pid_t *pids;
 	size_t n;
-	int e = cgroup ? np_cgroup_tasks(cgroup, &pids, &n, err, sizeof(err)) : 0;
+	int e = cgroup ? np_cgroup_tasks(cgroup, &pids, &n, &err) : 0;
 
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	else if (cgroup)
 		free(pids);
 	return np_control_exit(e);
@@ -234,12 +234,12 @@ static int check_cgroup(const char *cgroup)
 /* Takes over the tasks that a crashed daemon had placed, to restore them. */
 static int adopt(struct np_daemon *d)
 {
-	char err[NP_ERR_LEN];
-	int e = np_daemon_placed_read(&d->adopted, err, sizeof(err));
+	struct np_err err;
+	int e = np_daemon_placed_read(&d->adopted, &err);
 
 	d->remembers = true;
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	else if (d->adopted.n)
 		fprintf(stderr, "numaplace: daemon: %zu tasks adopted that a daemon which did not "
 			"come to its end had placed\n", d->adopted.n);
@@ -249,20 +249,19 @@ static int adopt(struct np_daemon *d)
 static int open_daemon(struct service *s, const struct np_pids *pids, const char *cgroup,
 		       const char *metrics, const char *events)
 {
-	char err[NP_ERR_LEN];
-	int status, e = np_daemon_open(&s->d, err, sizeof(err));
+	struct np_err err;
+	int status, e = np_daemon_open(&s->d, &err);
 
 	if (e) {
-		np_error("%s", err);
+		np_error("%s", err.text);
 		return np_control_exit(e);
 	}
 	status = check_named(pids, &s->d.machine);
 	if (!status)
 		status = check_cgroup(cgroup);
-	if (!status && (np_daemon_lock(err, sizeof(err)) < 0 ||
-			np_metrics_open(&s->metrics, metrics, err, sizeof(err)) ||
-			(events && np_events_open(&s->d.events, events, err, sizeof(err))))) {
-		np_error("%s", err);
+	if (!status && (np_daemon_lock(&err) < 0 || np_metrics_open(&s->metrics, metrics, &err) ||
+			(events && np_events_open(&s->d.events, events, &err)))) {
+		np_error("%s", err.text);
 		status = NP_EXIT_FAIL;
 	}
 	if (!status)

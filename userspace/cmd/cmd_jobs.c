@@ -33,11 +33,11 @@ static const struct argp argp_jobs = {
 static int need_module(void)
 {
 	struct np_module_info info;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (!np_module_probe(&info, err, sizeof(err)))
+	if (!np_module_probe(&info, &err))
 		return NP_EXIT_OK;
-	np_error("only the module has jobs: %s", err);
+	np_error("only the module has jobs: %s", err.text);
 	return NP_EXIT_CANNOT;
 }
 

@@ -222,16 +222,16 @@ static const struct argp argp = {
 
 static int print_file(const char *name)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e;
-	json_t *file = np_machine_file_json(name, &e, err, sizeof(err));
+	json_t *file = np_machine_file_json(name, &e, &err);
 
 	if (e == -ENOMEM) {
-		np_error("%s", err);
+		np_error("%s", err.text);
 		return NP_EXIT_FAIL;
 	}
 	if (e)
-		return np_usage("%s", err);
+		return np_usage("%s", err.text);
 	if (np_json) {
 		np_json_print(file);
 		return NP_EXIT_OK;

@@ -123,17 +123,17 @@ static int fail(int e, const char *err)
 static int choose_node(const struct np_machine *m, const char *text, int fallback, int *node)
 {
 	struct np_spaces spaces;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int id;
 
 	*node = fallback;
 	if (!text)
 		return NP_EXIT_OK;
 	np_spaces_open(&spaces, m);
-	id = np_spaces_one_node(&spaces.node, text, err, sizeof(err));
+	id = np_spaces_one_node(&spaces.node, text, &err);
 	np_spaces_close(&spaces);
 	if (id < 0)
-		return np_usage("measure-penalty: %s", err);
+		return np_usage("measure-penalty: %s", err.text);
 	*node = np_machine_node_index(m, id);
 	return NP_EXIT_OK;
 }
@@ -190,11 +190,11 @@ static int count_run(const struct np_machine *m, const char *command, struct np_
 	const struct np_subject task = { -1, c->pid };
 	struct np_reading before, after;
 	struct np_counters counters;
-	char err[NP_ERR_LEN];
-	int e = np_counters_open(&counters, m, &task, 1, err, sizeof(err)), status;
+	struct np_err err;
+	int e = np_counters_open(&counters, m, &task, 1, &err), status;
 
 	if (e)
-		return fail(e, err);
+		return fail(e, err.text);
 	np_counters_read(&counters, &before);
 	status = np_child_go(c, words);
 	if (!status) {
@@ -397,15 +397,15 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 	struct np_cpi_pair pair;
 	struct np_penalty_key key;
 	struct np_proc_stat st;
-	char err[NP_ERR_LEN];
-	int e = np_proc_check(pid, false, &st, err, sizeof(err));
+	struct np_err err;
+	int e = np_proc_check(pid, false, &st, &err);
 
 	if (!e) {
 		np_penalty_key_of(pid, st.comm, &key);
-		e = np_flip(&r->m, pid, away, ms, &stopped, &pair, err, sizeof(err));
+		e = np_flip(&r->m, pid, away, ms, &stopped, &pair, &err);
 	}
 	if (e)
-		return fail(e, err);
+		return fail(e, err.text);
 	return keep(r, &pair, &key, st.comm, pid, NP_PROVENANCE_FLIP);
 }
 
@@ -435,17 +435,17 @@ static int measure_and_save(const struct penalty_args *a)
 {
 	const enum np_platform platform = np_machine_platform("");
 	struct results r = { .list = json_array() };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status = np_cmd_machine(&r.m);
 
-	if (!status && a->save && (np_penalties_read(&r.file, a->save, err, sizeof(err)) ||
-				   np_penalties_may_write(a->save, err, sizeof(err))))
-		status = fail(-EINVAL, err);
+	if (!status && a->save && (np_penalties_read(&r.file, a->save, &err) ||
+				   np_penalties_may_write(a->save, &err)))
+		status = fail(-EINVAL, err.text);
 	catch_signals();
 	if (!status)
 		status = measure(&r, a);
-	if (!status && a->save && np_penalties_write(&r.file, a->save, err, sizeof(err)))
-		status = fail(-EIO, err);
+	if (!status && a->save && np_penalties_write(&r.file, a->save, &err))
+		status = fail(-EIO, err.text);
 	if (!status && np_json)
 		np_json_print(json_pack("{s:s,s:s,s:O}", "platform", np_platform_name(platform),
 					"where", np_platform_alias(platform), "tasks", r.list));

@@ -224,7 +224,7 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 	struct expected x = { .r = r };
 	struct np_migrate_result out;
 	const struct np_control *control;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status, e;
 
 	control = np_cmd_engine(a->common.engine, &status);
@@ -235,13 +235,13 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 	catch_interrupt();
 	r->progress = progress;
 	r->progress_arg = &x;
-	e = control->migrate(r, &out, err, sizeof(err));
+	e = control->migrate(r, &out, &err);
 	if (x.pages)
 		np_progress_clear();
 	if (!e || e == -ECANCELED)
 		report(r, &out, a->from, e);
 	else
-		np_error("%s", err);
+		np_error("%s", err.text);
 	return np_control_exit(e);
 }
 
@@ -251,7 +251,7 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 	struct np_migrate_request r = a->r;
 	int status = NP_EXIT_USAGE;
 	struct bitmask *from = NULL;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_spaces s;
 
 	if (m->n_nodes == 1) {
@@ -264,11 +264,11 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 	r.max_stall_us = a->common.pace.max_stall_us;
 	r.rate_mib = a->common.pace.rate_mib;
 	np_spaces_open(&s, m);
-	r.to = np_spaces_one_node(&s.memory, a->to, err, sizeof(err));
+	r.to = np_spaces_one_node(&s.memory, a->to, &err);
 	if (r.to >= 0 && a->from)
-		from = np_list_parse(a->from, &s.node, err, sizeof(err));
+		from = np_list_parse(a->from, &s.node, &err);
 	if (r.to < 0 || (a->from && !from)) {
-		np_error("%s", err);
+		np_error("%s", err.text);
 	} else {
 		r.from = from;
 		status = migrate(a, &r);

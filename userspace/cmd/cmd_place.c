@@ -100,15 +100,15 @@ static int carry_out(const struct arguments *a, const struct np_binding *b)
 		.cpus = b->cpus, .mem_mode = b->mem_mode, .mem_nodes = b->mem_nodes,
 	};
 	const struct np_control *control;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status, e;
 
 	control = np_cmd_engine(a->common.engine, &status);
 	if (!control)
 		return status;
-	e = control->place(&r, err, sizeof(err));
+	e = control->place(&r, &err);
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	else
 		report(&r, control->name);
 	return np_control_exit(e);
@@ -118,12 +118,12 @@ static int place(const struct arguments *a, const struct np_machine *m)
 {
 	struct np_binding b;
 	struct np_spaces s;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status;
 
 	np_spaces_open(&s, m);
-	if (np_binding_resolve(&a->binding, &s, &b, err, sizeof(err)))
-		status = np_usage("%s", err);
+	if (np_binding_resolve(&a->binding, &s, &b, &err))
+		status = np_usage("%s", err.text);
 	else
 		status = carry_out(a, &b);
 	np_binding_free(&b);

@@ -31,10 +31,10 @@ static const struct argp argp = {
 
 static int report(const struct np_policy_cli *w, const struct np_planning *p)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (w->save && np_plan_file_save(p, w->save, err, sizeof(err))) {
-		np_error("%s", err);
+	if (w->save && np_plan_file_save(p, w->save, &err)) {
+		np_error("%s", err.text);
 		return NP_EXIT_FAIL;
 	}
 	if (np_json)
@@ -46,15 +46,15 @@ static int report(const struct np_policy_cli *w, const struct np_planning *p)
 
 static int show(const struct np_policy_cli *w)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_planning p;
 	int status;
 
 	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup ||
 	    np_select_given(&w->select) || w->select.exclude.n)
 		return np_usage("plan: --show FILE goes with nothing but --json");
-	if (np_plan_file_read(&p, w->show, err, sizeof(err))) {
-		np_error("%s", err);
+	if (np_plan_file_read(&p, w->show, &err)) {
+		np_error("%s", err.text);
 		return NP_EXIT_FAIL;
 	}
 	status = report(w, &p);
@@ -64,14 +64,14 @@ static int show(const struct np_policy_cli *w)
 
 static int make(struct np_policy_cli *w, const struct np_policy_args *args, struct np_planning *p)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e;
 
 	if (!w->snapshot)
 		return np_cmd_planning(p, args);
-	e = np_planning_from(p, args, w->snapshot, err, sizeof(err));
+	e = np_planning_from(p, args, w->snapshot, &err);
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	return np_control_exit(e);
 }
 

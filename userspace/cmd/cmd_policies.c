@@ -103,12 +103,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int find(struct named *named)
 {
 	struct np_options options;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; i < named->n; i++) {
-		named->policy[i] = np_policy_asked(named->word[i], &options, err, sizeof(err));
+		named->policy[i] = np_policy_asked(named->word[i], &options, &err);
 		if (!named->policy[i])
-			return np_usage("%s", err);
+			return np_usage("%s", err.text);
 	}
 	return NP_EXIT_OK;
 }

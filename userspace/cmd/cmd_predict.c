@@ -112,10 +112,10 @@ static const struct argp argp = {
 static int add_contender(struct args *a, const char *words)
 {
 	struct np_contender *c = &a->contender[a->n_contenders++];
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	c->policy = np_policy_asked(words, &c->options, err, sizeof(err));
-	return c->policy ? NP_EXIT_OK : np_usage("predict: %s", err);
+	c->policy = np_policy_asked(words, &c->options, &err);
+	return c->policy ? NP_EXIT_OK : np_usage("predict: %s", err.text);
 }
 
 static int resolve_policies(struct args *a)
@@ -199,15 +199,15 @@ static int predict_case(struct args *a, const struct np_machine *m, struct np_ta
 
 static int predict_files(struct args *a, const struct np_machine *m)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status = NP_EXIT_OK;
 
 	for (size_t i = 0; i < a->tasks.n && !status; i++) {
 		struct np_tasks t;
-		int e = np_task_set_read(a->tasks.word[i], m, &t, err, sizeof(err));
+		int e = np_task_set_read(a->tasks.word[i], m, &t, &err);
 
 		if (e)
-			return failed(e, err);
+			return failed(e, err.text);
 		status = predict_case(a, m, &t, a->tasks.word[i]);
 		np_tasks_free(&t);
 	}
@@ -295,16 +295,16 @@ static int predict_random(struct args *a, const struct np_machine *m)
 
 static int predict_machines(struct args *a)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status = NP_EXIT_OK;
 
 	for (size_t i = 0; i < a->machines.n && !status; i++) {
 		struct np_machine m;
 		struct np_model model;
-		int e = np_machine_file_read(a->machines.word[i], &m, &model, err, sizeof(err));
+		int e = np_machine_file_read(a->machines.word[i], &m, &model, &err);
 
 		if (e)
-			return failed(e, err);
+			return failed(e, err.text);
 		set_memory(&m, a->memory);
 		status = need_model(&m, &model);
 		if (!status)
@@ -318,16 +318,16 @@ static int predict_machines(struct args *a)
 
 static int predict_snapshots(struct args *a)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status = NP_EXIT_OK;
 
 	for (size_t i = 0; i < a->snapshots.n && !status; i++) {
 		struct np_snapshot s;
 		struct np_model model;
-		int e = np_snapshot_read(a->snapshots.word[i], &s, err, sizeof(err));
+		int e = np_snapshot_read(a->snapshots.word[i], &s, &err);
 
 		if (e)
-			return failed(e, err);
+			return failed(e, err.text);
 		status = need_model(&s.machine, &model);
 		if (!status)
 			status = predict_case(a, &s.machine, &s.tasks, a->snapshots.word[i]);
@@ -355,11 +355,11 @@ static int check(const struct args *a)
 static int report(const struct args *a)
 {
 	json_t *json = np_prediction_json(&a->result);
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status = NP_EXIT_OK;
 
-	if (a->picture && np_prediction_draw(json, a->picture, err, sizeof(err))) {
-		np_error("%s", err);
+	if (a->picture && np_prediction_draw(json, a->picture, &err)) {
+		np_error("%s", err.text);
 		status = NP_EXIT_FAIL;
 	}
 	if (np_json) {

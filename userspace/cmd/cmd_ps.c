@@ -54,15 +54,15 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ps_args *a = state->input;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	double mib = 0;
 	int e;
 
 	switch (key) {
 	case KEY_COLUMNS:
-		if (!np_view_choose(&a->view, arg, err, sizeof(err)))
+		if (!np_view_choose(&a->view, arg, &err))
 			return 0;
-		np_error("%s", err);
+		np_error("%s", err.text);
 		return ECANCELED;
 	case 's':
 		return np_arg_milliseconds(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
@@ -114,42 +114,41 @@ static const struct argp argp = {
 static int choose_node(struct ps_args *a, const struct np_machine *m)
 {
 	struct np_spaces spaces;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int id;
 
 	a->view.node = -1;
 	if (!a->node)
 		return NP_EXIT_OK;
 	np_spaces_open(&spaces, m);
-	id = np_spaces_one_node(&spaces.node, a->node, err, sizeof(err));
+	id = np_spaces_one_node(&spaces.node, a->node, &err);
 	np_spaces_close(&spaces);
 	if (id < 0)
-		return np_usage("ps: %s", err);
+		return np_usage("ps: %s", err.text);
 	a->view.node = np_machine_node_index(m, id);
 	return NP_EXIT_OK;
 }
 
 static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e = (a->common.cgroup ? np_tasks_read_some : np_tasks_read)
-		(t, m, a->common.pids.pid, a->common.pids.n, (unsigned int)a->sample_ms, err,
-		 sizeof(err));
+		(t, m, a->common.pids.pid, a->common.pids.n, (unsigned int)a->sample_ms, &err);
 
 	if (!e && a->walk)
-		e = np_walk_tasks(t, m, err, sizeof(err));
+		e = np_walk_tasks(t, m, &err);
 	/* Missing counters are reported task by task. */
 	if (!e && a->sample_ms)
-		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, err, sizeof(err));
+		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, &err);
 	if (!e)
-		e = np_penalties_apply(t, err, sizeof(err));
-	if (!e && np_tasks_denied(t, err, sizeof(err)))
-		fprintf(stderr, "numaplace: %s\n", err);
-	if (!e && !a->walk && np_tasks_were_sampled(t, err, sizeof(err)))
-		fprintf(stderr, "numaplace: %s; --walk or --sample-above 0 counts every page\n", err);
+		e = np_penalties_apply(t, &err);
+	if (!e && np_tasks_denied(t, &err))
+		fprintf(stderr, "numaplace: %s\n", err.text);
+	if (!e && !a->walk && np_tasks_were_sampled(t, &err))
+		fprintf(stderr, "numaplace: %s; --walk or --sample-above 0 counts every page\n", err.text);
 	if (!e)
 		return NP_EXIT_OK;
-	np_error("%s", err);
+	np_error("%s", err.text);
 	return NP_EXIT_FAIL;
 }
 

@@ -68,11 +68,11 @@ struct totals {
 
 static void say_nothing_there(pid_t pid, const char *err)
 {
-	char why[NP_ERR_LEN];
+	struct np_err why;
 
-	if (np_control_hidden(why, sizeof(why)))
+	if (np_control_hidden(&why))
 		np_error("process %d was not placed by this user; %s to restore what it placed", pid,
-			 why);
+			 why.text);
 	else
 		np_error("%s", err);
 }
@@ -80,22 +80,23 @@ static void say_nothing_there(pid_t pid, const char *err)
 /* No task under control is no error for --all, for a cgroup, and with --pages. */
 static int restore(const struct np_whose *whose, bool may_be_none, struct totals *t)
 {
-	char err[NP_ERR_LEN] = "", why[NP_ERR_LEN];
+	struct np_err why;
+	struct np_err err = { "" };
 	size_t restored = 0, left = 0;
-	int e = np_control_restore(whose, &restored, &left, err, sizeof(err));
+	int e = np_control_restore(whose, &restored, &left, &err);
 
 	t->placements += restored;
 	t->kept += left;
 	if (e == -ENOENT && may_be_none)
 		return NP_EXIT_OK;
 	if (e == -ENOENT)
-		say_nothing_there(whose->pids[0], err);
+		say_nothing_there(whose->pids[0], err.text);
 	else if (e)
-		np_error("%s", err);
-	else if (np_whose_all(whose) && np_control_hidden(why, sizeof(why)) && !np_json)
-		fprintf(stderr, "numaplace: %s to restore what it placed\n", why);
+		np_error("%s", err.text);
+	else if (np_whose_all(whose) && np_control_hidden(&why) && !np_json)
+		fprintf(stderr, "numaplace: %s to restore what it placed\n", why.text);
 	else if (left && !np_json)
-		fprintf(stderr, "numaplace: %s\n", err);
+		fprintf(stderr, "numaplace: %s\n", err.text);
 	return np_control_exit(e);
 }
 
@@ -110,13 +111,13 @@ static int by_pid(const void *a, const void *b)
 static int give_weights_back(const struct arguments *a, struct totals *t)
 {
 	const struct np_whose whose = { .pids = a->common.pids.pid, .n = a->common.pids.n };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e = 0;
 
 	if (a->all || whose.n)
-		e = np_weights_give_back(&whose, &t->weights, err, sizeof(err));
+		e = np_weights_give_back(&whose, &t->weights, &err);
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	return np_control_exit(e);
 }
 
@@ -151,15 +152,15 @@ static int bring_pages_back(const pid_t *pid, const struct np_machine *m, const 
 			    struct totals *t)
 {
 	struct np_mover mover = { .page_size = m->page_size, .pace = *pace, .go_on = go_on };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int status, e;
 
 	mover.control = np_cmd_engine(NP_ENGINE_AUTO, &status);
 	if (!mover.control)
 		return status;
-	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &interrupted, &t->pages, err, sizeof(err));
+	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &interrupted, &t->pages, &err);
 	if (e && e != -ENOENT)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	return e == -ENOENT ? NP_EXIT_OK : np_control_exit(e);
 }
 

@@ -251,20 +251,20 @@ static void log_line(const char *line, void *arg)
 
 static int resolve_binding(struct run *r)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_spaces s;
 	int e;
 
 	np_spaces_open(&s, &r->d.machine);
-	e = np_binding_resolve(&r->binding_words, &s, &r->binding, err, sizeof(err));
+	e = np_binding_resolve(&r->binding_words, &s, &r->binding, &err);
 	np_spaces_close(&s);
-	return e ? np_usage("%s", err) : NP_EXIT_OK;
+	return e ? np_usage("%s", err.text) : NP_EXIT_OK;
 }
 
 /* Finds errors before anything starts. */
 static int prepare(struct run *r)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e, status;
 
 	if (!r->args.words.sample_ms)
@@ -277,10 +277,10 @@ static int prepare(struct run *r)
 	r->d.how.control = np_policy_engine(&r->args.words, &status);
 	if (status)
 		return status;
-	e = np_daemon_open(&r->d, err, sizeof(err));
+	e = np_daemon_open(&r->d, &err);
 	if (!e)
 		return resolve_binding(r);
-	np_error("%s", err);
+	np_error("%s", err.text);
 	return np_control_exit(e);
 }
 

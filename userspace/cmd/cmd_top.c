@@ -34,7 +34,7 @@ struct top {
 	struct np_view view;
 	struct np_machine m;
 	struct np_tasks t;
-	char why[NP_ERR_LEN];	/* why nothing is counted; "" where something is */
+	struct np_err why;	/* why nothing is counted; "" where something is */
 	size_t first;		/* row at the top of the table */
 };
 
@@ -52,7 +52,7 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct top *top = state->input;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	switch (key) {
 	case 'i':
@@ -65,9 +65,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			 "pages, pid", arg);
 		return ECANCELED;
 	case KEY_COLUMNS:
-		if (!np_view_choose(&top->view, arg, err, sizeof(err)))
+		if (!np_view_choose(&top->view, arg, &err))
 			return 0;
-		np_error("%s", err);
+		np_error("%s", err.text);
 		return ECANCELED;
 	case 'j':
 		np_json = true;
@@ -108,17 +108,17 @@ static int fail(const char *err)
 }
 
 /* The cgroup is listed anew each time: its tasks come and go. */
-static int read_tasks(struct top *top, unsigned int sample_ms, char *err, size_t err_len)
+static int read_tasks(struct top *top, unsigned int sample_ms, struct np_err *err)
 {
 	pid_t *pids = NULL;
 	size_t n = 0;
 	int e;
 
 	if (!top->cgroup)
-		return np_tasks_read(&top->t, &top->m, NULL, 0, sample_ms, err, err_len);
-	e = np_cgroup_tasks(top->cgroup, &pids, &n, err, err_len);
+		return np_tasks_read(&top->t, &top->m, NULL, 0, sample_ms, err);
+	e = np_cgroup_tasks(top->cgroup, &pids, &n, err);
 	if (!e)
-		e = np_tasks_read_some(&top->t, &top->m, pids, n, sample_ms, err, err_len);
+		e = np_tasks_read_some(&top->t, &top->m, pids, n, sample_ms, err);
 	free(pids);
 	return e;
 }
@@ -126,19 +126,18 @@ static int read_tasks(struct top *top, unsigned int sample_ms, char *err, size_t
 static int read_all(struct top *top)
 {
 	unsigned int sample_ms = top->interval_us / 4000;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	if (sample_ms > LONGEST_SAMPLE_MS)
 		sample_ms = LONGEST_SAMPLE_MS;
 	np_tasks_free(&top->t);
 	np_machine_free(&top->m);
-	top->why[0] = '\0';
-	if (np_machine_read(&top->m, "", err, sizeof(err)) ||
-	    read_tasks(top, sample_ms, err, sizeof(err)))
-		return fail(err);
-	np_tasks_count(&top->t, &top->m, COUNT_TASKS, sample_ms, top->why, sizeof(top->why));
-	if (np_penalties_apply(&top->t, err, sizeof(err)))
-		return fail(err);
+	top->why.text[0] = '\0';
+	if (np_machine_read(&top->m, "", &err) || read_tasks(top, sample_ms, &err))
+		return fail(err.text);
+	np_tasks_count(&top->t, &top->m, COUNT_TASKS, sample_ms, &top->why);
+	if (np_penalties_apply(&top->t, &err))
+		return fail(err.text);
 	top->view.m = &top->m;
 	top->view.t = &top->t;
 	return NP_EXIT_OK;
@@ -156,12 +155,13 @@ static double busy_on(const struct top *top, int node)
 
 static void title_line(const struct top *top, char *line, size_t len)
 {
-	char sampled[NP_ERR_LEN] = "";
-	bool any = np_tasks_were_sampled(&top->t, sampled, sizeof(sampled));
+	struct np_err sampled = { "" };
+	bool any = np_tasks_were_sampled(&top->t, &sampled);
 
-	snprintf(line, len, "numaplace top - %s (%s)  %zu tasks, %zu shown, by %s%s%s%s%s", top->m.name,
-		 np_platform_name(np_machine_platform("")), top->t.n, top->view.n,
-		 np_sort_name(top->view.sort), top->why[0] ? "  " : "", top->why, any ? "  " : "", sampled);
+	snprintf(line, len, "numaplace top - %s (%s)  %zu tasks, %zu shown, by %s%s%s%s%s",
+		 top->m.name, np_platform_name(np_machine_platform("")), top->t.n, top->view.n,
+		 np_sort_name(top->view.sort), top->why.text[0] ? "  " : "", top->why.text,
+		 any ? "  " : "", sampled.text);
 }
 
 static void node_line(const struct top *top, size_t k, char *line, size_t len)

@@ -23,7 +23,7 @@ struct view {
 	int balancing;			/* np_balancing_read() */
 	struct np_module_info module;
 	int module_state;		/* of np_module_probe() */
-	char module_why[NP_ERR_LEN];
+	struct np_err module_why;
 };
 
 static void read_cpu_model(struct view *v)
@@ -46,7 +46,7 @@ static int view_read(struct view *v)
 		return status;
 	uname(&v->kernel);
 	read_cpu_model(v);
-	v->module_state = np_module_probe(&v->module, v->module_why, sizeof(v->module_why));
+	v->module_state = np_module_probe(&v->module, &v->module_why);
 	if (np_caches_read(&v->m, "", &v->caches, &v->n_caches)) {
 		np_error("out of memory");
 		return NP_EXIT_FAIL;
@@ -63,7 +63,7 @@ static void view_free(struct view *v)
 static json_t *json_module(const struct view *v)
 {
 	if (v->module_state)
-		return json_pack("{s:b,s:s}", "usable", 0, "why", v->module_why);
+		return json_pack("{s:b,s:s}", "usable", 0, "why", v->module_why.text);
 	return json_pack("{s:b,s:s,s:i}", "usable", 1, "version", v->module.version, "abi",
 			 (int)v->module.abi);
 }
@@ -155,7 +155,7 @@ static void print_text(const struct view *v)
 	printf("kernel    %s %s, numa_balancing %s\n", v->kernel.release, v->kernel.machine,
 	       v->balancing < 0 ? "not built in" : v->balancing ? "on" : "off");
 	if (v->module_state)
-		printf("module    not usable: %s\n", v->module_why);
+		printf("module    not usable: %s\n", v->module_why.text);
 	else
 		printf("module    %s, ABI %u\n", v->module.version, v->module.abi);
 	printf("processor %s\n", v->cpu_model);

@@ -240,12 +240,13 @@ static int assume(const struct np_daemon_args *a, struct np_task *assumed)
 {
 	struct np_task task = { .pid = 1 };
 	struct np_tasks tasks = { .n = 1, .task = &task };
-	char text[NP_ERR_LEN], err[NP_ERR_LEN];
+	char text[NP_ERR_LEN];
+	struct np_err err;
 
 	*assumed = (struct np_task) { 0 };
 	for (size_t i = 0; i < a->words.assume.n; i++) {
 		snprintf(text, sizeof(text), "pid=1,%s", a->words.assume.word[i]);
-		if (np_tasks_assume(&tasks, text, err, sizeof(err)))
+		if (np_tasks_assume(&tasks, text, &err))
 			return np_usage("%s: assumption \"%s\" is not penalty=P,mpki=M with P at "
 					"least 1 and M at least 0", a->command, a->words.assume.word[i]);
 	}

@@ -104,19 +104,19 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 const struct np_control *np_policy_engine(const struct np_policy_cli *w, int *status)
 {
 	const struct np_control *control = np_cmd_engine(w->common.engine, status);
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e;
 
 	if (!control || !w->write_weights)
 		return control;
-	e = np_weights_kernel_check("", err, sizeof(err));
+	e = np_weights_kernel_check("", &err);
 	if (!e && !control->memory)
-		e = np_fail(err, sizeof(err), -EOPNOTSUPP, "--weights write: with the %s engine no running "
+		e = np_fail(&err, -EOPNOTSUPP, "--weights write: with the %s engine no running "
 			    "task's pages to come would go by them; load the numaplace module, or leave it out",
 			    control->name);
 	if (!e)
 		return control;
-	np_error("%s", err);
+	np_error("%s", err.text);
 	*status = np_control_exit(e);
 	return NULL;
 }
@@ -133,7 +133,8 @@ static const char *policy_names(char *text, size_t text_len)
 
 int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 {
-	char err[NP_ERR_LEN], names[NP_ERR_LEN];
+	char names[NP_ERR_LEN];
+	struct np_err err;
 	int status = np_common_resolve(&w->common);
 
 	if (!status)
@@ -153,27 +154,27 @@ int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 	if (!w->policy)
 		return np_usage("no policy; say --policy and one of %s",
 				policy_names(names, sizeof(names)));
-	args->policy = np_policy_asked(w->policy, &args->options, err, sizeof(err));
+	args->policy = np_policy_asked(w->policy, &args->options, &err);
 	if (!args->policy)
-		return np_usage("%s", err);
+		return np_usage("%s", err.text);
 	for (size_t i = 0; i < w->option.n; i++)
-		if (np_options_set(args->policy, &args->options, w->option.word[i], err,
-				   sizeof(err)))
-			return np_usage("%s", err);
+		if (np_options_set(args->policy, &args->options, w->option.word[i], err.text,
+				   sizeof(err.text)))
+			return np_usage("%s", err.text);
 	return NP_EXIT_OK;
 }
 
 int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args)
 {
-	char err[NP_ERR_LEN];
-	int e = np_planning_make(p, args, err, sizeof(err));
+	struct np_err err;
+	int e = np_planning_make(p, args, &err);
 
-	if (!e && np_tasks_denied(&p->tasks, err, sizeof(err)))
-		fprintf(stderr, "numaplace: %s\n", err);
+	if (!e && np_tasks_denied(&p->tasks, &err))
+		fprintf(stderr, "numaplace: %s\n", err.text);
 	if (!e)
 		return NP_EXIT_OK;
 	if (e == -EINVAL)
-		return np_usage("%s", err);
-	np_error("%s", err);
+		return np_usage("%s", err.text);
+	np_error("%s", err.text);
 	return np_control_exit(e);
 }

@@ -62,33 +62,33 @@ static int add_pids(struct np_pids *to, const pid_t *pid, size_t n)
 	return 0;
 }
 
-static int add_unit(const char *unit, struct np_pids *pids, char *err, size_t err_len)
+static int add_unit(const char *unit, struct np_pids *pids, struct np_err *err)
 {
 	char path[PATH_MAX];
 	pid_t *found;
 	size_t n;
-	int e = np_cgroup_of_unit(unit, path, sizeof(path), err, err_len);
+	int e = np_cgroup_of_unit(unit, path, sizeof(path), err);
 
 	if (!e)
-		e = np_cgroup_tasks(path, &found, &n, err, err_len);
+		e = np_cgroup_tasks(path, &found, &n, err);
 	if (e)
 		return e;
 	e = add_pids(pids, found, n);
 	free(found);
-	return e ? np_fail(err, err_len, e, "out of memory") : 0;
+	return e ? np_fail(err, e, "out of memory") : 0;
 }
 
-static int add_all(struct np_pids *pids, char *err, size_t err_len)
+static int add_all(struct np_pids *pids, struct np_err *err)
 {
 	pid_t *found;
 	size_t n;
 	int e = np_proc_all(&found, &n);
 
 	if (e)
-		return np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e));
+		return np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
 	e = add_pids(pids, found, n);
 	free(found);
-	return e ? np_fail(err, err_len, e, "out of memory") : 0;
+	return e ? np_fail(err, e, "out of memory") : 0;
 }
 
 /* False when there is no such user. */
@@ -144,7 +144,7 @@ static void keep_wanted(const struct np_select *s, uid_t uid, struct np_pids *pi
 int np_select_resolve(const struct np_select *s, const char *cgroup, struct np_pids *pids)
 {
 	bool filters = s->user || s->command, from = cgroup || s->unit || pids->n;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	uid_t uid = 0;
 	int e = 0;
 
@@ -155,11 +155,11 @@ int np_select_resolve(const struct np_select *s, const char *cgroup, struct np_p
 	if (s->user && !find_user(s->user, &uid))
 		return np_usage("no user \"%s\"; `getent passwd` lists them", s->user);
 	if (s->unit)
-		e = add_unit(s->unit, pids, err, sizeof(err));
+		e = add_unit(s->unit, pids, &err);
 	if (!e && (s->all || (filters && !from)))
-		e = add_all(pids, err, sizeof(err));
+		e = add_all(pids, &err);
 	if (e)
-		np_error("%s", err);
+		np_error("%s", err.text);
 	else
 		keep_wanted(s, uid, pids);
 	return np_control_exit(e);

@@ -377,7 +377,7 @@ static const struct column *find_column(const char *word, size_t len)
 	return NULL;
 }
 
-int np_view_choose(struct np_view *v, const char *words, char *err, size_t err_len)
+int np_view_choose(struct np_view *v, const char *words, struct np_err *err)
 {
 	v->n_columns = 0;
 	for (const char *word = words; *word || word == words;) {
@@ -385,11 +385,11 @@ int np_view_choose(struct np_view *v, const char *words, char *err, size_t err_l
 		const struct column *c = find_column(word, len);
 
 		if (!c)
-			return np_fail(err, err_len, -EINVAL, "no column \"%.*s\"; there are pid, "
+			return np_fail(err, -EINVAL, "no column \"%.*s\"; there are pid, "
 				       "command, threads, busy, node, local, ipc, mpki, remote, "
 				       "penalty, from, shm, pages, most, cpus", (int)len, word);
 		if (v->n_columns == NP_COLUMNS)
-			return np_fail(err, err_len, -EINVAL, "more columns than there are in \"%s\"",
+			return np_fail(err, -EINVAL, "more columns than there are in \"%s\"",
 				       words);
 		v->column[v->n_columns++] = (unsigned char)(c - columns);
 		word += len + (word[len] == ',' && word[len + 1]);

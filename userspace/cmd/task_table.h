@@ -54,7 +54,7 @@ void np_view_free(struct np_view *v);
 double np_task_cost(const struct np_view *v, size_t task);
 
 /* "pid,busy,..": 0, or -EINVAL with one line in err. */
-int np_view_choose(struct np_view *v, const char *words, char *err, size_t err_len);
+int np_view_choose(struct np_view *v, const char *words, struct np_err *err);
 
 /*
  * Lines without a newline, cut to len; columns that do not fit are left out from the

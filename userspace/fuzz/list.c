@@ -9,7 +9,8 @@ const char *const fuzz_seeds[] = { "0-3,8", "!1", "+0-1", "all", "!+0", "0,2,4-7
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct bitmask *exist, *again;
-	char *text = fuzz_string(data, size), err[NP_ERR_LEN] = "", list[4096];
+	char *text = fuzz_string(data, size), list[4096];
+	struct np_err err = { "" };
 	struct np_list_space space;
 	struct bitmask *mask;
 
@@ -19,8 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		np_list_parse_kernel("0-3,8,63", exist);
 	}
 	space = (struct np_list_space){ "node", exist, exist };
-	mask = np_list_parse(text, &space, err, sizeof(err));
-	FUZZ_CLAIM(!mask == !!err[0]);
+	mask = np_list_parse(text, &space, &err);
+	FUZZ_CLAIM(!mask == !!err.text[0]);
 	if (mask) {
 		/* What it means can be written down and read back. */
 		np_list_format(mask, list, sizeof(list));

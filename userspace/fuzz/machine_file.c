@@ -26,15 +26,16 @@ const char *const fuzz_seeds[] = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char path[64], err[NP_ERR_LEN] = "";
+	char path[64];
+	struct np_err err = { "" };
 	int fd = memfd_create("fuzz", 0), e;
 	json_t *file;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	file = np_machine_file_json(path, &e, err, sizeof(err));
-	FUZZ_CLAIM(file ? !e && json_array_size(json_object_get(file, "nodes")) : e && err[0]);
+	file = np_machine_file_json(path, &e, &err);
+	FUZZ_CLAIM(file ? !e && json_array_size(json_object_get(file, "nodes")) : e && err.text[0]);
 	json_decref(file);
 	close(fd);
 	return 0;

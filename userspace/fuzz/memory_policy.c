@@ -10,7 +10,8 @@ const char *const fuzz_seeds[] = { "bind:0-1", "preferred:+0", "interleave:all",
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct bitmask *exist;
-	char *text = fuzz_string(data, size), err[NP_ERR_LEN] = "", again[NP_LIST_LEN];
+	char *text = fuzz_string(data, size), again[NP_LIST_LEN];
+	struct np_err err = { "" };
 	struct bitmask *nodes, *nodes_again;
 	struct np_list_space space;
 	int mode, mode_again;
@@ -20,12 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		np_list_parse_kernel("0-3,8,63", exist);
 	}
 	space = (struct np_list_space){ "node", exist, exist };
-	if (np_memory_policy_parse(text, &space, &mode, &nodes, err, sizeof(err))) {
-		FUZZ_CLAIM(err[0] && !nodes);
+	if (np_memory_policy_parse(text, &space, &mode, &nodes, &err)) {
+		FUZZ_CLAIM(err.text[0] && !nodes);
 	} else {
 		np_memory_policy_format(mode, nodes, again, sizeof(again));
-		FUZZ_CLAIM(!np_memory_policy_parse(again, &space, &mode_again, &nodes_again, err,
-						   sizeof(err)) && mode == mode_again);
+		FUZZ_CLAIM(!np_memory_policy_parse(again, &space, &mode_again, &nodes_again, &err) && mode == mode_again);
 		if (nodes) {
 			FUZZ_CLAIM(numa_bitmask_equal(nodes, nodes_again));
 			numa_bitmask_free(nodes);

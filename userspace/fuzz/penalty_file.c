@@ -18,14 +18,15 @@ const char *const fuzz_seeds[] = {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct np_penalties p;
-	char path[64], err[NP_ERR_LEN] = "";
+	char path[64];
+	struct np_err err = { "" };
 	int fd = memfd_create("fuzz", 0);
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (np_penalties_read(&p, path, err, sizeof(err)))
-		FUZZ_CLAIM(err[0] && !p.n && !p.task);
+	if (np_penalties_read(&p, path, &err))
+		FUZZ_CLAIM(err.text[0] && !p.n && !p.task);
 	for (size_t i = 0; i < p.n; i++)
 		FUZZ_CLAIM(p.task[i].penalty >= 0.01 && p.task[i].key.name[0] &&
 			   (p.task[i].method == NP_PROVENANCE_RUNS || p.task[i].method == NP_PROVENANCE_FLIP));

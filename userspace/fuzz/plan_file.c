@@ -25,12 +25,12 @@ const char *const fuzz_seeds[] = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	struct np_planning p;
 	json_t *j;
 
-	if (np_plan_file_parse(&p, (const char *)data, size, "F", err, sizeof(err))) {
-		FUZZ_CLAIM(err[0]);
+	if (np_plan_file_parse(&p, (const char *)data, size, "F", &err)) {
+		FUZZ_CLAIM(err.text[0]);
 		return 0;
 	}
 	j = np_planning_json(&p);

@@ -40,13 +40,13 @@ static void read_about(json_t *root)
 	struct np_policy p = {
 		.name = "p", .summary = "", .origin = "", .needs = "", .plan_as = no_plan};
 	struct np_program_about about = {0};
-	char err[NP_ERR_LEN] = "", text[64];
+	char text[64];
+	struct np_err err = { "" };
 	struct np_options o;
 
-	if (np_program_about_read(&about, json_object_get(root, "about"), &p, "p", err,
-				  sizeof(err)) ||
-	    np_policy_check("p", &p, err, sizeof(err))) {
-		FUZZ_CLAIM(err[0]);
+	if (np_program_about_read(&about, json_object_get(root, "about"), &p, "p", &err) ||
+	    np_policy_check("p", &p, &err)) {
+		FUZZ_CLAIM(err.text[0]);
 	} else {
 		np_options_defaults(&p, &o);
 		for (size_t i = 0; i < np_options_count(&p); i++)
@@ -76,12 +76,12 @@ static void read_decisions(const json_t *root)
 	const struct np_decisions_from from = {.what = "policy p", .limited = true};
 	const struct np_policy p = {.name = "p", .plan_as = no_plan};
 	const struct np_options o = {{0}};
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	struct np_plan plan;
 
 	FUZZ_CLAIM(!np_plan_init(&plan, &m, TASKS) && !np_plan_begin(&p, &m, tasks, &o, &plan));
-	if (np_decisions_read(&from, root, &m, tasks, &plan, err, sizeof(err)))
-		FUZZ_CLAIM(err[0]);
+	if (np_decisions_read(&from, root, &m, tasks, &plan, &err))
+		FUZZ_CLAIM(err.text[0]);
 	else
 		FUZZ_CLAIM(!np_plan_finish(&p, &m, tasks, &o, &plan));
 	np_plan_free(&plan);

@@ -15,12 +15,12 @@ const char *const fuzz_seeds[] = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	struct np_snapshot s;
 	json_t *again;
 
-	if (np_snapshot_parse((const char *)data, size, "F", &s, err, sizeof(err))) {
-		FUZZ_CLAIM(err[0] && s.tasks.n == 0);
+	if (np_snapshot_parse((const char *)data, size, "F", &s, &err)) {
+		FUZZ_CLAIM(err.text[0] && s.tasks.n == 0);
 		return 0;
 	}
 	again = np_snapshot_json(s.platform, &s.machine, &s.tasks);

@@ -2,29 +2,28 @@
 /* Succeeds and touches nothing, for tests of what uses an engine. */
 #include "fixture.h"
 
-static int place(const struct np_place_request *r, char *err, size_t err_len)
+static int place(const struct np_place_request *r, struct np_err *err)
 {
-	(void)r, (void)err, (void)err_len;
+	(void)r, (void)err;
 	return 0;
 }
 
-static int undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+static int undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	(void)u, (void)n, (void)err, (void)err_len;
+	(void)u, (void)n, (void)err;
 	return 0;
 }
 
-static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
-		   size_t err_len)
+static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out, struct np_err *err)
 {
-	(void)r, (void)err, (void)err_len;
+	(void)r, (void)err;
 	*out = (struct np_migrate_result) { .engine = "fake" };
 	return 0;
 }
 
-static int restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err, size_t err_len)
+static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	(void)whose, (void)err, (void)err_len;
+	(void)whose, (void)err;
 	*n = *kept = 0;
 	return 0;
 }

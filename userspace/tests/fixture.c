@@ -59,10 +59,10 @@ bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1)
 	struct np_task task = { .pid = pid, .pages = pages };
 	struct np_proc_stat st;
 	struct np_tasks t = { .n = 1, .task = &task, .start = &st.start };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	bool added = false;
 
 	CU_ASSERT_EQUAL(np_proc_stat(pid, &st), 0);
-	CU_ASSERT_EQUAL(np_saved_pages_add(m, &t, every, NULL, &added, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_add(m, &t, every, NULL, &added, &err), 0);
 	return added;
 }

@@ -130,10 +130,10 @@ static bool in_path(const char *program)
 static int check_machine(void)
 {
 	struct np_module_info info;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (np_module_probe(&info, err, sizeof(err))) {
-		np_error("trace: %s", err);
+	if (np_module_probe(&info, &err)) {
+		np_error("trace: %s", err.text);
 		return NP_EXIT_CANNOT;
 	}
 	if (in_path("bpftrace"))

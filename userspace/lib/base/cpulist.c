@@ -69,13 +69,12 @@ static long relative(const struct bitmask *allowed, long n)
 	return -1;
 }
 
-static int no_such(const struct np_list_space *s, long n, bool is_relative,
-		   char *err, size_t err_len)
+static int no_such(const struct np_list_space *s, long n, bool is_relative, struct np_err *err)
 {
 	const struct bitmask *known = is_relative ? s->allowed : s->exist;
 	char have[NP_LIST_LEN];
 
-	return np_fail(err, err_len, -EINVAL, "%s %s%ld does not exist; %s %s%s %s", s->what,
+	return np_fail(err, -EINVAL, "%s %s%ld does not exist; %s %s%s %s", s->what,
 		       is_relative ? "+" : "", n,
 		       is_relative ? "counted from those allowed here," : "this machine has", s->what,
 		       numa_bitmask_weight(known) == 1 ? "" : "s",
@@ -83,21 +82,21 @@ static int no_such(const struct np_list_space *s, long n, bool is_relative,
 }
 
 static int set_range(const struct np_list_space *s, long first, long last, bool is_relative,
-		     struct bitmask *mask, char *err, size_t err_len)
+		     struct bitmask *mask, struct np_err *err)
 {
 	for (; first <= last; first++) {
 		long n = is_relative ? relative(s->allowed, first) : first;
 
 		if (n < 0 || n >= (long)s->exist->size ||
 		    !numa_bitmask_isbitset(s->exist, (unsigned int)n))
-			return no_such(s, first, is_relative, err, err_len);
+			return no_such(s, first, is_relative, err);
 		numa_bitmask_setbit(mask, (unsigned int)n);
 	}
 	return 0;
 }
 
 static int parse_ranges(const char *list, const char *text, const struct np_list_space *s,
-			bool is_relative, struct bitmask *mask, char *err, size_t err_len)
+			bool is_relative, struct bitmask *mask, struct np_err *err)
 {
 	for (;;) {
 		long first, last;
@@ -105,7 +104,7 @@ static int parse_ranges(const char *list, const char *text, const struct np_list
 
 		if (!read_range(&list, s->exist->size, &first, &last))
 			break;
-		r = set_range(s, first, last, is_relative, mask, err, err_len);
+		r = set_range(s, first, last, is_relative, mask, err);
 		if (r)
 			return r;
 		if (!*list)
@@ -113,7 +112,7 @@ static int parse_ranges(const char *list, const char *text, const struct np_list
 		if (*list++ != ',')
 			break;
 	}
-	return np_fail(err, err_len, -EINVAL,
+	return np_fail(err, -EINVAL,
 		       "\"%s\" is not a list of %ss; write it as 0-1,3 or !1 or +0 or all",
 		       text, s->what);
 }
@@ -128,8 +127,7 @@ static void invert(struct bitmask *mask, const struct bitmask *within)
 	}
 }
 
-struct bitmask *np_list_parse(const char *text, const struct np_list_space *s,
-			      char *err, size_t err_len)
+struct bitmask *np_list_parse(const char *text, const struct np_list_space *s, struct np_err *err)
 {
 	struct bitmask *mask = numa_bitmask_alloc((unsigned int)s->exist->size);
 	const char *list = text;
@@ -141,14 +139,14 @@ struct bitmask *np_list_parse(const char *text, const struct np_list_space *s,
 	list += is_relative;
 	if (!strcmp(list, "all") && !is_relative) {
 		copy_bitmask_to_bitmask((struct bitmask *)s->allowed, mask);
-	} else if (parse_ranges(list, text, s, is_relative, mask, err, err_len)) {
+	} else if (parse_ranges(list, text, s, is_relative, mask, err)) {
 		numa_bitmask_free(mask);
 		return NULL;
 	}
 	if (inverse)
 		invert(mask, s->allowed);
 	if (numa_bitmask_weight(mask) == 0) {
-		np_fail(err, err_len, -EINVAL, "\"%s\" names no %s", text, s->what);
+		np_fail(err, -EINVAL, "\"%s\" names no %s", text, s->what);
 		numa_bitmask_free(mask);
 		return NULL;
 	}

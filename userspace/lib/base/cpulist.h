@@ -7,6 +7,8 @@
 #include <numa.h>
 #include <stddef.h>
 
+#include "error.h"
+
 #define NP_MAX_CPUS 8192
 #define NP_MAX_NODES 1024
 #define NP_LIST_LEN 512
@@ -23,8 +25,7 @@ struct np_list_space {
  * Returns a mask as long as s->exist, which the caller frees, or NULL with
  * one line in err that says which number does not exist and which do.
  */
-struct bitmask *np_list_parse(const char *text, const struct np_list_space *s,
-			      char *err, size_t err_len);
+struct bitmask *np_list_parse(const char *text, const struct np_list_space *s, struct np_err *err);
 
 /*
  * Parses what the kernel prints ("0-3,8\n", or nothing) into mask, which is

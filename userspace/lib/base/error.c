@@ -4,12 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int np_fail(char *err, size_t err_len, int code, const char *format, ...)
+int np_fail(struct np_err *err, int code, const char *format, ...)
 {
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(err, err_len, format, ap);
+	vsnprintf(err->text, sizeof(err->text), format, ap);
 	va_end(ap);
 	return code;
 }

@@ -4,12 +4,14 @@
 #ifndef NUMAPLACE_LIB_ERROR_H
 #define NUMAPLACE_LIB_ERROR_H
 
-#include <stddef.h>
-
 #define NP_ERR_LEN 256
 
-/* Writes the explanation into err (cut to err_len) and returns code. */
-int np_fail(char *err, size_t err_len, int code, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+struct np_err {
+	char text[NP_ERR_LEN];
+};
+
+/* Writes the explanation into err (cut to NP_ERR_LEN) and returns code. */
+int np_fail(struct np_err *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -33,8 +33,7 @@ struct run {
 	size_t len;
 	char tail[TAIL + 1];
 	size_t tail_len;
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 static double seconds_now(void)
@@ -121,7 +120,7 @@ static int not_started(const struct run *r, const char *path, int e)
 				   ? "; the interpreter that its first line names is not there"
 				   : "";
 
-	return np_fail(r->err, r->err_len, -e, "cannot be started: %s%s", strerror(e), hint);
+	return np_fail(r->err, -e, "cannot be started: %s%s", strerror(e), hint);
 }
 
 static int start(struct run *r, const char *path)
@@ -174,11 +173,11 @@ static int keep_text(struct run *r, const char *text, size_t len)
 	char *bigger;
 
 	if (r->len + len > r->limits->bytes)
-		return np_fail(r->err, r->err_len, -E2BIG, "answered more than %zu MiB",
+		return np_fail(r->err, -E2BIG, "answered more than %zu MiB",
 			       r->limits->bytes >> 20);
 	bigger = realloc(r->text, r->len + len + 1);
 	if (!bigger)
-		return np_fail(r->err, r->err_len, -ENOMEM, "out of memory");
+		return np_fail(r->err, -ENOMEM, "out of memory");
 	r->text = bigger;
 	memcpy(r->text + r->len, text, len);
 	r->len += len;
@@ -244,10 +243,9 @@ static int attend(struct run *r)
 		int slice = fd[0].fd < 0 && fd[1].fd < 0 ? 1 : SLICE_MS;
 
 		if (r->limits->stop && *r->limits->stop)
-			return np_fail(r->err, r->err_len, -EINTR,
-				       "was ended by a signal to numaplace");
+			return np_fail(r->err, -EINTR, "was ended by a signal to numaplace");
 		if (left <= 0)
-			return np_fail(r->err, r->err_len, -ETIMEDOUT,
+			return np_fail(r->err, -ETIMEDOUT,
 				       "gave no answer within %g s and was "
 				       "killed; --policy-timeout gives it more time",
 				       r->limits->seconds);
@@ -279,23 +277,20 @@ static int judge(struct run *r, int status)
 	const char *line = last_line(r), *colon = *line ? ": " : "";
 
 	if (WIFSIGNALED(status))
-		return np_fail(r->err, r->err_len, -EREMOTEIO, "was killed by signal %d (%s)%s%s",
+		return np_fail(r->err, -EREMOTEIO, "was killed by signal %d (%s)%s%s",
 			       WTERMSIG(status), strsignal(WTERMSIG(status)), colon, line);
 	if (WEXITSTATUS(status))
-		return np_fail(r->err, r->err_len, -EREMOTEIO, "ended with status %d%s%s",
-			       WEXITSTATUS(status),
+		return np_fail(r->err, -EREMOTEIO, "ended with status %d%s%s", WEXITSTATUS(status),
 			       *line ? colon : " and nothing on standard error", line);
 	if (!r->len)
-		return np_fail(r->err, r->err_len, -EREMOTEIO,
-			       "answered nothing on standard output");
+		return np_fail(r->err, -EREMOTEIO, "answered nothing on standard output");
 	return 0;
 }
 
 int np_run_program(const char *path, const char *text, size_t len,
-		   const struct np_run_limits *limits, char **out, size_t *out_len, char *err,
-		   size_t err_len)
+		   const struct np_run_limits *limits, char **out, size_t *out_len, struct np_err *err)
 {
-	struct run r = {.limits = limits, .pid = -1, .err = err, .err_len = err_len};
+	struct run r = {.limits = limits, .pid = -1, .err = err};
 	int e, status;
 
 	for (int i = 0; i < PIPES; i++)

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "error.h"
+
 struct np_run_limits {
 	double seconds;
 	size_t bytes; /* of its standard output */
@@ -22,7 +24,6 @@ struct np_run_limits {
  * without the program's name.
  */
 int np_run_program(const char *path, const char *text, size_t len,
-		   const struct np_run_limits *limits, char **out, size_t *out_len, char *err,
-		   size_t err_len);
+		   const struct np_run_limits *limits, char **out, size_t *out_len, struct np_err *err);
 
 #endif

@@ -10,17 +10,19 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "error.h"
+
 /*
  * The file's table as a JSON object, which the caller releases; NULL with one
  * line in err that says where the file is wrong ("F:12: ..."), and errno.
  */
-json_t *np_toml_read(const char *path, char *err, size_t err_len);
+json_t *np_toml_read(const char *path, struct np_err *err);
 
 /*
  * The same for a file whose contents are checked: *lines, which the caller frees, tells
  * where each key and each table stands, as long as the object is not changed.
  */
-json_t *np_toml_read_lines(const char *path, void **lines, char *err, size_t err_len);
+json_t *np_toml_read_lines(const char *path, void **lines, struct np_err *err);
 void np_toml_lines_free(void *lines);
 
 /* The line of the key; of the table when it has no such key, or when key is NULL. */

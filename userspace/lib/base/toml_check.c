@@ -12,7 +12,7 @@
 
 int np_toml_open(struct np_toml_file *file)
 {
-	file->root = np_toml_read_lines(file->path, &file->lines, file->err, file->err_len);
+	file->root = np_toml_read_lines(file->path, &file->lines, file->err);
 	return file->root ? 0 : -errno;
 }
 
@@ -61,7 +61,7 @@ int np_toml_wrong(const struct np_toml_table *t, const char *key, const char *fo
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
 	join(name, sizeof(name), t->name, key ? key : "");
-	return np_fail(t->file->err, t->file->err_len, -EINVAL, "%s:%u: %s%s%s", t->file->path,
+	return np_fail(t->file->err, -EINVAL, "%s:%u: %s%s%s", t->file->path,
 		       np_toml_line(t->file->lines, t->json, key), name, *name ? ": " : "", why);
 }
 

@@ -7,12 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "error.h"
+
 struct np_toml_file {
 	const char *path;
 	json_t *root;
 	void *lines;
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 struct np_toml_table {

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "error.h"
+
 /* Arrays and inline tables within each other; deeper ones are refused before the stack is. */
 #define NP_TOML_DEPTH 64
 
@@ -16,8 +18,7 @@ struct np_toml {
 	const char *end;
 	unsigned int line, depth;
 	void *marks;		/* how each table came to be, and lines: toml_tables.c */
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 /* Writes "PATH:LINE: .." and returns NULL. */

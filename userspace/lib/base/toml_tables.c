@@ -37,7 +37,7 @@ void *np_toml_fail(struct np_toml *t, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
-	snprintf(t->err, t->err_len, "%s:%u: %s", t->path, t->line, what);
+	np_fail(t->err, 0, "%s:%u: %s", t->path, t->line, what);
 	return NULL;
 }
 
@@ -373,9 +373,9 @@ void np_toml_lines_free(void *lines)
 	tdestroy(lines, free);
 }
 
-json_t *np_toml_read_lines(const char *path, void **lines, char *err, size_t err_len)
+json_t *np_toml_read_lines(const char *path, void **lines, struct np_err *err)
 {
-	struct np_toml t = { .path = path, .err = err, .err_len = err_len };
+	struct np_toml t = { .path = path, .err = err };
 	json_t *root = NULL;
 	size_t len;
 	char *text = read_text(path, &len);
@@ -384,13 +384,13 @@ json_t *np_toml_read_lines(const char *path, void **lines, char *err, size_t err
 	if (!text) {
 		int e = errno;
 
-		snprintf(err, err_len, "%s cannot be read: %s", path, strerror(e));
+		np_fail(err, 0, "%s cannot be read: %s", path, strerror(e));
 		errno = e;
 		return NULL;
 	}
 	t.at = text;
 	t.end = text + len;
-	*err = '\0';
+	err->text[0] = '\0';
 	root = is_utf8(&t) ? json_object() : NULL;
 	if (root && !read_document(&t, root)) {
 		json_decref(root);
@@ -398,17 +398,17 @@ json_t *np_toml_read_lines(const char *path, void **lines, char *err, size_t err
 	}
 	*lines = t.marks;
 	free(text);
-	if (!root && !*err)
-		snprintf(err, err_len, "%s: out of memory", path);
+	if (!root && !*err->text)
+		np_fail(err, 0, "%s: out of memory", path);
 	if (!root)
 		errno = EINVAL;
 	return root;
 }
 
-json_t *np_toml_read(const char *path, char *err, size_t err_len)
+json_t *np_toml_read(const char *path, struct np_err *err)
 {
 	void *lines;
-	json_t *root = np_toml_read_lines(path, &lines, err, err_len);
+	json_t *root = np_toml_read_lines(path, &lines, err);
 	int e = errno;
 
 	np_toml_lines_free(lines);

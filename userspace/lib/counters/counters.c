@@ -82,34 +82,34 @@ static bool is_for_ever(int e)
 }
 
 int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
-			  const struct np_subject *subject, size_t n, char *err, size_t err_len)
+			  const struct np_subject *subject, size_t n, struct np_err *err)
 {
-	char why[NP_ERR_LEN] = "no source has that name";
+	struct np_err why = { "no source has that name" };
 	int e = -ENODEV;
 
 	*c = (struct np_counters) { .machine = m, .subject = subject, .n = n };
 	for (size_t i = 0; e && e != -EACCES && i < N_SOURCES; i++) {
 		if (!is_asked(i, name))
 			continue;
-		e = sources[i].source->open(c, &c->state, why, sizeof(why));
+		e = sources[i].source->open(c, &c->state, &why);
 		c->source = e ? NULL : sources[i].source;
 	}
 	if (!e)
 		return 0;
 	if (e == -EACCES)
-		return np_fail(err, err_len, e, "counting is forbidden because %s", why);
+		return np_fail(err, e, "counting is forbidden because %s", why.text);
 	if (!is_for_ever(e))
-		return np_fail(err, err_len, e, "nothing can be counted now: %s", why);
+		return np_fail(err, e, "nothing can be counted now: %s", why.text);
 	if (name)
-		return np_fail(err, err_len, -EOPNOTSUPP, "source %s cannot count because %s", name, why);
-	return np_fail(err, err_len, -EOPNOTSUPP, "counters are not available on this CPU because %s",
-		       why);
+		return np_fail(err, -EOPNOTSUPP, "source %s cannot count because %s", name, why.text);
+	return np_fail(err, -EOPNOTSUPP, "counters are not available on this CPU because %s",
+		       why.text);
 }
 
 int np_counters_open(struct np_counters *c, const struct np_machine *m,
-		     const struct np_subject *subject, size_t n, char *err, size_t err_len)
+		     const struct np_subject *subject, size_t n, struct np_err *err)
 {
-	return np_counters_open_from(c, NULL, m, subject, n, err, err_len);
+	return np_counters_open_from(c, NULL, m, subject, n, err);
 }
 
 void np_counters_read(struct np_counters *c, struct np_reading *readings)

@@ -56,7 +56,7 @@ struct np_counter_source {
 	 * -EACCES when it is forbidden here, anything else when there are no such
 	 * counters.
 	 */
-	int (*open)(struct np_counters *c, void **state, char *err, size_t err_len);
+	int (*open)(struct np_counters *c, void **state, struct np_err *err);
 	/* Fills the events of the n readings that it counts, or says why not. */
 	void (*read)(struct np_counters *c, void *state, struct np_reading *readings);
 	void (*close)(void *state);
@@ -82,11 +82,11 @@ struct np_counters {
  * room for beside others has that reason in place of its events.
  */
 int np_counters_open(struct np_counters *c, const struct np_machine *m,
-		     const struct np_subject *subject, size_t n, char *err, size_t err_len);
+		     const struct np_subject *subject, size_t n, struct np_err *err);
 
 /* The same with the source of this name only; resctrl is never asked otherwise. NULL: as above. */
 int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
-			  const struct np_subject *subject, size_t n, char *err, size_t err_len);
+			  const struct np_subject *subject, size_t n, struct np_err *err);
 bool np_counters_is_source(const char *name);
 
 /* readings[n], in the order of the subjects. */

@@ -23,7 +23,7 @@ static int library(void)
 }
 
 int np_event_encode(const char *pmu, const char *name, struct perf_event_attr *attr,
-		    char *err, size_t err_len)
+		    struct np_err *err)
 {
 	char full[256];
 	pfm_perf_encode_arg_t arg = { .attr = attr, .size = sizeof(arg) };
@@ -36,8 +36,7 @@ int np_event_encode(const char *pmu, const char *name, struct perf_event_attr *a
 		r = pfm_get_os_event_encoding(full, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
 	if (r == PFM_SUCCESS)
 		return 0;
-	return np_fail(err, err_len, -EINVAL, "libpfm4 cannot encode %s: %s", full,
-		       pfm_strerror(r));
+	return np_fail(err, -EINVAL, "libpfm4 cannot encode %s: %s", full, pfm_strerror(r));
 }
 
 const struct np_uarch *np_uarch_find(const char *pmu)
@@ -67,7 +66,7 @@ static void processor(char *text, size_t len)
 	snprintf(text, len, "%s family %s model %s", value[0], value[1], value[2]);
 }
 
-const struct np_uarch *np_uarch_here(char *err, size_t err_len)
+const struct np_uarch *np_uarch_here(struct np_err *err)
 {
 	char name[128];
 	int i;
@@ -85,7 +84,7 @@ const struct np_uarch *np_uarch_here(char *err, size_t err_len)
 		}
 	}
 	processor(name, sizeof(name));
-	np_fail(err, err_len, -EOPNOTSUPP, "no row of `numaplace counters --table` is for this "
+	np_fail(err, -EOPNOTSUPP, "no row of `numaplace counters --table` is for this "
 		"processor, %s", name);
 	return NULL;
 }

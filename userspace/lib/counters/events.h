@@ -23,7 +23,7 @@ struct np_uarch {
 extern const struct np_uarch np_uarchs[];	/* ends with title == NULL */
 
 /* The row of the processor at hand, or NULL with the reason in err. */
-const struct np_uarch *np_uarch_here(char *err, size_t err_len);
+const struct np_uarch *np_uarch_here(struct np_err *err);
 
 /* The row of that PMU's name, or NULL. */
 const struct np_uarch *np_uarch_find(const char *pmu);
@@ -35,6 +35,6 @@ struct perf_event_attr;
  * this machine or another. 0, or -EINVAL with the reason in err.
  */
 int np_event_encode(const char *pmu, const char *name, struct perf_event_attr *attr,
-		    char *err, size_t err_len);
+		    struct np_err *err);
 
 #endif

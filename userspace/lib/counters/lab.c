@@ -191,23 +191,23 @@ static struct totals read_totals(void)
 	return t;
 }
 
-static int lab_open(struct np_counters *c, void **state, char *err, size_t err_len)
+static int lab_open(struct np_counters *c, void **state, struct np_err *err)
 {
 	char *text = np_read_file(NP_LAB_COUNTERS);
 	struct lab *lab;
 	int e = errno;
 
 	if (!text && e == EACCES && np_machine_platform("") == NP_PLATFORM_LAB_TIMED)
-		return np_fail(err, err_len, -EACCES, NP_LAB_COUNTERS " is root's; run as root");
+		return np_fail(err, -EACCES, NP_LAB_COUNTERS " is root's; run as root");
 	if (!text)
-		return np_fail(err, err_len, -ENODEV, "this is not the simulated lab");
+		return np_fail(err, -ENODEV, "this is not the simulated lab");
 	free(text);
 	lab = calloc(1, sizeof(*lab));
 	if (lab)
 		lab->counted = calloc(c->n + 1, sizeof(*lab->counted));
 	if (!lab || !lab->counted) {
 		free(lab);
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; i < c->n; i++)
 		lab->any_task |= c->subject[i].cpu < 0;

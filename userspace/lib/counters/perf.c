@@ -71,17 +71,17 @@ static int open_file(struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd;
 }
 
-static int explain(int e, const struct np_subject *s, char *err, size_t err_len)
+static int explain(int e, const struct np_subject *s, struct np_err *err)
 {
 	if (e == EACCES || e == EPERM)
-		return np_fail(err, err_len, -EACCES,
+		return np_fail(err, -EACCES,
 			       "sysctl kernel.perf_event_paranoid is %d; set it to %d or run as root "
 			       "(capability CAP_PERFMON)", paranoid(), s->cpu >= 0 ? 0 : 1);
 	if (e == EMFILE || e == ENFILE)
-		return np_fail(err, err_len, -EMFILE,
+		return np_fail(err, -EMFILE,
 			       "too many files are open for one file a thread and event; raise "
 			       "`ulimit -n` or name fewer tasks");
-	return np_fail(err, err_len, -e, "perf_event_open: %s", strerror(e));
+	return np_fail(err, -e, "perf_event_open: %s", strerror(e));
 }
 
 static int add_file(struct perf *p, int fd, size_t subject, enum np_event event)
@@ -122,7 +122,7 @@ static int open_part(struct np_counters *c, const struct perf_event_attr *wanted
 }
 
 static int open_event(struct np_counters *c, struct perf *p, struct perf_event_attr *const *part,
-		      size_t subject, enum np_event event, pid_t tid, char *err, size_t err_len)
+		      size_t subject, enum np_event event, pid_t tid, struct np_err *err)
 {
 	const struct np_subject *s = &c->subject[subject];
 
@@ -137,27 +137,27 @@ static int open_event(struct np_counters *c, struct perf *p, struct perf_event_a
 			return 0;
 		}
 		if (fd < 0)
-			return explain(-fd, s, err, err_len);
+			return explain(-fd, s, err);
 		if (add_file(p, fd, subject, event))
-			return np_fail(err, err_len, -ENOMEM, "out of memory");
+			return np_fail(err, -ENOMEM, "out of memory");
 	}
 	return 0;
 }
 
 static int open_thread(struct np_counters *c, struct perf *p, const struct np_perf_events *events,
-		       size_t subject, pid_t tid, char *err, size_t err_len)
+		       size_t subject, pid_t tid, struct np_err *err)
 {
 	int e = 0;
 
 	for (int event = 0; !e && event < NP_EVENTS; event++)
 		if (!p->why[event])
 			e = open_event(c, p, events->attr[event], subject, (enum np_event)event, tid,
-				       err, err_len);
+				       err);
 	return e;
 }
 
 static int open_subject(struct np_counters *c, struct perf *p, const struct np_perf_events *events,
-			size_t subject, char *err, size_t err_len)
+			size_t subject, struct np_err *err)
 {
 	const struct np_subject *s = &c->subject[subject];
 	pid_t *tids;
@@ -165,11 +165,11 @@ static int open_subject(struct np_counters *c, struct perf *p, const struct np_p
 	int e = 0;
 
 	if (s->cpu >= 0)
-		return open_thread(c, p, events, subject, -1, err, err_len);
+		return open_thread(c, p, events, subject, -1, err);
 	if (np_proc_threads(s->pid, &tids, &n))
 		return 0;	/* it has ended */
 	for (size_t i = 0; !e && i < n; i++)
-		e = open_thread(c, p, events, subject, tids[i], err, err_len);
+		e = open_thread(c, p, events, subject, tids[i], err);
 	free(tids);
 	return e;
 }
@@ -183,15 +183,15 @@ static void keep(struct perf *p, size_t n)
 
 /* A subject with more threads than files may be opened is left out; the others may fit. */
 static int try_subject(struct np_counters *c, struct perf *p, const struct np_perf_events *events,
-		       size_t subject, char *err, size_t err_len)
+		       size_t subject, struct np_err *err)
 {
 	size_t before = p->n;
-	int e = open_subject(c, p, events, subject, err, err_len);
+	int e = open_subject(c, p, events, subject, err);
 
 	if (e != -EMFILE && e != -ENOMEM)
 		return e;
 	keep(p, before);
-	p->left_out[subject] = np_why("%s", err);
+	p->left_out[subject] = np_why("%s", err->text);
 	return ++p->n_left_out < c->n ? 0 : e;
 }
 
@@ -206,7 +206,7 @@ static void perf_close(void *state)
 }
 
 int np_perf_open(struct np_counters *c, const struct np_perf_events *events, void **state,
-		 char *err, size_t err_len)
+		 struct np_err *err)
 {
 	struct perf *p = calloc(1, sizeof(*p));
 	bool any = false;
@@ -216,16 +216,16 @@ int np_perf_open(struct np_counters *c, const struct np_perf_events *events, voi
 		p->left_out = calloc(c->n + 1, sizeof(*p->left_out));
 	if (!p || !p->left_out) {
 		free(p);
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	}
 	np_proc_allow_many_files();
 	memcpy(p->why, events->why, sizeof(p->why));
 	for (size_t i = 0; !e && i < c->n; i++)
-		e = try_subject(c, p, events, i, err, err_len);
+		e = try_subject(c, p, events, i, err);
 	for (int event = 0; event < NP_EVENTS; event++)
 		any |= !p->why[event];
 	if (!e && !any)
-		e = np_fail(err, err_len, -ENODEV, "%s", p->why[NP_CYCLES]);
+		e = np_fail(err, -ENODEV, "%s", p->why[NP_CYCLES]);
 	if (e) {
 		perf_close(p);
 		return e;
@@ -236,19 +236,18 @@ int np_perf_open(struct np_counters *c, const struct np_perf_events *events, voi
 
 static void encode_event(const struct np_uarch *u, enum np_event event, struct np_perf_events *out)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	out->why[event] = u->event[event].why;
 	for (size_t i = 0; i < NP_EVENT_PARTS && u->event[event].part[i]; i++) {
 		struct perf_event_attr *attr = malloc(sizeof(*attr));
 
-		if (attr && !np_event_encode(u->pmu, u->event[event].part[i], attr, err,
-					     sizeof(err))) {
+		if (attr && !np_event_encode(u->pmu, u->event[event].part[i], attr, &err)) {
 			out->attr[event][i] = attr;
 			continue;
 		}
 		free(attr);
-		out->why[event] = np_why("%s", err);
+		out->why[event] = np_why("%s", err.text);
 	}
 }
 
@@ -258,7 +257,7 @@ static bool has_counters(void)
 	       !access("/sys/bus/event_source/devices/cpu_core", F_OK);
 }
 
-static int perf_open(struct np_counters *c, void **state, char *err, size_t err_len)
+static int perf_open(struct np_counters *c, void **state, struct np_err *err)
 {
 	/* Cycles and instructions have the same names on every processor. */
 	struct np_uarch any = { .title = "any", .event = {
@@ -267,18 +266,18 @@ static int perf_open(struct np_counters *c, void **state, char *err, size_t err_
 	} };
 	struct np_perf_events events = { 0 };
 	const struct np_uarch *u;
-	char why[NP_ERR_LEN];
+	struct np_err why;
 	int e;
 
 	if (!has_counters())
-		return np_fail(err, err_len, -ENODEV, "the kernel sees no counters in the processor "
+		return np_fail(err, -ENODEV, "the kernel sees no counters in the processor "
 			       "(no /sys/bus/event_source/devices/cpu), as in most virtual machines");
-	u = np_uarch_here(why, sizeof(why));
+	u = np_uarch_here(&why);
 	for (int event = NP_LLC_REFERENCES; !u && event < NP_EVENTS; event++)
-		any.event[event].why = np_why("%s", why);
+		any.event[event].why = np_why("%s", why.text);
 	for (int event = 0; event < NP_EVENTS; event++)
 		encode_event(u ? u : &any, (enum np_event)event, &events);
-	e = np_perf_open(c, &events, state, err, err_len);
+	e = np_perf_open(c, &events, state, err);
 	for (int event = 0; event < NP_EVENTS; event++)
 		for (size_t i = 0; i < NP_EVENT_PARTS; i++)
 			free(events.attr[event][i]);

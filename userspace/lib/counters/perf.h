@@ -28,6 +28,6 @@ struct np_count np_perf_scale(const struct np_perf_value *v, size_t n);
 
 /* Opens the files of these events for c's subjects; errors as a source's open. */
 int np_perf_open(struct np_counters *c, const struct np_perf_events *events, void **state,
-		 char *err, size_t err_len);
+		 struct np_err *err);
 
 #endif

@@ -24,7 +24,7 @@ struct resctrl {
 };
 
 static int read_bytes(const char *group, const char *cache, const char *file, uint64_t *sum,
-		      char *err, size_t err_len)
+		      struct np_err *err)
 {
 	char path[PATH_MAX], *text, *end;
 	unsigned long long bytes;
@@ -33,18 +33,17 @@ static int read_bytes(const char *group, const char *cache, const char *file, ui
 	snprintf(path, sizeof(path), "%s/mon_data/%s/%s", group, cache, file);
 	text = np_read_file(path);
 	if (!text)
-		return np_fail(err, err_len, -errno, "%s cannot be read: %s", path, strerror(errno));
+		return np_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno));
 	errno = 0;
 	bytes = strtoull(text, &end, 10);
 	if (end == text || *text == '-' || errno || (*end && *end != '\n'))
-		e = np_fail(err, err_len, -EINVAL, "%s says \"%.*s\"", path,
-			    (int)strcspn(text, "\n"), text);
+		e = np_fail(err, -EINVAL, "%s says \"%.*s\"", path, (int)strcspn(text, "\n"), text);
 	*sum += bytes;
 	free(text);
 	return e;
 }
 
-int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, char *err, size_t err_len)
+int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, struct np_err *err)
 {
 	char path[PATH_MAX];
 	size_t caches = 0;
@@ -56,18 +55,18 @@ int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, char *e
 	snprintf(path, sizeof(path), "%s/mon_data", group);
 	dir = opendir(path);
 	if (!dir)
-		return np_fail(err, err_len, -errno, "%s cannot be read: %s", path, strerror(errno));
+		return np_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno));
 	while (!e && (d = readdir(dir))) {
 		if (strncmp(d->d_name, "mon_L3_", 7))
 			continue;
 		caches++;
-		e = read_bytes(group, d->d_name, "mbm_local_bytes", local, err, err_len);
+		e = read_bytes(group, d->d_name, "mbm_local_bytes", local, err);
 		if (!e)
-			e = read_bytes(group, d->d_name, "mbm_total_bytes", total, err, err_len);
+			e = read_bytes(group, d->d_name, "mbm_total_bytes", total, err);
 	}
 	closedir(dir);
 	if (!e && !caches)
-		e = np_fail(err, err_len, -ENOENT, "%s names no L3 cache", path);
+		e = np_fail(err, -ENOENT, "%s names no L3 cache", path);
 	return e;
 }
 
@@ -95,7 +94,7 @@ static bool belongs(pid_t tid, pid_t pid)
 }
 
 /* The group's tasks are all of pid, and its own threads are all there. */
-static int check_tasks(const char *group, pid_t pid, char *err, size_t err_len)
+static int check_tasks(const char *group, pid_t pid, struct np_err *err)
 {
 	char path[PATH_MAX], *text, *at, *end;
 	size_t n = 0, here = 0;
@@ -105,11 +104,11 @@ static int check_tasks(const char *group, pid_t pid, char *err, size_t err_len)
 	snprintf(path, sizeof(path), "%s/tasks", group);
 	text = np_read_file(path);
 	if (!text)
-		return np_fail(err, err_len, -errno, "%s cannot be read: %s", path, strerror(errno));
+		return np_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno));
 	for (at = text; !e && (tid = (pid_t)strtol(at, &end, 10)) > 0; at = end) {
 		here += np_proc_group(tid) == pid;
 		if (!belongs(tid, pid) && np_proc_group(tid) > 0)
-			e = np_fail(err, err_len, -EOPNOTSUPP, "task %d is in %s too, so its bytes are not "
+			e = np_fail(err, -EOPNOTSUPP, "task %d is in %s too, so its bytes are not "
 				    "those of process %d; give that one a monitoring group of its own",
 				    tid, group, pid);
 	}
@@ -117,49 +116,49 @@ static int check_tasks(const char *group, pid_t pid, char *err, size_t err_len)
 	if (!e && !np_proc_threads(pid, &tids, &n)) {
 		free(tids);
 		if (here < n)
-			e = np_fail(err, err_len, -EOPNOTSUPP, "%s has %zu of the %zu threads of process %d, "
+			e = np_fail(err, -EOPNOTSUPP, "%s has %zu of the %zu threads of process %d, "
 				    "so its bytes are not all", group, here, n, pid);
 	}
 	return e;
 }
 
 int np_resctrl_group(const char *root, pid_t pid, const char *groups, char *group, size_t len,
-		     char *err, size_t err_len)
+		     struct np_err *err)
 {
 	char res[NAME_MAX + 2], mon[NAME_MAX + 1];
 
 	if (!word_of(groups, "res:", res, sizeof(res)) || !*res ||
 	    !word_of(groups, "mon:", mon, sizeof(mon)))
-		return np_fail(err, err_len, -ENODEV, "resctrl is not mounted (mount -t resctrl "
+		return np_fail(err, -ENODEV, "resctrl is not mounted (mount -t resctrl "
 			       "resctrl " RESCTRL ")");
 	if (!strcmp(res, "/"))
 		res[0] = '\0';
 	if (!*res && !*mon)
-		return np_fail(err, err_len, -EOPNOTSUPP, "process %d is in no group of resctrl but that of "
+		return np_fail(err, -EOPNOTSUPP, "process %d is in no group of resctrl but that of "
 			       "all tasks; make it one in %s/mon_groups and write its threads into "
 			       "that one's file tasks", pid, root);
 	snprintf(group, len, "%s%s%s%s%s", root, *res ? "/" : "", res, *mon ? "/mon_groups/" : "", mon);
-	return check_tasks(group, pid, err, err_len);
+	return check_tasks(group, pid, err);
 }
 
-static int find_group(struct resctrl *r, const struct np_subject *s, char *err, size_t err_len)
+static int find_group(struct resctrl *r, const struct np_subject *s, struct np_err *err)
 {
 	char path[64], *groups, *group = r->group[r->n];
 	uint64_t local, total;
 	int e;
 
 	if (s->cpu >= 0)
-		return np_fail(err, err_len, -ENODEV, "resctrl counts for groups of tasks, not for CPUs; "
+		return np_fail(err, -ENODEV, "resctrl counts for groups of tasks, not for CPUs; "
 			       "name tasks (--pid)");
 	snprintf(path, sizeof(path), "/proc/%d/cpu_resctrl_groups", s->pid);
 	groups = np_read_file(path);
 	if (!groups)
-		return np_fail(err, err_len, -ENODEV, "%s cannot be read: %s; the processor or the kernel "
+		return np_fail(err, -ENODEV, "%s cannot be read: %s; the processor or the kernel "
 			       "has no resctrl", path, strerror(errno));
-	e = np_resctrl_group(RESCTRL, s->pid, groups, group, sizeof(*r->group), err, err_len);
+	e = np_resctrl_group(RESCTRL, s->pid, groups, group, sizeof(*r->group), err);
 	free(groups);
 	if (!e)
-		e = np_resctrl_read(group, &local, &total, err, err_len);
+		e = np_resctrl_read(group, &local, &total, err);
 	r->n += !e;
 	return e;
 }
@@ -172,7 +171,7 @@ static void resctrl_close(void *state)
 	free(r);
 }
 
-static int resctrl_open(struct np_counters *c, void **state, char *err, size_t err_len)
+static int resctrl_open(struct np_counters *c, void **state, struct np_err *err)
 {
 	struct resctrl *r = calloc(1, sizeof(*r));
 	int e = 0;
@@ -180,9 +179,9 @@ static int resctrl_open(struct np_counters *c, void **state, char *err, size_t e
 	if (r)
 		r->group = calloc(c->n + 1, sizeof(*r->group));
 	if (!r || !r->group)
-		e = np_fail(err, err_len, -ENOMEM, "out of memory");
+		e = np_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !e && i < c->n; i++)
-		e = find_group(r, &c->subject[i], err, err_len);
+		e = find_group(r, &c->subject[i], err);
 	if (e && r)
 		resctrl_close(r);
 	else
@@ -200,7 +199,7 @@ static struct np_count lines(double bytes)
 static void resctrl_read(struct np_counters *c, void *state, struct np_reading *readings)
 {
 	const struct resctrl *r = state;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct np_count *event = readings[i].event;
@@ -208,8 +207,9 @@ static void resctrl_read(struct np_counters *c, void *state, struct np_reading *
 
 		for (int e = 0; e < NP_EVENTS; e++)
 			event[e] = np_count_missing("resctrl counts bytes of memory only");
-		if (np_resctrl_read(r->group[i], &local, &total, err, sizeof(err))) {
-			event[NP_LOCAL_DRAM] = event[NP_REMOTE_DRAM] = np_count_missing(np_why("%s", err));
+		if (np_resctrl_read(r->group[i], &local, &total, &err)) {
+			event[NP_LOCAL_DRAM] = event[NP_REMOTE_DRAM] =
+				np_count_missing(np_why("%s", err.text));
 			continue;
 		}
 		event[NP_LOCAL_DRAM] = lines((double)local);

@@ -15,7 +15,7 @@
  * Sums a group's mbm_local_bytes and mbm_total_bytes over its L3 caches. group
  * is the folder that holds mon_data. 0, or -errno with the reason in err.
  */
-int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, char *err, size_t err_len);
+int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, struct np_err *err);
 
 /*
  * The folder of the group that pid is in, below root, where resctrl is mounted;
@@ -24,6 +24,6 @@ int np_resctrl_read(const char *group, uint64_t *local, uint64_t *total, char *e
  * the task's.
  */
 int np_resctrl_group(const char *root, pid_t pid, const char *groups, char *group, size_t len,
-		     char *err, size_t err_len);
+		     struct np_err *err);
 
 #endif

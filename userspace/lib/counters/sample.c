@@ -8,7 +8,7 @@
 #define LINE_BYTES 64.0
 
 int np_counting_begin(struct np_counting *c, const struct np_machine *m, const pid_t *pids,
-		      size_t n, char *err, size_t err_len)
+		      size_t n, struct np_err *err)
 {
 	int e = -ENOMEM;
 
@@ -19,9 +19,9 @@ int np_counting_begin(struct np_counting *c, const struct np_machine *m, const p
 	for (size_t i = 0; c->subject && i < n; i++)
 		c->subject[i] = (struct np_subject) { -1, pids[i] };
 	if (!c->subject || !c->before || !c->counted)
-		np_fail(err, err_len, e, "out of memory");
+		np_fail(err, e, "out of memory");
 	else
-		e = np_counters_open(&c->counters, m, c->subject, n, err, err_len);
+		e = np_counters_open(&c->counters, m, c->subject, n, err);
 	if (e) {
 		np_counting_free(c);
 		return e;

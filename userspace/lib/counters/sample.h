@@ -17,7 +17,7 @@ struct np_counting {
 
 /* Begins with these thread groups; m must outlive it. 0, or -errno with one line in err. */
 int np_counting_begin(struct np_counting *c, const struct np_machine *m, const pid_t *pids,
-		      size_t n, char *err, size_t err_len);
+		      size_t n, struct np_err *err);
 void np_counting_end(struct np_counting *c);
 void np_counting_free(struct np_counting *c);
 

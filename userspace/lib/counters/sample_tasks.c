@@ -59,7 +59,7 @@ static void none(struct np_tasks *t, const char *why)
 }
 
 int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,
-		   char *err, size_t err_len)
+		   struct np_err *err)
 {
 	struct choice *choice = calloc(t->n + 1, sizeof(*choice));
 	pid_t *pids = calloc(t->n + 1, sizeof(*pids));
@@ -72,15 +72,15 @@ int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsign
 	t->counted = calloc(t->n + 1, sizeof(*t->counted));
 	t->accesses = calloc(t->n * m->n_nodes + 1, sizeof(*t->accesses));
 	if (!choice || !pids || !t->counted || !t->accesses) {
-		np_fail(err, err_len, e, "out of memory");
+		np_fail(err, e, "out of memory");
 	} else {
 		none(t, "it was idle, or others were busier");
 		n = choose(t, most, choice);
 		for (size_t i = 0; i < n; i++)
 			pids[i] = t->task[choice[i].task].pid;
-		e = np_counting_begin(&c, m, pids, n, err, err_len);
+		e = np_counting_begin(&c, m, pids, n, err);
 		if (e) {
-			none(t, np_why("%s", err));
+			none(t, np_why("%s", err->text));
 		} else {
 			count(t, m, &c, choice, ms);
 			np_counting_free(&c);

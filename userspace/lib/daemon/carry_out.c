@@ -66,7 +66,7 @@ static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t 
 	np_hysteresis_failed(&t->hysteresis, &d->hysteresis_rules, d->now);
 	d->counts.failed++;
 	np_daemon_complain(d, "process %d (%s) is left alone for %u intervals: %s", t->pid, t->comm,
-			   t->hysteresis.left_until - d->now - 1, a->step[i].err);
+			   t->hysteresis.left_until - d->now - 1, a->step[i].err.text);
 	if (d->events.file)
 		np_daemon_tell(d, "failed", np_event_decision(a->p, i, a));
 }
@@ -103,15 +103,15 @@ static bool list_placed(const struct np_daemon *d, const struct np_planning *p,
 static bool remember(struct np_daemon *d, const struct np_planning *p)
 {
 	struct np_daemon_placed list;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e = 0;
 
 	if (!d->remembers)
 		return true;
 	if (list_placed(d, p, &list))
-		e = np_daemon_placed_write(&list, err, sizeof(err));
+		e = np_daemon_placed_write(&list, &err);
 	if (e)
-		np_daemon_complain(d, "%s", err);
+		np_daemon_complain(d, "%s", err.text);
 	np_daemon_placed_free(&list);
 	return !e;
 }
@@ -123,7 +123,7 @@ static void say_weights(struct np_daemon *d, const struct np_applied *a)
 
 	if (a->weights[0])
 		snprintf(text, sizeof(text), "%s", a->weights);
-	else if (!a->note[0])
+	else if (!a->note.text[0])
 		np_weights_note(a->p, text, sizeof(text));
 	if (!text[0] || !strcmp(text, d->said_weights))
 		return;
@@ -134,13 +134,13 @@ static void say_weights(struct np_daemon *d, const struct np_applied *a)
 void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p)
 {
 	struct np_applied a;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	bool explained = false;
 	int e;
 
 	if (!remember(d, p))
 		return;
-	e = np_apply(&a, p, &d->how, err, sizeof(err));
+	e = np_apply(&a, p, &d->how, &err);
 	for (size_t i = 0; a.step && i < p->plan.n; i++) {
 		if (a.step[i].state == NP_STEP_DONE) {
 			note_done(d, &a, i);
@@ -151,11 +151,11 @@ void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p)
 		d->counts.vanished += a.step[i].state == NP_STEP_SKIPPED;
 	}
 	if (e && e != -EINTR && !explained)
-		np_daemon_complain(d, "%s", err);
-	else if (!e && a.note[0] && !d->quiet)
-		np_daemon_complain(d, "%s", a.note);
-	if (e && a.not_undone[0])
-		np_daemon_complain(d, "%s", a.not_undone);
+		np_daemon_complain(d, "%s", err.text);
+	else if (!e && a.note.text[0] && !d->quiet)
+		np_daemon_complain(d, "%s", a.note.text);
+	if (e && a.not_undone.text[0])
+		np_daemon_complain(d, "%s", a.not_undone.text);
 	if (!e)
 		say_weights(d, &a);
 	np_applied_free(&a);

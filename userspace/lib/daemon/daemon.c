@@ -11,18 +11,18 @@
 #include "../host/reclaimable.h"
 #include "plan_input.h"
 
-int np_daemon_open(struct np_daemon *d, char *err, size_t err_len)
+int np_daemon_open(struct np_daemon *d, struct np_err *err)
 {
-	int e = np_machine_read(&d->machine, d->root, err, err_len);
+	int e = np_machine_read(&d->machine, d->root, err);
 
 	if (e)
 		return e == -ENOMEM ? e : -EOPNOTSUPP;
-	e = np_planning_check_nodes(&d->machine, err, err_len);
+	e = np_planning_check_nodes(&d->machine, err);
 	if (!e)
-		e = np_planning_model(&d->machine, &d->model, d->args.model, err, err_len);
+		e = np_planning_model(&d->machine, &d->model, d->args.model, err);
 	d->model_origin = d->machine.model_origin;
 	if (!e)
-		e = np_task_watch_open(&d->watch, &d->watch_rules, err, err_len);
+		e = np_task_watch_open(&d->watch, &d->watch_rules, err);
 	if (!d->how.by)
 		d->how.by = NP_BY_DAEMON;
 	if (e)
@@ -83,13 +83,13 @@ static bool same_nodes(const struct np_machine *a, const struct np_machine *b)
 /* The set of nodes has changed: drops data by node index. The next look reads tasks again. */
 static void meet_nodes(struct np_daemon *d)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	np_task_sampling_drop(&d->sampling);
 	np_task_watch_drop_rows(&d->watch);
 	free(d->model);
-	if (np_planning_model(&d->machine, &d->model, d->args.model, err, sizeof(err)))
-		np_daemon_complain(d, "%s", err);
+	if (np_planning_model(&d->machine, &d->model, d->args.model, &err))
+		np_daemon_complain(d, "%s", err.text);
 	d->model_origin = d->machine.model_origin;
 	d->waits = true;
 	np_daemon_say(d, "this machine has %zu nodes now, other ones than before; tasks are read "
@@ -97,10 +97,10 @@ static void meet_nodes(struct np_daemon *d)
 }
 
 /* Memory that is free changes all the time, and is read anew; CPUs and nodes may come and go. */
-static int read_machine(struct np_daemon *d, bool *other, char *err, size_t err_len)
+static int read_machine(struct np_daemon *d, bool *other, struct np_err *err)
 {
 	struct np_machine now;
-	int e = np_machine_read(&now, d->root, err, err_len);
+	int e = np_machine_read(&now, d->root, err);
 	bool same;
 
 	if (e)
@@ -142,9 +142,9 @@ static void watch_balancing(struct np_daemon *d)
 /* False after saying why there is no plan. */
 static bool make_plan(struct np_daemon *d, struct np_planning *p)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	bool other = false;
-	int e = read_machine(d, &other, err, sizeof(err));
+	int e = read_machine(d, &other, &err);
 
 	watch_balancing(d);
 	if (other)
@@ -155,12 +155,12 @@ static bool make_plan(struct np_daemon *d, struct np_planning *p)
 			.policy = d->args.policy, .options = d->args.options,
 			.override = d->args.override, .balancing = d->balancing,
 		};
-		e = np_plan_input(p, &d->watch, d->now, &d->assumed, err, sizeof(err));
+		e = np_plan_input(p, &d->watch, d->now, &d->assumed, &err);
 	}
 	if (e) {
 		d->waits = true;	/* a program may do better the next time */
 		d->counts.planning_failed++;
-		np_daemon_complain(d, "%s", err);
+		np_daemon_complain(d, "%s", err.text);
 		return false;
 	}
 	d->counts.plans++;
@@ -270,7 +270,7 @@ static void plan_and_act(struct np_daemon *d)
 static void say_denied(struct np_daemon *d)
 {
 	struct np_tasks left_out = { 0 };
-	char text[NP_ERR_LEN];
+	struct np_err text;
 
 	for (size_t i = 0; d->watch_rules.n_pids && i < d->watch.n; i++) {
 		if (!d->watch.task[i].member || !d->watch.task[i].denied)
@@ -278,8 +278,8 @@ static void say_denied(struct np_daemon *d)
 		left_out.denied_pid = d->watch.task[i].pid;
 		left_out.denied++;
 	}
-	if (left_out.denied != d->denied && np_tasks_denied(&left_out, text, sizeof(text)))
-		np_daemon_say(d, "%s", text);
+	if (left_out.denied != d->denied && np_tasks_denied(&left_out, &text))
+		np_daemon_say(d, "%s", text.text);
 	d->denied = left_out.denied;
 }
 
@@ -296,23 +296,22 @@ static void mark_adopted(struct np_daemon *d)
 bool np_daemon_look(struct np_daemon *d)
 {
 	bool changed = d->waits;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e;
 
 	d->now++;
-	e = np_task_watch_look(&d->watch, &d->machine, d->now, &changed, err, sizeof(err));
+	e = np_task_watch_look(&d->watch, &d->machine, d->now, &changed, &err);
 	if (e)
-		np_daemon_complain(d, "%s", err);
+		np_daemon_complain(d, "%s", err.text);
 	if (d->now == 1)
 		mark_adopted(d);
 	if (e)
 		return false;
 	say_denied(d);
-	if (np_task_sampling_step(&d->sampling, &d->watch, &d->machine, d->now, &changed, err,
-				  sizeof(err)) &&
+	if (np_task_sampling_step(&d->sampling, &d->watch, &d->machine, d->now, &changed, &err) &&
 	    !d->quiet)
 		np_daemon_complain(d, "%s%s", d->sampling.refused ? "nothing is counted, policies go by "
-				   "what they are told: " : "", err);
+				   "what they are told: " : "", err.text);
 	return changed;
 }
 

@@ -55,7 +55,7 @@ struct np_daemon {
 };
 
 /* 0, or -errno with one line in err. */
-int np_daemon_open(struct np_daemon *d, char *err, size_t err_len);
+int np_daemon_open(struct np_daemon *d, struct np_err *err);
 
 /*
  * One interval: looks, plans if something has changed, carries out what is worth it.
@@ -74,8 +74,7 @@ size_t np_daemon_restore(struct np_daemon *d);
  * see np_saved_pages_restore(). Records of pages that others have moved are kept.
  */
 int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
-			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
-			 size_t err_len);
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back, struct np_err *err);
 
 /* All is restored: a next daemon has nothing to adopt. */
 void np_daemon_forget(struct np_daemon *d);

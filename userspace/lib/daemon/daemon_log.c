@@ -35,8 +35,8 @@ void np_daemon_complain(struct np_daemon *d, const char *format, ...)
 
 void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (!np_event(&d->events, d->now, event, fields, err, sizeof(err)))
-		np_daemon_complain(d, "%s", err);
+	if (!np_event(&d->events, d->now, event, fields, &err))
+		np_daemon_complain(d, "%s", err.text);
 }

@@ -59,19 +59,19 @@ size_t np_daemon_restore(struct np_daemon *d)
 	struct np_whose whose = { .by = d->how.by };
 	struct np_weights_back back;
 	size_t restored = 0, kept;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	pid_t *pids;
 	int e;
 
 	d->watch.last_pid = 0;
-	if (np_task_watch_list(&d->watch, err, sizeof(err)))
-		np_daemon_complain(d, "%s", err);
+	if (np_task_watch_list(&d->watch, &err))
+		np_daemon_complain(d, "%s", err.text);
 	whose.pids = pids = pids_to_restore(d, &whose.n);
-	e = d->how.control->restore(&whose, &restored, &kept, err, sizeof(err));
+	e = d->how.control->restore(&whose, &restored, &kept, &err);
 	if (e && e != -ENOENT && e != -ESRCH)
-		np_daemon_complain(d, "%s", err);
-	if (np_weights_give_back(&whose, &back, err, sizeof(err)))
-		np_daemon_complain(d, "%s", err);
+		np_daemon_complain(d, "%s", err.text);
+	if (np_weights_give_back(&whose, &back, &err))
+		np_daemon_complain(d, "%s", err.text);
 	else if (back.text[0])
 		np_daemon_say(d, "%s", back.text);
 	free(pids);
@@ -97,16 +97,15 @@ static pid_t *pids_of_placed(const struct np_daemon *d, size_t *n)
 }
 
 int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
-			 const volatile sig_atomic_t *stop, struct np_pages_back *back, char *err,
-			 size_t err_len)
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back, struct np_err *err)
 {
 	size_t n;
 	pid_t *pids = pids_of_placed(d, &n);
 	int e;
 
 	if (!pids)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
-	e = np_saved_pages_restore(&d->machine, pids, n, mover, stop, back, err, err_len);
+		return np_fail(err, -ENOMEM, "out of memory");
+	e = np_saved_pages_restore(&d->machine, pids, n, mover, stop, back, err);
 	free(pids);
 	return e == -ENOENT ? 0 : e;
 }
@@ -114,19 +113,19 @@ int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover
 void np_daemon_forget(struct np_daemon *d)
 {
 	const struct np_daemon_placed none = { 0 };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (d->remembers && np_daemon_placed_write(&none, err, sizeof(err)))
-		np_daemon_complain(d, "%s", err);
+	if (d->remembers && np_daemon_placed_write(&none, &err))
+		np_daemon_complain(d, "%s", err.text);
 }
 
 void np_daemon_leave(struct np_daemon *d)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (np_state_leave(d->how.by, err, sizeof(err)))
-		np_daemon_complain(d, "%s", err);
-	if (np_weights_leave("", d->how.by, err, sizeof(err)))
-		np_daemon_complain(d, "%s", err);
+	if (np_state_leave(d->how.by, &err))
+		np_daemon_complain(d, "%s", err.text);
+	if (np_weights_leave("", d->how.by, &err))
+		np_daemon_complain(d, "%s", err.text);
 	np_daemon_forget(d);
 }

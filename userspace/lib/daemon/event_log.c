@@ -9,7 +9,7 @@
 
 #include "../files/json.h"
 
-int np_events_open(struct np_events *e, const char *path, char *err, size_t err_len)
+int np_events_open(struct np_events *e, const char *path, struct np_err *err)
 {
 	/* A daemon of root's must not follow a link in a folder of another user. */
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
@@ -20,7 +20,7 @@ int np_events_open(struct np_events *e, const char *path, char *err, size_t err_
 
 		if (fd >= 0)
 			close(fd);
-		return np_fail(err, err_len, -why, "events cannot be written to %s: %s", path,
+		return np_fail(err, -why, "events cannot be written to %s: %s", path,
 			       why == ELOOP ? "it is a symbolic link" : strerror(why));
 	}
 	np_events_close(e);
@@ -44,7 +44,7 @@ static double time_of_day(void)
 }
 
 bool np_event(struct np_events *e, unsigned int interval, const char *event, json_t *fields,
-	      char *err, size_t err_len)
+	      struct np_err *err)
 {
 	json_t *line = json_pack("{s:f, s:I, s:s}", "time", time_of_day(), "interval",
 				 (json_int_t)interval, "event", event);
@@ -60,7 +60,7 @@ bool np_event(struct np_events *e, unsigned int interval, const char *event, jso
 	if (!bad || e->failed)
 		return true;
 	e->failed = true;
-	np_fail(err, err_len, 0, "events cannot be written to %s: %s", e->path, strerror(errno));
+	np_fail(err, 0, "events cannot be written to %s: %s", e->path, strerror(errno));
 	return false;
 }
 
@@ -74,7 +74,7 @@ json_t *np_event_decision(const struct np_planning *p, size_t i, const struct np
 	json_object_set_new(j, "engine", json_string(a->how.control->name));
 	json_object_set_new(j, "pages_moved", json_integer((json_int_t)a->step[i].moved.moved));
 	json_object_set_new(j, "seconds", json_real((double)a->step[i].moved.ns / 1e9));
-	if (a->step[i].err[0])
-		json_object_set_new(j, "error", np_json_text(a->step[i].err));
+	if (a->step[i].err.text[0])
+		json_object_set_new(j, "error", np_json_text(a->step[i].err.text));
 	return j;
 }

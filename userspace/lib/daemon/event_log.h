@@ -16,7 +16,7 @@ struct np_events {
  * Opens the file for lines behind those it has; again after it was renamed. 0 or -errno, one line
  * in err.
  */
-int np_events_open(struct np_events *e, const char *path, char *err, size_t err_len);
+int np_events_open(struct np_events *e, const char *path, struct np_err *err);
 void np_events_close(struct np_events *e);
 
 /*
@@ -24,7 +24,7 @@ void np_events_close(struct np_events *e);
  * line in err, when it cannot be written.
  */
 bool np_event(struct np_events *e, unsigned int interval, const char *event, json_t *fields,
-	      char *err, size_t err_len);
+	      struct np_err *err);
 
 /* The decision about task i as `plan --json` has it, with what was moved when a is not NULL. */
 json_t *np_event_decision(const struct np_planning *p, size_t i, const struct np_applied *a);

@@ -14,7 +14,7 @@
 #include "../engine/state_file.h"
 #include "../host/proc.h"
 
-static int say_holder(const char *path, char *err, size_t err_len)
+static int say_holder(const char *path, struct np_err *err)
 {
 	char *text = np_read_file(path);
 	pid_t pid = text ? (pid_t)atoi(text) : 0;
@@ -23,26 +23,25 @@ static int say_holder(const char *path, char *err, size_t err_len)
 	free(text);
 	if (pid > 0)
 		np_proc_stat(pid, &st);
-	return np_fail(err, err_len, -EBUSY, "process %d (%s) is the daemon already and holds %s: one a "
+	return np_fail(err, -EBUSY, "process %d (%s) is the daemon already and holds %s: one a "
 		       "machine; stop it (`kill %d`) or give it other options", pid, st.comm, path,
 		       pid);
 }
 
-int np_daemon_lock(char *err, size_t err_len)
+int np_daemon_lock(struct np_err *err)
 {
 	char folder[PATH_MAX - 64], path[PATH_MAX], pid[16];
-	int e = np_state_folder(folder, sizeof(folder), err, err_len), fd;
+	int e = np_state_folder(folder, sizeof(folder), err), fd;
 
 	if (e)
 		return e;
 	snprintf(path, sizeof(path), "%s/daemon.lock", folder);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return np_fail(err, err_len, -errno, "%s cannot be opened: %s", path,
-			       strerror(errno));
+		return np_fail(err, -errno, "%s cannot be opened: %s", path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		e = errno == EWOULDBLOCK ? say_holder(path, err, err_len)
-					 : np_fail(err, err_len, -errno, "%s cannot be locked: %s",
+		e = errno == EWOULDBLOCK ? say_holder(path, err)
+					 : np_fail(err, -errno, "%s cannot be locked: %s",
 						   path, strerror(errno));
 		close(fd);
 		return e;
@@ -50,8 +49,7 @@ int np_daemon_lock(char *err, size_t err_len)
 	snprintf(pid, sizeof(pid), "%d\n", getpid());
 	if (ftruncate(fd, 0) || pwrite(fd, pid, strlen(pid), 0) < 0) {
 		close(fd);
-		return np_fail(err, err_len, -errno, "%s cannot be written: %s", path,
-			       strerror(errno));
+		return np_fail(err, -errno, "%s cannot be written: %s", path, strerror(errno));
 	}
 	return fd;
 }

@@ -5,10 +5,12 @@
 
 #include <stddef.h>
 
+#include "../base/error.h"
+
 /*
  * Takes the lock until this process ends. A descriptor, or -errno with one line
  * in err: -EBUSY names the process that holds it.
  */
-int np_daemon_lock(char *err, size_t err_len);
+int np_daemon_lock(struct np_err *err);
 
 #endif

@@ -134,13 +134,13 @@ char *np_metrics_text(const struct np_daemon *d)
 	return fclose(out) ? NULL : text;
 }
 
-static int wrong_word(const char *word, const char *why, char *err, size_t err_len)
+static int wrong_word(const char *word, const char *why, struct np_err *err)
 {
-	return np_fail(err, err_len, -EINVAL, "metrics socket: \"%s\" %s", word, why);
+	return np_fail(err, -EINVAL, "metrics socket: \"%s\" %s", word, why);
 }
 
 /* "unix:PATH,mode=0660,group=NAME" */
-static int read_words(struct np_metrics *x, const char *where, char *err, size_t err_len)
+static int read_words(struct np_metrics *x, const char *where, struct np_err *err)
 {
 	char *rest, *word, *end;
 
@@ -148,7 +148,7 @@ static int read_words(struct np_metrics *x, const char *where, char *err, size_t
 	x->group = (gid_t)-1;
 	x->socket = rest = strdup(where);
 	if (!rest)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	for (strsep(&rest, ","); (word = strsep(&rest, ","));) {
 		struct group *group = strncmp(word, "group=", 6) ? NULL : getgrnam(word + 6);
 
@@ -157,11 +157,11 @@ static int read_words(struct np_metrics *x, const char *where, char *err, size_t
 		} else if (!strncmp(word, "mode=", 5)) {
 			x->mode = (mode_t)strtoul(word + 5, &end, 8);
 			if (!word[5] || *end || x->mode > 0777)
-				return wrong_word(word, "is no mode such as 0660", err, err_len);
+				return wrong_word(word, "is no mode such as 0660", err);
 		} else {
 			return wrong_word(word, strncmp(word, "group=", 6) ?
 					  "is neither mode=OCTAL nor group=NAME" :
-					  "names no group of this system", err, err_len);
+					  "names no group of this system", err);
 		}
 	}
 	return 0;
@@ -181,14 +181,14 @@ static int bind_with_mode(const struct np_metrics *x, const struct sockaddr_un *
 	return e;
 }
 
-static int listen_at(struct np_metrics *x, char *err, size_t err_len)
+static int listen_at(struct np_metrics *x, struct np_err *err)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct stat st;
 	int e;
 
 	if (strlen(x->socket) >= sizeof(a.sun_path))
-		return np_fail(err, err_len, -ENAMETOOLONG, "socket %s: the name is longer than "
+		return np_fail(err, -ENAMETOOLONG, "socket %s: the name is longer than "
 			       "%zu bytes", x->socket, sizeof(a.sun_path) - 1);
 	strcpy(a.sun_path, x->socket);
 	/* The socket of an earlier daemon; only one runs. Nothing but a socket is removed. */
@@ -203,18 +203,18 @@ static int listen_at(struct np_metrics *x, char *err, size_t err_len)
 	if (x->listener >= 0)
 		close(x->listener);
 	x->listener = -1;	/* the file at its path is another's, not to be removed */
-	return np_fail(err, err_len, e, "socket %s cannot be opened: %s", x->socket, strerror(-e));
+	return np_fail(err, e, "socket %s cannot be opened: %s", x->socket, strerror(-e));
 }
 
-int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t err_len)
+int np_metrics_open(struct np_metrics *x, const char *where, struct np_err *err)
 {
 	int e;
 
 	*x = (struct np_metrics) { .listener = -1 };
 	if (where && !strncmp(where, "unix:", 5)) {
-		e = read_words(x, where + 5, err, err_len);
+		e = read_words(x, where + 5, err);
 		if (!e)
-			e = listen_at(x, err, err_len);
+			e = listen_at(x, err);
 		if (e)
 			np_metrics_close(x);
 		return e;
@@ -236,8 +236,7 @@ void np_metrics_close(struct np_metrics *x)
 	*x = (struct np_metrics) { .listener = -1 };
 }
 
-int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, char *err,
-		     size_t err_len)
+int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, struct np_err *err)
 {
 	struct np_fresh fresh;
 	char *text;
@@ -253,7 +252,7 @@ int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, char
 		e = np_fresh_keep(&fresh, x->file, false);
 	}
 	free(text);
-	return e ? np_fail(err, err_len, e, "%s cannot be written: %s", x->file, strerror(-e)) : 0;
+	return e ? np_fail(err, e, "%s cannot be written: %s", x->file, strerror(-e)) : 0;
 }
 
 static void send_all(int client, const char *text, size_t len)

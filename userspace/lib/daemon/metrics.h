@@ -21,12 +21,11 @@ struct np_metrics {
  * "unix:PATH[,mode=OCTAL][,group=NAME]", mode 0600 unless it says otherwise. 0, or -errno with one
  * line in err.
  */
-int np_metrics_open(struct np_metrics *x, const char *where, char *err, size_t err_len);
+int np_metrics_open(struct np_metrics *x, const char *where, struct np_err *err);
 void np_metrics_close(struct np_metrics *x);
 
 /* Writes the file, if there is one. 0, or -errno with one line in err. */
-int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, char *err,
-		     size_t err_len);
+int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, struct np_err *err);
 
 /* Answers one client that waits at the listener; waits only briefly for its request. */
 void np_metrics_answer(const struct np_metrics *x, const struct np_daemon *d);

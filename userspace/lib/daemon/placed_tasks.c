@@ -46,31 +46,31 @@ static int add_record(struct np_daemon_placed *p, json_t *record)
 	return np_daemon_placed_runs(&t) ? np_daemon_placed_add(p, t.pid, t.start) : 0;
 }
 
-int np_daemon_placed_read(struct np_daemon_placed *p, char *err, size_t err_len)
+int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err)
 {
 	static const char what[] = "which tasks the last daemon had placed is";
 	json_t *tasks = NULL, *record;
 	struct np_state_file f;
 	size_t i;
-	int e = np_state_file_open(&f, NULL, FILE_NAME, err, err_len);
+	int e = np_state_file_open(&f, NULL, FILE_NAME, err);
 
 	if (e)
 		return e;
-	e = np_state_file_load(&f, ARRAY, what, &tasks, err, err_len);
+	e = np_state_file_load(&f, ARRAY, what, &tasks, err);
 	json_array_foreach(tasks, i, record)
 		if (!e && add_record(p, record))
-			e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it "
+			e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it "
 				    "away to go on", f.path, what);
 	json_decref(tasks);
 	np_state_file_close(&f);
 	return e;
 }
 
-int np_daemon_placed_write(const struct np_daemon_placed *p, char *err, size_t err_len)
+int np_daemon_placed_write(const struct np_daemon_placed *p, struct np_err *err)
 {
 	struct np_state_file f;
 	json_t *tasks;
-	int e = np_state_file_open(&f, NULL, FILE_NAME, err, err_len);
+	int e = np_state_file_open(&f, NULL, FILE_NAME, err);
 
 	if (e)
 		return e;
@@ -79,9 +79,9 @@ int np_daemon_placed_write(const struct np_daemon_placed *p, char *err, size_t e
 		json_array_append_new(tasks, json_pack("{s:i,s:I}", "pid", p->task[i].pid, "start",
 						       (json_int_t)p->task[i].start));
 	if (json_array_size(tasks) == p->n)
-		e = np_state_file_save(&f, ARRAY, tasks, err, err_len);
+		e = np_state_file_save(&f, ARRAY, tasks, err);
 	else
-		e = np_fail(err, err_len, -ENOMEM, "out of memory");
+		e = np_fail(err, -ENOMEM, "out of memory");
 	json_decref(tasks);
 	np_state_file_close(&f);
 	return e;

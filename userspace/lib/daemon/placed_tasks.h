@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../base/error.h"
+
 struct np_daemon_placed {
 	struct np_placed_task {
 		pid_t pid;
@@ -25,9 +27,9 @@ void np_daemon_placed_free(struct np_daemon_placed *p);
 bool np_daemon_placed_runs(const struct np_placed_task *t);
 
 /* Adds those of the file that still run. 0, or -errno with one line in err. */
-int np_daemon_placed_read(struct np_daemon_placed *p, char *err, size_t err_len);
+int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err);
 
 /* The file then has just these. 0, or -errno with one line in err. */
-int np_daemon_placed_write(const struct np_daemon_placed *p, char *err, size_t err_len);
+int np_daemon_placed_write(const struct np_daemon_placed *p, struct np_err *err);
 
 #endif

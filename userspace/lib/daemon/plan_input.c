@@ -50,21 +50,21 @@ static void add(struct np_planning *p, const struct np_watched_task *t,
 }
 
 int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned int now,
-		  const struct np_task *assumed, char *err, size_t err_len)
+		  const struct np_task *assumed, struct np_err *err)
 {
 	int e;
 
 	if (allocate(p, w->eligible + 1)) {
 		np_plan_input_free(p);
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; i < w->n && p->tasks.n <= w->eligible; i++)
 		if (np_task_eligible(w, &w->task[i], now) && !w->task[i].gone)
 			add(p, &w->task[i], assumed);
-	if (np_penalties_apply(&p->tasks, err, err_len))
+	if (np_penalties_apply(&p->tasks, err))
 		e = -EBADMSG;
 	else
-		e = np_planning_ask(p, err, err_len);
+		e = np_planning_ask(p, err);
 	if (e)
 		np_plan_input_free(p);
 	return e;

@@ -12,7 +12,7 @@
  * machine that it does not own: release it with np_plan_input_free().
  */
 int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned int now,
-		  const struct np_task *assumed, char *err, size_t err_len);
+		  const struct np_task *assumed, struct np_err *err);
 void np_plan_input_free(struct np_planning *p);
 
 #endif

@@ -107,14 +107,14 @@ static bool meet(struct np_task_watch *w, pid_t pid)
 	return true;
 }
 
-static int list(const struct np_task_watch *w, pid_t **pids, size_t *n, char *err, size_t err_len)
+static int list(const struct np_task_watch *w, pid_t **pids, size_t *n, struct np_err *err)
 {
 	int e;
 
 	if (w->rules->cgroup)
-		return np_cgroup_tasks(w->rules->cgroup, pids, n, err, err_len);
+		return np_cgroup_tasks(w->rules->cgroup, pids, n, err);
 	e = np_proc_all(pids, n);
-	return e ? np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e)) : 0;
+	return e ? np_fail(err, e, "/proc cannot be read: %s", strerror(-e)) : 0;
 }
 
 /* One that has left the cgroup is no longer watched, but its placement is to be undone. */
@@ -169,7 +169,7 @@ static unsigned long last_pid(void)
 	return pid;
 }
 
-int np_task_watch_list(struct np_task_watch *w, char *err, size_t err_len)
+int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 {
 	unsigned long last = last_pid();
 	pid_t *pids;
@@ -179,14 +179,14 @@ int np_task_watch_list(struct np_task_watch *w, char *err, size_t err_len)
 	/* A cgroup's tasks change without a new pid. */
 	if (w->n && last && last == w->last_pid && !w->rules->cgroup)
 		return 0;
-	e = list(w, &pids, &n, err, err_len);
+	e = list(w, &pids, &n, err);
 	if (e)
 		return e;
 	for (size_t i = 0; i < w->n; i++)
 		w->task[i].seen = false;
 	for (size_t i = 0; !e && i < n; i++)
 		if (!meet(w, pids[i]))
-			e = np_fail(err, err_len, -ENOMEM, "out of memory");
+			e = np_fail(err, -ENOMEM, "out of memory");
 	free(pids);
 	if (e)
 		return e;

@@ -74,8 +74,8 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 	double began = np_clock_of_work();
 	struct np_confined confined;
 	struct np_tasks task;
-	char err[256];
-	int e = np_tasks_read(&task, m, &t->pid, 1, 0, err, sizeof(err));
+	struct np_err err;
+	int e = np_tasks_read(&task, m, &t->pid, 1, 0, &err);
 
 	t->denied |= e == -EPERM || e == -EACCES;
 	if (!e && task.start[0] != t->start) {

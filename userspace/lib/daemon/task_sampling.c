@@ -34,7 +34,7 @@ static struct np_watched_task *next_to_count(const struct np_task_watch *w, unsi
 }
 
 static int begin(struct np_task_sampling *k, const struct np_task_watch *w,
-		 const struct np_machine *m, unsigned int now, char *err, size_t err_len)
+		 const struct np_machine *m, unsigned int now, struct np_err *err)
 {
 	struct np_watched_task *t;
 	size_t n = 0;
@@ -43,7 +43,7 @@ static int begin(struct np_task_sampling *k, const struct np_task_watch *w,
 	if (!k->pids)
 		k->pids = calloc(k->most, sizeof(*k->pids));
 	if (!k->pids)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	k->rounds++;
 	while (n < k->most && (t = next_to_count(w, now, k->rounds))) {
 		t->sampling_round = k->rounds;
@@ -51,7 +51,7 @@ static int begin(struct np_task_sampling *k, const struct np_task_watch *w,
 	}
 	if (!n)
 		return 0;
-	e = np_counting_begin(&k->c, m, k->pids, n, err, err_len);
+	e = np_counting_begin(&k->c, m, k->pids, n, err);
 	k->open = !e;
 	return e;
 }
@@ -109,8 +109,7 @@ static bool end(struct np_task_sampling *k, struct np_task_watch *w, const struc
 }
 
 int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
-			  const struct np_machine *m, unsigned int now, bool *changed, char *err,
-			  size_t err_len)
+			  const struct np_machine *m, unsigned int now, bool *changed, struct np_err *err)
 {
 	double began = np_clock_of_work();
 	int e = 0;
@@ -128,7 +127,7 @@ int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
 	}
 	if (now < k->next || !w->eligible)
 		return 0;
-	e = begin(k, w, m, now, err, err_len);
+	e = begin(k, w, m, now, err);
 	k->refused = e == -EACCES || e == -EOPNOTSUPP;
 	k->spent = np_clock_of_work() - began;
 	return e;

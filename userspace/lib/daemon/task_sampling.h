@@ -29,8 +29,7 @@ struct np_task_sampling {
  * then on, after others the next tasks are tried at the next interval.
  */
 int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
-			  const struct np_machine *m, unsigned int now, bool *changed, char *err,
-			  size_t err_len);
+			  const struct np_machine *m, unsigned int now, bool *changed, struct np_err *err);
 
 /* Drops data by node after the set of nodes has changed, and the open round. */
 void np_task_sampling_drop(struct np_task_sampling *k);

@@ -16,8 +16,7 @@
 /* A task that slept at its last looks is looked at every second, fourth, eighth interval. */
 #define MAX_SKIP 8
 
-int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules, char *err,
-		       size_t err_len)
+int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules, struct np_err *err)
 {
 	struct np_proc_stat st;
 
@@ -27,7 +26,7 @@ int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules
 	};
 	np_proc_allow_many_files();	/* one for each task */
 	if (!w->cpusets || !w->pins || !w->named)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < rules->n_pids; i++)
 		w->named[i] = np_proc_stat(rules->pids[i], &st) ? 0 : st.start;
 	return 0;
@@ -157,10 +156,10 @@ static bool look_at(const struct np_task_watch *w, struct np_watched_task *t, un
 }
 
 int np_task_watch_look(struct np_task_watch *w, const struct np_machine *m, unsigned int now,
-		       bool *changed, char *err, size_t err_len)
+		       bool *changed, struct np_err *err)
 {
 	size_t counted = w->eligible;
-	int e = np_task_watch_list(w, err, err_len);
+	int e = np_task_watch_list(w, err);
 
 	if (e)
 		return e;

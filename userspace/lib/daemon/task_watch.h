@@ -77,8 +77,8 @@ struct np_task_watch {
 	double debt;			/* seconds that reading large tasks took beyond their share */
 };
 
-int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules, char *err,
-		       size_t err_len);
+int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules,
+		       struct np_err *err);
 void np_task_watch_close(struct np_task_watch *w);
 
 /*
@@ -86,10 +86,10 @@ void np_task_watch_close(struct np_task_watch *w);
  * when a plan's input has changed. 0, or -errno with one line in err.
  */
 int np_task_watch_look(struct np_task_watch *w, const struct np_machine *m, unsigned int now,
-		       bool *changed, char *err, size_t err_len);
+		       bool *changed, struct np_err *err);
 
 /* The part of it that lists the tasks. */
-int np_task_watch_list(struct np_task_watch *w, char *err, size_t err_len);
+int np_task_watch_list(struct np_task_watch *w, struct np_err *err);
 
 /* True when the policy is asked about the task: busy, large enough, and its pages are known. */
 bool np_task_eligible(const struct np_task_watch *w, const struct np_watched_task *t,

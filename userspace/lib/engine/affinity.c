@@ -26,8 +26,7 @@ struct placing {
 	bool leader_is_new;		/* it had no record and no inherited place before this call */
 	struct bitmask *now, *allowed;	/* scratch */
 	struct np_affinity_undo undo;
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 static struct bitmask *clone(const struct bitmask *from)
@@ -155,20 +154,20 @@ static int explain(struct placing *p, pid_t tid, int e)
 
 	np_list_format(p->cpus, want, sizeof(want));
 	if (e == -EPERM)
-		return np_proc_denied(tid, "change the CPUs of", p->err, p->err_len);
+		return np_proc_denied(tid, "change the CPUs of", p->err);
 	if (!np_proc_thread_stat(p->pid, tid, &st) && st.fixed_affinity)
-		return np_fail(p->err, p->err_len, e,
+		return np_fail(p->err, e,
 			       "the kernel has fixed the CPUs of thread %d (%s)", tid, st.comm);
 	if (e == -EXDEV)
-		return np_fail(p->err, p->err_len, -EINVAL,
+		return np_fail(p->err, -EINVAL,
 			       "the cpuset of process %d allows only CPUs %s of %s; choose among "
 			       "those or change its cgroup", p->pid,
 			       np_list_format(p->now, have, sizeof(have)), want);
 	if (e == -EINVAL)
-		return np_fail(p->err, p->err_len, e,
+		return np_fail(p->err, e,
 			       "the cpuset of process %d allows none of CPUs %s, or they are offline",
 			       p->pid, want);
-	return np_fail(p->err, p->err_len, e, "thread %d of process %d cannot be bound to CPUs %s: %s",
+	return np_fail(p->err, e, "thread %d of process %d cannot be bound to CPUs %s: %s",
 		       tid, p->pid, want, strerror(-e));
 }
 
@@ -205,11 +204,11 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 	free(tids);
 	*found = p->undo.n - first;
 	if (e == -ESRCH)
-		return np_fail(p->err, p->err_len, e, "process %d has just exited", p->pid);
+		return np_fail(p->err, e, "process %d has just exited", p->pid);
 	if (e)
-		return np_fail(p->err, p->err_len, e, "out of memory");
+		return np_fail(p->err, e, "out of memory");
 	if (*found)
-		e = np_state_record(&p->state, p->err, p->err_len);
+		e = np_state_record(&p->state, p->err);
 	for (size_t i = first; !e && i < p->undo.n; i++) {
 		p->undo.thread[i].bound = true;
 		e = bind_thread(p, p->undo.thread[i].tid);
@@ -222,7 +221,7 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 static void undo_all(struct placing *p)
 {
 	struct bitmask *every = numa_bitmask_alloc(NP_MAX_CPUS);
-	char ignored[NP_ERR_LEN];
+	struct np_err ignored;
 
 	numa_bitmask_setall(every);
 	for (size_t i = 0; i < p->undo.n; i++) {
@@ -234,7 +233,7 @@ static void undo_all(struct placing *p)
 		if (u->had_record)
 			np_state_add(&p->state, &u->old);
 	}
-	np_state_save(&p->state, ignored, sizeof(ignored));
+	np_state_save(&p->state, &ignored);
 	numa_bitmask_free(every);
 }
 
@@ -261,7 +260,7 @@ static int hand_over(struct placing *p, struct np_affinity_undo **to)
 {
 	*to = malloc(sizeof(**to));
 	if (!*to)
-		return np_fail(p->err, p->err_len, -ENOMEM, "out of memory");
+		return np_fail(p->err, -ENOMEM, "out of memory");
 	p->undo.set = clone(p->cpus);
 	**to = p->undo;
 	p->undo = (struct np_affinity_undo) { 0 };
@@ -296,10 +295,10 @@ static bool has_inherited(const struct np_state *s, pid_t pid)
  * series, over all processes: what is started between that and the placement has the
  * CPUs that the record keeps as "earlier", until the next series.
  */
-static int open_state(struct np_state *s, pid_t pid, bool follows, char *err, size_t err_len)
+static int open_state(struct np_state *s, pid_t pid, bool follows, struct np_err *err)
 {
 	bool settle = false, known = false;
-	int e = np_state_open_kept(s, err, err_len);
+	int e = np_state_open_kept(s, err);
 
 	if (e)
 		return e;
@@ -316,13 +315,12 @@ static int open_state(struct np_state *s, pid_t pid, bool follows, char *err, si
 	if (!e)
 		return 0;
 	np_state_close(s);
-	return np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e));
+	return np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
 }
 
-int np_affinity_place(const struct np_place_request *r, char *err, size_t err_len)
+int np_affinity_place(const struct np_place_request *r, struct np_err *err)
 {
-	struct placing p = { .request = r, .cpus = r->cpus, .first_pass = true, .err = err,
-			     .err_len = err_len };
+	struct placing p = { .request = r, .cpus = r->cpus, .first_pass = true, .err = err };
 	size_t found = 1;
 	int e;
 
@@ -330,8 +328,8 @@ int np_affinity_place(const struct np_place_request *r, char *err, size_t err_le
 		*r->undo = NULL;
 	p.pid = np_proc_group(r->pid);
 	if (p.pid < 0)
-		return np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
-	e = open_state(&p.state, p.pid, r->follows, err, err_len);
+		return np_fail(err, -ESRCH, "process %d has just exited", r->pid);
+	e = open_state(&p.state, p.pid, r->follows, err);
 	if (e)
 		return e;
 	p.undo.pid = p.pid;
@@ -341,7 +339,7 @@ int np_affinity_place(const struct np_place_request *r, char *err, size_t err_le
 	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++)
 		e = place_pass(&p, r->one_thread, r->pid, &found);
 	if (!e && p.undo.n == 0)
-		e = np_fail(err, err_len, -ESRCH, "process %d has just exited", r->pid);
+		e = np_fail(err, -ESRCH, "process %d has just exited", r->pid);
 	if (!e && r->undo)
 		e = hand_over(&p, r->undo);
 	if (e)

@@ -22,8 +22,7 @@ struct restoring {
 	struct bitmask *now, *every;	/* scratch; all CPUs */
 	size_t n, kept, matched;
 	int error;		/* the first, with its line in err */
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 static void fail(struct restoring *r, const struct np_saved *record, int e)
@@ -34,9 +33,9 @@ static void fail(struct restoring *r, const struct np_saved *record, int e)
 		return;
 	r->error = e;
 	if (e == -EPERM)
-		np_proc_denied(record->tid, "restore the CPUs of", r->err, r->err_len);
+		np_proc_denied(record->tid, "restore the CPUs of", r->err);
 	else
-		np_fail(r->err, r->err_len, e, "thread %d cannot have CPUs %s back: %s", record->tid,
+		np_fail(r->err, e, "thread %d cannot have CPUs %s back: %s", record->tid,
 			np_list_format(record->original, list, sizeof(list)), strerror(-e));
 }
 
@@ -130,17 +129,17 @@ static int restore_all(struct restoring *r)
 
 static int save(struct restoring *r)
 {
-	char why[NP_ERR_LEN];
-	int e = np_state_save(&r->state, why, sizeof(why));
+	struct np_err why;
+	int e = np_state_save(&r->state, &why);
 
 	if (e && !r->error)
-		return np_fail(r->err, r->err_len, e, "%s", why);
+		return np_fail(r->err, e, "%s", why.text);
 	return r->error;
 }
 
 static int restore(struct restoring *r, size_t *n, size_t *kept)
 {
-	int e = np_state_open(&r->state, NULL, r->err, r->err_len);
+	int e = np_state_open(&r->state, NULL, r->err);
 
 	*n = *kept = 0;
 	if (e)
@@ -151,7 +150,7 @@ static int restore(struct restoring *r, size_t *n, size_t *kept)
 	if (r->state.n)
 		e = restore_all(r);
 	if (e)
-		np_fail(r->err, r->err_len, e, "/proc cannot be read: %s", strerror(-e));
+		np_fail(r->err, e, "/proc cannot be read: %s", strerror(-e));
 	else if (r->state.written)
 		e = save(r);
 	np_state_close(&r->state);
@@ -160,18 +159,17 @@ static int restore(struct restoring *r, size_t *n, size_t *kept)
 	*n = r->n;
 	*kept = r->kept;
 	if (!e && !r->matched && r->whose->n)
-		e = np_fail(r->err, r->err_len, -ENOENT, "process %d is not under control; there is "
+		e = np_fail(r->err, -ENOENT, "process %d is not under control; there is "
 			    "nothing to restore", r->whose->pids[0]);
 	else if (!e && r->kept)
-		np_fail(r->err, r->err_len, 0, "%zu thread%s left alone: the CPUs were changed after "
+		np_fail(r->err, 0, "%zu thread%s left alone: the CPUs were changed after "
 			"numaplace had set them", r->kept, r->kept == 1 ? "" : "s");
 	return e;
 }
 
-int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
-			size_t err_len)
+int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	struct restoring r = { .whose = whose, .err = err, .err_len = err_len };
+	struct restoring r = { .whose = whose, .err = err };
 
 	return restore(&r, n, kept);
 }

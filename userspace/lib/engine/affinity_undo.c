@@ -23,8 +23,7 @@ struct undoing {
 	struct np_processes all;
 	struct bitmask *now, *every;	/* scratch; all CPUs */
 	int error;			/* the first, with its line in err */
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 /* The state of the thread before; NULL: it did not exist, or its id was reused. */
@@ -82,7 +81,7 @@ static void fail(struct undoing *w, pid_t tid, const struct bitmask *cpus, int e
 	if (w->error)
 		return;
 	w->error = e;
-	np_fail(w->err, w->err_len, e, "thread %d cannot have CPUs %s back: %s", tid,
+	np_fail(w->err, e, "thread %d cannot have CPUs %s back: %s", tid,
 		np_list_format(cpus, list, sizeof(list)), strerror(-e));
 }
 
@@ -174,16 +173,16 @@ static int undo_all(struct undoing *w)
 	return e;
 }
 
-int np_affinity_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+int np_affinity_undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	struct undoing w = { .undo = u, .n = n, .err = err, .err_len = err_len };
-	char why[NP_ERR_LEN];
+	struct undoing w = { .undo = u, .n = n, .err = err };
+	struct np_err why;
 	bool any = false;
 	int e, saved;
 
 	for (size_t i = 0; i < n; i++)
 		any |= u[i].calls != NULL;
-	e = any ? np_state_open(&w.state, NULL, err, err_len) : 0;
+	e = any ? np_state_open(&w.state, NULL, err) : 0;
 	if (e || !any)
 		return e;
 	w.now = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -191,12 +190,12 @@ int np_affinity_undo(const struct np_undo *u, size_t n, char *err, size_t err_le
 	numa_bitmask_setall(w.every);
 	e = undo_all(&w);
 	if (e)
-		np_fail(err, err_len, e, "/proc cannot be read: %s", strerror(-e));
-	saved = np_state_save(&w.state, why, sizeof(why));
+		np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
+	saved = np_state_save(&w.state, &why);
 	np_state_close(&w.state);
 	numa_bitmask_free(w.now);
 	numa_bitmask_free(w.every);
 	if (!e && !w.error && saved)
-		return np_fail(err, err_len, saved, "%s", why);
+		return np_fail(err, saved, "%s", why.text);
 	return e ? e : w.error;
 }

@@ -98,41 +98,40 @@ void np_migrate_merge(struct np_migrate_result *out, const struct np_migrate_res
 }
 
 static int auto_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
-			char *err, size_t err_len)
+			struct np_err *err)
 {
 	struct np_migrate_request again = *r;
 	struct np_migrate_result rest;
 	uint64_t huge;
-	int e = np_control_module.migrate(r, out, err, err_len);
+	int e = np_control_module.migrate(r, out, err);
 
 	if (e || !left_by_kind(out, r->files, &huge) || (r->limit && out->moved >= r->limit))
 		return e;
 	again.limit = r->limit ? r->limit - out->moved : 0;
 	again.no_small = !huge;
-	e = np_move_pages(&again, &rest, err, err_len);
+	e = np_move_pages(&again, &rest, err);
 	np_migrate_merge(out, &rest);
 	return e;
 }
 
-static int auto_probe(char *err, size_t err_len)
+static int auto_probe(struct np_err *err)
 {
-	return np_control_module.probe(err, err_len);
+	return np_control_module.probe(err);
 }
 
-static int auto_place(const struct np_place_request *r, char *err, size_t err_len)
+static int auto_place(const struct np_place_request *r, struct np_err *err)
 {
-	return np_control_module.place(r, err, err_len);
+	return np_control_module.place(r, err);
 }
 
-static int auto_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
-			size_t err_len)
+static int auto_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	return np_control_module.restore(whose, n, kept, err, err_len);
+	return np_control_module.restore(whose, n, kept, err);
 }
 
-static int auto_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+static int auto_undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	return np_control_module.undo(u, n, err, err_len);
+	return np_control_module.undo(u, n, err);
 }
 
 static int auto_memory(pid_t pid, int *mode, struct bitmask **nodes)

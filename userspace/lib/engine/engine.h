@@ -97,22 +97,22 @@ struct np_control {
 	 * Every operation: 0, or -errno and one line in err saying what, on
 	 * which object, why, and what to do. -EOPNOTSUPP: not with this engine.
 	 */
-	int (*probe)(char *err, size_t err_len);
+	int (*probe)(struct np_err *err);
 	/* All threads or none: what was done before a failure is undone. */
-	int (*place)(const struct np_place_request *r, char *err, size_t err_len);
+	int (*place)(const struct np_place_request *r, struct np_err *err);
 	/*
 	 * Takes back one place() of each of n processes, in one pass. By system calls: every
 	 * thread, and what was started since, has what was there just before, placed or not;
 	 * what others have changed since stays. By the module: it has what was there before
 	 * the module first placed it. A failure of one does not prevent the others.
 	 */
-	int (*undo)(const struct np_undo *u, size_t n, char *err, size_t err_len);
+	int (*undo)(const struct np_undo *u, size_t n, struct np_err *err);
 	/* *out is filled on success and on -ECANCELED. */
 	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
-		       char *err, size_t err_len);
+		       struct np_err *err);
 	/* *out as of migrate. The module moves ranges to one node: all use move_pages(2). */
 	int (*spread)(const struct np_spread_request *r, struct np_migrate_result *out,
-		      char *err, size_t err_len);
+		      struct np_err *err);
 	/*
 	 * The memory policy that this engine has set for the process, *mode -1 if
 	 * none; the caller frees *nodes. NULL: it cannot set one.
@@ -126,8 +126,7 @@ struct np_control {
 	 * under control. The module's engine also undoes what plain system calls
 	 * have placed.
 	 */
-	int (*restore)(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
-		       size_t err_len);
+	int (*restore)(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);
 };
 
 /*
@@ -135,16 +134,16 @@ struct np_control {
  * move_pages(2) for the kinds of pages that it leaves and the call moves; plain
  * system calls otherwise. Returns NULL with one line in err.
  */
-const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len);
+const struct np_control *np_control_get(enum np_engine engine, struct np_err *err);
 
 /*
  * Whether the module is there but not for this user: what it placed cannot be seen or restored
  * then, and err says what to do.
  */
-bool np_control_hidden(char *err, size_t err_len);
+bool np_control_hidden(struct np_err *err);
 
 /* Restores with the engine that AUTO takes: whatever engine did it, it is undone. */
-int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err, size_t err_len);
+int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);
 
 /* The exit status (NP_EXIT_* of cmd.h) for an operation's return value. */
 int np_control_exit(int r);

@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-const struct np_control *np_control_get(enum np_engine engine, char *err, size_t err_len)
+const struct np_control *np_control_get(enum np_engine engine, struct np_err *err)
 {
 	const struct np_control *control = NULL;
 
 	switch (engine) {
 	case NP_ENGINE_AUTO:
-		control = np_control_auto.probe(err, err_len) ? &np_control_syscall
-							      : &np_control_auto;
+		control = np_control_auto.probe(err) ? &np_control_syscall : &np_control_auto;
 		break;
 	case NP_ENGINE_MODULE:
 		control = &np_control_module;
@@ -20,21 +19,20 @@ const struct np_control *np_control_get(enum np_engine engine, char *err, size_t
 		control = &np_control_syscall;
 		break;
 	}
-	return control && !control->probe(err, err_len) ? control : NULL;
+	return control && !control->probe(err) ? control : NULL;
 }
 
-int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
-		       size_t err_len)
+int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	const struct np_control *control = np_control_module.probe(err, err_len)
+	const struct np_control *control = np_control_module.probe(err)
 						   ? &np_control_syscall : &np_control_module;
 
-	return control->restore(whose, n, kept, err, err_len);
+	return control->restore(whose, n, kept, err);
 }
 
-bool np_control_hidden(char *err, size_t err_len)
+bool np_control_hidden(struct np_err *err)
 {
-	return np_control_module.probe(err, err_len) == -EPERM;
+	return np_control_module.probe(err) == -EPERM;
 }
 
 int np_control_exit(int r)

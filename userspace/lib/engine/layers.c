@@ -60,16 +60,16 @@ static int by_tid(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-int np_layers_turn(struct np_state_file *turn, char *err, size_t err_len)
+int np_layers_turn(struct np_state_file *turn, struct np_err *err)
 {
 	struct np_module_info info;
-	char ignored[NP_ERR_LEN];
+	struct np_err ignored;
 	int e;
 
 	turn->lock = turn->data = -1;
-	if (np_module_probe(&info, ignored, sizeof(ignored)))
+	if (np_module_probe(&info, &ignored))
 		return 0;
-	e = np_state_file_open(turn, NULL, "turn", err, err_len);
+	e = np_state_file_open(turn, NULL, "turn", err);
 	/* A user without a folder for the lock can place all the same. */
 	return e == -EBUSY || e == -EINTR ? e : 0;
 }

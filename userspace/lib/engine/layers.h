@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../base/error.h"
 #include "state_file.h"
 
 struct np_layer {
@@ -30,7 +31,7 @@ struct np_layers {
  * done or not begun. Released with np_state_file_close(). 0, or -EBUSY or -EINTR
  * with one line in err.
  */
-int np_layers_turn(struct np_state_file *turn, char *err, size_t err_len);
+int np_layers_turn(struct np_state_file *turn, struct np_err *err);
 
 /*
  * Anew, in the place of what was read before. 0 or -ENOMEM; released with np_layers_free() in

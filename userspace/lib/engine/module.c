@@ -16,22 +16,22 @@
 #include "module_files.h"
 #include "spread_pages.h"
 
-static int module_probe(char *err, size_t err_len)
+static int module_probe(struct np_err *err)
 {
 	struct np_module_info info;
 
-	return np_module_probe(&info, err, err_len);
+	return np_module_probe(&info, err);
 }
 
-int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_len)
+int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
 {
 	const char *why;
 
 	switch (e) {
 	case -EPERM:
-		return np_proc_denied(pid, what, err, err_len);
+		return np_proc_denied(pid, what, err);
 	case -ESRCH:
-		return np_fail(err, err_len, e, "process %d has exited", pid);
+		return np_fail(err, e, "process %d has exited", pid);
 	case -EACCES:
 		why = "its cpuset does not allow these nodes";
 		break;
@@ -48,7 +48,7 @@ int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_
 	default:
 		why = strerror(-e);
 	}
-	return np_fail(err, err_len, e, "the module cannot %s process %d: %s", what, pid, why);
+	return np_fail(err, e, "the module cannot %s process %d: %s", what, pid, why);
 }
 
 /* The thread's CPUs where they are not those that the module set; NULL: they are. */
@@ -105,7 +105,7 @@ static int in_order(const void *a, const void *b)
 	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid) : x->thread - y->thread;
 }
 
-static int write_restore(const struct target *t, char *err, size_t err_len)
+static int write_restore(const struct target *t, struct np_err *err)
 {
 	char line[32];
 	int e;
@@ -115,16 +115,16 @@ static int write_restore(const struct target *t, char *err, size_t err_len)
 	else
 		snprintf(line, sizeof(line), "all\n");
 	e = np_module_write("restore", line);
-	return e ? np_module_refused(t->pid, "restore", e, err, err_len) : 0;
+	return e ? np_module_refused(t->pid, "restore", e, err) : 0;
 }
 
 /*
  * The first error is reported; that a task has exited meanwhile counts only where it is the only
  * one.
  */
-static int restore_targets(struct target *target, size_t n, char *err, size_t err_len)
+static int restore_targets(struct target *target, size_t n, struct np_err *err)
 {
-	char why[NP_ERR_LEN];
+	struct np_err why;
 	int first = 0;
 
 	qsort(target, n, sizeof(*target), in_order);
@@ -132,15 +132,15 @@ static int restore_targets(struct target *target, size_t n, char *err, size_t er
 		int e = 0;
 
 		if (!i || in_order(&target[i], &target[i - 1]))
-			e = write_restore(&target[i], why, sizeof(why));
+			e = write_restore(&target[i], &why);
 		if (e && (e != -ESRCH || n == 1) && !first)
-			first = np_fail(err, err_len, e, "%s", why);
+			first = np_fail(err, e, "%s", why.text);
 	}
 	return first;
 }
 
 /* The lines that are meant. 0, -ENOENT or -ENOMEM. */
-static int read_targets(const struct np_whose *whose, struct targets *all, char *err, size_t err_len)
+static int read_targets(const struct np_whose *whose, struct targets *all, struct np_err *err)
 {
 	char *text = np_module_read("placements");
 	struct target t, *bigger;
@@ -152,7 +152,7 @@ static int read_targets(const struct np_whose *whose, struct targets *all, char 
 		bigger = realloc(all->target, (all->n + 1) * sizeof(*bigger));
 		if (!bigger) {
 			free(text);
-			return np_fail(err, err_len, -ENOMEM, "out of memory");
+			return np_fail(err, -ENOMEM, "out of memory");
 		}
 		np_record_number(p, "tid", &tid);
 		t.tid = (pid_t)tid;
@@ -211,69 +211,68 @@ static size_t count_restored(const struct targets *all, size_t *kept)
  * other. What system calls keep lies under both, so the module's goes first. That one of
  * the two had nothing to do is no error.
  */
-static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, char *err, size_t err_len)
+static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
 	struct targets all = { 0 };
-	char why[NP_ERR_LEN] = "";
+	struct np_err why = { "" };
 	size_t by_module, left;
-	int e = read_targets(whose, &all, err, err_len), e2;
+	int e = read_targets(whose, &all, err), e2;
 
 	if (!e)
-		e = restore_targets(all.target, all.n, err, err_len);
+		e = restore_targets(all.target, all.n, err);
 	if (e && e != -ENOENT)
 		mark_refused(&all);
-	e2 = np_affinity_restore(whose, n, kept, why, sizeof(why));
+	e2 = np_affinity_restore(whose, n, kept, &why);
 	by_module = count_restored(&all, &left);
 	targets_free(&all);
 	*n += by_module;
 	*kept += left;
 	if (e == -ENOENT || (!e && e2 != -ENOENT)) {
-		np_fail(err, err_len, 0, "%s", why);
+		np_fail(err, 0, "%s", why.text);
 		e = e2;
 	}
 	if (!e && *kept)
-		np_fail(err, err_len, 0, "%zu thread%s left alone: the CPUs were changed after "
+		np_fail(err, 0, "%zu thread%s left alone: the CPUs were changed after "
 			"numaplace had set them", *kept, *kept == 1 ? "" : "s");
 	return e;
 }
 
-int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
-		      size_t err_len)
+int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
 	struct np_state_file turn;
-	int e = np_layers_turn(&turn, err, err_len);
+	int e = np_layers_turn(&turn, err);
 
 	*n = *kept = 0;
 	if (!e)
-		e = restore_both(whose, n, kept, err, err_len);
+		e = restore_both(whose, n, kept, err);
 	np_state_file_close(&turn);
 	return e;
 }
 
 /* The module's, on top, first. It has nothing of those whose CPUs alone were set, by system calls. */
-static int undo_both(const struct np_undo *u, size_t n, char *err, size_t err_len)
+static int undo_both(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	char why[NP_ERR_LEN];
+	struct np_err why;
 	int first = 0, e;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct target t = { .pid = u[i].pid };
 
-		e = write_restore(&t, why, sizeof(why));
+		e = write_restore(&t, &why);
 		if (e && e != -ESRCH && !first)
-			first = np_fail(err, err_len, e, "%s", why);
+			first = np_fail(err, e, "%s", why.text);
 	}
-	e = np_affinity_undo(u, n, why, sizeof(why));
-	return e && !first ? np_fail(err, err_len, e, "%s", why) : first;
+	e = np_affinity_undo(u, n, &why);
+	return e && !first ? np_fail(err, e, "%s", why.text) : first;
 }
 
-int np_module_undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
 	struct np_state_file turn;
-	int e = np_layers_turn(&turn, err, err_len);
+	int e = np_layers_turn(&turn, err);
 
 	if (!e)
-		e = undo_both(u, n, err, err_len);
+		e = undo_both(u, n, err);
 	np_state_file_close(&turn);
 	return e;
 }

@@ -5,15 +5,14 @@
 
 #include "engine.h"
 
-int np_module_place(const struct np_place_request *r, char *err, size_t err_len);
-int np_module_undo(const struct np_undo *u, size_t n, char *err, size_t err_len);
-int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
-		      size_t err_len);
+int np_module_place(const struct np_place_request *r, struct np_err *err);
+int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err);
+int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+		      struct np_err *err);
 int np_module_memory(pid_t pid, int *mode, struct bitmask **nodes);
-int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
-		      size_t err_len);
+int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);
 
 /* Writes why the module refused the action `what` on pid. Returns e. */
-int np_module_refused(pid_t pid, const char *what, int e, char *err, size_t err_len);
+int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err);
 
 #endif

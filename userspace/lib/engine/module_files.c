@@ -99,58 +99,58 @@ static bool signed_only(void)
 	return yes;
 }
 
-static int explain_not_loaded(char *err, size_t err_len)
+static int explain_not_loaded(struct np_err *err)
 {
 	if (signed_only())
-		return np_fail(err, err_len, -EOPNOTSUPP,
+		return np_fail(err, -EOPNOTSUPP,
 			       "the numaplace module is not loaded, and the kernel takes signed "
 			       "modules only; enrol the key that dkms signs it with (`mokutil "
 			       "--import /var/lib/dkms/mok.pub`, then reboot)");
-	return np_fail(err, err_len, -EOPNOTSUPP,
+	return np_fail(err, -EOPNOTSUPP,
 		       "the numaplace module is not loaded; build it with `make module` "
 		       "and load it with `insmod`, as root");
 }
 
-static int explain_missing(char *err, size_t err_len)
+static int explain_missing(struct np_err *err)
 {
 	const char *level = lockdown();
 	struct statfs fs;
 
 	/* A signature would not do: the module's own files are in debugfs. */
 	if (level)
-		return np_fail(err, err_len, -EOPNOTSUPP,
+		return np_fail(err, -EOPNOTSUPP,
 			       "the kernel is locked down (%s): it refuses unsigned modules and "
 			       "debugfs; boot without lockdown= and without Secure Boot (`mokutil "
 			       "--disable-validation`, then reboot)", level);
 	if (access("/sys/module/numaplace", F_OK))
-		return explain_not_loaded(err, err_len);
+		return explain_not_loaded(err);
 	if (geteuid())
-		return np_fail(err, err_len, -EPERM,
+		return np_fail(err, -EPERM,
 			       "the numaplace module is loaded, but its files are root's; "
 			       "run as root");
 	if (statfs(DEBUGFS_ROOT, &fs) || fs.f_type != DEBUGFS_TYPE)
-		return np_fail(err, err_len, -EOPNOTSUPP,
+		return np_fail(err, -EOPNOTSUPP,
 			       "debugfs is not mounted; mount -t debugfs none " DEBUGFS_ROOT);
-	return np_fail(err, err_len, -EOPNOTSUPP,
+	return np_fail(err, -EOPNOTSUPP,
 		       "the numaplace module is loaded, but %s/version is missing; load it again",
 		       module_dir);
 }
 
-int np_module_probe(struct np_module_info *info, char *err, size_t err_len)
+int np_module_probe(struct np_module_info *info, struct np_err *err)
 {
 	char *text = np_module_read("version");
 	int e;
 
 	if (!text)
-		return explain_missing(err, err_len);
+		return explain_missing(err);
 	e = np_module_version_parse(text, info);
 	free(text);
 	if (e)
-		return np_fail(err, err_len, -EPROTO,
+		return np_fail(err, -EPROTO,
 			       "%s/version is not of a form this tool knows; use the tool and the "
 			       "module of one build", module_dir);
 	if (info->abi != NUMAPLACE_ABI)
-		return np_fail(err, err_len, -EPROTO,
+		return np_fail(err, -EPROTO,
 			       "the module (version %s) has ABI %u, this tool needs %u: use the "
 			       "tool and the module of one build", info->version, info->abi,
 			       NUMAPLACE_ABI);

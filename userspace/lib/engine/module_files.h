@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "../../../kmod/uapi/numaplace.h"
+#include "../base/error.h"
 
 struct np_module_info {
 	char version[32];
@@ -17,7 +18,7 @@ struct np_module_info {
  * Else -errno and one line in err that says which of these is not so, and what
  * to do: -EOPNOTSUPP (not loaded, no debugfs, lockdown), -EPERM, -EPROTO (ABI).
  */
-int np_module_probe(struct np_module_info *info, char *err, size_t err_len);
+int np_module_probe(struct np_module_info *info, struct np_err *err);
 
 /* Parses "numaplace=0.1.0 abi=1". 0 or -EINVAL. */
 int np_module_version_parse(const char *text, struct np_module_info *info);

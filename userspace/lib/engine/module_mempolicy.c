@@ -13,11 +13,11 @@ static int parse(const char *text, int *mode, struct bitmask **nodes)
 {
 	struct bitmask *any = numa_bitmask_alloc(NP_MAX_NODES);
 	const struct np_list_space space = { "node", any, any };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e;
 
 	numa_bitmask_setall(any);
-	e = np_memory_policy_parse(text, &space, mode, nodes, err, sizeof(err));
+	e = np_memory_policy_parse(text, &space, mode, nodes, &err);
 	numa_bitmask_free(any);
 	return e;
 }

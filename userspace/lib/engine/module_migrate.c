@@ -43,19 +43,18 @@ static void parse_result(const char *line, struct np_migrate_result *out)
 	np_record_number(line, "longest_pause_us", &out->longest_pause_us);
 }
 
-static int job_failed(const struct np_migrate_request *r, uint64_t id, int e, char *err,
-		      size_t err_len)
+static int job_failed(const struct np_migrate_request *r, uint64_t id, int e, struct np_err *err)
 {
 	const char *why = e == -ESRCH ? "it has exited or executes another program"
 			: e == -EACCES ? "its cpuset has lost the node" : strerror(-e);
 
-	return np_fail(err, err_len, e, "job %llu, which moves the pages of process %d, failed: %s",
+	return np_fail(err, e, "job %llu, which moves the pages of process %d, failed: %s",
 		       (unsigned long long)id, r->pid, why);
 }
 
 /* Follows the job to its end. A cancelled one still has to come to its end. */
 static int follow(const struct np_migrate_request *r, uint64_t id, struct np_migrate_result *out,
-		  char *err, size_t err_len)
+		  struct np_err *err)
 {
 	const struct timespec nap = { 0, POLL_NS };
 	char state[16] = "", cancel[32];
@@ -66,7 +65,7 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 	for (;;) {
 		line = job_line(id);
 		if (!line)
-			return np_fail(err, err_len, -EIO, "job %llu is no longer listed; was the "
+			return np_fail(err, -EIO, "job %llu is no longer listed; was the "
 				       "module unloaded?", (unsigned long long)id);
 		np_record_get(line, "state", state, sizeof(state));
 		np_record_number(line, "error", &error);
@@ -84,9 +83,8 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 	if (!strcmp(state, "done"))
 		return 0;
 	if (!strcmp(state, "cancelled"))
-		return np_fail(err, err_len, -ECANCELED, "job %llu was cancelled",
-			       (unsigned long long)id);
-	return job_failed(r, id, -(int)error, err, err_len);
+		return np_fail(err, -ECANCELED, "job %llu was cancelled", (unsigned long long)id);
+	return job_failed(r, id, -(int)error, err);
 }
 
 __attribute__((format(printf, 3, 4)))
@@ -131,11 +129,11 @@ static void migrate_line(const struct np_migrate_request *r, char *line, size_t 
 }
 
 int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
-			  char *err, size_t err_len)
+			  struct np_err *err)
 {
 	char line[NP_LIST_LEN + 256], answer[64];
 	struct np_proc_stat st;
-	int fd, e = np_proc_check(r->pid, false, &st, err, err_len);
+	int fd, e = np_proc_check(r->pid, false, &st, err);
 	uint64_t id;
 	ssize_t n;
 
@@ -146,17 +144,17 @@ int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_resu
 	migrate_line(r, line, sizeof(line));
 	fd = np_module_open("migrate");
 	if (fd < 0)
-		return np_module_refused(r->pid, "move the pages of", fd, err, err_len);
+		return np_module_refused(r->pid, "move the pages of", fd, err);
 	if (write(fd, line, strlen(line)) < 0) {
 		e = -errno;
 		close(fd);
-		return np_module_refused(r->pid, "move the pages of", e, err, err_len);
+		return np_module_refused(r->pid, "move the pages of", e, err);
 	}
 	n = pread(fd, answer, sizeof(answer) - 1, 0);
 	close(fd);
 	answer[n < 0 ? 0 : n] = '\0';
 	if (!np_record_number(answer, "job", &id))
-		return np_fail(err, err_len, -EPROTO, "the module did not say which job moves the "
+		return np_fail(err, -EPROTO, "the module did not say which job moves the "
 			       "pages of process %d", r->pid);
-	return follow(r, id, out, err, err_len);
+	return follow(r, id, out, err);
 }

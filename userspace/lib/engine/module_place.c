@@ -110,7 +110,7 @@ static int write_line(const struct np_place_request *r)
  * a cpuset other than the root's the module cannot tell which are allowed.
  * sched_setaffinity(2) knows no such limits. -EAGAIN: use that.
  */
-static int place_by_module(const struct np_place_request *r, char *err, size_t err_len)
+static int place_by_module(const struct np_place_request *r, struct np_err *err)
 {
 	char line[32];
 	int e;
@@ -121,34 +121,34 @@ static int place_by_module(const struct np_place_request *r, char *err, size_t e
 	if (e == -EINVAL && r->cpus)
 		return -EAGAIN;
 	if (e)
-		return np_module_refused(r->pid, "place", e, err, err_len);
+		return np_module_refused(r->pid, "place", e, err);
 	if (!r->cpus || !any_thread(r, differs))
 		return 0;
 	snprintf(line, sizeof(line), "%s=%d\n", r->one_thread ? "tid" : "pid", r->pid);
 	e = np_module_write("restore", line);
-	return e ? np_module_refused(r->pid, "restore", e, err, err_len) : -EAGAIN;
+	return e ? np_module_refused(r->pid, "restore", e, err) : -EAGAIN;
 }
 
 /* CPUs by system calls; then the memory policy by the module. */
-static int place_by_both(const struct np_place_request *r, char *err, size_t err_len)
+static int place_by_both(const struct np_place_request *r, struct np_err *err)
 {
 	struct np_place_request cpus = *r, memory = *r;
 	struct np_affinity_undo *undo;
-	char ignored[NP_ERR_LEN];
+	struct np_err ignored;
 	int e;
 
 	if (!r->inherit)
-		return np_fail(err, err_len, -EOPNOTSUPP,
+		return np_fail(err, -EOPNOTSUPP,
 			       "the CPUs of process %d can only be set with sched_setaffinity(2), "
 			       "and those children inherit", r->pid);
 	cpus.undo = &undo;
-	e = np_affinity_place(&cpus, err, err_len);
+	e = np_affinity_place(&cpus, err);
 	memory.cpus = NULL;
 	if (!e && r->mem_mode >= 0) {
 		e = write_line(&memory);
 		if (e) {
-			np_affinity_undo(&(struct np_undo) { r->pid, undo }, 1, ignored, sizeof(ignored));
-			np_module_refused(r->pid, "place", e, err, err_len);
+			np_affinity_undo(&(struct np_undo) { r->pid, undo }, 1, &ignored);
+			np_module_refused(r->pid, "place", e, err);
 		}
 	}
 	if (!e && r->undo)
@@ -158,27 +158,27 @@ static int place_by_both(const struct np_place_request *r, char *err, size_t err
 	return e;
 }
 
-int np_module_place(const struct np_place_request *r, char *err, size_t err_len)
+int np_module_place(const struct np_place_request *r, struct np_err *err)
 {
 	char mem[NP_LIST_LEN + 32];
 	struct np_state_file turn;
 	struct np_proc_stat st;
-	int e = np_proc_check(r->pid, r->one_thread, &st, err, err_len);
+	int e = np_proc_check(r->pid, r->one_thread, &st, err);
 
 	if (r->undo)
 		*r->undo = NULL;
 	if (e)
 		return e;
 	if (!r->cpus && r->mem_mode < 0)
-		return np_fail(err, err_len, -EINVAL, "nothing to do for process %d", r->pid);
-	e = np_layers_turn(&turn, err, err_len);
+		return np_fail(err, -EINVAL, "nothing to do for process %d", r->pid);
+	e = np_layers_turn(&turn, err);
 	if (!e)
-		e = place_by_module(r, err, err_len);
+		e = place_by_module(r, err);
 	if (e == -EAGAIN)
-		e = place_by_both(r, err, err_len);
+		e = place_by_both(r, err);
 	np_state_file_close(&turn);
 	if (e == -ENOSYS)
-		return np_fail(err, err_len, -EOPNOTSUPP,
+		return np_fail(err, -EOPNOTSUPP,
 			       "the kernel does not take memory policy %s; it may be too old for it",
 			       np_memory_policy_format(r->mem_mode, r->mem_nodes, mem, sizeof(mem)));
 	return e;

@@ -135,7 +135,7 @@ static bool wanted(const struct np_area *area, void *arg)
 }
 
 int np_move_pages(const struct np_migrate_request *r, struct np_migrate_result *out,
-		  char *err, size_t err_len)
+		  struct np_err *err)
 {
 	struct mover m = {
 		.r = r, .out = out,
@@ -143,7 +143,7 @@ int np_move_pages(const struct np_migrate_request *r, struct np_migrate_result *
 			.pid = r->pid, .page_size = (uint64_t)sysconf(_SC_PAGESIZE),
 			.shared = r->shared, .rate_mib = r->rate_mib,
 			.max_stall_us = r->max_stall_us, .progress = r->progress,
-			.progress_arg = r->progress_arg, .out = out, .err = err, .err_len = err_len,
+			.progress_arg = r->progress_arg, .out = out, .err = err,
 		},
 	};
 	const struct np_page_walk walk = {

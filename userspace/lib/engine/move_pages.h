@@ -11,6 +11,6 @@
  * afterwards: only pages seen on the target count as moved.
  */
 int np_move_pages(const struct np_migrate_request *r, struct np_migrate_result *out,
-		  char *err, size_t err_len);
+		  struct np_err *err);
 
 #endif

@@ -11,7 +11,7 @@
 #define NOT_WORTH_A_CALL 64
 
 static int move(const struct np_mover *m, struct np_migrate_request *r, uint64_t *moved,
-		char *err, size_t err_len)
+		struct np_err *err)
 {
 	struct np_migrate_result result;
 	int e;
@@ -21,7 +21,7 @@ static int move(const struct np_mover *m, struct np_migrate_request *r, uint64_t
 	r->max_stall_us = m->pace.max_stall_us;
 	r->progress = m->go_on;
 	r->progress_arg = m->arg;
-	e = m->control->migrate(r, &result, err, err_len);
+	e = m->control->migrate(r, &result, err);
 	if (m->report && (!e || result.asked))
 		m->report(&result, m->arg);
 	*moved += result.moved;
@@ -29,19 +29,19 @@ static int move(const struct np_mover *m, struct np_migrate_request *r, uint64_t
 }
 
 int np_move_whole(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
-		  uint64_t *moved, char *err, size_t err_len)
+		  uint64_t *moved, struct np_err *err)
 {
 	struct np_migrate_request r = { .pid = pid, .from = from, .to = to };
 
-	return move(m, &r, moved, err, err_len);
+	return move(m, &r, moved, err);
 }
 
 int np_move_part(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
-		 uint64_t limit, uint64_t *moved, char *err, size_t err_len)
+		 uint64_t limit, uint64_t *moved, struct np_err *err)
 {
 	struct np_migrate_request r = { .pid = pid, .from = from, .to = to, .limit = limit };
 
-	return limit ? move(m, &r, moved, err, err_len) : 0;
+	return limit ? move(m, &r, moved, err) : 0;
 }
 
 static size_t count_short(const uint64_t *before, const uint64_t *have, size_t n)
@@ -54,14 +54,13 @@ static size_t count_short(const uint64_t *before, const uint64_t *have, size_t n
 }
 
 int np_move_back(const struct np_mover *m, const struct np_machine *machine, pid_t pid,
-		 const uint64_t *before, const uint64_t *have, uint64_t *moved,
-		 char *err, size_t err_len)
+		 const uint64_t *before, const uint64_t *have, uint64_t *moved, struct np_err *err)
 {
 	size_t n = machine->n_nodes;
 	bool one_home = count_short(before, have, n) == 1;
 	uint64_t *missing = calloc(n, sizeof(*missing));
 	struct bitmask *from = numa_bitmask_alloc(NP_MAX_NODES);
-	int e = missing ? 0 : np_fail(err, err_len, -ENOMEM, "out of memory");
+	int e = missing ? 0 : np_fail(err, -ENOMEM, "out of memory");
 
 	for (size_t k = 0; !e && k < n; k++)
 		missing[k] = before[k] > have[k] ? before[k] - have[k] : 0;
@@ -75,9 +74,9 @@ int np_move_back(const struct np_mover *m, const struct np_machine *machine, pid
 			int to = machine->node[k].id;
 
 			if (amount && one_home && !before[i])
-				e = np_move_whole(m, pid, from, to, &back, err, err_len);
+				e = np_move_whole(m, pid, from, to, &back, err);
 			else if (amount >= NOT_WORTH_A_CALL)
-				e = np_move_part(m, pid, from, to, amount, &back, err, err_len);
+				e = np_move_part(m, pid, from, to, amount, &back, err);
 			*moved += back;
 			over -= amount;
 			missing[k] -= amount;

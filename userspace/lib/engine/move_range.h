@@ -24,7 +24,7 @@ struct np_mover {
 
 /* The whole task in one call. Adds to *moved in any case. 0 or -errno. */
 int np_move_whole(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
-		  uint64_t *moved, char *err, size_t err_len);
+		  uint64_t *moved, struct np_err *err);
 
 /*
  * limit pages, fewer where there are not as many, from the nodes in from (NULL: any) to
@@ -32,14 +32,13 @@ int np_move_whole(const struct np_mover *m, pid_t pid, const struct bitmask *fro
  * whole. Adds to *moved in any case. 0 or -errno.
  */
 int np_move_part(const struct np_mover *m, pid_t pid, const struct bitmask *from, int to,
-		 uint64_t limit, uint64_t *moved, char *err, size_t err_len);
+		 uint64_t limit, uint64_t *moved, struct np_err *err);
 
 /*
  * Brings pages back: from nodes that have more than before to those that have
  * fewer. before and have are pages by node index. 0 or -errno.
  */
 int np_move_back(const struct np_mover *m, const struct np_machine *machine, pid_t pid,
-		 const uint64_t *before, const uint64_t *have, uint64_t *moved,
-		 char *err, size_t err_len);
+		 const uint64_t *before, const uint64_t *have, uint64_t *moved, struct np_err *err);
 
 #endif

@@ -54,27 +54,25 @@ void np_spaces_close(struct np_spaces *s)
 	close_space(&s->memory);
 }
 
-struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, char *err,
-				  size_t err_len)
+struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, struct np_err *err)
 {
-	struct bitmask *mask = np_list_parse(nodes, &s->node, err, err_len), *cpus;
+	struct bitmask *mask = np_list_parse(nodes, &s->node, err), *cpus;
 
 	if (!mask)
 		return NULL;
 	cpus = np_machine_cpus_of_nodes(s->m, mask);
 	numa_bitmask_free(mask);
 	if (numa_bitmask_weight(cpus) == 0) {
-		np_fail(err, err_len, -EINVAL, "node %s has no CPU to run on", nodes);
+		np_fail(err, -EINVAL, "node %s has no CPU to run on", nodes);
 		numa_bitmask_free(cpus);
 		return NULL;
 	}
 	return cpus;
 }
 
-int np_spaces_one_node(const struct np_list_space *space, const char *text, char *err,
-		       size_t err_len)
+int np_spaces_one_node(const struct np_list_space *space, const char *text, struct np_err *err)
 {
-	struct bitmask *mask = np_list_parse(text, space, err, err_len);
+	struct bitmask *mask = np_list_parse(text, space, err);
 	int node = -1;
 
 	if (!mask)
@@ -83,8 +81,7 @@ int np_spaces_one_node(const struct np_list_space *space, const char *text, char
 		for (node = 0; !numa_bitmask_isbitset(mask, (unsigned int)node); node++)
 			;
 	else
-		np_fail(err, err_len, -EINVAL, "\"%s\" names several %ss; one is needed", text,
-			space->what);
+		np_fail(err, -EINVAL, "\"%s\" names several %ss; one is needed", text, space->what);
 	numa_bitmask_free(mask);
 	return node;
 }

@@ -18,11 +18,9 @@ void np_spaces_close(struct np_spaces *s);
  * The CPUs of a list of nodes, for the caller to free; NULL with one line in
  * err when a node does not exist or has no CPU.
  */
-struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, char *err,
-				  size_t err_len);
+struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, struct np_err *err);
 
 /* One node of the space, as its kernel number; -1 with one line in err. */
-int np_spaces_one_node(const struct np_list_space *space, const char *text, char *err,
-		       size_t err_len);
+int np_spaces_one_node(const struct np_list_space *space, const char *text, struct np_err *err);
 
 #endif

@@ -71,13 +71,13 @@ int np_sender_failed(struct np_sender *s, int e)
 	s->said = true;
 	switch (e) {
 	case -EPERM:
-		return np_proc_denied(s->pid, "move the pages of", s->err, s->err_len);
+		return np_proc_denied(s->pid, "move the pages of", s->err);
 	case -ESRCH:
-		return np_fail(s->err, s->err_len, e, "process %d has exited", s->pid);
+		return np_fail(s->err, e, "process %d has exited", s->pid);
 	case -ENOMEM:
-		return np_fail(s->err, s->err_len, e, "out of memory");
+		return np_fail(s->err, e, "out of memory");
 	default:
-		return np_fail(s->err, s->err_len, e, "pages of process %d cannot be moved: %s",
+		return np_fail(s->err, e, "pages of process %d cannot be moved: %s",
 			       s->pid, strerror(-e));
 	}
 }
@@ -91,10 +91,9 @@ static int call_failed(struct np_sender *s, size_t n, int e)
 		at++;
 	s->said = true;
 	if (e == -ENODEV)
-		return np_fail(s->err, s->err_len, e, "node %d has no memory to move pages to",
-			       s->node[at]);
+		return np_fail(s->err, e, "node %d has no memory to move pages to", s->node[at]);
 	if (e == -EACCES)
-		return np_fail(s->err, s->err_len, e, "the cpuset of process %d or of this shell "
+		return np_fail(s->err, e, "the cpuset of process %d or of this shell "
 			       "does not allow node %d", s->pid, s->node[at]);
 	return np_sender_failed(s, e);
 }
@@ -172,7 +171,7 @@ int np_sender_go_on(struct np_sender *s)
 	if (!s->progress || s->progress(s->out, s->progress_arg))
 		return 0;
 	s->said = true;
-	return np_fail(s->err, s->err_len, -ECANCELED, "cancelled");
+	return np_fail(s->err, -ECANCELED, "cancelled");
 }
 
 /* Sends the n pages of s->arg and settles them. Sets *tried. */

@@ -16,8 +16,7 @@ struct np_sender {
 	bool (*progress)(const struct np_migrate_result *so_far, void *arg);
 	void *progress_arg;
 	struct np_migrate_result *out;	/* gets what moved */
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 
 	size_t n;			/* pages that were added */
 	int *error;			/* [n] what became of each */
@@ -35,7 +34,7 @@ struct np_sender {
 };
 
 /*
- * For room pages at most; fields up to err_len are filled in. 0 or -errno. np_sender_close() in any
+ * For room pages at most; fields up to err are filled in. 0 or -errno. np_sender_close() in any
  * case.
  */
 int np_sender_open(struct np_sender *s, size_t room);

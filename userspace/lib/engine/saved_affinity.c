@@ -129,16 +129,16 @@ static void none_is_fresh(struct np_state *s)
 		s->saved[i].fresh = false;
 }
 
-static int load(struct np_state *s, char *err, size_t err_len)
+static int load(struct np_state *s, struct np_err *err)
 {
 	static const char unknown[] = "the original CPUs of placed tasks are";
 	json_t *threads = NULL, *item;
 	size_t i;
-	int e = np_state_file_load(&s->file, "threads", unknown, &threads, err, err_len);
+	int e = np_state_file_load(&s->file, "threads", unknown, &threads, err);
 
 	json_array_foreach(threads, i, item)
 		if (!e && load_record(s, item))
-			e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it "
+			e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it "
 				    "away to go on", s->file.path, unknown);
 	s->written = s->loaded = json_array_size(threads);
 	end_all(s);
@@ -147,14 +147,14 @@ static int load(struct np_state *s, char *err, size_t err_len)
 	return e;
 }
 
-int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len)
+int np_state_open(struct np_state *s, const char *path, struct np_err *err)
 {
 	int e;
 
 	memset(s, 0, sizeof(*s));
-	e = np_state_file_open(&s->file, path, "state.json", err, err_len);
+	e = np_state_file_open(&s->file, path, "state.json", err);
 	if (!e)
-		e = load(s, err, err_len);
+		e = load(s, err);
 	if (e)
 		np_state_close(s);
 	return e;
@@ -174,17 +174,17 @@ static bool take_kept(struct np_state *s)
 	return true;
 }
 
-int np_state_open_kept(struct np_state *s, char *err, size_t err_len)
+int np_state_open_kept(struct np_state *s, struct np_err *err)
 {
 	int e;
 
 	memset(s, 0, sizeof(*s));
-	e = np_state_file_open(&s->file, NULL, "state.json", err, err_len);
+	e = np_state_file_open(&s->file, NULL, "state.json", err);
 	if (!e && take_kept(s))
 		return 0;
 	np_state_close(&kept);
 	if (!e)
-		e = load(s, err, err_len);
+		e = load(s, err);
 	if (e)
 		np_state_close(s);
 	return e;
@@ -238,15 +238,15 @@ static json_t *to_json(const struct np_state *s, bool fresh_only)
 	return NULL;
 }
 
-int np_state_save(struct np_state *s, char *err, size_t err_len)
+int np_state_save(struct np_state *s, struct np_err *err)
 {
 	json_t *threads = to_json(s, false);
 	int e = -ENOMEM;
 
 	if (threads)
-		e = np_state_file_save(&s->file, "threads", threads, err, err_len);
+		e = np_state_file_save(&s->file, "threads", threads, err);
 	else
-		np_fail(err, err_len, e, "out of memory");
+		np_fail(err, e, "out of memory");
 	json_decref(threads);
 	if (e)
 		return e;
@@ -256,16 +256,16 @@ int np_state_save(struct np_state *s, char *err, size_t err_len)
 	return 0;
 }
 
-int np_state_record(struct np_state *s, char *err, size_t err_len)
+int np_state_record(struct np_state *s, struct np_err *err)
 {
 	bool whole = s->rewrite || s->written > 2 * s->n + SLACK;
 	json_t *fresh = whole ? NULL : to_json(s, true);
-	int e = fresh ? np_state_file_append(&s->file, fresh, err, err_len) : -ENOENT;
+	int e = fresh ? np_state_file_append(&s->file, fresh, err) : -ENOENT;
 
 	s->written += e ? 0 : json_array_size(fresh);
 	json_decref(fresh);
 	if (e == -ENOENT)
-		return np_state_save(s, err, err_len);
+		return np_state_save(s, err);
 	if (!e)
 		none_is_fresh(s);
 	return e;
@@ -282,11 +282,11 @@ void np_state_close(struct np_state *s)
 	s->file.lock = s->file.data = -1;
 }
 
-int np_state_leave(const char *by, char *err, size_t err_len)
+int np_state_leave(const char *by, struct np_err *err)
 {
 	struct np_state s;
 	bool any = false;
-	int e = np_state_open(&s, NULL, err, err_len);
+	int e = np_state_open(&s, NULL, err);
 
 	if (e)
 		return e;
@@ -296,7 +296,7 @@ int np_state_leave(const char *by, char *err, size_t err_len)
 		s.saved[i].by[0] = '\0';
 		any = true;
 	}
-	e = any ? np_state_save(&s, err, err_len) : 0;
+	e = any ? np_state_save(&s, err) : 0;
 	np_state_close(&s);
 	return e;
 }

@@ -59,24 +59,24 @@ struct np_state {
  * have exited unless others may have inherited their CPUs: these are "gone".
  * 0, or -errno with one line in err.
  */
-int np_state_open(struct np_state *s, const char *path, char *err, size_t err_len);
+int np_state_open(struct np_state *s, const char *path, struct np_err *err);
 
 /* Writes it to disk, replacing the file in one step. */
-int np_state_save(struct np_state *s, char *err, size_t err_len);
+int np_state_save(struct np_state *s, struct np_err *err);
 
 /*
  * Writes the records that were added since to disk: behind the others, or all
  * anew when too many of those have been replaced. What was dropped without
  * being added again stays in the file.
  */
-int np_state_record(struct np_state *s, char *err, size_t err_len);
+int np_state_record(struct np_state *s, struct np_err *err);
 
 /*
  * As np_state_open() of the default file, but without reading it again when this
  * process has kept it and no other has written it since; records of threads that
  * have exited may then still be there.
  */
-int np_state_open_kept(struct np_state *s, char *err, size_t err_len);
+int np_state_open_kept(struct np_state *s, struct np_err *err);
 
 /* As np_state_close(), but keeps it in memory for np_state_open_kept(). Of one thread. */
 void np_state_keep(struct np_state *s);
@@ -103,7 +103,7 @@ void np_state_end(struct np_state *s, struct np_saved *r);
  * Tasks that by has placed count as placed by hand, in the default file: they stay at the end of
  * that program and of later ones. 0, or -errno with one line in err.
  */
-int np_state_leave(const char *by, char *err, size_t err_len);
+int np_state_leave(const char *by, struct np_err *err);
 
 /* A copy with masks of its own. */
 struct np_saved np_saved_copy(const struct np_saved *r);

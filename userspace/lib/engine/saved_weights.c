@@ -36,7 +36,7 @@ static bool is_whole(const json_t *record)
 	       json_is_array(json_object_get(record, "users"));
 }
 
-static int book_open(struct book *b, const char *root, char *err, size_t err_len)
+static int book_open(struct book *b, const char *root, struct np_err *err)
 {
 	static const char what[] = "what the kernel's weights were before is";
 	char path[PATH_MAX];
@@ -45,14 +45,14 @@ static int book_open(struct book *b, const char *root, char *err, size_t err_len
 
 	snprintf(path, sizeof(path), "%s/weights.json", root);
 	*b = (struct book) { .root = root };
-	e = np_state_file_open(&b->file, root[0] ? path : NULL, "weights.json", err, err_len);
+	e = np_state_file_open(&b->file, root[0] ? path : NULL, "weights.json", err);
 	if (e)
 		return e;
-	e = np_state_file_load(&b->file, ARRAY, what, &all, err, err_len);
+	e = np_state_file_load(&b->file, ARRAY, what, &all, err);
 	b->record = json_incref(json_array_get(all, 0));
 	json_decref(all);
 	if (!e && b->record && !is_whole(b->record))
-		e = np_fail(err, err_len, -EINVAL, "%s is damaged, so %s not known; move it away to go "
+		e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it away to go "
 			    "on", b->file.path, what);
 	if (!e)
 		return 0;
@@ -61,14 +61,14 @@ static int book_open(struct book *b, const char *root, char *err, size_t err_len
 	return e;
 }
 
-static int book_save(struct book *b, char *err, size_t err_len)
+static int book_save(struct book *b, struct np_err *err)
 {
 	json_t *all = json_array();
 	int e;
 
 	if (b->record)
 		json_array_append(all, b->record);
-	e = np_state_file_save(&b->file, ARRAY, all, err, err_len);
+	e = np_state_file_save(&b->file, ARRAY, all, err);
 	json_decref(all);
 	return e;
 }
@@ -152,22 +152,22 @@ static bool changed_since(const struct book *b)
 }
 
 /* Automatic weights return by turning them on again. */
-static int write_before(const struct book *b, char *err, size_t err_len)
+static int write_before(const struct book *b, struct np_err *err)
 {
 	int e = 0;
 
 	if (np_weights_kernel_auto(b->root) != 1)
-		e = np_weights_kernel_write(b->root, json_object_get(b->record, "before"), err, err_len);
+		e = np_weights_kernel_write(b->root, json_object_get(b->record, "before"), err);
 	if (!e && json_integer_value(json_object_get(b->record, "auto")) == 1)
-		e = np_weights_kernel_set_auto(b->root, err, err_len);
+		e = np_weights_kernel_set_auto(b->root, err);
 	return e;
 }
 
 /* No task uses them any more. The record is kept after an error, so that it can be tried again. */
-static int end_record(struct book *b, char *text, size_t text_len, char *err, size_t err_len)
+static int end_record(struct book *b, char *text, size_t text_len, struct np_err *err)
 {
 	bool changed = changed_since(b);
-	int e = changed ? 0 : write_before(b, err, err_len);
+	int e = changed ? 0 : write_before(b, err);
 	char list[128];
 
 	if (e)
@@ -198,19 +198,19 @@ static bool serves(const json_t *set, const json_t *weights)
 	return true;
 }
 
-static int say_taken(const struct book *b, const json_t *weights, char *err, size_t err_len)
+static int say_taken(const struct book *b, const json_t *weights, struct np_err *err)
 {
 	struct np_weights_user u = user_of(json_array_get(users_of(b), 0));
 	char set[80], wanted[80];
 
-	return np_fail(err, err_len, -EBUSY, "weights %s cannot be written: process %d goes by %s, and the "
+	return np_fail(err, -EBUSY, "weights %s cannot be written: process %d goes by %s, and the "
 		       "kernel has one set; `numaplace restore %d` gives that up",
 		       np_weights_list(weights, wanted, sizeof(wanted)), u.pid,
 		       np_weights_list(json_object_get(b->record, "set"), set, sizeof(set)), u.pid);
 }
 
 /* The kernel's present weights, unless numaplace has set them: to be restored later. */
-static int note_before(struct book *b, const json_t *weights, char *err, size_t err_len)
+static int note_before(struct book *b, const json_t *weights, struct np_err *err)
 {
 	json_t *now;
 
@@ -218,7 +218,7 @@ static int note_before(struct book *b, const json_t *weights, char *err, size_t 
 		return 0;
 	now = np_weights_kernel_read(b->root);
 	if (!now)
-		return np_weights_kernel_check(b->root, err, err_len);
+		return np_weights_kernel_check(b->root, err);
 	if (!b->record)
 		b->record = json_pack("{s:O, s:[]}", "set", weights, "users");
 	json_object_set_new(b->record, "before", now);
@@ -242,15 +242,16 @@ static void add_users(struct book *b, struct np_weights_user *user, size_t n)
 
 static void take_back(struct book *b, struct np_weights_user *user, size_t n)
 {
-	char ignored[NP_ERR_LEN], text[NP_ERR_LEN];
+	char text[NP_ERR_LEN];
+	struct np_err ignored;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = json_array_size(users_of(b)); user[i].added && k-- > 0;)
 			if (find_user(b, &user[i]) == json_array_get(users_of(b), k))
 				json_array_remove(users_of(b), k);
 	if (!json_array_size(users_of(b)))
-		end_record(b, text, sizeof(text), ignored, sizeof(ignored));
-	book_save(b, ignored, sizeof(ignored));
+		end_record(b, text, sizeof(text), &ignored);
+	book_save(b, &ignored);
 	for (size_t i = 0; i < n; i++)
 		user[i].added = false;
 }
@@ -263,32 +264,32 @@ static bool any_runs(const struct np_weights_user *user, size_t n)
 	return false;
 }
 
-static int take(struct book *b, const json_t *weights, struct np_weights_user *user, size_t n, char *err,
-		size_t err_len)
+static int take(struct book *b, const json_t *weights, struct np_weights_user *user, size_t n,
+		struct np_err *err)
 {
 	char text[NP_ERR_LEN];
 	int e = 0;
 
 	drop_users(b, NULL, NULL);
 	if (b->record && !json_array_size(users_of(b)))
-		e = end_record(b, text, sizeof(text), err, err_len);
+		e = end_record(b, text, sizeof(text), err);
 	if (!e && b->record && !serves(json_object_get(b->record, "set"), weights))
-		return say_taken(b, weights, err, err_len);
+		return say_taken(b, weights, err);
 	if (!e)
-		e = note_before(b, weights, err, err_len);
+		e = note_before(b, weights, err);
 	if (e)
 		return e;
 	add_users(b, user, n);
-	e = book_save(b, err, err_len);
+	e = book_save(b, err);
 	if (!e)
-		e = np_weights_kernel_write(b->root, json_object_get(b->record, "set"), err, err_len);
+		e = np_weights_kernel_write(b->root, json_object_get(b->record, "set"), err);
 	if (e)
 		take_back(b, user, n);
 	return e;
 }
 
 int np_weights_take(const char *root, const json_t *weights, struct np_weights_user *user, size_t n,
-		    char *err, size_t err_len)
+		    struct np_err *err)
 {
 	struct book b;
 	int e;
@@ -297,16 +298,16 @@ int np_weights_take(const char *root, const json_t *weights, struct np_weights_u
 		user[i].added = false;
 	if (!any_runs(user, n))
 		return 0;
-	e = book_open(&b, root, err, err_len);
+	e = book_open(&b, root, err);
 	if (e)
 		return e;
-	e = take(&b, weights, user, n, err, err_len);
+	e = take(&b, weights, user, n, err);
 	book_close(&b);
 	return e;
 }
 
 int np_weights_drop(const char *root, bool (*which)(const struct np_weights_user *u, const void *arg),
-		    const void *arg, struct np_weights_back *back, char *err, size_t err_len)
+		    const void *arg, struct np_weights_back *back, struct np_err *err)
 {
 	struct book b;
 	int e;
@@ -315,19 +316,19 @@ int np_weights_drop(const char *root, bool (*which)(const struct np_weights_user
 	/* Only root can have written them, and others may have no folder for the file. */
 	if (!root[0] && geteuid())
 		return 0;
-	e = book_open(&b, root, err, err_len);
+	e = book_open(&b, root, err);
 	if (e)
 		return e;
 	if (b.record) {
-		char why[NP_ERR_LEN];
+		struct np_err why;
 		int saved;
 
 		back->users = drop_users(&b, which, arg);
 		if (!json_array_size(users_of(&b)))
-			e = end_record(&b, back->text, sizeof(back->text), err, err_len);
-		saved = book_save(&b, why, sizeof(why));
+			e = end_record(&b, back->text, sizeof(back->text), err);
+		saved = book_save(&b, &why);
 		if (!e && saved)
-			e = np_fail(err, err_len, saved, "%s", why);
+			e = np_fail(err, saved, "%s", why.text);
 	}
 	book_close(&b);
 	return e;
@@ -340,13 +341,12 @@ static bool is_meant(const struct np_weights_user *u, const void *arg)
 	return np_whose_all(whose) || np_whose_has(whose, u->pid) || (whose->by && !strcmp(whose->by, u->by));
 }
 
-int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, char *err,
-			 size_t err_len)
+int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, struct np_err *err)
 {
-	return np_weights_drop("", is_meant, whose, back, err, err_len);
+	return np_weights_drop("", is_meant, whose, back, err);
 }
 
-int np_weights_leave(const char *root, const char *by, char *err, size_t err_len)
+int np_weights_leave(const char *root, const char *by, struct np_err *err)
 {
 	struct book b;
 	json_t *record;
@@ -356,7 +356,7 @@ int np_weights_leave(const char *root, const char *by, char *err, size_t err_len
 
 	if (!root[0] && geteuid())	/* as in np_weights_drop() */
 		return 0;
-	e = book_open(&b, root, err, err_len);
+	e = book_open(&b, root, err);
 	if (e)
 		return e;
 	json_array_foreach(users_of(&b), i, record) {
@@ -365,7 +365,7 @@ int np_weights_leave(const char *root, const char *by, char *err, size_t err_len
 		json_object_set_new(record, "by", json_string(""));
 		any = true;
 	}
-	e = any ? book_save(&b, err, err_len) : 0;
+	e = any ? book_save(&b, err) : 0;
 	book_close(&b);
 	return e;
 }

@@ -30,7 +30,7 @@ struct np_weights_user {
  * err and nothing changed: -EBUSY where another goes by different ones.
  */
 int np_weights_take(const char *root, const json_t *weights, struct np_weights_user *user, size_t n,
-		    char *err, size_t err_len);
+		    struct np_err *err);
 
 struct np_weights_back {
 	size_t users;			/* that were among those asked for */
@@ -39,13 +39,12 @@ struct np_weights_back {
 
 /* Takes users out that which() is true for; after the last the kernel has what it had before. */
 int np_weights_drop(const char *root, bool (*which)(const struct np_weights_user *u, const void *arg),
-		    const void *arg, struct np_weights_back *back, char *err, size_t err_len);
+		    const void *arg, struct np_weights_back *back, struct np_err *err);
 
 /* The same for those that are restored. */
-int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, char *err,
-			 size_t err_len);
+int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, struct np_err *err);
 
 /* Users that by has placed count as placed by hand: they stay at its end. As np_state_leave(). */
-int np_weights_leave(const char *root, const char *by, char *err, size_t err_len);
+int np_weights_leave(const char *root, const char *by, struct np_err *err);
 
 #endif

@@ -169,14 +169,14 @@ static int each(const struct np_window *w, void *arg)
 }
 
 int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,
-		    char *err, size_t err_len)
+		    struct np_err *err)
 {
 	struct spreader s = {
 		.r = r, .out = out,
 		.sender = {
 			.pid = r->pid, .page_size = (uint64_t)sysconf(_SC_PAGESIZE),
 			.rate_mib = r->rate_mib, .progress = r->progress,
-			.progress_arg = r->progress_arg, .out = out, .err = err, .err_len = err_len,
+			.progress_arg = r->progress_arg, .out = out, .err = err,
 		},
 	};
 	const struct np_page_walk walk = {
@@ -188,7 +188,7 @@ int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result 
 
 	memset(out, 0, sizeof(*out));
 	out->engine = "syscall";
-	e = np_proc_check(r->pid, false, &st, err, err_len);
+	e = np_proc_check(r->pid, false, &st, err);
 	if (e)
 		return e;
 	e = np_sender_open(&s.sender, WINDOW);

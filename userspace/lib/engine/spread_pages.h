@@ -13,7 +13,7 @@
  * Huge pages move whole. Pages of files stay, as with every other move.
  */
 int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,
-		    char *err, size_t err_len);
+		    struct np_err *err);
 
 /*
  * For n pages that are on node[] (negative: none of them): to[i] is the node that

@@ -18,19 +18,18 @@
 #define PATIENCE 10
 #define NAP_NS 5000000
 
-int np_state_folder(char *path, size_t path_len, char *err, size_t err_len)
+int np_state_folder(char *path, size_t path_len, struct np_err *err)
 {
 	const char *base = geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
 
 	if (!base || !*base)
-		return np_fail(err, err_len, -ENOENT,
+		return np_fail(err, -ENOENT,
 			       "no folder for the originals of what is placed: XDG_RUNTIME_DIR is "
 			       "not set; set it to a private folder, or run as root");
 	if ((size_t)snprintf(path, path_len, "%s/numaplace", base) >= path_len)
-		return np_fail(err, err_len, -ENAMETOOLONG, "XDG_RUNTIME_DIR is too long");
+		return np_fail(err, -ENAMETOOLONG, "XDG_RUNTIME_DIR is too long");
 	if (mkdir(path, 0700) && errno != EEXIST)
-		return np_fail(err, err_len, -errno, "folder %s cannot be made: %s", path,
-			       strerror(errno));
+		return np_fail(err, -errno, "folder %s cannot be made: %s", path, strerror(errno));
 	return 0;
 }
 
@@ -42,7 +41,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int say_holder(const char *path, bool interrupted, char *err, size_t err_len)
+static int say_holder(const char *path, bool interrupted, struct np_err *err)
 {
 	char *text = np_read_file(path);
 	pid_t pid = text ? (pid_t)atoi(text) : 0;
@@ -52,32 +51,32 @@ static int say_holder(const char *path, bool interrupted, char *err, size_t err_
 	if (pid > 0)
 		np_proc_stat(pid, &st);
 	if (interrupted)
-		return np_fail(err, err_len, -EINTR, "interrupted while process %d (%s) held %s",
+		return np_fail(err, -EINTR, "interrupted while process %d (%s) held %s",
 			       pid, st.comm, path);
-	return np_fail(err, err_len, -EBUSY, "process %d (%s) has held %s for %d s; try again when it "
+	return np_fail(err, -EBUSY, "process %d (%s) has held %s for %d s; try again when it "
 		       "has ended", pid, st.comm, path, PATIENCE);
 }
 
 /* The lock is held for a short time only. A signal with a handler ends the wait. */
-static int wait_for_lock(int fd, const char *path, char *err, size_t err_len)
+static int wait_for_lock(int fd, const char *path, struct np_err *err)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	double end = seconds() + PATIENCE;
 
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
-			return np_fail(err, err_len, -errno, "%s cannot be locked: %s", path,
+			return np_fail(err, -errno, "%s cannot be locked: %s", path,
 				       strerror(errno));
 		if (seconds() >= end)
-			return say_holder(path, false, err, err_len);
+			return say_holder(path, false, err);
 		if (nanosleep(&nap, NULL) && errno == EINTR)
-			return say_holder(path, true, err, err_len);
+			return say_holder(path, true, err);
 	}
 	return 0;
 }
 
 /* The lock is a file of its own, because the state file is replaced. It holds the owner's pid. */
-static int take_lock(struct np_state_file *f, char *err, size_t err_len)
+static int take_lock(struct np_state_file *f, struct np_err *err)
 {
 	char path[PATH_MAX + 8], pid[16];
 	int e;
@@ -85,33 +84,31 @@ static int take_lock(struct np_state_file *f, char *err, size_t err_len)
 	snprintf(path, sizeof(path), "%s.lock", f->path);
 	f->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (f->lock < 0)
-		return np_fail(err, err_len, -errno, "%s cannot be opened: %s", path,
-			       strerror(errno));
-	e = wait_for_lock(f->lock, path, err, err_len);
+		return np_fail(err, -errno, "%s cannot be opened: %s", path, strerror(errno));
+	e = wait_for_lock(f->lock, path, err);
 	if (e)
 		return e;
 	snprintf(pid, sizeof(pid), "%-10d\n", getpid());
 	if (pwrite(f->lock, pid, strlen(pid), 0) < 0)
-		return np_fail(err, err_len, -errno, "%s cannot be written: %s", path,
-			       strerror(errno));
+		return np_fail(err, -errno, "%s cannot be written: %s", path, strerror(errno));
 	return 0;
 }
 
 int np_state_file_open(struct np_state_file *f, const char *path, const char *name,
-		       char *err, size_t err_len)
+		       struct np_err *err)
 {
 	char folder[PATH_MAX - 64];
 	int e = 0;
 
 	f->lock = f->data = -1;
 	if (!path)
-		e = np_state_folder(folder, sizeof(folder), err, err_len);
+		e = np_state_folder(folder, sizeof(folder), err);
 	if (!e && path)
 		snprintf(f->path, sizeof(f->path), "%s", path);
 	else if (!e)
 		snprintf(f->path, sizeof(f->path), "%s/%.60s", folder, name);
 	if (!e)
-		e = take_lock(f, err, err_len);
+		e = take_lock(f, err);
 	if (e)
 		np_state_file_close(f);
 	return e;
@@ -168,7 +165,7 @@ static size_t whole_length(const char *text)
 }
 
 int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
-		       json_t **records, char *err, size_t err_len)
+		       json_t **records, struct np_err *err)
 {
 	char *text = np_read_file(f->path), *now;
 	json_t *array, *boot;
@@ -179,14 +176,13 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 	if (!text && errno == ENOENT)
 		return 0;
 	if (!text)
-		return np_fail(err, err_len, -errno, "%s cannot be read: %s", f->path,
-			       strerror(errno));
+		return np_fail(err, -errno, "%s cannot be read: %s", f->path, strerror(errno));
 	len = whole_length(text);
 	array = parse(text, len, name, &boot);
 	free(text);
 	now = boot_id();
 	if (!array) {
-		e = np_fail(err, err_len, -EINVAL,
+		e = np_fail(err, -EINVAL,
 			    "%s is damaged, so %s not known; move it away to go on", f->path, what);
 	} else if (now && !strcmp(json_string_value(boot), now)) {
 		*records = json_incref(array);
@@ -200,7 +196,7 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 }
 
 int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
-		       char *err, size_t err_len)
+		       struct np_err *err)
 {
 	char path[PATH_MAX + 8], *boot = boot_id();
 	json_t *root = boot ? json_pack("{s:s,s:O}", "boot", boot, name, records) : NULL;
@@ -224,7 +220,7 @@ int np_state_file_save(struct np_state_file *f, const char *name, json_t *record
 		if (fd >= 0)
 			close(fd);
 		unlink(path);
-		np_fail(err, err_len, e, "%s cannot be written: %s", f->path, strerror(-e));
+		np_fail(err, e, "%s cannot be written: %s", f->path, strerror(-e));
 	}
 	return e;
 }
@@ -248,7 +244,7 @@ static char *lines_of(const json_t *records)
 	return NULL;
 }
 
-int np_state_file_append(struct np_state_file *f, json_t *records, char *err, size_t err_len)
+int np_state_file_append(struct np_state_file *f, json_t *records, struct np_err *err)
 {
 	char *text;
 	ssize_t done;
@@ -259,7 +255,7 @@ int np_state_file_append(struct np_state_file *f, json_t *records, char *err, si
 		return -ENOENT;
 	text = lines_of(records);
 	if (!text)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	len = strlen(text);
 	errno = 0;
 	/* Cuts off a record that another process left unfinished. */
@@ -268,7 +264,7 @@ int np_state_file_append(struct np_state_file *f, json_t *records, char *err, si
 		f->size += done;
 	} else {
 		e = errno ? -errno : -ENOSPC;
-		np_fail(err, err_len, e, "%s cannot be written: %s", f->path, strerror(-e));
+		np_fail(err, e, "%s cannot be written: %s", f->path, strerror(-e));
 		if (done > 0 && ftruncate(f->data, f->size))
 			e = -EIO;
 	}

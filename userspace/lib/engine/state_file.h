@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../base/error.h"
+
 struct np_state_file {
 	char path[PATH_MAX];
 	int lock;			/* held from open to close */
@@ -24,14 +26,14 @@ struct np_state_file {
  * The folder of state: /run/numaplace for root, $XDG_RUNTIME_DIR/numaplace for
  * others; made when it is not there. 0, or -errno with one line in err.
  */
-int np_state_folder(char *path, size_t path_len, char *err, size_t err_len);
+int np_state_folder(char *path, size_t path_len, struct np_err *err);
 
 /*
  * Locks the file called name in the folder, or path if not NULL. -EBUSY when another
  * process holds it for 10 s, -EINTR on a signal meanwhile; err names that process.
  */
 int np_state_file_open(struct np_state_file *f, const char *path, const char *name,
-		       char *err, size_t err_len);
+		       struct np_err *err);
 void np_state_file_close(struct np_state_file *f);
 
 /*
@@ -40,14 +42,14 @@ void np_state_file_close(struct np_state_file *f);
  * what says in err what is then not known.
  */
 int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
-		       json_t **records, char *err, size_t err_len);
+		       json_t **records, struct np_err *err);
 
 /* Writes the array, replacing the file in one step. */
 int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
-		       char *err, size_t err_len);
+		       struct np_err *err);
 
 /* Appends whole records; -ENOENT where there is no file to append to, which err leaves unsaid. */
-int np_state_file_append(struct np_state_file *f, json_t *records, char *err, size_t err_len);
+int np_state_file_append(struct np_state_file *f, json_t *records, struct np_err *err);
 
 /* Whether no other process has written it since f loaded or saved it; f is locked. */
 bool np_state_file_unchanged(const struct np_state_file *f);

@@ -25,8 +25,7 @@ struct reader {
 	struct np_plan *plan;
 	size_t at, task; /* the decision that is read, and what it is about */
 	json_t *object;
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 __attribute__((format(printf, 3, 4))) static int wrong(const struct reader *r, const char *key,
@@ -38,7 +37,7 @@ __attribute__((format(printf, 3, 4))) static int wrong(const struct reader *r, c
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
-	return np_fail(r->err, r->err_len, -EINVAL, "%s: decisions[%zu]%s%s %s", r->from->what,
+	return np_fail(r->err, -EINVAL, "%s: decisions[%zu]%s%s %s", r->from->what,
 		       r->at, *key ? "." : "", key, what);
 }
 
@@ -112,7 +111,7 @@ static int read_node(const struct reader *r, const char *key, enum use use, int 
 static int keep_row(const struct reader *r, const uint8_t *weight, int *row)
 {
 	*row = np_plan_spread(r->plan, r->m->n_nodes, weight);
-	return *row == NP_NODE_NONE ? np_fail(r->err, r->err_len, -ENOMEM, "out of memory") : 0;
+	return *row == NP_NODE_NONE ? np_fail(r->err, -ENOMEM, "out of memory") : 0;
 }
 
 /* {"0": 1, "1": 3} */
@@ -290,18 +289,17 @@ static int find_task(struct reader *r, bool *decided)
 
 int np_decisions_read(const struct np_decisions_from *from, const json_t *root,
 		      const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan,
-		      char *err, size_t err_len)
+		      struct np_err *err)
 {
-	struct reader r = {
-		.from = from, .m = m, .tasks = tasks, .plan = plan, .err = err, .err_len = err_len};
+	struct reader r = { .from = from, .m = m, .tasks = tasks, .plan = plan, .err = err };
 	const json_t *list = json_object_get(root, "decisions");
 	bool *decided = calloc(plan->n + 1, sizeof(*decided));
 	int e = 0;
 
 	if (!decided)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	if (!json_is_array(list))
-		e = np_fail(err, err_len, -EINVAL, "%s: decisions is %s, not a list of decisions",
+		e = np_fail(err, -EINVAL, "%s: decisions is %s, not a list of decisions",
 			    from->what, list ? "of another type" : "missing");
 	for (r.at = 0; !e && r.at < json_array_size(list); r.at++) {
 		r.object = json_array_get(list, r.at);

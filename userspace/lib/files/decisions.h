@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "../../../policies/plan/plan.h"
+#include "../base/error.h"
 
 /* The source of the decisions, for errors. */
 struct np_decisions_from {
@@ -21,7 +22,7 @@ struct np_decisions_from {
  */
 int np_decisions_read(const struct np_decisions_from *from, const json_t *root,
 		      const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan,
-		      char *err, size_t err_len);
+		      struct np_err *err);
 
 /* The decisions that np_plan_begin() has filled: every task stays. */
 json_t *np_decisions_undecided(const struct np_machine *m, const struct np_task *tasks,

@@ -201,7 +201,7 @@ static int make_room(const struct np_toml_table *file, struct np_machine *m)
 	m->distance = calloc(m->n_nodes * m->n_nodes, sizeof(*m->distance));
 	m->cpu_node = malloc(NP_MAX_CPUS * sizeof(*m->cpu_node));
 	if (!m->node || !m->distance || !m->cpu_node)
-		return np_fail(file->file->err, file->file->err_len, -ENOMEM, "out of memory");
+		return np_fail(file->file->err, -ENOMEM, "out of memory");
 	for (size_t cpu = 0; cpu < NP_MAX_CPUS; cpu++)
 		m->cpu_node[cpu] = NP_NODE_NONE;
 	return 0;
@@ -245,11 +245,11 @@ int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, 
 }
 
 int np_machine_file_read(const char *name, struct np_machine *m, struct np_model *model,
-			 char *err, size_t err_len)
+			 struct np_err *err)
 {
 	char path[PATH_MAX];
-	struct np_toml_file file = { .path = path, .err = err, .err_len = err_len };
-	int e = np_machine_file_find(name, path, sizeof(path), err, err_len);
+	struct np_toml_file file = { .path = path, .err = err };
+	int e = np_machine_file_find(name, path, sizeof(path), err);
 
 	memset(m, 0, sizeof(*m));
 	if (e)
@@ -262,9 +262,9 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
 }
 
 /* Whether it has a [model]: measure-penalty --save makes files that have a [penalty] only. */
-static int has_model(const char *path, char *err, size_t err_len)
+static int has_model(const char *path, struct np_err *err)
 {
-	json_t *root = np_toml_read(path, err, err_len);
+	json_t *root = np_toml_read(path, err);
 	int has = root ? json_object_get(root, "model") != NULL : -EINVAL;
 
 	json_decref(root);
@@ -272,25 +272,25 @@ static int has_model(const char *path, char *err, size_t err_len)
 }
 
 int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
-			       char *err, size_t err_len)
+			       struct np_err *err)
 {
 	const char *path;
 	struct np_machine file;
 	size_t nodes;
-	int e = np_machine_file_here(&path, err, err_len);
+	int e = np_machine_file_here(&path, err);
 
 	if (e == 1)
-		e = has_model(path, err, err_len);
+		e = has_model(path, err);
 	if (e <= 0)
 		return e;
-	e = np_machine_file_read(path, &file, model, err, err_len);
+	e = np_machine_file_read(path, &file, model, err);
 	if (e)
 		return e;
 	nodes = file.n_nodes;
 	*same_name = !strcmp(file.name, m->name);
 	np_machine_free(&file);
 	if (nodes != m->n_nodes && np_machine_file_is_named(path))
-		return np_fail(err, err_len, -EINVAL, "the model of machine file %s is of %zu nodes, this "
+		return np_fail(err, -EINVAL, "the model of machine file %s is of %zu nodes, this "
 			       "machine has %zu", path, nodes, m->n_nodes);
 	return nodes == m->n_nodes;
 }

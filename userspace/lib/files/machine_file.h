@@ -17,7 +17,7 @@
  * The caller releases m with np_machine_free().
  */
 int np_machine_file_read(const char *name, struct np_machine *m, struct np_model *model,
-			 char *err, size_t err_len);
+			 struct np_err *err);
 
 /*
  * The model of that file, when it has a [model] for m's number of nodes. 1, 0 when it
@@ -25,7 +25,7 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
  * *same_name is set with 1: the file is called as m is.
  */
 int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
-			       char *err, size_t err_len);
+			       struct np_err *err);
 
 /* np_machine_file_read() of a file that is open. */
 int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, struct np_model *model);
@@ -34,6 +34,6 @@ int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, 
  * All that the file has, as `numaplace machine --json` prints it; NULL with *e = -errno
  * and one line in err.
  */
-json_t *np_machine_file_json(const char *name, int *e, char *err, size_t err_len);
+json_t *np_machine_file_json(const char *name, int *e, struct np_err *err);
 
 #endif

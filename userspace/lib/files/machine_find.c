@@ -60,7 +60,7 @@ const char *np_machine_file_names(char *text, size_t text_len)
 	return text;
 }
 
-int np_machine_file_find(const char *name, char *path, size_t len, char *err, size_t err_len)
+int np_machine_file_find(const char *name, char *path, size_t len, struct np_err *err)
 {
 	char folder[PATH_MAX - 256], names[NP_ERR_LEN - 80];
 	size_t n = strlen(name);
@@ -74,7 +74,7 @@ int np_machine_file_find(const char *name, char *path, size_t len, char *err, si
 		if (!access(path, R_OK))
 			return 0;
 	}
-	return np_fail(err, err_len, -ENOENT, "there is no machine '%s': known are %s, or give a "
+	return np_fail(err, -ENOENT, "there is no machine '%s': known are %s, or give a "
 		       ".toml file", name, np_machine_file_names(names, sizeof(names)));
 }
 
@@ -83,7 +83,7 @@ bool np_machine_file_is_named(const char *path)
 	return strcmp(path, FILE_HERE) != 0;
 }
 
-int np_machine_file_here(const char **path, char *err, size_t err_len)
+int np_machine_file_here(const char **path, struct np_err *err)
 {
 	*path = getenv("NUMAPLACE_MACHINE_FILE");
 	if (!*path || !**path)
@@ -92,6 +92,6 @@ int np_machine_file_here(const char **path, char *err, size_t err_len)
 		return 1;
 	if (!np_machine_file_is_named(*path) && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	return np_fail(err, err_len, -errno, "the machine file %s%s cannot be read: %s", *path,
+	return np_fail(err, -errno, "the machine file %s%s cannot be read: %s", *path,
 		       np_machine_file_is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
 }

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../base/error.h"
+
 /* The path of the file of that name, or -ENOENT with one line in err. */
-int np_machine_file_find(const char *name, char *path, size_t len, char *err, size_t err_len);
+int np_machine_file_find(const char *name, char *path, size_t len, struct np_err *err);
 
 /* The names of the machines that come with numaplace, "a, b, c". Returns text. */
 const char *np_machine_file_names(char *text, size_t text_len);
@@ -17,7 +19,7 @@ const char *np_machine_file_names(char *text, size_t text_len);
  * names, else /etc/numaplace/machine.toml. 1 when it is there, 0 when the latter is
  * not, -ENOENT with one line in err when the former is not.
  */
-int np_machine_file_here(const char **path, char *err, size_t err_len);
+int np_machine_file_here(const char **path, struct np_err *err);
 
 /* Whether $NUMAPLACE_MACHINE_FILE names it: such a file has to fit. */
 bool np_machine_file_is_named(const char *path);

@@ -61,15 +61,15 @@ static json_t *to_json(json_t *root, const struct np_machine *m)
 	return json_incref(root);
 }
 
-json_t *np_machine_file_json(const char *name, int *e, char *err, size_t err_len)
+json_t *np_machine_file_json(const char *name, int *e, struct np_err *err)
 {
 	char path[PATH_MAX];
-	struct np_toml_file file = { .path = path, .err = err, .err_len = err_len };
+	struct np_toml_file file = { .path = path, .err = err };
 	struct np_machine m;
 	struct np_model model;
 	json_t *json = NULL;
 
-	*e = np_machine_file_find(name, path, sizeof(path), err, err_len);
+	*e = np_machine_file_find(name, path, sizeof(path), err);
 	if (*e)
 		return NULL;
 	*e = np_toml_open(&file);

@@ -143,15 +143,15 @@ static void apply(struct np_task *task, const struct np_penalties *p)
 	}
 }
 
-int np_penalties_apply(struct np_tasks *t, char *err, size_t err_len)
+int np_penalties_apply(struct np_tasks *t, struct np_err *err)
 {
 	struct np_penalties p;
 	const char *path;
-	int e = np_machine_file_here(&path, err, err_len);
+	int e = np_machine_file_here(&path, err);
 
 	if (e <= 0)
 		return e;
-	e = np_penalties_read(&p, path, err, err_len);
+	e = np_penalties_read(&p, path, err);
 	for (size_t i = 0; !e && i < t->n; i++)
 		apply(&t->task[i], &p);
 	np_penalties_free(&p);

@@ -77,7 +77,7 @@ double np_penalty_predict(const struct np_penalty_fit *fit, double mpki);
  * The [penalty] of a machine file. 0 with none of them when the file or the part
  * is not there; -EINVAL with one line in err when it is wrong.
  */
-int np_penalties_read(struct np_penalties *p, const char *path, char *err, size_t err_len);
+int np_penalties_read(struct np_penalties *p, const char *path, struct np_err *err);
 
 /* The same of a file that is read already. */
 int np_penalties_from(struct np_penalties *p, const struct np_toml_table *file);
@@ -90,16 +90,16 @@ int np_penalties_add(struct np_penalties *p, const struct np_penalty_task *task)
  * Writes p as the file's [penalty]; the rest of the file stays. The file is the old
  * one or the new one, whatever happens meanwhile. 0 or -errno with err.
  */
-int np_penalties_write(const struct np_penalties *p, const char *path, char *err, size_t err_len);
+int np_penalties_write(const struct np_penalties *p, const char *path, struct np_err *err);
 
 /* Checks before a long measurement that the file can be written. 0 or -errno with err. */
-int np_penalties_may_write(const char *path, char *err, size_t err_len);
+int np_penalties_may_write(const char *path, struct np_err *err);
 
 /*
  * Fills in the penalties of tasks that have none: that of the measured one whose key
  * matches best, else by the fit where the MPKI is known. The file is that of
  * np_machine_file_here(). 0, or -errno with err.
  */
-int np_penalties_apply(struct np_tasks *t, char *err, size_t err_len);
+int np_penalties_apply(struct np_tasks *t, struct np_err *err);
 
 #endif

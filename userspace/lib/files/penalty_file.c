@@ -117,7 +117,7 @@ int np_penalties_from(struct np_penalties *p, const struct np_toml_table *file)
 		return np_toml_wrong(file, "penalty", "is not a table");
 	p->task = calloc(n + 1, sizeof(*p->task));
 	if (!p->task)
-		return np_fail(file->file->err, file->file->err_len, -ENOMEM, "out of memory");
+		return np_fail(file->file->err, -ENOMEM, "out of memory");
 	e = np_toml_check(&part, part_keys);
 	if (!e)
 		e = read_fit(&part, &p->fit);
@@ -132,9 +132,9 @@ int np_penalties_from(struct np_penalties *p, const struct np_toml_table *file)
 	return e;
 }
 
-int np_penalties_read(struct np_penalties *p, const char *path, char *err, size_t err_len)
+int np_penalties_read(struct np_penalties *p, const char *path, struct np_err *err)
 {
-	struct np_toml_file file = { .path = path, .err = err, .err_len = err_len };
+	struct np_toml_file file = { .path = path, .err = err };
 	struct np_toml_table top;
 	int e;
 
@@ -209,30 +209,30 @@ static void copy_rest(FILE *f, const char *text)
 		putc('\n', f);
 }
 
-static int cannot_write(const char *path, int e, char *err, size_t err_len)
+static int cannot_write(const char *path, int e, struct np_err *err)
 {
-	return np_fail(err, err_len, e, "%s cannot be written: %s", path, strerror(-e));
+	return np_fail(err, e, "%s cannot be written: %s", path, strerror(-e));
 }
 
-int np_penalties_may_write(const char *path, char *err, size_t err_len)
+int np_penalties_may_write(const char *path, struct np_err *err)
 {
 	struct np_fresh fresh;
 	int e = np_fresh_open(&fresh, path);
 
 	if (e)
-		return cannot_write(path, e, err, err_len);
+		return cannot_write(path, e, err);
 	np_fresh_drop(&fresh);
 	return 0;
 }
 
-int np_penalties_write(const struct np_penalties *p, const char *path, char *err, size_t err_len)
+int np_penalties_write(const struct np_penalties *p, const char *path, struct np_err *err)
 {
 	char *text = np_read_file(path);
 	struct np_fresh fresh;
 	int e;
 
 	if (!text && errno != ENOENT)
-		return np_fail(err, err_len, -errno, "%s cannot be read: %s", path, strerror(errno));
+		return np_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno));
 	e = np_fresh_open(&fresh, path);
 	if (!e) {
 		copy_rest(fresh.f, text);
@@ -240,5 +240,5 @@ int np_penalties_write(const struct np_penalties *p, const char *path, char *err
 		e = np_fresh_keep(&fresh, path, true);
 	}
 	free(text);
-	return e ? cannot_write(path, e, err, err_len) : 0;
+	return e ? cannot_write(path, e, err) : 0;
 }

@@ -16,14 +16,13 @@
  * has a slash or ends in .so, the policy of that shared object. The last two stay loaded. NULL with
  * one line in err: no such policy or file, or what is wrong with it.
  */
-const struct np_policy *np_policy_named(const char *name, char *err, size_t err_len);
+const struct np_policy *np_policy_named(const char *name, struct np_err *err);
 
 /*
  * The policy of "NAME[:OPTION=VALUE[,OPTION=VALUE..]]" with its options in o, the others at their
  * defaults. NULL with one line in err.
  */
-const struct np_policy *np_policy_asked(const char *words, struct np_options *o, char *err,
-					size_t err_len);
+const struct np_policy *np_policy_asked(const char *words, struct np_options *o, struct np_err *err);
 
 /*
  * The policy with those options that are not the default, as np_policy_asked() takes it. Returns

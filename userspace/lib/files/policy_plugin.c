@@ -29,17 +29,17 @@ static const char *option_fault(const struct np_option *o)
 	return "has a type that does not exist";
 }
 
-int np_policy_check(const char *path, const struct np_policy *p, char *err, size_t err_len)
+int np_policy_check(const char *path, const struct np_policy *p, struct np_err *err)
 {
 	if (!p || !p->name || !p->summary || !p->origin || !p->needs || (!p->plan && !p->plan_as))
-		return np_fail(err, err_len, -EINVAL, "policy %s lacks a name, summary, origin, "
+		return np_fail(err, -EINVAL, "policy %s lacks a name, summary, origin, "
 			       "needs or plan()", path);
 	for (size_t i = 0; p->option && p->option[i].name; i++) {
 		const char *fault = i == NP_OPTIONS_MAX ? "is one too many" :
 				    option_fault(&p->option[i]);
 
 		if (fault)
-			return np_fail(err, err_len, -EINVAL, "policy %s: its option %s %s", path,
+			return np_fail(err, -EINVAL, "policy %s: its option %s %s", path,
 				       p->option[i].name, fault);
 	}
 	return 0;
@@ -53,7 +53,7 @@ static struct loaded {
 	struct loaded *next;
 } *all_loaded;
 
-static int check_sizes(const char *path, const struct np_sizes *its, char *err, size_t err_len)
+static int check_sizes(const char *path, const struct np_sizes *its, struct np_err *err)
 {
 	static const char *const names[] = {
 		"machine", "node", "task", "decision", "plan", "option", "policy",
@@ -63,20 +63,20 @@ static int check_sizes(const char *path, const struct np_sizes *its, char *err, 
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (a[i] > b[i])
-			return np_fail(err, err_len, -EINVAL, "policy %s was built with a newer policy.h: "
+			return np_fail(err, -EINVAL, "policy %s was built with a newer policy.h: "
 				       "struct np_%s has %u bytes, here %u; build it with this "
 				       "numaplace's, or use a newer numaplace", path, names[i], a[i],
 				       b[i]);
 	return 0;
 }
 
-static int check_plugin(const char *path, const struct np_plugin *plugin, char *err, size_t err_len)
+static int check_plugin(const char *path, const struct np_plugin *plugin, struct np_err *err)
 {
 	if (plugin->abi != NP_POLICY_ABI)
-		return np_fail(err, err_len, -EINVAL, "policy %s was built with policy.h of ABI %u, "
+		return np_fail(err, -EINVAL, "policy %s was built with policy.h of ABI %u, "
 			       "this is ABI %u; build it again", path, plugin->abi, NP_POLICY_ABI);
 	if (plugin->size > sizeof(*plugin))
-		return np_fail(err, err_len, -EINVAL, "policy %s was built with a newer policy.h: struct "
+		return np_fail(err, -EINVAL, "policy %s was built with a newer policy.h: struct "
 			       "np_plugin has %u bytes, here %zu; build it with this numaplace's, or "
 			       "use a newer numaplace", path, plugin->size, sizeof(*plugin));
 	return 0;
@@ -98,10 +98,10 @@ static const struct np_option *copy_options(const struct np_policy *p, size_t si
 }
 
 /* The policy as this header has it. 0 or -errno. */
-static int take_over(struct loaded *l, const char *path, char *err, size_t err_len)
+static int take_over(struct loaded *l, const char *path, struct np_err *err)
 {
 	const struct np_sizes *sizes = &l->plugin.sizes;
-	int e = check_sizes(path, sizes, err, err_len);
+	int e = check_sizes(path, sizes, err);
 
 	if (e)
 		return e;
@@ -111,9 +111,9 @@ static int take_over(struct loaded *l, const char *path, char *err, size_t err_l
 	if (l->policy.option) {
 		l->policy.option = copy_options(&l->policy, sizes->option);
 		if (!l->policy.option)
-			return np_fail(err, err_len, -ENOMEM, "out of memory");
+			return np_fail(err, -ENOMEM, "out of memory");
 	}
-	return np_policy_check(path, &l->policy, err, err_len);
+	return np_policy_check(path, &l->policy, err);
 }
 
 static struct loaded *find_loaded(const void *symbol)
@@ -125,23 +125,22 @@ static struct loaded *find_loaded(const void *symbol)
 	return l;
 }
 
-static const struct np_policy *take(const char *path, const struct np_plugin *symbol, char *err,
-				    size_t err_len)
+static const struct np_policy *take(const char *path, const struct np_plugin *symbol, struct np_err *err)
 {
 	struct loaded *l = find_loaded(symbol);
 
 	if (l)
 		return &l->policy;
-	if (check_plugin(path, symbol, err, err_len))
+	if (check_plugin(path, symbol, err))
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l) {
-		np_fail(err, err_len, -ENOMEM, "out of memory");
+		np_fail(err, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	l->symbol = symbol;
 	memcpy(&l->plugin, symbol, symbol->size);
-	if (take_over(l, path, err, err_len)) {
+	if (take_over(l, path, err)) {
 		free((void *)l->policy.option);
 		free(l);
 		return NULL;
@@ -151,7 +150,7 @@ static const struct np_policy *take(const char *path, const struct np_plugin *sy
 	return &l->policy;
 }
 
-const struct np_policy *np_plugin_load(const char *name, char *err, size_t err_len)
+const struct np_policy *np_plugin_load(const char *name, struct np_err *err)
 {
 	const struct np_policy *p = NULL;
 	const struct np_plugin *symbol;
@@ -162,14 +161,14 @@ const struct np_policy *np_plugin_load(const char *name, char *err, size_t err_l
 	snprintf(path, sizeof(path), "%s%s", strchr(name, '/') ? "" : "./", name);
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!object) {
-		np_fail(err, err_len, 0, "policy %s cannot be loaded: %s", name, dlerror());
+		np_fail(err, 0, "policy %s cannot be loaded: %s", name, dlerror());
 		return NULL;
 	}
 	symbol = dlsym(object, SYMBOL);
 	if (symbol)
-		p = take(name, symbol, err, err_len);
+		p = take(name, symbol, err);
 	else
-		np_fail(err, err_len, 0, "policy %s has no symbol " SYMBOL "; end its source with "
+		np_fail(err, 0, "policy %s has no symbol " SYMBOL "; end its source with "
 			"NP_POLICY_PLUGIN(the_policy)", name);
 	if (!p)
 		dlclose(object);

@@ -10,9 +10,9 @@
  * The policy of the shared object at path, which stays loaded. NULL with one line in err: no such
  * file, not a policy, made for another policy.h, or its table of options makes no sense.
  */
-const struct np_policy *np_plugin_load(const char *path, char *err, size_t err_len);
+const struct np_policy *np_plugin_load(const char *path, struct np_err *err);
 
 /* Whether a policy that is not built in has what a policy has. 0, or -EINVAL with one line in err. */
-int np_policy_check(const char *path, const struct np_policy *p, char *err, size_t err_len);
+int np_policy_check(const char *path, const struct np_policy *p, struct np_err *err);
 
 #endif

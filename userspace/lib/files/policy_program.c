@@ -63,23 +63,22 @@ static json_t *question_of(const struct program *g, const struct np_machine *m,
 }
 
 /* *answer is an object, the caller's to release. */
-static int converse(const struct program *g, const char *question, json_t **answer, char *err,
-		    size_t err_len)
+static int converse(const struct program *g, const char *question, json_t **answer, struct np_err *err)
 {
-	char what[WHAT_LEN], why[NP_ERR_LEN], *text;
+	char what[WHAT_LEN], *text;
+	struct np_err why;
 	json_error_t at;
 	size_t len;
-	int e = np_run_program(g->path, question, strlen(question), &limits, &text, &len, why,
-			       sizeof(why));
+	int e = np_run_program(g->path, question, strlen(question), &limits, &text, &len, &why);
 
 	*answer = NULL;
 	what_of(g, what);
 	if (e)
-		return np_fail(err, err_len, -EREMOTEIO, "%s %.150s", what, why);
+		return np_fail(err, -EREMOTEIO, "%s %.150s", what, why.text);
 	*answer = json_loadb(text, len, JSON_REJECT_DUPLICATES, &at);
 	free(text);
 	if (!*answer)
-		return np_fail(err, err_len, -EREMOTEIO,
+		return np_fail(err, -EREMOTEIO,
 			       "%s answered what is not JSON: line %d, column %d: "
 			       "%.90s",
 			       what, at.line, at.column, at.text);
@@ -87,11 +86,12 @@ static int converse(const struct program *g, const char *question, json_t **answ
 		return 0;
 	json_decref(*answer);
 	*answer = NULL;
-	return np_fail(err, err_len, -EREMOTEIO,
+	return np_fail(err, -EREMOTEIO,
 		       "%s answered JSON that is not an object with decisions", what);
 }
 
-static int read_least_gain(const struct program *g, const json_t *answer, struct np_plan *out)
+static int read_least_gain(const struct program *g, const json_t *answer, struct np_plan *out,
+			   struct np_err *err)
 {
 	const json_t *j = json_object_get(answer, "least_gain");
 	char what[WHAT_LEN];
@@ -99,7 +99,7 @@ static int read_least_gain(const struct program *g, const json_t *answer, struct
 	out->least_gain = json_number_value(j);
 	if (!j || (json_is_number(j) && out->least_gain >= 0 && isfinite(out->least_gain)))
 		return 0;
-	return np_fail(out->fault, sizeof(out->fault), -EREMOTEIO,
+	return np_fail(err, -EREMOTEIO,
 		       "%s: least_gain is not a number from 0 up, "
 		       "such as 1.05",
 		       what_of(g, what));
@@ -114,13 +114,14 @@ static int ask(const struct np_policy *self, const struct np_machine *m,
 	json_t *question = question_of(g, m, tasks, o, out), *answer = NULL;
 	char *text = question ? json_dumps(question, JSON_COMPACT) : NULL, what[WHAT_LEN];
 	struct np_decisions_from from = {.what = what_of(g, what), .limited = true};
-	int e = text && out->n == n ? converse(g, text, &answer, out->fault, sizeof(out->fault))
-				    : -ENOMEM;
+	struct np_err err = {""};
+	int e = text && out->n == n ? converse(g, text, &answer, &err) : -ENOMEM;
 
-	if (!e && np_decisions_read(&from, answer, m, tasks, out, out->fault, sizeof(out->fault)))
+	if (!e && np_decisions_read(&from, answer, m, tasks, out, &err))
 		e = -EREMOTEIO;
 	if (!e)
-		e = read_least_gain(g, answer, out);
+		e = read_least_gain(g, answer, out, &err);
+	snprintf(out->fault, sizeof(out->fault), "%s", err.text);
 	json_decref(answer);
 	json_decref(question);
 	free(text);
@@ -128,7 +129,7 @@ static int ask(const struct np_policy *self, const struct np_machine *m,
 }
 
 /* A machine for the question without a task. */
-static json_t *ask_about(const struct program *g, char *err, size_t err_len)
+static json_t *ask_about(const struct program *g, struct np_err *err)
 {
 	static struct np_node node[2] = {
 		{.id = 0, .cpus = 1, .has_memory = true, .mem_total = 1 << 30, .mem_free = 1 << 30},
@@ -150,9 +151,9 @@ static json_t *ask_about(const struct program *g, char *err, size_t err_len)
 	char *text = question ? json_dumps(question, JSON_COMPACT) : NULL;
 
 	if (!text)
-		np_fail(err, err_len, 0, "out of memory");
+		np_fail(err, 0, "out of memory");
 	else
-		converse(g, text, &answer, err, err_len);
+		converse(g, text, &answer, err);
 	json_decref(question);
 	free(text);
 	return answer;
@@ -166,7 +167,7 @@ static void release(struct program *g)
 	free(g);
 }
 
-static struct program *open_program(const char *name, const char *path, char *err, size_t err_len)
+static struct program *open_program(const char *name, const char *path, struct np_err *err)
 {
 	struct program *g = calloc(1, sizeof(*g));
 	char whole[PATH_MAX];
@@ -175,15 +176,14 @@ static struct program *open_program(const char *name, const char *path, char *er
 		g->name = strdup(name);
 	if (!g || !g->name) {
 		free(g);
-		np_fail(err, err_len, 0, "out of memory");
+		np_fail(err, 0, "out of memory");
 		return NULL;
 	}
 	/* The folder that it is named from may change until it is asked. */
 	if (realpath(path, whole))
 		g->path = strdup(whole);
 	else
-		np_fail(err, err_len, 0, "policy %.140s cannot be started: %s", name,
-			strerror(errno));
+		np_fail(err, 0, "policy %.140s cannot be started: %s", name, strerror(errno));
 	g->policy = (struct np_policy){
 		.name = g->name,
 		.summary = "a program",
@@ -197,22 +197,21 @@ static struct program *open_program(const char *name, const char *path, char *er
 	return NULL;
 }
 
-static int learn(struct program *g, char *err, size_t err_len)
+static int learn(struct program *g, struct np_err *err)
 {
 	char what[WHAT_LEN];
-	json_t *answer = ask_about(g, err, err_len);
+	json_t *answer = ask_about(g, err);
 	int e;
 
 	if (!answer)
 		return -EREMOTEIO;
 	e = np_program_about_read(&g->about, json_object_get(answer, "about"), &g->policy,
-				  what_of(g, what), err, err_len);
+				  what_of(g, what), err);
 	json_decref(answer);
-	return e ? e : np_policy_check(g->name, &g->policy, err, err_len);
+	return e ? e : np_policy_check(g->name, &g->policy, err);
 }
 
-const struct np_policy *np_program_load(const char *name, const char *path, char *err,
-					size_t err_len)
+const struct np_policy *np_program_load(const char *name, const char *path, struct np_err *err)
 {
 	struct program *g = all_loaded;
 
@@ -220,10 +219,10 @@ const struct np_policy *np_program_load(const char *name, const char *path, char
 		g = g->next;
 	if (g)
 		return &g->policy;
-	g = open_program(name, path, err, err_len);
+	g = open_program(name, path, err);
 	if (!g)
 		return NULL;
-	if (learn(g, err, err_len)) {
+	if (learn(g, err)) {
 		release(g);
 		return NULL;
 	}

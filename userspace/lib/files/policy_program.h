@@ -15,8 +15,7 @@
  * The program at path as a policy called name, which stays. It is asked once, without a task, what
  * it says about itself. NULL with one line in err: it cannot be started, or the answer is wrong.
  */
-const struct np_policy *np_program_load(const char *name, const char *path, char *err,
-					size_t err_len);
+const struct np_policy *np_program_load(const char *name, const char *path, struct np_err *err);
 
 #define NP_PROGRAM_TIMEOUT 5	/* seconds */
 

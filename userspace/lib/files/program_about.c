@@ -22,13 +22,12 @@ struct reader {
 	const char *what;
 	size_t at; /* the option that is read */
 	const json_t *object;
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 static int wrong(const struct reader *r, const char *key, const char *should)
 {
-	return np_fail(r->err, r->err_len, -EINVAL, "%s: about.options[%zu].%s is not %s", r->what,
+	return np_fail(r->err, -EINVAL, "%s: about.options[%zu].%s is not %s", r->what,
 		       r->at, key, should);
 }
 
@@ -113,9 +112,9 @@ static int read_option(struct reader *r)
 }
 
 int np_program_about_read(struct np_program_about *a, json_t *about, struct np_policy *policy,
-			  const char *what, char *err, size_t err_len)
+			  const char *what, struct np_err *err)
 {
-	struct reader r = {.a = a, .what = what, .err = err, .err_len = err_len};
+	struct reader r = {.a = a, .what = what, .err = err};
 	const json_t *options = json_object_get(about, "options");
 	int e = 0;
 
@@ -126,17 +125,15 @@ int np_program_about_read(struct np_program_about *a, json_t *about, struct np_p
 	policy->origin = text_of(about, "origin", policy->origin);
 	policy->needs = text_of(about, "needs", policy->needs);
 	if (!json_is_object(about) || !policy->summary || !policy->origin || !policy->needs)
-		return np_fail(err, err_len, -EINVAL,
+		return np_fail(err, -EINVAL,
 			       "%s: about is not an object whose summary, origin and "
 			       "needs are texts",
 			       what);
 	if (options && !json_is_array(options))
-		return np_fail(err, err_len, -EINVAL, "%s: about.options is not a list of options",
-			       what);
+		return np_fail(err, -EINVAL, "%s: about.options is not a list of options", what);
 	if (json_array_size(options) > NP_OPTIONS_MAX)
-		return np_fail(err, err_len, -EINVAL,
-			       "%s: about.options has %zu options, at most %d may be", what,
-			       json_array_size(options), NP_OPTIONS_MAX);
+		return np_fail(err, -EINVAL, "%s: about.options has %zu options, at most %d may be",
+			       what, json_array_size(options), NP_OPTIONS_MAX);
 	for (r.at = 0; !e && r.at < json_array_size(options); r.at++) {
 		r.object = json_array_get(options, r.at);
 		e = read_option(&r);

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "../../../policies/plan/plan.h"
+#include "../base/error.h"
 
 struct np_program_about {
 	json_t *json; /* that the texts below are of */
@@ -20,7 +21,7 @@ struct np_program_about {
  * released with np_program_about_free().
  */
 int np_program_about_read(struct np_program_about *a, json_t *about, struct np_policy *policy,
-			  const char *what, char *err, size_t err_len);
+			  const char *what, struct np_err *err);
 void np_program_about_free(struct np_program_about *a);
 
 /* "number", "whole number", "switch", "word" */

@@ -34,15 +34,14 @@ json_t *np_snapshot_json_of(enum np_platform platform, const struct np_machine *
  * Reads one from a file, "-" for standard input. 0, or -errno with one line in
  * err that says where the file is wrong: -EINVAL when it is no snapshot.
  */
-int np_snapshot_read(const char *path, struct np_snapshot *s, char *err, size_t err_len);
+int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err);
 
 /* The same from text of that length; name stands for it in errors. */
 int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_snapshot *s,
-		      char *err, size_t err_len);
+		      struct np_err *err);
 
 /* The same from an object; what stands for it in errors: "plan F". */
-int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, char *err,
-			size_t err_len);
+int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, struct np_err *err);
 
 void np_snapshot_free(struct np_snapshot *s);
 

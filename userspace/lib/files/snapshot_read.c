@@ -19,8 +19,7 @@ struct place {
 	const char *array;	/* NULL: the whole snapshot */
 	size_t index;
 	json_t *object;
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -33,14 +32,14 @@ static int wrong(const struct place *p, const char *key, const char *format, ...
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
 	if (p->array)
-		return np_fail(p->err, p->err_len, -EINVAL, "%s: %s[%zu].%s %s", p->what,
+		return np_fail(p->err, -EINVAL, "%s: %s[%zu].%s %s", p->what,
 			       p->array, p->index, key, what);
-	return np_fail(p->err, p->err_len, -EINVAL, "%s: %s %s", p->what, key, what);
+	return np_fail(p->err, -EINVAL, "%s: %s %s", p->what, key, what);
 }
 
 static int no_memory(const struct place *p)
 {
-	return np_fail(p->err, p->err_len, -ENOMEM, "out of memory");
+	return np_fail(p->err, -ENOMEM, "out of memory");
 }
 
 static int whole(const struct place *p, const char *key, json_int_t min, json_int_t max,
@@ -382,7 +381,7 @@ static int read_snapshot(const struct place *p, struct np_snapshot *s)
 	int e;
 
 	if (!json_object_get(p->object, "snapshot"))
-		return np_fail(p->err, p->err_len, -EINVAL, "%s: it is no snapshot; "
+		return np_fail(p->err, -EINVAL, "%s: it is no snapshot; "
 			       "`numaplace ps --json` prints one", p->what);
 	if ((e = whole(p, "snapshot", NP_SNAPSHOT_VERSION, NP_SNAPSHOT_VERSION, &version)) ||
 	    (e = text(p, key, platform, sizeof(platform))))
@@ -393,10 +392,9 @@ static int read_snapshot(const struct place *p, struct np_snapshot *s)
 	return e ? e : read_tasks(*p, &s->machine, &s->tasks);
 }
 
-int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, char *err,
-			size_t err_len)
+int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, struct np_err *err)
 {
-	struct place p = { .what = what, .object = root, .err = err, .err_len = err_len };
+	struct place p = { .what = what, .object = root, .err = err };
 	int e;
 
 	memset(s, 0, sizeof(*s));
@@ -407,7 +405,7 @@ int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, c
 }
 
 static int read_json(json_t *root, const json_error_t *why, const char *name,
-		     struct np_snapshot *s, char *err, size_t err_len)
+		     struct np_snapshot *s, struct np_err *err)
 {
 	char what[128];
 	int e;
@@ -415,22 +413,22 @@ static int read_json(json_t *root, const json_error_t *why, const char *name,
 	memset(s, 0, sizeof(*s));
 	snprintf(what, sizeof(what), "snapshot %.110s", name);
 	if (!root)
-		return np_fail(err, err_len, -EINVAL, "%s is not JSON: line %d, column %d: %.100s", what,
+		return np_fail(err, -EINVAL, "%s is not JSON: line %d, column %d: %.100s", what,
 			       why->line, why->column, why->text);
-	e = np_snapshot_of_json(root, what, s, err, err_len);
+	e = np_snapshot_of_json(root, what, s, err);
 	json_decref(root);
 	return e;
 }
 
 int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_snapshot *s,
-		      char *err, size_t err_len)
+		      struct np_err *err)
 {
 	json_error_t why;
 
-	return read_json(json_loadb(text, len, 0, &why), &why, name, s, err, err_len);
+	return read_json(json_loadb(text, len, 0, &why), &why, name, s, err);
 }
 
-int np_snapshot_read(const char *path, struct np_snapshot *s, char *err, size_t err_len)
+int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err)
 {
 	bool standard = !strcmp(path, "-");
 	const char *name = standard ? "on standard input" : path;
@@ -440,12 +438,12 @@ int np_snapshot_read(const char *path, struct np_snapshot *s, char *err, size_t 
 
 	memset(s, 0, sizeof(*s));
 	if (!f)
-		return np_fail(err, err_len, -errno, "snapshot %s cannot be read: %s", path,
+		return np_fail(err, -errno, "snapshot %s cannot be read: %s", path,
 			       strerror(errno));
 	root = json_loadf(f, 0, &why);
 	if (!standard)
 		fclose(f);
-	return read_json(root, &why, name, s, err, err_len);
+	return read_json(root, &why, name, s, err);
 }
 
 void np_snapshot_free(struct np_snapshot *s)

@@ -23,8 +23,7 @@ struct table {
 	size_t index;
 	json_t *object;
 	const struct np_machine *m;
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 static const char *const keys[] = {
@@ -41,8 +40,7 @@ static int wrong(const struct table *t, const char *key, const char *format, ...
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
-	return np_fail(t->err, t->err_len, -EINVAL, "%s: task %zu: %s %s", t->path, t->index, key,
-		       what);
+	return np_fail(t->err, -EINVAL, "%s: task %zu: %s %s", t->path, t->index, key, what);
 }
 
 static int check_keys(const struct table *t)
@@ -173,7 +171,7 @@ static int add_tasks(const struct table *table, struct np_tasks *t)
 	if (e)
 		return e;
 	if (np_tasks_add(t, table->m, count))
-		return np_fail(table->err, table->err_len, -ENOMEM, "out of memory");
+		return np_fail(table->err, -ENOMEM, "out of memory");
 	e = read_task(table, &t->task[first], t->pages + first * k);
 	for (size_t i = first; !e && i < t->n; i++) {
 		t->task[i] = t->task[first];
@@ -185,17 +183,17 @@ static int add_tasks(const struct table *table, struct np_tasks *t)
 }
 
 int np_task_set_read(const char *path, const struct np_machine *m, struct np_tasks *t,
-		     char *err, size_t err_len)
+		     struct np_err *err)
 {
-	struct table table = { .path = path, .m = m, .err = err, .err_len = err_len };
-	json_t *root = np_toml_read(path, err, err_len), *tasks = json_object_get(root, "task");
+	struct table table = { .path = path, .m = m, .err = err };
+	json_t *root = np_toml_read(path, err), *tasks = json_object_get(root, "task");
 	int e = 0;
 
 	memset(t, 0, sizeof(*t));
 	if (!root)
 		return errno == ENOENT ? -ENOENT : -EINVAL;
 	if (!json_array_size(tasks))
-		e = np_fail(err, err_len, -EINVAL, "%s: it has no [[task]]; "
+		e = np_fail(err, -EINVAL, "%s: it has no [[task]]; "
 			    "Documentation/how-to/predict.md describes a task set", path);
 	json_array_foreach(tasks, table.index, table.object)
 		if (!e)

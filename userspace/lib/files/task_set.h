@@ -10,7 +10,7 @@
  * with one line in err. The caller releases t with np_tasks_free().
  */
 int np_task_set_read(const char *path, const struct np_machine *m, struct np_tasks *t,
-		     char *err, size_t err_len);
+		     struct np_err *err);
 
 /*
  * Draws 1 to max_tasks tasks: the same for the same seed on every computer.

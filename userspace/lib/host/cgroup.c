@@ -110,13 +110,13 @@ static bool is_cgroup(const char *folder)
 	       !stat(path, &st);
 }
 
-static int find_folder(const char *path, char *folder, size_t len, char *err, size_t err_len)
+static int find_folder(const char *path, char *folder, size_t len, struct np_err *err)
 {
 	char mount[PATH_MAX];
 	size_t n;
 
 	if (!find_mount("cgroup2", NULL, mount, sizeof(mount)))
-		return np_fail(err, err_len, -EOPNOTSUPP,
+		return np_fail(err, -EOPNOTSUPP,
 			       "no cgroup hierarchy of version 2 is mounted; "
 			       "`mount -t cgroup2 none /sys/fs/cgroup` mounts it");
 	n = strlen(mount);
@@ -126,16 +126,16 @@ static int find_folder(const char *path, char *folder, size_t len, char *err, si
 		path++;
 	if ((size_t)snprintf(folder, len, "%s%s%s", mount, *path ? "/" : "", path) >= len ||
 	    strstr(path, "..") || !is_cgroup(folder))
-		return np_fail(err, err_len, -ENOENT, "no cgroup \"/%s\" below %s; "
+		return np_fail(err, -ENOENT, "no cgroup \"/%s\" below %s; "
 			       "/proc/PID/cgroup says which one a process is in", path, mount);
 	return 0;
 }
 
-int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t err_len)
+int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *err)
 {
 	char folder[PATH_MAX];
 	struct found f = { 0 };
-	int e = find_folder(path, folder, sizeof(folder), err, err_len);
+	int e = find_folder(path, folder, sizeof(folder), err);
 
 	*pids = NULL;
 	*n = 0;
@@ -144,7 +144,7 @@ int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t
 	e = walk(folder, 0, &f);
 	if (e) {
 		free(f.pid);
-		return np_fail(err, err_len, e, "the tasks of cgroup %s cannot be read: %s", folder,
+		return np_fail(err, e, "the tasks of cgroup %s cannot be read: %s", folder,
 			       strerror(-e));
 	}
 	*pids = f.pid;
@@ -175,17 +175,17 @@ static bool find_below(const char *folder, const char *name, int depth, char *pa
 	return found;
 }
 
-int np_cgroup_of_unit(const char *unit, char *path, size_t len, char *err, size_t err_len)
+int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *err)
 {
 	char name[NAME_MAX + 16], root[PATH_MAX];
-	int e = find_folder("/", root, sizeof(root), err, err_len);
+	int e = find_folder("/", root, sizeof(root), err);
 
 	if (e)
 		return e;
 	snprintf(name, sizeof(name), "%.*s%s", NAME_MAX, unit, strchr(unit, '.') ? "" : ".service");
 	if (find_below(root, name, 0, path, len))
 		return 0;
-	return np_fail(err, err_len, -ENOENT, "no unit \"%s\" runs; `systemctl list-units` lists them",
+	return np_fail(err, -ENOENT, "no unit \"%s\" runs; `systemctl list-units` lists them",
 		       name);
 }
 

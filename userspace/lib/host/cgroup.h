@@ -8,19 +8,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../base/error.h"
+
 /*
  * The processes of a cgroup (version 2) and of all below it, kernel threads and
  * zombies not excluded. path is the cgroup's name, "/system.slice", or its folder,
  * "/sys/fs/cgroup/system.slice". The caller frees *pids. 0, or -errno with one
  * line in err: -ENOENT no such cgroup, -EOPNOTSUPP no version 2 hierarchy.
  */
-int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, char *err, size_t err_len);
+int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *err);
 
 /*
  * The cgroup (version 2) of a systemd unit, "redis" or "redis.service". 0, or -errno
  * with one line in err: -ENOENT no such unit runs, -EOPNOTSUPP no version 2 hierarchy.
  */
-int np_cgroup_of_unit(const char *unit, char *path, size_t len, char *err, size_t err_len);
+int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *err);
 
 /* A number for the cgroups that the process is in: equal where they are. 0: it is gone. */
 uint64_t np_cgroup_mark(pid_t pid);

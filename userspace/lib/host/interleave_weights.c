@@ -47,7 +47,7 @@ json_t *np_weights_kernel_read(const char *root)
 }
 
 /* -ENOENT is left unsaid. */
-static int write_file(const char *root, const char *name, const char *text, char *err, size_t err_len)
+static int write_file(const char *root, const char *name, const char *text, struct np_err *err)
 {
 	char path[PATH_MAX];
 	int fd = open(path_of(root, name, path), O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -57,11 +57,11 @@ static int write_file(const char *root, const char *name, const char *text, char
 	if (fd >= 0)
 		close(fd);
 	if (e && e != -ENOENT)
-		np_fail(err, err_len, e, "%s cannot be written: %s", path, strerror(-e));
+		np_fail(err, e, "%s cannot be written: %s", path, strerror(-e));
 	return e;
 }
 
-int np_weights_kernel_write(const char *root, const json_t *weights, char *err, size_t err_len)
+int np_weights_kernel_write(const char *root, const json_t *weights, struct np_err *err)
 {
 	json_t *now = np_weights_kernel_read(root), *weight;
 	const char *id;
@@ -74,7 +74,7 @@ int np_weights_kernel_write(const char *root, const json_t *weights, char *err, 
 			continue;
 		snprintf(name, sizeof(name), "node%.20s", id);
 		snprintf(text, sizeof(text), "%d\n", (int)json_integer_value(weight));
-		e = write_file(root, name, text, err, err_len);
+		e = write_file(root, name, text, err);
 		if (e == -ENOENT)
 			e = 0;
 	}
@@ -91,14 +91,14 @@ int np_weights_kernel_auto(const char *root)
 	return value;
 }
 
-int np_weights_kernel_set_auto(const char *root, char *err, size_t err_len)
+int np_weights_kernel_set_auto(const char *root, struct np_err *err)
 {
-	int e = write_file(root, "auto", "true\n", err, err_len);
+	int e = write_file(root, "auto", "true\n", err);
 
 	return e == -ENOENT ? 0 : e;
 }
 
-int np_weights_kernel_check(const char *root, char *err, size_t err_len)
+int np_weights_kernel_check(const char *root, struct np_err *err)
 {
 	json_t *weights = np_weights_kernel_read(root), *weight;
 	char path[PATH_MAX], name[32];
@@ -106,12 +106,12 @@ int np_weights_kernel_check(const char *root, char *err, size_t err_len)
 	int e = 0;
 
 	if (!weights)
-		return np_fail(err, err_len, -EOPNOTSUPP, "this kernel has no interleave weights "
+		return np_fail(err, -EOPNOTSUPP, "this kernel has no interleave weights "
 			       "(Linux 6.9 and later have): leave --weights out");
 	json_object_foreach(weights, id, weight) {
 		snprintf(name, sizeof(name), "node%.20s", id);
 		if (!e && access(path_of(root, name, path), W_OK))
-			e = np_fail(err, err_len, -errno, "%s cannot be written: %s; run as root, or leave "
+			e = np_fail(err, -errno, "%s cannot be written: %s; run as root, or leave "
 				    "--weights out", path, strerror(errno));
 	}
 	json_decref(weights);

@@ -29,29 +29,28 @@ static const struct {
 #define N_MODES (sizeof(modes) / sizeof(modes[0]))
 
 static int parse_nodes(size_t m, const char *list, const struct np_list_space *space,
-		       struct bitmask **nodes, char *err, size_t err_len)
+		       struct bitmask **nodes, struct np_err *err)
 {
 	if (modes[m].most == 0)
-		return list ? np_fail(err, err_len, -EINVAL, "memory mode %s takes no nodes",
+		return list ? np_fail(err, -EINVAL, "memory mode %s takes no nodes",
 				      modes[m].name) : 0;
 	if (!list)
-		return np_fail(err, err_len, -EINVAL,
-			       "memory mode %s needs nodes; write %s:NODES", modes[m].name,
-			       modes[m].name);
-	*nodes = np_list_parse(list, space, err, err_len);
+		return np_fail(err, -EINVAL, "memory mode %s needs nodes; write %s:NODES",
+			       modes[m].name, modes[m].name);
+	*nodes = np_list_parse(list, space, err);
 	if (!*nodes)
 		return -EINVAL;
 	if (numa_bitmask_weight(*nodes) <= modes[m].most)
 		return 0;
 	numa_bitmask_free(*nodes);
 	*nodes = NULL;
-	return np_fail(err, err_len, -EINVAL,
+	return np_fail(err, -EINVAL,
 		       "memory mode %s takes one node, not %s; preferred-many takes several",
 		       modes[m].name, list);
 }
 
 int np_memory_policy_parse(const char *text, const struct np_list_space *space, int *mode,
-			   struct bitmask **nodes, char *err, size_t err_len)
+			   struct bitmask **nodes, struct np_err *err)
 {
 	const char *colon = strchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text);
@@ -61,9 +60,9 @@ int np_memory_policy_parse(const char *text, const struct np_list_space *space, 
 		if (strlen(modes[m].name) != len || strncmp(modes[m].name, text, len))
 			continue;
 		*mode = modes[m].mode;
-		return parse_nodes(m, colon ? colon + 1 : NULL, space, nodes, err, err_len);
+		return parse_nodes(m, colon ? colon + 1 : NULL, space, nodes, err);
 	}
-	return np_fail(err, err_len, -EINVAL,
+	return np_fail(err, -EINVAL,
 		       "no memory mode \"%.*s\"; there are default, local, preferred:NODE, "
 		       "preferred-many:NODES, bind:NODES, interleave:NODES, "
 		       "weighted-interleave:NODES", (int)len, text);

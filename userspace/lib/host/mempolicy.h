@@ -16,7 +16,7 @@
  * 0, or -EINVAL with one line in err.
  */
 int np_memory_policy_parse(const char *text, const struct np_list_space *space, int *mode,
-			   struct bitmask **nodes, char *err, size_t err_len);
+			   struct bitmask **nodes, struct np_err *err);
 
 /* "bind:0-1". Returns buf. */
 char *np_memory_policy_format(int mode, const struct bitmask *nodes, char *buf, size_t len);

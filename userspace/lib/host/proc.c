@@ -192,30 +192,28 @@ pid_t np_proc_group(pid_t tid)
 	return group;
 }
 
-int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, char *err, size_t err_len)
+int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_err *err)
 {
 	pid_t group = np_proc_group(pid);
 
 	if (pid <= 0 || group == -ESRCH || np_proc_stat(pid, st) == -ESRCH)
-		return np_fail(err, err_len, -ESRCH,
+		return np_fail(err, -ESRCH,
 			       "no process %d; `numaplace ps` lists those there are", pid);
 	if (group < 0)
-		return np_fail(err, err_len, group, "process %d cannot be read: %s", pid,
-			       strerror(-group));
+		return np_fail(err, group, "process %d cannot be read: %s", pid, strerror(-group));
 	if (st->kernel_thread)
-		return np_fail(err, err_len, -EINVAL,
+		return np_fail(err, -EINVAL,
 			       "%d (%s) is a kernel thread; only user processes can be placed",
 			       pid, st->comm);
 	if (st->state == 'Z' || st->state == 'X')
-		return np_fail(err, err_len, -ESRCH, "process %d (%s) has already exited", pid,
-			       st->comm);
+		return np_fail(err, -ESRCH, "process %d (%s) has already exited", pid, st->comm);
 	if (group != pid && !thread_ok)
-		return np_fail(err, err_len, -EINVAL,
+		return np_fail(err, -EINVAL,
 			       "%d is a thread of process %d; name the process", pid, group);
 	return 0;
 }
 
-int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len)
+int np_proc_denied(pid_t pid, const char *what, struct np_err *err)
 {
 	char path[64];
 	struct stat st;
@@ -223,9 +221,9 @@ int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len)
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (stat(path, &st))
-		return np_fail(err, err_len, -ESRCH, "process %d has just exited", pid);
+		return np_fail(err, -ESRCH, "process %d has just exited", pid);
 	owner = getpwuid(st.st_uid);
-	return np_fail(err, err_len, -EPERM,
+	return np_fail(err, -EPERM,
 		       "not permitted to %s process %d of user %s; run as that user or as root "
 		       "(capabilities CAP_SYS_NICE and CAP_SYS_PTRACE)",
 		       what, pid, owner ? owner->pw_name : "unknown");

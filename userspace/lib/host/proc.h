@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../base/error.h"
+
 struct bitmask;
 
 struct np_proc_stat {
@@ -50,10 +52,10 @@ pid_t np_proc_group(pid_t tid);
  * Checks that pid is a running user process (or, with thread_ok, a thread of
  * one). 0 with *st filled, or -ESRCH, -EINVAL and one line in err.
  */
-int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, char *err, size_t err_len);
+int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_err *err);
 
 /* "permission denied", with the owner of the process and what to do. Returns -EPERM. */
-int np_proc_denied(pid_t pid, const char *what, char *err, size_t err_len);
+int np_proc_denied(pid_t pid, const char *what, struct np_err *err);
 
 /* Lets this process open as many files as the system allows it to ask for. */
 void np_proc_allow_many_files(void);

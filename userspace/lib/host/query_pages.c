@@ -51,16 +51,16 @@ static int walk_task(struct walk *w)
 	return np_pages_walk(&walk);
 }
 
-int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, size_t err_len)
+int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, struct np_err *err)
 {
 	struct walk *w = malloc(sizeof(*w));
-	int e = w ? 0 : np_fail(err, err_len, -ENOMEM, "out of memory");
+	int e = w ? 0 : np_fail(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; !e && i < t->n; i++) {
 		uint64_t *pages = calloc(m->n_nodes, sizeof(*pages));
 
 		if (!pages) {
-			e = np_fail(err, err_len, -ENOMEM, "out of memory");
+			e = np_fail(err, -ENOMEM, "out of memory");
 			break;
 		}
 		w->m = m;
@@ -71,7 +71,7 @@ int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, char *err, siz
 			memcpy(t->pages + i * m->n_nodes, pages, m->n_nodes * sizeof(*pages));
 			t->sampled[i] = 0;
 		} else if (e == -EPERM || e == -EACCES)
-			e = np_proc_denied(w->pid, "ask for the pages of", err, err_len);
+			e = np_proc_denied(w->pid, "ask for the pages of", err);
 		else if (e != -ENOMEM)
 			e = 0;
 		free(pages);

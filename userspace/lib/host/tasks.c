@@ -31,8 +31,7 @@ struct reader {
 	unsigned long long *ticks;	/* [n] used when the sample began */
 	double began, began_ticks, passed;	/* seconds; passed by the clock of ticks */
 	double since_boot;		/* seconds */
-	char *err;			/* NULL: a task that cannot be read is left out */
-	size_t err_len;
+	struct np_err *err;		/* NULL: a task that cannot be read is left out */
 };
 
 static int allocate(struct reader *r, size_t n)
@@ -174,7 +173,7 @@ static int look(const struct reader *r, pid_t pid, struct np_proc_stat *st)
 	int e;
 
 	if (r->err)
-		return np_proc_check(pid, false, st, r->err, r->err_len);
+		return np_proc_check(pid, false, st, r->err);
 	e = np_proc_stat(pid, st);
 	return e ? e : st->kernel_thread || st->state == 'Z' || st->state == 'X' ? -ESRCH : 0;
 }
@@ -208,8 +207,8 @@ static int read_task(struct reader *r, size_t at, pid_t pid)
 	if (!e || !r->err)
 		return e;
 	if (e == -EACCES || e == -EPERM)
-		return np_proc_denied(pid, "read the pages of", r->err, r->err_len);
-	return np_fail(r->err, r->err_len, e, "process %d (%s) cannot be read: %s", pid, st.comm,
+		return np_proc_denied(pid, "read the pages of", r->err);
+	return np_fail(r->err, e, "process %d (%s) cannot be read: %s", pid, st.comm,
 		       e == -ESRCH ? "it has just exited" : strerror(-e));
 }
 
@@ -226,7 +225,7 @@ static int read_named(struct reader *r, const pid_t *pids, size_t n)
 	int e = allocate(r, n);
 
 	if (e)
-		return np_fail(r->err, r->err_len, e, "out of memory");
+		return np_fail(r->err, e, "out of memory");
 	for (size_t i = 0; !e && i < n; i++) {
 		if (have_task(r->t, pids[i]))
 			continue;
@@ -300,11 +299,11 @@ static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes, u
 static int read_some(struct reader *r, const pid_t *pids, size_t n)
 {
 	struct np_tasks *t = r->t;
-	char *err = r->err;
+	struct np_err *err = r->err;
 	int e = allocate(r, n);
 
 	if (e)
-		return np_fail(r->err, r->err_len, e, "out of memory");
+		return np_fail(r->err, e, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		t->task[i].pid = pids[i];
 	r->err = NULL;
@@ -330,7 +329,7 @@ static int read_all(struct reader *r)
 	int e = np_proc_all(&pids, &n);
 
 	if (e)
-		return np_fail(r->err, r->err_len, e, "/proc cannot be read: %s", strerror(-e));
+		return np_fail(r->err, e, "/proc cannot be read: %s", strerror(-e));
 	for (size_t i = 0; i < n; i++)
 		if (pids[i] == getpid())
 			pids[i--] = pids[--n];
@@ -385,22 +384,22 @@ static int finish(struct reader *r, int e, unsigned int sample_ms)
 }
 
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
+		  size_t n_pids, unsigned int sample_ms, struct np_err *err)
 {
 	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
 			    .began_ticks = np_clock_of_ticks(),
-			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
+			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
 }
 
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len)
+		       size_t n_pids, unsigned int sample_ms, struct np_err *err)
 {
 	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
 			    .began_ticks = np_clock_of_ticks(),
-			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err, .err_len = err_len };
+			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, read_some(&r, pids, n_pids), sample_ms);
@@ -423,7 +422,7 @@ void np_tasks_free(struct np_tasks *t)
 	memset(t, 0, sizeof(*t));
 }
 
-bool np_tasks_were_sampled(const struct np_tasks *t, char *err, size_t err_len)
+bool np_tasks_were_sampled(const struct np_tasks *t, struct np_err *err)
 {
 	double worst = 0;
 	size_t n = 0;
@@ -433,22 +432,22 @@ bool np_tasks_were_sampled(const struct np_tasks *t, char *err, size_t err_len)
 		worst = t->sampled[i] > worst ? t->sampled[i] : worst;
 	}
 	if (n)
-		np_fail(err, err_len, 0, "the pages of %zu large process%s were sampled: a node's share is "
+		np_fail(err, 0, "the pages of %zu large process%s were sampled: a node's share is "
 			"within %.1f %% (95 %% of samples are)", n, n == 1 ? "" : "es", worst * 100);
 	return n;
 }
 
-bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len)
+bool np_tasks_denied(const struct np_tasks *t, struct np_err *err)
 {
-	char why[NP_ERR_LEN / 2];
+	struct np_err why;
 
 	if (!t->denied)
 		return false;
-	np_proc_denied(t->denied_pid, "read the pages of", why, sizeof(why));
+	np_proc_denied(t->denied_pid, "read the pages of", &why);
 	if (t->denied == 1)
-		np_fail(err, err_len, 0, "1 process left out: %s", why);
+		np_fail(err, 0, "1 process left out: %s", why.text);
 	else
-		np_fail(err, err_len, 0, "%zu processes left out, one of them: %s", t->denied, why);
+		np_fail(err, 0, "%zu processes left out, one of them: %s", t->denied, why.text);
 	return true;
 }
 

@@ -32,7 +32,7 @@ struct np_tasks {
  * A pid that does not exist is an error (-ESRCH) when it was named.
  */
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		  size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
+		  size_t n_pids, unsigned int sample_ms, struct np_err *err);
 
 /*
  * From here on the pages of tasks that have more bytes are sampled, in the next reads of this
@@ -41,18 +41,18 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 void np_tasks_sample_above(uint64_t bytes);
 
 /* Whether some were sampled; then err says how many, and how exact that is. */
-bool np_tasks_were_sampled(const struct np_tasks *t, char *err, size_t err_len);
+bool np_tasks_were_sampled(const struct np_tasks *t, struct np_err *err);
 
 /* The same, leaving out every one that cannot be read; n_pids 0 gives none. */
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		       size_t n_pids, unsigned int sample_ms, char *err, size_t err_len);
+		       size_t n_pids, unsigned int sample_ms, struct np_err *err);
 void np_tasks_free(struct np_tasks *t);
 
 /*
  * Whether some were left out for lack of rights; err: how many, the owner of one of them, what to
  * do.
  */
-bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len);
+bool np_tasks_denied(const struct np_tasks *t, struct np_err *err);
 
 /*
  * Counts for ms milliseconds what the busiest tasks do, at most that many, and fills what
@@ -60,7 +60,7 @@ bool np_tasks_denied(const struct np_tasks *t, char *err, size_t err_len);
  * t->counted then has the reason for every task.
  */
 int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,
-		   char *err, size_t err_len);
+		   struct np_err *err);
 
 /* Counts the pages that others map too; what they are good for is planning. */
 void np_tasks_find_shared(struct np_tasks *t, const struct np_machine *m);
@@ -70,6 +70,6 @@ void np_tasks_find_shared(struct np_tasks *t, const struct np_machine *m);
 double np_task_locality(const struct np_machine *m, const struct np_task *t);
 
 /* "pid=N,penalty=P,mpki=M": P and M become the task's, source "declared"; without pid every task's. */
-int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_len);
+int np_tasks_assume(struct np_tasks *t, const char *text, struct np_err *err);
 
 #endif

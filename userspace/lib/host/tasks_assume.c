@@ -53,7 +53,7 @@ static void declare(struct np_task *task, const struct assumption *a)
 	}
 }
 
-int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_len)
+int np_tasks_assume(struct np_tasks *t, const char *text, struct np_err *err)
 {
 	struct assumption a = { -1, -1, -1 };
 	char *words = strdup(text);
@@ -61,7 +61,7 @@ int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_
 
 	free(words);
 	if (!ok)
-		return np_fail(err, err_len, -EINVAL,
+		return np_fail(err, -EINVAL,
 			       "assumption \"%s\" is not [pid=N,]penalty=P,mpki=M "
 			       "with P at least 1 and M at least 0", text);
 	for (size_t i = 0; i < t->n; i++) {
@@ -72,7 +72,6 @@ int np_tasks_assume(struct np_tasks *t, const char *text, char *err, size_t err_
 	}
 	if (found)
 		return 0;
-	return np_fail(err, err_len, -ESRCH,
-		       "assumption \"%s\": process %d is not among the tasks given", text,
-		       (pid_t)a.pid);
+	return np_fail(err, -ESRCH, "assumption \"%s\": process %d is not among the tasks given",
+		       text, (pid_t)a.pid);
 }

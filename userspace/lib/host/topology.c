@@ -128,7 +128,7 @@ static int allocate(struct np_machine *m, const struct bitmask *online)
 	return 0;
 }
 
-static int read_nodes(struct np_machine *m, const char *root, char *err, size_t err_len)
+static int read_nodes(struct np_machine *m, const char *root, struct np_err *err)
 {
 	struct bitmask *has_memory = numa_bitmask_alloc(NP_MAX_NODES);
 	int r = read_list(root, "has_memory", 0, has_memory);
@@ -142,7 +142,7 @@ static int read_nodes(struct np_machine *m, const char *root, char *err, size_t 
 		if (!r && (r = read_distances(m, i, root)))
 			what = "distance";
 		if (r)
-			np_fail(err, err_len, r, "%s" NODES "/node%d/%s is missing or malformed",
+			np_fail(err, r, "%s" NODES "/node%d/%s is missing or malformed",
 				root, m->node[i].id, what);
 	}
 	numa_bitmask_free(has_memory);
@@ -170,7 +170,7 @@ static void read_name(struct np_machine *m, const char *root)
 	free(text);
 }
 
-int np_machine_read(struct np_machine *m, const char *root, char *err, size_t err_len)
+int np_machine_read(struct np_machine *m, const char *root, struct np_err *err)
 {
 	struct bitmask *online = numa_bitmask_alloc(NP_MAX_NODES);
 	int r;
@@ -182,12 +182,12 @@ int np_machine_read(struct np_machine *m, const char *root, char *err, size_t er
 	if (!r && numa_bitmask_weight(online) == 0)
 		r = -ENOENT;
 	if (r)
-		np_fail(err, err_len, r,
+		np_fail(err, r,
 			"%s" NODES "/online names no node; this kernel has no CONFIG_NUMA", root);
 	else if ((r = allocate(m, online)))
-		np_fail(err, err_len, r, "out of memory");
+		np_fail(err, r, "out of memory");
 	else
-		r = read_nodes(m, root, err, err_len);
+		r = read_nodes(m, root, err);
 	numa_bitmask_free(online);
 	if (r)
 		np_machine_free(m);

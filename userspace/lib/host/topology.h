@@ -5,6 +5,7 @@
 #define NUMAPLACE_LIB_TOPOLOGY_H
 
 #include "../../../policies/policy.h"
+#include "../base/error.h"
 
 /* The platform that printed numbers were measured on. */
 enum np_platform { NP_PLATFORM_REAL, NP_PLATFORM_LAB_FUNCTIONAL, NP_PLATFORM_LAB_TIMED };
@@ -14,7 +15,7 @@ enum np_platform { NP_PLATFORM_REAL, NP_PLATFORM_LAB_FUNCTIONAL, NP_PLATFORM_LAB
  * with np_machine_free(). root is "" for the real /sys and /proc, or a folder
  * holding a copy of them (tests).
  */
-int np_machine_read(struct np_machine *m, const char *root, char *err, size_t err_len);
+int np_machine_read(struct np_machine *m, const char *root, struct np_err *err);
 void np_machine_free(struct np_machine *m);
 
 /* NP_PLATFORM_LAB_FUNCTIONAL when the kernel was booted with numaplace_lab=NAME,functional. */

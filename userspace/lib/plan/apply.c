@@ -73,7 +73,7 @@ static int skip(struct np_applied *a, size_t i)
 
 	a->step[i].state = NP_STEP_SKIPPED;
 	a->skipped++;
-	np_fail(a->step[i].err, NP_ERR_LEN, 0, "process %d (%s) has exited", t->pid, t->comm);
+	np_fail(&a->step[i].err, 0, "process %d (%s) has exited", t->pid, t->comm);
 	return 0;
 }
 
@@ -109,40 +109,38 @@ static bool wanted_memory(const struct np_planning *p, size_t i, int *mode, stru
 static void say_no_memory_policy(struct np_applied *a)
 {
 	a->no_memory_policy = true;
-	np_fail(a->note, sizeof(a->note), 0, "the %s engine cannot set a running task's memory "
+	np_fail(&a->note, 0, "the %s engine cannot set a running task's memory "
 		"policy: its new pages go where its own policy says",
 		a->how.control->name);
 }
 
 /* Kernels before 6.9 know no weights: pages to come are then interleaved evenly. */
-static int place_with_memory(struct np_applied *a, struct np_place_request *r, char *err,
-			     size_t err_len)
+static int place_with_memory(struct np_applied *a, struct np_place_request *r, struct np_err *err)
 {
-	int e = a->how.control->place(r, err, err_len);
+	int e = a->how.control->place(r, err);
 
 	if (e != -EOPNOTSUPP || r->mem_mode != NP_MPOL_WEIGHTED_INTERLEAVE)
 		return e;
 	r->mem_mode = MPOL_INTERLEAVE;
-	e = a->how.control->place(r, err, err_len);
+	e = a->how.control->place(r, err);
 	if (!e)
-		np_fail(a->note, sizeof(a->note), 0, "this kernel has no weighted interleaving: new "
+		np_fail(&a->note, 0, "this kernel has no weighted interleaving: new "
 			"pages are interleaved evenly");
 	return e;
 }
 
-static int place(struct np_applied *a, size_t i, struct np_place_request *r, char *err,
-		 size_t err_len)
+static int place(struct np_applied *a, size_t i, struct np_place_request *r, struct np_err *err)
 {
 	struct np_step *step = &a->step[i];
 	struct bitmask *nodes;
 	int e;
 
 	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
-		return r->cpus ? a->how.control->place(r, err, err_len) : 0;
+		return r->cpus ? a->how.control->place(r, err) : 0;
 	if (a->how.control->memory)
 		a->how.control->memory(r->pid, &step->earlier_mode, &step->earlier_nodes);
 	r->mem_nodes = nodes;
-	e = place_with_memory(a, r, err, err_len);
+	e = place_with_memory(a, r, err);
 	if (!e) {
 		step->mem_mode = r->mem_mode;
 		step->mem_nodes = nodes;
@@ -154,10 +152,10 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, cha
 	say_no_memory_policy(a);
 	r->mem_mode = -1;
 	r->mem_nodes = NULL;
-	return r->cpus ? a->how.control->place(r, err, err_len) : 0;
+	return r->cpus ? a->how.control->place(r, err) : 0;
 }
 
-static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
+static int place_task(struct np_applied *a, size_t i, struct np_err *err)
 {
 	const struct np_planning *p = a->p;
 	struct np_step *step = &a->step[i];
@@ -177,28 +175,28 @@ static int place_task(struct np_applied *a, size_t i, char *err, size_t err_len)
 		return skip(a, i);
 	if (needs_binding(p, i))
 		r.cpus = step->cpus = decided_cpus(p, i);
-	e = place(a, i, &r, err, err_len);
+	e = place(a, i, &r, err);
 	a->placing = true;
 	if (e == -ESRCH)
 		return skip(a, i);
 	step->placed = !e && (r.cpus || r.mem_mode >= 0);
 	step->state = e ? NP_STEP_FAILED : NP_STEP_DONE;
 	if (e)
-		np_fail(step->err, NP_ERR_LEN, e, "%s", err);
+		np_fail(&step->err, e, "%s", err->text);
 	return e;
 }
 
-static int place_tasks(struct np_applied *a, char *err, size_t err_len)
+static int place_tasks(struct np_applied *a, struct np_err *err)
 {
 	int e = 0;
 
 	for (size_t i = 0; !e && i < a->p->plan.n; i++) {
 		if (*a->how.stop)
-			return np_fail(err, err_len, -EINTR, "interrupted");
-		e = place_task(a, i, err, err_len);
+			return np_fail(err, -EINTR, "interrupted");
+		e = place_task(a, i, err);
 	}
 	if (e && *a->how.stop)
-		return np_fail(err, err_len, -EINTR, "interrupted");
+		return np_fail(err, -EINTR, "interrupted");
 	return e;
 }
 
@@ -209,17 +207,17 @@ static bool will_move(size_t i, const void *arg)
 	return a->step[i].state == NP_STEP_DONE && a->p->plan.decision[i].pages_to_move > 0;
 }
 
-static int note_pages(struct np_applied *a, char *err, size_t err_len)
+static int note_pages(struct np_applied *a, struct np_err *err)
 {
 	for (size_t i = 0; i < a->p->plan.n; i++)
 		if (will_move(i, a))
 			return np_saved_pages_add(&a->p->machine, &a->p->tasks, will_move, a, a->noted,
-						  err, err_len);
+						  err);
 	return 0;
 }
 
 int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
-	     char *err, size_t err_len)
+	     struct np_err *err)
 {
 	int e;
 
@@ -227,18 +225,18 @@ int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_
 	a->step = calloc(p->plan.n + 1, sizeof(*a->step));
 	a->noted = calloc(p->plan.n + 1, sizeof(*a->noted));
 	if (!a->step || !a->noted)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->plan.n; i++) {
 		a->step[i].mem_mode = -1;
 		a->step[i].earlier_mode = -1;
 	}
-	e = how->write_weights ? np_apply_weights(a, err, err_len) : 0;
+	e = how->write_weights ? np_apply_weights(a, err) : 0;
 	if (!e)
-		e = place_tasks(a, err, err_len);
+		e = place_tasks(a, err);
 	if (!e && how->note_pages)
-		e = note_pages(a, err, err_len);
+		e = note_pages(a, err);
 	if (!e)
-		e = np_apply_pages(a, err, err_len);
+		e = np_apply_pages(a, err);
 	if (e)
 		np_apply_undo(a);
 	return e;

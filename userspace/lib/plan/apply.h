@@ -32,7 +32,7 @@ struct np_step {
 	bool migrated;
 	bool pages_stay;		/* they could not be moved back */
 	struct np_migrate_result moved;	/* sums over all calls for this task */
-	char err[NP_ERR_LEN];
+	struct np_err err;
 };
 
 struct np_applied;
@@ -64,9 +64,9 @@ struct np_applied {
 	size_t skipped;
 	bool placing;			/* a task has been placed: the next ones follow */
 	bool undone;
-	char not_undone[NP_ERR_LEN];	/* the first thing that could not be, and what to do; "": all was */
+	struct np_err not_undone;	/* the first thing that could not be, and what to do; "": all was */
 	bool no_memory_policy;		/* the engine cannot set one */
-	char note[NP_ERR_LEN];		/* parts that were not carried out; "" if none */
+	struct np_err note;		/* parts that were not carried out; "" if none */
 };
 
 /*
@@ -75,7 +75,7 @@ struct np_applied {
  * either case.
  */
 int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
-	     char *err, size_t err_len);
+	     struct np_err *err);
 void np_applied_free(struct np_applied *a);
 
 /* True when the decision asks for something that is not so already. */
@@ -88,11 +88,11 @@ void np_applied_print(FILE *out, const struct np_applied *a);
 /* Parts of np_apply(). */
 
 /* Writes the kernel's weights that the plan wants, and takes them back. */
-int np_apply_weights(struct np_applied *a, char *err, size_t err_len);
+int np_apply_weights(struct np_applied *a, struct np_err *err);
 void np_apply_weights_undo(struct np_applied *a);
 
 /* Makes plan->move step by step; a->note then names what had no room. */
-int np_apply_pages(struct np_applied *a, char *err, size_t err_len);
+int np_apply_pages(struct np_applied *a, struct np_err *err);
 
 /* Moves pages back and restores what was bound, last task first. */
 void np_apply_undo(struct np_applied *a);

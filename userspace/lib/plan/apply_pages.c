@@ -60,12 +60,12 @@ static int judge(struct np_applied *a, size_t i, int e, const char *err)
 	if (e == -ESRCH) {
 		a->step[i].state = NP_STEP_SKIPPED;
 		a->skipped++;
-		np_fail(a->step[i].err, NP_ERR_LEN, 0, "%s", err);
+		np_fail(&a->step[i].err, 0, "%s", err);
 		return 0;
 	}
 	if (e && e != -EINTR) {
 		a->step[i].state = NP_STEP_FAILED;
-		np_fail(a->step[i].err, NP_ERR_LEN, e, "%s", err);
+		np_fail(&a->step[i].err, e, "%s", err);
 	}
 	return e;
 }
@@ -97,7 +97,7 @@ static bool is_last(const struct queue *q, const struct np_page_move *step)
  * What is left on a node that is to be emptied goes in one call, with what earlier
  * parts left behind; a part of it is never more than was planned.
  */
-static int move_step(struct queue *q, const struct np_page_move *step, char *err, size_t err_len)
+static int move_step(struct queue *q, const struct np_page_move *step, struct np_err *err)
 {
 	struct np_applied *a = q->a;
 	struct step_move move = { a, step->task };
@@ -120,12 +120,12 @@ static int move_step(struct queue *q, const struct np_page_move *step, char *err
 	from = numa_bitmask_alloc(NP_MAX_NODES);
 	numa_bitmask_setbit(from, (unsigned int)node[step->from].id);
 	if (!after && is_last(q, step) && left <= room)
-		e = np_move_whole(&mover, pid, from, node[step->to].id, &moved, err, err_len);
+		e = np_move_whole(&mover, pid, from, node[step->to].id, &moved, err);
 	else
-		e = np_move_part(&mover, pid, from, node[step->to].id, amount, &moved, err, err_len);
+		e = np_move_part(&mover, pid, from, node[step->to].id, amount, &moved, err);
 	numa_bitmask_free(from);
 	book(q, step->task, step->from, step->to, moved);
-	return judge(a, step->task, e, err);
+	return judge(a, step->task, e, err->text);
 }
 
 /* The highest node number + 1: every page is compared with all below it. */
@@ -143,7 +143,7 @@ static size_t node_numbers(const struct np_machine *m)
  * To the shares that the plan has after the steps so far; shared memory stays, so it is none of
  * them.
  */
-static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len)
+static int spread_to_shares(struct queue *q, size_t i, struct np_err *err)
 {
 	struct np_applied *a = q->a;
 	const struct np_machine *m = &a->p->machine;
@@ -166,17 +166,17 @@ static int spread_to_shares(struct queue *q, size_t i, char *err, size_t err_len
 	}
 	for (size_t node = 0; node < q->k && all > 0; node++)
 		share[m->node[node].id] = part[node] / all;
-	e = a->how.control->spread(&r, &result, err, err_len);
+	e = a->how.control->spread(&r, &result, err);
 	if (result.asked)
 		add_result(&result, &move);
-	return judge(a, i, e == -ECANCELED ? -EINTR : e, err);
+	return judge(a, i, e == -ECANCELED ? -EINTR : e, err->text);
 }
 
 /*
  * The steps from *at of one task whose targets have room for them before any of
  * them is made: one pass over its pages does for all. *at becomes the next step.
  */
-static int spread_steps(struct queue *q, size_t *at, char *err, size_t err_len)
+static int spread_steps(struct queue *q, size_t *at, struct np_err *err)
 {
 	const struct np_plan *plan = &q->a->p->plan;
 	size_t first = *at, i = plan->move[first].task;
@@ -202,10 +202,10 @@ static int spread_steps(struct queue *q, size_t *at, char *err, size_t err_len)
 	for (size_t done = first; done < *at; done++)
 		q->room[plan->move[done].from] += plan->move[done].pages;
 	q->room[plan->move[first].from] -= cut;
-	return any ? spread_to_shares(q, i, err, err_len) : 0;
+	return any ? spread_to_shares(q, i, err) : 0;
 }
 
-static int make_steps(struct queue *q, char *err, size_t err_len)
+static int make_steps(struct queue *q, struct np_err *err)
 {
 	const struct np_applied *a = q->a;
 	const struct np_plan *plan = &a->p->plan;
@@ -220,14 +220,14 @@ static int make_steps(struct queue *q, char *err, size_t err_len)
 		else if (*a->how.stop)
 			e = -EINTR;
 		else if (plan->decision[i].spread != NP_NODE_NONE)
-			e = spread_steps(q, &at, err, err_len);
+			e = spread_steps(q, &at, err);
 		else
-			e = move_step(q, &plan->move[at++], err, err_len);
+			e = move_step(q, &plan->move[at++], err);
 	}
-	return e == -EINTR ? np_fail(err, err_len, e, "interrupted") : e;
+	return e == -EINTR ? np_fail(err, e, "interrupted") : e;
 }
 
-int np_apply_pages(struct np_applied *a, char *err, size_t err_len)
+int np_apply_pages(struct np_applied *a, struct np_err *err)
 {
 	const struct np_planning *p = a->p;
 	struct queue q = { .a = a, .k = p->machine.n_nodes };
@@ -240,12 +240,12 @@ int np_apply_pages(struct np_applied *a, char *err, size_t err_len)
 			memcpy(q.now + i * q.k, p->tasks.task[i].pages, q.k * sizeof(*q.now));
 		for (size_t node = 0; node < q.k; node++)
 			q.room[node] = p->machine.node[node].mem_free / p->machine.page_size;
-		e = make_steps(&q, err, err_len);
+		e = make_steps(&q, err);
 	} else {
-		np_fail(err, err_len, e, "out of memory");
+		np_fail(err, e, "out of memory");
 	}
-	if (!e && q.stayed && !a->note[0])
-		np_fail(a->note, sizeof(a->note), 0, "%llu pages stayed: earlier steps left no room "
+	if (!e && q.stayed && !a->note.text[0])
+		np_fail(&a->note, 0, "%llu pages stayed: earlier steps left no room "
 			"for them", (unsigned long long)q.stayed);
 	free(q.now);
 	free(q.room);

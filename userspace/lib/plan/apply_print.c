@@ -58,14 +58,14 @@ json_t *np_applied_json(const struct np_applied *a)
 		json_t *d = np_decision_json(a->p, i);
 
 		json_object_set_new(d, "result", result_json(a, i));
-		if (a->step[i].err[0])
-			json_object_set_new(d, "error", np_json_text(a->step[i].err));
+		if (a->step[i].err.text[0])
+			json_object_set_new(d, "error", np_json_text(a->step[i].err.text));
 		json_array_append_new(decisions, d);
 	}
-	if (a->note[0])
-		json_array_append_new(notes, np_json_text(a->note));
-	if (a->not_undone[0])
-		json_array_append_new(notes, np_json_text(a->not_undone));
+	if (a->note.text[0])
+		json_array_append_new(notes, np_json_text(a->note.text));
+	if (a->not_undone.text[0])
+		json_array_append_new(notes, np_json_text(a->not_undone.text));
 	if (a->weights[0])
 		json_array_append_new(notes, json_string(a->weights));
 	j = np_planning_json_with(a->p, decisions);
@@ -105,13 +105,13 @@ static void outcome_text(const struct np_applied *a, size_t i, char *text, size_
 		snprintf(text, text_len, "nothing to do");
 		break;
 	case NP_STEP_SKIPPED:
-		snprintf(text, text_len, "skipped: %s", s->err);
+		snprintf(text, text_len, "skipped: %s", s->err.text);
 		break;
 	case NP_STEP_FAILED:
-		snprintf(text, text_len, "failed: %s", s->err);
+		snprintf(text, text_len, "failed: %s", s->err.text);
 		break;
 	case NP_STEP_UNDONE:
-		snprintf(text, text_len, "undone%s%s", s->err[0] ? ", but " : "", s->err);
+		snprintf(text, text_len, "undone%s%s", s->err.text[0] ? ", but " : "", s->err.text);
 		break;
 	}
 }
@@ -148,8 +148,8 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 	for (size_t i = 0; i < a->p->plan.n; i++)
 		print_step(out, a, i);
 	np_unordered_print(out, &a->p->plan);
-	if (a->note[0])
-		fprintf(out, "%s\n", a->note);
+	if (a->note.text[0])
+		fprintf(out, "%s\n", a->note.text);
 	if (a->weights[0])
 		fprintf(out, "%s\n", a->weights);
 	np_planning_print_notes(out, a->p);

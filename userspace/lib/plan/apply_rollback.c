@@ -10,10 +10,10 @@
 /* A step that failed keeps the reason for that. */
 static void say(struct np_applied *a, size_t i, const char *what, const char *why)
 {
-	if (!a->step[i].err[0])
-		np_fail(a->step[i].err, NP_ERR_LEN, 0, "%s: %s", what, why);
-	if (!a->not_undone[0])
-		np_fail(a->not_undone, sizeof(a->not_undone), 0, "process %d: %s: %s",
+	if (!a->step[i].err.text[0])
+		np_fail(&a->step[i].err, 0, "%s: %s", what, why);
+	if (!a->not_undone.text[0])
+		np_fail(&a->not_undone, 0, "process %d: %s: %s",
 			a->p->tasks.task[i].pid, what, why);
 }
 
@@ -29,12 +29,11 @@ static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now
 		.control = a->how.control, .page_size = a->p->machine.page_size,
 	};
 	const struct np_task *t = &a->p->tasks.task[i];
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	uint64_t moved = 0;
 
-	if (np_move_back(&mover, &a->p->machine, t->pid, t->pages, now->task[0].pages, &moved, err,
-			 sizeof(err)))
-		keep_pages(a, i, err);
+	if (np_move_back(&mover, &a->p->machine, t->pid, t->pages, now->task[0].pages, &moved, &err))
+		keep_pages(a, i, err.text);
 }
 
 /*
@@ -53,19 +52,18 @@ static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *no
 		.inherit = true,
 		.by = a->how.by,
 	};
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	if (!r.cpus && r.mem_mode < 0)
 		return;
-	if (a->how.control->place(&r, err, sizeof(err)))
-		say(a, i, "earlier placement not restored", err);
+	if (a->how.control->place(&r, &err))
+		say(a, i, "earlier placement not restored", err.text);
 }
 
 /* 0, -ESRCH when the task has exited, or another -errno. */
-static int read_again(const struct np_applied *a, size_t i, struct np_tasks *now, char *err,
-		      size_t err_len)
+static int read_again(const struct np_applied *a, size_t i, struct np_tasks *now, struct np_err *err)
 {
-	int e = np_tasks_read(now, &a->p->machine, &a->p->tasks.task[i].pid, 1, 0, err, err_len);
+	int e = np_tasks_read(now, &a->p->machine, &a->p->tasks.task[i].pid, 1, 0, err);
 
 	if (e || now->start[0] == a->p->tasks.start[i])
 		return e;
@@ -81,14 +79,14 @@ static bool is_to_undo(const struct np_applied *a, size_t i)
 static void bring_pages_back(struct np_applied *a, size_t i)
 {
 	struct np_tasks now;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int e;
 
 	if (!a->step[i].moved.moved)
 		return;
-	e = read_again(a, i, &now, err, sizeof(err));
+	e = read_again(a, i, &now, &err);
 	if (e && e != -ESRCH)
-		keep_pages(a, i, err);
+		keep_pages(a, i, err.text);
 	if (e)
 		return;
 	move_back(a, i, &now);
@@ -99,7 +97,7 @@ static void bring_pages_back(struct np_applied *a, size_t i)
 static void undo_placements(struct np_applied *a)
 {
 	struct np_undo *undo = calloc(a->p->plan.n + 1, sizeof(*undo));
-	char err[NP_ERR_LEN] = "out of memory";
+	struct np_err err = { "out of memory" };
 	int e = undo ? 0 : -ENOMEM;
 	size_t n = 0;
 
@@ -107,9 +105,9 @@ static void undo_placements(struct np_applied *a)
 		if (is_to_undo(a, i) && a->step[i].placed)
 			undo[n++] = (struct np_undo) { a->p->tasks.task[i].pid, a->step[i].calls };
 	if (n)
-		e = a->how.control->undo(undo, n, err, sizeof(err));
-	if (e && !a->not_undone[0])
-		np_fail(a->not_undone, sizeof(a->not_undone), 0, "not every placement was restored: %s", err);
+		e = a->how.control->undo(undo, n, &err);
+	if (e && !a->not_undone.text[0])
+		np_fail(&a->not_undone, 0, "not every placement was restored: %s", err.text);
 	free(undo);
 }
 
@@ -117,9 +115,9 @@ static void bind_as_before(struct np_applied *a, size_t i)
 {
 	struct np_step *step = &a->step[i];
 	struct np_tasks now;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (step->placed && !read_again(a, i, &now, err, sizeof(err))) {
+	if (step->placed && !read_again(a, i, &now, &err)) {
 		bind_again(a, i, &now);
 		np_tasks_free(&now);
 	}
@@ -130,13 +128,13 @@ static void bind_as_before(struct np_applied *a, size_t i)
 /* Those that this apply had noted and that are back already. */
 static void forget_pages(struct np_applied *a)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	bool any = false;
 
 	for (size_t i = 0; i < a->p->plan.n; i++)
 		any |= a->noted[i] &= !a->step[i].pages_stay;
-	if (any && np_saved_pages_drop(&a->p->tasks, a->noted, err, sizeof(err)))
-		np_fail(a->note, sizeof(a->note), 0, "%s", err);
+	if (any && np_saved_pages_drop(&a->p->tasks, a->noted, &err))
+		np_fail(&a->note, 0, "%s", err.text);
 }
 
 void np_apply_undo(struct np_applied *a)

@@ -55,29 +55,30 @@ static bool join(const struct np_machine *m, const uint8_t *row, uint8_t *all)
 }
 
 /* A step of its own: a task whose weights cannot be set now does not hold up the others. */
-static int refuse(struct np_applied *a, size_t i, int e, const char *why, char *err, size_t err_len)
+static int refuse(struct np_applied *a, size_t i, int e, const char *why, struct np_err *err)
 {
 	a->step[i].state = NP_STEP_FAILED;
-	np_fail(a->step[i].err, NP_ERR_LEN, e, "%s", why);
-	return np_fail(err, err_len, e, "%s", why);
+	np_fail(&a->step[i].err, e, "%s", why);
+	return np_fail(err, e, "%s", why);
 }
 
-static int refuse_second(struct np_applied *a, size_t i, const uint8_t *row, const uint8_t *all, char *err,
-			 size_t err_len)
+static int refuse_second(struct np_applied *a, size_t i, const uint8_t *row, const uint8_t *all,
+			 struct np_err *err)
 {
 	json_t *mine = np_weights_row_json(&a->p->machine, row), *others = np_weights_row_json(&a->p->machine, all);
-	char want[64], have[64], why[NP_ERR_LEN];
+	char want[64], have[64];
+	struct np_err why;
 
-	np_fail(why, sizeof(why), 0, "process %d is to go by weights %s, others of the plan by %s, and the kernel "
+	np_fail(&why, 0, "process %d is to go by weights %s, others of the plan by %s, and the kernel "
 		"has one set: plan for one of them, or leave --weights out", a->p->tasks.task[i].pid,
 		np_weights_list(mine, want, sizeof(want)), np_weights_list(others, have, sizeof(have)));
 	json_decref(mine);
 	json_decref(others);
-	return refuse(a, i, -EBUSY, why, err, err_len);
+	return refuse(a, i, -EBUSY, why.text, err);
 }
 
 /* Fills a->user and all, [n_nodes]; *last is the last task that wants any. */
-static int gather(struct np_applied *a, uint8_t *all, size_t *last, char *err, size_t err_len)
+static int gather(struct np_applied *a, uint8_t *all, size_t *last, struct np_err *err)
 {
 	for (size_t i = 0; i < a->p->plan.n; i++) {
 		const uint8_t *row = wanted(a, i);
@@ -86,7 +87,7 @@ static int gather(struct np_applied *a, uint8_t *all, size_t *last, char *err, s
 		if (!row)
 			continue;
 		if (!join(&a->p->machine, row, all))
-			return refuse_second(a, i, row, all, err, err_len);
+			return refuse_second(a, i, row, all, err);
 		u->pid = a->p->tasks.task[i].pid;
 		u->start = a->p->tasks.start[i];
 		snprintf(u->by, sizeof(u->by), "%s", a->how.by ? a->how.by : "");
@@ -108,20 +109,20 @@ static void say_written(struct np_applied *a, const json_t *before)
 	json_decref(now);
 }
 
-static int take(struct np_applied *a, const uint8_t *all, size_t last, char *err, size_t err_len)
+static int take(struct np_applied *a, const uint8_t *all, size_t last, struct np_err *err)
 {
 	json_t *want = np_weights_row_json(&a->p->machine, all), *before = np_weights_kernel_read(root_of(a));
-	char why[NP_ERR_LEN];
-	int e = np_weights_take(root_of(a), want, a->user, a->n_users, why, sizeof(why));
+	struct np_err why;
+	int e = np_weights_take(root_of(a), want, a->user, a->n_users, &why);
 
 	if (!e)
 		say_written(a, before);
 	json_decref(before);
 	json_decref(want);
-	return e ? refuse(a, last, e, why, err, err_len) : 0;
+	return e ? refuse(a, last, e, why.text, err) : 0;
 }
 
-int np_apply_weights(struct np_applied *a, char *err, size_t err_len)
+int np_apply_weights(struct np_applied *a, struct np_err *err)
 {
 	uint8_t *all = calloc(a->p->machine.n_nodes + 1, sizeof(*all));
 	size_t last = 0;
@@ -133,11 +134,11 @@ int np_apply_weights(struct np_applied *a, char *err, size_t err_len)
 	}
 	a->user = calloc(a->p->plan.n + 1, sizeof(*a->user));
 	if (!all || !a->user)
-		e = np_fail(err, err_len, -ENOMEM, "out of memory");
+		e = np_fail(err, -ENOMEM, "out of memory");
 	else
-		e = gather(a, all, &last, err, err_len);
+		e = gather(a, all, &last, err);
 	if (!e && a->n_users)
-		e = take(a, all, last, err, err_len);
+		e = take(a, all, last, err);
 	free(all);
 	return e;
 }
@@ -155,12 +156,12 @@ static bool is_ours(const struct np_weights_user *u, const void *arg)
 void np_apply_weights_undo(struct np_applied *a)
 {
 	struct np_weights_back back;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	bool any = false;
 
 	for (size_t i = 0; i < a->n_users; i++)
 		any |= a->user[i].added;
-	if (any && np_weights_drop(root_of(a), is_ours, a, &back, err, sizeof(err)))
-		np_fail(a->note, sizeof(a->note), 0, "%s", err);
+	if (any && np_weights_drop(root_of(a), is_ours, a, &back, &err))
+		np_fail(&a->note, 0, "%s", err.text);
 	a->weights[0] = '\0';
 }

@@ -38,8 +38,7 @@ struct flip {
 	struct saved *saved;
 	size_t n;
 	bool known;		/* placed before, by this tool or by the module: restore would undo that too */
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p,
@@ -69,7 +68,7 @@ static int find_home(struct flip *f, int *home)
 {
 	struct np_tasks t;
 	uint64_t all = 0;
-	int e = np_tasks_read(&t, f->m, &f->pid, 1, 0, f->err, f->err_len);
+	int e = np_tasks_read(&t, f->m, &f->pid, 1, 0, f->err);
 
 	if (e)
 		return e;
@@ -77,11 +76,11 @@ static int find_home(struct flip *f, int *home)
 	for (size_t i = 0; i < f->m->n_nodes; i++)
 		all += t.pages[i];
 	if (*home == NP_NODE_NONE || (double)t.pages[*home] < HOME_SHARE * (double)all)
-		e = np_fail(f->err, f->err_len, -EINVAL, "process %d (%s) has its memory on several "
+		e = np_fail(f->err, -EINVAL, "process %d (%s) has its memory on several "
 			    "nodes, less than %.0f %% on one; `numaplace migrate` brings it together",
 			    f->pid, t.task[0].comm, HOME_SHARE * 100);
 	else if (!f->m->node[*home].cpus)
-		e = np_fail(f->err, f->err_len, -EOPNOTSUPP, "process %d (%s) has its memory on node "
+		e = np_fail(f->err, -EOPNOTSUPP, "process %d (%s) has its memory on node "
 			    "%d, which has no CPUs, so nothing is local to it", f->pid,
 			    t.task[0].comm, f->m->node[*home].id);
 	np_tasks_free(&t);
@@ -106,10 +105,10 @@ static int save(struct flip *f)
 	int e = np_proc_threads(f->pid, &tids, &n);
 
 	if (e)
-		return np_fail(f->err, f->err_len, e, "process %d has just exited", f->pid);
-	e = np_state_open(&state, NULL, f->err, f->err_len);
+		return np_fail(f->err, e, "process %d has just exited", f->pid);
+	e = np_state_open(&state, NULL, f->err);
 	if (!e && np_layers_read(&layers)) {
-		e = np_fail(f->err, f->err_len, -ENOMEM, "out of memory");
+		e = np_fail(f->err, -ENOMEM, "out of memory");
 		np_state_close(&state);
 	}
 	f->saved = calloc(n + 1, sizeof(*f->saved));
@@ -133,23 +132,22 @@ static int place(struct flip *f, pid_t pid, bool one_thread, const struct bitmas
 		.pid = pid, .one_thread = one_thread, .cpus = cpus, .mem_mode = -1, .inherit = true,
 	};
 
-	return f->control->place(&r, f->err, f->err_len);
+	return f->control->place(&r, f->err);
 }
 
 /* An error of the flip is kept over one of the restore. */
 static int restore(struct flip *f, int e)
 {
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	size_t n, kept;
 	int r = 0;
 
 	if (!f->known) {
-		r = f->control->restore(NP_WHOSE(&f->pid), &n, &kept, err, sizeof(err));
+		r = f->control->restore(NP_WHOSE(&f->pid), &n, &kept, &err);
 	} else {
 		struct flip quiet = *f;
 
-		quiet.err = err;
-		quiet.err_len = sizeof(err);
+		quiet.err = &err;
 		for (size_t i = 0; i < f->n; i++) {
 			int one = place(&quiet, f->saved[i].tid, true, f->saved[i].cpus);
 
@@ -159,7 +157,7 @@ static int restore(struct flip *f, int e)
 	}
 	if (!r || r == -ESRCH || r == -ENOENT || e)
 		return e;
-	return np_fail(f->err, f->err_len, r, "its CPUs could not be given back: %s", err);
+	return np_fail(f->err, r, "its CPUs could not be given back: %s", err.text);
 }
 
 static int nap(const struct flip *f, unsigned int ms)
@@ -168,7 +166,7 @@ static int nap(const struct flip *f, unsigned int ms)
 
 	while (!*f->stop && nanosleep(&t, &t) && errno == EINTR)
 		;
-	return *f->stop ? np_fail(f->err, f->err_len, -ECANCELED, "interrupted") : 0;
+	return *f->stop ? np_fail(f->err, -ECANCELED, "interrupted") : 0;
 }
 
 /*
@@ -223,7 +221,7 @@ static int evaluate(const struct flip *f, const struct np_reading *near,
 	const struct np_count *missing = local.source ? &remote : &local;
 
 	if (!missing->source)
-		return np_fail(f->err, f->err_len, -EOPNOTSUPP, "the penalty of process %d is not "
+		return np_fail(f->err, -EOPNOTSUPP, "the penalty of process %d is not "
 			       "available because %s", f->pid, missing->why);
 	out->local = local.value;
 	out->remote = remote.value;
@@ -236,7 +234,7 @@ static int measure(struct flip *f, struct np_cpi_pair *out)
 {
 	const struct np_subject task = { -1, f->pid };
 	struct np_reading near = { 0 }, far = { 0 };
-	int e = np_counters_open(&f->counters, f->m, &task, 1, f->err, f->err_len);
+	int e = np_counters_open(&f->counters, f->m, &task, 1, f->err);
 
 	if (e)
 		return e;
@@ -255,21 +253,20 @@ static int measure(struct flip *f, struct np_cpi_pair *out)
 }
 
 int np_flip(const struct np_machine *m, pid_t pid, int away, unsigned int ms,
-	    const volatile sig_atomic_t *stop, struct np_cpi_pair *out, char *err, size_t err_len)
+	    const volatile sig_atomic_t *stop, struct np_cpi_pair *out, struct np_err *err)
 {
-	struct flip f = { .m = m, .pid = pid, .ms = ms, .stop = stop, .err = err,
-			  .err_len = err_len };
+	struct flip f = { .m = m, .pid = pid, .ms = ms, .stop = stop, .err = err };
 	int e;
 
 	memset(out, 0, sizeof(*out));
-	f.control = np_control_get(NP_ENGINE_SYSCALL, err, err_len);
+	f.control = np_control_get(NP_ENGINE_SYSCALL, err);
 	if (!f.control)
 		return -EOPNOTSUPP;
 	e = find_home(&f, &out->home);
 	if (!e) {
 		out->away = away == NP_NODE_NONE ? np_flip_away(m, out->home) : away;
 		if (out->away == NP_NODE_NONE || out->away == out->home)
-			e = np_fail(err, err_len, -EOPNOTSUPP, "there is no other node with CPUs than "
+			e = np_fail(err, -EOPNOTSUPP, "there is no other node with CPUs than "
 				    "that of its memory to run process %d on", pid);
 	}
 	if (!e)

@@ -62,13 +62,13 @@ static int write_json(const json_t *root, const char *path)
 	return -(errno ? errno : EIO);
 }
 
-int np_plan_file_save(const struct np_planning *p, const char *path, char *err, size_t err_len)
+int np_plan_file_save(const struct np_planning *p, const char *path, struct np_err *err)
 {
 	json_t *root = np_plan_file_json(p);
 	int e = write_json(root, path);
 
 	if (e)
-		np_fail(err, err_len, e, "plan %s cannot be written: %s", path, strerror(-e));
+		np_fail(err, e, "plan %s cannot be written: %s", path, strerror(-e));
 	json_decref(root);
 	return e;
 }

@@ -21,12 +21,12 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct np_plan_sour
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
-	return np_fail(s->err, s->err_len, -EINVAL, "%s: %s", s->what, what);
+	return np_fail(s->err, -EINVAL, "%s: %s", s->what, what);
 }
 
 static int no_memory(const struct np_plan_source *s)
 {
-	return np_fail(s->err, s->err_len, -ENOMEM, "out of memory");
+	return np_fail(s->err, -ENOMEM, "out of memory");
 }
 
 /* One option as it would be said: "pages=stay"; false for what is no value. */
@@ -152,16 +152,14 @@ int np_plan_decide(const struct np_plan_source *s, struct np_planning *p)
 	if (e)
 		return wrong(s, "its machine or a task makes no sense: no CPUs, or a distance that "
 				"is missing");
-	e = np_decisions_read(&from, s->root, &p->machine, p->tasks.task, &p->plan, s->err,
-			      s->err_len);
+	e = np_decisions_read(&from, s->root, &p->machine, p->tasks.task, &p->plan, s->err);
 	if (e)
 		return e;
 	e = np_plan_finish(p->policy, &p->machine, p->tasks.task, &p->options, &p->plan);
 	if (!e)
 		e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
 	if (e)
-		return np_fail(s->err, s->err_len, e, "%s cannot be worked out: %s", s->what,
-			       strerror(-e));
+		return np_fail(s->err, e, "%s cannot be worked out: %s", s->what, strerror(-e));
 	recall_prediction(s, p);
 	return 0;
 }
@@ -213,7 +211,7 @@ static int parse(struct np_plan_source *s, struct np_planning *p, const char *te
 			     why.text);
 	e = check_version(s);
 	if (!e)
-		e = np_snapshot_of_json(s->root, s->what, &snapshot, s->err, s->err_len);
+		e = np_snapshot_of_json(s->root, s->what, &snapshot, s->err);
 	if (e)
 		return e;
 	p->balancing = -1;
@@ -243,45 +241,44 @@ static char *read_standard_input(void)
 	return ferror(stdin) ? NULL : strdup("");
 }
 
-static void name_source(struct np_plan_source *s, const char *name, char *err, size_t err_len)
+static void name_source(struct np_plan_source *s, const char *name, struct np_err *err)
 {
-	*s = (struct np_plan_source){.err = err, .err_len = err_len};
+	*s = (struct np_plan_source){.err = err};
 	snprintf(s->what, sizeof(s->what), "plan %.120s",
 		 strcmp(name, "-") ? name : "on standard input");
 }
 
 int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const char *path,
-			char *err, size_t err_len)
+			struct np_err *err)
 {
 	char *text;
 	int e;
 
-	name_source(s, path, err, err_len);
+	name_source(s, path, err);
 	text = strcmp(path, "-") ? np_read_file(path) : read_standard_input();
 	if (!text)
-		return np_fail(err, err_len, -errno, "%s cannot be read: %s", s->what,
-			       strerror(errno));
+		return np_fail(err, -errno, "%s cannot be read: %s", s->what, strerror(errno));
 	e = parse(s, p, text, strlen(text));
 	free(text);
 	return e;
 }
 
 int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, const char *name,
-		       char *err, size_t err_len)
+		       struct np_err *err)
 {
 	struct np_plan_source s;
 	int e;
 
-	name_source(&s, name, err, err_len);
+	name_source(&s, name, err);
 	e = parse(&s, p, text, len);
 	json_decref(s.root);
 	return e;
 }
 
-int np_plan_file_read(struct np_planning *p, const char *path, char *err, size_t err_len)
+int np_plan_file_read(struct np_planning *p, const char *path, struct np_err *err)
 {
 	struct np_plan_source s;
-	int e = np_plan_source_read(&s, p, path, err, err_len);
+	int e = np_plan_source_read(&s, p, path, err);
 
 	json_decref(s.root);
 	return e;

@@ -8,13 +8,12 @@
 struct np_plan_source {
 	char what[128];		/* "plan f.json", for errors */
 	json_t *root;		/* the caller's to release */
-	char *err;
-	size_t err_len;
+	struct np_err *err;
 };
 
 /* As np_plan_file_read(); s->root is set after an error too. */
-int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const char *path, char *err,
-			size_t err_len);
+int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const char *path,
+			struct np_err *err);
 
 /* The decisions over the machine and the tasks that p has, and what follows from them. */
 int np_plan_decide(const struct np_plan_source *s, struct np_planning *p);

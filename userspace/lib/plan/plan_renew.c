@@ -11,8 +11,7 @@
 
 static int stale(const struct np_plan_source *s, const char *why)
 {
-	return np_fail(s->err, s->err_len, -ESTALE, "%s cannot be applied: %s; make a new one",
-		       s->what, why);
+	return np_fail(s->err, -ESTALE, "%s cannot be applied: %s; make a new one", s->what, why);
 }
 
 /* MemTotal changes by some pages when the kernel frees what only the boot needed. */
@@ -83,10 +82,10 @@ static bool refresh(struct np_planning *p, size_t i)
 {
 	size_t nodes = p->machine.n_nodes;
 	struct np_tasks now;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	bool same;
 
-	if (np_tasks_read(&now, &p->machine, &p->tasks.task[i].pid, 1, 0, err, sizeof(err)))
+	if (np_tasks_read(&now, &p->machine, &p->tasks.task[i].pid, 1, 0, &err))
 		return false;
 	same = now.start[0] == p->tasks.start[i];
 	if (same) {
@@ -114,19 +113,18 @@ static int renew(const struct np_plan_source *s, struct np_planning *p, struct n
 	for (size_t i = 0; i < p->tasks.n; i++)
 		*gone += !refresh(p, i);
 	p->balancing = np_balancing_read();
-	e = np_planning_confine(p, p->override, s->err, s->err_len);
+	e = np_planning_confine(p, p->override, s->err);
 	return e ? e : np_plan_decide(s, p);
 }
 
-int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, char *err,
-		       size_t err_len)
+int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, struct np_err *err)
 {
 	struct np_plan_source s;
 	struct np_machine now;
-	int e = np_plan_source_read(&s, p, path, err, err_len);
+	int e = np_plan_source_read(&s, p, path, err);
 
 	if (!e) {
-		e = np_machine_read(&now, "", err, err_len);
+		e = np_machine_read(&now, "", err);
 		if (!e) {
 			np_room_add_cache(&now);
 			e = renew(&s, p, &now, gone);

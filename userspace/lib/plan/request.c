@@ -19,37 +19,36 @@
 /* The busiest tasks, whose counts a plan rests on. */
 #define COUNT_TASKS 64
 
-int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len)
+int np_planning_check_nodes(const struct np_machine *m, struct np_err *err)
 {
 	if (m->n_nodes > 1)
 		return 0;
-	return np_fail(err, err_len, -EOPNOTSUPP,
+	return np_fail(err, -EOPNOTSUPP,
 		       "machine %s has one node, so there is nowhere to move a task or a page; "
 		       "`numaplace lab run --machine demo-2s -- COMMAND` boots one with two",
 		       m->name);
 }
 
-static int read_tasks(struct np_planning *p, const struct np_policy_args *args,
-		      char *err, size_t err_len)
+static int read_tasks(struct np_planning *p, const struct np_policy_args *args, struct np_err *err)
 {
 	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)
-		(&p->tasks, &p->machine, args->pids, args->n_pids, args->sample_ms, err, err_len);
+		(&p->tasks, &p->machine, args->pids, args->n_pids, args->sample_ms, err);
 
 	/* Without counters the policy takes unknown inputs from the machine description. */
 	if (!e && args->sample_ms)
-		np_tasks_count(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err, err_len);
+		np_tasks_count(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err);
 	if (!e)
 		np_tasks_find_shared(&p->tasks, &p->machine);
 	for (size_t i = 0; !e && i < args->n_assume; i++)
-		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
-	if (!e && np_penalties_apply(&p->tasks, err, err_len))
+		e = np_tasks_assume(&p->tasks, args->assume[i], err);
+	if (!e && np_penalties_apply(&p->tasks, err))
 		e = -EBADMSG;
 	if (!e)
-		e = np_planning_confine(p, args->override, err, err_len);
+		e = np_planning_confine(p, args->override, err);
 	return e;
 }
 
-int np_planning_confine(struct np_planning *p, bool override, char *err, size_t err_len)
+int np_planning_confine(struct np_planning *p, bool override, struct np_err *err)
 {
 	struct np_pins *pins = override ? NULL : np_pins_open("");
 	int e = override || pins ? 0 : -ENOMEM;
@@ -63,41 +62,40 @@ int np_planning_confine(struct np_planning *p, bool override, char *err, size_t 
 			np_list_format(np_pins_isolated(pins), p->isolated, sizeof(p->isolated));
 	}
 	np_pins_close(pins);
-	return e ? np_fail(err, err_len, e, "out of memory") : 0;
+	return e ? np_fail(err, e, "out of memory") : 0;
 }
 
-int np_planning_ask(struct np_planning *p, char *err, size_t err_len)
+int np_planning_ask(struct np_planning *p, struct np_err *err)
 {
 	int e;
 
 	if (np_plan_init(&p->plan, &p->machine, p->tasks.n))
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	e = np_policy_plan(p->policy, &p->machine, p->tasks.task, p->tasks.n, &p->options,
 			   &p->plan);
 	if (e && p->plan.fault[0])
-		return np_fail(err, err_len, -EREMOTEIO, "%s", p->plan.fault);
+		return np_fail(err, -EREMOTEIO, "%s", p->plan.fault);
 	if (e == -EINVAL)
-		return np_fail(err, err_len, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
+		return np_fail(err, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
 			       "no node has CPUs that are not isolated, or a distance is missing",
 			       p->policy->name, p->machine.name);
 	if (e == -EOPNOTSUPP && p->machine.n_nodes > NP_MODEL_NODES)
-		return np_fail(err, err_len, e, "policy %s needs the contention model, which has room "
+		return np_fail(err, e, "policy %s needs the contention model, which has room "
 			       "for %d nodes; machine %s has %zu: choose a policy that needs none",
 			       p->policy->name, NP_MODEL_NODES, p->machine.name, p->machine.n_nodes);
 	if (e == -EOPNOTSUPP)
-		return np_fail(err, err_len, e, "policy %s needs to know: %s; that is not known of "
+		return np_fail(err, e, "policy %s needs to know: %s; that is not known of "
 			       "machine %s", p->policy->name, p->policy->needs, p->machine.name);
 	if (e == -EPROTO)
-		return np_fail(err, err_len, e, "policy %s gave an answer that breaks the rules of "
+		return np_fail(err, e, "policy %s gave an answer that breaks the rules of "
 			       "policy.h: a node without CPUs or memory, or one that is not there",
 			       p->policy->name);
 	if (e)
-		return np_fail(err, err_len, e, "policy %s cannot plan: %s", p->policy->name,
-			       strerror(-e));
+		return np_fail(err, e, "policy %s cannot plan: %s", p->policy->name, strerror(-e));
 	for (size_t i = 0; i < p->plan.n; i++)
 		np_confined_explain(&p->confined, i, &p->plan.decision[i]);
 	e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
-	return e ? np_fail(err, err_len, e, "out of memory") : 0;
+	return e ? np_fail(err, e, "out of memory") : 0;
 }
 
 /* The simulated lab answers by a machine file; asked for the same file, a policy cannot be wrong. */
@@ -107,11 +105,10 @@ static enum np_model_origin origin_of(bool same_name)
 	       NP_MODEL_FILE;
 }
 
-static int read_model(struct np_machine *here, struct np_model *model, const char *file, char *err,
-		      size_t err_len)
+static int read_model(struct np_machine *here, struct np_model *model, const char *file, struct np_err *err)
 {
 	struct np_machine m;
-	int e = np_machine_file_read(file, &m, model, err, err_len);
+	int e = np_machine_file_read(file, &m, model, err);
 	bool same;
 
 	if (e)
@@ -119,16 +116,16 @@ static int read_model(struct np_machine *here, struct np_model *model, const cha
 	same = m.model && m.n_nodes == here->n_nodes;
 	here->model_origin = origin_of(!strcmp(here->name, m.name));
 	np_machine_free(&m);
-	return same ? 0 : np_fail(err, err_len, -EINVAL, "machine file %s has no [model] or another "
+	return same ? 0 : np_fail(err, -EINVAL, "machine file %s has no [model] or another "
 				  "number of nodes than this machine", file);
 }
 
 /* The calibrated model of this machine, else one derived from the distances. */
-static int find_model(struct np_machine *here, struct np_model *model, char *err, size_t err_len)
+static int find_model(struct np_machine *here, struct np_model *model, struct np_err *err)
 {
 	char why[NP_ERR_LEN];
 	bool same_name;
-	int e = np_machine_file_here_model(here, model, &same_name, err, err_len);
+	int e = np_machine_file_here_model(here, model, &same_name, err);
 
 	if (e < 0)
 		return e;
@@ -139,38 +136,37 @@ static int find_model(struct np_machine *here, struct np_model *model, char *err
 	return 0;
 }
 
-int np_planning_model(struct np_machine *here, struct np_model **model, const char *named, char *err,
-		      size_t err_len)
+int np_planning_model(struct np_machine *here, struct np_model **model, const char *named,
+		      struct np_err *err)
 {
 	int e;
 
 	*model = calloc(1, sizeof(**model));
 	if (!*model)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
-	e = named ? read_model(here, *model, named, err, err_len) :
-		    find_model(here, *model, err, err_len);
+		return np_fail(err, -ENOMEM, "out of memory");
+	e = named ? read_model(here, *model, named, err) : find_model(here, *model, err);
 	here->model = e || here->model_origin == NP_MODEL_NONE ? NULL : *model;
 	return e;
 }
 
-int np_planning_machine(struct np_machine *m, char *err, size_t err_len)
+int np_planning_machine(struct np_machine *m, struct np_err *err)
 {
-	int e = np_machine_read(m, "", err, err_len);
+	int e = np_machine_read(m, "", err);
 
 	if (e)
 		return e == -ENOMEM ? e : -EOPNOTSUPP;
 	np_room_add_cache(m);
-	e = np_planning_check_nodes(m, err, err_len);
+	e = np_planning_check_nodes(m, err);
 	if (e)
 		np_machine_free(m);
 	return e;
 }
 
 int np_planning_from(struct np_planning *p, const struct np_policy_args *args, const char *snapshot,
-		     char *err, size_t err_len)
+		     struct np_err *err)
 {
 	struct np_snapshot s;
-	int e = np_snapshot_read(snapshot, &s, err, err_len);
+	int e = np_snapshot_read(snapshot, &s, err);
 
 	memset(p, 0, sizeof(*p));
 	if (e)
@@ -182,11 +178,11 @@ int np_planning_from(struct np_planning *p, const struct np_policy_args *args, c
 	p->policy = args->policy;
 	p->options = args->options;
 	for (size_t i = 0; !e && i < args->n_assume; i++)
-		e = np_tasks_assume(&p->tasks, args->assume[i], err, err_len);
+		e = np_tasks_assume(&p->tasks, args->assume[i], err);
 	if (!e)
-		e = np_planning_check_nodes(&p->machine, err, err_len);
+		e = np_planning_check_nodes(&p->machine, err);
 	if (!e)
-		e = np_planning_ask(p, err, err_len);
+		e = np_planning_ask(p, err);
 	if (e)
 		np_planning_free(p);
 	return e;
@@ -200,8 +196,7 @@ void np_boot_id(char *id, size_t len)
 	free(text);
 }
 
-int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
-		     char *err, size_t err_len)
+int np_planning_make(struct np_planning *p, const struct np_policy_args *args, struct np_err *err)
 {
 	int e;
 
@@ -211,13 +206,13 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
 	p->platform = np_machine_platform("");
 	p->policy = args->policy;
 	p->options = args->options;
-	e = np_planning_machine(&p->machine, err, err_len);
+	e = np_planning_machine(&p->machine, err);
 	if (!e)
-		e = np_planning_model(&p->machine, &p->model, args->model, err, err_len);
+		e = np_planning_model(&p->machine, &p->model, args->model, err);
 	if (!e)
-		e = read_tasks(p, args, err, err_len);
+		e = read_tasks(p, args, err);
 	if (!e)
-		e = np_planning_ask(p, err, err_len);
+		e = np_planning_ask(p, err);
 	if (e)
 		np_planning_free(p);
 	return e;

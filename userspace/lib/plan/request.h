@@ -56,18 +56,17 @@ struct np_planning {
  * err: -ESRCH when a task does not exist, -EOPNOTSUPP when the machine has one
  * node. The caller releases p with np_planning_free().
  */
-int np_planning_make(struct np_planning *p, const struct np_policy_args *args,
-		     char *err, size_t err_len);
+int np_planning_make(struct np_planning *p, const struct np_policy_args *args, struct np_err *err);
 
 /* The kernel's name of this boot; "" if it says none. */
 void np_boot_id(char *id, size_t len);
 
 /* The same for all tasks of a snapshot (a file, "-" for standard input), whatever machine it is of. */
 int np_planning_from(struct np_planning *p, const struct np_policy_args *args, const char *snapshot,
-		     char *err, size_t err_len);
+		     struct np_err *err);
 
 /* This machine with what can be had of its memory; refused when it has one node. */
-int np_planning_machine(struct np_machine *m, char *err, size_t err_len);
+int np_planning_machine(struct np_machine *m, struct np_err *err);
 
 /*
  * The model of this machine, which points to it: of the file that is named, else of
@@ -75,17 +74,16 @@ int np_planning_machine(struct np_machine *m, char *err, size_t err_len);
  * derived. Never of a file of the machine's name: that of a lab's machine is what makes it
  * slow, which no real machine tells. The caller frees *model, set even after an error.
  */
-int np_planning_model(struct np_machine *m, struct np_model **model, const char *named, char *err,
-		      size_t err_len);
+int np_planning_model(struct np_machine *m, struct np_model **model, const char *named, struct np_err *err);
 
 /* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
-int np_planning_ask(struct np_planning *p, char *err, size_t err_len);
+int np_planning_ask(struct np_planning *p, struct np_err *err);
 
 /* CPUs and nodes that its tasks may be given; override: all that their cpusets allow. */
-int np_planning_confine(struct np_planning *p, bool override, char *err, size_t err_len);
+int np_planning_confine(struct np_planning *p, bool override, struct np_err *err);
 
 /* 0, or -EOPNOTSUPP with one line in err: a policy needs more than one node. */
-int np_planning_check_nodes(const struct np_machine *m, char *err, size_t err_len);
+int np_planning_check_nodes(const struct np_machine *m, struct np_err *err);
 
 void np_planning_free(struct np_planning *p);
 

@@ -94,11 +94,11 @@ static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
 static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struct bitmask *now,
 			    struct bitmask *before)
 {
-	char ignored[NP_ERR_LEN];
+	struct np_err ignored;
 	const struct np_saved *r;
 	struct np_proc_stat st;
 
-	if (!p->open && np_state_open_kept(&p->state, ignored, sizeof(ignored)))
+	if (!p->open && np_state_open_kept(&p->state, &ignored))
 		return false;
 	p->open = true;
 	if (np_proc_thread_stat(pid, tid, &st))

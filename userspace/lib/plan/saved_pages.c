@@ -31,17 +31,16 @@ static bool still_runs(const json_t *record)
 	return !np_proc_stat(pid, &st) && is_of(record, pid, st.start) && st.state != 'Z';
 }
 
-static int open_records(struct records *r, char *err, size_t err_len)
+static int open_records(struct records *r, struct np_err *err)
 {
 	json_t *all, *record;
 	size_t i;
-	int e = np_state_file_open(&r->file, NULL, "pages.json", err, err_len);
+	int e = np_state_file_open(&r->file, NULL, "pages.json", err);
 
 	r->array = NULL;
 	if (e)
 		return e;
-	e = np_state_file_load(&r->file, ARRAY, "where the pages of moved tasks were is", &all, err,
-			       err_len);
+	e = np_state_file_load(&r->file, ARRAY, "where the pages of moved tasks were is", &all, err);
 	if (e) {
 		np_state_file_close(&r->file);
 		return e;
@@ -54,9 +53,9 @@ static int open_records(struct records *r, char *err, size_t err_len)
 	return 0;
 }
 
-static int save_records(struct records *r, char *err, size_t err_len)
+static int save_records(struct records *r, struct np_err *err)
 {
-	return np_state_file_save(&r->file, ARRAY, r->array, err, err_len);
+	return np_state_file_save(&r->file, ARRAY, r->array, err);
 }
 
 static void close_records(struct records *r)
@@ -89,11 +88,11 @@ static json_t *record_of(const struct np_machine *m, const struct np_tasks *t, s
 
 int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,
 		       bool (*wanted)(size_t i, const void *arg), const void *arg, bool *added,
-		       char *err, size_t err_len)
+		       struct np_err *err)
 {
 	struct records r;
 	size_t n = 0;
-	int e = open_records(&r, err, err_len);
+	int e = open_records(&r, err);
 
 	if (e)
 		return e;
@@ -105,15 +104,15 @@ int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,
 		n++;
 	}
 	if (n)
-		e = save_records(&r, err, err_len);
+		e = save_records(&r, err);
 	close_records(&r);
 	return e;
 }
 
-int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, char *err, size_t err_len)
+int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, struct np_err *err)
 {
 	struct records r;
-	int e = open_records(&r, err, err_len);
+	int e = open_records(&r, err);
 
 	if (e)
 		return e;
@@ -123,7 +122,7 @@ int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, char *err, s
 		if (at >= 0)
 			json_array_remove(r.array, (size_t)at);
 	}
-	e = save_records(&r, err, err_len);
+	e = save_records(&r, err);
 	close_records(&r);
 	return e;
 }
@@ -152,20 +151,19 @@ static uint64_t count_missing(const struct np_machine *m, const uint64_t *before
 
 /* The task of the record; -ESRCH also where its pid was reused since. */
 static int read_task(struct np_tasks *now, const struct np_machine *m, const json_t *record,
-		     char *err, size_t err_len)
+		     struct np_err *err)
 {
 	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
-	int e = np_tasks_read(now, m, &pid, 1, 0, err, err_len);
+	int e = np_tasks_read(now, m, &pid, 1, 0, err);
 
 	if (e || is_of(record, pid, now->start[0]))
 		return e;
 	np_tasks_free(now);
-	return np_fail(err, err_len, -ESRCH, "process %d has exited", pid);
+	return np_fail(err, -ESRCH, "process %d has exited", pid);
 }
 
 static int bring_back(const struct np_machine *m, const json_t *record,
-		      const struct np_mover *mover, struct np_pages_back *back, char *err,
-		      size_t err_len)
+		      const struct np_mover *mover, struct np_pages_back *back, struct np_err *err)
 {
 	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
 	uint64_t *before = calloc(m->n_nodes, sizeof(*before));
@@ -173,15 +171,14 @@ static int bring_back(const struct np_machine *m, const json_t *record,
 	int e;
 
 	if (!before)
-		return np_fail(err, err_len, -ENOMEM, "out of memory");
+		return np_fail(err, -ENOMEM, "out of memory");
 	pages_before(m, record, before);
-	e = read_task(&now, m, record, err, err_len);
+	e = read_task(&now, m, record, err);
 	if (!e) {
-		e = np_move_back(mover, m, pid, before, now.task[0].pages, &back->moved, err,
-				 err_len);
+		e = np_move_back(mover, m, pid, before, now.task[0].pages, &back->moved, err);
 		np_tasks_free(&now);
 	}
-	if (!e && !read_task(&now, m, record, err, err_len)) {
+	if (!e && !read_task(&now, m, record, err)) {
 		back->missing += count_missing(m, before, &now.task[0]);
 		back->tasks++;
 		np_tasks_free(&now);
@@ -201,12 +198,12 @@ static bool is_meant(const json_t *record, const pid_t *pids, size_t n)
 }
 
 /* A copy of the records that are meant. */
-static int take_records(const pid_t *pids, size_t n, json_t **taken, char *err, size_t err_len)
+static int take_records(const pid_t *pids, size_t n, json_t **taken, struct np_err *err)
 {
 	struct records r;
 	json_t *record;
 	size_t i;
-	int e = open_records(&r, err, err_len);
+	int e = open_records(&r, err);
 
 	*taken = json_array();
 	if (e)
@@ -219,10 +216,10 @@ static int take_records(const pid_t *pids, size_t n, json_t **taken, char *err, 
 }
 
 /* Forgets the first n of those that were taken, and those of tasks that have exited. */
-static int drop_records(const json_t *taken, size_t n, char *err, size_t err_len)
+static int drop_records(const json_t *taken, size_t n, struct np_err *err)
 {
 	struct records r;
-	int e = open_records(&r, err, err_len);
+	int e = open_records(&r, err);
 
 	if (e)
 		return e;
@@ -235,7 +232,7 @@ static int drop_records(const json_t *taken, size_t n, char *err, size_t err_len
 		if (at >= 0)
 			json_array_remove(r.array, (size_t)at);
 	}
-	e = save_records(&r, err, err_len);
+	e = save_records(&r, err);
 	close_records(&r);
 	return e;
 }
@@ -243,25 +240,25 @@ static int drop_records(const json_t *taken, size_t n, char *err, size_t err_len
 /* The file is not locked while pages move: that may take hours. */
 int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t n,
 			   const struct np_mover *mover, const volatile sig_atomic_t *stop,
-			   struct np_pages_back *back, char *err, size_t err_len)
+			   struct np_pages_back *back, struct np_err *err)
 {
-	char why[NP_ERR_LEN];
+	struct np_err why;
 	size_t done = 0, all;
 	json_t *taken;
-	int e = take_records(pids, n, &taken, err, err_len), saved;
+	int e = take_records(pids, n, &taken, err), saved;
 
 	all = json_array_size(taken);
 	while (!e && done < all) {
-		e = *stop ? np_fail(err, err_len, -EINTR, "interrupted")
-			  : bring_back(m, json_array_get(taken, done), mover, back, err, err_len);
+		e = *stop ? np_fail(err, -EINTR, "interrupted")
+			  : bring_back(m, json_array_get(taken, done), mover, back, err);
 		done += !e;
 	}
-	saved = done ? drop_records(taken, done, why, sizeof(why)) : 0;
+	saved = done ? drop_records(taken, done, &why) : 0;
 	json_decref(taken);
 	if (!e && saved)
-		return np_fail(err, err_len, saved, "%s", why);
+		return np_fail(err, saved, "%s", why.text);
 	if (!e && pids && n && !all)
-		return np_fail(err, err_len, -ENOENT, "no pages of process %d were moved by "
+		return np_fail(err, -ENOENT, "no pages of process %d were moved by "
 			       "numaplace; there is nothing to bring back", pids[0]);
 	return e;
 }

@@ -18,10 +18,10 @@
  */
 int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,
 		       bool (*wanted)(size_t i, const void *arg), const void *arg, bool *added,
-		       char *err, size_t err_len);
+		       struct np_err *err);
 
 /* Forgets the tasks that drop[i] is set for, when their pages are back already. */
-int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, char *err, size_t err_len);
+int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, struct np_err *err);
 
 struct np_pages_back {
 	size_t tasks;		/* whose pages were brought back or checked */
@@ -35,6 +35,6 @@ struct np_pages_back {
  */
 int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t n,
 			   const struct np_mover *mover, const volatile sig_atomic_t *stop,
-			   struct np_pages_back *back, char *err, size_t err_len);
+			   struct np_pages_back *back, struct np_err *err);
 
 #endif

@@ -24,7 +24,7 @@ static const char *drawing_program(char *path, size_t len)
 	return access(path, X_OK) ? NULL : path;
 }
 
-int np_prediction_draw(json_t *json, const char *file, char *err, size_t err_len)
+int np_prediction_draw(json_t *json, const char *file, struct np_err *err)
 {
 	char program[PATH_MAX];
 	int status, fd[2];
@@ -33,11 +33,10 @@ int np_prediction_draw(json_t *json, const char *file, char *err, size_t err_len
 	pid_t child;
 
 	if (!drawing_program(program, sizeof(program)))
-		return np_fail(err, err_len, -ENOENT, "%s cannot be drawn: numaplace-draw is not "
+		return np_fail(err, -ENOENT, "%s cannot be drawn: numaplace-draw is not "
 			       "beside this program; `make` builds it", file);
 	if (pipe(fd))
-		return np_fail(err, err_len, -errno, "%s cannot be drawn: %s", file,
-			       strerror(errno));
+		return np_fail(err, -errno, "%s cannot be drawn: %s", file, strerror(errno));
 	child = fork();
 	if (!child) {
 		dup2(fd[0], STDIN_FILENO);
@@ -56,6 +55,6 @@ int np_prediction_draw(json_t *json, const char *file, char *err, size_t err_len
 	}
 	signal(SIGPIPE, before);
 	if (child < 0 || waitpid(child, &status, 0) != child || status)
-		return np_fail(err, err_len, -EIO, "%s was not drawn", file);
+		return np_fail(err, -EIO, "%s was not drawn", file);
 	return 0;
 }

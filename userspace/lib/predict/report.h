@@ -44,7 +44,7 @@ void np_prediction_print(FILE *out, const struct np_prediction *s);
  * Draws what np_prediction_json() gave, by numaplace-draw beside the program.
  * 0, or -errno with one line in err.
  */
-int np_prediction_draw(json_t *json, const char *file, char *err, size_t err_len);
+int np_prediction_draw(json_t *json, const char *file, struct np_err *err);
 
 void np_prediction_free(struct np_prediction *s);
 

@@ -37,10 +37,11 @@ static void accepts_numactl_grammar(void)
 		{ "1,1", "1" },
 	};
 	struct np_list_space s = sparse_space();
-	char err[NP_ERR_LEN], got[NP_LIST_LEN];
+	char got[NP_LIST_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct bitmask *mask = np_list_parse(cases[i].text, &s, err, sizeof(err));
+		struct bitmask *mask = np_list_parse(cases[i].text, &s, &err);
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(mask);
 		CU_ASSERT_STRING_EQUAL(np_list_format(mask, got, sizeof(got)), cases[i].means);
@@ -56,13 +57,13 @@ static void refuses_what_is_not_a_list(void)
 		"0x1", "1.5", "all,0", "allx", "+all", "99999999999999999999", "0\n1",
 	};
 	struct np_list_space s = sparse_space();
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		err[0] = '\0';
-		CU_ASSERT_PTR_NULL(np_list_parse(bad[i], &s, err, sizeof(err)));
-		CU_ASSERT_NOT_EQUAL(err[0], '\0');
-		CU_ASSERT_PTR_NULL(strchr(err, '\n') && !strchr(bad[i], '\n') ? err : NULL);
+		err.text[0] = '\0';
+		CU_ASSERT_PTR_NULL(np_list_parse(bad[i], &s, &err));
+		CU_ASSERT_NOT_EQUAL(err.text[0], '\0');
+		CU_ASSERT_PTR_NULL(strchr(err.text, '\n') && !strchr(bad[i], '\n') ? err.text : NULL);
 	}
 	free_space(&s);
 }
@@ -80,11 +81,11 @@ static void says_which_number_does_not_exist(void)
 		{ "!1,4-5", "\"!1,4-5\" names no node" },
 	};
 	struct np_list_space s = sparse_space();
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CU_ASSERT_PTR_NULL(np_list_parse(cases[i].text, &s, err, sizeof(err)));
-		CU_ASSERT_STRING_EQUAL(err, cases[i].says);
+		CU_ASSERT_PTR_NULL(np_list_parse(cases[i].text, &s, &err));
+		CU_ASSERT_STRING_EQUAL(err.text, cases[i].says);
 	}
 	free_space(&s);
 }
@@ -136,13 +137,13 @@ static void parses_memory_policies(void)
 		{ "default", MPOL_DEFAULT, "default" },
 	};
 	struct np_list_space s = sparse_space();
-	char err[NP_ERR_LEN], got[NP_LIST_LEN];
+	char got[NP_LIST_LEN];
+	struct np_err err;
 	struct bitmask *nodes;
 	int mode;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CU_ASSERT_EQUAL(np_memory_policy_parse(cases[i].text, &s, &mode, &nodes, err,
-						       sizeof(err)), 0);
+		CU_ASSERT_EQUAL(np_memory_policy_parse(cases[i].text, &s, &mode, &nodes, &err), 0);
 		CU_ASSERT_EQUAL(mode, cases[i].mode);
 		np_memory_policy_format(mode, nodes, got, sizeof(got));
 		CU_ASSERT_STRING_EQUAL(got, cases[i].means);
@@ -157,16 +158,15 @@ static void refuses_bad_memory_policies(void)
 	static const char *const bad[] = { "", ":", "bind", "bind:", "bind:9", "local:0", "default:1",
 					   "preferred:0-1", "Bind:0", "bin:0", "binds:0", "0", "bind:0:1" };
 	struct np_list_space s = sparse_space();
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct bitmask *nodes;
 	int mode;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		err[0] = '\0';
-		CU_ASSERT_NOT_EQUAL(np_memory_policy_parse(bad[i], &s, &mode, &nodes, err,
-							   sizeof(err)), 0);
+		err.text[0] = '\0';
+		CU_ASSERT_NOT_EQUAL(np_memory_policy_parse(bad[i], &s, &mode, &nodes, &err), 0);
 		CU_ASSERT_PTR_NULL(nodes);
-		CU_ASSERT_NOT_EQUAL(err[0], '\0');
+		CU_ASSERT_NOT_EQUAL(err.text[0], '\0');
 	}
 	free_space(&s);
 }

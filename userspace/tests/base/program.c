@@ -16,7 +16,8 @@
 #include "../../lib/files/policy_name.h"
 #include "../fixture.h"
 
-static char path[256], err[NP_ERR_LEN];
+static char path[256];
+static struct np_err err;
 
 /* A shell script below the fixture. */
 static void write_script(const char *text)
@@ -36,7 +37,7 @@ static char *answer(const char *question, double seconds, const volatile sig_ato
 	size_t len;
 	char *out;
 
-	np_run_program(path, question, strlen(question), &limits, &out, &len, err, sizeof(err));
+	np_run_program(path, question, strlen(question), &limits, &out, &len, &err);
 	return out;
 }
 
@@ -154,7 +155,7 @@ static void no_zombie_is_left_of_one_that_takes_too_long(void)
 
 	write_script("sleep 600");
 	CU_ASSERT_PTR_NULL(answer("", 0.05, NULL));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "gave no answer within 0.05 s"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "gave no answer within 0.05 s"));
 	CU_ASSERT_FALSE(has_children());
 	CU_ASSERT_EQUAL(open_descriptors(), before);
 	fixture_end();
@@ -194,7 +195,7 @@ static void a_signal_ends_the_waiting(void)
 	write_script("sleep 600");
 	alarm(1);
 	CU_ASSERT_PTR_NULL(answer("", 60, &stop));
-	CU_ASSERT_STRING_EQUAL(err, "was ended by a signal to numaplace");
+	CU_ASSERT_STRING_EQUAL(err.text, "was ended by a signal to numaplace");
 	CU_ASSERT_FALSE(has_children());
 	stop = 0;
 	signal(SIGALRM, before);
@@ -231,7 +232,7 @@ static int ask(const char *decision, struct np_plan *plan)
 	write_script(script);
 	snprintf(name, sizeof(name), "exec:%s", path);
 	np_policy_timeout(600);
-	p = np_policy_asked(name, &o, err, sizeof(err));
+	p = np_policy_asked(name, &o, &err);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
 	CU_ASSERT_EQUAL_FATAL(np_plan_init(plan, &m, 1), 0);
 	e = np_policy_plan(p, &m, &task, 1, &o, plan);

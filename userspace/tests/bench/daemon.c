@@ -149,14 +149,15 @@ static void run(const char *root, const pid_t *pids, size_t n, bool busy, char *
 		.hysteresis_rules = { .plans = 2, .window = 30, .back_off = 60 },
 		.how = { .control = &np_control_syscall, .stop = &never },
 	};
-	char err[NP_ERR_LEN], *text;
+	char *text;
+	struct np_err err;
 
 	np_options_defaults(d.args.policy, &d.args.options);
 	/* There is no second node that pages could go to. */
-	if (np_options_set(d.args.policy, &d.args.options, "pages=stay", err, sizeof(err)))
+	if (np_options_set(d.args.policy, &d.args.options, "pages=stay", err.text, sizeof(err.text)))
 		exit(1);
-	if (np_daemon_open(&d, err, sizeof(err))) {
-		fprintf(stderr, "%s\n", err);
+	if (np_daemon_open(&d, &err)) {
+		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
 	measure(&d, atoi(argv[2]), atol(argv[3]), busy);

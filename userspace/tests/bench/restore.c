@@ -38,7 +38,7 @@ static pid_t start(void)
 static size_t place_all(const pid_t *pids, size_t n, const char *list)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	size_t placed = 0;
 
 	np_list_parse_kernel(list, cpus);
@@ -48,7 +48,7 @@ static size_t place_all(const pid_t *pids, size_t n, const char *list)
 			.by = "bench", .follows = i > 0,
 		};
 
-		placed += !np_affinity_place(&r, err, sizeof(err));
+		placed += !np_affinity_place(&r, &err);
 	}
 	numa_bitmask_free(cpus);
 	return placed;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	pid_t *pids = calloc(n + 1, sizeof(*pids));
 	const struct np_whose whose = { .by = "bench" };
 	double began, placing, replacing, restoring;
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	int e;
 
 	if (!n || !pids) {
@@ -88,13 +88,13 @@ int main(int argc, char **argv)
 	placing = seconds() - began;
 	again = place_all(pids, n, "1");
 	replacing = seconds() - began - placing;
-	e = np_affinity_restore(&whose, &restored, &kept, err, sizeof(err));
+	e = np_affinity_restore(&whose, &restored, &kept, &err);
 	restoring = seconds() - began - placing - replacing;
 	wrong = count_different(pids, n, before);
 	for (size_t i = 0; i < n; i++)
 		kill(pids[i], SIGKILL);
 	printf("%zu tasks placed in %.2f s, %zu placed elsewhere in %.2f s, %zu placements restored in "
 	       "%.2f s; %zu have other CPUs than before%s%s\n", placed, placing, again, replacing, restored,
-	       restoring, wrong, e ? ": " : "", e ? err : "");
+	       restoring, wrong, e ? ": " : "", e ? err.text : "");
 	return e || wrong || placed != n || again != n;
 }

@@ -20,7 +20,7 @@
 static void libpfm_knows_every_event_of_the_table(void)
 {
 	struct perf_event_attr attr;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	size_t known = 0;
 
 	for (const struct np_uarch *u = np_uarchs; u->title; u++)
@@ -29,10 +29,10 @@ static void libpfm_knows_every_event_of_the_table(void)
 
 			CU_ASSERT(!names->part[0] != !names->why);
 			for (size_t i = 0; i < NP_EVENT_PARTS && names->part[i]; i++) {
-				int r = np_event_encode(u->pmu, names->part[i], &attr, err, sizeof(err));
+				int r = np_event_encode(u->pmu, names->part[i], &attr, &err);
 
 				if (r)
-					fprintf(stderr, "%s: %s\n", u->title, err);
+					fprintf(stderr, "%s: %s\n", u->title, err.text);
 				CU_ASSERT_EQUAL(r, 0);
 				CU_ASSERT(attr.config || e == NP_CYCLES);
 				known++;
@@ -44,15 +44,15 @@ static void libpfm_knows_every_event_of_the_table(void)
 static void local_and_remote_are_not_the_same_event(void)
 {
 	struct perf_event_attr a, b;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (const struct np_uarch *u = np_uarchs; u->title; u++)
 		for (int e = NP_LLC_REFERENCES; e < NP_EVENTS; e++)
 			for (int f = NP_LLC_REFERENCES; f < e; f++) {
 				if (!u->event[e].part[0] || !u->event[f].part[0])
 					continue;
-				np_event_encode(u->pmu, u->event[e].part[0], &a, err, sizeof(err));
-				np_event_encode(u->pmu, u->event[f].part[0], &b, err, sizeof(err));
+				np_event_encode(u->pmu, u->event[e].part[0], &a, &err);
+				np_event_encode(u->pmu, u->event[f].part[0], &b, &err);
 				CU_ASSERT(a.config != b.config || a.config1 != b.config1);
 			}
 }
@@ -60,12 +60,11 @@ static void local_and_remote_are_not_the_same_event(void)
 static void invented_names_are_found_out(void)
 {
 	struct perf_event_attr attr;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL(np_event_encode("skx", "OFFCORE_RESPONSE_0:MOON", &attr, err, sizeof(err)),
-			-EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "skx::OFFCORE_RESPONSE_0:MOON"));
-	CU_ASSERT_EQUAL(np_event_encode("moon", "CYCLES", &attr, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_EQUAL(np_event_encode("skx", "OFFCORE_RESPONSE_0:MOON", &attr, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "skx::OFFCORE_RESPONSE_0:MOON"));
+	CU_ASSERT_EQUAL(np_event_encode("moon", "CYCLES", &attr, &err), -EINVAL);
 	CU_ASSERT_PTR_NULL(np_uarch_find("moon"));
 }
 
@@ -139,27 +138,28 @@ static void sums_resctrls_caches(void)
 {
 	const char *root = fixture_begin();
 	uint64_t local, total;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	fixture_write("mon_data/mon_L3_00/mbm_local_bytes", "1000\n");
 	fixture_write("mon_data/mon_L3_00/mbm_total_bytes", "1500\n");
 	fixture_write("mon_data/mon_L3_00/llc_occupancy", "4\n");
 	fixture_write("mon_data/mon_L3_01/mbm_local_bytes", "20\n");
 	fixture_write("mon_data/mon_L3_01/mbm_total_bytes", "30\n");
-	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, &err), 0);
 	CU_ASSERT(local == 1020 && total == 1530);
 	fixture_write("mon_data/mon_L3_01/mbm_total_bytes", "Unavailable\n");
-	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, err, sizeof(err)), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "mbm_total_bytes says \"Unavailable\""));
+	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "mbm_total_bytes says \"Unavailable\""));
 	fixture_end();
-	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, &err), -ENOENT);
 }
 
 /* Two groups as others make them; nothing of it is changed. */
 static void finds_the_group_that_a_task_is_in(void)
 {
 	const char *root = fixture_begin();
-	char own[64], both[64], group[256], want[256], err[NP_ERR_LEN];
+	char own[64], both[64], group[256], want[256];
+	struct np_err err;
 	pid_t me = getpid();
 
 	snprintf(own, sizeof(own), "%d\n", me);
@@ -168,24 +168,20 @@ static void finds_the_group_that_a_task_is_in(void)
 	fixture_write("gold/tasks", both);
 	fixture_write("gold/mon_groups/pod/tasks", own);
 	fixture_write("empty/tasks", "\n");
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:own\n", group, sizeof(group), err,
-					 sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:own\n", group, sizeof(group), &err), 0);
 	snprintf(want, sizeof(want), "%s/mon_groups/own", root);
 	CU_ASSERT_STRING_EQUAL(group, want);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:pod\n", group, sizeof(group), err,
-					 sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:pod\n", group, sizeof(group), &err), 0);
 	snprintf(want, sizeof(want), "%s/gold/mon_groups/pod", root);
 	CU_ASSERT_STRING_EQUAL(group, want);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:\n", group, sizeof(group), err,
-					 sizeof(err)), -EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "task 1 is in"));
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:empty\nmon:\n", group, sizeof(group), err,
-					 sizeof(err)), -EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "0 of the 1 threads"));
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), err,
-					 sizeof(err)), -EOPNOTSUPP);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), err,
-					 sizeof(err)), -ENODEV);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:\n", group, sizeof(group), &err),
+			-EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "task 1 is in"));
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:empty\nmon:\n", group, sizeof(group), &err),
+			-EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "0 of the 1 threads"));
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), &err), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), &err), -ENODEV);
 	fixture_end();
 }
 
@@ -204,15 +200,15 @@ static void counts_this_task_with_a_software_event(void)
 	struct np_reading before = { 0 }, after = { 0 };
 	struct np_perf_events events;
 	struct perf_event_attr attr;
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	void *state;
 
 	nothing(&events);
 	events.why[NP_CYCLES] = NULL;
 	events.attr[NP_CYCLES][0] = &attr;
-	CU_ASSERT_EQUAL_FATAL(np_event_encode("perf", "TASK-CLOCK", &attr, err, sizeof(err)), 0);
-	if (np_perf_open(&c, &events, &state, err, sizeof(err)) == -EACCES) {
-		CU_ASSERT_PTR_NOT_NULL(strstr(err, "perf_event_paranoid"));
+	CU_ASSERT_EQUAL_FATAL(np_event_encode("perf", "TASK-CLOCK", &attr, &err), 0);
+	if (np_perf_open(&c, &events, &state, &err) == -EACCES) {
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "perf_event_paranoid"));
 		return;
 	}
 	np_counters_perf.read(&c, state, &before);
@@ -232,16 +228,17 @@ static int is_forbidden(void)
 	struct np_counters c = { .subject = &cpu, .n = 1 };
 	struct np_perf_events events;
 	struct perf_event_attr attr;
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	void *state;
 
 	nothing(&events);
 	events.why[NP_CYCLES] = NULL;
 	events.attr[NP_CYCLES][0] = &attr;
-	if (np_event_encode("perf", "TASK-CLOCK", &attr, err, sizeof(err)) || setuid(65534))
+	if (np_event_encode("perf", "TASK-CLOCK", &attr, &err) || setuid(65534))
 		return 1;
-	return np_perf_open(&c, &events, &state, err, sizeof(err)) != -EACCES ||
-	       !strstr(err, "sysctl kernel.perf_event_paranoid is ") || !strstr(err, "set it to 0");
+	return np_perf_open(&c, &events, &state, &err) != -EACCES ||
+	       !strstr(err.text, "sysctl kernel.perf_event_paranoid is ") ||
+	       !strstr(err.text, "set it to 0");
 }
 
 static void says_which_sysctl_forbids_counting(void)
@@ -269,10 +266,10 @@ static void says_why_there_is_nothing(void)
 	struct np_machine m = { 0 };
 	struct np_counters c;
 	struct np_reading r;
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 
-	if (np_counters_open(&c, &m, &self, 1, err, sizeof(err))) {
-		CU_ASSERT_PTR_NOT_NULL(strstr(err, "because"));
+	if (np_counters_open(&c, &m, &self, 1, &err)) {
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "because"));
 		return;
 	}
 	np_counters_read(&c, &r);

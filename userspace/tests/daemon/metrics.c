@@ -20,7 +20,8 @@ static void the_file_is_written_through_no_link(void)
 		.args.policy = np_policy_find("maximum-local"), .how.control = &fake_engine,
 	};
 	const char *root = fixture_begin();
-	char file[128], target[128], link[128], name[64], err[NP_ERR_LEN], *text;
+	char file[128], target[128], link[128], name[64], *text;
+	struct np_err err;
 	struct np_metrics x;
 	struct stat st;
 
@@ -32,8 +33,8 @@ static void the_file_is_written_through_no_link(void)
 		snprintf(link, sizeof(link), "%s/%s", root, name);
 		CU_ASSERT_EQUAL(symlink(target, link), 0);
 	}
-	CU_ASSERT_EQUAL_FATAL(np_metrics_open(&x, file, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_metrics_open(&x, file, &err), 0);
+	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, &err), 0);
 	CU_ASSERT(!lstat(file, &st) && S_ISREG(st.st_mode) && st.st_size > 100);
 	text = np_read_file(target);
 	CU_ASSERT_STRING_EQUAL(text, "of somebody else");
@@ -47,28 +48,29 @@ static void the_socket_is_opened_to_whom_it_says(void)
 	static const char *const wrong[] = { "mode=", "mode=rw", "mode=1777", "group=no-such-group", "x" };
 	const struct group *own = getgrgid(getgid());
 	const char *root = fixture_begin();
-	char where[256], path[128], err[NP_ERR_LEN];
+	char where[256], path[128];
+	struct np_err err;
 	struct np_metrics x;
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/socket", root);
 	snprintf(where, sizeof(where), "unix:%s", path);
-	CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), 0);
 	CU_ASSERT(!lstat(path, &st) && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0600);
 	np_metrics_close(&x);
 	CU_ASSERT(lstat(path, &st));
 	snprintf(where, sizeof(where), "unix:%s,mode=0666,group=%s", path, own ? own->gr_name : "root");
-	CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), 0);
 	CU_ASSERT(!lstat(path, &st) && (st.st_mode & 0777) == 0666 && st.st_gid == getgid());
 	np_metrics_close(&x);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		snprintf(where, sizeof(where), "unix:%s,%s", path, wrong[i]);
-		CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), -EINVAL);
-		CU_ASSERT(lstat(path, &st) && strstr(err, wrong[i]));
+		CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), -EINVAL);
+		CU_ASSERT(lstat(path, &st) && strstr(err.text, wrong[i]));
 	}
 	fixture_write("socket", "a file");
 	snprintf(where, sizeof(where), "unix:%s", path);
-	CU_ASSERT_EQUAL(np_metrics_open(&x, where, err, sizeof(err)), -EADDRINUSE);
+	CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), -EADDRINUSE);
 	CU_ASSERT(!lstat(path, &st) && S_ISREG(st.st_mode));
 	fixture_end();
 }

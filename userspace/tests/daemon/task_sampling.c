@@ -120,9 +120,9 @@ static int counts_beside(pid_t crowd, pid_t spinner)
 	struct np_machine m = { 0 };
 	struct np_reading r[2];
 	struct np_counters c;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	if (setrlimit(RLIMIT_NOFILE, &few) || np_counters_open(&c, &m, s, 2, err, sizeof(err)))
+	if (setrlimit(RLIMIT_NOFILE, &few) || np_counters_open(&c, &m, s, 2, &err))
 		return 1;
 	np_counters_read(&c, r);
 	if (r[0].event[NP_CYCLES].source || !strstr(r[0].event[NP_CYCLES].why, "too many files"))
@@ -130,7 +130,7 @@ static int counts_beside(pid_t crowd, pid_t spinner)
 	if (!r[1].event[NP_CYCLES].source)
 		return 3;
 	np_counters_close(&c);
-	return np_counters_open(&c, &m, s, 1, err, sizeof(err)) == -EMFILE ? 0 : 4;
+	return np_counters_open(&c, &m, s, 1, &err) == -EMFILE ? 0 : 4;
 }
 
 static void one_crowd_does_not_stop_the_others(void)
@@ -187,7 +187,7 @@ static void add_node(void)
 static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
 {
 	static const volatile sig_atomic_t never;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	*d = (struct np_daemon) {
 		.args.policy = np_policy_find("maximum-local"), .root = root,
@@ -197,7 +197,7 @@ static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
 		.sampling = { .most = 4, .budget = 1 },
 	};
 	np_options_defaults(d->args.policy, &d->args.options);
-	CU_ASSERT_EQUAL_FATAL(np_daemon_open(d, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_daemon_open(d, &err), 0);
 }
 
 static void a_round_that_failed_is_followed_by_others(void)
@@ -269,7 +269,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	const char *root = fixture_begin();
 	const struct np_mover mover = { .control = &fake_engine, .page_size = 4096 };
 	struct np_pages_back back = { 0 };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_daemon d;
 
 	fake = true;
@@ -280,7 +280,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	np_task_watch_find(&d.watch, mine)->placed = true;
 	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0) && fixture_note_pages(&d.machine, other, 0));
 	np_daemon_restore(&d);
-	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, &err), 0);
 	CU_ASSERT_EQUAL(back.tasks, 1);
 	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0));
 	CU_ASSERT_FALSE(fixture_note_pages(&d.machine, other, 0));
@@ -311,7 +311,8 @@ static void a_flip_gives_the_upper_layer_back(void)
 	struct bitmask *own = cpus_of("0-1"), *set = cpus_of("1"), *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	static const volatile sig_atomic_t never;
 	struct np_cpi_pair pair;
-	char err[NP_ERR_LEN], line[128];
+	char line[128];
+	struct np_err err;
 	pid_t pid = fork();
 	cpu_set_t mine;
 	size_t n, kept;
@@ -327,11 +328,11 @@ static void a_flip_gives_the_upper_layer_back(void)
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
 	fixture_write("placements", line);
 	CU_ASSERT_EQUAL(np_affinity_set(pid, set), 0);
-	np_flip(&m, pid, 1, NP_FLIP_MIN_MS, &never, &pair, err, sizeof(err));
+	np_flip(&m, pid, 1, NP_FLIP_MIN_MS, &never, &pair, &err);
 	CU_ASSERT(pair.home == 0 && pair.away == 1);
 	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, set));
 	fixture_write("placements", "");
-	np_affinity_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err));
+	np_affinity_restore(NP_WHOSE(&pid), &n, &kept, &err);
 	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, own));
 	sched_setaffinity(0, sizeof(mine), &mine);
 	end(pid);

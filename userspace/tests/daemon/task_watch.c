@@ -16,13 +16,13 @@
 /* In how many of the intervals from first on the pages of pid are read. */
 static int reads(struct np_task_watch *w, const struct np_machine *m, pid_t pid, unsigned int first)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int n = 0;
 
 	for (unsigned int now = first; now < first + INTERVALS; now++) {
 		bool changed = false;
 
-		CU_ASSERT_EQUAL_FATAL(np_task_watch_look(w, m, now, &changed, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL_FATAL(np_task_watch_look(w, m, now, &changed, &err), 0);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(np_task_watch_find(w, pid));
 		n += np_task_watch_find(w, pid)->read_at == now;
 	}
@@ -47,10 +47,10 @@ static void a_costly_task_is_read_seldom(void)
 	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1e-9 };
 	struct np_machine m;
 	struct np_task_watch w;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
 	CU_ASSERT_EQUAL(reads(&w, &m, pid, 1), 1);
 	CU_ASSERT(w.debt > 0);
 	rules.read_budget = 1;
@@ -69,11 +69,11 @@ static void reading_pages_keeps_the_busy_cpus(void)
 	struct np_machine m;
 	struct np_task_watch w;
 	struct np_watched_task *t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
 	t->busy = 2.7;
@@ -95,16 +95,16 @@ static void the_child_of_a_parent_that_has_exited(void)
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
 	struct np_task_watch w;
 	struct np_watched_task *t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT_FATAL(t && t->member);
 	t->member = false;
 	t->ppid = INT_MAX;	/* no task's */
 	w.last_pid = 0;
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT_FATAL(t && t->member);
 	np_task_watch_close(&w);
@@ -137,7 +137,7 @@ static void the_child_of_an_orphan(void)
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
 	struct np_task_watch w;
 	struct np_watched_task *t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	int pids[2];
 
 	CU_ASSERT_EQUAL_FATAL(pipe(pids), 0);
@@ -145,12 +145,12 @@ static void the_child_of_an_orphan(void)
 	if (parent == 0)
 		start_orphan(pids[1]);
 	CU_ASSERT_EQUAL_FATAL(read(pids[0], &orphan, sizeof(orphan)), sizeof(orphan));
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	kill(parent, SIGKILL);
 	waitpid(parent, NULL, 0);
 	CU_ASSERT_EQUAL_FATAL(read(pids[0], &child, sizeof(child)), sizeof(child));
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, orphan);
 	CU_ASSERT(t && t->member);
 	t = np_task_watch_find(&w, child);

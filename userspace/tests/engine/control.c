@@ -53,30 +53,30 @@ static void merging_keeps_the_sum(void)
 static void the_syscall_engine_says_what_it_cannot(void)
 {
 	struct np_place_request place = { .pid = getpid(), .mem_mode = 0 };
-	char err[NP_ERR_LEN];
-	const struct np_control *c = np_control_get(NP_ENGINE_SYSCALL, err, sizeof(err));
+	struct np_err err;
+	const struct np_control *c = np_control_get(NP_ENGINE_SYSCALL, &err);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
-	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), -EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "and the numaplace module is not loaded"));
+	CU_ASSERT_EQUAL(c->place(&place, &err), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "and the numaplace module is not loaded"));
 	place.mem_mode = -1;
 	place.inherit = true;
-	CU_ASSERT_EQUAL(c->place(&place, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_EQUAL(c->place(&place, &err), -EINVAL);
 }
 
 /* With files of another ABI in the module's place: module says so, auto goes on without. */
 static void auto_passes_by_another_abi(void)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	np_module_use_dir(fixture_begin());
 	fixture_write("version", "numaplace=9 abi=9\n");
-	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, err, sizeof(err)), &np_control_syscall);
-	CU_ASSERT_PTR_NULL(np_control_get(NP_ENGINE_MODULE, err, sizeof(err)));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "has ABI 9, this tool needs 1"));
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, &err), &np_control_syscall);
+	CU_ASSERT_PTR_NULL(np_control_get(NP_ENGINE_MODULE, &err));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "has ABI 9, this tool needs 1"));
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
-	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, err, sizeof(err)), &np_control_auto);
-	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_MODULE, err, sizeof(err)), &np_control_module);
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, &err), &np_control_auto);
+	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_MODULE, &err), &np_control_module);
 	np_module_use_dir(NULL);
 	fixture_end();
 }

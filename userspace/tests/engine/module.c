@@ -32,17 +32,18 @@ static void versions(void)
 static void another_abi_is_refused_by_number(void)
 {
 	struct np_module_info info;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	np_module_use_dir(fixture_begin());
 	fixture_write("version", "numaplace=9.9.9 abi=77\n");
-	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), -EPROTO);
-	CU_ASSERT_STRING_EQUAL(err, "the module (version 9.9.9) has ABI 77, this tool needs 1: use the "
+	CU_ASSERT_EQUAL(np_module_probe(&info, &err), -EPROTO);
+	CU_ASSERT_STRING_EQUAL(err.text,
+			       "the module (version 9.9.9) has ABI 77, this tool needs 1: use the "
 			       "tool and the module of one build");
 	fixture_write("version", "something else\n");
-	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), -EPROTO);
+	CU_ASSERT_EQUAL(np_module_probe(&info, &err), -EPROTO);
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
-	CU_ASSERT_EQUAL(np_module_probe(&info, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_module_probe(&info, &err), 0);
 	np_module_use_dir(NULL);
 	fixture_end();
 }
@@ -51,10 +52,11 @@ static void another_abi_is_refused_by_number(void)
 static void asked(const struct np_migrate_request *r, const char *line)
 {
 	struct np_migrate_result out;
-	char err[NP_ERR_LEN], want[256], *got;
+	char want[256], *got;
+	struct np_err err;
 
 	fixture_write("migrate", "");
-	CU_ASSERT_EQUAL(np_module_migrate(r, &out, err, sizeof(err)), -EPROTO);
+	CU_ASSERT_EQUAL(np_module_migrate(r, &out, &err), -EPROTO);
 	got = np_module_read("migrate");
 	snprintf(want, sizeof(want), "pid=%d %s\n", r->pid, line);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(got);
@@ -113,7 +115,8 @@ static void what_is_refused_is_not_counted(void)
 {
 	pid_t pid = getpid();
 	size_t n = 7, kept;
-	char err[NP_ERR_LEN], line[256];
+	char line[256];
+	struct np_err err;
 
 	np_module_use_dir(fixture_begin());
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
@@ -121,9 +124,9 @@ static void what_is_refused_is_not_counted(void)
 	snprintf(line, sizeof(line), "tid=%d pid=%d comm=a cpus=- saved_cpus=- mem=bind:0 "
 		 "saved_mem=default inherit=1\n", pid, pid);
 	fixture_write("placements", line);
-	CU_ASSERT_EQUAL(np_module_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err)), -EISDIR);
+	CU_ASSERT_EQUAL(np_module_restore(NP_WHOSE(&pid), &n, &kept, &err), -EISDIR);
 	CU_ASSERT(n == 0 && kept == 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "the module cannot restore process"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the module cannot restore process"));
 	np_module_use_dir(NULL);
 	fixture_end();
 }

@@ -74,7 +74,7 @@ static void counts_sum_up_on_this_machine(void)
 {
 	struct np_migrate_request r = { .to = 0 };
 	struct np_migrate_result out;
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	uint64_t sum = 0;
 	int started[2];
 	char byte;
@@ -90,7 +90,7 @@ static void counts_sum_up_on_this_machine(void)
 	close(started[1]);
 	CU_ASSERT_EQUAL(read(started[0], &byte, 1), 1);
 	close(started[0]);
-	CU_ASSERT_EQUAL(np_move_pages(&r, &out, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_move_pages(&r, &out, &err), 0);
 #define X(name) sum += out.name;
 	NUMAPLACE_COUNTS(X)
 #undef X
@@ -98,7 +98,7 @@ static void counts_sum_up_on_this_machine(void)
 	CU_ASSERT(out.already + out.moved + out.shared >= 10);
 	kill(-r.pid, SIGKILL);
 	waitpid(r.pid, NULL, 0);
-	CU_ASSERT_EQUAL(np_move_pages(&r, &out, err, sizeof(err)), -ESRCH);
+	CU_ASSERT_EQUAL(np_move_pages(&r, &out, &err), -ESRCH);
 }
 
 /* Pages that move when n of them are all on node 0 of two, of which share1 belong on node 1. */
@@ -175,10 +175,10 @@ static const struct np_machine two = {
  */
 static pid_t asked, to_reuse;
 
-static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_result *out, char *err,
-			 size_t err_len)
+static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_result *out,
+			 struct np_err *err)
 {
-	(void)err, (void)err_len;
+	(void)err;
 	*out = (struct np_migrate_result) { .asked = 1, .moved = 1, .engine = "notes" };
 	asked = r->pid;
 	if (!to_reuse)
@@ -196,11 +196,11 @@ static int bring_back(const pid_t *pids, size_t n, struct np_pages_back *back)
 {
 	static const volatile sig_atomic_t never;
 	const struct np_mover mover = { .control = &notes, .page_size = 4096 };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	*back = (struct np_pages_back) { 0 };
 	asked = 0;
-	return np_saved_pages_restore(&two, pids, n, &mover, &never, back, err, sizeof(err));
+	return np_saved_pages_restore(&two, pids, n, &mover, &never, back, &err);
 }
 
 /* While the pages of one task move, another exits and its number is given to a third. */

@@ -135,7 +135,8 @@ static void what_we_have_placed_was_not_chosen(void)
 	const char *root = fixture_begin();
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	cpu_set_t before;
-	char list[64], err[NP_ERR_LEN];
+	char list[64];
+	struct np_err err;
 	pid_t pid = getpid();
 	size_t n, kept;
 
@@ -143,10 +144,10 @@ static void what_we_have_placed_was_not_chosen(void)
 	if (enough_cpus(&before)) {
 		numa_bitmask_setbit(cpus, 1);
 		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = pid, .cpus = cpus,
-				.mem_mode = -1, .inherit = true }, err, sizeof(err)), 0);
+				.mem_mode = -1, .inherit = true }, &err), 0);
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
-		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &kept, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &kept, &err), 0);
 		sched_setaffinity(0, sizeof(before), &before);
 	}
 	numa_bitmask_free(cpus);
@@ -208,7 +209,8 @@ static void what_an_orphan_inherits_was_not_chosen(void)
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	int tell[2], hear[2];
 	cpu_set_t before;
-	char list[64], err[NP_ERR_LEN];
+	char list[64];
+	struct np_err err;
 	pid_t parent, orphan = -1;
 	size_t n, kept;
 
@@ -221,13 +223,13 @@ static void what_an_orphan_inherits_was_not_chosen(void)
 	numa_bitmask_setbit(cpus, 1);
 	if (enough_cpus(&before))
 		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent, .cpus = cpus,
-				.mem_mode = -1, .inherit = true }, err, sizeof(err)), 0);
+				.mem_mode = -1, .inherit = true }, &err), 0);
 	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
 	CU_ASSERT_EQUAL(read(hear[0], &orphan, sizeof(orphan)), sizeof(orphan));
 	CU_ASSERT_EQUAL(waitpid(parent, NULL, 0), parent);
 	CU_ASSERT_FATAL(orphan > 0);
 	CU_ASSERT_EQUAL(narrow_process(root, orphan, list, sizeof(list)), NP_PINNED_NOT);
-	np_affinity_restore(NP_WHOSE(&orphan), &n, &kept, err, sizeof(err));
+	np_affinity_restore(NP_WHOSE(&orphan), &n, &kept, &err);
 	kill(orphan, SIGKILL);
 	for (int i = 0; i < 2; i++)
 		close(tell[i]), close(hear[i]);

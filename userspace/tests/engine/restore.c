@@ -15,7 +15,7 @@
 #include "subject.h"
 #include "../fixture.h"
 
-static char err[NP_ERR_LEN];
+static struct np_err err;
 
 static int place_in_series(pid_t pid, const char *list, bool follows)
 {
@@ -147,8 +147,7 @@ static void a_grandchild(void)
 	both[1] = pid < child ? child : pid;
 	usleep(20000);		/* start times are in ticks of 10 ms */
 	CU_ASSERT_EQUAL(subject_place(child, "1"), 0);
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { both, 2, NULL }, &n, &kept, err,
-					    sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { both, 2, NULL }, &n, &kept, &err), 0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(grandchild), before);
 	kill(grandchild, SIGKILL);
@@ -200,8 +199,7 @@ static void what_a_daemon_has_left(void)
 
 	CU_ASSERT_EQUAL(subject_place_by(d.how.by, pid, "0"), 0);
 	np_daemon_leave(&d);
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = d.how.by }, &n, &kept, err,
-					    sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = d.how.by }, &n, &kept, &err), 0);
 	CU_ASSERT_EQUAL(n, 0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
 	subject_restore(pid, NULL);

@@ -30,9 +30,9 @@ static void add_record(struct np_state *s, pid_t pid, int start_off)
 {
 	struct np_saved r = { .tid = pid, .pid = pid };
 	struct np_proc_stat st;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_state_open(s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(s, path, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_proc_stat(pid, &st), 0);
 	r.start = st.start + (unsigned long long)start_off;
 	r.original = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -46,17 +46,18 @@ static void add_record(struct np_state *s, pid_t pid, int start_off)
 
 static void survives_the_tool(void)
 {
-	char err[NP_ERR_LEN], list[NP_LIST_LEN];
+	char list[NP_LIST_LEN];
+	struct np_err err;
 	struct np_state s;
 	struct stat st;
 
 	state_begin();
 	add_record(&s, getpid(), 0);
-	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_state_save(&s, &err), 0);
 	np_state_close(&s);
 	CU_ASSERT_EQUAL(stat(path, &st), 0);
 	CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(s.n, 1);
 	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].original, list, sizeof(list)), "0-3,8191");
 	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].set, list, sizeof(list)), "1");
@@ -69,7 +70,7 @@ static void survives_the_tool(void)
 static void keeps_any_mask_whole(void)
 {
 	struct bitmask *odd = numa_bitmask_alloc(NP_MAX_CPUS);
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_state s;
 
 	for (unsigned int cpu = 1; cpu < NP_MAX_CPUS; cpu += 2)
@@ -77,9 +78,9 @@ static void keeps_any_mask_whole(void)
 	state_begin();
 	add_record(&s, getpid(), 0);
 	copy_bitmask_to_bitmask(odd, s.saved[0].original);
-	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_state_save(&s, &err), 0);
 	np_state_close(&s);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(s.n, 1);
 	CU_ASSERT(numa_bitmask_equal(s.saved[0].original, odd));
 	np_state_close(&s);
@@ -89,14 +90,14 @@ static void keeps_any_mask_whole(void)
 
 static void forgets_a_reused_pid(void)
 {
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	struct np_state s;
 
 	state_begin();
 	add_record(&s, getpid(), -1);
-	CU_ASSERT_EQUAL(np_state_save(&s, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_state_save(&s, &err), 0);
 	np_state_close(&s);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL(s.n, 0);
 	np_state_close(&s);
 	fixture_end();
@@ -104,7 +105,8 @@ static void forgets_a_reused_pid(void)
 
 static void forgets_an_earlier_boot(void)
 {
-	char err[NP_ERR_LEN], text[512];
+	char text[512];
+	struct np_err err;
 	struct np_proc_stat st;
 	struct np_state s;
 
@@ -114,7 +116,7 @@ static void forgets_an_earlier_boot(void)
 		 "\"start\":%llu,\"inherit\":false,\"original\":\"0\",\"set\":\"1\"}]}", getpid(),
 		 getpid(), st.start);
 	fixture_write("state.json", text);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL(s.n, 0);
 	np_state_close(&s);
 	fixture_end();
@@ -131,20 +133,21 @@ static void refuses_a_damaged_file(void)
 		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"9999\",\"set\":\"0\"}",
 		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0-\",\"set\":\"0\"}",
 	};
-	char err[NP_ERR_LEN], text[512], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
+	char text[512], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
+	struct np_err err;
 	struct np_state s;
 
 	state_begin();
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		fixture_write("state.json", bad[i]);
-		CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err, path));
+		CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
 	}
 	for (size_t i = 0; i < sizeof(bad_records) / sizeof(bad_records[0]); i++) {
 		snprintf(text, sizeof(text), "{\"boot\":\"%.36s\",\"threads\":[%s]}", boot,
 			 bad_records[i]);
 		fixture_write("state.json", text);
-		CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+		CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINVAL);
 	}
 	free(boot);
 	fixture_end();
@@ -168,13 +171,13 @@ static void end(pid_t child)
 	waitpid(child, NULL, 0);
 }
 
-static int place_on(pid_t pid, const struct bitmask *cpus, char *err, size_t err_len)
+static int place_on(pid_t pid, const struct bitmask *cpus, struct np_err *err)
 {
 	const struct np_place_request r = {
 		.pid = pid, .cpus = cpus, .mem_mode = -1, .inherit = true,
 	};
 
-	return np_affinity_place(&r, err, err_len);
+	return np_affinity_place(&r, err);
 }
 
 static void set_list(struct bitmask *mask, const char *list)
@@ -188,20 +191,20 @@ static void places_and_restores_a_process(void)
 	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
 		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t child = start_idle();
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	size_t n, kept;
 
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	np_affinity_get(child, before);
 	set_list(want, "0");
-	CU_ASSERT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(place_on(child, want, &err), 0);
 	np_affinity_get(child, now);
 	CU_ASSERT(numa_bitmask_equal(now, want));
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), 0);
 	CU_ASSERT(n == 1 && kept == 0);
 	np_affinity_get(child, now);
 	CU_ASSERT(numa_bitmask_equal(now, before));
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), -ENOENT);
 	end(child);
 	numa_bitmask_free(before);
 	numa_bitmask_free(want);
@@ -215,19 +218,19 @@ static void a_refused_placement_leaves_nothing(void)
 	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
 		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t child = start_idle();
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	size_t n, kept;
 
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	np_affinity_get(child, before);
 	set_list(want, "8000-8001");
-	CU_ASSERT_NOT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
+	CU_ASSERT_NOT_EQUAL(place_on(child, want, &err), 0);
 	set_list(want, "0,8000");
-	CU_ASSERT_NOT_EQUAL(place_on(child, want, err, sizeof(err)), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "allows only CPUs 0 of 0,8000"));
+	CU_ASSERT_NOT_EQUAL(place_on(child, want, &err), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "allows only CPUs 0 of 0,8000"));
 	np_affinity_get(child, now);
 	CU_ASSERT(numa_bitmask_equal(now, before));
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), -ENOENT);
 	end(child);
 	numa_bitmask_free(before);
 	numa_bitmask_free(want);
@@ -262,33 +265,34 @@ static void append_text(const char *text)
 /* A line that was cut by a crash is about a thread that was not touched yet. */
 static void appends_and_forgives_a_cut_line(void)
 {
-	char err[NP_ERR_LEN], list[NP_LIST_LEN];
+	char list[NP_LIST_LEN];
+	struct np_err err;
 	pid_t child = start_idle();
 	struct stat first, then;
 	struct np_state s;
 
 	state_begin();
 	add_record(&s, getpid(), 0);
-	CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_state_record(&s, &err), 0);
 	stat(path, &first);
 	add_to(&s, getpid());
 	add_to(&s, child);
-	CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_state_record(&s, &err), 0);
 	np_state_close(&s);
 	stat(path, &then);
 	CU_ASSERT(first.st_ino == then.st_ino && first.st_size < then.st_size);
 	append_text("{\"tid\":");
 	for (int pass = 0; pass < 2; pass++) {
-		CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
 		CU_ASSERT_EQUAL_FATAL(s.n, 2);
 		np_list_format(np_state_find(&s, getpid())->original, list, sizeof(list));
 		CU_ASSERT_STRING_EQUAL(list, "2");
 		add_to(&s, child);
-		CU_ASSERT_EQUAL(np_state_record(&s, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL(np_state_record(&s, &err), 0);
 		np_state_close(&s);
 	}
 	append_text("x\n");
-	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINVAL);
 	end(child);
 	fixture_end();
 }
@@ -299,17 +303,17 @@ static void an_untouched_second_placement_is_restored(void)
 	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *first = numa_bitmask_alloc(NP_MAX_CPUS),
 		       *second = numa_bitmask_alloc(NP_MAX_CPUS), *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t child = start_idle();
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	size_t n, kept;
 
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	np_affinity_get(child, before);
 	set_list(first, "0");
 	set_list(second, "1");
-	CU_ASSERT_EQUAL(place_on(child, first, err, sizeof(err)), 0);
-	if (!place_on(child, second, err, sizeof(err))) {	/* two CPUs */
+	CU_ASSERT_EQUAL(place_on(child, first, &err), 0);
+	if (!place_on(child, second, &err)) {	/* two CPUs */
 		np_affinity_set(child, first);
-		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, err, sizeof(err)), 0);
+		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), 0);
 		CU_ASSERT(n == 1 && kept == 0);
 		np_affinity_get(child, now);
 		CU_ASSERT(numa_bitmask_equal(now, before));
@@ -329,11 +333,11 @@ static void an_untouched_second_placement_is_restored(void)
 static void place_all(const pid_t *victim)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; ; i++) {
 		set_list(cpus, i / VICTIMS % 2 ? "1" : "0");
-		place_on(victim[i % VICTIMS], cpus, err, sizeof(err));
+		place_on(victim[i % VICTIMS], cpus, &err);
 	}
 }
 
@@ -358,7 +362,7 @@ static void a_killed_tool_loses_no_original(void)
 {
 	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t victim[VICTIMS], tool;
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 	size_t n, kept;
 
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
@@ -372,7 +376,7 @@ static void a_killed_tool_loses_no_original(void)
 	usleep((unsigned int)(getpid() % 64) * 1000);	/* another moment each time */
 	end(tool);
 	for (size_t i = 0; i < VICTIMS; i++) {
-		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, err, sizeof(err));
+		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, &err);
 		np_affinity_get(victim[i], now);
 		CU_ASSERT(numa_bitmask_equal(now, before));
 		end(victim[i]);
@@ -393,7 +397,8 @@ static void a_held_lock_says_who_holds_it(void)
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	const struct itimerval often = { { 0, 50000 }, { 0, 50000 } }, none = { 0 };
 	struct np_state held, s;
-	char err[NP_ERR_LEN] = "", who[32];
+	char who[32];
+	struct np_err err = { "" };
 	int ready[2];
 	pid_t holder;
 
@@ -401,7 +406,7 @@ static void a_held_lock_says_who_holds_it(void)
 	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
 	holder = fork();
 	if (holder == 0) {
-		np_state_open(&held, path, err, sizeof(err));
+		np_state_open(&held, path, &err);
 		if (write(ready[1], "", 1) == 1)
 			pause();
 		_exit(0);
@@ -409,13 +414,13 @@ static void a_held_lock_says_who_holds_it(void)
 	CU_ASSERT_EQUAL(read(ready[0], who, 1), 1);
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), -EINTR);
+	CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINTR);
 	setitimer(ITIMER_REAL, &none, NULL);
 	snprintf(who, sizeof(who), "process %d (", holder);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, who));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, path));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, who));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
 	end(holder);
-	CU_ASSERT_EQUAL(np_state_open(&s, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_state_open(&s, path, &err), 0);
 	np_state_close(&s);
 	close(ready[0]);
 	close(ready[1]);

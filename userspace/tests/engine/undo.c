@@ -14,7 +14,7 @@
 #include "subject.h"
 #include "../fixture.h"
 
-static char err[NP_ERR_LEN];
+static struct np_err err;
 
 /* Places it, one step of the process further, and takes that placement back. */
 static void place_and_undo(pid_t pid, const char *list, int go, volatile pid_t *number)
@@ -26,7 +26,7 @@ static void place_and_undo(pid_t pid, const char *list, int go, volatile pid_t *
 	subject->go = go;
 	if (number)
 		CU_ASSERT_STRING_EQUAL(subject_cpus(subject_await(number)), list);
-	CU_ASSERT_EQUAL(np_affinity_undo(&(struct np_undo) { pid, undo }, 1, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_undo(&(struct np_undo) { pid, undo }, 1, &err), 0);
 	np_affinity_undo_free(undo);
 }
 
@@ -43,8 +43,7 @@ static void an_earlier_placement_and_its_child(void)
 	place_and_undo(pid, "1", 1, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, err,
-					    sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err), 0);
 	CU_ASSERT(n == 2 && !kept);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
@@ -73,7 +72,7 @@ static void a_child_of_the_placement_that_is_undone(void)
 			n = subject_restore(pid, NULL);
 			CU_ASSERT_EQUAL(n, 2);
 		}
-		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &n, err, sizeof(err)), -ENOENT);
+		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &n, &err), -ENOENT);
 		CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 		kill(child, SIGKILL);
 		subject_end(pid);
@@ -115,13 +114,12 @@ static void an_earlier_placement_when_the_module_refuses(void)
 	np_module_use_dir(fixture_begin());
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
 	fixture_write("place/folder", "");	/* cannot be written */
-	CU_ASSERT_EQUAL(np_module_place(&r, err, sizeof(err)), -EISDIR);
+	CU_ASSERT_EQUAL(np_module_place(&r, &err), -EISDIR);
 	np_module_use_dir(NULL);
 	fixture_end();
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, err,
-					    sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err), 0);
 	CU_ASSERT_EQUAL(n, 2);
 	numa_bitmask_free(both);
 	kill(child, SIGKILL);
@@ -137,7 +135,7 @@ static void a_choice_of_the_user_after_the_placement_that_is_undone(void)
 	CU_ASSERT_EQUAL(subject_place(pid, "0-1"), 0);
 	CU_ASSERT_EQUAL_FATAL(subject_place_as((struct np_place_request) { .pid = pid, .undo = &undo }, "1"), 0);
 	subject_set(pid, "0");
-	CU_ASSERT_EQUAL(np_affinity_undo(&(struct np_undo) { pid, undo }, 1, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_affinity_undo(&(struct np_undo) { pid, undo }, 1, &err), 0);
 	np_affinity_undo_free(undo);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
 	CU_ASSERT_EQUAL(subject_restore(pid, &kept), 0);

@@ -19,7 +19,7 @@
 
 static const char *root;
 static struct np_weights_user user[2];
-static char err[NP_ERR_LEN];
+static struct np_err err;
 
 static void start_user(struct np_weights_user *u)
 {
@@ -68,7 +68,7 @@ static bool kernel_has(int first, int second)
 static int take(struct np_weights_user *u, int first, int second)
 {
 	json_t *weights = json_pack("{s:i, s:i}", "0", first, "2", second);
-	int e = np_weights_take(root, weights, u, 1, err, sizeof(err));
+	int e = np_weights_take(root, weights, u, 1, &err);
 
 	json_decref(weights);
 	return e;
@@ -85,7 +85,7 @@ static struct np_weights_back drop(const struct np_weights_user *u)
 {
 	struct np_weights_back back;
 
-	CU_ASSERT_EQUAL(np_weights_drop(root, is_it, u, &back, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_weights_drop(root, is_it, u, &back, &err), 0);
 	return back;
 }
 
@@ -98,7 +98,7 @@ static struct np_weights_back drop_by(const char *by)
 {
 	struct np_weights_back back;
 
-	CU_ASSERT_EQUAL(np_weights_drop(root, is_by, by, &back, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_weights_drop(root, is_by, by, &back, &err), 0);
 	return back;
 }
 
@@ -127,7 +127,7 @@ static void different_ones_are_refused(void)
 	CU_ASSERT_EQUAL(take(&user[1], 37, 100), -EBUSY);
 	snprintf(line, sizeof(line), "weights 0:37 2:100 cannot be written: process %d goes by 0:100 2:37, and the "
 		 "kernel has one set; `numaplace restore %d` gives that up", user[0].pid, user[0].pid);
-	CU_ASSERT_STRING_EQUAL(err, line);
+	CU_ASSERT_STRING_EQUAL(err.text, line);
 	CU_ASSERT(kernel_has(100, 37));
 	CU_ASSERT_EQUAL(drop(&user[1]).users, 0);
 	CU_ASSERT(kernel_has(100, 37));
@@ -142,12 +142,12 @@ static void those_of_a_daemon_that_left_stay(void)
 	begin();
 	snprintf(user[0].by, sizeof(user[0].by), "test");
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
-	CU_ASSERT_EQUAL(np_weights_leave(root, "test", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_weights_leave(root, "test", &err), 0);
 	CU_ASSERT_EQUAL(drop_by("test").users, 0);
 	CU_ASSERT(kernel_has(100, 37));
 	CU_ASSERT_EQUAL(drop(&user[0]).users, 1);
 	CU_ASSERT(kernel_has(1, 4));
-	CU_ASSERT_EQUAL(np_weights_leave(root, "test", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_weights_leave(root, "test", &err), 0);
 	end();
 }
 
@@ -264,8 +264,8 @@ static void half_written_is_taken_back(void)
 	u = user[0];
 	snprintf(path, sizeof(path), "%s/%snode3", root, FOLDER);
 	CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
-	CU_ASSERT_EQUAL(np_weights_take(root, weights, &u, 1, err, sizeof(err)), -EISDIR);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "node3 cannot be written: Is a directory"));
+	CU_ASSERT_EQUAL(np_weights_take(root, weights, &u, 1, &err), -EISDIR);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "node3 cannot be written: Is a directory"));
 	CU_ASSERT_FALSE(u.added);
 	CU_ASSERT(kernel_has(1, 4));
 	CU_ASSERT_STRING_EQUAL(drop(&user[0]).text, "");
@@ -276,8 +276,8 @@ static void half_written_is_taken_back(void)
 static void without_weights_it_says_so(void)
 {
 	root = fixture_begin();
-	CU_ASSERT_EQUAL(np_weights_kernel_check(root, err, sizeof(err)), -EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "no interleave weights"));
+	CU_ASSERT_EQUAL(np_weights_kernel_check(root, &err), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no interleave weights"));
 	start_user(&user[0]);
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), -EOPNOTSUPP);
 	end_user(&user[0]);
@@ -289,7 +289,7 @@ static void a_damaged_file_is_said(void)
 	begin();
 	fixture_write("weights.json", "{");
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "is damaged, so what the kernel's weights were before is not known"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is damaged, so what the kernel's weights were before is not known"));
 	CU_ASSERT(kernel_has(1, 4));
 	end();
 }

@@ -35,10 +35,9 @@ static void machine_of_the_lab(void)
 {
 	struct np_machine m;
 	struct np_model model;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "xeon-e5620-2s.toml", &m, &model, err,
-					      sizeof(err)));
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "xeon-e5620-2s.toml", &m, &model, &err));
 	CU_ASSERT_STRING_EQUAL(m.name, "xeon-e5620-2s");
 	CU_ASSERT(m.n_nodes == 2 && m.n_cpus == 8);
 	CU_ASSERT(m.cpu_node[3] == 0 && m.cpu_node[4] == 1);
@@ -86,9 +85,9 @@ static void a_model_survives_its_text_form(void)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct np_machine m;
 		struct np_model ours, again;
-		char err[NP_ERR_LEN];
+		struct np_err err;
 
-		CU_ASSERT_FATAL(!np_machine_file_read(files[i], &m, &ours, err, sizeof(err)));
+		CU_ASSERT_FATAL(!np_machine_file_read(files[i], &m, &ours, &err));
 		CU_ASSERT_FATAL(read_again(&ours, &again));
 		CU_ASSERT_STRING_EQUAL(ours.name, again.name);
 		CU_ASSERT(ours.n_nodes == again.n_nodes && ours.n_links == again.n_links);
@@ -143,17 +142,17 @@ static void machine_files_that_are_wrong(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct np_machine m;
 		struct np_model model;
-		char err[NP_ERR_LEN];
+		struct np_err err;
 
 		snprintf(path, sizeof(path), "%s/m.toml", fixture_begin());
 		fixture_write("m.toml", cases[i].text);
-		CU_ASSERT(np_machine_file_read(path, &m, &model, err, sizeof(err)) == -EINVAL);
-		CU_ASSERT(strstr(err, cases[i].says) && !strchr(err, '\n'));
+		CU_ASSERT(np_machine_file_read(path, &m, &model, &err) == -EINVAL);
+		CU_ASSERT(strstr(err.text, cases[i].says) && !strchr(err.text, '\n'));
 		fixture_end();
 	}
 }
 
-static int read_tasks(const char *text, struct np_tasks *t, char *err, size_t err_len)
+static int read_tasks(const char *text, struct np_tasks *t, struct np_err *err)
 {
 	struct np_machine m;
 	struct np_model model;
@@ -162,8 +161,8 @@ static int read_tasks(const char *text, struct np_tasks *t, char *err, size_t er
 
 	snprintf(path, sizeof(path), "%s/t.toml", fixture_begin());
 	fixture_write("t.toml", text);
-	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "demo-2s.toml", &m, &model, err, err_len));
-	e = np_task_set_read(path, &m, t, err, err_len);
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "demo-2s.toml", &m, &model, err));
+	e = np_task_set_read(path, &m, t, err);
 	np_machine_free(&m);
 	fixture_end();
 	return e;
@@ -172,11 +171,11 @@ static int read_tasks(const char *text, struct np_tasks *t, char *err, size_t er
 static void task_set_is_read(void)
 {
 	struct np_tasks t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	CU_ASSERT_FATAL(!read_tasks("[[task]]\nname = \"a\"\ncount = 2\nnode = 1\ncores = 2\n"
 				    "memory = { \"0\" = \"4 MiB\", \"1\" = \"8 KiB\" }\npenalty = 1.5\n"
-				    "[[task]]\nname = \"b\"\nmpki = 3\n", &t, err, sizeof(err)));
+				    "[[task]]\nname = \"b\"\nmpki = 3\n", &t, &err));
 	CU_ASSERT_FATAL(t.n == 3);
 	CU_ASSERT(t.task[1].node == 1 && t.task[1].cores == 2 && t.task[1].threads == 2);
 	CU_ASSERT(t.task[1].pages[0] == 1024 && t.task[1].pages[1] == 2);
@@ -207,10 +206,10 @@ static void task_sets_that_are_wrong(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct np_tasks t;
-		char err[NP_ERR_LEN];
+		struct np_err err;
 
-		CU_ASSERT(read_tasks(cases[i].text, &t, err, sizeof(err)) == -EINVAL);
-		CU_ASSERT(strstr(err, cases[i].says) && !strchr(err, '\n'));
+		CU_ASSERT(read_tasks(cases[i].text, &t, &err) == -EINVAL);
+		CU_ASSERT(strstr(err.text, cases[i].says) && !strchr(err.text, '\n'));
 	}
 }
 
@@ -218,10 +217,10 @@ static void drawn_sets_fit_and_repeat(void)
 {
 	struct np_machine m;
 	struct np_model model;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	unsigned int sizes_seen = 0;
 
-	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "cxl-3n.toml", &m, &model, err, sizeof(err)));
+	CU_ASSERT_FATAL(!np_machine_file_read(MACHINES "cxl-3n.toml", &m, &model, &err));
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		struct np_tasks a, b;
 		uint64_t pages = 0;
@@ -255,13 +254,13 @@ static enum np_model_origin origin(const char *named, const char *calibrated)
 	enum np_model_origin origin;
 	struct np_model *model, file;
 	struct np_machine m;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_FATAL(!np_machine_file_read("demo-2s", &m, &file, err, sizeof(err)));
+	CU_ASSERT_FATAL(!np_machine_file_read("demo-2s", &m, &file, &err));
 	m.model = NULL;
 	m.model_origin = NP_MODEL_NONE;
 	setenv("NUMAPLACE_MACHINE_FILE", calibrated, 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, named, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, named, &err), 0);
 	CU_ASSERT(m.model == model);
 	origin = m.model_origin;
 	unsetenv("NUMAPLACE_MACHINE_FILE");
@@ -290,17 +289,18 @@ static void the_file_of_this_machine_has_its_model(void)
 	const char *root = fixture_begin();
 	struct np_model *model = NULL;
 	struct np_machine m;
-	char path[128], err[NP_ERR_LEN] = "";
+	char path[128];
+	struct np_err err = { "" };
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
 	m.n_nodes = 2;
 	setenv("NUMAPLACE_MACHINE_FILE", MACHINES "demo-2s.toml", 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), 0);
 	CU_ASSERT(m.model == model && m.model_origin == NP_MODEL_FILE && model->n_nodes == 2);
 	free(model);
 	m.n_nodes = 3;
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "demo-2s.toml is of 2 nodes, this machine has 3"));
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "demo-2s.toml is of 2 nodes, this machine has 3"));
 	free(model);
 	m.n_nodes = 1;
 	m.model = NULL;
@@ -308,11 +308,11 @@ static void the_file_of_this_machine_has_its_model(void)
 	fixture_write("penalty-only", "[penalty]\n");
 	snprintf(path, sizeof(path), "%s/penalty-only", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), 0);
 	CU_ASSERT_NOT_EQUAL(m.model_origin, NP_MODEL_FILE);
 	free(model);
 	setenv("NUMAPLACE_MACHINE_FILE", "/no/such.toml", 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, err, sizeof(err)), -ENOENT);
+	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), -ENOENT);
 	free(model);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	np_machine_free(&m);

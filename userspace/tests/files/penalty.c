@@ -56,22 +56,23 @@ static void the_file_keeps_what_else_it_holds(void)
 	const char *root = fixture_begin();
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b\"x", 50, 1.9), c = task("c", 2, 1.1);
 	struct np_penalties p;
-	char path[128], err[NP_ERR_LEN] = "", *text;
+	char path[128], *text;
+	struct np_err err = { "" };
 
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	fixture_write("m.toml", "name = \"m\"\n\n[penalty]\n[[penalty.task]]\nname = \"a\"\n"
 		      "mpki = { value = 1, source = \"assumed: s\" }\npenalty = { value = 2, source = \"assumed: s\" }\n"
 		      "\n[model.dram]\nlatency_ns = 5\n");
-	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, &err), 0);
 	CU_ASSERT(p.n == 1 && p.task[0].penalty == 2);
 	CU_ASSERT_EQUAL(p.task[0].distance, NP_FARTHEST);	/* an earlier version's file */
 	CU_ASSERT_EQUAL(np_penalties_add(&p, &a), 0);
 	CU_ASSERT(p.n == 1 && p.task[0].penalty == 1.5);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
-	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, &err), 0);
 	np_penalties_free(&p);
-	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, &err), 0);
 	CU_ASSERT(p.n == 3 && p.fit.remote > 0);
 	CU_ASSERT_STRING_EQUAL(p.task[1].key.name, "b\"x");
 	np_penalties_free(&p);
@@ -86,12 +87,13 @@ static void the_file_keeps_what_else_it_holds(void)
 static struct np_penalties again(const char *root, struct np_penalties *p)
 {
 	struct np_penalties read = { 0 };
-	char path[128], err[NP_ERR_LEN] = "";
+	char path[128];
+	struct np_err err = { "" };
 
 	snprintf(path, sizeof(path), "%s/m.toml", root);
-	CU_ASSERT_EQUAL(np_penalties_write(p, path, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(np_penalties_read(&read, path, err, sizeof(err)), 0);
-	CU_ASSERT_STRING_EQUAL(err, "");
+	CU_ASSERT_EQUAL(np_penalties_write(p, path, &err), 0);
+	CU_ASSERT_EQUAL(np_penalties_read(&read, path, &err), 0);
+	CU_ASSERT_STRING_EQUAL(err.text, "");
 	np_penalties_free(p);
 	return read;
 }
@@ -103,7 +105,8 @@ static void a_flip_stays_a_flip(void)
 	struct np_tasks tasks = { .n = 1, .task = &of_flip };
 	const char *root = fixture_begin();
 	struct np_penalties p = { 0 };
-	char path[128], err[NP_ERR_LEN];
+	char path[128];
+	struct np_err err;
 
 	b.method = NP_PROVENANCE_FLIP;
 	b.distance = 31;
@@ -116,7 +119,7 @@ static void a_flip_stays_a_flip(void)
 	np_penalties_free(&p);
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	CU_ASSERT(of_flip.penalty_source == NP_PROVENANCE_FLIP && of_flip.penalty == 1.9);
 	CU_ASSERT_EQUAL(of_flip.penalty_distance, 31);
@@ -175,20 +178,21 @@ static void a_file_that_cannot_be_written_stays(void)
 	const char *root = fixture_begin();
 	struct np_penalty_task a = task("a", 10, 1.5);
 	struct np_penalties p = { 0 };
-	char path[128], other[160], in_the_way[64], err[NP_ERR_LEN] = "", *text;
+	char path[128], other[160], in_the_way[64], *text;
+	struct np_err err = { "" };
 
 	snprintf(path, sizeof(path), "%s/no/such/m.toml", root);
-	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) == -ENOENT && strstr(err, "no/such"));
+	CU_ASSERT(np_penalties_may_write(path, &err) == -ENOENT && strstr(err.text, "no/such"));
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	snprintf(in_the_way, sizeof(in_the_way), "m.toml.new.%d/x", getpid());
 	snprintf(other, sizeof(other), "%s/%s", root, in_the_way);
 	fixture_write("m.toml", "name = \"m\"\n");
-	CU_ASSERT(!np_penalties_may_write(path, err, sizeof(err)) && access(other, F_OK));
+	CU_ASSERT(!np_penalties_may_write(path, &err) && access(other, F_OK));
 	fixture_write(in_the_way, "in the way");
 	np_penalties_add(&p, &a);
-	err[0] = '\0';
-	CU_ASSERT(np_penalties_may_write(path, err, sizeof(err)) < 0 && strstr(err, "m.toml"));
-	CU_ASSERT(np_penalties_write(&p, path, err, sizeof(err)) < 0);
+	err.text[0] = '\0';
+	CU_ASSERT(np_penalties_may_write(path, &err) < 0 && strstr(err.text, "m.toml"));
+	CU_ASSERT(np_penalties_write(&p, path, &err) < 0);
 	text = np_read_file(path);
 	CU_ASSERT_STRING_EQUAL(text, "name = \"m\"\n");
 	free(text);
@@ -214,15 +218,16 @@ static void a_wrong_file_is_named(void)
 	};
 	const char *root = fixture_begin();
 	struct np_penalties p;
-	char path[128], err[NP_ERR_LEN];
+	char path[128];
+	struct np_err err;
 
 	snprintf(path, sizeof(path), "%s/m.toml", root);
-	CU_ASSERT(!np_penalties_read(&p, path, err, sizeof(err)) && p.n == 0);
+	CU_ASSERT(!np_penalties_read(&p, path, &err) && p.n == 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		err[0] = '\0';
+		err.text[0] = '\0';
 		fixture_write("m.toml", bad[i]);
-		CU_ASSERT_EQUAL(np_penalties_read(&p, path, err, sizeof(err)), -EINVAL);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err, "m.toml"));
+		CU_ASSERT_EQUAL(np_penalties_read(&p, path, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "m.toml"));
 	}
 	fixture_end();
 }
@@ -237,16 +242,17 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 	struct np_tasks tasks = { .n = 4, .task = t };
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
 	struct np_penalties p = { 0 };
-	char path[128], err[NP_ERR_LEN];
+	char path[128];
+	struct np_err err;
 
 	a.distance = b.distance = c.distance = 32;
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
-	CU_ASSERT_EQUAL_FATAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_write(&p, path, &err), 0);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	CU_ASSERT(t[0].penalty_source == NP_PROVENANCE_RUNS && t[0].penalty == 1.5);
 	CU_ASSERT(t[1].penalty_source == NP_PROVENANCE_FIT);
@@ -299,21 +305,22 @@ static void another_program_of_the_name_is_another(void)
 	struct np_tasks tasks = { .n = 1, .task = &one };
 	struct np_penalty_task other = task("python3", 10, 1.5), mine = other;
 	struct np_penalties p = { 0 };
-	char path[128], err[NP_ERR_LEN];
+	char path[128];
+	struct np_err err;
 
 	np_penalty_key_program("/usr/bin/another", &other.key);
 	np_penalties_add(&p, &other);
 	snprintf(path, sizeof(path), "%s/m.toml", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, &err), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
 	CU_ASSERT_EQUAL(one.penalty_source, NP_PROVENANCE_NONE);
 	np_penalty_key_of(getpid(), "python3", &mine.key);
 	mine.penalty = 1.7;
 	np_penalties_add(&p, &mine);
 	CU_ASSERT(p.n == 2 && mine.key.exe[0] == '/');
-	CU_ASSERT_EQUAL(np_penalties_write(&p, path, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, &err), 0);
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
 	CU_ASSERT(one.penalty_source == NP_PROVENANCE_RUNS && one.penalty == 1.7);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	np_penalties_free(&p);
@@ -325,12 +332,13 @@ static void a_file_that_is_named_and_not_there(void)
 	struct np_task one = { .comm = "a" };
 	struct np_tasks tasks = { .n = 1, .task = &one };
 	const char *root = fixture_begin();
-	char path[128], err[NP_ERR_LEN] = "";
+	char path[128];
+	struct np_err err = { "" };
 
 	snprintf(path, sizeof(path), "%s/tpyo.toml", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, err, sizeof(err)), -ENOENT);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "tpyo.toml, which NUMAPLACE_MACHINE_FILE names"));
+	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "tpyo.toml, which NUMAPLACE_MACHINE_FILE names"));
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	fixture_end();
 }

@@ -53,10 +53,10 @@ static char *changed(const char *from, const char *to)
 	return text;
 }
 
-static int parse(const char *from, const char *to, struct np_snapshot *s, char *err)
+static int parse(const char *from, const char *to, struct np_snapshot *s, struct np_err *err)
 {
 	char *text = changed(from, to);
-	int e = np_snapshot_parse(text, strlen(text), "F", s, err, NP_ERR_LEN);
+	int e = np_snapshot_parse(text, strlen(text), "F", s, err);
 
 	free(text);
 	return e;
@@ -65,9 +65,9 @@ static int parse(const char *from, const char *to, struct np_snapshot *s, char *
 static void reads_what_it_says(void)
 {
 	struct np_snapshot s;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, err), 0);
+	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, &err), 0);
 	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_TIMED);
 	CU_ASSERT(s.machine.n_nodes == 2 && s.machine.node[1].id == 2 && s.machine.n_cpus == 5);
 	CU_ASSERT(s.machine.cpu_node[4] == 0 && s.machine.cpu_node[2] == 1);
@@ -96,24 +96,25 @@ static void reads_what_it_says(void)
 static void reads_the_aliases(void)
 {
 	struct np_snapshot s;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', ", "", &s, err), 0);
+	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', ", "", &s, &err), 0);
 	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_TIMED);
 	np_snapshot_free(&s);
 	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', 'where': 'lab-simulated'",
-				    "'where': 'lab-plain'", &s, err), 0);	/* alias */
+				    "'where': 'lab-plain'", &s, &err), 0);	/* alias */
 	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_FUNCTIONAL);
 	np_snapshot_free(&s);
 }
 
 static void writes_what_it_read(void)
 {
-	char *text = changed(NULL, ""), err[NP_ERR_LEN];
+	char *text = changed(NULL, "");
+	struct np_err err;
 	json_t *wanted = json_loads(text, 0, NULL), *written;
 	struct np_snapshot s;
 
-	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, err), 0);
+	CU_ASSERT_EQUAL_FATAL(parse(NULL, "", &s, &err), 0);
 	written = np_snapshot_json(s.platform, &s.machine, &s.tasks);
 	CU_ASSERT(json_equal(wanted, written));
 	json_decref(written);
@@ -162,10 +163,10 @@ static void says_where_it_is_wrong(void)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct np_snapshot s;
-		char err[NP_ERR_LEN] = "";
+		struct np_err err = { "" };
 
-		CU_ASSERT_EQUAL(parse(bad[i].from, bad[i].to, &s, err), -EINVAL);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err, bad[i].said));
+		CU_ASSERT_EQUAL(parse(bad[i].from, bad[i].to, &s, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, bad[i].said));
 		CU_ASSERT(s.tasks.n == 0 && s.machine.n_nodes == 0);
 	}
 }
@@ -189,10 +190,10 @@ static void names_may_hold_any_bytes(void)
 static void says_that_there_is_no_file(void)
 {
 	struct np_snapshot s;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL(np_snapshot_read("/nowhere/f", &s, err, sizeof(err)), -ENOENT);
-	CU_ASSERT_STRING_EQUAL(err, "snapshot /nowhere/f cannot be read: No such file or directory");
+	CU_ASSERT_EQUAL(np_snapshot_read("/nowhere/f", &s, &err), -ENOENT);
+	CU_ASSERT_STRING_EQUAL(err.text, "snapshot /nowhere/f cannot be read: No such file or directory");
 }
 
 static CU_TestInfo snapshot_tests[] = {

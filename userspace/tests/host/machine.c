@@ -47,9 +47,9 @@ static void reads_sparse_memoryless_cpuless_asymmetric(void)
 {
 	static const int distance[] = { 10, 20, 31, 21, 10, 30, 17, 28, 10 };
 	struct np_machine m;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, write_odd_machine(), err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, write_odd_machine(), &err), 0);
 	CU_ASSERT_EQUAL(m.n_nodes, 3);
 	CU_ASSERT_EQUAL(m.node[1].id, 2);
 	CU_ASSERT_EQUAL(m.node[2].id, 5);
@@ -82,9 +82,9 @@ static void finds_the_node_of_cpus(void)
 		      { "6,100", 0 }, { "5", NP_NODE_NONE } };
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_machine m;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, write_odd_machine(), err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, write_odd_machine(), &err), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		np_list_parse_kernel(cases[i].cpus, cpus);
 		CU_ASSERT_EQUAL(np_machine_node_of_cpus(&m, cpus), cases[i].node);
@@ -96,23 +96,24 @@ static void finds_the_node_of_cpus(void)
 
 static void lists_on_an_odd_machine(void)
 {
-	char err[NP_ERR_LEN], got[NP_LIST_LEN];
+	char got[NP_LIST_LEN];
+	struct np_err err;
 	struct np_machine m;
 	struct np_spaces s;
 	struct bitmask *cpus;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, write_odd_machine(), err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, write_odd_machine(), &err), 0);
 	np_spaces_open(&s, &m);
-	cpus = np_spaces_cpus_of(&s, "0,2", err, sizeof(err));
+	cpus = np_spaces_cpus_of(&s, "0,2", &err);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(cpus);
 	CU_ASSERT_STRING_EQUAL(np_list_format(cpus, got, sizeof(got)), "0-1,4,6");
 	numa_bitmask_free(cpus);
-	CU_ASSERT_PTR_NULL(np_spaces_cpus_of(&s, "5", err, sizeof(err)));
-	CU_ASSERT_STRING_EQUAL(err, "node 5 has no CPU to run on");
-	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "5", err, sizeof(err)), 5);
-	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "2", err, sizeof(err)), -1);
-	CU_ASSERT_STRING_EQUAL(err, "memory node 2 does not exist; this machine has memory nodes 0,5");
-	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "0,5", err, sizeof(err)), -1);
+	CU_ASSERT_PTR_NULL(np_spaces_cpus_of(&s, "5", &err));
+	CU_ASSERT_STRING_EQUAL(err.text, "node 5 has no CPU to run on");
+	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "5", &err), 5);
+	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "2", &err), -1);
+	CU_ASSERT_STRING_EQUAL(err.text, "memory node 2 does not exist; this machine has memory nodes 0,5");
+	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "0,5", &err), -1);
 	np_spaces_close(&s);
 	np_machine_free(&m);
 	fixture_end();
@@ -132,14 +133,14 @@ static void says_what_is_malformed(void)
 		{ NODE "node0/distance", "10 256 31\n", "node0/distance" },
 	};
 	struct np_machine m;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *root = write_odd_machine();
 
 		fixture_write(cases[i].path, cases[i].text);
-		CU_ASSERT_NOT_EQUAL(np_machine_read(&m, root, err, sizeof(err)), 0);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err, cases[i].says));
+		CU_ASSERT_NOT_EQUAL(np_machine_read(&m, root, &err), 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].says));
 		fixture_end();
 	}
 }
@@ -147,10 +148,10 @@ static void says_what_is_malformed(void)
 static void without_numa_it_says_so(void)
 {
 	struct np_machine m;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_NOT_EQUAL(np_machine_read(&m, fixture_begin(), err, sizeof(err)), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "CONFIG_NUMA"));
+	CU_ASSERT_NOT_EQUAL(np_machine_read(&m, fixture_begin(), &err), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "CONFIG_NUMA"));
 	fixture_end();
 }
 
@@ -186,14 +187,14 @@ static void lists_each_cache_once(void)
 	const char *root = write_odd_machine();
 	struct np_cache *caches;
 	struct np_machine m;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	size_t n;
 
 	for (int cpu = 0; cpu < 2; cpu++) {
 		write_cache(cpu, 0, "1\n", "48K\n", cpu ? "1\n" : "0\n");
 		write_cache(cpu, 1, "3\n", "12M\n", "0-1\n");
 	}
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_caches_read(&m, root, &caches, &n), 0);
 	CU_ASSERT_EQUAL_FATAL(n, 3);
 	CU_ASSERT(caches[0].level == 1 && caches[1].level == 1 && caches[2].level == 3);
@@ -214,7 +215,8 @@ static void takes_alike_caches_together(void)
 	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS), *wanted = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_cache *caches;
 	struct np_machine m;
-	char err[NP_ERR_LEN], core[16];
+	char core[16];
+	struct np_err err;
 	size_t n, line = 0;
 
 	fixture_write(NODE "online", "0\n");
@@ -226,7 +228,7 @@ static void takes_alike_caches_together(void)
 		write_cache(cpu, 1, "2\n", cpu % 8 == 6 ? "1M\n" : "2M\n", core);
 		write_cache(cpu, 2, "3\n", "32M\n", cpu % 8 < 4 ? cpus[3] : cpus[4]);
 	}
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_caches_read(&m, root, &caches, &n), 0);
 	CU_ASSERT_EQUAL(n, 18);
 	for (size_t i = 0; i < n; i++) {

@@ -37,11 +37,11 @@ static void malformed_stat(void)
 static void knows_itself(void)
 {
 	struct np_proc_stat st;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	pid_t *tids;
 	size_t n;
 
-	CU_ASSERT_EQUAL(np_proc_check(getpid(), false, &st, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_proc_check(getpid(), false, &st, &err), 0);
 	CU_ASSERT(st.pid == getpid() && st.ppid == getppid() && !st.kernel_thread);
 	CU_ASSERT_EQUAL(np_proc_group(getpid()), getpid());
 	CU_ASSERT_EQUAL_FATAL(np_proc_threads(getpid(), &tids, &n), 0);
@@ -52,21 +52,21 @@ static void knows_itself(void)
 static void refuses_what_is_no_user_process(void)
 {
 	struct np_proc_stat st;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	pid_t child = fork();
 
 	if (child == 0)
 		_exit(0);
 	while (!np_proc_stat(child, &st) && st.state != 'Z')
 		usleep(1000);
-	CU_ASSERT_EQUAL(np_proc_check(child, false, &st, err, sizeof(err)), -ESRCH);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "exited"));
+	CU_ASSERT_EQUAL(np_proc_check(child, false, &st, &err), -ESRCH);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "exited"));
 	waitpid(child, NULL, 0);
-	CU_ASSERT_EQUAL(np_proc_check(child, false, &st, err, sizeof(err)), -ESRCH);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "no process"));
-	CU_ASSERT_EQUAL(np_proc_check(0, false, &st, err, sizeof(err)), -ESRCH);
-	CU_ASSERT_EQUAL(np_proc_check(-1, false, &st, err, sizeof(err)), -ESRCH);
-	CU_ASSERT_EQUAL(np_proc_check(0x7fffffff, false, &st, err, sizeof(err)), -ESRCH);
+	CU_ASSERT_EQUAL(np_proc_check(child, false, &st, &err), -ESRCH);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no process"));
+	CU_ASSERT_EQUAL(np_proc_check(0, false, &st, &err), -ESRCH);
+	CU_ASSERT_EQUAL(np_proc_check(-1, false, &st, &err), -ESRCH);
+	CU_ASSERT_EQUAL(np_proc_check(0x7fffffff, false, &st, &err), -ESRCH);
 }
 
 static CU_TestInfo proc_tests[] = {

@@ -19,11 +19,11 @@ static void reads_itself_on_this_machine(void)
 	pid_t pids[] = { getpid(), getpid() };
 	struct np_machine m;
 	struct np_tasks t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 	uint64_t pages = 0;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, pids, 2, 0, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, pids, 2, 0, &err), 0);
 	CU_ASSERT_EQUAL(t.n, 1);
 	CU_ASSERT(t.task[0].pid == getpid() && t.task[0].threads == 1 && t.task[0].cores == 1);
 	for (size_t i = 0; i < m.n_nodes; i++)
@@ -38,11 +38,11 @@ static void names_the_process_that_is_not_there(void)
 	pid_t pids[] = { getpid(), 0x7fffffff };
 	struct np_machine m;
 	struct np_tasks t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(np_tasks_read(&t, &m, pids, 2, 0, err, sizeof(err)), -ESRCH);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "2147483647"));
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
+	CU_ASSERT_EQUAL(np_tasks_read(&t, &m, pids, 2, 0, &err), -ESRCH);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "2147483647"));
 	CU_ASSERT_EQUAL(t.n, 0);
 	np_machine_free(&m);
 }
@@ -52,13 +52,13 @@ static void a_busy_process_keeps_a_core_busy(void)
 	pid_t pid = fork();
 	struct np_machine m;
 	struct np_tasks t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
 	if (pid == 0)
 		for (volatile unsigned int i = 0;; i++)
 			;
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, &pid, 1, 100, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, &pid, 1, 100, &err), 0);
 	CU_ASSERT_EQUAL(t.task[0].cores, 1);
 	np_tasks_free(&t);
 	np_machine_free(&m);
@@ -75,18 +75,18 @@ static void assumptions(void)
 	};
 	struct np_task task = { .pid = 7, .penalty = 1 };
 	struct np_tasks t = { .n = 1, .task = &task };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=7,penalty=1.5,mpki=30", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=7,penalty=1.5,mpki=30", &err), 0);
 	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51 && task.mpki > 29.9);
 	CU_ASSERT_EQUAL(task.penalty_source, NP_PROVENANCE_DECLARED);
 	CU_ASSERT_EQUAL(task.mpki_source, NP_PROVENANCE_DECLARED);
 	CU_ASSERT_STRING_EQUAL(np_provenance_name(task.mpki_source), "declared");
-	CU_ASSERT_EQUAL(np_tasks_assume(&t, "mpki=0,pid=7", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "mpki=0,pid=7", &err), 0);
 	CU_ASSERT(task.mpki < 0.1 && task.penalty > 1.49);
-	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=8,mpki=1", err, sizeof(err)), -ESRCH);
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=8,mpki=1", &err), -ESRCH);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CU_ASSERT_EQUAL(np_tasks_assume(&t, bad[i], err, sizeof(err)), -EINVAL);
+		CU_ASSERT_EQUAL(np_tasks_assume(&t, bad[i], &err), -EINVAL);
 	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51);
 }
 
@@ -94,15 +94,15 @@ static void an_assumption_of_every_task(void)
 {
 	struct np_task task[] = { { .pid = 7, .penalty = 1 }, { .pid = 8, .penalty = 1 } };
 	struct np_tasks t = { .n = 2, .task = task };
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5,mpki=30", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5,mpki=30", &err), 0);
 	for (size_t i = 0; i < t.n; i++) {
 		CU_ASSERT(task[i].penalty > 1.49 && task[i].penalty < 1.51 && task[i].mpki > 29.9);
 		CU_ASSERT_EQUAL(task[i].mpki_source, NP_PROVENANCE_DECLARED);
 	}
 	t.n = 0;
-	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5", err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5", &err), 0);
 }
 
 static void locality(void)
@@ -199,10 +199,10 @@ static void age_is_since_the_start(void)
 	pid_t pids[] = { getpid(), 1 };
 	struct np_machine m;
 	struct np_tasks t;
-	char err[NP_ERR_LEN];
+	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL_FATAL(np_tasks_read_some(&t, &m, pids, 2, 0, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read_some(&t, &m, pids, 2, 0, &err), 0);
 	CU_ASSERT_EQUAL(t.task[0].age_s.source, NP_PROVENANCE_KERNEL);
 	CU_ASSERT(t.task[0].age_s.value >= 0 && t.task[0].age_s.value < 3600);
 	CU_ASSERT(t.n < 2 || t.task[1].age_s.value >= t.task[0].age_s.value);
@@ -216,16 +216,16 @@ static int what_is_denied(void)
 	pid_t pids[] = { 1, getpid() };
 	struct np_machine m;
 	struct np_tasks t;
-	char err[NP_ERR_LEN] = "";
+	struct np_err err = { "" };
 
-	if (np_machine_read(&m, "", err, sizeof(err)) || (!getuid() && setuid(65534)))
+	if (np_machine_read(&m, "", &err) || (!getuid() && setuid(65534)))
 		return 1;
-	if (np_tasks_read_some(&t, &m, pids, 2, 0, err, sizeof(err)))
+	if (np_tasks_read_some(&t, &m, pids, 2, 0, &err))
 		return 2;
 	if (t.n != 1 || t.task[0].pid != getpid() || t.denied != 1 || t.denied_pid != 1)
 		return 3;
-	return !np_tasks_denied(&t, err, sizeof(err)) || !strstr(err, "1 process left out: not permitted") ||
-	       !strstr(err, "process 1 of user root; run as that user or as root");
+	return !np_tasks_denied(&t, &err) || !strstr(err.text, "1 process left out: not permitted") ||
+	       !strstr(err.text, "process 1 of user root; run as that user or as root");
 }
 
 static void who_may_not_be_read_is_said(void)

@@ -14,14 +14,14 @@
 
 static volatile sig_atomic_t stop;
 static struct np_applied applied;
-static char err[NP_ERR_LEN];
+static struct np_err err;
 
 static int apply(struct plan_fixture *f)
 {
 	const struct np_apply_how how = { .control = &engine, .stop = &stop };
 
 	plan_fixture_order(f);
-	return np_apply(&applied, &f->p, &how, err, sizeof(err));
+	return np_apply(&applied, &f->p, &how, &err);
 }
 
 static void finish(struct plan_fixture *f)
@@ -107,7 +107,7 @@ static void follows_the_order_of_the_plan(void)
 	f.p.plan.move[0] = f.p.plan.move[1];
 	f.p.plan.move[1] = first;
 	engine_reset(&f, 0, 0, false);
-	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, &err), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, first.task ? "move 0 to=0; move 1 to=1; " :
 				      "move 1 to=1; move 0 to=0; "));
 	finish(&f);
@@ -126,7 +126,7 @@ static void never_overfills_when_a_task_is_gone(void)
 	CU_ASSERT_EQUAL(apply(&f), 0);
 	CU_ASSERT_FALSE(engine_overfilled);
 	CU_ASSERT_EQUAL(applied.step[0].moved.moved, 100);
-	CU_ASSERT_STRING_EQUAL(applied.note, "300 pages stayed: earlier steps left no room for them");
+	CU_ASSERT_STRING_EQUAL(applied.note.text, "300 pages stayed: earlier steps left no room for them");
 	finish(&f);
 }
 
@@ -251,7 +251,7 @@ static void says_when_no_memory_policy_can_be_set(void)
 	engine_reset(&f, 0, 0, false);
 	CU_ASSERT_EQUAL(apply(&f), 0);
 	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=-; move 1 to=0; ");
-	CU_ASSERT_PTR_NOT_NULL(strstr(applied.note, "cannot set a running task's memory policy"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(applied.note.text, "cannot set a running task's memory policy"));
 	CU_ASSERT_EQUAL(applied.step[0].mem_mode, -1);
 	finish(&f);
 }
@@ -268,7 +268,7 @@ static void failed_placement_is_rolled_back(void)
 		f.decision[i].to = f.decision[i].pages_to = 1, f.decision[i].pages_to_move = 0;
 	engine_reset(&f, 3, -EINVAL, true);
 	CU_ASSERT_EQUAL(apply(&f), -EINVAL);
-	CU_ASSERT_STRING_EQUAL(err, "told to fail");
+	CU_ASSERT_STRING_EQUAL(err.text, "told to fail");
 	CU_ASSERT_PTR_NULL(strstr(engine_notes, "move"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "place 2 cpus=2-3 mem=1; undo 0 1; "));
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_UNDONE);
@@ -305,8 +305,8 @@ static bool pages_are_noted(struct plan_fixture *f)
 {
 	bool added[MAX_TASKS] = { false }, first[MAX_TASKS] = { true };
 
-	CU_ASSERT_EQUAL(np_saved_pages_add(&f->p.machine, &f->p.tasks, every, NULL, added, err, sizeof(err)), 0);
-	CU_ASSERT_EQUAL(np_saved_pages_drop(&f->p.tasks, first, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_add(&f->p.machine, &f->p.tasks, every, NULL, added, &err), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_drop(&f->p.tasks, first, &err), 0);
 	return !added[0];
 }
 
@@ -330,9 +330,9 @@ static void pages_that_cannot_go_back_stay_noted(void)
 		plan_fixture_order(&f);
 		engine_reset(&f, 5, -EBUSY, true);
 		engine_keeps_failing = fails_on;
-		CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, err, sizeof(err)), -EBUSY);
+		CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, &err), -EBUSY);
 		CU_ASSERT(applied.step[0].moved.moved > 0 && applied.step[0].state == NP_STEP_FAILED);
-		CU_ASSERT_EQUAL(strstr(applied.not_undone, ": pages not moved back") != NULL, fails_on);
+		CU_ASSERT_EQUAL(strstr(applied.not_undone.text, ": pages not moved back") != NULL, fails_on);
 		CU_ASSERT_EQUAL(pages_are_noted(&f), fails_on);
 		finish(&f);
 	}
@@ -351,7 +351,7 @@ static void rollback_keeps_an_earlier_placement(void)
 	numa_bitmask_setbit(f.cpus[0], 200);	/* never what the sleeper itself may use */
 	plan_fixture_order(&f);
 	engine_reset(&f, 2, -EINVAL, true);
-	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, err, sizeof(err)), -EINVAL);
+	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, &err), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=0 by=test; move 0 to=0; undo 0; "
 			       "place 0 cpus=2-3,200 mem=- by=test; ");
 	finish(&f);
@@ -385,7 +385,7 @@ static void exited_and_reused_pids_are_skipped(void)
 	CU_ASSERT_EQUAL(applied.skipped, 2);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_SKIPPED);
 	CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_SKIPPED);
-	CU_ASSERT_PTR_NOT_NULL(strstr(applied.step[0].err, "(sleeper) has exited"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(applied.step[0].err.text, "(sleeper) has exited"));
 	f.start[1]--;
 	finish(&f);
 }

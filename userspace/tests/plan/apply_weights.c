@@ -14,7 +14,8 @@
 
 static volatile sig_atomic_t stop;
 static struct np_applied applied;
-static char err[NP_ERR_LEN], root[64];
+static char root[64];
+static struct np_err err;
 static int mode_before = -1;	/* of memory, by an earlier placement */
 
 static int memory(pid_t pid, int *mode, struct bitmask **nodes)
@@ -60,7 +61,7 @@ static int apply(struct plan_fixture *f, unsigned int fail_at)
 	control.memory = memory;
 	plan_fixture_order(f);
 	engine_reset(f, fail_at, fail_at ? -EIO : 0, true);
-	return np_apply(&applied, &f->p, &how, err, sizeof(err));
+	return np_apply(&applied, &f->p, &how, &err);
 }
 
 static void end(struct plan_fixture *f)
@@ -116,7 +117,7 @@ static void two_proportions_are_refused(void)
 	CU_ASSERT_STRING_EQUAL(engine_notes, "");
 	CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_FAILED);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_NOTHING);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "is to go by weights 0:1 1:3, others of the plan by 0:3 1:1,"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is to go by weights 0:1 1:3, others of the plan by 0:3 1:1,"));
 	CU_ASSERT_STRING_EQUAL(kernel(), "0:1 1:1");
 	end(&f);
 }

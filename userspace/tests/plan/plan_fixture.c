@@ -175,15 +175,15 @@ static int task_of(pid_t pid)
 	return -1;
 }
 
-static int answer(char *err, size_t err_len)
+static int answer(struct np_err *err)
 {
 	if (!fail_at || --fail_at)
 		return 0;
 	fail_at = engine_keeps_failing;
-	return np_fail(err, err_len, fail_error, "told to fail");
+	return np_fail(err, fail_error, "told to fail");
 }
 
-static int place(const struct np_place_request *r, char *err, size_t err_len)
+static int place(const struct np_place_request *r, struct np_err *err)
 {
 	char cpus[NP_LIST_LEN] = "-", mem[NP_LIST_LEN] = "-";
 
@@ -193,17 +193,17 @@ static int place(const struct np_place_request *r, char *err, size_t err_len)
 		np_list_format(r->mem_nodes, mem, sizeof(mem));
 	engine_followed += r->follows;
 	if (r->mem_mode >= 0 && !sets_mem)
-		return np_fail(err, err_len, -EOPNOTSUPP, "no memory policies here");
+		return np_fail(err, -EOPNOTSUPP, "no memory policies here");
 	note("place %d cpus=%s mem=%s%s%s; ", task_of(r->pid), cpus, mem, r->by ? " by=" : "",
 	     r->by ? r->by : "");
-	return answer(err, err_len);
+	return answer(err);
 }
 
 /* As if the pages lay one after the other wherever a range is asked for. */
 static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
-		   char *err, size_t err_len)
+		   struct np_err *err)
 {
-	int i = task_of(r->pid), e = answer(err, err_len);
+	int i = task_of(r->pid), e = answer(err);
 	uint64_t pages = left_to_move[i];
 
 	*out = (struct np_migrate_result) { .engine = "notes" };
@@ -222,9 +222,9 @@ static int migrate(const struct np_migrate_request *r, struct np_migrate_result 
 }
 
 static int spread(const struct np_spread_request *r, struct np_migrate_result *out,
-		  char *err, size_t err_len)
+		  struct np_err *err)
 {
-	int i = task_of(r->pid), e = answer(err, err_len);
+	int i = task_of(r->pid), e = answer(err);
 	uint64_t pages = fixture->decision[i].pages_to_move;
 	bool to = r->share[1] * (double)(fixture->pages[i][0] + fixture->pages[i][1]) >
 		  (double)fixture->pages[i][1];
@@ -241,11 +241,10 @@ static int spread(const struct np_spread_request *r, struct np_migrate_result *o
 	return 0;
 }
 
-static int restore(const struct np_whose *whose, size_t *n, size_t *kept, char *err,
-		   size_t err_len)
+static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
 	(void)err;
-	(void)err_len;
+	(void)err;
 	*n = 1;
 	*kept = 0;
 	note("restore");
@@ -255,10 +254,10 @@ static int restore(const struct np_whose *whose, size_t *n, size_t *kept, char *
 	return 0;
 }
 
-static int undo(const struct np_undo *u, size_t n, char *err, size_t err_len)
+static int undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
 	(void)err;
-	(void)err_len;
+	(void)err;
 	note("undo");
 	for (size_t i = 0; i < n; i++)
 		note(" %d", task_of(u[i].pid));

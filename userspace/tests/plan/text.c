@@ -102,9 +102,9 @@ static void a_name_that_is_not_utf8_keeps_its_result(void)
 	strcpy(f.decision[1].reason, "\xff of a plug-in");
 	for (size_t i = 0; i < 3; i++) {
 		step[i].state = NP_STEP_SKIPPED;
-		np_fail(step[i].err, NP_ERR_LEN, 0, "\xc3 %d", f.task[i].pid);
+		np_fail(&step[i].err, 0, "\xc3 %d", f.task[i].pid);
 	}
-	np_fail(a.note, sizeof(a.note), 0, "\xc3");
+	np_fail(&a.note, 0, "\xc3");
 	j = np_applied_json(&a);
 	decisions = json_object_get(j, "decisions");
 	CU_ASSERT_EQUAL(json_array_size(decisions), 3);
@@ -133,7 +133,7 @@ static void applied_table_and_json(void)
 
 	write_plan(&f);
 	step[0].state = NP_STEP_SKIPPED;
-	np_fail(step[0].err, NP_ERR_LEN, 0, "process 1234 (sleeper) has exited");
+	np_fail(&step[0].err, 0, "process 1234 (sleeper) has exited");
 	step[1].state = NP_STEP_DONE;
 	step[1].cpus = f.cpus[0];
 	step[1].mem_nodes = numa_bitmask_alloc(NP_MAX_NODES);
@@ -143,7 +143,7 @@ static void applied_table_and_json(void)
 		.asked = 1000024, .moved = 999997, .already = 24, .busy = 3,
 		.bytes = 999997ULL * 4096, .ns = 4200000000, .engine = "notes",
 	};
-	np_fail(a.note, sizeof(a.note), 0, "A note.");
+	np_fail(&a.note, 0, "A note.");
 	np_applied_print(out, &a);
 	fclose(out);
 	check_golden("applied.txt", text);

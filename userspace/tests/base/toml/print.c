@@ -10,11 +10,11 @@
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		char err[300];
-		json_t *value = np_toml_read(argv[i], err, sizeof(err));
+		struct np_err err;
+		json_t *value = np_toml_read(argv[i], &err);
 
 		if (!value)
-			value = json_pack("s", err);
+			value = json_pack("s", err.text);
 		json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
 		putchar('\n');
 		json_decref(value);

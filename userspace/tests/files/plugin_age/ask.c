@@ -55,11 +55,12 @@ static int ask(const struct np_policy *p)
 
 int main(int argc, char **argv)
 {
-	char err[NP_ERR_LEN] = "", word[32];
-	const struct np_policy *p = argc == 2 ? np_plugin_load(argv[1], err, sizeof(err)) : NULL;
+	char word[32];
+	struct np_err err = { "" };
+	const struct np_policy *p = argc == 2 ? np_plugin_load(argv[1], &err) : NULL;
 
 	if (!p) {
-		fprintf(stderr, "%s\n", err);
+		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
 	printf("%s:", p->name);
