@@ -32,15 +32,15 @@ static const struct np_option options[] = {
 static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		const struct np_options *o, struct np_plan *out)
 {
-	struct np_placing p;
-	int err = np_placing_init(&p, m, tasks, n, out);
+	struct np_placer p;
+	int err = np_placer_init(&p, m, tasks, n, out);
 
 	if (err)
 		return err;
 	np_place_maximum_local(&p);
 	if (np_options_get(&np_policy_maximum_local, o, "pages") == NP_PAGES_FOLLOW)
 		err = np_pages_follow(&p);
-	np_placing_free(&p);
+	np_placer_free(&p);
 	return err;
 }
 

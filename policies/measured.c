@@ -173,7 +173,7 @@ static int try_all(struct np_search *s)
 	if (np_search_placements(s->n, s->k, freedom) * (double)s->n * NP_SEARCH_TASK_WORK >
 	    s->budget)
 		return -EOPNOTSUPP;
-	np_search_all(s, freedom);
+	np_search_exhaustive(s, freedom);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ static int find_best(struct np_search *s, const struct np_options *o)
 {
 	if (option(o, "search") == SEARCH_ALL)
 		return try_all(s);
-	np_search_starts(s);
+	np_search_starting_points(s);
 	return 0;
 }
 

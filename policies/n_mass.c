@@ -20,7 +20,7 @@
 #include "plan/local.h"
 
 struct refinement {
-	struct np_placing *p;
+	struct np_placer *p;
 	double *pressure;	/* [n_nodes] MPKI, every busy core of a task counted */
 	size_t *order;		/* task indices, highest MPKI first */
 	size_t n;		/* tasks that have an MPKI and a node */
@@ -50,7 +50,7 @@ static int by_mpki(const void *a, const void *b, void *context)
 
 static void measure_pressure(struct refinement *r)
 {
-	const struct np_placing *p = r->p;
+	const struct np_placer *p = r->p;
 
 	for (size_t i = 0; i < p->n; i++) {
 		double q = pressure_of(&p->tasks[i]);
@@ -90,7 +90,7 @@ static struct move weigh(const struct refinement *r, size_t i, int node)
 
 static struct move best_move(const struct refinement *r, size_t i)
 {
-	const struct np_placing *p = r->p;
+	const struct np_placer *p = r->p;
 	struct move best = { .node = NP_NODE_NONE };
 
 	for (int node = 0; node < (int)p->m->n_nodes; node++) {
@@ -140,7 +140,7 @@ static void refine(struct refinement *r)
 	}
 }
 
-static void say_nothing_known(struct np_placing *p)
+static void say_nothing_known(struct np_placer *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->decision[i].to != NP_NODE_NONE)
@@ -182,7 +182,7 @@ static const struct np_option options[] = {
 	{ 0 },
 };
 
-static int even_out(struct np_placing *p, const struct np_options *o)
+static int even_out(struct np_placer *p, const struct np_options *o)
 {
 	const struct np_policy *self = &np_policy_n_mass;
 	struct refinement r = {
@@ -211,8 +211,8 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 		const struct np_options *o, struct np_plan *out)
 {
 	const struct np_policy *self = &np_policy_n_mass;
-	struct np_placing p;
-	int err = np_placing_init(&p, m, tasks, n, out);
+	struct np_placer p;
+	int err = np_placer_init(&p, m, tasks, n, out);
 
 	if (err)
 		return err;
@@ -220,7 +220,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 	err = even_out(&p, o);
 	if (!err && np_options_get(self, o, "pages") == NP_PAGES_FOLLOW)
 		err = np_pages_follow(&p);
-	np_placing_free(&p);
+	np_placer_free(&p);
 	return err;
 }
 

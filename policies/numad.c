@@ -63,7 +63,7 @@ static const struct np_option options[] = {
 };
 
 struct numad {
-	struct np_placing p;
+	struct np_placer p;
 	double *free_mb;	/* [n_nodes] */
 	double *mb;		/* [n] of each task */
 	double utilisation;	/* 0..1 */
@@ -403,7 +403,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 		.near = calloc(m->n_nodes, sizeof(int)),
 		.utilisation = np_options_get(&np_policy_numad, o, "utilisation") / 100,
 	};
-	int e = s.free_mb && s.mb && s.near ? np_placing_init(&s.p, m, tasks, n, out) : -ENOMEM;
+	int e = s.free_mb && s.mb && s.near ? np_placer_init(&s.p, m, tasks, n, out) : -ENOMEM;
 
 	if (!e) {
 		s.mb_free = s.free_mb + m->n_nodes;
@@ -412,7 +412,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 		survey(&s);
 		for (size_t k = 0; !e && k < n; k++)
 			e = decide(&s, s.p.order[k], o);
-		np_placing_free(&s.p);
+		np_placer_free(&s.p);
 	}
 	free(s.free_mb);
 	free(s.mb);

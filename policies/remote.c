@@ -36,7 +36,7 @@ static const struct np_option options[] = {
 };
 
 struct remote {
-	struct np_placing p;
+	struct np_placer p;
 	bool farthest;
 };
 
@@ -47,7 +47,7 @@ static bool preferred(const struct remote *r, int distance, int than)
 
 static int other_cpus(const struct remote *r, size_t i, int home)
 {
-	const struct np_placing *p = &r->p;
+	const struct np_placer *p = &r->p;
 	int best = NP_NODE_NONE;
 
 	for (int node = 0; node < (int)p->m->n_nodes; node++)
@@ -60,7 +60,7 @@ static int other_cpus(const struct remote *r, size_t i, int home)
 
 static int other_memory(const struct remote *r, size_t i, int cpu_node)
 {
-	const struct np_placing *p = &r->p;
+	const struct np_placer *p = &r->p;
 	int best = NP_NODE_NONE;
 
 	for (int node = 0; node < (int)p->m->n_nodes; node++)
@@ -121,7 +121,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 {
 	const struct np_policy *self = &np_policy_remote;
 	struct remote r = { .farthest = np_options_get(self, o, "which") == FARTHEST };
-	int err = np_placing_init(&r.p, m, tasks, n, out);
+	int err = np_placer_init(&r.p, m, tasks, n, out);
 
 	if (err)
 		return err;
@@ -131,7 +131,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 		else
 			pages_leave(&r, r.p.order[k]);
 	}
-	np_placing_free(&r.p);
+	np_placer_free(&r.p);
 	return 0;
 }
 

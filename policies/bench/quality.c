@@ -86,7 +86,7 @@ static void one_case(uint64_t seed, double limit, struct np_options *o, struct t
 	np_measured_options(&s, o);
 	s.budget = INFINITY;
 	mine = plan_score(&c, &s, o);
-	np_search_all(&s, freedom);
+	np_search_exhaustive(&s, freedom);
 	best = s.best_score;
 	gap = 1 - mine / best;
 	tally = &tally[freedom];

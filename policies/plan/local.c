@@ -6,14 +6,14 @@
 const char *const np_pages_words[] = { "follow", "stay", NULL };
 
 /* The node that task i wants: that of its pages, else where it runs. */
-static int wanted_node(const struct np_placing *p, size_t i)
+static int wanted_node(const struct np_placer *p, size_t i)
 {
 	const struct np_decision *d = &p->decision[i];
 
 	return d->home != NP_NODE_NONE ? d->home : d->from;
 }
 
-static bool fits_on_some_node(const struct np_placing *p, const struct np_task *t)
+static bool fits_on_some_node(const struct np_placer *p, const struct np_task *t)
 {
 	for (int node = 0; node < (int)p->m->n_nodes; node++)
 		if (np_may_run(p->m, t, node) && t->cores <= p->m->node[node].cpus)
@@ -22,7 +22,7 @@ static bool fits_on_some_node(const struct np_placing *p, const struct np_task *
 }
 
 /* True if a is a better place for task i than b, by distance to what it wants. */
-static bool nearer(const struct np_placing *p, size_t i, int a, int b)
+static bool nearer(const struct np_placer *p, size_t i, int a, int b)
 {
 	int wanted = wanted_node(p, i);
 	int da = 0, db = 0;
@@ -38,7 +38,7 @@ static bool nearer(const struct np_placing *p, size_t i, int a, int b)
 	return a == p->decision[i].from && b != a;
 }
 
-static int nearest_with_room(const struct np_placing *p, size_t i)
+static int nearest_with_room(const struct np_placer *p, size_t i)
 {
 	int best = NP_NODE_NONE;
 
@@ -49,7 +49,7 @@ static int nearest_with_room(const struct np_placing *p, size_t i)
 }
 
 /* The load that node would have with task i, compared without rounding. */
-static int least_loaded(const struct np_placing *p, size_t i)
+static int least_loaded(const struct np_placer *p, size_t i)
 {
 	const struct np_node *nodes = p->m->node;
 	unsigned int cores = p->tasks[i].cores;
@@ -72,7 +72,7 @@ static int least_loaded(const struct np_placing *p, size_t i)
 	return best;
 }
 
-static void take_home(struct np_placing *p, size_t i)
+static void take_home(struct np_placer *p, size_t i)
 {
 	struct np_decision *d = &p->decision[i];
 	int home = d->home;
@@ -91,7 +91,7 @@ static void take_home(struct np_placing *p, size_t i)
  * Of tasks with the same penalty those that are at home already stay there, so
  * that planning again after a plan was carried out changes nothing.
  */
-static void fill_homes(struct np_placing *p)
+static void fill_homes(struct np_placer *p)
 {
 	const struct np_decision *d = p->decision;
 	size_t end;
@@ -107,7 +107,7 @@ static void fill_homes(struct np_placing *p)
 	}
 }
 
-static void say_overflow(const struct np_placing *p, size_t i, int node)
+static void say_overflow(const struct np_placer *p, size_t i, int node)
 {
 	struct np_decision *d = &p->decision[i];
 	const struct np_node *nodes = p->m->node;
@@ -128,7 +128,7 @@ static void say_overflow(const struct np_placing *p, size_t i, int node)
 }
 
 /* A task that wants no node goes to the least loaded node. */
-static void overflow(struct np_placing *p, size_t i)
+static void overflow(struct np_placer *p, size_t i)
 {
 	int node = NP_NODE_NONE;
 
@@ -140,7 +140,7 @@ static void overflow(struct np_placing *p, size_t i)
 	np_place_on(p, i, node);
 }
 
-static bool may_run_somewhere(const struct np_placing *p, size_t i)
+static bool may_run_somewhere(const struct np_placer *p, size_t i)
 {
 	for (int node = 0; node < (int)p->m->n_nodes; node++)
 		if (np_may_run(p->m, &p->tasks[i], node))
@@ -149,7 +149,7 @@ static bool may_run_somewhere(const struct np_placing *p, size_t i)
 }
 
 /* A task that may run on no node is left where it is, but its CPUs are not free. */
-static void leave_kept(struct np_placing *p)
+static void leave_kept(struct np_placer *p)
 {
 	uint8_t in[p->m->n_nodes];
 
@@ -162,7 +162,7 @@ static void leave_kept(struct np_placing *p)
 	}
 }
 
-void np_place_maximum_local(struct np_placing *p)
+void np_place_maximum_local(struct np_placer *p)
 {
 	leave_kept(p);
 	fill_homes(p);
@@ -180,7 +180,7 @@ void np_place_maximum_local(struct np_placing *p)
 	}
 }
 
-int np_pages_follow(struct np_placing *p)
+int np_pages_follow(struct np_placer *p)
 {
 	int e = 0;
 

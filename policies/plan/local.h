@@ -6,13 +6,13 @@
 #include "placer.h"
 
 /* Decides the node, or nodes, of every task by the rule of maximum-local. */
-void np_place_maximum_local(struct np_placing *p);
+void np_place_maximum_local(struct np_placer *p);
 
 /*
  * Sends every placed task's pages to its node, or the nearest with memory, or into its nodes. 0 or
  * -ENOMEM.
  */
-int np_pages_follow(struct np_placing *p);
+int np_pages_follow(struct np_placer *p);
 
 enum np_pages_word { NP_PAGES_FOLLOW, NP_PAGES_STAY };
 extern const char *const np_pages_words[];

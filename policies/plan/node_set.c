@@ -7,7 +7,7 @@
 
 /* Sets of one size, compared. */
 struct choice {
-	const struct np_placing *p;
+	const struct np_placer *p;
 	size_t i;
 	int need;		/* nodes */
 	bool by_room;		/* else by the task's pages */
@@ -16,7 +16,7 @@ struct choice {
 	double best_worth, best_distance;
 };
 
-static double free_cpus(const struct np_placing *p, int node)
+static double free_cpus(const struct np_placer *p, int node)
 {
 	return fmax(0, (double)p->m->node[node].cpus - (double)p->used[node]);
 }
@@ -30,7 +30,7 @@ static double worth(const struct choice *c, int node)
 }
 
 /* CPUs of the largest `most` nodes that the task may run on and that are not in `in`. */
-static unsigned int largest(const struct np_placing *p, size_t i, const uint8_t *in, int most)
+static unsigned int largest(const struct np_placer *p, size_t i, const uint8_t *in, int most)
 {
 	unsigned int cpus = 0, below = UINT32_MAX;
 
@@ -56,7 +56,7 @@ static unsigned int largest(const struct np_placing *p, size_t i, const uint8_t 
 	return cpus;
 }
 
-static int may_run_on(const struct np_placing *p, size_t i)
+static int may_run_on(const struct np_placer *p, size_t i)
 {
 	int n = 0;
 
@@ -139,7 +139,7 @@ static void choose(struct choice *c, bool by_room)
 	}
 }
 
-static double room_on(const struct np_placing *p, const uint8_t *in)
+static double room_on(const struct np_placer *p, const uint8_t *in)
 {
 	double room = 0;
 
@@ -148,7 +148,7 @@ static double room_on(const struct np_placing *p, const uint8_t *in)
 	return room;
 }
 
-bool np_place_on_nodes(struct np_placing *p, size_t i, const uint8_t *in)
+bool np_place_on_nodes(struct np_placer *p, size_t i, const uint8_t *in)
 {
 	p->decision[i].nodes = np_plan_spread(p->plan, p->m->n_nodes, in);
 	if (p->decision[i].nodes == NP_NODE_NONE)
@@ -157,7 +157,7 @@ bool np_place_on_nodes(struct np_placing *p, size_t i, const uint8_t *in)
 	return true;
 }
 
-bool np_place_on_fewest(struct np_placing *p, size_t i)
+bool np_place_on_fewest(struct np_placer *p, size_t i)
 {
 	size_t k = p->m->n_nodes;
 	struct choice c = { .p = p, .i = i, .in = calloc(2 * k, 1) };
@@ -185,7 +185,7 @@ bool np_place_on_fewest(struct np_placing *p, size_t i)
 }
 
 /* Pages of each node of the set when those from outside are shared out; returns how many these are. */
-static uint64_t pages_wanted(const struct np_placing *p, size_t i, const uint8_t *in, double *want)
+static uint64_t pages_wanted(const struct np_placer *p, size_t i, const uint8_t *in, double *want)
 {
 	const struct np_task *t = &p->tasks[i];
 	uint64_t outside = 0;
@@ -205,7 +205,7 @@ static uint64_t pages_wanted(const struct np_placing *p, size_t i, const uint8_t
 	return holders ? outside : 0;
 }
 
-int np_pages_into_nodes(struct np_placing *p, size_t i)
+int np_pages_into_nodes(struct np_placer *p, size_t i)
 {
 	size_t k = p->m->n_nodes;
 	struct np_decision *d = &p->decision[i];

@@ -11,16 +11,16 @@
  * ones the one whose nodes are nearest to each other. False, and nothing is decided, where it
  * would need all that it may use.
  */
-bool np_place_on_fewest(struct np_placing *p, size_t i);
+bool np_place_on_fewest(struct np_placer *p, size_t i);
 
 /* Decides that task i runs on the nodes of in [n_nodes] that are not 0. False: no memory. */
-bool np_place_on_nodes(struct np_placing *p, size_t i, const uint8_t *in);
+bool np_place_on_nodes(struct np_placer *p, size_t i, const uint8_t *in);
 
 /*
  * Pages that lie outside task i's nodes come to these, as many to each; the others stay
  * where its threads have put them, and so do those to come. 0 or -ENOMEM.
  */
-int np_pages_into_nodes(struct np_placing *p, size_t i);
+int np_pages_into_nodes(struct np_placer *p, size_t i);
 
 /* "0, 1 and 4": the kernel's numbers of the nodes that are not 0. Returns text. */
 const char *np_nodes_text(const struct np_machine *m, const uint8_t *in, char *text,

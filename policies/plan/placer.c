@@ -21,17 +21,17 @@ void np_plan_by_penalty(const struct np_plan *plan, size_t *order)
 	qsort_r(order, plan->n, sizeof(*order), by_penalty, plan->decision);
 }
 
-int np_placing_init(struct np_placing *p, const struct np_machine *m,
+int np_placer_init(struct np_placer *p, const struct np_machine *m,
 		    const struct np_task *tasks, size_t n, struct np_plan *out)
 {
-	*p = (struct np_placing) {
+	*p = (struct np_placer) {
 		.m = m, .tasks = tasks, .n = n, .plan = out,
 		.decision = out->decision,
 	};
 	p->order = malloc((n + 1) * sizeof(*p->order));
 	p->used = calloc(m->n_nodes, sizeof(*p->used));
 	if (!p->order || !p->used) {
-		np_placing_free(p);
+		np_placer_free(p);
 		return -ENOMEM;
 	}
 	p->distances = np_distances(m);
@@ -39,7 +39,7 @@ int np_placing_init(struct np_placing *p, const struct np_machine *m,
 	return 0;
 }
 
-void np_placing_free(struct np_placing *p)
+void np_placer_free(struct np_placer *p)
 {
 	free(p->order);
 	free(p->used);
@@ -47,14 +47,14 @@ void np_placing_free(struct np_placing *p)
 	p->used = NULL;
 }
 
-bool np_has_room(const struct np_placing *p, int node, size_t i)
+bool np_has_room(const struct np_placer *p, int node, size_t i)
 {
 	const struct np_task *t = &p->tasks[i];
 
 	return np_may_run(p->m, t, node) && p->used[node] + t->cores <= p->m->node[node].cpus;
 }
 
-void np_place_on(struct np_placing *p, size_t i, int node)
+void np_place_on(struct np_placer *p, size_t i, int node)
 {
 	struct np_decision *d = &p->decision[i];
 
@@ -64,7 +64,7 @@ void np_place_on(struct np_placing *p, size_t i, int node)
 	p->used[node] += p->tasks[i].cores;
 }
 
-void np_use_cpus(struct np_placing *p, const uint8_t *in, int64_t cores)
+void np_use_cpus(struct np_placer *p, const uint8_t *in, int64_t cores)
 {
 	int64_t cpus = 0, so_far = 0, given = 0;
 
@@ -82,7 +82,7 @@ void np_use_cpus(struct np_placing *p, const uint8_t *in, int64_t cores)
 	}
 }
 
-void np_nodes_now(const struct np_placing *p, size_t i, uint8_t *in)
+void np_nodes_now(const struct np_placer *p, size_t i, uint8_t *in)
 {
 	const struct np_task *t = &p->tasks[i];
 
@@ -90,7 +90,7 @@ void np_nodes_now(const struct np_placing *p, size_t i, uint8_t *in)
 		in[node] = t->node != NP_NODE_NONE ? node == t->node : !t->on || t->on[node];
 }
 
-int np_nearest_memory(const struct np_placing *p, size_t i, int node)
+int np_nearest_memory(const struct np_placer *p, size_t i, int node)
 {
 	int best = NP_NODE_NONE;
 

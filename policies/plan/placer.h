@@ -17,7 +17,7 @@ extern const struct np_policy np_policy_carrefour;
 extern const struct np_policy np_policy_asymsched;
 extern const struct np_policy np_policy_numad;
 
-struct np_placing {
+struct np_placer {
 	const struct np_machine *m;
 	const struct np_task *tasks;
 	size_t n;
@@ -28,27 +28,27 @@ struct np_placing {
 	struct np_distances distances;
 };
 
-/* 0 or -ENOMEM. Release it with np_placing_free(). */
-int np_placing_init(struct np_placing *p, const struct np_machine *m,
+/* 0 or -ENOMEM. Release it with np_placer_free(). */
+int np_placer_init(struct np_placer *p, const struct np_machine *m,
 		    const struct np_task *tasks, size_t n, struct np_plan *out);
-void np_placing_free(struct np_placing *p);
+void np_placer_free(struct np_placer *p);
 
 /* Gives task i the CPUs that it needs on node; takes back what it had. */
-void np_place_on(struct np_placing *p, size_t i, int node);
+void np_place_on(struct np_placer *p, size_t i, int node);
 
 /*
  * Cores that are busy on the nodes of in [n_nodes] that are not 0, shared out by their CPUs
  * without a core lost in rounding. Less than 0: they are free again.
  */
-void np_use_cpus(struct np_placing *p, const uint8_t *in, int64_t cores);
+void np_use_cpus(struct np_placer *p, const uint8_t *in, int64_t cores);
 
 /* Sets in [n_nodes] to 1 for each node that task i runs on now, else to 0. */
-void np_nodes_now(const struct np_placing *p, size_t i, uint8_t *in);
+void np_nodes_now(const struct np_placer *p, size_t i, uint8_t *in);
 
 /* True if task i may run on node and the CPUs that it needs are free there. */
-bool np_has_room(const struct np_placing *p, int node, size_t i);
+bool np_has_room(const struct np_placer *p, int node, size_t i);
 
 /* The node nearest to node on which task i may hold pages, or NP_NODE_NONE. */
-int np_nearest_memory(const struct np_placing *p, size_t i, int node);
+int np_nearest_memory(const struct np_placer *p, size_t i, int node);
 
 #endif

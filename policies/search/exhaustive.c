@@ -57,7 +57,7 @@ static void try_all(struct np_search *s, size_t i, enum np_page_freedom freedom)
 	}
 }
 
-void np_search_all(struct np_search *s, enum np_page_freedom freedom)
+void np_search_exhaustive(struct np_search *s, enum np_page_freedom freedom)
 {
 	s->best_score = -INFINITY;
 	for (size_t i = 0; i < s->n; i++)	/* unplaced: takes no room from those placed first */

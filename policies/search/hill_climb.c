@@ -300,7 +300,7 @@ static void climb_many(struct np_search *s)
 	}
 }
 
-void np_search_climb(struct np_search *s)
+void np_search_hill_climb(struct np_search *s)
 {
 	if (s->n <= NP_FEW_TASKS)
 		climb_few(s);

@@ -87,7 +87,7 @@ void np_measured_options(struct np_search *s, const struct np_options *o);
 #define NP_FEW_TASKS 16	/* of which every choice is tried */
 
 /* Tries placements made by rule, improves them, and ends at the best of all. */
-void np_search_starts(struct np_search *s);
+void np_search_starting_points(struct np_search *s);
 
 /* Freedom that the tried placements have with a task's pages. */
 enum np_page_freedom {
@@ -101,12 +101,12 @@ enum np_page_freedom {
 double np_search_placements(size_t n, size_t k, enum np_page_freedom freedom);
 
 /* Tries every placement of every task on one node; ends at the best that fits. */
-void np_search_all(struct np_search *s, enum np_page_freedom freedom);
+void np_search_exhaustive(struct np_search *s, enum np_page_freedom freedom);
 
 /*
  * Improves the present placement step by step, until no step improves it or the budget is
  * spent, and keeps it if it is the best.
  */
-void np_search_climb(struct np_search *s);
+void np_search_hill_climb(struct np_search *s);
 
 #endif

@@ -108,9 +108,9 @@ static void balance(struct np_search *s)
 
 static void as_maximum_local(struct np_search *s)
 {
-	struct np_placing placing;
+	struct np_placer placing;
 
-	if (np_placing_init(&placing, s->m, s->tasks, s->n, s->plan))
+	if (np_placer_init(&placing, s->m, s->tasks, s->n, s->plan))
 		return;
 	np_place_maximum_local(&placing);
 	for (size_t i = 0; i < s->n; i++) {
@@ -122,7 +122,7 @@ static void as_maximum_local(struct np_search *s)
 		d->to = d->nodes = NP_NODE_NONE;
 		d->reason[0] = '\0';
 	}
-	np_placing_free(&placing);
+	np_placer_free(&placing);
 }
 
 /* Few tasks are improved from every start, since the best start need not lead to the best end. */
@@ -130,7 +130,7 @@ static void look(struct np_search *s)
 {
 	np_search_keep(s, np_search_score(s, true));
 	if (s->n <= NP_FEW_TASKS)
-		np_search_climb(s);
+		np_search_hill_climb(s);
 }
 
 static void start_from(struct np_search *s, void (*rule)(struct np_search *s), bool follow)
@@ -156,12 +156,12 @@ static void kick_each(struct np_search *s)
 			    np_search_put(s, i, s->pages && s->all[i] ? np_choice_on(node, node) :
 					  (struct np_placement_choice) { (short)node, s->best[i].a, s->best[i].b,
 							     s->best[i].on_a }))
-				np_search_climb(s);
+				np_search_hill_climb(s);
 		}
 	}
 }
 
-void np_search_starts(struct np_search *s)
+void np_search_starting_points(struct np_search *s)
 {
 	s->best_score = -INFINITY;
 	for (int follow = 0; follow < 1 + s->pages; follow++) {
@@ -171,7 +171,7 @@ void np_search_starts(struct np_search *s)
 	}
 	np_search_return(s);
 	if (s->n > NP_FEW_TASKS)
-		np_search_climb(s);
+		np_search_hill_climb(s);
 	else
 		kick_each(s);
 	np_search_return(s);

@@ -153,17 +153,17 @@ int np_cmd_machine(struct np_machine *m)
 	return NP_EXIT_CANNOT;
 }
 
-const struct np_control *np_cmd_engine(enum np_engine engine, int *status)
+const struct np_engine_ops *np_cmd_engine(enum np_engine engine, int *status)
 {
 	struct np_err err;
-	const struct np_control *control = np_control_get(engine, &err);
+	const struct np_engine_ops *ops = np_engine_get(engine, &err);
 
 	*status = NP_EXIT_OK;
-	if (!control) {
+	if (!ops) {
 		np_error("%s", err.text);
 		*status = NP_EXIT_CANNOT;
 	}
-	return control;
+	return ops;
 }
 
 json_t *np_json_migrate(const struct np_migrate_result *r)

@@ -82,7 +82,7 @@ int np_arg_add_pid(const char *text, struct np_pids *pids);
 int np_cmd_machine(struct np_machine *m);
 
 /* The engine, or NULL after printing the error; *status is then to be returned. */
-const struct np_control *np_cmd_engine(enum np_engine engine, int *status);
+const struct np_engine_ops *np_cmd_engine(enum np_engine engine, int *status);
 
 /* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
 json_t *np_json_migrate(const struct np_migrate_result *r);

@@ -93,13 +93,13 @@ static void watch(const struct np_applied *a, const struct np_migrate_result *so
 		np_progress_draw((double)moved / (double)planned, moved, bytes, ns);
 }
 
-static int carry_out(const struct np_planning *p, const struct np_control *control,
+static int carry_out(const struct np_request *p, const struct np_engine_ops *ops,
 		     const struct np_policy_cli *w)
 {
 	struct np_err err;
 	struct np_applied a;
 	const struct np_apply_how how = {
-		.control = control, .pace = w->common.pace, .stop = &stop, .note_pages = true,
+		.engine = ops, .throttle = w->common.throttle, .stop = &stop, .note_pages = true,
 		.write_weights = w->write_weights,
 		.watch = np_progress_watched() ? watch : NULL,
 	};
@@ -112,11 +112,11 @@ static int carry_out(const struct np_planning *p, const struct np_control *contr
 	else
 		np_error("%s", err.text);
 	np_applied_free(&a);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 /* The saved plan as it is to be done now. */
-static int renew(const struct np_policy_cli *w, struct np_planning *p)
+static int renew(const struct np_policy_cli *w, struct np_request *p)
 {
 	struct np_err err;
 	size_t gone;
@@ -131,10 +131,10 @@ static int renew(const struct np_policy_cli *w, struct np_planning *p)
 	else if (gone && !np_json)
 		fprintf(stderr, "numaplace: %zu of the plan's %zu tasks have exited since and are "
 			"skipped\n", gone, p->tasks.n);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
-static int ask(struct np_policy_cli *w, struct np_planning *p)
+static int ask(struct np_policy_cli *w, struct np_request *p)
 {
 	struct np_policy_args args;
 	int status = np_policy_args_resolve(w, &args);
@@ -143,13 +143,13 @@ static int ask(struct np_policy_cli *w, struct np_planning *p)
 		return status;
 	if (!args.n_pids && !args.skip_gone)
 		return np_usage("apply: no process id; `numaplace ps` lists the processes");
-	return np_cmd_planning(p, &args);
+	return np_cmd_request(p, &args);
 }
 
 static int apply(struct np_policy_cli *w)
 {
-	const struct np_control *control;
-	struct np_planning p;
+	const struct np_engine_ops *ops;
+	struct np_request p;
 	int status;
 
 	/* A signal ends the reading of standard input. */
@@ -160,10 +160,10 @@ static int apply(struct np_policy_cli *w)
 		status = ask(w, &p);
 	if (status)
 		return status;
-	control = np_policy_engine(w, &status);
-	if (control)
-		status = carry_out(&p, control, w);
-	np_planning_free(&p);
+	ops = np_policy_engine(w, &status);
+	if (ops)
+		status = carry_out(&p, ops, w);
+	np_request_free(&p);
 	return status;
 }
 

@@ -33,11 +33,11 @@ int np_common_parse(int key, const char *arg, struct np_common *c)
 		return np_arg_engine(arg, &c->engine);
 	case NP_KEY_MAX_STALL:
 		return np_arg_microseconds(arg, "--max-stall", NUMAPLACE_MIN_STALL_US,
-					   NUMAPLACE_MAX_STALL_US, &c->pace.max_stall_us);
+					   NUMAPLACE_MAX_STALL_US, &c->throttle.max_stall_us);
 	case NP_KEY_RATE:
 		e = np_arg_rate(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &rate);
 		/* Less than one is not "no limit". */
-		c->pace.rate_mib = (unsigned int)rate + (rate > 0 && rate < 1);
+		c->throttle.rate_mib = (unsigned int)rate + (rate > 0 && rate < 1);
 		return e;
 	case NP_KEY_CGROUP:
 		c->cgroup = arg;
@@ -86,7 +86,7 @@ int np_common_resolve(struct np_common *c)
 	free(more.pid);
 	if (e)
 		np_error("%s", err.text);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 static int say_memory(struct np_binding_words *w, const char *mode, const char *nodes)
@@ -140,18 +140,17 @@ bool np_binding_given(const struct np_binding_words *w)
 	return w->cpus || w->nodes || w->mem[0];
 }
 
-int np_binding_resolve(const struct np_binding_words *w, const struct np_spaces *s,
+int np_binding_resolve(const struct np_binding_words *w, const struct np_node_args *s,
 		       struct np_binding *b, struct np_err *err)
 {
 	*b = (struct np_binding) { .mem_mode = -1 };
 	if (w->cpus)
 		b->cpus = np_list_parse(w->cpus, &s->cpu, err);
 	else if (w->nodes)
-		b->cpus = np_spaces_cpus_of(s, w->nodes, err);
+		b->cpus = np_node_args_cpus(s, w->nodes, err);
 	if ((w->cpus || w->nodes) && !b->cpus)
 		return -EINVAL;
-	if (w->mem[0] && np_memory_policy_parse(w->mem, &s->memory, &b->mem_mode, &b->mem_nodes,
-						err)) {
+	if (w->mem[0] && np_mempolicy_parse(w->mem, &s->memory, &b->mem_mode, &b->mem_nodes, err)) {
 		np_binding_free(b);
 		return -EINVAL;
 	}

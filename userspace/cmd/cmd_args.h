@@ -48,7 +48,7 @@ struct np_common {
 	struct np_pids pids;
 	const char *cgroup;
 	enum np_engine engine;
-	struct np_pace pace;
+	struct np_throttle throttle;
 };
 
 /* For a command's parser: as argp's, ARGP_ERR_UNKNOWN for a key that is not above. */
@@ -96,7 +96,7 @@ struct np_binding {
 };
 
 /* Checks the words against the machine. 0, or -EINVAL with one line in err. */
-int np_binding_resolve(const struct np_binding_words *w, const struct np_spaces *s,
+int np_binding_resolve(const struct np_binding_words *w, const struct np_node_args *s,
 		       struct np_binding *b, struct np_err *err);
 void np_binding_free(struct np_binding *b);
 

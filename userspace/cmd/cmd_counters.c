@@ -22,7 +22,7 @@ struct counters_args {
 	struct np_pids pids;
 	const char *cpus, *source;
 	unsigned long interval_ms, count;
-	enum np_rows_format format;
+	enum np_counters_table_format format;
 	bool table;
 	char **command;
 };
@@ -107,8 +107,8 @@ struct counting {
 	size_t n;
 	struct np_counters counters;
 	struct np_reading *before, *after;
-	struct np_row *row;
-	struct np_rows rows;
+	struct np_counters_row *row;
+	struct np_counters_table rows;
 	struct np_child child;
 	sigset_t unblocked;
 };
@@ -144,13 +144,13 @@ static void catch_signals(sigset_t *unblocked)
 
 static int choose_cpus(struct counting *c)
 {
-	struct np_spaces spaces;
+	struct np_node_args nodes;
 	struct bitmask *cpus;
 	struct np_err err;
 
-	np_spaces_open(&spaces, &c->m);
-	cpus = np_list_parse(c->args->cpus ? c->args->cpus : "all", &spaces.cpu, &err);
-	np_spaces_close(&spaces);
+	np_node_args_open(&nodes, &c->m);
+	cpus = np_list_parse(c->args->cpus ? c->args->cpus : "all", &nodes.cpu, &err);
+	np_node_args_close(&nodes);
 	if (!cpus)
 		return np_usage("counters: %s", err.text);
 	for (unsigned int cpu = 0; cpu < c->m.n_cpus; cpu++)
@@ -206,9 +206,9 @@ static int open_counters(struct counting *c)
 	return e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL;
 }
 
-static struct np_row task_row(const struct counting *c, size_t i)
+static struct np_counters_row task_row(const struct counting *c, size_t i)
 {
-	struct np_row row = { .scope = "task", .id = c->subject[i].pid, .node = -1 };
+	struct np_counters_row row = { .scope = "task", .id = c->subject[i].pid, .node = -1 };
 	struct np_proc_stat st;
 	int node = NP_NODE_NONE;
 
@@ -226,10 +226,10 @@ static struct np_row task_row(const struct counting *c, size_t i)
 static size_t add_sums(struct counting *c)
 {
 	size_t n = c->n;
-	struct np_row all = { .scope = "all", .id = -1, .node = -1 };
+	struct np_counters_row all = { .scope = "all", .id = -1, .node = -1 };
 
 	for (size_t k = 0; k < c->m.n_nodes; k++) {
-		struct np_row node = { .scope = "node", .id = c->m.node[k].id,
+		struct np_counters_row node = { .scope = "node", .id = c->m.node[k].id,
 				       .node = c->m.node[k].id };
 		bool any = false;
 
@@ -255,11 +255,11 @@ static void print_interval(struct counting *c, double seconds)
 	for (size_t i = 0; i < c->n; i++) {
 		int cpu = c->subject[i].cpu;
 
-		c->row[i] = tasks ? task_row(c, i) : (struct np_row) {
+		c->row[i] = tasks ? task_row(c, i) : (struct np_counters_row) {
 			.scope = "cpu", .id = cpu, .node = c->m.node[c->m.cpu_node[cpu]].id };
 		c->row[i].r = np_reading_between(&c->before[i], &c->after[i]);
 	}
-	np_rows_print(&c->rows, seconds, c->row, tasks ? c->n : add_sums(c));
+	np_counters_table_print(&c->rows, seconds, c->row, tasks ? c->n : add_sums(c));
 	memcpy(c->before, c->after, c->n * sizeof(*c->before));
 }
 
@@ -313,7 +313,7 @@ static int watch(struct counting *c)
 			return status;
 		command = c->child.pid;
 	} else {
-		np_rows_begin(&c->rows);	/* tells a reader that counting has begun */
+		np_counters_table_begin(&c->rows);	/* tells a reader that counting has begun */
 	}
 	start = now();
 	for (unsigned long i = 1; !stopped && (!c->args->count || i <= c->args->count); i++) {
@@ -363,7 +363,7 @@ int cmd_counters(int argc, char **argv)
 	if (!a.interval_ms)
 		a.interval_ms = a.command ? MAX_MS * 24ul : DEFAULT_MS;
 	if (!status && a.table)
-		np_rows_print_table();
+		np_counters_table_print_table();
 	else if (!status)
 		status = count(&a);
 	free(a.pids.pid);

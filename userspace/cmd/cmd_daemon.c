@@ -111,7 +111,7 @@ static void read_options_again(struct service *s)
 
 static void tell_status(const struct service *s)
 {
-	np_notify("STATUS=%zu tasks watched, %zu count, %zu placed", s->d.watch.members,
+	np_notify("STATUS=%zu tasks watched, %zu count, %zu placed", s->d.watch.n_watched,
 		  s->d.watch.eligible, np_daemon_placed(&s->d));
 }
 
@@ -150,8 +150,8 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 static void bring_pages_back(struct service *s)
 {
 	const struct np_mover mover = {
-		.control = s->d.how.control, .page_size = s->d.machine.page_size,
-		.pace = s->d.how.pace, .go_on = go_on,
+		.engine = s->d.how.engine, .page_size = s->d.machine.page_size,
+		.throttle = s->d.how.throttle, .go_on = go_on,
 	};
 	struct np_pages_back back = { 0 };
 	struct np_err err;
@@ -177,7 +177,7 @@ static void tell_start(struct service *s)
 
 	if (!np_event(&s->d.events, 0, "started",
 		      json_pack("{s:i, s:s, s:s, s:b}", "daemon", (int)getpid(), "policy",
-				s->d.args.policy->name, "engine", s->d.how.control->name, "override",
+				s->d.args.policy->name, "engine", s->d.how.engine->name, "override",
 				(int)s->d.args.override), &err))
 		log_line(err.text, NULL);
 }
@@ -214,7 +214,7 @@ static int check_named(const struct np_pids *pids, const struct np_machine *m)
 		np_error("%s", err.text);
 	else if (pids->n)
 		np_tasks_free(&t);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 static int check_cgroup(const char *cgroup)
@@ -228,7 +228,7 @@ static int check_cgroup(const char *cgroup)
 		np_error("%s", err.text);
 	else if (cgroup)
 		free(pids);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 /* Takes over the tasks that a crashed daemon had placed, to restore them. */
@@ -243,7 +243,7 @@ static int adopt(struct np_daemon *d)
 	else if (d->adopted.n)
 		fprintf(stderr, "numaplace: daemon: %zu tasks adopted that a daemon which did not "
 			"come to its end had placed\n", d->adopted.n);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 static int open_daemon(struct service *s, const struct np_pids *pids, const char *cgroup,
@@ -254,7 +254,7 @@ static int open_daemon(struct service *s, const struct np_pids *pids, const char
 
 	if (e) {
 		np_error("%s", err.text);
-		return np_control_exit(e);
+		return np_engine_exit(e);
 	}
 	status = check_named(pids, &s->d.machine);
 	if (!status)
@@ -281,7 +281,7 @@ static int run_daemon(struct service *s)
 	char *events = copy(s->args.events);
 	int status;
 
-	s->d.how.control = np_policy_engine(&s->args.words, &status);
+	s->d.how.engine = np_policy_engine(&s->args.words, &status);
 	if (status)
 		return status;
 	/* These outlive the words that they came from: SIGHUP reads the words again. */

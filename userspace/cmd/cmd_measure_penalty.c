@@ -122,16 +122,16 @@ static int fail(int e, const char *err)
 /* The node of the option, or the default. NP_EXIT_OK, or an exit status after printing why. */
 static int choose_node(const struct np_machine *m, const char *text, int fallback, int *node)
 {
-	struct np_spaces spaces;
+	struct np_node_args nodes;
 	struct np_err err;
 	int id;
 
 	*node = fallback;
 	if (!text)
 		return NP_EXIT_OK;
-	np_spaces_open(&spaces, m);
-	id = np_spaces_one_node(&spaces.node, text, &err);
-	np_spaces_close(&spaces);
+	np_node_args_open(&nodes, m);
+	id = np_node_args_one(&nodes.node, text, &err);
+	np_node_args_close(&nodes);
 	if (id < 0)
 		return np_usage("measure-penalty: %s", err.text);
 	*node = np_machine_node_index(m, id);
@@ -227,7 +227,7 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 	numa_bitmask_setbit(nodes, (unsigned int)m->node[node].id);
 	numa_bitmask_setbit(w.memory, (unsigned int)m->node[memory].id);
 	w.cpus = np_machine_cpus_of_nodes(m, nodes);
-	np_step_aside(m, node);
+	np_penalty_probe_leave(m, node);
 	snprintf(exec, sizeof(exec), "exec %s", command);
 	words[2] = exec;
 	status = np_child_start(&c, words, &(struct np_child_how) {
@@ -236,7 +236,7 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 	if (!status)
 		status = count_run(m, command, &c, words, r);
 	np_child_end(&c);
-	np_step_back(m);
+	np_penalty_probe_return(m);
 	numa_bitmask_free(nodes);
 	numa_bitmask_free(w.memory);
 	numa_bitmask_free(w.cpus);
@@ -402,7 +402,7 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 
 	if (!e) {
 		np_penalty_key_of(pid, st.comm, &key);
-		e = np_flip(&r->m, pid, away, ms, &stopped, &pair, &err);
+		e = np_penalty_probe(&r->m, pid, away, ms, &stopped, &pair, &err);
 	}
 	if (e)
 		return fail(e, err.text);

@@ -18,7 +18,7 @@
 struct arguments {
 	struct np_common common;
 	const char *from, *to;
-	struct np_migrate_request r;	/* but for its nodes and its pace */
+	struct np_migrate_request r;	/* but for its nodes and its throttle */
 };
 
 enum { KEY_DUTY = NP_KEY_OWN, KEY_LIMIT, KEY_PAUSE, KEY_SPLIT, KEY_THREADS, KEY_SHARED };
@@ -223,26 +223,26 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 {
 	struct expected x = { .r = r };
 	struct np_migrate_result out;
-	const struct np_control *control;
+	const struct np_engine_ops *ops;
 	struct np_err err;
 	int status, e;
 
-	control = np_cmd_engine(a->common.engine, &status);
-	if (!control)
+	ops = np_cmd_engine(a->common.engine, &status);
+	if (!ops)
 		return status;
 	if (np_progress_watched())
 		np_mappings(r->pid, (uint64_t)sysconf(_SC_PAGESIZE), expect, &x);
 	catch_interrupt();
 	r->progress = progress;
 	r->progress_arg = &x;
-	e = control->migrate(r, &out, &err);
+	e = ops->migrate(r, &out, &err);
 	if (x.pages)
 		np_progress_clear();
 	if (!e || e == -ECANCELED)
 		report(r, &out, a->from, e);
 	else
 		np_error("%s", err.text);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 /* Checks the nodes against the machine, then moves. */
@@ -252,7 +252,7 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 	int status = NP_EXIT_USAGE;
 	struct bitmask *from = NULL;
 	struct np_err err;
-	struct np_spaces s;
+	struct np_node_args s;
 
 	if (m->n_nodes == 1) {
 		np_error("this machine has one node (%d), so there is nowhere to move pages; "
@@ -261,10 +261,10 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 	}
 	r.pid = a->common.pids.pid[0];
 	r.files = true;
-	r.max_stall_us = a->common.pace.max_stall_us;
-	r.rate_mib = a->common.pace.rate_mib;
-	np_spaces_open(&s, m);
-	r.to = np_spaces_one_node(&s.memory, a->to, &err);
+	r.max_stall_us = a->common.throttle.max_stall_us;
+	r.rate_mib = a->common.throttle.rate_mib;
+	np_node_args_open(&s, m);
+	r.to = np_node_args_one(&s.memory, a->to, &err);
 	if (r.to >= 0 && a->from)
 		from = np_list_parse(a->from, &s.node, &err);
 	if (r.to < 0 || (a->from && !from)) {
@@ -273,7 +273,7 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 		r.from = from;
 		status = migrate(a, &r);
 	}
-	np_spaces_close(&s);
+	np_node_args_close(&s);
 	if (from)
 		numa_bitmask_free(from);
 	return status;

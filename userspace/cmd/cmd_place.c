@@ -83,7 +83,7 @@ static void report(const struct np_place_request *r, const char *engine)
 	if (r->cpus)
 		np_list_format(r->cpus, cpus, sizeof(cpus));
 	if (r->mem_mode >= 0)
-		np_memory_policy_format(r->mem_mode, r->mem_nodes, mem, sizeof(mem));
+		np_mempolicy_format(r->mem_mode, r->mem_nodes, mem, sizeof(mem));
 	if (np_json)
 		np_json_print(json_pack("{s:i,s:o,s:s,s:s,s:s,s:b,s:s}", "pid", r->pid, "comm",
 					np_json_text(st.comm), "threads", r->one_thread ? "one" : "all", "cpus",
@@ -99,35 +99,35 @@ static int carry_out(const struct arguments *a, const struct np_binding *b)
 		.pid = a->common.pids.pid[0], .inherit = a->inherit, .one_thread = a->one_thread,
 		.cpus = b->cpus, .mem_mode = b->mem_mode, .mem_nodes = b->mem_nodes,
 	};
-	const struct np_control *control;
+	const struct np_engine_ops *ops;
 	struct np_err err;
 	int status, e;
 
-	control = np_cmd_engine(a->common.engine, &status);
-	if (!control)
+	ops = np_cmd_engine(a->common.engine, &status);
+	if (!ops)
 		return status;
-	e = control->place(&r, &err);
+	e = ops->place(&r, &err);
 	if (e)
 		np_error("%s", err.text);
 	else
-		report(&r, control->name);
-	return np_control_exit(e);
+		report(&r, ops->name);
+	return np_engine_exit(e);
 }
 
 static int place(const struct arguments *a, const struct np_machine *m)
 {
 	struct np_binding b;
-	struct np_spaces s;
+	struct np_node_args s;
 	struct np_err err;
 	int status;
 
-	np_spaces_open(&s, m);
+	np_node_args_open(&s, m);
 	if (np_binding_resolve(&a->binding, &s, &b, &err))
 		status = np_usage("%s", err.text);
 	else
 		status = carry_out(a, &b);
 	np_binding_free(&b);
-	np_spaces_close(&s);
+	np_node_args_close(&s);
 	return status;
 }
 

@@ -29,7 +29,7 @@ static const struct argp argp = {
 	       "--assume says them. A saved plan is applied later by `numaplace apply --plan FILE`.",
 };
 
-static int report(const struct np_policy_cli *w, const struct np_planning *p)
+static int report(const struct np_policy_cli *w, const struct np_request *p)
 {
 	struct np_err err;
 
@@ -40,14 +40,14 @@ static int report(const struct np_policy_cli *w, const struct np_planning *p)
 	if (np_json)
 		np_json_print(np_plan_file_json(p));
 	else
-		np_planning_print(stdout, p);
+		np_request_print(stdout, p);
 	return NP_EXIT_OK;
 }
 
 static int show(const struct np_policy_cli *w)
 {
 	struct np_err err;
-	struct np_planning p;
+	struct np_request p;
 	int status;
 
 	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup ||
@@ -58,27 +58,27 @@ static int show(const struct np_policy_cli *w)
 		return NP_EXIT_FAIL;
 	}
 	status = report(w, &p);
-	np_planning_free(&p);
+	np_request_free(&p);
 	return status;
 }
 
-static int make(struct np_policy_cli *w, const struct np_policy_args *args, struct np_planning *p)
+static int make(struct np_policy_cli *w, const struct np_policy_args *args, struct np_request *p)
 {
 	struct np_err err;
 	int e;
 
 	if (!w->snapshot)
-		return np_cmd_planning(p, args);
-	e = np_planning_from(p, args, w->snapshot, &err);
+		return np_cmd_request(p, args);
+	e = np_request_from(p, args, w->snapshot, &err);
 	if (e)
 		np_error("%s", err.text);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 static int plan(struct np_policy_cli *w)
 {
 	struct np_policy_args args;
-	struct np_planning p;
+	struct np_request p;
 	int status = w->show ? show(w) : np_policy_args_resolve(w, &args);
 
 	if (status || w->show)
@@ -91,7 +91,7 @@ static int plan(struct np_policy_cli *w)
 	if (status)
 		return status;
 	status = report(w, &p);
-	np_planning_free(&p);
+	np_request_free(&p);
 	return status;
 }
 

@@ -25,7 +25,7 @@ struct ps_args {
 	unsigned long sample_ms, most, limit;
 	const char *node;
 	bool walk;
-	struct np_view view;
+	struct np_task_table view;
 };
 
 static const struct argp_option options[] = {
@@ -60,7 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_COLUMNS:
-		if (!np_view_choose(&a->view, arg, &err))
+		if (!np_task_table_choose(&a->view, arg, &err))
 			return 0;
 		np_error("%s", err.text);
 		return ECANCELED;
@@ -113,16 +113,16 @@ static const struct argp argp = {
 
 static int choose_node(struct ps_args *a, const struct np_machine *m)
 {
-	struct np_spaces spaces;
+	struct np_node_args nodes;
 	struct np_err err;
 	int id;
 
 	a->view.node = -1;
 	if (!a->node)
 		return NP_EXIT_OK;
-	np_spaces_open(&spaces, m);
-	id = np_spaces_one_node(&spaces.node, a->node, &err);
-	np_spaces_close(&spaces);
+	np_node_args_open(&nodes, m);
+	id = np_node_args_one(&nodes.node, a->node, &err);
+	np_node_args_close(&nodes);
 	if (id < 0)
 		return np_usage("ps: %s", err.text);
 	a->view.node = np_machine_node_index(m, id);
@@ -136,7 +136,7 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 		(t, m, a->common.pids.pid, a->common.pids.n, (unsigned int)a->sample_ms, &err);
 
 	if (!e && a->walk)
-		e = np_walk_tasks(t, m, &err);
+		e = np_query_pages(t, m, &err);
 	/* Missing counters are reported task by task. */
 	if (!e && a->sample_ms)
 		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, &err);
@@ -156,10 +156,10 @@ static int print_text(const struct ps_args *a)
 {
 	char line[LINE];
 
-	np_view_heading(&a->view, line, sizeof(line));
+	np_task_table_heading(&a->view, line, sizeof(line));
 	puts(line);
 	for (size_t i = 0; i < a->view.n && (!a->limit || i < a->limit); i++) {
-		np_view_line(&a->view, i, line, sizeof(line));
+		np_task_table_line(&a->view, i, line, sizeof(line));
 		puts(line);
 	}
 	if (!a->view.n_columns && a->view.m->n_nodes > NP_VIEW_NODES)
@@ -174,7 +174,7 @@ static int print(struct ps_args *a, const struct np_machine *m, const struct np_
 
 	a->view.m = m;
 	a->view.t = t;
-	if (np_view_arrange(&a->view))
+	if (np_task_table_arrange(&a->view))
 		return np_error("out of memory"), NP_EXIT_FAIL;
 	if (!np_json)
 		return print_text(a);
@@ -202,7 +202,7 @@ int cmd_ps(int argc, char **argv)
 		status = read_tasks(&a, &m, &t);
 	if (!status)
 		status = print(&a, &m, &t);
-	np_view_free(&a.view);
+	np_task_table_free(&a.view);
 	np_tasks_free(&t);
 	np_machine_free(&m);
 	np_common_free(&a.common);

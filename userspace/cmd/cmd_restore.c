@@ -70,7 +70,7 @@ static void say_nothing_there(pid_t pid, const char *err)
 {
 	struct np_err why;
 
-	if (np_control_hidden(&why))
+	if (np_engine_hidden(&why))
 		np_error("process %d was not placed by this user; %s to restore what it placed", pid,
 			 why.text);
 	else
@@ -83,7 +83,7 @@ static int restore(const struct np_whose *whose, bool may_be_none, struct totals
 	struct np_err why;
 	struct np_err err = { "" };
 	size_t restored = 0, left = 0;
-	int e = np_control_restore(whose, &restored, &left, &err);
+	int e = np_engine_restore(whose, &restored, &left, &err);
 
 	t->placements += restored;
 	t->kept += left;
@@ -93,11 +93,11 @@ static int restore(const struct np_whose *whose, bool may_be_none, struct totals
 		say_nothing_there(whose->pids[0], err.text);
 	else if (e)
 		np_error("%s", err.text);
-	else if (np_whose_all(whose) && np_control_hidden(&why) && !np_json)
+	else if (np_whose_all(whose) && np_engine_hidden(&why) && !np_json)
 		fprintf(stderr, "numaplace: %s to restore what it placed\n", why.text);
 	else if (left && !np_json)
 		fprintf(stderr, "numaplace: %s\n", err.text);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -118,7 +118,7 @@ static int give_weights_back(const struct arguments *a, struct totals *t)
 		e = np_weights_give_back(&whose, &t->weights, &err);
 	if (e)
 		np_error("%s", err.text);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 /* Tasks of a cgroup in one pass; each named task must be under control. */
@@ -148,20 +148,20 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 }
 
 /* NULL: of every task. */
-static int bring_pages_back(const pid_t *pid, const struct np_machine *m, const struct np_pace *pace,
-			    struct totals *t)
+static int bring_pages_back(const pid_t *pid, const struct np_machine *m,
+			    const struct np_throttle *throttle, struct totals *t)
 {
-	struct np_mover mover = { .page_size = m->page_size, .pace = *pace, .go_on = go_on };
+	struct np_mover mover = { .page_size = m->page_size, .throttle = *throttle, .go_on = go_on };
 	struct np_err err;
 	int status, e;
 
-	mover.control = np_cmd_engine(NP_ENGINE_AUTO, &status);
-	if (!mover.control)
+	mover.engine = np_cmd_engine(NP_ENGINE_AUTO, &status);
+	if (!mover.engine)
 		return status;
 	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &interrupted, &t->pages, &err);
 	if (e && e != -ENOENT)
 		np_error("%s", err.text);
-	return e == -ENOENT ? NP_EXIT_OK : np_control_exit(e);
+	return e == -ENOENT ? NP_EXIT_OK : np_engine_exit(e);
 }
 
 static int restore_pages(const struct arguments *a, struct totals *t)
@@ -175,9 +175,9 @@ static int restore_pages(const struct arguments *a, struct totals *t)
 	sigaction(SIGINT, &on_signal, NULL);
 	sigaction(SIGTERM, &on_signal, NULL);
 	if (a->all)
-		status = bring_pages_back(NULL, &m, &a->common.pace, t);
+		status = bring_pages_back(NULL, &m, &a->common.throttle, t);
 	for (size_t i = 0; !status && i < a->common.pids.n; i++)
-		status = bring_pages_back(&a->common.pids.pid[i], &m, &a->common.pace, t);
+		status = bring_pages_back(&a->common.pids.pid[i], &m, &a->common.throttle, t);
 	np_machine_free(&m);
 	return status;
 }

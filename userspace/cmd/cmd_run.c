@@ -252,12 +252,12 @@ static void log_line(const char *line, void *arg)
 static int resolve_binding(struct run *r)
 {
 	struct np_err err;
-	struct np_spaces s;
+	struct np_node_args s;
 	int e;
 
-	np_spaces_open(&s, &r->d.machine);
+	np_node_args_open(&s, &r->d.machine);
 	e = np_binding_resolve(&r->binding_words, &s, &r->binding, &err);
-	np_spaces_close(&s);
+	np_node_args_close(&s);
 	return e ? np_usage("%s", err.text) : NP_EXIT_OK;
 }
 
@@ -274,14 +274,14 @@ static int prepare(struct run *r)
 		return status;
 	if (!r->command)
 		return np_usage("run: no command; say it after --");
-	r->d.how.control = np_policy_engine(&r->args.words, &status);
+	r->d.how.engine = np_policy_engine(&r->args.words, &status);
 	if (status)
 		return status;
 	e = np_daemon_open(&r->d, &err);
 	if (!e)
 		return resolve_binding(r);
 	np_error("%s", err.text);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }
 
 static int run(struct run *r)

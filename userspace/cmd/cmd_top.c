@@ -31,7 +31,7 @@ struct top {
 	const char *cgroup;
 	bool once;
 	bool all_nodes;		/* a line for each, also where there are many */
-	struct np_view view;
+	struct np_task_table view;
 	struct np_machine m;
 	struct np_tasks t;
 	struct np_err why;	/* why nothing is counted; "" where something is */
@@ -65,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			 "pages, pid", arg);
 		return ECANCELED;
 	case KEY_COLUMNS:
-		if (!np_view_choose(&top->view, arg, &err))
+		if (!np_task_table_choose(&top->view, arg, &err))
 			return 0;
 		np_error("%s", err.text);
 		return ECANCELED;
@@ -224,10 +224,10 @@ static void draw(struct top *top)
 		head_line(top, k, line, sizeof(line));
 		draw_line((int)y++, line, 0);
 	}
-	cut = np_view_heading(&top->view, line, width);
+	cut = np_task_table_heading(&top->view, line, width);
 	draw_line((int)y++, line, A_REVERSE);
 	for (size_t i = 0; i < rows && top->first + i < top->view.n; i++) {
-		np_view_line(&top->view, top->first + i, line, width);
+		np_task_table_line(&top->view, top->first + i, line, width);
 		draw_line((int)y++, line, 0);
 	}
 	snprintf(line, sizeof(line), cut ? "%s  columns cut: %zu (see --columns)" : "%s", keys, cut);
@@ -292,7 +292,7 @@ static bool obey(struct top *top, int key)
 	default:
 		return false;
 	}
-	return !np_view_arrange(&top->view);
+	return !np_task_table_arrange(&top->view);
 }
 
 /* Without a controlling terminal no signal reports the hang-up, and no key can come. */
@@ -341,7 +341,7 @@ static int live(struct top *top)
 		double began = now();
 
 		status = read_all(top);
-		if (!status && np_view_arrange(&top->view))
+		if (!status && np_task_table_arrange(&top->view))
 			status = NP_EXIT_FAIL;
 		if (status)
 			break;
@@ -362,10 +362,10 @@ static void print_text(const struct top *top)
 		node_line(top, k, line, sizeof(line));
 		puts(line);
 	}
-	np_view_heading(&top->view, line, sizeof(line));
+	np_task_table_heading(&top->view, line, sizeof(line));
 	puts(line);
 	for (size_t i = 0; i < top->view.n; i++) {
-		np_view_line(&top->view, i, line, sizeof(line));
+		np_task_table_line(&top->view, i, line, sizeof(line));
 		puts(line);
 	}
 }
@@ -388,7 +388,7 @@ static int print_one(struct top *top)
 {
 	int status = read_all(top);
 
-	if (!status && np_view_arrange(&top->view))
+	if (!status && np_task_table_arrange(&top->view))
 		status = NP_EXIT_FAIL;
 	if (!status && np_json)
 		print_json(top);
@@ -429,7 +429,7 @@ int cmd_top(int argc, char **argv)
 	sigaction(SIGTERM, &action, NULL);
 	if (!status)
 		status = top.once ? print_one(&top) : np_json ? print_all(&top) : live(&top);
-	np_view_free(&top.view);
+	np_task_table_free(&top.view);
 	np_tasks_free(&top.t);
 	np_machine_free(&top.m);
 	return status;

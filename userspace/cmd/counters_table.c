@@ -31,13 +31,13 @@ static const struct column columns[] = {
 
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static struct np_count cell(const struct np_row *row, const struct column *c)
+static struct np_count cell(const struct np_counters_row *row, const struct column *c)
 {
 	return c->derived ? c->derived(&row->r) : row->r.event[c->event];
 }
 
 /* "perf", or "none"; of a sum more than one. */
-static const char *sources(const struct np_row *row, char *text, size_t len)
+static const char *sources(const struct np_counters_row *row, char *text, size_t len)
 {
 	text[0] = '\0';
 	for (int e = 0; e < NP_EVENTS; e++) {
@@ -51,7 +51,7 @@ static const char *sources(const struct np_row *row, char *text, size_t len)
 }
 
 /* The least share of the time that an event of the row was counted. */
-static double counted(const struct np_row *row)
+static double counted(const struct np_counters_row *row)
 {
 	double least = 1;
 
@@ -79,7 +79,7 @@ static const char *short_number(double v, char *text, size_t len)
 	return text;
 }
 
-static void note(struct np_rows *rows, const char *line)
+static void note(struct np_counters_table *rows, const char *line)
 {
 	const char *kept = np_why("%s", line);
 
@@ -93,7 +93,7 @@ static void note(struct np_rows *rows, const char *line)
 }
 
 /* One line for all the events that are missing for the same reason. */
-static void explain_row(struct np_rows *rows, const struct np_row *row)
+static void explain_row(struct np_counters_table *rows, const struct np_counters_row *row)
 {
 	for (int first = 0; first < NP_EVENTS; first++) {
 		const char *why = row->r.event[first].why;
@@ -114,7 +114,7 @@ static void explain_row(struct np_rows *rows, const struct np_row *row)
 	}
 }
 
-static void explain(struct np_rows *rows, const struct np_row *row, size_t n)
+static void explain(struct np_counters_table *rows, const struct np_counters_row *row, size_t n)
 {
 	if (!rows->begun && rows->user_only)
 		fprintf(stderr, "numaplace: only user code is counted, because sysctl "
@@ -124,7 +124,7 @@ static void explain(struct np_rows *rows, const struct np_row *row, size_t n)
 	fflush(stderr);
 }
 
-static void print_text_row(double seconds, const struct np_row *row)
+static void print_text_row(double seconds, const struct np_counters_row *row)
 {
 	char text[64];
 
@@ -161,13 +161,13 @@ static void print_text_header(void)
 	printf(" %7s %s\n", "COUNTED", "NAME");
 }
 
-static void print_text(double seconds, const struct np_row *row, size_t n)
+static void print_text(double seconds, const struct np_counters_row *row, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		print_text_row(seconds, &row[i]);
 }
 
-static void print_csv_row(double seconds, const struct np_row *row)
+static void print_csv_row(double seconds, const struct np_counters_row *row)
 {
 	char text[64];
 
@@ -199,7 +199,7 @@ static void print_csv_header(void)
 	puts(",counted_share,name");
 }
 
-static void print_csv(double seconds, const struct np_row *row, size_t n)
+static void print_csv(double seconds, const struct np_counters_row *row, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		print_csv_row(seconds, &row[i]);
@@ -213,7 +213,7 @@ static json_t *json_cell(const struct np_count *c)
 	return json_pack("{s:n,s:o}", "value", "why", np_json_text(c->why));
 }
 
-static json_t *json_row(const struct np_row *row)
+static json_t *json_row(const struct np_counters_row *row)
 {
 	json_t *j = json_pack("{s:s,s:o,s:o}", "what", row->scope, "id",
 			      row->id < 0 ? json_null() : json_integer(row->id), "node",
@@ -230,7 +230,8 @@ static json_t *json_row(const struct np_row *row)
 }
 
 /* One line an interval, so that a program can read along. */
-static void print_json(const struct np_rows *rows, double seconds, const struct np_row *row, size_t n)
+static void print_json(const struct np_counters_table *rows, double seconds,
+		       const struct np_counters_row *row, size_t n)
 {
 	json_t *list = json_array(), *j;
 
@@ -243,7 +244,7 @@ static void print_json(const struct np_rows *rows, double seconds, const struct 
 	json_decref(j);
 }
 
-void np_rows_begin(struct np_rows *rows)
+void np_counters_table_begin(struct np_counters_table *rows)
 {
 	if (!rows->begun && rows->format == NP_ROWS_CSV)
 		print_csv_header();
@@ -253,13 +254,14 @@ void np_rows_begin(struct np_rows *rows)
 	fflush(stdout);
 }
 
-void np_rows_print(struct np_rows *rows, double seconds, const struct np_row *row, size_t n)
+void np_counters_table_print(struct np_counters_table *rows, double seconds,
+			     const struct np_counters_row *row, size_t n)
 {
 	if (rows->format == NP_ROWS_JSON) {
 		print_json(rows, seconds, row, n);
 	} else {
 		explain(rows, row, n);
-		np_rows_begin(rows);
+		np_counters_table_begin(rows);
 		if (rows->format == NP_ROWS_CSV)
 			print_csv(seconds, row, n);
 		else
@@ -278,7 +280,7 @@ static void print_names(const struct np_event_names *names)
 		printf("%s`%s`", i ? " + " : "", names->part[i]);
 }
 
-void np_rows_print_table(void)
+void np_counters_table_print_table(void)
 {
 	puts("| processor | event | libpfm4's name |\n|---|---|---|");
 	for (const struct np_uarch *u = np_uarchs; u->title; u++) {

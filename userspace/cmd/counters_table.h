@@ -7,9 +7,9 @@
 
 #include "../lib/counters/counters.h"
 
-enum np_rows_format { NP_ROWS_TEXT, NP_ROWS_CSV, NP_ROWS_JSON };
+enum np_counters_table_format { NP_ROWS_TEXT, NP_ROWS_CSV, NP_ROWS_JSON };
 
-struct np_row {
+struct np_counters_row {
 	const char *scope;	/* "task", "cpu", "node", "all" */
 	int id;			/* pid, CPU or the kernel's node number; -1: none */
 	char name[NP_COMM_LEN];	/* of a task */
@@ -17,8 +17,8 @@ struct np_row {
 	struct np_reading r;	/* a difference */
 };
 
-struct np_rows {
-	enum np_rows_format format;
+struct np_counters_table {
+	enum np_counters_table_format format;
 	bool user_only;		/* said once, in a note */
 	bool begun;		/* the header is out */
 	const char *said[32];	/* notes that were given */
@@ -26,12 +26,13 @@ struct np_rows {
 };
 
 /* The header, where the format has one; without this call it comes with the first rows. */
-void np_rows_begin(struct np_rows *rows);
+void np_counters_table_begin(struct np_counters_table *rows);
 
 /* Prints n rows of the interval that ended seconds after the beginning. */
-void np_rows_print(struct np_rows *rows, double seconds, const struct np_row *row, size_t n);
+void np_counters_table_print(struct np_counters_table *rows, double seconds,
+			     const struct np_counters_row *row, size_t n);
 
 /* Prints the event names as a Markdown table: `numaplace counters --table`. */
-void np_rows_print_table(void);
+void np_counters_table_print_table(void);
 
 #endif

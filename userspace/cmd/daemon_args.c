@@ -277,7 +277,7 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->args = args;
 	d->assumed = assumed;
 	d->hysteresis_rules = a->hysteresis;
-	d->how.pace = a->words.common.pace;
+	d->how.throttle = a->words.common.throttle;
 	d->how.write_weights = a->words.write_weights;
 	d->watch_rules.min_busy = a->min_busy;
 	d->watch_rules.min_pages = (uint64_t)(a->min_size_mib * (1 << 20) /

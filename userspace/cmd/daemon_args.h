@@ -31,7 +31,7 @@ int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv);
 void np_daemon_args_free(struct np_daemon_args *a);
 
 /*
- * Sets the options that may change while the daemon runs: policy, options, assumptions, pace,
+ * Sets the options that may change while the daemon runs: policy, options, assumptions, throttle,
  * hysteresis and which tasks are eligible. An exit status.
  */
 int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d);

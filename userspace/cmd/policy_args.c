@@ -101,23 +101,23 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &w->common) : e;
 }
 
-const struct np_control *np_policy_engine(const struct np_policy_cli *w, int *status)
+const struct np_engine_ops *np_policy_engine(const struct np_policy_cli *w, int *status)
 {
-	const struct np_control *control = np_cmd_engine(w->common.engine, status);
+	const struct np_engine_ops *ops = np_cmd_engine(w->common.engine, status);
 	struct np_err err;
 	int e;
 
-	if (!control || !w->write_weights)
-		return control;
+	if (!ops || !w->write_weights)
+		return ops;
 	e = np_weights_kernel_check("", &err);
-	if (!e && !control->memory)
+	if (!e && !ops->memory)
 		e = np_fail(&err, -EOPNOTSUPP, "--weights write: with the %s engine no running "
 			    "task's pages to come would go by them; load the numaplace module, or leave it out",
-			    control->name);
+			    ops->name);
 	if (!e)
-		return control;
+		return ops;
 	np_error("%s", err.text);
-	*status = np_control_exit(e);
+	*status = np_engine_exit(e);
 	return NULL;
 }
 
@@ -164,10 +164,10 @@ int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 	return NP_EXIT_OK;
 }
 
-int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args)
+int np_cmd_request(struct np_request *p, const struct np_policy_args *args)
 {
 	struct np_err err;
-	int e = np_planning_make(p, args, &err);
+	int e = np_request_make(p, args, &err);
 
 	if (!e && np_tasks_denied(&p->tasks, &err))
 		fprintf(stderr, "numaplace: %s\n", err.text);
@@ -176,5 +176,5 @@ int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args)
 	if (e == -EINVAL)
 		return np_usage("%s", err.text);
 	np_error("%s", err.text);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }

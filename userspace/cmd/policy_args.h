@@ -73,12 +73,12 @@ int np_policy_timeout_parse(const char *arg);
  * np_cmd_engine() for a plan that is to be carried out: NULL also where weights are to be written
  * and cannot be, or nothing would follow them.
  */
-const struct np_control *np_policy_engine(const struct np_policy_cli *w, int *status);
+const struct np_engine_ops *np_policy_engine(const struct np_policy_cli *w, int *status);
 
 /* Finds the policy, sets its options and adds the cgroup's tasks. An exit status. */
 int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args);
 
-/* np_planning_make(): NP_EXIT_OK, or an exit status after printing why. */
-int np_cmd_planning(struct np_planning *p, const struct np_policy_args *args);
+/* np_request_make(): NP_EXIT_OK, or an exit status after printing why. */
+int np_cmd_request(struct np_request *p, const struct np_policy_args *args);
 
 #endif

@@ -162,5 +162,5 @@ int np_select_resolve(const struct np_select *s, const char *cgroup, struct np_p
 		np_error("%s", err.text);
 	else
 		keep_wanted(s, uid, pids);
-	return np_control_exit(e);
+	return np_engine_exit(e);
 }

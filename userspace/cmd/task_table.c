@@ -39,7 +39,7 @@ bool np_sort_find(const char *word, enum np_sort *sort)
 	return false;
 }
 
-static const struct np_count *counted(const struct np_view *v, size_t task, enum np_event e)
+static const struct np_count *counted(const struct np_task_table *v, size_t task, enum np_event e)
 {
 	const struct np_count *c = v->t->counted ? &v->t->counted[task].event[e] : NULL;
 
@@ -47,14 +47,14 @@ static const struct np_count *counted(const struct np_view *v, size_t task, enum
 }
 
 /* Lines a second from memory of other nodes; negative: not known. */
-static double remote_rate(const struct np_view *v, size_t task)
+static double remote_rate(const struct np_task_table *v, size_t task)
 {
 	const struct np_count *c = counted(v, task, NP_REMOTE_DRAM);
 
 	return c ? c->value / v->t->counted[task].seconds : -1;
 }
 
-static uint64_t pages(const struct np_view *v, size_t task, bool elsewhere)
+static uint64_t pages(const struct np_task_table *v, size_t task, bool elsewhere)
 {
 	const struct np_task *t = &v->t->task[task];
 	uint64_t sum = 0;
@@ -65,7 +65,7 @@ static uint64_t pages(const struct np_view *v, size_t task, bool elsewhere)
 	return sum;
 }
 
-static uint64_t shm_pages(const struct np_view *v, size_t task)
+static uint64_t shm_pages(const struct np_task_table *v, size_t task)
 {
 	const uint64_t *shm = v->t->task[task].shm_pages;
 	uint64_t sum = 0;
@@ -75,7 +75,7 @@ static uint64_t shm_pages(const struct np_view *v, size_t task)
 	return sum;
 }
 
-double np_task_cost(const struct np_view *v, size_t task)
+double np_task_cost(const struct np_task_table *v, size_t task)
 {
 	const struct np_task *t = &v->t->task[task];
 	double penalty = t->penalty_source == NP_PROVENANCE_NONE ? 1 : t->penalty;
@@ -87,7 +87,7 @@ double np_task_cost(const struct np_view *v, size_t task)
 	return -1 / (1 + (double)pages(v, task, true) * v->t->busy[task] * penalty);
 }
 
-static double key(const struct np_view *v, size_t task)
+static double key(const struct np_task_table *v, size_t task)
 {
 	const struct np_task *t = &v->t->task[task];
 	double locality;
@@ -129,7 +129,7 @@ static int larger_first(const void *a, const void *b)
 	return x->task > y->task ? 1 : -1;
 }
 
-static bool wanted(const struct np_view *v, size_t task)
+static bool wanted(const struct np_task_table *v, size_t task)
 {
 	const struct np_task *t = &v->t->task[task];
 
@@ -140,7 +140,7 @@ static bool wanted(const struct np_view *v, size_t task)
 	return v->node < 0 || t->node == v->node || t->pages[v->node] > 0;
 }
 
-int np_view_arrange(struct np_view *v)
+int np_task_table_arrange(struct np_task_table *v)
 {
 	struct keyed *k = calloc(v->t->n + 1, sizeof(*k));
 
@@ -161,7 +161,7 @@ int np_view_arrange(struct np_view *v)
 	return 0;
 }
 
-void np_view_free(struct np_view *v)
+void np_task_table_free(struct np_task_table *v)
 {
 	free(v->row);
 	v->row = NULL;
@@ -203,7 +203,7 @@ static void known(struct text *t, int width, double value, bool is)
 		cell(t, "%*s", width, "-");
 }
 
-static void print_node(const struct np_view *v, size_t i, struct text *t)
+static void print_node(const struct np_task_table *v, size_t i, struct text *t)
 {
 	int node = v->t->task[i].node;
 
@@ -213,7 +213,7 @@ static void print_node(const struct np_view *v, size_t i, struct text *t)
 		cell(t, "%4d", v->m->node[node].id);
 }
 
-static void print_local(const struct np_view *v, size_t i, struct text *t)
+static void print_local(const struct np_task_table *v, size_t i, struct text *t)
 {
 	double locality = np_task_locality(v->m, &v->t->task[i]);
 
@@ -223,7 +223,7 @@ static void print_local(const struct np_view *v, size_t i, struct text *t)
 		cell(t, "%5.1f%%", locality * 100);
 }
 
-static void print_rate(const struct np_view *v, size_t i, struct text *t)
+static void print_rate(const struct np_task_table *v, size_t i, struct text *t)
 {
 	double r = remote_rate(v, i);
 
@@ -237,60 +237,60 @@ static void print_rate(const struct np_view *v, size_t i, struct text *t)
 		cell(t, "%6.0fM", r / 1e6);
 }
 
-static void print_pid(const struct np_view *v, size_t i, struct text *t)
+static void print_pid(const struct np_task_table *v, size_t i, struct text *t)
 {
 	cell(t, "%7d", v->t->task[i].pid);
 }
 
-static void print_command(const struct np_view *v, size_t i, struct text *t)
+static void print_command(const struct np_task_table *v, size_t i, struct text *t)
 {
 	cell(t, "%-15s", v->t->task[i].comm);
 }
 
-static void print_threads(const struct np_view *v, size_t i, struct text *t)
+static void print_threads(const struct np_task_table *v, size_t i, struct text *t)
 {
 	cell(t, "%4u", v->t->task[i].threads);
 }
 
-static void print_busy(const struct np_view *v, size_t i, struct text *t)
+static void print_busy(const struct np_task_table *v, size_t i, struct text *t)
 {
 	cell(t, "%5.2f", v->t->busy[i]);
 }
 
-static void print_ipc(const struct np_view *v, size_t i, struct text *t)
+static void print_ipc(const struct np_task_table *v, size_t i, struct text *t)
 {
 	known(t, 5, v->t->task[i].ipc.value, v->t->task[i].ipc.source != NP_PROVENANCE_NONE);
 }
 
-static void print_mpki(const struct np_view *v, size_t i, struct text *t)
+static void print_mpki(const struct np_task_table *v, size_t i, struct text *t)
 {
 	known(t, 7, v->t->task[i].mpki, v->t->task[i].mpki_source != NP_PROVENANCE_NONE);
 }
 
-static void print_penalty(const struct np_view *v, size_t i, struct text *t)
+static void print_penalty(const struct np_task_table *v, size_t i, struct text *t)
 {
 	known(t, 6, v->t->task[i].penalty, v->t->task[i].penalty_source != NP_PROVENANCE_NONE);
 }
 
-static void print_from(const struct np_view *v, size_t i, struct text *t)
+static void print_from(const struct np_task_table *v, size_t i, struct text *t)
 {
 	enum np_provenance source = v->t->task[i].penalty_source;
 
 	cell(t, "%-8s", source == NP_PROVENANCE_NONE ? "-" : np_provenance_name(source));
 }
 
-static void print_shm(const struct np_view *v, size_t i, struct text *t)
+static void print_shm(const struct np_task_table *v, size_t i, struct text *t)
 {
 	cell(t, "%8llu", (unsigned long long)shm_pages(v, i));
 }
 
-static void print_pages(const struct np_view *v, size_t i, struct text *t)
+static void print_pages(const struct np_task_table *v, size_t i, struct text *t)
 {
 	for (size_t k = 0; k < v->m->n_nodes; k++)
 		cell(t, "%8llu", (unsigned long long)v->t->task[i].pages[k]);
 }
 
-static void head_pages(const struct np_view *v, struct text *t)
+static void head_pages(const struct np_task_table *v, struct text *t)
 {
 	for (size_t k = 0; k < v->m->n_nodes; k++)
 		cell(t, "%7s%d", "N", v->m->node[k].id);
@@ -315,7 +315,7 @@ static size_t next_node(const uint64_t *pages, size_t n_nodes, size_t after)
 }
 
 /* NODE:PAGES of the few nodes that have the most, and how many others have some. */
-static void print_most(const struct np_view *v, size_t i, struct text *t)
+static void print_most(const struct np_task_table *v, size_t i, struct text *t)
 {
 	const uint64_t *pages = v->t->task[i].pages;
 	size_t n = v->m->n_nodes, k = next_node(pages, n, n), shown = 0, others = 0, used = 0;
@@ -336,7 +336,7 @@ static void print_most(const struct np_view *v, size_t i, struct text *t)
 	cell(t, "%-*s", MOST_WIDTH, shown ? text : "-");
 }
 
-static void print_cpus(const struct np_view *v, size_t i, struct text *t)
+static void print_cpus(const struct np_task_table *v, size_t i, struct text *t)
 {
 	char list[NP_LIST_LEN];
 
@@ -345,7 +345,7 @@ static void print_cpus(const struct np_view *v, size_t i, struct text *t)
 
 static const struct column {
 	const char *name, *heading;	/* the heading as wide as the cells; NULL: head_pages() */
-	void (*print)(const struct np_view *v, size_t task, struct text *t);
+	void (*print)(const struct np_task_table *v, size_t task, struct text *t);
 } columns[] = {
 	/* clang-format off */
 	{ "pid", "    PID", print_pid },
@@ -367,7 +367,7 @@ static const struct column {
 };
 
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
-_Static_assert(N_COLUMNS == NP_COLUMNS, "np_view.column has room for each column once");
+_Static_assert(N_COLUMNS == NP_COLUMNS, "np_task_table.column has room for each column once");
 
 static const struct column *find_column(const char *word, size_t len)
 {
@@ -377,7 +377,7 @@ static const struct column *find_column(const char *word, size_t len)
 	return NULL;
 }
 
-int np_view_choose(struct np_view *v, const char *words, struct np_err *err)
+int np_task_table_choose(struct np_task_table *v, const char *words, struct np_err *err)
 {
 	v->n_columns = 0;
 	for (const char *word = words; *word || word == words;) {
@@ -398,7 +398,7 @@ int np_view_choose(struct np_view *v, const char *words, struct np_err *err)
 }
 
 /* By default: all columns, with pages by node in the form that suits the number of nodes. */
-static bool is_shown(const struct np_view *v, size_t column)
+static bool is_shown(const struct np_task_table *v, size_t column)
 {
 	bool most = columns[column].print == print_most;
 
@@ -406,7 +406,7 @@ static bool is_shown(const struct np_view *v, size_t column)
 	       most == (v->m->n_nodes > NP_VIEW_NODES);
 }
 
-static size_t print_line(const struct np_view *v, const size_t *task, char *line, size_t len)
+static size_t print_line(const struct np_task_table *v, const size_t *task, char *line, size_t len)
 {
 	struct text t = { line, len, 0, 0 };
 
@@ -426,12 +426,12 @@ static size_t print_line(const struct np_view *v, const size_t *task, char *line
 	return t.cut;
 }
 
-size_t np_view_heading(const struct np_view *v, char *line, size_t len)
+size_t np_task_table_heading(const struct np_task_table *v, char *line, size_t len)
 {
 	return print_line(v, NULL, line, len);
 }
 
-void np_view_line(const struct np_view *v, size_t row, char *line, size_t len)
+void np_task_table_line(const struct np_task_table *v, size_t row, char *line, size_t len)
 {
 	print_line(v, &v->row[row], line, len);
 }

@@ -25,14 +25,14 @@ enum np_sort {
  */
 #define NP_VIEW_SAMPLE_ABOVE (8ull << 30)
 
-struct np_view {
+struct np_task_table {
 	const struct np_machine *m;
 	const struct np_tasks *t;
 	enum np_sort sort;
 	const char *comm;	/* only names that hold this text; NULL: all */
 	int node;		/* only tasks that run there or have pages there; -1: all */
 	bool busy;		/* only those that ran */
-	unsigned char column[NP_COLUMNS];	/* [n_columns] that np_view_choose() chose; 0: all */
+	unsigned char column[NP_COLUMNS];	/* [n_columns] that np_task_table_choose() chose; 0: all */
 	size_t n_columns;
 	size_t *row;		/* [n] indices of t's tasks, in order */
 	size_t n;
@@ -43,24 +43,24 @@ bool np_sort_find(const char *word, enum np_sort *sort);
 const char *np_sort_name(enum np_sort sort);	/* NULL past the last */
 
 /* Fills row and n; 0 or -ENOMEM. */
-int np_view_arrange(struct np_view *v);
-void np_view_free(struct np_view *v);
+int np_task_table_arrange(struct np_task_table *v);
+void np_task_table_free(struct np_task_table *v);
 
 /*
  * The cost of a task's remote memory: remote accesses a second * penalty (1 when
  * unknown). Where nothing counts, pages on other nodes * CPUs kept busy * penalty,
  * which always ranks below every counted cost.
  */
-double np_task_cost(const struct np_view *v, size_t task);
+double np_task_cost(const struct np_task_table *v, size_t task);
 
 /* "pid,busy,..": 0, or -EINVAL with one line in err. */
-int np_view_choose(struct np_view *v, const char *words, struct np_err *err);
+int np_task_table_choose(struct np_task_table *v, const char *words, struct np_err *err);
 
 /*
  * Lines without a newline, cut to len; columns that do not fit are left out from the
  * right. The heading returns how many.
  */
-size_t np_view_heading(const struct np_view *v, char *line, size_t len);
-void np_view_line(const struct np_view *v, size_t row, char *line, size_t len);
+size_t np_task_table_heading(const struct np_task_table *v, char *line, size_t len);
+void np_task_table_line(const struct np_task_table *v, size_t row, char *line, size_t len);
 
 #endif

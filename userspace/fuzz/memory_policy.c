@@ -21,11 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		np_list_parse_kernel("0-3,8,63", exist);
 	}
 	space = (struct np_list_space){ "node", exist, exist };
-	if (np_memory_policy_parse(text, &space, &mode, &nodes, &err)) {
+	if (np_mempolicy_parse(text, &space, &mode, &nodes, &err)) {
 		FUZZ_CLAIM(err.text[0] && !nodes);
 	} else {
-		np_memory_policy_format(mode, nodes, again, sizeof(again));
-		FUZZ_CLAIM(!np_memory_policy_parse(again, &space, &mode_again, &nodes_again, &err) && mode == mode_again);
+		np_mempolicy_format(mode, nodes, again, sizeof(again));
+		FUZZ_CLAIM(!np_mempolicy_parse(again, &space, &mode_again, &nodes_again, &err) &&
+			   mode == mode_again);
 		if (nodes) {
 			FUZZ_CLAIM(numa_bitmask_equal(nodes, nodes_again));
 			numa_bitmask_free(nodes);

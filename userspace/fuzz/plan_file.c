@@ -26,15 +26,15 @@ const char *const fuzz_seeds[] = {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct np_err err = { "" };
-	struct np_planning p;
+	struct np_request p;
 	json_t *j;
 
 	if (np_plan_file_parse(&p, (const char *)data, size, "F", &err)) {
 		FUZZ_CLAIM(err.text[0]);
 		return 0;
 	}
-	j = np_planning_json(&p);
+	j = np_request_json(&p);
 	json_decref(j);
-	np_planning_free(&p);
+	np_request_free(&p);
 	return 0;
 }

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CLAIM(sum == map.total && strlen(map.policy) < sizeof(map.policy));
 		np_mapping_anonymous(&map);
 	}
-	if (!np_area_parse(text, &start, &end))
+	if (!np_vma_range_parse(text, &start, &end))
 		FUZZ_CLAIM(start <= end);
 	if (!np_proc_stat_parse(text, &st))
 		FUZZ_CLAIM(st.threads >= 1 && strlen(st.comm) < sizeof(st.comm));

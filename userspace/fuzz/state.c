@@ -46,16 +46,16 @@ static void begin(void)
 static void open_with(const char *before, const uint8_t *data, size_t size)
 {
 	struct np_err err = { "" };
-	struct np_state s;
+	struct np_saved_affinity s;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	FUZZ_CLAIM(fd >= 0 && write(fd, before, strlen(before)) == (ssize_t)strlen(before));
 	FUZZ_CLAIM(write(fd, data, size) == (ssize_t)size);
 	close(fd);
-	if (np_state_open(&s, path, &err))
+	if (np_saved_affinity_open(&s, path, &err))
 		FUZZ_CLAIM(err.text[0] && s.n == 0);
 	else
-		np_state_close(&s);
+		np_saved_affinity_close(&s);
 	unlink(path);
 }
 

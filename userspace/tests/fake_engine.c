@@ -28,7 +28,7 @@ static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct
 	return 0;
 }
 
-const struct np_control fake_engine = {
+const struct np_engine_ops fake_engine = {
 	.name = "fake",
 	.place = place,
 	.undo = undo,

@@ -17,6 +17,6 @@ void fixture_write(const char *path, const char *text);
 /* Notes pages of a process on node 1 of two, as what to restore; false where it is noted already. */
 bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1);
 
-extern const struct np_control fake_engine;
+extern const struct np_engine_ops fake_engine;
 
 #endif

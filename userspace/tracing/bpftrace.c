@@ -24,7 +24,7 @@
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
 struct run {
-	const struct np_tracer *tracer;
+	const struct np_bpftrace *tracer;
 	pid_t bpftrace, program;	/* 0: not started, or ended */
 	int status, program_status;	/* as shells have it */
 	int output, signals;
@@ -205,7 +205,7 @@ static int prepare(struct run *r)
 	return r->signals < 0 ? -errno : start_bpftrace(r);
 }
 
-int np_tracer_run(const struct np_tracer *tracer)
+int np_bpftrace_run(const struct np_bpftrace *tracer)
 {
 	struct run r = { .tracer = tracer };
 	int e = prepare(&r);

@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_BPFTRACE_H
 #define NUMAPLACE_BPFTRACE_H
 
-struct np_tracer {
+struct np_bpftrace {
 	const char *script;	/* path */
 	const char *pid;	/* the script's argument, or NULL */
 	unsigned int us;	/* for how long; 0: until it is told to end */
@@ -15,6 +15,6 @@ struct np_tracer {
  * time and of the program end it in the way that shows its maps. The program's
  * exit status as env(1) has it, else 0, or 1 after printing an error.
  */
-int np_tracer_run(const struct np_tracer *tracer);
+int np_bpftrace_run(const struct np_bpftrace *tracer);
 
 #endif

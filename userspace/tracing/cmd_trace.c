@@ -156,7 +156,7 @@ static int check_process(const char *pid)
 
 static int trace(const struct trace_args *a, const struct np_scripts *scripts)
 {
-	struct np_tracer tracer = { .pid = a->pid, .us = a->us, .command = a->command };
+	struct np_bpftrace tracer = { .pid = a->pid, .us = a->us, .command = a->command };
 	const struct np_script *script = np_scripts_get(scripts, a->name);
 	int status;
 
@@ -170,7 +170,7 @@ static int trace(const struct trace_args *a, const struct np_scripts *scripts)
 	if (status)
 		return status;
 	tracer.script = script->path;
-	return np_tracer_run(&tracer);
+	return np_bpftrace_run(&tracer);
 }
 
 static bool wants_list(const struct trace_args *a)

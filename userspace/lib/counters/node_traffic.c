@@ -11,8 +11,8 @@
 #include "../host/proc.h"
 #include "lab.h"
 
-bool np_dram_line(const char *line, const struct np_machine *m, int *cpu, double *lines,
-		  double *writes)
+bool np_node_traffic_line(const char *line, const struct np_machine *m, int *cpu, double *lines,
+			  double *writes)
 {
 	uint64_t value;
 	char key[32];
@@ -32,19 +32,19 @@ bool np_dram_line(const char *line, const struct np_machine *m, int *cpu, double
 	return true;
 }
 
-int np_dram_read(struct np_dram *d, const struct np_machine *m)
+int np_node_traffic_read(struct np_node_traffic *d, const struct np_machine *m)
 {
 	char *text = np_read_file(NP_LAB_COUNTERS);
 	double *one = calloc(m->n_nodes + 1, sizeof(*one)), writes;
 	bool any = false;
 	int cpu;
 
-	*d = (struct np_dram) { .n_cpus = m->n_cpus, .n_nodes = m->n_nodes };
+	*d = (struct np_node_traffic) { .n_cpus = m->n_cpus, .n_nodes = m->n_nodes };
 	d->lines = calloc(d->n_cpus * d->n_nodes + 1, sizeof(*d->lines));
 	d->writes = calloc(d->n_cpus + 1, sizeof(*d->writes));
 	for (const char *line = text; line && one && d->lines && d->writes;
 	     line = np_record_next(line)) {
-		if (!np_dram_line(line, m, &cpu, one, &writes) || (size_t)cpu >= d->n_cpus)
+		if (!np_node_traffic_line(line, m, &cpu, one, &writes) || (size_t)cpu >= d->n_cpus)
 			continue;
 		memcpy(d->lines + (size_t)cpu * d->n_nodes, one, d->n_nodes * sizeof(*one));
 		d->writes[cpu] = writes;
@@ -54,18 +54,18 @@ int np_dram_read(struct np_dram *d, const struct np_machine *m)
 	free(one);
 	if (any)
 		return 0;
-	np_dram_free(d);
+	np_node_traffic_free(d);
 	return -EOPNOTSUPP;
 }
 
-void np_dram_free(struct np_dram *d)
+void np_node_traffic_free(struct np_node_traffic *d)
 {
 	free(d->lines);
 	free(d->writes);
-	*d = (struct np_dram) { 0 };
+	*d = (struct np_node_traffic) { 0 };
 }
 
-void np_dram_since(struct np_dram *now, const struct np_dram *before)
+void np_node_traffic_since(struct np_node_traffic *now, const struct np_node_traffic *before)
 {
 	if (now->n_cpus > before->n_cpus)
 		now->n_cpus = before->n_cpus;
@@ -76,7 +76,7 @@ void np_dram_since(struct np_dram *now, const struct np_dram *before)
 }
 
 /* Adds a CPU's reads of each node, and its writes in proportion; returns the writes. */
-static double add_cpu(const struct np_dram *d, size_t cpu, double *sum)
+static double add_cpu(const struct np_node_traffic *d, size_t cpu, double *sum)
 {
 	const double *read = d->lines + cpu * d->n_nodes;
 	double all = 0;
@@ -90,7 +90,7 @@ static double add_cpu(const struct np_dram *d, size_t cpu, double *sum)
 	return d->writes[cpu];
 }
 
-double np_dram_sum(const struct np_dram *d, const struct bitmask *cpus, double *sum)
+double np_node_traffic_sum(const struct np_node_traffic *d, const struct bitmask *cpus, double *sum)
 {
 	double writes = 0;
 

@@ -7,12 +7,12 @@
 
 #define LINE_BYTES 64.0
 
-int np_counting_begin(struct np_counting *c, const struct np_machine *m, const pid_t *pids,
+int np_counter_sample_begin(struct np_counter_sample *c, const struct np_machine *m, const pid_t *pids,
 		      size_t n, struct np_err *err)
 {
 	int e = -ENOMEM;
 
-	*c = (struct np_counting) { .n = n };
+	*c = (struct np_counter_sample) { .n = n };
 	c->subject = calloc(n + 1, sizeof(*c->subject));
 	c->before = calloc(n + 1, sizeof(*c->before));
 	c->counted = calloc(n + 1, sizeof(*c->counted));
@@ -23,19 +23,19 @@ int np_counting_begin(struct np_counting *c, const struct np_machine *m, const p
 	else
 		e = np_counters_open(&c->counters, m, c->subject, n, err);
 	if (e) {
-		np_counting_free(c);
+		np_counter_sample_free(c);
 		return e;
 	}
-	np_dram_read(&c->dram_before, m);
+	np_node_traffic_read(&c->dram_before, m);
 	np_counters_read(&c->counters, c->before);
 	return 0;
 }
 
-void np_counting_end(struct np_counting *c)
+void np_counter_sample_end(struct np_counter_sample *c)
 {
-	/* In the order of np_counting_begin(), so that both count for the same time. */
-	if (c->dram_before.lines && !np_dram_read(&c->dram, c->counters.machine))
-		np_dram_since(&c->dram, &c->dram_before);
+	/* In the order of np_counter_sample_begin(), so that both count for the same time. */
+	if (c->dram_before.lines && !np_node_traffic_read(&c->dram, c->counters.machine))
+		np_node_traffic_since(&c->dram, &c->dram_before);
 	np_counters_read(&c->counters, c->counted);
 	for (size_t i = 0; i < c->n; i++)
 		c->counted[i] = np_reading_between(&c->before[i], &c->counted[i]);
@@ -43,14 +43,14 @@ void np_counting_end(struct np_counting *c)
 	np_counters_close(&c->counters);
 }
 
-void np_counting_free(struct np_counting *c)
+void np_counter_sample_free(struct np_counter_sample *c)
 {
 	free(c->subject);
 	free(c->before);
 	free(c->counted);
-	np_dram_free(&c->dram);
-	np_dram_free(&c->dram_before);
-	*c = (struct np_counting) { 0 };
+	np_node_traffic_free(&c->dram);
+	np_node_traffic_free(&c->dram_before);
+	*c = (struct np_counter_sample) { 0 };
 }
 
 static struct np_known known(const struct np_count *c, double factor)
@@ -101,7 +101,7 @@ static void use_accesses(struct np_task *task, double *room, size_t k, double se
  * The lab's CPUs say it of each node; what they counted is the task's where its reading is.
  * They count writes too: memory is busy with them, though no core waits.
  */
-static bool fill_by_node(const struct np_counting *c, const struct np_reading *r,
+static bool fill_by_node(const struct np_counter_sample *c, const struct np_reading *r,
 			 const struct bitmask *cpus, struct np_task *task, double *room)
 {
 	double all = 0, writes;
@@ -109,7 +109,7 @@ static bool fill_by_node(const struct np_counting *c, const struct np_reading *r
 	if (!c->dram.lines || !r->event[NP_LOCAL_DRAM].source)
 		return false;
 	memset(room, 0, c->dram.n_nodes * sizeof(*room));
-	writes = np_dram_sum(&c->dram, cpus, room);
+	writes = np_node_traffic_sum(&c->dram, cpus, room);
 	for (size_t node = 0; node < c->dram.n_nodes; node++)
 		all += room[node];
 	if (all > 0) {
@@ -133,8 +133,8 @@ static void fill_two_nodes(const struct np_reading *r, const struct np_machine *
 	use_accesses(task, room, 2, r->seconds);
 }
 
-void np_counting_fill(const struct np_counting *c, size_t i, const struct np_machine *m,
-		      const struct bitmask *cpus, struct np_task *task, double *room)
+void np_counter_sample_fill(const struct np_counter_sample *c, size_t i, const struct np_machine *m,
+			    const struct bitmask *cpus, struct np_task *task, double *room)
 {
 	const struct np_reading *r = &c->counted[i];
 
@@ -143,12 +143,12 @@ void np_counting_fill(const struct np_counting *c, size_t i, const struct np_mac
 		fill_two_nodes(r, m, task, room);
 }
 
-void np_counting_traffic(const struct np_counting *c, struct np_machine *m)
+void np_counter_sample_traffic(const struct np_counter_sample *c, struct np_machine *m)
 {
 	double *sum = calloc(m->n_nodes + 1, sizeof(*sum));
 
 	if (sum && c->dram.lines && c->dram.n_nodes == m->n_nodes && c->seconds > 0) {
-		np_dram_sum(&c->dram, NULL, sum);
+		np_node_traffic_sum(&c->dram, NULL, sum);
 		for (size_t node = 0; node < m->n_nodes; node++)
 			m->node[node].traffic = (struct np_known) {
 				sum[node] * LINE_BYTES / c->seconds, NP_PROVENANCE_COUNTERS,

@@ -34,21 +34,21 @@ static size_t choose(const struct np_tasks *t, size_t most, struct choice *choic
 	return n < most ? n : most;
 }
 
-static void count(struct np_tasks *t, struct np_machine *m, struct np_counting *c,
+static void count(struct np_tasks *t, struct np_machine *m, struct np_counter_sample *c,
 		  const struct choice *choice, unsigned int ms)
 {
 	struct timespec nap = { ms / 1000, (long)(ms % 1000) * 1000000 };
 
 	nanosleep(&nap, NULL);
-	np_counting_end(c);
+	np_counter_sample_end(c);
 	for (size_t i = 0; i < c->n; i++) {
 		size_t at = choice[i].task;
 
 		t->counted[at] = c->counted[i];
-		np_counting_fill(c, i, m, t->cpus[at], &t->task[at],
-				 t->accesses + at * m->n_nodes);
+		np_counter_sample_fill(c, i, m, t->cpus[at], &t->task[at],
+				       t->accesses + at * m->n_nodes);
 	}
-	np_counting_traffic(c, m);
+	np_counter_sample_traffic(c, m);
 }
 
 static void none(struct np_tasks *t, const char *why)
@@ -63,7 +63,7 @@ int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsign
 {
 	struct choice *choice = calloc(t->n + 1, sizeof(*choice));
 	pid_t *pids = calloc(t->n + 1, sizeof(*pids));
-	struct np_counting c;
+	struct np_counter_sample c;
 	size_t n;
 	int e = -ENOMEM;
 
@@ -78,12 +78,12 @@ int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsign
 		n = choose(t, most, choice);
 		for (size_t i = 0; i < n; i++)
 			pids[i] = t->task[choice[i].task].pid;
-		e = np_counting_begin(&c, m, pids, n, err);
+		e = np_counter_sample_begin(&c, m, pids, n, err);
 		if (e) {
 			none(t, np_why("%s", err->text));
 		} else {
 			count(t, m, &c, choice, ms);
-			np_counting_free(&c);
+			np_counter_sample_free(&c);
 		}
 	}
 	free(choice);

@@ -6,7 +6,7 @@
 
 static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
 {
-	const struct np_planning *p = a->p;
+	const struct np_request *p = a->p;
 	const struct np_decision *decision = &p->plan.decision[i];
 	const struct np_step *step = &a->step[i];
 	char from[12], to[NP_NODES_TEXT];
@@ -19,7 +19,7 @@ static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
 		      (double)step->moved.ns / 1e9, decision->reason);
 }
 
-static void say_ping_pong(struct np_daemon *d, const struct np_planning *p, size_t i,
+static void say_ping_pong(struct np_daemon *d, const struct np_request *p, size_t i,
 			  const struct np_hysteresis *s)
 {
 	char a[12], b[12];
@@ -33,7 +33,7 @@ static void say_ping_pong(struct np_daemon *d, const struct np_planning *p, size
 
 static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 {
-	const struct np_planning *p = a->p;
+	const struct np_request *p = a->p;
 	const struct np_decision *decision = &p->plan.decision[i];
 	struct np_watched_task *t = np_task_watch_find(&d->watch, p->tasks.task[i].pid);
 	uint64_t moved = a->step[i].moved.moved, planned = decision->pages_to_move;
@@ -72,7 +72,7 @@ static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t 
 }
 
 /* Tasks that the daemon has placed, and tasks that p places. */
-static bool list_placed(const struct np_daemon *d, const struct np_planning *p,
+static bool list_placed(const struct np_daemon *d, const struct np_request *p,
 			struct np_daemon_placed *list)
 {
 	bool more = false;
@@ -100,7 +100,7 @@ static bool list_placed(const struct np_daemon *d, const struct np_planning *p,
 }
 
 /* On disk before anything is done: the next daemon adopts it if this one crashes. */
-static bool remember(struct np_daemon *d, const struct np_planning *p)
+static bool remember(struct np_daemon *d, const struct np_request *p)
 {
 	struct np_daemon_placed list;
 	struct np_err err;
@@ -131,7 +131,7 @@ static void say_weights(struct np_daemon *d, const struct np_applied *a)
 	np_daemon_say(d, "%s", text);
 }
 
-void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p)
+void np_daemon_carry_out(struct np_daemon *d, const struct np_request *p)
 {
 	struct np_applied a;
 	struct np_err err;

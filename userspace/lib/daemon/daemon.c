@@ -17,9 +17,9 @@ int np_daemon_open(struct np_daemon *d, struct np_err *err)
 
 	if (e)
 		return e == -ENOMEM ? e : -EOPNOTSUPP;
-	e = np_planning_check_nodes(&d->machine, err);
+	e = np_request_check_nodes(&d->machine, err);
 	if (!e)
-		e = np_planning_model(&d->machine, &d->model, d->args.model, err);
+		e = np_request_model(&d->machine, &d->model, d->args.model, err);
 	d->model_origin = d->machine.model_origin;
 	if (!e)
 		e = np_task_watch_open(&d->watch, &d->watch_rules, err);
@@ -49,7 +49,7 @@ size_t np_daemon_placed(const struct np_daemon *d)
 	return n;
 }
 
-static uint64_t count_pages(const struct np_planning *p, size_t i)
+static uint64_t count_pages(const struct np_request *p, size_t i)
 {
 	uint64_t sum = 0;
 
@@ -58,7 +58,7 @@ static uint64_t count_pages(const struct np_planning *p, size_t i)
 	return sum;
 }
 
-static void count_locality(struct np_daemon *d, const struct np_planning *p)
+static void count_locality(struct np_daemon *d, const struct np_request *p)
 {
 	d->local_pages = d->all_pages = 0;
 	for (size_t i = 0; i < p->tasks.n; i++) {
@@ -88,7 +88,7 @@ static void meet_nodes(struct np_daemon *d)
 	np_task_sampling_drop(&d->sampling);
 	np_task_watch_drop_rows(&d->watch);
 	free(d->model);
-	if (np_planning_model(&d->machine, &d->model, d->args.model, &err))
+	if (np_request_model(&d->machine, &d->model, d->args.model, &err))
 		np_daemon_complain(d, "%s", err.text);
 	d->model_origin = d->machine.model_origin;
 	d->waits = true;
@@ -108,7 +108,7 @@ static int read_machine(struct np_daemon *d, bool *other, struct np_err *err)
 	same = same_nodes(&d->machine, &now);
 	np_machine_free(&d->machine);
 	d->machine = now;
-	np_room_add_cache(&d->machine);
+	np_reclaimable_add(&d->machine);
 	if (!same)
 		meet_nodes(d);
 	else if (d->model_origin != NP_MODEL_NONE && d->model->n_nodes == d->machine.n_nodes) {
@@ -140,7 +140,7 @@ static void watch_balancing(struct np_daemon *d)
 }
 
 /* False after saying why there is no plan. */
-static bool make_plan(struct np_daemon *d, struct np_planning *p)
+static bool make_plan(struct np_daemon *d, struct np_request *p)
 {
 	struct np_err err;
 	bool other = false;
@@ -150,7 +150,7 @@ static bool make_plan(struct np_daemon *d, struct np_planning *p)
 	if (other)
 		return false;
 	if (!e) {
-		*p = (struct np_planning) {
+		*p = (struct np_request) {
 			.platform = np_machine_platform(d->root), .machine = d->machine,
 			.policy = d->args.policy, .options = d->args.options,
 			.override = d->args.override, .balancing = d->balancing,
@@ -169,7 +169,7 @@ static bool make_plan(struct np_daemon *d, struct np_planning *p)
 }
 
 /* The decision becomes "leave alone", here and in what follows from it. */
-static void leave_alone(struct np_planning *p, size_t i)
+static void leave_alone(struct np_request *p, size_t i)
 {
 	struct np_decision *decision = &p->plan.decision[i];
 	size_t nodes = p->machine.n_nodes;
@@ -182,7 +182,7 @@ static void leave_alone(struct np_planning *p, size_t i)
 }
 
 /* Logs why a decision is not carried out (yet), where the reason is new. */
-static void tell_waits(struct np_daemon *d, const struct np_planning *p, size_t i,
+static void tell_waits(struct np_daemon *d, const struct np_request *p, size_t i,
 		       struct np_watched_task *t, enum np_hysteresis_result v)
 {
 	json_t *fields;
@@ -196,7 +196,7 @@ static void tell_waits(struct np_daemon *d, const struct np_planning *p, size_t 
 }
 
 /* Returns how many decisions are left that ask for something and may be acted on. */
-static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long long *results)
+static size_t judge(struct np_daemon *d, struct np_request *p, unsigned long long *results)
 {
 	size_t n = 0;
 
@@ -228,7 +228,7 @@ static size_t judge(struct np_daemon *d, struct np_planning *p, unsigned long lo
 }
 
 /* Reads tasks again before they move: their data may be some intervals old. */
-static bool read_again(struct np_daemon *d, const struct np_planning *p)
+static bool read_again(struct np_daemon *d, const struct np_request *p)
 {
 	bool changed = false;
 
@@ -247,7 +247,7 @@ static bool read_again(struct np_daemon *d, const struct np_planning *p)
 static void plan_and_act(struct np_daemon *d)
 {
 	unsigned long long results[NP_HYSTERESIS_RESULTS];
-	struct np_planning p;
+	struct np_request p;
 	size_t acting;
 
 	if (!make_plan(d, &p))
@@ -273,7 +273,7 @@ static void say_denied(struct np_daemon *d)
 	struct np_err text;
 
 	for (size_t i = 0; d->watch_rules.n_pids && i < d->watch.n; i++) {
-		if (!d->watch.task[i].member || !d->watch.task[i].denied)
+		if (!d->watch.task[i].watched || !d->watch.task[i].denied)
 			continue;
 		left_out.denied_pid = d->watch.task[i].pid;
 		left_out.denied++;

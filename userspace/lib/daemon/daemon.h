@@ -104,6 +104,6 @@ void np_daemon_complain(struct np_daemon *d, const char *format, ...)
 void np_daemon_tell(struct np_daemon *d, const char *event, json_t *fields);
 
 /* Carries out what the plan asks for. */
-void np_daemon_carry_out(struct np_daemon *d, const struct np_planning *p);
+void np_daemon_carry_out(struct np_daemon *d, const struct np_request *p);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_ours(const struct np_daemon *d, const struct np_watched_task *t)
 {
 	const struct np_placed_task task = { t->pid, t->start };
 
-	bool ours = t->placed || t->heir || (d->owns_watched && t->member) ||
+	bool ours = t->placed || t->heir || (d->owns_watched && t->watched) ||
 		    descends_from_placed(d, t);
 
 	return ours && np_daemon_placed_runs(&task);
@@ -67,7 +67,7 @@ size_t np_daemon_restore(struct np_daemon *d)
 	if (np_task_watch_list(&d->watch, &err))
 		np_daemon_complain(d, "%s", err.text);
 	whose.pids = pids = pids_to_restore(d, &whose.n);
-	e = d->how.control->restore(&whose, &restored, &kept, &err);
+	e = d->how.engine->restore(&whose, &restored, &kept, &err);
 	if (e && e != -ENOENT && e != -ESRCH)
 		np_daemon_complain(d, "%s", err.text);
 	if (np_weights_give_back(&whose, &back, &err))
@@ -123,7 +123,7 @@ void np_daemon_leave(struct np_daemon *d)
 {
 	struct np_err err;
 
-	if (np_state_leave(d->how.by, &err))
+	if (np_saved_affinity_leave(d->how.by, &err))
 		np_daemon_complain(d, "%s", err.text);
 	if (np_weights_leave("", d->how.by, &err))
 		np_daemon_complain(d, "%s", err.text);

@@ -64,14 +64,14 @@ bool np_event(struct np_events *e, unsigned int interval, const char *event, jso
 	return false;
 }
 
-json_t *np_event_decision(const struct np_planning *p, size_t i, const struct np_applied *a)
+json_t *np_event_decision(const struct np_request *p, size_t i, const struct np_applied *a)
 {
 	json_t *j = np_decision_json(p, i);
 
 	json_object_set_new(j, "policy", json_string(p->policy->name));
 	if (!a)
 		return j;
-	json_object_set_new(j, "engine", json_string(a->how.control->name));
+	json_object_set_new(j, "engine", json_string(a->how.engine->name));
 	json_object_set_new(j, "pages_moved", json_integer((json_int_t)a->step[i].moved.moved));
 	json_object_set_new(j, "seconds", json_real((double)a->step[i].moved.ns / 1e9));
 	if (a->step[i].err.text[0])

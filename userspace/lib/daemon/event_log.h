@@ -27,6 +27,6 @@ bool np_event(struct np_events *e, unsigned int interval, const char *event, jso
 	      struct np_err *err);
 
 /* The decision about task i as `plan --json` has it, with what was moved when a is not NULL. */
-json_t *np_event_decision(const struct np_planning *p, size_t i, const struct np_applied *a);
+json_t *np_event_decision(const struct np_request *p, size_t i, const struct np_applied *a);
 
 #endif

@@ -16,7 +16,7 @@
 #include "../base/replace_file.h"
 
 /* Longest wait for the request of a client. */
-#define PATIENCE_US 50000
+#define TIMEOUT_US 50000
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {
@@ -85,7 +85,7 @@ static void print_nodes(FILE *out, const struct np_machine *m)
 
 static void print_tasks(FILE *out, const struct np_daemon *d)
 {
-	gauge(out, "watched_tasks", (double)d->watch.members, "Tasks watched.");
+	gauge(out, "watched_tasks", (double)d->watch.n_watched, "Tasks watched.");
 	gauge(out, "eligible_tasks", (double)d->watch.eligible,
 	      "Of those, busy and large enough for a plan.");
 	gauge(out, "sampled_tasks", (double)np_task_sampling_known(&d->watch),
@@ -121,7 +121,7 @@ char *np_metrics_text(const struct np_daemon *d)
 	fputs("numaplace_daemon_info{policy=\"", out);
 	label(out, d->args.policy->name);
 	fputs("\",engine=\"", out);
-	label(out, d->how.control->name);
+	label(out, d->how.engine->name);
 	fputs("\"} 1\n", out);
 	print_counters(out, &d->counts);
 	print_tasks(out, d);
@@ -271,14 +271,14 @@ void np_metrics_answer(const struct np_metrics *x, const struct np_daemon *d)
 {
 	static const char header[] = "HTTP/1.0 200 OK\r\n"
 		"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n\r\n";
-	struct timeval patience = { 0, PATIENCE_US };
+	struct timeval timeout = { 0, TIMEOUT_US };
 	int client = accept4(x->listener, NULL, NULL, SOCK_CLOEXEC);
 	char request[4096], *text;
 
 	if (client < 0)
 		return;
-	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	text = np_metrics_text(d);
 	/* The request is not parsed, but must be read, or closing resets the connection. */
 	if (text && recv(client, request, sizeof(request), 0) > 0) {

@@ -8,7 +8,7 @@
 #include "../files/penalty.h"
 #include "task_sampling.h"
 
-static int allocate(struct np_planning *p, size_t n)
+static int allocate(struct np_request *p, size_t n)
 {
 	size_t nodes = p->machine.n_nodes;
 
@@ -17,13 +17,13 @@ static int allocate(struct np_planning *p, size_t n)
 	p->tasks.shm_pages = calloc(n * nodes + 1, sizeof(*p->tasks.shm_pages));
 	p->tasks.start = calloc(n + 1, sizeof(*p->tasks.start));
 	p->tasks.cpus = calloc(n + 1, sizeof(*p->tasks.cpus));
-	p->confined.cpus = calloc(n + 1, sizeof(*p->confined.cpus));
-	p->confined.pinned = calloc(n + 1, sizeof(*p->confined.pinned));
+	p->limits.cpus = calloc(n + 1, sizeof(*p->limits.cpus));
+	p->limits.pinned = calloc(n + 1, sizeof(*p->limits.pinned));
 	return p->tasks.task && p->tasks.pages && p->tasks.shm_pages && p->tasks.start && p->tasks.cpus &&
-	       p->confined.cpus && p->confined.pinned ? 0 : -ENOMEM;
+	       p->limits.cpus && p->limits.pinned ? 0 : -ENOMEM;
 }
 
-static void add(struct np_planning *p, const struct np_watched_task *t,
+static void add(struct np_request *p, const struct np_watched_task *t,
 		const struct np_task *assumed)
 {
 	size_t i = p->tasks.n++, nodes = p->machine.n_nodes;
@@ -45,11 +45,11 @@ static void add(struct np_planning *p, const struct np_watched_task *t,
 	}
 	p->tasks.start[i] = t->start;
 	p->tasks.cpus[i] = t->task.cpus[0];
-	p->confined.pinned[p->confined.n] = t->confined.pinned[0];
-	p->confined.cpus[p->confined.n++] = t->confined.cpus[0];
+	p->limits.pinned[p->limits.n] = t->limits.pinned[0];
+	p->limits.cpus[p->limits.n++] = t->limits.cpus[0];
 }
 
-int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned int now,
+int np_plan_input(struct np_request *p, const struct np_task_watch *w, unsigned int now,
 		  const struct np_task *assumed, struct np_err *err)
 {
 	int e;
@@ -64,13 +64,13 @@ int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned
 	if (np_penalties_apply(&p->tasks, err))
 		e = -EBADMSG;
 	else
-		e = np_planning_ask(p, err);
+		e = np_request_ask(p, err);
 	if (e)
 		np_plan_input_free(p);
 	return e;
 }
 
-void np_plan_input_free(struct np_planning *p)
+void np_plan_input_free(struct np_request *p)
 {
 	np_plan_free(&p->plan);
 	free(p->tasks.task);
@@ -78,7 +78,7 @@ void np_plan_input_free(struct np_planning *p)
 	free(p->tasks.shm_pages);
 	free(p->tasks.start);
 	free(p->tasks.cpus);
-	free(p->confined.cpus);
-	free(p->confined.pinned);
+	free(p->limits.cpus);
+	free(p->limits.pinned);
 	memset(p, 0, sizeof(*p));
 }

@@ -11,8 +11,8 @@
  * declared for every task. 0, or -errno with one line in err. p then refers to masks and to a
  * machine that it does not own: release it with np_plan_input_free().
  */
-int np_plan_input(struct np_planning *p, const struct np_task_watch *w, unsigned int now,
+int np_plan_input(struct np_request *p, const struct np_task_watch *w, unsigned int now,
 		  const struct np_task *assumed, struct np_err *err);
-void np_plan_input_free(struct np_planning *p);
+void np_plan_input_free(struct np_request *p);
 
 #endif

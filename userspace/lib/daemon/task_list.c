@@ -62,11 +62,11 @@ static bool is_named(const struct np_task_watch *w, const struct np_watched_task
 	return false;
 }
 
-/* Named, or a descendant of one that is a member; a child may have a lower pid. */
+/* Named, or a descendant of one that is watched; a child may have a lower pid. */
 static bool belongs(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	for (int depth = 0; t && depth < 64; depth++) {
-		if (is_named(w, t) || (t->judged && t->member))
+		if (is_named(w, t) || (t->judged && t->watched))
 			return true;
 		t = np_task_watch_find(w, t->ppid);
 	}
@@ -76,7 +76,7 @@ static bool belongs(const struct np_task_watch *w, const struct np_watched_task 
 /* Its parent has exited, so it is not watched; its new parent may be a watched task. */
 static bool has_lost_parent(const struct np_task_watch *w, const struct np_watched_task *t)
 {
-	return !t->member && t->ppid > 0 && !np_task_watch_find(w, t->ppid);
+	return !t->watched && t->ppid > 0 && !np_task_watch_find(w, t->ppid);
 }
 
 static bool meet(struct np_task_watch *w, pid_t pid)
@@ -137,7 +137,7 @@ static void drop_unseen(struct np_task_watch *w)
 			np_task_watch_forget(t);
 			continue;
 		}
-		t->member &= t->seen;
+		t->watched &= t->seen;
 		w->task[kept++] = *t;
 	}
 	w->n = kept;
@@ -148,14 +148,14 @@ static void choose_members(struct np_task_watch *w)
 	bool all = !w->rules->n_pids;
 	pid_t self = getpid();
 
-	w->members = 0;
+	w->n_watched = 0;
 	for (size_t i = 0; i < w->n; i++) {
 		struct np_watched_task *t = &w->task[i];
 
 		if (!t->judged || (w->rules->cgroup && t->seen && !t->gone))
-			t->member = t->ppid >= 0 && t->pid != self && (all || belongs(w, t));
+			t->watched = t->ppid >= 0 && t->pid != self && (all || belongs(w, t));
 		t->judged = true;
-		w->members += t->member;
+		w->n_watched += t->watched;
 	}
 }
 

@@ -16,7 +16,7 @@
 static bool matters(const struct np_task_watch *w, const struct np_watched_task *t,
 		    unsigned int now)
 {
-	return t->member && !t->denied && t->ever_busy && now - t->last_busy <= w->rules->pause &&
+	return t->watched && !t->denied && t->ever_busy && now - t->last_busy <= w->rules->pause &&
 	       t->rss >= w->rules->min_pages;
 }
 
@@ -72,7 +72,7 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 			struct np_watched_task *t, unsigned int now)
 {
 	double began = np_clock_of_work();
-	struct np_confined confined;
+	struct np_task_limits limits;
 	struct np_tasks task;
 	struct np_err err;
 	int e = np_tasks_read(&task, m, &t->pid, 1, 0, &err);
@@ -82,8 +82,8 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 		np_tasks_free(&task);
 		e = -ESRCH;
 	}
-	if (!e && np_confined_read(&confined, m, &task, w->cpusets,
-				   w->rules->override ? NULL : w->pins)) {
+	if (!e && np_task_limits_read(&limits, m, &task, w->cpusets,
+				      w->rules->override ? NULL : w->pins)) {
 		np_tasks_free(&task);
 		e = -ENOMEM;
 	}
@@ -93,7 +93,7 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 		np_tasks_find_shared(&task, m);
 	if (t->have && !e) {
 		np_tasks_free(&t->task);
-		np_confined_free(&t->confined);
+		np_task_limits_free(&t->limits);
 	}
 	t->read_at = now;
 	t->read_cost = np_clock_of_work() - began;
@@ -104,7 +104,7 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 	t->task = task;
 	t->task.task[0].cores = np_watched_task_cores(w, t);
 	t->excluded = np_excluded(&w->rules->exclude, t->pid, task.task[0].comm);
-	t->confined = confined;
+	t->limits = limits;
 	t->have = true;
 	return true;
 }

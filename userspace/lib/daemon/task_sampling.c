@@ -51,7 +51,7 @@ static int begin(struct np_task_sampling *k, const struct np_task_watch *w,
 	}
 	if (!n)
 		return 0;
-	e = np_counting_begin(&k->c, m, k->pids, n, err);
+	e = np_counter_sample_begin(&k->c, m, k->pids, n, err);
 	k->open = !e;
 	return e;
 }
@@ -75,7 +75,7 @@ static bool note(struct np_task_sampling *k, size_t i, struct np_watched_task *t
 
 	if (!t->accesses)
 		t->accesses = calloc(m->n_nodes, sizeof(*t->accesses));
-	np_counting_fill(&k->c, i, m, t->task.cpus[0], &task, t->accesses);
+	np_counter_sample_fill(&k->c, i, m, t->task.cpus[0], &task, t->accesses);
 	if (!task_differs(&task, &t->sampled))
 		return false;
 	t->sampled = task;
@@ -87,7 +87,7 @@ static bool end(struct np_task_sampling *k, struct np_task_watch *w, const struc
 	struct np_machine with_traffic = *m;
 	bool changed = false;
 
-	np_counting_end(&k->c);
+	np_counter_sample_end(&k->c);
 	for (size_t i = 0; i < k->c.n; i++) {
 		struct np_watched_task *t = np_task_watch_find(w, k->pids[i]);
 
@@ -98,12 +98,12 @@ static bool end(struct np_task_sampling *k, struct np_task_watch *w, const struc
 	if (!k->traffic)
 		k->traffic = calloc(m->n_nodes, sizeof(*k->traffic));
 	if (with_traffic.node && k->traffic) {
-		np_counting_traffic(&k->c, &with_traffic);
+		np_counter_sample_traffic(&k->c, &with_traffic);
 		for (size_t node = 0; node < m->n_nodes; node++)
 			k->traffic[node] = with_traffic.node[node].traffic;
 	}
 	free(with_traffic.node);
-	np_counting_free(&k->c);
+	np_counter_sample_free(&k->c);
 	k->open = false;
 	return changed;
 }
@@ -137,7 +137,7 @@ void np_task_sampling_drop(struct np_task_sampling *k)
 {
 	if (k->open) {
 		np_counters_close(&k->c.counters);
-		np_counting_free(&k->c);
+		np_counter_sample_free(&k->c);
 	}
 	k->open = false;
 	free(k->traffic);

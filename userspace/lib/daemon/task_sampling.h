@@ -11,7 +11,7 @@ struct np_task_sampling {
 	unsigned int most;	/* tasks that are counted at once; 0: none */
 	double budget;		/* seconds of CPU time an interval, on average */
 	/* Its own. */
-	struct np_counting c;
+	struct np_counter_sample c;
 	pid_t *pids;		/* [c.n] that are counted now */
 	bool open;
 	bool refused;		/* no counters here, or no permission */

@@ -36,7 +36,7 @@ static void forget_rows(struct np_watched_task *t)
 {
 	if (t->have) {
 		np_tasks_free(&t->task);
-		np_confined_free(&t->confined);
+		np_task_limits_free(&t->limits);
 	}
 	t->have = false;
 	free(t->accesses);
@@ -170,15 +170,15 @@ int np_task_watch_look(struct np_task_watch *w, const struct np_machine *m, unsi
 		struct np_watched_task *t = &w->task[i];
 		unsigned int cores = np_watched_task_cores(w, t);
 
-		if (!t->member || now < t->next_look)
+		if (!t->watched || now < t->next_look)
 			continue;
 		if (!look_at(w, t, now)) {
-			t->member = false;
+			t->watched = false;
 			t->gone = true;
 		} else if (t->have && np_watched_task_cores(w, t) != cores) {
 			*changed = true;
 		}
-		*changed |= t->member && np_task_watch_follow(m, t);
+		*changed |= t->watched && np_task_watch_follow(m, t);
 		if (t->have)
 			t->task.task[0].cores = np_watched_task_cores(w, t);
 	}

@@ -16,7 +16,7 @@ struct np_watched_task {
 	pid_t pid, ppid;
 	unsigned long long start;	/* tells a reused pid */
 	char comm[NP_COMM_LEN];
-	bool judged, member;		/* is watched; others are only known to be there */
+	bool judged, watched;		/* is watched; others are only known to be there */
 	bool seen;			/* in the round of listing that runs now */
 	bool gone;			/* has exited since */
 	int stat;			/* /proc/PID/stat, open; -1: not */
@@ -39,7 +39,7 @@ struct np_watched_task {
 	bool denied;			/* no permission to read it */
 	bool excluded;			/* by its name when it was read */
 	struct np_tasks task;		/* of one */
-	struct np_confined confined;
+	struct np_task_limits limits;
 
 	unsigned long long sampling_round;	/* in which it was sampled last; 0: never */
 	struct np_task sampled;		/* what the counters said where it is now; sources say what */
@@ -70,7 +70,7 @@ struct np_task_watch {
 	unsigned long long *named;	/* [rules->n_pids] when they started; 0: is not there */
 	struct np_watched_task *task;	/* [n] sorted by pid */
 	size_t n, room;
-	size_t members, eligible;	/* watched; of those, busy and large enough */
+	size_t n_watched, eligible;	/* watched; of those, busy and large enough */
 	unsigned long last_pid;		/* the kernel's, when /proc was last listed */
 	struct np_cpusets *cpusets;
 	struct np_pins *pins;

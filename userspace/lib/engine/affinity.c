@@ -18,7 +18,7 @@
 
 /* One call's work, so that it can be undone. */
 struct placing {
-	struct np_state state;
+	struct np_saved_affinity state;
 	const struct np_place_request *request;
 	pid_t pid;
 	const struct bitmask *cpus;
@@ -79,8 +79,8 @@ static const struct np_saved *first_record(const struct placing *p, const struct
 	const struct np_saved *r;
 
 	if (old)
-		return np_heirs_wears(old, p->pid, p->now) ? old : NULL;
-	r = np_heirs_origin(&p->state, p->pid, start, p->now);
+		return np_inherited_has(old, p->pid, p->now) ? old : NULL;
+	r = np_inherited_origin(&p->state, p->pid, start, p->now);
 	return r && r->pid == p->pid && p->leader_is_new && p->first_pass ? NULL : r;
 }
 
@@ -99,7 +99,7 @@ static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_p
 	if (p->request->by)
 		snprintf(r.by, sizeof(r.by), "%s", p->request->by);
 	r.all = first ? first->all : has_all(p);
-	r.placed = first && first == old ? old->placed : np_heirs_now();
+	r.placed = first && first == old ? old->placed : np_inherited_now();
 	r.cgroup = first && first == old ? old->cgroup : np_cgroup_mark(p->pid);
 	r.pgrp = st->pgrp;
 	r.session = st->session;
@@ -111,13 +111,13 @@ static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_p
 static void forget_old(struct placing *p, struct np_saved *old)
 {
 	if (old)
-		np_state_drop(&p->state, old->tid);
+		np_saved_affinity_drop(&p->state, old->tid);
 }
 
 /* Notes the thread in the state (not yet on disk) and in the undo list. */
 static int note_thread(struct placing *p, pid_t tid)
 {
-	struct np_saved *old = np_state_find(&p->state, tid), record;
+	struct np_saved *old = np_saved_affinity_find(&p->state, tid), record;
 	struct np_proc_stat st;
 	struct np_affinity_was *bigger, *u;
 	int e;
@@ -125,7 +125,7 @@ static int note_thread(struct placing *p, pid_t tid)
 	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
 		return 0;	/* it has exited */
 	if (old && old->start != st.start) {	/* its number was another thread's */
-		np_state_end(&p->state, old);
+		np_saved_affinity_end(&p->state, old);
 		old = NULL;
 	}
 	bigger = realloc(p->undo.thread, sizeof(*bigger) * (p->undo.n + 1));
@@ -142,7 +142,7 @@ static int note_thread(struct placing *p, pid_t tid)
 	record = record_of(p, tid, &st, old);
 	u->all = record.all && !old && !record.earlier;
 	forget_old(p, old);
-	e = np_state_add(&p->state, &record);
+	e = np_saved_affinity_add(&p->state, &record);
 	np_saved_free(&record);
 	return e;
 }
@@ -208,7 +208,7 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 	if (e)
 		return np_fail(p->err, e, "out of memory");
 	if (*found)
-		e = np_state_record(&p->state, p->err);
+		e = np_saved_affinity_record(&p->state, p->err);
 	for (size_t i = first; !e && i < p->undo.n; i++) {
 		p->undo.thread[i].bound = true;
 		e = bind_thread(p, p->undo.thread[i].tid);
@@ -229,11 +229,11 @@ static void undo_all(struct placing *p)
 
 		if (u->bound)
 			np_affinity_set(u->tid, u->all ? every : u->before);
-		np_state_drop(&p->state, u->tid);
+		np_saved_affinity_drop(&p->state, u->tid);
 		if (u->had_record)
-			np_state_add(&p->state, &u->old);
+			np_saved_affinity_add(&p->state, &u->old);
 	}
-	np_state_save(&p->state, &ignored);
+	np_saved_affinity_save(&p->state, &ignored);
 	numa_bitmask_free(every);
 }
 
@@ -272,10 +272,10 @@ static void placing_free(struct placing *p)
 	free_threads(&p->undo);
 	numa_bitmask_free(p->now);
 	numa_bitmask_free(p->allowed);
-	np_state_keep(&p->state);
+	np_saved_affinity_keep(&p->state);
 }
 
-static bool has_inherited(const struct np_state *s, pid_t pid)
+static bool has_inherited(const struct np_saved_affinity *s, pid_t pid)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_proc_stat st;
@@ -283,7 +283,7 @@ static bool has_inherited(const struct np_state *s, pid_t pid)
 
 	if (result) {
 		np_layers_lift(&s->layers, pid, now);
-		result = np_heirs_origin(s, pid, st.start, now);
+		result = np_inherited_origin(s, pid, st.start, now);
 	}
 	numa_bitmask_free(now);
 	return result;
@@ -295,10 +295,10 @@ static bool has_inherited(const struct np_state *s, pid_t pid)
  * series, over all processes: what is started between that and the placement has the
  * CPUs that the record keeps as "earlier", until the next series.
  */
-static int open_state(struct np_state *s, pid_t pid, bool follows, struct np_err *err)
+static int open_state(struct np_saved_affinity *s, pid_t pid, bool follows, struct np_err *err)
 {
 	bool settle = false, known = false;
-	int e = np_state_open_kept(s, err);
+	int e = np_saved_affinity_open_kept(s, err);
 
 	if (e)
 		return e;
@@ -311,10 +311,10 @@ static int open_state(struct np_state *s, pid_t pid, bool follows, struct np_err
 		known |= own;
 	}
 	if (!e)
-		e = settle || (!known && has_inherited(s, pid)) ? np_heirs_settle(s) : 0;
+		e = settle || (!known && has_inherited(s, pid)) ? np_inherited_settle(s) : 0;
 	if (!e)
 		return 0;
-	np_state_close(s);
+	np_saved_affinity_close(s);
 	return np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
 }
 
@@ -333,7 +333,7 @@ int np_affinity_place(const struct np_place_request *r, struct np_err *err)
 	if (e)
 		return e;
 	p.undo.pid = p.pid;
-	p.undo.when = np_heirs_now();
+	p.undo.when = np_inherited_now();
 	p.now = numa_bitmask_alloc(NP_MAX_CPUS);
 	p.allowed = numa_bitmask_alloc(NP_MAX_CPUS);
 	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++)

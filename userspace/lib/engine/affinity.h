@@ -38,12 +38,12 @@ void np_affinity_undo_free(struct np_affinity_undo *u);
  */
 int np_affinity_place(const struct np_place_request *r, struct np_err *err);
 
-/* See np_control.undo; those that were not placed by system calls are passed over. */
+/* See np_engine_ops.undo; those that were not placed by system calls are passed over. */
 int np_affinity_undo(const struct np_undo *u, size_t n, struct np_err *err);
 
 /*
  * Gives the threads that np_affinity_place() bound, and those that have inherited
- * that, their originals back; see np_control.restore. Those that have CPUs of the
+ * that, their originals back; see np_engine_ops.restore. Those that have CPUs of the
  * module's on top keep them and their records: these are to go first.
  */
 int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);

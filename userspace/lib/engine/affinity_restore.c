@@ -16,7 +16,7 @@
 #define MAX_DEPTH 64
 
 struct restoring {
-	struct np_state state;
+	struct np_saved_affinity state;
 	const struct np_whose *whose;
 	struct np_processes all;
 	struct bitmask *now, *every;	/* scratch; all CPUs */
@@ -51,7 +51,7 @@ static bool restore_thread(struct restoring *r, const struct np_saved *record)
 		return true;
 	if (!e && np_layers_lift(&r->state.layers, record->tid, r->now))
 		return false;
-	if (!e && !np_heirs_wears(record, record->pid, r->now)) {
+	if (!e && !np_inherited_has(record, record->pid, r->now)) {
 		if (numa_bitmask_equal(r->now, record->original))
 			r->n++;
 		else
@@ -117,20 +117,20 @@ static int restore_all(struct restoring *r)
 	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++) {
 		e = np_processes_read(&r->all);
 		if (!e)
-			e = np_heirs_note(&r->state, &r->all, &found);
+			e = np_inherited_note(&r->state, &r->all, &found);
 		if (!e && (pass == 0 || found))
 			restore_matching(r);
 		np_processes_free(&r->all);
 		found |= pass == 0 && r->matched;
 	}
-	np_state_drop_if(&r->state, is_over);
+	np_saved_affinity_drop_if(&r->state, is_over);
 	return e;
 }
 
 static int save(struct restoring *r)
 {
 	struct np_err why;
-	int e = np_state_save(&r->state, &why);
+	int e = np_saved_affinity_save(&r->state, &why);
 
 	if (e && !r->error)
 		return np_fail(r->err, e, "%s", why.text);
@@ -139,7 +139,7 @@ static int save(struct restoring *r)
 
 static int restore(struct restoring *r, size_t *n, size_t *kept)
 {
-	int e = np_state_open(&r->state, NULL, r->err);
+	int e = np_saved_affinity_open(&r->state, NULL, r->err);
 
 	*n = *kept = 0;
 	if (e)
@@ -153,7 +153,7 @@ static int restore(struct restoring *r, size_t *n, size_t *kept)
 		np_fail(r->err, e, "/proc cannot be read: %s", strerror(-e));
 	else if (r->state.written)
 		e = save(r);
-	np_state_close(&r->state);
+	np_saved_affinity_close(&r->state);
 	numa_bitmask_free(r->now);
 	numa_bitmask_free(r->every);
 	*n = r->n;

@@ -19,7 +19,7 @@
 struct undoing {
 	const struct np_undo *undo;	/* [n] */
 	size_t n;
-	struct np_state state;
+	struct np_saved_affinity state;
 	struct np_processes all;
 	struct bitmask *now, *every;	/* scratch; all CPUs */
 	int error;			/* the first, with its line in err */
@@ -95,7 +95,7 @@ static bool give_back(struct undoing *w, const struct np_saved *r, const struct 
 
 	if (!e && np_layers_lift(&w->state.layers, r->tid, w->now))
 		return false;
-	if (!e && np_heirs_wears(r, r->pid, w->now))
+	if (!e && np_inherited_has(r, r->pid, w->now))
 		e = np_affinity_set(r->tid, was->all ? w->every : was->before);
 	if (!e || e == -ESRCH)
 		return true;
@@ -152,7 +152,7 @@ static void put_records_back(struct undoing *w)
 		if (was && was->had_record)
 			put_record_back(r, was);
 	}
-	np_state_drop_if(&w->state, is_done);
+	np_saved_affinity_drop_if(&w->state, is_done);
 }
 
 static int undo_all(struct undoing *w)
@@ -164,7 +164,7 @@ static int undo_all(struct undoing *w)
 		np_processes_free(&w->all);
 		e = np_processes_read(&w->all);
 		if (!e)
-			e = np_heirs_note(&w->state, &w->all, &found);
+			e = np_inherited_note(&w->state, &w->all, &found);
 		done = e ? 0 : give_back_all(w);
 		found |= pass == 0 && done;
 	}
@@ -182,7 +182,7 @@ int np_affinity_undo(const struct np_undo *u, size_t n, struct np_err *err)
 
 	for (size_t i = 0; i < n; i++)
 		any |= u[i].calls != NULL;
-	e = any ? np_state_open(&w.state, NULL, err) : 0;
+	e = any ? np_saved_affinity_open(&w.state, NULL, err) : 0;
 	if (e || !any)
 		return e;
 	w.now = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -191,8 +191,8 @@ int np_affinity_undo(const struct np_undo *u, size_t n, struct np_err *err)
 	e = undo_all(&w);
 	if (e)
 		np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
-	saved = np_state_save(&w.state, &why);
-	np_state_close(&w.state);
+	saved = np_saved_affinity_save(&w.state, &why);
+	np_saved_affinity_close(&w.state);
 	numa_bitmask_free(w.now);
 	numa_bitmask_free(w.every);
 	if (!e && !w.error && saved)

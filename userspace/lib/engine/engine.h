@@ -34,7 +34,7 @@ struct np_place_request {
 	const char *by;			/* np_saved.by, for np_whose; NULL: by hand */
 	bool follows;			/* at once on another placement of the same series */
 	/*
-	 * Not NULL: after success *undo is what np_control.undo() needs to know of what was
+	 * Not NULL: after success *undo is what np_engine_ops.undo() needs to know of what was
 	 * done by system calls, for np_affinity_undo_free(); NULL where nothing was.
 	 */
 	struct np_affinity_undo **undo;
@@ -55,7 +55,7 @@ struct np_migrate_request {
 	bool shared;			/* also pages that other processes map */
 	/* Also pages of files and of shared memory, where move_pages(2) is used. */
 	bool files;
-	bool no_small;			/* move_pages(2): areas of anonymous small pages are left out */
+	bool no_small;			/* move_pages(2): ranges of anonymous small pages are left out */
 	unsigned int max_stall_us;	/* 0: the engine's default */
 	unsigned int rate_mib;		/* MiB a second, 0: no limit */
 	/* Of the module alone: */
@@ -91,7 +91,7 @@ struct np_spread_request {
 	void *progress_arg;
 };
 
-struct np_control {
+struct np_engine_ops {
 	const char *name;
 	/*
 	 * Every operation: 0, or -errno and one line in err saying what, on
@@ -134,19 +134,19 @@ struct np_control {
  * move_pages(2) for the kinds of pages that it leaves and the call moves; plain
  * system calls otherwise. Returns NULL with one line in err.
  */
-const struct np_control *np_control_get(enum np_engine engine, struct np_err *err);
+const struct np_engine_ops *np_engine_get(enum np_engine engine, struct np_err *err);
 
 /*
  * Whether the module is there but not for this user: what it placed cannot be seen or restored
  * then, and err says what to do.
  */
-bool np_control_hidden(struct np_err *err);
+bool np_engine_hidden(struct np_err *err);
 
 /* Restores with the engine that AUTO takes: whatever engine did it, it is undone. */
-int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);
+int np_engine_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);
 
 /* The exit status (NP_EXIT_* of cmd.h) for an operation's return value. */
-int np_control_exit(int r);
+int np_engine_exit(int r);
 
 /* "auto", "module", "syscall"; returns -EINVAL for anything else. */
 int np_engine_parse(const char *word, enum np_engine *engine);

@@ -4,38 +4,38 @@
 #include <errno.h>
 #include <string.h>
 
-const struct np_control *np_control_get(enum np_engine engine, struct np_err *err)
+const struct np_engine_ops *np_engine_get(enum np_engine engine, struct np_err *err)
 {
-	const struct np_control *control = NULL;
+	const struct np_engine_ops *ops = NULL;
 
 	switch (engine) {
 	case NP_ENGINE_AUTO:
-		control = np_control_auto.probe(err) ? &np_control_syscall : &np_control_auto;
+		ops = np_engine_auto.probe(err) ? &np_engine_syscall : &np_engine_auto;
 		break;
 	case NP_ENGINE_MODULE:
-		control = &np_control_module;
+		ops = &np_engine_module;
 		break;
 	case NP_ENGINE_SYSCALL:
-		control = &np_control_syscall;
+		ops = &np_engine_syscall;
 		break;
 	}
-	return control && !control->probe(err) ? control : NULL;
+	return ops && !ops->probe(err) ? ops : NULL;
 }
 
-int np_control_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
+int np_engine_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	const struct np_control *control = np_control_module.probe(err)
-						   ? &np_control_syscall : &np_control_module;
+	const struct np_engine_ops *ops = np_engine_module.probe(err)
+						   ? &np_engine_syscall : &np_engine_module;
 
-	return control->restore(whose, n, kept, err);
+	return ops->restore(whose, n, kept, err);
 }
 
-bool np_control_hidden(struct np_err *err)
+bool np_engine_hidden(struct np_err *err)
 {
-	return np_control_module.probe(err) == -EPERM;
+	return np_engine_module.probe(err) == -EPERM;
 }
 
-int np_control_exit(int r)
+int np_engine_exit(int r)
 {
 	switch (r) {
 	case 0:

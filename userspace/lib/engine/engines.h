@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The implementations of struct np_control. */
+/* The implementations of struct np_engine_ops. */
 #ifndef NUMAPLACE_LIB_ENGINES_H
 #define NUMAPLACE_LIB_ENGINES_H
 
 #include "engine.h"
 
-extern const struct np_control np_control_module;
-extern const struct np_control np_control_syscall;
-extern const struct np_control np_control_auto;
+extern const struct np_engine_ops np_engine_module;
+extern const struct np_engine_ops np_engine_syscall;
+extern const struct np_engine_ops np_engine_auto;
 
 /*
  * Adds to the module's counts what a second engine then moved of the pages that the

@@ -20,7 +20,7 @@
 
 #define WORDS (NP_MAX_CPUS / (8 * sizeof(unsigned long)))
 
-unsigned long long np_heirs_now(void)
+unsigned long long np_inherited_now(void)
 {
 	unsigned long long hertz = (unsigned long long)sysconf(_SC_CLK_TCK);
 	struct timespec t;
@@ -32,7 +32,7 @@ unsigned long long np_heirs_now(void)
 
 /* Data of one search. */
 struct search {
-	const struct np_state *s;
+	const struct np_saved_affinity *s;
 	const struct np_saved **by_pid;	/* [n] the records of s in order of pid, the leader's first */
 	size_t n;			/* 0: not in order, look at each */
 	const struct np_processes *all;	/* NULL: ask /proc */
@@ -87,7 +87,7 @@ static bool wears(struct search *q, const struct np_saved *r, pid_t pid, const s
 	return is_narrowed(r->set, q->allowed, cpus);
 }
 
-bool np_heirs_wears(const struct np_saved *r, pid_t pid, const struct bitmask *cpus)
+bool np_inherited_has(const struct np_saved *r, pid_t pid, const struct bitmask *cpus)
 {
 	struct search q = { 0 };
 	bool result = wears(&q, r, pid, cpus);
@@ -260,8 +260,8 @@ static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long 
 	return NULL;
 }
 
-const struct np_saved *np_heirs_origin(const struct np_state *s, pid_t pid,
-				       unsigned long long start, const struct bitmask *now)
+const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pid_t pid,
+					   unsigned long long start, const struct bitmask *now)
 {
 	struct search q = { .s = s };
 	const struct np_saved *found = s->n ? origin(&q, pid, start, now) : NULL;
@@ -340,7 +340,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 	return e;
 }
 
-int np_heirs_note(struct np_state *s, const struct np_processes *all, size_t *found)
+int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all, size_t *found)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct search q = { .s = s, .all = all };
@@ -353,7 +353,7 @@ int np_heirs_note(struct np_state *s, const struct np_processes *all, size_t *fo
 		e = look_at(&q, &all->process[i], now, &f);
 	for (size_t i = 0; i < f.n; i++) {
 		if (!e)
-			e = np_state_add(s, &f.heir[i]);
+			e = np_saved_affinity_add(s, &f.heir[i]);
 		np_saved_free(&f.heir[i]);
 	}
 	*found = f.n + f.exited;
@@ -368,7 +368,7 @@ static bool is_gone(const struct np_saved *r)
 	return r->gone;
 }
 
-int np_heirs_settle(struct np_state *s)
+int np_inherited_settle(struct np_saved_affinity *s)
 {
 	struct np_processes all;
 	size_t found = 1;
@@ -378,12 +378,12 @@ int np_heirs_settle(struct np_state *s)
 		e = np_processes_read(&all);
 		if (e)
 			break;
-		e = np_heirs_note(s, &all, &found);
+		e = np_inherited_note(s, &all, &found);
 		np_processes_free(&all);
 	}
 	if (e)
 		return e;
-	np_state_drop_if(s, is_gone);
+	np_saved_affinity_drop_if(s, is_gone);
 	for (size_t i = 0; i < s->n; i++)
 		s->saved[i].settled = true;
 	s->rewrite = true;

@@ -10,33 +10,33 @@
 #include "saved_affinity.h"
 
 /* The moment, in the unit of np_saved.start. */
-unsigned long long np_heirs_now(void);
+unsigned long long np_inherited_now(void);
 
 /*
  * Whether cpus, those of a thread of pid, are what the record says that were set, or
  * what the cpuset has left of them since.
  */
-bool np_heirs_wears(const struct np_saved *r, pid_t pid, const struct bitmask *cpus);
+bool np_inherited_has(const struct np_saved *r, pid_t pid, const struct bitmask *cpus);
 
 /*
  * The record from which a thread without one, started then, has its CPUs, which are
  * now these; NULL: they are its own. One that a process has set for itself to the very
  * CPUs that its parent was placed on is taken for inherited.
  */
-const struct np_saved *np_heirs_origin(const struct np_state *s, pid_t pid,
-				       unsigned long long start, const struct bitmask *now);
+const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pid_t pid,
+					   unsigned long long start, const struct bitmask *now);
 
 /*
  * Gives every thread of these processes that has inherited a place a record, "heir".
  * Sets *found to how many there were and how many exited while they were looked at.
  * 0 or -ENOMEM.
  */
-int np_heirs_note(struct np_state *s, const struct np_processes *all, size_t *found);
+int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all, size_t *found);
 
 /*
  * The same until no new one is found; exited ones are then dropped, the rest "settled". 0 or
  * -errno.
  */
-int np_heirs_settle(struct np_state *s);
+int np_inherited_settle(struct np_saved_affinity *s);
 
 #endif

@@ -277,7 +277,7 @@ int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err)
 	return e;
 }
 
-const struct np_control np_control_module = {
+const struct np_engine_ops np_engine_module = {
 	.name = "module",
 	.probe = module_probe,
 	.place = np_module_place,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The operations of the module's engine; see struct np_control. */
+/* The operations of the module's engine; see struct np_engine_ops. */
 #ifndef NUMAPLACE_LIB_MODULE_H
 #define NUMAPLACE_LIB_MODULE_H
 

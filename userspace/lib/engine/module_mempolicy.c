@@ -17,7 +17,7 @@ static int parse(const char *text, int *mode, struct bitmask **nodes)
 	int e;
 
 	numa_bitmask_setall(any);
-	e = np_memory_policy_parse(text, &space, mode, nodes, &err);
+	e = np_mempolicy_parse(text, &space, mode, nodes, &err);
 	numa_bitmask_free(any);
 	return e;
 }

@@ -180,6 +180,6 @@ int np_module_place(const struct np_place_request *r, struct np_err *err)
 	if (e == -ENOSYS)
 		return np_fail(err, -EOPNOTSUPP,
 			       "the kernel does not take memory policy %s; it may be too old for it",
-			       np_memory_policy_format(r->mem_mode, r->mem_nodes, mem, sizeof(mem)));
+			       np_mempolicy_format(r->mem_mode, r->mem_nodes, mem, sizeof(mem)));
 	return e;
 }

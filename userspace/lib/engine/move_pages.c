@@ -126,12 +126,12 @@ static int each(const struct np_window *w, void *arg)
 	return e ? e : left_to_move(m) ? 0 : ENOUGH;
 }
 
-/* With no_small, leaves out areas of anonymous small pages. */
-static bool wanted(const struct np_area *area, void *arg)
+/* With no_small, leaves out ranges of anonymous small pages. */
+static bool wanted(const struct np_vma_range *range, void *arg)
 {
 	const struct mover *m = arg;
 
-	return !m->r->no_small || !area->anonymous || area->page_size > m->sender.page_size;
+	return !m->r->no_small || !range->anonymous || range->page_size > m->sender.page_size;
 }
 
 int np_move_pages(const struct np_migrate_request *r, struct np_migrate_result *out,

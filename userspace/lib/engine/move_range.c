@@ -17,11 +17,11 @@ static int move(const struct np_mover *m, struct np_migrate_request *r, uint64_t
 	int e;
 
 	memset(&result, 0, sizeof(result));
-	r->rate_mib = m->pace.rate_mib;
-	r->max_stall_us = m->pace.max_stall_us;
+	r->rate_mib = m->throttle.rate_mib;
+	r->max_stall_us = m->throttle.max_stall_us;
 	r->progress = m->go_on;
 	r->progress_arg = m->arg;
-	e = m->control->migrate(r, &result, err);
+	e = m->engine->migrate(r, &result, err);
 	if (m->report && (!e || result.asked))
 		m->report(&result, m->arg);
 	*moved += result.moved;

@@ -28,7 +28,7 @@ static struct np_list_space nodes_space(const char *what, struct bitmask *exist)
 	return s;
 }
 
-void np_spaces_open(struct np_spaces *s, const struct np_machine *m)
+void np_node_args_open(struct np_node_args *s, const struct np_machine *m)
 {
 	struct bitmask *cpus = np_machine_cpus(m), *mine = numa_bitmask_alloc(NP_MAX_CPUS);
 
@@ -47,14 +47,14 @@ static void close_space(struct np_list_space *s)
 	numa_bitmask_free((struct bitmask *)s->allowed);
 }
 
-void np_spaces_close(struct np_spaces *s)
+void np_node_args_close(struct np_node_args *s)
 {
 	close_space(&s->cpu);
 	close_space(&s->node);
 	close_space(&s->memory);
 }
 
-struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, struct np_err *err)
+struct bitmask *np_node_args_cpus(const struct np_node_args *s, const char *nodes, struct np_err *err)
 {
 	struct bitmask *mask = np_list_parse(nodes, &s->node, err), *cpus;
 
@@ -70,7 +70,7 @@ struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, 
 	return cpus;
 }
 
-int np_spaces_one_node(const struct np_list_space *space, const char *text, struct np_err *err)
+int np_node_args_one(const struct np_list_space *space, const char *text, struct np_err *err)
 {
 	struct bitmask *mask = np_list_parse(text, space, err);
 	int node = -1;

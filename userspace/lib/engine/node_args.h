@@ -6,21 +6,21 @@
 #include "../base/cpulist.h"
 #include "../host/topology.h"
 
-struct np_spaces {
+struct np_node_args {
 	const struct np_machine *m;
 	struct np_list_space cpu, node, memory;	/* memory: nodes that have memory */
 };
 
-void np_spaces_open(struct np_spaces *s, const struct np_machine *m);
-void np_spaces_close(struct np_spaces *s);
+void np_node_args_open(struct np_node_args *s, const struct np_machine *m);
+void np_node_args_close(struct np_node_args *s);
 
 /*
  * The CPUs of a list of nodes, for the caller to free; NULL with one line in
  * err when a node does not exist or has no CPU.
  */
-struct bitmask *np_spaces_cpus_of(const struct np_spaces *s, const char *nodes, struct np_err *err);
+struct bitmask *np_node_args_cpus(const struct np_node_args *s, const char *nodes, struct np_err *err);
 
 /* One node of the space, as its kernel number; -1 with one line in err. */
-int np_spaces_one_node(const struct np_list_space *space, const char *text, struct np_err *err);
+int np_node_args_one(const struct np_list_space *space, const char *text, struct np_err *err);
 
 #endif

@@ -109,7 +109,7 @@ uint64_t np_sender_due_ns(uint64_t bytes, unsigned int rate_mib)
 }
 
 /* Keeps to the rate: sleeps until the bytes moved so far are due. */
-static void pace(const struct np_sender *s)
+static void throttle(const struct np_sender *s)
 {
 	uint64_t due, passed;
 
@@ -197,7 +197,7 @@ static int send_call(struct np_sender *s, size_t n, size_t *tried)
 	e = settle(s, n, *tried, e == -ENOMEM ? e : -EBUSY);
 	if (e)
 		return e;
-	pace(s);
+	throttle(s);
 	return np_sender_go_on(s);
 }
 

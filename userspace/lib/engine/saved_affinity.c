@@ -17,8 +17,8 @@
 /* Replaced records and exited threads that a file and a kept state may have beside the others. */
 #define SLACK 1024
 
-/* The state that np_state_keep() kept, without its lock; path "": none. */
-static struct np_state kept = { .file = { .lock = -1, .data = -1 } };
+/* The state that np_saved_affinity_keep() kept, without its lock; path "": none. */
+static struct np_saved_affinity kept = { .file = { .lock = -1, .data = -1 } };
 
 static bool still_there(const struct np_saved *r)
 {
@@ -52,7 +52,7 @@ static struct bitmask *mask_of(const char *list)
 }
 
 /* Adds the record in the place of the one that it replaces. */
-static int replace(struct np_state *s, const struct np_saved *r)
+static int replace(struct np_saved_affinity *s, const struct np_saved *r)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->saved[i].tid != r->tid || s->saved[i].start != r->start)
@@ -61,10 +61,10 @@ static int replace(struct np_state *s, const struct np_saved *r)
 		s->saved[i] = s->saved[--s->n];
 		break;
 	}
-	return np_state_add(s, r);
+	return np_saved_affinity_add(s, r);
 }
 
-static int load_record(struct np_state *s, json_t *item)
+static int load_record(struct np_saved_affinity *s, json_t *item)
 {
 	const char *original, *set, *earlier = NULL, *by = "";
 	int inherit, all = false, heir = false, e = -EINVAL;
@@ -97,7 +97,7 @@ static bool is_unwanted(const struct np_saved *r)
 	return r->gone && (r->tid != r->pid || !r->inherit);
 }
 
-void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r))
+void np_saved_affinity_drop_if(struct np_saved_affinity *s, bool (*which)(const struct np_saved *r))
 {
 	for (size_t i = 0; i < s->n;) {
 		if (!which(&s->saved[i])) {
@@ -110,26 +110,26 @@ void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r
 }
 
 /* A child that any thread has started is the child of its process. */
-void np_state_end(struct np_state *s, struct np_saved *r)
+void np_saved_affinity_end(struct np_saved_affinity *s, struct np_saved *r)
 {
 	r->gone = true;
-	np_state_drop_if(s, is_unwanted);
+	np_saved_affinity_drop_if(s, is_unwanted);
 }
 
-static void end_all(struct np_state *s)
+static void end_all(struct np_saved_affinity *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		s->saved[i].gone = !still_there(&s->saved[i]);
-	np_state_drop_if(s, is_unwanted);
+	np_saved_affinity_drop_if(s, is_unwanted);
 }
 
-static void none_is_fresh(struct np_state *s)
+static void none_is_fresh(struct np_saved_affinity *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		s->saved[i].fresh = false;
 }
 
-static int load(struct np_state *s, struct np_err *err)
+static int load(struct np_saved_affinity *s, struct np_err *err)
 {
 	static const char unknown[] = "the original CPUs of placed tasks are";
 	json_t *threads = NULL, *item;
@@ -147,7 +147,7 @@ static int load(struct np_state *s, struct np_err *err)
 	return e;
 }
 
-int np_state_open(struct np_state *s, const char *path, struct np_err *err)
+int np_saved_affinity_open(struct np_saved_affinity *s, const char *path, struct np_err *err)
 {
 	int e;
 
@@ -156,12 +156,12 @@ int np_state_open(struct np_state *s, const char *path, struct np_err *err)
 	if (!e)
 		e = load(s, err);
 	if (e)
-		np_state_close(s);
+		np_saved_affinity_close(s);
 	return e;
 }
 
 /* Puts the kept state in place of s, which has the lock; false when the file has changed since. */
-static bool take_kept(struct np_state *s)
+static bool take_kept(struct np_saved_affinity *s)
 {
 	int lock = s->file.lock;
 
@@ -170,11 +170,11 @@ static bool take_kept(struct np_state *s)
 		return false;
 	*s = kept;
 	s->file.lock = lock;
-	kept = (struct np_state) { .file = { .lock = -1, .data = -1 } };
+	kept = (struct np_saved_affinity) { .file = { .lock = -1, .data = -1 } };
 	return true;
 }
 
-int np_state_open_kept(struct np_state *s, struct np_err *err)
+int np_saved_affinity_open_kept(struct np_saved_affinity *s, struct np_err *err)
 {
 	int e;
 
@@ -182,17 +182,17 @@ int np_state_open_kept(struct np_state *s, struct np_err *err)
 	e = np_state_file_open(&s->file, NULL, "state.json", err);
 	if (!e && take_kept(s))
 		return 0;
-	np_state_close(&kept);
+	np_saved_affinity_close(&kept);
 	if (!e)
 		e = load(s, err);
 	if (e)
-		np_state_close(s);
+		np_saved_affinity_close(s);
 	return e;
 }
 
-void np_state_keep(struct np_state *s)
+void np_saved_affinity_keep(struct np_saved_affinity *s)
 {
-	np_state_close(&kept);
+	np_saved_affinity_close(&kept);
 	close(s->file.lock);
 	kept = *s;
 	kept.file.lock = -1;
@@ -205,7 +205,7 @@ static json_t *mask_to_json(const struct bitmask *mask, char *room)
 	return mask ? json_string(np_list_format(mask, room, LIST_ROOM)) : NULL;
 }
 
-static json_t *to_json(const struct np_state *s, bool fresh_only)
+static json_t *to_json(const struct np_saved_affinity *s, bool fresh_only)
 {
 	json_t *threads = json_array();
 	char *room = malloc(LIST_ROOM);
@@ -238,7 +238,7 @@ static json_t *to_json(const struct np_state *s, bool fresh_only)
 	return NULL;
 }
 
-int np_state_save(struct np_state *s, struct np_err *err)
+int np_saved_affinity_save(struct np_saved_affinity *s, struct np_err *err)
 {
 	json_t *threads = to_json(s, false);
 	int e = -ENOMEM;
@@ -256,7 +256,7 @@ int np_state_save(struct np_state *s, struct np_err *err)
 	return 0;
 }
 
-int np_state_record(struct np_state *s, struct np_err *err)
+int np_saved_affinity_record(struct np_saved_affinity *s, struct np_err *err)
 {
 	bool whole = s->rewrite || s->written > 2 * s->n + SLACK;
 	json_t *fresh = whole ? NULL : to_json(s, true);
@@ -265,13 +265,13 @@ int np_state_record(struct np_state *s, struct np_err *err)
 	s->written += e ? 0 : json_array_size(fresh);
 	json_decref(fresh);
 	if (e == -ENOENT)
-		return np_state_save(s, err);
+		return np_saved_affinity_save(s, err);
 	if (!e)
 		none_is_fresh(s);
 	return e;
 }
 
-void np_state_close(struct np_state *s)
+void np_saved_affinity_close(struct np_saved_affinity *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		np_saved_free(&s->saved[i]);
@@ -282,11 +282,11 @@ void np_state_close(struct np_state *s)
 	s->file.lock = s->file.data = -1;
 }
 
-int np_state_leave(const char *by, struct np_err *err)
+int np_saved_affinity_leave(const char *by, struct np_err *err)
 {
-	struct np_state s;
+	struct np_saved_affinity s;
 	bool any = false;
-	int e = np_state_open(&s, NULL, err);
+	int e = np_saved_affinity_open(&s, NULL, err);
 
 	if (e)
 		return e;
@@ -296,12 +296,12 @@ int np_state_leave(const char *by, struct np_err *err)
 		s.saved[i].by[0] = '\0';
 		any = true;
 	}
-	e = any ? np_state_save(&s, err) : 0;
-	np_state_close(&s);
+	e = any ? np_saved_affinity_save(&s, err) : 0;
+	np_saved_affinity_close(&s);
 	return e;
 }
 
-struct np_saved *np_state_find(struct np_state *s, pid_t tid)
+struct np_saved *np_saved_affinity_find(struct np_saved_affinity *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->saved[i].tid == tid && !s->saved[i].gone)
@@ -327,7 +327,7 @@ struct np_saved np_saved_copy(const struct np_saved *r)
 	return copy;
 }
 
-int np_state_add(struct np_state *s, const struct np_saved *record)
+int np_saved_affinity_add(struct np_saved_affinity *s, const struct np_saved *record)
 {
 	struct np_saved *bigger = realloc(s->saved, sizeof(*bigger) * (s->n + 1));
 
@@ -340,9 +340,9 @@ int np_state_add(struct np_state *s, const struct np_saved *record)
 	return 0;
 }
 
-void np_state_drop(struct np_state *s, pid_t tid)
+void np_saved_affinity_drop(struct np_saved_affinity *s, pid_t tid)
 {
-	struct np_saved *r = np_state_find(s, tid);
+	struct np_saved *r = np_saved_affinity_find(s, tid);
 
 	if (!r)
 		return;

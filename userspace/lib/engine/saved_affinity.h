@@ -42,7 +42,7 @@ struct np_saved {
 					 * that was killed may have come only so far */
 };
 
-struct np_state {
+struct np_saved_affinity {
 	struct np_state_file file;
 	size_t n;
 	struct np_saved *saved;
@@ -59,51 +59,51 @@ struct np_state {
  * have exited unless others may have inherited their CPUs: these are "gone".
  * 0, or -errno with one line in err.
  */
-int np_state_open(struct np_state *s, const char *path, struct np_err *err);
+int np_saved_affinity_open(struct np_saved_affinity *s, const char *path, struct np_err *err);
 
 /* Writes it to disk, replacing the file in one step. */
-int np_state_save(struct np_state *s, struct np_err *err);
+int np_saved_affinity_save(struct np_saved_affinity *s, struct np_err *err);
 
 /*
  * Writes the records that were added since to disk: behind the others, or all
  * anew when too many of those have been replaced. What was dropped without
  * being added again stays in the file.
  */
-int np_state_record(struct np_state *s, struct np_err *err);
+int np_saved_affinity_record(struct np_saved_affinity *s, struct np_err *err);
 
 /*
- * As np_state_open() of the default file, but without reading it again when this
+ * As np_saved_affinity_open() of the default file, but without reading it again when this
  * process has kept it and no other has written it since; records of threads that
  * have exited may then still be there.
  */
-int np_state_open_kept(struct np_state *s, struct np_err *err);
+int np_saved_affinity_open_kept(struct np_saved_affinity *s, struct np_err *err);
 
-/* As np_state_close(), but keeps it in memory for np_state_open_kept(). Of one thread. */
-void np_state_keep(struct np_state *s);
+/* As np_saved_affinity_close(), but keeps it in memory for np_saved_affinity_open_kept(). Of one thread. */
+void np_saved_affinity_keep(struct np_saved_affinity *s);
 
 /* Unlocks and releases; does not save. */
-void np_state_close(struct np_state *s);
+void np_saved_affinity_close(struct np_saved_affinity *s);
 
 /* The record of this thread, or NULL; never one that is gone. Valid until the next add or drop. */
-struct np_saved *np_state_find(struct np_state *s, pid_t tid);
+struct np_saved *np_saved_affinity_find(struct np_saved_affinity *s, pid_t tid);
 
 /* Adds a record (masks are copied). 0 or -ENOMEM. */
-int np_state_add(struct np_state *s, const struct np_saved *record);
+int np_saved_affinity_add(struct np_saved_affinity *s, const struct np_saved *record);
 
 /* Removes the record of this thread, if there is one. */
-void np_state_drop(struct np_state *s, pid_t tid);
+void np_saved_affinity_drop(struct np_saved_affinity *s, pid_t tid);
 
 /* Removes the records that which() is true for. */
-void np_state_drop_if(struct np_state *s, bool (*which)(const struct np_saved *r));
+void np_saved_affinity_drop_if(struct np_saved_affinity *s, bool (*which)(const struct np_saved *r));
 
-/* Its thread has exited: goes as np_state_open() says. */
-void np_state_end(struct np_state *s, struct np_saved *r);
+/* Its thread has exited: goes as np_saved_affinity_open() says. */
+void np_saved_affinity_end(struct np_saved_affinity *s, struct np_saved *r);
 
 /*
  * Tasks that by has placed count as placed by hand, in the default file: they stay at the end of
  * that program and of later ones. 0, or -errno with one line in err.
  */
-int np_state_leave(const char *by, struct np_err *err);
+int np_saved_affinity_leave(const char *by, struct np_err *err);
 
 /* A copy with masks of its own. */
 struct np_saved np_saved_copy(const struct np_saved *r);

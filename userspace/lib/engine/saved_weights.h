@@ -44,7 +44,7 @@ int np_weights_drop(const char *root, bool (*which)(const struct np_weights_user
 /* The same for those that are restored. */
 int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, struct np_err *err);
 
-/* Users that by has placed count as placed by hand: they stay at its end. As np_state_leave(). */
+/* Users that by has placed count as placed by hand: they stay at its end. As np_saved_affinity_leave(). */
 int np_weights_leave(const char *root, const char *by, struct np_err *err);
 
 #endif

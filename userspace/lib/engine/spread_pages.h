@@ -8,7 +8,7 @@
 /*
  * With move_pages(2), which takes a node for each page: a move by ranges would
  * put one half of an array here and the other there, which a loop over it would
- * then reach one after the other. Along every area, and so in every array, each
+ * then reach one after the other. Along every range, and so in every array, each
  * node gets its share of the pages; a page that is where it may be stays.
  * Huge pages move whole. Pages of files stay, as with every other move.
  */

@@ -15,7 +15,7 @@
 #include "../host/proc.h"
 
 /* Seconds that another may hold a lock, and how often it is looked at meanwhile. */
-#define PATIENCE 10
+#define TIMEOUT_S 10
 #define NAP_NS 5000000
 
 int np_state_folder(char *path, size_t path_len, struct np_err *err)
@@ -54,14 +54,14 @@ static int say_holder(const char *path, bool interrupted, struct np_err *err)
 		return np_fail(err, -EINTR, "interrupted while process %d (%s) held %s",
 			       pid, st.comm, path);
 	return np_fail(err, -EBUSY, "process %d (%s) has held %s for %d s; try again when it "
-		       "has ended", pid, st.comm, path, PATIENCE);
+		       "has ended", pid, st.comm, path, TIMEOUT_S);
 }
 
 /* The lock is held for a short time only. A signal with a handler ends the wait. */
 static int wait_for_lock(int fd, const char *path, struct np_err *err)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
-	double end = seconds() + PATIENCE;
+	double end = seconds() + TIMEOUT_S;
 
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)

@@ -30,7 +30,7 @@ static int syscall_place(const struct np_place_request *r, struct np_err *err)
 		return np_fail(err, -EOPNOTSUPP,
 			       "the memory policy of process %d cannot be set: no system call sets "
 			       "another process's policy, and %.127s; or start the program with `numactl`",
-			       r->pid, np_control_module.probe(&why) ? why.text :
+			       r->pid, np_engine_module.probe(&why) ? why.text :
 			       "--engine says not to use the numaplace module");
 	if (!r->cpus)
 		return np_fail(err, -EINVAL, "nothing to do for process %d", r->pid);
@@ -83,7 +83,7 @@ static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate
 	return e ? e : np_move_pages(r, out, err);
 }
 
-const struct np_control np_control_syscall = {
+const struct np_engine_ops np_engine_syscall = {
 	.name = "syscall",
 	.probe = syscall_probe,
 	.place = syscall_place,

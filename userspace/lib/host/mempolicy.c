@@ -49,8 +49,8 @@ static int parse_nodes(size_t m, const char *list, const struct np_list_space *s
 		       modes[m].name, list);
 }
 
-int np_memory_policy_parse(const char *text, const struct np_list_space *space, int *mode,
-			   struct bitmask **nodes, struct np_err *err)
+int np_mempolicy_parse(const char *text, const struct np_list_space *space, int *mode,
+		       struct bitmask **nodes, struct np_err *err)
 {
 	const char *colon = strchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text);
@@ -68,7 +68,7 @@ int np_memory_policy_parse(const char *text, const struct np_list_space *space, 
 		       "weighted-interleave:NODES", (int)len, text);
 }
 
-char *np_memory_policy_format(int mode, const struct bitmask *nodes, char *buf, size_t len)
+char *np_mempolicy_format(int mode, const struct bitmask *nodes, char *buf, size_t len)
 {
 	const char *name = "unknown";
 	char list[NP_LIST_LEN];

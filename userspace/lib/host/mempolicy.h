@@ -15,10 +15,10 @@
  * *nodes is NULL for modes that take none, else the caller's to free.
  * 0, or -EINVAL with one line in err.
  */
-int np_memory_policy_parse(const char *text, const struct np_list_space *space, int *mode,
-			   struct bitmask **nodes, struct np_err *err);
+int np_mempolicy_parse(const char *text, const struct np_list_space *space, int *mode,
+		       struct bitmask **nodes, struct np_err *err);
 
 /* "bind:0-1". Returns buf. */
-char *np_memory_policy_format(int mode, const struct bitmask *nodes, char *buf, size_t len);
+char *np_mempolicy_format(int mode, const struct bitmask *nodes, char *buf, size_t len);
 
 #endif

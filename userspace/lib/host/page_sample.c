@@ -71,7 +71,7 @@ static int add_line(struct kind_of *kinds, const char *line, uint64_t page_size)
 	struct range *bigger;
 	struct kind_of *k;
 
-	if (np_area_parse(line, &start, &end) ||
+	if (np_vma_range_parse(line, &start, &end) ||
 	    sscanf(line, "%*s %c%*s %*s %*s %lu %31s", &may_read, &inode, path) < 2)
 		return 0;
 	if (!strncmp(path, "[v", 2) || end - start < page_size)	/* the kernel's own */

@@ -62,7 +62,7 @@ static int add(struct walker *k, uint64_t at, const uint64_t *entry, size_t n, s
 	return e;
 }
 
-static int walk_area(struct walker *k, const struct np_area *a)
+static int walk_area(struct walker *k, const struct np_vma_range *a)
 {
 	uint64_t size = k->w->page_size, block = BLOCK * size, entry[BLOCK];
 	size_t step = a->page_size / size;
@@ -102,15 +102,15 @@ static int open_walker(struct walker *k)
 int np_pages_walk(const struct np_page_walk *w)
 {
 	struct walker k = { .w = w, .pagemap = -1 };
-	struct np_area *areas = NULL;
+	struct np_vma_range *ranges = NULL;
 	size_t n = 0;
-	int e = np_areas(w->pid, w->page_size, w->start, w->end, &areas, &n);
+	int e = np_vma_ranges(w->pid, w->page_size, w->start, w->end, &ranges, &n);
 
 	if (!e)
 		e = open_walker(&k);
 	for (size_t i = 0; !e && i < n; i++)
-		if (!w->wanted || w->wanted(&areas[i], w->arg))
-			e = walk_area(&k, &areas[i]);
+		if (!w->wanted || w->wanted(&ranges[i], w->arg))
+			e = walk_area(&k, &ranges[i]);
 	if (!e)
 		e = flush(&k);
 	if (k.pagemap >= 0)
@@ -118,6 +118,6 @@ int np_pages_walk(const struct np_page_walk *w)
 	free(k.window.page);
 	free(k.window.weight);
 	free(k.window.entry);
-	free(areas);
+	free(ranges);
 	return e;
 }

@@ -28,7 +28,7 @@ struct np_page_walk {
 	size_t room;		/* pages in a window, at most */
 	/* A window ends at each multiple of room base pages: no huge page of that size is cut. */
 	bool aligned;
-	bool (*wanted)(const struct np_area *area, void *arg);	/* NULL: every area */
+	bool (*wanted)(const struct np_vma_range *range, void *arg);	/* NULL: every range */
 	/* What is not 0 ends the walk. */
 	int (*each)(const struct np_window *window, void *arg);
 	void *arg;

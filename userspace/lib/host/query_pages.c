@@ -12,22 +12,22 @@
 /* Pages asked of in one call. */
 #define BATCH 4096
 
-struct walk {
+struct query {
 	const struct np_machine *m;
 	pid_t pid;
 	uint64_t *pages;	/* [n_nodes] */
 	int status[BATCH];
 };
 
-static bool is_memory(const struct np_area *area, void *arg)
+static bool is_memory(const struct np_vma_range *range, void *arg)
 {
 	(void)arg;
-	return area->memory;
+	return range->memory;
 }
 
 static int ask(const struct np_window *window, void *arg)
 {
-	struct walk *w = arg;
+	struct query *w = arg;
 
 	if (move_pages(w->pid, window->n, window->page, NULL, w->status, 0) < 0)
 		return -errno;
@@ -41,7 +41,7 @@ static int ask(const struct np_window *window, void *arg)
 	return 0;
 }
 
-static int walk_task(struct walk *w)
+static int query_task(struct query *w)
 {
 	const struct np_page_walk walk = {
 		.pid = w->pid, .page_size = w->m->page_size, .room = BATCH,
@@ -51,9 +51,9 @@ static int walk_task(struct walk *w)
 	return np_pages_walk(&walk);
 }
 
-int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, struct np_err *err)
+int np_query_pages(struct np_tasks *t, const struct np_machine *m, struct np_err *err)
 {
-	struct walk *w = malloc(sizeof(*w));
+	struct query *w = malloc(sizeof(*w));
 	int e = w ? 0 : np_fail(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; !e && i < t->n; i++) {
@@ -66,7 +66,7 @@ int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, struct np_err 
 		w->m = m;
 		w->pid = t->task[i].pid;
 		w->pages = pages;
-		e = walk_task(w);
+		e = query_task(w);
 		if (!e) {
 			memcpy(t->pages + i * m->n_nodes, pages, m->n_nodes * sizeof(*pages));
 			t->sampled[i] = 0;

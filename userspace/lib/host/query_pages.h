@@ -10,6 +10,6 @@
  * move_pages for each address that has one; the part of shared memory stays as it was read.
  * 0, or -errno with one line in err; a task that has just exited keeps its old pages.
  */
-int np_walk_tasks(struct np_tasks *t, const struct np_machine *m, struct np_err *err);
+int np_query_pages(struct np_tasks *t, const struct np_machine *m, struct np_err *err);
 
 #endif

@@ -17,7 +17,7 @@ static uint64_t bytes_of(const char *meminfo, const char *key)
 	return (uint64_t)kib * 1024;
 }
 
-uint64_t np_room_cache(const char *meminfo)
+uint64_t np_reclaimable_cache(const char *meminfo)
 {
 	uint64_t cache = bytes_of(meminfo, " Active(file):") +
 			 bytes_of(meminfo, " Inactive(file):");
@@ -26,7 +26,7 @@ uint64_t np_room_cache(const char *meminfo)
 	return cache > busy ? cache - busy : 0;
 }
 
-void np_room_add_cache(struct np_machine *m)
+void np_reclaimable_add(struct np_machine *m)
 {
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		char path[64], *text;
@@ -35,7 +35,7 @@ void np_room_add_cache(struct np_machine *m)
 			 m->node[i].id);
 		text = np_read_file(path);
 		if (text)
-			m->node[i].mem_free += np_room_cache(text);
+			m->node[i].mem_free += np_reclaimable_cache(text);
 		free(text);
 	}
 }

@@ -10,9 +10,9 @@
  * drops that for pages that move in, and on a machine that has run for a while
  * hardly anything is free otherwise.
  */
-void np_room_add_cache(struct np_machine *m);
+void np_reclaimable_add(struct np_machine *m);
 
 /* The bytes of clean file cache that a node's meminfo speaks of. */
-uint64_t np_room_cache(const char *meminfo);
+uint64_t np_reclaimable_cache(const char *meminfo);
 
 #endif

@@ -8,7 +8,7 @@
 #include "page_walk.h"
 
 #define BLOCK 512	/* entries that are read at once */
-#define BLOCKS 128	/* of an area at most, evenly spread */
+#define BLOCKS 128	/* of a range at most, evenly spread */
 
 struct look {
 	uint64_t present, shared;	/* pages of no file, and those of them that others map, too */
@@ -25,7 +25,7 @@ static void look_at(const uint64_t *entry, size_t n, struct look *look)
 }
 
 /*
- * Of a large area only blocks are looked at; that they hold its pages evenly is not taken for
+ * Of a large range only blocks are looked at; that they hold its pages evenly is not taken for
  * granted.
  */
 static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages, uint64_t anon)
@@ -49,18 +49,18 @@ static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages, uint64
 
 uint64_t np_shared_pages(pid_t pid, uint64_t page_size, uint64_t start, uint64_t end)
 {
-	struct np_area *areas = NULL;
+	struct np_vma_range *ranges = NULL;
 	uint64_t shared = 0;
 	size_t n = 0;
-	int pagemap = np_areas(pid, page_size, start, end, &areas, &n) ? -1 : np_pagemap_open(pid);
+	int pagemap = np_vma_ranges(pid, page_size, start, end, &ranges, &n) ? -1 : np_pagemap_open(pid);
 
 	for (size_t i = 0; pagemap >= 0 && i < n; i++)
-		if (areas[i].anon && areas[i].mapmax > 1)
-			shared += count_shared(pagemap, areas[i].start / page_size,
-					       (areas[i].end - areas[i].start) / page_size,
-					       areas[i].anon);
+		if (ranges[i].anon && ranges[i].mapmax > 1)
+			shared += count_shared(pagemap, ranges[i].start / page_size,
+					       (ranges[i].end - ranges[i].start) / page_size,
+					       ranges[i].anon);
 	if (pagemap >= 0)
 		close(pagemap);
-	free(areas);
+	free(ranges);
 	return shared;
 }

@@ -56,7 +56,7 @@ bool np_tasks_denied(const struct np_tasks *t, struct np_err *err);
 
 /*
  * Counts for ms milliseconds what the busiest tasks do, at most that many, and fills what
- * np_counting_fill() says, and the traffic of m's nodes. 0, or -errno with one line in err;
+ * np_counter_sample_fill() says, and the traffic of m's nodes. 0, or -errno with one line in err;
  * t->counted then has the reason for every task.
  */
 int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,

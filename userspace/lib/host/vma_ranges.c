@@ -9,12 +9,12 @@
 #include "numa_maps.h"
 
 struct collector {
-	struct np_area *area;
+	struct np_vma_range *range;
 	size_t n, room;
 	uint64_t base_page_size;
 };
 
-/* numa_maps knows what is resident and the page size, but not where an area ends. */
+/* numa_maps knows what is resident and the page size, but not where a range ends. */
 static int collect(const struct np_mapping *map, void *arg)
 {
 	struct collector *c = arg;
@@ -23,14 +23,14 @@ static int collect(const struct np_mapping *map, void *arg)
 		return 0;
 	if (c->n == c->room) {
 		size_t room = c->room ? c->room * 2 : 64;
-		struct np_area *bigger = realloc(c->area, room * sizeof(*bigger));
+		struct np_vma_range *bigger = realloc(c->range, room * sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
-		c->area = bigger;
+		c->range = bigger;
 		c->room = room;
 	}
-	c->area[c->n++] = (struct np_area){
+	c->range[c->n++] = (struct np_vma_range){
 		.start = map->start, .end = map->start,
 		.page_size = map->page_kib ? map->page_kib * 1024 : c->base_page_size,
 		.anon = map->anon, .mapmax = map->mapmax,
@@ -40,7 +40,7 @@ static int collect(const struct np_mapping *map, void *arg)
 	return 0;
 }
 
-int np_area_parse(const char *line, uint64_t *start, uint64_t *end)
+int np_vma_range_parse(const char *line, uint64_t *start, uint64_t *end)
 {
 	char *p, *q;
 
@@ -51,7 +51,7 @@ int np_area_parse(const char *line, uint64_t *start, uint64_t *end)
 	return q == p + 1 || *q != ' ' || *end < *start ? -EINVAL : 0;
 }
 
-/* Both files list the areas in the order of their addresses. */
+/* Both files list the ranges in the order of their addresses. */
 static int find_ends(pid_t pid, struct collector *c)
 {
 	char path[64], *line = NULL;
@@ -64,12 +64,12 @@ static int find_ends(pid_t pid, struct collector *c)
 	if (!f)
 		return -errno;
 	while (at < c->n && getline(&line, &size, f) >= 0) {
-		if (np_area_parse(line, &start, &end))
+		if (np_vma_range_parse(line, &start, &end))
 			continue;
-		while (at < c->n && c->area[at].start < start)
+		while (at < c->n && c->range[at].start < start)
 			at++;	/* it has been unmapped in between */
-		if (at < c->n && c->area[at].start == start)
-			c->area[at++].end = end;
+		if (at < c->n && c->range[at].start == start)
+			c->range[at++].end = end;
 	}
 	free(line);
 	fclose(f);
@@ -81,7 +81,7 @@ static void clip(struct collector *c, uint64_t start, uint64_t end)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		struct np_area a = c->area[i];
+		struct np_vma_range a = c->range[i];
 
 		if (start || end) {
 			if (a.start < start)
@@ -90,13 +90,13 @@ static void clip(struct collector *c, uint64_t start, uint64_t end)
 				a.end = end;
 		}
 		if (a.start < a.end)
-			c->area[kept++] = a;
+			c->range[kept++] = a;
 	}
 	c->n = kept;
 }
 
-int np_areas(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
-	     struct np_area **areas, size_t *n)
+int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
+		  struct np_vma_range **ranges, size_t *n)
 {
 	struct collector c = { .base_page_size = base_page_size };
 	int e = np_mappings(pid, base_page_size, collect, &c);
@@ -104,11 +104,11 @@ int np_areas(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
 	if (!e)
 		e = find_ends(pid, &c);
 	if (e) {
-		free(c.area);
+		free(c.range);
 		return e == -ENOENT ? -ESRCH : e;
 	}
 	clip(&c, start, end);
-	*areas = c.area;
+	*ranges = c.range;
 	*n = c.n;
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct np_area {
+struct np_vma_range {
 	uint64_t start, end;
 	uint64_t page_size;	/* of the pages that back it, bytes */
 	uint64_t anon;		/* base pages of no file that it has in memory */
@@ -17,13 +17,13 @@ struct np_area {
 };
 
 /*
- * The areas of pid that have resident pages, by address, clipped to
- * [start, end) unless both are 0. The caller frees *areas. 0 or -errno.
+ * The ranges of pid that have resident pages, by address, clipped to
+ * [start, end) unless both are 0. The caller frees *ranges. 0 or -errno.
  */
-int np_areas(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
-	     struct np_area **areas, size_t *n);
+int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
+		  struct np_vma_range **ranges, size_t *n);
 
 /* Reads "7f0000-7f1000 rw-p ..." (a line of /proc/PID/maps). 0 or -EINVAL. */
-int np_area_parse(const char *line, uint64_t *start, uint64_t *end);
+int np_vma_range_parse(const char *line, uint64_t *start, uint64_t *end);
 
 #endif

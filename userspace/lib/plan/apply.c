@@ -13,7 +13,7 @@
 #include "saved_pages.h"
 
 /* True when decision i lets its task run on that node. */
-static bool runs_on(const struct np_planning *p, size_t i, int node)
+static bool runs_on(const struct np_request *p, size_t i, int node)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 
@@ -23,9 +23,9 @@ static bool runs_on(const struct np_planning *p, size_t i, int node)
 }
 
 /* The CPUs of its node or nodes that the cpuset of task i allows. */
-static struct bitmask *decided_cpus(const struct np_planning *p, size_t i)
+static struct bitmask *decided_cpus(const struct np_request *p, size_t i)
 {
-	const struct bitmask *allowed = i < p->confined.n ? p->confined.cpus[i] : NULL;
+	const struct bitmask *allowed = i < p->limits.n ? p->limits.cpus[i] : NULL;
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 
 	for (unsigned int cpu = 0; cpu < p->machine.n_cpus; cpu++)
@@ -37,7 +37,7 @@ static struct bitmask *decided_cpus(const struct np_planning *p, size_t i)
 }
 
 /* True when the task has CPUs of a node that it is to have some of. */
-static bool has_cpus_on(const struct np_planning *p, size_t i, int node)
+static bool has_cpus_on(const struct np_request *p, size_t i, int node)
 {
 	for (unsigned int cpu = 0; cpu < p->machine.n_cpus; cpu++)
 		if (p->machine.cpu_node[cpu] == node &&
@@ -47,7 +47,7 @@ static bool has_cpus_on(const struct np_planning *p, size_t i, int node)
 }
 
 /* True when the task may run on CPUs of another node than it is to, or on none of one of several. */
-static bool needs_binding(const struct np_planning *p, size_t i)
+static bool needs_binding(const struct np_request *p, size_t i)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 
@@ -62,7 +62,7 @@ static bool needs_binding(const struct np_planning *p, size_t i)
 	return false;
 }
 
-bool np_decision_acts(const struct np_planning *p, size_t i)
+bool np_decision_acts(const struct np_request *p, size_t i)
 {
 	return needs_binding(p, i) || p->plan.decision[i].pages_to_move > 0;
 }
@@ -86,7 +86,7 @@ static bool has_exited(const struct np_applied *a, size_t i)
 }
 
 /* The memory policy that decision i asks for; false: none. *nodes is the caller's to free. */
-static bool wanted_memory(const struct np_planning *p, size_t i, int *mode, struct bitmask **nodes)
+static bool wanted_memory(const struct np_request *p, size_t i, int *mode, struct bitmask **nodes)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 	const struct np_machine *m = &p->machine;
@@ -111,18 +111,18 @@ static void say_no_memory_policy(struct np_applied *a)
 	a->no_memory_policy = true;
 	np_fail(&a->note, 0, "the %s engine cannot set a running task's memory "
 		"policy: its new pages go where its own policy says",
-		a->how.control->name);
+		a->how.engine->name);
 }
 
 /* Kernels before 6.9 know no weights: pages to come are then interleaved evenly. */
 static int place_with_memory(struct np_applied *a, struct np_place_request *r, struct np_err *err)
 {
-	int e = a->how.control->place(r, err);
+	int e = a->how.engine->place(r, err);
 
 	if (e != -EOPNOTSUPP || r->mem_mode != NP_MPOL_WEIGHTED_INTERLEAVE)
 		return e;
 	r->mem_mode = MPOL_INTERLEAVE;
-	e = a->how.control->place(r, err);
+	e = a->how.engine->place(r, err);
 	if (!e)
 		np_fail(&a->note, 0, "this kernel has no weighted interleaving: new "
 			"pages are interleaved evenly");
@@ -136,9 +136,9 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, str
 	int e;
 
 	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
-		return r->cpus ? a->how.control->place(r, err) : 0;
-	if (a->how.control->memory)
-		a->how.control->memory(r->pid, &step->earlier_mode, &step->earlier_nodes);
+		return r->cpus ? a->how.engine->place(r, err) : 0;
+	if (a->how.engine->memory)
+		a->how.engine->memory(r->pid, &step->earlier_mode, &step->earlier_nodes);
 	r->mem_nodes = nodes;
 	e = place_with_memory(a, r, err);
 	if (!e) {
@@ -152,12 +152,12 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, str
 	say_no_memory_policy(a);
 	r->mem_mode = -1;
 	r->mem_nodes = NULL;
-	return r->cpus ? a->how.control->place(r, err) : 0;
+	return r->cpus ? a->how.engine->place(r, err) : 0;
 }
 
 static int place_task(struct np_applied *a, size_t i, struct np_err *err)
 {
-	const struct np_planning *p = a->p;
+	const struct np_request *p = a->p;
 	struct np_step *step = &a->step[i];
 	struct np_place_request r = {
 		.pid = p->tasks.task[i].pid,
@@ -216,7 +216,7 @@ static int note_pages(struct np_applied *a, struct np_err *err)
 	return 0;
 }
 
-int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
+int np_apply(struct np_applied *a, const struct np_request *p, const struct np_apply_how *how,
 	     struct np_err *err)
 {
 	int e;

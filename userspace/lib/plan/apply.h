@@ -39,8 +39,8 @@ struct np_applied;
 
 /* With what, how fast, and until when. */
 struct np_apply_how {
-	const struct np_control *control;
-	struct np_pace pace;
+	const struct np_engine_ops *engine;
+	struct np_throttle throttle;
 	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
 	const char *by;		/* np_place_request.by */
 	bool write_weights;	/* the kernel's for interleaving, where the plan wants some */
@@ -54,7 +54,7 @@ struct np_apply_how {
 };
 
 struct np_applied {
-	const struct np_planning *p;
+	const struct np_request *p;
 	struct np_apply_how how;
 	struct np_step *step;		/* [p->plan.n] */
 	bool *noted;			/* [p->plan.n] its pages are in the state file since now */
@@ -74,14 +74,14 @@ struct np_applied {
  * did. A task that has exited is skipped. Released with np_applied_free() in
  * either case.
  */
-int np_apply(struct np_applied *a, const struct np_planning *p, const struct np_apply_how *how,
+int np_apply(struct np_applied *a, const struct np_request *p, const struct np_apply_how *how,
 	     struct np_err *err);
 void np_applied_free(struct np_applied *a);
 
 /* True when the decision asks for something that is not so already. */
-bool np_decision_acts(const struct np_planning *p, size_t i);
+bool np_decision_acts(const struct np_request *p, size_t i);
 
-/* np_planning_json() with "engine", "skipped", "undone", "notes" and each decision's result. */
+/* np_request_json() with "engine", "skipped", "undone", "notes" and each decision's result. */
 json_t *np_applied_json(const struct np_applied *a);
 void np_applied_print(FILE *out, const struct np_applied *a);
 

@@ -102,8 +102,8 @@ static int move_step(struct queue *q, const struct np_page_move *step, struct np
 	struct np_applied *a = q->a;
 	struct step_move move = { a, step->task };
 	const struct np_mover mover = {
-		.control = a->how.control, .page_size = a->p->machine.page_size,
-		.pace = a->how.pace, .go_on = go_on, .report = add_result, .arg = &move,
+		.engine = a->how.engine, .page_size = a->p->machine.page_size,
+		.throttle = a->how.throttle, .go_on = go_on, .report = add_result, .arg = &move,
 	};
 	const struct np_node *node = a->p->machine.node;
 	uint64_t left = q->now[step->task * q->k + (size_t)step->from];
@@ -154,7 +154,7 @@ static int spread_to_shares(struct queue *q, size_t i, struct np_err *err)
 	double share[NP_MAX_NODES] = { 0 }, part[NP_MAX_NODES], all = 0;
 	const struct np_spread_request r = {
 		.pid = a->p->tasks.task[i].pid, .share = share, .n_nodes = node_numbers(m),
-		.rate_mib = a->how.pace.rate_mib, .progress = go_on, .progress_arg = &move,
+		.rate_mib = a->how.throttle.rate_mib, .progress = go_on, .progress_arg = &move,
 	};
 	int e;
 
@@ -166,7 +166,7 @@ static int spread_to_shares(struct queue *q, size_t i, struct np_err *err)
 	}
 	for (size_t node = 0; node < q->k && all > 0; node++)
 		share[m->node[node].id] = part[node] / all;
-	e = a->how.control->spread(&r, &result, err);
+	e = a->how.engine->spread(&r, &result, err);
 	if (result.asked)
 		add_result(&result, &move);
 	return judge(a, i, e == -ECANCELED ? -EINTR : e, err->text);
@@ -229,7 +229,7 @@ static int make_steps(struct queue *q, struct np_err *err)
 
 int np_apply_pages(struct np_applied *a, struct np_err *err)
 {
-	const struct np_planning *p = a->p;
+	const struct np_request *p = a->p;
 	struct queue q = { .a = a, .k = p->machine.n_nodes };
 	int e = -ENOMEM;
 

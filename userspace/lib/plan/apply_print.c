@@ -31,7 +31,7 @@ static const char *mem_text(const struct np_step *s, char *text, size_t text_len
 	if (s->mem_mode < 0)
 		snprintf(text, text_len, "-");
 	else
-		np_memory_policy_format(s->mem_mode, s->mem_nodes, text, text_len);
+		np_mempolicy_format(s->mem_mode, s->mem_nodes, text, text_len);
 	return text;
 }
 
@@ -47,7 +47,7 @@ static json_t *result_json(const struct np_applied *a, size_t i)
 					 : json_null(),
 			 "mem", s->mem_mode < 0 ? json_null() :
 				json_string(mem_text(s, mem, sizeof(mem))),
-			 "engine", a->how.control->name, "migrate", moved_json(s));
+			 "engine", a->how.engine->name, "migrate", moved_json(s));
 }
 
 json_t *np_applied_json(const struct np_applied *a)
@@ -68,8 +68,8 @@ json_t *np_applied_json(const struct np_applied *a)
 		json_array_append_new(notes, np_json_text(a->not_undone.text));
 	if (a->weights[0])
 		json_array_append_new(notes, json_string(a->weights));
-	j = np_planning_json_with(a->p, decisions);
-	json_object_set_new(j, "engine", json_string(a->how.control->name));
+	j = np_request_json_with(a->p, decisions);
+	json_object_set_new(j, "engine", json_string(a->how.engine->name));
 	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
 	json_object_set_new(j, "undone", json_boolean(a->undone));
 	json_object_set_new(j, "notes", notes);
@@ -142,7 +142,7 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 
 	fprintf(out, "%s on %s (%s), engine %s\n",
 		np_policy_text(a->p->policy, &a->p->options, policy, sizeof(policy)),
-		a->p->machine.name, np_platform_name(a->p->platform), a->how.control->name);
+		a->p->machine.name, np_platform_name(a->p->platform), a->how.engine->name);
 	fprintf(out, "%8s  %-15s  %-8s  %-10s  %-12s  %9s  %9s  %10s  %s\n", "PID", "TASK", "NODE",
 		"CPUS", "MEMORY", "PLANNED", "MOVED", "TIME", "WHAT AND WHY");
 	for (size_t i = 0; i < a->p->plan.n; i++)
@@ -152,7 +152,7 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 		fprintf(out, "%s\n", a->note.text);
 	if (a->weights[0])
 		fprintf(out, "%s\n", a->weights);
-	np_planning_print_notes(out, a->p);
+	np_request_print_notes(out, a->p);
 	if (a->skipped)
 		fprintf(out, "%zu of %zu tasks skipped\n", a->skipped, a->p->plan.n);
 }

@@ -26,7 +26,7 @@ static void keep_pages(struct np_applied *a, size_t i, const char *why)
 static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now)
 {
 	const struct np_mover mover = {
-		.control = a->how.control, .page_size = a->p->machine.page_size,
+		.engine = a->how.engine, .page_size = a->p->machine.page_size,
 	};
 	const struct np_task *t = &a->p->tasks.task[i];
 	struct np_err err;
@@ -43,7 +43,7 @@ static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now
 static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *now)
 {
 	const struct bitmask *before = a->p->tasks.cpus[i];
-	bool exact = a->step[i].calls && !a->how.control->memory;
+	bool exact = a->step[i].calls && !a->how.engine->memory;
 	struct np_place_request r = {
 		.pid = a->p->tasks.task[i].pid,
 		.cpus = exact || numa_bitmask_equal(now->cpus[0], before) ? NULL : before,
@@ -56,7 +56,7 @@ static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *no
 
 	if (!r.cpus && r.mem_mode < 0)
 		return;
-	if (a->how.control->place(&r, &err))
+	if (a->how.engine->place(&r, &err))
 		say(a, i, "earlier placement not restored", err.text);
 }
 
@@ -105,7 +105,7 @@ static void undo_placements(struct np_applied *a)
 		if (is_to_undo(a, i) && a->step[i].placed)
 			undo[n++] = (struct np_undo) { a->p->tasks.task[i].pid, a->step[i].calls };
 	if (n)
-		e = a->how.control->undo(undo, n, &err);
+		e = a->how.engine->undo(undo, n, &err);
 	if (e && !a->not_undone.text[0])
 		np_fail(&a->not_undone, 0, "not every placement was restored: %s", err.text);
 	free(undo);

@@ -20,8 +20,8 @@ static bool goes_by_them(const struct np_applied *a, size_t i)
 	struct bitmask *nodes = NULL;
 	int mode = -1;
 
-	if (a->how.control->memory)
-		a->how.control->memory(a->p->tasks.task[i].pid, &mode, &nodes);
+	if (a->how.engine->memory)
+		a->how.engine->memory(a->p->tasks.task[i].pid, &mode, &nodes);
 	if (nodes)
 		numa_bitmask_free(nodes);
 	return mode == NP_MPOL_WEIGHTED_INTERLEAVE;
@@ -78,7 +78,7 @@ static int refuse_second(struct np_applied *a, size_t i, const uint8_t *row, con
 }
 
 /* Fills a->user and all, [n_nodes]; *last is the last task that wants any. */
-static int gather(struct np_applied *a, uint8_t *all, size_t *last, struct np_err *err)
+static int collect(struct np_applied *a, uint8_t *all, size_t *last, struct np_err *err)
 {
 	for (size_t i = 0; i < a->p->plan.n; i++) {
 		const uint8_t *row = wanted(a, i);
@@ -128,7 +128,7 @@ int np_apply_weights(struct np_applied *a, struct np_err *err)
 	size_t last = 0;
 	int e;
 
-	if (!a->how.control->memory) {	/* nothing would go by them, and a->note says so */
+	if (!a->how.engine->memory) {	/* nothing would go by them, and a->note says so */
 		free(all);
 		return 0;
 	}
@@ -136,7 +136,7 @@ int np_apply_weights(struct np_applied *a, struct np_err *err)
 	if (!all || !a->user)
 		e = np_fail(err, -ENOMEM, "out of memory");
 	else
-		e = gather(a, all, &last, err);
+		e = collect(a, all, &last, err);
 	if (!e && a->n_users)
 		e = take(a, all, last, err);
 	free(all);

@@ -37,13 +37,13 @@ static bool set_on(uint8_t *on, const struct np_machine *m, const struct bitmask
 	return any;
 }
 
-int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t,
-		     struct np_cpusets *cpusets, struct np_pins *pins)
+int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, struct np_tasks *t,
+			struct np_cpusets *cpusets, struct np_pins *pins)
 {
 	struct bitmask *mems = numa_bitmask_alloc(NP_MAX_NODES);
 	struct np_cpusets *sets = cpusets ? cpusets : np_cpusets_open();
 
-	*c = (struct np_confined) { 0 };
+	*c = (struct np_task_limits) { 0 };
 	c->may = calloc(t->n * m->n_nodes + 1, sizeof(*c->may));
 	c->on = calloc(t->n * m->n_nodes + 1, sizeof(*c->on));
 	c->cpus = calloc(t->n + 1, sizeof(*c->cpus));
@@ -68,11 +68,11 @@ int np_confined_read(struct np_confined *c, const struct np_machine *m, struct n
 		np_cpusets_close(sets);
 	if (c->n == t->n && c->may && c->on && c->cpus && c->pinned)
 		return 0;
-	np_confined_free(c);
+	np_task_limits_free(c);
 	return -ENOMEM;
 }
 
-void np_confined_explain(const struct np_confined *c, size_t i, struct np_decision *d)
+void np_task_limits_explain(const struct np_task_limits *c, size_t i, struct np_decision *d)
 {
 	char list[64], text[128] = "its threads have CPUs of their own, which are kept";
 	size_t at = strlen(d->reason);
@@ -90,7 +90,7 @@ void np_confined_explain(const struct np_confined *c, size_t i, struct np_decisi
 	snprintf(d->reason + at, NP_REASON_LEN - at, "%s%s", at ? "; " : "", text);
 }
 
-void np_confined_free(struct np_confined *c)
+void np_task_limits_free(struct np_task_limits *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		numa_bitmask_free(c->cpus[i]);
@@ -98,5 +98,5 @@ void np_confined_free(struct np_confined *c)
 	free(c->pinned);
 	free(c->may);
 	free(c->on);
-	*c = (struct np_confined) { 0 };
+	*c = (struct np_task_limits) { 0 };
 }

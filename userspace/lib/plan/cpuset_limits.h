@@ -11,17 +11,17 @@ struct np_cpusets;
 
 /*
  * Reads the cpusets of all tasks and sets their np_task.may and on. One whose cpuset cannot be read
- * (it has exited) is not confined. cpusets: a reader to be used again, or NULL. pins: further CPUs
+ * (it has exited) has no limits. cpusets: a reader to be used again, or NULL. pins: further CPUs
  * to leave out (isolated, user-set affinity), or NULL. 0 or -ENOMEM.
  */
-int np_confined_read(struct np_confined *c, const struct np_machine *m, struct np_tasks *t,
-		     struct np_cpusets *cpusets, struct np_pins *pins);
+int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, struct np_tasks *t,
+			struct np_cpusets *cpusets, struct np_pins *pins);
 
 /*
  * Adds to the reason of a decision which user-set affinity of its task is kept; nothing if there is
  * none.
  */
-void np_confined_explain(const struct np_confined *c, size_t i, struct np_decision *d);
-void np_confined_free(struct np_confined *c);
+void np_task_limits_explain(const struct np_task_limits *c, size_t i, struct np_decision *d);
+void np_task_limits_free(struct np_task_limits *c);
 
 #endif

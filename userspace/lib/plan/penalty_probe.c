@@ -30,7 +30,7 @@ struct saved {
 
 struct flip {
 	const struct np_machine *m;
-	const struct np_control *control;
+	const struct np_engine_ops *engine;
 	const volatile sig_atomic_t *stop;
 	pid_t pid;
 	unsigned int ms;
@@ -49,7 +49,7 @@ int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p
 	return np_distance(m, flip ? p->away : p->home, flip ? p->home : p->away);
 }
 
-int np_flip_away(const struct np_machine *m, int home)
+int np_penalty_probe_away(const struct np_machine *m, int home)
 {
 	int away = NP_NODE_NONE, most = 0;
 
@@ -99,17 +99,17 @@ static bool module_has_placed(const struct np_layers *l, pid_t tid)
 static int save(struct flip *f)
 {
 	struct np_layers layers = { 0 };
-	struct np_state state;
+	struct np_saved_affinity state;
 	pid_t *tids;
 	size_t n;
 	int e = np_proc_threads(f->pid, &tids, &n);
 
 	if (e)
 		return np_fail(f->err, e, "process %d has just exited", f->pid);
-	e = np_state_open(&state, NULL, f->err);
+	e = np_saved_affinity_open(&state, NULL, f->err);
 	if (!e && np_layers_read(&layers)) {
 		e = np_fail(f->err, -ENOMEM, "out of memory");
-		np_state_close(&state);
+		np_saved_affinity_close(&state);
 	}
 	f->saved = calloc(n + 1, sizeof(*f->saved));
 	for (size_t i = 0; !e && f->saved && i < n; i++) {
@@ -117,11 +117,11 @@ static int save(struct flip *f)
 
 		*s = (struct saved) { tids[i], numa_bitmask_alloc(NP_MAX_CPUS) };
 		numa_sched_getaffinity(tids[i], s->cpus);
-		f->known |= np_state_find(&state, tids[i]) || module_has_placed(&layers, tids[i]);
+		f->known |= np_saved_affinity_find(&state, tids[i]) || module_has_placed(&layers, tids[i]);
 	}
 	np_layers_free(&layers);
 	if (!e)
-		np_state_close(&state);
+		np_saved_affinity_close(&state);
 	free(tids);
 	return e;
 }
@@ -132,7 +132,7 @@ static int place(struct flip *f, pid_t pid, bool one_thread, const struct bitmas
 		.pid = pid, .one_thread = one_thread, .cpus = cpus, .mem_mode = -1, .inherit = true,
 	};
 
-	return f->control->place(&r, f->err);
+	return f->engine->place(&r, f->err);
 }
 
 /* An error of the flip is kept over one of the restore. */
@@ -143,7 +143,7 @@ static int restore(struct flip *f, int e)
 	int r = 0;
 
 	if (!f->known) {
-		r = f->control->restore(NP_WHOSE(&f->pid), &n, &kept, &err);
+		r = f->engine->restore(NP_WHOSE(&f->pid), &n, &kept, &err);
 	} else {
 		struct flip quiet = *f;
 
@@ -198,7 +198,7 @@ static int phase(struct flip *f, int node, struct np_reading *sum)
 	struct bitmask *cpus = cpus_on(f, node);
 	int e;
 
-	np_step_aside(f->m, node);
+	np_penalty_probe_leave(f->m, node);
 	e = place(f, f->pid, false, cpus);
 	numa_bitmask_free(cpus);
 	if (!e)
@@ -247,24 +247,24 @@ static int measure(struct flip *f, struct np_cpi_pair *out)
 	if (!e)
 		e = phase(f, out->home, &near);
 	e = restore(f, e);
-	np_step_back(f->m);
+	np_penalty_probe_return(f->m);
 	np_counters_close(&f->counters);
 	return e ? e : evaluate(f, &near, &far, out);
 }
 
-int np_flip(const struct np_machine *m, pid_t pid, int away, unsigned int ms,
-	    const volatile sig_atomic_t *stop, struct np_cpi_pair *out, struct np_err *err)
+int np_penalty_probe(const struct np_machine *m, pid_t pid, int away, unsigned int ms,
+		     const volatile sig_atomic_t *stop, struct np_cpi_pair *out, struct np_err *err)
 {
 	struct flip f = { .m = m, .pid = pid, .ms = ms, .stop = stop, .err = err };
 	int e;
 
 	memset(out, 0, sizeof(*out));
-	f.control = np_control_get(NP_ENGINE_SYSCALL, err);
-	if (!f.control)
+	f.engine = np_engine_get(NP_ENGINE_SYSCALL, err);
+	if (!f.engine)
 		return -EOPNOTSUPP;
 	e = find_home(&f, &out->home);
 	if (!e) {
-		out->away = away == NP_NODE_NONE ? np_flip_away(m, out->home) : away;
+		out->away = away == NP_NODE_NONE ? np_penalty_probe_away(m, out->home) : away;
 		if (out->away == NP_NODE_NONE || out->away == out->home)
 			e = np_fail(err, -EOPNOTSUPP, "there is no other node with CPUs than "
 				    "that of its memory to run process %d on", pid);

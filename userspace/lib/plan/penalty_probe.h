@@ -32,10 +32,10 @@ int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p
  * killed. away: node index, or NP_NODE_NONE for the farthest. Ends early, with
  * -ECANCELED, once *stop is set. 0, or -errno with one line in err.
  */
-int np_flip(const struct np_machine *m, pid_t pid, int away, unsigned int ms,
+int np_penalty_probe(const struct np_machine *m, pid_t pid, int away, unsigned int ms,
 	    const volatile sig_atomic_t *stop, struct np_cpi_pair *out, struct np_err *err);
 
 /* The farthest node with CPUs from those of node home, or NP_NODE_NONE. */
-int np_flip_away(const struct np_machine *m, int home);
+int np_penalty_probe_away(const struct np_machine *m, int home);
 
 #endif

@@ -13,19 +13,19 @@
 #define NP_PLAN_FILE_VERSION 2
 
 /* The plan as one object: what `plan --json` prints and `plan --save` keeps. */
-json_t *np_plan_file_json(const struct np_planning *p);
+json_t *np_plan_file_json(const struct np_request *p);
 
 /* 0, or -errno with one line in err. */
-int np_plan_file_save(const struct np_planning *p, const char *path, struct np_err *err);
+int np_plan_file_save(const struct np_request *p, const char *path, struct np_err *err);
 
 /*
  * The plan as it was saved ("-": on standard input): machine and tasks are those of then. 0, or
- * -errno with one line in err. Released with np_planning_free().
+ * -errno with one line in err. Released with np_request_free().
  */
-int np_plan_file_read(struct np_planning *p, const char *path, struct np_err *err);
+int np_plan_file_read(struct np_request *p, const char *path, struct np_err *err);
 
 /* The same from text of that length; name stands for it in errors. */
-int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, const char *name,
+int np_plan_file_parse(struct np_request *p, const char *text, size_t len, const char *name,
 		       struct np_err *err);
 
 /*
@@ -34,6 +34,6 @@ int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, cons
  * it was made on, was booted since, or has other nodes, CPUs, distances or memory.
  * Tasks that have exited stay in the plan, to be skipped; *gone is their number.
  */
-int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, struct np_err *err);
+int np_plan_file_renew(struct np_request *p, const char *path, size_t *gone, struct np_err *err);
 
 #endif

@@ -44,7 +44,7 @@ static bool option_word(const char *name, const json_t *value, char *word, size_
 }
 
 /* "penalty" and "rate" are what decisions follow from, whatever policy has made them. */
-static int set_option(const struct np_plan_source *s, struct np_planning *p, const char *name,
+static int set_option(const struct np_plan_source *s, struct np_request *p, const char *name,
 		      const json_t *value)
 {
 	char why[NP_ERR_LEN], word[128];
@@ -59,7 +59,7 @@ static int set_option(const struct np_plan_source *s, struct np_planning *p, con
 }
 
 /* A policy that is not built in is not needed again: its name stands for it. */
-static int stand_in(const struct np_plan_source *s, const char *name, struct np_planning *p)
+static int stand_in(const struct np_plan_source *s, const char *name, struct np_request *p)
 {
 	static const struct np_option kept[] = {NP_OPTION_PENALTY, NP_OPTION_RATE, {0}};
 
@@ -78,7 +78,7 @@ static int stand_in(const struct np_plan_source *s, const char *name, struct np_
 	return 0;
 }
 
-static int read_policy(const struct np_plan_source *s, struct np_planning *p)
+static int read_policy(const struct np_plan_source *s, struct np_request *p)
 {
 	const char *name = json_string_value(json_object_get(s->root, "policy")), *key;
 	json_t *options = json_object_get(s->root, "options"), *value;
@@ -122,7 +122,7 @@ static void recall_decision(const json_t *one, struct np_decision *d)
 }
 
 /* The predictions that were saved with the plan, where there are some. */
-static void recall_prediction(const struct np_plan_source *s, struct np_planning *p)
+static void recall_prediction(const struct np_plan_source *s, struct np_request *p)
 {
 	const json_t *predicted = json_object_get(s->root, "predicted");
 	const char *source = json_string_value(json_object_get(predicted, "source"));
@@ -141,7 +141,7 @@ static void recall_prediction(const struct np_plan_source *s, struct np_planning
 	}
 }
 
-int np_plan_decide(const struct np_plan_source *s, struct np_planning *p)
+int np_plan_decide(const struct np_plan_source *s, struct np_request *p)
 {
 	const struct np_decisions_from from = {.what = s->what};
 	int e;
@@ -184,7 +184,7 @@ static int check_version(const struct np_plan_source *s)
 	return 0;
 }
 
-static int read_flags(const struct np_plan_source *s, struct np_planning *p)
+static int read_flags(const struct np_plan_source *s, struct np_request *p)
 {
 	const json_t *boot = json_object_get(s->root, "boot"),
 		     *override = json_object_get(s->root, "override");
@@ -198,7 +198,7 @@ static int read_flags(const struct np_plan_source *s, struct np_planning *p)
 	return 0;
 }
 
-static int parse(struct np_plan_source *s, struct np_planning *p, const char *text, size_t len)
+static int parse(struct np_plan_source *s, struct np_request *p, const char *text, size_t len)
 {
 	struct np_snapshot snapshot;
 	json_error_t why;
@@ -224,7 +224,7 @@ static int parse(struct np_plan_source *s, struct np_planning *p, const char *te
 	if (!e)
 		e = np_plan_decide(s, p);
 	if (e)
-		np_planning_free(p);
+		np_request_free(p);
 	return e;
 }
 
@@ -248,7 +248,7 @@ static void name_source(struct np_plan_source *s, const char *name, struct np_er
 		 strcmp(name, "-") ? name : "on standard input");
 }
 
-int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const char *path,
+int np_plan_source_read(struct np_plan_source *s, struct np_request *p, const char *path,
 			struct np_err *err)
 {
 	char *text;
@@ -263,7 +263,7 @@ int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const c
 	return e;
 }
 
-int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, const char *name,
+int np_plan_file_parse(struct np_request *p, const char *text, size_t len, const char *name,
 		       struct np_err *err)
 {
 	struct np_plan_source s;
@@ -275,7 +275,7 @@ int np_plan_file_parse(struct np_planning *p, const char *text, size_t len, cons
 	return e;
 }
 
-int np_plan_file_read(struct np_planning *p, const char *path, struct np_err *err)
+int np_plan_file_read(struct np_request *p, const char *path, struct np_err *err)
 {
 	struct np_plan_source s;
 	int e = np_plan_source_read(&s, p, path, err);

@@ -12,10 +12,10 @@ struct np_plan_source {
 };
 
 /* As np_plan_file_read(); s->root is set after an error too. */
-int np_plan_source_read(struct np_plan_source *s, struct np_planning *p, const char *path,
+int np_plan_source_read(struct np_plan_source *s, struct np_request *p, const char *path,
 			struct np_err *err);
 
 /* The decisions over the machine and the tasks that p has, and what follows from them. */
-int np_plan_decide(const struct np_plan_source *s, struct np_planning *p);
+int np_plan_decide(const struct np_plan_source *s, struct np_request *p);
 
 #endif

@@ -64,7 +64,7 @@ static bool differs(const struct np_machine *then, const struct np_machine *now,
 	return false;
 }
 
-static int check(const struct np_plan_source *s, const struct np_planning *p,
+static int check(const struct np_plan_source *s, const struct np_request *p,
 		 const struct np_machine *now)
 {
 	char why[160], boot[sizeof(p->boot)];
@@ -78,7 +78,7 @@ static int check(const struct np_plan_source *s, const struct np_planning *p,
 }
 
 /* Pages and CPUs of task i as they are now; false when it has exited. */
-static bool refresh(struct np_planning *p, size_t i)
+static bool refresh(struct np_request *p, size_t i)
 {
 	size_t nodes = p->machine.n_nodes;
 	struct np_tasks now;
@@ -98,7 +98,7 @@ static bool refresh(struct np_planning *p, size_t i)
 	return same;
 }
 
-static int renew(const struct np_plan_source *s, struct np_planning *p, struct np_machine *now,
+static int renew(const struct np_plan_source *s, struct np_request *p, struct np_machine *now,
 		 size_t *gone)
 {
 	int e = check(s, p, now);
@@ -113,11 +113,11 @@ static int renew(const struct np_plan_source *s, struct np_planning *p, struct n
 	for (size_t i = 0; i < p->tasks.n; i++)
 		*gone += !refresh(p, i);
 	p->balancing = np_balancing_read();
-	e = np_planning_confine(p, p->override, s->err);
+	e = np_request_limit(p, p->override, s->err);
 	return e ? e : np_plan_decide(s, p);
 }
 
-int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, struct np_err *err)
+int np_plan_file_renew(struct np_request *p, const char *path, size_t *gone, struct np_err *err)
 {
 	struct np_plan_source s;
 	struct np_machine now;
@@ -126,12 +126,12 @@ int np_plan_file_renew(struct np_planning *p, const char *path, size_t *gone, st
 	if (!e) {
 		e = np_machine_read(&now, "", err);
 		if (!e) {
-			np_room_add_cache(&now);
+			np_reclaimable_add(&now);
 			e = renew(&s, p, &now, gone);
 			np_machine_free(&now);
 		}
 		if (e)
-			np_planning_free(p);
+			np_request_free(p);
 	}
 	json_decref(s.root);
 	return e;

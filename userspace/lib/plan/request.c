@@ -19,7 +19,7 @@
 /* The busiest tasks, whose counts a plan rests on. */
 #define COUNT_TASKS 64
 
-int np_planning_check_nodes(const struct np_machine *m, struct np_err *err)
+int np_request_check_nodes(const struct np_machine *m, struct np_err *err)
 {
 	if (m->n_nodes > 1)
 		return 0;
@@ -29,7 +29,7 @@ int np_planning_check_nodes(const struct np_machine *m, struct np_err *err)
 		       m->name);
 }
 
-static int read_tasks(struct np_planning *p, const struct np_policy_args *args, struct np_err *err)
+static int read_tasks(struct np_request *p, const struct np_policy_args *args, struct np_err *err)
 {
 	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)
 		(&p->tasks, &p->machine, args->pids, args->n_pids, args->sample_ms, err);
@@ -44,18 +44,18 @@ static int read_tasks(struct np_planning *p, const struct np_policy_args *args, 
 	if (!e && np_penalties_apply(&p->tasks, err))
 		e = -EBADMSG;
 	if (!e)
-		e = np_planning_confine(p, args->override, err);
+		e = np_request_limit(p, args->override, err);
 	return e;
 }
 
-int np_planning_confine(struct np_planning *p, bool override, struct np_err *err)
+int np_request_limit(struct np_request *p, bool override, struct np_err *err)
 {
 	struct np_pins *pins = override ? NULL : np_pins_open("");
 	int e = override || pins ? 0 : -ENOMEM;
 
 	p->override = override;
 	if (!e)
-		e = np_confined_read(&p->confined, &p->machine, &p->tasks, NULL, pins);
+		e = np_task_limits_read(&p->limits, &p->machine, &p->tasks, NULL, pins);
 	if (pins) {
 		np_pins_reserve(pins, &p->machine);
 		if (numa_bitmask_weight(np_pins_isolated(pins)))
@@ -65,7 +65,7 @@ int np_planning_confine(struct np_planning *p, bool override, struct np_err *err
 	return e ? np_fail(err, e, "out of memory") : 0;
 }
 
-int np_planning_ask(struct np_planning *p, struct np_err *err)
+int np_request_ask(struct np_request *p, struct np_err *err)
 {
 	int e;
 
@@ -93,7 +93,7 @@ int np_planning_ask(struct np_planning *p, struct np_err *err)
 	if (e)
 		return np_fail(err, e, "policy %s cannot plan: %s", p->policy->name, strerror(-e));
 	for (size_t i = 0; i < p->plan.n; i++)
-		np_confined_explain(&p->confined, i, &p->plan.decision[i]);
+		np_task_limits_explain(&p->limits, i, &p->plan.decision[i]);
 	e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
 	return e ? np_fail(err, e, "out of memory") : 0;
 }
@@ -136,8 +136,8 @@ static int find_model(struct np_machine *here, struct np_model *model, struct np
 	return 0;
 }
 
-int np_planning_model(struct np_machine *here, struct np_model **model, const char *named,
-		      struct np_err *err)
+int np_request_model(struct np_machine *here, struct np_model **model, const char *named,
+		     struct np_err *err)
 {
 	int e;
 
@@ -149,21 +149,21 @@ int np_planning_model(struct np_machine *here, struct np_model **model, const ch
 	return e;
 }
 
-int np_planning_machine(struct np_machine *m, struct np_err *err)
+int np_request_machine(struct np_machine *m, struct np_err *err)
 {
 	int e = np_machine_read(m, "", err);
 
 	if (e)
 		return e == -ENOMEM ? e : -EOPNOTSUPP;
-	np_room_add_cache(m);
-	e = np_planning_check_nodes(m, err);
+	np_reclaimable_add(m);
+	e = np_request_check_nodes(m, err);
 	if (e)
 		np_machine_free(m);
 	return e;
 }
 
-int np_planning_from(struct np_planning *p, const struct np_policy_args *args, const char *snapshot,
-		     struct np_err *err)
+int np_request_from(struct np_request *p, const struct np_policy_args *args, const char *snapshot,
+		    struct np_err *err)
 {
 	struct np_snapshot s;
 	int e = np_snapshot_read(snapshot, &s, err);
@@ -180,11 +180,11 @@ int np_planning_from(struct np_planning *p, const struct np_policy_args *args, c
 	for (size_t i = 0; !e && i < args->n_assume; i++)
 		e = np_tasks_assume(&p->tasks, args->assume[i], err);
 	if (!e)
-		e = np_planning_check_nodes(&p->machine, err);
+		e = np_request_check_nodes(&p->machine, err);
 	if (!e)
-		e = np_planning_ask(p, err);
+		e = np_request_ask(p, err);
 	if (e)
-		np_planning_free(p);
+		np_request_free(p);
 	return e;
 }
 
@@ -196,7 +196,7 @@ void np_boot_id(char *id, size_t len)
 	free(text);
 }
 
-int np_planning_make(struct np_planning *p, const struct np_policy_args *args, struct np_err *err)
+int np_request_make(struct np_request *p, const struct np_policy_args *args, struct np_err *err)
 {
 	int e;
 
@@ -206,22 +206,22 @@ int np_planning_make(struct np_planning *p, const struct np_policy_args *args, s
 	p->platform = np_machine_platform("");
 	p->policy = args->policy;
 	p->options = args->options;
-	e = np_planning_machine(&p->machine, err);
+	e = np_request_machine(&p->machine, err);
 	if (!e)
-		e = np_planning_model(&p->machine, &p->model, args->model, err);
+		e = np_request_model(&p->machine, &p->model, args->model, err);
 	if (!e)
 		e = read_tasks(p, args, err);
 	if (!e)
-		e = np_planning_ask(p, err);
+		e = np_request_ask(p, err);
 	if (e)
-		np_planning_free(p);
+		np_request_free(p);
 	return e;
 }
 
-void np_planning_free(struct np_planning *p)
+void np_request_free(struct np_request *p)
 {
 	np_plan_free(&p->plan);
-	np_confined_free(&p->confined);
+	np_task_limits_free(&p->limits);
 	np_tasks_free(&p->tasks);
 	np_machine_free(&p->machine);
 	free(p->plugin);

@@ -30,23 +30,23 @@ struct np_policy_args {
 };
 
 /* The policy of a plan that was read, where that is not built in. */
-struct np_planned_plugin {
+struct np_request_plugin {
 	struct np_policy policy;
 	char name[128];
 };
 
-struct np_planning {
+struct np_request {
 	enum np_platform platform;
 	struct np_machine machine;	/* its model is the one below */
 	struct np_model *model;		/* a machine file's, else derived from the distances */
 	struct np_tasks tasks;
-	struct np_confined confined;	/* cpusets and pins; empty where tasks are not real */
+	struct np_task_limits limits;	/* cpusets and pins; empty where tasks are not real */
 	bool override;			/* as in np_policy_args */
 	char isolated[NP_LIST_LEN];	/* CPUs that are kept free; "": none */
 	char boot[40];			/* that its tasks run in; "": they are of a snapshot */
 	int balancing;			/* np_balancing_read(); -1 also: not this machine's tasks */
 	const struct np_policy *policy;
-	struct np_planned_plugin *plugin;	/* that policy points to; NULL: elsewhere */
+	struct np_request_plugin *plugin;	/* that policy points to; NULL: elsewhere */
 	struct np_options options;
 	struct np_plan plan;		/* plan.decision[i] is about tasks.task[i] */
 };
@@ -54,19 +54,19 @@ struct np_planning {
 /*
  * Reads machine and tasks and asks the policy. 0, or -errno with one line in
  * err: -ESRCH when a task does not exist, -EOPNOTSUPP when the machine has one
- * node. The caller releases p with np_planning_free().
+ * node. The caller releases p with np_request_free().
  */
-int np_planning_make(struct np_planning *p, const struct np_policy_args *args, struct np_err *err);
+int np_request_make(struct np_request *p, const struct np_policy_args *args, struct np_err *err);
 
 /* The kernel's name of this boot; "" if it says none. */
 void np_boot_id(char *id, size_t len);
 
 /* The same for all tasks of a snapshot (a file, "-" for standard input), whatever machine it is of. */
-int np_planning_from(struct np_planning *p, const struct np_policy_args *args, const char *snapshot,
-		     struct np_err *err);
+int np_request_from(struct np_request *p, const struct np_policy_args *args, const char *snapshot,
+		    struct np_err *err);
 
 /* This machine with what can be had of its memory; refused when it has one node. */
-int np_planning_machine(struct np_machine *m, struct np_err *err);
+int np_request_machine(struct np_machine *m, struct np_err *err);
 
 /*
  * The model of this machine, which points to it: of the file that is named, else of
@@ -74,39 +74,39 @@ int np_planning_machine(struct np_machine *m, struct np_err *err);
  * derived. Never of a file of the machine's name: that of a lab's machine is what makes it
  * slow, which no real machine tells. The caller frees *model, set even after an error.
  */
-int np_planning_model(struct np_machine *m, struct np_model **model, const char *named, struct np_err *err);
+int np_request_model(struct np_machine *m, struct np_model **model, const char *named, struct np_err *err);
 
 /* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
-int np_planning_ask(struct np_planning *p, struct np_err *err);
+int np_request_ask(struct np_request *p, struct np_err *err);
 
 /* CPUs and nodes that its tasks may be given; override: all that their cpusets allow. */
-int np_planning_confine(struct np_planning *p, bool override, struct np_err *err);
+int np_request_limit(struct np_request *p, bool override, struct np_err *err);
 
 /* 0, or -EOPNOTSUPP with one line in err: a policy needs more than one node. */
-int np_planning_check_nodes(const struct np_machine *m, struct np_err *err);
+int np_request_check_nodes(const struct np_machine *m, struct np_err *err);
 
-void np_planning_free(struct np_planning *p);
+void np_request_free(struct np_request *p);
 
 /*
  * {"platform", "policy", "options", "override", "isolated", "numa_balancing",
  * "kernel_weights", "wanted_weights", "model", "predicted", "unordered", "decisions": [..]}
  */
-json_t *np_planning_json(const struct np_planning *p);
+json_t *np_request_json(const struct np_request *p);
 
 /* The same with these decisions, which it takes over: those of np_decision_json() and more in each. */
-json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions);
+json_t *np_request_json_with(const struct np_request *p, json_t *decisions);
 
 /* One decision, without what was done about it. */
-json_t *np_decision_json(const struct np_planning *p, size_t i);
+json_t *np_decision_json(const struct np_request *p, size_t i);
 
 /* A line on the pages that no order of moves brings to their node; nothing when there are none. */
 void np_unordered_print(FILE *out, const struct np_plan *plan);
 
 /* A line each on what else is to be known: CPUs that are kept free, the kernel's balancing. */
-void np_planning_print_notes(FILE *out, const struct np_planning *p);
+void np_request_print_notes(FILE *out, const struct np_request *p);
 
 /* The heading line and one aligned line a task. */
-void np_planning_print(FILE *out, const struct np_planning *p);
+void np_request_print(FILE *out, const struct np_request *p);
 
 /* "maximum-local (pages=follow, penalty=0, rate=935)". Returns text. */
 const char *np_policy_text(const struct np_policy *policy, const struct np_options *o,
@@ -117,7 +117,7 @@ const char *np_node_text(const struct np_machine *m, int node, char *text, size_
 
 /* The node, or nodes ("0,2"), that a task is to run on; "-" for none. Returns text. */
 #define NP_NODES_TEXT 64
-const char *np_place_text(const struct np_planning *p, const struct np_decision *d, char *text,
+const char *np_place_text(const struct np_request *p, const struct np_decision *d, char *text,
 			  size_t text_len);
 
 #endif

@@ -26,7 +26,7 @@ static json_t *known_json(double value, enum np_provenance source)
 }
 
 /* {"0": 1, "1": 3}: weights by the kernel's node numbers; null when pages are not spread. */
-static json_t *spread_json(const struct np_planning *p, int spread)
+static json_t *spread_json(const struct np_request *p, int spread)
 {
 	if (spread == NP_NODE_NONE)
 		return json_null();
@@ -34,7 +34,7 @@ static json_t *spread_json(const struct np_planning *p, int spread)
 }
 
 /* Task i's part of the plan's moves; "step" is the place among those of all tasks. */
-static json_t *moves_json(const struct np_planning *p, size_t i)
+static json_t *moves_json(const struct np_request *p, size_t i)
 {
 	json_t *moves = json_array();
 
@@ -52,7 +52,7 @@ static json_t *moves_json(const struct np_planning *p, size_t i)
 }
 
 /* The nodes that it runs on, where these are several. */
-static json_t *nodes_json(const struct np_planning *p, int nodes)
+static json_t *nodes_json(const struct np_request *p, int nodes)
 {
 	json_t *list;
 
@@ -72,7 +72,7 @@ static json_t *traffic_json(const struct np_task *t, const struct np_decision *d
 			 "predicted", known_json(d->traffic.value, d->traffic.source));
 }
 
-json_t *np_decision_json(const struct np_planning *p, size_t i)
+json_t *np_decision_json(const struct np_request *p, size_t i)
 {
 	const struct np_machine *m = &p->machine;
 	const struct np_task *t = &p->tasks.task[i];
@@ -107,7 +107,7 @@ static json_t *predicted_json(const struct np_plan *plan)
 			 "source", np_provenance_name(plan->throughput[1].source));
 }
 
-json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions)
+json_t *np_request_json_with(const struct np_request *p, json_t *decisions)
 {
 	json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:b, s:o, s:o}",
 			 "platform", np_platform_name(p->platform), "where", np_platform_alias(p->platform),
@@ -125,13 +125,13 @@ json_t *np_planning_json_with(const struct np_planning *p, json_t *decisions)
 	return j;
 }
 
-json_t *np_planning_json(const struct np_planning *p)
+json_t *np_request_json(const struct np_request *p)
 {
 	json_t *decisions = json_array();
 
 	for (size_t i = 0; i < p->plan.n; i++)
 		json_array_append_new(decisions, np_decision_json(p, i));
-	return np_planning_json_with(p, decisions);
+	return np_request_json_with(p, decisions);
 }
 
 const char *np_node_text(const struct np_machine *m, int node, char *text, size_t text_len)
@@ -143,7 +143,7 @@ const char *np_node_text(const struct np_machine *m, int node, char *text, size_
 	return text;
 }
 
-const char *np_place_text(const struct np_planning *p, const struct np_decision *d, char *text,
+const char *np_place_text(const struct np_request *p, const struct np_decision *d, char *text,
 			  size_t text_len)
 {
 	size_t at = 0, k = p->machine.n_nodes;
@@ -183,7 +183,7 @@ static void known_text(double value, enum np_provenance source, char *text, size
 }
 
 /* "4", "0:1 1:3", or "-" when the pages stay. */
-static const char *memory_text(const struct np_planning *p, const struct np_decision *d,
+static const char *memory_text(const struct np_request *p, const struct np_decision *d,
 			       char *text, size_t text_len)
 {
 	size_t k = p->machine.n_nodes, at = 0;
@@ -201,7 +201,7 @@ static const char *memory_text(const struct np_planning *p, const struct np_deci
 	return text;
 }
 
-static void print_decision(FILE *out, const struct np_planning *p, size_t i)
+static void print_decision(FILE *out, const struct np_request *p, size_t i)
 {
 	const struct np_task *t = &p->tasks.task[i];
 	const struct np_decision *d = &p->plan.decision[i];
@@ -218,7 +218,7 @@ static void print_decision(FILE *out, const struct np_planning *p, size_t i)
 		(unsigned long long)d->pages_to_move, d->cost, gain, penalty, mpki, d->reason);
 }
 
-static void print_prediction(FILE *out, const struct np_planning *p)
+static void print_prediction(FILE *out, const struct np_request *p)
 {
 	const struct np_plan *plan = &p->plan;
 
@@ -231,7 +231,7 @@ static void print_prediction(FILE *out, const struct np_planning *p)
 }
 
 /* Error of the model for the present placement. */
-static void print_present(FILE *out, const struct np_planning *p)
+static void print_present(FILE *out, const struct np_request *p)
 {
 	double predicted = 0, measured = 0, worst = 0;
 	size_t n = 0, at = 0;
@@ -265,7 +265,7 @@ void np_unordered_print(FILE *out, const struct np_plan *plan)
 			(unsigned long long)plan->unordered);
 }
 
-void np_planning_print_notes(FILE *out, const struct np_planning *p)
+void np_request_print_notes(FILE *out, const struct np_request *p)
 {
 	const char *balancing = np_balancing_text(p->balancing);
 	char text[NP_WEIGHTS_LEN];
@@ -279,7 +279,7 @@ void np_planning_print_notes(FILE *out, const struct np_planning *p)
 		fprintf(out, "%s\n", balancing);
 }
 
-void np_planning_print(FILE *out, const struct np_planning *p)
+void np_request_print(FILE *out, const struct np_request *p)
 {
 	char policy[256];
 
@@ -293,5 +293,5 @@ void np_planning_print(FILE *out, const struct np_planning *p)
 	np_unordered_print(out, &p->plan);
 	print_prediction(out, p);
 	print_present(out, p);
-	np_planning_print_notes(out, p);
+	np_request_print_notes(out, p);
 }

@@ -18,7 +18,7 @@ struct np_pins {
 	struct bitmask *isolated;
 	struct np_layers layers;	/* what the module has placed, once it was asked */
 	bool asked_module;
-	struct np_state state;		/* open while one task is looked at */
+	struct np_saved_affinity state;		/* open while one task is looked at */
 	bool open;
 };
 
@@ -98,15 +98,15 @@ static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struc
 	const struct np_saved *r;
 	struct np_proc_stat st;
 
-	if (!p->open && np_state_open_kept(&p->state, &ignored))
+	if (!p->open && np_saved_affinity_open_kept(&p->state, &ignored))
 		return false;
 	p->open = true;
 	if (np_proc_thread_stat(pid, tid, &st))
 		return false;
-	r = np_state_find(&p->state, tid);
+	r = np_saved_affinity_find(&p->state, tid);
 	/* One of another start time is of a thread that had this number. */
-	if (!r || st.start != r->start || !np_heirs_wears(r, pid, now))
-		r = np_heirs_origin(&p->state, pid, st.start, now);
+	if (!r || st.start != r->start || !np_inherited_has(r, pid, now))
+		r = np_inherited_origin(&p->state, pid, st.start, now);
 	if (!r)
 		return false;
 	copy_bitmask_to_bitmask(r->original, before);
@@ -208,7 +208,7 @@ enum np_pinned np_pins_narrow(struct np_pins *p, const struct np_machine *m, pid
 	for (size_t i = 0; i < n; i++)
 		add_thread(p, pid, tids[i], cpus, words(m), mask, &c);
 	if (p->open)
-		np_state_keep(&p->state);
+		np_saved_affinity_keep(&p->state);
 	p->open = false;
 	pinned = judge(&c, m, cpus);
 	free(tids);

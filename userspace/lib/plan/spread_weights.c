@@ -8,7 +8,7 @@
 #include "../host/mempolicy.h"
 
 /* Even weights: interleave. */
-static int mode_of_weights(const struct np_planning *p, const uint8_t *weight)
+static int mode_of_weights(const struct np_request *p, const uint8_t *weight)
 {
 	uint8_t one = 0;
 
@@ -22,12 +22,12 @@ static int mode_of_weights(const struct np_planning *p, const uint8_t *weight)
 	return MPOL_INTERLEAVE;
 }
 
-static const uint8_t *weights_of(const struct np_planning *p, const struct np_decision *d)
+static const uint8_t *weights_of(const struct np_request *p, const struct np_decision *d)
 {
 	return p->plan.spread + (size_t)d->spread * p->machine.n_nodes;
 }
 
-int np_spread_mode(const struct np_planning *p, const struct np_decision *d)
+int np_spread_mode(const struct np_request *p, const struct np_decision *d)
 {
 	if (d->mem == NP_MEM_AUTO)
 		return mode_of_weights(p, weights_of(p, d));
@@ -52,7 +52,7 @@ bool np_weights_read(const char *root, const struct np_machine *m, uint8_t *weig
 	return known;
 }
 
-const uint8_t *np_weights_wanted(const struct np_planning *p, size_t i)
+const uint8_t *np_weights_wanted(const struct np_request *p, size_t i)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 
@@ -76,7 +76,7 @@ json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight)
 }
 
 /* On the nodes that the plan spreads over. */
-static bool same_proportion(const struct np_planning *p, const uint8_t *a, const uint8_t *b)
+static bool same_proportion(const struct np_request *p, const uint8_t *a, const uint8_t *b)
 {
 	for (size_t i = 0; i < p->machine.n_nodes; i++)
 		for (size_t k = 0; k < i; k++)
@@ -89,7 +89,7 @@ static bool same_proportion(const struct np_planning *p, const uint8_t *a, const
  * The weights that the plan wants: of its first decision that kernel does not serve (NULL:
  * first of all), else of its first; NULL: it wants none.
  */
-static const uint8_t *wanted(const struct np_planning *p, const uint8_t *kernel)
+static const uint8_t *wanted(const struct np_request *p, const uint8_t *kernel)
 {
 	const uint8_t *first = NULL;
 
@@ -103,7 +103,7 @@ static const uint8_t *wanted(const struct np_planning *p, const uint8_t *kernel)
 	return first;
 }
 
-void np_weights_add_json(const struct np_planning *p, json_t *object)
+void np_weights_add_json(const struct np_request *p, json_t *object)
 {
 	uint8_t *kernel = calloc(p->machine.n_nodes + 1, sizeof(*kernel));
 	/* A snapshot's tasks run on another machine, or did at another time. */
@@ -118,7 +118,7 @@ void np_weights_add_json(const struct np_planning *p, json_t *object)
 }
 
 /* "0:100 1:37" */
-static const char *list_text(const struct np_planning *p, const uint8_t *weight,
+static const char *list_text(const struct np_request *p, const uint8_t *weight,
 			     const uint8_t *where, char *text, size_t len)
 {
 	size_t at = 0;
@@ -131,7 +131,7 @@ static const char *list_text(const struct np_planning *p, const uint8_t *weight,
 	return text;
 }
 
-bool np_weights_text(const struct np_planning *p, const uint8_t *kernel, char *text, size_t len)
+bool np_weights_text(const struct np_request *p, const uint8_t *kernel, char *text, size_t len)
 {
 	const uint8_t *plan = wanted(p, kernel);
 	char have[64], want[64];
@@ -150,7 +150,7 @@ bool np_weights_text(const struct np_planning *p, const uint8_t *kernel, char *t
 	return true;
 }
 
-bool np_weights_note(const struct np_planning *p, char *text, size_t len)
+bool np_weights_note(const struct np_request *p, char *text, size_t len)
 {
 	uint8_t *kernel = calloc(p->machine.n_nodes + 1, sizeof(*kernel));
 	bool known = kernel && np_weights_read("", &p->machine, kernel);

@@ -11,7 +11,7 @@
 #define NP_WEIGHTS_LEN 384	/* room for a line about them */
 
 /* The memory policy (MPOL_*) for pages to come that a decision to spread asks for. */
-int np_spread_mode(const struct np_planning *p, const struct np_decision *d);
+int np_spread_mode(const struct np_request *p, const struct np_decision *d);
 
 /*
  * Fills weight [n_nodes]; root: of /sys, "" but in tests. False when the kernel has none
@@ -20,7 +20,7 @@ int np_spread_mode(const struct np_planning *p, const struct np_decision *d);
 bool np_weights_read(const char *root, const struct np_machine *m, uint8_t *weight);
 
 /* The row of weights that the kernel is to have for decision i; NULL: it is none of that kind. */
-const uint8_t *np_weights_wanted(const struct np_planning *p, size_t i);
+const uint8_t *np_weights_wanted(const struct np_request *p, size_t i);
 
 /* {"0": 1, "1": 3}, without nodes of weight 0. */
 json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight);
@@ -30,15 +30,15 @@ json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight);
  * not serve, if there is one. null: the plan spreads nothing by them, or the kernel's are not
  * known.
  */
-void np_weights_add_json(const struct np_planning *p, json_t *object);
+void np_weights_add_json(const struct np_request *p, json_t *object);
 
 /*
  * A note on pages to come: the kernel's weights are not the plan's, or it
  * has none. False without a note.
  */
-bool np_weights_text(const struct np_planning *p, const uint8_t *kernel, char *text, size_t len);
+bool np_weights_text(const struct np_request *p, const uint8_t *kernel, char *text, size_t len);
 
 /* The same of this machine's kernel, now. */
-bool np_weights_note(const struct np_planning *p, char *text, size_t len);
+bool np_weights_note(const struct np_request *p, char *text, size_t len);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <numa.h>
 
-void np_step_aside(const struct np_machine *m, int node)
+void np_penalty_probe_leave(const struct np_machine *m, int node)
 {
 	struct bitmask *cpus = np_machine_cpus(m);
 
@@ -15,7 +15,7 @@ void np_step_aside(const struct np_machine *m, int node)
 	numa_bitmask_free(cpus);
 }
 
-void np_step_back(const struct np_machine *m)
+void np_penalty_probe_return(const struct np_machine *m)
 {
 	struct bitmask *cpus = np_machine_cpus(m);
 

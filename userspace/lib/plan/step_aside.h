@@ -6,9 +6,9 @@
 #include "../host/topology.h"
 
 /* Moves the measuring process off the measured node, if other nodes have CPUs. */
-void np_step_aside(const struct np_machine *m, int node);
+void np_penalty_probe_leave(const struct np_machine *m, int node);
 
 /* Allows it all CPUs again. */
-void np_step_back(const struct np_machine *m);
+void np_penalty_probe_return(const struct np_machine *m);
 
 #endif

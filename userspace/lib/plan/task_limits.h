@@ -15,7 +15,7 @@ enum np_pinned {
 	NP_PINNED_THREADS,	/* its threads have CPUs of their own */
 };
 
-struct np_confined {
+struct np_task_limits {
 	size_t n;
 	uint8_t *may;		/* [n * n_nodes] NP_MAY_*, where np_task.may points to */
 	uint8_t *on;		/* [n * n_nodes] nodes of its CPUs, where np_task.on points to */

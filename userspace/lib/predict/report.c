@@ -19,13 +19,13 @@ static const char *file_name(const char *path)
 int np_prediction_add(struct np_prediction *s, const struct np_machine *m, const char *tasks,
 		      const struct np_contender *c, const struct np_outcome *o)
 {
-	struct np_sim_case *bigger = realloc(s->found, (s->n + 1) * sizeof(*bigger)), *one;
+	struct np_predicted_case *bigger = realloc(s->found, (s->n + 1) * sizeof(*bigger)), *one;
 
 	if (!bigger)
 		return -ENOMEM;
 	s->found = bigger;
 	one = &s->found[s->n++];
-	*one = (struct np_sim_case) { .model = m->model_origin, .outcome = *o };
+	*one = (struct np_predicted_case) { .model = m->model_origin, .outcome = *o };
 	snprintf(one->machine, sizeof(one->machine), "%s", m->name);
 	snprintf(one->tasks, sizeof(one->tasks), "%s", file_name(tasks));
 	np_policy_words(c->policy, &c->options, one->policy, sizeof(one->policy));
@@ -35,7 +35,7 @@ int np_prediction_add(struct np_prediction *s, const struct np_machine *m, const
 struct np_score *np_prediction_score(struct np_prediction *s, const struct np_machine *m,
 				     const struct np_contender *c)
 {
-	struct np_sim_score *bigger, *one;
+	struct np_predicted_score *bigger, *one;
 	char policy[NP_SIM_NAME];
 
 	np_policy_words(c->policy, &c->options, policy, sizeof(policy));
@@ -78,7 +78,7 @@ static json_t *pair(const double value[2])
 			 "after", round(value[1] * 1e4) / 1e4);
 }
 
-static json_t *case_json(const struct np_sim_case *c)
+static json_t *case_json(const struct np_predicted_case *c)
 {
 	const struct np_outcome *o = &c->outcome;
 	json_t *j = json_pack("{s:o, s:s, s:o, s:s}", "machine", np_json_text(c->machine),
@@ -98,7 +98,7 @@ static json_t *case_json(const struct np_sim_case *c)
 	return j;
 }
 
-static json_t *score_json(const struct np_sim_score *s)
+static json_t *score_json(const struct np_predicted_score *s)
 {
 	const struct np_score *c = &s->score;
 
@@ -125,7 +125,7 @@ json_t *np_prediction_json(const struct np_prediction *s)
 			 "cases", cases, "random", scores);
 }
 
-static void print_case(FILE *out, const struct np_sim_case *c, const struct np_sim_case *last)
+static void print_case(FILE *out, const struct np_predicted_case *c, const struct np_predicted_case *last)
 {
 	const struct np_outcome *o = &c->outcome;
 
@@ -142,7 +142,8 @@ static void print_case(FILE *out, const struct np_sim_case *c, const struct np_s
 			(unsigned long long)o->pages_moved, o->seconds);
 }
 
-static void print_score(FILE *out, const struct np_sim_score *s, const struct np_sim_score *last)
+static void print_score(FILE *out, const struct np_predicted_score *s,
+			const struct np_predicted_score *last)
 {
 	const struct np_score *c = &s->score;
 

@@ -10,22 +10,22 @@
 
 #define NP_SIM_NAME 128
 
-struct np_sim_case {
+struct np_predicted_case {
 	char machine[64], tasks[NP_SIM_NAME], policy[NP_SIM_NAME];
 	enum np_model_origin model;
 	struct np_outcome outcome;
 };
 
-struct np_sim_score {
+struct np_predicted_score {
 	char machine[64], policy[NP_SIM_NAME];
 	struct np_score score;
 };
 
 /* {0} is an empty one. */
 struct np_prediction {
-	struct np_sim_case *found;
+	struct np_predicted_case *found;
 	size_t n;
-	struct np_sim_score *scored;
+	struct np_predicted_score *scored;
 	size_t n_scored;
 };
 

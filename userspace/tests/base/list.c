@@ -143,9 +143,9 @@ static void parses_memory_policies(void)
 	int mode;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CU_ASSERT_EQUAL(np_memory_policy_parse(cases[i].text, &s, &mode, &nodes, &err), 0);
+		CU_ASSERT_EQUAL(np_mempolicy_parse(cases[i].text, &s, &mode, &nodes, &err), 0);
 		CU_ASSERT_EQUAL(mode, cases[i].mode);
-		np_memory_policy_format(mode, nodes, got, sizeof(got));
+		np_mempolicy_format(mode, nodes, got, sizeof(got));
 		CU_ASSERT_STRING_EQUAL(got, cases[i].means);
 		if (nodes)
 			numa_bitmask_free(nodes);
@@ -164,7 +164,7 @@ static void refuses_bad_memory_policies(void)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		err.text[0] = '\0';
-		CU_ASSERT_NOT_EQUAL(np_memory_policy_parse(bad[i], &s, &mode, &nodes, &err), 0);
+		CU_ASSERT_NOT_EQUAL(np_mempolicy_parse(bad[i], &s, &mode, &nodes, &err), 0);
 		CU_ASSERT_PTR_NULL(nodes);
 		CU_ASSERT_NOT_EQUAL(err.text[0], '\0');
 	}

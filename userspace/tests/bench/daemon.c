@@ -106,7 +106,7 @@ static double warm_up(struct np_daemon *d, bool busy)
 		nap(20);
 		np_daemon_step(d);
 		used += d->counts.last_interval_cpu_seconds;
-		quiet = (d->watch.eligible < d->watch.members && busy) ||
+		quiet = (d->watch.eligible < d->watch.n_watched && busy) ||
 					d->counts.moved_tasks != moves
 				? 0
 				: quiet + 1;
@@ -133,7 +133,7 @@ static void measure(struct np_daemon *d, int intervals, long interval_ms, bool b
 	       "then %.3f ms CPU an interval (most %.3f), %llu plans in %d intervals: %.3f %% of "
 	       "one CPU "
 	       "at %ld ms\n",
-	       d->watch.members, d->watch.eligible, d->counts.moved_tasks, first * 1e3,
+	       d->watch.n_watched, d->watch.eligible, d->counts.moved_tasks, first * 1e3,
 	       sum / intervals, most, d->counts.plans - plans, intervals,
 	       sum / intervals / (double)interval_ms * 100, interval_ms);
 }
@@ -147,7 +147,7 @@ static void run(const char *root, const pid_t *pids, size_t n, bool busy, char *
 			.pause = 6, .read_budget = 0.002,
 		},
 		.hysteresis_rules = { .plans = 2, .window = 30, .back_off = 60 },
-		.how = { .control = &np_control_syscall, .stop = &never },
+		.how = { .engine = &np_engine_syscall, .stop = &never },
 	};
 	char *text;
 	struct np_err err;

@@ -282,16 +282,16 @@ static void says_why_there_is_nothing(void)
 static void cpus_come_and_go_while_dram_is_counted(void)
 {
 	double *lines = malloc(2 * sizeof(*lines)), *writes = malloc(sizeof(*writes)), sum[2] = { 0 };
-	struct np_dram before = { 1, 2, lines, writes };
-	struct np_dram more = { 2, 2, (double[]) { 11, 22, 300, 400 }, (double[]) { 6, 700 } };
-	struct np_dram fewer = { 0, 2, (double[]) { 0 }, (double[]) { 0 } };
+	struct np_node_traffic before = { 1, 2, lines, writes };
+	struct np_node_traffic more = { 2, 2, (double[]) { 11, 22, 300, 400 }, (double[]) { 6, 700 } };
+	struct np_node_traffic fewer = { 0, 2, (double[]) { 0 }, (double[]) { 0 } };
 
 	lines[0] = lines[1] = writes[0] = 1;
-	np_dram_since(&more, &before);
-	CU_ASSERT_EQUAL(np_dram_sum(&more, NULL, sum), 5);
+	np_node_traffic_since(&more, &before);
+	CU_ASSERT_EQUAL(np_node_traffic_sum(&more, NULL, sum), 5);
 	CU_ASSERT(more.lines[0] == 10 && more.lines[1] == 21);
-	np_dram_since(&fewer, &before);
-	CU_ASSERT_EQUAL(np_dram_sum(&fewer, NULL, sum), 0);
+	np_node_traffic_since(&fewer, &before);
+	CU_ASSERT_EQUAL(np_node_traffic_sum(&fewer, NULL, sum), 0);
 	free(lines);
 	free(writes);
 }
@@ -308,16 +308,16 @@ static void lab_lines_say_whose_memory(void)
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	int cpu;
 
-	CU_ASSERT(np_dram_line(line, &m, &cpu, lines, &writes));
+	CU_ASSERT(np_node_traffic_line(line, &m, &cpu, lines, &writes));
 	CU_ASSERT(cpu == 1 && lines[0] == 12 && lines[1] == 30 && writes == 7);
 	node[1].id = 3;
-	CU_ASSERT_FALSE(np_dram_line(line, &m, &cpu, lines, &writes));
-	struct np_dram before = { 2, 2, (double[]) { 1, 2, 3, 4 }, (double[]) { 1, 1 } };
-	struct np_dram now = { 2, 2, (double[]) { 1, 2, 13, 24 }, (double[]) { 1, 6 } };
+	CU_ASSERT_FALSE(np_node_traffic_line(line, &m, &cpu, lines, &writes));
+	struct np_node_traffic before = { 2, 2, (double[]) { 1, 2, 3, 4 }, (double[]) { 1, 1 } };
+	struct np_node_traffic now = { 2, 2, (double[]) { 1, 2, 13, 24 }, (double[]) { 1, 6 } };
 
-	np_dram_since(&now, &before);
+	np_node_traffic_since(&now, &before);
 	numa_bitmask_setbit(cpus, 1);
-	CU_ASSERT_EQUAL(np_dram_sum(&now, cpus, sum), 5);
+	CU_ASSERT_EQUAL(np_node_traffic_sum(&now, cpus, sum), 5);
 	/* 30 lines were read; the 5 written went where those came from. */
 	CU_ASSERT_DOUBLE_EQUAL(sum[0], 10 * 35. / 30, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(sum[1], 20 * 35. / 30, 1e-9);
@@ -330,7 +330,7 @@ static void written_lines_are_traffic(void)
 	struct np_node node[2] = { { .id = 0 }, { .id = 1 } };
 	struct np_machine m = { .n_nodes = 2, .node = node, .n_cpus = 1 };
 	struct np_reading r = { .seconds = 2 };
-	struct np_counting c = {
+	struct np_counter_sample c = {
 		.counted = &r, .n = 1, .seconds = 2,
 		.dram = { 1, 2, (double[]) { 0, 300 }, (double[]) { 100 } },
 	};
@@ -341,11 +341,11 @@ static void written_lines_are_traffic(void)
 	r.event[NP_LOCAL_DRAM] = (struct np_count) { 0, 1, "lab", NULL };
 	r.event[NP_REMOTE_DRAM] = (struct np_count) { 300, 1, "lab", NULL };
 	numa_bitmask_setbit(cpus, 0);
-	np_counting_fill(&c, 0, &m, cpus, &task, room);
+	np_counter_sample_fill(&c, 0, &m, cpus, &task, room);
 	CU_ASSERT_DOUBLE_EQUAL(task.bandwidth.value, 200 * 64, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(task.writes.value, 0.25, 1e-9);
 	CU_ASSERT(task.accesses[0] == 0 && task.accesses[1] == 200);
-	np_counting_traffic(&c, &m);
+	np_counter_sample_traffic(&c, &m);
 	CU_ASSERT_DOUBLE_EQUAL(node[1].traffic.value, 200 * 64, 1e-9);
 	numa_bitmask_free(cpus);
 }
@@ -356,13 +356,13 @@ static void accesses_by_node_of_two(void)
 	struct np_node node[3] = { { .id = 0 }, { .id = 1 }, { .id = 2 } };
 	struct np_machine m = { .n_nodes = 2, .node = node };
 	struct np_reading r = { .seconds = 2 };
-	struct np_counting c = { .counted = &r, .n = 1 };
+	struct np_counter_sample c = { .counted = &r, .n = 1 };
 	struct np_task task = { .node = 1 };
 	double room[3];
 
 	r.event[NP_LOCAL_DRAM] = (struct np_count) { 100, 1, "perf", NULL };
 	r.event[NP_REMOTE_DRAM] = (struct np_count) { 300, 1, "perf", NULL };
-	np_counting_fill(&c, 0, &m, NULL, &task, room);
+	np_counter_sample_fill(&c, 0, &m, NULL, &task, room);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(task.accesses);
 	CU_ASSERT(task.accesses[1] == 50 && task.accesses[0] == 150);
 	CU_ASSERT_EQUAL(task.accesses_source, NP_PROVENANCE_COUNTERS);
@@ -371,7 +371,7 @@ static void accesses_by_node_of_two(void)
 	CU_ASSERT_EQUAL(task.ipc.source, NP_PROVENANCE_NONE);
 	task = (struct np_task) { .node = 1 };
 	m.n_nodes = 3;
-	np_counting_fill(&c, 0, &m, NULL, &task, room);
+	np_counter_sample_fill(&c, 0, &m, NULL, &task, room);
 	CU_ASSERT_PTR_NULL(task.accesses);
 }
 

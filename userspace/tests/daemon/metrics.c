@@ -17,7 +17,7 @@ static void the_file_is_written_through_no_link(void)
 {
 	static const char *const names[] = { "m.prom", "m.prom.new", "m.prom.new.%d" };
 	const struct np_daemon d = {
-		.args.policy = np_policy_find("maximum-local"), .how.control = &fake_engine,
+		.args.policy = np_policy_find("maximum-local"), .how.engine = &fake_engine,
 	};
 	const char *root = fixture_begin();
 	char file[128], target[128], link[128], name[64], *text;

@@ -193,7 +193,7 @@ static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
 		.args.policy = np_policy_find("maximum-local"), .root = root,
 		.watch_rules = { .pids = pid, .n_pids = 1, .pause = 6, .read_budget = 1 },
 		.hysteresis_rules = { .plans = 1, .window = 30, .back_off = 60 },
-		.how = { .control = &fake_engine, .stop = &never },
+		.how = { .engine = &fake_engine, .stop = &never },
 		.sampling = { .most = 4, .budget = 1 },
 	};
 	np_options_defaults(d->args.policy, &d->args.options);
@@ -267,7 +267,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	static const volatile sig_atomic_t never;
 	pid_t mine = start_spinner(), other = start_spinner();
 	const char *root = fixture_begin();
-	const struct np_mover mover = { .control = &fake_engine, .page_size = 4096 };
+	const struct np_mover mover = { .engine = &fake_engine, .page_size = 4096 };
 	struct np_pages_back back = { 0 };
 	struct np_err err;
 	struct np_daemon d;
@@ -328,7 +328,7 @@ static void a_flip_gives_the_upper_layer_back(void)
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
 	fixture_write("placements", line);
 	CU_ASSERT_EQUAL(np_affinity_set(pid, set), 0);
-	np_flip(&m, pid, 1, NP_FLIP_MIN_MS, &never, &pair, &err);
+	np_penalty_probe(&m, pid, 1, NP_FLIP_MIN_MS, &never, &pair, &err);
 	CU_ASSERT(pair.home == 0 && pair.away == 1);
 	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, set));
 	fixture_write("placements", "");

@@ -100,13 +100,13 @@ static void the_child_of_a_parent_that_has_exited(void)
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, pid);
-	CU_ASSERT_FATAL(t && t->member);
-	t->member = false;
+	CU_ASSERT_FATAL(t && t->watched);
+	t->watched = false;
 	t->ppid = INT_MAX;	/* no task's */
 	w.last_pid = 0;
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, pid);
-	CU_ASSERT_FATAL(t && t->member);
+	CU_ASSERT_FATAL(t && t->watched);
 	np_task_watch_close(&w);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -152,9 +152,9 @@ static void the_child_of_an_orphan(void)
 	CU_ASSERT_EQUAL_FATAL(read(pids[0], &child, sizeof(child)), sizeof(child));
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, orphan);
-	CU_ASSERT(t && t->member);
+	CU_ASSERT(t && t->watched);
 	t = np_task_watch_find(&w, child);
-	CU_ASSERT(t && t->member);
+	CU_ASSERT(t && t->watched);
 	np_task_watch_close(&w);
 	kill(child, SIGKILL);
 	kill(orphan, SIGKILL);

@@ -54,7 +54,7 @@ static void the_syscall_engine_says_what_it_cannot(void)
 {
 	struct np_place_request place = { .pid = getpid(), .mem_mode = 0 };
 	struct np_err err;
-	const struct np_control *c = np_control_get(NP_ENGINE_SYSCALL, &err);
+	const struct np_engine_ops *c = np_engine_get(NP_ENGINE_SYSCALL, &err);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
 	CU_ASSERT_EQUAL(c->place(&place, &err), -EOPNOTSUPP);
@@ -71,12 +71,12 @@ static void auto_passes_by_another_abi(void)
 
 	np_module_use_dir(fixture_begin());
 	fixture_write("version", "numaplace=9 abi=9\n");
-	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, &err), &np_control_syscall);
-	CU_ASSERT_PTR_NULL(np_control_get(NP_ENGINE_MODULE, &err));
+	CU_ASSERT_PTR_EQUAL(np_engine_get(NP_ENGINE_AUTO, &err), &np_engine_syscall);
+	CU_ASSERT_PTR_NULL(np_engine_get(NP_ENGINE_MODULE, &err));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "has ABI 9, this tool needs 1"));
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
-	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_AUTO, &err), &np_control_auto);
-	CU_ASSERT_PTR_EQUAL(np_control_get(NP_ENGINE_MODULE, &err), &np_control_module);
+	CU_ASSERT_PTR_EQUAL(np_engine_get(NP_ENGINE_AUTO, &err), &np_engine_auto);
+	CU_ASSERT_PTR_EQUAL(np_engine_get(NP_ENGINE_MODULE, &err), &np_engine_module);
 	np_module_use_dir(NULL);
 	fixture_end();
 }

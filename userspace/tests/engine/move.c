@@ -190,12 +190,12 @@ static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_r
 	return 0;
 }
 
-static const struct np_control notes = { .name = "notes", .migrate = migrate_notes };
+static const struct np_engine_ops notes = { .name = "notes", .migrate = migrate_notes };
 
 static int bring_back(const pid_t *pids, size_t n, struct np_pages_back *back)
 {
 	static const volatile sig_atomic_t never;
-	const struct np_mover mover = { .control = &notes, .page_size = 4096 };
+	const struct np_mover mover = { .engine = &notes, .page_size = 4096 };
 	struct np_err err;
 
 	*back = (struct np_pages_back) { 0 };

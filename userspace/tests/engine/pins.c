@@ -273,20 +273,20 @@ static void the_reason_says_what_is_kept(void)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	enum np_pinned pinned = NP_PINNED_TASK;
-	struct np_confined c = { .n = 1, .cpus = &cpus, .pinned = &pinned };
+	struct np_task_limits c = { .n = 1, .cpus = &cpus, .pinned = &pinned };
 	struct np_decision d = { .reason = "home" };
 
 	numa_bitmask_setbit(cpus, 1);
-	np_confined_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "home; its CPUs 1 were chosen for it and are kept");
 	memset(d.reason, 'x', NP_REASON_LEN - 1);
 	pinned = NP_PINNED_THREADS;
-	np_confined_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &d);
 	CU_ASSERT_PTR_NOT_NULL(strstr(d.reason, "x; its threads have CPUs of their own, which are kept"));
 	CU_ASSERT_EQUAL(strlen(d.reason), NP_REASON_LEN - 1);
 	d.reason[0] = '\0';
 	pinned = NP_PINNED_NOT;
-	np_confined_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "");
 	numa_bitmask_free(cpus);
 }

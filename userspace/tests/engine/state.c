@@ -26,20 +26,20 @@ static void state_begin(void)
 }
 
 /* Opens the state and adds a record of a process, as it is or with another start time. */
-static void add_record(struct np_state *s, pid_t pid, int start_off)
+static void add_record(struct np_saved_affinity *s, pid_t pid, int start_off)
 {
 	struct np_saved r = { .tid = pid, .pid = pid };
 	struct np_proc_stat st;
 	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_state_open(s, path, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(s, path, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_proc_stat(pid, &st), 0);
 	r.start = st.start + (unsigned long long)start_off;
 	r.original = numa_bitmask_alloc(NP_MAX_CPUS);
 	r.set = numa_bitmask_alloc(NP_MAX_CPUS);
 	np_list_parse_kernel("0-3,8191", r.original);
 	np_list_parse_kernel("1", r.set);
-	CU_ASSERT_EQUAL(np_state_add(s, &r), 0);
+	CU_ASSERT_EQUAL(np_saved_affinity_add(s, &r), 0);
 	numa_bitmask_free(r.original);
 	numa_bitmask_free(r.set);
 }
@@ -48,22 +48,22 @@ static void survives_the_tool(void)
 {
 	char list[NP_LIST_LEN];
 	struct np_err err;
-	struct np_state s;
+	struct np_saved_affinity s;
 	struct stat st;
 
 	state_begin();
 	add_record(&s, getpid(), 0);
-	CU_ASSERT_EQUAL(np_state_save(&s, &err), 0);
-	np_state_close(&s);
+	CU_ASSERT_EQUAL(np_saved_affinity_save(&s, &err), 0);
+	np_saved_affinity_close(&s);
 	CU_ASSERT_EQUAL(stat(path, &st), 0);
 	CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(s.n, 1);
 	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].original, list, sizeof(list)), "0-3,8191");
 	CU_ASSERT_STRING_EQUAL(np_list_format(s.saved[0].set, list, sizeof(list)), "1");
-	np_state_drop(&s, getpid());
-	CU_ASSERT_PTR_NULL(np_state_find(&s, getpid()));
-	np_state_close(&s);
+	np_saved_affinity_drop(&s, getpid());
+	CU_ASSERT_PTR_NULL(np_saved_affinity_find(&s, getpid()));
+	np_saved_affinity_close(&s);
 	fixture_end();
 }
 
@@ -71,19 +71,19 @@ static void keeps_any_mask_whole(void)
 {
 	struct bitmask *odd = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_err err;
-	struct np_state s;
+	struct np_saved_affinity s;
 
 	for (unsigned int cpu = 1; cpu < NP_MAX_CPUS; cpu += 2)
 		numa_bitmask_setbit(odd, cpu);
 	state_begin();
 	add_record(&s, getpid(), 0);
 	copy_bitmask_to_bitmask(odd, s.saved[0].original);
-	CU_ASSERT_EQUAL(np_state_save(&s, &err), 0);
-	np_state_close(&s);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
+	CU_ASSERT_EQUAL(np_saved_affinity_save(&s, &err), 0);
+	np_saved_affinity_close(&s);
+	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(s.n, 1);
 	CU_ASSERT(numa_bitmask_equal(s.saved[0].original, odd));
-	np_state_close(&s);
+	np_saved_affinity_close(&s);
 	numa_bitmask_free(odd);
 	fixture_end();
 }
@@ -91,15 +91,15 @@ static void keeps_any_mask_whole(void)
 static void forgets_a_reused_pid(void)
 {
 	struct np_err err;
-	struct np_state s;
+	struct np_saved_affinity s;
 
 	state_begin();
 	add_record(&s, getpid(), -1);
-	CU_ASSERT_EQUAL(np_state_save(&s, &err), 0);
-	np_state_close(&s);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
+	CU_ASSERT_EQUAL(np_saved_affinity_save(&s, &err), 0);
+	np_saved_affinity_close(&s);
+	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL(s.n, 0);
-	np_state_close(&s);
+	np_saved_affinity_close(&s);
 	fixture_end();
 }
 
@@ -108,7 +108,7 @@ static void forgets_an_earlier_boot(void)
 	char text[512];
 	struct np_err err;
 	struct np_proc_stat st;
-	struct np_state s;
+	struct np_saved_affinity s;
 
 	state_begin();
 	np_proc_stat(getpid(), &st);
@@ -116,9 +116,9 @@ static void forgets_an_earlier_boot(void)
 		 "\"start\":%llu,\"inherit\":false,\"original\":\"0\",\"set\":\"1\"}]}", getpid(),
 		 getpid(), st.start);
 	fixture_write("state.json", text);
-	CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL(s.n, 0);
-	np_state_close(&s);
+	np_saved_affinity_close(&s);
 	fixture_end();
 }
 
@@ -135,19 +135,19 @@ static void refuses_a_damaged_file(void)
 	};
 	char text[512], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
 	struct np_err err;
-	struct np_state s;
+	struct np_saved_affinity s;
 
 	state_begin();
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		fixture_write("state.json", bad[i]);
-		CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINVAL);
+		CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), -EINVAL);
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
 	}
 	for (size_t i = 0; i < sizeof(bad_records) / sizeof(bad_records[0]); i++) {
 		snprintf(text, sizeof(text), "{\"boot\":\"%.36s\",\"threads\":[%s]}", boot,
 			 bad_records[i]);
 		fixture_write("state.json", text);
-		CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINVAL);
+		CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), -EINVAL);
 	}
 	free(boot);
 	fixture_end();
@@ -238,7 +238,7 @@ static void a_refused_placement_leaves_nothing(void)
 	fixture_end();
 }
 
-static void add_to(struct np_state *s, pid_t pid)
+static void add_to(struct np_saved_affinity *s, pid_t pid)
 {
 	struct np_saved r = { .tid = pid, .pid = pid, .original = numa_bitmask_alloc(NP_MAX_CPUS),
 			      .set = numa_bitmask_alloc(NP_MAX_CPUS) };
@@ -248,8 +248,8 @@ static void add_to(struct np_state *s, pid_t pid)
 	r.start = st.start;
 	set_list(r.original, "2");
 	set_list(r.set, "3");
-	np_state_drop(s, pid);
-	CU_ASSERT_EQUAL(np_state_add(s, &r), 0);
+	np_saved_affinity_drop(s, pid);
+	CU_ASSERT_EQUAL(np_saved_affinity_add(s, &r), 0);
 	numa_bitmask_free(r.original);
 	numa_bitmask_free(r.set);
 }
@@ -269,30 +269,30 @@ static void appends_and_forgives_a_cut_line(void)
 	struct np_err err;
 	pid_t child = start_idle();
 	struct stat first, then;
-	struct np_state s;
+	struct np_saved_affinity s;
 
 	state_begin();
 	add_record(&s, getpid(), 0);
-	CU_ASSERT_EQUAL(np_state_record(&s, &err), 0);
+	CU_ASSERT_EQUAL(np_saved_affinity_record(&s, &err), 0);
 	stat(path, &first);
 	add_to(&s, getpid());
 	add_to(&s, child);
-	CU_ASSERT_EQUAL(np_state_record(&s, &err), 0);
-	np_state_close(&s);
+	CU_ASSERT_EQUAL(np_saved_affinity_record(&s, &err), 0);
+	np_saved_affinity_close(&s);
 	stat(path, &then);
 	CU_ASSERT(first.st_ino == then.st_ino && first.st_size < then.st_size);
 	append_text("{\"tid\":");
 	for (int pass = 0; pass < 2; pass++) {
-		CU_ASSERT_EQUAL_FATAL(np_state_open(&s, path, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(&s, path, &err), 0);
 		CU_ASSERT_EQUAL_FATAL(s.n, 2);
-		np_list_format(np_state_find(&s, getpid())->original, list, sizeof(list));
+		np_list_format(np_saved_affinity_find(&s, getpid())->original, list, sizeof(list));
 		CU_ASSERT_STRING_EQUAL(list, "2");
 		add_to(&s, child);
-		CU_ASSERT_EQUAL(np_state_record(&s, &err), 0);
-		np_state_close(&s);
+		CU_ASSERT_EQUAL(np_saved_affinity_record(&s, &err), 0);
+		np_saved_affinity_close(&s);
 	}
 	append_text("x\n");
-	CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINVAL);
+	CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), -EINVAL);
 	end(child);
 	fixture_end();
 }
@@ -327,7 +327,7 @@ static void an_untouched_second_placement_is_restored(void)
 }
 
 #define VICTIMS 64
-#define PATIENCE_US (60 * 1000 * 1000)
+#define TIMEOUT_US (60 * 1000 * 1000)
 
 /* All of them on CPU 0, then on CPU 1 where there is one, for ever. */
 static void place_all(const pid_t *victim)
@@ -347,7 +347,7 @@ static bool is_changed(pid_t victim, const struct bitmask *before)
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	bool changed = false;
 
-	for (int waited = 0; !changed && waited < PATIENCE_US; waited += 100) {
+	for (int waited = 0; !changed && waited < TIMEOUT_US; waited += 100) {
 		np_affinity_get(victim, now);
 		changed = !numa_bitmask_equal(now, before);
 		if (!changed)
@@ -396,7 +396,7 @@ static void a_held_lock_says_who_holds_it(void)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	const struct itimerval often = { { 0, 50000 }, { 0, 50000 } }, none = { 0 };
-	struct np_state held, s;
+	struct np_saved_affinity held, s;
 	char who[32];
 	struct np_err err = { "" };
 	int ready[2];
@@ -406,7 +406,7 @@ static void a_held_lock_says_who_holds_it(void)
 	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
 	holder = fork();
 	if (holder == 0) {
-		np_state_open(&held, path, &err);
+		np_saved_affinity_open(&held, path, &err);
 		if (write(ready[1], "", 1) == 1)
 			pause();
 		_exit(0);
@@ -414,14 +414,14 @@ static void a_held_lock_says_who_holds_it(void)
 	CU_ASSERT_EQUAL(read(ready[0], who, 1), 1);
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	CU_ASSERT_EQUAL(np_state_open(&s, path, &err), -EINTR);
+	CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), -EINTR);
 	setitimer(ITIMER_REAL, &none, NULL);
 	snprintf(who, sizeof(who), "process %d (", holder);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, who));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
 	end(holder);
-	CU_ASSERT_EQUAL(np_state_open(&s, path, &err), 0);
-	np_state_close(&s);
+	CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), 0);
+	np_saved_affinity_close(&s);
 	close(ready[0]);
 	close(ready[1]);
 	fixture_end();

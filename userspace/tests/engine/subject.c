@@ -12,14 +12,14 @@
 #include "../../lib/base/error.h"
 #include "../fixture.h"
 
-#define PATIENCE_US (60 * 1000 * 1000)
+#define TIMEOUT_US (60 * 1000 * 1000)
 
 struct subject *subject;
 static struct np_err err;
 
 static void await(volatile int *value, int least)
 {
-	for (int waited = 0; *value < least && waited < PATIENCE_US; waited += 100)
+	for (int waited = 0; *value < least && waited < TIMEOUT_US; waited += 100)
 		usleep(100);
 }
 

@@ -260,7 +260,7 @@ static enum np_model_origin origin(const char *named, const char *calibrated)
 	m.model = NULL;
 	m.model_origin = NP_MODEL_NONE;
 	setenv("NUMAPLACE_MACHINE_FILE", calibrated, 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, named, &err), 0);
+	CU_ASSERT_EQUAL(np_request_model(&m, &model, named, &err), 0);
 	CU_ASSERT(m.model == model);
 	origin = m.model_origin;
 	unsetenv("NUMAPLACE_MACHINE_FILE");
@@ -295,11 +295,11 @@ static void the_file_of_this_machine_has_its_model(void)
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
 	m.n_nodes = 2;
 	setenv("NUMAPLACE_MACHINE_FILE", MACHINES "demo-2s.toml", 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), 0);
+	CU_ASSERT_EQUAL(np_request_model(&m, &model, NULL, &err), 0);
 	CU_ASSERT(m.model == model && m.model_origin == NP_MODEL_FILE && model->n_nodes == 2);
 	free(model);
 	m.n_nodes = 3;
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), -EINVAL);
+	CU_ASSERT_EQUAL(np_request_model(&m, &model, NULL, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "demo-2s.toml is of 2 nodes, this machine has 3"));
 	free(model);
 	m.n_nodes = 1;
@@ -308,11 +308,11 @@ static void the_file_of_this_machine_has_its_model(void)
 	fixture_write("penalty-only", "[penalty]\n");
 	snprintf(path, sizeof(path), "%s/penalty-only", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), 0);
+	CU_ASSERT_EQUAL(np_request_model(&m, &model, NULL, &err), 0);
 	CU_ASSERT_NOT_EQUAL(m.model_origin, NP_MODEL_FILE);
 	free(model);
 	setenv("NUMAPLACE_MACHINE_FILE", "/no/such.toml", 1);
-	CU_ASSERT_EQUAL(np_planning_model(&m, &model, NULL, &err), -ENOENT);
+	CU_ASSERT_EQUAL(np_request_model(&m, &model, NULL, &err), -ENOENT);
 	free(model);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	np_machine_free(&m);

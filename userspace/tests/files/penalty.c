@@ -349,10 +349,10 @@ static void away_is_the_farthest_node_with_cpus(void)
 	int distance[] = { 10, 16, 22, 30, 16, 10, 16, 30, 22, 16, 10, 30, 30, 30, 30, 10 };
 	struct np_machine m = { .n_nodes = 4, .node = node, .distance = distance };
 
-	CU_ASSERT_EQUAL(np_flip_away(&m, 0), 2);
-	CU_ASSERT_EQUAL(np_flip_away(&m, 1), 0);
+	CU_ASSERT_EQUAL(np_penalty_probe_away(&m, 0), 2);
+	CU_ASSERT_EQUAL(np_penalty_probe_away(&m, 1), 0);
 	m.n_nodes = 1;
-	CU_ASSERT_EQUAL(np_flip_away(&m, 0), NP_NODE_NONE);
+	CU_ASSERT_EQUAL(np_penalty_probe_away(&m, 0), NP_NODE_NONE);
 }
 
 /* Firmware may say another distance for the way back. */

@@ -99,22 +99,22 @@ static void lists_on_an_odd_machine(void)
 	char got[NP_LIST_LEN];
 	struct np_err err;
 	struct np_machine m;
-	struct np_spaces s;
+	struct np_node_args s;
 	struct bitmask *cpus;
 
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, write_odd_machine(), &err), 0);
-	np_spaces_open(&s, &m);
-	cpus = np_spaces_cpus_of(&s, "0,2", &err);
+	np_node_args_open(&s, &m);
+	cpus = np_node_args_cpus(&s, "0,2", &err);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(cpus);
 	CU_ASSERT_STRING_EQUAL(np_list_format(cpus, got, sizeof(got)), "0-1,4,6");
 	numa_bitmask_free(cpus);
-	CU_ASSERT_PTR_NULL(np_spaces_cpus_of(&s, "5", &err));
+	CU_ASSERT_PTR_NULL(np_node_args_cpus(&s, "5", &err));
 	CU_ASSERT_STRING_EQUAL(err.text, "node 5 has no CPU to run on");
-	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "5", &err), 5);
-	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "2", &err), -1);
+	CU_ASSERT_EQUAL(np_node_args_one(&s.memory, "5", &err), 5);
+	CU_ASSERT_EQUAL(np_node_args_one(&s.memory, "2", &err), -1);
 	CU_ASSERT_STRING_EQUAL(err.text, "memory node 2 does not exist; this machine has memory nodes 0,5");
-	CU_ASSERT_EQUAL(np_spaces_one_node(&s.memory, "0,5", &err), -1);
-	np_spaces_close(&s);
+	CU_ASSERT_EQUAL(np_node_args_one(&s.memory, "0,5", &err), -1);
+	np_node_args_close(&s);
 	np_machine_free(&m);
 	fixture_end();
 }

@@ -110,10 +110,10 @@ static void lines_of_maps(void)
 					   "7f00-7f01" };
 	uint64_t start, end;
 
-	CU_ASSERT_EQUAL(np_area_parse("7f00a000-7f00c000 rw-p 0 00:00 0 [heap]\n", &start, &end), 0);
+	CU_ASSERT_EQUAL(np_vma_range_parse("7f00a000-7f00c000 rw-p 0 00:00 0 [heap]\n", &start, &end), 0);
 	CU_ASSERT(start == 0x7f00a000 && end == 0x7f00c000);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CU_ASSERT_NOT_EQUAL(np_area_parse(bad[i], &start, &end), 0);
+		CU_ASSERT_NOT_EQUAL(np_vma_range_parse(bad[i], &start, &end), 0);
 }
 
 static CU_TestInfo residency_tests[] = {

@@ -18,7 +18,7 @@ static struct np_err err;
 
 static int apply(struct plan_fixture *f)
 {
-	const struct np_apply_how how = { .control = &engine, .stop = &stop };
+	const struct np_apply_how how = { .engine = &engine, .stop = &stop };
 
 	plan_fixture_order(f);
 	return np_apply(&applied, &f->p, &how, &err);
@@ -95,7 +95,7 @@ static void exchanges_in_parts(void)
 /* The plan's order, and not another that would do as well, is what the engine sees. */
 static void follows_the_order_of_the_plan(void)
 {
-	const struct np_apply_how how = { .control = &engine, .stop = &stop };
+	const struct np_apply_how how = { .engine = &engine, .stop = &stop };
 	struct plan_fixture f;
 	struct np_page_move first;
 
@@ -316,7 +316,7 @@ static bool pages_are_noted(struct plan_fixture *f)
  */
 static void pages_that_cannot_go_back_stay_noted(void)
 {
-	const struct np_apply_how how = { .control = &engine, .stop = &stop, .note_pages = true };
+	const struct np_apply_how how = { .engine = &engine, .stop = &stop, .note_pages = true };
 	char folder[] = "/tmp/numaplace-apply-XXXXXX", line[64];
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
@@ -343,7 +343,7 @@ static void pages_that_cannot_go_back_stay_noted(void)
 /* An earlier placement is what the rollback goes back to, and it stays whose this one was. */
 static void rollback_keeps_an_earlier_placement(void)
 {
-	const struct np_apply_how how = { .control = &engine, .stop = &stop, .by = "test" };
+	const struct np_apply_how how = { .engine = &engine, .stop = &stop, .by = "test" };
 	struct plan_fixture f;
 
 	plan_fixture_init(&f, 1000, 1000);
@@ -434,9 +434,9 @@ static void clean_file_cache_counts_as_room(void)
 		"Node 0 Writeback:            40 kB\n"
 		"Node 0 WritebackTmp:        999 kB\n";
 
-	CU_ASSERT_EQUAL(np_room_cache(meminfo), 700 * 1024);
-	CU_ASSERT_EQUAL(np_room_cache("Node 0 Inactive(file): 1 kB\nNode 0 Dirty: 2 kB\n"), 0);
-	CU_ASSERT_EQUAL(np_room_cache(""), 0);
+	CU_ASSERT_EQUAL(np_reclaimable_cache(meminfo), 700 * 1024);
+	CU_ASSERT_EQUAL(np_reclaimable_cache("Node 0 Inactive(file): 1 kB\nNode 0 Dirty: 2 kB\n"), 0);
+	CU_ASSERT_EQUAL(np_reclaimable_cache(""), 0);
 }
 
 static CU_TestInfo apply_tests[] = {

@@ -55,10 +55,10 @@ static void begin(struct plan_fixture *f, size_t n)
 
 static int apply(struct plan_fixture *f, unsigned int fail_at)
 {
-	struct np_control control = engine;
-	const struct np_apply_how how = { .control = &control, .stop = &stop, .root = root, .write_weights = true };
+	struct np_engine_ops ops = engine;
+	const struct np_apply_how how = { .engine = &ops, .stop = &stop, .root = root, .write_weights = true };
 
-	control.memory = memory;
+	ops.memory = memory;
 	plan_fixture_order(f);
 	engine_reset(f, fail_at, fail_at ? -EIO : 0, true);
 	return np_apply(&applied, &f->p, &how, &err);

@@ -265,7 +265,7 @@ static int undo(const struct np_undo *u, size_t n, struct np_err *err)
 	return 0;
 }
 
-const struct np_control engine = {
+const struct np_engine_ops engine = {
 	.name = "notes", .place = place, .undo = undo, .migrate = migrate, .spread = spread,
 	.restore = restore,
 };

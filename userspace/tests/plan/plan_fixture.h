@@ -9,7 +9,7 @@
 #define MAX_TASKS 4
 
 struct plan_fixture {
-	struct np_planning p;
+	struct np_request p;
 	struct np_node node[2];
 	int distance[4];
 	int cpu_node[4];
@@ -42,7 +42,7 @@ extern unsigned int engine_followed;	/* placements that say that they follow ano
 extern size_t engine_spread_nodes;	/* of the last spread */
 extern bool engine_overfilled;		/* more pages came to a node than were free */
 extern bool engine_keeps_failing;	/* once it has failed; reset by engine_reset() */
-extern const struct np_control engine;
+extern const struct np_engine_ops engine;
 
 /* fail_at: the operation from now, counted from 1, that fails with error; 0: none does. */
 void engine_reset(struct plan_fixture *f, unsigned int fail_at, int error, bool sets_mem);

@@ -80,11 +80,11 @@ static void plan_table_and_json(void)
 	FILE *out = open_memstream(&text, &size);
 
 	write_plan(&f);
-	np_planning_print(out, &f.p);
+	np_request_print(out, &f.p);
 	fclose(out);
 	check_golden("plan.txt", text);
 	free(text);
-	check_golden_json("plan.json", np_planning_json(&f.p));
+	check_golden_json("plan.json", np_request_json(&f.p));
 	memset(f.start, 0, sizeof(f.start));
 	plan_fixture_free(&f);
 }
@@ -94,7 +94,7 @@ static void a_name_that_is_not_utf8_keeps_its_result(void)
 {
 	struct plan_fixture f;
 	struct np_step step[3] = { { .mem_mode = -1 }, { .mem_mode = -1 }, { .mem_mode = -1 } };
-	struct np_applied a = { .p = &f.p, .how.control = &engine, .step = step };
+	struct np_applied a = { .p = &f.p, .how.engine = &engine, .step = step };
 	json_t *j, *decisions, *one;
 
 	write_plan(&f);
@@ -126,7 +126,7 @@ static void applied_table_and_json(void)
 {
 	struct plan_fixture f;
 	struct np_step step[3] = { { .mem_mode = -1 }, { .mem_mode = MPOL_PREFERRED }, { .mem_mode = -1 } };
-	struct np_applied a = { .p = &f.p, .how.control = &engine, .step = step, .skipped = 1 };
+	struct np_applied a = { .p = &f.p, .how.engine = &engine, .step = step, .skipped = 1 };
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);

@@ -10,9 +10,9 @@
 static struct np_node node[] = { { .id = 0, .has_memory = true }, { .id = 2, .has_memory = true } };
 static uint8_t spread[] = { 100, 37, 1, 1, 37, 100 };
 
-static struct np_planning planning(struct np_decision *d)
+static struct np_request request_of(struct np_decision *d)
 {
-	struct np_planning p = { .machine = { .n_nodes = 2, .node = node } };
+	struct np_request p = { .machine = { .n_nodes = 2, .node = node } };
 
 	p.plan = (struct np_plan) { .n = 1, .decision = d, .spread = spread };
 	return p;
@@ -35,7 +35,7 @@ static void the_kernels_weights_are_read(void)
 static void weights_that_differ_are_said(void)
 {
 	struct np_decision d = { .spread = 0, .mem = NP_MEM_WEIGHTED };
-	struct np_planning p = planning(&d);
+	struct np_request p = request_of(&d);
 	const uint8_t other[] = { 1, 1 }, same[] = { 200, 74 };
 	char text[NP_ERR_LEN];
 
@@ -53,7 +53,7 @@ static void the_task_that_differs_is_said(void)
 {
 	struct np_decision d[] = { { .spread = 0, .mem = NP_MEM_WEIGHTED },
 				   { .spread = 2, .mem = NP_MEM_WEIGHTED } };
-	struct np_planning p = planning(d);
+	struct np_request p = request_of(d);
 	const uint8_t kernel[] = { 100, 37 };
 	char text[NP_ERR_LEN];
 
@@ -66,7 +66,7 @@ static void the_task_that_differs_is_said(void)
 static void what_is_wanted_is_in_json(void)
 {
 	struct np_decision d = { .spread = 0, .mem = NP_MEM_WEIGHTED };
-	struct np_planning p = planning(&d);
+	struct np_request p = request_of(&d);
 	json_t *j = json_object(), *expected = json_pack("{s:i, s:i}", "0", 100, "2", 37);
 
 	np_weights_add_json(&p, j);
@@ -83,7 +83,7 @@ static void what_is_wanted_is_in_json(void)
 static void even_spreads_need_no_weights(void)
 {
 	struct np_decision d = { .spread = 1, .mem = NP_MEM_AUTO };
-	struct np_planning p = planning(&d);
+	struct np_request p = request_of(&d);
 	char text[NP_ERR_LEN];
 
 	CU_ASSERT_EQUAL(np_spread_mode(&p, &d), MPOL_INTERLEAVE);
