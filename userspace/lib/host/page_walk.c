@@ -62,7 +62,7 @@ static int add(struct walker *k, uint64_t at, const uint64_t *entry, size_t n, s
 	return e;
 }
 
-static int walk_area(struct walker *k, const struct np_vma_range *a)
+static int walk_range(struct walker *k, const struct np_vma_range *a)
 {
 	uint64_t size = k->w->page_size, block = BLOCK * size, entry[BLOCK];
 	size_t step = a->page_size / size;
@@ -110,7 +110,7 @@ int np_pages_walk(const struct np_page_walk *w)
 		e = open_walker(&k);
 	for (size_t i = 0; !e && i < n; i++)
 		if (!w->wanted || w->wanted(&ranges[i], w->arg))
-			e = walk_area(&k, &ranges[i]);
+			e = walk_range(&k, &ranges[i]);
 	if (!e)
 		e = flush(&k);
 	if (k.pagemap >= 0)
