@@ -18,7 +18,6 @@
 #include "../lib/files/penalty.h"
 #include "../lib/host/proc.h"
 #include "../lib/plan/penalty_probe.h"
-#include "../lib/plan/step_aside.h"
 #include "arg_units.h"
 #include "cmd_args.h"
 #include "spawn.h"

@@ -15,7 +15,6 @@
 #include "../engine/saved_affinity.h"
 #include "../host/proc.h"
 #include "../host/tasks.h"
-#include "step_aside.h"
 
 /* Of its pages on one node, what a task must have for "its memory's node" to mean something. */
 #define HOME_SHARE 0.8
@@ -40,6 +39,26 @@ struct flip {
 	bool known;		/* placed before, by this tool or by the module: restore would undo that too */
 	struct np_err *err;
 };
+
+void np_penalty_probe_leave(const struct np_machine *m, int node)
+{
+	struct bitmask *cpus = np_machine_cpus(m);
+
+	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] == node)
+			numa_bitmask_clearbit(cpus, cpu);
+	if (numa_bitmask_weight(cpus))
+		numa_sched_setaffinity(0, cpus);
+	numa_bitmask_free(cpus);
+}
+
+void np_penalty_probe_return(const struct np_machine *m)
+{
+	struct bitmask *cpus = np_machine_cpus(m);
+
+	numa_sched_setaffinity(0, cpus);
+	numa_bitmask_free(cpus);
+}
 
 int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p,
 			 enum np_provenance method)

@@ -35,6 +35,12 @@ int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p
 int np_penalty_probe(const struct np_machine *m, pid_t pid, int away, unsigned int ms,
 	    const volatile sig_atomic_t *stop, struct np_cpi_pair *out, struct np_err *err);
 
+/* Moves the measuring process off the measured node, if other nodes have CPUs. */
+void np_penalty_probe_leave(const struct np_machine *m, int node);
+
+/* Allows it all CPUs again. */
+void np_penalty_probe_return(const struct np_machine *m);
+
 /* The farthest node with CPUs from those of node home, or NP_NODE_NONE. */
 int np_penalty_probe_away(const struct np_machine *m, int home);
 
