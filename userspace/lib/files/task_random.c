@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "task_room.h"
 #include "task_set.h"
 
 /* SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the C library's generators differ. */

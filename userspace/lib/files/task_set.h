@@ -20,4 +20,10 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 int np_task_set_random(uint64_t seed, unsigned int max_tasks, const struct np_machine *m,
 		       struct np_tasks *t);
 
+/*
+ * Adds count tasks without pages or CPUs of their own, whose fields are 0 but
+ * for pages, which point to t's rows. 0, or -ENOMEM and t is as it was.
+ */
+int np_tasks_add(struct np_tasks *t, const struct np_machine *m, size_t count);
+
 #endif
