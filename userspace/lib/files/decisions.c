@@ -28,18 +28,9 @@ struct reader {
 	struct np_err *err;
 };
 
-__attribute__((format(printf, 3, 4))) static int wrong(const struct reader *r, const char *key,
-						       const char *format, ...)
-{
-	char what[200];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
-	va_end(ap);
-	return np_fail(r->err, -EINVAL, "%s: decisions[%zu]%s%s %s", r->from->what,
-		       r->at, *key ? "." : "", key, what);
-}
+#define wrong(r, key, format, ...)                                                                 \
+	np_fail((r)->err, -EINVAL, "%s: decisions[%zu]%s%s " format, (r)->from->what, (r)->at,     \
+		*(key) ? "." : "", key, ##__VA_ARGS__)
 
 /* Reports a value of the wrong type or range. */
 static int wrong_value(const struct reader *r, const char *key, const json_t *value,

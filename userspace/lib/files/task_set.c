@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <numa.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,17 +29,8 @@ static const char *const keys[] = {
 	"bandwidth_mb_s", "writes", "outstanding", NULL,
 };
 
-__attribute__((format(printf, 3, 4)))
-static int wrong(const struct table *t, const char *key, const char *format, ...)
-{
-	char what[160];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
-	va_end(ap);
-	return np_fail(t->err, -EINVAL, "%s: task %zu: %s %s", t->path, t->index, key, what);
-}
+#define wrong(t, key, format, ...) \
+	np_fail((t)->err, -EINVAL, "%s: task %zu: %s " format, (t)->path, (t)->index, key, ##__VA_ARGS__)
 
 static int check_keys(const struct table *t)
 {

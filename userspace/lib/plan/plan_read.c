@@ -12,17 +12,8 @@
 #include "../files/snapshot.h"
 #include "../host/proc.h"
 
-__attribute__((format(printf, 2, 3))) static int wrong(const struct np_plan_source *s,
-						       const char *format, ...)
-{
-	char what[200];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
-	va_end(ap);
-	return np_fail(s->err, -EINVAL, "%s: %s", s->what, what);
-}
+#define wrong(s, format, ...) \
+	np_fail((s)->err, -EINVAL, "%s: " format, (s)->what, ##__VA_ARGS__)
 
 static int no_memory(const struct np_plan_source *s)
 {
