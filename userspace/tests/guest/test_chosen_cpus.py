@@ -150,7 +150,7 @@ def test_excluded_by_name(plain: Tool, start_target) -> None:
     target = away(start_target)
     found = plain("plan", *MAXIMUM_LOCAL, "--all", "--exclude", "target")["decisions"]
     assert target.pid not in {d["pid"] for d in found} and len(found) > 0
-    found = plain("plan", *MAXIMUM_LOCAL, "--command", "plac*")["decisions"]
+    found = plain("plan", *MAXIMUM_LOCAL, "--command", "targ*")["decisions"]
     assert {d["pid"] for d in found} == {target.pid}
     assert plain("plan", *MAXIMUM_LOCAL, "--user", "nobody", "--command", "target")["decisions"] == []
 
