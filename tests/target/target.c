@@ -381,6 +381,7 @@ int main(int argc, char **argv)
 	own_argv = argv;
 	page_size = sysconf(_SC_PAGESIZE);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	use_small_stacks();
 	if (argc > 3) {
 		n_pages = strtoul(argv[2], NULL, 10);
 		make_memory(argv[1], atoi(argv[3]));

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #define HUGE_SIZE	(2UL << 20)
+#define SMALL_STACK	(HUGE_SIZE / 8)
 
 /*
  * The first words of a page are the threads' counters, the last of them that of all; then a
@@ -34,6 +35,7 @@ size_t wrong_page(size_t first, size_t n); /* the first with wrong contents, or 
 void sync_memory(void);
 
 /* threads.c: threads that count, read or sleep */
+void use_small_stacks(void);
 void start_counting(unsigned int n);
 void start_reading(unsigned int n);
 void start_reading_processes(unsigned int n);

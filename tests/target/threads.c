@@ -123,6 +123,16 @@ static void *allocate(void *data)
 	return NULL;
 }
 
+/* Too small for a huge page, so that only the memory has any. */
+void use_small_stacks(void)
+{
+	pthread_attr_t attr;
+
+	if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, SMALL_STACK) ||
+	    pthread_setattr_default_np(&attr))
+		die("stacks");
+}
+
 static struct thread *start(void *(*run)(void *))
 {
 	struct thread *t = &threads[n_threads];
