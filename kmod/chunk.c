@@ -50,9 +50,8 @@ static bool may_move(const struct numaplace_batch *b, struct page *page)
 	 * A page of a file would be moved behind its file system's back, and
 	 * migrate_vma_pages() stops the machine at one that is being written.
 	 */
-	return folio_test_anon(folio) && !folio_test_ksm(folio) &&
-	       !folio_test_writeback(folio) && folio_nid(folio) != b->to &&
-	       node_isset(folio_nid(folio), b->from);
+	return folio_test_anon(folio) && !folio_test_ksm(folio) && !folio_test_writeback(folio) &&
+	       folio_nid(folio) != b->to && node_isset(folio_nid(folio), b->from);
 }
 
 static bool is_huge(unsigned long entry)

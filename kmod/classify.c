@@ -96,7 +96,7 @@ static bool has_extra_reference(struct folio *folio, int mapped)
 enum mapping { BY_PTE, BY_PART_OF_PMD, BY_PMD };
 
 static u8 status_of_large(const struct numaplace_batch *b, struct folio *folio, enum mapping how,
-			bool last)
+			  bool last)
 {
 	bool can_move = how != BY_PTE && (b->split || (NUMAPLACE_MOVES_WHOLE && how == BY_PMD));
 
@@ -126,7 +126,7 @@ static u8 status_of_small(const struct numaplace_batch *b, struct folio *folio, 
 
 /* The page is mapped and the lock of its page table held, so it stays. */
 static u8 status_of_page(const struct numaplace_batch *b, struct vm_area_struct *vma,
-		       struct page *page, enum mapping how, bool last)
+			 struct page *page, enum mapping how, bool last)
 {
 	struct folio *folio = page_folio(page);
 	int nid = folio_nid(folio);
@@ -146,7 +146,7 @@ static u8 status_of_page(const struct numaplace_batch *b, struct vm_area_struct 
 }
 
 static u8 status_of_pte(const struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte,
-		      bool last)
+			bool last)
 {
 	if (pte_none(pte))
 		return NUMAPLACE_PAGE_absent;
@@ -174,7 +174,7 @@ static void set_status(struct numaplace_batch *b, unsigned long addr, unsigned l
 }
 
 static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
-		      unsigned long addr, unsigned long end, bool last)
+			  unsigned long addr, unsigned long end, bool last)
 {
 	enum mapping how = end - addr == PMD_SIZE ? BY_PMD : BY_PART_OF_PMD;
 	u8 status = last ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_pending;
@@ -193,7 +193,7 @@ static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma,
  * and the pmd is seen to point to it still; RCU keeps its memory until then.
  */
 static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
-		       pmd_t pmdval, unsigned long addr, unsigned long end, bool last)
+			   pmd_t pmdval, unsigned long addr, unsigned long end, bool last)
 {
 	unsigned int i = (addr - b->start) >> PAGE_SHIFT;
 	spinlock_t *ptl; /* of the page table */

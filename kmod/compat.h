@@ -31,12 +31,12 @@ static inline pte_t numaplace_compat_ptep_get(pte_t *ptep)
 #endif
 
 #ifndef PF_USER_WORKER
-#define PF_USER_WORKER			0
+#define PF_USER_WORKER 0
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
 /* Shown by name, though these kernels have none. */
-#define MPOL_WEIGHTED_INTERLEAVE	(MPOL_PREFERRED_MANY + 1)
+#define MPOL_WEIGHTED_INTERLEAVE (MPOL_PREFERRED_MANY + 1)
 #endif
 
 /* Entries of page tables that are not present got a new type in 6.19. */
@@ -56,8 +56,8 @@ static inline bool numaplace_compat_is_migrating(pte_t pte)
 #endif
 
 /* A transparent huge page, also for a kernel that has none: there HPAGE_PMD_NR is an error. */
-#define NUMAPLACE_HUGE_ORDER		(PMD_SHIFT - PAGE_SHIFT)
-#define NUMAPLACE_HUGE_PAGES		(1U << NUMAPLACE_HUGE_ORDER)
+#define NUMAPLACE_HUGE_ORDER (PMD_SHIFT - PAGE_SHIFT)
+#define NUMAPLACE_HUGE_PAGES (1U << NUMAPLACE_HUGE_ORDER)
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
 #ifdef copy_mc_to_kernel
@@ -108,39 +108,39 @@ static inline bool numaplace_compat_is_shared(struct folio *folio)
 
 /* A transparent huge page can move whole where there are the flags, and huge pages. */
 #if defined(HAVE_SELECT_COMPOUND) && defined(CONFIG_TRANSPARENT_HUGEPAGE)
-#define NUMAPLACE_MOVES_WHOLE		true
+#define NUMAPLACE_MOVES_WHOLE true
 #else
-#define NUMAPLACE_MOVES_WHOLE		false
+#define NUMAPLACE_MOVES_WHOLE false
 #include <linux/migrate.h>
 #undef MIGRATE_VMA_SELECT_COMPOUND
 #undef MIGRATE_PFN_COMPOUND
-#define MIGRATE_VMA_SELECT_COMPOUND	0
-#define MIGRATE_PFN_COMPOUND		0
+#define MIGRATE_VMA_SELECT_COMPOUND 0
+#define MIGRATE_PFN_COMPOUND	    0
 #endif
 
 /* Features found in the kernel's headers, for modinfo. */
 #ifdef HAVE_SELECT_COMPOUND
-#define NUMAPLACE_HAS_SELECT_COMPOUND	" select-compound"
+#define NUMAPLACE_HAS_SELECT_COMPOUND " select-compound"
 #else
-#define NUMAPLACE_HAS_SELECT_COMPOUND	""
+#define NUMAPLACE_HAS_SELECT_COMPOUND ""
 #endif
 #ifdef HAVE_LEAFOPS
-#define NUMAPLACE_HAS_LEAFOPS		" leafops"
+#define NUMAPLACE_HAS_LEAFOPS " leafops"
 #else
-#define NUMAPLACE_HAS_LEAFOPS		""
+#define NUMAPLACE_HAS_LEAFOPS ""
 #endif
 #ifdef HAVE_EXIT_GROUP_DEAD
-#define NUMAPLACE_HAS_GROUP_DEAD	" exit-group-dead"
+#define NUMAPLACE_HAS_GROUP_DEAD " exit-group-dead"
 #else
-#define NUMAPLACE_HAS_GROUP_DEAD	""
+#define NUMAPLACE_HAS_GROUP_DEAD ""
 #endif
 #ifdef HAVE_NEWTASK_U64
-#define NUMAPLACE_HAS_NEWTASK_U64	" newtask-u64"
+#define NUMAPLACE_HAS_NEWTASK_U64 " newtask-u64"
 #else
-#define NUMAPLACE_HAS_NEWTASK_U64	""
+#define NUMAPLACE_HAS_NEWTASK_U64 ""
 #endif
 #define NUMAPLACE_HEADERS \
 	"found:" NUMAPLACE_HAS_SELECT_COMPOUND NUMAPLACE_HAS_LEAFOPS NUMAPLACE_HAS_GROUP_DEAD \
-	NUMAPLACE_HAS_NEWTASK_U64
+		NUMAPLACE_HAS_NEWTASK_U64
 
 #endif

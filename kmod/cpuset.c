@@ -18,10 +18,10 @@
 #include "cpuset.h"
 #include "task_table.h"
 
-#define FILE_NAME	"/cpuset.cpus.effective"
+#define FILE_NAME "/cpuset.cpus.effective"
 
 /* How often a cpuset may change while CPUs are set before it is left to the next change. */
-#define TRIES		8
+#define TRIES 8
 
 static struct vfsmount *groups;
 

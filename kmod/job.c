@@ -18,10 +18,10 @@
 #include "trace.h"
 
 /* Beside 0 and -errno: there are no more pages. */
-#define END		1
+#define END 1
 
 /* Between two pauses: longest sleep before a check of whether the wait may end early. */
-#define POLL_US		5000
+#define POLL_US 5000
 
 /* Guards the list, and the jobs' state, counts and times. */
 static DEFINE_SPINLOCK(lock);
@@ -437,10 +437,8 @@ int numaplace_job_cancel(u64 id)
 static void show_one(struct seq_file *m, const struct numaplace_job *job)
 {
 	static const char *const states[] = {
-		[NUMAPLACE_JOB_QUEUED] = "queued",
-		[NUMAPLACE_JOB_RUNNING] = "running",
-		[NUMAPLACE_JOB_DONE] = "done",
-		[NUMAPLACE_JOB_CANCELLED] = "cancelled",
+		[NUMAPLACE_JOB_QUEUED] = "queued", [NUMAPLACE_JOB_RUNNING] = "running",
+		[NUMAPLACE_JOB_DONE] = "done",	   [NUMAPLACE_JOB_CANCELLED] = "cancelled",
 		[NUMAPLACE_JOB_FAILED] = "failed",
 	};
 	const struct numaplace_job_request *r = &job->request;

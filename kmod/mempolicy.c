@@ -21,7 +21,7 @@
 #include "mempolicy.h"
 
 /* Interval of retries where an allocation must succeed. */
-#define RETRY_MS	10
+#define RETRY_MS 10
 
 static struct file_system_type *tmpfs;
 

@@ -14,7 +14,7 @@
 #include "workers.h"
 
 /* How often a page that is busy is tried before it is left where it is. */
-#define PASSES 3
+#define PASSES	3
 #define PASS_US 500
 
 /* Pages that a batch can have: one that would be cut ends after the huge page. */

@@ -22,11 +22,11 @@
 #include "taskwork.h"
 
 /* Busy waiting first: most threads stop sooner than a sleep would end. */
-#define SPIN_US		50
-#define POLL_US		20
+#define SPIN_US 50
+#define POLL_US 20
 
 /* Interval at which a parked thread checks whether the limit has passed. */
-#define POLL_JIFFIES	2
+#define POLL_JIFFIES 2
 
 struct numaplace_parked {
 	struct numaplace_taskwork work;

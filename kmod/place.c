@@ -21,7 +21,7 @@
 #define MAX_ROUNDS 16
 
 /* Poll interval for a thread whose fork is in progress. */
-#define FORK_US	50
+#define FORK_US 50
 
 /* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask now_mask, want_mask;
@@ -51,7 +51,7 @@ static int choose_cpus(const struct numaplace_placement *p, const struct cpumask
  * meanwhile. A child whose fork is in progress may still have CPUs that were set earlier.
  */
 static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
-		     const struct cpumask *cpus)
+		      const struct cpumask *cpus)
 {
 	spin_lock(&numaplace_task_table_lock);
 	if (p->has_cpus && !cpumask_equal(p->set_cpus, cpus))
@@ -301,8 +301,8 @@ static int finish(struct numaplace_placement *p, const struct numaplace_place_re
 
 /* Returns how many threads are placed now, or the first error of theirs. */
 static int finish_all(const struct numaplace_threads *threads, u64 call,
-		      const struct numaplace_place_request *request,
-		      const struct mempolicy *policy, int waited)
+		      const struct numaplace_place_request *request, const struct mempolicy *policy,
+		      int waited)
 {
 	struct numaplace_placement *p;
 	int n = 0, err, failed = 0;

@@ -18,8 +18,8 @@
 #include "visit.h"
 
 /* At removal: poll interval, and when to log the tasks that are waited for. */
-#define POLL_MS		20
-#define REPORT_S	5
+#define POLL_MS	 20
+#define REPORT_S 5
 
 /* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask now;
@@ -211,8 +211,7 @@ static int begin_all(struct search *search)
  * Return: how many were restored; or -EBUSY or -EINTR: tasks that did not
  * return to user mode are still under control, and are restored as soon as they do.
  */
-int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p,
-					     const void *data),
+int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p, const void *data),
 			       const void *data)
 {
 	struct search search = { .match = match, .data = data, .op = numaplace_restore_next_op() };

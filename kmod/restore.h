@@ -19,8 +19,7 @@ struct numaplace_restore_request {
 };
 
 int numaplace_restore(const struct numaplace_restore_request *request);
-int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p,
-					     const void *data),
+int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p, const void *data),
 			       const void *data);
 u64 numaplace_restore_next_op(void);
 bool numaplace_restore_sweep(void);

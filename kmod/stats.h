@@ -16,7 +16,7 @@ enum numaplace_page_status {
 	NUMAPLACE_COUNTS(X)
 #undef X
 	NUMAPLACE_PAGE_STATUSES,
-/* clang-format on */
+	/* clang-format on */
 	/* Not yet known; never counted. */
 	NUMAPLACE_PAGE_pending = NUMAPLACE_PAGE_STATUSES,
 	/* On a node that was not asked about; never counted. */
@@ -28,18 +28,18 @@ struct numaplace_counts {
 	u64 bytes;
 };
 
-#define NUMAPLACE_STATS(X)	\
-	X(jobs)			\
-	X(jobs_done)		\
-	X(jobs_cancelled)	\
-	X(jobs_failed)		\
-	X(pauses)		\
-	X(unpaused)		\
-	X(placed)		\
-	X(policies)		\
-	X(inherited)		\
-	X(inherit_failed)	\
-	X(restored)		\
+#define NUMAPLACE_STATS(X) \
+	X(jobs) \
+	X(jobs_done) \
+	X(jobs_cancelled) \
+	X(jobs_failed) \
+	X(pauses) \
+	X(unpaused) \
+	X(placed) \
+	X(policies) \
+	X(inherited) \
+	X(inherit_failed) \
+	X(restored) \
 	X(kept_by_user)
 
 enum numaplace_stat {
@@ -48,7 +48,7 @@ enum numaplace_stat {
 	NUMAPLACE_STATS(X)
 #undef X
 	NUMAPLACE_STAT_COUNT,
-/* clang-format on */
+	/* clang-format on */
 };
 
 void numaplace_stats_add(enum numaplace_stat which, u64 n);

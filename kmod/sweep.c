@@ -5,7 +5,7 @@
 
 #include "sweep.h"
 
-#define SWEEP_MS	20
+#define SWEEP_MS 20
 
 /* A queue of the module's own, one work at a time: works in different queues may run at once. */
 static struct workqueue_struct *sweeper;

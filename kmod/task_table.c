@@ -245,8 +245,7 @@ static void show_now(struct seq_file *m, const struct numaplace_placement *p)
 	}
 	task_lock(task);
 	nodes = numaplace_mempolicy_nodes(task->mempolicy);
-	if (p->has_mem &&
-	    (task->mempolicy != p->set_mem || !nodes_equal(nodes, p->set_nodes))) {
+	if (p->has_mem && (task->mempolicy != p->set_mem || !nodes_equal(nodes, p->set_nodes))) {
 		seq_puts(m, " now_mem=");
 		show_policy(m, true, task->mempolicy, &nodes);
 	}

@@ -26,7 +26,7 @@ unsigned int numaplace_throttle_pages(unsigned int n, u64 ns, u32 budget_us)
 }
 
 /* Chunks for each thread, so that all of them end at about the same time. */
-#define CHUNKS_EACH	2U
+#define CHUNKS_EACH 2U
 
 /**
  * numaplace_throttle_chunk() - how many pages a thread of a batch takes at a time
@@ -62,7 +62,7 @@ u64 numaplace_throttle_due_ns(u64 bytes, u32 rate_mib)
 }
 
 /* Delay that a job with a rate may make up for, and about the time of a batch at that rate. */
-#define BURST_NS	(100 * NSEC_PER_MSEC)
+#define BURST_NS (100 * NSEC_PER_MSEC)
 
 /**
  * numaplace_throttle_due() - when more may be moved
@@ -109,11 +109,11 @@ u64 numaplace_throttle_duty_ns(u64 paused_ns, u32 duty)
 }
 
 /* Wait for threads to stop: a part of the pause; at most WAIT_US unless pause=always. */
-#define WAIT_PART	4
-#define WAIT_US	1000U
+#define WAIT_PART 4
+#define WAIT_US	  1000U
 /* How often that is halved at most, and after how many pauses it is whole again. */
-#define WAIT_HALVED	4U
-#define WAIT_AGAIN	16U
+#define WAIT_HALVED 4U
+#define WAIT_AGAIN  16U
 
 /**
  * numaplace_throttle_wait_us() - how long to wait for threads to stop

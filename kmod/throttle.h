@@ -6,12 +6,12 @@
 #include <linux/types.h>
 
 /* Pages in a job's first batch, in its smallest and in its largest. */
-#define NUMAPLACE_BATCH_FIRST	256U
-#define NUMAPLACE_BATCH_MIN	32U
-#define NUMAPLACE_BATCH_MAX	4096U
+#define NUMAPLACE_BATCH_FIRST 256U
+#define NUMAPLACE_BATCH_MIN   32U
+#define NUMAPLACE_BATCH_MAX   4096U
 
 /* Pages of a batch that a thread takes at a time, at most. */
-#define NUMAPLACE_CHUNK_MAX	512U
+#define NUMAPLACE_CHUNK_MAX 512U
 
 unsigned int numaplace_throttle_pages(unsigned int n, u64 ns, u32 budget_us);
 unsigned int numaplace_throttle_chunk(unsigned int n, unsigned int threads, u64 page_ns,

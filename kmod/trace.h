@@ -61,10 +61,10 @@ TRACE_EVENT(job_end,
 		  __entry->ns, __entry->longest_pause_us)
 );
 
-#define NUMAPLACE_TRACE_FIELD(name)	__field(u64, name)
-#define NUMAPLACE_TRACE_ASSIGN(name)	__entry->name = batch->counts.status[NUMAPLACE_PAGE_##name];
-#define NUMAPLACE_TRACE_FORMAT(name)	" " #name "=%llu"
-#define NUMAPLACE_TRACE_VALUE(name)	__entry->name,
+#define NUMAPLACE_TRACE_FIELD(name)  __field(u64, name)
+#define NUMAPLACE_TRACE_ASSIGN(name) __entry->name = batch->counts.status[NUMAPLACE_PAGE_##name];
+#define NUMAPLACE_TRACE_FORMAT(name) " " #name "=%llu"
+#define NUMAPLACE_TRACE_VALUE(name)  __entry->name,
 
 TRACE_EVENT(batch,
 	TP_PROTO(const struct numaplace_job *job, const struct numaplace_batch *batch),

@@ -17,7 +17,7 @@
 #include "visit.h"
 
 /* How long a task may take to return to user mode, before -EBUSY. */
-#define WAIT_MS	5000
+#define WAIT_MS 5000
 
 DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
 
@@ -267,8 +267,8 @@ bool numaplace_visit_check(struct numaplace_placement *p)
 	if (!READ_ONCE(p->visiting))
 		return false;
 	needed = p->urgent && p->state != NUMAPLACE_ENDED;
-	if (needed ? !is_stopped(p->task)
-		   : p->state != NUMAPLACE_ENDED && !is_outside_fork(p->task))
+	if (needed ? !is_stopped(p->task) :
+		     p->state != NUMAPLACE_ENDED && !is_outside_fork(p->task))
 		return true;
 	if (!cancel(p))
 		return true;
@@ -444,8 +444,9 @@ void numaplace_visit_abandon(struct numaplace_placement *p)
 		pr_warn("task %d (%s) did not return to user mode: %s\n", task_pid_nr(p->task),
 			p->task->comm,
 			p->has_mem ? "it keeps the memory policy that was set" :
-			p->state == NUMAPLACE_TO_RESTORE ? "it keeps the CPUs that were set" :
-			"a child that it may be forking keeps its CPUs");
+			p->state == NUMAPLACE_TO_RESTORE ?
+				     "it keeps the CPUs that were set" :
+				     "a child that it may be forking keeps its CPUs");
 		/* The allocator may still be using it: leaked rather than freed in use. */
 		p->retired_mem = NULL;
 	}

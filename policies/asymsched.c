@@ -19,7 +19,7 @@
 #include "model/model.h"
 #include "plan/placer.h"
 
-#define TRY_ALL 8	/* nodes of which every renumbering is tried: 40,320 */
+#define TRY_ALL 8 /* nodes of which every renumbering is tried: 40,320 */
 #define GB	1e9
 
 static const struct np_option options[] = {
@@ -60,13 +60,13 @@ struct asym {
 	const struct np_machine *m;
 	const struct np_task *tasks;
 	size_t n, k;
-	double *remote;		/* [k * k] traffic of tasks on one node to memory of another */
-	double *link;		/* [k * k] bandwidth between two nodes, both ways together */
-	double *weight;		/* [k] of the cluster that the node is in */
-	double *bytes;		/* [k] of tasks' pages on the node */
-	uint64_t *busy;		/* [k] cores */
-	int *cluster;		/* [k] smallest node of it */
-	int *now, *best;	/* [k] node that takes the place of each */
+	double *remote;	 /* [k * k] traffic of tasks on one node to memory of another */
+	double *link;	 /* [k * k] bandwidth between two nodes, both ways together */
+	double *weight;	 /* [k] of the cluster that the node is in */
+	double *bytes;	 /* [k] of tasks' pages on the node */
+	uint64_t *busy;	 /* [k] cores */
+	int *cluster;	 /* [k] smallest node of it */
+	int *now, *best; /* [k] node that takes the place of each */
 	double best_score, best_bytes, close;
 };
 
@@ -100,7 +100,8 @@ static void add_traffic(struct asym *a, const struct np_task *t)
 	for (size_t node = 0; node < a->k; node++)
 		if ((int)node != t->node)
 			a->remote[(size_t)t->node * a->k + node] +=
-				t->accesses ? t->accesses[node] : rate * (double)t->pages[node] / all;
+				t->accesses ? t->accesses[node] :
+					      rate * (double)t->pages[node] / all;
 }
 
 static void join(struct asym *a, int x, int y)
@@ -137,8 +138,7 @@ static void make_clusters(struct asym *a)
 /* Whether node x can take the place of node y. */
 static bool can_take(const struct asym *a, int x, int y)
 {
-	return a->busy[y] <= a->m->node[x].cpus &&
-	       (!(a->bytes[y] > 0) || a->m->node[x].has_memory);
+	return a->busy[y] <= a->m->node[x].cpus && (!(a->bytes[y] > 0) || a->m->node[x].has_memory);
 }
 
 /* Score and moved bytes of the placement now; false when a node cannot take its place. */
@@ -265,8 +265,10 @@ static int move_task(const struct asym *a, size_t i, struct np_plan *out, uint8_
 		d->pages_to = a->best[home];
 	else if (holders)
 		d->spread = np_plan_spread(out, a->k, weight);
-	np_reason(d, "its nodes move together to better connected ones: node %d takes the place "
-		  "of node %d", a->m->node[a->best[t->node != NP_NODE_NONE ? t->node : home]].id,
+	np_reason(d,
+		  "its nodes move together to better connected ones: node %d takes the place "
+		  "of node %d",
+		  a->m->node[a->best[t->node != NP_NODE_NONE ? t->node : home]].id,
 		  a->m->node[t->node != NP_NODE_NONE ? t->node : home].id);
 	return holders > 1 && d->spread == NP_NODE_NONE ? -ENOMEM : 0;
 }
@@ -323,9 +325,10 @@ static void object(const struct asym *a, const struct np_options *o, char *why, 
 		double gb = gb_to_move(a, t);
 
 		if (t->age_s.source != NP_PROVENANCE_NONE && gb * a_gb > limit * t->age_s.value)
-			snprintf(why, why_len, "moving would take too large a share of the run "
-				 "time of task %d (%.1f s for %.2f GB, %.0f s run)", (int)t->pid,
-				 gb * a_gb, gb, t->age_s.value);
+			snprintf(why, why_len,
+				 "moving would take too large a share of the run "
+				 "time of task %d (%.1f s for %.2f GB, %.0f s run)",
+				 (int)t->pid, gb * a_gb, gb, t->age_s.value);
 	}
 }
 
@@ -338,7 +341,8 @@ static int carry_out(const struct asym *a, const struct np_options *o, struct np
 	object(a, o, why, sizeof(why));
 	for (size_t i = 0; !e && i < a->n; i++) {
 		if (!affected(a, &a->tasks[i]))
-			np_reason(&out->decision[i], "left alone: no better connected nodes for it");
+			np_reason(&out->decision[i],
+				  "left alone: no better connected nodes for it");
 		else if (why[0])
 			np_reason(&out->decision[i], "left alone: %.180s", why);
 		else
@@ -369,10 +373,18 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 
 	if (numbers && busy && nodes && weight) {
 		struct asym a = {
-			.m = m, .tasks = tasks, .n = n, .k = k,
-			.remote = numbers, .link = numbers + k * k,
-			.weight = numbers + 2 * k * k, .bytes = numbers + 2 * k * k + k,
-			.busy = busy, .cluster = nodes, .now = nodes + k, .best = nodes + 2 * k,
+			.m = m,
+			.tasks = tasks,
+			.n = n,
+			.k = k,
+			.remote = numbers,
+			.link = numbers + k * k,
+			.weight = numbers + 2 * k * k,
+			.bytes = numbers + 2 * k * k + k,
+			.busy = busy,
+			.cluster = nodes,
+			.now = nodes + k,
+			.best = nodes + 2 * k,
 			.close = np_options_get(&np_policy_asymsched, o, "close") / 100,
 		};
 

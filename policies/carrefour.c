@@ -34,8 +34,9 @@ static const struct np_option options[] = {
 		.min = 0,
 		.max = 1000,
 		.unit = "%",
-		.meaning = "imbalance of the controllers' traffic (standard deviation of n - 1 / mean) above "
-			   "which pages of tasks on several nodes are spread",
+		.meaning =
+			"imbalance of the controllers' traffic (standard deviation of n - 1 / mean) above "
+			"which pages of tasks on several nodes are spread",
 	},
 	{
 		.name = "migrate",
@@ -62,11 +63,11 @@ static const struct np_option options[] = {
 
 struct traffic {
 	const struct np_machine *m;
-	double *node;		/* [n_nodes] accesses a second of each node's memory */
-	double all, local;	/* accesses a second */
-	double mean;		/* of nodes with memory */
-	double imbalance;	/* %, of the same: the deviation that a sample estimates / mean */
-	size_t known;		/* tasks whose accesses are known */
+	double *node;	   /* [n_nodes] accesses a second of each node's memory */
+	double all, local; /* accesses a second */
+	double mean;	   /* of nodes with memory */
+	double imbalance;  /* %, of the same: the deviation that a sample estimates / mean */
+	size_t known;	   /* tasks whose accesses are known */
 };
 
 /* Accesses a second of task t to the memory of node; where unknown, in proportion to its pages. */
@@ -151,8 +152,7 @@ static bool spread_weights(const struct traffic *f, const struct np_task *t, uin
 
 		if (under > 0 && lack > 0 && np_may_hold(f->m, t, node))
 			share[node] += leaving * under / lack;
-		weight[node] = f->m->node[node].has_memory ?
-			       (uint8_t)(share[node] * 255 + 0.5) : 0;
+		weight[node] = f->m->node[node].has_memory ? (uint8_t)(share[node] * 255 + 0.5) : 0;
 	}
 	return lack > 0 && leaving > 0;
 }
@@ -167,18 +167,24 @@ static int decide(const struct traffic *f, const struct np_task *t, const struct
 	if (t->node != NP_NODE_NONE && local < np_options_get(self, o, "migrate") &&
 	    np_may_hold(f->m, t, t->node)) {
 		d->pages_to = t->node;
-		np_reason(d, "migrate: %.0f %% of all accesses are local, and only node %d uses "
-			  "its pages", local, f->m->node[t->node].id);
+		np_reason(d,
+			  "migrate: %.0f %% of all accesses are local, and only node %d uses "
+			  "its pages",
+			  local, f->m->node[t->node].id);
 	} else if (t->node == NP_NODE_NONE && local < 100 &&
 		   f->imbalance > np_options_get(self, o, "interleave") &&
 		   spread_weights(f, t, weight)) {
 		d->spread = np_plan_spread(out, f->m->n_nodes, weight);
-		np_reason(d, "interleave: the controllers' imbalance is %.0f %%, and several nodes "
-			  "use its pages", f->imbalance);
+		np_reason(d,
+			  "interleave: the controllers' imbalance is %.0f %%, and several nodes "
+			  "use its pages",
+			  f->imbalance);
 		return d->spread == NP_NODE_NONE ? -ENOMEM : 0;
 	} else {
-		np_reason(d, "left alone: %.0f %% of all accesses are local, the controllers' "
-			  "imbalance is %.0f %%", local, f->imbalance);
+		np_reason(d,
+			  "left alone: %.0f %% of all accesses are local, the controllers' "
+			  "imbalance is %.0f %%",
+			  local, f->imbalance);
 	}
 	return 0;
 }
@@ -191,10 +197,13 @@ static int decide_all(const struct traffic *f, const struct np_task *tasks, size
 
 	for (size_t i = 0; !e && i < n; i++) {
 		if (!f->known)
-			np_reason(&out->decision[i], "left alone: no task's DRAM accesses are known");
+			np_reason(&out->decision[i],
+				  "left alone: no task's DRAM accesses are known");
 		else if (rate < gate || !(f->all > 0))
-			np_reason(&out->decision[i], "left alone: %.3g DRAM accesses a microsecond "
-				  "in all, the gate is %g", rate, gate);
+			np_reason(&out->decision[i],
+				  "left alone: %.3g DRAM accesses a microsecond "
+				  "in all, the gate is %g",
+				  rate, gate);
 		else
 			e = decide(f, &tasks[i], o, out, i, weight);
 	}

@@ -27,8 +27,7 @@ static const struct np_option options[] = {
 	{ 0 },
 };
 
-static size_t weigh(const struct np_machine *m, const struct np_task *t, bool cpus,
-		    uint8_t *weight)
+static size_t weigh(const struct np_machine *m, const struct np_task *t, bool cpus, uint8_t *weight)
 {
 	size_t n = 0;
 

@@ -12,8 +12,8 @@
 
 #include "search/search.h"
 
-#define SAME 1e-6	/* relative difference that the solver's rounding may make */
-#define WORK 1e6	/* units of work in one of option effort */
+#define SAME 1e-6 /* relative difference that the solver's rounding may make */
+#define WORK 1e6  /* units of work in one of option effort */
 
 static const char *const objective_words[] = { "throughput", "fairness", NULL };
 static const char *const pages_words[] = { "split", "move", "stay", NULL };
@@ -99,7 +99,8 @@ void np_measured_options(struct np_search *s, const struct np_options *o)
 	s->pages = option(o, "pages") != PAGES_STAY;
 	s->split = option(o, "pages") == PAGES_SPLIT;
 	s->seconds_per_page = horizon > 0 ? (double)s->m->page_size / (1024 * 1024) /
-			      option(o, "rate") / horizon : 0;
+						    option(o, "rate") / horizon :
+					    0;
 	s->budget = WORK * option(o, "effort");
 }
 
@@ -145,8 +146,9 @@ static int decide(struct np_search *s, size_t i, double before)
 	/* A task that happens to run on an overcommitted node is not bound to it. */
 	if (node != d->from || node == NP_NODE_NONE || s->busy[node] <= s->m->node[node].cpus)
 		d->to = node;
-	np_reason(d, "%s %.2f of its speed alone", before == (double)s->p.speed[i] ?
-		  "predicted to keep" : "predicted to reach", (double)s->p.speed[i]);
+	np_reason(d, "%s %.2f of its speed alone",
+		  before == (double)s->p.speed[i] ? "predicted to keep" : "predicted to reach",
+		  (double)s->p.speed[i]);
 	np_reason_more(d, ", now %.2f: ", before);
 	if (node == NP_NODE_NONE)
 		np_reason_more(d, "on all nodes, ");
@@ -159,15 +161,18 @@ static int decide(struct np_search *s, size_t i, double before)
 static void leave_alone(struct np_search *s, double now, double best)
 {
 	for (size_t i = 0; i < s->n; i++)
-		np_reason(&s->plan->decision[i], "left alone: the best placement found promises "
-			  "%.2f %% more in all", (best / now - 1) * 100);
+		np_reason(&s->plan->decision[i],
+			  "left alone: the best placement found promises "
+			  "%.2f %% more in all",
+			  (best / now - 1) * 100);
 }
 
 /* -EOPNOTSUPP: more placements than the effort is enough for. */
 static int try_all(struct np_search *s)
 {
-	enum np_page_freedom freedom = s->split ? NP_FREE_TO_SPLIT : s->pages ? NP_FREE_TO_MOVE
-								       : NP_FREE_TO_RUN;
+	enum np_page_freedom freedom = s->split ? NP_FREE_TO_SPLIT :
+				       s->pages ? NP_FREE_TO_MOVE :
+						  NP_FREE_TO_RUN;
 
 	/* A task has one flow, or two with its pages split. */
 	if (np_search_placements(s->n, s->k, freedom) * (double)s->n * NP_SEARCH_TASK_WORK >
@@ -228,7 +233,8 @@ static const char *reject(const struct np_options *o, const struct np_known *thr
 			  const struct np_known *fairness)
 {
 	const struct np_known *objective = option(o, "objective") == NP_OBJECTIVE_FAIRNESS ?
-					   fairness : throughput;
+						   fairness :
+						   throughput;
 
 	if (objective[1].value >= objective[0].value * (1 - SAME))
 		return NULL;

@@ -21,9 +21,9 @@
 
 struct refinement {
 	struct np_placer *p;
-	double *pressure;	/* [n_nodes] MPKI, every busy core of a task counted */
-	size_t *order;		/* task indices, highest MPKI first */
-	size_t n;		/* tasks that have an MPKI and a node */
+	double *pressure; /* [n_nodes] MPKI, every busy core of a task counted */
+	size_t *order;	  /* task indices, highest MPKI first */
+	size_t n;	  /* tasks that have an MPKI and a node */
 	double relief, hysteresis;
 	bool pages_follow;
 };
@@ -113,7 +113,8 @@ static void make_move(struct refinement *r, size_t i, const struct move *m)
 	const struct np_node *nodes = r->p->m->node;
 	double q = pressure_of(&r->p->tasks[i]);
 
-	np_reason(d, "cache pressure %.3g MPKI on node %d, %.3g on node %d: "
+	np_reason(d,
+		  "cache pressure %.3g MPKI on node %d, %.3g on node %d: "
 		  "evening out is worth %.0f %%, distance costs %.0f %%",
 		  r->pressure[d->to], nodes[d->to].id, r->pressure[m->node], nodes[m->node].id,
 		  m->worth * 100, m->cost * 100);
@@ -135,8 +136,8 @@ static void refine(struct refinement *r)
 			make_move(r, i, &m);
 		else
 			np_reason_more(&r->p->decision[i],
-				       "; leaving is worth %.0f %%, costs %.0f %%",
-				       m.worth * 100, m.cost * 100);
+				       "; leaving is worth %.0f %%, costs %.0f %%", m.worth * 100,
+				       m.cost * 100);
 	}
 }
 

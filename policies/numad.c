@@ -22,11 +22,11 @@
 
 #include "plan/node_set.h"
 
-#define MB	    1e6
-#define MB_MARGIN   100		/* that a node must have beyond a request */
-#define LEAST_CPUS  0.01	/* that any node has to spare */
-#define LIGHT_BIAS  (17. / 16)
-#define HEAVY_BIAS  (5. / 4)
+#define MB	   1e6
+#define MB_MARGIN  100	/* that a node must have beyond a request */
+#define LEAST_CPUS 0.01 /* that any node has to spare */
+#define LIGHT_BIAS (17. / 16)
+#define HEAVY_BIAS (5. / 4)
 
 static const struct np_option options[] = {
 	{
@@ -64,20 +64,20 @@ static const struct np_option options[] = {
 
 struct numad {
 	struct np_placer p;
-	double *free_mb;	/* [n_nodes] */
-	double *mb;		/* [n] of each task */
-	double utilisation;	/* 0..1 */
+	double *free_mb;    /* [n_nodes] */
+	double *mb;	    /* [n] of each task */
+	double utilisation; /* 0..1 */
 	/* Of the task that nodes are picked for. */
-	double *mb_free, *cpus_free, *magnitude;	/* [n_nodes] what it has there counted in */
-	int *near;		/* [n_nodes] by distance from some node */
+	double *mb_free, *cpus_free, *magnitude; /* [n_nodes] what it has there counted in */
+	int *near;				 /* [n_nodes] by distance from some node */
 };
 
 /* Resources that a task asks for. */
 struct request {
 	double cpus, mb;
-	double flex;		/* CPUs that may be missing */
-	bool any_cpus;		/* CPUs are taken to be enough */
-	int nodes;		/* at least */
+	double flex;   /* CPUs that may be missing */
+	bool any_cpus; /* CPUs are taken to be enough */
+	int nodes;     /* at least */
 };
 
 /* To one node, or to some: not to all. */
@@ -137,7 +137,8 @@ static void survey(struct numad *s)
 
 static bool is_candidate(const struct numad *s, size_t i, int node)
 {
-	return np_may_run(s->p.m, &s->p.tasks[i], node) && np_may_hold(s->p.m, &s->p.tasks[i], node);
+	return np_may_run(s->p.m, &s->p.tasks[i], node) &&
+	       np_may_hold(s->p.m, &s->p.tasks[i], node);
 }
 
 /* Needed and spare units of a resource, weighed. */
@@ -163,8 +164,9 @@ static void count_free(struct numad *s, size_t i, const struct request *r)
 		s->mb_free[node] = fmin(mb, (double)m->node[node].mem_total / MB);
 		s->cpus_free[node] = fmax(LEAST_CPUS, fmin(cpus, has));
 		s->magnitude[node] = is_candidate(s, i, node) ?
-				     factor(s->mb_free[node], r->mb, 10, 4) *
-				     factor(s->cpus_free[node], r->cpus, 6, 1) : 0;
+					     factor(s->mb_free[node], r->mb, 10, 4) *
+						     factor(s->cpus_free[node], r->cpus, 6, 1) :
+					     0;
 	}
 }
 
@@ -205,9 +207,10 @@ static int sort_near(struct numad *s, size_t i, int node)
 
 		if (!is_candidate(s, i, other))
 			continue;
-		while (at && (np_distance(m, s->near[at - 1], node) > np_distance(m, other, node) ||
-			      (np_distance(m, s->near[at - 1], node) == np_distance(m, other, node) &&
-			       s->magnitude[s->near[at - 1]] < s->magnitude[other]))) {
+		while (at &&
+		       (np_distance(m, s->near[at - 1], node) > np_distance(m, other, node) ||
+			(np_distance(m, s->near[at - 1], node) == np_distance(m, other, node) &&
+			 s->magnitude[s->near[at - 1]] < s->magnitude[other]))) {
 			s->near[at] = s->near[at - 1];
 			at--;
 		}
@@ -238,8 +241,9 @@ static int take(struct numad *s, size_t i, int best, struct request r)
 	while (taken < n && (taken < r.nodes || r.mb > 0 || (r.cpus > r.flex && !r.any_cpus))) {
 		int node = s->near[taken++];
 
-		r.mb = fmax(0, s->mb_free[node] >= r.mb + MB_MARGIN ? 0 :
-			    r.mb - fmax(0, s->mb_free[node] - MB_MARGIN));
+		r.mb = fmax(0, s->mb_free[node] >= r.mb + MB_MARGIN ?
+				       0 :
+				       r.mb - fmax(0, s->mb_free[node] - MB_MARGIN));
 		r.cpus = fmax(0, r.cpus - s->cpus_free[node]);
 	}
 	return taken;
@@ -348,9 +352,11 @@ static int decide_several(struct numad *s, size_t i, int n, const struct np_opti
 	char text[96];
 
 	row_of(s, n, in);
-	if (!runs_on(s, i, in) || local_on(s, i, in) < np_options_get(&np_policy_numad, o, "locality"))
+	if (!runs_on(s, i, in) ||
+	    local_on(s, i, in) < np_options_get(&np_policy_numad, o, "locality"))
 		return move_to_several(s, i, n, in);
-	np_reason(d, "left alone: nodes %s, which it has, are the best, and have %.0f %% of its pages",
+	np_reason(d,
+		  "left alone: nodes %s, which it has, are the best, and have %.0f %% of its pages",
 		  np_nodes_text(s->p.m, in, text, sizeof(text)), local_on(s, i, in));
 	return 0;
 }

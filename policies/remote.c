@@ -52,8 +52,8 @@ static int other_cpus(const struct remote *r, size_t i, int home)
 
 	for (int node = 0; node < (int)p->m->n_nodes; node++)
 		if (node != home && np_has_room(p, node, i) &&
-		    (best == NP_NODE_NONE || preferred(r, np_distance(p->m, node, home),
-						       np_distance(p->m, best, home))))
+		    (best == NP_NODE_NONE ||
+		     preferred(r, np_distance(p->m, node, home), np_distance(p->m, best, home))))
 			best = node;
 	return best;
 }
@@ -112,8 +112,8 @@ static void pages_leave(struct remote *r, size_t i)
 	}
 	np_place_on(&r->p, i, d->from);
 	d->pages_to = to;
-	np_reason(d, "its pages leave node %d, where it runs, for the %s other",
-		  nodes[d->from].id, r->farthest ? "farthest" : "nearest");
+	np_reason(d, "its pages leave node %d, where it runs, for the %s other", nodes[d->from].id,
+		  r->farthest ? "farthest" : "nearest");
 }
 
 static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,

@@ -15,7 +15,7 @@
 #include "model/model.h"
 #include "plan/placer.h"
 
-#define FULL_WEIGHT 100	/* of the node with the most bandwidth; the kernel takes 1 to 255 */
+#define FULL_WEIGHT 100 /* of the node with the most bandwidth; the kernel takes 1 to 255 */
 
 static const struct np_option options[] = {
 	{
@@ -130,7 +130,8 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 
 const struct np_policy np_policy_weighted = {
 	.name = "weighted",
-	.summary = "the pages of every task are spread by the bandwidth its node gets from each node",
+	.summary =
+		"the pages of every task are spread by the bandwidth its node gets from each node",
 	.origin = "the idea of BWAP, reconstructed",
 	.needs = "contention model, else distances",
 	.option = options,

@@ -40,7 +40,9 @@ int main(int argc, char **argv)
 		CU_pSuite suite = CU_get_suite(argv[i]);
 
 		if (!suite) {
-			fprintf(stderr, "suite \"%s\": not in this program: take one of its output\n", argv[i]);
+			fprintf(stderr,
+				"suite \"%s\": not in this program: take one of its output\n",
+				argv[i]);
 			return 2;
 		}
 		passed &= run_passes(suite);

@@ -10,10 +10,10 @@
 #define TEST(function) { #function, function }
 
 /* At the end of a file: tests is a static table that ends with CU_TEST_INFO_NULL. */
-#define TEST_SUITE(name, tests)                                              \
-	static void __attribute__((constructor)) add_##tests(void)           \
-	{                                                                    \
-		add_suite(name, tests);                                      \
+#define TEST_SUITE(name, tests) \
+	static void __attribute__((constructor)) add_##tests(void) \
+	{ \
+		add_suite(name, tests); \
 	}
 
 void add_suite(const char *name, CU_TestInfo *tests);

@@ -15,8 +15,8 @@
 #include "../../userspace/lib/engine/module_files.h"
 #include "../../userspace/lib/engine/move_pages.h"
 
-#define PAGE 4096
-#define POLL_NS 1000000L	/* short beside a move, long beside a look at the job */
+#define PAGE	4096
+#define POLL_NS 1000000L /* short beside a move, long beside a look at the job */
 
 static int failed(const char *what, int e)
 {
@@ -32,8 +32,8 @@ static int open_job(const struct target *t, int to, const char *options, uint64_
 
 	if (fd < 0)
 		return fd;
-	snprintf(line, sizeof(line), "pid=%d from=%d to=%d start=%p end=%p %s\n", t->pid, t->node, to,
-		 (void *)t->memory, (void *)(t->memory + t->pages * PAGE), options);
+	snprintf(line, sizeof(line), "pid=%d from=%d to=%d start=%p end=%p %s\n", t->pid, t->node,
+		 to, (void *)t->memory, (void *)(t->memory + t->pages * PAGE), options);
 	if (write(fd, line, strlen(line)) < 0 || (n = pread(fd, answer, sizeof(answer) - 1, 0)) < 0)
 		n = -errno;
 	close(fd);
@@ -105,8 +105,10 @@ static int move_in_one_call(const struct target *t, int to, const char *options,
 static int move_by_engine(const struct target *t, int to, const char *options, struct moved *out)
 {
 	const struct np_migrate_request request = {
-		.pid = t->pid, .to = to,
-		.start = (uintptr_t)t->memory, .end = (uintptr_t)t->memory + t->pages * PAGE,
+		.pid = t->pid,
+		.to = to,
+		.start = (uintptr_t)t->memory,
+		.end = (uintptr_t)t->memory + t->pages * PAGE,
 	};
 	struct np_migrate_result result;
 	struct np_err err = { "" };

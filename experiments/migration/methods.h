@@ -8,9 +8,9 @@
 #include "target.h"
 
 struct moved {
-	uint64_t ns;			/* as the caller sees it */
-	uint64_t own_ns;		/* as the method says; 0: it does not */
-	uint64_t longest_pause_us;	/* likewise */
+	uint64_t ns;		   /* as the caller sees it */
+	uint64_t own_ns;	   /* as the method says; 0: it does not */
+	uint64_t longest_pause_us; /* likewise */
 };
 
 struct method {

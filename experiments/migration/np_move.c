@@ -15,7 +15,8 @@
 #include "methods.h"
 #include "target.h"
 
-#define BASELINE_NS 100000000L	/* without a move, to see what gaps there are anyhow and what is written */
+#define BASELINE_NS \
+	100000000L /* without a move, to see what gaps there are anyhow and what is written */
 
 /* Interrupts to flush TLBs, of all CPUs since the start. */
 static uint64_t shootdowns(void)

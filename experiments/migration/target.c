@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORDS 512		/* of 8 bytes in a page */
-#define WRITES 16		/* between two looks at the clock */
+#define WORDS  512 /* of 8 bytes in a page */
+#define WRITES 16  /* between two looks at the clock */
 
 struct target_shared {
 	bool stop;
-	unsigned int era;	/* changes when the gaps are forgotten */
+	unsigned int era; /* changes when the gaps are forgotten */
 	uint64_t gap[MAX_THREADS];
 	uint64_t writes[MAX_THREADS];
 };
@@ -134,7 +134,7 @@ static void serve(struct target *t)
 		if (pthread_create(&thread[i], NULL, write_all_the_time, (void *)(uintptr_t)i))
 			_exit(1);
 	answer((uintptr_t)t->memory);
-	if (read(t->ask, &word, 1) != 1)	/* asleep for the whole of the move */
+	if (read(t->ask, &word, 1) != 1) /* asleep for the whole of the move */
 		_exit(1);
 	__atomic_store_n(&t->shared->stop, true, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < t->threads; i++)
@@ -148,8 +148,8 @@ int target_start(struct target *t)
 	int ask[2], said[2];
 	uint64_t address;
 
-	t->shared = mmap(NULL, sizeof(*t->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			 -1, 0);
+	t->shared = mmap(NULL, sizeof(*t->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (t->shared == MAP_FAILED || pipe(ask) || pipe(said))
 		return -errno;
 	t->pid = fork();

@@ -12,10 +12,10 @@
 
 struct target {
 	size_t pages;
-	int node;		/* that its memory and its threads begin on */
-	unsigned int threads;	/* that write to the memory all the time; 0: it sleeps */
+	int node;	      /* that its memory and its threads begin on */
+	unsigned int threads; /* that write to the memory all the time; 0: it sleeps */
 	pid_t pid;
-	char *memory;		/* an address of its own, not of the caller */
+	char *memory; /* an address of its own, not of the caller */
 	int ask, answer;
 	struct target_shared *shared;
 };

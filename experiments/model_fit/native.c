@@ -31,13 +31,15 @@ static void set_nodes(struct np_model *m, const struct np_model_field *f, double
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		struct np_model_node *node = &m->node[i];
 
-		if (strcmp(f->table, "dram") ? node->core_outstanding > 0 : node->dram_bytes_per_s > 0)
+		if (strcmp(f->table, "dram") ? node->core_outstanding > 0 :
+					       node->dram_bytes_per_s > 0)
 			*np_model_member(f, node) = value;
 	}
 }
 
 /* Sets [model.TABLE] KEY of every node or link that has it. */
-int native_set(struct np_model *m, const char *table, const char *key, double value, char *err, size_t err_len)
+int native_set(struct np_model *m, const char *table, const char *key, double value, char *err,
+	       size_t err_len)
 {
 	const struct np_model_field *f = np_model_fields;
 
@@ -51,8 +53,8 @@ int native_set(struct np_model *m, const char *table, const char *key, double va
 }
 
 /* flow: [n][from, to, cores]; result: [n][bytes a second, nanoseconds a line] */
-int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], double write_fraction, double streams,
-		 double (*result)[2])
+int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], double write_fraction,
+		 double streams, double (*result)[2])
 {
 	struct np_model_flow *f = calloc(n, sizeof(*f));
 	struct np_model_result *solved = calloc(n, sizeof(*solved));
@@ -60,8 +62,12 @@ int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], do
 
 	for (size_t i = 0; !e && i < n; i++)
 		f[i] = (struct np_model_flow) {
-			.from = (int)flow[i][0], .to = (int)flow[i][1], .cores = flow[i][2],
-			.write_fraction = write_fraction, .posted_fraction = write_fraction, .streams = streams,
+			.from = (int)flow[i][0],
+			.to = (int)flow[i][1],
+			.cores = flow[i][2],
+			.write_fraction = write_fraction,
+			.posted_fraction = write_fraction,
+			.streams = streams,
 		};
 	if (!e)
 		e = np_model_solve(m, f, n, solved);

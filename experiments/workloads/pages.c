@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #define BATCH 4096
-#define HUGE_PAGE (2UL << 20)	/* of x86-64 and of arm64 with 4 KiB pages; elsewhere only an alignment */
+#define HUGE_PAGE \
+	(2UL << 20) /* of x86-64 and of arm64 with 4 KiB pages; elsewhere only an alignment */
 
 int np_pages_kind(const char *name, enum np_page_kind *kind)
 {
 	static const char *const names[] = {
-		[NP_PAGES_DEFAULT] = "default", [NP_PAGES_SMALL] = "small",
-		[NP_PAGES_THP] = "thp", [NP_PAGES_HUGE] = "huge",
+		[NP_PAGES_DEFAULT] = "default",
+		[NP_PAGES_SMALL] = "small",
+		[NP_PAGES_THP] = "thp",
+		[NP_PAGES_HUGE] = "huge",
 	};
 
 	for (unsigned int k = 0; k < sizeof(names) / sizeof(names[0]); k++)
@@ -30,7 +33,8 @@ int np_pages_kind(const char *name, enum np_page_kind *kind)
 
 static int map(char **start, size_t bytes, int flags)
 {
-	*start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	*start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1,
+		      0);
 	return *start == MAP_FAILED ? -errno : 0;
 }
 
@@ -116,8 +120,8 @@ int np_pages_prefer(void *start, size_t bytes, size_t mapped, const struct bitma
 		first = run_start(pages, k, n);
 		end = ++k < n ? run_start(pages, k, n) : mapped / page;
 		numa_bitmask_setbit(numa_bitmask_clearall(one), node);
-		if (mbind((char *)start + first * page, (end - first) * page,
-			  MPOL_PREFERRED, one->maskp, one->size + 1, 0))
+		if (mbind((char *)start + first * page, (end - first) * page, MPOL_PREFERRED,
+			  one->maskp, one->size + 1, 0))
 			err = -errno;
 	}
 	numa_bitmask_free(one);

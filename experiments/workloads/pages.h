@@ -9,10 +9,10 @@
 #define NP_MAX_NODES 1024
 
 enum np_page_kind {
-	NP_PAGES_DEFAULT,	/* as the system's setting for transparent huge pages says */
-	NP_PAGES_SMALL,		/* no transparent huge pages */
-	NP_PAGES_THP,		/* transparent huge pages asked for */
-	NP_PAGES_HUGE,		/* reserved huge pages (hugetlb) */
+	NP_PAGES_DEFAULT, /* as the system's setting for transparent huge pages says */
+	NP_PAGES_SMALL,	  /* no transparent huge pages */
+	NP_PAGES_THP,	  /* transparent huge pages asked for */
+	NP_PAGES_HUGE,	  /* reserved huge pages (hugetlb) */
 };
 
 /* By name: default, small, thp, huge. Returns 0 or -1. */

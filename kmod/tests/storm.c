@@ -21,12 +21,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MEMORY		(16UL << 20)	/* so that a fork takes a while */
-#define MAX_US		3000
-#define LONGER		4096		/* times as long lives one in four: until it is calm */
-#define THREADS		8		/* at a time */
+#define MEMORY	(16UL << 20) /* so that a fork takes a while */
+#define MAX_US	3000
+#define LONGER	4096 /* times as long lives one in four: until it is calm */
+#define THREADS 8    /* at a time */
 
-static int shared;			/* holds the word that all tasks of the storm share */
+static int shared; /* holds the word that all tasks of the storm share */
 static int *calm;
 static int threads;
 extern char **environ;

@@ -5,8 +5,8 @@
  */
 #include "cases.h"
 
-#define NODES 4
-#define GROWTH 8	/* doublings of an array that grows by doubling */
+#define NODES  4
+#define GROWTH 8 /* doublings of an array that grows by doubling */
 
 static size_t allocations;
 

@@ -3,7 +3,7 @@
 
 #include "../predict/derive_model.h"
 
-#define PAGE 4096
+#define PAGE	   4096
 #define TASK_PAGES 100000
 
 uint64_t bench_below(struct bench_case *c, uint64_t limit)
@@ -28,8 +28,11 @@ static void make_nodes(struct bench_case *c, size_t k, size_t n)
 	c->m.distance = calloc(k * k, sizeof(*c->m.distance));
 	for (size_t i = 0; i < k; i++)
 		c->m.node[i] = (struct np_node) {
-			.id = (int)i, .cpus = cpus + (unsigned int)bench_below(c, 2),
-			.has_memory = true, .mem_total = 1ULL << 46, .mem_free = 1ULL << 46,
+			.id = (int)i,
+			.cpus = cpus + (unsigned int)bench_below(c, 2),
+			.has_memory = true,
+			.mem_total = 1ULL << 46,
+			.mem_free = 1ULL << 46,
 		};
 	for (size_t i = 0; i < k; i++)
 		for (size_t j = 0; j < k; j++)
@@ -45,16 +48,20 @@ static void make_model(struct bench_case *c)
 	*m = (struct np_model) { .name = "made-up", .line_bytes = 64, .n_nodes = c->m.n_nodes };
 	for (size_t i = 0; i < m->n_nodes; i++)
 		m->node[i] = (struct np_model_node) {
-			.core_outstanding = 10, .port_remote_weight = 1,
+			.core_outstanding = 10,
+			.port_remote_weight = 1,
 			.dram_bytes_per_s = dram * bench_between(c, 0.7, 1.4),
-			.dram_latency_ns = latency, .dram_variability = 0.1,
+			.dram_latency_ns = latency,
+			.dram_variability = 0.1,
 		};
 	for (int i = 0; i < (int)m->n_nodes; i++)
 		for (int j = i + 1; j < (int)m->n_nodes; j++)
 			m->link[m->n_links++] = (struct np_model_link) {
-				.node = { i, j }, .bytes_per_s = dram * bench_between(c, 0.3, 1),
+				.node = { i, j },
+				.bytes_per_s = dram * bench_between(c, 0.3, 1),
 				.latency_ns = bench_between(c, 0.3, 1.5) * latency,
-				.header_bytes = 8, .variability = 0.1,
+				.header_bytes = 8,
+				.variability = 0.1,
 			};
 	if (np_model_prepare(m, err, sizeof(err)))
 		abort();
@@ -68,16 +75,22 @@ static void make_task(struct bench_case *c, size_t i)
 	uint64_t *pages = c->pages + i * k;
 
 	*t = (struct np_task) {
-		.pid = (pid_t)(i + 1), .comm = "task", .threads = 1, .cores = 1,
-		.pages = pages, .node = (int)(i % k),
+		.pid = (pid_t)(i + 1),
+		.comm = "task",
+		.threads = 1,
+		.cores = 1,
+		.pages = pages,
+		.node = (int)(i % k),
 	};
 	while (holders--)
 		pages[bench_below(c, k)] += bench_below(c, TASK_PAGES);
 	if (bench_below(c, 4))
-		t->outstanding = (struct np_known) { bench_between(c, 1, 10), NP_PROVENANCE_COUNTERS };
+		t->outstanding = (struct np_known) { bench_between(c, 1, 10),
+						     NP_PROVENANCE_COUNTERS };
 	switch (bench_below(c, 4)) {
 	case 0:
-		t->bandwidth = (struct np_known) { bench_between(c, 1e7, 5e9), NP_PROVENANCE_COUNTERS };
+		t->bandwidth = (struct np_known) { bench_between(c, 1e7, 5e9),
+						   NP_PROVENANCE_COUNTERS };
 		break;
 	case 1:
 	case 2:

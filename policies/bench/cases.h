@@ -9,10 +9,10 @@
 struct bench_case {
 	struct np_machine m;
 	struct np_model model;
-	struct np_task *task;	/* [n] */
+	struct np_task *task; /* [n] */
 	size_t n;
-	uint64_t *pages;	/* [n * m.n_nodes] */
-	uint64_t state;		/* of the generator */
+	uint64_t *pages; /* [n * m.n_nodes] */
+	uint64_t state;	 /* of the generator */
 };
 
 /* Whole numbers from 0 to limit - 1, and fractions of [low, high). */

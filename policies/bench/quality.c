@@ -41,8 +41,8 @@ static double plan_score(struct bench_case *c, struct np_search *s, struct np_op
 		if (d->pages_to != NP_NODE_NONE)
 			choice = np_choice_on(choice.node, d->pages_to);
 		for (int node = 0; d->spread != NP_NODE_NONE && node < (int)c->m.n_nodes; node++) {
-			uint8_t weight = plan.spread[(size_t)d->spread * c->m.n_nodes +
-						     (size_t)node];
+			uint8_t weight =
+				plan.spread[(size_t)d->spread * c->m.n_nodes + (size_t)node];
 
 			if (weight && choice.a == NP_NODE_NONE)
 				choice.a = (short)node, choice.on_a = weight;
@@ -64,8 +64,8 @@ static enum np_page_freedom most_freedom(size_t n, size_t k, double limit)
 {
 	if (np_search_placements(n, k, NP_FREE_TO_SPLIT) <= limit)
 		return NP_FREE_TO_SPLIT;
-	return np_search_placements(n, k, NP_FREE_TO_MOVE) <= limit ? NP_FREE_TO_MOVE
-								      : NP_FREE_TO_FOLLOW;
+	return np_search_placements(n, k, NP_FREE_TO_MOVE) <= limit ? NP_FREE_TO_MOVE :
+								      NP_FREE_TO_FOLLOW;
 }
 
 static void one_case(uint64_t seed, double limit, struct np_options *o, struct tally *tally)
@@ -123,7 +123,8 @@ int main(int argc, char **argv)
 	for (uint64_t seed = first; seed < first + cases; seed++)
 		one_case(seed, limit, &o, tally);
 	printf("measured (%s, hysteresis=0) beside the best of all placements, %llu cases of 1-10 "
-	       "tasks on 2-4 nodes\n", objective, (unsigned long long)cases);
+	       "tasks on 2-4 nodes\n",
+	       objective, (unsigned long long)cases);
 	printf("%-38s %6s %10s %9s %9s %11s\n", "placements tried", "cases", "within 1 %",
 	       "mean gap", "worst gap", "better than");
 	for (size_t f = 0; f <= NP_FREE_TO_SPLIT; f++) {

@@ -51,8 +51,10 @@ static bool kept(const char *policy, size_t n, double ms)
 {
 	for (size_t i = 0; i < sizeof(promises) / sizeof(*promises); i++)
 		if (n == 10000 && !strcmp(promises[i].policy, policy) && ms > promises[i].ms) {
-			fprintf(stderr, "speed: policy %s took %.0f ms for 10000 tasks on %d nodes, "
-				"promised are %.0f\n", policy, ms, NODES, promises[i].ms);
+			fprintf(stderr,
+				"speed: policy %s took %.0f ms for 10000 tasks on %d nodes, "
+				"promised are %.0f\n",
+				policy, ms, NODES, promises[i].ms);
 			return false;
 		}
 	return true;
@@ -65,7 +67,8 @@ int main(int argc, char **argv)
 	bool good = true;
 
 	printf("CPU milliseconds to plan, %d nodes; in brackets the time / the time of a tenth of "
-	       "the tasks\n%-14s", NODES, "tasks");
+	       "the tasks\n%-14s",
+	       NODES, "tasks");
 	for (size_t i = 0; np_policies[i]; i++)
 		printf(" %15s", np_policies[i]->name);
 	for (; n <= most; n *= 10) {

@@ -56,7 +56,7 @@ static void set_queue(struct queue *q, const struct np_model *m, double bytes_pe
 {
 	double capacity = bytes_per_s / NS_PER_S;
 
-	*q = (struct queue){.whole = capacity, .share = share, .capacity = capacity};
+	*q = (struct queue) { .whole = capacity, .share = share, .capacity = capacity };
 	q->scale_ns = fmax(NO_WAIT_SCALE, variability * m->line_bytes / capacity);
 }
 
@@ -122,7 +122,7 @@ static struct asking asking(const struct queues *s, const struct np_model *m, in
 			    const struct np_model_flow *flow, size_t n)
 {
 	const struct np_model_node *d = &m->node[node];
-	double streams = 0, asked[2] = {0, 0};
+	double streams = 0, asked[2] = { 0, 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		if (flow[i].to != node || flow[i].from_cache)
@@ -130,9 +130,10 @@ static struct asking asking(const struct queues *s, const struct np_model *m, in
 		streams += flow[i].cores * flow[i].streams;
 		asked[flow[i].from == node ? LOCAL : REMOTE] += s->customer[i].asked_lines;
 	}
-	return (struct asking){.overflow = {[LOCAL] = overflow(asked[LOCAL], d->local_entries),
-					    [REMOTE] = overflow(asked[REMOTE], d->remote_entries)},
-			       .streams = streams};
+	return (struct asking) { .overflow = { [LOCAL] = overflow(asked[LOCAL], d->local_entries),
+					       [REMOTE] = overflow(asked[REMOTE],
+								   d->remote_entries) },
+				 .streams = streams };
 }
 
 /* Bandwidth that a controller sustains: retries and row conflicts reduce it. */
@@ -204,8 +205,9 @@ static void list_visits(struct queues *s, const struct np_model *m, size_t n)
 		for (unsigned int v = 0; v < c->n_visits; v++) {
 			struct queue *q = &s->queue[c->queue[v]];
 
-			s->visit[q->first_visit + q->n_visits++] =
-				(struct visit){(unsigned short)i, c->weight[v]};
+			s->visit[q->first_visit + q->n_visits++] = (struct visit) {
+				(unsigned short)i, c->weight[v]
+			};
 		}
 	}
 }

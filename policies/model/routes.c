@@ -22,15 +22,16 @@ __attribute__((format(printf, 3, 4))) static int fault(char *err, size_t err_len
 }
 
 /* A machine has a line; a node or a link may lack any number, which is 0 then. */
-static int check_range(const char *what, const struct np_model_field *field, double value, char *err,
-		       size_t err_len)
+static int check_range(const char *what, const struct np_model_field *field, double value,
+		       char *err, size_t err_len)
 {
 	double min = field->scope == NP_SCOPE_MODEL ? field->min * field->scale : 0;
 	double max = field->max * field->scale;
 
 	if (value >= min && value <= max)
 		return 0;
-	return fault(err, err_len, "%s%s is %g, must be %g to %g", what, field->member, value, min, max);
+	return fault(err, err_len, "%s%s is %g, must be %g to %g", what, field->member, value, min,
+		     max);
 }
 
 static int check_ranges(enum np_model_scope scope, const void *base, const char *what, char *err,

@@ -118,7 +118,7 @@ static int read_line(struct reader *r, char *line)
 
 int np_model_parse(struct np_model *m, const char *text, char *err, size_t err_len)
 {
-	struct reader r = {.m = m, .err = err, .err_len = err_len};
+	struct reader r = { .m = m, .err = err, .err_len = err_len };
 	char line[LINE_LEN];
 	int result = 0;
 

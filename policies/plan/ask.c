@@ -60,8 +60,9 @@ static int call(const struct np_policy *p, const struct np_machine *m, const str
 	return p->plan_as ? p->plan_as(p, m, tasks, n, o, out) : p->plan(m, tasks, n, o, out);
 }
 
-int np_policy_ask(const struct np_policy *p, const struct np_machine *m, const struct np_task *tasks,
-		  size_t n, const struct np_options *o, struct np_plan *out)
+int np_policy_ask(const struct np_policy *p, const struct np_machine *m,
+		  const struct np_task *tasks, size_t n, const struct np_options *o,
+		  struct np_plan *out)
 {
 	struct view v;
 	int e;

@@ -5,7 +5,8 @@
 #include <errno.h>
 
 /* "what the policy said; it may use no CPUs of node 1". */
-static void add_reason(struct np_decision *d, const char *what, const struct np_machine *m, int node)
+static void add_reason(struct np_decision *d, const char *what, const struct np_machine *m,
+		       int node)
 {
 	size_t at = strlen(d->reason);
 	char text[80];
@@ -44,7 +45,8 @@ static int reduce(const struct np_machine *m, const struct np_task *t, struct np
 	return taken && left && *row == NP_NODE_NONE ? -ENOMEM : 0;
 }
 
-int np_plan_cpuset_limits(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)
+int np_plan_cpuset_limits(const struct np_machine *m, const struct np_task *tasks,
+			  struct np_plan *plan)
 {
 	int e = 0;
 

@@ -13,7 +13,7 @@
 struct prospect {
 	const struct np_machine *m;
 	struct np_distances d;
-	double *average;	/* [n_nodes] remoteness of its memory seen by all CPUs */
+	double *average; /* [n_nodes] remoteness of its memory seen by all CPUs */
 };
 
 /* Where a task runs: on one node, else on those of on, else on all. */
@@ -53,9 +53,10 @@ static double slowdown(const struct prospect *p, double penalty, struct place at
 		if (!pages[node])
 			continue;
 		all += (double)pages[node];
-		remote += (double)pages[node] *
-			  (at.node != NP_NODE_NONE ? np_remoteness(p->m, p->d, at.node, node) :
-			   at.on ? remoteness_from(p, at.on, node) : p->average[node]);
+		remote += (double)pages[node] * (at.node != NP_NODE_NONE ?
+							 np_remoteness(p->m, p->d, at.node, node) :
+						 at.on ? remoteness_from(p, at.on, node) :
+							 p->average[node]);
 	}
 	return all > 0 ? 1 + (penalty - 1) * remote / all : 1;
 }
@@ -90,7 +91,8 @@ static int gain_by_model(const struct np_machine *m, const struct np_task *tasks
 		if (d->to != NP_NODE_NONE)
 			np_predict_run_on(&p, i, d->to);
 		if (d->nodes != NP_NODE_NONE)
-			np_predict_run_on_nodes(&p, i, plan->spread + (size_t)d->nodes * m->n_nodes);
+			np_predict_run_on_nodes(&p, i,
+						plan->spread + (size_t)d->nodes * m->n_nodes);
 		if (d->pages_to_move)
 			np_predict_pages(&p, i, plan->pages_after + i * m->n_nodes);
 	}
@@ -114,12 +116,14 @@ static int gain_by_penalty(const struct np_machine *m, const struct np_task *tas
 	average_remoteness(&p);
 	for (size_t i = 0; i < plan->n; i++) {
 		struct np_decision *d = &plan->decision[i];
-		struct place before = { d->from, np_predict_nodes_of(m, &tasks[i]) }, after = before;
+		struct place before = { d->from, np_predict_nodes_of(m, &tasks[i]) },
+			     after = before;
 
 		if (d->to != NP_NODE_NONE)
 			after.node = d->to;
 		else if (d->nodes != NP_NODE_NONE)
-			after = (struct place) { NP_NODE_NONE, plan->spread + (size_t)d->nodes * m->n_nodes };
+			after = (struct place) { NP_NODE_NONE,
+						 plan->spread + (size_t)d->nodes * m->n_nodes };
 		d->gain = d->bonus * slowdown(&p, d->penalty, before, tasks[i].pages) /
 			  slowdown(&p, d->penalty, after, plan->pages_after + i * m->n_nodes);
 		d->gain_source = source(d, NP_PROVENANCE_PENALTY);

@@ -77,8 +77,7 @@ static void take_home(struct np_placer *p, size_t i)
 	struct np_decision *d = &p->decision[i];
 	int home = d->home;
 
-	if (d->to != NP_NODE_NONE || home == NP_NODE_NONE ||
-	    !np_has_room(p, home, i))
+	if (d->to != NP_NODE_NONE || home == NP_NODE_NONE || !np_has_room(p, home, i))
 		return;
 	np_place_on(p, i, home);
 	if (d->from == home)
@@ -174,9 +173,10 @@ void np_place_maximum_local(struct np_placer *p)
 		if (fits_on_some_node(p, &p->tasks[i]))
 			overflow(p, i);
 		else if (!np_place_on_fewest(p, i))
-			np_reason(&p->decision[i], "keeps %u CPUs busy, more than any node%s has: "
-				  "left to the kernel", p->tasks[i].cores,
-				  p->tasks[i].may ? " it may use" : "");
+			np_reason(&p->decision[i],
+				  "keeps %u CPUs busy, more than any node%s has: "
+				  "left to the kernel",
+				  p->tasks[i].cores, p->tasks[i].may ? " it may use" : "");
 	}
 }
 

@@ -17,10 +17,10 @@
 struct ledger {
 	const struct np_machine *m;
 	struct np_plan *plan;
-	struct np_page_move *left;	/* [n_left] still to be made */
+	struct np_page_move *left; /* [n_left] still to be made */
 	size_t n_left, room_moves;
-	uint64_t *room;			/* [n_nodes] pages that fit now */
-	uint64_t *coming;		/* [n_nodes] pages still to come */
+	uint64_t *room;	  /* [n_nodes] pages that fit now */
+	uint64_t *coming; /* [n_nodes] pages still to come */
 };
 
 static int add(struct np_page_move **move, size_t *n, size_t *room, struct np_page_move one)
@@ -51,7 +51,9 @@ static int list_task(struct ledger *l, const struct np_task *t, size_t i, size_t
 		l->coming[to] += need;
 		while (need) {
 			uint64_t there = t->pages[from] > after[from] ?
-					 t->pages[from] - after[from] - taken : 0, part;
+						 t->pages[from] - after[from] - taken :
+						 0,
+				 part;
 
 			if (!there) {
 				from++;
@@ -59,8 +61,8 @@ static int list_task(struct ledger *l, const struct np_task *t, size_t i, size_t
 				continue;
 			}
 			part = there < need ? there : need;
-			if (add(&l->left, &l->n_left, room, (struct np_page_move) {
-					i, (int)from, (int)to, part }))
+			if (add(&l->left, &l->n_left, room,
+				(struct np_page_move) { i, (int)from, (int)to, part }))
 				return -ENOMEM;
 			taken += part;
 			need -= part;
@@ -178,7 +180,8 @@ int np_plan_order(struct np_plan *plan, const struct np_machine *m, const struct
 		e = 0;
 		for (size_t node = 0; node < k; node++)
 			l.room[node] = m->node[node].has_memory ?
-				       m->node[node].mem_free / m->page_size : 0;
+					       m->node[node].mem_free / m->page_size :
+					       0;
 		for (size_t i = 0; !e && i < plan->n; i++)
 			if (plan->decision[i].pages_to_move)
 				e = list_task(&l, &tasks[i], i, &room_left);

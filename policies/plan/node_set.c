@@ -3,16 +3,16 @@
 
 #include <errno.h>
 
-#define PAGE_STEPS 16	/* shares of a task's pages that differ by less count as alike */
+#define PAGE_STEPS 16 /* shares of a task's pages that differ by less count as alike */
 
 /* Sets of one size, compared. */
 struct choice {
 	const struct np_placer *p;
 	size_t i;
-	int need;		/* nodes */
-	bool by_room;		/* else by the task's pages */
-	double pages;		/* all of the task */
-	uint8_t *in, *best;	/* [n_nodes] */
+	int need;	    /* nodes */
+	bool by_room;	    /* else by the task's pages */
+	double pages;	    /* all of the task */
+	uint8_t *in, *best; /* [n_nodes] */
 	double best_worth, best_distance;
 };
 
@@ -41,7 +41,8 @@ static unsigned int largest(const struct np_placer *p, size_t i, const uint8_t *
 		for (int node = 0; node < (int)p->m->n_nodes; node++) {
 			unsigned int has = p->m->node[node].cpus;
 
-			if ((in && in[node]) || !np_may_run(p->m, &p->tasks[i], node) || has >= below)
+			if ((in && in[node]) || !np_may_run(p->m, &p->tasks[i], node) ||
+			    has >= below)
 				continue;
 			alike = has > size ? 1 : alike + (has == size);
 			size = has > size ? has : size;
@@ -81,7 +82,8 @@ static bool add_one(struct choice *c, int start, unsigned int *cpus, int left)
 		if (c->in[node] || !np_may_run(m, t, node))
 			continue;
 		c->in[node] = 1;
-		fits = *cpus + m->node[node].cpus + largest(c->p, c->i, c->in, left - 1) >= t->cores;
+		fits = *cpus + m->node[node].cpus + largest(c->p, c->i, c->in, left - 1) >=
+		       t->cores;
 		c->in[node] = 0;
 		if (fits && (best == NP_NODE_NONE || worth(c, node) > worth(c, best) ||
 			     (worth(c, node) == worth(c, best) &&
@@ -177,9 +179,10 @@ bool np_place_on_fewest(struct np_placer *p, size_t i)
 		placed = np_place_on_nodes(p, i, c.best);
 	}
 	if (placed)
-		np_reason(&p->decision[i], "keeps %u CPUs busy, more than a node has: nodes %s are the "
-			  "fewest with so many", p->tasks[i].cores,
-			  np_nodes_text(p->m, c.best, text, sizeof(text)));
+		np_reason(&p->decision[i],
+			  "keeps %u CPUs busy, more than a node has: nodes %s are the "
+			  "fewest with so many",
+			  p->tasks[i].cores, np_nodes_text(p->m, c.best, text, sizeof(text)));
 	free(c.in);
 	return placed;
 }
@@ -241,7 +244,10 @@ const char *np_nodes_text(const struct np_machine *m, const uint8_t *in, char *t
 			continue;
 		left--;
 		at += (size_t)snprintf(text + at, text_len - at, "%s%d",
-				       first ? "" : left ? ", " : " and ", m->node[node].id);
+				       first ? "" :
+				       left  ? ", " :
+					       " and ",
+				       m->node[node].id);
 		first = false;
 	}
 	return text;

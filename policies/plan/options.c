@@ -25,8 +25,8 @@ void np_options_defaults(const struct np_policy *p, struct np_options *o)
 		o->value[i] = p->option[i].def;
 }
 
-const char *np_option_text(const struct np_option *option, double value,
-			   char *text, size_t text_len)
+const char *np_option_text(const struct np_option *option, double value, char *text,
+			   size_t text_len)
 {
 	switch (option->type) {
 	case NP_OPT_BOOL:
@@ -101,11 +101,11 @@ static int parse_value(const struct np_option *option, const char *text, double 
 	}
 }
 
-static void say_range(const struct np_policy *p, const struct np_option *option,
-		      const char *text, char *err, size_t err_len)
+static void say_range(const struct np_policy *p, const struct np_option *option, const char *text,
+		      char *err, size_t err_len)
 {
-	append(err, err_len, "option %s of policy %s cannot be \"%s\": use ", option->name,
-	       p->name, text);
+	append(err, err_len, "option %s of policy %s cannot be \"%s\": use ", option->name, p->name,
+	       text);
 	switch (option->type) {
 	case NP_OPT_BOOL:
 		append(err, err_len, "on or off");
@@ -116,13 +116,13 @@ static void say_range(const struct np_policy *p, const struct np_option *option,
 		break;
 	default:
 		append(err, err_len, "%s from %g to %g%s%s",
-		       option->type == NP_OPT_INT ? "a whole number" : "a number",
-		       option->min, option->max, *option->unit ? " " : "", option->unit);
+		       option->type == NP_OPT_INT ? "a whole number" : "a number", option->min,
+		       option->max, *option->unit ? " " : "", option->unit);
 	}
 }
 
-static void say_names(const struct np_policy *p, const char *name, int name_len,
-		      char *err, size_t err_len)
+static void say_names(const struct np_policy *p, const char *name, int name_len, char *err,
+		      size_t err_len)
 {
 	append(err, err_len, "policy %s has no option \"%.*s\": ", p->name, name_len, name);
 	if (!np_options_count(p)) {

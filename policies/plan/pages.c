@@ -14,7 +14,7 @@ struct books {
 	const struct np_machine *m;
 	const struct np_task *tasks;
 	struct np_plan *plan;
-	int64_t *excess;	/* [n_nodes] pages planned beyond what fits */
+	int64_t *excess; /* [n_nodes] pages planned beyond what fits */
 };
 
 static uint64_t sum_of(const uint64_t *pages, size_t k)
@@ -44,7 +44,8 @@ uint64_t np_pages_fixed(const struct np_task *t, size_t node, size_t k)
 	for (size_t i = 0; i < k; i++)
 		own += t->pages[i] - shm_on(t, i);
 	shared = t->shared_pages < own ? t->shared_pages : own;
-	return shm_on(t, node) + (own ? (uint64_t)((double)here * (double)shared / (double)own) : 0);
+	return shm_on(t, node) +
+	       (own ? (uint64_t)((double)here * (double)shared / (double)own) : 0);
 }
 
 static void send_to(const struct np_machine *m, const struct np_task *t, int to, uint64_t all,
@@ -60,8 +61,8 @@ static void send_to(const struct np_machine *m, const struct np_task *t, int to,
 }
 
 /* By weight, what must stay counted in; the last node of the spread takes the rounding. */
-static void spread_over(const struct np_machine *m, const struct np_task *t,
-			const uint8_t *weight, uint64_t all, uint64_t *after)
+static void spread_over(const struct np_machine *m, const struct np_task *t, const uint8_t *weight,
+			uint64_t all, uint64_t *after)
 {
 	double weights = 0, wanted = 0;
 	uint64_t rest = all;
@@ -98,7 +99,8 @@ static void want_all_pages(struct books *b)
 		uint64_t reserved = n->mem_total / RESERVED_PART;
 
 		b->excess[i] = n->has_memory && n->mem_free > reserved ?
-			       -(int64_t)((n->mem_free - reserved) / b->m->page_size) : 0;
+				       -(int64_t)((n->mem_free - reserved) / b->m->page_size) :
+				       0;
 	}
 	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct np_decision *d = &b->plan->decision[i];
@@ -149,12 +151,14 @@ static bool relieve(struct books *b, const size_t *order)
 		const uint64_t *after = b->plan->pages_after + i * k, *before = b->tasks[i].pages;
 
 		for (size_t node = 0; node < k; node++) {
-			uint64_t arrive = after[node] > before[node] ? after[node] - before[node] : 0;
+			uint64_t arrive = after[node] > before[node] ? after[node] - before[node] :
+								       0;
 
 			if (b->excess[node] <= 0 || !arrive)
 				continue;
-			give_way(b, i, node, (uint64_t)b->excess[node] < arrive ?
-				 (uint64_t)b->excess[node] : arrive);
+			give_way(b, i, node,
+				 (uint64_t)b->excess[node] < arrive ? (uint64_t)b->excess[node] :
+								      arrive);
 			again = true;
 		}
 	}

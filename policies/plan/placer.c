@@ -21,11 +21,14 @@ void np_plan_by_penalty(const struct np_plan *plan, size_t *order)
 	qsort_r(order, plan->n, sizeof(*order), by_penalty, plan->decision);
 }
 
-int np_placer_init(struct np_placer *p, const struct np_machine *m,
-		    const struct np_task *tasks, size_t n, struct np_plan *out)
+int np_placer_init(struct np_placer *p, const struct np_machine *m, const struct np_task *tasks,
+		   size_t n, struct np_plan *out)
 {
 	*p = (struct np_placer) {
-		.m = m, .tasks = tasks, .n = n, .plan = out,
+		.m = m,
+		.tasks = tasks,
+		.n = n,
+		.plan = out,
 		.decision = out->decision,
 	};
 	p->order = malloc((n + 1) * sizeof(*p->order));

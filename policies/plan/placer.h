@@ -22,15 +22,15 @@ struct np_placer {
 	const struct np_task *tasks;
 	size_t n;
 	struct np_plan *plan;
-	struct np_decision *decision;	/* [n] of plan */
-	size_t *order;			/* [n] task indices, highest penalty first */
-	uint64_t *used;			/* [n_nodes] CPUs that tasks have so far */
+	struct np_decision *decision; /* [n] of plan */
+	size_t *order;		      /* [n] task indices, highest penalty first */
+	uint64_t *used;		      /* [n_nodes] CPUs that tasks have so far */
 	struct np_distances distances;
 };
 
 /* 0 or -ENOMEM. Release it with np_placer_free(). */
-int np_placer_init(struct np_placer *p, const struct np_machine *m,
-		    const struct np_task *tasks, size_t n, struct np_plan *out);
+int np_placer_init(struct np_placer *p, const struct np_machine *m, const struct np_task *tasks,
+		   size_t n, struct np_plan *out);
 void np_placer_free(struct np_placer *p);
 
 /* Gives task i the CPUs that it needs on node; takes back what it had. */

@@ -109,11 +109,12 @@ static void leave_all_alone(const struct np_policy *policy, const struct np_mach
 		d->bonus = d->gain = 1;
 		if (t->penalty_source != NP_PROVENANCE_NONE) {
 			d->penalty = t->penalty_distance ? penalty_at_nearest(m, t) :
-				     fmax(1, t->penalty);
+							   fmax(1, t->penalty);
 			d->penalty_source = t->penalty_source;
 		} else {
 			d->penalty = option > 0 ? fmax(1, option) : machine;
-			d->penalty_source = option > 0 ? NP_PROVENANCE_DECLARED : NP_PROVENANCE_MACHINE;
+			d->penalty_source = option > 0 ? NP_PROVENANCE_DECLARED :
+							 NP_PROVENANCE_MACHINE;
 		}
 	}
 }
@@ -205,14 +206,16 @@ static const char *too_little(const struct np_plan *plan, char *why, size_t len)
 
 	if (then->source == NP_PROVENANCE_NONE || then->value >= plan->least_gain * now->value)
 		return NULL;
-	snprintf(why, len, "left alone: the plan is predicted to bring a throughput of %.3g times the "
-		 "present one, its policy asks for %.3g", then->value / now->value, plan->least_gain);
+	snprintf(why, len,
+		 "left alone: the plan is predicted to bring a throughput of %.3g times the "
+		 "present one, its policy asks for %.3g",
+		 then->value / now->value, plan->least_gain);
 	return why;
 }
 
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
-		   const struct np_task *tasks, size_t n,
-		   const struct np_options *o, struct np_plan *out)
+		   const struct np_task *tasks, size_t n, const struct np_options *o,
+		   struct np_plan *out)
 {
 	int e = out->n == n ? np_plan_begin(p, m, tasks, o, out) : -EINVAL;
 	char gain[NP_REASON_LEN];
@@ -222,8 +225,9 @@ int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		e = np_policy_ask(p, m, tasks, n, o, out);
 	if (!e)
 		e = np_plan_finish(p, m, tasks, o, out);
-	reason = e ? NULL : p->reject ? p->reject(o, out->throughput, out->fairness) :
-		 too_little(out, gain, sizeof(gain));
+	reason = e	   ? NULL :
+		 p->reject ? p->reject(o, out->throughput, out->fairness) :
+			     too_little(out, gain, sizeof(gain));
 	if (!reason)
 		return e;
 	leave_all_alone(p, m, tasks, o, out);

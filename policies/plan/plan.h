@@ -16,8 +16,9 @@ const struct np_policy *np_policy_find(const char *name);
  * Calls p->plan, which may have been built with an older policy.h: see struct np_plugin. 0 or
  * -errno.
  */
-int np_policy_ask(const struct np_policy *p, const struct np_machine *m, const struct np_task *tasks,
-		  size_t n, const struct np_options *o, struct np_plan *out);
+int np_policy_ask(const struct np_policy *p, const struct np_machine *m,
+		  const struct np_task *tasks, size_t n, const struct np_options *o,
+		  struct np_plan *out);
 
 /* Number of options in p's table. */
 size_t np_options_count(const struct np_policy *p);
@@ -29,15 +30,15 @@ void np_options_defaults(const struct np_policy *p, struct np_options *o);
  * Sets one option from "name=value". Returns 0, or -EINVAL with a one-line
  * explanation in err (which lists the right names or the right range).
  */
-int np_options_set(const struct np_policy *p, struct np_options *o,
-		   const char *assignment, char *err, size_t err_len);
+int np_options_set(const struct np_policy *p, struct np_options *o, const char *assignment,
+		   char *err, size_t err_len);
 
 /*
  * The value of option i as the user would write it: "0.05", "on", "follow".
  * Returns text.
  */
-const char *np_option_text(const struct np_option *option, double value,
-			   char *text, size_t text_len);
+const char *np_option_text(const struct np_option *option, double value, char *text,
+			   size_t text_len);
 
 /* Room for n decisions on machine m. 0 or -ENOMEM. Release it with np_plan_free(). */
 int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n);
@@ -53,8 +54,8 @@ void np_plan_free(struct np_plan *plan);
  * program that is a policy failed; out->fault says how).
  */
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
-		   const struct np_task *tasks, size_t n,
-		   const struct np_options *o, struct np_plan *out);
+		   const struct np_task *tasks, size_t n, const struct np_options *o,
+		   struct np_plan *out);
 
 /*
  * The two halves of np_policy_plan(), for decisions from another source: the state before,
@@ -79,7 +80,7 @@ int np_task_home(const struct np_machine *m, const struct np_task *t);
 
 /* "unknown", "counters", "declared", .. */
 const char *np_provenance_name(enum np_provenance s);
-bool np_provenance_find(const char *name, enum np_provenance *s);	/* false: there is no such name */
-const char *np_provenance_names(void);	/* all of them, for errors */
+bool np_provenance_find(const char *name, enum np_provenance *s); /* false: there is no such name */
+const char *np_provenance_names(void);				  /* all of them, for errors */
 
 #endif

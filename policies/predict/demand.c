@@ -3,8 +3,8 @@
 
 #include "distances.h"
 
-#define ASSUMED_IPC  1.0	/* where only the MPKI is known */
-#define ASSUMED_HZ   2.4e9
+#define ASSUMED_IPC 1.0 /* where only the MPKI is known */
+#define ASSUMED_HZ  2.4e9
 
 struct np_latencies np_latencies(const struct np_model *model)
 {
@@ -128,8 +128,9 @@ struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 		q.bytes_per_s = traffic.value;
 		if (has_penalty && !has_lines)
 			q.penalty_think_ns = think_by_penalty(measured_at(m, l, t), t->penalty);
-		q.think_ns = !(traffic.value > 0) ? INFINITY :
-			     isfinite(q.penalty_think_ns) ? q.penalty_think_ns : 0;
+		q.think_ns = !(traffic.value > 0)	  ? INFINITY :
+			     isfinite(q.penalty_think_ns) ? q.penalty_think_ns :
+							    0;
 	} else {
 		q.source = has_penalty ? t->penalty_source : d->penalty_source;
 		q.think_ns = has_penalty ? think_by_penalty(measured_at(m, l, t), t->penalty) :

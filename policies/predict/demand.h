@@ -7,15 +7,15 @@
 #include "../policy.h"
 
 struct np_demand {
-	double lines;		/* that a core of it keeps in flight */
-	double think_ns;	/* of a line's time that no memory takes part in; INFINITY: it
+	double lines;		   /* that a core of it keeps in flight */
+	double think_ns;	   /* of a line's time that no memory takes part in; INFINITY: it
 				 * never goes to memory */
-	double writes;		/* share of its traffic that is written */
-	enum np_provenance source;	/* what it was made from */
+	double writes;		   /* share of its traffic that is written */
+	enum np_provenance source; /* what it was made from */
 	/* Measurements that lines and think_ns must explain, see present.c. */
-	double bytes_per_s;	/* that it moves now, all cores; 0: not known */
-	double most_lines;	/* that a core of it can keep in flight, or does */
-	double penalty_think_ns;	/* what its penalty says of think_ns; INFINITY: nothing */
+	double bytes_per_s;	 /* that it moves now, all cores; 0: not known */
+	double most_lines;	 /* that a core of it can keep in flight, or does */
+	double penalty_think_ns; /* what its penalty says of think_ns; INFINITY: nothing */
 };
 
 /* Local and nearest remote latency of a machine, unloaded, in nanoseconds. */

@@ -8,14 +8,14 @@
 
 #include "derive_model.h"
 
-#define LATENCY_NS	  90.0	/* of local memory, as common two-socket servers have it */
-#define OUTSTANDING	  10.0	/* lines that a core keeps in flight, as Intel's fill buffers */
-#define CORE_BYTES_PER_S  5e9	/* of a controller for each core of its node: 320 GB/s for 64 */
-#define FEWEST_CORES	  4	/* that a controller is made for */
-#define LINK_SHARE	  0.5	/* of a controller's bandwidth, each way */
-#define HEADER_BYTES	  8.0
-#define VARIABILITY	  0.1
-#define LINE_BYTES	  64.0
+#define LATENCY_NS	 90.0 /* of local memory, as common two-socket servers have it */
+#define OUTSTANDING	 10.0 /* lines that a core keeps in flight, as Intel's fill buffers */
+#define CORE_BYTES_PER_S 5e9  /* of a controller for each core of its node: 320 GB/s for 64 */
+#define FEWEST_CORES	 4    /* that a controller is made for */
+#define LINK_SHARE	 0.5  /* of a controller's bandwidth, each way */
+#define HEADER_BYTES	 8.0
+#define VARIABILITY	 0.1
+#define LINE_BYTES	 64.0
 
 static double latency_of(const struct np_node *node)
 {
@@ -69,7 +69,7 @@ static double base_distance(const struct np_machine *m, int node)
 		if (m->node[a].cpus)
 			nearest = fmin(nearest, np_distance(m, a, node));
 	return m->node[node].latency_ns > 0 && isfinite(nearest) ? nearest :
-	       np_distance(m, node, node);
+								   np_distance(m, node, node);
 }
 
 /* Distances may differ in the two directions, which a link's latency cannot. */
@@ -79,8 +79,8 @@ static void derive_latencies(struct np_model *out, const struct np_machine *m)
 		for (int b = 0; b < (int)m->n_nodes; b++) {
 			double ratio = np_distance(m, a, b) / base_distance(m, b);
 
-			out->link_ns[a][b] = a == b ? 0 : latency_of(&m->node[b]) *
-						  fmax(0, ratio - 1);
+			out->link_ns[a][b] = a == b ? 0 :
+						      latency_of(&m->node[b]) * fmax(0, ratio - 1);
 		}
 	}
 }

@@ -20,8 +20,7 @@ struct np_distances np_distances(const struct np_machine *m)
 	return (struct np_distances) { local, remote == INT_MAX ? local : remote };
 }
 
-double np_remoteness(const struct np_machine *m, struct np_distances d, int cpu_node,
-		     int mem_node)
+double np_remoteness(const struct np_machine *m, struct np_distances d, int cpu_node, int mem_node)
 {
 	if (cpu_node == mem_node)
 		return 0;

@@ -3,8 +3,8 @@
 #include "predict.h"
 
 #define NS_PER_S  1e9
-#define ROUNDS	  12	/* of asking and granting, at most */
-#define PRECISION 1e-4	/* of a line's time, between two rounds */
+#define ROUNDS	  12   /* of asking and granting, at most */
+#define PRECISION 1e-4 /* of a line's time, between two rounds */
 #define NO_CLASS  (-1)
 
 static size_t cell(const struct np_predictor *p, size_t from, size_t to, int class)
@@ -120,7 +120,8 @@ static double for_each_node(struct np_predictor *p, size_t i,
 	cpus = cpus_of(p, i, NP_NODE_NONE);
 	for (size_t from = 0; from < p->k; from++)
 		if (cpus_of(p, i, (int)from) > 0)
-			sum += each(p, i, from, p->tasks[i].cores * cpus_of(p, i, (int)from) / cpus);
+			sum += each(p, i, from,
+				    p->tasks[i].cores * cpus_of(p, i, (int)from) / cpus);
 	return sum;
 }
 
@@ -142,7 +143,8 @@ static bool ask_all(struct np_predictor *p)
 		if (p->class[i] == NO_CLASS || !p->parts[i])
 			continue;
 		mixed |= p->parts[i] > 1;
-		for_each_node(p, i, ask);
+		for_each_node(p, i, ask)
+			;
 	}
 	return mixed;
 }

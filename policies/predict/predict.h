@@ -30,28 +30,28 @@ struct np_predictor {
 	const struct np_model *model;
 	const struct np_task *tasks;
 	size_t n, k, n_classes;
-	struct np_demand *own;	/* [n] demand of each task */
-	struct np_demand demand[NP_PREDICT_CLASSES];	/* their averages */
-	double alone_ns[NP_PREDICT_CLASSES];	/* of a line, alone and local */
-	signed char *class;	/* [n] -1: never goes to memory */
+	struct np_demand *own;			     /* [n] demand of each task */
+	struct np_demand demand[NP_PREDICT_CLASSES]; /* their averages */
+	double alone_ns[NP_PREDICT_CLASSES];	     /* of a line, alone and local */
+	signed char *class;			     /* [n] -1: never goes to memory */
 	/* The placement to predict, set by the functions below. */
-	int *node;		/* [n] NP_NODE_NONE: several */
-	const uint8_t **on;	/* [n] [k] those that are not 0; NULL: all */
-	unsigned short *parts;	/* [n] nodes that hold pages of it */
-	unsigned short *part_node;	/* [n * k] the first parts[i] of row i count */
-	float *part_share;	/* [n * k] their shares, adding up to 1 */
+	int *node;		   /* [n] NP_NODE_NONE: several */
+	const uint8_t **on;	   /* [n] [k] those that are not 0; NULL: all */
+	unsigned short *parts;	   /* [n] nodes that hold pages of it */
+	unsigned short *part_node; /* [n * k] the first parts[i] of row i count */
+	float *part_share;	   /* [n * k] their shares, adding up to 1 */
 	/* Results of np_predict(). */
-	float *speed;		/* [n] */
-	double throughput;	/* sum of cores x speed */
-	double fairness;	/* smallest speed */
-	double *line_ns;	/* [k * k * n_classes] of a line, from a node, of a node */
-	float *stride;		/* [n] of present.c: which way a demand changes, and how boldly */
+	float *speed;	   /* [n] */
+	double throughput; /* sum of cores x speed */
+	double fairness;   /* smallest speed */
+	double *line_ns;   /* [k * k * n_classes] of a line, from a node, of a node */
+	float *stride;	   /* [n] of present.c: which way a demand changes, and how boldly */
 	/* Room to work in. */
-	double *cores;		/* [k * k * n_classes] busy with each */
-	double *overcommit;	/* [k] part of a CPU that a busy core gets */
-	unsigned int *used;	/* cells of cores that are not 0 */
+	double *cores;	    /* [k * k * n_classes] busy with each */
+	double *overcommit; /* [k] part of a CPU that a busy core gets */
+	unsigned int *used; /* cells of cores that are not 0 */
 	size_t n_used;
-	struct np_model_flow *flow;	/* [NP_MODEL_FLOWS] */
+	struct np_model_flow *flow; /* [NP_MODEL_FLOWS] */
 	struct np_model_result *result;
 };
 

@@ -4,7 +4,7 @@
 
 #include "predict.h"
 
-#define FINEST 8.0	/* steps an octave in which two tasks count as alike */
+#define FINEST 8.0 /* steps an octave in which two tasks count as alike */
 
 /* Common properties of the tasks of a class, as whole steps. */
 struct kind {
@@ -84,8 +84,9 @@ static void respect_core_rate(struct np_predictor *p)
 		if (p->model->node[i].core_bytes_per_s > 0)
 			cap = fmin(cap, p->model->node[i].core_bytes_per_s);
 	for (size_t c = 0; c < p->n_classes && isfinite(cap); c++)
-		p->alone_ns[c] = fmax(p->alone_ns[c], p->demand[c].lines * p->model->line_bytes /
-				      (1 - np_demand_posted(&p->demand[c])) * 1e9 / cap);
+		p->alone_ns[c] = fmax(p->alone_ns[c],
+				      p->demand[c].lines * p->model->line_bytes /
+					      (1 - np_demand_posted(&p->demand[c])) * 1e9 / cap);
 }
 
 void np_predict_classes(struct np_predictor *p)
@@ -124,8 +125,11 @@ static int allocate(struct np_predictor *p)
 	p->speed = calloc(p->n + 1, sizeof(*p->speed));
 	p->flow = calloc(NP_MODEL_FLOWS, sizeof(*p->flow));
 	p->result = calloc(NP_MODEL_FLOWS, sizeof(*p->result));
-	return p->class && p->own && p->stride && p->line_ns && p->cores && p->used && p->overcommit && p->node && p->on && p->parts &&
-	       p->part_node && p->part_share && p->speed && p->flow && p->result ? 0 : -ENOMEM;
+	return p->class && p->own && p->stride && p->line_ns && p->cores && p->used &&
+			       p->overcommit && p->node && p->on && p->parts && p->part_node &&
+			       p->part_share && p->speed && p->flow && p->result ?
+		       0 :
+		       -ENOMEM;
 }
 
 int np_predictor_init(struct np_predictor *p, const struct np_machine *m,
@@ -135,7 +139,11 @@ int np_predictor_init(struct np_predictor *p, const struct np_machine *m,
 	int e;
 
 	*p = (struct np_predictor) {
-		.m = m, .model = m->model, .tasks = tasks, .n = n, .k = m->n_nodes,
+		.m = m,
+		.model = m->model,
+		.tasks = tasks,
+		.n = n,
+		.k = m->n_nodes,
 	};
 	if (!m->model || m->model->n_nodes != m->n_nodes)
 		return -EINVAL;

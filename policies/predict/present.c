@@ -18,25 +18,25 @@
 
 #define NS_PER_S 1e9
 #define ROUNDS	 32
-#define EXACT	 0.005	/* of the traffic */
+#define EXACT	 0.005 /* of the traffic */
 #define FULL	 0.05
-#define WAITS	 1.25	/* times its idle latency is what a task meets that waits */
-#define BOLDER	 1.5	/* a demand that changed the same way again changes more */
+#define WAITS	 1.25 /* times its idle latency is what a task meets that waits */
+#define BOLDER	 1.5  /* a demand that changed the same way again changes more */
 #define BOLDEST	 8
 
 /* Contention of task i at the present placement. */
 struct meeting {
-	double wants_ns;	/* time of a line that explains what was measured */
-	double latency_ns;	/* of a line, beside thinking */
-	double error;		/* predicted / measured - 1 */
+	double wants_ns;   /* time of a line that explains what was measured */
+	double latency_ns; /* of a line, beside thinking */
+	double error;	   /* predicted / measured - 1 */
 	bool waits;
 };
 
 /* A repetition: its last and its next round. */
 struct rounds {
-	double local;		/* latency */
-	bool changed;		/* by the last round */
-	bool starved;		/* some task, in this or an earlier round */
+	double local; /* latency */
+	bool changed; /* by the last round */
+	bool starved; /* some task, in this or an earlier round */
 };
 
 static struct meeting meet(struct np_predictor *p, size_t i, double local)

@@ -60,9 +60,10 @@ static void try_all(struct np_search *s, size_t i, enum np_page_freedom freedom)
 void np_search_exhaustive(struct np_search *s, enum np_page_freedom freedom)
 {
 	s->best_score = -INFINITY;
-	for (size_t i = 0; i < s->n; i++)	/* unplaced: takes no room from those placed first */
-		np_search_put_back(s, i, (struct np_placement_choice) {
-			NP_NODE_NONE, NP_NODE_NONE, NP_NODE_NONE, 0 });
+	for (size_t i = 0; i < s->n; i++) /* unplaced: takes no room from those placed first */
+		np_search_put_back(s, i,
+				   (struct np_placement_choice) { NP_NODE_NONE, NP_NODE_NONE,
+								  NP_NODE_NONE, 0 });
 	np_search_score(s, true);
 	try_all(s, 0, freedom);
 	np_search_return(s);

@@ -8,12 +8,13 @@
  */
 #include "search.h"
 
-#define MANY	    256		/* tasks that move together */
-#define PROMISING   4		/* choices that are tried of a task among more than NP_FEW_TASKS */
-#define WORTH	    1e-6	/* relative improvement that counts */
-#define WORTH_GUESS 0.01	/* gain of a task by a guess that makes it worth moving */
+#define MANY	    256	 /* tasks that move together */
+#define PROMISING   4	 /* choices that are tried of a task among more than NP_FEW_TASKS */
+#define WORTH	    1e-6 /* relative improvement that counts */
+#define WORTH_GUESS 0.01 /* gain of a task by a guess that makes it worth moving */
 
-bool np_search_choice(const struct np_search *s, size_t i, size_t number, struct np_placement_choice *choice)
+bool np_search_choice(const struct np_search *s, size_t i, size_t number,
+		      struct np_placement_choice *choice)
 {
 	size_t k = s->k, ways, way, other;
 
@@ -48,7 +49,8 @@ static bool improve(struct np_search *s, size_t i, double *score)
 	struct np_placement_choice choice, best = s->choice[i], first = s->choice[i];
 	bool found = false;
 
-	for (size_t number = 0; s->budget > 0 && np_search_choice(s, i, number, &choice); number++) {
+	for (size_t number = 0; s->budget > 0 && np_search_choice(s, i, number, &choice);
+	     number++) {
 		double now;
 
 		if (!np_search_put(s, i, choice))
@@ -135,7 +137,8 @@ static void read_waits(const struct np_search *s, double *wait)
 }
 
 /* Speed of task i at choice with the other tasks' latencies held constant. */
-static double guess(const struct np_search *s, size_t i, struct np_placement_choice choice, const double *wait)
+static double guess(const struct np_search *s, size_t i, struct np_placement_choice choice,
+		    const double *wait)
 {
 	const struct np_predictor *p = &s->p;
 	int class = p->class[i];
@@ -158,17 +161,18 @@ static double guess_on(const struct np_search *s, size_t i, int node, const doub
 {
 	const struct np_predictor *p = &s->p;
 
-	return p->alone_ns[p->class[i]] /
-	       (p->demand[p->class[i]].think_ns +
-		np_model_unloaded_ns(p->model, node, node) + wait[node]);
+	return p->alone_ns[p->class[i]] / (p->demand[p->class[i]].think_ns +
+					   np_model_unloaded_ns(p->model, node, node) + wait[node]);
 }
 
 /* The loss of each task, as what a change could win for all. */
 static void sort_by_loss(struct np_search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		s->key[i] = s->p.class[i] < 0 ? 0 : s->objective == NP_OBJECTIVE_FAIRNESS ?
-			    1 - s->p.speed[i] : s->tasks[i].cores * (1 - (double)s->p.speed[i]);
+		s->key[i] = s->p.class[i] < 0 ? 0 :
+			    s->objective == NP_OBJECTIVE_FAIRNESS ?
+						1 - s->p.speed[i] :
+						s->tasks[i].cores * (1 - (double)s->p.speed[i]);
 	np_search_sort(s);
 }
 

@@ -4,14 +4,15 @@
 
 #include <errno.h>
 
-#define RESERVED_PART 64	/* of a node's memory, as in pages.c */
+#define RESERVED_PART 64 /* of a node's memory, as in pages.c */
 
 static struct np_placement_choice as_it_is(const struct np_task *t)
 {
 	return (struct np_placement_choice) { (short)t->node, NP_NODE_NONE, NP_NODE_NONE, 0 };
 }
 
-double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_choice choice, size_t node)
+double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_choice choice,
+		       size_t node)
 {
 	double pages = 0;
 
@@ -41,7 +42,8 @@ static void count(struct np_search *s, size_t i, struct np_placement_choice choi
 }
 
 /* On a node that is full only a task from a node that is fuller still. */
-static bool cpus_fit(const struct np_search *s, size_t i, struct np_placement_choice old, struct np_placement_choice new)
+static bool cpus_fit(const struct np_search *s, size_t i, struct np_placement_choice old,
+		     struct np_placement_choice new)
 {
 	double cores = s->tasks[i].cores, cpus, was;
 
@@ -58,7 +60,8 @@ static bool cpus_fit(const struct np_search *s, size_t i, struct np_placement_ch
 	return (s->busy[new.node] + cores) * was < s->busy[old.node] * cpus;
 }
 
-static bool pages_fit(const struct np_search *s, size_t i, struct np_placement_choice old, struct np_placement_choice new)
+static bool pages_fit(const struct np_search *s, size_t i, struct np_placement_choice old,
+		      struct np_placement_choice new)
 {
 	for (int part = 0; new.a != NP_NODE_NONE && part < 2; part++) {
 		int node = part ? new.b : new.a;
@@ -83,7 +86,7 @@ static double pages_moved(const struct np_search *s, size_t i, struct np_placeme
 		if (part && choice.b == choice.a)
 			break;
 		moved += fmax(0, np_choice_pages(s, i, choice, (size_t)node) -
-			      (double)s->tasks[i].pages[node]);
+					 (double)s->tasks[i].pages[node]);
 	}
 	return moved;
 }
@@ -177,7 +180,8 @@ static void count_memory(struct np_search *s)
 		uint64_t reserved = n->mem_total / RESERVED_PART;
 
 		s->room[node] = n->has_memory && n->mem_free > reserved ?
-				(double)((n->mem_free - reserved) / s->m->page_size) : 0;
+					(double)((n->mem_free - reserved) / s->m->page_size) :
+					0;
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		for (size_t node = 0; node < s->k; node++) {
@@ -210,8 +214,8 @@ int np_search_init(struct np_search *s, const struct np_machine *m, const struct
 	s->traffic = calloc(k, sizeof(*s->traffic));
 	s->order = calloc(n + 1, sizeof(*s->order));
 	s->key = calloc(n + 1, sizeof(*s->key));
-	if (!s->choice || !s->best || !s->all || !s->move_cost || !s->before || !s->busy || !s->room || !s->traffic ||
-	    !s->order || !s->key) {
+	if (!s->choice || !s->best || !s->all || !s->move_cost || !s->before || !s->busy ||
+	    !s->room || !s->traffic || !s->order || !s->key) {
 		np_search_free(s);
 		return -ENOMEM;
 	}

@@ -8,15 +8,15 @@
 
 enum np_objective { NP_OBJECTIVE_THROUGHPUT, NP_OBJECTIVE_FAIRNESS };
 
-#define NP_SEARCH_FLOW_WORK 16	/* units of work for each flow, compared with a task's 1 */
-#define NP_SEARCH_TASK_WORK (1 + 2 * NP_SEARCH_FLOW_WORK)	/* of a task with its pages split */
-#define NP_QUARTERS 4	/* in which a task's pages are split between two nodes */
+#define NP_SEARCH_FLOW_WORK 16 /* units of work for each flow, compared with a task's 1 */
+#define NP_SEARCH_TASK_WORK (1 + 2 * NP_SEARCH_FLOW_WORK) /* of a task with its pages split */
+#define NP_QUARTERS	    4 /* in which a task's pages are split between two nodes */
 
 /* Placement of a task and of its pages. */
 struct np_placement_choice {
-	short node;		/* NP_NODE_NONE: all */
-	short a, b;		/* nodes of its pages; a NP_NODE_NONE: as they are now */
-	unsigned char on_a;	/* quarters of them on a; the rest on b */
+	short node;	    /* NP_NODE_NONE: all */
+	short a, b;	    /* nodes of its pages; a NP_NODE_NONE: as they are now */
+	unsigned char on_a; /* quarters of them on a; the rest on b */
 };
 
 struct np_search {
@@ -26,20 +26,20 @@ struct np_search {
 	struct np_plan *plan;
 	size_t n, k;
 	enum np_objective objective;
-	bool pages, split;	/* may pages move, may they be split */
-	double seconds_per_page;	/* of moving / of the time in which it must pay; 0: free */
-	double budget;		/* units of work left, see np_search_score() */
-	struct np_placement_choice *choice;	/* [n] */
-	struct np_placement_choice *best;	/* [n] the best found so far */
+	bool pages, split;	 /* may pages move, may they be split */
+	double seconds_per_page; /* of moving / of the time in which it must pay; 0: free */
+	double budget;		 /* units of work left, see np_search_score() */
+	struct np_placement_choice *choice; /* [n] */
+	struct np_placement_choice *best;   /* [n] the best found so far */
 	double best_score;
-	uint64_t *all;		/* [n] pages of each task */
-	float *before;		/* [n] speed of each task as everything is now */
-	float *move_cost;		/* [n] part of its speed that moving its pages takes */
-	double *busy;		/* [k] cores that run there; those of no node left out */
-	double *room;		/* [k] pages that still fit */
-	double *traffic;	/* [k] bytes a second that a controller serves */
-	size_t *order;		/* [n] to sort in */
-	double *key;		/* [n] to sort by, highest first */
+	uint64_t *all;	  /* [n] pages of each task */
+	float *before;	  /* [n] speed of each task as everything is now */
+	float *move_cost; /* [n] part of its speed that moving its pages takes */
+	double *busy;	  /* [k] cores that run there; those of no node left out */
+	double *room;	  /* [k] pages that still fit */
+	double *traffic;  /* [k] bytes a second that a controller serves */
+	size_t *order;	  /* [n] to sort in */
+	double *key;	  /* [n] to sort by, highest first */
 	double total_cores;
 };
 
@@ -70,31 +70,34 @@ void np_search_return(struct np_search *s);
 void np_search_sort(struct np_search *s);
 
 /* Pages of task i that choice has on node. */
-double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_choice choice, size_t node);
+double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_choice choice,
+		       size_t node);
 
 /* Task i's choice number 0, 1, ..; false after the last. Some are the same, that is no harm. */
-bool np_search_choice(const struct np_search *s, size_t i, size_t number, struct np_placement_choice *choice);
+bool np_search_choice(const struct np_search *s, size_t i, size_t number,
+		      struct np_placement_choice *choice);
 
 /* The task's pages on one node. */
 static inline struct np_placement_choice np_choice_on(int node, int pages_on)
 {
-	return (struct np_placement_choice) { (short)node, (short)pages_on, (short)pages_on, NP_QUARTERS };
+	return (struct np_placement_choice) { (short)node, (short)pages_on, (short)pages_on,
+					      NP_QUARTERS };
 }
 
 /* Sets what the options of the policy `measured` say. */
 void np_measured_options(struct np_search *s, const struct np_options *o);
 
-#define NP_FEW_TASKS 16	/* of which every choice is tried */
+#define NP_FEW_TASKS 16 /* of which every choice is tried */
 
 /* Tries placements made by rule, improves them, and ends at the best of all. */
 void np_search_starting_points(struct np_search *s);
 
 /* Freedom that the tried placements have with a task's pages. */
 enum np_page_freedom {
-	NP_FREE_TO_RUN,		/* nothing */
-	NP_FREE_TO_FOLLOW,	/* on the task's node */
-	NP_FREE_TO_MOVE,	/* where they are, or on any one node */
-	NP_FREE_TO_SPLIT,		/* or in quarters between the task's node and another, too */
+	NP_FREE_TO_RUN,	   /* nothing */
+	NP_FREE_TO_FOLLOW, /* on the task's node */
+	NP_FREE_TO_MOVE,   /* where they are, or on any one node */
+	NP_FREE_TO_SPLIT,  /* or in quarters between the task's node and another, too */
 };
 
 /* Number of placements of n tasks on k nodes, each of which runs tasks and holds pages. */

@@ -3,13 +3,14 @@
 #include "../plan/local.h"
 #include "search.h"
 
-#define NO_WORSE 1.05	/* a node as good as this times the best is left alone */
+#define NO_WORSE 1.05 /* a node as good as this times the best is left alone */
 
 static void reset(struct np_search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		np_search_put_back(s, i, (struct np_placement_choice) {
-			(short)s->tasks[i].node, NP_NODE_NONE, NP_NODE_NONE, 0 });
+		np_search_put_back(s, i,
+				   (struct np_placement_choice) { (short)s->tasks[i].node,
+								  NP_NODE_NONE, NP_NODE_NONE, 0 });
 }
 
 static int nearest_memory(const struct np_search *s, size_t i, int node)
@@ -19,7 +20,7 @@ static int nearest_memory(const struct np_search *s, size_t i, int node)
 	for (int other = 0; other < (int)s->k; other++)
 		if (np_may_hold(s->m, &s->tasks[i], other) &&
 		    (best == NP_NODE_NONE || np_model_unloaded_ns(s->p.model, node, other) <
-					     np_model_unloaded_ns(s->p.model, node, best)))
+						     np_model_unloaded_ns(s->p.model, node, best)))
 			best = other;
 	return best;
 }
@@ -88,7 +89,9 @@ static void run_where_least_full(struct np_search *s, size_t i, double asks)
 	}
 	if (best == NP_NODE_NONE)
 		return;
-	np_search_put_back(s, i, (struct np_placement_choice) { (short)best, NP_NODE_NONE, NP_NODE_NONE, 0 });
+	np_search_put_back(s, i,
+			   (struct np_placement_choice) { (short)best, NP_NODE_NONE, NP_NODE_NONE,
+							  0 });
 	s->traffic[best] += asks;
 }
 
@@ -98,8 +101,9 @@ static void balance(struct np_search *s)
 	memset(s->traffic, 0, s->k * sizeof(*s->traffic));
 	for (size_t i = 0; i < s->n; i++) {
 		s->key[i] = demand(s, i);
-		np_search_put_back(s, i, (struct np_placement_choice) {
-			NP_NODE_NONE, NP_NODE_NONE, NP_NODE_NONE, 0 });
+		np_search_put_back(s, i,
+				   (struct np_placement_choice) { NP_NODE_NONE, NP_NODE_NONE,
+								  NP_NODE_NONE, 0 });
 	}
 	np_search_sort(s);
 	for (size_t at = 0; at < s->n; at++)
@@ -117,8 +121,9 @@ static void as_maximum_local(struct np_search *s)
 		struct np_decision *d = &s->plan->decision[i];
 
 		if (d->to != NP_NODE_NONE)
-			np_search_put_back(s, i, (struct np_placement_choice) {
-				(short)d->to, NP_NODE_NONE, NP_NODE_NONE, 0 });
+			np_search_put_back(s, i,
+					   (struct np_placement_choice) {
+						   (short)d->to, NP_NODE_NONE, NP_NODE_NONE, 0 });
 		d->to = d->nodes = NP_NODE_NONE;
 		d->reason[0] = '\0';
 	}
@@ -153,9 +158,12 @@ static void kick_each(struct np_search *s)
 		for (int node = 0; node < (int)s->k && s->budget > 0; node++) {
 			np_search_return(s);
 			if (s->best[i].node != node &&
-			    np_search_put(s, i, s->pages && s->all[i] ? np_choice_on(node, node) :
-					  (struct np_placement_choice) { (short)node, s->best[i].a, s->best[i].b,
-							     s->best[i].on_a }))
+			    np_search_put(s, i,
+					  s->pages && s->all[i] ?
+						  np_choice_on(node, node) :
+						  (struct np_placement_choice) {
+							  (short)node, s->best[i].a, s->best[i].b,
+							  s->best[i].on_a }))
 				np_search_hill_climb(s);
 		}
 	}

@@ -17,4 +17,5 @@ STAYS(np_policy, plan_as, 64);
 STAYS(np_plugin, sizes, 16);
 
 /* It stands inside others and in arrays that are handed over as they are. */
-_Static_assert(sizeof(struct np_known) == 16, "struct np_known stays as it is, or NP_POLICY_ABI changes");
+_Static_assert(sizeof(struct np_known) == 16,
+	       "struct np_known stays as it is, or NP_POLICY_ABI changes");

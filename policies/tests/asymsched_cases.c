@@ -7,7 +7,7 @@
  */
 #include "fixture.h"
 
-#define GB_PAGES (1000000000 / 4096)	/* 244,140 */
+#define GB_PAGES (1000000000 / 4096) /* 244,140 */
 
 static struct fixture f;
 
@@ -98,7 +98,8 @@ static void a_move_must_pay(void)
 	t->age_s = (struct np_known) { 5.9, NP_PROVENANCE_SAMPLED };
 	plan(NULL);
 	left_alone();
-	CHECK_REASON(&f, 0, "too large a share of the run time of task 100 (0.3 s for 1.00 GB, 6 s run)");
+	CHECK_REASON(&f, 0,
+		     "too large a share of the run time of task 100 (0.3 s for 1.00 GB, 6 s run)");
 	t->age_s.value = 6.1;
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, GB_PAGES);
@@ -144,7 +145,7 @@ static void only_who_goes_must_be_free_to(void)
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100);
 	CHECK_REASON(&f, 1, "left alone: no better connected nodes for it");
-	f.task[0].may = kept;	/* it stays on node 0 and may have memory of node 2 */
+	f.task[0].may = kept; /* it stays on node 0 and may have memory of node 2 */
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 100);
 	f.task[0].may = nothing;

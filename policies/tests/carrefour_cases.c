@@ -39,7 +39,7 @@ static void the_gate(void)
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to, 0);
 	CHECK_REASON(&f, 0, "migrate: 0 % of all accesses are local");
-	plan("line=128");	/* half as many accesses */
+	plan("line=128"); /* half as many accesses */
 	CU_ASSERT_EQUAL(f.decision[0].pages_to, NP_NODE_NONE);
 }
 
@@ -123,7 +123,8 @@ static void measured_controllers_count(void)
  */
 static void a_cpuset_changes_no_mean(void)
 {
-	static const uint8_t may[] = { NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN };
+	static const uint8_t may[] = { NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN | NP_MAY_HOLD,
+				       NP_MAY_RUN };
 	static const double gb[] = { 4.5, 1.5, 4 };
 
 	fixture_machine(&f, 3, 2);

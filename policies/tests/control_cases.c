@@ -121,12 +121,8 @@ static void weighted_by_bandwidth(void)
 }
 
 static CU_TestInfo control_tests[] = {
-	TEST(remote_leaves_home),
-	TEST(remote_shares_no_cpu),
-	TEST(interleave_is_even),
-	TEST(weighted_by_distance),
-	TEST(weighted_by_bandwidth),
-	CU_TEST_INFO_NULL,
+	TEST(remote_leaves_home),   TEST(remote_shares_no_cpu),	 TEST(interleave_is_even),
+	TEST(weighted_by_distance), TEST(weighted_by_bandwidth), CU_TEST_INFO_NULL,
 };
 
 TEST_SUITE("remote, interleave, weighted by hand", control_tests);

@@ -71,7 +71,9 @@ int fixture_plan(struct fixture *f, const char *name, const char *options)
 	np_options_defaults(p, &f->options);
 	err = options ? set_options(p, &f->options, options) : 0;
 	f->plan = (struct np_plan) {
-		.n = f->n, .decision = f->decision, .pages_after = f->after,
+		.n = f->n,
+		.decision = f->decision,
+		.pages_after = f->after,
 	};
 	if (!m.model && !strncmp(p->needs, "contention model", 16)) {
 		CU_ASSERT_EQUAL_FATAL(np_model_derive(&derived, &m, why, sizeof(why)), 0);

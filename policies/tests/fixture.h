@@ -8,8 +8,8 @@
 
 #define MAX_NODES 8
 #define MAX_TASKS 64
-#define MIB_PAGES 256		/* 4 KiB pages in a MiB */
-#define UNKNOWN (-1.0)
+#define MIB_PAGES 256 /* 4 KiB pages in a MiB */
+#define UNKNOWN	  (-1.0)
 
 struct fixture {
 	struct np_machine m;
@@ -39,7 +39,6 @@ int fixture_plan(struct fixture *f, const char *name, const char *options);
 
 uint64_t fixture_pages(const struct fixture *f, size_t task);
 
-#define CHECK_REASON(f, i, words) \
-	CU_ASSERT_PTR_NOT_NULL(strstr((f)->decision[i].reason, words))
+#define CHECK_REASON(f, i, words) CU_ASSERT_PTR_NOT_NULL(strstr((f)->decision[i].reason, words))
 
 #endif

@@ -10,9 +10,9 @@
 #define MACHINE(port) \
 	"machine name=x line_bytes=64\n" \
 	"node 0 core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 " \
-		"dram_latency_ns=80 " port "\n" \
+	"dram_latency_ns=80 " port "\n" \
 	"node 1 core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 " \
-		"dram_latency_ns=80 " port "\n" \
+	"dram_latency_ns=80 " port "\n" \
 	"link 0 1 bytes_per_s=1e11 latency_ns=40 header_bytes=8\n"
 
 #define ONE_PERCENT(value) ((value) / 100)
@@ -122,21 +122,18 @@ static void pages_split_as_the_controllers_are(void)
 static void a_move_that_does_not_pay_is_left(void)
 {
 	machine(MACHINE(""));
-	add_stream_that_reads(0, 1, 1, 64e7 * 10 / 4);	/* a line every 400 ns, 360 at home */
+	add_stream_that_reads(0, 1, 1, 64e7 * 10 / 4); /* a line every 400 ns, 360 at home */
 	f.node[1].cpus = 0;
-	plan("rate=0.390625,horizon=100");		/* 1.11 before the move's 0.1 */
+	plan("rate=0.390625,horizon=100"); /* 1.11 before the move's 0.1 */
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
 	plan("rate=0.390625,horizon=1000");
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 1000);
 }
 
 static CU_TestInfo measured_tests[] = {
-	TEST(two_crowd_one_controller),
-	TEST(a_narrow_port_wants_them_apart),
-	TEST(a_wide_port_wants_them_together),
-	TEST(pages_split_as_the_controllers_are),
-	TEST(a_move_that_does_not_pay_is_left),
-	CU_TEST_INFO_NULL,
+	TEST(two_crowd_one_controller),		TEST(a_narrow_port_wants_them_apart),
+	TEST(a_wide_port_wants_them_together),	TEST(pages_split_as_the_controllers_are),
+	TEST(a_move_that_does_not_pay_is_left), CU_TEST_INFO_NULL,
 };
 
 TEST_SUITE("measured by hand", measured_tests);

@@ -15,7 +15,7 @@
 static void one_flow_alone_gets_its_unloaded_rate(void)
 {
 	struct np_model m = model_of(TWO(""));
-	struct np_model_flow chase = {.from = 0, .to = 0, .cores = 1, .outstanding = 1};
+	struct np_model_flow chase = { .from = 0, .to = 0, .cores = 1, .outstanding = 1 };
 	struct np_model_result result = model_alone(&m, chase);
 
 	CLOSE(result.bytes_per_s, LINE / 80e-9, 0.01);
@@ -64,7 +64,7 @@ static void outstanding_lines_are_bounded_by_the_core(void)
 static void littles_law_holds_under_load(void)
 {
 	struct np_model m = model_of(TWO(""));
-	struct np_model_flow flow[] = {model_triad(0, 0, CORES), model_triad(1, 0, CORES)};
+	struct np_model_flow flow[] = { model_triad(0, 0, CORES), model_triad(1, 0, CORES) };
 	struct np_model_result result[2];
 
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
@@ -97,8 +97,8 @@ static void a_competitor_never_helps(void)
 		double before = HUGE_VAL;
 
 		for (int others = 0; others <= 8; others++) {
-			double got =
-				model_beside(&m, model_triad(0, to, 2), model_triad(1, 0, others));
+			double got = model_beside(&m, model_triad(0, to, 2),
+						  model_triad(1, 0, others));
 
 			CU_ASSERT(got <= before * (1 + SAME));
 			before = got;
@@ -123,8 +123,8 @@ static void more_capacity_never_hurts(void)
 static void equal_nodes_are_treated_alike(void)
 {
 	struct np_model m = model_of(TWO("dram_local_share=0.5 "));
-	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(0, 1, 1),
-				       model_triad(1, 1, 3), model_triad(1, 0, 1)};
+	struct np_model_flow flow[] = { model_triad(0, 0, 3), model_triad(0, 1, 1),
+					model_triad(1, 1, 3), model_triad(1, 0, 1) };
 	struct np_model_result result[4];
 
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 4, result), 0);

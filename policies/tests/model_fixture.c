@@ -3,7 +3,7 @@
 
 struct np_model_flow model_triad(int from, int to, double cores)
 {
-	return (struct np_model_flow){
+	return (struct np_model_flow) {
 		.from = from,
 		.to = to,
 		.cores = cores,
@@ -32,7 +32,7 @@ struct np_model_result model_alone(const struct np_model *m, struct np_model_flo
 
 double model_beside(const struct np_model *m, struct np_model_flow flow, struct np_model_flow other)
 {
-	const struct np_model_flow both[] = {flow, other};
+	const struct np_model_flow both[] = { flow, other };
 	struct np_model_result result[2];
 
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(m, both, 2, result), 0);

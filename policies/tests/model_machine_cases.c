@@ -9,7 +9,7 @@
 
 #define NODE "core_outstanding=10 dram_bytes_per_s=2e10 dram_latency_ns=80 dram_variability=1 "
 #define WIRE "bytes_per_s=1e10 latency_ns=40 "
-#define TWO(extra)                                                                       \
+#define TWO(extra) \
 	"machine name=two line_bytes=64\nnode 0 " NODE extra "\nnode 1 " NODE extra "\n" \
 	"link 0 1 " WIRE "header_bytes=8 variability=0.1\n"
 
@@ -48,7 +48,7 @@ static void a_reserved_share_is_no_more_than_that(void)
 static void lines_beyond_the_entries_cost_capacity(void)
 {
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "));
-	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(1, 0, 4)};
+	struct np_model_flow flow[] = { model_triad(0, 0, 3), model_triad(1, 0, 4) };
 	struct np_model_result result[2];
 	struct np_model_load load;
 
@@ -69,7 +69,7 @@ static void remote_lines_beyond_theirs_cost_their_own_price(void)
 {
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "
 					 "remote_entries=16 remote_overflow_loss=0.1 "));
-	struct np_model_flow flow[] = {model_triad(0, 0, 3), model_triad(1, 0, 4)};
+	struct np_model_flow flow[] = { model_triad(0, 0, 3), model_triad(1, 0, 4) };
 	struct np_model_result result[2];
 	struct np_model_load load;
 
@@ -81,7 +81,7 @@ static void remote_lines_beyond_theirs_cost_their_own_price(void)
 /* 40 of the own cores' lines are a quarter more than 32: their share grows by a quarter of 0.4. */
 static void own_cores_that_overflow_have_a_larger_share(void)
 {
-	struct np_model_flow flow[] = {model_triad(0, 0, 4), model_triad(1, 0, 4)};
+	struct np_model_flow flow[] = { model_triad(0, 0, 4), model_triad(1, 0, 4) };
 	struct np_model_result before[2], after[2];
 	struct np_model m = model_of(TWO("dram_local_share=0.5 local_entries=32 "));
 
@@ -112,8 +112,8 @@ static void streams_cost_capacity(void)
 static void the_ways_of_a_link_are_apart(void)
 {
 	struct np_model m = model_of(TWO(""));
-	struct np_model_flow there = {.from = 0, .to = 1, .cores = 4};
-	struct np_model_flow back = {.from = 1, .to = 0, .cores = 4};
+	struct np_model_flow there = { .from = 0, .to = 1, .cores = 4 };
+	struct np_model_flow back = { .from = 1, .to = 0, .cores = 4 };
 
 	m.link[0].header_bytes = 0;
 	CLOSE(model_beside(&m, there, back), model_alone(&m, there).bytes_per_s, SAME);

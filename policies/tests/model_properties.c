@@ -46,7 +46,7 @@ static double sometimes(double value)
 
 static struct np_model_node random_node(bool cores, bool memory)
 {
-	struct np_model_node node = {.cache_latency_ns = uniform(5, 60)};
+	struct np_model_node node = { .cache_latency_ns = uniform(5, 60) };
 
 	if (cores) {
 		node.core_outstanding = uniform(1, 20);
@@ -73,7 +73,7 @@ static struct np_model_node random_node(bool cores, bool memory)
 /* Every node is joined to an earlier one, and some to more. */
 static struct np_model random_machine(void)
 {
-	struct np_model m = {.line_bytes = 64, .n_nodes = 1 + (size_t)below(5)};
+	struct np_model m = { .line_bytes = 64, .n_nodes = 1 + (size_t)below(5) };
 	char err[200];
 
 	for (size_t i = 0; i < m.n_nodes; i++) {
@@ -84,8 +84,8 @@ static struct np_model random_machine(void)
 	for (size_t i = 1; i < m.n_nodes; i++)
 		for (size_t j = 0; j < i; j++)
 			if (j == 0 || below(2))
-				m.link[m.n_links++] = (struct np_model_link){
-					.node = {(int)j, (int)i},
+				m.link[m.n_links++] = (struct np_model_link) {
+					.node = { (int)j, (int)i },
 					.bytes_per_s = sometimes(uniform(1e9, 4e10)),
 					.latency_ns = uniform(10, 300),
 					.header_bytes = sometimes(8),
@@ -99,7 +99,7 @@ static struct np_model_flow random_flow(const struct np_model *m)
 {
 	struct np_model_flow flow;
 
-	flow = (struct np_model_flow){
+	flow = (struct np_model_flow) {
 		.cores = sometimes(uniform(0, 12)),
 		.outstanding = sometimes(uniform(1, 20)),
 		.demand_bytes_per_s = sometimes(uniform(1e6, 1e10)),
@@ -118,11 +118,11 @@ static struct np_model_flow random_flow(const struct np_model *m)
 }
 
 static void check_result(const struct np_model *m, const struct np_model_flow *f,
-			const struct np_model_result *g)
+			 const struct np_model_result *g)
 {
-	double unloaded =
-		m->link_ns[f->from][f->to] +
-		(f->from_cache ? m->node[f->to].cache_latency_ns : m->node[f->to].dram_latency_ns);
+	double unloaded = m->link_ns[f->from][f->to] + (f->from_cache ?
+								m->node[f->to].cache_latency_ns :
+								m->node[f->to].dram_latency_ns);
 	double lines = fmin(f->outstanding > 0 ? f->outstanding : HUGE_VAL,
 			    m->node[f->from].core_outstanding);
 	double waited = g->bytes_per_s * (1 - f->posted_fraction);
@@ -141,7 +141,7 @@ static void check_load(const struct np_model *m, const struct np_model_flow *flo
 		       const struct np_model_result *result)
 {
 	struct np_model_load load;
-	double granted[NP_MODEL_NODES] = {0};
+	double granted[NP_MODEL_NODES] = { 0 };
 
 	np_model_load(m, flow, n, result, &load);
 	for (size_t i = 0; i < n; i++)

@@ -34,7 +34,10 @@ static void moves_low_penalty_leaves_high_penalty(void)
 /* The rule in numbers: worth 2 * 20 * relief against 0.3 + hysteresis. */
 static void weighs_by_its_options(void)
 {
-	static const struct { const char *options; int to; } cases[] = {
+	static const struct {
+		const char *options;
+		int to;
+	} cases[] = {
 		{ "relief=0.01,hysteresis=0.05", 1 },
 		{ "relief=0.01,hysteresis=0.11", 0 },
 		{ "relief=0.007,hysteresis=0", 0 },

@@ -17,7 +17,8 @@ static unsigned int nodes_of(size_t i)
 	unsigned int bits = 0;
 
 	for (size_t node = 0; d->nodes != NP_NODE_NONE && node < f.m.n_nodes; node++)
-		bits |= (unsigned int)(f.plan.spread[(size_t)d->nodes * f.m.n_nodes + node] != 0) << node;
+		bits |= (unsigned int)(f.plan.spread[(size_t)d->nodes * f.m.n_nodes + node] != 0)
+			<< node;
 	return bits;
 }
 
@@ -42,7 +43,8 @@ static void goes_to_its_pages(void)
 	plan("maximum-local", NULL);
 	CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
 	CU_ASSERT_EQUAL(nodes_of(0), 0xa);
-	CHECK_REASON(&f, 0, "keeps 3 CPUs busy, more than a node has: nodes 1 and 3 are the fewest");
+	CHECK_REASON(&f, 0,
+		     "keeps 3 CPUs busy, more than a node has: nodes 1 and 3 are the fewest");
 	CU_ASSERT_EQUAL(f.decision[0].mem, NP_MEM_LEAVE);
 	CU_ASSERT_EQUAL(f.after[0], 0);
 	CU_ASSERT(f.after[1] >= 648 && f.after[1] <= 652 && f.after[3] == 1000 - f.after[1]);
@@ -107,7 +109,9 @@ static void leaves_full_nodes(void)
 static void all_nodes_are_no_choice(void)
 {
 	static const uint8_t three[4] = {
-		NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN | NP_MAY_HOLD,
+		NP_MAY_RUN | NP_MAY_HOLD,
+		NP_MAY_RUN | NP_MAY_HOLD,
+		NP_MAY_RUN | NP_MAY_HOLD,
 	};
 	struct np_task *t = a_large_task(7);
 

@@ -45,7 +45,7 @@ static void unknown_name_lists_the_right_ones(void)
 
 	CU_ASSERT_EQUAL(np_options_set(p, &o, "releif=1", err, sizeof(err)), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "policy n-mass has no option \"releif\": "
-			       "use relief, hysteresis, pages, penalty, rate");
+				    "use relief, hysteresis, pages, penalty, rate");
 	CU_ASSERT_EQUAL(np_options_set(np_policy_find("none"), &o, "x=1", err, sizeof(err)),
 			-EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "policy none has no option \"x\": it has none at all");
@@ -54,8 +54,8 @@ static void unknown_name_lists_the_right_ones(void)
 static void wrong_value_says_the_range(void)
 {
 	static const char *const wrong[] = {
-		"relief=", "relief", "relief=1x", "relief=-1", "relief=11", "relief=nan",
-		"relief=inf",
+		"relief=",   "relief",	   "relief=1x",	 "relief=-1",
+		"relief=11", "relief=nan", "relief=inf",
 	};
 	struct np_options o;
 	const struct np_policy *p = n_mass(&o);
@@ -67,7 +67,7 @@ static void wrong_value_says_the_range(void)
 	}
 	CU_ASSERT_EQUAL(np_options_set(p, &o, "pages=go", err, sizeof(err)), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "option pages of policy n-mass cannot be \"go\": "
-			       "use follow, stay");
+				    "use follow, stay");
 }
 
 static void whole_numbers_and_switches(void)
@@ -85,7 +85,7 @@ static void whole_numbers_and_switches(void)
 	CU_ASSERT_EQUAL(np_options_set(&p, &o, "count=3", err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL(np_options_set(&p, &o, "count=3.5", err, sizeof(err)), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "option count of policy own cannot be \"3.5\": "
-			       "use a whole number from 0 to 9");
+				    "use a whole number from 0 to 9");
 	CU_ASSERT_EQUAL(np_options_set(&p, &o, "loud=yes", err, sizeof(err)), 0);
 	CU_ASSERT_EQUAL(np_options_set(&p, &o, "loud=maybe", err, sizeof(err)), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "option loud of policy own cannot be \"maybe\": use on or off");

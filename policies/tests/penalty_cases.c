@@ -34,8 +34,7 @@ static void add(double penalty, int distance)
 /* Slowdown by the policies of a task of node 0 that runs on node. */
 static double slowdown(int node)
 {
-	return 1 + (f.decision[0].penalty - 1) *
-	       np_remoteness(&f.m, np_distances(&f.m), node, 0);
+	return 1 + (f.decision[0].penalty - 1) * np_remoteness(&f.m, np_distances(&f.m), node, 0);
 }
 
 static void by_distance(void)

@@ -4,10 +4,12 @@
 #include "fixture.h"
 #include "model_fixture.h"
 
-#define NODE "core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 dram_latency_ns=80 " \
-	     "dram_variability=0.1\n"
-#define TWO_NODES "machine name=x line_bytes=64\nnode 0 " NODE "node 1 " NODE \
-		  "link 0 1 bytes_per_s=1e10 latency_ns=40 header_bytes=8 variability=0.1\n"
+#define NODE \
+	"core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 dram_latency_ns=80 " \
+	"dram_variability=0.1\n"
+#define TWO_NODES \
+	"machine name=x line_bytes=64\nnode 0 " NODE "node 1 " NODE \
+	"link 0 1 bytes_per_s=1e10 latency_ns=40 header_bytes=8 variability=0.1\n"
 
 static struct np_model model;
 static struct fixture f;
@@ -114,7 +116,10 @@ static void classes_stand_for_their_tasks(void)
 	model.node[0].dram_bytes_per_s = 1e15;
 	for (int i = 0; i < N; i++)
 		task[i] = (struct np_task) {
-			.cores = 1, .threads = 1, .node = 1, .pages = pages,
+			.cores = 1,
+			.threads = 1,
+			.node = 1,
+			.pages = pages,
 			.penalty = 1 + 0.4 * (i % 100 + 1) / 100,
 			.penalty_source = NP_PROVENANCE_DECLARED,
 		};
@@ -171,14 +176,10 @@ static void many_where_cpus_are_kept_free(void)
 }
 
 static CU_TestInfo predict_tests[] = {
-	TEST(a_penalty_comes_back),
-	TEST(a_measured_bandwidth_comes_back),
-	TEST(crowding_is_the_models),
-	TEST(a_crowded_cpu_is_shared),
-	TEST(classes_stand_for_their_tasks),
-	TEST(a_node_whose_cpus_are_kept_free),
-	TEST(many_where_cpus_are_kept_free),
-	CU_TEST_INFO_NULL,
+	TEST(a_penalty_comes_back),	     TEST(a_measured_bandwidth_comes_back),
+	TEST(crowding_is_the_models),	     TEST(a_crowded_cpu_is_shared),
+	TEST(classes_stand_for_their_tasks), TEST(a_node_whose_cpus_are_kept_free),
+	TEST(many_where_cpus_are_kept_free), CU_TEST_INFO_NULL,
 };
 
 TEST_SUITE("predictions", predict_tests);

@@ -4,10 +4,12 @@
 #include "fixture.h"
 #include "model_fixture.h"
 
-#define NODE(k) "core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 dram_latency_ns=80 " \
-		"dram_variability=" k "\n"
-#define TWO_NODES(k) "machine name=x line_bytes=64\nnode 0 " NODE(k) "node 1 " NODE(k) \
-		     "link 0 1 bytes_per_s=2e10 latency_ns=40 header_bytes=8 variability=" k "\n"
+#define NODE(k) \
+	"core_outstanding=10 port_remote_weight=1 dram_bytes_per_s=2e10 dram_latency_ns=80 " \
+	"dram_variability=" k "\n"
+#define TWO_NODES(k) \
+	"machine name=x line_bytes=64\nnode 0 " NODE(k) "node 1 " NODE( \
+		k) "link 0 1 bytes_per_s=2e10 latency_ns=40 header_bytes=8 variability=" k "\n"
 
 static struct np_model model;
 static struct fixture f;
@@ -230,7 +232,8 @@ static void the_present_is_predicted(void)
 		machine(TWO_NODES("0.1"));
 		f.node[0].cpus = f.node[1].cpus = 40;
 		for (size_t i = 0; i < n; i++) {
-			add((int)between(0, 2), (int)between(0, 2), 1 + (unsigned int)between(0, 3));
+			add((int)between(0, 2), (int)between(0, 2),
+			    1 + (unsigned int)between(0, 3));
 			truth[i] = (struct truth) { between(1, 10), between(0, 500) };
 		}
 		count(truth, speed);

@@ -120,8 +120,7 @@ static void check_decision(const struct fixture *f, size_t i)
 		HOLDS(d->pages_to_move == 0 || d->spread != NP_NODE_NONE);
 	} else {
 		HOLDS(f->node[d->pages_to].has_memory);
-		HOLDS(d->pages_to_move <=
-			       fixture_pages(f, i) - f->pages[i][d->pages_to]);
+		HOLDS(d->pages_to_move <= fixture_pages(f, i) - f->pages[i][d->pages_to]);
 	}
 }
 
@@ -186,7 +185,8 @@ static void capacity_is_respected(void)
 			const char *name = policy = np_policies[k]->name;
 
 			HOLDS(fixture_plan(&f, name, test_options(name)) == 0);
-			for (size_t i = 0; i < f.n && !strcmp(np_policies[k]->needs, "penalty"); i++)
+			for (size_t i = 0; i < f.n && !strcmp(np_policies[k]->needs, "penalty");
+			     i++)
 				HOLDS(f.decision[i].to != NP_NODE_NONE);
 			for (size_t i = 0; i < f.m.n_nodes; i++)
 				HOLDS(busy_on(&f, (int)i) <= f.node[i].cpus);
@@ -343,7 +343,8 @@ static double unevenness(const struct fixture *f)
 	double pressure[MAX_NODES] = { 0 }, sum = 0;
 
 	for (size_t i = 0; i < f->n; i++)
-		if (f->decision[i].to != NP_NODE_NONE && f->task[i].mpki_source != NP_PROVENANCE_NONE)
+		if (f->decision[i].to != NP_NODE_NONE &&
+		    f->task[i].mpki_source != NP_PROVENANCE_NONE)
 			pressure[f->decision[i].to] += f->task[i].mpki * f->task[i].cores;
 	for (size_t i = 0; i < f->m.n_nodes; i++)
 		sum += pressure[i] * pressure[i];
@@ -374,7 +375,8 @@ static void n_mass_never_presses_less_evenly(void)
 static void measured_is_never_below_none(void)
 {
 	static const char *const options[] = {
-		"effort=0.02,horizon=0,hysteresis=0", "effort=0.02,hysteresis=0",
+		"effort=0.02,horizon=0,hysteresis=0",
+		"effort=0.02,hysteresis=0",
 		"effort=0.02,horizon=0,hysteresis=0,pages=stay",
 	};
 	size_t better = 0;

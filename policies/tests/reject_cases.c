@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 static struct fixture f;
-static const char *answer;	/* of reject() */
+static const char *answer; /* of reject() */
 
 /* Every task and its pages to node 1. */
 static int to_node_1(const struct np_machine *m, const struct np_task *tasks, size_t n,
@@ -24,7 +24,9 @@ static const char *reject(const struct np_options *o, const struct np_known *thr
 	return answer;
 }
 
-static const struct np_policy rejecting = { .name = "rejecting", .plan = to_node_1, .reject = reject };
+static const struct np_policy rejecting = { .name = "rejecting",
+					    .plan = to_node_1,
+					    .reject = reject };
 
 static void plan_rejecting(const char *reason)
 {
@@ -58,8 +60,9 @@ static void a_rejected_plan_leaves_every_task_alone(void)
 static double least_gain;
 
 /* Asked by itself: its option table is empty, what it knows is its name. */
-static int home(const struct np_policy *self, const struct np_machine *m, const struct np_task *tasks, size_t n,
-		const struct np_options *o, struct np_plan *out)
+static int home(const struct np_policy *self, const struct np_machine *m,
+		const struct np_task *tasks, size_t n, const struct np_options *o,
+		struct np_plan *out)
 {
 	(void)m, (void)tasks, (void)o;
 	CU_ASSERT_STRING_EQUAL(self->name, "home");
@@ -86,7 +89,8 @@ static int plan_home(double least)
 	CU_ASSERT_EQUAL_FATAL(np_plan_init(&f.plan, &f.m, f.n), 0);
 	CU_ASSERT_EQUAL(np_policy_plan(&policy, &f.m, f.task, f.n, &f.options, &f.plan), 0);
 	to = f.plan.decision[0].to;
-	CU_ASSERT_EQUAL(!strncmp(f.plan.decision[0].reason, "left alone: the plan is predicted", 33),
+	CU_ASSERT_EQUAL(!strncmp(f.plan.decision[0].reason, "left alone: the plan is predicted",
+				 33),
 			to == NP_NODE_NONE);
 	np_plan_free(&f.plan);
 	return to;

@@ -15,10 +15,10 @@
 #include "target.h"
 
 #ifndef MAP_DROPPABLE
-#define MAP_DROPPABLE	0x08
+#define MAP_DROPPABLE 0x08
 #endif
-#define DEVICE_START	0xf0000 /* the BIOS of a PC, which any kernel lets root read */
-#define DEVICE_LENGTH	0x10000
+#define DEVICE_START  0xf0000 /* the BIOS of a PC, which any kernel lets root read */
+#define DEVICE_LENGTH 0x10000
 
 static bool zeroes, all_same;
 static int file = -1;
@@ -233,7 +233,8 @@ size_t hold_by_pipe(size_t n, size_t of)
 	for (size_t p = 0; p < n_pages; p++) {
 		struct iovec page = { .iov_base = memory + p * page_size, .iov_len = page_size };
 
-		if (p % of < n && vmsplice(fds[1], &page, 1, SPLICE_F_NONBLOCK) == (ssize_t)page_size)
+		if (p % of < n &&
+		    vmsplice(fds[1], &page, 1, SPLICE_F_NONBLOCK) == (ssize_t)page_size)
 			held++;
 	}
 	return held;

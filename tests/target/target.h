@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HUGE_SIZE	(2UL << 20)
-#define SMALL_STACK	(HUGE_SIZE / 8)
+#define HUGE_SIZE   (2UL << 20)
+#define SMALL_STACK (HUGE_SIZE / 8)
 
 /*
  * The first words of a page are the threads' counters, the last of them that of all; then a
  * pattern.
  */
-#define COUNTERS	64
-#define COMMON		(COUNTERS - 1)
+#define COUNTERS 64
+#define COMMON	 (COUNTERS - 1)
 
 /* The pages that the tests look at. n_words: how many words of each are used. */
 extern char *memory;
@@ -24,7 +24,7 @@ extern size_t page_size, n_pages, n_words;
 void die(const char *what) __attribute__((noreturn));
 
 /* kinds.c: memory of a kind, and what must be in it */
-#define NODE_BY_POLICY	(-1)
+#define NODE_BY_POLICY (-1)
 void make_memory(const char *kind, int node);
 size_t hold_by_pipe(size_t n, size_t of); /* n of every of pages; returns how many */
 void set_policy(int mode, unsigned long nodes);

@@ -14,7 +14,7 @@
 
 #include "target.h"
 
-#define ENTRIES	8
+#define ENTRIES 8
 
 static struct io_uring_params params;
 static struct io_uring_sqe *entries;

@@ -17,8 +17,8 @@
 
 #include "target.h"
 
-#define BUFFER	(2UL << 20)
-#define PARTS	1024
+#define BUFFER (2UL << 20)
+#define PARTS  1024
 
 static volatile uint64_t longest;
 static volatile unsigned long naps, cut_short;
@@ -69,7 +69,7 @@ static void *read_random(void *unused)
 
 	(void)unused;
 	for (unsigned int i = 0; i < PARTS; i++)
-		parts[i] = (struct iovec){ .iov_base = buffer, .iov_len = BUFFER };
+		parts[i] = (struct iovec) { .iov_base = buffer, .iov_len = BUFFER };
 	while (fd >= 0 && buffer && readv(fd, parts, PARTS) > 0)
 		;
 	die("/dev/urandom");

@@ -15,7 +15,8 @@ static const char *time_text(unsigned int us, char *text, size_t len)
 	if (us < 1000)
 		snprintf(text, len, "%u%s", us, us ? "us" : "");
 	else
-		snprintf(text, len, us < 1000000 ? "%gms" : "%gs", us < 1000000 ? us / 1e3 : us / 1e6);
+		snprintf(text, len, us < 1000000 ? "%gms" : "%gs",
+			 us < 1000000 ? us / 1e3 : us / 1e6);
 	return text;
 }
 
@@ -29,7 +30,8 @@ int np_arg_microseconds(const char *text, const char *what, unsigned int min, un
 	char *end, least[16], most[16];
 	double value = strtod(text, &end);
 
-	for (size_t i = 0; isdigit((unsigned char)*text) && i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; isdigit((unsigned char)*text) && i < sizeof(units) / sizeof(units[0]);
+	     i++) {
 		if (strcmp(end, units[i].name) || value * units[i].us < min ||
 		    value * units[i].us > max)
 			continue;
@@ -61,7 +63,8 @@ int np_arg_seconds(const char *text, const char *what, double *seconds)
 		return 0;
 	e = !*end ? ECANCELED : np_arg_microseconds(text, what, 1000, 3600000000u, &us);
 	if (!*end)
-		np_error("%s \"%s\" is not a time from 1ms to 3600s, such as 5 or 500ms", what, text);
+		np_error("%s \"%s\" is not a time from 1ms to 3600s, such as 5 or 500ms", what,
+			 text);
 	*seconds = us / 1e6;
 	return e;
 }

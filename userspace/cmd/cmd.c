@@ -91,9 +91,11 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 	if (e == ECANCELED)
 		return NP_EXIT_USAGE;
 	unknown = np_unknown_option(argp, argv);
-	if (unknown.word && !strcmp(*unknown.word, "-h")) {	/* an option of no command, and argp's is -? */
+	if (unknown.word &&
+	    !strcmp(*unknown.word, "-h")) { /* an option of no command, and argp's is -? */
 		*unknown.word = (char *)"--help";
-		return argp_parse(argp, argc, argv, flags & ~(unsigned int)ARGP_NO_ERRS, NULL, input);
+		return argp_parse(argp, argc, argv, flags & ~(unsigned int)ARGP_NO_ERRS, NULL,
+				  input);
 	}
 	return explain_arguments(command, unknown);
 }

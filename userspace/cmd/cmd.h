@@ -16,15 +16,15 @@
 /* Exit statuses of every command. */
 enum {
 	NP_EXIT_OK = 0,
-	NP_EXIT_FAIL = 1,	/* the request did not happen */
-	NP_EXIT_USAGE = 2,	/* the command line is wrong */
-	NP_EXIT_CANNOT = 3,	/* this machine cannot do that */
+	NP_EXIT_FAIL = 1,   /* the request did not happen */
+	NP_EXIT_USAGE = 2,  /* the command line is wrong */
+	NP_EXIT_CANNOT = 3, /* this machine cannot do that */
 };
 
 struct np_cmd {
 	const char *name;
-	int (*run)(int argc, char **argv);	/* argv[0] is the command's name */
-	const char *args;	/* as in "PID --cpus LIST" */
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+	const char *args;		   /* as in "PID --cpus LIST" */
 	const char *summary;
 };
 

@@ -20,9 +20,11 @@ static const struct argp_option options[] = {
 	NP_WEIGHTS_OPTION,
 	NP_CGROUP_OPTION,
 	NP_SELECT_OPTIONS,
-	{ "plan", NP_KEY_PLAN, "FILE", 0, "Do what a plan says that `numaplace plan --save FILE` kept or --json "
+	{ "plan", NP_KEY_PLAN, "FILE", 0,
+	  "Do what a plan says that `numaplace plan --save FILE` kept or --json "
 	  "printed (- for standard input); "
-	  "refused when the machine is no longer the same", 0 },
+	  "refused when the machine is no longer the same",
+	  0 },
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -99,7 +101,10 @@ static int carry_out(const struct np_request *p, const struct np_engine_ops *ops
 	struct np_err err;
 	struct np_applied a;
 	const struct np_apply_how how = {
-		.engine = ops, .throttle = w->common.throttle, .stop = &stop, .note_pages = true,
+		.engine = ops,
+		.throttle = w->common.throttle,
+		.stop = &stop,
+		.note_pages = true,
 		.write_weights = w->write_weights,
 		.watch = np_progress_watched() ? watch : NULL,
 	};
@@ -129,8 +134,10 @@ static int renew(const struct np_policy_cli *w, struct np_request *p)
 	if (e)
 		np_error("%s", err.text);
 	else if (gone && !np_json)
-		fprintf(stderr, "numaplace: %zu of the plan's %zu tasks have exited since and are "
-			"skipped\n", gone, p->tasks.n);
+		fprintf(stderr,
+			"numaplace: %zu of the plan's %zu tasks have exited since and are "
+			"skipped\n",
+			gone, p->tasks.n);
 	return np_engine_exit(e);
 }
 

@@ -92,8 +92,8 @@ int np_common_resolve(struct np_common *c)
 static int say_memory(struct np_binding_words *w, const char *mode, const char *nodes)
 {
 	if (w->mem[0]) {
-		np_error("the memory policy is given twice, as %s and as %s%s%s: give one", w->mem, mode,
-			 nodes ? ":" : "", nodes ? nodes : "");
+		np_error("the memory policy is given twice, as %s and as %s%s%s: give one", w->mem,
+			 mode, nodes ? ":" : "", nodes ? nodes : "");
 		return ECANCELED;
 	}
 	snprintf(w->mem, sizeof(w->mem), "%s%s%s", mode, nodes ? ":" : "", nodes ? nodes : "");

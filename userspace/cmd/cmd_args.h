@@ -82,7 +82,7 @@ int np_common_resolve(struct np_common *c);
 
 struct np_binding_words {
 	const char *cpus, *nodes;
-	char mem[NP_LIST_LEN + 32];	/* "MODE:NODES", or "" */
+	char mem[NP_LIST_LEN + 32]; /* "MODE:NODES", or "" */
 };
 
 /* As np_common_parse(). Saying CPUs or memory twice is an error. */
@@ -90,8 +90,8 @@ int np_binding_parse(int key, const char *arg, struct np_binding_words *w);
 bool np_binding_given(const struct np_binding_words *w);
 
 struct np_binding {
-	struct bitmask *cpus;		/* NULL: left alone */
-	int mem_mode;			/* -1: left alone */
+	struct bitmask *cpus; /* NULL: left alone */
+	int mem_mode;	      /* -1: left alone */
 	struct bitmask *mem_nodes;
 };
 

@@ -15,8 +15,8 @@
 #include "spawn.h"
 
 #define DEFAULT_MS 1000
-#define MAX_MS 3600000
-#define MAX_COUNT 1000000000
+#define MAX_MS	   3600000
+#define MAX_COUNT  1000000000
 
 struct counters_args {
 	struct np_pids pids;
@@ -30,15 +30,21 @@ struct counters_args {
 enum { KEY_CSV = NP_KEY_OWN, KEY_TABLE, KEY_SOURCE, KEY_PID };
 
 static const struct argp_option options[] = {
-	{ "pid", KEY_PID, "PID", 0, "Count for this task, all threads and those it starts; may be "
-	  "repeated", 0 },
+	{ "pid", KEY_PID, "PID", 0,
+	  "Count for this task, all threads and those it starts; may be "
+	  "repeated",
+	  0 },
 	{ "cpus", 'C', "LIST", 0, "Count on these CPUs (all)", 0 },
-	{ "interval", 'i', "TIME", 0, "Print each time that this time has passed (1s; with a command: "
-	  "at its end)", 0 },
-	{ NULL, 'I', "TIME", OPTION_HIDDEN, NULL, 0 },	/* its letter before */
+	{ "interval", 'i', "TIME", 0,
+	  "Print each time that this time has passed (1s; with a command: "
+	  "at its end)",
+	  0 },
+	{ NULL, 'I', "TIME", OPTION_HIDDEN, NULL, 0 }, /* its letter before */
 	{ "count", 'n', "N", 0, "End after N intervals", 0 },
-	{ "source", KEY_SOURCE, "NAME", 0, "Count with this source only: lab, perf or resctrl (the first "
-	  "of lab and perf that there is)", 0 },
+	{ "source", KEY_SOURCE, "NAME", 0,
+	  "Count with this source only: lab, perf or resctrl (the first "
+	  "of lab and perf that there is)",
+	  0 },
 	{ "csv", KEY_CSV, NULL, 0, "Print CSV, with one header", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object an interval, each on a line", 0 },
 	{ "table", KEY_TABLE, NULL, 0, "Print which events are counted on which processor", 0 },
@@ -229,8 +235,9 @@ static size_t add_sums(struct counting *c)
 	struct np_counters_row all = { .scope = "all", .id = -1, .node = -1 };
 
 	for (size_t k = 0; k < c->m.n_nodes; k++) {
-		struct np_counters_row node = { .scope = "node", .id = c->m.node[k].id,
-				       .node = c->m.node[k].id };
+		struct np_counters_row node = { .scope = "node",
+						.id = c->m.node[k].id,
+						.node = c->m.node[k].id };
 		bool any = false;
 
 		for (size_t i = 0; i < c->n; i++)
@@ -255,8 +262,12 @@ static void print_interval(struct counting *c, double seconds)
 	for (size_t i = 0; i < c->n; i++) {
 		int cpu = c->subject[i].cpu;
 
-		c->row[i] = tasks ? task_row(c, i) : (struct np_counters_row) {
-			.scope = "cpu", .id = cpu, .node = c->m.node[c->m.cpu_node[cpu]].id };
+		c->row[i] = tasks ? task_row(c, i) :
+				    (struct np_counters_row) {
+					    .scope = "cpu",
+					    .id = cpu,
+					    .node = c->m.node[c->m.cpu_node[cpu]].id
+				    };
 		c->row[i].r = np_reading_between(&c->before[i], &c->after[i]);
 	}
 	np_counters_table_print(&c->rows, seconds, c->row, tasks ? c->n : add_sums(c));
@@ -313,7 +324,7 @@ static int watch(struct counting *c)
 			return status;
 		command = c->child.pid;
 	} else {
-		np_counters_table_begin(&c->rows);	/* tells a reader that counting has begun */
+		np_counters_table_begin(&c->rows); /* tells a reader that counting has begun */
 	}
 	start = now();
 	for (unsigned long i = 1; !stopped && (!c->args->count || i <= c->args->count); i++) {
@@ -359,7 +370,8 @@ int cmd_counters(int argc, char **argv)
 
 	np_json = a.format == NP_ROWS_JSON;
 	if (!status && (a.command != NULL) + (a.pids.n > 0) + (a.cpus != NULL) > 1)
-		status = np_usage("counters: count for tasks, on CPUs or for a command, one of them");
+		status = np_usage(
+			"counters: count for tasks, on CPUs or for a command, one of them");
 	if (!a.interval_ms)
 		a.interval_ms = a.command ? MAX_MS * 24ul : DEFAULT_MS;
 	if (!status && a.table)

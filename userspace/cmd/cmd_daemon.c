@@ -94,8 +94,7 @@ static void read_options_again(struct service *s)
 	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, &err))
 		log_line(err.text, NULL);
 	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", seconds() * 1e6);
-	if (np_daemon_args_read(&args, s->argc, s->argv) ||
-	    np_daemon_args_apply(&args, &s->d)) {
+	if (np_daemon_args_read(&args, s->argc, s->argv) || np_daemon_args_apply(&args, &s->d)) {
 		np_daemon_args_free(&args);
 		log_line("the options stay as they were", NULL);
 	} else {
@@ -150,8 +149,10 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 static void bring_pages_back(struct service *s)
 {
 	const struct np_mover mover = {
-		.engine = s->d.how.engine, .page_size = s->d.machine.page_size,
-		.throttle = s->d.how.throttle, .go_on = go_on,
+		.engine = s->d.how.engine,
+		.page_size = s->d.machine.page_size,
+		.throttle = s->d.how.throttle,
+		.go_on = go_on,
 	};
 	struct np_pages_back back = { 0 };
 	struct np_err err;
@@ -167,8 +168,8 @@ static void tell_end(struct service *s, size_t restored)
 {
 	struct np_err ignored;
 
-	np_event(&s->d.events, s->d.now, "ended", json_pack("{s:I}", "restored", (json_int_t)restored),
-		 &ignored);
+	np_event(&s->d.events, s->d.now, "ended",
+		 json_pack("{s:I}", "restored", (json_int_t)restored), &ignored);
 }
 
 static void tell_start(struct service *s)
@@ -190,8 +191,10 @@ static void finish(struct service *s)
 	s->d.how.stop = &never;
 	if (s->args.leave) {
 		np_daemon_leave(&s->d);
-		fprintf(stderr, "numaplace: daemon: %zu tasks left where they are; `numaplace restore "
-			"--all` gives them back what they had\n", placed);
+		fprintf(stderr,
+			"numaplace: daemon: %zu tasks left where they are; `numaplace restore "
+			"--all` gives them back what they had\n",
+			placed);
 		tell_end(s, 0);
 		return;
 	}
@@ -241,8 +244,10 @@ static int adopt(struct np_daemon *d)
 	if (e)
 		np_error("%s", err.text);
 	else if (d->adopted.n)
-		fprintf(stderr, "numaplace: daemon: %zu tasks adopted that a daemon which did not "
-			"come to its end had placed\n", d->adopted.n);
+		fprintf(stderr,
+			"numaplace: daemon: %zu tasks adopted that a daemon which did not "
+			"come to its end had placed\n",
+			d->adopted.n);
 	return np_engine_exit(e);
 }
 
@@ -310,9 +315,10 @@ static int run_daemon(struct service *s)
 int cmd_daemon(int argc, char **argv)
 {
 	struct service s = {
-		.d = { .root = "", .log = log_line,
-		       .how = { .stop = &stop, .note_pages = true } },
-		.metrics = { .listener = -1 }, .argc = argc, .argv = argv,
+		.d = { .root = "", .log = log_line, .how = { .stop = &stop, .note_pages = true } },
+		.metrics = { .listener = -1 },
+		.argc = argc,
+		.argv = argv,
 	};
 	int status;
 

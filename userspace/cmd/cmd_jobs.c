@@ -53,8 +53,8 @@ static json_t *json_record(const char *line)
 			continue;
 		*value++ = '\0';
 		json_int_t number = strtoll(value, &end, 10);
-		json_object_set_new(j, word, *value && !*end ? json_integer(number)
-							     : json_string(value));
+		json_object_set_new(j, word,
+				    *value && !*end ? json_integer(number) : json_string(value));
 	}
 	free(copy);
 	return j;
@@ -62,8 +62,8 @@ static json_t *json_record(const char *line)
 
 static void print_jobs(const char *text)
 {
-	static const char *const columns[] = { "job", "pid", "state", "from", "to", "asked", "moved",
-					       "already", "absent", "busy" };
+	static const char *const columns[] = { "job",	"pid",	 "state",   "from",   "to",
+					       "asked", "moved", "already", "absent", "busy" };
 	const size_t n = sizeof(columns) / sizeof(columns[0]);
 
 	for (size_t i = 0; i < n; i++)

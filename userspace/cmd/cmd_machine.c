@@ -61,8 +61,9 @@ static void print_distances(const json_t *rows)
 static void print_cache(const json_t *cache)
 {
 	printf("cache L%d  %8.0f KiB, %d ways, lines of %d bytes, CPUs that share one: %d",
-	       (int)number_of(cache, "level"), number_of(cache, "size") / 1024, (int)number_of(cache, "ways"),
-	       (int)number_of(cache, "line_bytes"), (int)number_of(cache, "shared_by_cpus"));
+	       (int)number_of(cache, "level"), number_of(cache, "size") / 1024,
+	       (int)number_of(cache, "ways"), (int)number_of(cache, "line_bytes"),
+	       (int)number_of(cache, "shared_by_cpus"));
 	if (json_object_get(cache, "latency_ns"))
 		printf(", %g ns", number_of(cache, "latency_ns"));
 	printf("  (%s)\n", text_of(cache, "source"));
@@ -81,7 +82,9 @@ static void print_number(const char *name, const char *key, const json_t *entry,
 static void print_table(const char *table, const char *name, const json_t *numbers)
 {
 	for (const struct np_model_field *f = np_model_fields; f->member; f++) {
-		json_t *entry = f->table && !strcmp(f->table, table) ? json_object_get(numbers, f->key) : NULL;
+		json_t *entry = f->table && !strcmp(f->table, table) ?
+					json_object_get(numbers, f->key) :
+					NULL;
 
 		if (entry)
 			print_number(name, f->key, entry, strcmp(f->unit, "1") ? f->unit : "");
@@ -139,7 +142,8 @@ static void print_penalties(const json_t *penalty)
 	size_t i;
 
 	json_array_foreach(json_object_get(penalty, "task"), i, task)
-		print_number("penalty", text_of(task, "name"), json_object_get(task, "penalty"), "");
+		print_number("penalty", text_of(task, "name"), json_object_get(task, "penalty"),
+			     "");
 }
 
 static void print_machine(const json_t *file)
@@ -191,8 +195,10 @@ struct args {
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object: all that the file has, numbers with their sources", 0 },
-	{ "fields", KEY_FIELDS, NULL, 0, "Print the numbers of [model] that a file may have, as a Markdown table", 0 },
+	{ "json", 'j', NULL, 0,
+	  "Print one JSON object: all that the file has, numbers with their sources", 0 },
+	{ "fields", KEY_FIELDS, NULL, 0,
+	  "Print the numbers of [model] that a file may have, as a Markdown table", 0 },
 	{ 0 },
 };
 
@@ -253,6 +259,7 @@ int cmd_machine(int argc, char **argv)
 		return NP_EXIT_OK;
 	}
 	if (!a.name)
-		return np_usage("machine: say a machine's name or FILE.toml; numaplace lab list prints the names");
+		return np_usage(
+			"machine: say a machine's name or FILE.toml; numaplace lab list prints the names");
 	return print_file(a.name);
 }

@@ -22,9 +22,9 @@
 #include "cmd_args.h"
 #include "spawn.h"
 
-#define FLIP_MS 100
+#define FLIP_MS	  100
 #define MAX_TASKS 64
-#define LOOK_MS 5
+#define LOOK_MS	  5
 
 enum { KEY_TASK = NP_KEY_OWN, KEY_FLIP, KEY_NODE, KEY_REMOTE, KEY_SAVE };
 
@@ -37,16 +37,25 @@ struct penalty_args {
 };
 
 static const struct argp_option options[] = {
-	{ "task", KEY_TASK, "CMD", 0, "Run the shell command CMD twice, with its memory local and "
-	  "remote; may be repeated", 0 },
-	{ "flip", KEY_FLIP, "PID", 0, "Run this task for a moment away from its memory; may be "
-	  "repeated", 0 },
+	{ "task", KEY_TASK, "CMD", 0,
+	  "Run the shell command CMD twice, with its memory local and "
+	  "remote; may be repeated",
+	  0 },
+	{ "flip", KEY_FLIP, "PID", 0,
+	  "Run this task for a moment away from its memory; may be "
+	  "repeated",
+	  0 },
 	{ "sample", 's', "TIME", 0, "Length of each of a flip's four phases (100ms)", 0 },
-	{ "node", KEY_NODE, "NODE", 0, "Node whose CPUs run CMD (the last with CPUs and memory)", 0 },
-	{ "remote", KEY_REMOTE, "NODE", 0, "Node that is remote: of CMD's memory, of the flipped "
-	  "task's CPUs (the farthest)", 0 },
-	{ "save", KEY_SAVE, "FILE", 0, "Put what was measured into the [penalty] of this machine "
-	  "file; only when every task was", 0 },
+	{ "node", KEY_NODE, "NODE", 0, "Node whose CPUs run CMD (the last with CPUs and memory)",
+	  0 },
+	{ "remote", KEY_REMOTE, "NODE", 0,
+	  "Node that is remote: of CMD's memory, of the flipped "
+	  "task's CPUs (the farthest)",
+	  0 },
+	{ "save", KEY_SAVE, "FILE", 0,
+	  "Put what was measured into the [penalty] of this machine "
+	  "file; only when every task was",
+	  0 },
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -77,7 +86,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->save = arg;
 		return 0;
 	case 'j':
-		return 0;	/* the dispatcher has set np_json */
+		return 0; /* the dispatcher has set np_json */
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -173,7 +182,9 @@ static int bind_child(void *arg)
 	const struct where *w = arg;
 
 	return prctl(PR_SET_PDEATHSIG, SIGTERM) || numa_sched_setaffinity(0, w->cpus) ||
-	       set_mempolicy(MPOL_BIND, w->memory->maskp, w->memory->size + 1) ? errno : 0;
+			       set_mempolicy(MPOL_BIND, w->memory->maskp, w->memory->size + 1) ?
+		       errno :
+		       0;
 }
 
 /* Waits until the command has ended or stop is set. */
@@ -229,9 +240,12 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 	np_penalty_probe_leave(m, node);
 	snprintf(exec, sizeof(exec), "exec %s", command);
 	words[2] = exec;
-	status = np_child_start(&c, words, &(struct np_child_how) {
-		.quiet = true, .prepare = bind_child, .arg = &w,
-	});
+	status = np_child_start(&c, words,
+				&(struct np_child_how) {
+					.quiet = true,
+					.prepare = bind_child,
+					.arg = &w,
+				});
 	if (!status)
 		status = count_run(m, command, &c, words, r);
 	np_child_end(&c);
@@ -256,8 +270,8 @@ static void program_of(const char *command, char *exe, size_t len)
 		if (local)
 			snprintf(file, sizeof(file), "%.*s", n, command);
 		else
-			snprintf(file, sizeof(file), "%.*s/%.*s", (int)strcspn(folder, ":"), folder, n,
-				 command);
+			snprintf(file, sizeof(file), "%.*s/%.*s", (int)strcspn(folder, ":"), folder,
+				 n, command);
 		f = access(file, X_OK) || !realpath(file, real) ? NULL : fopen(real, "re");
 	}
 	/* The program of a script is its interpreter, which other scripts share. */
@@ -300,9 +314,10 @@ static void print_pair(const struct np_machine *m, const struct np_cpi_pair *p,
 
 	if (p->mpki >= 0)
 		snprintf(mpki, sizeof(mpki), "%.3f", p->mpki);
-	printf("%-15s %7.3f %-8s %9.3f %10.3f %9s %4d %4d  %-10s  %s%s%s\n", name, p->remote / p->local, source,
-	       p->local, p->remote, mpki, m->node[p->home].id, m->node[p->away].id, p->source,
-	       key->exe[0] ? key->exe : "its name", key->unit[0] ? " in " : "", key->unit);
+	printf("%-15s %7.3f %-8s %9.3f %10.3f %9s %4d %4d  %-10s  %s%s%s\n", name,
+	       p->remote / p->local, source, p->local, p->remote, mpki, m->node[p->home].id,
+	       m->node[p->away].id, p->source, key->exe[0] ? key->exe : "its name",
+	       key->unit[0] ? " in " : "", key->unit);
 }
 
 struct results {
@@ -320,8 +335,8 @@ static void report(struct results *r, const struct np_cpi_pair *p, const struct 
 		return;
 	}
 	if (!r->header)
-		printf("%-15s %7s %-8s %9s %10s %9s %4s %4s  %-10s  %s\n", "NAME", "PENALTY", "FROM",
-		       "CPI-LOCAL", "CPI-REMOTE", "MPKI", "HOME", "AWAY", "COUNTED BY",
+		printf("%-15s %7s %-8s %9s %10s %9s %4s %4s  %-10s  %s\n", "NAME", "PENALTY",
+		       "FROM", "CPI-LOCAL", "CPI-REMOTE", "MPKI", "HOME", "AWAY", "COUNTED BY",
 		       "KNOWN BY");
 	r->header = true;
 	print_pair(&r->m, p, key, name, source);
@@ -336,9 +351,9 @@ static void describe(const struct results *r, const struct np_cpi_pair *p,
 
 	gmtime_r(&now, &day);
 	snprintf(text, len, "calibrated: %s node %d, %s (%s), counted by %s, %04d-%02d-%02d",
-		 method == NP_PROVENANCE_FLIP ? "flip away from" : "two runs on", r->m.node[p->home].id,
-		 r->m.name, np_platform_name(np_machine_platform("")), p->source, day.tm_year + 1900,
-		 day.tm_mon + 1, day.tm_mday);
+		 method == NP_PROVENANCE_FLIP ? "flip away from" : "two runs on",
+		 r->m.node[p->home].id, r->m.name, np_platform_name(np_machine_platform("")),
+		 p->source, day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
 }
 
 /* Prints a result, and keeps it for the file. */
@@ -347,7 +362,9 @@ static int keep(struct results *r, const struct np_cpi_pair *p, const struct np_
 {
 	struct np_penalty_task task = {
 		.key = *key,
-		.mpki = p->mpki, .penalty = p->remote / p->local, .method = method,
+		.mpki = p->mpki,
+		.penalty = p->remote / p->local,
+		.method = method,
 		.distance = np_cpi_pair_distance(&r->m, p, method),
 	};
 
@@ -422,7 +439,8 @@ static int measure(struct results *r, const struct penalty_args *a)
 		remote = far_memory(&r->m, node);
 	if (!status && a->n_tasks && (remote == NP_NODE_NONE || node == NP_NODE_NONE)) {
 		np_error("machine %s has one node with memory, so no memory is remote; `numaplace lab "
-			 "run --machine demo-2s -- COMMAND` boots one with two", r->m.name);
+			 "run --machine demo-2s -- COMMAND` boots one with two",
+			 r->m.name);
 		return NP_EXIT_CANNOT;
 	}
 	for (size_t i = 0; !status && i < a->n_tasks; i++)
@@ -437,8 +455,8 @@ static int measure_and_save(const struct penalty_args *a)
 	struct np_err err;
 	int status = np_cmd_machine(&r.m);
 
-	if (!status && a->save && (np_penalties_read(&r.file, a->save, &err) ||
-				   np_penalties_may_write(a->save, &err)))
+	if (!status && a->save &&
+	    (np_penalties_read(&r.file, a->save, &err) || np_penalties_may_write(a->save, &err)))
 		status = fail(-EINVAL, err.text);
 	catch_signals();
 	if (!status)
@@ -446,7 +464,8 @@ static int measure_and_save(const struct penalty_args *a)
 	if (!status && a->save && np_penalties_write(&r.file, a->save, &err))
 		status = fail(-EIO, err.text);
 	if (!status && np_json)
-		np_json_print(json_pack("{s:s,s:s,s:O}", "platform", np_platform_name(platform),
+		np_json_print(
+			json_pack("{s:s,s:s,s:O}", "platform", np_platform_name(platform),
 					"where", np_platform_alias(platform), "tasks", r.list));
 	json_decref(r.list);
 	np_penalties_free(&r.file);
@@ -462,7 +481,8 @@ int cmd_measure_penalty(int argc, char **argv)
 	if (!status && !a.n_tasks && !a.flips.n)
 		status = np_usage("measure-penalty: say --task CMD or --flip PID");
 	if (!status && a.ms < NP_FLIP_MIN_MS)
-		status = np_usage("measure-penalty: a phase of less than %d ms says nothing", NP_FLIP_MIN_MS);
+		status = np_usage("measure-penalty: a phase of less than %d ms says nothing",
+				  NP_FLIP_MIN_MS);
 	if (!status)
 		status = measure_and_save(&a);
 	free(a.flips.pid);

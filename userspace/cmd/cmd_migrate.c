@@ -18,7 +18,7 @@
 struct arguments {
 	struct np_common common;
 	const char *from, *to;
-	struct np_migrate_request r;	/* but for its nodes and its throttle */
+	struct np_migrate_request r; /* but for its nodes and its throttle */
 };
 
 enum { KEY_DUTY = NP_KEY_OWN, KEY_LIMIT, KEY_PAUSE, KEY_SPLIT, KEY_THREADS, KEY_SHARED };
@@ -29,12 +29,18 @@ static const struct argp_option options[] = {
 	{ "range", 'r', "START-END", 0, "Only these addresses, in hexadecimal", 0 },
 	{ "limit", KEY_LIMIT, "PAGES", 0, "End when so many pages have moved (no limit)", 0 },
 	{ "shared", KEY_SHARED, NULL, 0, "Also pages that other processes map", 0 },
-	{ "pause", KEY_PAUSE, "WHEN", 0, "Stop the threads that run while pages move: auto, always or "
-	  "never (auto); module only", 0 },
-	{ "duty", KEY_DUTY, "PERCENT", 0, "Part of the time for which threads may be stopped (50); "
-	  "module only", 0 },
-	{ "split", KEY_SPLIT, NULL, 0, "Break up transparent huge pages that cannot be moved whole; "
-	  "module only", 0 },
+	{ "pause", KEY_PAUSE, "WHEN", 0,
+	  "Stop the threads that run while pages move: auto, always or "
+	  "never (auto); module only",
+	  0 },
+	{ "duty", KEY_DUTY, "PERCENT", 0,
+	  "Part of the time for which threads may be stopped (50); "
+	  "module only",
+	  0 },
+	{ "split", KEY_SPLIT, NULL, 0,
+	  "Break up transparent huge pages that cannot be moved whole; "
+	  "module only",
+	  0 },
 	{ "threads", KEY_THREADS, "N", 0, "So many threads move pages (4); module only", 0 },
 	NP_PACE_OPTIONS,
 	NP_ENGINE_OPTION,
@@ -51,12 +57,12 @@ static int parse_range(const char *text, struct arguments *a)
 	a->r.start = strtoull(text, &dash, 16);
 	if (isxdigit((unsigned char)*text) && *dash == '-' && isxdigit((unsigned char)dash[1])) {
 		a->r.end = strtoull(dash + 1, &end, 16);
-		if (!*end && !errno && a->r.start < a->r.end &&
-		    !((a->r.start | a->r.end) % page))
+		if (!*end && !errno && a->r.start < a->r.end && !((a->r.start | a->r.end) % page))
 			return 0;
 	}
 	np_error("--range \"%s\" is not START-END in hexadecimal, multiples of %lx, as "
-		 "/proc/PID/maps writes them", text, page);
+		 "/proc/PID/maps writes them",
+		 text, page);
 	return ECANCELED;
 }
 
@@ -85,7 +91,8 @@ static int check(const struct arguments *a)
 {
 	if (a->common.pids.n == 1 && a->to)
 		return 0;
-	np_error("migrate: %s", a->common.pids.n == 1 ? "say where to: --to NODE" : "name one process");
+	np_error("migrate: %s",
+		 a->common.pids.n == 1 ? "say where to: --to NODE" : "name one process");
 	return ECANCELED;
 }
 
@@ -160,15 +167,14 @@ static void catch_interrupt(void)
 
 struct expected {
 	const struct np_migrate_request *r;
-	uint64_t pages;		/* that will be asked about, for the progress bar */
+	uint64_t pages; /* that will be asked about, for the progress bar */
 };
 
 static int expect(const struct np_mapping *map, void *arg)
 {
 	struct expected *x = arg;
 
-	if ((x->r->start || x->r->end) &&
-	    (map->start < x->r->start || map->start >= x->r->end))
+	if ((x->r->start || x->r->end) && (map->start < x->r->start || map->start >= x->r->end))
 		return 0;
 	x->pages += map->total;
 	return 0;
@@ -215,8 +221,8 @@ static void report(const struct np_migrate_request *r, const struct np_migrate_r
 	printf("%s %d (%s) to node %d: %llu pages: ", cancelled ? "cancelled, moving" : "moved",
 	       r->pid, st.comm, r->to, (unsigned long long)out->asked);
 	print_counts(out);
-	printf("; %.1f MiB in %.3f s (%s)\n", (double)out->bytes / (1 << 20),
-	       (double)out->ns / 1e9, out->engine);
+	printf("; %.1f MiB in %.3f s (%s)\n", (double)out->bytes / (1 << 20), (double)out->ns / 1e9,
+	       out->engine);
 }
 
 static int migrate(const struct arguments *a, struct np_migrate_request *r)
@@ -256,7 +262,8 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 
 	if (m->n_nodes == 1) {
 		np_error("this machine has one node (%d), so there is nowhere to move pages; "
-			 "`numaplace lab run` gives a machine with several", m->node[0].id);
+			 "`numaplace lab run` gives a machine with several",
+			 m->node[0].id);
 		return NP_EXIT_CANNOT;
 	}
 	r.pid = a->common.pids.pid[0];

@@ -19,9 +19,12 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	NP_BINDING_OPTIONS,
-	{ "inherit", KEY_INHERIT, NULL, 0, "Children and threads started from now on are placed, and "
-	  "restored, as well (the default)", 0 },
-	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module", 0 },
+	{ "inherit", KEY_INHERIT, NULL, 0,
+	  "Children and threads started from now on are placed, and "
+	  "restored, as well (the default)",
+	  0 },
+	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module",
+	  0 },
 	{ "one-thread", KEY_ONE_THREAD, NULL, 0, "Only the thread PID, not its whole process", 0 },
 	NP_ENGINE_OPTION,
 	NP_JSON_OPTION,
@@ -96,8 +99,12 @@ static void report(const struct np_place_request *r, const char *engine)
 static int carry_out(const struct arguments *a, const struct np_binding *b)
 {
 	struct np_place_request r = {
-		.pid = a->common.pids.pid[0], .inherit = a->inherit, .one_thread = a->one_thread,
-		.cpus = b->cpus, .mem_mode = b->mem_mode, .mem_nodes = b->mem_nodes,
+		.pid = a->common.pids.pid[0],
+		.inherit = a->inherit,
+		.one_thread = a->one_thread,
+		.cpus = b->cpus,
+		.mem_mode = b->mem_mode,
+		.mem_nodes = b->mem_nodes,
 	};
 	const struct np_engine_ops *ops;
 	struct np_err err;

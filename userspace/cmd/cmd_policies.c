@@ -84,7 +84,7 @@ static void print_policy(const struct np_policy *p)
 
 struct named {
 	const char *word[NAMED_MAX];
-	const struct np_policy *policy[NAMED_MAX + 1];	/* ends with NULL */
+	const struct np_policy *policy[NAMED_MAX + 1]; /* ends with NULL */
 	size_t n;
 };
 

@@ -14,19 +14,29 @@
 #include "arg_units.h"
 #include "policy_args.h"
 
-#define MAX_TASKS 4
+#define MAX_TASKS    4
 #define MAX_NODE_MIB (1 << 30)
-#define N_SEARCHES 3
+#define N_SEARCHES   3
 
 /* Free moves, any gain taken, and work for some 10,000 placements of four tasks. */
-static const char *const search_options[] = { "search=all", "horizon=0", "hysteresis=0", "effort=1.4" };
+static const char *const search_options[] = { "search=all", "horizon=0", "hysteresis=0",
+					      "effort=1.4" };
 
-enum { KEY_MACHINE = NP_KEY_OWN, KEY_TASKS, KEY_RANDOM, KEY_SEED, KEY_MAX_TASKS, KEY_MEMORY, KEY_SNAPSHOT, KEY_PICTURE };
+enum {
+	KEY_MACHINE = NP_KEY_OWN,
+	KEY_TASKS,
+	KEY_RANDOM,
+	KEY_SEED,
+	KEY_MAX_TASKS,
+	KEY_MEMORY,
+	KEY_SNAPSHOT,
+	KEY_PICTURE
+};
 
 struct args {
 	struct np_words machines, tasks, snapshots, policies;
 	unsigned long random, seed, max_tasks;
-	uint64_t memory;	/* of a node, 0: as its file says */
+	uint64_t memory; /* of a node, 0: as its file says */
 	const char *picture;
 	struct np_contender *contender;
 	size_t n_contenders;
@@ -34,21 +44,31 @@ struct args {
 };
 
 static const struct argp_option options[] = {
-	{ "machine", KEY_MACHINE, "NAME|FILE.toml", 0, "A machine of the lab or any machine file; may be "
-	  "repeated", 0 },
+	{ "machine", KEY_MACHINE, "NAME|FILE.toml", 0,
+	  "A machine of the lab or any machine file; may be "
+	  "repeated",
+	  0 },
 	{ "tasks", KEY_TASKS, "FILE.toml", 0, "Tasks, described in a file; may be repeated", 0 },
-	{ "snapshot", KEY_SNAPSHOT, "FILE", 0, "Machine and tasks as `numaplace ps --json` printed "
-	  "them; may be repeated", 0 },
-	{ "policy", 'p', "P[:O=V,..]", 0, "A policy with its options, such as n-mass:pages=follow; "
-	  "may be repeated (every policy)", 0 },
+	{ "snapshot", KEY_SNAPSHOT, "FILE", 0,
+	  "Machine and tasks as `numaplace ps --json` printed "
+	  "them; may be repeated",
+	  0 },
+	{ "policy", 'p', "P[:O=V,..]", 0,
+	  "A policy with its options, such as n-mass:pages=follow; "
+	  "may be repeated (every policy)",
+	  0 },
 	NP_POLICY_TIMEOUT_OPTION,
-	{ "random", KEY_RANDOM, "N", 0, "N task sets drawn at random for each machine, each policy "
-	  "beside the best placement there is", 0 },
+	{ "random", KEY_RANDOM, "N", 0,
+	  "N task sets drawn at random for each machine, each policy "
+	  "beside the best placement there is",
+	  0 },
 	{ "seed", KEY_SEED, "N", 0, "The first of the seeds that they are drawn with (1)", 0 },
 	{ "max-tasks", KEY_MAX_TASKS, "N", 0, "Tasks in such a set at most (4)", 0 },
-	{ "node-memory", KEY_MEMORY, "SIZE", 0, "Take each node with memory as one of SIZE, all "
+	{ "node-memory", KEY_MEMORY, "SIZE", 0,
+	  "Take each node with memory as one of SIZE, all "
 	  "free: files of the lab's machines have less than the machines, for their boot, and "
-	  "random tasks grow with it", 0 },
+	  "random tasks grow with it",
+	  0 },
 	{ "picture", KEY_PICTURE, "FILE", 0, "Draw the result as FILE.svg, .png or .pdf", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 },
@@ -62,7 +82,8 @@ static error_t parse_memory(const char *text, uint64_t *bytes)
 	*bytes = (uint64_t)(mib * (1 << 20));
 	if (e || *bytes)
 		return e;
-	np_error("--node-memory \"%s\" is none; leave it out to take each node as its file says", text);
+	np_error("--node-memory \"%s\" is none; leave it out to take each node as its file says",
+		 text);
 	return ECANCELED;
 }
 
@@ -131,8 +152,8 @@ static int resolve_policies(struct args *a)
 		return NP_EXIT_FAIL;
 	}
 	for (size_t i = 0; i < n && !status; i++)
-		status = add_contender(a, a->policies.n ? a->policies.word[i]
-							: np_policies[i]->name);
+		status = add_contender(a,
+				       a->policies.n ? a->policies.word[i] : np_policies[i]->name);
 	return status;
 }
 
@@ -174,7 +195,7 @@ static int failed_program(const struct np_outcome *o)
 }
 
 static int predict_case(struct args *a, const struct np_machine *m, struct np_tasks *t,
-			 const char *tasks)
+			const char *tasks)
 {
 	double *accesses;
 
@@ -224,8 +245,8 @@ static void prepare_searches(struct np_contender *search)
 		search[i].policy = np_policy_find("measured");
 		np_options_defaults(search[i].policy, &search[i].options);
 		for (size_t k = 0; k < sizeof(search_options) / sizeof(search_options[0]); k++)
-			np_options_set(search[i].policy, &search[i].options, search_options[k],
-				       err, sizeof(err));
+			np_options_set(search[i].policy, &search[i].options, search_options[k], err,
+				       sizeof(err));
 		np_options_set(search[i].policy, &search[i].options, pages[i], err, sizeof(err));
 	}
 }
@@ -244,7 +265,7 @@ static double search(const struct np_contender *searches, const struct np_machin
 }
 
 static int predict_set(struct args *a, const struct np_machine *m, struct np_tasks *t,
-			const struct np_contender *searches)
+		       const struct np_contender *searches)
 {
 	struct np_outcome *o = calloc(a->n_contenders, sizeof(*o));
 	double *accesses = NULL;

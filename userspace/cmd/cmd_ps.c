@@ -11,12 +11,12 @@
 #include "cmd_args.h"
 #include "task_table.h"
 
-#define SAMPLE_MS 100
-#define MAX_SAMPLE_MS 60000
-#define COUNT_TASKS 64
+#define SAMPLE_MS	100
+#define MAX_SAMPLE_MS	60000
+#define COUNT_TASKS	64
 #define MAX_COUNT_TASKS 4096
-#define MAX_SIZE_MIB (1 << 30)
-#define LINE 16384
+#define MAX_SIZE_MIB	(1 << 30)
+#define LINE		16384
 
 enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK, KEY_SAMPLE_ABOVE, KEY_COLUMNS, KEY_LIMIT, KEY_NODE };
 
@@ -29,22 +29,34 @@ struct ps_args {
 };
 
 static const struct argp_option options[] = {
-	{ "sample", 's', "TIME", 0, "Watch for so long how many CPUs each keeps busy, and "
-	  "count for as long again (100ms; 0: do neither)", 0 },
+	{ "sample", 's', "TIME", 0,
+	  "Watch for so long how many CPUs each keeps busy, and "
+	  "count for as long again (100ms; 0: do neither)",
+	  0 },
 	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
-	{ "walk", KEY_WALK, NULL, 0, "Ask for the node of every page (move_pages) instead of "
-	  "reading numa_maps", 0 },
-	{ "sample-above", KEY_SAMPLE_ABOVE, "SIZE", 0, "Ask for the node of some pages only of tasks that "
-	  "have more, and say how exact that is (8GiB; 0: of none)", 0 },
-	{ "sort", 'S', "KEY", 0, "cost, busy, remote, mpki, penalty, local (the least first), pages "
-	  "or pid (cost)", 0 },
-	{ "columns", KEY_COLUMNS, "LIST", 0, "Only these, in this order: pid, command, threads, busy, node, local, "
+	{ "walk", KEY_WALK, NULL, 0,
+	  "Ask for the node of every page (move_pages) instead of "
+	  "reading numa_maps",
+	  0 },
+	{ "sample-above", KEY_SAMPLE_ABOVE, "SIZE", 0,
+	  "Ask for the node of some pages only of tasks that "
+	  "have more, and say how exact that is (8GiB; 0: of none)",
+	  0 },
+	{ "sort", 'S', "KEY", 0,
+	  "cost, busy, remote, mpki, penalty, local (the least first), pages "
+	  "or pid (cost)",
+	  0 },
+	{ "columns", KEY_COLUMNS, "LIST", 0,
+	  "Only these, in this order: pid, command, threads, busy, node, local, "
 	  "ipc, mpki, remote (REM/s), penalty, from, shm, pages (one for each node), most (the nodes "
-	  "with the most pages), cpus (all; on more than 8 nodes most for pages)", 0 },
+	  "with the most pages), cpus (all; on more than 8 nodes most for pages)",
+	  0 },
 	{ "limit", KEY_LIMIT, "N", 0, "Print the first N only", 0 },
 	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
-	{ "command", 'c', "TEXT", 0, "Only tasks whose name holds TEXT, or is like a pattern with "
-	  "*, ? or [..]", 0 },
+	{ "command", 'c', "TEXT", 0,
+	  "Only tasks whose name holds TEXT, or is like a pattern with "
+	  "*, ? or [..]",
+	  0 },
 	{ "node", KEY_NODE, "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
 	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,
@@ -90,7 +102,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (np_sort_find(arg, &a->view.sort))
 			return 0;
 		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
-			 "pages, pid", arg);
+			 "pages, pid",
+			 arg);
 		return ECANCELED;
 	}
 	return np_common_parse(key, arg, &a->common);
@@ -132,8 +145,9 @@ static int choose_node(struct ps_args *a, const struct np_machine *m)
 static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
 {
 	struct np_err err;
-	int e = (a->common.cgroup ? np_tasks_read_some : np_tasks_read)
-		(t, m, a->common.pids.pid, a->common.pids.n, (unsigned int)a->sample_ms, &err);
+	int e = (a->common.cgroup ? np_tasks_read_some :
+				    np_tasks_read)(t, m, a->common.pids.pid, a->common.pids.n,
+						   (unsigned int)a->sample_ms, &err);
 
 	if (!e && a->walk)
 		e = np_query_pages(t, m, &err);
@@ -145,7 +159,8 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 	if (!e && np_tasks_denied(t, &err))
 		fprintf(stderr, "numaplace: %s\n", err.text);
 	if (!e && !a->walk && np_tasks_were_sampled(t, &err))
-		fprintf(stderr, "numaplace: %s; --walk or --sample-above 0 counts every page\n", err.text);
+		fprintf(stderr, "numaplace: %s; --walk or --sample-above 0 counts every page\n",
+			err.text);
 	if (!e)
 		return NP_EXIT_OK;
 	np_error("%s", err.text);
@@ -163,8 +178,10 @@ static int print_text(const struct ps_args *a)
 		puts(line);
 	}
 	if (!a->view.n_columns && a->view.m->n_nodes > NP_VIEW_NODES)
-		fprintf(stderr, "numaplace: of %zu nodes those with the most pages of a task are shown; "
-			"--columns pid,command,pages or --json shows all\n", a->view.m->n_nodes);
+		fprintf(stderr,
+			"numaplace: of %zu nodes those with the most pages of a task are shown; "
+			"--columns pid,command,pages or --json shows all\n",
+			a->view.m->n_nodes);
 	return NP_EXIT_OK;
 }
 

@@ -20,8 +20,10 @@ static volatile sig_atomic_t interrupted;
 
 static const struct argp_option options[] = {
 	{ "all", NP_KEY_ALL, NULL, 0, "Everything under control", 0 },
-	{ "pages", KEY_PAGES, NULL, 0, "Bring pages back as well to the nodes that apply, run or "
-	  "the daemon moved them from", 0 },
+	{ "pages", KEY_PAGES, NULL, 0,
+	  "Bring pages back as well to the nodes that apply, run or "
+	  "the daemon moved them from",
+	  0 },
 	NP_PACE_OPTIONS,
 	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,
@@ -71,8 +73,8 @@ static void say_nothing_there(pid_t pid, const char *err)
 	struct np_err why;
 
 	if (np_engine_hidden(&why))
-		np_error("process %d was not placed by this user; %s to restore what it placed", pid,
-			 why.text);
+		np_error("process %d was not placed by this user; %s to restore what it placed",
+			 pid, why.text);
 	else
 		np_error("%s", err);
 }
@@ -128,7 +130,8 @@ static int restore_named(const struct arguments *a, struct totals *t)
 	int status = 0;
 
 	if (a->common.cgroup)
-		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t) : 0;
+		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t) :
+				 0;
 	for (size_t i = 0; !status && i < pids->n; i++)
 		status = restore(NP_WHOSE(&pids->pid[i]), a->pages || t->weights.users, t);
 	return status;
@@ -151,7 +154,9 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 static int bring_pages_back(const pid_t *pid, const struct np_machine *m,
 			    const struct np_throttle *throttle, struct totals *t)
 {
-	struct np_mover mover = { .page_size = m->page_size, .throttle = *throttle, .go_on = go_on };
+	struct np_mover mover = { .page_size = m->page_size,
+				  .throttle = *throttle,
+				  .go_on = go_on };
 	struct np_err err;
 	int status, e;
 

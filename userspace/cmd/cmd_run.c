@@ -32,16 +32,17 @@ static const volatile sig_atomic_t never;
 struct run {
 	struct np_daemon_args args;
 	struct np_binding_words binding_words;
-	struct np_binding binding;	/* that the program starts with */
+	struct np_binding binding; /* that the program starts with */
 	char **command;
 	struct np_daemon d;
 	struct np_child child;
-	sigset_t mask;			/* as it was before signals were blocked */
+	sigset_t mask; /* as it was before signals were blocked */
 };
 
 static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
-	{ "assume", 'a', "penalty=P,mpki=M", 0, "what is known of the program and its children", 0 },
+	{ "assume", 'a', "penalty=P,mpki=M", 0, "what is known of the program and its children",
+	  0 },
 	NP_BINDING_OPTIONS,
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
@@ -107,7 +108,8 @@ static struct sigaction inherited[sizeof(forwarded) / sizeof(*forwarded)];
 static void catch_signals(sigset_t *before)
 {
 	struct sigaction on_forward = {
-		.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART,
+		.sa_sigaction = forward,
+		.sa_flags = SA_SIGINFO | SA_RESTART,
 	};
 	struct sigaction on_child = { .sa_handler = wake };
 	sigset_t blocked;
@@ -143,8 +145,8 @@ static int prepare_child(void *arg)
 		sigaction(forwarded[i], &inherited[i], NULL);
 	if (b->cpus && numa_sched_setaffinity(0, b->cpus))
 		return errno;
-	if (b->mem_mode >= 0 && set_mempolicy(b->mem_mode, nodes ? nodes->maskp : NULL,
-					      nodes ? nodes->size + 1 : 0))
+	if (b->mem_mode >= 0 &&
+	    set_mempolicy(b->mem_mode, nodes ? nodes->maskp : NULL, nodes ? nodes->size + 1 : 0))
 		return errno;
 	return 0;
 }
@@ -152,7 +154,9 @@ static int prepare_child(void *arg)
 static int start(struct run *r)
 {
 	const struct np_child_how how = {
-		.mask = &r->mask, .prepare = prepare_child, .arg = &r->binding,
+		.mask = &r->mask,
+		.prepare = prepare_child,
+		.arg = &r->binding,
 	};
 	int status;
 
@@ -308,12 +312,14 @@ int cmd_run(int argc, char **argv)
 {
 	struct run r = {
 		.binding.mem_mode = -1,
-		.d = { .root = "", .log = log_line, .owns_watched = true,
+		.d = { .root = "",
+		       .log = log_line,
+		       .owns_watched = true,
 		       .how = { .stop = &never, .note_pages = true } },
 	};
 	int status;
 
-	np_json = false;	/* a --json here is the program's own */
+	np_json = false; /* a --json here is the program's own */
 	np_daemon_args_defaults(&r.args, "run");
 	r.args.hysteresis.plans = 1;
 	r.args.count = COUNT;

@@ -17,12 +17,12 @@
 #include "cmd_args.h"
 #include "task_table.h"
 
-#define INTERVAL_US 2000000
-#define MIN_INTERVAL_US 100000
-#define MAX_INTERVAL_US 3600000000u
-#define COUNT_TASKS 64
+#define INTERVAL_US	  2000000
+#define MIN_INTERVAL_US	  100000
+#define MAX_INTERVAL_US	  3600000000u
+#define COUNT_TASKS	  64
 #define LONGEST_SAMPLE_MS 500
-#define LINE 16384
+#define LINE		  16384
 
 enum { KEY_ONCE = NP_KEY_OWN, KEY_COLUMNS };
 
@@ -30,12 +30,12 @@ struct top {
 	unsigned int interval_us;
 	const char *cgroup;
 	bool once;
-	bool all_nodes;		/* a line for each, also where there are many */
+	bool all_nodes; /* a line for each, also where there are many */
 	struct np_task_table view;
 	struct np_machine m;
 	struct np_tasks t;
-	struct np_err why;	/* why nothing is counted; "" where something is */
-	size_t first;		/* row at the top of the table */
+	struct np_err why; /* why nothing is counted; "" where something is */
+	size_t first;	   /* row at the top of the table */
 };
 
 static const struct argp_option options[] = {
@@ -44,8 +44,10 @@ static const struct argp_option options[] = {
 	{ "columns", KEY_COLUMNS, "LIST", 0, "As ps has it", 0 },
 	NP_CGROUP_OPTION,
 	{ "once", KEY_ONCE, NULL, 0, "Print one screen as text, all rows, and leave", 0 },
-	{ "json", 'j', NULL, 0, "Print a snapshot as `ps --json` does, on one line, each interval; with "
-	  "--once one of them", 0 },
+	{ "json", 'j', NULL, 0,
+	  "Print a snapshot as `ps --json` does, on one line, each interval; with "
+	  "--once one of them",
+	  0 },
 	{ 0 },
 };
 
@@ -62,7 +64,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (np_sort_find(arg, &top->view.sort))
 			return 0;
 		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
-			 "pages, pid", arg);
+			 "pages, pid",
+			 arg);
 		return ECANCELED;
 	case KEY_COLUMNS:
 		if (!np_task_table_choose(&top->view, arg, &err))
@@ -168,8 +171,8 @@ static void node_line(const struct top *top, size_t k, char *line, size_t len)
 {
 	const struct np_node *node = &top->m.node[k];
 
-	snprintf(line, len, "node %-3d %3u CPUs, %6.2f busy, memory %8.0f MiB, %8.0f free", node->id,
-		 node->cpus, busy_on(top, (int)k), (double)node->mem_total / (1 << 20),
+	snprintf(line, len, "node %-3d %3u CPUs, %6.2f busy, memory %8.0f MiB, %8.0f free",
+		 node->id, node->cpus, busy_on(top, (int)k), (double)node->mem_total / (1 << 20),
 		 (double)node->mem_free / (1 << 20));
 }
 
@@ -230,7 +233,8 @@ static void draw(struct top *top)
 		np_task_table_line(&top->view, top->first + i, line, width);
 		draw_line((int)y++, line, 0);
 	}
-	snprintf(line, sizeof(line), cut ? "%s  columns cut: %zu (see --columns)" : "%s", keys, cut);
+	snprintf(line, sizeof(line), cut ? "%s  columns cut: %zu (see --columns)" : "%s", keys,
+		 cut);
 	draw_line(getmaxy(stdscr) - 1, line, A_DIM);
 	refresh();
 }
@@ -373,7 +377,8 @@ static void print_text(const struct top *top)
 /* One line, flushed, for a reader of a pipe. */
 static void print_json(const struct top *top)
 {
-	json_t *j = np_snapshot_json_of(np_machine_platform(""), &top->m, &top->t, top->view.row, top->view.n);
+	json_t *j = np_snapshot_json_of(np_machine_platform(""), &top->m, &top->t, top->view.row,
+					top->view.n);
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);

@@ -20,15 +20,16 @@ struct view {
 	size_t n_caches;
 	struct utsname kernel;
 	char cpu_model[128];
-	int balancing;			/* np_balancing_read() */
+	int balancing; /* np_balancing_read() */
 	struct np_module_info module;
-	int module_state;		/* of np_module_probe() */
+	int module_state; /* of np_module_probe() */
 	struct np_err module_why;
 };
 
 static void read_cpu_model(struct view *v)
 {
-	char *text = np_read_file("/proc/cpuinfo"), *line = text ? strstr(text, "model name") : NULL;
+	char *text = np_read_file("/proc/cpuinfo"),
+	     *line = text ? strstr(text, "model name") : NULL;
 
 	snprintf(v->cpu_model, sizeof(v->cpu_model), "unknown");
 	if (line && (line = strchr(line, ':')))
@@ -98,8 +99,8 @@ static void print_node(const struct np_machine *m, size_t i)
 	struct bitmask *cpus = np_machine_cpus_of_node(m, (int)i);
 	char list[NP_LIST_LEN];
 
-	printf("node %-4d CPUs %-12s", node->id, node->cpus ? np_list_format(cpus, list, sizeof(list))
-							    : "none");
+	printf("node %-4d CPUs %-12s", node->id,
+	       node->cpus ? np_list_format(cpus, list, sizeof(list)) : "none");
 	if (node->has_memory)
 		printf(" memory %8.0f MiB, %8.0f free", (double)node->mem_total / (1 << 20),
 		       (double)node->mem_free / (1 << 20));
@@ -153,7 +154,9 @@ static void print_text(const struct view *v)
 {
 	printf("machine   %s (%s)\n", v->m.name, np_platform_name(np_machine_platform("")));
 	printf("kernel    %s %s, numa_balancing %s\n", v->kernel.release, v->kernel.machine,
-	       v->balancing < 0 ? "not built in" : v->balancing ? "on" : "off");
+	       v->balancing < 0 ? "not built in" :
+	       v->balancing	? "on" :
+				  "off");
 	if (v->module_state)
 		printf("module    not usable: %s\n", v->module_why.text);
 	else

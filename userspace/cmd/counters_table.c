@@ -10,9 +10,9 @@
 /* The columns of numbers, in every format. */
 struct column {
 	const char *name, *title;
-	int event;		/* NP_EVENTS: derived */
+	int event; /* NP_EVENTS: derived */
 	struct np_count (*derived)(const struct np_reading *r);
-	int digits;		/* after the point */
+	int digits; /* after the point */
 };
 
 static const struct column columns[] = {
@@ -118,7 +118,7 @@ static void explain(struct np_counters_table *rows, const struct np_counters_row
 {
 	if (!rows->begun && rows->user_only)
 		fprintf(stderr, "numaplace: only user code is counted, because sysctl "
-			"kernel.perf_event_paranoid is above 1\n");
+				"kernel.perf_event_paranoid is above 1\n");
 	for (size_t i = 0; i < n; i++)
 		explain_row(rows, &row[i]);
 	fflush(stderr);
@@ -284,8 +284,9 @@ void np_counters_table_print_table(void)
 {
 	puts("| processor | event | libpfm4's name |\n|---|---|---|");
 	for (const struct np_uarch *u = np_uarchs; u->title; u++) {
-		printf("| **%s** | | %s%s%s%s%s |\n", u->title, u->pmu ? "`" : "", u->pmu ? u->pmu : "",
-		       u->pmu ? "`" : "", u->remark ? ": " : "", u->remark ? u->remark : "");
+		printf("| **%s** | | %s%s%s%s%s |\n", u->title, u->pmu ? "`" : "",
+		       u->pmu ? u->pmu : "", u->pmu ? "`" : "", u->remark ? ": " : "",
+		       u->remark ? u->remark : "");
 		for (int e = NP_LLC_REFERENCES; e < NP_EVENTS; e++) {
 			printf("| | `%s` | ", np_event_name((enum np_event)e));
 			print_names(&u->event[e]);

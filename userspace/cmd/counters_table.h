@@ -12,16 +12,16 @@ enum np_counters_table_format { NP_ROWS_TEXT, NP_ROWS_CSV, NP_ROWS_JSON };
 struct np_counters_row {
 	const char *scope;	/* "task", "cpu", "node", "all" */
 	int id;			/* pid, CPU or the kernel's node number; -1: none */
-	char name[NP_COMM_LEN];	/* of a task */
+	char name[NP_COMM_LEN]; /* of a task */
 	int node;		/* that it is on, the kernel's number; -1: several */
 	struct np_reading r;	/* a difference */
 };
 
 struct np_counters_table {
 	enum np_counters_table_format format;
-	bool user_only;		/* said once, in a note */
-	bool begun;		/* the header is out */
-	const char *said[32];	/* notes that were given */
+	bool user_only;	      /* said once, in a note */
+	bool begun;	      /* the header is out */
+	const char *said[32]; /* notes that were given */
 	size_t n_said;
 };
 

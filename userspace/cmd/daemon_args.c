@@ -13,15 +13,25 @@
 
 #define MIN_INTERVAL_US 10000
 #define MAX_INTERVAL_US 3600000000u
-#define MAX_INTERVALS 1000000
-#define MAX_SIZE_MIB (1 << 30)
+#define MAX_INTERVALS	1000000
+#define MAX_SIZE_MIB	(1 << 30)
 
 /* A task that is idle stays eligible for so long. */
 #define PAUSE_US 5000000
 
 enum {
-	KEY_MIN_GAIN = NP_KEY_OWN, KEY_HYSTERESIS, KEY_WINDOW, KEY_BACK_OFF, KEY_MIN_BUSY,
-	KEY_MIN_SIZE, KEY_COUNT, KEY_LEAVE, KEY_PAGES, KEY_METRICS, KEY_EVENTS, KEY_OPTIONS,
+	KEY_MIN_GAIN = NP_KEY_OWN,
+	KEY_HYSTERESIS,
+	KEY_WINDOW,
+	KEY_BACK_OFF,
+	KEY_MIN_BUSY,
+	KEY_MIN_SIZE,
+	KEY_COUNT,
+	KEY_LEAVE,
+	KEY_PAGES,
+	KEY_METRICS,
+	KEY_EVENTS,
+	KEY_OPTIONS,
 	KEY_READING,
 };
 
@@ -34,29 +44,49 @@ static const struct argp_option options[] = {
 	NP_CGROUP_OPTION,
 	NP_EXCLUDE_OPTION,
 	{ "interval", 'i', "TIME", 0, "Look and plan again after this time (1s)", 0 },
-	{ "min-gain", KEY_MIN_GAIN, "FACTOR", 0, "Leave a task alone whose expected speed-up is "
-	  "known and smaller, such as 1.05 (0: do what the policy says)", 0 },
-	{ "hysteresis", KEY_HYSTERESIS, "N", 0, "Move a task when so many plans in a row say the "
-	  "same of it (2)", 0 },
-	{ "window", KEY_WINDOW, "N", 0, "A task that goes from a node and back within N intervals "
-	  "is then left alone (30)", 0 },
-	{ "back-off", KEY_BACK_OFF, "N", 0, "For so many intervals, twice as many the next time "
-	  "(60)", 0 },
+	{ "min-gain", KEY_MIN_GAIN, "FACTOR", 0,
+	  "Leave a task alone whose expected speed-up is "
+	  "known and smaller, such as 1.05 (0: do what the policy says)",
+	  0 },
+	{ "hysteresis", KEY_HYSTERESIS, "N", 0,
+	  "Move a task when so many plans in a row say the "
+	  "same of it (2)",
+	  0 },
+	{ "window", KEY_WINDOW, "N", 0,
+	  "A task that goes from a node and back within N intervals "
+	  "is then left alone (30)",
+	  0 },
+	{ "back-off", KEY_BACK_OFF, "N", 0,
+	  "For so many intervals, twice as many the next time "
+	  "(60)",
+	  0 },
 	{ "min-busy", KEY_MIN_BUSY, "CPUS", 0, "Only tasks that keep so many CPUs busy (0.1)", 0 },
-	{ "min-size", KEY_MIN_SIZE, "SIZE", 0, "Only tasks with so much memory, such as 64MiB or "
-	  "2GiB (1MiB)", 0 },
-	{ "count", KEY_COUNT, "N", 0, "Read the counters of N tasks at once, in turn, for at most 0.1 % "
-	  "of a CPU (16; 0: none)", 0 },
-	{ "reading", KEY_READING, "PERCENT", 0, "Take so much of a CPU at most to read where the pages of new "
-	  "tasks are; of others a quarter of that (0.2)", 0 },
+	{ "min-size", KEY_MIN_SIZE, "SIZE", 0,
+	  "Only tasks with so much memory, such as 64MiB or "
+	  "2GiB (1MiB)",
+	  0 },
+	{ "count", KEY_COUNT, "N", 0,
+	  "Read the counters of N tasks at once, in turn, for at most 0.1 % "
+	  "of a CPU (16; 0: none)",
+	  0 },
+	{ "reading", KEY_READING, "PERCENT", 0,
+	  "Take so much of a CPU at most to read where the pages of new "
+	  "tasks are; of others a quarter of that (0.2)",
+	  0 },
 	{ "leave", KEY_LEAVE, NULL, 0, "At the end leave tasks where they are", 0 },
 	{ "pages", KEY_PAGES, NULL, 0, "At the end bring pages back as well", 0 },
-	{ "metrics", KEY_METRICS, "FILE|unix:PATH[,mode=OCTAL][,group=NAME]", 0, "Counters in Prometheus' "
-	  "text format: a file replaced every interval, or a socket that answers HTTP (0600)", 0 },
-	{ "events", KEY_EVENTS, "FILE", 0, "What is decided and done, one JSON object a line, behind what "
-	  "the file has; SIGHUP opens it again", 0 },
-	{ "options", KEY_OPTIONS, "FILE", 0, "More of these, one NAME or NAME=VALUE a line; SIGHUP "
-	  "reads it again", 0 },
+	{ "metrics", KEY_METRICS, "FILE|unix:PATH[,mode=OCTAL][,group=NAME]", 0,
+	  "Counters in Prometheus' "
+	  "text format: a file replaced every interval, or a socket that answers HTTP (0600)",
+	  0 },
+	{ "events", KEY_EVENTS, "FILE", 0,
+	  "What is decided and done, one JSON object a line, behind what "
+	  "the file has; SIGHUP opens it again",
+	  0 },
+	{ "options", KEY_OPTIONS, "FILE", 0,
+	  "More of these, one NAME or NAME=VALUE a line; SIGHUP "
+	  "reads it again",
+	  0 },
 	{ 0 },
 };
 
@@ -96,7 +126,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'i':
 		return np_arg_interval(arg, &a->interval_us);
-	case 'j':	/* it logs lines; metrics and events are for programs */
+	case 'j': /* it logs lines; metrics and events are for programs */
 		return ARGP_ERR_UNKNOWN;
 	case KEY_MIN_GAIN:
 		return number(arg, "--min-gain", 1000, &a->hysteresis.min_gain);
@@ -149,7 +179,12 @@ static const struct argp argp = {
 void np_daemon_args_defaults(struct np_daemon_args *a, const char *command)
 {
 	*a = (struct np_daemon_args) {
-		.command = command, .interval_us = 1000000, .count = 16, .min_busy = 0.1, .reading = 0.2, .min_size_mib = 1,
+		.command = command,
+		.interval_us = 1000000,
+		.count = 16,
+		.min_busy = 0.1,
+		.reading = 0.2,
+		.min_size_mib = 1,
 		.hysteresis = { .min_gain = 0, .plans = 2, .window = 30, .back_off = 60 },
 	};
 	np_policy_cli_init(&a->words);
@@ -219,7 +254,7 @@ int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv)
 
 	np_daemon_args_defaults(a, "daemon");
 	status = np_args(&argp, argc, argv, 0, a);
-	argv[0] = command;	/* np_args() has put its own there */
+	argv[0] = command; /* np_args() has put its own there */
 	if (!status && a->file)
 		status = read_again_with_file(a, argc, argv);
 	argv[0] = command;
@@ -248,7 +283,8 @@ static int assume(const struct np_daemon_args *a, struct np_task *assumed)
 		snprintf(text, sizeof(text), "pid=1,%s", a->words.assume.word[i]);
 		if (np_tasks_assume(&tasks, text, &err))
 			return np_usage("%s: assumption \"%s\" is not penalty=P,mpki=M with P at "
-					"least 1 and M at least 0", a->command, a->words.assume.word[i]);
+					"least 1 and M at least 0",
+					a->command, a->words.assume.word[i]);
 	}
 	*assumed = task;
 	return NP_EXIT_OK;
@@ -287,7 +323,7 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->watch_rules.exclude = np_select_exclude(&a->words.select);
 	d->watch_rules.pause = PAUSE_US / a->interval_us + 1;
 	d->watch_rules.read_budget = a->interval_us / 1e6 * a->reading / 100;
-	if (!d->sampling.pids)	/* how many is settled once the first have been counted */
+	if (!d->sampling.pids) /* how many is settled once the first have been counted */
 		d->sampling.most = a->count;
 	d->sampling.budget = a->interval_us / 1e6 / 1000;
 	return NP_EXIT_OK;

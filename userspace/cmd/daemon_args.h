@@ -7,17 +7,17 @@
 #include "policy_args.h"
 
 struct np_daemon_args {
-	const char *command;		/* that the errors are of */
+	const char *command; /* that the errors are of */
 	struct np_policy_cli words;
 	unsigned int interval_us;
 	struct np_hysteresis_rules hysteresis;
-	unsigned int count;		/* tasks whose counters are read at once */
+	unsigned int count; /* tasks whose counters are read at once */
 	double min_busy, min_size_mib;
-	double reading;		/* percent of a CPU */
+	double reading; /* percent of a CPU */
 	bool leave, pages;
 	const char *metrics, *events, *file;
-	char *text;			/* of the file */
-	char **argv;			/* parsed words, in text and in the caller's argv */
+	char *text;  /* of the file */
+	char **argv; /* parsed words, in text and in the caller's argv */
 };
 
 /* --interval; 0, or ECANCELED after printing the error. */

@@ -12,13 +12,16 @@
 #include "cmd.h"
 
 static const struct np_cmd commands[] = {
-	{ "topology", cmd_topology, "", "nodes, CPUs, caches, distances, memory; module and kernel" },
+	{ "topology", cmd_topology, "",
+	  "nodes, CPUs, caches, distances, memory; module and kernel" },
 	{ "machine", cmd_machine, "NAME|FILE.toml", "what a machine file describes; checks it" },
 	{ "ps", cmd_ps, "[PID..]", "tasks: node, pages per node, locality, IPC, MPKI, penalty" },
 	{ "top", cmd_top, "", "what ps shows, live in the terminal" },
 	{ "place", cmd_place, "PID --cpus LIST --mem MODE:NODES", "binds a running task" },
-	{ "counters", cmd_counters, "[--pid PID] [-C CPUS] [-- CMD]", "IPC, cache misses, local and remote memory accesses" },
-	{ "measure-penalty", cmd_measure_penalty, "--task CMD | --flip PID", "measures the NUMA penalty of tasks" },
+	{ "counters", cmd_counters, "[--pid PID] [-C CPUS] [-- CMD]",
+	  "IPC, cache misses, local and remote memory accesses" },
+	{ "measure-penalty", cmd_measure_penalty, "--task CMD | --flip PID",
+	  "measures the NUMA penalty of tasks" },
 	{ "restore", cmd_restore, "PID | --all", "undoes every place and apply" },
 	{ "migrate", cmd_migrate, "PID [--from A] --to B", "moves a running task's pages" },
 	{ "jobs", cmd_jobs, "", "the module's page moves, running and done" },
@@ -26,9 +29,11 @@ static const struct np_cmd commands[] = {
 	{ "policies", cmd_policies, "", "the policies built in, their options and needs" },
 	{ "plan", cmd_plan, "--policy P [PID..]", "what a policy would do and why; does nothing" },
 	{ "apply", cmd_apply, "--policy P [PID..]", "does what the policy says" },
-	{ "predict", cmd_predict, "--machine M --tasks T", "predicts what policies would bring, and compares" },
+	{ "predict", cmd_predict, "--machine M --tasks T",
+	  "predicts what policies would bring, and compares" },
 	{ "run", cmd_run, "--policy P -- CMD", "starts a program under a policy" },
-	{ "trace", cmd_trace, "[NAME [PID]] [-- CMD]", "shows moves and placements while they happen" },
+	{ "trace", cmd_trace, "[NAME [PID]] [-- CMD]",
+	  "shows moves and placements while they happen" },
 	{ "daemon", cmd_daemon, "--policy P [PID..]", "keeps running tasks placed by a policy" },
 };
 
@@ -47,7 +52,8 @@ static struct {
 static const struct np_cmd programs[] = {
 	{ "lab", NULL, "list | run --machine M -- CMD", "runs a program on a simulated machine" },
 	{ "calibrate-machine", NULL, "FILE.toml", "measures this machine into a machine file" },
-	{ "experiment", NULL, "list | run SUITE | report DIR", "runs and compares whole experiments" },
+	{ "experiment", NULL, "list | run SUITE | report DIR",
+	  "runs and compares whole experiments" },
 };
 
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
@@ -132,8 +138,8 @@ static int unknown_command(const char *name)
 	const char *nearest = commands[0].name;
 
 	for (size_t i = 0; i < N_COMMANDS + N_PROGRAMS; i++) {
-		const char *have = i < N_COMMANDS ? commands[i].name
-						  : programs[i - N_COMMANDS].name;
+		const char *have = i < N_COMMANDS ? commands[i].name :
+						    programs[i - N_COMMANDS].name;
 
 		if (edit_distance(name, have) < edit_distance(name, nearest))
 			nearest = have;
@@ -141,7 +147,8 @@ static int unknown_command(const char *name)
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		if (!strcmp(name, programs[i].name))
 			return np_usage("the program numaplace-%s is not beside this one; `make` "
-					"builds it", name);
+					"builds it",
+					name);
 	return np_usage("no command \"%s\"; the nearest is \"%s\", and numaplace --help lists all",
 			name, nearest);
 }
@@ -161,8 +168,8 @@ static char *present_name(char *name)
 		if (strcmp(name, aliases[i].alias))
 			continue;
 		if (isatty(STDERR_FILENO))
-			fprintf(stderr, "numaplace: %s is called %s; the next release has no %s\n", name,
-				aliases[i].name, name);
+			fprintf(stderr, "numaplace: %s is called %s; the next release has no %s\n",
+				name, aliases[i].name, name);
 		return aliases[i].name;
 	}
 	return name;
@@ -196,7 +203,7 @@ static void close_output(void)
 	errno = 0;
 	if (!fclose(stdout) && !failed)
 		return;
-	if (!failed && empty && errno == EBADF)	/* it was closed from the start, and not needed */
+	if (!failed && empty && errno == EBADF) /* it was closed from the start, and not needed */
 		return;
 	fprintf(stderr, "numaplace: standard output cannot be written%s%s\n", errno ? ": " : "",
 		errno ? strerror(errno) : "");

@@ -10,7 +10,7 @@
 #include "../lib/host/interleave_weights.h"
 #include "arg_units.h"
 
-#define SAMPLE_MS 200
+#define SAMPLE_MS     200
 #define SAMPLE_MAX_MS 60000
 
 void np_policy_cli_init(struct np_policy_cli *w)
@@ -111,7 +111,8 @@ const struct np_engine_ops *np_policy_engine(const struct np_policy_cli *w, int 
 		return ops;
 	e = np_weights_kernel_check("", &err);
 	if (!e && !ops->memory)
-		e = np_fail(&err, -EOPNOTSUPP, "--weights write: with the %s engine no running "
+		e = np_fail(&err, -EOPNOTSUPP,
+			    "--weights write: with the %s engine no running "
 			    "task's pages to come would go by them; load the numaplace module, or leave it out",
 			    ops->name);
 	if (!e)

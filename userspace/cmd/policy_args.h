@@ -52,7 +52,7 @@ struct np_policy_cli {
 	struct np_select select;
 	bool override, write_weights;
 	unsigned long sample_ms;
-	const char *save, *show, *snapshot, *plan;	/* files */
+	const char *save, *show, *snapshot, *plan; /* files */
 	struct np_common common;
 };
 

@@ -120,7 +120,7 @@ static bool is_wanted(const struct np_select *s, pid_t pid, uid_t uid)
 		return false;
 	if (!s->command && !exclude.n)
 		return true;
-	if (np_proc_stat(pid, &st))	/* one that was named is an error later */
+	if (np_proc_stat(pid, &st)) /* one that was named is an error later */
 		return !s->command;
 	return (!s->command || np_name_matches(s->command, st.comm)) &&
 	       !np_excluded(&exclude, pid, st.comm);

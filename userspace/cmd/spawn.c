@@ -97,8 +97,8 @@ bool np_child_has_ended(struct np_child *c)
 	if (!c->ended && !waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
 	    info.si_pid == c->pid) {
 		c->ended = true;
-		c->status = info.si_code == CLD_EXITED ? info.si_status
-						       : EXIT_SIGNAL + info.si_status;
+		c->status = info.si_code == CLD_EXITED ? info.si_status :
+							 EXIT_SIGNAL + info.si_status;
 	}
 	return c->ended;
 }
@@ -113,5 +113,7 @@ void np_child_end(struct np_child *c)
 		kill(c->pid, SIGKILL);
 		waitpid(c->pid, NULL, 0);
 	}
-	*c = (struct np_child) { .pid = -1, .go = -1, .report = -1, .ended = true, .status = c->status };
+	*c = (struct np_child) {
+		.pid = -1, .go = -1, .report = -1, .ended = true, .status = c->status
+	};
 }

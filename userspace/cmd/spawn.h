@@ -9,15 +9,15 @@
 
 struct np_child {
 	pid_t pid;
-	int go, report;		/* to it, from it */
+	int go, report; /* to it, from it */
 	bool ended;
-	int status;		/* as a shell gives it: 128 + the signal that ended it */
+	int status; /* as a shell gives it: 128 + the signal that ended it */
 };
 
 struct np_child_how {
-	bool quiet;		/* its output goes nowhere */
-	const sigset_t *mask;	/* signals that the command has blocked; NULL: as the caller */
-	int (*prepare)(void *arg);	/* called in the child; 0, or an errno: it cannot be started */
+	bool quiet;		   /* its output goes nowhere */
+	const sigset_t *mask;	   /* signals that the command has blocked; NULL: as the caller */
+	int (*prepare)(void *arg); /* called in the child; 0, or an errno: it cannot be started */
 	void *arg;
 };
 

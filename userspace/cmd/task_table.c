@@ -13,8 +13,8 @@
 #include "../lib/host/exclude.h"
 
 static const char *const sort_name[] = {
-	[NP_SORT_COST] = "cost", [NP_SORT_BUSY] = "busy", [NP_SORT_REMOTE] = "remote",
-	[NP_SORT_MPKI] = "mpki", [NP_SORT_PENALTY] = "penalty", [NP_SORT_LOCAL] = "local",
+	[NP_SORT_COST] = "cost",   [NP_SORT_BUSY] = "busy",	  [NP_SORT_REMOTE] = "remote",
+	[NP_SORT_MPKI] = "mpki",   [NP_SORT_PENALTY] = "penalty", [NP_SORT_LOCAL] = "local",
 	[NP_SORT_PAGES] = "pages", [NP_SORT_PID] = "pid",
 };
 
@@ -103,7 +103,7 @@ static double key(const struct np_task_table *v, size_t task)
 		return t->mpki_source == NP_PROVENANCE_NONE ? -1 : t->mpki;
 	case NP_SORT_PENALTY:
 		return t->penalty_source == NP_PROVENANCE_NONE ? -1 : t->penalty;
-	case NP_SORT_LOCAL:	/* the least local first; without memory last */
+	case NP_SORT_LOCAL: /* the least local first; without memory last */
 		locality = np_task_locality(v->m, t);
 		return locality < 0 ? -2 : -locality;
 	case NP_SORT_PAGES:
@@ -171,12 +171,11 @@ void np_task_table_free(struct np_task_table *v)
 struct text {
 	char *line;
 	size_t len, used;
-	size_t cut;		/* cells that did not fit: none after the first of them is tried */
+	size_t cut; /* cells that did not fit: none after the first of them is tried */
 };
 
 /* One more cell of the line, a blank before it. */
-__attribute__((format(printf, 2, 3)))
-static void cell(struct text *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void cell(struct text *t, const char *format, ...)
 {
 	char text[NP_LIST_LEN];
 	va_list ap;
@@ -327,8 +326,9 @@ static void print_most(const struct np_task_table *v, size_t i, struct text *t)
 			others++;
 			continue;
 		}
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d:%llu", shown ? " " : "",
-					 v->m->node[k].id, (unsigned long long)pages[k]);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d:%llu",
+					 shown ? " " : "", v->m->node[k].id,
+					 (unsigned long long)pages[k]);
 		shown++;
 	}
 	if (others)
@@ -344,7 +344,7 @@ static void print_cpus(const struct np_task_table *v, size_t i, struct text *t)
 }
 
 static const struct column {
-	const char *name, *heading;	/* the heading as wide as the cells; NULL: head_pages() */
+	const char *name, *heading; /* the heading as wide as the cells; NULL: head_pages() */
 	void (*print)(const struct np_task_table *v, size_t task, struct text *t);
 } columns[] = {
 	/* clang-format off */
@@ -385,9 +385,11 @@ int np_task_table_choose(struct np_task_table *v, const char *words, struct np_e
 		const struct column *c = find_column(word, len);
 
 		if (!c)
-			return np_fail(err, -EINVAL, "no column \"%.*s\"; there are pid, "
+			return np_fail(err, -EINVAL,
+				       "no column \"%.*s\"; there are pid, "
 				       "command, threads, busy, node, local, ipc, mpki, remote, "
-				       "penalty, from, shm, pages, most, cpus", (int)len, word);
+				       "penalty, from, shm, pages, most, cpus",
+				       (int)len, word);
 		if (v->n_columns == NP_COLUMNS)
 			return np_fail(err, -EINVAL, "more columns than there are in \"%s\"",
 				       words);

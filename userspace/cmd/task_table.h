@@ -11,8 +11,14 @@
 #include "../lib/host/topology.h"
 
 enum np_sort {
-	NP_SORT_COST, NP_SORT_BUSY, NP_SORT_REMOTE, NP_SORT_MPKI, NP_SORT_PENALTY, NP_SORT_LOCAL,
-	NP_SORT_PAGES, NP_SORT_PID,
+	NP_SORT_COST,
+	NP_SORT_BUSY,
+	NP_SORT_REMOTE,
+	NP_SORT_MPKI,
+	NP_SORT_PENALTY,
+	NP_SORT_LOCAL,
+	NP_SORT_PAGES,
+	NP_SORT_PID,
 };
 
 #define NP_COLUMNS 15
@@ -29,18 +35,18 @@ struct np_task_table {
 	const struct np_machine *m;
 	const struct np_tasks *t;
 	enum np_sort sort;
-	const char *comm;	/* only names that hold this text; NULL: all */
-	int node;		/* only tasks that run there or have pages there; -1: all */
-	bool busy;		/* only those that ran */
-	unsigned char column[NP_COLUMNS];	/* [n_columns] that np_task_table_choose() chose; 0: all */
+	const char *comm; /* only names that hold this text; NULL: all */
+	int node;	  /* only tasks that run there or have pages there; -1: all */
+	bool busy;	  /* only those that ran */
+	unsigned char column[NP_COLUMNS]; /* [n_columns] that np_task_table_choose() chose; 0: all */
 	size_t n_columns;
-	size_t *row;		/* [n] indices of t's tasks, in order */
+	size_t *row; /* [n] indices of t's tasks, in order */
 	size_t n;
 };
 
 /* "cost", "busy", ..: false for another word. */
 bool np_sort_find(const char *word, enum np_sort *sort);
-const char *np_sort_name(enum np_sort sort);	/* NULL past the last */
+const char *np_sort_name(enum np_sort sort); /* NULL past the last */
 
 /* Fills row and n; 0 or -ENOMEM. */
 int np_task_table_arrange(struct np_task_table *v);

@@ -6,8 +6,8 @@
 #include <argp.h>
 
 struct np_unknown {
-	char **word;	/* in argv, NULL: none */
-	char letter;	/* in that word, 0: a long option */
+	char **word; /* in argv, NULL: none */
+	char letter; /* in that word, 0: a long option */
 };
 
 struct np_unknown np_unknown_option(const struct argp *argp, char **argv);

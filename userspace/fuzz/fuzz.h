@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char *const fuzz_seeds[];	/* NULL-terminated */
+extern const char *const fuzz_seeds[]; /* NULL-terminated */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,6 +28,10 @@ static inline char *fuzz_string(const uint8_t *data, size_t size)
 }
 
 /* A claim about any input. */
-#define FUZZ_CLAIM(claim) do { if (!(claim)) abort(); } while (0)
+#define FUZZ_CLAIM(claim) \
+	do { \
+		if (!(claim)) \
+			abort(); \
+	} while (0)
 
 #endif

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		again = numa_bitmask_alloc(64);
 		np_list_parse_kernel("0-3,8,63", exist);
 	}
-	space = (struct np_list_space){ "node", exist, exist };
+	space = (struct np_list_space) { "node", exist, exist };
 	mask = np_list_parse(text, &space, &err);
 	FUZZ_CLAIM(!mask == !!err.text[0]);
 	if (mask) {

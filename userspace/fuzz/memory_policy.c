@@ -4,8 +4,10 @@
 #include "../lib/host/mempolicy.h"
 #include "fuzz.h"
 
-const char *const fuzz_seeds[] = { "bind:0-1", "preferred:+0", "interleave:all", "local", "default",
-				   "weighted-interleave:!0", "preferred-many:0,1", NULL };
+const char *const fuzz_seeds[] = {
+	"bind:0-1", "preferred:+0",	      "interleave:all",	    "local",
+	"default",  "weighted-interleave:!0", "preferred-many:0,1", NULL
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -20,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		exist = numa_bitmask_alloc(64);
 		np_list_parse_kernel("0-3,8,63", exist);
 	}
-	space = (struct np_list_space){ "node", exist, exist };
+	space = (struct np_list_space) { "node", exist, exist };
 	if (np_mempolicy_parse(text, &space, &mode, &nodes, &err)) {
 		FUZZ_CLAIM(err.text[0] && !nodes);
 	} else {

@@ -5,7 +5,8 @@
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {
-	"hysteresis=0.05", "pages=follow", "objective=fairness", "penalty=1.5", "rate=935", "move=pages", NULL,
+	"hysteresis=0.05", "pages=follow", "objective=fairness", "penalty=1.5", "rate=935",
+	"move=pages",	   NULL,
 };
 
 /* Refused with a reason, or a number that is in its table's range. */
@@ -20,7 +21,8 @@ static void set(const struct np_policy *p, const char *text)
 	for (const struct np_option *t = p->option; t && t->name; t++) {
 		double value = np_options_get(p, &o, t->name);
 
-		FUZZ_CLAIM(value == t->def || (value >= t->min && value <= t->max) || t->type != NP_OPT_DOUBLE);
+		FUZZ_CLAIM(value == t->def || (value >= t->min && value <= t->max) ||
+			   t->type != NP_OPT_DOUBLE);
 	}
 }
 

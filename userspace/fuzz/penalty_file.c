@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CLAIM(err.text[0] && !p.n && !p.task);
 	for (size_t i = 0; i < p.n; i++)
 		FUZZ_CLAIM(p.task[i].penalty >= 0.01 && p.task[i].key.name[0] &&
-			   (p.task[i].method == NP_PROVENANCE_RUNS || p.task[i].method == NP_PROVENANCE_FLIP));
+			   (p.task[i].method == NP_PROVENANCE_RUNS ||
+			    p.task[i].method == NP_PROVENANCE_FLIP));
 	np_penalties_free(&p);
 	close(fd);
 	return 0;

@@ -38,8 +38,9 @@ static int no_plan(const struct np_policy *self, const struct np_machine *m,
 static void read_about(json_t *root)
 {
 	struct np_policy p = {
-		.name = "p", .summary = "", .origin = "", .needs = "", .plan_as = no_plan};
-	struct np_program_about about = {0};
+		.name = "p", .summary = "", .origin = "", .needs = "", .plan_as = no_plan
+	};
+	struct np_program_about about = { 0 };
 	char text[64];
 	struct np_err err = { "" };
 	struct np_options o;
@@ -59,23 +60,24 @@ static void read_about(json_t *root)
 static void read_decisions(const json_t *root)
 {
 	static struct np_node node[2] = {
-		{.id = 0, .cpus = 2, .has_memory = true, .mem_free = 1 << 30},
-		{.id = 3, .cpus = 2, .has_memory = true, .mem_free = 1 << 20}};
-	static int distance[4] = {10, 20, 20, 10}, cpu_node[4] = {0, 0, 1, 1};
-	static const uint64_t pages[2] = {1000, 10};
-	static const uint8_t may[2] = {NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_HOLD};
-	const struct np_machine m = {.name = "m",
-				     .n_nodes = 2,
-				     .node = node,
-				     .distance = distance,
-				     .n_cpus = 4,
-				     .cpu_node = cpu_node,
-				     .page_size = 4096};
-	const struct np_task tasks[TASKS] = {{.pid = 7, .cores = 1, .pages = pages},
-					     {.pid = 8, .cores = 1, .pages = pages, .may = may}};
-	const struct np_decisions_from from = {.what = "policy p", .limited = true};
-	const struct np_policy p = {.name = "p", .plan_as = no_plan};
-	const struct np_options o = {{0}};
+		{ .id = 0, .cpus = 2, .has_memory = true, .mem_free = 1 << 30 },
+		{ .id = 3, .cpus = 2, .has_memory = true, .mem_free = 1 << 20 }
+	};
+	static int distance[4] = { 10, 20, 20, 10 }, cpu_node[4] = { 0, 0, 1, 1 };
+	static const uint64_t pages[2] = { 1000, 10 };
+	static const uint8_t may[2] = { NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_HOLD };
+	const struct np_machine m = { .name = "m",
+				      .n_nodes = 2,
+				      .node = node,
+				      .distance = distance,
+				      .n_cpus = 4,
+				      .cpu_node = cpu_node,
+				      .page_size = 4096 };
+	const struct np_task tasks[TASKS] = { { .pid = 7, .cores = 1, .pages = pages },
+					      { .pid = 8, .cores = 1, .pages = pages, .may = may } };
+	const struct np_decisions_from from = { .what = "policy p", .limited = true };
+	const struct np_policy p = { .name = "p", .plan_as = no_plan };
+	const struct np_options o = { { 0 } };
 	struct np_err err = { "" };
 	struct np_plan plan;
 

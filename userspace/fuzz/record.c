@@ -6,7 +6,9 @@
 
 const char *const fuzz_seeds[] = {
 	"job=12 pid=4 state=done from=0-1 to=0 asked=18446744073709551615 moved=1 bytes=\n",
-	"numaplace=0.1.0 abi=1\n", "tid=1 pid=1 comm=a cpus=0-1\ntid=2 pid=1\n\n", NULL,
+	"numaplace=0.1.0 abi=1\n",
+	"tid=1 pid=1 comm=a cpus=0-1\ntid=2 pid=1\n\n",
+	NULL,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

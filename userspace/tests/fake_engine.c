@@ -14,7 +14,8 @@ static int undo(const struct np_undo *u, size_t n, struct np_err *err)
 	return 0;
 }
 
-static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out, struct np_err *err)
+static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+		   struct np_err *err)
 {
 	(void)r, (void)err;
 	*out = (struct np_migrate_result) { .engine = "fake" };

@@ -25,12 +25,12 @@ enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
 struct run {
 	const struct np_bpftrace *tracer;
-	pid_t bpftrace, program;	/* 0: not started, or ended */
-	int status, program_status;	/* as shells have it */
+	pid_t bpftrace, program;    /* 0: not started, or ended */
+	int status, program_status; /* as shells have it */
 	int output, signals;
-	bool ready, told;		/* bpftrace traces; was told to end */
-	size_t match;			/* how much of READY has been seen */
-	uint64_t end;			/* ns; 0: none */
+	bool ready, told; /* bpftrace traces; was told to end */
+	size_t match;	  /* how much of READY has been seen */
+	uint64_t end;	  /* ns; 0: none */
 	sigset_t mask_before;
 };
 
@@ -123,7 +123,7 @@ static bool relay(struct run *r)
 		return false;
 	for (ssize_t done = 0, wrote; done < n; done += wrote) {
 		wrote = write(STDOUT_FILENO, text + done, (size_t)(n - done));
-		if (wrote < 0) {	/* the output is closed */
+		if (wrote < 0) { /* the output is closed */
 			tell_to_end(r);
 			break;
 		}

@@ -4,10 +4,10 @@
 #define NUMAPLACE_BPFTRACE_H
 
 struct np_bpftrace {
-	const char *script;	/* path */
-	const char *pid;	/* the script's argument, or NULL */
-	unsigned int us;	/* for how long; 0: until it is told to end */
-	char **command;		/* started when tracing has begun, or NULL */
+	const char *script; /* path */
+	const char *pid;    /* the script's argument, or NULL */
+	unsigned int us;    /* for how long; 0: until it is told to end */
+	char **command;	    /* started when tracing has begun, or NULL */
 };
 
 /*

@@ -107,8 +107,8 @@ static int unknown_script(const struct np_scripts *scripts, const char *name)
 	char names[512] = "";
 
 	for (size_t i = 0; i < scripts->n; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "",
-			 scripts->script[i].name);
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", scripts->script[i].name);
 	return np_usage("trace: no script \"%s\"; there are %s", name, names);
 }
 
@@ -191,7 +191,8 @@ int cmd_trace(int argc, char **argv)
 	e = np_scripts_find(&scripts);
 	if (e) {
 		np_error("trace: the bpftrace scripts cannot be read: %s; they belong in "
-			 "../share/numaplace/tracing beside this program's folder", strerror(-e));
+			 "../share/numaplace/tracing beside this program's folder",
+			 strerror(-e));
 		status = NP_EXIT_CANNOT;
 	} else {
 		status = wants_list(&a) ? list(&scripts) : trace(&a, &scripts);

@@ -12,7 +12,9 @@
 
 /* From the folder of the program: built in the tree, built with sanitizers, installed. */
 static const char *const folders[] = {
-	"../userspace/tracing", "../../userspace/tracing", "../share/numaplace/tracing",
+	"../userspace/tracing",
+	"../../userspace/tracing",
+	"../share/numaplace/tracing",
 };
 
 /* The folder that this program is in. 0 or -errno. */

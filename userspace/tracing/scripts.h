@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 struct np_script {
-	char name[64];		/* "migrations" */
+	char name[64]; /* "migrations" */
 	char path[PATH_MAX];
-	char summary[128];	/* from the script's first comment */
+	char summary[128]; /* from the script's first comment */
 };
 
 struct np_scripts {
-	struct np_script *script;	/* by name */
+	struct np_script *script; /* by name */
 	size_t n;
 };
 

@@ -14,12 +14,12 @@ static u64 clock_read(struct clocksource *cs)
 }
 
 static struct clocksource lab_clock = {
-	.name	= "numaplace_lab",
-	.rating	= RATING,
-	.read	= clock_read,
-	.mask	= CLOCKSOURCE_MASK(64),
-	.flags	= CLOCK_SOURCE_IS_CONTINUOUS,
-	.owner	= THIS_MODULE,
+	.name = "numaplace_lab",
+	.rating = RATING,
+	.read = clock_read,
+	.mask = CLOCKSOURCE_MASK(64),
+	.flags = CLOCK_SOURCE_IS_CONTINUOUS,
+	.owner = THIS_MODULE,
 };
 
 int numaplace_lab_clock_register(const struct np_lab_shared *shared)

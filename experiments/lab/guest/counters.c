@@ -12,9 +12,9 @@ static void read_cpu(struct np_lab_cpu *out, const struct np_lab_cpu *shared)
 	for (;;) {
 		u64 before = READ_ONCE(shared->sequence);
 
-		smp_rmb(); /* the first reading of sequence before the copy */
+		smp_rmb();		   /* the first reading of sequence before the copy */
 		*out = data_race(*shared); /* a copy with a write in it is not used */
-		smp_rmb(); /* the copy before the second reading of sequence */
+		smp_rmb();		   /* the copy before the second reading of sequence */
 		if (!(before & 1) && before == READ_ONCE(shared->sequence))
 			return;
 		cpu_relax();
@@ -29,7 +29,8 @@ static void show_cpu(struct seq_file *s, const struct np_lab_shared *shared, uns
 	read_cpu(&c, &shared->cpu[cpu]);
 	seq_printf(s, "cpu=%u instructions=%llu cycles=%llu llc_references=%llu llc_misses=%llu",
 		   cpu, c.instructions, c.cycles, c.llc_references, c.llc_misses);
-	seq_printf(s, " local_dram=%llu remote_dram=%llu remote_cache=%llu sim_ns=%llu stall_ns=%llu",
+	seq_printf(s,
+		   " local_dram=%llu remote_dram=%llu remote_cache=%llu sim_ns=%llu stall_ns=%llu",
 		   c.local_dram, c.remote_dram, c.remote_cache, c.sim_ns, c.stall_ns);
 	seq_printf(s, " dram_writes=%llu", c.dram_writes);
 	for (node = 0; node < shared->nodes; node++)

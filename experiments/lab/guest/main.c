@@ -79,15 +79,15 @@ static void lab_remove(struct pci_dev *dev)
 
 static const struct pci_device_id lab_ids[] = {
 	{ PCI_DEVICE(PCI_VENDOR_ID_REDHAT_QUMRANET, 0x1110) }, /* ivshmem */
-	{ },
+	{},
 };
 MODULE_DEVICE_TABLE(pci, lab_ids);
 
 static struct pci_driver lab_driver = {
-	.name	  = KBUILD_MODNAME,
+	.name = KBUILD_MODNAME,
 	.id_table = lab_ids,
-	.probe	  = lab_probe,
-	.remove	  = lab_remove,
+	.probe = lab_probe,
+	.remove = lab_remove,
 };
 module_pci_driver(lab_driver);
 

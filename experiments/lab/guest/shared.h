@@ -22,15 +22,15 @@
 /* Totals since the machine was switched on. */
 struct np_lab_cpu {
 	__u64 instructions;
-	__u64 cycles;	   /* while not halted */
+	__u64 cycles; /* while not halted */
 	__u64 llc_references;
 	__u64 llc_misses;
-	__u64 local_dram;  /* lines read from the CPU's own node */
-	__u64 remote_dram; /* lines read from the other nodes */
+	__u64 local_dram;   /* lines read from the CPU's own node */
+	__u64 remote_dram;  /* lines read from the other nodes */
 	__u64 remote_cache; /* lines read from the cache of another node, which had them modified */
-	__u64 sim_ns;	   /* simulated time while not halted */
-	__u64 stall_ns;	   /* of these, waiting for a cache or for memory */
-	__u64 dram_writes; /* lines written back or by non-temporal stores, any node */
+	__u64 sim_ns;	    /* simulated time while not halted */
+	__u64 stall_ns;	    /* of these, waiting for a cache or for memory */
+	__u64 dram_writes;  /* lines written back or by non-temporal stores, any node */
 	__u64 dram[NP_LAB_MAX_NODES]; /* lines read, by node */
 	__u64 sequence;
 	__u64 ticks; /* timer interrupts while the module was loaded */

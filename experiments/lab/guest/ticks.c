@@ -14,7 +14,7 @@
 #include "lab.h"
 
 #define SLOWER_AT_LEAST 2
-#define CPUS_EACH	12	/* of a machine, for each time slower */
+#define CPUS_EACH	12 /* of a machine, for each time slower */
 
 static int state;
 

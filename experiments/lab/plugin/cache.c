@@ -28,7 +28,7 @@ void np_cache_free(struct np_cache *c)
 	free(c->line);
 	free(c->state);
 	free(c->nru);
-	*c = (struct np_cache){ 0 };
+	*c = (struct np_cache) { 0 };
 }
 
 void np_cache_clear(struct np_cache *c)

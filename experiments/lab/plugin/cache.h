@@ -12,13 +12,13 @@
 #include <stddef.h>
 
 struct np_state {
-	uint16_t cores;		/* last level: which cores of the node may hold it, modulo 16 */
-	bool writable;		/* private: no other cache holds it; last level: it is modified */
+	uint16_t cores; /* last level: which cores of the node may hold it, modulo 16 */
+	bool writable;	/* private: no other cache holds it; last level: it is modified */
 };
 
 /* Replacement state of a set, a bit per way. */
 struct np_nru {
-	uint64_t used;		/* since all were */
+	uint64_t used; /* since all were */
 	uint64_t free;
 };
 
@@ -28,7 +28,7 @@ struct np_cache {
 	uint64_t all_ways;	/* a bit each */
 	uint64_t reciprocal;	/* of sets */
 	uint32_t *line;		/* [sets * padded], running number + 1; 0: empty */
-	struct np_state *state;	/* [sets * padded] */
+	struct np_state *state; /* [sets * padded] */
 	struct np_nru *nru;	/* [sets] */
 };
 
@@ -81,7 +81,7 @@ static inline void np_cache_use(struct np_cache *c, uint32_t set, size_t slot)
 static inline size_t np_cache_replace(struct np_cache *c, uint32_t set)
 {
 	struct np_nru *ways = &c->nru[set];
-	uint64_t unused = ~ways->used & c->all_ways;	/* none: there is one way */
+	uint64_t unused = ~ways->used & c->all_ways; /* none: there is one way */
 	unsigned int way = __builtin_ctzll(ways->free ?: unused ?: 1);
 
 	ways->free &= ways->free - 1;
@@ -93,7 +93,7 @@ static inline void np_cache_drop(struct np_cache *c, uint32_t set, size_t slot)
 {
 	c->nru[set].free |= 1ull << (slot - (size_t)set * c->padded);
 	c->line[slot] = 0;
-	c->state[slot] = (struct np_state){ 0 };
+	c->state[slot] = (struct np_state) { 0 };
 }
 
 #endif

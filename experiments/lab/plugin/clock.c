@@ -13,19 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_NS	  50000	/* one wait for an interrupted CPU to resume, */
-#define WAITS	  10	/* and how many of them */
-#define PS_PER_NS 1000ull
-#define IDLE_LONGEST_NS 4000000	/* period of the guest's timers: a longer idle time is host delay */
-#define WAKE_LONGEST_NS 50000000	/* host delay of an IPI wake-up */
+#define WAIT_NS		50000 /* one wait for an interrupted CPU to resume, */
+#define WAITS		10    /* and how many of them */
+#define PS_PER_NS	1000ull
+#define IDLE_LONGEST_NS 4000000 /* period of the guest's timers: a longer idle time is host delay */
+#define WAKE_LONGEST_NS 50000000 /* host delay of an IPI wake-up */
 
-static uint64_t now_ps;		/* of the most advanced clock */
+static uint64_t now_ps; /* of the most advanced clock */
 static unsigned int busy_cpus;
-static uint32_t resumes;	/* so far */
-static uint32_t waiting;	/* CPUs that wait for the next */
-static bool wake_expected;	/* an IPI was sent and no CPU has resumed since */
-static uint64_t wake_ps, wake_host_ns;	/* of that IPI: the sender's clock, the host's */
-static int main_loop = -1;	/* schedstat of QEMU's main loop */
+static uint32_t resumes;	       /* so far */
+static uint32_t waiting;	       /* CPUs that wait for the next */
+static bool wake_expected;	       /* an IPI was sent and no CPU has resumed since */
+static uint64_t wake_ps, wake_host_ns; /* of that IPI: the sender's clock, the host's */
+static int main_loop = -1;	       /* schedstat of QEMU's main loop */
 static uint8_t idle_lock;
 
 /* When the last CPU halted, and the run delay of QEMU's main loop by then. */
@@ -147,7 +147,7 @@ static uint64_t idle_ns(const struct np_cpu *cpu)
 {
 	uint64_t idle = np_host_ns() - idle_since_ns;
 	uint64_t delay = np_host_run_delay_ns(cpu->account) - cpu->run_delay_ns +
-			  np_host_run_delay_ns(main_loop) - idle_run_delay_ns;
+			 np_host_run_delay_ns(main_loop) - idle_run_delay_ns;
 
 	idle = idle > delay ? idle - delay : 0;
 	return idle < IDLE_LONGEST_NS ? idle : IDLE_LONGEST_NS;
@@ -175,7 +175,7 @@ void np_clock_interrupt(struct np_cpu *cpu)
 	if (!cpu->busy || np_read(busy_cpus) == np_sim.config.cpus)
 		return;
 	settle(cpu);
-	advance(cpu->ps);	/* the other resumes after all work of this one */
+	advance(cpu->ps); /* the other resumes after all work of this one */
 	np_write(wake_ps, cpu->ps);
 	np_write(wake_host_ns, np_host_ns());
 	np_write(wake_expected, true);

@@ -8,7 +8,7 @@
 
 #include "cpu.h"
 
-#define NP_CLOCK_STEP_PS 500000	/* a CPU brings its clock up to date at least this often */
+#define NP_CLOCK_STEP_PS 500000 /* a CPU brings its clock up to date at least this often */
 
 void np_clock_init(void);
 

@@ -19,7 +19,7 @@
 /* Spin-wait: after PAUSE the synchronisation quantum is 1 us. */
 #define SPINNING_PS 1000000
 
-static uint32_t waiting;	/* CPUs */
+static uint32_t waiting; /* CPUs */
 
 static uint64_t quantum_ps(const struct np_cpu *cpu)
 {

@@ -78,7 +78,7 @@ static int set_ram(const struct parser *p, struct np_config *c, const double *v)
 		return fail(p, "more than %d memory ranges", NP_MAX_RAM);
 	if (!is_node(v[0]) || v[1] >= v[2] || (uint64_t)v[1] % 4096 || (uint64_t)v[2] % 4096)
 		return fail(p, "ram needs a node, and start < end in whole pages");
-	*r = (struct np_ram){ .node = v[0], .start = v[1], .end = v[2] };
+	*r = (struct np_ram) { .node = v[0], .start = v[1], .end = v[2] };
 	if (c->n_ram && r->start < c->ram[c->n_ram - 1].end)
 		return fail(p, "ram ranges must be sorted by address and not overlap");
 	c->n_ram++;
@@ -111,7 +111,7 @@ static int set_cache(const struct parser *p, struct np_geometry *g, const double
 {
 	if (v[0] < 4096 || v[0] > 1e9 || v[1] < 1 || v[1] > 64 || v[2] > 1e6)
 		return fail(p, "a cache needs 4096 to 1e9 bytes, 1 to 64 ways and a latency");
-	*g = (struct np_geometry){ .bytes = v[0], .ways = v[1], .latency_ns = v[2] };
+	*g = (struct np_geometry) { .bytes = v[0], .ways = v[1], .latency_ns = v[2] };
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int set_l1(const struct parser *p, struct np_config *c, const double *v)
 {
 	if (v[0] < 4096 || v[0] > 16 * 4096 || (uint64_t)v[0] % 4096)
 		return fail(p, "l1 needs 4096 to 65536 bytes, in whole pages");
-	c->l1 = (struct np_geometry){ .bytes = v[0], .ways = v[0] / 4096 };
+	c->l1 = (struct np_geometry) { .bytes = v[0], .ways = v[0] / 4096 };
 	return 0;
 }
 
@@ -263,7 +263,7 @@ int np_config_read(const char *path, struct np_config *c, char *err, size_t err_
 
 	if (!f)
 		return fail(&p, "cannot read the configuration: %s", strerror(errno));
-	*c = (struct np_config){ .quantum_ns = 20000, .window_ns = 100000 };
+	*c = (struct np_config) { .quantum_ns = 20000, .window_ns = 100000 };
 	ret = read_lines(&p, c, f);
 	fclose(f);
 	return ret ? ret : finish(&p, c);

@@ -28,8 +28,8 @@
 
 struct np_ram {
 	unsigned int node;
-	uint64_t start, end;	/* guest physical, end excluded */
-	uint64_t first_line;	/* running number of its first line */
+	uint64_t start, end; /* guest physical, end excluded */
+	uint64_t first_line; /* running number of its first line */
 };
 
 struct np_geometry {
@@ -43,11 +43,11 @@ struct np_config {
 	unsigned int cpus, nodes;
 	unsigned int cpu_node[NP_LAB_MAX_CPUS];
 	unsigned int n_ram;
-	struct np_ram ram[NP_MAX_RAM];	/* sorted by address */
-	uint64_t lines;			/* of all memory */
+	struct np_ram ram[NP_MAX_RAM]; /* sorted by address */
+	uint64_t lines;		       /* of all memory */
 	double mhz, ipc;
 	unsigned int line_bytes, line_shift;
-	struct np_geometry l1, l2, llc;	/* l2.bytes is 0 without one */
+	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
 	struct np_model model;
 	uint64_t quantum_ns, window_ns;
 };

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PS_PER_NS   1000.0
-#define NS_PER_S    1e9
-#define MIN_LINES   8	/* in a window; less traffic makes no flow */
-#define MAX_POSTED  0.8	/* largest posted part of a flow: write-backs stall in the end */
-#define DECAY	    0.875	/* of the write-back account per window */
+#define PS_PER_NS  1000.0
+#define NS_PER_S   1e9
+#define MIN_LINES  8	 /* in a window; less traffic makes no flow */
+#define MAX_POSTED 0.8	 /* largest posted part of a flow: write-backs stall in the end */
+#define DECAY	   0.875 /* of the write-back account per window */
 
 enum np_class { PREFETCHED, DEMAND, CLASSES };
 
@@ -21,9 +21,9 @@ struct seen {
 
 /* Activity of a CPU in the window that ends. */
 struct activity {
-	double busy;		/* part of its own window: CPUs' clocks end it a little apart */
+	double busy; /* part of its own window: CPUs' clocks end it a little apart */
 	double busy_ns, compute_ns, unloaded_ns, streams;
-	double occupied_ns;	/* by all its lines together, at the loaded latency */
+	double occupied_ns; /* by all its lines together, at the loaded latency */
 	struct np_traffic lines[NP_LAB_MAX_NODES][NP_KINDS];
 };
 
@@ -34,9 +34,9 @@ struct origin {
 	enum np_class class;
 };
 
-static uint8_t ending;		/* a thread is ending the window */
+static uint8_t ending; /* a thread is ending the window */
 static uint64_t end_ps;
-static struct seen *seen;	/* [cpus], at the end of the last window */
+static struct seen *seen; /* [cpus], at the end of the last window */
 static struct activity activity[NP_LAB_MAX_CPUS];
 static size_t n_flows;
 static struct np_model_flow flow[NP_MODEL_FLOWS];
@@ -72,7 +72,7 @@ static void set_idle_costs(struct np_cpu *cpu)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
 			double ns = idle_ns(cpu->node, node, kind);
 
-			cpu->cost[node][kind] = (struct np_cost){
+			cpu->cost[node][kind] = (struct np_cost) {
 				.service_ps = ns / outstanding(cpu->node) * PS_PER_NS,
 				.latency_ps = ns * PS_PER_NS,
 			};
@@ -131,7 +131,7 @@ static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity
 {
 	double stall_ns, demand_ns = 0, overlapped_ns = 0;
 
-	*a = (struct activity){ .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
+	*a = (struct activity) { .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
 	a->busy = busy_part(cpu, s, a->busy_ns, now_ps);
 	stall_ns = since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS;
 	a->compute_ns = fmax(0, a->busy_ns - stall_ns);
@@ -170,7 +170,7 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 		return;
 	part = fmin(1, part);
 	origin[n_flows] = *o;
-	flow[n_flows++] = (struct np_model_flow){
+	flow[n_flows++] = (struct np_model_flow) {
 		.from = cpu->node,
 		.to = o->node,
 		.cores = a->busy * part,
@@ -276,7 +276,7 @@ static void share_writes(unsigned int from, unsigned int to)
 	struct account *sum = &account[from][to];
 
 	if (!keep_account(sum, from, to)) {
-		*sum = (struct account){ 0 };
+		*sum = (struct account) { 0 };
 		return;
 	}
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {

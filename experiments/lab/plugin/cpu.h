@@ -13,21 +13,21 @@
 #include "rounds.h"
 #include "prefetch.h"
 
-#define NP_COMBINING 10	/* lines that non-temporal stores may have open */
+#define NP_COMBINING 10 /* lines that non-temporal stores may have open */
 
 /* Lines that a CPU moved to or from a node, since the start. Others read. */
 struct np_traffic {
-	uint64_t prefetched;	/* read ahead by the prefetcher, or for stores: no stall */
-	uint64_t demand;	/* read by demand misses */
-	uint64_t written;	/* written back */
-	uint64_t nontemporal;	/* written by non-temporal stores */
+	uint64_t prefetched;  /* read ahead by the prefetcher, or for stores: no stall */
+	uint64_t demand;      /* read by demand misses */
+	uint64_t written;     /* written back */
+	uint64_t nontemporal; /* written by non-temporal stores */
 };
 
 /* Present cost of a line for a CPU. Another thread sets it once per window. */
 struct np_cost {
-	uint32_t service_ps;	/* between two prefetched lines, on an idle machine */
-	uint32_t extra_ps;	/* queueing delay of a prefetched line */
-	uint32_t latency_ps;	/* of a demand miss */
+	uint32_t service_ps; /* between two prefetched lines, on an idle machine */
+	uint32_t extra_ps;   /* queueing delay of a prefetched line */
+	uint32_t latency_ps; /* of a demand miss */
 };
 
 enum np_data_source { NP_DRAM, NP_CACHE, NP_KINDS };
@@ -36,32 +36,32 @@ struct np_cpu {
 	struct np_l1 *l1;
 	struct np_translation_cache translations;
 	uint64_t instructions;
-	uint64_t pending_ps;	/* of time, not yet in ps */
-	uint64_t ps;		/* its clock. Others read */
-	uint64_t busy_ps;	/* not halted, since the start. Others read */
-	uint64_t stall_ps, memory_stall_ps;	/* the second: others read */
-	uint64_t sync_ps;	/* when to compare clocks again */
-	uint32_t waits;		/* for slower CPUs. Others read, and end it */
-	int state;		/* its thread's, np_host_open_state(); 0: not opened yet */
-	uint64_t wait_end_ps;	/* slowest clock at which its wait ends. Others read */
+	uint64_t pending_ps;		    /* of time, not yet in ps */
+	uint64_t ps;			    /* its clock. Others read */
+	uint64_t busy_ps;		    /* not halted, since the start. Others read */
+	uint64_t stall_ps, memory_stall_ps; /* the second: others read */
+	uint64_t sync_ps;		    /* when to compare clocks again */
+	uint32_t waits;			    /* for slower CPUs. Others read, and end it */
+	int state;	      /* its thread's, np_host_open_state(); 0: not opened yet */
+	uint64_t wait_end_ps; /* slowest clock at which its wait ends. Others read */
 	uint64_t llc_references, llc_misses, local_dram, remote_dram, remote_cache, dram_writes;
 	uint64_t dram[NP_LAB_MAX_NODES];
-	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS];	/* when its prefetcher can take one more */
-	uint64_t port_ready_ps;	/* when its port can take one more */
-	uint32_t port_line_ps;	/* that a line occupies it; 0: it is never the limit */
+	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS]; /* when its prefetcher can take one more */
+	uint64_t port_ready_ps;			       /* when its port can take one more */
+	uint32_t port_line_ps; /* that a line occupies it; 0: it is never the limit */
 	struct np_prefetcher prefetcher;
-	uint64_t open_line[NP_COMBINING];	/* running number + 1 */
+	uint64_t open_line[NP_COMBINING]; /* running number + 1 */
 	unsigned int next_open;
-	struct np_rounds rounds;	/* of the repeated instruction that it is in */
+	struct np_rounds rounds; /* of the repeated instruction that it is in */
 	unsigned int index, node;
-	int account;		/* its thread's, np_host_open_own() */
-	uint64_t run_delay_ns;	/* np_host_run_delay_ns() when it halted */
-	uint64_t resumed_ps;	/* its clock when it last resumed. Others read */
-	uint32_t resume;	/* running number of that resume */
-	bool was_expected;	/* an IPI wake-up was expected then */
-	bool spins;		/* has executed a PAUSE since it last read the others' clocks */
-	uint64_t ticks;		/* np_timer_ticks() when it last halted. Others read */
-	bool busy;		/* Others read */
+	int account;	       /* its thread's, np_host_open_own() */
+	uint64_t run_delay_ns; /* np_host_run_delay_ns() when it halted */
+	uint64_t resumed_ps;   /* its clock when it last resumed. Others read */
+	uint32_t resume;       /* running number of that resume */
+	bool was_expected;     /* an IPI wake-up was expected then */
+	bool spins;	       /* has executed a PAUSE since it last read the others' clocks */
+	uint64_t ticks;	       /* np_timer_ticks() when it last halted. Others read */
+	bool busy;	       /* Others read */
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];
 } __attribute__((aligned(128)));

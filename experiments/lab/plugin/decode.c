@@ -6,8 +6,8 @@
 enum { PP_NONE, PP_66, PP_F3, PP_F2 };
 
 struct opcode {
-	unsigned int map;	/* 0: one byte, 1: 0f, 2: 0f 38 */
-	unsigned int pp;	/* prefix that belongs to the opcode */
+	unsigned int map; /* 0: one byte, 1: 0f, 2: 0f 38 */
+	unsigned int pp;  /* prefix that belongs to the opcode */
 	uint8_t byte, modrm;
 	bool vex;
 };
@@ -28,20 +28,21 @@ static bool is_prefix(uint8_t byte)
 	case 0x67:
 		return true;
 	default:
-		return byte >> 4 == 4;	/* REX */
+		return byte >> 4 == 4; /* REX */
 	}
 }
 
 static unsigned int pp_of(uint8_t prefix, unsigned int pp)
 {
 	return prefix == 0x66 && pp == PP_NONE ? PP_66 :
-	       prefix == 0xf3 ? PP_F3 :
-	       prefix == 0xf2 ? PP_F2 : pp;
+	       prefix == 0xf3		       ? PP_F3 :
+	       prefix == 0xf2		       ? PP_F2 :
+						 pp;
 }
 
 static bool decode_vex(struct opcode *op, const uint8_t *code, size_t len)
 {
-	static const uint8_t header[] = { [0] = 2, [1] = 3, [2] = 4 };	/* c5, c4, 62 */
+	static const uint8_t header[] = { [0] = 2, [1] = 3, [2] = 4 }; /* c5, c4, 62 */
 	size_t n = header[code[0] == 0xc5 ? 0 : code[0] == 0xc4 ? 1 : 2];
 
 	if (len < n + 2)
@@ -56,7 +57,7 @@ static bool decode_vex(struct opcode *op, const uint8_t *code, size_t len)
 
 static bool decode(struct opcode *op, const uint8_t *code, size_t len)
 {
-	*op = (struct opcode){ 0 };
+	*op = (struct opcode) { 0 };
 	for (; len && is_prefix(*code); code++, len--)
 		op->pp = pp_of(*code, op->pp);
 	if (!len)
@@ -83,11 +84,11 @@ static bool drops_translations(const struct opcode *op)
 
 	if (op->vex)
 		return false;
-	if (op->map == 1 && op->byte == 0x22)	/* mov to a control register */
+	if (op->map == 1 && op->byte == 0x22) /* mov to a control register */
 		return reg == 0 || reg == 3 || reg == 4;
-	if (op->map == 1 && op->byte == 0x01)	/* invlpg */
+	if (op->map == 1 && op->byte == 0x01) /* invlpg */
 		return reg == 7 && op->modrm >> 6 != 3;
-	return op->map == 2 && op->pp == PP_66 && op->byte == 0x82;	/* invpcid */
+	return op->map == 2 && op->pp == PP_66 && op->byte == 0x82; /* invpcid */
 }
 
 static bool is_nontemporal(const struct opcode *op)
@@ -95,10 +96,10 @@ static bool is_nontemporal(const struct opcode *op)
 	if (op->map != 1 || op->modrm >> 6 == 3)
 		return false;
 	switch (op->byte) {
-	case 0x2b:	/* movntps, movntpd */
-	case 0xe7:	/* movntdq, movntq */
+	case 0x2b: /* movntps, movntpd */
+	case 0xe7: /* movntdq, movntq */
 		return op->pp == PP_NONE || op->pp == PP_66;
-	case 0xc3:	/* movnti */
+	case 0xc3: /* movnti */
 		return !op->vex && op->pp == PP_NONE;
 	default:
 		return false;
@@ -111,14 +112,14 @@ static unsigned int string_accesses(const struct opcode *op)
 	if (op->map || op->vex)
 		return 0;
 	switch (op->byte & 0xfe) {
-	case 0xa4:	/* movs */
-	case 0xa6:	/* cmps */
+	case 0xa4: /* movs */
+	case 0xa6: /* cmps */
 		return 2;
-	case 0x6c:	/* ins */
-	case 0x6e:	/* outs */
-	case 0xaa:	/* stos */
-	case 0xac:	/* lods */
-	case 0xae:	/* scas */
+	case 0x6c: /* ins */
+	case 0x6e: /* outs */
+	case 0xaa: /* stos */
+	case 0xac: /* lods */
+	case 0xae: /* scas */
 		return 1;
 	default:
 		return 0;

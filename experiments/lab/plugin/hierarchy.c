@@ -9,12 +9,12 @@
 
 /* State of a line in the directory; the node is in the low bits. */
 #define NOWHERE	 0x00
-#define ALONE	 0x20	/* unmodified, in this node only */
-#define SHARED	 0x40	/* unmodified, in several nodes perhaps */
-#define MODIFIED 0x80	/* in this node only */
+#define ALONE	 0x20 /* unmodified, in this node only */
+#define SHARED	 0x40 /* unmodified, in several nodes perhaps */
+#define MODIFIED 0x80 /* in this node only */
 #define NODE	 0x1f
 
-#define CORE_BITS 16	/* of np_state */
+#define CORE_BITS 16 /* of np_state */
 
 static int init_cpu(struct np_hierarchy *m, unsigned int cpu)
 {
@@ -51,7 +51,7 @@ int np_hierarchy_init(struct np_hierarchy *m, const struct np_config *config)
 {
 	int ret;
 
-	*m = (struct np_hierarchy){ .config = config };
+	*m = (struct np_hierarchy) { .config = config };
 	m->cpu = aligned_alloc(_Alignof(struct np_private), config->cpus * sizeof(*m->cpu));
 	/* Only the pages for lines that the guest uses are allocated. */
 	m->directory = mmap(NULL, config->lines, PROT_READ | PROT_WRITE,
@@ -67,8 +67,9 @@ int np_hierarchy_init(struct np_hierarchy *m, const struct np_config *config)
 			m->cpu[cpu].own = m->cpu[cpu].core;
 	for (unsigned int node = 0; node < config->nodes; node++)
 		if (m->node_cpus[node])
-			ret = ret ?: np_cache_init(&m->llc[node], config->llc.bytes,
-						   config->llc.ways, config->line_bytes);
+			ret = ret   ?:
+				      np_cache_init(&m->llc[node], config->llc.bytes,
+						    config->llc.ways, config->line_bytes);
 	return ret;
 }
 
@@ -256,7 +257,7 @@ static inline struct np_result last_level(struct np_hierarchy *m, struct np_priv
 		slot = np_cache_replace(llc, set);
 		r.written_back[1] = evict(m, self, slot);
 		llc->line[slot] = line + 1;
-		llc->state[slot] = (struct np_state){ 0 };
+		llc->state[slot] = (struct np_state) { 0 };
 	}
 	llc->state[slot].cores |= self->core;
 	if (store) {
@@ -267,7 +268,7 @@ static inline struct np_result last_level(struct np_hierarchy *m, struct np_priv
 }
 
 struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, uint32_t line,
-				  bool store)
+				     bool store)
 {
 	struct np_private *p = &m->cpu[cpu];
 	struct np_result r = { NP_SERVED_L2, p->node, { -1, -1 } };

@@ -17,17 +17,17 @@
 #define NP_INVALIDATIONS 256
 
 enum np_served {
-	NP_SERVED_UPGRADE,	/* held unmodified by no other cache: becomes writable at no cost */
+	NP_SERVED_UPGRADE, /* held unmodified by no other cache: becomes writable at no cost */
 	NP_SERVED_L2,
 	NP_SERVED_LLC,		/* of the own node */
-	NP_SERVED_REMOTE_CACHE,	/* another node's cache had it modified */
+	NP_SERVED_REMOTE_CACHE, /* another node's cache had it modified */
 	NP_SERVED_DRAM,
 };
 
 struct np_result {
 	enum np_served served;
-	unsigned int node;	/* of the DRAM, or of the other cache */
-	int written_back[2];	/* nodes whose DRAM gets a line because of this; -1: none */
+	unsigned int node;   /* of the DRAM, or of the other cache */
+	int written_back[2]; /* nodes whose DRAM gets a line because of this; -1: none */
 };
 
 /*
@@ -36,18 +36,18 @@ struct np_result {
  */
 struct np_invalidations {
 	uint8_t lock;
-	bool all;		/* more lines than the queue holds: drop all */
+	bool all; /* more lines than the queue holds: drop all */
 	unsigned int n;
 	uint32_t line[NP_INVALIDATIONS];
 };
 
 struct np_private {
 	struct np_l1 l1;
-	struct np_cache l2;	/* no sets: none */
-	struct np_cache *llc;	/* of its node */
+	struct np_cache l2;   /* no sets: none */
+	struct np_cache *llc; /* of its node */
 	unsigned int node;
-	uint16_t core;		/* its bit of np_state */
-	uint16_t own;		/* the same, if the bit means no other core; else 0 */
+	uint16_t core; /* its bit of np_state */
+	uint16_t own;  /* the same, if the bit means no other core; else 0 */
 	struct np_invalidations invalidations __attribute__((aligned(64)));
 };
 
@@ -57,10 +57,10 @@ struct np_hierarchy {
 	unsigned int node_cpus[NP_LAB_MAX_NODES];
 	uint16_t node_cpu[NP_LAB_MAX_NODES][NP_LAB_MAX_CPUS];
 	struct np_cache llc[NP_LAB_MAX_NODES];
-	uint8_t *directory;	/* [config->lines] */
-	uint8_t *home;		/* [lines >> home_shift], node */
+	uint8_t *directory; /* [config->lines] */
+	uint8_t *home;	    /* [lines >> home_shift], node */
 	unsigned int home_shift;
-	uint8_t stripe[NP_STRIPES];	/* a set of the last level, in all nodes at once */
+	uint8_t stripe[NP_STRIPES]; /* a set of the last level, in all nodes at once */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -75,7 +75,7 @@ static inline unsigned int np_hierarchy_home(const struct np_hierarchy *m, uint3
 
 /* A CPU uses a line that its first level does not have, or may not write. */
 struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, uint32_t line,
-				  bool store);
+				     bool store);
 
 /* Applies the queued invalidations. Called by the CPU's own thread. */
 void np_hierarchy_invalidate(struct np_private *p);

@@ -13,7 +13,7 @@ uint64_t np_host_ns(void);
  * the functions below.
  */
 uint64_t np_host_run_delay_ns(int fd);
-int np_host_open_own(void);	/* of the calling thread */
+int np_host_open_own(void); /* of the calling thread */
 
 /* The state of the calling thread, to ask np_host_runnable() for; -1 if there is none. */
 int np_host_open_state(void);

@@ -16,23 +16,23 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define NP_L1_MAX_SETS 256	/* a page of the shortest lines */
+#define NP_L1_MAX_SETS 256 /* a page of the shortest lines */
 #define NP_L1_MAX_WAYS 16
-#define NP_L1_SLOTS    1024	/* of instructions */
+#define NP_L1_SLOTS    1024 /* of instructions */
 #define NP_PAGE_SHIFT  12
 
 struct np_l1_set {
-	uint32_t line[NP_L1_MAX_WAYS];	/* running number + 1; 0: empty */
-	uint16_t writable;		/* bit per way */
-	uint8_t recent;			/* way of the last hit */
-	uint8_t next;			/* way to replace, unless recent */
+	uint32_t line[NP_L1_MAX_WAYS]; /* running number + 1; 0: empty */
+	uint16_t writable;	       /* bit per way */
+	uint8_t recent;		       /* way of the last hit */
+	uint8_t next;		       /* way to replace, unless recent */
 } __attribute__((aligned(64)));
 
 struct np_l1 {
-	uint64_t epoch;			/* in the upper bits; last[] of earlier epochs is void */
-	uint64_t in_line;		/* the bits of an address within its line */
+	uint64_t epoch;	  /* in the upper bits; last[] of earlier epochs is void */
+	uint64_t in_line; /* the bits of an address within its line */
 	unsigned int ways, line_shift, set_mask;
-	uint64_t last[NP_L1_SLOTS];	/* key of the line, - 1 if it is not writable */
+	uint64_t last[NP_L1_SLOTS]; /* key of the line, - 1 if it is not writable */
 	struct np_l1_set set[NP_L1_MAX_SETS];
 };
 

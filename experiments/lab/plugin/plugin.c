@@ -19,16 +19,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAUSE_PS  20000
-#define INTERRUPT_COMMAND 0xfee00300	/* of the local APIC */
-#define STORE_BIT (QEMU_PLUGIN_MEM_W << 16)	/* of QEMU's description of an access */
+#define PAUSE_PS	  20000
+#define INTERRUPT_COMMAND 0xfee00300		    /* of the local APIC */
+#define STORE_BIT	  (QEMU_PLUGIN_MEM_W << 16) /* of QEMU's description of an access */
 
 int qemu_plugin_version = NP_QEMU_API < 2 ? 1 : 2;
 
 struct np_machine_state np_sim;
 
 static qemu_plugin_vcpu_mem_cb_t on_memory;
-static struct np_l1 *l1_of[NP_LAB_MAX_CPUS];	/* at every access: one load away */
+static struct np_l1 *l1_of[NP_LAB_MAX_CPUS]; /* at every access: one load away */
 
 static inline void execute(struct np_cpu *cpu, unsigned int instructions)
 {
@@ -93,7 +93,7 @@ static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_mem
 }
 
 static inline void use(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot,
-			  bool store)
+		       bool store)
 {
 	if (!np_l1_again(l1_of[vcpu], (uintptr_t)slot, vaddr, store))
 		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);

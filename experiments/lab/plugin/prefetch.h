@@ -11,15 +11,15 @@
 #include <stdbool.h>
 
 #define NP_PREFETCH_STREAMS  16
-#define NP_PREFETCH_REACH    32	/* longest step, in lines */
+#define NP_PREFETCH_REACH    32 /* longest step, in lines */
 #define NP_PREFETCH_TRAINING 2	/* equal steps after which the next line is prefetched */
 
 struct np_prefetcher {
-	uint32_t last[NP_PREFETCH_STREAMS];	/* line, its low bits */
+	uint32_t last[NP_PREFETCH_STREAMS]; /* line, its low bits */
 	int32_t step[NP_PREFETCH_STREAMS];
-	uint32_t equal[NP_PREFETCH_STREAMS];	/* steps so far */
-	uint64_t used[NP_PREFETCH_STREAMS];	/* by the clock; 0: free */
-	uint64_t clock;			/* misses so far */
+	uint32_t equal[NP_PREFETCH_STREAMS]; /* steps so far */
+	uint64_t used[NP_PREFETCH_STREAMS];  /* by the clock; 0: free */
+	uint64_t clock;			     /* misses so far */
 };
 
 /* The sequences that end within reach of a line, a bit each. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 struct np_rounds {
-	unsigned int left;	/* accesses that belong to the round that was counted last */
+	unsigned int left; /* accesses that belong to the round that was counted last */
 };
 
 /* The instruction is entered: its first round is counted with the block. */

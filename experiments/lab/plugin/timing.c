@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define PORT_LINES 8	/* that may wait at a core's port while it computes */
+#define PORT_LINES 8 /* that may wait at a core's port while it computes */
 
 static void stall(struct np_cpu *cpu, uint64_t ps)
 {
@@ -101,8 +101,8 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 		double ns = c->llc.latency_ns;
 
 		stall(cpu,
-		      1000 * (prefetched || store ? ns / c->model.node[cpu->node].core_outstanding
-						  : ns));
+		      1000 * (prefetched || store ? ns / c->model.node[cpu->node].core_outstanding :
+						    ns));
 		return;
 	}
 	cpu->llc_misses++;

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NP_TRANSLATION_BITS 11
-#define NP_TRANSLATION_EPOCH  (1ull << 36)
+#define NP_TRANSLATION_BITS  11
+#define NP_TRANSLATION_EPOCH (1ull << 36)
 
 struct np_translation_cache {
-	uint64_t epoch;	/* in the upper bits; translations of earlier epochs are void */
+	uint64_t epoch; /* in the upper bits; translations of earlier epochs are void */
 	struct {
 		uint64_t key;
-		uint32_t first_line;	/* running number of the page's first line */
+		uint32_t first_line; /* running number of the page's first line */
 	} page[1 << NP_TRANSLATION_BITS];
 };
 

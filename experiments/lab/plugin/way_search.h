@@ -33,7 +33,7 @@ static inline unsigned int np_way_search_eight(const uint32_t *set, uint32_t val
 	const __m128i wanted = _mm_set1_epi32((int)value), *four = (const __m128i *)set;
 
 	return np_way_search_bits(_mm_cmpeq_epi32(_mm_loadu_si128(four), wanted),
-			    _mm_cmpeq_epi32(_mm_loadu_si128(four + 1), wanted));
+				  _mm_cmpeq_epi32(_mm_loadu_si128(four + 1), wanted));
 #else
 	unsigned int mask = 0;
 

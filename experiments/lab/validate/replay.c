@@ -21,23 +21,23 @@
 #define ROUNDS	 20
 #define ARRAY	 (4ull << 20)
 #define CPUS	 4
-#define LOAD	 (1u << 16)	/* of QEMU's description of an access */
+#define LOAD	 (1u << 16) /* of QEMU's description of an access */
 #define STORE	 (2u << 16)
-#define WORD	 8		/* bytes that QEMU moves at once */
-#define ACCESSES 200000	/* of a program without a sequence */
+#define WORD	 8	/* bytes that QEMU moves at once */
+#define ACCESSES 200000 /* of a program without a sequence */
 #define PAGE	 4096
-#define REPEATED 4	/* the instruction that is rep stosq */
+#define REPEATED 4 /* the instruction that is rep stosq */
 
 /* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
 static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
 
 static qemu_plugin_vcpu_tb_trans_cb_t translate;
 static qemu_plugin_vcpu_udata_cb_t run_block;
-static qemu_plugin_vcpu_mem_cb_t access_memory[5];	/* by instruction */
-static void *slot[5];	/* the plugin's argument of that */
+static qemu_plugin_vcpu_mem_cb_t access_memory[5]; /* by instruction */
+static void *slot[5];				   /* the plugin's argument of that */
 static qemu_plugin_vcpu_udata_cb_t enter[5];
 static size_t slots;
-static uint64_t calls;	/* of a program, in all rounds */
+static uint64_t calls; /* of a program, in all rounds */
 
 struct qemu_plugin_hwaddr {
 	uint64_t physical;
@@ -72,17 +72,19 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin
 	run_block = cb;
 }
 
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t cb,
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+					    qemu_plugin_vcpu_udata_cb_t cb,
 					    enum qemu_plugin_cb_flags flags, void *data)
 {
 	(void)insn;
 	(void)flags;
 	(void)data;
-	enter[slots] = cb;	/* the plugin asks for an instruction's accesses last */
+	enter[slots] = cb; /* the plugin asks for an instruction's accesses last */
 }
 
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
-				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw, void *data)
+				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
+				      void *data)
 {
 	(void)insn;
 	(void)flags;
@@ -172,7 +174,7 @@ static void block(uintptr_t instructions)
 
 static uint64_t random_below(uint64_t n)
 {
-	static uint64_t state = 88172645463325252ull;	/* Marsaglia's xorshift64 */
+	static uint64_t state = 88172645463325252ull; /* Marsaglia's xorshift64 */
 
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -291,9 +293,9 @@ static void *load(const char *plugin, const char *config)
 {
 	static char argument[4096];
 	char *argv[] = { argument };
-	const qemu_info_t machine = {
-		.target_name = "x86_64", .system_emulation = true, .system = { CPUS, CPUS }
-	};
+	const qemu_info_t machine = { .target_name = "x86_64",
+				      .system_emulation = true,
+				      .system = { CPUS, CPUS } };
 	void *library = dlopen(plugin, RTLD_NOW);
 	int (*install)(qemu_plugin_id_t, const qemu_info_t *, int, char **);
 
@@ -320,13 +322,15 @@ int main(int argc, char **argv)
 	translate(1, NULL);
 	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++) {
 		const struct np_lab_cpu *cpu = &shared->cpu[0];
-		uint64_t misses = cpu->llc_misses, ns = cpu->sim_ns, instructions = cpu->instructions;
+		uint64_t misses = cpu->llc_misses, ns = cpu->sim_ns,
+			 instructions = cpu->instructions;
 		double host_ns = fastest_ns(program[i].run);
 
 		printf("{\"program\":\"%s\",\"calls\":%llu,\"host_ns\":%.2f,\"misses\":%llu,\"simulated_ns\":%llu,"
 		       "\"instructions\":%llu}\n",
 		       program[i].name, (unsigned long long)calls, host_ns,
-		       (unsigned long long)(cpu->llc_misses - misses), (unsigned long long)(cpu->sim_ns - ns),
+		       (unsigned long long)(cpu->llc_misses - misses),
+		       (unsigned long long)(cpu->sim_ns - ns),
 		       (unsigned long long)(cpu->instructions - instructions));
 	}
 	return 0;

@@ -21,12 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS 4096		/* between two looks at the clock */
-#define ZIPF_ACCESSES 65536	/* the same; a step of zipf may be many accesses */
+#define STEPS	      4096  /* between two looks at the clock */
+#define ZIPF_ACCESSES 65536 /* the same; a step of zipf may be many accesses */
 
 struct element {
-	struct element *next;	/* sequential; else NULL, for which the next draw waits as a chase would */
-	uint64_t prefix;	/* elements to read from the beginning first */
+	struct element
+		*next;	 /* sequential; else NULL, for which the next draw waits as a chase would */
+	uint64_t prefix; /* elements to read from the beginning first */
 	uint64_t value;
 	char rest[NP_LINE - 3 * sizeof(uint64_t)];
 };
@@ -39,7 +40,8 @@ static bool is_pattern(const struct np_worker *w, const char *name)
 static int choose(struct np_worker *w)
 {
 	if (!is_pattern(w, "sequential") && !is_pattern(w, "uniform") && !is_pattern(w, "zipf"))
-		return np_fail("--pattern %s: needs sequential, uniform or zipf", w->choice.pattern);
+		return np_fail("--pattern %s: needs sequential, uniform or zipf",
+			       w->choice.pattern);
 	if (w->bytes / NP_LINE > UINT32_MAX)
 		return np_fail("--size: cachetest takes at most %llu lines", (1ULL << 32) - 1);
 	return 0;
@@ -186,8 +188,9 @@ static uint64_t walk_zipf(struct np_slice *s)
 
 static uint64_t pass(struct np_slice *s)
 {
-	return is_pattern(s->w, "zipf") ? walk_zipf(s) :
-	       is_pattern(s->w, "uniform") ? walk_uniform(s) : walk_sequential(s);
+	return is_pattern(s->w, "zipf")	   ? walk_zipf(s) :
+	       is_pattern(s->w, "uniform") ? walk_uniform(s) :
+					     walk_sequential(s);
 }
 
 static uint64_t steps_of(const struct np_slice *s)
@@ -199,7 +202,8 @@ static uint64_t steps_of(const struct np_slice *s)
  * Sum of so many steps from the beginning, and where they end; first[n] is the sum of the first n
  * values.
  */
-static uint64_t walked(const struct np_slice *s, const uint32_t *prefix, const uint64_t *first, size_t *end)
+static uint64_t walked(const struct np_slice *s, const uint32_t *prefix, const uint64_t *first,
+		       size_t *end)
 {
 	struct np_random random = walk_numbers(s);
 	uint64_t steps = steps_of(s), sum = 0;
@@ -239,9 +243,10 @@ static size_t errors(struct np_slice *s)
 	size_t wrong = 0;
 
 	if (!prefix)
-		return s->lines;	/* no memory for the check: all count as wrong */
+		return s->lines; /* no memory for the check: all count as wrong */
 	for (size_t i = 0; i < s->lines; i++)
-		wrong += e[i].next != next_of(s, i) || e[i].prefix != prefix[i] || e[i].value != value_of(i);
+		wrong += e[i].next != next_of(s, i) || e[i].prefix != prefix[i] ||
+			 e[i].value != value_of(i);
 	wrong += !walk_is_right(s, prefix);
 	free(prefix);
 	return wrong;
@@ -275,8 +280,15 @@ static double bus(const struct np_worker *w)
 }
 
 const struct np_kernel np_cachetest = {
-	.name = "cachetest", .summary = "sequential, uniform random or Zipf, one element a line",
-	.operation = "access", .arrays = 1, .choose = choose,
-	.fill = fill, .pass = pass, .errors = errors, .credited = credited, .bus = bus,
+	.name = "cachetest",
+	.summary = "sequential, uniform random or Zipf, one element a line",
+	.operation = "access",
+	.arrays = 1,
+	.choose = choose,
+	.fill = fill,
+	.pass = pass,
+	.errors = errors,
+	.credited = credited,
+	.bus = bus,
 	.per_iteration = accesses_per_iteration,
 };

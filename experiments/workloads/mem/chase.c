@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#define HOPS 16384	/* between two looks at the clock */
+#define HOPS 16384 /* between two looks at the clock */
 
 struct line {
 	struct line *next;
@@ -112,7 +112,13 @@ static double bus(const struct np_worker *w)
 }
 
 const struct np_kernel np_chase = {
-	.name = "chase", .summary = "a cycle of lines, each load waits for the one before",
-	.operation = "hop", .arrays = 1,
-	.fill = fill, .pass = pass, .errors = errors, .credited = credited, .bus = bus,
+	.name = "chase",
+	.summary = "a cycle of lines, each load waits for the one before",
+	.operation = "hop",
+	.arrays = 1,
+	.fill = fill,
+	.pass = pass,
+	.errors = errors,
+	.credited = credited,
+	.bus = bus,
 };

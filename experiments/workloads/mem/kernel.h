@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NP_LINE 64		/* bytes; every slice is whole lines */
-#define NP_ARRAYS 3
+#define NP_LINE	       64 /* bytes; every slice is whole lines */
+#define NP_ARRAYS      3
 #define NP_NO_ESTIMATE (-1.0)
 
 struct np_worker;
@@ -16,12 +16,12 @@ struct np_stream_variant;
 
 /* Options that only some of the kernels have. */
 struct np_choice {
-	const char *variant;		/* stream: name of its implementation, or "auto" */
-	unsigned long long stride;	/* stream: lines from one element to the next; 0: every element */
-	unsigned long long group;	/* chase: pages that are walked before the next ones; 0: all */
-	const char *pattern;		/* cachetest */
-	double alpha;			/* cachetest zipf */
-	unsigned long long accesses;	/* update: of a pass; 0: as many as elements */
+	const char *variant;	   /* stream: name of its implementation, or "auto" */
+	unsigned long long stride; /* stream: lines from one element to the next; 0: every element */
+	unsigned long long group;  /* chase: pages that are walked before the next ones; 0: all */
+	const char *pattern;	   /* cachetest */
+	double alpha;		   /* cachetest zipf */
+	unsigned long long accesses; /* update: of a pass; 0: as many as elements */
 	unsigned long long seed;
 };
 
@@ -29,16 +29,16 @@ struct np_choice {
 struct np_slice {
 	struct np_worker *w;
 	unsigned int number;
-	size_t first, lines;		/* of each array, in lines */
-	uint64_t operations, passes;	/* of all runs */
-	void *at;			/* where a walk goes on */
-	uint64_t drawn;			/* state of the random numbers that it draws */
-	uint64_t sum, weighted;		/* values that the kernel's check compares */
+	size_t first, lines;	     /* of each array, in lines */
+	uint64_t operations, passes; /* of all runs */
+	void *at;		     /* where a walk goes on */
+	uint64_t drawn;		     /* state of the random numbers that it draws */
+	uint64_t sum, weighted;	     /* values that the kernel's check compares */
 };
 
 struct np_kernel {
 	const char *name, *summary;
-	const char *operation;		/* the counted operation, in one word */
+	const char *operation; /* the counted operation, in one word */
 	unsigned int arrays;
 	/* Refuses a choice that makes no sense, after saying why. NULL: takes every choice. */
 	int (*choose)(struct np_worker *w);

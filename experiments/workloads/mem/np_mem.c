@@ -42,7 +42,8 @@ static int count_pages(struct np_worker *w, struct np_pages *count)
 	int err = np_worker_pages(w, count);
 
 	return err ? np_fail("cannot ask where the arrays' pages are (move_pages): %s",
-			     strerror(-err)) : 0;
+			     strerror(-err)) :
+		     0;
 }
 
 /* Refuses to go on when a page is not where it was asked to be. */
@@ -170,7 +171,8 @@ static int measure(struct np_worker *w, const struct np_when *when)
 	json_object_set_new(result, "pages", pages_json(&count));
 	np_emit(result);
 	return errors ? np_fail("%zu elements are wrong: not what %s must leave", errors,
-				w->kernel->name) : 0;
+				w->kernel->name) :
+			0;
 }
 
 static int command(struct np_worker *w, char **words, int n)
@@ -188,7 +190,8 @@ static int command(struct np_worker *w, char **words, int n)
 	    np_parse_double(words[1], 0.001, 86400, &when.seconds) ||
 	    (n > 2 && np_parse_double(words[2], 0, 1e12, &when.start)) ||
 	    (n > 3 && np_parse_double(words[3], 0, 86400, &when.warm)))
-		return np_fail("'%s' is not 'run SECONDS [START [WARM]]', 'pages' or 'quit'", words[0]);
+		return np_fail("'%s' is not 'run SECONDS [START [WARM]]', 'pages' or 'quit'",
+			       words[0]);
 	return measure(w, &when);
 }
 
@@ -212,7 +215,8 @@ int main(int argc, char **argv)
 {
 	struct np_options o = { 0 };
 	struct np_worker w = {
-		.bytes = 64 << 20, .threads = 1,
+		.bytes = 64 << 20,
+		.threads = 1,
 		.choice = { .variant = "auto", .pattern = "sequential", .alpha = 1.55, .seed = 1 },
 	};
 
@@ -224,5 +228,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (start(&w, &o))
 		return 1;
-	return (o.seconds > 0 ? measure(&w, &(struct np_when){ .seconds = o.seconds }) : serve(&w)) ? 1 : 0;
+	return (o.seconds > 0 ? measure(&w, &(struct np_when) { .seconds = o.seconds }) :
+				serve(&w)) ?
+		       1 :
+		       0;
 }

@@ -12,7 +12,8 @@
 #define MAX_THREADS 4096
 
 const struct np_kernel *const np_kernels[] = {
-	&np_copy, &np_scale, &np_sum, &np_triad, &np_chase, &np_cachetest, &np_sort, &np_update, NULL,
+	&np_copy,      &np_scale, &np_sum,    &np_triad, &np_chase,
+	&np_cachetest, &np_sort,  &np_update, NULL,
 };
 
 static const char usage[] =
@@ -61,14 +62,17 @@ static int parse_lists(struct np_options *o, int opt, const char *text)
 {
 	if (opt == 'c') {
 		o->cpus = numa_parse_cpustring_all(text);
-		return o->cpus ? 0 : np_fail("--cpus %s: no such CPU here; "
-					     "'numaplace topology' lists them", text);
+		return o->cpus ? 0 :
+				 np_fail("--cpus %s: no such CPU here; "
+					 "'numaplace topology' lists them",
+					 text);
 	}
 	o->nodes = numa_parse_nodestring_all(text);
 	if (o->nodes && numa_bitmask_weight(o->nodes))
 		return 0;
 	return np_fail("--mem %s: no such node with memory here; "
-		       "'numaplace topology' lists them", text);
+		       "'numaplace topology' lists them",
+		       text);
 }
 
 static int parse_count(const char *name, const char *text, unsigned long long min,
@@ -86,7 +90,8 @@ static int parse_value(struct np_options *o, struct np_worker *w, int opt, const
 	switch (opt) {
 	case 's':
 		return np_parse_bytes(text, &w->bytes) || w->bytes % sysconf(_SC_PAGESIZE) ?
-		       np_fail("--size %s: needs whole pages, as in 4M", text) : 0;
+			       np_fail("--size %s: needs whole pages, as in 4M", text) :
+			       0;
 	case 't':
 		if (parse_count("threads", text, 1, MAX_THREADS, &threads))
 			return -1;
@@ -94,13 +99,15 @@ static int parse_value(struct np_options *o, struct np_worker *w, int opt, const
 		return 0;
 	case 'S':
 		return np_parse_double(text, 0.001, 86400, &o->seconds) ?
-		       np_fail("--seconds %s: needs 0.001 to 86400", text) : 0;
+			       np_fail("--seconds %s: needs 0.001 to 86400", text) :
+			       0;
 	case 'k':
 		w->choice.variant = text;
 		return 0;
 	case 'P':
 		return np_pages_kind(text, &w->pages) ?
-		       np_fail("--pages %s: needs default, small, thp or huge", text) : 0;
+			       np_fail("--pages %s: needs default, small, thp or huge", text) :
+			       0;
 	case 'p':
 		o->pin = true;
 		return 0;
@@ -113,7 +120,8 @@ static int parse_value(struct np_options *o, struct np_worker *w, int opt, const
 		return 0;
 	case 'a':
 		return np_parse_double(text, 0.01, 100, &w->choice.alpha) ?
-		       np_fail("--alpha %s: needs 0.01 to 100", text) : 0;
+			       np_fail("--alpha %s: needs 0.01 to 100", text) :
+			       0;
 	case 'n':
 		return parse_count("accesses", text, 1, 1ULL << 60, &w->choice.accesses);
 	case 'r':
@@ -135,7 +143,8 @@ static int find_kernel(struct np_worker *w, int *argc, char ***argv)
 	w->kernel = np_kernel_find(name);
 	if (!w->kernel)
 		return np_fail(*name ? "'%s' is no kernel; see --help" :
-			       "which kernel%s? see --help", name);
+				       "which kernel%s? see --help",
+			       name);
 	(*argc)--;
 	(*argv)++;
 	return 0;
@@ -161,14 +170,22 @@ static int check(const struct np_options *o, struct np_worker *w)
 int np_options_parse(struct np_options *o, struct np_worker *w, int argc, char **argv)
 {
 	static const struct option table[] = {
-		{ "size", required_argument, NULL, 's' }, { "mem", required_argument, NULL, 'm' },
-		{ "cpus", required_argument, NULL, 'c' }, { "threads", required_argument, NULL, 't' },
-		{ "kernel", required_argument, NULL, 'k' }, { "seconds", required_argument, NULL, 'S' },
-		{ "pages", required_argument, NULL, 'P' }, { "pin", no_argument, NULL, 'p' },
-		{ "stride", required_argument, NULL, 'w' }, { "group", required_argument, NULL, 'g' },
-		{ "pattern", required_argument, NULL, 'o' }, { "alpha", required_argument, NULL, 'a' },
-		{ "accesses", required_argument, NULL, 'n' }, { "seed", required_argument, NULL, 'r' },
-		{ "version", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' },
+		{ "size", required_argument, NULL, 's' },
+		{ "mem", required_argument, NULL, 'm' },
+		{ "cpus", required_argument, NULL, 'c' },
+		{ "threads", required_argument, NULL, 't' },
+		{ "kernel", required_argument, NULL, 'k' },
+		{ "seconds", required_argument, NULL, 'S' },
+		{ "pages", required_argument, NULL, 'P' },
+		{ "pin", no_argument, NULL, 'p' },
+		{ "stride", required_argument, NULL, 'w' },
+		{ "group", required_argument, NULL, 'g' },
+		{ "pattern", required_argument, NULL, 'o' },
+		{ "alpha", required_argument, NULL, 'a' },
+		{ "accesses", required_argument, NULL, 'n' },
+		{ "seed", required_argument, NULL, 'r' },
+		{ "version", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int opt;
@@ -179,7 +196,8 @@ int np_options_parse(struct np_options *o, struct np_worker *w, int argc, char *
 		if (opt == 'h')
 			print_usage();
 		if (opt == 'v')
-			printf("%s " NP_VERSION "; " NP_BUILT_WITH "\n", program_invocation_short_name);
+			printf("%s " NP_VERSION "; " NP_BUILT_WITH "\n",
+			       program_invocation_short_name);
 		if (opt == 'v' || opt == 'h')
 			exit(0);
 		if (opt == '?' || parse_value(o, w, opt, optarg))

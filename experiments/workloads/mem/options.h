@@ -7,7 +7,7 @@
 
 struct np_options {
 	struct bitmask *cpus, *nodes;
-	double seconds;		/* 0: commands on stdin */
+	double seconds; /* 0: commands on stdin */
 	bool pin;
 };
 

@@ -17,7 +17,7 @@ static inline struct np_random np_random_from(uint64_t seed)
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (struct np_random){ (z ^ z >> 31) | 1 };
+	return (struct np_random) { (z ^ z >> 31) | 1 };
 }
 
 static inline uint64_t np_random_next(struct np_random *r)

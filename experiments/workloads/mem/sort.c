@@ -3,7 +3,7 @@
 #include "random.h"
 #include "worker.h"
 
-#define SMALL 24	/* below that many, insertion is faster */
+#define SMALL 24 /* below that many, insertion is faster */
 
 static int32_t *ints_of(const struct np_slice *s)
 {
@@ -75,8 +75,7 @@ static void quicksort(int32_t *a, size_t n)
 /* Sum and weighted are of what was put in: sorting must not change them. */
 static int fill(struct np_slice *s)
 {
-	struct np_random random = np_random_from(s->w->choice.seed + s->number +
-						 (s->passes << 32));
+	struct np_random random = np_random_from(s->w->choice.seed + s->number + (s->passes << 32));
 	int32_t *a = ints_of(s);
 
 	s->sum = s->weighted = 0;
@@ -125,7 +124,13 @@ static double bus(const struct np_worker *w)
 }
 
 const struct np_kernel np_sort = {
-	.name = "sort", .summary = "random ints, then quicksort",
-	.operation = "int", .arrays = 1,
-	.fill = fill, .pass = pass, .errors = errors, .credited = credited, .bus = bus,
+	.name = "sort",
+	.summary = "random ints, then quicksort",
+	.operation = "int",
+	.arrays = 1,
+	.fill = fill,
+	.pass = pass,
+	.errors = errors,
+	.credited = credited,
+	.bus = bus,
 };

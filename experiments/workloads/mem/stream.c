@@ -9,19 +9,21 @@
 
 #include <string.h>
 
-#define PER_LINE (NP_LINE / sizeof(double))
+#define PER_LINE  (NP_LINE / sizeof(double))
 #define UNTOUCHED (-1.0)
 /*
  * Elements between two looks at the clock; whole lines. Non-temporal stores
  * get more: each piece ends with a fence that waits for all of them.
  */
-#define PIECE (1 << 15)
+#define PIECE		   (1 << 15)
 #define PIECE_NON_TEMPORAL (1 << 18)
 
 static enum np_stream_op op_of(const struct np_worker *w)
 {
-	return w->kernel == &np_copy ? NP_COPY : w->kernel == &np_scale ? NP_SCALE :
-	       w->kernel == &np_sum ? NP_SUM : NP_TRIAD;
+	return w->kernel == &np_copy  ? NP_COPY :
+	       w->kernel == &np_scale ? NP_SCALE :
+	       w->kernel == &np_sum   ? NP_SUM :
+					NP_TRIAD;
 }
 
 /* Different from one element to the next, and from one page to the next for thousands of pages. */
@@ -60,7 +62,8 @@ static int choose(struct np_worker *w)
 
 	if (w->choice.stride && strcmp(name, "auto") && strcmp(name, "plain"))
 		return np_fail("--stride %llu: vectors take neighbours; leave --kernel out or "
-			       "say --kernel plain", w->choice.stride);
+			       "say --kernel plain",
+			       w->choice.stride);
 	w->variant = np_stream_find(w->choice.stride ? "plain" : name);
 	return w->variant ? 0 : np_fail("--kernel %s: not one this CPU can run; see --help", name);
 }
@@ -183,11 +186,18 @@ static double bus(const struct np_worker *w)
 	return (w->kernel->arrays + !w->variant->non_temporal) * moved;
 }
 
-#define STREAM(op, text, n)							\
-	const struct np_kernel np_##op = {					\
-		.name = #op, .summary = text, .operation = "element", .arrays = n,	\
-		.choose = choose, .fill = fill, .pass = pass, .errors = errors,	\
-		.credited = credited, .bus = bus,				\
+#define STREAM(op, text, n) \
+	const struct np_kernel np_##op = { \
+		.name = #op, \
+		.summary = text, \
+		.operation = "element", \
+		.arrays = n, \
+		.choose = choose, \
+		.fill = fill, \
+		.pass = pass, \
+		.errors = errors, \
+		.credited = credited, \
+		.bus = bus, \
 	}
 
 STREAM(copy, "a = b", 2);

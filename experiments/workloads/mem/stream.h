@@ -14,7 +14,7 @@ enum np_stream_op { NP_COPY, NP_SCALE, NP_SUM, NP_TRIAD, NP_STREAM_OPS };
 
 struct np_stream_variant {
 	const char *name;
-	bool non_temporal;	/* its stores do not read their line first */
+	bool non_temporal; /* its stores do not read their line first */
 	bool (*supported)(void);
 	np_stream_run *run[NP_STREAM_OPS];
 };

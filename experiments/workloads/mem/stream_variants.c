@@ -17,17 +17,17 @@ static bool always(void)
  * Plain C, of which the compiler makes what the oldest CPU of the kind can do.
  * experiments.mk keeps it from calling memcpy(), which picks its own kind of store.
  */
-#define PLAIN(op, value)							\
-static void op##_plain(double *restrict a, const double *restrict b,		\
-		       const double *restrict c, size_t n)			\
-{										\
-	(void)c;								\
-	for (size_t i = 0; i < n; i++)						\
-		a[i] = (value);							\
-}
+#define PLAIN(op, value) \
+	static void op##_plain(double *restrict a, const double *restrict b, \
+			       const double *restrict c, size_t n) \
+	{ \
+		(void)c; \
+		for (size_t i = 0; i < n; i++) \
+			a[i] = (value); \
+	}
 
 PLAIN(copy, b[i])
-PLAIN(scale, NP_STREAM_SCALAR * b[i])
+PLAIN(scale, NP_STREAM_SCALAR *b[i])
 PLAIN(sum, b[i] + c[i])
 PLAIN(triad, b[i] + NP_STREAM_SCALAR * c[i])
 
@@ -38,26 +38,26 @@ PLAIN(triad, b[i] + NP_STREAM_SCALAR * c[i])
 #define VC (*(const vec *)(c + j))
 
 /* A line at a time; the inner loop is unrolled, so each of the width's stores fills a part of it. */
-#define VECTOR(op, isa, flags, type, store, fence, value)			\
-__attribute__((target(flags)))							\
-static void op##_##isa(double *a, const double *b, const double *c, size_t n)	\
-{										\
-	typedef type vec;							\
-	const vec s = (vec){ 0 } + NP_STREAM_SCALAR;				\
-										\
-	(void)c;								\
-	(void)s;								\
-	for (size_t i = 0; i < n; i += PER_LINE)				\
-		_Pragma("GCC unroll 4")						\
-		for (size_t j = i; j < i + PER_LINE; j += sizeof(vec) / sizeof(double)) \
-			store(a + j, value);					\
-	fence;									\
-}
+#define VECTOR(op, isa, flags, type, store, fence, value) \
+	__attribute__((target(flags))) static void op##_##isa(double *a, const double *b, \
+							      const double *c, size_t n) \
+	{ \
+		typedef type vec; \
+		const vec s = (vec) { 0 } + NP_STREAM_SCALAR; \
+\
+		(void)c; \
+		(void)s; \
+		for (size_t i = 0; i < n; i += PER_LINE) \
+			_Pragma("GCC unroll 4") for (size_t j = i; j < i + PER_LINE; \
+						     j += sizeof(vec) / sizeof(double)) \
+				store(a + j, value); \
+		fence; \
+	}
 
-#define VECTORS(isa, flags, type, store, fence)					\
-	VECTOR(copy, isa, flags, type, store, fence, VB)			\
-	VECTOR(scale, isa, flags, type, store, fence, s * VB)			\
-	VECTOR(sum, isa, flags, type, store, fence, VB + VC)			\
+#define VECTORS(isa, flags, type, store, fence) \
+	VECTOR(copy, isa, flags, type, store, fence, VB) \
+	VECTOR(scale, isa, flags, type, store, fence, s *VB) \
+	VECTOR(sum, isa, flags, type, store, fence, VB + VC) \
 	VECTOR(triad, isa, flags, type, store, fence, VB + s * VC)
 
 VECTORS(sse2, "sse2", __m128d, _mm_store_pd, (void)0)

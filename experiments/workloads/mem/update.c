@@ -85,7 +85,13 @@ static double bus(const struct np_worker *w)
 }
 
 const struct np_kernel np_update = {
-	.name = "update", .summary = "adds 1 to random ints",
-	.operation = "access", .arrays = 1,
-	.fill = fill, .pass = pass, .errors = errors, .credited = credited, .bus = bus,
+	.name = "update",
+	.summary = "adds 1 to random ints",
+	.operation = "access",
+	.arrays = 1,
+	.fill = fill,
+	.pass = pass,
+	.errors = errors,
+	.credited = credited,
+	.bus = bus,
 };

@@ -24,8 +24,10 @@ static int cut(struct np_worker *w)
 	if (!w->slices)
 		return -ENOMEM;
 	for (unsigned int k = 0; k < w->threads; k++)
-		w->slices[k] = (struct np_slice){
-			.w = w, .number = k, .first = lines * k / w->threads,
+		w->slices[k] = (struct np_slice) {
+			.w = w,
+			.number = k,
+			.first = lines * k / w->threads,
 			.lines = lines * (k + 1) / w->threads - lines * k / w->threads,
 		};
 	return 0;
@@ -114,7 +116,7 @@ static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_l
 	} while (r->finished - begin < at_least);
 	s->operations += operations;
 	r->operations += operations;
-	r->sample[r->n++] = (struct np_sample){ r->finished - begin, operations };
+	r->sample[r->n++] = (struct np_sample) { r->finished - begin, operations };
 }
 
 /* The same work, in a record of its own. */
@@ -168,7 +170,7 @@ int np_worker_run(struct np_worker *w, const struct np_when *when, struct np_run
 	unsigned int k;
 	int err = 0;
 
-	*run = (struct np_run){ .thread = calloc(w->threads, sizeof(*run->thread)) };
+	*run = (struct np_run) { .thread = calloc(w->threads, sizeof(*run->thread)) };
 	if (!jobs || !run->thread) {
 		free(jobs);
 		np_run_free(run);
@@ -176,11 +178,13 @@ int np_worker_run(struct np_worker *w, const struct np_when *when, struct np_run
 	}
 	pthread_barrier_init(&together, NULL, w->threads);
 	for (k = 0; k < w->threads; k++)
-		jobs[k] = (struct job){ .slice = &w->slices[k], .run = &run->thread[k],
-					.together = &together, .when = when };
+		jobs[k] = (struct job) { .slice = &w->slices[k],
+					 .run = &run->thread[k],
+					 .together = &together,
+					 .when = when };
 	for (k = 1; k < w->threads && !err; k++)
 		err = -pthread_create(&jobs[k].thread, NULL, work, &jobs[k]);
-	if (err) {	/* the others wait at the barrier for good: nothing to save */
+	if (err) { /* the others wait at the barrier for good: nothing to save */
 		np_fail("cannot start thread %u of %u: %s", k, w->threads, strerror(-err));
 		exit(1);
 	}

@@ -15,7 +15,8 @@ int np_client_open(struct np_client *c, const char *socket_path)
 		return np_fail("cannot connect to %s: out of memory", socket_path);
 	if (c->redis->err || redisSetTimeout(c->redis, reply_limit) != REDIS_OK)
 		return np_fail("cannot connect to %s: %s; is redis-server running with "
-			       "--unixsocket %s?", socket_path, c->redis->errstr, socket_path);
+			       "--unixsocket %s?",
+			       socket_path, c->redis->errstr, socket_path);
 	return 0;
 }
 
@@ -38,8 +39,8 @@ static redisReply *next_reply(struct np_client *c)
 	void *reply = NULL;
 
 	if (redisGetReply(c->redis, &reply) != REDIS_OK) {
-		np_fail("lost the server after %llu commands: %s",
-			(unsigned long long)c->ops, c->redis->errstr);
+		np_fail("lost the server after %llu commands: %s", (unsigned long long)c->ops,
+			c->redis->errstr);
 		return NULL;
 	}
 	return reply;

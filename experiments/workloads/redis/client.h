@@ -11,12 +11,12 @@
 
 struct np_client {
 	redisContext *redis;
-	unsigned int pipeline;		/* commands sent before the first answer is awaited */
+	unsigned int pipeline; /* commands sent before the first answer is awaited */
 	unsigned int under_way;
-	double batch_start;		/* s, when the first command in flight was made */
+	double batch_start; /* s, when the first command in flight was made */
 	uint64_t ops, errors;
 	char first_error[NP_CLIENT_TEXT];
-	struct np_histogram latency;	/* ns; of a pipelined command: its batch's */
+	struct np_histogram latency; /* ns; of a pipelined command: its batch's */
 };
 
 /* Returns 0, or -1 after saying why. */

@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-#define NP_HIST_SUB_BITS 5
-#define NP_HIST_SUB (1 << NP_HIST_SUB_BITS)
+#define NP_HIST_SUB_BITS   5
+#define NP_HIST_SUB	   (1 << NP_HIST_SUB_BITS)
 #define NP_HIST_RESOLUTION (1.0 / NP_HIST_SUB)
-#define NP_HIST_BUCKETS ((64 - NP_HIST_SUB_BITS + 1) * NP_HIST_SUB)
+#define NP_HIST_BUCKETS	   ((64 - NP_HIST_SUB_BITS + 1) * NP_HIST_SUB)
 
 struct np_histogram {
 	uint64_t count, min, max;

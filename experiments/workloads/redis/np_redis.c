@@ -23,8 +23,8 @@ struct client_state {
 	struct np_client client;
 	struct np_data data;
 	const struct np_workload *workload;
-	unsigned int pipeline;		/* unless the phase says another */
-	unsigned int generation;	/* updates so far */
+	unsigned int pipeline;	 /* unless the phase says another */
+	unsigned int generation; /* updates so far */
 };
 
 struct options {
@@ -114,7 +114,7 @@ static int parse_options(struct client_state *s, struct options *o, int argc, ch
 	}
 	if (!o->socket || !s->workload)
 		return np_fail("--socket and --workload are needed; see --help");
-	s->data = (struct np_data){ o->seed, o->elements, o->max_length, o->text };
+	s->data = (struct np_data) { o->seed, o->elements, o->max_length, o->text };
 	s->pipeline = o->pipeline;
 	if (o->max_length >= np_data_min_length(&s->data))
 		return 0;
@@ -153,7 +153,8 @@ static int change(struct client_state *s, bool update)
 			  "latency_us", latency_json(&c->latency)));
 	return c->errors ? np_fail("%llu of %llu commands failed, the first with: %s",
 				   (unsigned long long)c->errors, (unsigned long long)c->ops,
-				   c->first_error) : 0;
+				   c->first_error) :
+			   0;
 }
 
 static int verify(struct client_state *s)
@@ -171,9 +172,10 @@ static int verify(struct client_state *s)
 			  "expected", (json_int_t)check.expected,
 			  "mismatches", (json_int_t)check.mismatches,
 			  "updates", (int)s->generation, "digest", digest, "ok", ok));
-	return ok ? 0 : np_fail("the server's data are wrong: %llu elements of %llu, %llu differ",
-				(unsigned long long)check.found, (unsigned long long)check.expected,
-				(unsigned long long)check.mismatches);
+	return ok ? 0 :
+		    np_fail("the server's data are wrong: %llu elements of %llu, %llu differ",
+			    (unsigned long long)check.found, (unsigned long long)check.expected,
+			    (unsigned long long)check.mismatches);
 }
 
 static int phase(struct client_state *s, const char *name, const char *pipeline)

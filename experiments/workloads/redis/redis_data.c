@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "redis_data.h"
 
-#define FIRST_CHAR 65
-#define CHARS 58
+#define FIRST_CHAR     65
+#define CHARS	       58
 #define CHARS_PER_DRAW 8
 
 /* The finaliser of splitmix64: every input bit changes half of the output's. */

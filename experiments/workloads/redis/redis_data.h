@@ -13,9 +13,9 @@
 
 struct np_data {
 	uint64_t seed;
-	uint64_t elements;	/* of each list or set; of all keys */
-	unsigned int max_length;	/* of a string, bytes */
-	const char *text_file;		/* for the token count; NULL: a text is made */
+	uint64_t elements;	 /* of each list or set; of all keys */
+	unsigned int max_length; /* of a string, bytes */
+	const char *text_file;	 /* for the token count; NULL: a text is made */
 };
 
 /*

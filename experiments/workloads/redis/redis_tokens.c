@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define TOKENS_A_WORD 13
-#define STREAM_WORD 2048
-#define STREAM_RANK 2049
-#define DRAWS (1ULL << 40)
+#define STREAM_WORD   2048
+#define STREAM_RANK   2049
+#define DRAWS	      (1ULL << 40)
 #define WORDS_AT_ONCE 1000
-#define BLANKS " \t\r\n\f\v"
+#define BLANKS	      " \t\r\n\f\v"
 
 /* The tokens in the text's order; made once, as all phases go over the same ones. */
 static struct {
@@ -65,7 +65,8 @@ static int make_text(const struct np_data *d)
 
 	for (uint64_t i = 0; i < d->elements && !err; i++) {
 		rank = (uint64_t)exp(np_data_number(d, STREAM_RANK, i, DRAWS) / (double)DRAWS *
-				     log(words + 1)) - 1;
+				     log(words + 1)) -
+		       1;
 		token[np_data_string(d, STREAM_WORD, rank < d->elements ? rank : 0, token)] = '\0';
 		err = add(token);
 	}
@@ -90,15 +91,15 @@ static redisReply *ask(struct np_client *c, int type, int argc, const char **arg
 
 static int count_token(struct np_client *c, const char *token)
 {
-	redisReply *r = ask(c, REDIS_REPLY_INTEGER, 2, (const char *[]){ "EXISTS", token });
+	redisReply *r = ask(c, REDIS_REPLY_INTEGER, 2, (const char *[]) { "EXISTS", token });
 	long long there;
 
 	if (!r)
 		return -1;
 	there = r->integer;
 	freeReplyObject(r);
-	r = there ? ask(c, REDIS_REPLY_INTEGER, 2, (const char *[]){ "INCR", token }) :
-		    ask(c, REDIS_REPLY_STATUS, 3, (const char *[]){ "SET", token, "1" });
+	r = there ? ask(c, REDIS_REPLY_INTEGER, 2, (const char *[]) { "INCR", token }) :
+		    ask(c, REDIS_REPLY_STATUS, 3, (const char *[]) { "SET", token, "1" });
 	freeReplyObject(r);
 	return r ? 0 : -1;
 }
@@ -120,7 +121,7 @@ int np_tokens_load(struct np_client *c, const struct np_data *d)
 
 	if (have_text(d))
 		return -1;
-	r = ask(c, REDIS_REPLY_STATUS, 1, (const char *[]){ "FLUSHDB" });
+	r = ask(c, REDIS_REPLY_STATUS, 1, (const char *[]) { "FLUSHDB" });
 	if (!r)
 		return -1;
 	freeReplyObject(r);
@@ -155,7 +156,8 @@ static int check_words(struct np_client *c, char *const *word, const size_t *tim
 		snprintf(right, sizeof(right), "%zu", times[k] * (generation + 1));
 		check->found += got->type == REDIS_REPLY_STRING;
 		check->mismatches += strcmp(value, right) != 0;
-		check->digest += np_data_hash(np_data_hash(0, word[k], len[1 + k]), value, strlen(value));
+		check->digest += np_data_hash(np_data_hash(0, word[k], len[1 + k]), value,
+					      strlen(value));
 	}
 	freeReplyObject(r);
 	return 0;
@@ -164,7 +166,7 @@ static int check_words(struct np_client *c, char *const *word, const size_t *tim
 /* Keys that are no words of the text. */
 static int check_size(struct np_client *c, struct np_check *check)
 {
-	redisReply *r = ask(c, REDIS_REPLY_INTEGER, 1, (const char *[]){ "DBSIZE" });
+	redisReply *r = ask(c, REDIS_REPLY_INTEGER, 1, (const char *[]) { "DBSIZE" });
 
 	if (!r)
 		return -1;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRUCTURES 3	/* lists, sorted sets */
+#define STRUCTURES   3 /* lists, sorted sets */
 #define KEYS_AT_ONCE 1000
-#define SCORES 100	/* scores and their increments are 0..99 */
+#define SCORES	     100 /* scores and their increments are 0..99 */
 
 /* Streams of the data set: which string or number of an element is meant. */
 enum { STREAM_KEY = 0, STREAM_SET = 8, STREAM_SCORE = 16, STREAM_LIST = 1024 };
@@ -63,7 +63,7 @@ static int send_string(struct np_client *c, int argc, const char **argv, const c
 static int delete_all(struct np_client *c, const char *const *names)
 {
 	for (int k = 0; k < STRUCTURES; k++)
-		if (send_words(c, 2, (const char *[]){ "DEL", names[k] }))
+		if (send_words(c, 2, (const char *[]) { "DEL", names[k] }))
 			return -1;
 	return np_client_drain(c);
 }
@@ -75,8 +75,7 @@ static redisReply *whole(struct np_client *c, const char *command, const char *n
 	return ask_words(c, REDIS_REPLY_ARRAY, scores ? 5 : 4, argv);
 }
 
-static bool is_string(const struct np_data *d, unsigned int stream, uint64_t i,
-		      const redisReply *r)
+static bool is_string(const struct np_data *d, unsigned int stream, uint64_t i, const redisReply *r)
 {
 	char expected[NP_STRING_MAX];
 	size_t len = np_data_string(d, stream, i, expected);
@@ -107,7 +106,8 @@ static int lists_load(struct np_client *c, const struct np_data *d)
 	for (uint64_t i = 0; i < d->elements; i++)
 		for (unsigned int k = 0; k < STRUCTURES; k++) {
 			len = np_data_string(d, list_stream(k, 0), i, text);
-			if (send_string(c, 3, (const char *[]){ "LPUSH", lists[k], "" }, text, len))
+			if (send_string(c, 3, (const char *[]) { "LPUSH", lists[k], "" }, text,
+					len))
 				return -1;
 		}
 	return np_client_drain(c);
@@ -126,8 +126,9 @@ static int lists_update(struct np_client *c, const struct np_data *d, unsigned i
 			return -1;
 		for (uint64_t i = 0; i < all->elements && !err; i++) {
 			snprintf(index, sizeof(index), "%llu", (unsigned long long)i);
-			len = np_data_string(d, list_stream(k, generation + 1), i % d->elements, text);
-			err = send_string(c, 4, (const char *[]){ "LSET", lists[k], index, "" },
+			len = np_data_string(d, list_stream(k, generation + 1), i % d->elements,
+					     text);
+			err = send_string(c, 4, (const char *[]) { "LSET", lists[k], index, "" },
 					  text, len);
 		}
 		err = err ? err : np_client_drain(c);
@@ -153,7 +154,8 @@ static int lists_verify(struct np_client *c, const struct np_data *d, unsigned i
 
 			take(check, k, i, all->element[i], "");
 			check->mismatches += i >= d->elements ||
-				!is_string(d, list_stream(k, generation), number, all->element[i]);
+					     !is_string(d, list_stream(k, generation), number,
+							all->element[i]);
 		}
 		freeReplyObject(all);
 	}
@@ -168,7 +170,7 @@ static int keys_load(struct np_client *c, const struct np_data *d)
 	const char *argv[] = { "SET", text, "1" };
 	size_t len[] = { 3, 0, 1 };
 
-	if (send_words(c, 1, (const char *[]){ "FLUSHDB" }) || np_client_drain(c))
+	if (send_words(c, 1, (const char *[]) { "FLUSHDB" }) || np_client_drain(c))
 		return -1;
 	for (uint64_t i = 0; i < d->elements; i++) {
 		len[1] = np_data_string(d, STREAM_KEY, i, text);
@@ -180,7 +182,7 @@ static int keys_load(struct np_client *c, const struct np_data *d)
 
 static redisReply *every_key(struct np_client *c)
 {
-	return ask_words(c, REDIS_REPLY_ARRAY, 2, (const char *[]){ "KEYS", "*" });
+	return ask_words(c, REDIS_REPLY_ARRAY, 2, (const char *[]) { "KEYS", "*" });
 }
 
 static int keys_update(struct np_client *c, const struct np_data *d, unsigned int generation)
@@ -193,8 +195,8 @@ static int keys_update(struct np_client *c, const struct np_data *d, unsigned in
 	if (!all)
 		return -1;
 	for (size_t i = 0; i < all->elements && !err; i++)
-		err = send_string(c, 2, (const char *[]){ "INCR", "" },
-				  all->element[i]->str, all->element[i]->len);
+		err = send_string(c, 2, (const char *[]) { "INCR", "" }, all->element[i]->str,
+				  all->element[i]->len);
 	freeReplyObject(all);
 	return err ? err : np_client_drain(c);
 }
@@ -286,7 +288,7 @@ static int zsets_load(struct np_client *c, const struct np_data *d)
 			len = np_data_string(d, STREAM_SET + k, i, text);
 			snprintf(points, sizeof(points), "%llu",
 				 (unsigned long long)score(d, k, i, 0));
-			if (send_string(c, 4, (const char *[]){ "ZADD", zsets[k], points, "" },
+			if (send_string(c, 4, (const char *[]) { "ZADD", zsets[k], points, "" },
 					text, len))
 				return -1;
 		}
@@ -307,9 +309,12 @@ static int zsets_update(struct np_client *c, const struct np_data *d, unsigned i
 		for (size_t i = 0; i < all->elements && !err; i++) {
 			member = all->element[i];
 			number = np_data_index(d, member->str, member->len);
-			snprintf(points, sizeof(points), "%llu", (unsigned long long)
-				 np_data_number(d, score_stream(k, generation + 1), number, SCORES));
-			err = send_string(c, 4, (const char *[]){ "ZINCRBY", zsets[k], points, "" },
+			snprintf(points, sizeof(points), "%llu",
+				 (unsigned long long)np_data_number(d,
+								    score_stream(k, generation + 1),
+								    number, SCORES));
+			err = send_string(c, 4,
+					  (const char *[]) { "ZINCRBY", zsets[k], points, "" },
 					  member->str, member->len);
 		}
 		err = err ? err : np_client_drain(c);
@@ -360,13 +365,12 @@ static int zsets_verify(struct np_client *c, const struct np_data *d, unsigned i
 }
 
 const struct np_workload np_workloads[] = {
-	{ "lists", "three lists: LPUSH in turn, LRANGE, LSET of all",
-	  lists_load, lists_update, lists_verify },
-	{ "keys", "random keys: SET, KEYS *, INCR of all",
-	  keys_load, keys_update, keys_verify },
-	{ "zsets", "three sorted sets: ZADD in turn, ZRANGE, ZINCRBY of all",
-	  zsets_load, zsets_update, zsets_verify },
-	{ "tokens", "a text's tokens: EXISTS, then SET or INCR",
-	  np_tokens_load, np_tokens_update, np_tokens_verify },
+	{ "lists", "three lists: LPUSH in turn, LRANGE, LSET of all", lists_load, lists_update,
+	  lists_verify },
+	{ "keys", "random keys: SET, KEYS *, INCR of all", keys_load, keys_update, keys_verify },
+	{ "zsets", "three sorted sets: ZADD in turn, ZRANGE, ZINCRBY of all", zsets_load,
+	  zsets_update, zsets_verify },
+	{ "tokens", "a text's tokens: EXISTS, then SET or INCR", np_tokens_load, np_tokens_update,
+	  np_tokens_verify },
 	{ 0 },
 };

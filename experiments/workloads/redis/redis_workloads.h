@@ -7,9 +7,9 @@
 #include "redis_data.h"
 
 struct np_check {
-	uint64_t expected, found;	/* elements */
-	uint64_t mismatches;		/* elements that are not what the client expects */
-	uint64_t digest;		/* of all elements and values, in any order */
+	uint64_t expected, found; /* elements */
+	uint64_t mismatches;	  /* elements that are not what the client expects */
+	uint64_t digest;	  /* of all elements and values, in any order */
 };
 
 struct np_workload {

@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr size_t SMALL = 2048;	/* ints of a task that is not cut again */
+constexpr size_t SMALL = 2048; /* ints of a task that is not cut again */
 
 /* Merges two sorted runs into out, each task a part of both. */
 void merge(const int *a, size_t n, const int *b, size_t m, int *out)
@@ -24,7 +24,10 @@ void merge(const int *a, size_t n, const int *b, size_t m, int *out)
 	size_t half = n / 2, other = std::lower_bound(b, b + m, a[half]) - b;
 
 	tbb::parallel_invoke([=] { merge(a, half, b, other, out); },
-			     [=] { merge(a + half, n - half, b + other, m - other, out + half + other); });
+			     [=] {
+				     merge(a + half, n - half, b + other, m - other,
+					   out + half + other);
+			     });
 }
 
 /* Leaves the sorted ints in a, or in the space when into_space. */
@@ -73,12 +76,14 @@ public:
 		int parts = runtime.parts();
 
 		runtime.each_part([&](int part) {
-			size_t first = part_start(n, part, parts), end = part_start(n, part + 1, parts);
+			size_t first = part_start(n, part, parts),
+			       end = part_start(n, part + 1, parts);
 
 			sort(from + first, end - first, to + first, false);
 		});
 		for (int width = 1; width < parts; width *= 2) {
-			runtime.each_part([&](int part) { merge_neighbours(from, to, part, width, parts); });
+			runtime.each_part(
+				[&](int part) { merge_neighbours(from, to, part, width, parts); });
 			std::swap(from, to);
 		}
 		result = from;

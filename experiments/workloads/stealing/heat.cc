@@ -9,7 +9,7 @@
 namespace {
 
 constexpr int STEPS = 10;
-constexpr size_t ROWS = 8;	/* of a task that is not cut again */
+constexpr size_t ROWS = 8; /* of a task that is not cut again */
 
 class Heat : public Benchmark {
 public:
@@ -23,7 +23,8 @@ public:
 	void fill(const std::vector<Array> &a) override
 	{
 		for (size_t i = 0; i < side * side; i++)
-			a[0].as<double>()[i] = a[1].as<double>()[i] = (i * 2654435761u + seed) % 1000;
+			a[0].as<double>()[i] = a[1].as<double>()[i] = (i * 2654435761u + seed) %
+								      1000;
 	}
 
 	void make_reference(const std::vector<Array> &a) override
@@ -48,10 +49,12 @@ public:
 				size_t first = std::max<size_t>(part_start(side, part, parts), 1);
 				size_t end = std::min(part_start(side, part + 1, parts), side - 1);
 
-				tbb::parallel_for(tbb::blocked_range<size_t>(first, end, ROWS), [&](const auto &rows) {
-					for (size_t row = rows.begin(); row != rows.end(); row++)
-						one_row(from, to, row);
-				});
+				tbb::parallel_for(tbb::blocked_range<size_t>(first, end, ROWS),
+						  [&](const auto &rows) {
+							  for (size_t row = rows.begin();
+							       row != rows.end(); row++)
+								  one_row(from, to, row);
+						  });
 			});
 			std::swap(from, to);
 		}
@@ -74,7 +77,8 @@ private:
 		const double *at = from + row * side;
 
 		for (size_t i = 1; i + 1 < side; i++)
-			to[row * side + i] = 0.25 * (((at[i - 1] + at[i + 1]) + at[i - side]) + at[i + side]);
+			to[row * side + i] = 0.25 * (((at[i - 1] + at[i + 1]) + at[i - side]) +
+						     at[i + side]);
 	}
 
 	size_t side;

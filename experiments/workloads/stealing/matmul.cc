@@ -35,7 +35,8 @@ public:
 		for (size_t row = 0; row < side; row++)
 			for (size_t k = 0; k < side; k++)
 				for (size_t i = 0; i < side; i++)
-					reference[row * side + i] += x[row * side + k] * y[k * side + i];
+					reference[row * side + i] += x[row * side + k] *
+								     y[k * side + i];
 	}
 
 	void run(Runtime &runtime, const std::vector<Array> &a) override
@@ -69,7 +70,8 @@ private:
 		columns(a, row, end, 0, side);
 	}
 
-	void columns(const std::vector<Array> &a, size_t row, size_t end, size_t column, size_t last) const
+	void columns(const std::vector<Array> &a, size_t row, size_t end, size_t column,
+		     size_t last) const
 	{
 		if (last - column > BLOCK) {
 			size_t half = column + (last - column) / 2;
@@ -78,11 +80,12 @@ private:
 					     [=, this, &a] { columns(a, row, end, half, last); });
 			return;
 		}
-		block(a[0].as<double>(), a[1].as<double>(), a[2].as<double>(), row, end, column, last);
+		block(a[0].as<double>(), a[1].as<double>(), a[2].as<double>(), row, end, column,
+		      last);
 	}
 
-	void block(const double *x, const double *y, double *z, size_t row, size_t end, size_t column,
-		   size_t last) const
+	void block(const double *x, const double *y, double *z, size_t row, size_t end,
+		   size_t column, size_t last) const
 	{
 		for (size_t r = row; r < end; r++) {
 			for (size_t c = column; c < last; c++)

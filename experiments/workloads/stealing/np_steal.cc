@@ -37,7 +37,7 @@ struct State {
 	std::unique_ptr<Benchmark> benchmark;
 	std::vector<Node> nodes;
 	std::vector<Array> arrays;
-	std::unique_ptr<Runtime> runtime;	/* null before the first preparation */
+	std::unique_ptr<Runtime> runtime; /* null before the first preparation */
 	int workers = 0;
 	bool locality = false;
 };
@@ -57,8 +57,10 @@ std::unique_ptr<Benchmark> make_benchmark(const std::string &name, size_t scale,
 		const char *name;
 		std::unique_ptr<Benchmark> (*make)(size_t scale, uint64_t seed);
 	} known[] = {
-		{ "cilksort", make_cilksort }, { "heat", make_heat },
-		{ "transpose", make_transpose }, { "matmul", make_matmul },
+		{ "cilksort", make_cilksort },
+		{ "heat", make_heat },
+		{ "transpose", make_transpose },
+		{ "matmul", make_matmul },
 	};
 
 	for (const auto &k : known)
@@ -69,37 +71,50 @@ std::unique_ptr<Benchmark> make_benchmark(const std::string &name, size_t scale,
 
 static int parse_value(Options &o, int opt, const char *text)
 {
-	unsigned long long *number = opt == 's' ? &o.scale : opt == 'r' ? &o.seed :
-				     opt == 'w' ? &o.workers : &o.passes;
+	unsigned long long *number = opt == 's' ? &o.scale :
+				     opt == 'r' ? &o.seed :
+				     opt == 'w' ? &o.workers :
+						  &o.passes;
 
 	if (opt == 'n') {
 		o.nodes = numa_parse_nodestring_all(text);
-		return o.nodes && numa_bitmask_weight(o.nodes) ? 0 :
-		       np_fail("--nodes %s: no such node with memory here; 'numaplace topology' lists them", text);
+		return o.nodes && numa_bitmask_weight(o.nodes) ?
+			       0 :
+			       np_fail("--nodes %s: no such node with memory here; 'numaplace topology' lists them",
+				       text);
 	}
 	if (opt == 'R') {
 		o.runtime = text;
-		return o.runtime == "vanilla" || o.runtime == "locality" ? 0 :
-		       np_fail("--runtime %s: needs vanilla or locality", text);
+		return o.runtime == "vanilla" || o.runtime == "locality" ?
+			       0 :
+			       np_fail("--runtime %s: needs vanilla or locality", text);
 	}
-	if (np_parse_count(text, opt == 'w' ? MAX_WORKERS : 1ULL << 40, number) || (!*number && opt != 'r'))
-		return np_fail("'%s' is not a number of 1 and more%s", text, opt == 'w' ? ", 4096 at most" : "");
+	if (np_parse_count(text, opt == 'w' ? MAX_WORKERS : 1ULL << 40, number) ||
+	    (!*number && opt != 'r'))
+		return np_fail("'%s' is not a number of 1 and more%s", text,
+			       opt == 'w' ? ", 4096 at most" : "");
 	return 0;
 }
 
 static int parse_options(Options &o, int argc, char **argv)
 {
 	static const struct option table[] = {
-		{ "runtime", required_argument, nullptr, 'R' }, { "nodes", required_argument, nullptr, 'n' },
-		{ "scale", required_argument, nullptr, 's' }, { "seed", required_argument, nullptr, 'r' },
-		{ "workers", required_argument, nullptr, 'w' }, { "passes", required_argument, nullptr, 'p' },
-		{ "version", no_argument, nullptr, 'v' }, { "help", no_argument, nullptr, 'h' }, {},
+		{ "runtime", required_argument, nullptr, 'R' },
+		{ "nodes", required_argument, nullptr, 'n' },
+		{ "scale", required_argument, nullptr, 's' },
+		{ "seed", required_argument, nullptr, 'r' },
+		{ "workers", required_argument, nullptr, 'w' },
+		{ "passes", required_argument, nullptr, 'p' },
+		{ "version", no_argument, nullptr, 'v' },
+		{ "help", no_argument, nullptr, 'h' },
+		{},
 	};
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", table, nullptr)) != -1) {
 		if (opt == 'v' || opt == 'h') {
-			fputs(opt == 'v' ? "np-steal " NP_VERSION "; " NP_BUILT_WITH "\n" : usage, stdout);
+			fputs(opt == 'v' ? "np-steal " NP_VERSION "; " NP_BUILT_WITH "\n" : usage,
+			      stdout);
 			exit(0);
 		}
 		if (opt == '?' || parse_value(o, opt, optarg))
@@ -140,7 +155,8 @@ static json_t *pages_json(const struct np_pages &count)
 
 	for (int node = 0; node < NP_MAX_NODES; node++)
 		if (count.node[node])
-			json_object_set_new(pages, std::to_string(node).c_str(), json_integer(count.node[node]));
+			json_object_set_new(pages, std::to_string(node).c_str(),
+					    json_integer(count.node[node]));
 	return pages;
 }
 
@@ -154,13 +170,15 @@ static int check_pages(const State &s, const struct bitmask *asked_nodes, struct
 		int err = np_pages_count(a.start, a.bytes, &real);
 
 		if (err)
-			return np_fail("cannot ask where the pages are (move_pages): %s", strerror(-err));
+			return np_fail("cannot ask where the pages are (move_pages): %s",
+				       strerror(-err));
 		np_pages_asked(a.bytes, asked_nodes, &asked);
 	}
 	for (int node = 0; node < NP_MAX_NODES; node++)
 		if (asked.node[node] != real.node[node])
 			return np_fail("%zu pages are on node %d, %zu were asked to be: has the node enough free "
-				       "memory?", real.node[node], node, asked.node[node]);
+				       "memory?",
+				       real.node[node], node, asked.node[node]);
 	return 0;
 }
 
@@ -205,7 +223,7 @@ static int start(State &s)
 static void prepare(State &s, int workers)
 {
 	if (workers != s.workers) {
-		s.runtime.reset();	/* its limit holds for the next one too */
+		s.runtime.reset(); /* its limit holds for the next one too */
 		s.runtime = std::make_unique<Runtime>(s.nodes, s.locality, workers);
 		s.workers = workers;
 		s.benchmark->fill(s.arrays);
@@ -256,14 +274,16 @@ static int obey(State &s, int n, char **words)
 {
 	unsigned long long workers;
 
-	if (n == 2 && !strcmp(words[0], "prepare") && !np_parse_count(words[1], MAX_WORKERS, &workers) && workers)
+	if (n == 2 && !strcmp(words[0], "prepare") &&
+	    !np_parse_count(words[1], MAX_WORKERS, &workers) && workers)
 		prepare(s, workers);
 	else if (n == 1 && s.runtime && !strcmp(words[0], "run"))
 		run(s);
 	else if (n == 1 && s.runtime && !strcmp(words[0], "verify"))
 		return verify(s);
 	else
-		return np_fail("a command is 'prepare WORKERS', then 'run' and 'verify', or 'quit'");
+		return np_fail(
+			"a command is 'prepare WORKERS', then 'run' and 'verify', or 'quit'");
 	return 0;
 }
 
@@ -296,7 +316,8 @@ int main(int argc, char **argv)
 	s.locality = o.runtime == "locality";
 	if (!s.benchmark || s.nodes.empty()) {
 		np_fail(s.benchmark ? "--nodes: none of them has CPUs for this process" :
-			"'%s' is no benchmark; see --help", argv[optind]);
+				      "'%s' is no benchmark; see --help",
+			argv[optind]);
 		return 2;
 	}
 	if (start(s))

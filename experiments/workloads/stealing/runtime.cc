@@ -6,7 +6,7 @@
 
 namespace {
 
-thread_local cpu_set_t bound;	/* of a worker; empty: nowhere yet */
+thread_local cpu_set_t bound; /* of a worker; empty: nowhere yet */
 
 int all_cpus(const std::vector<Node> &nodes)
 {
@@ -30,7 +30,7 @@ cpu_set_t set_of(const Node &node)
 }
 
 Binding::Binding(tbb::task_arena &arena, const cpu_set_t &cpus)
-	: tbb::task_scheduler_observer(arena), cpus(cpus)
+    : tbb::task_scheduler_observer(arena), cpus(cpus)
 {
 	observe(true);
 }
@@ -50,14 +50,14 @@ void Runtime::add_arena(int workers, bool with_caller, const cpu_set_t &cpus)
 }
 
 Runtime::Runtime(const std::vector<Node> &nodes, bool locality, int workers)
-	: count(nodes.size()), limit(tbb::global_control::max_allowed_parallelism, workers)
+    : count(nodes.size()), limit(tbb::global_control::max_allowed_parallelism, workers)
 {
 	sched_getaffinity(0, sizeof(caller), &caller);
 	const cpu_set_t first = set_of(nodes[0]);
 
 	if (!locality || workers < all_cpus(nodes) || nodes.size() < 2) {
 		add_arena(workers, true, caller);
-		if (workers == 1)	/* or its time depends on where the scheduler left it */
+		if (workers == 1) /* or its time depends on where the scheduler left it */
 			sched_setaffinity(0, sizeof(first), &first);
 		return;
 	}
@@ -73,7 +73,8 @@ Runtime::~Runtime()
 
 void Runtime::each_part(const std::function<void(int part)> &work)
 {
-	const auto others = std::make_shared<std::latch>(arenas.size() - 1);	/* the last to count may outlive the wait */
+	const auto others = std::make_shared<std::latch>(
+		arenas.size() - 1); /* the last to count may outlive the wait */
 
 	for (size_t k = 1; k < arenas.size(); k++)
 		arenas[k]->enqueue([&work, others, k] {

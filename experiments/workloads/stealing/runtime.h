@@ -14,7 +14,7 @@
 
 struct Node {
 	int id;
-	std::vector<int> cpus;	/* that this process may use */
+	std::vector<int> cpus; /* that this process may use */
 };
 
 /*
@@ -53,7 +53,7 @@ private:
 	void add_arena(int workers, bool with_caller, const cpu_set_t &cpus);
 
 	int count;
-	cpu_set_t caller;	/* where it ran before */
+	cpu_set_t caller; /* where it ran before */
 	tbb::global_control limit;
 	std::vector<std::unique_ptr<tbb::task_arena>> arenas;
 	std::vector<std::unique_ptr<Binding>> bindings;

@@ -61,14 +61,25 @@ private:
 
 		if (rows > BLOCK && rows >= columns) {
 			tbb::parallel_invoke(
-				[=, this] { block(from, to, row, row + rows / 2, column, columns_end); },
-				[=, this] { block(from, to, row + rows / 2, rows_end, column, columns_end); });
+				[=, this] {
+					block(from, to, row, row + rows / 2, column, columns_end);
+				},
+				[=, this] {
+					block(from, to, row + rows / 2, rows_end, column,
+					      columns_end);
+				});
 			return;
 		}
 		if (columns > BLOCK) {
 			tbb::parallel_invoke(
-				[=, this] { block(from, to, row, rows_end, column, column + columns / 2); },
-				[=, this] { block(from, to, row, rows_end, column + columns / 2, columns_end); });
+				[=, this] {
+					block(from, to, row, rows_end, column,
+					      column + columns / 2);
+				},
+				[=, this] {
+					block(from, to, row, rows_end, column + columns / 2,
+					      columns_end);
+				});
 			return;
 		}
 		for (size_t r = row; r < rows_end; r++)

@@ -60,10 +60,28 @@ static void lines_that_are_taken(struct kunit *test)
 static void lines_that_are_refused(struct kunit *test)
 {
 	static const char *const lines[] = {
-		"", "\n", " ", "number=12", "pid=7 pid=7", "pid=7 flag flag", "pid=7 what=1",
-		"pid=7 =1", "pid", "pid=", "pid==7", "pid=7=", "pid =7", "PID=7",
-		"pid=7,number=12", "pid=7\n\n", "pid=7\nnumber=12", "pid=7 flag=", "pid=7 flag=1",
-		"pid=7 choice", "pid=7\v", "pid=7\r\n",
+		"",
+		"\n",
+		" ",
+		"number=12",
+		"pid=7 pid=7",
+		"pid=7 flag flag",
+		"pid=7 what=1",
+		"pid=7 =1",
+		"pid",
+		"pid=",
+		"pid==7",
+		"pid=7=",
+		"pid =7",
+		"PID=7",
+		"pid=7,number=12",
+		"pid=7\n\n",
+		"pid=7\nnumber=12",
+		"pid=7 flag=",
+		"pid=7 flag=1",
+		"pid=7 choice",
+		"pid=7\v",
+		"pid=7\r\n",
 	};
 	struct request r;
 	unsigned int i;
@@ -75,8 +93,8 @@ static void lines_that_are_refused(struct kunit *test)
 static void pids(struct kunit *test)
 {
 	static const char *const bad[] = {
-		NULL, "", "0", "-1", "+1", " 1", "1 ", "1\n", "0x1", "1.0", "2147483648",
-		"99999999999999999999",
+		NULL, "",    "0",   "-1",  "+1",	 " 1",
+		"1 ", "1\n", "0x1", "1.0", "2147483648", "99999999999999999999",
 	};
 	pid_t pid = 0;
 	unsigned int i;
@@ -189,8 +207,8 @@ static int parse_cpus(const char *text, cpumask_var_t *cpus)
 static void cpus(struct kunit *test)
 {
 	static const char *const bad[] = {
-		NULL, "", ",", "0-", "1-0", "0-3:1/2", "all", "N", "node:", "node:x", "node",
-		"9999", "0 1",
+		NULL, "",      ",",	 "0-",	 "1-0",	 "0-3:1/2", "all",
+		"N",  "node:", "node:x", "node", "9999", "0 1",
 	};
 	cpumask_var_t mask;
 	unsigned int i;

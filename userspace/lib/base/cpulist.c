@@ -76,8 +76,8 @@ static int no_such(const struct np_list_space *s, long n, bool is_relative, stru
 
 	return np_fail(err, -EINVAL, "%s %s%ld does not exist; %s %s%s %s", s->what,
 		       is_relative ? "+" : "", n,
-		       is_relative ? "counted from those allowed here," : "this machine has", s->what,
-		       numa_bitmask_weight(known) == 1 ? "" : "s",
+		       is_relative ? "counted from those allowed here," : "this machine has",
+		       s->what, numa_bitmask_weight(known) == 1 ? "" : "s",
 		       np_list_format(known, have, sizeof(have)));
 }
 
@@ -113,8 +113,8 @@ static int parse_ranges(const char *list, const char *text, const struct np_list
 			break;
 	}
 	return np_fail(err, -EINVAL,
-		       "\"%s\" is not a list of %ss; write it as 0-1,3 or !1 or +0 or all",
-		       text, s->what);
+		       "\"%s\" is not a list of %ss; write it as 0-1,3 or !1 or +0 or all", text,
+		       s->what);
 }
 
 static void invert(struct bitmask *mask, const struct bitmask *within)
@@ -173,8 +173,8 @@ char *np_list_format(const struct bitmask *mask, char *buf, size_t len)
 			continue;
 		while (i + 1 < mask->size && numa_bitmask_isbitset(mask, i + 1))
 			i++;
-		n = snprintf(item, sizeof(item), i > first ? "%s%u-%u" : "%s%u",
-			     used ? "," : "", first, i);
+		n = snprintf(item, sizeof(item), i > first ? "%s%u-%u" : "%s%u", used ? "," : "",
+			     first, i);
 		if (used + (size_t)n + sizeof("...") > len) {
 			snprintf(buf + used, len - used, "...");
 			break;

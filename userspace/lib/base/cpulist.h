@@ -9,15 +9,15 @@
 
 #include "error.h"
 
-#define NP_MAX_CPUS 8192
+#define NP_MAX_CPUS  8192
 #define NP_MAX_NODES 1024
-#define NP_LIST_LEN 512
+#define NP_LIST_LEN  512
 
 /* The numbers that a list may name. */
 struct np_list_space {
-	const char *what;		/* "node" or "CPU", for the errors */
-	const struct bitmask *exist;	/* those that this machine has */
-	const struct bitmask *allowed;	/* those that "all", "+" and "!" refer to */
+	const char *what;	       /* "node" or "CPU", for the errors */
+	const struct bitmask *exist;   /* those that this machine has */
+	const struct bitmask *allowed; /* those that "all", "+" and "!" refer to */
 };
 
 /*

@@ -15,9 +15,10 @@ int np_fresh_open(struct np_fresh *n, const char *path)
 	n->f = NULL;
 	if (there && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return -EINVAL;
-	if ((size_t)snprintf(n->path, sizeof(n->path), "%s.new.%d", path, getpid()) >= sizeof(n->path))
+	if ((size_t)snprintf(n->path, sizeof(n->path), "%s.new.%d", path, getpid()) >=
+	    sizeof(n->path))
 		return -ENAMETOOLONG;
-	unlink(n->path);	/* left by a killed process of this pid */
+	unlink(n->path); /* left by a killed process of this pid */
 	fd = open(n->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;

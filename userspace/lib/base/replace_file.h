@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 struct np_fresh {
-	FILE *f;		/* to write to */
-	char path[PATH_MAX];	/* beside the file, until it takes its place */
+	FILE *f;	     /* to write to */
+	char path[PATH_MAX]; /* beside the file, until it takes its place */
 };
 
 /*

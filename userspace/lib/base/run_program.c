@@ -55,16 +55,16 @@ static void close_end(int *fd)
  */
 static _Noreturn void become(const char *path, const struct run *r, pid_t caller)
 {
-	int from[3] = {r->input, r->end[OUTPUT][1], r->end[ERRORS][1]}, e;
+	int from[3] = { r->input, r->end[OUTPUT][1], r->end[ERRORS][1] }, e;
 	int report = fcntl(r->end[REPORT][1], F_DUPFD_CLOEXEC, 3);
-	char *const argv[] = {(char *)path, NULL};
+	char *const argv[] = { (char *)path, NULL };
 	/* The kernel's struct: signal() refuses those that the C library keeps to itself, 32 and 33. */
 	const struct {
 		void *handler;
 		unsigned long flags;
 		void *restorer;
 		unsigned long mask;
-	} by_default = {0};
+	} by_default = { 0 };
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -113,12 +113,14 @@ static int open_input(const char *text, size_t len)
 
 static int not_started(const struct run *r, const char *path, int e)
 {
-	const char *hint = e == EACCES	  ? "; `chmod +x` makes a file executable"
-			   : e == ENOEXEC ? "; its first line must name its interpreter, such as "
-					    "#!/usr/bin/env python3"
-			   : e == ENOENT && !access(path, F_OK)
-				   ? "; the interpreter that its first line names is not there"
-				   : "";
+	const char *hint = e == EACCES ?
+				   "; `chmod +x` makes a file executable" :
+			   e == ENOEXEC ?
+				   "; its first line must name its interpreter, such as "
+				   "#!/usr/bin/env python3" :
+			   e == ENOENT && !access(path, F_OK) ?
+				   "; the interpreter that its first line names is not there" :
+				   "";
 
 	return np_fail(r->err, -e, "cannot be started: %s%s", strerror(e), hint);
 }
@@ -225,7 +227,7 @@ static const char *last_line(struct run *r)
 
 static bool has_exited(const struct run *r)
 {
-	siginfo_t info = {0};
+	siginfo_t info = { 0 };
 
 	return waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
@@ -237,8 +239,8 @@ static int attend(struct run *r)
 	int e = 0;
 
 	while (!e && !has_exited(r)) {
-		struct pollfd fd[2] = {{r->end[OUTPUT][0], POLLIN, 0},
-				       {r->end[ERRORS][0], POLLIN, 0}};
+		struct pollfd fd[2] = { { r->end[OUTPUT][0], POLLIN, 0 },
+					{ r->end[ERRORS][0], POLLIN, 0 } };
 		double left = (end - seconds_now()) * 1000;
 		int slice = fd[0].fd < 0 && fd[1].fd < 0 ? 1 : SLICE_MS;
 
@@ -288,9 +290,10 @@ static int judge(struct run *r, int status)
 }
 
 int np_run_program(const char *path, const char *text, size_t len,
-		   const struct np_run_limits *limits, char **out, size_t *out_len, struct np_err *err)
+		   const struct np_run_limits *limits, char **out, size_t *out_len,
+		   struct np_err *err)
 {
-	struct run r = {.limits = limits, .pid = -1, .err = err};
+	struct run r = { .limits = limits, .pid = -1, .err = err };
 	int e, status;
 
 	for (int i = 0; i < PIPES; i++)

@@ -24,6 +24,7 @@ struct np_run_limits {
  * without the program's name.
  */
 int np_run_program(const char *path, const char *text, size_t len,
-		   const struct np_run_limits *limits, char **out, size_t *out_len, struct np_err *err);
+		   const struct np_run_limits *limits, char **out, size_t *out_len,
+		   struct np_err *err);
 
 #endif

@@ -27,7 +27,7 @@ void np_notify(const char *format, ...)
 	len = strlen(path);
 	memcpy(a.sun_path, path, len);
 	if (*path == '@')
-		a.sun_path[0] = '\0';	/* an abstract name */
+		a.sun_path[0] = '\0'; /* an abstract name */
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;

@@ -103,11 +103,15 @@ static int check_kind(const struct np_toml_table *t, const struct np_toml_key *k
 	};
 
 	if (key->kind == NP_TOML_TABLES)
-		return are_tables(value) ? 0 : np_toml_wrong(t, key->name, "write each as a table of its own, "
-							      "[[%s]]", sub.name);
+		return are_tables(value) ? 0 :
+					   np_toml_wrong(t, key->name,
+							 "write each as a table of its own, "
+							 "[[%s]]",
+							 sub.name);
 	if (kinds[key->kind].fits)
 		return 0;
-	return np_toml_wrong(t, key->name, "%s is not %s", np_toml_show(value).text, kinds[key->kind].what);
+	return np_toml_wrong(t, key->name, "%s is not %s", np_toml_show(value).text,
+			     kinds[key->kind].what);
 }
 
 static int unknown(const struct np_toml_table *t, const char *name, const struct np_toml_key *keys)
@@ -115,9 +119,11 @@ static int unknown(const struct np_toml_table *t, const char *name, const struct
 	char known[NP_ERR_LEN] = "";
 
 	for (size_t n = 0; keys->name && n < sizeof(known); keys++)
-		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "", keys->name);
+		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
+				      keys->name);
 	return np_toml_wrong(t, name, "unknown %s; known are %s",
-			     json_is_object(json_object_get(t->json, name)) ? "table" : "field", known);
+			     json_is_object(json_object_get(t->json, name)) ? "table" : "field",
+			     known);
 }
 
 int np_toml_check(const struct np_toml_table *t, const struct np_toml_key *keys)
@@ -140,7 +146,8 @@ int np_toml_check(const struct np_toml_table *t, const struct np_toml_key *keys)
 	return 0;
 }
 
-int np_toml_check_each(const struct np_toml_table *t, const char *key, const struct np_toml_key *keys)
+int np_toml_check_each(const struct np_toml_table *t, const char *key,
+		       const struct np_toml_key *keys)
 {
 	size_t n = json_array_size(json_object_get(t->json, key));
 	int e = 0;

@@ -19,12 +19,19 @@ struct np_toml_file {
 struct np_toml_table {
 	const struct np_toml_file *file;
 	json_t *json;
-	char name[96];	/* as in "node[1]"; "" of the whole file */
+	char name[96]; /* as in "node[1]"; "" of the whole file */
 };
 
 /* NP_TOML_TABLES is an array of tables, NP_TOML_ANY is checked by its reader. */
-enum np_toml_kind { NP_TOML_ANY, NP_TOML_TEXT, NP_TOML_WHOLE, NP_TOML_NUMBER, NP_TOML_LIST, NP_TOML_TABLE,
-		    NP_TOML_TABLES };
+enum np_toml_kind {
+	NP_TOML_ANY,
+	NP_TOML_TEXT,
+	NP_TOML_WHOLE,
+	NP_TOML_NUMBER,
+	NP_TOML_LIST,
+	NP_TOML_TABLE,
+	NP_TOML_TABLES
+};
 
 struct np_toml_key {
 	const char *name;
@@ -58,6 +65,7 @@ struct np_toml_shown np_toml_show(const json_t *value);
 int np_toml_check(const struct np_toml_table *t, const struct np_toml_key *keys);
 
 /* The same of each element of the array of tables, which may be left out. */
-int np_toml_check_each(const struct np_toml_table *t, const char *key, const struct np_toml_key *keys);
+int np_toml_check_each(const struct np_toml_table *t, const char *key,
+		       const struct np_toml_key *keys);
 
 #endif

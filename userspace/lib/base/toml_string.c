@@ -36,12 +36,14 @@ static bool read_code(struct np_toml *t, size_t digits, FILE *f)
 
 	for (size_t i = 0; i < digits; i++) {
 		if (!isxdigit((unsigned char)t->at[i]))
-			return np_toml_fail(t, "\\%c needs %zu hexadecimal digits", t->at[-1], digits);
+			return np_toml_fail(t, "\\%c needs %zu hexadecimal digits", t->at[-1],
+					    digits);
 		hex[i] = t->at[i];
 	}
 	c = strtoul(hex, NULL, 16);
 	if (!c || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return np_toml_fail(t, "\\%c%s is no character that a string may hold", t->at[-1], hex);
+		return np_toml_fail(t, "\\%c%s is no character that a string may hold", t->at[-1],
+				    hex);
 	put_character(f, (unsigned int)c);
 	t->at += digits;
 	return true;
@@ -52,7 +54,8 @@ static bool skip_folded(struct np_toml *t)
 {
 	np_toml_skip_blanks(t);
 	if (*t->at != '\n' && strncmp(t->at, "\r\n", 2))
-		return np_toml_fail(t, "a backslash before blanks is the last character of its line");
+		return np_toml_fail(t,
+				    "a backslash before blanks is the last character of its line");
 	for (; *t->at && strchr(" \t\r\n", *t->at); t->at++)
 		t->line += *t->at == '\n';
 	return true;
@@ -72,7 +75,8 @@ static bool read_escape(struct np_toml *t, bool lines, FILE *f)
 		return t->at++, read_code(t, t->at[-1] == 'u' ? 4 : 8, f);
 	if (lines && *t->at && strchr(" \t\r\n", *t->at))
 		return skip_folded(t);
-	return np_toml_fail(t, "a backslash may be followed by one of b t n f r u U \" and \\, not by this");
+	return np_toml_fail(
+		t, "a backslash may be followed by one of b t n f r u U \" and \\, not by this");
 }
 
 /* One character, as it stands there. */
@@ -164,6 +168,7 @@ json_t *np_toml_key(struct np_toml *t)
 	while (isalnum((unsigned char)*t->at) || *t->at == '_' || *t->at == '-')
 		t->at++;
 	if (t->at == first)
-		return np_toml_fail(t, "a key of letters, digits, '_' and '-', or one in quotes, is missing");
+		return np_toml_fail(
+			t, "a key of letters, digits, '_' and '-', or one in quotes, is missing");
 	return json_stringn(first, (size_t)(t->at - first));
 }

@@ -15,12 +15,12 @@
 #include "toml_parse.h"
 
 enum how {
-	IMPLIED,	/* [a.b] made a; it may have a header of its own once */
-	HEADED,		/* [a] */
-	DOTTED,		/* a.b = 1 made a */
-	LISTED,		/* an array of [[a]] */
-	CLOSED,		/* a value: an inline table or an array */
-	ASSIGNED,	/* not a value but a key, by the address of its name in the table */
+	IMPLIED,  /* [a.b] made a; it may have a header of its own once */
+	HEADED,	  /* [a] */
+	DOTTED,	  /* a.b = 1 made a */
+	LISTED,	  /* an array of [[a]] */
+	CLOSED,	  /* a value: an inline table or an array */
+	ASSIGNED, /* not a value but a key, by the address of its name in the table */
 };
 
 struct mark {
@@ -132,7 +132,8 @@ static json_t *find_parent(struct np_toml *t, json_t *table, const json_t *path)
 		if (next && is_made(t, next, LISTED))
 			next = json_array_get(next, json_array_size(next) - 1);
 		if (next && (!json_is_object(next) || is_made(t, next, CLOSED)))
-			return np_toml_fail(t, "'%s' has a value and cannot be a table", part(path, i));
+			return np_toml_fail(t, "'%s' has a value and cannot be a table",
+					    part(path, i));
 		table = next ? next : add_table(t, table, part(path, i), IMPLIED);
 	}
 	return table;
@@ -184,7 +185,8 @@ static json_t *read_header(struct np_toml *t, json_t *root)
 	else
 		table = find_parent(t, root, path);
 	if (table)
-		table = (element ? open_element : open_table)(t, table, part(path, json_array_size(path) - 1));
+		table = (element ? open_element :
+				   open_table)(t, table, part(path, json_array_size(path) - 1));
 	json_decref(path);
 	return table;
 }
@@ -197,7 +199,8 @@ static json_t *find_dotted(struct np_toml *t, json_t *table, const json_t *path)
 
 		if (!next)
 			next = add_table(t, table, part(path, i), DOTTED);
-		else if (!json_is_object(next) || is_made(t, next, CLOSED) || is_made(t, next, HEADED))
+		else if (!json_is_object(next) || is_made(t, next, CLOSED) ||
+			 is_made(t, next, HEADED))
 			next = np_toml_fail(t, "'%s' is defined twice", part(path, i));
 		else if (!made(t, next, DOTTED))
 			next = NULL;
@@ -281,7 +284,8 @@ bool np_toml_end_of_line(struct np_toml *t)
 		return false;
 	if (t->at == t->end || take_newline(t))
 		return true;
-	return np_toml_fail(t, "there is more after the end: a line has one key or one table's name");
+	return np_toml_fail(t,
+			    "there is more after the end: a line has one key or one table's name");
 }
 
 bool np_toml_skip_lines(struct np_toml *t)

@@ -90,13 +90,17 @@ static json_t *read_word(struct np_toml *t, char *word)
 	double value;
 
 	if (base == 10 ? !is_decimal(word, &real) : !end || *end)
-		return np_toml_fail(t, "'%s' is not a number, true or false; text is written in quotes, and dates, "
-				    "inf and nan are not taken", word);
+		return np_toml_fail(
+			t,
+			"'%s' is not a number, true or false; text is written in quotes, and dates, "
+			"inf and nan are not taken",
+			word);
 	drop_underscores(word);
 	errno = 0;
 	if (real) {
 		value = strtod(word, NULL);
-		return isfinite(value) ? json_real(value) : np_toml_fail(t, "%s is too large", word);
+		return isfinite(value) ? json_real(value) :
+					 np_toml_fail(t, "%s is too large", word);
 	}
 	whole = strtoll(base == 10 ? word : word + 2, NULL, base);
 	return errno ? np_toml_fail(t, "%s does not fit 64 bits", word) : json_integer(whole);
@@ -152,7 +156,9 @@ static json_t *read_inline_table(struct np_toml *t)
 		if (np_toml_take(t, '}'))
 			return table;
 		if (!np_toml_take(t, ',')) {
-			np_toml_fail(t, "a ',' or '}' is missing in an inline table, which is written in one line");
+			np_toml_fail(
+				t,
+				"a ',' or '}' is missing in an inline table, which is written in one line");
 			break;
 		}
 		np_toml_skip_blanks(t);
@@ -170,7 +176,8 @@ json_t *np_toml_value(struct np_toml *t)
 	if (*t->at != '[' && *t->at != '{')
 		return np_toml_number(t);
 	if (t->depth == NP_TOML_DEPTH)
-		return np_toml_fail(t, "more than %d arrays and tables within each other", NP_TOML_DEPTH);
+		return np_toml_fail(t, "more than %d arrays and tables within each other",
+				    NP_TOML_DEPTH);
 	t->depth++;
 	value = *t->at++ == '[' ? read_array(t) : read_inline_table(t);
 	t->depth--;

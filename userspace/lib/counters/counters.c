@@ -37,7 +37,10 @@ const char *np_event_name(enum np_event e)
 
 const char *np_why(const char *format, ...)
 {
-	static struct text { struct text *next; char text[]; } *known;
+	static struct text {
+		struct text *next;
+		char text[];
+	} *known;
 	char line[2 * NP_ERR_LEN];
 	struct text *t;
 	va_list ap;
@@ -101,7 +104,8 @@ int np_counters_open_from(struct np_counters *c, const char *name, const struct 
 	if (!is_for_ever(e))
 		return np_fail(err, e, "nothing can be counted now: %s", why.text);
 	if (name)
-		return np_fail(err, -EOPNOTSUPP, "source %s cannot count because %s", name, why.text);
+		return np_fail(err, -EOPNOTSUPP, "source %s cannot count because %s", name,
+			       why.text);
 	return np_fail(err, -EOPNOTSUPP, "counters are not available on this CPU because %s",
 		       why.text);
 }
@@ -151,7 +155,7 @@ struct np_reading np_reading_between(const struct np_reading *before,
 		if (c->source && !before->event[e].source && !(before->event[e].value > 0))
 			*c = np_count_missing(before->event[e].why);
 		c->value -= c->source ? before->event[e].value : 0;
-		if (c->value < 0)	/* scaling can go back by a little */
+		if (c->value < 0) /* scaling can go back by a little */
 			c->value = 0;
 	}
 	return r;

@@ -16,34 +16,34 @@
 #include "../host/topology.h"
 
 enum np_event {
-	NP_CYCLES,		/* while not halted */
-	NP_INSTRUCTIONS,	/* retired */
-	NP_LLC_REFERENCES,	/* lines asked of the last-level cache */
-	NP_LLC_MISSES,		/* of these, not found there */
-	NP_LOCAL_DRAM,		/* lines from memory of the CPU's own node */
-	NP_REMOTE_DRAM,		/* lines from memory of other nodes */
-	NP_REMOTE_CACHE,	/* lines from a cache of another node */
+	NP_CYCLES,	   /* while not halted */
+	NP_INSTRUCTIONS,   /* retired */
+	NP_LLC_REFERENCES, /* lines asked of the last-level cache */
+	NP_LLC_MISSES,	   /* of these, not found there */
+	NP_LOCAL_DRAM,	   /* lines from memory of the CPU's own node */
+	NP_REMOTE_DRAM,	   /* lines from memory of other nodes */
+	NP_REMOTE_CACHE,   /* lines from a cache of another node */
 	NP_EVENTS
 };
 
-const char *np_event_name(enum np_event e);	/* "cycles", "llc_misses", .. */
+const char *np_event_name(enum np_event e); /* "cycles", "llc_misses", .. */
 
 /* A number that may not be there. */
 struct np_count {
-	double value;		/* scaled up for the time that it was not counted */
-	double share;		/* of the time that it was counted: 1, less when counters were shared */
-	const char *source;	/* "perf", "resctrl", "lab"; NULL: not available */
-	const char *why;	/* then: "because ..."; lives as long as the program */
+	double value;	    /* scaled up for the time that it was not counted */
+	double share;	    /* of the time that it was counted: 1, less when counters were shared */
+	const char *source; /* "perf", "resctrl", "lab"; NULL: not available */
+	const char *why;    /* then: "because ..."; lives as long as the program */
 };
 
 struct np_reading {
-	double seconds;		/* monotonic clock; of a difference, its length */
-	struct np_count event[NP_EVENTS];	/* since the counters were opened */
+	double seconds;			  /* monotonic clock; of a difference, its length */
+	struct np_count event[NP_EVENTS]; /* since the counters were opened */
 };
 
 /* A counted subject: a CPU, or a thread group and its children. */
 struct np_subject {
-	int cpu;		/* -1: the task */
+	int cpu; /* -1: the task */
 	pid_t pid;
 };
 
@@ -66,10 +66,10 @@ extern const struct np_counter_source np_counters_lab, np_counters_perf, np_coun
 
 struct np_counters {
 	const struct np_machine *machine;
-	const struct np_subject *subject;	/* [n] */
+	const struct np_subject *subject; /* [n] */
 	size_t n;
-	bool user_only;			/* the kernel's own work is not counted */
-	const struct np_counter_source *source;	/* NULL: not open */
+	bool user_only;				/* the kernel's own work is not counted */
+	const struct np_counter_source *source; /* NULL: not open */
 	void *state;
 };
 
@@ -101,10 +101,10 @@ struct np_reading np_reading_between(const struct np_reading *before,
 void np_reading_add(struct np_reading *sum, const struct np_reading *part);
 
 /* Derived of a difference; not available where a part is not, or nothing was executed. */
-struct np_count np_reading_ipc(const struct np_reading *r);	/* instructions a cycle */
-struct np_count np_reading_cpi(const struct np_reading *r);	/* cycles an instruction */
-struct np_count np_reading_mpki(const struct np_reading *r);	/* LLC misses, 1000 instructions */
-struct np_count np_reading_local_share(const struct np_reading *r);	/* of DRAM lines, 0..1 */
+struct np_count np_reading_ipc(const struct np_reading *r);  /* instructions a cycle */
+struct np_count np_reading_cpi(const struct np_reading *r);  /* cycles an instruction */
+struct np_count np_reading_mpki(const struct np_reading *r); /* LLC misses, 1000 instructions */
+struct np_count np_reading_local_share(const struct np_reading *r); /* of DRAM lines, 0..1 */
 
 /* A copy of the text that lives as long as the program; equal texts share one. */
 const char *np_why(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -72,7 +72,8 @@ const struct np_uarch *np_uarch_here(struct np_err *err)
 	int i;
 
 	if (library() == PFM_SUCCESS) {
-		pfm_for_all_pmus(i) {
+		pfm_for_all_pmus(i)
+		{
 			pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
 			const struct np_uarch *u;
 
@@ -84,7 +85,9 @@ const struct np_uarch *np_uarch_here(struct np_err *err)
 		}
 	}
 	processor(name, sizeof(name));
-	np_fail(err, -EOPNOTSUPP, "no row of `numaplace counters --table` is for this "
-		"processor, %s", name);
+	np_fail(err, -EOPNOTSUPP,
+		"no row of `numaplace counters --table` is for this "
+		"processor, %s",
+		name);
 	return NULL;
 }

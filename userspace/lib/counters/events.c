@@ -5,30 +5,30 @@
  */
 #include "events.h"
 
-#define CYCLES		[NP_CYCLES] = { { "perf::PERF_COUNT_HW_CPU_CYCLES" }, NULL }
-#define INSTRUCTIONS	[NP_INSTRUCTIONS] = { { "perf::PERF_COUNT_HW_INSTRUCTIONS" }, NULL }
-#define ONE(event, name)	[event] = { { name }, NULL }
-#define NONE(event, reason)	[event] = { { NULL }, reason }
+#define CYCLES		    [NP_CYCLES] = { { "perf::PERF_COUNT_HW_CPU_CYCLES" }, NULL }
+#define INSTRUCTIONS	    [NP_INSTRUCTIONS] = { { "perf::PERF_COUNT_HW_INSTRUCTIONS" }, NULL }
+#define ONE(event, name)    [event] = { { name }, NULL }
+#define NONE(event, reason) [event] = { { NULL }, reason }
 
 #define LONGEST_LATENCY \
 	ONE(NP_LLC_REFERENCES, "LONGEST_LAT_CACHE:REFERENCE"), \
-	ONE(NP_LLC_MISSES, "LONGEST_LAT_CACHE:MISS")
+		ONE(NP_LLC_MISSES, "LONGEST_LAT_CACHE:MISS")
 #define L3_LATENCY \
-	ONE(NP_LLC_REFERENCES, "L3_LAT_CACHE:REFERENCE"), \
-	ONE(NP_LLC_MISSES, "L3_LAT_CACHE:MISS")
+	ONE(NP_LLC_REFERENCES, "L3_LAT_CACHE:REFERENCE"), ONE(NP_LLC_MISSES, "L3_LAT_CACHE:MISS")
 
 /* Snoops that found nothing, or no cache that forwarded the line. */
-#define NOT_FORWARDED	":SNP_NONE:SNP_NOT_NEEDED:SNP_MISS:SNP_NO_FWD"
+#define NOT_FORWARDED	  ":SNP_NONE:SNP_NOT_NEEDED:SNP_MISS:SNP_NO_FWD"
 #define NOT_FORWARDED_SKX ":SNP_NONE:SNP_NOT_NEEDED:SNP_MISS:SNP_HIT_NO_FWD"
 
-#define DATA_AND_STORES	"data reads and stores' reads, with their prefetches"
+#define DATA_AND_STORES "data reads and stores' reads, with their prefetches"
 #define DEMAND_TOO	DATA_AND_STORES "; instruction fetches are left out"
 #define ONE_HOP		"; remote is one hop, more hops are left out"
-#define SNC_CLUSTERS	"; with sub-NUMA clusters, memory of another cluster of the socket counts as neither"
+#define SNC_CLUSTERS \
+	"; with sub-NUMA clusters, memory of another cluster of the socket counts as neither"
 
-#define AMD_L3	"the L3's counters belong to the cache, not to a core or a task"
-#define FILLS(part)	"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:" part
-#define OLD_LIBPFM	"Debian 12's libpfm4 4.13.0 has no event table for it"
+#define AMD_L3	    "the L3's counters belong to the cache, not to a core or a task"
+#define FILLS(part) "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:" part
+#define OLD_LIBPFM  "Debian 12's libpfm4 4.13.0 has no event table for it"
 
 /* clang-format off */
 #define UNKNOWN(name) { .title = name, .event = { CYCLES, INSTRUCTIONS, \

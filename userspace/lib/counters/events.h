@@ -9,18 +9,18 @@
 
 /* One numaplace event: the sum of the events named, or why there are none. */
 struct np_event_names {
-	const char *part[NP_EVENT_PARTS];	/* libpfm4's, without the PMU's name */
+	const char *part[NP_EVENT_PARTS]; /* libpfm4's, without the PMU's name */
 	const char *why;
 };
 
 struct np_uarch {
-	const char *pmu;	/* libpfm4's name; NULL: Debian 12's libpfm4 does not know it */
+	const char *pmu; /* libpfm4's name; NULL: Debian 12's libpfm4 does not know it */
 	const char *title;
 	struct np_event_names event[NP_EVENTS];
-	const char *remark;	/* what the numbers include or leave out */
+	const char *remark; /* what the numbers include or leave out */
 };
 
-extern const struct np_uarch np_uarchs[];	/* ends with title == NULL */
+extern const struct np_uarch np_uarchs[]; /* ends with title == NULL */
 
 /* The row of the processor at hand, or NULL with the reason in err. */
 const struct np_uarch *np_uarch_here(struct np_err *err);

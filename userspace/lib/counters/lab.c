@@ -28,7 +28,7 @@ static const char idle_task[] = "the lab counts by CPU, and the task did not run
 /* Run time of each thread; tid 0: a process with the threads that have ended. */
 struct thread_time {
 	pid_t pid, tid;
-	int cpu;		/* that it last ran on */
+	int cpu; /* that it last ran on */
 	unsigned long long ns;
 };
 
@@ -45,9 +45,9 @@ struct totals {
 
 struct lab {
 	bool any_task;
-	struct times times;		/* at the last look */
+	struct times times; /* at the last look */
 	struct totals totals;
-	double (*counted)[NP_EVENTS];	/* [subjects] since the first look */
+	double (*counted)[NP_EVENTS]; /* [subjects] since the first look */
 };
 
 bool np_lab_line(const char *line, int *cpu, double total[NP_EVENTS])
@@ -104,7 +104,9 @@ static void add_threads(struct times *t, pid_t pid)
 	add_time(t, (struct thread_time) { .pid = pid, .cpu = st.cpu, .ns = st.ticks * tick_ns });
 	for (size_t i = 0; i < n; i++)
 		if (!np_proc_thread_stat(pid, tids[i], &st))
-			add_time(t, (struct thread_time) { .pid = pid, .tid = tids[i], .cpu = st.cpu,
+			add_time(t, (struct thread_time) { .pid = pid,
+							   .tid = tids[i],
+							   .cpu = st.cpu,
 							   .ns = run_ns(pid, tids[i]) });
 	free(tids);
 }
@@ -134,7 +136,8 @@ static unsigned long long ns_before(const struct times *t, const struct thread_t
 /* The CPUs that any of the task's threads may use. */
 static struct bitmask *cpus_of(pid_t pid)
 {
-	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS), *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t *tids;
 	size_t n;
 
@@ -260,7 +263,10 @@ static void lab_read(struct np_counters *c, void *state, struct np_reading *read
 			why = add_task(lab, &totals, &times, s->pid, lab->counted[i]);
 		for (int e = 0; e < NP_EVENTS; e++)
 			readings[i].event[e] = (struct np_count) {
-				lab->counted[i][e], 1, why ? NULL : np_counters_lab.name, why,
+				lab->counted[i][e],
+				1,
+				why ? NULL : np_counters_lab.name,
+				why,
 			};
 	}
 	free(lab->times.thread);
@@ -280,5 +286,8 @@ static void lab_close(void *state)
 }
 
 const struct np_counter_source np_counters_lab = {
-	.name = "lab", .open = lab_open, .read = lab_read, .close = lab_close,
+	.name = "lab",
+	.open = lab_open,
+	.read = lab_read,
+	.close = lab_close,
 };

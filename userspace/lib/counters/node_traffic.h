@@ -12,8 +12,8 @@
 
 struct np_node_traffic {
 	size_t n_cpus, n_nodes;
-	double *lines;		/* [n_cpus * n_nodes] read */
-	double *writes;		/* [n_cpus] written, to any node */
+	double *lines;	/* [n_cpus * n_nodes] read */
+	double *writes; /* [n_cpus] written, to any node */
 };
 
 /* One line of the lab's counters; false when it is not one. lines [m->n_nodes]. */
@@ -32,6 +32,7 @@ void np_node_traffic_since(struct np_node_traffic *now, const struct np_node_tra
  * how many of them were written. Writes are not counted by node: they are attributed to
  * the nodes in proportion to the CPU's reads.
  */
-double np_node_traffic_sum(const struct np_node_traffic *d, const struct bitmask *cpus, double *sum);
+double np_node_traffic_sum(const struct np_node_traffic *d, const struct bitmask *cpus,
+			   double *sum);
 
 #endif

@@ -24,10 +24,10 @@ struct file {
 };
 
 struct perf {
-	struct file *file;	/* in the order of subject and event */
+	struct file *file; /* in the order of subject and event */
 	size_t n, room;
 	const char *why[NP_EVENTS];
-	const char **left_out;	/* [subjects] why there was no room for its files, or NULL */
+	const char **left_out; /* [subjects] why there was no room for its files, or NULL */
 	size_t n_left_out;
 };
 
@@ -43,8 +43,9 @@ struct np_count np_perf_scale(const struct np_perf_value *v, size_t n)
 		lost += v[i].running ? 0 : (double)v[i].enabled;
 	}
 	if (enabled > 0 && lost >= MOST_LOST * enabled)
-		return np_count_missing("its turn on the processor's counters never came in half of the "
-					"time or more; count for longer, or fewer tasks");
+		return np_count_missing(
+			"its turn on the processor's counters never came in half of the "
+			"time or more; count for longer, or fewer tasks");
 	if (enabled > 0) {
 		c.value *= enabled / running;
 		c.share = running / enabled;
@@ -76,7 +77,8 @@ static int explain(int e, const struct np_subject *s, struct np_err *err)
 	if (e == EACCES || e == EPERM)
 		return np_fail(err, -EACCES,
 			       "sysctl kernel.perf_event_paranoid is %d; set it to %d or run as root "
-			       "(capability CAP_PERFMON)", paranoid(), s->cpu >= 0 ? 0 : 1);
+			       "(capability CAP_PERFMON)",
+			       paranoid(), s->cpu >= 0 ? 0 : 1);
 	if (e == EMFILE || e == ENFILE)
 		return np_fail(err, -EMFILE,
 			       "too many files are open for one file a thread and event; raise "
@@ -102,7 +104,8 @@ static int add_file(struct perf *p, int fd, size_t subject, enum np_event event)
 }
 
 /* One part for one thread or CPU; the kernel's work is left out where that is not allowed. */
-static int open_part(struct np_counters *c, const struct perf_event_attr *wanted, pid_t tid, int cpu)
+static int open_part(struct np_counters *c, const struct perf_event_attr *wanted, pid_t tid,
+		     int cpu)
 {
 	struct perf_event_attr attr = *wanted;
 	int fd;
@@ -151,8 +154,8 @@ static int open_thread(struct np_counters *c, struct perf *p, const struct np_pe
 
 	for (int event = 0; !e && event < NP_EVENTS; event++)
 		if (!p->why[event])
-			e = open_event(c, p, events->attr[event], subject, (enum np_event)event, tid,
-				       err);
+			e = open_event(c, p, events->attr[event], subject, (enum np_event)event,
+				       tid, err);
 	return e;
 }
 
@@ -167,7 +170,7 @@ static int open_subject(struct np_counters *c, struct perf *p, const struct np_p
 	if (s->cpu >= 0)
 		return open_thread(c, p, events, subject, -1, err);
 	if (np_proc_threads(s->pid, &tids, &n))
-		return 0;	/* it has ended */
+		return 0; /* it has ended */
 	for (size_t i = 0; !e && i < n; i++)
 		e = open_thread(c, p, events, subject, tids[i], err);
 	free(tids);
@@ -260,17 +263,21 @@ static bool has_counters(void)
 static int perf_open(struct np_counters *c, void **state, struct np_err *err)
 {
 	/* Cycles and instructions have the same names on every processor. */
-	struct np_uarch any = { .title = "any", .event = {
-		[NP_CYCLES] = { { "perf::PERF_COUNT_HW_CPU_CYCLES" }, NULL },
-		[NP_INSTRUCTIONS] = { { "perf::PERF_COUNT_HW_INSTRUCTIONS" }, NULL },
-	} };
+	struct np_uarch any = { .title = "any",
+				.event = {
+					[NP_CYCLES] = { { "perf::PERF_COUNT_HW_CPU_CYCLES" },
+							NULL },
+					[NP_INSTRUCTIONS] = { { "perf::PERF_COUNT_HW_INSTRUCTIONS" },
+							      NULL },
+				} };
 	struct np_perf_events events = { 0 };
 	const struct np_uarch *u;
 	struct np_err why;
 	int e;
 
 	if (!has_counters())
-		return np_fail(err, -ENODEV, "the kernel sees no counters in the processor "
+		return np_fail(err, -ENODEV,
+			       "the kernel sees no counters in the processor "
 			       "(no /sys/bus/event_source/devices/cpu), as in most virtual machines");
 	u = np_uarch_here(&why);
 	for (int event = NP_LLC_REFERENCES; !u && event < NP_EVENTS; event++)
@@ -311,11 +318,16 @@ static void perf_read(struct np_counters *c, void *state, struct np_reading *rea
 			end++;
 		for (int e = 0; e < NP_EVENTS; e++)
 			readings[i].event[e] = p->why[e] || p->left_out[i] ?
-				np_count_missing(p->why[e] ? p->why[e] : p->left_out[i]) :
-				read_event(p, (enum np_event)e, first, end);
+						       np_count_missing(p->why[e] ?
+										p->why[e] :
+										p->left_out[i]) :
+						       read_event(p, (enum np_event)e, first, end);
 	}
 }
 
 const struct np_counter_source np_counters_perf = {
-	.name = "perf", .open = perf_open, .read = perf_read, .close = perf_close,
+	.name = "perf",
+	.open = perf_open,
+	.read = perf_read,
+	.close = perf_close,
 };

@@ -11,7 +11,7 @@ struct perf_event_attr;
 /* The counted events: of each the parts that were encoded. */
 struct np_perf_events {
 	struct perf_event_attr *attr[NP_EVENTS][NP_EVENT_PARTS];
-	const char *why[NP_EVENTS];	/* of an event without parts */
+	const char *why[NP_EVENTS]; /* of an event without parts */
 };
 
 /* The value of one file; its read format has the total times enabled and running. */

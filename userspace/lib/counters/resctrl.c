@@ -15,11 +15,11 @@
 
 #include "../host/proc.h"
 
-#define RESCTRL "/sys/fs/resctrl"
+#define RESCTRL	   "/sys/fs/resctrl"
 #define LINE_BYTES 64.0
 
 struct resctrl {
-	char (*group)[2 * NAME_MAX + 64];	/* [n] folders */
+	char (*group)[2 * NAME_MAX + 64]; /* [n] folders */
 	size_t n;
 };
 
@@ -108,7 +108,8 @@ static int check_tasks(const char *group, pid_t pid, struct np_err *err)
 	for (at = text; !e && (tid = (pid_t)strtol(at, &end, 10)) > 0; at = end) {
 		here += np_proc_group(tid) == pid;
 		if (!belongs(tid, pid) && np_proc_group(tid) > 0)
-			e = np_fail(err, -EOPNOTSUPP, "task %d is in %s too, so its bytes are not "
+			e = np_fail(err, -EOPNOTSUPP,
+				    "task %d is in %s too, so its bytes are not "
 				    "those of process %d; give that one a monitoring group of its own",
 				    tid, group, pid);
 	}
@@ -116,8 +117,10 @@ static int check_tasks(const char *group, pid_t pid, struct np_err *err)
 	if (!e && !np_proc_threads(pid, &tids, &n)) {
 		free(tids);
 		if (here < n)
-			e = np_fail(err, -EOPNOTSUPP, "%s has %zu of the %zu threads of process %d, "
-				    "so its bytes are not all", group, here, n, pid);
+			e = np_fail(err, -EOPNOTSUPP,
+				    "%s has %zu of the %zu threads of process %d, "
+				    "so its bytes are not all",
+				    group, here, n, pid);
 	}
 	return e;
 }
@@ -129,15 +132,19 @@ int np_resctrl_group(const char *root, pid_t pid, const char *groups, char *grou
 
 	if (!word_of(groups, "res:", res, sizeof(res)) || !*res ||
 	    !word_of(groups, "mon:", mon, sizeof(mon)))
-		return np_fail(err, -ENODEV, "resctrl is not mounted (mount -t resctrl "
+		return np_fail(err, -ENODEV,
+			       "resctrl is not mounted (mount -t resctrl "
 			       "resctrl " RESCTRL ")");
 	if (!strcmp(res, "/"))
 		res[0] = '\0';
 	if (!*res && !*mon)
-		return np_fail(err, -EOPNOTSUPP, "process %d is in no group of resctrl but that of "
+		return np_fail(err, -EOPNOTSUPP,
+			       "process %d is in no group of resctrl but that of "
 			       "all tasks; make it one in %s/mon_groups and write its threads into "
-			       "that one's file tasks", pid, root);
-	snprintf(group, len, "%s%s%s%s%s", root, *res ? "/" : "", res, *mon ? "/mon_groups/" : "", mon);
+			       "that one's file tasks",
+			       pid, root);
+	snprintf(group, len, "%s%s%s%s%s", root, *res ? "/" : "", res, *mon ? "/mon_groups/" : "",
+		 mon);
 	return check_tasks(group, pid, err);
 }
 
@@ -148,13 +155,16 @@ static int find_group(struct resctrl *r, const struct np_subject *s, struct np_e
 	int e;
 
 	if (s->cpu >= 0)
-		return np_fail(err, -ENODEV, "resctrl counts for groups of tasks, not for CPUs; "
+		return np_fail(err, -ENODEV,
+			       "resctrl counts for groups of tasks, not for CPUs; "
 			       "name tasks (--pid)");
 	snprintf(path, sizeof(path), "/proc/%d/cpu_resctrl_groups", s->pid);
 	groups = np_read_file(path);
 	if (!groups)
-		return np_fail(err, -ENODEV, "%s cannot be read: %s; the processor or the kernel "
-			       "has no resctrl", path, strerror(errno));
+		return np_fail(err, -ENODEV,
+			       "%s cannot be read: %s; the processor or the kernel "
+			       "has no resctrl",
+			       path, strerror(errno));
 	e = np_resctrl_group(RESCTRL, s->pid, groups, group, sizeof(*r->group), err);
 	free(groups);
 	if (!e)
@@ -192,7 +202,9 @@ static int resctrl_open(struct np_counters *c, void **state, struct np_err *err)
 static struct np_count lines(double bytes)
 {
 	return (struct np_count) {
-		.value = bytes / LINE_BYTES, .share = 1, .source = np_counters_resctrl.name,
+		.value = bytes / LINE_BYTES,
+		.share = 1,
+		.source = np_counters_resctrl.name,
 	};
 }
 
@@ -208,8 +220,8 @@ static void resctrl_read(struct np_counters *c, void *state, struct np_reading *
 		for (int e = 0; e < NP_EVENTS; e++)
 			event[e] = np_count_missing("resctrl counts bytes of memory only");
 		if (np_resctrl_read(r->group[i], &local, &total, &err)) {
-			event[NP_LOCAL_DRAM] = event[NP_REMOTE_DRAM] =
-				np_count_missing(np_why("%s", err.text));
+			event[NP_LOCAL_DRAM] = event[NP_REMOTE_DRAM] = np_count_missing(
+				np_why("%s", err.text));
 			continue;
 		}
 		event[NP_LOCAL_DRAM] = lines((double)local);
@@ -218,5 +230,8 @@ static void resctrl_read(struct np_counters *c, void *state, struct np_reading *
 }
 
 const struct np_counter_source np_counters_resctrl = {
-	.name = "resctrl", .open = resctrl_open, .read = resctrl_read, .close = resctrl_close,
+	.name = "resctrl",
+	.open = resctrl_open,
+	.read = resctrl_read,
+	.close = resctrl_close,
 };

@@ -7,8 +7,8 @@
 
 #define LINE_BYTES 64.0
 
-int np_counter_sample_begin(struct np_counter_sample *c, const struct np_machine *m, const pid_t *pids,
-		      size_t n, struct np_err *err)
+int np_counter_sample_begin(struct np_counter_sample *c, const struct np_machine *m,
+			    const pid_t *pids, size_t n, struct np_err *err)
 {
 	int e = -ENOMEM;
 
@@ -59,7 +59,8 @@ static struct np_known known(const struct np_count *c, double factor)
 
 	if (c->source)
 		k = (struct np_known) { c->value * factor, !strcmp(c->source, "resctrl") ?
-					NP_PROVENANCE_RESCTRL : NP_PROVENANCE_COUNTERS };
+								   NP_PROVENANCE_RESCTRL :
+								   NP_PROVENANCE_COUNTERS };
 	return k;
 }
 
@@ -124,7 +125,8 @@ static bool fill_by_node(const struct np_counter_sample *c, const struct np_read
 static void fill_two_nodes(const struct np_reading *r, const struct np_machine *m,
 			   struct np_task *task, double *room)
 {
-	const struct np_count *local = &r->event[NP_LOCAL_DRAM], *remote = &r->event[NP_REMOTE_DRAM];
+	const struct np_count *local = &r->event[NP_LOCAL_DRAM],
+			      *remote = &r->event[NP_REMOTE_DRAM];
 
 	if (m->n_nodes != 2 || task->node == NP_NODE_NONE || !local->source || !remote->source)
 		return;
@@ -151,7 +153,8 @@ void np_counter_sample_traffic(const struct np_counter_sample *c, struct np_mach
 		np_node_traffic_sum(&c->dram, NULL, sum);
 		for (size_t node = 0; node < m->n_nodes; node++)
 			m->node[node].traffic = (struct np_known) {
-				sum[node] * LINE_BYTES / c->seconds, NP_PROVENANCE_COUNTERS,
+				sum[node] * LINE_BYTES / c->seconds,
+				NP_PROVENANCE_COUNTERS,
 			};
 	}
 	free(sum);

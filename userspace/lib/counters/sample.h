@@ -8,16 +8,16 @@
 
 struct np_counter_sample {
 	struct np_counters counters;
-	struct np_subject *subject;	/* [n] */
-	struct np_reading *before, *counted;	/* [n] counted: filled by np_counter_sample_end() */
+	struct np_subject *subject;	     /* [n] */
+	struct np_reading *before, *counted; /* [n] counted: filled by np_counter_sample_end() */
 	struct np_node_traffic dram, dram_before;
-	double seconds;			/* between begin and end */
+	double seconds; /* between begin and end */
 	size_t n;
 };
 
 /* Begins with these thread groups; m must outlive it. 0, or -errno with one line in err. */
-int np_counter_sample_begin(struct np_counter_sample *c, const struct np_machine *m, const pid_t *pids,
-		      size_t n, struct np_err *err);
+int np_counter_sample_begin(struct np_counter_sample *c, const struct np_machine *m,
+			    const pid_t *pids, size_t n, struct np_err *err);
 void np_counter_sample_end(struct np_counter_sample *c);
 void np_counter_sample_free(struct np_counter_sample *c);
 

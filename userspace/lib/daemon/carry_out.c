@@ -15,8 +15,9 @@ static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
 		      p->tasks.task[i].pid, p->tasks.task[i].comm,
 		      np_node_text(&p->machine, decision->from, from, sizeof(from)),
 		      np_place_text(p, decision, to, sizeof(to)),
-		      (unsigned long long)step->moved.moved, (unsigned long long)decision->pages_to_move,
-		      (double)step->moved.ns / 1e9, decision->reason);
+		      (unsigned long long)step->moved.moved,
+		      (unsigned long long)decision->pages_to_move, (double)step->moved.ns / 1e9,
+		      decision->reason);
 }
 
 static void say_ping_pong(struct np_daemon *d, const struct np_request *p, size_t i,
@@ -24,8 +25,10 @@ static void say_ping_pong(struct np_daemon *d, const struct np_request *p, size_
 {
 	char a[12], b[12];
 
-	np_daemon_say(d, "process %d (%s) went %s -> %s -> %s within %u intervals: left on node %s "
-		      "for %u intervals", p->tasks.task[i].pid, p->tasks.task[i].comm,
+	np_daemon_say(d,
+		      "process %d (%s) went %s -> %s -> %s within %u intervals: left on node %s "
+		      "for %u intervals",
+		      p->tasks.task[i].pid, p->tasks.task[i].comm,
 		      np_node_text(&p->machine, s->last[0].to, a, sizeof(a)),
 		      np_node_text(&p->machine, s->last[0].from, b, sizeof(b)), a,
 		      s->last[0].at - s->last[1].at, a, s->left_until - d->now - 1);
@@ -39,8 +42,8 @@ static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 	uint64_t moved = a->step[i].moved.moved, planned = decision->pages_to_move;
 
 	t->placed = true;
-	t->read_rss = 0;	/* read its pages again */
-	t->sampled = (struct np_task) { 0 };	/* and sample it again */
+	t->read_rss = 0;		     /* read its pages again */
+	t->sampled = (struct np_task) { 0 }; /* and sample it again */
 	d->counts.moved_tasks++;
 	d->counts.moved_bytes += a->step[i].moved.bytes;
 	d->counts.move_seconds += (double)a->step[i].moved.ns / 1e9;
@@ -88,8 +91,8 @@ static bool list_placed(const struct np_daemon *d, const struct np_request *p,
 			e = np_daemon_placed_add(list, d->watch.task[i].pid,
 						 d->watch.task[i].start);
 	for (size_t i = 0; !e && i < p->plan.n; i++) {
-		const struct np_watched_task *t =
-			np_task_watch_find(&d->watch, p->tasks.task[i].pid);
+		const struct np_watched_task *t = np_task_watch_find(&d->watch,
+								     p->tasks.task[i].pid);
 
 		if (t->placed || !np_decision_acts(p, i))
 			continue;

@@ -92,8 +92,10 @@ static void meet_nodes(struct np_daemon *d)
 		np_daemon_complain(d, "%s", err.text);
 	d->model_origin = d->machine.model_origin;
 	d->waits = true;
-	np_daemon_say(d, "this machine has %zu nodes now, other ones than before; tasks are read "
-		      "again", d->machine.n_nodes);
+	np_daemon_say(d,
+		      "this machine has %zu nodes now, other ones than before; tasks are read "
+		      "again",
+		      d->machine.n_nodes);
 }
 
 /* Memory that is free changes all the time, and is read anew; CPUs and nodes may come and go. */
@@ -151,14 +153,17 @@ static bool make_plan(struct np_daemon *d, struct np_request *p)
 		return false;
 	if (!e) {
 		*p = (struct np_request) {
-			.platform = np_machine_platform(d->root), .machine = d->machine,
-			.policy = d->args.policy, .options = d->args.options,
-			.override = d->args.override, .balancing = d->balancing,
+			.platform = np_machine_platform(d->root),
+			.machine = d->machine,
+			.policy = d->args.policy,
+			.options = d->args.options,
+			.override = d->args.override,
+			.balancing = d->balancing,
 		};
 		e = np_plan_input(p, &d->watch, d->now, &d->assumed, &err);
 	}
 	if (e) {
-		d->waits = true;	/* a program may do better the next time */
+		d->waits = true; /* a program may do better the next time */
 		d->counts.planning_failed++;
 		np_daemon_complain(d, "%s", err.text);
 		return false;
@@ -310,8 +315,11 @@ bool np_daemon_look(struct np_daemon *d)
 	say_denied(d);
 	if (np_task_sampling_step(&d->sampling, &d->watch, &d->machine, d->now, &changed, &err) &&
 	    !d->quiet)
-		np_daemon_complain(d, "%s%s", d->sampling.refused ? "nothing is counted, policies go by "
-				   "what they are told: " : "", err.text);
+		np_daemon_complain(d, "%s%s",
+				   d->sampling.refused ? "nothing is counted, policies go by "
+							 "what they are told: " :
+							 "",
+				   err.text);
 	return changed;
 }
 

@@ -12,10 +12,10 @@
 /* Counters since the start; metrics.c prints them. */
 struct np_daemon_counts {
 	unsigned long long intervals, plans, planning_failed;
-	unsigned long long decisions[NP_HYSTERESIS_RESULTS];	/* decisions that ask for something */
+	unsigned long long decisions[NP_HYSTERESIS_RESULTS]; /* decisions that ask for something */
 	unsigned long long moved_tasks, moved_bytes, ping_pongs, vanished, failed;
-	double move_seconds;		/* that pages were moving for */
-	double cpu_seconds;		/* CPU time of the daemon itself */
+	double move_seconds; /* that pages were moving for */
+	double cpu_seconds;  /* CPU time of the daemon itself */
 	double last_interval_cpu_seconds;
 };
 
@@ -23,35 +23,35 @@ struct np_daemon_counts {
 
 struct np_daemon {
 	/* Set by the caller. */
-	struct np_policy_args args;	/* policy and options; tasks come from watch_rules */
-	struct np_task assumed;		/* penalty and MPKI of every task, with their sources */
+	struct np_policy_args args; /* policy and options; tasks come from watch_rules */
+	struct np_task assumed;	    /* penalty and MPKI of every task, with their sources */
 	struct np_task_watch_rules watch_rules;
 	struct np_hysteresis_rules hysteresis_rules;
-	struct np_apply_how how;	/* by: NP_BY_DAEMON where it is NULL */
-	struct np_task_sampling sampling;	/* most and budget */
-	const char *root;		/* of /sys, see np_machine_read(); "" but in tests */
-	void (*log)(const char *line, void *arg);	/* one line for a decision or an error */
+	struct np_apply_how how;	  /* by: NP_BY_DAEMON where it is NULL */
+	struct np_task_sampling sampling; /* most and budget */
+	const char *root;		  /* of /sys, see np_machine_read(); "" but in tests */
+	void (*log)(const char *line, void *arg); /* one line for a decision or an error */
 	void *log_arg;
-	bool quiet;			/* errors only */
-	struct np_events events;	/* the same for programs */
+	bool quiet;		 /* errors only */
+	struct np_events events; /* the same for programs */
 
-	bool remembers;			/* placed tasks, for the next daemon after a crash */
-	bool owns_watched;		/* at its end every task that it watches is restored, placed or not */
+	bool remembers;	   /* placed tasks, for the next daemon after a crash */
+	bool owns_watched; /* at its end every task that it watches is restored, placed or not */
 
 	/* Its own. */
-	struct np_daemon_placed adopted;	/* tasks that a crashed daemon had placed */
+	struct np_daemon_placed adopted; /* tasks that a crashed daemon had placed */
 	struct np_machine machine;
-	struct np_model *model;		/* of machine */
+	struct np_model *model; /* of machine */
 	enum np_model_origin model_origin;
 	struct np_task_watch watch;
-	unsigned int now;		/* interval */
-	bool waits;			/* a decision waits for its time: plan again */
+	unsigned int now; /* interval */
+	bool waits;	  /* a decision waits for its time: plan again */
 	struct np_daemon_counts counts;
-	uint64_t local_pages, all_pages;	/* of the eligible tasks, at the last plan */
-	int balancing;			/* np_balancing_read() at the last plan; 0 before the first */
-	char said_weights[NP_WEIGHTS_LEN];	/* last */
-	size_t denied;			/* watched tasks that may not be read, when that was last logged */
-	char complaint[NP_DAEMON_LINE];	/* logged last: no such line is logged twice in a row */
+	uint64_t local_pages, all_pages; /* of the eligible tasks, at the last plan */
+	int balancing; /* np_balancing_read() at the last plan; 0 before the first */
+	char said_weights[NP_WEIGHTS_LEN]; /* last */
+	size_t denied; /* watched tasks that may not be read, when that was last logged */
+	char complaint[NP_DAEMON_LINE]; /* logged last: no such line is logged twice in a row */
 };
 
 /* 0, or -errno with one line in err. */
@@ -74,7 +74,8 @@ size_t np_daemon_restore(struct np_daemon *d);
  * see np_saved_pages_restore(). Records of pages that others have moved are kept.
  */
 int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
-			 const volatile sig_atomic_t *stop, struct np_pages_back *back, struct np_err *err);
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back,
+			 struct np_err *err);
 
 /* All is restored: a next daemon has nothing to adopt. */
 void np_daemon_forget(struct np_daemon *d);

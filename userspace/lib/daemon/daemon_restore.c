@@ -97,7 +97,8 @@ static pid_t *pids_of_placed(const struct np_daemon *d, size_t *n)
 }
 
 int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
-			 const volatile sig_atomic_t *stop, struct np_pages_back *back, struct np_err *err)
+			 const volatile sig_atomic_t *stop, struct np_pages_back *back,
+			 struct np_err *err)
 {
 	size_t n;
 	pid_t *pids = pids_of_placed(d, &n);

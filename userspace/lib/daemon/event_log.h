@@ -7,9 +7,9 @@
 #include "hysteresis.h"
 
 struct np_events {
-	FILE *file;		/* NULL: no log */
+	FILE *file; /* NULL: no log */
 	const char *path;
-	bool failed;		/* a line could not be written: reported once */
+	bool failed; /* a line could not be written: reported once */
 };
 
 /*

@@ -33,7 +33,9 @@ struct np_aim np_aim_of(const struct np_plan *plan, size_t n_nodes, size_t i)
 	const struct np_decision *d = &plan->decision[i];
 
 	return (struct np_aim) {
-		d->to, d->pages_to, mark_of(plan, n_nodes, d->spread),
+		d->to,
+		d->pages_to,
+		mark_of(plan, n_nodes, d->spread),
 		mark_of(plan, n_nodes, d->nodes),
 	};
 }

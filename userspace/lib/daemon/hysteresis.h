@@ -25,22 +25,25 @@ struct np_aim {
 struct np_aim np_aim_of(const struct np_plan *plan, size_t n_nodes, size_t i);
 
 struct np_hysteresis_rules {
-	double min_gain;	/* expected speed-up from which a move is made, 0: whatever it is */
-	unsigned int plans;	/* intervals in a row whose plans must agree, >= 1 */
-	unsigned int window;	/* A -> B -> A within so many intervals is a ping-pong */
-	unsigned int back_off;	/* intervals that a task is then left alone; doubles each time */
+	double min_gain;       /* expected speed-up from which a move is made, 0: whatever it is */
+	unsigned int plans;    /* intervals in a row whose plans must agree, >= 1 */
+	unsigned int window;   /* A -> B -> A within so many intervals is a ping-pong */
+	unsigned int back_off; /* intervals that a task is then left alone; doubles each time */
 };
 
 /* Of one task; zeroed for a new one. */
 struct np_hysteresis {
-	struct np_aim aim;		/* of the decision that was seen last */
-	unsigned int agreed;		/* intervals in a row whose plan made it */
-	unsigned int judged_at;		/* interval */
-	struct np_hysteresis_move { int from, to; unsigned int at; } last[2];	/* [0]: the latest */
+	struct np_aim aim;	/* of the decision that was seen last */
+	unsigned int agreed;	/* intervals in a row whose plan made it */
+	unsigned int judged_at; /* interval */
+	struct np_hysteresis_move {
+		int from, to;
+		unsigned int at;
+	} last[2]; /* [0]: the latest */
 	unsigned int moves;
-	unsigned int left_until;	/* interval before which it is left alone */
-	unsigned int ping_pongs;	/* so far */
-	bool tried;			/* this decision, and it left so many pages behind: */
+	unsigned int left_until; /* interval before which it is left alone */
+	unsigned int ping_pongs; /* so far */
+	bool tried;		 /* this decision, and it left so many pages behind: */
 	uint64_t behind;
 };
 
@@ -48,8 +51,8 @@ enum np_hysteresis_result {
 	NP_HYSTERESIS_ACT,
 	NP_HYSTERESIS_SMALL_GAIN,
 	NP_HYSTERESIS_NOT_STEADY,
-	NP_HYSTERESIS_LEFT,		/* for the time of its back-off */
-	NP_HYSTERESIS_DONE,		/* tried already; nothing new to gain */
+	NP_HYSTERESIS_LEFT, /* for the time of its back-off */
+	NP_HYSTERESIS_DONE, /* tried already; nothing new to gain */
 	NP_HYSTERESIS_RESULTS
 };
 

@@ -23,9 +23,10 @@ static int say_holder(const char *path, struct np_err *err)
 	free(text);
 	if (pid > 0)
 		np_proc_stat(pid, &st);
-	return np_fail(err, -EBUSY, "process %d (%s) is the daemon already and holds %s: one a "
-		       "machine; stop it (`kill %d`) or give it other options", pid, st.comm, path,
-		       pid);
+	return np_fail(err, -EBUSY,
+		       "process %d (%s) is the daemon already and holds %s: one a "
+		       "machine; stop it (`kill %d`) or give it other options",
+		       pid, st.comm, path, pid);
 }
 
 int np_daemon_lock(struct np_err *err)
@@ -40,9 +41,9 @@ int np_daemon_lock(struct np_err *err)
 	if (fd < 0)
 		return np_fail(err, -errno, "%s cannot be opened: %s", path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		e = errno == EWOULDBLOCK ? say_holder(path, err)
-					 : np_fail(err, -errno, "%s cannot be locked: %s",
-						   path, strerror(errno));
+		e = errno == EWOULDBLOCK ?
+			    say_holder(path, err) :
+			    np_fail(err, -errno, "%s cannot be locked: %s", path, strerror(errno));
 		close(fd);
 		return e;
 	}

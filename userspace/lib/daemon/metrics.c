@@ -159,9 +159,11 @@ static int read_words(struct np_metrics *x, const char *where, struct np_err *er
 			if (!word[5] || *end || x->mode > 0777)
 				return wrong_word(word, "is no mode such as 0660", err);
 		} else {
-			return wrong_word(word, strncmp(word, "group=", 6) ?
-					  "is neither mode=OCTAL nor group=NAME" :
-					  "names no group of this system", err);
+			return wrong_word(word,
+					  strncmp(word, "group=", 6) ?
+						  "is neither mode=OCTAL nor group=NAME" :
+						  "names no group of this system",
+					  err);
 		}
 	}
 	return 0;
@@ -173,7 +175,8 @@ static int bind_with_mode(const struct np_metrics *x, const struct sockaddr_un *
 	mode_t before = umask(0);
 	int e = 0;
 
-	if (fchmod(x->listener, x->mode) || bind(x->listener, (const struct sockaddr *)a, sizeof(*a)))
+	if (fchmod(x->listener, x->mode) ||
+	    bind(x->listener, (const struct sockaddr *)a, sizeof(*a)))
 		e = -errno;
 	umask(before);
 	if (!e && x->group != (gid_t)-1 && lchown(a->sun_path, (uid_t)-1, x->group))
@@ -188,8 +191,10 @@ static int listen_at(struct np_metrics *x, struct np_err *err)
 	int e;
 
 	if (strlen(x->socket) >= sizeof(a.sun_path))
-		return np_fail(err, -ENAMETOOLONG, "socket %s: the name is longer than "
-			       "%zu bytes", x->socket, sizeof(a.sun_path) - 1);
+		return np_fail(err, -ENAMETOOLONG,
+			       "socket %s: the name is longer than "
+			       "%zu bytes",
+			       x->socket, sizeof(a.sun_path) - 1);
 	strcpy(a.sun_path, x->socket);
 	/* The socket of an earlier daemon; only one runs. Nothing but a socket is removed. */
 	if (!lstat(x->socket, &st) && S_ISSOCK(st.st_mode))
@@ -202,7 +207,7 @@ static int listen_at(struct np_metrics *x, struct np_err *err)
 		return 0;
 	if (x->listener >= 0)
 		close(x->listener);
-	x->listener = -1;	/* the file at its path is another's, not to be removed */
+	x->listener = -1; /* the file at its path is another's, not to be removed */
 	return np_fail(err, e, "socket %s cannot be opened: %s", x->socket, strerror(-e));
 }
 
@@ -269,7 +274,8 @@ static void send_all(int client, const char *text, size_t len)
 
 void np_metrics_answer(const struct np_metrics *x, const struct np_daemon *d)
 {
-	static const char header[] = "HTTP/1.0 200 OK\r\n"
+	static const char header[] =
+		"HTTP/1.0 200 OK\r\n"
 		"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n\r\n";
 	struct timeval timeout = { 0, TIMEOUT_US };
 	int client = accept4(x->listener, NULL, NULL, SOCK_CLOEXEC);

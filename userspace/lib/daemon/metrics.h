@@ -9,11 +9,11 @@
 char *np_metrics_text(const struct np_daemon *d);
 
 struct np_metrics {
-	const char *file;	/* replaced in one step, for node_exporter's textfile collector */
-	char *socket;		/* answered with HTTP, for curl --unix-socket */
-	mode_t mode;		/* of the socket */
-	gid_t group;		/* of the socket; -1: this process's */
-	int listener;		/* -1: none */
+	const char *file; /* replaced in one step, for node_exporter's textfile collector */
+	char *socket;	  /* answered with HTTP, for curl --unix-socket */
+	mode_t mode;	  /* of the socket */
+	gid_t group;	  /* of the socket; -1: this process's */
+	int listener;	  /* -1: none */
 };
 
 /*

@@ -9,7 +9,7 @@
 #include "../host/proc.h"
 
 #define FILE_NAME "daemon.json"
-#define ARRAY "tasks"
+#define ARRAY	  "tasks"
 
 int np_daemon_placed_add(struct np_daemon_placed *p, pid_t pid, unsigned long long start)
 {
@@ -59,8 +59,10 @@ int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err)
 	e = np_state_file_load(&f, ARRAY, what, &tasks, err);
 	json_array_foreach(tasks, i, record)
 		if (!e && add_record(p, record))
-			e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it "
-				    "away to go on", f.path, what);
+			e = np_fail(err, -EINVAL,
+				    "%s is damaged, so %s not known; move it "
+				    "away to go on",
+				    f.path, what);
 	json_decref(tasks);
 	np_state_file_close(&f);
 	return e;

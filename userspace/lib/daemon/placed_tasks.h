@@ -15,7 +15,7 @@
 struct np_daemon_placed {
 	struct np_placed_task {
 		pid_t pid;
-		unsigned long long start;	/* tells a reused pid */
+		unsigned long long start; /* tells a reused pid */
 	} *task;
 	size_t n;
 };

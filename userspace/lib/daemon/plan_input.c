@@ -19,8 +19,10 @@ static int allocate(struct np_request *p, size_t n)
 	p->tasks.cpus = calloc(n + 1, sizeof(*p->tasks.cpus));
 	p->limits.cpus = calloc(n + 1, sizeof(*p->limits.cpus));
 	p->limits.pinned = calloc(n + 1, sizeof(*p->limits.pinned));
-	return p->tasks.task && p->tasks.pages && p->tasks.shm_pages && p->tasks.start && p->tasks.cpus &&
-	       p->limits.cpus && p->limits.pinned ? 0 : -ENOMEM;
+	return p->tasks.task && p->tasks.pages && p->tasks.shm_pages && p->tasks.start &&
+			       p->tasks.cpus && p->limits.cpus && p->limits.pinned ?
+		       0 :
+		       -ENOMEM;
 }
 
 static void add(struct np_request *p, const struct np_watched_task *t,

@@ -85,7 +85,7 @@ static bool meet(struct np_task_watch *w, pid_t pid)
 	const struct np_watched_task *parent;
 	struct np_proc_stat st;
 
-	if (t && t->gone) {	/* the pid was reused */
+	if (t && t->gone) { /* the pid was reused */
 		np_task_watch_forget(t);
 		*t = (struct np_watched_task) { .pid = pid, .stat = -1 };
 	} else if (!t) {
@@ -95,7 +95,7 @@ static bool meet(struct np_task_watch *w, pid_t pid)
 	}
 	if (!t->start || has_lost_parent(w, t)) {
 		if (np_proc_stat(pid, &st) || st.kernel_thread)
-			st.ppid = -1;	/* known, so that it is not read again and again */
+			st.ppid = -1; /* known, so that it is not read again and again */
 		t->judged = false;
 		t->ppid = st.ppid;
 		t->start = st.start;

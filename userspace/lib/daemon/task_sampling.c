@@ -109,7 +109,8 @@ static bool end(struct np_task_sampling *k, struct np_task_watch *w, const struc
 }
 
 int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
-			  const struct np_machine *m, unsigned int now, bool *changed, struct np_err *err)
+			  const struct np_machine *m, unsigned int now, bool *changed,
+			  struct np_err *err)
 {
 	double began = np_clock_of_work();
 	int e = 0;
@@ -156,8 +157,9 @@ size_t np_task_sampling_known(const struct np_task_watch *w)
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n; i++)
-		n += !w->task[i].gone && (w->task[i].sampled.mpki_source != NP_PROVENANCE_NONE ||
-					  w->task[i].sampled.bandwidth.source != NP_PROVENANCE_NONE);
+		n += !w->task[i].gone &&
+		     (w->task[i].sampled.mpki_source != NP_PROVENANCE_NONE ||
+		      w->task[i].sampled.bandwidth.source != NP_PROVENANCE_NONE);
 	return n;
 }
 

@@ -8,18 +8,18 @@
 
 struct np_task_sampling {
 	/* Set by the caller. */
-	unsigned int most;	/* tasks that are counted at once; 0: none */
-	double budget;		/* seconds of CPU time an interval, on average */
+	unsigned int most; /* tasks that are counted at once; 0: none */
+	double budget;	   /* seconds of CPU time an interval, on average */
 	/* Its own. */
 	struct np_counter_sample c;
-	pid_t *pids;		/* [c.n] that are counted now */
+	pid_t *pids; /* [c.n] that are counted now */
 	bool open;
-	bool refused;		/* no counters here, or no permission */
-	double spent;		/* on the round that is open */
-	unsigned int next;	/* interval of the next round */
+	bool refused;	   /* no counters here, or no permission */
+	double spent;	   /* on the round that is open */
+	unsigned int next; /* interval of the next round */
 	unsigned long long rounds, ended;
-	double cpu_seconds;	/* spent on all that have ended */
-	struct np_known *traffic;	/* [n_nodes] of the last round, or NULL */
+	double cpu_seconds;	  /* spent on all that have ended */
+	struct np_known *traffic; /* [n_nodes] of the last round, or NULL */
 };
 
 /*
@@ -29,7 +29,8 @@ struct np_task_sampling {
  * then on, after others the next tasks are tried at the next interval.
  */
 int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
-			  const struct np_machine *m, unsigned int now, bool *changed, struct np_err *err);
+			  const struct np_machine *m, unsigned int now, bool *changed,
+			  struct np_err *err);
 
 /* Drops data by node after the set of nodes has changed, and the open round. */
 void np_task_sampling_drop(struct np_task_sampling *k);

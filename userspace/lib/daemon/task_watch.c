@@ -16,15 +16,18 @@
 /* A task that slept at its last looks is looked at every second, fourth, eighth interval. */
 #define MAX_SKIP 8
 
-int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules, struct np_err *err)
+int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules,
+		       struct np_err *err)
 {
 	struct np_proc_stat st;
 
 	*w = (struct np_task_watch) {
-		.rules = rules, .cpusets = np_cpusets_open(), .pins = np_pins_open(""),
+		.rules = rules,
+		.cpusets = np_cpusets_open(),
+		.pins = np_pins_open(""),
 		.named = calloc(rules->n_pids + 1, sizeof(*w->named)),
 	};
-	np_proc_allow_many_files();	/* one for each task */
+	np_proc_allow_many_files(); /* one for each task */
 	if (!w->cpusets || !w->pins || !w->named)
 		return np_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < rules->n_pids; i++)
@@ -130,8 +133,10 @@ static void schedule(const struct np_task_watch *w, struct np_watched_task *t, u
 	} else if (t->idle_looks < MAX_SKIP) {
 		t->idle_looks++;
 	}
-	t->next_look = now + (t->idle_looks < 2 ? 1 : t->idle_looks < 4 ? 2 :
-			      t->idle_looks < MAX_SKIP ? 4 : MAX_SKIP);
+	t->next_look = now + (t->idle_looks < 2	       ? 1 :
+			      t->idle_looks < 4	       ? 2 :
+			      t->idle_looks < MAX_SKIP ? 4 :
+							 MAX_SKIP);
 }
 
 /* False when it is gone. */
@@ -146,8 +151,9 @@ static bool look_at(const struct np_task_watch *w, struct np_watched_task *t, un
 	at = np_clock_of_ticks();
 	passed = at - t->looked_at;
 	t->busy = t->looked_at > 0 && passed > 0 ?
-		  (double)(ticks - t->ticks) / (double)sysconf(_SC_CLK_TCK) / passed : 0;
-	if (t->busy > t->threads)	/* a tick more than there was time */
+			  (double)(ticks - t->ticks) / (double)sysconf(_SC_CLK_TCK) / passed :
+			  0;
+	if (t->busy > t->threads) /* a tick more than there was time */
 		t->busy = t->threads;
 	t->ticks = ticks;
 	t->looked_at = at;

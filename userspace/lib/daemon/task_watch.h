@@ -14,67 +14,67 @@
 
 struct np_watched_task {
 	pid_t pid, ppid;
-	unsigned long long start;	/* tells a reused pid */
+	unsigned long long start; /* tells a reused pid */
 	char comm[NP_COMM_LEN];
-	bool judged, watched;		/* is watched; others are only known to be there */
-	bool seen;			/* in the round of listing that runs now */
-	bool gone;			/* has exited since */
-	int stat;			/* /proc/PID/stat, open; -1: not */
-	unsigned int next_look;		/* interval; those that sleep are looked at less often */
+	bool judged, watched;	/* is watched; others are only known to be there */
+	bool seen;		/* in the round of listing that runs now */
+	bool gone;		/* has exited since */
+	int stat;		/* /proc/PID/stat, open; -1: not */
+	unsigned int next_look; /* interval; those that sleep are looked at less often */
 	unsigned int idle_looks;
-	unsigned long long ticks;	/* of CPU time used at the last look */
-	double looked_at;		/* seconds, monotonic */
-	double busy;			/* CPUs that it kept busy between its last two looks */
-	unsigned int last_busy;		/* interval in which it last was */
+	unsigned long long ticks; /* of CPU time used at the last look */
+	double looked_at;	  /* seconds, monotonic */
+	double busy;		  /* CPUs that it kept busy between its last two looks */
+	unsigned int last_busy;	  /* interval in which it last was */
 	bool ever_busy;
-	uint64_t rss;			/* pages */
+	uint64_t rss; /* pages */
 	unsigned int threads;
-	int cpu;			/* that its leader last ran on */
+	int cpu; /* that its leader last ran on */
 
-	bool have;			/* what follows was read .. */
-	unsigned int read_at;		/* .. in this interval, at these: */
+	bool have;	      /* what follows was read .. */
+	unsigned int read_at; /* .. in this interval, at these: */
 	uint64_t read_rss;
 	int read_cpu;
-	double read_cost;		/* seconds of CPU time that it took */
-	bool denied;			/* no permission to read it */
-	bool excluded;			/* by its name when it was read */
-	struct np_tasks task;		/* of one */
+	double read_cost;     /* seconds of CPU time that it took */
+	bool denied;	      /* no permission to read it */
+	bool excluded;	      /* by its name when it was read */
+	struct np_tasks task; /* of one */
 	struct np_task_limits limits;
 
-	unsigned long long sampling_round;	/* in which it was sampled last; 0: never */
-	struct np_task sampled;		/* what the counters said where it is now; sources say what */
-	double *accesses;		/* [n_nodes] room for sampled.accesses */
+	unsigned long long sampling_round; /* in which it was sampled last; 0: never */
+	struct np_task sampled; /* what the counters said where it is now; sources say what */
+	double *accesses;	/* [n_nodes] room for sampled.accesses */
 
 	struct np_hysteresis hysteresis;
 	bool placed;			/* by this daemon */
-	enum np_hysteresis_result told;	/* in the last event; ACT: none since it was moved */
+	enum np_hysteresis_result told; /* in the last event; ACT: none since it was moved */
 	bool heir;			/* descends from a placed task */
 };
 
 /* Which tasks are watched. */
 struct np_task_watch_rules {
-	const pid_t *pids;		/* [n_pids] these and their descendants */
+	const pid_t *pids; /* [n_pids] these and their descendants */
 	size_t n_pids;
-	const char *cgroup;		/* those of this cgroup; neither: every one that may be */
-	struct np_exclude exclude;	/* but not these */
-	double min_busy;		/* CPUs that a task must keep busy to be eligible */
-	uint64_t min_pages;		/* that it must have */
-	unsigned int pause;		/* intervals for which it stays eligible after it was last busy */
-	bool one_core;			/* each task is taken to keep one CPU busy */
-	bool override;			/* of user-set affinities and of isolated CPUs */
-	double read_budget;		/* seconds of CPU time an interval for reading pages */
+	const char *cgroup;	   /* those of this cgroup; neither: every one that may be */
+	struct np_exclude exclude; /* but not these */
+	double min_busy;	   /* CPUs that a task must keep busy to be eligible */
+	uint64_t min_pages;	   /* that it must have */
+	unsigned int pause; /* intervals for which it stays eligible after it was last busy */
+	bool one_core;	    /* each task is taken to keep one CPU busy */
+	bool override;	    /* of user-set affinities and of isolated CPUs */
+	double read_budget; /* seconds of CPU time an interval for reading pages */
 };
 
 struct np_task_watch {
 	const struct np_task_watch_rules *rules;
-	unsigned long long *named;	/* [rules->n_pids] when they started; 0: is not there */
-	struct np_watched_task *task;	/* [n] sorted by pid */
+	unsigned long long *named;    /* [rules->n_pids] when they started; 0: is not there */
+	struct np_watched_task *task; /* [n] sorted by pid */
 	size_t n, room;
-	size_t n_watched, eligible;	/* watched; of those, busy and large enough */
-	unsigned long last_pid;		/* the kernel's, when /proc was last listed */
+	size_t n_watched, eligible; /* watched; of those, busy and large enough */
+	unsigned long last_pid;	    /* the kernel's, when /proc was last listed */
 	struct np_cpusets *cpusets;
 	struct np_pins *pins;
-	double debt;			/* seconds that reading large tasks took beyond their share */
+	double debt; /* seconds that reading large tasks took beyond their share */
 };
 
 int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules,

@@ -23,8 +23,8 @@ struct placing {
 	pid_t pid;
 	const struct bitmask *cpus;
 	bool first_pass;
-	bool leader_is_new;		/* it had no record and no inherited place before this call */
-	struct bitmask *now, *allowed;	/* scratch */
+	bool leader_is_new; /* it had no record and no inherited place before this call */
+	struct bitmask *now, *allowed; /* scratch */
 	struct np_affinity_undo undo;
 	struct np_err *err;
 };
@@ -91,8 +91,12 @@ static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_p
 	const struct np_saved *first = first_record(p, old, st->start);
 	bool changes = !numa_bitmask_equal(p->cpus, p->now);
 	struct np_saved r = {
-		.tid = tid, .pid = p->pid, .start = st->start, .inherit = p->request->inherit,
-		.original = clone(first ? first->original : p->now), .set = clone(p->cpus),
+		.tid = tid,
+		.pid = p->pid,
+		.start = st->start,
+		.inherit = p->request->inherit,
+		.original = clone(first ? first->original : p->now),
+		.set = clone(p->cpus),
 		.earlier = first && changes ? clone(p->now) : NULL,
 	};
 
@@ -123,8 +127,8 @@ static int note_thread(struct placing *p, pid_t tid)
 	int e;
 
 	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
-		return 0;	/* it has exited */
-	if (old && old->start != st.start) {	/* its number was another thread's */
+		return 0;		     /* it has exited */
+	if (old && old->start != st.start) { /* its number was another thread's */
 		np_saved_affinity_end(&p->state, old);
 		old = NULL;
 	}
@@ -134,7 +138,10 @@ static int note_thread(struct placing *p, pid_t tid)
 	p->undo.thread = bigger;
 	u = &p->undo.thread[p->undo.n++];
 	*u = (struct np_affinity_was) {
-		.tid = tid, .start = st.start, .before = clone(p->now), .had_record = old,
+		.tid = tid,
+		.start = st.start,
+		.before = clone(p->now),
+		.had_record = old,
 	};
 	np_layers_lift(&p->state.layers, tid, p->now);
 	if (old)
@@ -156,19 +163,19 @@ static int explain(struct placing *p, pid_t tid, int e)
 	if (e == -EPERM)
 		return np_proc_denied(tid, "change the CPUs of", p->err);
 	if (!np_proc_thread_stat(p->pid, tid, &st) && st.fixed_affinity)
-		return np_fail(p->err, e,
-			       "the kernel has fixed the CPUs of thread %d (%s)", tid, st.comm);
+		return np_fail(p->err, e, "the kernel has fixed the CPUs of thread %d (%s)", tid,
+			       st.comm);
 	if (e == -EXDEV)
 		return np_fail(p->err, -EINVAL,
 			       "the cpuset of process %d allows only CPUs %s of %s; choose among "
-			       "those or change its cgroup", p->pid,
-			       np_list_format(p->now, have, sizeof(have)), want);
+			       "those or change its cgroup",
+			       p->pid, np_list_format(p->now, have, sizeof(have)), want);
 	if (e == -EINVAL)
 		return np_fail(p->err, e,
 			       "the cpuset of process %d allows none of CPUs %s, or they are offline",
 			       p->pid, want);
-	return np_fail(p->err, e, "thread %d of process %d cannot be bound to CPUs %s: %s",
-		       tid, p->pid, want, strerror(-e));
+	return np_fail(p->err, e, "thread %d of process %d cannot be bound to CPUs %s: %s", tid,
+		       p->pid, want, strerror(-e));
 }
 
 static int bind_thread(struct placing *p, pid_t tid)

@@ -15,15 +15,15 @@
 /* The state before one np_affinity_place(), so that it can be undone. */
 struct np_affinity_undo {
 	pid_t pid;
-	unsigned long long when;	/* it began, in the unit of np_saved.start */
-	struct bitmask *set;		/* what it has bound the threads to */
+	unsigned long long when; /* it began, in the unit of np_saved.start */
+	struct bitmask *set;	 /* what it has bound the threads to */
 	struct np_affinity_was {
 		pid_t tid;
 		unsigned long long start;
 		bool all, bound;	/* it had all that its cpuset allows; it was changed */
-		struct bitmask *before;	/* its CPUs before this call */
+		struct bitmask *before; /* its CPUs before this call */
 		bool had_record;
-		struct np_saved old;	/* that record */
+		struct np_saved old; /* that record */
 	} *thread;
 	size_t n;
 };

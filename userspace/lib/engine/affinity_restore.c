@@ -19,9 +19,9 @@ struct restoring {
 	struct np_saved_affinity state;
 	const struct np_whose *whose;
 	struct np_processes all;
-	struct bitmask *now, *every;	/* scratch; all CPUs */
+	struct bitmask *now, *every; /* scratch; all CPUs */
 	size_t n, kept, matched;
-	int error;		/* the first, with its line in err */
+	int error; /* the first, with its line in err */
 	struct np_err *err;
 };
 
@@ -159,11 +159,15 @@ static int restore(struct restoring *r, size_t *n, size_t *kept)
 	*n = r->n;
 	*kept = r->kept;
 	if (!e && !r->matched && r->whose->n)
-		e = np_fail(r->err, -ENOENT, "process %d is not under control; there is "
-			    "nothing to restore", r->whose->pids[0]);
+		e = np_fail(r->err, -ENOENT,
+			    "process %d is not under control; there is "
+			    "nothing to restore",
+			    r->whose->pids[0]);
 	else if (!e && r->kept)
-		np_fail(r->err, 0, "%zu thread%s left alone: the CPUs were changed after "
-			"numaplace had set them", r->kept, r->kept == 1 ? "" : "s");
+		np_fail(r->err, 0,
+			"%zu thread%s left alone: the CPUs were changed after "
+			"numaplace had set them",
+			r->kept, r->kept == 1 ? "" : "s");
 	return e;
 }
 

@@ -17,17 +17,18 @@
 #define MAX_DEPTH 64
 
 struct undoing {
-	const struct np_undo *undo;	/* [n] */
+	const struct np_undo *undo; /* [n] */
 	size_t n;
 	struct np_saved_affinity state;
 	struct np_processes all;
-	struct bitmask *now, *every;	/* scratch; all CPUs */
-	int error;			/* the first, with its line in err */
+	struct bitmask *now, *every; /* scratch; all CPUs */
+	int error;		     /* the first, with its line in err */
 	struct np_err *err;
 };
 
 /* The state of the thread before; NULL: it did not exist, or its id was reused. */
-static const struct np_affinity_was *was_bound(const struct np_affinity_undo *u, const struct np_saved *r)
+static const struct np_affinity_was *was_bound(const struct np_affinity_undo *u,
+					       const struct np_saved *r)
 {
 	for (size_t i = 0; i < u->n; i++)
 		if (u->thread[i].tid == r->tid && u->thread[i].start == r->start)
@@ -48,8 +49,8 @@ static bool descends_from(const struct undoing *w, pid_t pid, pid_t from)
 }
 
 /* The state of its process before, for a later thread that inherited the placement. */
-static const struct np_affinity_was *has_inherited(const struct undoing *w, const struct np_affinity_undo *u,
-						   const struct np_saved *r)
+static const struct np_affinity_was *
+has_inherited(const struct undoing *w, const struct np_affinity_undo *u, const struct np_saved *r)
 {
 	if (!u->n || !r->heir || r->start < u->when || !numa_bitmask_equal(r->set, u->set) ||
 	    !descends_from(w, r->pid, u->pid))
@@ -89,7 +90,8 @@ static void fail(struct undoing *w, pid_t tid, const struct bitmask *cpus, int e
  * False when the record of the placement is to be kept: the module has placed the thread
  * since, or it could not be done. CPUs that were set by others since stay.
  */
-static bool give_back(struct undoing *w, const struct np_saved *r, const struct np_affinity_was *was)
+static bool give_back(struct undoing *w, const struct np_saved *r,
+		      const struct np_affinity_was *was)
 {
 	int e = np_affinity_get(r->tid, w->now);
 

@@ -14,7 +14,7 @@
 
 static const struct reason {
 	const char *name;
-	size_t at;		/* of the count in struct np_migrate_result */
+	size_t at; /* of the count in struct np_migrate_result */
 } reasons[] = {
 #define X(name) { #name, offsetof(struct np_migrate_result, name) },
 	NUMAPLACE_COUNTS(X)

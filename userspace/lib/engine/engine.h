@@ -22,17 +22,17 @@ struct np_migrate_result;
 
 struct np_place_request {
 	pid_t pid;
-	bool one_thread;		/* only the thread pid, not the whole group */
-	const struct bitmask *cpus;	/* NULL: leave the CPUs alone */
-	int mem_mode;			/* MPOL_* of <numaif.h>; -1: leave it alone */
-	const struct bitmask *mem_nodes;	/* node numbers; NULL for MPOL_DEFAULT, MPOL_LOCAL */
+	bool one_thread;		 /* only the thread pid, not the whole group */
+	const struct bitmask *cpus;	 /* NULL: leave the CPUs alone */
+	int mem_mode;			 /* MPOL_* of <numaif.h>; -1: leave it alone */
+	const struct bitmask *mem_nodes; /* node numbers; NULL for MPOL_DEFAULT, MPOL_LOCAL */
 	/*
 	 * Children and threads that start later are placed and restored as
 	 * well. Without it they get what it had before; only the module can.
 	 */
 	bool inherit;
-	const char *by;			/* np_saved.by, for np_whose; NULL: by hand */
-	bool follows;			/* at once on another placement of the same series */
+	const char *by; /* np_saved.by, for np_whose; NULL: by hand */
+	bool follows;	/* at once on another placement of the same series */
 	/*
 	 * Not NULL: after success *undo is what np_engine_ops.undo() needs to know of what was
 	 * done by system calls, for np_affinity_undo_free(); NULL where nothing was.
@@ -43,26 +43,26 @@ struct np_place_request {
 /* A place() that succeeded and is to be taken back. */
 struct np_undo {
 	pid_t pid;
-	const struct np_affinity_undo *calls;	/* *np_place_request.undo */
+	const struct np_affinity_undo *calls; /* *np_place_request.undo */
 };
 
 struct np_migrate_request {
 	pid_t pid;
-	const struct bitmask *from;	/* node numbers; NULL: any */
-	int to;				/* node number */
-	uint64_t start, end;		/* both 0: the whole process */
-	uint64_t limit;			/* base pages that move at most; 0: all */
-	bool shared;			/* also pages that other processes map */
+	const struct bitmask *from; /* node numbers; NULL: any */
+	int to;			    /* node number */
+	uint64_t start, end;	    /* both 0: the whole process */
+	uint64_t limit;		    /* base pages that move at most; 0: all */
+	bool shared;		    /* also pages that other processes map */
 	/* Also pages of files and of shared memory, where move_pages(2) is used. */
 	bool files;
-	bool no_small;			/* move_pages(2): ranges of anonymous small pages are left out */
-	unsigned int max_stall_us;	/* 0: the engine's default */
-	unsigned int rate_mib;		/* MiB a second, 0: no limit */
+	bool no_small;		   /* move_pages(2): ranges of anonymous small pages are left out */
+	unsigned int max_stall_us; /* 0: the engine's default */
+	unsigned int rate_mib;	   /* MiB a second, 0: no limit */
 	/* Of the module alone: */
-	const char *pause;		/* "auto", "always", "never"; NULL: its default */
-	unsigned int duty;		/* percent of the time that it may be stopped for; 0: its default */
-	unsigned int threads;		/* that move pages; 0: its default */
-	bool split;			/* huge pages are broken up where they cannot be moved whole */
+	const char *pause;    /* "auto", "always", "never"; NULL: its default */
+	unsigned int duty;    /* percent of the time that it may be stopped for; 0: its default */
+	unsigned int threads; /* that move pages; 0: its default */
+	bool split;	      /* huge pages are broken up where they cannot be moved whole */
 	/*
 	 * Called now and then while pages move; may be NULL. Returning false
 	 * cancels: what was moved stays, the call ends with -ECANCELED.
@@ -78,16 +78,16 @@ struct np_migrate_result {
 #undef X
 	uint64_t bytes, ns;
 	uint64_t longest_pause_us;
-	const char *engine;		/* "module", "syscall", "module+syscall" */
+	const char *engine; /* "module", "syscall", "module+syscall" */
 };
 
 /* Pages of a process onto several nodes, each its share of them. */
 struct np_spread_request {
 	pid_t pid;
-	const double *share;		/* [n_nodes] by node number, adding up to 1 */
-	size_t n_nodes;			/* highest node number + 1 */
-	unsigned int rate_mib;		/* MiB a second, 0: no limit */
-	bool (*progress)(const struct np_migrate_result *so_far, void *arg);	/* as above */
+	const double *share;   /* [n_nodes] by node number, adding up to 1 */
+	size_t n_nodes;	       /* highest node number + 1 */
+	unsigned int rate_mib; /* MiB a second, 0: no limit */
+	bool (*progress)(const struct np_migrate_result *so_far, void *arg); /* as above */
 	void *progress_arg;
 };
 

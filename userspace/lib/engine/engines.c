@@ -24,8 +24,8 @@ const struct np_engine_ops *np_engine_get(enum np_engine engine, struct np_err *
 
 int np_engine_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	const struct np_engine_ops *ops = np_engine_module.probe(err)
-						   ? &np_engine_syscall : &np_engine_module;
+	const struct np_engine_ops *ops = np_engine_module.probe(err) ? &np_engine_syscall :
+									&np_engine_module;
 
 	return ops->restore(whose, n, kept, err);
 }

@@ -33,9 +33,9 @@ unsigned long long np_inherited_now(void)
 /* Data of one search. */
 struct search {
 	const struct np_saved_affinity *s;
-	const struct np_saved **by_pid;	/* [n] the records of s in order of pid, the leader's first */
+	const struct np_saved **by_pid; /* [n] the records of s in order of pid, the leader's first */
 	size_t n;			/* 0: not in order, look at each */
-	const struct np_processes *all;	/* NULL: ask /proc */
+	const struct np_processes *all; /* NULL: ask /proc */
 	struct np_cpusets *cpusets;	/* opened when first needed */
 	struct bitmask *allowed;	/* by the cpuset of this process: */
 	pid_t allowed_to;
@@ -80,8 +80,7 @@ static bool wears(struct search *q, const struct np_saved *r, pid_t pid, const s
 		q->cpusets = np_cpusets_open();
 	if (!q->allowed)
 		q->allowed = numa_bitmask_alloc(NP_MAX_CPUS);
-	if (q->allowed_to != pid &&
-	    (!q->cpusets || np_cpusets_cpus(q->cpusets, pid, q->allowed)))
+	if (q->allowed_to != pid && (!q->cpusets || np_cpusets_cpus(q->cpusets, pid, q->allowed)))
 		numa_bitmask_setall(q->allowed);
 	q->allowed_to = pid;
 	return is_narrowed(r->set, q->allowed, cpus);
@@ -211,8 +210,8 @@ static bool may_be_of_session(const struct search *q, const struct np_process *p
 {
 	struct np_process leader;
 
-	return p->session == placed->session ||
-	       !np_processes_find(q->all, p->session, &leader) || leader.start >= placed->placed;
+	return p->session == placed->session || !np_processes_find(q->all, p->session, &leader) ||
+	       leader.start >= placed->placed;
 }
 
 /*
@@ -272,7 +271,7 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 
 /* Those found by one look: they are added after it, because that moves the records. */
 struct found {
-	struct np_saved *heir;		/* [n] with masks of their own */
+	struct np_saved *heir; /* [n] with masks of their own */
 	size_t n;
 	size_t exited;
 };

@@ -33,7 +33,8 @@ static void layer_free(struct np_layer *layer)
 /* A line of placements that says nothing of CPUs is none. 0 or -ENOMEM. */
 static int add(struct np_layers *l, const char *line)
 {
-	struct np_layer layer = { .set = cpus_of(line, "cpus"), .under = cpus_of(line, "saved_cpus") };
+	struct np_layer layer = { .set = cpus_of(line, "cpus"),
+				  .under = cpus_of(line, "saved_cpus") };
 	struct np_layer *bigger = l->layer;
 	uint64_t tid;
 
@@ -99,7 +100,8 @@ void np_layers_free(struct np_layers *l)
 bool np_layers_lift(const struct np_layers *l, pid_t tid, struct bitmask *cpus)
 {
 	const struct np_layer key = { .tid = tid };
-	const struct np_layer *layer = l->n ? bsearch(&key, l->layer, l->n, sizeof(key), by_tid) : NULL;
+	const struct np_layer *layer = l->n ? bsearch(&key, l->layer, l->n, sizeof(key), by_tid) :
+					      NULL;
 
 	if (!layer || !numa_bitmask_equal(layer->set, cpus))
 		return false;

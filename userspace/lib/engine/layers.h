@@ -17,7 +17,7 @@
 
 struct np_layer {
 	pid_t tid;
-	struct bitmask *set, *under;	/* what the module has set, and what was there before */
+	struct bitmask *set, *under; /* what the module has set, and what was there before */
 };
 
 /* Threads that the module has placed, in order of tid; none where there is no module. */

@@ -54,7 +54,8 @@ int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
 /* The thread's CPUs where they are not those that the module set; NULL: they are. */
 static struct bitmask *changed_since(const char *line, pid_t tid)
 {
-	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS), *set = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *set = numa_bitmask_alloc(NP_MAX_CPUS);
 	char cpus[NUMAPLACE_MAX_WRITE];
 	bool changed = np_record_get(line, "cpus", cpus, sizeof(cpus)) &&
 		       !np_list_parse_kernel(cpus, set) && numa_bitmask_weight(set) &&
@@ -72,7 +73,7 @@ struct target {
 	pid_t pid;
 	bool thread;
 	pid_t tid;
-	struct bitmask *changed;	/* changed_since() */
+	struct bitmask *changed; /* changed_since() */
 	bool refused;
 };
 
@@ -200,7 +201,8 @@ static size_t count_restored(const struct targets *all, size_t *kept)
 		if (t->refused)
 			continue;
 		n += !t->changed;
-		*kept += t->changed && !np_affinity_get(t->tid, now) && numa_bitmask_equal(now, t->changed);
+		*kept += t->changed && !np_affinity_get(t->tid, now) &&
+			 numa_bitmask_equal(now, t->changed);
 	}
 	numa_bitmask_free(now);
 	return n;
@@ -232,8 +234,10 @@ static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, s
 		e = e2;
 	}
 	if (!e && *kept)
-		np_fail(err, 0, "%zu thread%s left alone: the CPUs were changed after "
-			"numaplace had set them", *kept, *kept == 1 ? "" : "s");
+		np_fail(err, 0,
+			"%zu thread%s left alone: the CPUs were changed after "
+			"numaplace had set them",
+			*kept, *kept == 1 ? "" : "s");
 	return e;
 }
 

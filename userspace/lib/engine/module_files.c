@@ -121,7 +121,8 @@ static int explain_missing(struct np_err *err)
 		return np_fail(err, -EOPNOTSUPP,
 			       "the kernel is locked down (%s): it refuses unsigned modules and "
 			       "debugfs; boot without lockdown= and without Secure Boot (`mokutil "
-			       "--disable-validation`, then reboot)", level);
+			       "--disable-validation`, then reboot)",
+			       level);
 	if (access("/sys/module/numaplace", F_OK))
 		return explain_not_loaded(err);
 	if (geteuid())
@@ -148,11 +149,12 @@ int np_module_probe(struct np_module_info *info, struct np_err *err)
 	if (e)
 		return np_fail(err, -EPROTO,
 			       "%s/version is not of a form this tool knows; use the tool and the "
-			       "module of one build", module_dir);
+			       "module of one build",
+			       module_dir);
 	if (info->abi != NUMAPLACE_ABI)
 		return np_fail(err, -EPROTO,
 			       "the module (version %s) has ABI %u, this tool needs %u: use the "
-			       "tool and the module of one build", info->version, info->abi,
-			       NUMAPLACE_ABI);
+			       "tool and the module of one build",
+			       info->version, info->abi, NUMAPLACE_ABI);
 	return 0;
 }

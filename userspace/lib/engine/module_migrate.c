@@ -45,8 +45,9 @@ static void parse_result(const char *line, struct np_migrate_result *out)
 
 static int job_failed(const struct np_migrate_request *r, uint64_t id, int e, struct np_err *err)
 {
-	const char *why = e == -ESRCH ? "it has exited or executes another program"
-			: e == -EACCES ? "its cpuset has lost the node" : strerror(-e);
+	const char *why = e == -ESRCH  ? "it has exited or executes another program" :
+			  e == -EACCES ? "its cpuset has lost the node" :
+					 strerror(-e);
 
 	return np_fail(err, e, "job %llu, which moves the pages of process %d, failed: %s",
 		       (unsigned long long)id, r->pid, why);
@@ -65,8 +66,10 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 	for (;;) {
 		line = job_line(id);
 		if (!line)
-			return np_fail(err, -EIO, "job %llu is no longer listed; was the "
-				       "module unloaded?", (unsigned long long)id);
+			return np_fail(err, -EIO,
+				       "job %llu is no longer listed; was the "
+				       "module unloaded?",
+				       (unsigned long long)id);
 		np_record_get(line, "state", state, sizeof(state));
 		np_record_number(line, "error", &error);
 		parse_result(line, out);
@@ -87,8 +90,8 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 	return job_failed(r, id, -(int)error, err);
 }
 
-__attribute__((format(printf, 3, 4)))
-static void add(char *line, size_t len, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void add(char *line, size_t len, const char *format,
+						      ...)
 {
 	size_t used = strlen(line);
 	va_list args;
@@ -129,7 +132,7 @@ static void migrate_line(const struct np_migrate_request *r, char *line, size_t 
 }
 
 int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
-			  struct np_err *err)
+		      struct np_err *err)
 {
 	char line[NP_LIST_LEN + 256], answer[64];
 	struct np_proc_stat st;
@@ -154,7 +157,9 @@ int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_resu
 	close(fd);
 	answer[n < 0 ? 0 : n] = '\0';
 	if (!np_record_number(answer, "job", &id))
-		return np_fail(err, -EPROTO, "the module did not say which job moves the "
-			       "pages of process %d", r->pid);
+		return np_fail(err, -EPROTO,
+			       "the module did not say which job moves the "
+			       "pages of process %d",
+			       r->pid);
 	return follow(r, id, out, err);
 }

@@ -140,7 +140,8 @@ static int place_by_both(const struct np_place_request *r, struct np_err *err)
 	if (!r->inherit)
 		return np_fail(err, -EOPNOTSUPP,
 			       "the CPUs of process %d can only be set with sched_setaffinity(2), "
-			       "and those children inherit", r->pid);
+			       "and those children inherit",
+			       r->pid);
 	cpus.undo = &undo;
 	e = np_affinity_place(&cpus, err);
 	memory.cpus = NULL;

@@ -19,7 +19,7 @@ struct mover {
 	const struct np_migrate_request *r;
 	struct np_migrate_result *out;
 	struct np_sender sender;
-	int *node;		/* [WINDOW] where the pages of the window are, -1: done with */
+	int *node; /* [WINDOW] where the pages of the window are, -1: done with */
 };
 
 /* Counts the page and returns false when it need not move. */
@@ -37,7 +37,7 @@ static bool must_move(struct mover *m, int node, uint64_t entry, uint32_t weight
 		return false;
 	}
 	if (from && !numa_bitmask_isbitset(from, (unsigned int)node))
-		return false;	/* not asked for */
+		return false; /* not asked for */
 	if ((entry & NP_PAGE_FILE) && !m->r->files) {
 		m->out->asked += weight;
 		m->out->file += weight;
@@ -48,7 +48,9 @@ static bool must_move(struct mover *m, int node, uint64_t entry, uint32_t weight
 
 static uint64_t left_to_move(const struct mover *m)
 {
-	return !m->r->limit ? UINT64_MAX : m->r->limit > m->out->moved ? m->r->limit - m->out->moved : 0;
+	return !m->r->limit		   ? UINT64_MAX :
+	       m->r->limit > m->out->moved ? m->r->limit - m->out->moved :
+					     0;
 }
 
 /* Hands pages from *at on to the sender, as many as may still move. */
@@ -147,8 +149,14 @@ int np_move_pages(const struct np_migrate_request *r, struct np_migrate_result *
 		},
 	};
 	const struct np_page_walk walk = {
-		.pid = r->pid, .page_size = m.sender.page_size, .start = r->start, .end = r->end,
-		.room = WINDOW, .wanted = wanted, .each = each, .arg = &m,
+		.pid = r->pid,
+		.page_size = m.sender.page_size,
+		.start = r->start,
+		.end = r->end,
+		.room = WINDOW,
+		.wanted = wanted,
+		.each = each,
+		.arg = &m,
 	};
 	int e;
 

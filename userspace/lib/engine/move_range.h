@@ -8,8 +8,8 @@
 
 /* Limits of the speed of moves. */
 struct np_throttle {
-	unsigned int rate_mib;		/* MiB a second, 0: no limit */
-	unsigned int max_stall_us;	/* longest stop of the task at once; 0: the engine's own */
+	unsigned int rate_mib;	   /* MiB a second, 0: no limit */
+	unsigned int max_stall_us; /* longest stop of the task at once; 0: the engine's own */
 };
 
 /* The engine that moves, its limits, and callbacks during and after each call. */
@@ -17,8 +17,8 @@ struct np_mover {
 	const struct np_engine_ops *engine;
 	uint64_t page_size;
 	struct np_throttle throttle;
-	bool (*go_on)(const struct np_migrate_result *so_far, void *arg);	/* or NULL */
-	void (*report)(const struct np_migrate_result *result, void *arg);	/* or NULL */
+	bool (*go_on)(const struct np_migrate_result *so_far, void *arg);  /* or NULL */
+	void (*report)(const struct np_migrate_result *result, void *arg); /* or NULL */
 	void *arg;
 };
 

@@ -35,7 +35,7 @@ void np_node_args_open(struct np_node_args *s, const struct np_machine *m)
 	s->m = m;
 	if (np_affinity_get(getpid(), mine))
 		numa_bitmask_setall(mine);
-	s->cpu = (struct np_list_space){ "CPU", cpus, intersect(cpus, mine) };
+	s->cpu = (struct np_list_space) { "CPU", cpus, intersect(cpus, mine) };
 	s->node = nodes_space("node", np_machine_nodes(m));
 	s->memory = nodes_space("memory node", np_machine_memory_nodes(m));
 	numa_bitmask_free(mine);
@@ -54,7 +54,8 @@ void np_node_args_close(struct np_node_args *s)
 	close_space(&s->memory);
 }
 
-struct bitmask *np_node_args_cpus(const struct np_node_args *s, const char *nodes, struct np_err *err)
+struct bitmask *np_node_args_cpus(const struct np_node_args *s, const char *nodes,
+				  struct np_err *err)
 {
 	struct bitmask *mask = np_list_parse(nodes, &s->node, err), *cpus;
 

@@ -8,7 +8,7 @@
 
 struct np_node_args {
 	const struct np_machine *m;
-	struct np_list_space cpu, node, memory;	/* memory: nodes that have memory */
+	struct np_list_space cpu, node, memory; /* memory: nodes that have memory */
 };
 
 void np_node_args_open(struct np_node_args *s, const struct np_machine *m);
@@ -18,7 +18,8 @@ void np_node_args_close(struct np_node_args *s);
  * The CPUs of a list of nodes, for the caller to free; NULL with one line in
  * err when a node does not exist or has no CPU.
  */
-struct bitmask *np_node_args_cpus(const struct np_node_args *s, const char *nodes, struct np_err *err);
+struct bitmask *np_node_args_cpus(const struct np_node_args *s, const char *nodes,
+				  struct np_err *err);
 
 /* One node of the space, as its kernel number; -1 with one line in err. */
 int np_node_args_one(const struct np_list_space *space, const char *text, struct np_err *err);

@@ -10,10 +10,10 @@
 #include "../base/cpulist.h"
 #include "../host/proc.h"
 
-#define MIN_CALL 64
-#define FIRST_CALL 1024		/* where a stall must not be long */
+#define MIN_CALL   64
+#define FIRST_CALL 1024 /* where a stall must not be long */
 /* A page that is busy is often free a moment later. */
-#define PASSES 3
+#define PASSES	    3
 #define PASS_NAP_NS 2000000L
 
 static uint64_t now_ns(void)
@@ -60,7 +60,7 @@ size_t np_sender_tried(const int *node, const int *status, size_t n)
 	for (size_t i = first + 1; i < n; i++) {
 		if (node[i] != node[first])
 			return i;
-		if (status[i] != NP_STATUS_UNSET)	/* its own failure ended the batch */
+		if (status[i] != NP_STATUS_UNSET) /* its own failure ended the batch */
 			return i + 1;
 	}
 	return n;
@@ -77,8 +77,8 @@ int np_sender_failed(struct np_sender *s, int e)
 	case -ENOMEM:
 		return np_fail(s->err, e, "out of memory");
 	default:
-		return np_fail(s->err, e, "pages of process %d cannot be moved: %s",
-			       s->pid, strerror(-e));
+		return np_fail(s->err, e, "pages of process %d cannot be moved: %s", s->pid,
+			       strerror(-e));
 	}
 }
 
@@ -93,8 +93,10 @@ static int call_failed(struct np_sender *s, size_t n, int e)
 	if (e == -ENODEV)
 		return np_fail(s->err, e, "node %d has no memory to move pages to", s->node[at]);
 	if (e == -EACCES)
-		return np_fail(s->err, e, "the cpuset of process %d or of this shell "
-			       "does not allow node %d", s->pid, s->node[at]);
+		return np_fail(s->err, e,
+			       "the cpuset of process %d or of this shell "
+			       "does not allow node %d",
+			       s->pid, s->node[at]);
 	return np_sender_failed(s, e);
 }
 
@@ -147,7 +149,9 @@ static int settle(struct np_sender *s, size_t n, size_t tried, int failed)
 	for (size_t i = 0; i < tried; i++) {
 		int status = s->status[i];
 
-		s->error[s->index[i]] = status == NP_STATUS_UNSET ? failed : status < 0 ? status : -EBUSY;
+		s->error[s->index[i]] = status == NP_STATUS_UNSET ? failed :
+					status < 0		  ? status :
+								    -EBUSY;
 	}
 	e = np_sender_ask(s, s->arg, n, s->status);
 	if (e)
@@ -222,7 +226,7 @@ static int send_pass(struct np_sender *s, int last)
 		if (e)
 			return e;
 		if (tried < n)
-			at = s->index[tried];	/* go on with those it did not get to */
+			at = s->index[tried]; /* go on with those it did not get to */
 	}
 	return 0;
 }

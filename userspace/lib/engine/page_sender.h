@@ -11,24 +11,24 @@
 struct np_sender {
 	pid_t pid;
 	uint64_t page_size;
-	bool shared;			/* also pages that other processes map */
+	bool shared; /* also pages that other processes map */
 	unsigned int rate_mib, max_stall_us;
 	bool (*progress)(const struct np_migrate_result *so_far, void *arg);
 	void *progress_arg;
-	struct np_migrate_result *out;	/* gets what moved */
+	struct np_migrate_result *out; /* gets what moved */
 	struct np_err *err;
 
-	size_t n;			/* pages that were added */
-	int *error;			/* [n] what became of each */
-	bool said;			/* err has a line */
+	size_t n;   /* pages that were added */
+	int *error; /* [n] what became of each */
+	bool said;  /* err has a line */
 
 	/* The rest is its own. */
 	uint64_t began;
-	size_t room, call;		/* pages in the next call */
+	size_t room, call; /* pages in the next call */
 	void **page;
 	uint32_t *weight;
 	int *to;
-	void **arg;			/* arguments of one call */
+	void **arg; /* arguments of one call */
 	size_t *index;
 	int *node, *status;
 };

@@ -138,8 +138,10 @@ static int load(struct np_saved_affinity *s, struct np_err *err)
 
 	json_array_foreach(threads, i, item)
 		if (!e && load_record(s, item))
-			e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it "
-				    "away to go on", s->file.path, unknown);
+			e = np_fail(err, -EINVAL,
+				    "%s is damaged, so %s not known; move it "
+				    "away to go on",
+				    s->file.path, unknown);
 	s->written = s->loaded = json_array_size(threads);
 	end_all(s);
 	none_is_fresh(s);
@@ -217,8 +219,9 @@ static json_t *to_json(const struct np_saved_affinity *s, bool fresh_only)
 		if (fresh_only && !r->fresh)
 			continue;
 		n++;
-		json_array_append_new(threads,
-				      json_pack("{s:i,s:i,s:I,s:I,s:I,s:i,s:i,s:s,s:b,s:b,s:b,s:o,s:o,s:o*}",
+		json_array_append_new(
+			threads,
+			json_pack("{s:i,s:i,s:I,s:I,s:I,s:i,s:i,s:s,s:b,s:b,s:b,s:o,s:o,s:o*}",
 						"tid", r->tid, "pid", r->pid,
 						"start", (json_int_t)r->start,
 						"placed", (json_int_t)r->placed,

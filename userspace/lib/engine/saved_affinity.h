@@ -17,28 +17,28 @@
 #include "state_file.h"
 
 /* np_saved.by of tasks that `run` and the daemon have placed, and room for it. */
-#define NP_BY_RUN "run %d"
+#define NP_BY_RUN    "run %d"
 #define NP_BY_DAEMON "daemon"
-#define NP_BY_LEN 24
+#define NP_BY_LEN    24
 
 struct np_saved {
-	pid_t tid, pid;			/* the thread and its process */
-	unsigned long long start;	/* of the thread */
-	unsigned long long placed;	/* when it was first placed, in the same unit */
-	uint64_t cgroup;		/* np_cgroup_mark() of the process then */
-	pid_t pgrp, session;		/* its process group and session then */
-	char by[NP_BY_LEN];		/* "": by hand; else the program that restores it when it ends */
-	bool inherit;			/* restore its children too */
-	bool heir;			/* was not placed: it has inherited its place */
-	bool all;			/* it had all that its cpuset allows: it gets every CPU */
-	bool gone;			/* has exited; kept for its children */
-	bool fresh;			/* not in the file yet */
-	bool done;			/* has been restored by the restore that runs now */
-	bool settled;			/* its heirs had a record when this series of
+	pid_t tid, pid;		   /* the thread and its process */
+	unsigned long long start;  /* of the thread */
+	unsigned long long placed; /* when it was first placed, in the same unit */
+	uint64_t cgroup;	   /* np_cgroup_mark() of the process then */
+	pid_t pgrp, session;	   /* its process group and session then */
+	char by[NP_BY_LEN];	   /* "": by hand; else the program that restores it when it ends */
+	bool inherit;		   /* restore its children too */
+	bool heir;		   /* was not placed: it has inherited its place */
+	bool all;		   /* it had all that its cpuset allows: it gets every CPU */
+	bool gone;		   /* has exited; kept for its children */
+	bool fresh;		   /* not in the file yet */
+	bool done;		   /* has been restored by the restore that runs now */
+	bool settled;		   /* its heirs had a record when this series of
 					 * placements began; not in the file */
-	struct bitmask *original;	/* allowed CPUs before numaplace changed them */
-	struct bitmask *set;		/* what numaplace changed them to */
-	struct bitmask *earlier;	/* what it had changed them to before that, or NULL: a tool
+	struct bitmask *original;  /* allowed CPUs before numaplace changed them */
+	struct bitmask *set;	   /* what numaplace changed them to */
+	struct bitmask *earlier;   /* what it had changed them to before that, or NULL: a tool
 					 * that was killed may have come only so far */
 };
 
@@ -46,10 +46,10 @@ struct np_saved_affinity {
 	struct np_state_file file;
 	size_t n;
 	struct np_saved *saved;
-	size_t written;			/* records in the file, replaced ones included */
-	size_t loaded;			/* records in the file when it was read */
-	bool rewrite;			/* it has some that are of no use any more */
-	struct np_layers layers;	/* of the module when tasks were looked at last */
+	size_t written;		 /* records in the file, replaced ones included */
+	size_t loaded;		 /* records in the file when it was read */
+	bool rewrite;		 /* it has some that are of no use any more */
+	struct np_layers layers; /* of the module when tasks were looked at last */
 };
 
 /*
@@ -94,7 +94,8 @@ int np_saved_affinity_add(struct np_saved_affinity *s, const struct np_saved *re
 void np_saved_affinity_drop(struct np_saved_affinity *s, pid_t tid);
 
 /* Removes the records that which() is true for. */
-void np_saved_affinity_drop_if(struct np_saved_affinity *s, bool (*which)(const struct np_saved *r));
+void np_saved_affinity_drop_if(struct np_saved_affinity *s,
+			       bool (*which)(const struct np_saved *r));
 
 /* Its thread has exited: goes as np_saved_affinity_open() says. */
 void np_saved_affinity_end(struct np_saved_affinity *s, struct np_saved *r);

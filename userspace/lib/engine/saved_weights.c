@@ -52,8 +52,10 @@ static int book_open(struct book *b, const char *root, struct np_err *err)
 	b->record = json_incref(json_array_get(all, 0));
 	json_decref(all);
 	if (!e && b->record && !is_whole(b->record))
-		e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it away to go "
-			    "on", b->file.path, what);
+		e = np_fail(err, -EINVAL,
+			    "%s is damaged, so %s not known; move it away to go "
+			    "on",
+			    b->file.path, what);
 	if (!e)
 		return 0;
 	json_decref(b->record);
@@ -102,7 +104,8 @@ static struct np_weights_user user_of(const json_t *record)
  * Those that which() is true for, if it is given, and those that have exited; the number of the
  * former.
  */
-static size_t drop_users(struct book *b, bool (*which)(const struct np_weights_user *u, const void *arg),
+static size_t drop_users(struct book *b,
+			 bool (*which)(const struct np_weights_user *u, const void *arg),
 			 const void *arg)
 {
 	json_t *users = users_of(b);
@@ -136,7 +139,8 @@ static json_t *find_user(struct book *b, const struct np_weights_user *wanted)
 /* Whether others have written them since. A numaplace that was killed may have written only some. */
 static bool changed_since(const struct book *b)
 {
-	const json_t *before = json_object_get(b->record, "before"), *set = json_object_get(b->record, "set");
+	const json_t *before = json_object_get(b->record, "before"),
+		     *set = json_object_get(b->record, "set");
 	json_t *now, *weight;
 	bool changed = false;
 	const char *id;
@@ -145,7 +149,8 @@ static bool changed_since(const struct book *b)
 		return json_integer_value(json_object_get(b->record, "auto")) != 1;
 	now = np_weights_kernel_read(b->root);
 	json_object_foreach(now, id, weight)
-		changed |= json_object_get(before, id) && !json_equal(weight, json_object_get(before, id)) &&
+		changed |= json_object_get(before, id) &&
+			   !json_equal(weight, json_object_get(before, id)) &&
 			   !json_equal(weight, json_object_get(set, id));
 	json_decref(now);
 	return changed;
@@ -174,10 +179,12 @@ static int end_record(struct book *b, char *text, size_t text_len, struct np_err
 		return e;
 	np_weights_list(json_object_get(b->record, "before"), list, sizeof(list));
 	if (changed)
-		snprintf(text, text_len, "the kernel's weights for interleaving are left alone: they were "
+		snprintf(text, text_len,
+			 "the kernel's weights for interleaving are left alone: they were "
 			 "changed after numaplace had set them");
 	else
-		snprintf(text, text_len, "the kernel's weights for interleaving are %s again", list);
+		snprintf(text, text_len, "the kernel's weights for interleaving are %s again",
+			 list);
 	json_decref(b->record);
 	b->record = NULL;
 	return 0;
@@ -193,7 +200,8 @@ static bool serves(const json_t *set, const json_t *weights)
 		json_object_foreach((json_t *)weights, b, y)
 			if (!json_object_get(set, a) ||
 			    json_integer_value(x) * json_integer_value(json_object_get(set, b)) !=
-			    json_integer_value(y) * json_integer_value(json_object_get(set, a)))
+				    json_integer_value(y) *
+					    json_integer_value(json_object_get(set, a)))
 				return false;
 	return true;
 }
@@ -203,7 +211,8 @@ static int say_taken(const struct book *b, const json_t *weights, struct np_err 
 	struct np_weights_user u = user_of(json_array_get(users_of(b), 0));
 	char set[80], wanted[80];
 
-	return np_fail(err, -EBUSY, "weights %s cannot be written: process %d goes by %s, and the "
+	return np_fail(err, -EBUSY,
+		       "weights %s cannot be written: process %d goes by %s, and the "
 		       "kernel has one set; `numaplace restore %d` gives that up",
 		       np_weights_list(weights, wanted, sizeof(wanted)), u.pid,
 		       np_weights_list(json_object_get(b->record, "set"), set, sizeof(set)), u.pid);
@@ -233,9 +242,10 @@ static void add_users(struct book *b, struct np_weights_user *user, size_t n)
 
 		user[i].added = !known && runs(&user[i]);
 		if (user[i].added)
-			json_array_append_new(users_of(b), json_pack("{s:i, s:I, s:s}", "pid", user[i].pid,
+			json_array_append_new(users_of(b),
+					      json_pack("{s:i, s:I, s:s}", "pid", user[i].pid,
 				"start", (json_int_t)user[i].start, "by", user[i].by));
-		else if (known)	/* restored by the program that placed it last */
+		else if (known) /* restored by the program that placed it last */
 			json_object_set_new(known, "by", json_string(user[i].by));
 	}
 }
@@ -306,7 +316,8 @@ int np_weights_take(const char *root, const json_t *weights, struct np_weights_u
 	return e;
 }
 
-int np_weights_drop(const char *root, bool (*which)(const struct np_weights_user *u, const void *arg),
+int np_weights_drop(const char *root,
+		    bool (*which)(const struct np_weights_user *u, const void *arg),
 		    const void *arg, struct np_weights_back *back, struct np_err *err)
 {
 	struct book b;
@@ -338,10 +349,12 @@ static bool is_meant(const struct np_weights_user *u, const void *arg)
 {
 	const struct np_whose *whose = arg;
 
-	return np_whose_all(whose) || np_whose_has(whose, u->pid) || (whose->by && !strcmp(whose->by, u->by));
+	return np_whose_all(whose) || np_whose_has(whose, u->pid) ||
+	       (whose->by && !strcmp(whose->by, u->by));
 }
 
-int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, struct np_err *err)
+int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back,
+			 struct np_err *err)
 {
 	return np_weights_drop("", is_meant, whose, back, err);
 }
@@ -354,7 +367,7 @@ int np_weights_leave(const char *root, const char *by, struct np_err *err)
 	size_t i;
 	int e;
 
-	if (!root[0] && geteuid())	/* as in np_weights_drop() */
+	if (!root[0] && geteuid()) /* as in np_weights_drop() */
 		return 0;
 	e = book_open(&b, root, err);
 	if (e)

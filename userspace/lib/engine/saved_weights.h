@@ -19,8 +19,8 @@
 struct np_weights_user {
 	pid_t pid;
 	unsigned long long start;
-	char by[NP_BY_LEN];		/* as np_saved.by */
-	bool added;			/* by np_weights_take(): it was none before */
+	char by[NP_BY_LEN]; /* as np_saved.by */
+	bool added;	    /* by np_weights_take(): it was none before */
 };
 
 /*
@@ -33,16 +33,18 @@ int np_weights_take(const char *root, const json_t *weights, struct np_weights_u
 		    struct np_err *err);
 
 struct np_weights_back {
-	size_t users;			/* that were among those asked for */
-	char text[256];			/* change of the kernel's weights, one line; "": none */
+	size_t users;	/* that were among those asked for */
+	char text[256]; /* change of the kernel's weights, one line; "": none */
 };
 
 /* Takes users out that which() is true for; after the last the kernel has what it had before. */
-int np_weights_drop(const char *root, bool (*which)(const struct np_weights_user *u, const void *arg),
+int np_weights_drop(const char *root,
+		    bool (*which)(const struct np_weights_user *u, const void *arg),
 		    const void *arg, struct np_weights_back *back, struct np_err *err);
 
 /* The same for those that are restored. */
-int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back, struct np_err *err);
+int np_weights_give_back(const struct np_whose *whose, struct np_weights_back *back,
+			 struct np_err *err);
 
 /* Users that by has placed count as placed by hand: they stay at its end. As np_saved_affinity_leave(). */
 int np_weights_leave(const char *root, const char *by, struct np_err *err);

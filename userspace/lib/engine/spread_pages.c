@@ -17,7 +17,7 @@ struct spreader {
 	const struct np_spread_request *r;
 	struct np_migrate_result *out;
 	struct np_sender sender;
-	double placed[NP_MAX_NODES], done;	/* base pages seen so far, by where they are now */
+	double placed[NP_MAX_NODES], done; /* base pages seen so far, by where they are now */
 	/* Of the pages of the window, by number. */
 	int before[WINDOW], now[WINDOW], to[WINDOW], error[WINDOW];
 };
@@ -124,7 +124,7 @@ static void account(struct spreader *s, const struct np_window *w, size_t i)
 		s->done += weight;
 	}
 	if (s->error[i] == NP_SENT)
-		return;		/* counted when it was sent */
+		return; /* counted when it was sent */
 	if (is_node(s, s->now[i]) && s->now[i] != s->before[i]) {
 		out->asked += weight;
 		out->moved += weight;
@@ -180,8 +180,12 @@ int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result 
 		},
 	};
 	const struct np_page_walk walk = {
-		.pid = r->pid, .page_size = s.sender.page_size, .room = WINDOW, .aligned = true,
-		.each = each, .arg = &s,
+		.pid = r->pid,
+		.page_size = s.sender.page_size,
+		.room = WINDOW,
+		.aligned = true,
+		.each = each,
+		.arg = &s,
 	};
 	struct np_proc_stat st;
 	int e;

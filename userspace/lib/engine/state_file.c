@@ -16,7 +16,7 @@
 
 /* Seconds that another may hold a lock, and how often it is looked at meanwhile. */
 #define TIMEOUT_S 10
-#define NAP_NS 5000000
+#define NAP_NS	  5000000
 
 int np_state_folder(char *path, size_t path_len, struct np_err *err)
 {
@@ -51,10 +51,12 @@ static int say_holder(const char *path, bool interrupted, struct np_err *err)
 	if (pid > 0)
 		np_proc_stat(pid, &st);
 	if (interrupted)
-		return np_fail(err, -EINTR, "interrupted while process %d (%s) held %s",
-			       pid, st.comm, path);
-	return np_fail(err, -EBUSY, "process %d (%s) has held %s for %d s; try again when it "
-		       "has ended", pid, st.comm, path, TIMEOUT_S);
+		return np_fail(err, -EINTR, "interrupted while process %d (%s) held %s", pid,
+			       st.comm, path);
+	return np_fail(err, -EBUSY,
+		       "process %d (%s) has held %s for %d s; try again when it "
+		       "has ended",
+		       pid, st.comm, path, TIMEOUT_S);
 }
 
 /* The lock is held for a short time only. A signal with a handler ends the wait. */
@@ -182,8 +184,8 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 	free(text);
 	now = boot_id();
 	if (!array) {
-		e = np_fail(err, -EINVAL,
-			    "%s is damaged, so %s not known; move it away to go on", f->path, what);
+		e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it away to go on",
+			    f->path, what);
 	} else if (now && !strcmp(json_string_value(boot), now)) {
 		*records = json_incref(array);
 		f->data = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
@@ -208,8 +210,8 @@ int np_state_file_save(struct np_state_file *f, const char *name, json_t *record
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (!root)
 		e = -ENOMEM;
-	else if (fd < 0 || json_dumpfd(root, fd, JSON_INDENT(1)) ||
-		 write(fd, "\n", 1) != 1 || rename(path, f->path))
+	else if (fd < 0 || json_dumpfd(root, fd, JSON_INDENT(1)) || write(fd, "\n", 1) != 1 ||
+		 rename(path, f->path))
 		e = errno ? -errno : -EIO;
 	json_decref(root);
 	if (f->data >= 0)
@@ -278,6 +280,5 @@ bool np_state_file_unchanged(const struct np_state_file *f)
 
 	/* The inode number of an open file is not reused. */
 	return f->data >= 0 && !fstat(f->data, &loaded) && !stat(f->path, &now) &&
-	       loaded.st_dev == now.st_dev && loaded.st_ino == now.st_ino &&
-	       now.st_size == f->size;
+	       loaded.st_dev == now.st_dev && loaded.st_ino == now.st_ino && now.st_size == f->size;
 }

@@ -17,9 +17,9 @@
 
 struct np_state_file {
 	char path[PATH_MAX];
-	int lock;			/* held from open to close */
-	int data;			/* the file that is loaded or saved, -1: there is none */
-	off_t size;			/* of its whole records */
+	int lock;   /* held from open to close */
+	int data;   /* the file that is loaded or saved, -1: there is none */
+	off_t size; /* of its whole records */
 };
 
 /*

@@ -27,17 +27,21 @@ static int syscall_place(const struct np_place_request *r, struct np_err *err)
 	if (e)
 		return e;
 	if (r->mem_mode >= 0)
-		return np_fail(err, -EOPNOTSUPP,
-			       "the memory policy of process %d cannot be set: no system call sets "
-			       "another process's policy, and %.127s; or start the program with `numactl`",
-			       r->pid, np_engine_module.probe(&why) ? why.text :
-			       "--engine says not to use the numaplace module");
+		return np_fail(
+			err, -EOPNOTSUPP,
+			"the memory policy of process %d cannot be set: no system call sets "
+			"another process's policy, and %.127s; or start the program with `numactl`",
+			r->pid,
+			np_engine_module.probe(&why) ?
+				why.text :
+				"--engine says not to use the numaplace module");
 	if (!r->cpus)
 		return np_fail(err, -EINVAL, "nothing to do for process %d", r->pid);
 	if (!r->inherit)
 		return np_fail(err, -EOPNOTSUPP,
 			       "children of process %d inherit its CPUs; only the numaplace module can "
-			       "keep them from it (`make module`, `insmod`)", r->pid);
+			       "keep them from it (`make module`, `insmod`)",
+			       r->pid);
 	e = np_layers_turn(&turn, err);
 	if (!e)
 		e = np_affinity_place(r, err);
@@ -45,7 +49,8 @@ static int syscall_place(const struct np_place_request *r, struct np_err *err)
 	return e;
 }
 
-static int syscall_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
+static int syscall_restore(const struct np_whose *whose, size_t *n, size_t *kept,
+			   struct np_err *err)
 {
 	struct np_state_file turn;
 	int e = np_layers_turn(&turn, err);
@@ -71,15 +76,20 @@ static int syscall_undo(const struct np_undo *u, size_t n, struct np_err *err)
 static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
 			   struct np_err *err)
 {
-	const char *option = r->pause ? "--pause" : r->duty ? "--duty" : r->threads ? "--threads" :
-			     r->split ? "--split" : NULL;
+	const char *option = r->pause	? "--pause" :
+			     r->duty	? "--duty" :
+			     r->threads ? "--threads" :
+			     r->split	? "--split" :
+					  NULL;
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, false, &st, err);
 
 	if (!e && option)
-		return np_fail(err, -EOPNOTSUPP, "%s cannot be kept for process %d: move_pages(2) "
+		return np_fail(err, -EOPNOTSUPP,
+			       "%s cannot be kept for process %d: move_pages(2) "
 			       "knows nothing like it; only the numaplace module does (`make module`, "
-			       "`insmod`)", option, r->pid);
+			       "`insmod`)",
+			       option, r->pid);
 	return e ? e : np_move_pages(r, out, err);
 }
 

@@ -9,13 +9,13 @@
 
 /* All placements where n is 0 and by is NULL. */
 struct np_whose {
-	const pid_t *pids;	/* [n] ascending: these processes' (or threads') */
+	const pid_t *pids; /* [n] ascending: these processes' (or threads') */
 	size_t n;
-	const char *by;		/* np_saved.by: also what this program has placed by system calls */
+	const char *by; /* np_saved.by: also what this program has placed by system calls */
 };
 
-#define NP_EVERYBODY (&(struct np_whose){ 0 })
-#define NP_WHOSE(pid_ptr) (&(struct np_whose){ .pids = (pid_ptr), .n = 1 })
+#define NP_EVERYBODY	  (&(struct np_whose) { 0 })
+#define NP_WHOSE(pid_ptr) (&(struct np_whose) { .pids = (pid_ptr), .n = 1 })
 
 static inline bool np_whose_all(const struct np_whose *w)
 {

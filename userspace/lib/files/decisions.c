@@ -28,8 +28,8 @@ struct reader {
 	struct np_err *err;
 };
 
-#define wrong(r, key, format, ...)                                                                 \
-	np_fail((r)->err, -EINVAL, "%s: decisions[%zu]%s%s " format, (r)->from->what, (r)->at,     \
+#define wrong(r, key, format, ...) \
+	np_fail((r)->err, -EINVAL, "%s: decisions[%zu]%s%s " format, (r)->from->what, (r)->at, \
 		*(key) ? "." : "", key, ##__VA_ARGS__)
 
 /* Reports a value of the wrong type or range. */
@@ -112,7 +112,7 @@ static int read_weights(const struct reader *r, json_t *weights, uint8_t *weight
 	const char *id;
 	json_t *value;
 
-	json_object_foreach (weights, id, value) {
+	json_object_foreach(weights, id, value) {
 		json_int_t w = json_integer_value(value);
 		char *end;
 		long long number = strtoll(id, &end, 10);
@@ -163,7 +163,7 @@ static int read_nodes(const struct reader *r, struct np_decision *d)
 	if (d->to != NP_NODE_NONE)
 		return wrong(r, "to_nodes", "is given beside to; one of the two is null");
 	memset(in, 0, sizeof(in));
-	json_array_foreach (list, at, id) {
+	json_array_foreach(list, at, id) {
 		int node, e;
 
 		if (!json_is_integer(id))
@@ -209,11 +209,10 @@ static int read_mem(const struct reader *r, struct np_decision *d)
 {
 	const json_t *j = json_object_get(r->object, "mem");
 
-	return !j || np_mem_policy_find(json_string_value(j) ?: "", &d->mem)
-		       ? 0
-		       : wrong_value(
-				 r, "mem", j,
-				 "a memory policy: auto, leave, preferred, interleave or weighted");
+	return !j || np_mem_policy_find(json_string_value(j) ?: "", &d->mem) ?
+		       0 :
+		       wrong_value(r, "mem", j,
+				   "a memory policy: auto, leave, preferred, interleave or weighted");
 }
 
 /* One line, whatever it holds. */
@@ -274,8 +273,8 @@ static int find_task(struct reader *r, bool *decided)
 		twice = true;
 	}
 	return twice ? wrong(r, "pid", "is %lld, which an earlier decision is about",
-			     (long long)pid)
-		     : wrong(r, "pid", "is %lld, which is none of the tasks", (long long)pid);
+			     (long long)pid) :
+		       wrong(r, "pid", "is %lld, which is none of the tasks", (long long)pid);
 }
 
 int np_decisions_read(const struct np_decisions_from *from, const json_t *root,

@@ -6,12 +6,12 @@
 
 #include "../base/size.h"
 
-#define BYTES_MIN  4096
+#define BYTES_MIN 4096
 #define BYTES_MAX 1000000000
-#define WAYS_MAX   64
-#define LEVEL_MAX  4
-#define PAGE	   4096	/* the first level is indexed within a page */
-#define FIRST_MAX  65536
+#define WAYS_MAX  64
+#define LEVEL_MAX 4
+#define PAGE	  4096 /* the first level is indexed within a page */
+#define FIRST_MAX 65536
 
 static const struct np_toml_key keys[] = {
 	/* clang-format off */
@@ -41,8 +41,9 @@ static int check_size(const struct np_toml_table *t)
 	if (size < BYTES_MIN || size > BYTES_MAX)
 		return np_toml_wrong(t, "size", "a cache has %d to %d bytes", BYTES_MIN, BYTES_MAX);
 	if (whole(t, "level") == 1 && (size % PAGE || size > FIRST_MAX))
-		return np_toml_wrong(t, "size", "a first level has whole pages of %d bytes, up to %d KiB", PAGE,
-				     FIRST_MAX >> 10);
+		return np_toml_wrong(t, "size",
+				     "a first level has whole pages of %d bytes, up to %d KiB",
+				     PAGE, FIRST_MAX >> 10);
 	return 0;
 }
 
@@ -78,9 +79,11 @@ static int check_beside(const struct np_toml_table *file, const struct np_toml_t
 		struct np_toml_table other = np_toml_element(file, "cache", i);
 
 		if (whole(t, "level") == whole(&other, "level"))
-			return np_toml_wrong(t, "level", "there is a level %lld already", whole(t, "level"));
+			return np_toml_wrong(t, "level", "there is a level %lld already",
+					     whole(t, "level"));
 		if (whole(t, "line_bytes") != whole(&other, "line_bytes"))
-			return np_toml_wrong(t, "line_bytes", "all levels must have lines of the same length");
+			return np_toml_wrong(t, "line_bytes",
+					     "all levels must have lines of the same length");
 	}
 	return 0;
 }

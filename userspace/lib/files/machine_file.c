@@ -20,7 +20,7 @@
 
 #define PAGE_SIZE_OF_FILES 4096
 #define LOCAL_DISTANCE	   10
-#define MAX_DISTANCE	   254	/* 255 says "cannot be reached" */
+#define MAX_DISTANCE	   254 /* 255 says "cannot be reached" */
 #define MIB		   (1 << 20)
 
 static const struct np_toml_key file_keys[] = {
@@ -34,7 +34,7 @@ static const struct np_toml_key file_keys[] = {
 	{ "cache", NP_TOML_TABLES, true },
 	{ "model", NP_TOML_TABLE, true },
 	{ "penalty", NP_TOML_TABLE, true },
-	{ "measured", NP_TOML_TABLE, true },	/* results of calibrate-machine; not read */
+	{ "measured", NP_TOML_TABLE, true }, /* results of calibrate-machine; not read */
 	{ 0 },
 };
 
@@ -54,7 +54,9 @@ static int read_size(const struct np_toml_table *t, uint64_t *bytes)
 	const char *text = text_of(t, "memory");
 
 	if (np_size_parse(text, bytes))
-		return np_toml_wrong(t, "memory", "'%s' is not a size such as '512 MiB' or '1 GiB', or '0'", text);
+		return np_toml_wrong(t, "memory",
+				     "'%s' is not a size such as '512 MiB' or '1 GiB', or '0'",
+				     text);
 	if (*bytes % MIB)
 		return np_toml_wrong(t, "memory", "'%s' is not a whole number of MiB", text);
 	return 0;
@@ -72,7 +74,8 @@ static int read_cpus(const struct np_toml_table *t, struct np_machine *m, size_t
 		if (!numa_bitmask_isbitset(cpus, cpu))
 			continue;
 		if (m->cpu_node[cpu] != NP_NODE_NONE)
-			e = np_toml_wrong(t, "cpus", "CPU %u is also on node %d", cpu, m->cpu_node[cpu]);
+			e = np_toml_wrong(t, "cpus", "CPU %u is also on node %d", cpu,
+					  m->cpu_node[cpu]);
 		m->cpu_node[cpu] = (int)node;
 		m->node[node].cpus++;
 		if (cpu >= m->n_cpus)
@@ -109,7 +112,8 @@ static int read_nodes(const struct np_toml_table *file, struct np_machine *m)
 		boots |= m->node[i].cpus && m->node[i].has_memory;
 	}
 	if (!e && !boots)
-		e = np_toml_wrong(file, "node", "no node has both CPUs and memory, and a kernel needs one to "
+		e = np_toml_wrong(file, "node",
+				  "no node has both CPUs and memory, and a kernel needs one to "
 				  "start on");
 	return e;
 }
@@ -123,10 +127,13 @@ static int check_cpus(const struct np_toml_table *file, const struct np_machine 
 	int e = 0;
 
 	if (cpus < 1 || cpus > NP_MAX_CPUS)
-		e = np_toml_wrong(file, "cpus", "%lld is outside 1 to %d", (long long)cpus, NP_MAX_CPUS);
+		e = np_toml_wrong(file, "cpus", "%lld is outside 1 to %d", (long long)cpus,
+				  NP_MAX_CPUS);
 	else if (m->n_cpus != (size_t)cpus || numa_bitmask_weight(described) != m->n_cpus)
-		e = np_toml_wrong(file, "cpus", "the machine has CPUs 0 to %lld, but its nodes describe %s",
-				  (long long)cpus - 1, np_list_format(described, list, sizeof(list)));
+		e = np_toml_wrong(file, "cpus",
+				  "the machine has CPUs 0 to %lld, but its nodes describe %s",
+				  (long long)cpus - 1,
+				  np_list_format(described, list, sizeof(list)));
 	numa_bitmask_free(described);
 	return e;
 }
@@ -140,7 +147,8 @@ static int check_memory(const struct np_toml_table *file, const struct np_machin
 		sum += m->node[i].mem_total;
 	if (e || total == sum)
 		return e;
-	return np_toml_wrong(file, "memory", "the machine has %llu MiB, but its nodes sum up to %llu MiB",
+	return np_toml_wrong(file, "memory",
+			     "the machine has %llu MiB, but its nodes sum up to %llu MiB",
 			     (unsigned long long)total / MIB, (unsigned long long)sum / MIB);
 }
 
@@ -151,14 +159,15 @@ static int read_distance(const struct np_toml_table *file, const json_t *value, 
 
 	*distance = (int)json_integer_value(value);
 	if (!json_is_integer(value))
-		return np_toml_wrong(file, "distances", "%s (node %zu to %zu) is not a whole number", shown.text,
-				     i, k);
+		return np_toml_wrong(file, "distances",
+				     "%s (node %zu to %zu) is not a whole number", shown.text, i,
+				     k);
 	if (i == k && *distance != LOCAL_DISTANCE)
-		return np_toml_wrong(file, "distances", "%s (node %zu to itself) must be %d", shown.text, i,
-				     LOCAL_DISTANCE);
+		return np_toml_wrong(file, "distances", "%s (node %zu to itself) must be %d",
+				     shown.text, i, LOCAL_DISTANCE);
 	if (i != k && (*distance <= LOCAL_DISTANCE || *distance > MAX_DISTANCE))
-		return np_toml_wrong(file, "distances", "%s (node %zu to %zu) must be %d to %d", shown.text, i, k,
-				     LOCAL_DISTANCE + 1, MAX_DISTANCE);
+		return np_toml_wrong(file, "distances", "%s (node %zu to %zu) must be %d to %d",
+				     shown.text, i, k, LOCAL_DISTANCE + 1, MAX_DISTANCE);
 	return 0;
 }
 
@@ -172,11 +181,13 @@ static int read_distances(const struct np_toml_table *file, struct np_machine *m
 	for (size_t i = 0; square && i < n; i++)
 		square = json_array_size(json_array_get(rows, i)) == n;
 	if (!square)
-		return np_toml_wrong(file, "distances", "%zu nodes need a square matrix of %zu rows with %zu "
-				     "numbers each", n, n, n);
+		return np_toml_wrong(file, "distances",
+				     "%zu nodes need a square matrix of %zu rows with %zu "
+				     "numbers each",
+				     n, n, n);
 	for (size_t i = 0; !e && i < n * n; i++)
-		e = read_distance(file, json_array_get(json_array_get(rows, i / n), i % n), i / n, i % n,
-				  &m->distance[i]);
+		e = read_distance(file, json_array_get(json_array_get(rows, i / n), i % n), i / n,
+				  i % n, &m->distance[i]);
 	return e;
 }
 
@@ -186,7 +197,8 @@ static int set_name(const struct np_toml_table *file, struct np_machine *m)
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-");
 
 	if (!n || name[n] || n >= sizeof(m->name) || strchr(".-", *name))
-		return np_toml_wrong(file, "name", "'%s' must be lower-case letters, digits, '-' and '.'", name);
+		return np_toml_wrong(file, "name",
+				     "'%s' must be lower-case letters, digits, '-' and '.'", name);
 	memcpy(m->name, name, n + 1);
 	return 0;
 }
@@ -196,7 +208,8 @@ static int make_room(const struct np_toml_table *file, struct np_machine *m)
 	m->n_nodes = json_array_size(json_object_get(file->json, "node"));
 	m->page_size = PAGE_SIZE_OF_FILES;
 	if (!m->n_nodes || m->n_nodes > NP_MAX_NODES)
-		return np_toml_wrong(file, "node", "there are %zu nodes, must be 1 to %d", m->n_nodes, NP_MAX_NODES);
+		return np_toml_wrong(file, "node", "there are %zu nodes, must be 1 to %d",
+				     m->n_nodes, NP_MAX_NODES);
 	m->node = calloc(m->n_nodes, sizeof(*m->node));
 	m->distance = calloc(m->n_nodes * m->n_nodes, sizeof(*m->distance));
 	m->cpu_node = malloc(NP_MAX_CPUS * sizeof(*m->cpu_node));
@@ -224,7 +237,8 @@ static int read_machine(const struct np_toml_table *file, struct np_machine *m)
 	return e ? e : read_distances(file, m);
 }
 
-int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, struct np_model *model)
+int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,
+			 struct np_model *model)
 {
 	struct np_toml_table top = np_toml_top(file);
 	struct np_penalties penalties = { 0 };
@@ -290,7 +304,9 @@ int np_machine_file_here_model(const struct np_machine *m, struct np_model *mode
 	*same_name = !strcmp(file.name, m->name);
 	np_machine_free(&file);
 	if (nodes != m->n_nodes && np_machine_file_is_named(path))
-		return np_fail(err, -EINVAL, "the model of machine file %s is of %zu nodes, this "
-			       "machine has %zu", path, nodes, m->n_nodes);
+		return np_fail(err, -EINVAL,
+			       "the model of machine file %s is of %zu nodes, this "
+			       "machine has %zu",
+			       path, nodes, m->n_nodes);
 	return nodes == m->n_nodes;
 }

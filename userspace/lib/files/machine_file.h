@@ -28,7 +28,8 @@ int np_machine_file_here_model(const struct np_machine *m, struct np_model *mode
 			       struct np_err *err);
 
 /* np_machine_file_read() of a file that is open. */
-int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m, struct np_model *model);
+int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,
+			 struct np_model *model);
 
 /*
  * All that the file has, as `numaplace machine --json` prints it; NULL with *e = -errno

@@ -45,8 +45,9 @@ const char *np_machine_file_names(char *text, size_t text_len)
 	char folder[PATH_MAX];
 	struct dirent **entry;
 	size_t at = 0;
-	int n = machines_folder(folder, sizeof(folder))
-			? scandir(folder, &entry, is_machine, alphasort) : -1;
+	int n = machines_folder(folder, sizeof(folder)) ?
+			scandir(folder, &entry, is_machine, alphasort) :
+			-1;
 
 	text[0] = '\0';
 	for (int i = 0; i < n; i++) {
@@ -74,8 +75,10 @@ int np_machine_file_find(const char *name, char *path, size_t len, struct np_err
 		if (!access(path, R_OK))
 			return 0;
 	}
-	return np_fail(err, -ENOENT, "there is no machine '%s': known are %s, or give a "
-		       ".toml file", name, np_machine_file_names(names, sizeof(names)));
+	return np_fail(err, -ENOENT,
+		       "there is no machine '%s': known are %s, or give a "
+		       ".toml file",
+		       name, np_machine_file_names(names, sizeof(names)));
 }
 
 bool np_machine_file_is_named(const char *path)
@@ -93,5 +96,7 @@ int np_machine_file_here(const char **path, struct np_err *err)
 	if (!np_machine_file_is_named(*path) && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	return np_fail(err, -errno, "the machine file %s%s cannot be read: %s", *path,
-		       np_machine_file_is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
+		       np_machine_file_is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," :
+							 "",
+		       strerror(errno));
 }

@@ -116,7 +116,8 @@ static void drop_what_it_lacks(const struct np_node *has, struct np_model_node *
 			*np_model_member(f, node) = 0;
 }
 
-static int read_nodes(const struct np_toml_table *t, const struct np_machine *m, struct np_model *model)
+static int read_nodes(const struct np_toml_table *t, const struct np_machine *m,
+		      struct np_model *model)
 {
 	size_t n = json_array_size(json_object_get(t->json, "node"));
 	int e = read_node(t, true, &model->node[0]);
@@ -135,7 +136,8 @@ static int read_nodes(const struct np_toml_table *t, const struct np_machine *m,
 
 static int check_pair(const struct np_toml_table *t, const json_t *pair, size_t nodes)
 {
-	if (json_array_size(pair) != 2 || json_equal(json_array_get(pair, 0), json_array_get(pair, 1)))
+	if (json_array_size(pair) != 2 ||
+	    json_equal(json_array_get(pair, 0), json_array_get(pair, 1)))
 		return np_toml_wrong(t, "between", "%s is not a pair of nodes such as [0, 1]",
 				     np_toml_show(pair).text);
 	for (size_t end = 0; end < 2; end++)
@@ -155,7 +157,8 @@ static int read_link(const struct np_toml_table *t, struct np_model *model)
 		e = np_toml_wrong(t, "between", "write pairs of nodes such as [[0, 1], [1, 2]]");
 	json_array_foreach(pairs, i, pair) {
 		if (!e && model->n_links == NP_MODEL_LINKS)
-			e = np_toml_wrong(t, "between", "there are more than %d links", NP_MODEL_LINKS);
+			e = np_toml_wrong(t, "between", "there are more than %d links",
+					  NP_MODEL_LINKS);
 		if (!e)
 			e = check_pair(t, pair, model->n_nodes);
 		if (e)
@@ -173,7 +176,8 @@ static int read_links(const struct np_toml_table *t, struct np_model *model)
 	int e = 0;
 
 	if (!n && model->n_nodes > 1)
-		return np_toml_wrong(t, NULL, "%zu nodes need at least one [[model.link]]", model->n_nodes);
+		return np_toml_wrong(t, NULL, "%zu nodes need at least one [[model.link]]",
+				     model->n_nodes);
 	for (size_t i = 0; !e && i < n; i++) {
 		struct np_toml_table one = np_toml_element(t, "link", i);
 
@@ -199,7 +203,8 @@ static double cache_latency_ns(json_t *caches)
 	return latency;
 }
 
-static int read_model(const struct np_toml_table *t, const struct np_machine *m, struct np_model *model)
+static int read_model(const struct np_toml_table *t, const struct np_machine *m,
+		      struct np_model *model)
 {
 	struct np_toml_table line = np_toml_sub(t, "line");
 	int e;
@@ -217,7 +222,8 @@ static int read_model(const struct np_toml_table *t, const struct np_machine *m,
 	return e ? e : read_links(t, model);
 }
 
-int np_machine_file_model(const struct np_toml_table *file, struct np_machine *m, struct np_model *model)
+int np_machine_file_model(const struct np_toml_table *file, struct np_machine *m,
+			  struct np_model *model)
 {
 	struct np_toml_table t = np_toml_sub(file, "model");
 	char why[NP_ERR_LEN / 2];
@@ -227,7 +233,8 @@ int np_machine_file_model(const struct np_toml_table *file, struct np_machine *m
 		return e;
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (m->node[i].cpus)
-			model->node[i].cache_latency_ns = cache_latency_ns(json_object_get(file->json, "cache"));
+			model->node[i].cache_latency_ns = cache_latency_ns(
+				json_object_get(file->json, "cache"));
 	if (np_model_prepare(model, why, sizeof(why)))
 		return np_toml_wrong(&t, NULL, "%s", why);
 	m->model = model;

@@ -11,6 +11,7 @@
  * Fills model from the file's [model] and [[cache]], and m->model with it. 0, or
  * -EINVAL with one line in the file's err.
  */
-int np_machine_file_model(const struct np_toml_table *file, struct np_machine *m, struct np_model *model);
+int np_machine_file_model(const struct np_toml_table *file, struct np_machine *m,
+			  struct np_model *model);
 
 #endif

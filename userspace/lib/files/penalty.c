@@ -22,7 +22,8 @@ static double largest_error(const struct np_penalty_fit *fit, const struct np_pe
 	for (size_t i = 0; i < n; i++)
 		if (task[i].mpki >= 0)
 			largest = fmax(largest, fabs(np_penalty_predict(fit, task[i].mpki) /
-						     task[i].penalty - 1));
+							     task[i].penalty -
+						     1));
 	return largest;
 }
 

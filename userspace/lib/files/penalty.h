@@ -18,20 +18,20 @@
  */
 struct np_penalty_key {
 	char name[NP_COMM_LEN];
-	char exe[256];		/* the program's file; "": not known */
-	char unit[128];		/* systemd's service, or a cgroup made by hand; "": any */
+	char exe[256];	/* the program's file; "": not known */
+	char unit[128]; /* systemd's service, or a cgroup made by hand; "": any */
 };
 
 enum np_penalty_match { NP_MATCH_NONE, NP_MATCH_NAME, NP_MATCH_PROGRAM, NP_MATCH_UNIT };
 
 struct np_penalty_task {
 	struct np_penalty_key key;
-	double mpki;		/* with memory local; below zero: not counted */
+	double mpki; /* with memory local; below zero: not counted */
 	double penalty;
-	int distance;		/* from the CPUs to the remote memory, SLIT units; NP_FARTHEST:
+	int distance;		   /* from the CPUs to the remote memory, SLIT units; NP_FARTHEST:
 				 * a file of an earlier version, which measured there */
-	enum np_provenance method;	/* NP_PROVENANCE_RUNS or NP_PROVENANCE_FLIP */
-	char source[160];	/* how it was measured, in words */
+	enum np_provenance method; /* NP_PROVENANCE_RUNS or NP_PROVENANCE_FLIP */
+	char source[160];	   /* how it was measured, in words */
 };
 
 /*
@@ -40,14 +40,14 @@ struct np_penalty_task {
  * remote = remote latency / (1000 CPI0), local likewise.
  */
 struct np_penalty_fit {
-	double remote, local;	/* per MPKI; both 0: there is no fit */
-	double error;		/* largest, of the tasks it was made of, as a share */
-	size_t tasks;		/* that it was made of */
-	int distance;		/* of the first of them */
+	double remote, local; /* per MPKI; both 0: there is no fit */
+	double error;	      /* largest, of the tasks it was made of, as a share */
+	size_t tasks;	      /* that it was made of */
+	int distance;	      /* of the first of them */
 };
 
 struct np_penalties {
-	struct np_penalty_task *task;	/* [n] */
+	struct np_penalty_task *task; /* [n] */
 	size_t n;
 	struct np_penalty_fit fit;
 };

@@ -46,7 +46,8 @@ static int read_method(const struct np_toml_table *t, enum np_provenance *method
 {
 	const char *word = text_of(t, "method");
 
-	*method = strcmp(word, np_provenance_name(NP_PROVENANCE_FLIP)) ? NP_PROVENANCE_RUNS : NP_PROVENANCE_FLIP;
+	*method = strcmp(word, np_provenance_name(NP_PROVENANCE_FLIP)) ? NP_PROVENANCE_RUNS :
+									 NP_PROVENANCE_FLIP;
 	if (!json_object_get(t->json, "method") || !strcmp(word, np_provenance_name(*method)))
 		return 0;
 	return np_toml_wrong(t, "method", "'%s' is neither two-runs nor flip", word);
@@ -154,7 +155,8 @@ static void write_text(FILE *f, const char *key, const char *text)
 {
 	fprintf(f, "%s = \"%s", key, *text ? "" : "_");
 	for (const char *c = text; *c; c++)
-		fprintf(f, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c < ' ' || *c > '~' ? '_' : *c);
+		fprintf(f, *c == '"' || *c == '\\' ? "\\%c" : "%c",
+			*c < ' ' || *c > '~' ? '_' : *c);
 	fprintf(f, "\"\n");
 }
 
@@ -162,11 +164,14 @@ static void write_part(FILE *f, const struct np_penalties *p)
 {
 	fprintf(f, "[penalty]\n");
 	if (p->fit.remote > 0) {
-		fprintf(f, "remote_per_mpki = { value = %.6g, source = \"calibrated: least squares "
-			"over %zu tasks, off by at most %.1f %%\" }\n", p->fit.remote, p->fit.tasks,
-			p->fit.error * 100);
-		fprintf(f, "local_per_mpki = { value = %.6g, source = \"calibrated: as "
-			"remote_per_mpki\" }\n", p->fit.local);
+		fprintf(f,
+			"remote_per_mpki = { value = %.6g, source = \"calibrated: least squares "
+			"over %zu tasks, off by at most %.1f %%\" }\n",
+			p->fit.remote, p->fit.tasks, p->fit.error * 100);
+		fprintf(f,
+			"local_per_mpki = { value = %.6g, source = \"calibrated: as "
+			"remote_per_mpki\" }\n",
+			p->fit.local);
 	}
 	for (size_t i = 0; i < p->n; i++) {
 		const struct np_penalty_task *t = &p->task[i];
@@ -181,7 +186,8 @@ static void write_part(FILE *f, const struct np_penalties *p)
 		if (t->distance > 0)
 			fprintf(f, "distance = %d\n", t->distance);
 		if (t->mpki >= 0)
-			fprintf(f, "mpki = { value = %.6g, source = \"%s\" }\n", t->mpki, t->source);
+			fprintf(f, "mpki = { value = %.6g, source = \"%s\" }\n", t->mpki,
+				t->source);
 		fprintf(f, "penalty = { value = %.6g, source = \"%s\" }\n", t->penalty, t->source);
 	}
 }

@@ -60,7 +60,7 @@ void np_penalty_key_of(pid_t pid, const char *comm, struct np_penalty_key *key)
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	if (ends(exe, " (deleted)"))	/* replaced since, by an update */
+	if (ends(exe, " (deleted)")) /* replaced since, by an update */
 		exe[n - (ssize_t)strlen(" (deleted)")] = '\0';
 	np_penalty_key_program(exe, key);
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);

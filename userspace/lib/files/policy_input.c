@@ -207,8 +207,8 @@ static json_t *nodes_where(const struct np_machine *m, const struct np_task *t,
 /* As struct np_task has it. */
 static bool runs_on(const struct np_machine *m, const struct np_task *t, int node)
 {
-	return t->node != NP_NODE_NONE ? node == t->node
-				       : m->node[node].cpus && (!t->on || t->on[node]);
+	return t->node != NP_NODE_NONE ? node == t->node :
+					 m->node[node].cpus && (!t->on || t->on[node]);
 }
 
 void np_json_add_limits(json_t *object, const struct np_machine *m, const struct np_task *t)

@@ -81,7 +81,8 @@ const char *np_policy_words(const struct np_policy *p, const struct np_options *
 	return text;
 }
 
-_Static_assert(NP_POLICY_TIMEOUT == NP_PROGRAM_TIMEOUT, "one time-out, in the public header and in the program's");
+_Static_assert(NP_POLICY_TIMEOUT == NP_PROGRAM_TIMEOUT,
+	       "one time-out, in the public header and in the program's");
 
 void np_policy_timeout(double seconds)
 {

@@ -9,7 +9,7 @@
 #include "../../../policies/plan/plan.h"
 #include "../base/error.h"
 
-#define NP_POLICY_TIMEOUT 5	/* seconds */
+#define NP_POLICY_TIMEOUT 5 /* seconds */
 
 /*
  * The built-in policy of that name; or, of "exec:PATH", the program at PATH; or, where the name
@@ -22,7 +22,8 @@ const struct np_policy *np_policy_named(const char *name, struct np_err *err);
  * The policy of "NAME[:OPTION=VALUE[,OPTION=VALUE..]]" with its options in o, the others at their
  * defaults. NULL with one line in err.
  */
-const struct np_policy *np_policy_asked(const char *words, struct np_options *o, struct np_err *err);
+const struct np_policy *np_policy_asked(const char *words, struct np_options *o,
+					struct np_err *err);
 
 /*
  * The policy with those options that are not the default, as np_policy_asked() takes it. Returns

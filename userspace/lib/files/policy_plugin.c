@@ -19,12 +19,13 @@ static const char *option_fault(const struct np_option *o)
 	case NP_OPT_ENUM:
 		while (o->words && o->words[words])
 			words++;
-		return o->def >= 0 && o->def < (double)words ? NULL :
-		       "has no words, or a default that is none of them";
+		return o->def >= 0 && o->def < (double)words ?
+			       NULL :
+			       "has no words, or a default that is none of them";
 	case NP_OPT_INT:
 	case NP_OPT_DOUBLE:
 		return o->def >= o->min && o->def <= o->max ? NULL :
-		       "has a default outside its range";
+							      "has a default outside its range";
 	}
 	return "has a type that does not exist";
 }
@@ -32,11 +33,13 @@ static const char *option_fault(const struct np_option *o)
 int np_policy_check(const char *path, const struct np_policy *p, struct np_err *err)
 {
 	if (!p || !p->name || !p->summary || !p->origin || !p->needs || (!p->plan && !p->plan_as))
-		return np_fail(err, -EINVAL, "policy %s lacks a name, summary, origin, "
-			       "needs or plan()", path);
+		return np_fail(err, -EINVAL,
+			       "policy %s lacks a name, summary, origin, "
+			       "needs or plan()",
+			       path);
 	for (size_t i = 0; p->option && p->option[i].name; i++) {
 		const char *fault = i == NP_OPTIONS_MAX ? "is one too many" :
-				    option_fault(&p->option[i]);
+							  option_fault(&p->option[i]);
 
 		if (fault)
 			return np_fail(err, -EINVAL, "policy %s: its option %s %s", path,
@@ -48,7 +51,7 @@ int np_policy_check(const char *path, const struct np_policy *p, struct np_err *
 /* The loaded plug-ins, which stay loaded. */
 static struct loaded {
 	const void *symbol;
-	struct np_plugin plugin;	/* what an older header does not know of it is 0 */
+	struct np_plugin plugin; /* what an older header does not know of it is 0 */
 	struct np_policy policy;
 	struct loaded *next;
 } *all_loaded;
@@ -63,22 +66,27 @@ static int check_sizes(const char *path, const struct np_sizes *its, struct np_e
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (a[i] > b[i])
-			return np_fail(err, -EINVAL, "policy %s was built with a newer policy.h: "
+			return np_fail(err, -EINVAL,
+				       "policy %s was built with a newer policy.h: "
 				       "struct np_%s has %u bytes, here %u; build it with this "
-				       "numaplace's, or use a newer numaplace", path, names[i], a[i],
-				       b[i]);
+				       "numaplace's, or use a newer numaplace",
+				       path, names[i], a[i], b[i]);
 	return 0;
 }
 
 static int check_plugin(const char *path, const struct np_plugin *plugin, struct np_err *err)
 {
 	if (plugin->abi != NP_POLICY_ABI)
-		return np_fail(err, -EINVAL, "policy %s was built with policy.h of ABI %u, "
-			       "this is ABI %u; build it again", path, plugin->abi, NP_POLICY_ABI);
+		return np_fail(err, -EINVAL,
+			       "policy %s was built with policy.h of ABI %u, "
+			       "this is ABI %u; build it again",
+			       path, plugin->abi, NP_POLICY_ABI);
 	if (plugin->size > sizeof(*plugin))
-		return np_fail(err, -EINVAL, "policy %s was built with a newer policy.h: struct "
+		return np_fail(err, -EINVAL,
+			       "policy %s was built with a newer policy.h: struct "
 			       "np_plugin has %u bytes, here %zu; build it with this numaplace's, or "
-			       "use a newer numaplace", path, plugin->size, sizeof(*plugin));
+			       "use a newer numaplace",
+			       path, plugin->size, sizeof(*plugin));
 	return 0;
 }
 
@@ -125,7 +133,8 @@ static struct loaded *find_loaded(const void *symbol)
 	return l;
 }
 
-static const struct np_policy *take(const char *path, const struct np_plugin *symbol, struct np_err *err)
+static const struct np_policy *take(const char *path, const struct np_plugin *symbol,
+				    struct np_err *err)
 {
 	struct loaded *l = find_loaded(symbol);
 
@@ -168,8 +177,10 @@ const struct np_policy *np_plugin_load(const char *name, struct np_err *err)
 	if (symbol)
 		p = take(name, symbol, err);
 	else
-		np_fail(err, 0, "policy %s has no symbol " SYMBOL "; end its source with "
-			"NP_POLICY_PLUGIN(the_policy)", name);
+		np_fail(err, 0,
+			"policy %s has no symbol " SYMBOL "; end its source with "
+			"NP_POLICY_PLUGIN(the_policy)",
+			name);
 	if (!p)
 		dlclose(object);
 	return p;

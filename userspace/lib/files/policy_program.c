@@ -20,9 +20,9 @@ static struct program {
 	struct np_program_about about;
 	char *name, *path;
 	struct program *next;
-} * all_loaded;
+} *all_loaded;
 
-static struct np_run_limits limits = {.seconds = NP_PROGRAM_TIMEOUT, .bytes = LONGEST_ANSWER};
+static struct np_run_limits limits = { .seconds = NP_PROGRAM_TIMEOUT, .bytes = LONGEST_ANSWER };
 
 void np_program_timeout(double seconds)
 {
@@ -63,7 +63,8 @@ static json_t *question_of(const struct program *g, const struct np_machine *m,
 }
 
 /* *answer is an object, the caller's to release. */
-static int converse(const struct program *g, const char *question, json_t **answer, struct np_err *err)
+static int converse(const struct program *g, const char *question, json_t **answer,
+		    struct np_err *err)
 {
 	char what[WHAT_LEN], *text;
 	struct np_err why;
@@ -86,8 +87,8 @@ static int converse(const struct program *g, const char *question, json_t **answ
 		return 0;
 	json_decref(*answer);
 	*answer = NULL;
-	return np_fail(err, -EREMOTEIO,
-		       "%s answered JSON that is not an object with decisions", what);
+	return np_fail(err, -EREMOTEIO, "%s answered JSON that is not an object with decisions",
+		       what);
 }
 
 static int read_least_gain(const struct program *g, const json_t *answer, struct np_plan *out,
@@ -109,12 +110,12 @@ static int ask(const struct np_policy *self, const struct np_machine *m,
 	       const struct np_task *tasks, size_t n, const struct np_options *o,
 	       struct np_plan *out)
 {
-	const struct program *g =
-		(const void *)((const char *)self - offsetof(struct program, policy));
+	const struct program *g = (const void *)((const char *)self -
+						 offsetof(struct program, policy));
 	json_t *question = question_of(g, m, tasks, o, out), *answer = NULL;
 	char *text = question ? json_dumps(question, JSON_COMPACT) : NULL, what[WHAT_LEN];
-	struct np_decisions_from from = {.what = what_of(g, what), .limited = true};
-	struct np_err err = {""};
+	struct np_decisions_from from = { .what = what_of(g, what), .limited = true };
+	struct np_err err = { "" };
 	int e = text && out->n == n ? converse(g, text, &answer, &err) : -ENOMEM;
 
 	if (!e && np_decisions_read(&from, answer, m, tasks, out, &err))
@@ -132,10 +133,18 @@ static int ask(const struct np_policy *self, const struct np_machine *m,
 static json_t *ask_about(const struct program *g, struct np_err *err)
 {
 	static struct np_node node[2] = {
-		{.id = 0, .cpus = 1, .has_memory = true, .mem_total = 1 << 30, .mem_free = 1 << 30},
-		{.id = 1, .cpus = 1, .has_memory = true, .mem_total = 1 << 30, .mem_free = 1 << 30},
+		{ .id = 0,
+		  .cpus = 1,
+		  .has_memory = true,
+		  .mem_total = 1 << 30,
+		  .mem_free = 1 << 30 },
+		{ .id = 1,
+		  .cpus = 1,
+		  .has_memory = true,
+		  .mem_total = 1 << 30,
+		  .mem_free = 1 << 30 },
 	};
-	static int distance[4] = {10, 20, 20, 10}, cpu_node[2] = {0, 1};
+	static int distance[4] = { 10, 20, 20, 10 }, cpu_node[2] = { 0, 1 };
 	static const struct np_machine m = {
 		.name = "none",
 		.n_nodes = 2,
@@ -145,8 +154,8 @@ static json_t *ask_about(const struct program *g, struct np_err *err)
 		.cpu_node = cpu_node,
 		.page_size = 4096,
 	};
-	const struct np_options none = {{0}};
-	const struct np_plan plan = {.n = 0};
+	const struct np_options none = { { 0 } };
+	const struct np_plan plan = { .n = 0 };
 	json_t *question = question_of(g, &m, NULL, &none, &plan), *answer = NULL;
 	char *text = question ? json_dumps(question, JSON_COMPACT) : NULL;
 
@@ -184,7 +193,7 @@ static struct program *open_program(const char *name, const char *path, struct n
 		g->path = strdup(whole);
 	else
 		np_fail(err, 0, "policy %.140s cannot be started: %s", name, strerror(errno));
-	g->policy = (struct np_policy){
+	g->policy = (struct np_policy) {
 		.name = g->name,
 		.summary = "a program",
 		.origin = "program",

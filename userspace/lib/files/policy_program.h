@@ -17,7 +17,7 @@
  */
 const struct np_policy *np_program_load(const char *name, const char *path, struct np_err *err);
 
-#define NP_PROGRAM_TIMEOUT 5	/* seconds */
+#define NP_PROGRAM_TIMEOUT 5 /* seconds */
 
 /* From here on: how long a program may take, NP_PROGRAM_TIMEOUT else. */
 void np_program_timeout(double seconds);

@@ -27,8 +27,8 @@ struct reader {
 
 static int wrong(const struct reader *r, const char *key, const char *should)
 {
-	return np_fail(r->err, -EINVAL, "%s: about.options[%zu].%s is not %s", r->what,
-		       r->at, key, should);
+	return np_fail(r->err, -EINVAL, "%s: about.options[%zu].%s is not %s", r->what, r->at, key,
+		       should);
 }
 
 /* NULL: it is there and no text. */
@@ -86,8 +86,8 @@ static int read_default(const struct reader *r, struct np_option *o)
 		o->def = json_is_true(def);
 		return json_is_boolean(def) ? 0 : wrong(r, "default", "true or false");
 	}
-	e = json_is_number(def) ? read_number(r, "default", 0, &o->def)
-				: wrong(r, "default", "a number");
+	e = json_is_number(def) ? read_number(r, "default", 0, &o->def) :
+				  wrong(r, "default", "a number");
 	if (!e)
 		e = read_number(r, "min", -1e18, &o->min);
 	return e ? e : read_number(r, "max", 1e18, &o->max);
@@ -114,7 +114,7 @@ static int read_option(struct reader *r)
 int np_program_about_read(struct np_program_about *a, json_t *about, struct np_policy *policy,
 			  const char *what, struct np_err *err)
 {
-	struct reader r = {.a = a, .what = what, .err = err};
+	struct reader r = { .a = a, .what = what, .err = err };
 	const json_t *options = json_object_get(about, "options");
 	int e = 0;
 

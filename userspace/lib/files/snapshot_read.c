@@ -15,15 +15,15 @@
 
 /* The object that is being read, and what to call it: "tasks[3]". */
 struct place {
-	const char *what;	/* "snapshot F" */
-	const char *array;	/* NULL: the whole snapshot */
+	const char *what;  /* "snapshot F" */
+	const char *array; /* NULL: the whole snapshot */
 	size_t index;
 	json_t *object;
 	struct np_err *err;
 };
 
-__attribute__((format(printf, 3, 4)))
-static int wrong(const struct place *p, const char *key, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int wrong(const struct place *p, const char *key,
+						       const char *format, ...)
 {
 	char what[160];
 	va_list ap;
@@ -32,8 +32,8 @@ static int wrong(const struct place *p, const char *key, const char *format, ...
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
 	if (p->array)
-		return np_fail(p->err, -EINVAL, "%s: %s[%zu].%s %s", p->what,
-			       p->array, p->index, key, what);
+		return np_fail(p->err, -EINVAL, "%s: %s[%zu].%s %s", p->what, p->array, p->index,
+			       key, what);
 	return np_fail(p->err, -EINVAL, "%s: %s %s", p->what, key, what);
 }
 
@@ -143,7 +143,8 @@ static int read_more(const struct place *p, struct np_node *node)
 		if (j && !json_is_null(j) && !(*value[i] > 0 && isfinite(*value[i])))
 			return wrong(p, key[i], "is not a number above 0");
 	}
-	if (json_object_get(p->object, "usable_cpus") && whole(p, "usable_cpus", 0, node->cpus, &usable))
+	if (json_object_get(p->object, "usable_cpus") &&
+	    whole(p, "usable_cpus", 0, node->cpus, &usable))
 		return -EINVAL;
 	node->cpus = (unsigned int)usable;
 	return 0;
@@ -254,7 +255,8 @@ static int read_shared(const struct place *p, const struct np_machine *m, struct
 {
 	json_int_t pages = 0;
 	int e = json_object_get(p->object, "shared_pages") ?
-		whole(p, "shared_pages", 0, LLONG_MAX, &pages) : 0;
+			whole(p, "shared_pages", 0, LLONG_MAX, &pages) :
+			0;
 
 	task->shared_pages = (uint64_t)pages;
 	if (!e && json_object_get(p->object, "shm_pages"))
@@ -272,7 +274,8 @@ static int read_pages_error(const struct place *p, double *error)
 
 	*error = json_number_value(j);
 	return j && !(json_is_number(j) && *error > 0 && *error <= 1) ?
-	       wrong(p, "pages_error", "is not a share above 0") : 0;
+		       wrong(p, "pages_error", "is not a share above 0") :
+		       0;
 }
 
 static int read_accesses(const struct place *p, const struct np_machine *m, struct np_task *task,
@@ -321,9 +324,8 @@ static int read_task(const struct place *p, const struct np_machine *m, struct n
 	    (e = text(p, "comm", task->comm, sizeof(task->comm))) ||
 	    (e = whole(p, "threads", 1, INT_MAX, &threads)) ||
 	    (e = whole(p, "cores", 1, INT_MAX, &cores)) ||
-	    (e = whole(p, "start", 0, LLONG_MAX, &start)) ||
-	    (e = cpu_list(p, &t->cpus[i])) || (e = read_task_node(p, m, task)) ||
-	    (e = read_pages(p, "pages", m, pages)) ||
+	    (e = whole(p, "start", 0, LLONG_MAX, &start)) || (e = cpu_list(p, &t->cpus[i])) ||
+	    (e = read_task_node(p, m, task)) || (e = read_pages(p, "pages", m, pages)) ||
 	    (e = read_pages(p, "file_pages", m, t->file_pages + i * m->n_nodes)) ||
 	    (e = read_pages_error(p, &t->sampled[i])) || (e = read_penalty(p, task)) ||
 	    (e = read_known(p, "mpki", 0, &task->mpki, &task->mpki_source)) ||
@@ -333,7 +335,8 @@ static int read_task(const struct place *p, const struct np_machine *m, struct n
 	    (e = read_known(p, "local_access", 0, &task->local_access.value,
 			    &task->local_access.source)) ||
 	    (e = read_known(p, "writes", 0, &task->writes.value, &task->writes.source)) ||
-	    (e = read_known(p, "outstanding", 0, &task->outstanding.value, &task->outstanding.source)) ||
+	    (e = read_known(p, "outstanding", 0, &task->outstanding.value,
+			    &task->outstanding.source)) ||
 	    (e = read_known(p, "age_s", 0, &task->age_s.value, &task->age_s.source)) ||
 	    (e = read_shared(p, m, task, t->shm_pages + i * m->n_nodes)) ||
 	    (e = read_accesses(p, m, task, t->accesses + i * m->n_nodes)))
@@ -381,8 +384,10 @@ static int read_snapshot(const struct place *p, struct np_snapshot *s)
 	int e;
 
 	if (!json_object_get(p->object, "snapshot"))
-		return np_fail(p->err, -EINVAL, "%s: it is no snapshot; "
-			       "`numaplace ps --json` prints one", p->what);
+		return np_fail(p->err, -EINVAL,
+			       "%s: it is no snapshot; "
+			       "`numaplace ps --json` prints one",
+			       p->what);
 	if ((e = whole(p, "snapshot", NP_SNAPSHOT_VERSION, NP_SNAPSHOT_VERSION, &version)) ||
 	    (e = text(p, key, platform, sizeof(platform))))
 		return e;
@@ -404,8 +409,8 @@ int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, s
 	return e;
 }
 
-static int read_json(json_t *root, const json_error_t *why, const char *name,
-		     struct np_snapshot *s, struct np_err *err)
+static int read_json(json_t *root, const json_error_t *why, const char *name, struct np_snapshot *s,
+		     struct np_err *err)
 {
 	char what[128];
 	int e;

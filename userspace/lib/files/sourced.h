@@ -12,7 +12,8 @@
  * The number of the key, which is there, from min to max. 0, or -EINVAL with the fault in the
  * file's err.
  */
-int np_sourced_read(const struct np_toml_table *t, const char *key, double min, double max, double *value);
+int np_sourced_read(const struct np_toml_table *t, const char *key, double min, double max,
+		    double *value);
 
 /* The origin in the source of such a number, "paper" or another. Returns word. */
 const char *np_sourced_origin(const json_t *entry, char *word, size_t len);

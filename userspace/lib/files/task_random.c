@@ -89,7 +89,7 @@ int np_task_set_random(uint64_t seed, unsigned int max_tasks, const struct np_ma
 	if (np_tasks_add(t, m, n))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		draw_task(&state, m, smallest / m->page_size / 2 / n + 1, cpus / (unsigned int)n,
-			  i, t);
+		draw_task(&state, m, smallest / m->page_size / 2 / n + 1, cpus / (unsigned int)n, i,
+			  t);
 	return 0;
 }

@@ -25,12 +25,13 @@ struct table {
 };
 
 static const char *const keys[] = {
-	"name", "count", "threads", "cores", "node", "memory", "penalty", "mpki", "ipc",
-	"bandwidth_mb_s", "writes", "outstanding", NULL,
+	"name", "count", "threads",	   "cores",  "node",	    "memory", "penalty",
+	"mpki", "ipc",	 "bandwidth_mb_s", "writes", "outstanding", NULL,
 };
 
 #define wrong(t, key, format, ...) \
-	np_fail((t)->err, -EINVAL, "%s: task %zu: %s " format, (t)->path, (t)->index, key, ##__VA_ARGS__)
+	np_fail((t)->err, -EINVAL, "%s: task %zu: %s " format, (t)->path, (t)->index, key, \
+		##__VA_ARGS__)
 
 static int check_keys(const struct table *t)
 {
@@ -43,7 +44,8 @@ static int check_keys(const struct table *t)
 		while (keys[i] && strcmp(keys[i], key))
 			i++;
 		if (!keys[i])
-			return wrong(t, key, "is not known; known are name, count, threads, cores, "
+			return wrong(t, key,
+				     "is not known; known are name, count, threads, cores, "
 				     "node, memory, penalty, mpki, ipc, bandwidth_mb_s, writes, "
 				     "outstanding");
 	}
@@ -85,7 +87,8 @@ static int read_memory(const struct table *t, struct np_task *task, uint64_t *pa
 
 	if (json_is_string(memory)) {
 		if (task->node == NP_NODE_NONE)
-			return wrong(t, "memory", "needs nodes, { \"0\" = \"64 MiB\" }, as the task "
+			return wrong(t, "memory",
+				     "needs nodes, { \"0\" = \"64 MiB\" }, as the task "
 				     "has none");
 		if (np_size_parse(json_string_value(memory), &bytes))
 			return wrong(t, "memory", "is not a size such as \"64 MiB\"");
@@ -99,8 +102,10 @@ static int read_memory(const struct table *t, struct np_task *task, uint64_t *pa
 		int index = np_machine_node_index(t->m, (int)strtol(node, &end, 10));
 
 		if (*end || index == NP_NODE_NONE || !t->m->node[index].has_memory)
-			return wrong(t, "memory", "is on node %s, which this machine does not have "
-				     "or which has no memory", node);
+			return wrong(t, "memory",
+				     "is on node %s, which this machine does not have "
+				     "or which has no memory",
+				     node);
 		if (!json_is_string(size) || np_size_parse(json_string_value(size), &bytes))
 			return wrong(t, "memory", "of node %s is not a size such as \"64 MiB\"",
 				     node);
@@ -133,8 +138,7 @@ static int read_task(const struct table *t, struct np_task *task, uint64_t *page
 		e = wrong(t, "name", "is missing");
 	if (e || (e = whole(t, "threads", &task->threads)) ||
 	    (e = whole(t, "cores", &task->cores)) || (e = read_node(t, task)) ||
-	    (e = read_memory(t, task, pages)) ||
-	    (e = known(t, "penalty", 1, 100, 1, &penalty)) ||
+	    (e = read_memory(t, task, pages)) || (e = known(t, "penalty", 1, 100, 1, &penalty)) ||
 	    (e = known(t, "mpki", 0, 1000, 1, &mpki)) ||
 	    (e = known(t, "ipc", 0.001, 100, 1, &task->ipc)) ||
 	    (e = known(t, "bandwidth_mb_s", 0, 1e9, 1e6, &task->bandwidth)) ||
@@ -213,8 +217,10 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 	if (!root)
 		return errno == ENOENT ? -ENOENT : -EINVAL;
 	if (!json_array_size(tasks))
-		e = np_fail(err, -EINVAL, "%s: it has no [[task]]; "
-			    "Documentation/how-to/predict.md describes a task set", path);
+		e = np_fail(err, -EINVAL,
+			    "%s: it has no [[task]]; "
+			    "Documentation/how-to/predict.md describes a task set",
+			    path);
 	json_array_foreach(tasks, table.index, table.object)
 		if (!e)
 			e = add_tasks(&table, t);

@@ -87,7 +87,7 @@ int np_caches_read(const struct np_machine *m, const char *root, struct np_cache
 	*caches = NULL;
 	*n = 0;
 	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++) {
-		unsigned int core_cpus = 0;	/* that share its first cache, of level 1 */
+		unsigned int core_cpus = 0; /* that share its first cache, of level 1 */
 
 		for (unsigned int index = 0; index < MAX_INDEX; index++) {
 			if (!read_cache(root, cpu, index, &c))
@@ -116,8 +116,9 @@ int np_caches_read(const struct np_machine *m, const char *root, struct np_cache
 
 static bool are_alike(const struct np_cache *a, const struct np_cache *b)
 {
-	return a == b || (a->one_core && b->one_core && a->level == b->level && a->size == b->size &&
-			  a->n_cpus == b->n_cpus && !strcmp(a->type, b->type));
+	return a == b ||
+	       (a->one_core && b->one_core && a->level == b->level && a->size == b->size &&
+		a->n_cpus == b->n_cpus && !strcmp(a->type, b->type));
 }
 
 size_t np_caches_alike(const struct np_cache *caches, size_t n, size_t i, struct bitmask *all)

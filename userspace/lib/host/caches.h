@@ -12,11 +12,11 @@
 
 struct np_cache {
 	unsigned int level;
-	char type[16];		/* "Data", "Instruction", "Unified" */
-	uint64_t size;		/* bytes */
-	struct bitmask *cpus;	/* that share it */
+	char type[16];	      /* "Data", "Instruction", "Unified" */
+	uint64_t size;	      /* bytes */
+	struct bitmask *cpus; /* that share it */
 	unsigned int n_cpus;
-	bool one_core;		/* they are those of a cache of level 1 */
+	bool one_core; /* they are those of a cache of level 1 */
 };
 
 /*

@@ -74,7 +74,7 @@ static int add_processes(const char *folder, struct found *f)
 
 		if (end == at)
 			break;
-		if (pid > 0)	/* 0: of another pid namespace */
+		if (pid > 0) /* 0: of another pid namespace */
 			e = add(f, (pid_t)pid);
 	}
 	free(text);
@@ -126,8 +126,10 @@ static int find_folder(const char *path, char *folder, size_t len, struct np_err
 		path++;
 	if ((size_t)snprintf(folder, len, "%s%s%s", mount, *path ? "/" : "", path) >= len ||
 	    strstr(path, "..") || !is_cgroup(folder))
-		return np_fail(err, -ENOENT, "no cgroup \"/%s\" below %s; "
-			       "/proc/PID/cgroup says which one a process is in", path, mount);
+		return np_fail(err, -ENOENT,
+			       "no cgroup \"/%s\" below %s; "
+			       "/proc/PID/cgroup says which one a process is in",
+			       path, mount);
 	return 0;
 }
 
@@ -163,7 +165,8 @@ static bool find_below(const char *folder, const char *name, int depth, char *pa
 		char below[PATH_MAX];
 
 		if (d->d_type != DT_DIR || d->d_name[0] == '.' ||
-		    (size_t)snprintf(below, sizeof(below), "%s/%s", folder, d->d_name) >= sizeof(below))
+		    (size_t)snprintf(below, sizeof(below), "%s/%s", folder, d->d_name) >=
+			    sizeof(below))
 			continue;
 		if (!strcmp(d->d_name, name))
 			found = (size_t)snprintf(path, len, "%s", below) < len;
@@ -227,14 +230,14 @@ static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
 
 uint64_t np_cgroup_mark(pid_t pid)
 {
-	uint64_t mark = 0xcbf29ce484222325u;	/* FNV-1a */
+	uint64_t mark = 0xcbf29ce484222325u; /* FNV-1a */
 	char path[64], *text;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
 	text = np_read_file(path);
 	for (const char *at = text; at && *at; at++)
 		mark = (mark ^ (unsigned char)*at) * 0x100000001b3u;
-	mark = text ? (mark & INT64_MAX) | 1 : 0;	/* as a number in JSON */
+	mark = text ? (mark & INT64_MAX) | 1 : 0; /* as a number in JSON */
 	free(text);
 	return mark;
 }
@@ -263,10 +266,10 @@ static int read_upwards(const char *mount, char *name, const char *file, struct 
 }
 
 struct np_cpusets {
-	char mount[PATH_MAX];		/* "": no hierarchy with cpusets */
+	char mount[PATH_MAX]; /* "": no hierarchy with cpusets */
 	const char *controller, *file;
-	char last[PATH_MAX];		/* the cgroup that was looked up last */
-	struct bitmask *cpus;		/* what it allows */
+	char last[PATH_MAX];  /* the cgroup that was looked up last */
+	struct bitmask *cpus; /* what it allows */
 };
 
 struct np_cpusets *np_cpusets_open(void)

@@ -31,7 +31,7 @@ uint64_t np_cgroup_mark(pid_t pid);
 struct np_cpusets;
 struct np_cpusets *np_cpusets_open(void);
 void np_cpusets_close(struct np_cpusets *c);
-void np_cpusets_refresh(struct np_cpusets *c);	/* for another moment */
+void np_cpusets_refresh(struct np_cpusets *c); /* for another moment */
 
 /*
  * The CPUs and the memory nodes (kernel numbers) that the cpuset of pid leaves

@@ -16,7 +16,8 @@ bool np_excluded(const struct np_exclude *x, pid_t pid, const char *comm)
 		const char *word = x->word[i];
 		bool number = word[0] && !word[strspn(word, "0123456789")];
 
-		if (number ? strtoul(word, NULL, 10) == (unsigned long)pid : !fnmatch(word, comm, 0))
+		if (number ? strtoul(word, NULL, 10) == (unsigned long)pid :
+			     !fnmatch(word, comm, 0))
 			return true;
 	}
 	return false;

@@ -37,7 +37,8 @@ json_t *np_weights_kernel_read(const char *root)
 		char *text = np_read_file(path_of(root, entry[i]->d_name, path));
 
 		if (text)
-			json_object_set_new(weights, entry[i]->d_name + 4, json_integer(atoi(text)));
+			json_object_set_new(weights, entry[i]->d_name + 4,
+					    json_integer(atoi(text)));
 		free(text);
 		free(entry[i]);
 	}
@@ -106,13 +107,16 @@ int np_weights_kernel_check(const char *root, struct np_err *err)
 	int e = 0;
 
 	if (!weights)
-		return np_fail(err, -EOPNOTSUPP, "this kernel has no interleave weights "
+		return np_fail(err, -EOPNOTSUPP,
+			       "this kernel has no interleave weights "
 			       "(Linux 6.9 and later have): leave --weights out");
 	json_object_foreach(weights, id, weight) {
 		snprintf(name, sizeof(name), "node%.20s", id);
 		if (!e && access(path_of(root, name, path), W_OK))
-			e = np_fail(err, -errno, "%s cannot be written: %s; run as root, or leave "
-				    "--weights out", path, strerror(errno));
+			e = np_fail(err, -errno,
+				    "%s cannot be written: %s; run as root, or leave "
+				    "--weights out",
+				    path, strerror(errno));
 	}
 	json_decref(weights);
 	return e;

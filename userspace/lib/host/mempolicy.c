@@ -15,7 +15,7 @@
 static const struct {
 	const char *name;
 	int mode;
-	unsigned int most;	/* nodes it takes */
+	unsigned int most; /* nodes it takes */
 } modes[] = {
 	{ "default", MPOL_DEFAULT, 0 },
 	{ "local", MPOL_LOCAL, 0 },
@@ -33,7 +33,8 @@ static int parse_nodes(size_t m, const char *list, const struct np_list_space *s
 {
 	if (modes[m].most == 0)
 		return list ? np_fail(err, -EINVAL, "memory mode %s takes no nodes",
-				      modes[m].name) : 0;
+				      modes[m].name) :
+			      0;
 	if (!list)
 		return np_fail(err, -EINVAL, "memory mode %s needs nodes; write %s:NODES",
 			       modes[m].name, modes[m].name);
@@ -65,7 +66,8 @@ int np_mempolicy_parse(const char *text, const struct np_list_space *space, int 
 	return np_fail(err, -EINVAL,
 		       "no memory mode \"%.*s\"; there are default, local, preferred:NODE, "
 		       "preferred-many:NODES, bind:NODES, interleave:NODES, "
-		       "weighted-interleave:NODES", (int)len, text);
+		       "weighted-interleave:NODES",
+		       (int)len, text);
 }
 
 char *np_mempolicy_format(int mode, const struct bitmask *nodes, char *buf, size_t len)

@@ -19,8 +19,8 @@ const char *np_balancing_text(int balancing)
 	if (balancing <= 0)
 		return NULL;
 	return balancing & 1 ?
-	       "NUMA balancing is on: the kernel moves tasks and pages as well, and may undo what a "
-	       "policy does; `sysctl kernel.numa_balancing=0` turns it off" :
-	       "NUMA balancing is on for memory tiering: the kernel promotes and demotes pages as "
-	       "well; `sysctl kernel.numa_balancing=0` turns it off";
+		       "NUMA balancing is on: the kernel moves tasks and pages as well, and may undo what a "
+		       "policy does; `sysctl kernel.numa_balancing=0` turns it off" :
+		       "NUMA balancing is on for memory tiering: the kernel promotes and demotes pages as "
+		       "well; `sysctl kernel.numa_balancing=0` turns it off";
 }

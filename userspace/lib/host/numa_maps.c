@@ -64,7 +64,7 @@ static int parse_word(const char *word, struct np_mapping *out)
 	} else if (node_pages(word, &node, &pages)) {
 		if (node >= NP_MAX_NODES)
 			return -EINVAL;
-		out->total += pages - out->pages[node];	/* said twice, the last counts */
+		out->total += pages - out->pages[node]; /* said twice, the last counts */
 		out->pages[node] = pages;
 	}
 	return 0;
@@ -99,8 +99,8 @@ int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mappin
 	}
 	if (word) {
 		/* A policy may hold a blank: "prefer (many):0-1". */
-		size_t len = !strncmp(word, "prefer (many)", 13) ? 13 + strcspn(word + 13, " ")
-								 : strcspn(word, " ");
+		size_t len = !strncmp(word, "prefer (many)", 13) ? 13 + strcspn(word + 13, " ") :
+								   strcspn(word, " ");
 
 		snprintf(out->policy, sizeof(out->policy), "%.*s", (int)len, word);
 		r = 0;
@@ -144,7 +144,7 @@ int np_mappings(pid_t pid, uint64_t base_page_size,
 		r = -errno;
 		goto out;
 	}
-	setvbuf(f, NULL, _IOFBF, BUFFER);	/* /proc's own block size is 1 KiB */
+	setvbuf(f, NULL, _IOFBF, BUFFER); /* /proc's own block size is 1 KiB */
 	errno = 0;
 	while (!r && getline(&line, &size, f) >= 0) {
 		r = np_mapping_parse(line, base_page_size, map);

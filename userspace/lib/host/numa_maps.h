@@ -13,15 +13,15 @@
 /* One mapping. Pages are counted in base pages, huge ones as their size says. */
 struct np_mapping {
 	uint64_t start;
-	char policy[64];		/* "default", "bind:0", "interleave:0-1" */
-	bool file;			/* backed by a file or shared memory */
-	bool shm;			/* the latter: shared anonymous, memfd, SysV, /dev/shm, hugetlbfs */
+	char policy[64]; /* "default", "bind:0", "interleave:0-1" */
+	bool file;	 /* backed by a file or shared memory */
+	bool shm;	 /* the latter: shared anonymous, memfd, SysV, /dev/shm, hugetlbfs */
 	bool hugetlb;
-	uint64_t page_kib;		/* size of the pages that back it */
-	uint64_t mapmax;		/* processes that map one of its pages, at most; 0: one */
-	uint64_t anon;			/* anonymous pages among them */
+	uint64_t page_kib; /* size of the pages that back it */
+	uint64_t mapmax;   /* processes that map one of its pages, at most; 0: one */
+	uint64_t anon;	   /* anonymous pages among them */
 	uint64_t total;
-	uint64_t pages[NP_MAX_NODES];	/* by the kernel's node number */
+	uint64_t pages[NP_MAX_NODES]; /* by the kernel's node number */
 };
 
 /* Parses one line of numa_maps. Returns 0 or -EINVAL. */

@@ -16,24 +16,24 @@
  * Addresses asked about in one call; pages that are enough; calls at most; pages without which it
  * says nothing.
  */
-#define BATCH 4096
-#define ENOUGH 16384
+#define BATCH	   4096
+#define ENOUGH	   16384
 #define MOST_CALLS 32
-#define FEWEST 1024
+#define FEWEST	   1024
 /* Half the width of the interval that has 95 % of a normal distribution, in standard deviations. */
 #define NORMAL_95 1.96
 
 enum kind { OWN, SHARED, OF_FILE, KINDS };
 
 struct range {
-	uint64_t start, before;		/* before: bytes in the ranges that come before it */
+	uint64_t start, before; /* before: bytes in the ranges that come before it */
 };
 
 /* The addresses of one kind of mapping, which have pages of their own density. */
 struct kind_of {
 	struct range *range;
 	size_t n;
-	uint64_t bytes, resident;	/* resident: pages, from /proc/PID/status */
+	uint64_t bytes, resident; /* resident: pages, from /proc/PID/status */
 	uint64_t hits, node_hits[NP_MAX_NODES];
 };
 
@@ -56,7 +56,8 @@ uint64_t np_sample_resident(pid_t pid, uint64_t page_size)
 {
 	char *status = read_status(pid);
 	uint64_t kib = status ? kib_of(status, "\nRssAnon:") + kib_of(status, "\nRssShmem:") +
-				kib_of(status, "\nHugetlbPages:") : 0;
+					kib_of(status, "\nHugetlbPages:") :
+				0;
 
 	free(status);
 	return kib * 1024 / page_size;
@@ -74,7 +75,7 @@ static int add_line(struct kind_of *kinds, const char *line, uint64_t page_size)
 	if (np_vma_range_parse(line, &start, &end) ||
 	    sscanf(line, "%*s %c%*s %*s %*s %lu %31s", &may_read, &inode, path) < 2)
 		return 0;
-	if (!strncmp(path, "[v", 2) || end - start < page_size)	/* the kernel's own */
+	if (!strncmp(path, "[v", 2) || end - start < page_size) /* the kernel's own */
 		return 0;
 	k = &kinds[!inode ? OWN : np_path_is_shm(path) ? SHARED : OF_FILE];
 	if (!(k->n & (k->n - 1))) {
@@ -128,7 +129,8 @@ static void *address_at(const struct kind_of *k, uint64_t at, uint64_t page_size
 		else
 			high = middle;
 	}
-	return (void *)(uintptr_t)((k->range[low].start + at - k->range[low].before) / page_size * page_size);
+	return (void *)(uintptr_t)((k->range[low].start + at - k->range[low].before) / page_size *
+				   page_size);
 }
 
 struct batch {
@@ -140,13 +142,15 @@ struct batch {
 static int sample_kind(pid_t pid, const struct np_machine *m, struct kind_of *k, struct batch *b,
 		       uint64_t *state)
 {
-	for (int call = 0; k->resident && k->bytes && k->hits < ENOUGH && call < MOST_CALLS; call++) {
+	for (int call = 0; k->resident && k->bytes && k->hits < ENOUGH && call < MOST_CALLS;
+	     call++) {
 		for (size_t i = 0; i < BATCH; i++)
 			b->page[i] = address_at(k, draw(state) % k->bytes, m->page_size);
 		if (move_pages(pid, BATCH, b->page, NULL, b->status, 0) < 0)
 			return -errno;
 		for (size_t i = 0; i < BATCH; i++) {
-			int node = b->status[i] < 0 ? NP_NODE_NONE : np_machine_node_index(m, b->status[i]);
+			int node = b->status[i] < 0 ? NP_NODE_NONE :
+						      np_machine_node_index(m, b->status[i]);
 
 			if (node == NP_NODE_NONE)
 				continue;
@@ -160,7 +164,9 @@ static int sample_kind(pid_t pid, const struct np_machine *m, struct kind_of *k,
 static void add_pages(const struct kind_of *k, size_t n_nodes, uint64_t *pages)
 {
 	for (size_t i = 0; i < n_nodes && k->hits; i++)
-		pages[i] += (uint64_t)((double)k->resident * (double)k->node_hits[i] / (double)k->hits + 0.5);
+		pages[i] += (uint64_t)((double)k->resident * (double)k->node_hits[i] /
+					       (double)k->hits +
+				       0.5);
 }
 
 /* A share's standard deviation is at most 1 / 2 sqrt(n); each kind adds its part of all pages. */
@@ -170,11 +176,13 @@ static double error_of(const struct kind_of *kinds)
 
 	for (enum kind kind = OWN; kind <= SHARED; kind++)
 		if (kinds[kind].hits)
-			variance += pow((double)kinds[kind].resident / all, 2) / 4 / (double)kinds[kind].hits;
+			variance += pow((double)kinds[kind].resident / all, 2) / 4 /
+				    (double)kinds[kind].hits;
 	return NORMAL_95 * sqrt(variance);
 }
 
-static int sample(pid_t pid, const struct np_machine *m, struct kind_of *kinds, struct np_sampled *s)
+static int sample(pid_t pid, const struct np_machine *m, struct kind_of *kinds,
+		  struct np_sampled *s)
 {
 	struct batch *b = malloc(sizeof(*b));
 	uint64_t state = (uint64_t)pid;
@@ -205,7 +213,8 @@ int np_sample_pages(pid_t pid, const struct np_machine *m, struct np_sampled *s)
 	if (!e) {
 		kinds[OWN].resident = kib_of(status, "\nRssAnon:") * 1024 / m->page_size;
 		kinds[SHARED].resident = (kib_of(status, "\nRssShmem:") +
-					  kib_of(status, "\nHugetlbPages:")) * 1024 / m->page_size;
+					  kib_of(status, "\nHugetlbPages:")) *
+					 1024 / m->page_size;
 		kinds[OF_FILE].resident = kib_of(status, "\nRssFile:") * 1024 / m->page_size;
 		e = read_ranges(pid, kinds, m->page_size);
 	}

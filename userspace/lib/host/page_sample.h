@@ -12,8 +12,8 @@
 #include "topology.h"
 
 struct np_sampled {
-	uint64_t *memory, *shm, *file;	/* [n_nodes] added to: pages as in struct np_tasks */
-	double error;		/* of the share of memory on a node, at most: 95 % of samples are within it */
+	uint64_t *memory, *shm, *file; /* [n_nodes] added to: pages as in struct np_tasks */
+	double error; /* of the share of memory on a node, at most: 95 % of samples are within it */
 };
 
 /* Resident pages of its own and of shared memory, from /proc/PID/status. 0: it has just exited. */

@@ -78,7 +78,7 @@ static int walk_range(struct walker *k, const struct np_vma_range *a)
 		want = ((next < a->end ? next : a->end) - at) / size;
 		got = np_pagemap_read(k->pagemap, at / size, entry, want < BLOCK ? want : BLOCK);
 		if (got <= 0)
-			return (int)got;	/* 0: the process has gone */
+			return (int)got; /* 0: the process has gone */
 		e = add(k, at, entry, (size_t)got, step);
 		if (!e && k->w->aligned && !(next % (k->w->room * size)))
 			e = flush(k);

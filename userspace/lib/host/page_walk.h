@@ -10,25 +10,25 @@
 /* Bits of an entry of /proc/PID/pagemap. */
 #define NP_PAGE_PRESENT	  (1ull << 63)
 #define NP_PAGE_SWAPPED	  (1ull << 62)
-#define NP_PAGE_FILE	  (1ull << 61)	/* of a file or of shared memory */
-#define NP_PAGE_EXCLUSIVE (1ull << 56)	/* mapped by this process alone */
+#define NP_PAGE_FILE	  (1ull << 61) /* of a file or of shared memory */
+#define NP_PAGE_EXCLUSIVE (1ull << 56) /* mapped by this process alone */
 
 /* Pages of one window, by address. */
 struct np_window {
 	size_t n;
 	void **page;
-	uint32_t *weight;	/* base pages in each */
-	uint64_t *entry;	/* NP_PAGE_* of each; present or swapped */
+	uint32_t *weight; /* base pages in each */
+	uint64_t *entry;  /* NP_PAGE_* of each; present or swapped */
 };
 
 struct np_page_walk {
 	pid_t pid;
-	uint64_t page_size;	/* of a base page */
-	uint64_t start, end;	/* both 0: all addresses */
-	size_t room;		/* pages in a window, at most */
+	uint64_t page_size;  /* of a base page */
+	uint64_t start, end; /* both 0: all addresses */
+	size_t room;	     /* pages in a window, at most */
 	/* A window ends at each multiple of room base pages: no huge page of that size is cut. */
 	bool aligned;
-	bool (*wanted)(const struct np_vma_range *range, void *arg);	/* NULL: every range */
+	bool (*wanted)(const struct np_vma_range *range, void *arg); /* NULL: every range */
 	/* What is not 0 ends the walk. */
 	int (*each)(const struct np_window *window, void *arg);
 	void *arg;

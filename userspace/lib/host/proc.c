@@ -17,8 +17,8 @@
 #include "../base/error.h"
 
 /* Bits of the flags field of /proc/PID/stat, the same in every supported kernel. */
-#define FLAG_KTHREAD		0x00200000ul
-#define FLAG_NO_SETAFFINITY	0x04000000ul
+#define FLAG_KTHREAD	    0x00200000ul
+#define FLAG_NO_SETAFFINITY 0x04000000ul
 
 char *np_read_file(const char *path)
 {
@@ -128,7 +128,8 @@ static int list_numbers(const char *path, pid_t **out, size_t *n)
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
 		if (*n == room) {
-			pid_t *bigger = realloc(*out, sizeof(**out) * (room = room ? room * 2 : 64));
+			pid_t *bigger = realloc(*out,
+						sizeof(**out) * (room = room ? room * 2 : 64));
 
 			if (!bigger) {
 				free(*out);
@@ -197,19 +198,19 @@ int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_
 	pid_t group = np_proc_group(pid);
 
 	if (pid <= 0 || group == -ESRCH || np_proc_stat(pid, st) == -ESRCH)
-		return np_fail(err, -ESRCH,
-			       "no process %d; `numaplace ps` lists those there are", pid);
+		return np_fail(err, -ESRCH, "no process %d; `numaplace ps` lists those there are",
+			       pid);
 	if (group < 0)
 		return np_fail(err, group, "process %d cannot be read: %s", pid, strerror(-group));
 	if (st->kernel_thread)
 		return np_fail(err, -EINVAL,
-			       "%d (%s) is a kernel thread; only user processes can be placed",
-			       pid, st->comm);
+			       "%d (%s) is a kernel thread; only user processes can be placed", pid,
+			       st->comm);
 	if (st->state == 'Z' || st->state == 'X')
 		return np_fail(err, -ESRCH, "process %d (%s) has already exited", pid, st->comm);
 	if (group != pid && !thread_ok)
-		return np_fail(err, -EINVAL,
-			       "%d is a thread of process %d; name the process", pid, group);
+		return np_fail(err, -EINVAL, "%d is a thread of process %d; name the process", pid,
+			       group);
 	return 0;
 }
 

@@ -16,12 +16,12 @@ struct np_proc_stat {
 	pid_t pid, ppid, pgrp, session;
 	char comm[16];
 	char state;
-	bool kernel_thread;		/* PF_KTHREAD */
-	bool fixed_affinity;		/* PF_NO_SETAFFINITY */
-	unsigned long long ticks;	/* user and system time used, in clock ticks */
+	bool kernel_thread;	  /* PF_KTHREAD */
+	bool fixed_affinity;	  /* PF_NO_SETAFFINITY */
+	unsigned long long ticks; /* user and system time used, in clock ticks */
 	unsigned int threads;
-	unsigned long long start;	/* in ticks since boot: tells a reused pid */
-	int cpu;			/* that it last ran on */
+	unsigned long long start; /* in ticks since boot: tells a reused pid */
+	int cpu;		  /* that it last ran on */
 };
 
 /* Parses a line of /proc/PID/stat. Returns 0 or -EINVAL. */

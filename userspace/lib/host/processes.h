@@ -13,7 +13,7 @@ struct np_process {
 };
 
 struct np_processes {
-	struct np_process *process;	/* [n] in ascending order of pid; no kernel threads */
+	struct np_process *process; /* [n] in ascending order of pid; no kernel threads */
 	size_t n;
 };
 

@@ -15,7 +15,7 @@
 struct query {
 	const struct np_machine *m;
 	pid_t pid;
-	uint64_t *pages;	/* [n_nodes] */
+	uint64_t *pages; /* [n_nodes] */
 	int status[BATCH];
 };
 
@@ -44,8 +44,12 @@ static int ask(const struct np_window *window, void *arg)
 static int query_task(struct query *w)
 {
 	const struct np_page_walk walk = {
-		.pid = w->pid, .page_size = w->m->page_size, .room = BATCH,
-		.wanted = is_memory, .each = ask, .arg = w,
+		.pid = w->pid,
+		.page_size = w->m->page_size,
+		.room = BATCH,
+		.wanted = is_memory,
+		.each = ask,
+		.arg = w,
 	};
 
 	return np_pages_walk(&walk);

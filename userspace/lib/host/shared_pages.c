@@ -7,11 +7,11 @@
 
 #include "page_walk.h"
 
-#define BLOCK 512	/* entries that are read at once */
-#define BLOCKS 128	/* of a range at most, evenly spread */
+#define BLOCK  512 /* entries that are read at once */
+#define BLOCKS 128 /* of a range at most, evenly spread */
 
 struct look {
-	uint64_t present, shared;	/* pages of no file, and those of them that others map, too */
+	uint64_t present, shared; /* pages of no file, and those of them that others map, too */
 };
 
 static void look_at(const uint64_t *entry, size_t n, struct look *look)
@@ -52,7 +52,8 @@ uint64_t np_shared_pages(pid_t pid, uint64_t page_size, uint64_t start, uint64_t
 	struct np_vma_range *ranges = NULL;
 	uint64_t shared = 0;
 	size_t n = 0;
-	int pagemap = np_vma_ranges(pid, page_size, start, end, &ranges, &n) ? -1 : np_pagemap_open(pid);
+	int pagemap = np_vma_ranges(pid, page_size, start, end, &ranges, &n) ? -1 :
+									       np_pagemap_open(pid);
 
 	for (size_t i = 0; pagemap >= 0 && i < n; i++)
 		if (ranges[i].anon && ranges[i].mapmax > 1)

@@ -22,16 +22,16 @@
 #define BUSY_SHARE 10
 
 /* Many tasks are read by several threads: most of the time goes into the kernel's page walk. */
-#define MAX_READERS 8
+#define MAX_READERS    8
 #define WORTH_A_THREAD 64
 
 struct reader {
 	struct np_tasks *t;
 	const struct np_machine *m;
-	unsigned long long *ticks;	/* [n] used when the sample began */
-	double began, began_ticks, passed;	/* seconds; passed by the clock of ticks */
-	double since_boot;		/* seconds */
-	struct np_err *err;		/* NULL: a task that cannot be read is left out */
+	unsigned long long *ticks;	   /* [n] used when the sample began */
+	double began, began_ticks, passed; /* seconds; passed by the clock of ticks */
+	double since_boot;		   /* seconds */
+	struct np_err *err;		   /* NULL: a task that cannot be read is left out */
 };
 
 static int allocate(struct reader *r, size_t n)
@@ -49,7 +49,9 @@ static int allocate(struct reader *r, size_t n)
 	t->sampled = calloc(n + 1, sizeof(*t->sampled));
 	r->ticks = calloc(n + 1, sizeof(*r->ticks));
 	return t->task && t->pages && t->shm_pages && t->file_pages && t->start && t->cpus &&
-	       t->busy && t->sampled && r->ticks ? 0 : -ENOMEM;
+			       t->busy && t->sampled && r->ticks ?
+		       0 :
+		       -ENOMEM;
 }
 
 struct count {
@@ -84,7 +86,8 @@ static bool sample_pages(struct reader *r, size_t at, pid_t pid)
 	struct np_sampled s = { r->t->pages + at * nodes, r->t->shm_pages + at * nodes,
 				r->t->file_pages + at * nodes, 0 };
 
-	if (!sample_above || np_sample_resident(pid, r->m->page_size) <= sample_above / r->m->page_size ||
+	if (!sample_above ||
+	    np_sample_resident(pid, r->m->page_size) <= sample_above / r->m->page_size ||
 	    np_sample_pages(pid, r->m, &s))
 		return false;
 	r->t->sampled[at] = s.error;
@@ -142,7 +145,8 @@ static void add_busy_threads(pid_t pid, const pid_t *tids, size_t n, struct bitm
  */
 static int read_threads(struct reader *r, size_t at, const struct np_proc_stat *st)
 {
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS), *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct bitmask *last = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_task *task = &r->t->task[at];
 	pid_t alone = st->pid, *tids = &alone;
@@ -281,7 +285,8 @@ static void read_row(struct reader *r, size_t i)
 		task->pid = e == -EACCES || e == -EPERM ? -pid : 0;
 }
 
-static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes, unsigned long long *ticks)
+static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes,
+		     unsigned long long *ticks)
 {
 	t->task[to] = t->task[from];
 	t->start[to] = t->start[from];
@@ -307,7 +312,8 @@ static int read_some(struct reader *r, const pid_t *pids, size_t n)
 	for (size_t i = 0; i < n; i++)
 		t->task[i].pid = pids[i];
 	r->err = NULL;
-	for_each_row(r, n, read_row);
+	for_each_row(r, n, read_row)
+		;
 	r->err = err;
 	for (size_t i = 0; i < n; i++) {
 		if (t->task[i].pid < 0) {
@@ -348,7 +354,7 @@ static void measure_row(struct reader *r, size_t i)
 	if (np_proc_stat(task->pid, &st) || st.start != r->t->start[i] || st.ticks < r->ticks[i])
 		return;
 	busy = (double)(st.ticks - r->ticks[i]) / hz / r->passed;
-	if (busy > task->threads)	/* a tick more than there was time */
+	if (busy > task->threads) /* a tick more than there was time */
 		busy = task->threads;
 	r->t->busy[i] = busy;
 	task->cores = busy < 1.5 ? 1 : (unsigned int)(busy + 0.5);
@@ -363,7 +369,8 @@ static void measure_cores(struct reader *r, unsigned int sample_ms)
 		nanosleep(&nap, NULL);
 	r->passed = np_clock_of_ticks() - r->began_ticks;
 	if (r->passed > 0)
-		for_each_row(r, r->t->n, measure_row);
+		for_each_row(r, r->t->n, measure_row)
+			;
 }
 
 /* e: what reading them came to. */
@@ -383,12 +390,15 @@ static int finish(struct reader *r, int e, unsigned int sample_ms)
 	return e;
 }
 
-int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		  size_t n_pids, unsigned int sample_ms, struct np_err *err)
+int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids, size_t n_pids,
+		  unsigned int sample_ms, struct np_err *err)
 {
-	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
+	struct reader r = { .t = t,
+			    .m = m,
+			    .began = np_clock(CLOCK_MONOTONIC),
 			    .began_ticks = np_clock_of_ticks(),
-			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err };
+			    .since_boot = np_clock(CLOCK_BOOTTIME),
+			    .err = err };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
@@ -397,9 +407,12 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		       size_t n_pids, unsigned int sample_ms, struct np_err *err)
 {
-	struct reader r = { .t = t, .m = m, .began = np_clock(CLOCK_MONOTONIC),
+	struct reader r = { .t = t,
+			    .m = m,
+			    .began = np_clock(CLOCK_MONOTONIC),
 			    .began_ticks = np_clock_of_ticks(),
-			    .since_boot = np_clock(CLOCK_BOOTTIME), .err = err };
+			    .since_boot = np_clock(CLOCK_BOOTTIME),
+			    .err = err };
 
 	memset(t, 0, sizeof(*t));
 	return finish(&r, read_some(&r, pids, n_pids), sample_ms);
@@ -432,8 +445,10 @@ bool np_tasks_were_sampled(const struct np_tasks *t, struct np_err *err)
 		worst = t->sampled[i] > worst ? t->sampled[i] : worst;
 	}
 	if (n)
-		np_fail(err, 0, "the pages of %zu large process%s were sampled: a node's share is "
-			"within %.1f %% (95 %% of samples are)", n, n == 1 ? "" : "es", worst * 100);
+		np_fail(err, 0,
+			"the pages of %zu large process%s were sampled: a node's share is "
+			"within %.1f %% (95 %% of samples are)",
+			n, n == 1 ? "" : "es", worst * 100);
 	return n;
 }
 

@@ -11,18 +11,18 @@ struct bitmask;
 
 struct np_tasks {
 	size_t n;
-	struct np_task *task;	/* [n]; task[i].pages points into pages */
-	uint64_t *pages;	/* [n * n_nodes] resident pages, its own and of shared memory */
-	uint64_t *shm_pages;	/* [n * n_nodes] the latter; task[i].shm_pages points into them */
-	uint64_t *file_pages;	/* [n * n_nodes] resident pages of file mappings */
-	unsigned long long *start;	/* [n] start time in ticks: tells a reused pid */
-	struct bitmask **cpus;	/* [n] that any of its threads may run on */
-	double *sampled;	/* [n] error of a node's share of pages, where they were sampled, else 0 */
-	double *busy;		/* [n] CPUs that it kept busy while it was watched, else 0 */
-	double *accesses;	/* [n * n_nodes] room for the tasks' own, by np_tasks_count() */
-	struct np_reading *counted;	/* [n] by np_tasks_count(); NULL: not asked for */
-	size_t denied;		/* processes left out because they may not be read */
-	pid_t denied_pid;	/* one of them */
+	struct np_task *task; /* [n]; task[i].pages points into pages */
+	uint64_t *pages;      /* [n * n_nodes] resident pages, its own and of shared memory */
+	uint64_t *shm_pages;  /* [n * n_nodes] the latter; task[i].shm_pages points into them */
+	uint64_t *file_pages; /* [n * n_nodes] resident pages of file mappings */
+	unsigned long long *start; /* [n] start time in ticks: tells a reused pid */
+	struct bitmask **cpus;	   /* [n] that any of its threads may run on */
+	double *sampled; /* [n] error of a node's share of pages, where they were sampled, else 0 */
+	double *busy;	 /* [n] CPUs that it kept busy while it was watched, else 0 */
+	double *accesses;	    /* [n * n_nodes] room for the tasks' own, by np_tasks_count() */
+	struct np_reading *counted; /* [n] by np_tasks_count(); NULL: not asked for */
+	size_t denied;		    /* processes left out because they may not be read */
+	pid_t denied_pid;	    /* one of them */
 };
 
 /*
@@ -31,8 +31,8 @@ struct np_tasks {
  * keeps busy are measured over that time, else taken as 1.
  * A pid that does not exist is an error (-ESRCH) when it was named.
  */
-int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		  size_t n_pids, unsigned int sample_ms, struct np_err *err);
+int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids, size_t n_pids,
+		  unsigned int sample_ms, struct np_err *err);
 
 /*
  * From here on the pages of tasks that have more bytes are sampled, in the next reads of this

@@ -19,7 +19,7 @@ static bool parse_number(const char *text, double low, double *value)
 }
 
 struct assumption {
-	double pid, penalty, mpki;	/* negative: not said; no pid: of every task */
+	double pid, penalty, mpki; /* negative: not said; no pid: of every task */
 };
 
 static bool parse_assumption(char *words, struct assumption *a)
@@ -63,7 +63,8 @@ int np_tasks_assume(struct np_tasks *t, const char *text, struct np_err *err)
 	if (!ok)
 		return np_fail(err, -EINVAL,
 			       "assumption \"%s\" is not [pid=N,]penalty=P,mpki=M "
-			       "with P at least 1 and M at least 0", text);
+			       "with P at least 1 and M at least 0",
+			       text);
 	for (size_t i = 0; i < t->n; i++) {
 		if (a.pid >= 0 && t->task[i].pid != (pid_t)a.pid)
 			continue;

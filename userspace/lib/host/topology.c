@@ -13,7 +13,7 @@
 #include "proc.h"
 
 #define NODES "/sys/devices/system/node"
-#define MB    1e6	/* as the kernel gives bandwidths */
+#define MB    1e6 /* as the kernel gives bandwidths */
 
 /* Reads root/NODES/name, or NULL. */
 static char *read_node_file(const char *root, const char *format, int node)
@@ -68,7 +68,8 @@ static int read_memory(struct np_node *node, const char *root, const struct bitm
 	free(text);
 	node->bandwidth = MB * read_performance(root, "node%d/access0/initiators/read_bandwidth",
 						node->id);
-	node->latency_ns = read_performance(root, "node%d/access0/initiators/read_latency", node->id);
+	node->latency_ns = read_performance(root, "node%d/access0/initiators/read_latency",
+					    node->id);
 	node->has_memory = node->mem_total > 0;
 	if (numa_bitmask_weight(has_memory))
 		node->has_memory = numa_bitmask_isbitset(has_memory, (unsigned int)node->id);
@@ -142,8 +143,8 @@ static int read_nodes(struct np_machine *m, const char *root, struct np_err *err
 		if (!r && (r = read_distances(m, i, root)))
 			what = "distance";
 		if (r)
-			np_fail(err, r, "%s" NODES "/node%d/%s is missing or malformed",
-				root, m->node[i].id, what);
+			np_fail(err, r, "%s" NODES "/node%d/%s is missing or malformed", root,
+				m->node[i].id, what);
 	}
 	numa_bitmask_free(has_memory);
 	return r;
@@ -182,8 +183,8 @@ int np_machine_read(struct np_machine *m, const char *root, struct np_err *err)
 	if (!r && numa_bitmask_weight(online) == 0)
 		r = -ENOENT;
 	if (r)
-		np_fail(err, r,
-			"%s" NODES "/online names no node; this kernel has no CONFIG_NUMA", root);
+		np_fail(err, r, "%s" NODES "/online names no node; this kernel has no CONFIG_NUMA",
+			root);
 	else if ((r = allocate(m, online)))
 		np_fail(err, r, "out of memory");
 	else

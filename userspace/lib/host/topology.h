@@ -24,7 +24,7 @@ enum np_platform np_machine_platform(const char *root);
 /* "real", "lab-functional", "lab-timed"; the alias is what JSON has under "where". */
 const char *np_platform_name(enum np_platform platform);
 const char *np_platform_alias(enum np_platform platform);
-bool np_platform_find(const char *name, enum np_platform *platform);	/* by name or alias */
+bool np_platform_find(const char *name, enum np_platform *platform); /* by name or alias */
 
 /* The numbers that lists of nodes or CPUs may name; masks are the caller's to free. */
 struct bitmask *np_machine_nodes(const struct np_machine *m);

@@ -30,10 +30,12 @@ static int collect(const struct np_mapping *map, void *arg)
 		c->range = bigger;
 		c->room = room;
 	}
-	c->range[c->n++] = (struct np_vma_range){
-		.start = map->start, .end = map->start,
+	c->range[c->n++] = (struct np_vma_range) {
+		.start = map->start,
+		.end = map->start,
 		.page_size = map->page_kib ? map->page_kib * 1024 : c->base_page_size,
-		.anon = map->anon, .mapmax = map->mapmax,
+		.anon = map->anon,
+		.mapmax = map->mapmax,
 		.anonymous = np_mapping_anonymous(map),
 		.memory = np_mapping_memory(map),
 	};
@@ -67,7 +69,7 @@ static int find_ends(pid_t pid, struct collector *c)
 		if (np_vma_range_parse(line, &start, &end))
 			continue;
 		while (at < c->n && c->range[at].start < start)
-			at++;	/* it has been unmapped in between */
+			at++; /* it has been unmapped in between */
 		if (at < c->n && c->range[at].start == start)
 			c->range[at++].end = end;
 	}

@@ -109,7 +109,8 @@ static bool wanted_memory(const struct np_request *p, size_t i, int *mode, struc
 static void say_no_memory_policy(struct np_applied *a)
 {
 	a->no_memory_policy = true;
-	np_fail(&a->note, 0, "the %s engine cannot set a running task's memory "
+	np_fail(&a->note, 0,
+		"the %s engine cannot set a running task's memory "
 		"policy: its new pages go where its own policy says",
 		a->how.engine->name);
 }
@@ -124,7 +125,8 @@ static int place_with_memory(struct np_applied *a, struct np_place_request *r, s
 	r->mem_mode = MPOL_INTERLEAVE;
 	e = a->how.engine->place(r, err);
 	if (!e)
-		np_fail(&a->note, 0, "this kernel has no weighted interleaving: new "
+		np_fail(&a->note, 0,
+			"this kernel has no weighted interleaving: new "
 			"pages are interleaved evenly");
 	return e;
 }
@@ -211,8 +213,8 @@ static int note_pages(struct np_applied *a, struct np_err *err)
 {
 	for (size_t i = 0; i < a->p->plan.n; i++)
 		if (will_move(i, a))
-			return np_saved_pages_add(&a->p->machine, &a->p->tasks, will_move, a, a->noted,
-						  err);
+			return np_saved_pages_add(&a->p->machine, &a->p->tasks, will_move, a,
+						  a->noted, err);
 	return 0;
 }
 

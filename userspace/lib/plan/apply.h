@@ -12,26 +12,27 @@
 #include "spread_weights.h"
 
 enum np_step_state {
-	NP_STEP_NOTHING,	/* the decision asks for nothing, or was not reached */
+	NP_STEP_NOTHING, /* the decision asks for nothing, or was not reached */
 	NP_STEP_DONE,
-	NP_STEP_SKIPPED,	/* the task has exited */
-	NP_STEP_FAILED,		/* err says why; everything is undone */
+	NP_STEP_SKIPPED, /* the task has exited */
+	NP_STEP_FAILED,	 /* err says why; everything is undone */
 	NP_STEP_UNDONE,
 };
 
 /* Result of one decision. */
 struct np_step {
 	enum np_step_state state;
-	struct bitmask *cpus;		/* that it was bound to; NULL: left alone */
-	int mem_mode;			/* MPOL_* that its new pages follow, or -1: left alone */
-	struct bitmask *mem_nodes;	/* node numbers of that */
-	int earlier_mode;		/* of memory, set by an earlier placement; -1: none was */
+	struct bitmask *cpus;	   /* that it was bound to; NULL: left alone */
+	int mem_mode;		   /* MPOL_* that its new pages follow, or -1: left alone */
+	struct bitmask *mem_nodes; /* node numbers of that */
+	int earlier_mode;	   /* of memory, set by an earlier placement; -1: none was */
 	struct bitmask *earlier_nodes;
 	bool placed;
-	struct np_affinity_undo *calls;	/* what that did by system calls, to take it back; may be NULL */
+	struct np_affinity_undo
+		*calls; /* what that did by system calls, to take it back; may be NULL */
 	bool migrated;
 	bool pages_stay;		/* they could not be moved back */
-	struct np_migrate_result moved;	/* sums over all calls for this task */
+	struct np_migrate_result moved; /* sums over all calls for this task */
 	struct np_err err;
 };
 
@@ -41,11 +42,11 @@ struct np_applied;
 struct np_apply_how {
 	const struct np_engine_ops *engine;
 	struct np_throttle throttle;
-	const volatile sig_atomic_t *stop;	/* set: undo and end with -EINTR */
-	const char *by;		/* np_place_request.by */
-	bool write_weights;	/* the kernel's for interleaving, where the plan wants some */
-	const char *root;	/* of /sys and of the state of weights; NULL but in tests */
-	bool note_pages;	/* in the state file, for `restore --pages`, before they move */
+	const volatile sig_atomic_t *stop; /* set: undo and end with -EINTR */
+	const char *by;			   /* np_place_request.by */
+	bool write_weights; /* the kernel's for interleaving, where the plan wants some */
+	const char *root;   /* of /sys and of the state of weights; NULL but in tests */
+	bool note_pages;    /* in the state file, for `restore --pages`, before they move */
 	/*
 	 * Called while pages move, with what the call that runs has done; NULL: no progress is
 	 * reported.
@@ -56,17 +57,17 @@ struct np_apply_how {
 struct np_applied {
 	const struct np_request *p;
 	struct np_apply_how how;
-	struct np_step *step;		/* [p->plan.n] */
-	bool *noted;			/* [p->plan.n] its pages are in the state file since now */
-	struct np_weights_user *user;	/* [n_users] of weights that were written, or NULL */
+	struct np_step *step;	      /* [p->plan.n] */
+	bool *noted;		      /* [p->plan.n] its pages are in the state file since now */
+	struct np_weights_user *user; /* [n_users] of weights that were written, or NULL */
 	size_t n_users;
-	char weights[NP_WEIGHTS_LEN];	/* what became of the kernel's weights; "": nothing */
+	char weights[NP_WEIGHTS_LEN]; /* what became of the kernel's weights; "": nothing */
 	size_t skipped;
-	bool placing;			/* a task has been placed: the next ones follow */
+	bool placing; /* a task has been placed: the next ones follow */
 	bool undone;
-	struct np_err not_undone;	/* the first thing that could not be, and what to do; "": all was */
-	bool no_memory_policy;		/* the engine cannot set one */
-	struct np_err note;		/* parts that were not carried out; "" if none */
+	struct np_err not_undone; /* the first thing that could not be, and what to do; "": all was */
+	bool no_memory_policy;	  /* the engine cannot set one */
+	struct np_err note;	  /* parts that were not carried out; "" if none */
 };
 
 /*

@@ -14,10 +14,10 @@
 
 struct queue {
 	struct np_applied *a;
-	size_t k;		/* nodes */
-	uint64_t *now;		/* [n * k] pages of each task by node, so far */
-	uint64_t *room;		/* [k] pages that fit now */
-	uint64_t stayed;	/* pages that had no room when their turn came */
+	size_t k;	 /* nodes */
+	uint64_t *now;	 /* [n * k] pages of each task by node, so far */
+	uint64_t *room;	 /* [k] pages that fit now */
+	uint64_t stayed; /* pages that had no room when their turn came */
 };
 
 /* The task whose pages a call moves. */
@@ -43,7 +43,7 @@ static void add_result(const struct np_migrate_result *r, void *arg)
 
 	step->migrated = true;
 	if (!sum->engine || strchr(r->engine, '+'))
-		sum->engine = r->engine;	/* "module+syscall" says more than "module" */
+		sum->engine = r->engine; /* "module+syscall" says more than "module" */
 	sum->asked += r->asked;
 #define X(name) sum->name += r->name;
 	NUMAPLACE_COUNTS(X)
@@ -102,8 +102,12 @@ static int move_step(struct queue *q, const struct np_page_move *step, struct np
 	struct np_applied *a = q->a;
 	struct step_move move = { a, step->task };
 	const struct np_mover mover = {
-		.engine = a->how.engine, .page_size = a->p->machine.page_size,
-		.throttle = a->how.throttle, .go_on = go_on, .report = add_result, .arg = &move,
+		.engine = a->how.engine,
+		.page_size = a->p->machine.page_size,
+		.throttle = a->how.throttle,
+		.go_on = go_on,
+		.report = add_result,
+		.arg = &move,
 	};
 	const struct np_node *node = a->p->machine.node;
 	uint64_t left = q->now[step->task * q->k + (size_t)step->from];
@@ -153,8 +157,12 @@ static int spread_to_shares(struct queue *q, size_t i, struct np_err *err)
 	const uint64_t *shm = a->p->tasks.task[i].shm_pages;
 	double share[NP_MAX_NODES] = { 0 }, part[NP_MAX_NODES], all = 0;
 	const struct np_spread_request r = {
-		.pid = a->p->tasks.task[i].pid, .share = share, .n_nodes = node_numbers(m),
-		.rate_mib = a->how.throttle.rate_mib, .progress = go_on, .progress_arg = &move,
+		.pid = a->p->tasks.task[i].pid,
+		.share = share,
+		.n_nodes = node_numbers(m),
+		.rate_mib = a->how.throttle.rate_mib,
+		.progress = go_on,
+		.progress_arg = &move,
 	};
 	int e;
 
@@ -245,8 +253,10 @@ int np_apply_pages(struct np_applied *a, struct np_err *err)
 		np_fail(err, e, "out of memory");
 	}
 	if (!e && q.stayed && !a->note.text[0])
-		np_fail(&a->note, 0, "%llu pages stayed: earlier steps left no room "
-			"for them", (unsigned long long)q.stayed);
+		np_fail(&a->note, 0,
+			"%llu pages stayed: earlier steps left no room "
+			"for them",
+			(unsigned long long)q.stayed);
 	free(q.now);
 	free(q.room);
 	return e;

@@ -121,7 +121,8 @@ static void print_step(FILE *out, const struct np_applied *a, size_t i)
 	const struct np_task *t = &a->p->tasks.task[i];
 	const struct np_decision *d = &a->p->plan.decision[i];
 	const struct np_step *s = &a->step[i];
-	char from[12], to[NP_NODES_TEXT], way[NP_NODES_TEXT + 16], cpus[NP_LIST_LEN] = "-", mem[NP_LIST_LEN + 32];
+	char from[12], to[NP_NODES_TEXT], way[NP_NODES_TEXT + 16], cpus[NP_LIST_LEN] = "-",
+								   mem[NP_LIST_LEN + 32];
 	char outcome[512];
 
 	np_node_text(&a->p->machine, d->from, from, sizeof(from));

@@ -13,8 +13,8 @@ static void say(struct np_applied *a, size_t i, const char *what, const char *wh
 	if (!a->step[i].err.text[0])
 		np_fail(&a->step[i].err, 0, "%s: %s", what, why);
 	if (!a->not_undone.text[0])
-		np_fail(&a->not_undone, 0, "process %d: %s: %s",
-			a->p->tasks.task[i].pid, what, why);
+		np_fail(&a->not_undone, 0, "process %d: %s: %s", a->p->tasks.task[i].pid, what,
+			why);
 }
 
 static void keep_pages(struct np_applied *a, size_t i, const char *why)
@@ -26,13 +26,15 @@ static void keep_pages(struct np_applied *a, size_t i, const char *why)
 static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now)
 {
 	const struct np_mover mover = {
-		.engine = a->how.engine, .page_size = a->p->machine.page_size,
+		.engine = a->how.engine,
+		.page_size = a->p->machine.page_size,
 	};
 	const struct np_task *t = &a->p->tasks.task[i];
 	struct np_err err;
 	uint64_t moved = 0;
 
-	if (np_move_back(&mover, &a->p->machine, t->pid, t->pages, now->task[0].pages, &moved, &err))
+	if (np_move_back(&mover, &a->p->machine, t->pid, t->pages, now->task[0].pages, &moved,
+			 &err))
 		keep_pages(a, i, err.text);
 }
 
@@ -61,7 +63,8 @@ static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *no
 }
 
 /* 0, -ESRCH when the task has exited, or another -errno. */
-static int read_again(const struct np_applied *a, size_t i, struct np_tasks *now, struct np_err *err)
+static int read_again(const struct np_applied *a, size_t i, struct np_tasks *now,
+		      struct np_err *err)
 {
 	int e = np_tasks_read(now, &a->p->machine, &a->p->tasks.task[i].pid, 1, 0, err);
 

@@ -65,13 +65,16 @@ static int refuse(struct np_applied *a, size_t i, int e, const char *why, struct
 static int refuse_second(struct np_applied *a, size_t i, const uint8_t *row, const uint8_t *all,
 			 struct np_err *err)
 {
-	json_t *mine = np_weights_row_json(&a->p->machine, row), *others = np_weights_row_json(&a->p->machine, all);
+	json_t *mine = np_weights_row_json(&a->p->machine, row),
+	       *others = np_weights_row_json(&a->p->machine, all);
 	char want[64], have[64];
 	struct np_err why;
 
-	np_fail(&why, 0, "process %d is to go by weights %s, others of the plan by %s, and the kernel "
-		"has one set: plan for one of them, or leave --weights out", a->p->tasks.task[i].pid,
-		np_weights_list(mine, want, sizeof(want)), np_weights_list(others, have, sizeof(have)));
+	np_fail(&why, 0,
+		"process %d is to go by weights %s, others of the plan by %s, and the kernel "
+		"has one set: plan for one of them, or leave --weights out",
+		a->p->tasks.task[i].pid, np_weights_list(mine, want, sizeof(want)),
+		np_weights_list(others, have, sizeof(have)));
 	json_decref(mine);
 	json_decref(others);
 	return refuse(a, i, -EBUSY, why.text, err);
@@ -103,15 +106,18 @@ static void say_written(struct np_applied *a, const json_t *before)
 	char is[64], was[64];
 
 	if (!json_equal(now, before))
-		snprintf(a->weights, sizeof(a->weights), "the kernel's weights for interleaving are %s now, were "
+		snprintf(a->weights, sizeof(a->weights),
+			 "the kernel's weights for interleaving are %s now, were "
 			 "%s, for every task of this machine; the last restore brings those back",
-			 np_weights_list(now, is, sizeof(is)), np_weights_list(before, was, sizeof(was)));
+			 np_weights_list(now, is, sizeof(is)),
+			 np_weights_list(before, was, sizeof(was)));
 	json_decref(now);
 }
 
 static int take(struct np_applied *a, const uint8_t *all, size_t last, struct np_err *err)
 {
-	json_t *want = np_weights_row_json(&a->p->machine, all), *before = np_weights_kernel_read(root_of(a));
+	json_t *want = np_weights_row_json(&a->p->machine, all),
+	       *before = np_weights_kernel_read(root_of(a));
 	struct np_err why;
 	int e = np_weights_take(root_of(a), want, a->user, a->n_users, &why);
 
@@ -128,7 +134,7 @@ int np_apply_weights(struct np_applied *a, struct np_err *err)
 	size_t last = 0;
 	int e;
 
-	if (!a->how.engine->memory) {	/* nothing would go by them, and a->note says so */
+	if (!a->how.engine->memory) { /* nothing would go by them, and a->note says so */
 		free(all);
 		return 0;
 	}

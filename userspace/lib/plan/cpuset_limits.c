@@ -48,7 +48,8 @@ int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, st
 	c->on = calloc(t->n * m->n_nodes + 1, sizeof(*c->on));
 	c->cpus = calloc(t->n + 1, sizeof(*c->cpus));
 	c->pinned = calloc(t->n + 1, sizeof(*c->pinned));
-	for (size_t i = 0; c->may && c->on && c->cpus && c->pinned && sets && i < t->n; i++, c->n++) {
+	for (size_t i = 0; c->may && c->on && c->cpus && c->pinned && sets && i < t->n;
+	     i++, c->n++) {
 		pid_t pid = t->task[i].pid;
 
 		c->cpus[i] = numa_bitmask_alloc(NP_MAX_CPUS);

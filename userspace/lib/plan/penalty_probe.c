@@ -36,7 +36,7 @@ struct flip {
 	struct np_counters counters;
 	struct saved *saved;
 	size_t n;
-	bool known;		/* placed before, by this tool or by the module: restore would undo that too */
+	bool known; /* placed before, by this tool or by the module: restore would undo that too */
 	struct np_err *err;
 };
 
@@ -95,13 +95,15 @@ static int find_home(struct flip *f, int *home)
 	for (size_t i = 0; i < f->m->n_nodes; i++)
 		all += t.pages[i];
 	if (*home == NP_NODE_NONE || (double)t.pages[*home] < HOME_SHARE * (double)all)
-		e = np_fail(f->err, -EINVAL, "process %d (%s) has its memory on several "
+		e = np_fail(f->err, -EINVAL,
+			    "process %d (%s) has its memory on several "
 			    "nodes, less than %.0f %% on one; `numaplace migrate` brings it together",
 			    f->pid, t.task[0].comm, HOME_SHARE * 100);
 	else if (!f->m->node[*home].cpus)
-		e = np_fail(f->err, -EOPNOTSUPP, "process %d (%s) has its memory on node "
-			    "%d, which has no CPUs, so nothing is local to it", f->pid,
-			    t.task[0].comm, f->m->node[*home].id);
+		e = np_fail(f->err, -EOPNOTSUPP,
+			    "process %d (%s) has its memory on node "
+			    "%d, which has no CPUs, so nothing is local to it",
+			    f->pid, t.task[0].comm, f->m->node[*home].id);
 	np_tasks_free(&t);
 	return e;
 }
@@ -136,7 +138,8 @@ static int save(struct flip *f)
 
 		*s = (struct saved) { tids[i], numa_bitmask_alloc(NP_MAX_CPUS) };
 		numa_sched_getaffinity(tids[i], s->cpus);
-		f->known |= np_saved_affinity_find(&state, tids[i]) || module_has_placed(&layers, tids[i]);
+		f->known |= np_saved_affinity_find(&state, tids[i]) ||
+			    module_has_placed(&layers, tids[i]);
 	}
 	np_layers_free(&layers);
 	if (!e)
@@ -148,7 +151,11 @@ static int save(struct flip *f)
 static int place(struct flip *f, pid_t pid, bool one_thread, const struct bitmask *cpus)
 {
 	struct np_place_request r = {
-		.pid = pid, .one_thread = one_thread, .cpus = cpus, .mem_mode = -1, .inherit = true,
+		.pid = pid,
+		.one_thread = one_thread,
+		.cpus = cpus,
+		.mem_mode = -1,
+		.inherit = true,
 	};
 
 	return f->engine->place(&r, f->err);
@@ -240,8 +247,10 @@ static int evaluate(const struct flip *f, const struct np_reading *near,
 	const struct np_count *missing = local.source ? &remote : &local;
 
 	if (!missing->source)
-		return np_fail(f->err, -EOPNOTSUPP, "the penalty of process %d is not "
-			       "available because %s", f->pid, missing->why);
+		return np_fail(f->err, -EOPNOTSUPP,
+			       "the penalty of process %d is not "
+			       "available because %s",
+			       f->pid, missing->why);
 	out->local = local.value;
 	out->remote = remote.value;
 	out->mpki = mpki.source ? mpki.value : -1;
@@ -285,8 +294,10 @@ int np_penalty_probe(const struct np_machine *m, pid_t pid, int away, unsigned i
 	if (!e) {
 		out->away = away == NP_NODE_NONE ? np_penalty_probe_away(m, out->home) : away;
 		if (out->away == NP_NODE_NONE || out->away == out->home)
-			e = np_fail(err, -EOPNOTSUPP, "there is no other node with CPUs than "
-				    "that of its memory to run process %d on", pid);
+			e = np_fail(err, -EOPNOTSUPP,
+				    "there is no other node with CPUs than "
+				    "that of its memory to run process %d on",
+				    pid);
 	}
 	if (!e)
 		e = save(&f);

@@ -9,10 +9,10 @@
 
 /* Cycles an instruction in two places, counted the same way. */
 struct np_cpi_pair {
-	int home, away;		/* node indices: of what stays, and of what is remote for a while */
-	double local, remote;	/* CPI */
-	double mpki;		/* with memory local */
-	const char *source;	/* of the counts: "perf", "lab" */
+	int home, away;	      /* node indices: of what stays, and of what is remote for a while */
+	double local, remote; /* CPI */
+	double mpki;	      /* with memory local */
+	const char *source;   /* of the counts: "perf", "lab" */
 };
 
 /*
@@ -33,7 +33,8 @@ int np_cpi_pair_distance(const struct np_machine *m, const struct np_cpi_pair *p
  * -ECANCELED, once *stop is set. 0, or -errno with one line in err.
  */
 int np_penalty_probe(const struct np_machine *m, pid_t pid, int away, unsigned int ms,
-	    const volatile sig_atomic_t *stop, struct np_cpi_pair *out, struct np_err *err);
+		     const volatile sig_atomic_t *stop, struct np_cpi_pair *out,
+		     struct np_err *err);
 
 /* Moves the measuring process off the measured node, if other nodes have CPUs. */
 void np_penalty_probe_leave(const struct np_machine *m, int node);

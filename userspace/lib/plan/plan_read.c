@@ -12,8 +12,7 @@
 #include "../files/snapshot.h"
 #include "../host/proc.h"
 
-#define wrong(s, format, ...) \
-	np_fail((s)->err, -EINVAL, "%s: " format, (s)->what, ##__VA_ARGS__)
+#define wrong(s, format, ...) np_fail((s)->err, -EINVAL, "%s: " format, (s)->what, ##__VA_ARGS__)
 
 static int no_memory(const struct np_plan_source *s)
 {
@@ -44,21 +43,21 @@ static int set_option(const struct np_plan_source *s, struct np_request *p, cons
 		return wrong(s, "options.%.64s is no number, switch or word", name);
 	if (p->plugin && strcmp(name, "penalty") && strcmp(name, "rate"))
 		return 0;
-	return np_options_set(p->policy, &p->options, word, why, sizeof(why))
-		       ? wrong(s, "%.190s", why)
-		       : 0;
+	return np_options_set(p->policy, &p->options, word, why, sizeof(why)) ?
+		       wrong(s, "%.190s", why) :
+		       0;
 }
 
 /* A policy that is not built in is not needed again: its name stands for it. */
 static int stand_in(const struct np_plan_source *s, const char *name, struct np_request *p)
 {
-	static const struct np_option kept[] = {NP_OPTION_PENALTY, NP_OPTION_RATE, {0}};
+	static const struct np_option kept[] = { NP_OPTION_PENALTY, NP_OPTION_RATE, { 0 } };
 
 	p->plugin = calloc(1, sizeof(*p->plugin));
 	if (!p->plugin)
 		return no_memory(s);
 	snprintf(p->plugin->name, sizeof(p->plugin->name), "%s", name);
-	p->plugin->policy = (struct np_policy){
+	p->plugin->policy = (struct np_policy) {
 		.name = p->plugin->name,
 		.summary = "",
 		.origin = "plug-in",
@@ -83,7 +82,7 @@ static int read_policy(const struct np_plan_source *s, struct np_request *p)
 	if (e)
 		return e;
 	np_options_defaults(p->policy, &p->options);
-	json_object_foreach (options, key, value) {
+	json_object_foreach(options, key, value) {
 		e = set_option(s, p, key, value);
 		if (e)
 			return e;
@@ -94,8 +93,8 @@ static int read_policy(const struct np_plan_source *s, struct np_request *p)
 static void recall(const json_t *pair, struct np_known known[2])
 {
 	for (size_t i = 0; i < 2; i++)
-		known[i] = (struct np_known){json_number_value(json_array_get(pair, i)),
-					     NP_PROVENANCE_MODEL};
+		known[i] = (struct np_known) { json_number_value(json_array_get(pair, i)),
+					       NP_PROVENANCE_MODEL };
 }
 
 static void recall_decision(const json_t *one, struct np_decision *d)
@@ -104,11 +103,11 @@ static void recall_decision(const json_t *one, struct np_decision *d)
 
 	d->gain = json_number_value(json_object_get(one, "gain"));
 	if (!np_provenance_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
-			    &d->gain_source))
+				&d->gain_source))
 		d->gain_source = NP_PROVENANCE_NONE;
 	d->traffic.value = json_number_value(json_object_get(traffic, "value"));
 	if (!np_provenance_find(json_string_value(json_object_get(traffic, "source")) ?: "",
-			    &d->traffic.source))
+				&d->traffic.source))
 		d->traffic.source = NP_PROVENANCE_NONE;
 }
 
@@ -134,7 +133,7 @@ static void recall_prediction(const struct np_plan_source *s, struct np_request 
 
 int np_plan_decide(const struct np_plan_source *s, struct np_request *p)
 {
-	const struct np_decisions_from from = {.what = s->what};
+	const struct np_decisions_from from = { .what = s->what };
 	int e;
 
 	if (np_plan_init(&p->plan, &p->machine, p->tasks.n))
@@ -167,11 +166,10 @@ static int check_version(const struct np_plan_source *s)
 	if (!version)
 		return wrong(s, "it is no plan; `numaplace plan --json` prints one");
 	if (!json_is_integer(version) || json_integer_value(version) != NP_PLAN_FILE_VERSION)
-		return wrong(
-			s,
-			"plan is not %d, the version that this numaplace reads; make the plan with "
-			"this numaplace",
-			NP_PLAN_FILE_VERSION);
+		return wrong(s,
+			     "plan is not %d, the version that this numaplace reads; make the plan with "
+			     "this numaplace",
+			     NP_PLAN_FILE_VERSION);
 	return 0;
 }
 
@@ -234,7 +232,7 @@ static char *read_standard_input(void)
 
 static void name_source(struct np_plan_source *s, const char *name, struct np_err *err)
 {
-	*s = (struct np_plan_source){.err = err};
+	*s = (struct np_plan_source) { .err = err };
 	snprintf(s->what, sizeof(s->what), "plan %.120s",
 		 strcmp(name, "-") ? name : "on standard input");
 }

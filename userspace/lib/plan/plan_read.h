@@ -6,8 +6,8 @@
 #include "plan_file.h"
 
 struct np_plan_source {
-	char what[128];		/* "plan f.json", for errors */
-	json_t *root;		/* the caller's to release */
+	char what[128]; /* "plan f.json", for errors */
+	json_t *root;	/* the caller's to release */
 	struct np_err *err;
 };
 

@@ -51,16 +51,17 @@ static bool differs(const struct np_machine *then, const struct np_machine *now,
 		if (a != b)
 			return snprintf(why, len, "CPU %zu was %s and is %s", cpu,
 					a == NP_NODE_NONE ? "offline" : "online",
-					b == NP_NODE_NONE   ? "offline"
-					: a == NP_NODE_NONE ? "online"
-							    : "on another node");
+					b == NP_NODE_NONE ? "offline" :
+					a == NP_NODE_NONE ? "online" :
+							    "on another node");
 	}
 	for (size_t i = 0; i < now->n_nodes * now->n_nodes; i++)
 		if (then->distance[i] != now->distance[i])
-			return snprintf(
-				why, len, "the distance from node %d to %d was %d and is %d",
-				now->node[i / now->n_nodes].id, now->node[i % now->n_nodes].id,
-				then->distance[i], now->distance[i]);
+			return snprintf(why, len,
+					"the distance from node %d to %d was %d and is %d",
+					now->node[i / now->n_nodes].id,
+					now->node[i % now->n_nodes].id, then->distance[i],
+					now->distance[i]);
 	return false;
 }
 
@@ -108,7 +109,7 @@ static int renew(const struct np_plan_source *s, struct np_request *p, struct np
 	np_plan_free(&p->plan);
 	np_machine_free(&p->machine);
 	p->machine = *now;
-	*now = (struct np_machine){0};
+	*now = (struct np_machine) { 0 };
 	*gone = 0;
 	for (size_t i = 0; i < p->tasks.n; i++)
 		*gone += !refresh(p, i);

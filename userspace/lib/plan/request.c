@@ -31,8 +31,9 @@ int np_request_check_nodes(const struct np_machine *m, struct np_err *err)
 
 static int read_tasks(struct np_request *p, const struct np_policy_args *args, struct np_err *err)
 {
-	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)
-		(&p->tasks, &p->machine, args->pids, args->n_pids, args->sample_ms, err);
+	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)(&p->tasks, &p->machine,
+								       args->pids, args->n_pids,
+								       args->sample_ms, err);
 
 	/* Without counters the policy takes unknown inputs from the machine description. */
 	if (!e && args->sample_ms)
@@ -76,18 +77,24 @@ int np_request_ask(struct np_request *p, struct np_err *err)
 	if (e && p->plan.fault[0])
 		return np_fail(err, -EREMOTEIO, "%s", p->plan.fault);
 	if (e == -EINVAL)
-		return np_fail(err, -EOPNOTSUPP, "policy %s cannot plan on machine %s: "
+		return np_fail(err, -EOPNOTSUPP,
+			       "policy %s cannot plan on machine %s: "
 			       "no node has CPUs that are not isolated, or a distance is missing",
 			       p->policy->name, p->machine.name);
 	if (e == -EOPNOTSUPP && p->machine.n_nodes > NP_MODEL_NODES)
-		return np_fail(err, e, "policy %s needs the contention model, which has room "
+		return np_fail(err, e,
+			       "policy %s needs the contention model, which has room "
 			       "for %d nodes; machine %s has %zu: choose a policy that needs none",
-			       p->policy->name, NP_MODEL_NODES, p->machine.name, p->machine.n_nodes);
+			       p->policy->name, NP_MODEL_NODES, p->machine.name,
+			       p->machine.n_nodes);
 	if (e == -EOPNOTSUPP)
-		return np_fail(err, e, "policy %s needs to know: %s; that is not known of "
-			       "machine %s", p->policy->name, p->policy->needs, p->machine.name);
+		return np_fail(err, e,
+			       "policy %s needs to know: %s; that is not known of "
+			       "machine %s",
+			       p->policy->name, p->policy->needs, p->machine.name);
 	if (e == -EPROTO)
-		return np_fail(err, e, "policy %s gave an answer that breaks the rules of "
+		return np_fail(err, e,
+			       "policy %s gave an answer that breaks the rules of "
 			       "policy.h: a node without CPUs or memory, or one that is not there",
 			       p->policy->name);
 	if (e)
@@ -102,10 +109,11 @@ int np_request_ask(struct np_request *p, struct np_err *err)
 static enum np_model_origin origin_of(bool same_name)
 {
 	return np_machine_platform("") == NP_PLATFORM_LAB_TIMED && same_name ? NP_MODEL_SIMULATOR :
-	       NP_MODEL_FILE;
+									       NP_MODEL_FILE;
 }
 
-static int read_model(struct np_machine *here, struct np_model *model, const char *file, struct np_err *err)
+static int read_model(struct np_machine *here, struct np_model *model, const char *file,
+		      struct np_err *err)
 {
 	struct np_machine m;
 	int e = np_machine_file_read(file, &m, model, err);
@@ -116,8 +124,11 @@ static int read_model(struct np_machine *here, struct np_model *model, const cha
 	same = m.model && m.n_nodes == here->n_nodes;
 	here->model_origin = origin_of(!strcmp(here->name, m.name));
 	np_machine_free(&m);
-	return same ? 0 : np_fail(err, -EINVAL, "machine file %s has no [model] or another "
-				  "number of nodes than this machine", file);
+	return same ? 0 :
+		      np_fail(err, -EINVAL,
+			      "machine file %s has no [model] or another "
+			      "number of nodes than this machine",
+			      file);
 }
 
 /* The calibrated model of this machine, else one derived from the distances. */

@@ -19,14 +19,14 @@
 struct np_policy_args {
 	const struct np_policy *policy;
 	struct np_options options;
-	const char **assume;		/* [n_assume] as np_tasks_assume() takes it */
+	const char **assume; /* [n_assume] as np_tasks_assume() takes it */
 	size_t n_assume;
-	const pid_t *pids;		/* [n_pids] */
+	const pid_t *pids; /* [n_pids] */
 	size_t n_pids;
-	const char *model;		/* machine file to take the model of; NULL: find one */
-	unsigned int sample_ms;		/* 0: every task is taken to keep one CPU busy */
-	bool skip_gone;			/* leave out those that cannot be read (any more) */
-	bool override;			/* of user-set affinities and of isolated CPUs */
+	const char *model;	/* machine file to take the model of; NULL: find one */
+	unsigned int sample_ms; /* 0: every task is taken to keep one CPU busy */
+	bool skip_gone;		/* leave out those that cannot be read (any more) */
+	bool override;		/* of user-set affinities and of isolated CPUs */
 };
 
 /* The policy of a plan that was read, where that is not built in. */
@@ -37,18 +37,18 @@ struct np_request_plugin {
 
 struct np_request {
 	enum np_platform platform;
-	struct np_machine machine;	/* its model is the one below */
-	struct np_model *model;		/* a machine file's, else derived from the distances */
+	struct np_machine machine; /* its model is the one below */
+	struct np_model *model;	   /* a machine file's, else derived from the distances */
 	struct np_tasks tasks;
-	struct np_task_limits limits;	/* cpusets and pins; empty where tasks are not real */
-	bool override;			/* as in np_policy_args */
-	char isolated[NP_LIST_LEN];	/* CPUs that are kept free; "": none */
-	char boot[40];			/* that its tasks run in; "": they are of a snapshot */
-	int balancing;			/* np_balancing_read(); -1 also: not this machine's tasks */
+	struct np_task_limits limits; /* cpusets and pins; empty where tasks are not real */
+	bool override;		      /* as in np_policy_args */
+	char isolated[NP_LIST_LEN];   /* CPUs that are kept free; "": none */
+	char boot[40];		      /* that its tasks run in; "": they are of a snapshot */
+	int balancing;		      /* np_balancing_read(); -1 also: not this machine's tasks */
 	const struct np_policy *policy;
-	struct np_request_plugin *plugin;	/* that policy points to; NULL: elsewhere */
+	struct np_request_plugin *plugin; /* that policy points to; NULL: elsewhere */
 	struct np_options options;
-	struct np_plan plan;		/* plan.decision[i] is about tasks.task[i] */
+	struct np_plan plan; /* plan.decision[i] is about tasks.task[i] */
 };
 
 /*
@@ -74,7 +74,8 @@ int np_request_machine(struct np_machine *m, struct np_err *err);
  * derived. Never of a file of the machine's name: that of a lab's machine is what makes it
  * slow, which no real machine tells. The caller frees *model, set even after an error.
  */
-int np_request_model(struct np_machine *m, struct np_model **model, const char *named, struct np_err *err);
+int np_request_model(struct np_machine *m, struct np_model **model, const char *named,
+		     struct np_err *err);
 
 /* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
 int np_request_ask(struct np_request *p, struct np_err *err);
@@ -109,8 +110,8 @@ void np_request_print_notes(FILE *out, const struct np_request *p);
 void np_request_print(FILE *out, const struct np_request *p);
 
 /* "maximum-local (pages=follow, penalty=0, rate=935)". Returns text. */
-const char *np_policy_text(const struct np_policy *policy, const struct np_options *o,
-			   char *text, size_t text_len);
+const char *np_policy_text(const struct np_policy *policy, const struct np_options *o, char *text,
+			   size_t text_len);
 
 /* The kernel's number of the node, or "-". Returns text. */
 const char *np_node_text(const struct np_machine *m, int node, char *text, size_t text_len);

@@ -30,7 +30,8 @@ static json_t *spread_json(const struct np_request *p, int spread)
 {
 	if (spread == NP_NODE_NONE)
 		return json_null();
-	return np_weights_row_json(&p->machine, p->plan.spread + (size_t)spread * p->machine.n_nodes);
+	return np_weights_row_json(&p->machine,
+				   p->plan.spread + (size_t)spread * p->machine.n_nodes);
 }
 
 /* Task i's part of the plan's moves; "step" is the place among those of all tasks. */
@@ -42,7 +43,8 @@ static json_t *moves_json(const struct np_request *p, size_t i)
 		const struct np_page_move *move = &p->plan.move[at];
 
 		if (move->task == i)
-			json_array_append_new(moves, json_pack("{s:I, s:o, s:o, s:I}",
+			json_array_append_new(moves,
+					      json_pack("{s:I, s:o, s:o, s:I}",
 				"step", (json_int_t)at,
 				"from", np_json_node(&p->machine, move->from),
 				"to", np_json_node(&p->machine, move->to),
@@ -158,8 +160,8 @@ const char *np_place_text(const struct np_request *p, const struct np_decision *
 	return text;
 }
 
-const char *np_policy_text(const struct np_policy *policy, const struct np_options *o,
-			   char *text, size_t text_len)
+const char *np_policy_text(const struct np_policy *policy, const struct np_options *o, char *text,
+			   size_t text_len)
 {
 	char value[64];
 	size_t at = (size_t)snprintf(text, text_len, "%s", policy->name);
@@ -183,8 +185,8 @@ static void known_text(double value, enum np_provenance source, char *text, size
 }
 
 /* "4", "0:1 1:3", or "-" when the pages stay. */
-static const char *memory_text(const struct np_request *p, const struct np_decision *d,
-			       char *text, size_t text_len)
+static const char *memory_text(const struct np_request *p, const struct np_decision *d, char *text,
+			       size_t text_len)
 {
 	size_t k = p->machine.n_nodes, at = 0;
 
@@ -205,7 +207,8 @@ static void print_decision(FILE *out, const struct np_request *p, size_t i)
 {
 	const struct np_task *t = &p->tasks.task[i];
 	const struct np_decision *d = &p->plan.decision[i];
-	char from[12], to[NP_NODES_TEXT], way[NP_NODES_TEXT + 16], memory[64], gain[32], penalty[32], mpki[32];
+	char from[12], to[NP_NODES_TEXT], way[NP_NODES_TEXT + 16], memory[64], gain[32],
+		penalty[32], mpki[32];
 
 	np_node_text(&p->machine, d->from, from, sizeof(from));
 	np_place_text(p, d, to, sizeof(to));
@@ -224,7 +227,8 @@ static void print_prediction(FILE *out, const struct np_request *p)
 
 	if (plan->throughput[1].source == NP_PROVENANCE_NONE)
 		return;
-	fprintf(out, "predicted by the contention model (%s): throughput %.2f -> %.2f cores' worth, "
+	fprintf(out,
+		"predicted by the contention model (%s): throughput %.2f -> %.2f cores' worth, "
 		"slowest task %.2f -> %.2f of its speed alone\n",
 		np_model_origin_name(p->machine.model_origin), plan->throughput[0].value,
 		plan->throughput[1].value, plan->fairness[0].value, plan->fairness[1].value);
@@ -251,9 +255,10 @@ static void print_present(FILE *out, const struct np_request *p)
 		}
 	}
 	if (n)
-		fprintf(out, "DRAM traffic now, tasks counted: %zu: predicted %.3g GB/s, measured %.3g "
-			"GB/s; farthest off is task %d, predicted %.3g, measured %.3g\n", n,
-			predicted / GB, measured / GB, p->tasks.task[at].pid,
+		fprintf(out,
+			"DRAM traffic now, tasks counted: %zu: predicted %.3g GB/s, measured %.3g "
+			"GB/s; farthest off is task %d, predicted %.3g, measured %.3g\n",
+			n, predicted / GB, measured / GB, p->tasks.task[at].pid,
 			p->plan.decision[at].traffic.value / GB,
 			p->tasks.task[at].bandwidth.value / GB);
 }
@@ -284,8 +289,8 @@ void np_request_print(FILE *out, const struct np_request *p)
 	char policy[256];
 
 	fprintf(out, "%s on %s (%s)\n",
-		np_policy_text(p->policy, &p->options, policy, sizeof(policy)),
-		p->machine.name, np_platform_name(p->platform));
+		np_policy_text(p->policy, &p->options, policy, sizeof(policy)), p->machine.name,
+		np_platform_name(p->platform));
 	fprintf(out, "%8s  %-15s  %-8s  %-8s %9s %10s  %-12s  %-13s  %-13s  %s\n", "PID", "TASK",
 		"NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY", "MPKI", "WHY");
 	for (size_t i = 0; i < p->plan.n; i++)

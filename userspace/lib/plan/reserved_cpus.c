@@ -16,9 +16,9 @@
 
 struct np_pins {
 	struct bitmask *isolated;
-	struct np_layers layers;	/* what the module has placed, once it was asked */
+	struct np_layers layers; /* what the module has placed, once it was asked */
 	bool asked_module;
-	struct np_saved_affinity state;		/* open while one task is looked at */
+	struct np_saved_affinity state; /* open while one task is looked at */
 	bool open;
 };
 
@@ -131,8 +131,8 @@ static bool covers(const struct bitmask *mask, const struct bitmask *cpus, size_
 
 /* Affinities of a task's threads. */
 struct choice {
-	struct bitmask *first, *all;	/* the first user-set affinity, and the union */
-	size_t chosen, other;		/* threads with and without a user-set affinity */
+	struct bitmask *first, *all; /* the first user-set affinity, and the union */
+	size_t chosen, other;	     /* threads with and without a user-set affinity */
 	bool differ;
 };
 
@@ -153,7 +153,7 @@ static void add_thread(struct np_pins *p, pid_t pid, pid_t tid, const struct bit
 {
 	numa_bitmask_clearall(mask);
 	if (numa_sched_getaffinity(tid, mask) <= 0)
-		return;		/* it has exited */
+		return; /* it has exited */
 	if (!covers(mask, allowed, n) && !own_cpus(p, pid, tid, mask))
 		return;
 	if (covers(mask, allowed, n)) {
@@ -169,7 +169,8 @@ static void add_thread(struct np_pins *p, pid_t pid, pid_t tid, const struct bit
 }
 
 /* cpus becomes what is left. */
-static enum np_pinned judge(const struct choice *c, const struct np_machine *m, struct bitmask *cpus)
+static enum np_pinned judge(const struct choice *c, const struct np_machine *m,
+			    struct bitmask *cpus)
 {
 	if (!c->chosen)
 		return NP_PINNED_NOT;
@@ -196,7 +197,8 @@ enum np_pinned np_pins_narrow(struct np_pins *p, const struct np_machine *m, pid
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct choice c = {
-		.first = numa_bitmask_alloc(NP_MAX_CPUS), .all = numa_bitmask_alloc(NP_MAX_CPUS),
+		.first = numa_bitmask_alloc(NP_MAX_CPUS),
+		.all = numa_bitmask_alloc(NP_MAX_CPUS),
 	};
 	enum np_pinned pinned;
 	pid_t *tids = NULL;

@@ -40,7 +40,8 @@ static int open_records(struct records *r, struct np_err *err)
 	r->array = NULL;
 	if (e)
 		return e;
-	e = np_state_file_load(&r->file, ARRAY, "where the pages of moved tasks were is", &all, err);
+	e = np_state_file_load(&r->file, ARRAY, "where the pages of moved tasks were is", &all,
+			       err);
 	if (e) {
 		np_state_file_close(&r->file);
 		return e;
@@ -226,8 +227,8 @@ static int drop_records(const json_t *taken, size_t n, struct np_err *err)
 	for (size_t i = 0; i < n; i++) {
 		const json_t *record = json_array_get(taken, i);
 		long at = find(&r, (pid_t)json_integer_value(json_object_get(record, "pid")),
-			       (unsigned long long)
-			       json_integer_value(json_object_get(record, "start")));
+			       (unsigned long long)json_integer_value(
+				       json_object_get(record, "start")));
 
 		if (at >= 0)
 			json_array_remove(r.array, (size_t)at);
@@ -249,8 +250,8 @@ int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t
 
 	all = json_array_size(taken);
 	while (!e && done < all) {
-		e = *stop ? np_fail(err, -EINTR, "interrupted")
-			  : bring_back(m, json_array_get(taken, done), mover, back, err);
+		e = *stop ? np_fail(err, -EINTR, "interrupted") :
+			    bring_back(m, json_array_get(taken, done), mover, back, err);
 		done += !e;
 	}
 	saved = done ? drop_records(taken, done, &why) : 0;
@@ -258,7 +259,9 @@ int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t
 	if (!e && saved)
 		return np_fail(err, saved, "%s", why.text);
 	if (!e && pids && n && !all)
-		return np_fail(err, -ENOENT, "no pages of process %d were moved by "
-			       "numaplace; there is nothing to bring back", pids[0]);
+		return np_fail(err, -ENOENT,
+			       "no pages of process %d were moved by "
+			       "numaplace; there is nothing to bring back",
+			       pids[0]);
 	return e;
 }

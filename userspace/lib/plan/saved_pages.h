@@ -24,8 +24,8 @@ int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,
 int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, struct np_err *err);
 
 struct np_pages_back {
-	size_t tasks;		/* whose pages were brought back or checked */
-	uint64_t moved, missing;	/* pages; those that would not go back */
+	size_t tasks;		 /* whose pages were brought back or checked */
+	uint64_t moved, missing; /* pages; those that would not go back */
 };
 
 /*

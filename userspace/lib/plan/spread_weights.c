@@ -139,10 +139,12 @@ bool np_weights_text(const struct np_request *p, const uint8_t *kernel, char *te
 	if (!plan || (kernel && same_proportion(p, plan, kernel)))
 		return false;
 	if (!kernel)
-		snprintf(text, len, "this kernel has no interleave weights (Linux 6.9 and later have): new "
+		snprintf(text, len,
+			 "this kernel has no interleave weights (Linux 6.9 and later have): new "
 			 "pages are interleaved evenly");
 	else
-		snprintf(text, len, "new pages are interleaved by the kernel's weights, %s, not by the "
+		snprintf(text, len,
+			 "new pages are interleaved by the kernel's weights, %s, not by the "
 			 "plan's, %s; `--weights write` of apply, run and daemon writes the plan's, for "
 			 "every task of the machine",
 			 list_text(p, kernel, plan, have, sizeof(have)),

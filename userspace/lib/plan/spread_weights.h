@@ -8,7 +8,7 @@
 
 #include "request.h"
 
-#define NP_WEIGHTS_LEN 384	/* room for a line about them */
+#define NP_WEIGHTS_LEN 384 /* room for a line about them */
 
 /* The memory policy (MPOL_*) for pages to come that a decision to spread asks for. */
 int np_spread_mode(const struct np_request *p, const struct np_decision *d);

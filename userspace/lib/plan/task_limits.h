@@ -11,8 +11,8 @@ struct bitmask;
 
 enum np_pinned {
 	NP_PINNED_NOT,
-	NP_PINNED_TASK,		/* all its threads have the same CPUs, fewer than its cpuset allows */
-	NP_PINNED_THREADS,	/* its threads have CPUs of their own */
+	NP_PINNED_TASK,	   /* all its threads have the same CPUs, fewer than its cpuset allows */
+	NP_PINNED_THREADS, /* its threads have CPUs of their own */
 };
 
 struct np_task_limits {
@@ -20,7 +20,7 @@ struct np_task_limits {
 	uint8_t *may;		/* [n * n_nodes] NP_MAY_*, where np_task.may points to */
 	uint8_t *on;		/* [n * n_nodes] nodes of its CPUs, where np_task.on points to */
 	struct bitmask **cpus;	/* [n] CPUs that it may be given */
-	enum np_pinned *pinned;	/* [n] why these are fewer than its cpuset allows */
+	enum np_pinned *pinned; /* [n] why these are fewer than its cpuset allows */
 };
 
 #endif

@@ -33,8 +33,10 @@ int np_prediction_draw(json_t *json, const char *file, struct np_err *err)
 	pid_t child;
 
 	if (!drawing_program(program, sizeof(program)))
-		return np_fail(err, -ENOENT, "%s cannot be drawn: numaplace-draw is not "
-			       "beside this program; `make` builds it", file);
+		return np_fail(err, -ENOENT,
+			       "%s cannot be drawn: numaplace-draw is not "
+			       "beside this program; `make` builds it",
+			       file);
 	if (pipe(fd))
 		return np_fail(err, -errno, "%s cannot be drawn: %s", file, strerror(errno));
 	child = fork();

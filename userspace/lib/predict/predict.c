@@ -36,8 +36,8 @@ static double locality(const struct np_machine *m, const struct np_tasks *t,
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct np_decision *d = &plan->decision[i];
-		const uint64_t *pages = after ? plan->pages_after + i * m->n_nodes
-					      : t->task[i].pages;
+		const uint64_t *pages = after ? plan->pages_after + i * m->n_nodes :
+						t->task[i].pages;
 		const uint8_t *given = after ? nodes_given(m, plan, i) : NULL;
 		int node = after && d->to != NP_NODE_NONE ? d->to : t->task[i].node;
 
@@ -51,7 +51,8 @@ static double locality(const struct np_machine *m, const struct np_tasks *t,
 }
 
 /* A page counts as every other of its task, so accesses lie as the pages do. */
-static void spread_accesses(const struct np_machine *m, struct np_task *t, double per_s, double *row)
+static void spread_accesses(const struct np_machine *m, struct np_task *t, double per_s,
+			    double *row)
 {
 	double pages = 0;
 
@@ -101,7 +102,7 @@ int np_predict_counters(const struct np_machine *m, struct np_tasks *t, double *
 }
 
 struct np_outcome np_predict_policy(const struct np_contender *c, const struct np_machine *m,
-			      const struct np_tasks *t)
+				    const struct np_tasks *t)
 {
 	struct np_outcome o = { 0 };
 	struct np_plan plan;

@@ -14,15 +14,15 @@ struct np_contender {
 
 /* [0] before, [1] after the plan. Speeds are relative to a task's speed alone, all local. */
 struct np_outcome {
-	int error;		/* of np_policy_plan(); the rest is 0 then */
-	double throughput[2];	/* sum of cores x speed */
-	double fairness[2];	/* the slowest task's speed */
-	double locality[2];	/* share of the pages on the node of their task */
-	enum np_provenance source;	/* of throughput and fairness */
+	int error;		   /* of np_policy_plan(); the rest is 0 then */
+	double throughput[2];	   /* sum of cores x speed */
+	double fairness[2];	   /* the slowest task's speed */
+	double locality[2];	   /* share of the pages on the node of their task */
+	enum np_provenance source; /* of throughput and fairness */
 	uint64_t pages_moved;
-	double seconds;		/* for moving them */
-	bool acted;		/* a task or a page changes its node */
-	char fault[NP_FAULT_LEN];	/* of a program that is a policy; "": none */
+	double seconds;		  /* for moving them */
+	bool acted;		  /* a task or a page changes its node */
+	char fault[NP_FAULT_LEN]; /* of a program that is a policy; "": none */
 };
 
 /*
@@ -33,15 +33,15 @@ int np_predict_counters(const struct np_machine *m, struct np_tasks *t, double *
 
 /* Asks one policy about tasks on m, which has a model. */
 struct np_outcome np_predict_policy(const struct np_contender *c, const struct np_machine *m,
-			      const struct np_tasks *t);
+				    const struct np_tasks *t);
 
 /* Score of one policy over many cases, against the best placement known of each. */
 struct np_score {
-	unsigned int cases;	/* in which it gave an answer */
-	unsigned int whole;	/* of those, for which every placement was tried */
-	double sum, worst;	/* of its throughput / the best */
+	unsigned int cases; /* in which it gave an answer */
+	unsigned int whole; /* of those, for which every placement was tried */
+	double sum, worst;  /* of its throughput / the best */
 	unsigned int within_1_percent;
-	unsigned int acted;	/* cases in which it moved something */
+	unsigned int acted; /* cases in which it moved something */
 	uint64_t pages_moved;
 };
 

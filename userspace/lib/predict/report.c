@@ -64,7 +64,8 @@ void np_prediction_free(struct np_prediction *s)
 static const char *error_text(int e)
 {
 	return e == -EOPNOTSUPP ? "cannot plan this: too much to search, or something that it must "
-				  "know is not known" : strerror(-e);
+				  "know is not known" :
+				  strerror(-e);
 }
 
 static const char *model_name(enum np_model_origin origin)
@@ -89,7 +90,8 @@ static json_t *case_json(const struct np_predicted_case *c)
 		json_object_set_new(j, "error", json_string(error_text(o->error)));
 		return j;
 	}
-	json_object_update_missing_new(j, json_pack(
+	json_object_update_missing_new(j,
+				       json_pack(
 		"{s:o, s:o, s:o, s:s, s:I, s:f}", "throughput", pair(o->throughput),
 		"slowest", pair(o->fairness), "locality", pair(o->locality),
 		"predicted_by", np_provenance_name(o->source),
@@ -125,7 +127,8 @@ json_t *np_prediction_json(const struct np_prediction *s)
 			 "cases", cases, "random", scores);
 }
 
-static void print_case(FILE *out, const struct np_predicted_case *c, const struct np_predicted_case *last)
+static void print_case(FILE *out, const struct np_predicted_case *c,
+		       const struct np_predicted_case *last)
 {
 	const struct np_outcome *o = &c->outcome;
 
@@ -148,18 +151,18 @@ static void print_score(FILE *out, const struct np_predicted_score *s,
 	const struct np_score *c = &s->score;
 
 	if (!last || strcmp(last->machine, s->machine))
-		fprintf(out, "%stask sets at random on %s (predicted), throughput relative to the "
+		fprintf(out,
+			"%stask sets at random on %s (predicted), throughput relative to the "
 			"best placement known; of %u every placement was tried\n"
-			"%-28s %7s %7s %8s %8s %12s %12s\n", last ? "\n" : "", s->machine,
-			c->whole, "POLICY", "CASES", "ACTED", "MEAN", "WORST", "WITHIN 1 %",
-			"PAGES/CASE");
+			"%-28s %7s %7s %8s %8s %12s %12s\n",
+			last ? "\n" : "", s->machine, c->whole, "POLICY", "CASES", "ACTED", "MEAN",
+			"WORST", "WITHIN 1 %", "PAGES/CASE");
 	if (!c->cases)
 		fprintf(out, "%-28s %7u\n", s->policy, 0);
 	else
 		fprintf(out, "%-28s %7u %7u %8.3f %8.3f %10.1f %% %12.0f\n", s->policy, c->cases,
 			c->acted, c->sum / c->cases, c->worst,
-			100.0 * c->within_1_percent / c->cases,
-			(double)c->pages_moved / c->cases);
+			100.0 * c->within_1_percent / c->cases, (double)c->pages_moved / c->cases);
 }
 
 void np_prediction_print(FILE *out, const struct np_prediction *s)

@@ -17,7 +17,7 @@ static struct np_list_space sparse_space(void)
 
 	np_list_parse_kernel("0-1,4-5", exist);
 	np_list_parse_kernel("1,4-5", allowed);
-	return (struct np_list_space){ "node", exist, allowed };
+	return (struct np_list_space) { "node", exist, allowed };
 }
 
 static void free_space(struct np_list_space *s)
@@ -31,9 +31,9 @@ static void accepts_numactl_grammar(void)
 	static const struct {
 		const char *text, *means;
 	} cases[] = {
-		{ "0", "0" }, { "0,1", "0-1" }, { "4-5", "4-5" }, { "0-1,5", "0-1,5" },
-		{ "5,0", "0,5" }, { "all", "1,4-5" }, { "!1", "4-5" }, { "!4-5", "1" },
-		{ "+0", "1" }, { "+1-2", "4-5" }, { "+0,2", "1,5" }, { "!+0", "4-5" },
+		{ "0", "0" },	  { "0,1", "0-1" },   { "4-5", "4-5" },	 { "0-1,5", "0-1,5" },
+		{ "5,0", "0,5" }, { "all", "1,4-5" }, { "!1", "4-5" },	 { "!4-5", "1" },
+		{ "+0", "1" },	  { "+1-2", "4-5" },  { "+0,2", "1,5" }, { "!+0", "4-5" },
 		{ "1,1", "1" },
 	};
 	struct np_list_space s = sparse_space();
@@ -53,8 +53,11 @@ static void accepts_numactl_grammar(void)
 static void refuses_what_is_not_a_list(void)
 {
 	static const char *const bad[] = {
-		"", "x", "1-", "-1", "5-4", "0,", ",0", "0,,1", "0 1", "0-1-2", "!", "+", "!!0", "+!0",
-		"0x1", "1.5", "all,0", "allx", "+all", "99999999999999999999", "0\n1",
+		"",	"x",	 "1-",	 "-1",	 "5-4",
+		"0,",	",0",	 "0,,1", "0 1",	 "0-1-2",
+		"!",	"+",	 "!!0",	 "+!0",	 "0x1",
+		"1.5",	"all,0", "allx", "+all", "99999999999999999999",
+		"0\n1",
 	};
 	struct np_list_space s = sparse_space();
 	struct np_err err;
@@ -63,7 +66,8 @@ static void refuses_what_is_not_a_list(void)
 		err.text[0] = '\0';
 		CU_ASSERT_PTR_NULL(np_list_parse(bad[i], &s, &err));
 		CU_ASSERT_NOT_EQUAL(err.text[0], '\0');
-		CU_ASSERT_PTR_NULL(strchr(err.text, '\n') && !strchr(bad[i], '\n') ? err.text : NULL);
+		CU_ASSERT_PTR_NULL(strchr(err.text, '\n') && !strchr(bad[i], '\n') ? err.text :
+										     NULL);
 	}
 	free_space(&s);
 }
@@ -155,8 +159,10 @@ static void parses_memory_policies(void)
 
 static void refuses_bad_memory_policies(void)
 {
-	static const char *const bad[] = { "", ":", "bind", "bind:", "bind:9", "local:0", "default:1",
-					   "preferred:0-1", "Bind:0", "bin:0", "binds:0", "0", "bind:0:1" };
+	static const char *const bad[] = { "",	      ":",	 "bind",      "bind:",
+					   "bind:9",  "local:0", "default:1", "preferred:0-1",
+					   "Bind:0",  "bin:0",	 "binds:0",   "0",
+					   "bind:0:1" };
 	struct np_list_space s = sparse_space();
 	struct np_err err;
 	struct bitmask *nodes;

@@ -33,7 +33,7 @@ static void write_script(const char *text)
 /* What the program printed, the caller's to free; NULL with err. */
 static char *answer(const char *question, double seconds, const volatile sig_atomic_t *stop)
 {
-	const struct np_run_limits limits = {.seconds = seconds, .bytes = 1 << 20, .stop = stop};
+	const struct np_run_limits limits = { .seconds = seconds, .bytes = 1 << 20, .stop = stop };
 	size_t len;
 	char *out;
 
@@ -205,21 +205,23 @@ static void a_signal_ends_the_waiting(void)
 /* One task that may run on node 0 and hold pages on node 1 only. */
 static int ask(const char *decision, struct np_plan *plan)
 {
-	static int distance[4] = {10, 20, 20, 10}, cpu_node[2] = {0, 1};
+	static int distance[4] = { 10, 20, 20, 10 }, cpu_node[2] = { 0, 1 };
 	static struct np_node node[2] = {
-		{.id = 0, .cpus = 1, .has_memory = true, .mem_free = 1 << 30},
-		{.id = 4, .cpus = 1, .has_memory = true, .mem_free = 1 << 30}};
-	static const uint64_t pages[2] = {10, 0};
-	static const uint8_t may[2] = {NP_MAY_RUN, NP_MAY_HOLD};
-	const struct np_machine m = {.name = "m",
-				     .n_nodes = 2,
-				     .node = node,
-				     .distance = distance,
-				     .n_cpus = 2,
-				     .cpu_node = cpu_node,
-				     .page_size = 4096};
+		{ .id = 0, .cpus = 1, .has_memory = true, .mem_free = 1 << 30 },
+		{ .id = 4, .cpus = 1, .has_memory = true, .mem_free = 1 << 30 }
+	};
+	static const uint64_t pages[2] = { 10, 0 };
+	static const uint8_t may[2] = { NP_MAY_RUN, NP_MAY_HOLD };
+	const struct np_machine m = { .name = "m",
+				      .n_nodes = 2,
+				      .node = node,
+				      .distance = distance,
+				      .n_cpus = 2,
+				      .cpu_node = cpu_node,
+				      .page_size = 4096 };
 	const struct np_task task = {
-		.pid = 7, .threads = 1, .cores = 1, .node = 0, .pages = pages, .may = may};
+		.pid = 7, .threads = 1, .cores = 1, .node = 0, .pages = pages, .may = may
+	};
 	char script[512], name[300];
 	const struct np_policy *p;
 	struct np_options o;
@@ -245,13 +247,13 @@ static void a_node_that_a_task_may_not_use_is_refused(void)
 	static const struct {
 		const char *decision, *why;
 	} wrong[] = {
-		{"\"to\": 4", "decisions[0].to names node 4, on which process 7 may not run"},
-		{"\"to_nodes\": [0, 4]",
-		 "decisions[0].to_nodes names node 4, on which process 7 may not run"},
-		{"\"pages_to\": 0",
-		 "decisions[0].pages_to names node 0, in whose memory process 7 may hold no"},
-		{"\"spread\": {\"0\": 1, \"4\": 1}",
-		 "decisions[0].spread names node 0, in whose memory process 7"},
+		{ "\"to\": 4", "decisions[0].to names node 4, on which process 7 may not run" },
+		{ "\"to_nodes\": [0, 4]",
+		  "decisions[0].to_nodes names node 4, on which process 7 may not run" },
+		{ "\"pages_to\": 0",
+		  "decisions[0].pages_to names node 0, in whose memory process 7 may hold no" },
+		{ "\"spread\": {\"0\": 1, \"4\": 1}",
+		  "decisions[0].spread names node 0, in whose memory process 7" },
 	};
 	struct np_plan plan;
 
@@ -274,19 +276,19 @@ static void what_it_may_use_is_planned_for(void)
 }
 
 static CU_TestInfo program_tests[] = {
-	{"it reads the question, once or again", it_reads_the_question_once_or_again},
-	{"it has no descriptor of the caller", it_has_no_descriptor_of_the_caller},
-	{"its signals are the default ones", its_signals_are_the_default_ones},
-	{"a question that is not read harms nobody", a_question_that_is_not_read_harms_nobody},
-	{"it starts where the caller has closed its standard input",
-	 it_starts_where_the_caller_has_closed_its_standard_input},
-	{"what it leaves behind is killed", what_it_leaves_behind_is_killed},
-	{"no zombie is left of one that takes too long",
-	 no_zombie_is_left_of_one_that_takes_too_long},
-	{"one that leaves its group is killed", one_that_leaves_its_group_is_killed},
-	{"a signal ends the waiting", a_signal_ends_the_waiting},
-	{"a node that a task may not use is refused", a_node_that_a_task_may_not_use_is_refused},
-	{"what it may use is planned for", what_it_may_use_is_planned_for},
+	{ "it reads the question, once or again", it_reads_the_question_once_or_again },
+	{ "it has no descriptor of the caller", it_has_no_descriptor_of_the_caller },
+	{ "its signals are the default ones", its_signals_are_the_default_ones },
+	{ "a question that is not read harms nobody", a_question_that_is_not_read_harms_nobody },
+	{ "it starts where the caller has closed its standard input",
+	  it_starts_where_the_caller_has_closed_its_standard_input },
+	{ "what it leaves behind is killed", what_it_leaves_behind_is_killed },
+	{ "no zombie is left of one that takes too long",
+	  no_zombie_is_left_of_one_that_takes_too_long },
+	{ "one that leaves its group is killed", one_that_leaves_its_group_is_killed },
+	{ "a signal ends the waiting", a_signal_ends_the_waiting },
+	{ "a node that a task may not use is refused", a_node_that_a_task_may_not_use_is_refused },
+	{ "what it may use is planned for", what_it_may_use_is_planned_for },
 	CU_TEST_INFO_NULL,
 };
 

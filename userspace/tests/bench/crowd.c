@@ -35,7 +35,8 @@ static void add_threads(long threads)
 
 static _Noreturn void sleeper(size_t bytes, long threads, int ready)
 {
-	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (memory == MAP_FAILED)

@@ -80,7 +80,8 @@ static void write_machine(const char *root)
 	char cpus[2][1024] = { "", "" }, name[128], text[256];
 
 	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
-		snprintf(cpus[cpu % 2] + strlen(cpus[cpu % 2]), 24, "%s%ld", cpu > 1 ? "," : "", cpu);
+		snprintf(cpus[cpu % 2] + strlen(cpus[cpu % 2]), 24, "%s%ld", cpu > 1 ? "," : "",
+			 cpu);
 	write_text(root, "sys/devices/system/node/online", "0-1\n");
 	write_text(root, "sys/devices/system/node/has_memory", "0-1\n");
 	for (int i = 0; i < 2; i++) {
@@ -107,9 +108,9 @@ static double warm_up(struct np_daemon *d, bool busy)
 		np_daemon_step(d);
 		used += d->counts.last_interval_cpu_seconds;
 		quiet = (d->watch.eligible < d->watch.n_watched && busy) ||
-					d->counts.moved_tasks != moves
-				? 0
-				: quiet + 1;
+					d->counts.moved_tasks != moves ?
+				0 :
+				quiet + 1;
 	}
 	return used;
 }
@@ -154,7 +155,8 @@ static void run(const char *root, const pid_t *pids, size_t n, bool busy, char *
 
 	np_options_defaults(d.args.policy, &d.args.options);
 	/* There is no second node that pages could go to. */
-	if (np_options_set(d.args.policy, &d.args.options, "pages=stay", err.text, sizeof(err.text)))
+	if (np_options_set(d.args.policy, &d.args.options, "pages=stay", err.text,
+			   sizeof(err.text)))
 		exit(1);
 	if (np_daemon_open(&d, &err)) {
 		fprintf(stderr, "%s\n", err.text);

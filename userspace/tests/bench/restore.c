@@ -44,8 +44,12 @@ static size_t place_all(const pid_t *pids, size_t n, const char *list)
 	np_list_parse_kernel(list, cpus);
 	for (size_t i = 0; i < n; i++) {
 		const struct np_place_request r = {
-			.pid = pids[i], .cpus = cpus, .mem_mode = -1, .inherit = true,
-			.by = "bench", .follows = i > 0,
+			.pid = pids[i],
+			.cpus = cpus,
+			.mem_mode = -1,
+			.inherit = true,
+			.by = "bench",
+			.follows = i > 0,
 		};
 
 		placed += !np_affinity_place(&r, &err);
@@ -68,8 +72,8 @@ static size_t count_different(const pid_t *pids, size_t n, const struct bitmask 
 int main(int argc, char **argv)
 {
 	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS);
-	size_t n = argc == 2 ? strtoul(argv[1], NULL, 10) : 0, placed, again, restored = 0, kept = 0,
-	       wrong;
+	size_t n = argc == 2 ? strtoul(argv[1], NULL, 10) : 0, placed, again, restored = 0,
+	       kept = 0, wrong;
 	pid_t *pids = calloc(n + 1, sizeof(*pids));
 	const struct np_whose whose = { .by = "bench" };
 	double began, placing, replacing, restoring;
@@ -94,7 +98,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		kill(pids[i], SIGKILL);
 	printf("%zu tasks placed in %.2f s, %zu placed elsewhere in %.2f s, %zu placements restored in "
-	       "%.2f s; %zu have other CPUs than before%s%s\n", placed, placing, again, replacing, restored,
-	       restoring, wrong, e ? ": " : "", e ? err.text : "");
+	       "%.2f s; %zu have other CPUs than before%s%s\n",
+	       placed, placing, again, replacing, restored, restoring, wrong, e ? ": " : "",
+	       e ? err.text : "");
 	return e || wrong || placed != n || again != n;
 }

@@ -72,7 +72,9 @@ static void scales_what_was_not_always_counted(void)
 {
 	static const struct np_perf_value half[] = { { 100, 1000, 500 }, { 30, 1000, 1000 } };
 	static const struct np_perf_value never[] = { { 100, 1000, 1000 }, { 0, 1000, 0 } };
-	static const struct np_perf_value brief[] = { { 100, 1000, 500 }, { 0, 1, 0 }, { 0, 0, 0 } };
+	static const struct np_perf_value brief[] = { { 100, 1000, 500 },
+						      { 0, 1, 0 },
+						      { 0, 0, 0 } };
 	static const struct np_perf_value idle[] = { { 0, 0, 0 } };
 	struct np_count c = np_perf_scale(half, 2);
 
@@ -120,7 +122,8 @@ static void differences_and_what_is_derived(void)
 
 static void reads_a_line_of_the_lab(void)
 {
-	static const char line[] = "cpu=3 instructions=20 cycles=10 llc_references=7 llc_misses=6 "
+	static const char line[] =
+		"cpu=3 instructions=20 cycles=10 llc_references=7 llc_misses=6 "
 		"local_dram=3 remote_dram=2 remote_cache=1 sim_ns=9 stall_ns=4 dram_node0=5\n";
 	double total[NP_EVENTS];
 	int cpu = -1;
@@ -168,10 +171,13 @@ static void finds_the_group_that_a_task_is_in(void)
 	fixture_write("gold/tasks", both);
 	fixture_write("gold/mon_groups/pod/tasks", own);
 	fixture_write("empty/tasks", "\n");
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:own\n", group, sizeof(group), &err), 0);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:own\n", group, sizeof(group), &err),
+			0);
 	snprintf(want, sizeof(want), "%s/mon_groups/own", root);
 	CU_ASSERT_STRING_EQUAL(group, want);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:pod\n", group, sizeof(group), &err), 0);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:pod\n", group, sizeof(group),
+					 &err),
+			0);
 	snprintf(want, sizeof(want), "%s/gold/mon_groups/pod", root);
 	CU_ASSERT_STRING_EQUAL(group, want);
 	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:\n", group, sizeof(group), &err),
@@ -180,8 +186,10 @@ static void finds_the_group_that_a_task_is_in(void)
 	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:empty\nmon:\n", group, sizeof(group), &err),
 			-EOPNOTSUPP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "0 of the 1 threads"));
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), &err), -EOPNOTSUPP);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), &err), -ENODEV);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), &err),
+			-EOPNOTSUPP);
+	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), &err),
+			-ENODEV);
 	fixture_end();
 }
 
@@ -250,7 +258,7 @@ static void says_which_sysctl_forbids_counting(void)
 	if (!f || fscanf(f, "%d", &level) != 1 || level < 1 || getuid()) {
 		if (f)
 			fclose(f);
-		return;	/* allowed to all users here, or no change to user nobody */
+		return; /* allowed to all users here, or no change to user nobody */
 	}
 	fclose(f);
 	pid = fork();
@@ -281,9 +289,11 @@ static void says_why_there_is_nothing(void)
 /* What a CPU that comes meanwhile had counted before is not known: it is left out. */
 static void cpus_come_and_go_while_dram_is_counted(void)
 {
-	double *lines = malloc(2 * sizeof(*lines)), *writes = malloc(sizeof(*writes)), sum[2] = { 0 };
+	double *lines = malloc(2 * sizeof(*lines)), *writes = malloc(sizeof(*writes)),
+	       sum[2] = { 0 };
 	struct np_node_traffic before = { 1, 2, lines, writes };
-	struct np_node_traffic more = { 2, 2, (double[]) { 11, 22, 300, 400 }, (double[]) { 6, 700 } };
+	struct np_node_traffic more = { 2, 2, (double[]) { 11, 22, 300, 400 },
+					(double[]) { 6, 700 } };
 	struct np_node_traffic fewer = { 0, 2, (double[]) { 0 }, (double[]) { 0 } };
 
 	lines[0] = lines[1] = writes[0] = 1;
@@ -331,7 +341,9 @@ static void written_lines_are_traffic(void)
 	struct np_machine m = { .n_nodes = 2, .node = node, .n_cpus = 1 };
 	struct np_reading r = { .seconds = 2 };
 	struct np_counter_sample c = {
-		.counted = &r, .n = 1, .seconds = 2,
+		.counted = &r,
+		.n = 1,
+		.seconds = 2,
 		.dram = { 1, 2, (double[]) { 0, 300 }, (double[]) { 100 } },
 	};
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);

@@ -13,9 +13,13 @@ static const struct np_hysteresis_rules rules = {
 static struct np_decision decision(int from, int to, double gain)
 {
 	return (struct np_decision) {
-		.from = from, .to = to, .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE,
+		.from = from,
+		.to = to,
+		.pages_to = NP_NODE_NONE,
+		.spread = NP_NODE_NONE,
 		.nodes = NP_NODE_NONE,
-		.gain = gain, .gain_source = NP_PROVENANCE_PENALTY,
+		.gain = gain,
+		.gain_source = NP_PROVENANCE_PENALTY,
 	};
 }
 
@@ -116,7 +120,7 @@ static void what_was_tried_is_not_tried_again(void)
 	np_hysteresis_moved(&s, &rules, &d, 4000, 2);
 	d.pages_to_move = 4400;
 	CU_ASSERT_EQUAL(judge(&s, d, 3), NP_HYSTERESIS_DONE);
-	d.pages_to_move = 4600;	/* a twentieth of its 10000 pages more */
+	d.pages_to_move = 4600; /* a twentieth of its 10000 pages more */
 	CU_ASSERT_EQUAL(judge(&s, d, 4), NP_HYSTERESIS_ACT);
 	/* Another program has bound it to another node. */
 	d = decision(0, 1, 2);

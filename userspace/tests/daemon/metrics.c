@@ -17,7 +17,8 @@ static void the_file_is_written_through_no_link(void)
 {
 	static const char *const names[] = { "m.prom", "m.prom.new", "m.prom.new.%d" };
 	const struct np_daemon d = {
-		.args.policy = np_policy_find("maximum-local"), .how.engine = &fake_engine,
+		.args.policy = np_policy_find("maximum-local"),
+		.how.engine = &fake_engine,
 	};
 	const char *root = fixture_begin();
 	char file[128], target[128], link[128], name[64], *text;
@@ -45,7 +46,8 @@ static void the_file_is_written_through_no_link(void)
 
 static void the_socket_is_opened_to_whom_it_says(void)
 {
-	static const char *const wrong[] = { "mode=", "mode=rw", "mode=1777", "group=no-such-group", "x" };
+	static const char *const wrong[] = { "mode=", "mode=rw", "mode=1777", "group=no-such-group",
+					     "x" };
 	const struct group *own = getgrgid(getgid());
 	const char *root = fixture_begin();
 	char where[256], path[128];
@@ -59,7 +61,8 @@ static void the_socket_is_opened_to_whom_it_says(void)
 	CU_ASSERT(!lstat(path, &st) && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0600);
 	np_metrics_close(&x);
 	CU_ASSERT(lstat(path, &st));
-	snprintf(where, sizeof(where), "unix:%s,mode=0666,group=%s", path, own ? own->gr_name : "root");
+	snprintf(where, sizeof(where), "unix:%s,mode=0666,group=%s", path,
+		 own ? own->gr_name : "root");
 	CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), 0);
 	CU_ASSERT(!lstat(path, &st) && (st.st_mode & 0777) == 0666 && st.st_gid == getgid());
 	np_metrics_close(&x);

@@ -27,8 +27,8 @@
 #include "../../lib/plan/penalty_probe.h"
 #include "../fixture.h"
 
-static bool fake;		/* counters of this file, not the machine's */
-static int refuse;		/* with this errno */
+static bool fake;  /* counters of this file, not the machine's */
+static int refuse; /* with this errno */
 
 int access(const char *path, int mode)
 {
@@ -68,7 +68,7 @@ static pid_t start_spinner(void)
 
 	for (volatile int i = 0; !pid; i++)
 		;
-	CU_ASSERT_FATAL(pid > 0);	/* to be killed later: -1 is every process */
+	CU_ASSERT_FATAL(pid > 0); /* to be killed later: -1 is every process */
 	return pid;
 }
 
@@ -159,8 +159,8 @@ static void write_node(int node, const char *cpus, const char *distance)
 	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/distance", node);
 	fixture_write(name, distance);
 	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/meminfo", node);
-	snprintf(text, sizeof(text), "Node %d MemTotal: 16777216 kB\nNode %d MemFree: 8388608 kB\n", node,
-		 node);
+	snprintf(text, sizeof(text), "Node %d MemTotal: 16777216 kB\nNode %d MemFree: 8388608 kB\n",
+		 node, node);
 	fixture_write(name, text);
 }
 
@@ -190,7 +190,8 @@ static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
 	struct np_err err;
 
 	*d = (struct np_daemon) {
-		.args.policy = np_policy_find("maximum-local"), .root = root,
+		.args.policy = np_policy_find("maximum-local"),
+		.root = root,
 		.watch_rules = { .pids = pid, .n_pids = 1, .pause = 6, .read_budget = 1 },
 		.hysteresis_rules = { .plans = 1, .window = 30, .back_off = 60 },
 		.how = { .engine = &fake_engine, .stop = &never },
@@ -206,8 +207,9 @@ static void a_round_that_failed_is_followed_by_others(void)
 		int error;
 		bool again;
 	} cases[] = {
-		{ EMFILE, true }, { ENOMEM, true }, { EBUSY, true }, { ENOSPC, true }, { EAGAIN, true },
-		{ EACCES, false }, { EOPNOTSUPP, false }, { ENODEV, false }, { ENOENT, false },
+		{ EMFILE, true },      { ENOMEM, true },  { EBUSY, true },
+		{ ENOSPC, true },      { EAGAIN, true },  { EACCES, false },
+		{ EOPNOTSUPP, false }, { ENODEV, false }, { ENOENT, false },
 	};
 	pid_t pid = start_spinner();
 	const char *root = fixture_begin();
@@ -250,7 +252,8 @@ static void a_node_that_comes_is_met(void)
 	np_daemon_step(&d);
 	CU_ASSERT_EQUAL(d.machine.n_nodes, 3);
 	CU_ASSERT(d.model && d.machine.model == d.model && d.model->n_nodes == 3);
-	for (unsigned long long plans = d.counts.plans, i = 0; d.counts.plans == plans && i < 1000; i++)
+	for (unsigned long long plans = d.counts.plans, i = 0; d.counts.plans == plans && i < 1000;
+	     i++)
 		np_daemon_step(&d);
 	CU_ASSERT_EQUAL(d.counts.planning_failed, 0);
 	CU_ASSERT_EQUAL_FATAL(d.watch.eligible, 1);
@@ -278,7 +281,8 @@ static void pages_of_its_own_tasks_come_back(void)
 	open_daemon(&d, &mine, root);
 	np_daemon_step(&d);
 	np_task_watch_find(&d.watch, mine)->placed = true;
-	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0) && fixture_note_pages(&d.machine, other, 0));
+	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0) &&
+		  fixture_note_pages(&d.machine, other, 0));
 	np_daemon_restore(&d);
 	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, &err), 0);
 	CU_ASSERT_EQUAL(back.tasks, 1);
@@ -305,10 +309,15 @@ static void a_flip_gives_the_upper_layer_back(void)
 	int distance[] = { 10, 20, 20, 10 }, cpu_node[] = { 0, 1 };
 	struct np_node node[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
 	const struct np_machine m = {
-		.n_nodes = 2, .node = node, .distance = distance, .n_cpus = 2, .cpu_node = cpu_node,
+		.n_nodes = 2,
+		.node = node,
+		.distance = distance,
+		.n_cpus = 2,
+		.cpu_node = cpu_node,
 		.page_size = 4096,
 	};
-	struct bitmask *own = cpus_of("0-1"), *set = cpus_of("1"), *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *own = cpus_of("0-1"), *set = cpus_of("1"),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	static const volatile sig_atomic_t never;
 	struct np_cpi_pair pair;
 	char line[128];
@@ -323,8 +332,9 @@ static void a_flip_gives_the_upper_layer_back(void)
 	CU_ASSERT_FATAL(pid > 0);
 	fake = true;
 	np_module_use_dir(fixture_begin());
-	snprintf(line, sizeof(line), "tid=%d pid=%d comm=a cpus=1 saved_cpus=0-1 mem=- saved_mem=- inherit=1\n",
-		 pid, pid);
+	snprintf(line, sizeof(line),
+		 "tid=%d pid=%d comm=a cpus=1 saved_cpus=0-1 mem=- saved_mem=- inherit=1\n", pid,
+		 pid);
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
 	fixture_write("placements", line);
 	CU_ASSERT_EQUAL(np_affinity_set(pid, set), 0);

@@ -44,7 +44,9 @@ static pid_t start_sleeper(void)
 static void a_costly_task_is_read_seldom(void)
 {
 	pid_t pid = start_sleeper();
-	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1e-9 };
+	struct np_task_watch_rules rules = {
+		.pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1e-9
+	};
 	struct np_machine m;
 	struct np_task_watch w;
 	struct np_err err;
@@ -65,7 +67,9 @@ static void a_costly_task_is_read_seldom(void)
 static void reading_pages_keeps_the_busy_cpus(void)
 {
 	pid_t pid = start_sleeper();
-	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1 };
+	struct np_task_watch_rules rules = {
+		.pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1
+	};
 	struct np_machine m;
 	struct np_task_watch w;
 	struct np_watched_task *t;
@@ -102,7 +106,7 @@ static void the_child_of_a_parent_that_has_exited(void)
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT_FATAL(t && t->watched);
 	t->watched = false;
-	t->ppid = INT_MAX;	/* no task's */
+	t->ppid = INT_MAX; /* no task's */
 	w.last_pid = 0;
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, pid);

@@ -34,8 +34,14 @@ static uint64_t sum_of_counts(const struct np_migrate_result *r)
 
 static void merging_keeps_the_sum(void)
 {
-	struct np_migrate_result out = { .asked = 1100, .moved = 50, .shared = 30, .thp_split = 600,
-					 .no_huge = 400, .busy = 20, .bytes = 1, .ns = 5,
+	struct np_migrate_result out = { .asked = 1100,
+					 .moved = 50,
+					 .shared = 30,
+					 .thp_split = 600,
+					 .no_huge = 400,
+					 .busy = 20,
+					 .bytes = 1,
+					 .ns = 5,
 					 .engine = "module" };
 	struct np_migrate_result rest = { .asked = 1050, .moved = 1010, .busy = 40, .ns = 7 };
 

@@ -30,16 +30,17 @@ static void finds_what_lies_under(void)
 	struct np_layers l = { 0 };
 
 	np_module_use_dir(fixture_begin());
-	fixture_write("placements",
-		      "tid=31 pid=30 comm=b cpus=4-5 saved_cpus=6 mem=- saved_mem=- inherit=1\n"
-		      "tid=30 pid=30 comm=a cpus=0,2 saved_cpus=0-3 mem=bind:1 saved_mem=default inherit=1\n"
-		      "tid=7 pid=7 comm=c cpus=- saved_cpus=- mem=bind:0 saved_mem=default inherit=1\n");
+	fixture_write(
+		"placements",
+		"tid=31 pid=30 comm=b cpus=4-5 saved_cpus=6 mem=- saved_mem=- inherit=1\n"
+		"tid=30 pid=30 comm=a cpus=0,2 saved_cpus=0-3 mem=bind:1 saved_mem=default inherit=1\n"
+		"tid=7 pid=7 comm=c cpus=- saved_cpus=- mem=bind:0 saved_mem=default inherit=1\n");
 	CU_ASSERT_EQUAL(np_layers_read(&l), 0);
 	CU_ASSERT_EQUAL(l.n, 2);
 	CU_ASSERT(lifts(&l, 30, "0,2", "0-3"));
 	CU_ASSERT(lifts(&l, 31, "4-5", "6"));
-	CU_ASSERT_FALSE(lifts(&l, 30, "0-1", "0-1"));	/* changed by another program since */
-	CU_ASSERT_FALSE(lifts(&l, 7, "0,2", "0,2"));	/* its CPUs are not the module's */
+	CU_ASSERT_FALSE(lifts(&l, 30, "0-1", "0-1")); /* changed by another program since */
+	CU_ASSERT_FALSE(lifts(&l, 7, "0,2", "0,2"));  /* its CPUs are not the module's */
 	CU_ASSERT_FALSE(lifts(&l, 8, "0,2", "0,2"));
 	fixture_write("placements", "");
 	CU_ASSERT_EQUAL(np_layers_read(&l), 0);

@@ -15,8 +15,13 @@
 
 static void versions(void)
 {
-	static const char *const bad[] = { "", "abi=1", "numaplace=1", "numaplace=1 abi=", "numaplace=1 abi=x",
-					   "numaplace=1 abi=-1", "numaplace=1 abi=99999999999",
+	static const char *const bad[] = { "",
+					   "abi=1",
+					   "numaplace=1",
+					   "numaplace=1 abi=",
+					   "numaplace=1 abi=x",
+					   "numaplace=1 abi=-1",
+					   "numaplace=1 abi=99999999999",
 					   "numaplace=1\nabi=1" };
 	struct np_module_info info;
 
@@ -79,7 +84,8 @@ static void a_request_is_one_line(void)
 	r.duty = 30;
 	r.threads = 2;
 	r.shared = r.split = true;
-	asked(&r, "from=any to=1 start=0x1000 end=0x3000 limit=17 pause=never max_stall_us=500 rate_mib=3 "
+	asked(&r,
+	      "from=any to=1 start=0x1000 end=0x3000 limit=17 pause=never max_stall_us=500 rate_mib=3 "
 	      "duty=30 threads=2 shared=1 split=1");
 	np_module_use_dir(NULL);
 	fixture_end();
@@ -87,8 +93,9 @@ static void a_request_is_one_line(void)
 
 static void records(void)
 {
-	const char *text = "job=12 pid=4 state=done from=0-1 asked=18446744073709551615 moved=1x empty=\n"
-			   "job=3 state=running\n\n";
+	const char *text =
+		"job=12 pid=4 state=done from=0-1 asked=18446744073709551615 moved=1x empty=\n"
+		"job=3 state=running\n\n";
 	char value[16], tiny[3];
 	uint64_t number;
 
@@ -120,9 +127,11 @@ static void what_is_refused_is_not_counted(void)
 
 	np_module_use_dir(fixture_begin());
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
-	fixture_write("restore/folder", "");	/* cannot be written */
-	snprintf(line, sizeof(line), "tid=%d pid=%d comm=a cpus=- saved_cpus=- mem=bind:0 "
-		 "saved_mem=default inherit=1\n", pid, pid);
+	fixture_write("restore/folder", ""); /* cannot be written */
+	snprintf(line, sizeof(line),
+		 "tid=%d pid=%d comm=a cpus=- saved_cpus=- mem=bind:0 "
+		 "saved_mem=default inherit=1\n",
+		 pid, pid);
 	fixture_write("placements", line);
 	CU_ASSERT_EQUAL(np_module_restore(NP_WHOSE(&pid), &n, &kept, &err), -EISDIR);
 	CU_ASSERT(n == 0 && kept == 0);

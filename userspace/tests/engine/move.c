@@ -144,7 +144,8 @@ static void a_spread_is_fine_grained(void)
 static pid_t start_sleeper(pid_t number)
 {
 	struct clone_args args = {
-		.exit_signal = SIGCHLD, .set_tid = number ? (uint64_t)(uintptr_t)&number : 0,
+		.exit_signal = SIGCHLD,
+		.set_tid = number ? (uint64_t)(uintptr_t)&number : 0,
 		.set_tid_size = number != 0,
 	};
 	/* Six arguments: task_sampling.c has a syscall() of its own, which passes on as many. */
@@ -158,7 +159,7 @@ static pid_t start_sleeper(pid_t number)
 
 static void end(pid_t pid)
 {
-	CU_ASSERT_FATAL(pid > 0);	/* kill(-1) signals every process */
+	CU_ASSERT_FATAL(pid > 0); /* kill(-1) signals every process */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
@@ -166,7 +167,11 @@ static void end(pid_t pid)
 static struct np_node two_nodes[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
 static int cpu_node[] = { 0, 1 };
 static const struct np_machine two = {
-	.n_nodes = 2, .node = two_nodes, .n_cpus = 2, .cpu_node = cpu_node, .page_size = 4096,
+	.n_nodes = 2,
+	.node = two_nodes,
+	.n_cpus = 2,
+	.cpu_node = cpu_node,
+	.page_size = 4096,
 };
 
 /*
@@ -184,7 +189,7 @@ static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_r
 	if (!to_reuse)
 		return 0;
 	end(to_reuse);
-	usleep(20000);		/* start times are in ticks of 10 ms */
+	usleep(20000); /* start times are in ticks of 10 ms */
 	CU_ASSERT_EQUAL(start_sleeper(to_reuse), to_reuse);
 	to_reuse = 0;
 	return 0;
@@ -211,7 +216,7 @@ static void pages_of_a_reused_pid_stay(void)
 
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	end(other);
-	if (start_sleeper(other) == other) {	/* else we may not choose a number */
+	if (start_sleeper(other) == other) { /* else we may not choose a number */
 		CU_ASSERT(fixture_note_pages(&two, one, 100000));
 		CU_ASSERT(fixture_note_pages(&two, other, 100000));
 		to_reuse = other;

@@ -19,7 +19,10 @@
 static int cpu_node[] = { 0, 1 };
 static struct np_node node[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
 static struct np_machine machine = {
-	.n_nodes = 2, .node = node, .n_cpus = 2, .cpu_node = cpu_node,
+	.n_nodes = 2,
+	.node = node,
+	.n_cpus = 2,
+	.cpu_node = cpu_node,
 };
 
 static bool enough_cpus(cpu_set_t *before)
@@ -143,8 +146,12 @@ static void what_we_have_placed_was_not_chosen(void)
 	use_own_state(root);
 	if (enough_cpus(&before)) {
 		numa_bitmask_setbit(cpus, 1);
-		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = pid, .cpus = cpus,
-				.mem_mode = -1, .inherit = true }, &err), 0);
+		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = pid,
+									       .cpus = cpus,
+									       .mem_mode = -1,
+									       .inherit = true },
+						  &err),
+				0);
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
 		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &kept, &err), 0);
@@ -159,8 +166,10 @@ static enum np_pinned placed_by_module(const char *root, const char *saved, char
 {
 	char line[128];
 
-	snprintf(line, sizeof(line), "tid=%d pid=%d comm=us cpus=1 saved_cpus=%s mem=- saved_mem=- "
-		 "inherit=1\n", getpid(), getpid(), saved);
+	snprintf(line, sizeof(line),
+		 "tid=%d pid=%d comm=us cpus=1 saved_cpus=%s mem=- saved_mem=- "
+		 "inherit=1\n",
+		 getpid(), getpid(), saved);
 	fixture_write("placements", line);
 	return narrow(root, list, len);
 }
@@ -180,7 +189,7 @@ static void what_the_module_has_placed_was_not_chosen(void)
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
 		CU_ASSERT_EQUAL(placed_by_module(root, "0", list, sizeof(list)), NP_PINNED_TASK);
 		CU_ASSERT_STRING_EQUAL(list, "0");
-		pin_to(0, 0);	/* changed by another program since */
+		pin_to(0, 0); /* changed by another program since */
 		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_TASK);
 		sched_setaffinity(0, sizeof(before), &before);
 	}
@@ -222,8 +231,12 @@ static void what_an_orphan_inherits_was_not_chosen(void)
 	CU_ASSERT_FATAL(parent > 0);
 	numa_bitmask_setbit(cpus, 1);
 	if (enough_cpus(&before))
-		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent, .cpus = cpus,
-				.mem_mode = -1, .inherit = true }, &err), 0);
+		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent,
+									       .cpus = cpus,
+									       .mem_mode = -1,
+									       .inherit = true },
+						  &err),
+				0);
 	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
 	CU_ASSERT_EQUAL(read(hear[0], &orphan, sizeof(orphan)), sizeof(orphan));
 	CU_ASSERT_EQUAL(waitpid(parent, NULL, 0), parent);
@@ -259,7 +272,7 @@ static void isolated_cpus_are_kept_free(void)
 	if (enough_cpus(&before)) {
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0");
-		pin_to(0, 0);	/* as isolcpus leaves every task */
+		pin_to(0, 0); /* as isolcpus leaves every task */
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		pin_to(0, 1);
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_TASK);
@@ -282,7 +295,8 @@ static void the_reason_says_what_is_kept(void)
 	memset(d.reason, 'x', NP_REASON_LEN - 1);
 	pinned = NP_PINNED_THREADS;
 	np_task_limits_explain(&c, 0, &d);
-	CU_ASSERT_PTR_NOT_NULL(strstr(d.reason, "x; its threads have CPUs of their own, which are kept"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(d.reason, "x; its threads have CPUs of their own, which are kept"));
 	CU_ASSERT_EQUAL(strlen(d.reason), NP_REASON_LEN - 1);
 	d.reason[0] = '\0';
 	pinned = NP_PINNED_NOT;

@@ -145,9 +145,10 @@ static void a_grandchild(void)
 	grandchild = subject_await(&subject->child);
 	both[0] = pid < child ? pid : child;
 	both[1] = pid < child ? child : pid;
-	usleep(20000);		/* start times are in ticks of 10 ms */
+	usleep(20000); /* start times are in ticks of 10 ms */
 	CU_ASSERT_EQUAL(subject_place(child, "1"), 0);
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { both, 2, NULL }, &n, &kept, &err), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { both, 2, NULL }, &n, &kept, &err),
+			0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(grandchild), before);
 	kill(grandchild, SIGKILL);
@@ -180,7 +181,7 @@ static void a_child_that_had_them_before(void)
 	subject->go = 1;
 	child = subject_await(&subject->child);
 	subject_set(child, "0");
-	usleep(20000);		/* start times are in ticks of 10 ms */
+	usleep(20000); /* start times are in ticks of 10 ms */
 	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
 	subject_restore(pid, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
@@ -199,7 +200,8 @@ static void what_a_daemon_has_left(void)
 
 	CU_ASSERT_EQUAL(subject_place_by(d.how.by, pid, "0"), 0);
 	np_daemon_leave(&d);
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = d.how.by }, &n, &kept, &err), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = d.how.by }, &n, &kept, &err),
+			0);
 	CU_ASSERT_EQUAL(n, 0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
 	subject_restore(pid, NULL);

@@ -112,9 +112,10 @@ static void forgets_an_earlier_boot(void)
 
 	state_begin();
 	np_proc_stat(getpid(), &st);
-	snprintf(text, sizeof(text), "{\"boot\":\"another\",\"threads\":[{\"tid\":%d,\"pid\":%d,"
-		 "\"start\":%llu,\"inherit\":false,\"original\":\"0\",\"set\":\"1\"}]}", getpid(),
-		 getpid(), st.start);
+	snprintf(text, sizeof(text),
+		 "{\"boot\":\"another\",\"threads\":[{\"tid\":%d,\"pid\":%d,"
+		 "\"start\":%llu,\"inherit\":false,\"original\":\"0\",\"set\":\"1\"}]}",
+		 getpid(), getpid(), st.start);
 	fixture_write("state.json", text);
 	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(&s, path, &err), 0);
 	CU_ASSERT_EQUAL(s.n, 0);
@@ -125,10 +126,17 @@ static void forgets_an_earlier_boot(void)
 static void refuses_a_damaged_file(void)
 {
 	static const char *const bad[] = {
-		"", "{", "[]", "{}", "{\"boot\":1,\"threads\":[]}", "{\"boot\":\"x\",\"threads\":{}}",
+		"",
+		"{",
+		"[]",
+		"{}",
+		"{\"boot\":1,\"threads\":[]}",
+		"{\"boot\":\"x\",\"threads\":{}}",
 	};
 	static const char *const bad_records[] = {
-		"1", "{}", "{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0\"}",
+		"1",
+		"{}",
+		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0\"}",
 		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"\",\"set\":\"0\"}",
 		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"9999\",\"set\":\"0\"}",
 		"{\"tid\":1,\"pid\":1,\"start\":1,\"inherit\":false,\"original\":\"0-\",\"set\":\"0\"}",
@@ -174,7 +182,10 @@ static void end(pid_t child)
 static int place_on(pid_t pid, const struct bitmask *cpus, struct np_err *err)
 {
 	const struct np_place_request r = {
-		.pid = pid, .cpus = cpus, .mem_mode = -1, .inherit = true,
+		.pid = pid,
+		.cpus = cpus,
+		.mem_mode = -1,
+		.inherit = true,
 	};
 
 	return np_affinity_place(&r, err);
@@ -188,7 +199,8 @@ static void set_list(struct bitmask *mask, const char *list)
 /* The state goes to XDG_RUNTIME_DIR for others; root's own file is used as root. */
 static void places_and_restores_a_process(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *want = numa_bitmask_alloc(NP_MAX_CPUS),
 		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t child = start_idle();
 	struct np_err err = { "" };
@@ -215,7 +227,8 @@ static void places_and_restores_a_process(void)
 /* CPUs that are not there: the kernel refuses, and nothing is remembered. */
 static void a_refused_placement_leaves_nothing(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *want = numa_bitmask_alloc(NP_MAX_CPUS),
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *want = numa_bitmask_alloc(NP_MAX_CPUS),
 		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t child = start_idle();
 	struct np_err err = { "" };
@@ -240,7 +253,9 @@ static void a_refused_placement_leaves_nothing(void)
 
 static void add_to(struct np_saved_affinity *s, pid_t pid)
 {
-	struct np_saved r = { .tid = pid, .pid = pid, .original = numa_bitmask_alloc(NP_MAX_CPUS),
+	struct np_saved r = { .tid = pid,
+			      .pid = pid,
+			      .original = numa_bitmask_alloc(NP_MAX_CPUS),
 			      .set = numa_bitmask_alloc(NP_MAX_CPUS) };
 	struct np_proc_stat st;
 
@@ -300,8 +315,10 @@ static void appends_and_forgives_a_cut_line(void)
 /* A second placement was noted, but the tool was killed before it touched the thread. */
 static void an_untouched_second_placement_is_restored(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *first = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *second = numa_bitmask_alloc(NP_MAX_CPUS), *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *first = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *second = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t child = start_idle();
 	struct np_err err = { "" };
 	size_t n, kept;
@@ -311,7 +328,7 @@ static void an_untouched_second_placement_is_restored(void)
 	set_list(first, "0");
 	set_list(second, "1");
 	CU_ASSERT_EQUAL(place_on(child, first, &err), 0);
-	if (!place_on(child, second, &err)) {	/* two CPUs */
+	if (!place_on(child, second, &err)) { /* two CPUs */
 		np_affinity_set(child, first);
 		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), 0);
 		CU_ASSERT(n == 1 && kept == 0);
@@ -326,7 +343,7 @@ static void an_untouched_second_placement_is_restored(void)
 	fixture_end();
 }
 
-#define VICTIMS 64
+#define VICTIMS	   64
 #define TIMEOUT_US (60 * 1000 * 1000)
 
 /* All of them on CPU 0, then on CPU 1 where there is one, for ever. */
@@ -335,7 +352,7 @@ static void place_all(const pid_t *victim)
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_err err;
 
-	for (size_t i = 0; ; i++) {
+	for (size_t i = 0;; i++) {
 		set_list(cpus, i / VICTIMS % 2 ? "1" : "0");
 		place_on(victim[i % VICTIMS], cpus, &err);
 	}
@@ -360,7 +377,8 @@ static bool is_changed(pid_t victim, const struct bitmask *before)
 /* Whatever the moment: one whose CPUs are changed can be given them back. */
 static void a_killed_tool_loses_no_original(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS), *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t victim[VICTIMS], tool;
 	struct np_err err = { "" };
 	size_t n, kept;
@@ -373,7 +391,7 @@ static void a_killed_tool_loses_no_original(void)
 	if (tool == 0)
 		place_all(victim);
 	CU_ASSERT(numa_bitmask_weight(before) == 1 || is_changed(victim[VICTIMS / 2], before));
-	usleep((unsigned int)(getpid() % 64) * 1000);	/* another moment each time */
+	usleep((unsigned int)(getpid() % 64) * 1000); /* another moment each time */
 	end(tool);
 	for (size_t i = 0; i < VICTIMS; i++) {
 		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, &err);

@@ -50,7 +50,7 @@ pid_t subject_start(void (*body)(void))
 		while (true)
 			pause();
 	}
-	CU_ASSERT_FATAL(child > 0);	/* to be killed later: -1 is every process */
+	CU_ASSERT_FATAL(child > 0); /* to be killed later: -1 is every process */
 	return child;
 }
 

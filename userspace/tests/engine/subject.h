@@ -7,7 +7,7 @@
 
 /* Memory shared by the process and the test. */
 struct subject {
-	volatile int go;		/* one step further */
+	volatile int go; /* one step further */
 	volatile pid_t child, thread;
 };
 

@@ -21,7 +21,10 @@ static void place_and_undo(pid_t pid, const char *list, int go, volatile pid_t *
 {
 	struct np_affinity_undo *undo;
 
-	CU_ASSERT_EQUAL_FATAL(subject_place_as((struct np_place_request) { .pid = pid, .undo = &undo }, list), 0);
+	CU_ASSERT_EQUAL_FATAL(subject_place_as((struct np_place_request) { .pid = pid,
+									   .undo = &undo },
+					       list),
+			      0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), list);
 	subject->go = go;
 	if (number)
@@ -43,7 +46,8 @@ static void an_earlier_placement_and_its_child(void)
 	place_and_undo(pid, "1", 1, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err),
+			0);
 	CU_ASSERT(n == 2 && !kept);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
@@ -87,7 +91,10 @@ static void a_placement_of_one_thread(void)
 
 	subject->go = 1;
 	thread = subject_await(&subject->thread);
-	CU_ASSERT_EQUAL(subject_place_as((struct np_place_request) { .pid = thread, .one_thread = true }, "0"), 0);
+	CU_ASSERT_EQUAL(subject_place_as((struct np_place_request) { .pid = thread,
+								     .one_thread = true },
+					 "0"),
+			0);
 	place_and_undo(pid, "1", 1, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), "0");
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
@@ -104,7 +111,9 @@ static void an_earlier_placement_when_the_module_refuses(void)
 {
 	struct bitmask *both = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t pid = subject_start(subject_forks), child;
-	struct np_place_request r = { .pid = pid, .cpus = both, .mem_mode = MPOL_DEFAULT, .inherit = true };
+	struct np_place_request r = {
+		.pid = pid, .cpus = both, .mem_mode = MPOL_DEFAULT, .inherit = true
+	};
 	size_t n, kept;
 
 	np_list_parse_kernel("0-1", both);
@@ -113,13 +122,14 @@ static void an_earlier_placement_when_the_module_refuses(void)
 	child = subject_await(&subject->child);
 	np_module_use_dir(fixture_begin());
 	fixture_write("version", "numaplace=0.1.0 abi=1\n");
-	fixture_write("place/folder", "");	/* cannot be written */
+	fixture_write("place/folder", ""); /* cannot be written */
 	CU_ASSERT_EQUAL(np_module_place(&r, &err), -EISDIR);
 	np_module_use_dir(NULL);
 	fixture_end();
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err),
+			0);
 	CU_ASSERT_EQUAL(n, 2);
 	numa_bitmask_free(both);
 	kill(child, SIGKILL);
@@ -133,7 +143,10 @@ static void a_choice_of_the_user_after_the_placement_that_is_undone(void)
 	size_t kept;
 
 	CU_ASSERT_EQUAL(subject_place(pid, "0-1"), 0);
-	CU_ASSERT_EQUAL_FATAL(subject_place_as((struct np_place_request) { .pid = pid, .undo = &undo }, "1"), 0);
+	CU_ASSERT_EQUAL_FATAL(subject_place_as((struct np_place_request) { .pid = pid,
+									   .undo = &undo },
+					       "1"),
+			      0);
 	subject_set(pid, "0");
 	CU_ASSERT_EQUAL(np_affinity_undo(&(struct np_undo) { pid, undo }, 1, &err), 0);
 	np_affinity_undo_free(undo);
@@ -147,7 +160,8 @@ static CU_TestInfo undo_tests[] = {
 	{ "an earlier placement and its child", an_earlier_placement_and_its_child },
 	{ "a child of the placement that is undone", a_child_of_the_placement_that_is_undone },
 	{ "a placement of one thread", a_placement_of_one_thread },
-	{ "an earlier placement when the module refuses", an_earlier_placement_when_the_module_refuses },
+	{ "an earlier placement when the module refuses",
+	  an_earlier_placement_when_the_module_refuses },
 	{ "a choice of the user after the placement that is undone",
 	  a_choice_of_the_user_after_the_placement_that_is_undone },
 	CU_TEST_INFO_NULL,

@@ -57,7 +57,8 @@ static void end(void)
 
 static bool kernel_has(int first, int second)
 {
-	json_t *now = np_weights_kernel_read(root), *is = json_pack("{s:i, s:i}", "0", first, "2", second);
+	json_t *now = np_weights_kernel_read(root),
+	       *is = json_pack("{s:i, s:i}", "0", first, "2", second);
 	bool same = json_equal(now, is);
 
 	json_decref(is);
@@ -108,11 +109,12 @@ static void the_last_user_gives_them_back(void)
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
 	CU_ASSERT(kernel_has(100, 37));
 	CU_ASSERT_EQUAL(take(&user[1], 200, 74), 0);
-	CU_ASSERT(kernel_has(100, 37));	/* in proportion: left as they are */
+	CU_ASSERT(kernel_has(100, 37)); /* in proportion: left as they are */
 	CU_ASSERT(user[0].added && user[1].added);
 	CU_ASSERT_EQUAL(drop(&user[0]).users, 1);
 	CU_ASSERT(kernel_has(100, 37));
-	CU_ASSERT_STRING_EQUAL(drop(&user[1]).text, "the kernel's weights for interleaving are 0:1 2:4 again");
+	CU_ASSERT_STRING_EQUAL(drop(&user[1]).text,
+			       "the kernel's weights for interleaving are 0:1 2:4 again");
 	CU_ASSERT(kernel_has(1, 4));
 	CU_ASSERT_STRING_EQUAL(drop(&user[1]).text, "");
 	end();
@@ -125,8 +127,10 @@ static void different_ones_are_refused(void)
 	begin();
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
 	CU_ASSERT_EQUAL(take(&user[1], 37, 100), -EBUSY);
-	snprintf(line, sizeof(line), "weights 0:37 2:100 cannot be written: process %d goes by 0:100 2:37, and the "
-		 "kernel has one set; `numaplace restore %d` gives that up", user[0].pid, user[0].pid);
+	snprintf(line, sizeof(line),
+		 "weights 0:37 2:100 cannot be written: process %d goes by 0:100 2:37, and the "
+		 "kernel has one set; `numaplace restore %d` gives that up",
+		 user[0].pid, user[0].pid);
 	CU_ASSERT_STRING_EQUAL(err.text, line);
 	CU_ASSERT(kernel_has(100, 37));
 	CU_ASSERT_EQUAL(drop(&user[1]).users, 0);
@@ -159,7 +163,7 @@ static void who_has_exited_holds_nothing(void)
 	CU_ASSERT_EQUAL(take(&user[1], 37, 100), 0);
 	CU_ASSERT(kernel_has(37, 100));
 	drop(&user[1]);
-	CU_ASSERT(kernel_has(1, 4));	/* not what the first had set */
+	CU_ASSERT(kernel_has(1, 4)); /* not what the first had set */
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
 	CU_ASSERT_FALSE(user[0].added);
 	CU_ASSERT(kernel_has(1, 4));
@@ -171,13 +175,13 @@ static void the_kernels_own_choice_comes_back(void)
 	begin();
 	fixture_write(FOLDER "auto", "true\n");
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
-	fixture_write(FOLDER "auto", "false\n");	/* as the kernel does when one is written */
+	fixture_write(FOLDER "auto", "false\n"); /* as the kernel does when one is written */
 	drop(&user[0]);
 	CU_ASSERT(kernel_has(1, 4));
 	CU_ASSERT_EQUAL(np_weights_kernel_auto(root), 1);
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
 	fixture_write(FOLDER "auto", "false\n");
-	CU_ASSERT_EQUAL(take(&user[1], 100, 37), 0);	/* not noted anew */
+	CU_ASSERT_EQUAL(take(&user[1], 100, 37), 0); /* not noted anew */
 	drop(&user[0]);
 	CU_ASSERT_EQUAL(np_weights_kernel_auto(root), 0);
 	drop(&user[1]);
@@ -194,7 +198,7 @@ static void what_others_wrote_since_is_left(void)
 	CU_ASSERT(kernel_has(7, 37));
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), 0);
 	drop(&user[0]);
-	CU_ASSERT(kernel_has(7, 37));	/* that is now what there was before */
+	CU_ASSERT(kernel_has(7, 37)); /* that is now what there was before */
 	fixture_write(FOLDER "auto", "false\n");
 	CU_ASSERT_EQUAL(take(&user[0], 100, 36), 0);
 	fixture_write(FOLDER "auto", "true\n");
@@ -231,7 +235,7 @@ static void killed_after_writing_it_is_given_back(void)
 	drop(&user[0]);
 	CU_ASSERT(kernel_has(1, 4));
 	take_and_be_killed(RLIM_INFINITY);
-	fixture_write(FOLDER "node2", "4\n");	/* as if it had come to node 0 only */
+	fixture_write(FOLDER "node2", "4\n"); /* as if it had come to node 0 only */
 	drop(&user[0]);
 	CU_ASSERT(kernel_has(1, 4));
 	end();
@@ -289,7 +293,9 @@ static void a_damaged_file_is_said(void)
 	begin();
 	fixture_write("weights.json", "{");
 	CU_ASSERT_EQUAL(take(&user[0], 100, 37), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is damaged, so what the kernel's weights were before is not known"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(err.text,
+		       "is damaged, so what the kernel's weights were before is not known"));
 	CU_ASSERT(kernel_has(1, 4));
 	end();
 }

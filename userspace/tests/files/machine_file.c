@@ -77,9 +77,10 @@ static bool same_numbers(const void *a, const void *b, size_t size)
 static void a_model_survives_its_text_form(void)
 {
 	static const char *const files[] = {
-		MACHINES "demo-2s.toml", MACHINES "cxl-3n.toml", MACHINES "memoryless-3n.toml",
-		MACHINES "opteron-6172-4s.toml", MACHINES "ls3a-2s.toml",
-		MACHINES "xeon-x7560-4s.toml", MACHINES "xeon-e5620-2s.toml",
+		MACHINES "demo-2s.toml",       MACHINES "cxl-3n.toml",
+		MACHINES "memoryless-3n.toml", MACHINES "opteron-6172-4s.toml",
+		MACHINES "ls3a-2s.toml",       MACHINES "xeon-x7560-4s.toml",
+		MACHINES "xeon-e5620-2s.toml",
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -93,23 +94,24 @@ static void a_model_survives_its_text_form(void)
 		CU_ASSERT(ours.n_nodes == again.n_nodes && ours.n_links == again.n_links);
 		CU_ASSERT(ours.line_bytes == again.line_bytes);
 		for (size_t k = 0; k < ours.n_nodes; k++)
-			CU_ASSERT(same_numbers(&ours.node[k], &again.node[k],
-					       sizeof(ours.node[k])));
+			CU_ASSERT(
+				same_numbers(&ours.node[k], &again.node[k], sizeof(ours.node[k])));
 		for (size_t k = 0; k < ours.n_links; k++) {
 			CU_ASSERT(!memcmp(ours.link[k].node, again.link[k].node,
 					  sizeof(ours.link[k].node)));
-			CU_ASSERT(same_numbers(&ours.link[k].bytes_per_s, &again.link[k].bytes_per_s,
-					       4 * sizeof(double)));
+			CU_ASSERT(same_numbers(&ours.link[k].bytes_per_s,
+					       &again.link[k].bytes_per_s, 4 * sizeof(double)));
 		}
 		np_machine_free(&m);
 	}
 }
 
-#define HEAD "name = \"m\"\nsummary = \"s\"\nsource = \"s\"\n"
-#define TWO  HEAD "cpus = 2\nmemory = \"128 MiB\"\ndistances = [[10, 20], [20, 10]]\n"
+#define HEAD		  "name = \"m\"\nsummary = \"s\"\nsource = \"s\"\n"
+#define TWO		  HEAD "cpus = 2\nmemory = \"128 MiB\"\ndistances = [[10, 20], [20, 10]]\n"
 #define NODE(cpu, memory) "[[node]]\ncpus = \"" cpu "\"\nmemory = \"" memory "\"\n"
-#define GOOD TWO NODE("0", "64 MiB") NODE("1", "64 MiB")
-#define LINE "[model.line]\nbytes = { value = 64, source = \"assumed: x\" }\n[model.port]\n[model.dram]\n"
+#define GOOD		  TWO NODE("0", "64 MiB") NODE("1", "64 MiB")
+#define LINE \
+	"[model.line]\nbytes = { value = 64, source = \"assumed: x\" }\n[model.port]\n[model.dram]\n"
 
 /* experiments/lab/tests has more of them, through the command line. */
 static void machine_files_that_are_wrong(void)
@@ -124,18 +126,26 @@ static void machine_files_that_are_wrong(void)
 		{ "node = []\n" TWO, "m.toml:1: node: there are 0 nodes" },
 		{ TWO NODE("x", "1 GiB"), "m.toml:8: node[0].cpus: 'x' is not a list of CPUs" },
 		{ TWO NODE("0", "1 GB"), "m.toml:9: node[0].memory: '1 GB' is not a size" },
-		{ TWO NODE("0", "1 KiB"), "m.toml:9: node[0].memory: '1 KiB' is not a whole number of MiB" },
-		{ TWO NODE("0", "64 MiB") NODE("0", "64 MiB"), "m.toml:11: node[1].cpus: CPU 0 is also on node 0" },
+		{ TWO NODE("0", "1 KiB"),
+		  "m.toml:9: node[0].memory: '1 KiB' is not a whole number of MiB" },
+		{ TWO NODE("0", "64 MiB") NODE("0", "64 MiB"),
+		  "m.toml:11: node[1].cpus: CPU 0 is also on node 0" },
 		{ TWO NODE("0-1", "128 MiB"), "m.toml:6: distances: 1 nodes need a square matrix" },
-		{ GOOD "[model.line]\nbytes = 64\n", "m.toml:13: model: the field 'core' is missing" },
-		{ GOOD LINE "[model.core]\n", "m.toml:17: model.core: the field 'outstanding' is missing" },
+		{ GOOD "[model.line]\nbytes = 64\n",
+		  "m.toml:13: model: the field 'core' is missing" },
+		{ GOOD LINE "[model.core]\n",
+		  "m.toml:17: model.core: the field 'outstanding' is missing" },
 		{ GOOD LINE "[model.core]\noutstanding = { value = -1, source = \"assumed: x\" }\n"
-		  "mhz = 1\ninstructions_per_cycle = 1\n", "m.toml:18: model.core.outstanding: -1 is not a number" },
+			    "mhz = 1\ninstructions_per_cycle = 1\n",
+		  "m.toml:18: model.core.outstanding: -1 is not a number" },
 		{ GOOD LINE "[model.core]\noutstanding = { value = 1, source = \"x\" }\n"
-		  "mhz = 1\ninstructions_per_cycle = 1\n", "m.toml:18: model.core.outstanding: the source must" },
+			    "mhz = 1\ninstructions_per_cycle = 1\n",
+		  "m.toml:18: model.core.outstanding: the source must" },
 		{ GOOD LINE "[model.core]\noutstanding = { value = 1, source = \"assumed: x\" }\n"
-		  "mhz = true\ninstructions_per_cycle = 1\n", "m.toml:19: model.core.mhz: write it as" },
-		{ GOOD "[[penalty.task]]\nname = \"a\"\n", "m.toml:13: penalty.task[0]: the field 'penalty'" },
+			    "mhz = true\ninstructions_per_cycle = 1\n",
+		  "m.toml:19: model.core.mhz: write it as" },
+		{ GOOD "[[penalty.task]]\nname = \"a\"\n",
+		  "m.toml:13: penalty.task[0]: the field 'penalty'" },
 	};
 	char path[256];
 
@@ -173,9 +183,11 @@ static void task_set_is_read(void)
 	struct np_tasks t;
 	struct np_err err;
 
-	CU_ASSERT_FATAL(!read_tasks("[[task]]\nname = \"a\"\ncount = 2\nnode = 1\ncores = 2\n"
-				    "memory = { \"0\" = \"4 MiB\", \"1\" = \"8 KiB\" }\npenalty = 1.5\n"
-				    "[[task]]\nname = \"b\"\nmpki = 3\n", &t, &err));
+	CU_ASSERT_FATAL(
+		!read_tasks("[[task]]\nname = \"a\"\ncount = 2\nnode = 1\ncores = 2\n"
+			    "memory = { \"0\" = \"4 MiB\", \"1\" = \"8 KiB\" }\npenalty = 1.5\n"
+			    "[[task]]\nname = \"b\"\nmpki = 3\n",
+			    &t, &err));
 	CU_ASSERT_FATAL(t.n == 3);
 	CU_ASSERT(t.task[1].node == 1 && t.task[1].cores == 2 && t.task[1].threads == 2);
 	CU_ASSERT(t.task[1].pages[0] == 1024 && t.task[1].pages[1] == 2);
@@ -197,7 +209,8 @@ static void task_sets_that_are_wrong(void)
 		{ "[[task]]\nname = \"a\"\nnode = 7\n", "node is no node" },
 		{ "[[task]]\nname = \"a\"\ncount = 0\n", "count is not a whole number" },
 		{ "[[task]]\nname = \"a\"\nmemory = \"1 MiB\"\n", "memory needs nodes" },
-		{ "[[task]]\nname = \"a\"\nmemory = { \"9\" = \"1 MiB\" }\n", "memory is on node 9" },
+		{ "[[task]]\nname = \"a\"\nmemory = { \"9\" = \"1 MiB\" }\n",
+		  "memory is on node 9" },
 		{ "[[task]]\nname = \"a\"\nmemory = { \"0\" = \"lots\" }\n", "not a size" },
 		{ "[[task]]\nname = \"a\"\n[[task]]\nname = \"b\"\npenalty = 0.5\n",
 		  "task 1: penalty is not a number from 1" },
@@ -234,7 +247,8 @@ static void drawn_sets_fit_and_repeat(void)
 			int node = a.task[i].node;
 
 			CU_ASSERT(node == NP_NODE_NONE || m.node[node].cpus >= a.task[i].cores);
-			CU_ASSERT(a.task[i].node == b.task[i].node && a.task[i].mpki == b.task[i].mpki);
+			CU_ASSERT(a.task[i].node == b.task[i].node &&
+				  a.task[i].mpki == b.task[i].mpki);
 			cores += a.task[i].cores;
 			for (size_t k = 0; k < m.n_nodes; k++)
 				pages += a.task[i].pages[k];

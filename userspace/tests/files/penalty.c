@@ -15,7 +15,9 @@
 
 static struct np_penalty_task task(const char *name, double mpki, double penalty)
 {
-	struct np_penalty_task t = { .mpki = mpki, .penalty = penalty, .method = NP_PROVENANCE_RUNS };
+	struct np_penalty_task t = { .mpki = mpki,
+				     .penalty = penalty,
+				     .method = NP_PROVENANCE_RUNS };
 
 	snprintf(t.key.name, sizeof(t.key.name), "%s", name);
 	snprintf(t.source, sizeof(t.source), "calibrated: a test");
@@ -54,18 +56,20 @@ static void a_fit_never_promises_that_remote_is_faster(void)
 static void the_file_keeps_what_else_it_holds(void)
 {
 	const char *root = fixture_begin();
-	struct np_penalty_task a = task("a", 10, 1.5), b = task("b\"x", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b\"x", 50, 1.9),
+			       c = task("c", 2, 1.1);
 	struct np_penalties p;
 	char path[128], *text;
 	struct np_err err = { "" };
 
 	snprintf(path, sizeof(path), "%s/m.toml", root);
-	fixture_write("m.toml", "name = \"m\"\n\n[penalty]\n[[penalty.task]]\nname = \"a\"\n"
+	fixture_write("m.toml",
+		      "name = \"m\"\n\n[penalty]\n[[penalty.task]]\nname = \"a\"\n"
 		      "mpki = { value = 1, source = \"assumed: s\" }\npenalty = { value = 2, source = \"assumed: s\" }\n"
 		      "\n[model.dram]\nlatency_ns = 5\n");
 	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, &err), 0);
 	CU_ASSERT(p.n == 1 && p.task[0].penalty == 2);
-	CU_ASSERT_EQUAL(p.task[0].distance, NP_FARTHEST);	/* an earlier version's file */
+	CU_ASSERT_EQUAL(p.task[0].distance, NP_FARTHEST); /* an earlier version's file */
 	CU_ASSERT_EQUAL(np_penalties_add(&p, &a), 0);
 	CU_ASSERT(p.n == 1 && p.task[0].penalty == 1.5);
 	np_penalties_add(&p, &b);
@@ -78,7 +82,8 @@ static void the_file_keeps_what_else_it_holds(void)
 	np_penalties_free(&p);
 	text = np_read_file(path);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"m\"\n\n[model.dram]\nlatency_ns = 5\n\n[penalty]\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "name = \"m\"\n\n[model.dram]\nlatency_ns = 5\n\n[penalty]\n"));
 	free(text);
 	fixture_end();
 }
@@ -100,7 +105,8 @@ static struct np_penalties again(const char *root, struct np_penalties *p)
 
 static void a_flip_stays_a_flip(void)
 {
-	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
+			       c = task("c", 2, 1.1);
 	struct np_task of_flip = { .comm = "b" };
 	struct np_tasks tasks = { .n = 1, .task = &of_flip };
 	const char *root = fixture_begin();
@@ -128,7 +134,8 @@ static void a_flip_stays_a_flip(void)
 
 static void misses_that_nobody_counted_are_not_none(void)
 {
-	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", -1, 1.1);
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
+			       c = task("c", -1, 1.1);
 	const char *root = fixture_begin();
 	struct np_penalties p = { 0 };
 	char path[128], *text;
@@ -136,7 +143,7 @@ static void misses_that_nobody_counted_are_not_none(void)
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
-	CU_ASSERT(p.fit.remote == 0);	/* of two tasks */
+	CU_ASSERT(p.fit.remote == 0); /* of two tasks */
 	p = again(root, &p);
 	CU_ASSERT_FATAL(p.n == 3);
 	CU_ASSERT(p.task[2].mpki < 0 && p.task[2].penalty == 1.1);
@@ -214,7 +221,8 @@ static void a_wrong_file_is_named(void)
 		"[[penalty.task]]\nname = \"a\"\npenalty = { value = 2, source = \"assumed: s\" }\nmethod = 3\n",
 		"[penalty\n",
 		"[=\n",
-		"[[penalty\xd2\x86" "task]]\n",
+		"[[penalty\xd2\x86"
+		"task]]\n",
 	};
 	const char *root = fixture_begin();
 	struct np_penalties p;
@@ -236,11 +244,14 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 {
 	const char *root = fixture_begin();
 	struct np_task t[] = {
-		{ .comm = "a" }, { .comm = "z", .mpki = 20, .mpki_source = NP_PROVENANCE_COUNTERS },
-		{ .comm = "a", .penalty = 7, .penalty_source = NP_PROVENANCE_DECLARED }, { .comm = "y" },
+		{ .comm = "a" },
+		{ .comm = "z", .mpki = 20, .mpki_source = NP_PROVENANCE_COUNTERS },
+		{ .comm = "a", .penalty = 7, .penalty_source = NP_PROVENANCE_DECLARED },
+		{ .comm = "y" },
 	};
 	struct np_tasks tasks = { .n = 4, .task = t };
-	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9), c = task("c", 2, 1.1);
+	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
+			       c = task("c", 2, 1.1);
 	struct np_penalties p = { 0 };
 	char path[128];
 	struct np_err err;
@@ -285,7 +296,9 @@ static void units_that_say_nothing_are_none(void)
 {
 	static const char *const units[][2] = {
 		{ "/system.slice/postgresql@15-main.service", "postgresql@15-main.service" },
-		{ "/user.slice/user-0.slice/session-3.scope", "" }, { "/", "" }, { "", "" },
+		{ "/user.slice/user-0.slice/session-3.scope", "" },
+		{ "/", "" },
+		{ "", "" },
 		{ "/batch/night", "/batch/night" },
 		{ "/user.slice/user@0.service/app.slice/x.service", "x.service" },
 	};
@@ -369,7 +382,8 @@ static void the_distance_is_from_cpus_to_memory(void)
 
 static CU_TestInfo penalty_tests[] = {
 	{ "a fit finds the latencies it was made of", a_fit_finds_the_latencies_it_was_made_of },
-	{ "a fit never promises that remote is faster", a_fit_never_promises_that_remote_is_faster },
+	{ "a fit never promises that remote is faster",
+	  a_fit_never_promises_that_remote_is_faster },
 	{ "the file keeps what else it holds", the_file_keeps_what_else_it_holds },
 	{ "a flip stays a flip", a_flip_stays_a_flip },
 	{ "misses that nobody counted are not none", misses_that_nobody_counted_are_not_none },

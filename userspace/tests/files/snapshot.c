@@ -11,7 +11,7 @@
 #include "../fixture.h"
 
 static const char good[] =
-	"{'snapshot': 1, 'platform': 'lab-timed', 'where': 'lab-simulated',"	/* where: alias */
+	"{'snapshot': 1, 'platform': 'lab-timed', 'where': 'lab-simulated'," /* where: alias */
 	" 'machine': {'name': 'm', 'page_size': 4096,"
 	" 'nodes': ["
 	"{'id': 0, 'cpus': '0-1,4', 'has_memory': true, 'mem_total': 4096000, 'mem_free': 4096,"
@@ -102,7 +102,8 @@ static void reads_the_aliases(void)
 	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_TIMED);
 	np_snapshot_free(&s);
 	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', 'where': 'lab-simulated'",
-				    "'where': 'lab-plain'", &s, &err), 0);	/* alias */
+				    "'where': 'lab-plain'", &s, &err),
+			      0); /* alias */
 	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_FUNCTIONAL);
 	np_snapshot_free(&s);
 }
@@ -135,8 +136,10 @@ static void says_where_it_is_wrong(void)
 		{ "'machine'", "'engine'", "machine is missing" },
 		{ "'page_size': 4096", "'page_size': -1", "page_size" },
 		{ "'id': 2", "'id': 0", "machine.nodes[1].id is not above" },
-		{ "'usable_cpus': 2", "'usable_cpus': 4", "machine.nodes[0].usable_cpus is not a whole number" },
-		{ "'bandwidth': 5e10", "'bandwidth': -1", "machine.nodes[0].bandwidth is not a number above 0" },
+		{ "'usable_cpus': 2", "'usable_cpus': 4",
+		  "machine.nodes[0].usable_cpus is not a whole number" },
+		{ "'bandwidth': 5e10", "'bandwidth': -1",
+		  "machine.nodes[0].bandwidth is not a number above 0" },
 		{ "'cpus': '2', 'has", "'cpus': '1', 'has", "machine.nodes[1].cpus has CPU 1" },
 		{ "'0-1,4'", "'0-'", "machine.nodes[0].cpus" },
 		{ "'0-1,4'", "'9999999'", "machine.nodes[0].cpus" },
@@ -193,7 +196,8 @@ static void says_that_there_is_no_file(void)
 	struct np_err err;
 
 	CU_ASSERT_EQUAL(np_snapshot_read("/nowhere/f", &s, &err), -ENOENT);
-	CU_ASSERT_STRING_EQUAL(err.text, "snapshot /nowhere/f cannot be read: No such file or directory");
+	CU_ASSERT_STRING_EQUAL(err.text,
+			       "snapshot /nowhere/f cannot be read: No such file or directory");
 }
 
 static CU_TestInfo snapshot_tests[] = {

@@ -23,7 +23,8 @@ int access(const char *path, int mode)
 
 int open(const char *path, int flags, ...)
 {
-	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT,
+										     "open");
 	const char *groups = strstr(path, "/cpu_resctrl_groups") ? getenv("FAKE_RESCTRL") : NULL;
 	mode_t mode = 0;
 	va_list ap;

@@ -78,8 +78,8 @@ static void finds_the_node_of_cpus(void)
 	static const struct {
 		const char *cpus;
 		int node;
-	} cases[] = { { "0-1", 0 }, { "4", 1 }, { "0,4", NP_NODE_NONE }, { "", NP_NODE_NONE },
-		      { "6,100", 0 }, { "5", NP_NODE_NONE } };
+	} cases[] = { { "0-1", 0 },	    { "4", 1 },	    { "0,4", NP_NODE_NONE },
+		      { "", NP_NODE_NONE }, { "6,100", 0 }, { "5", NP_NODE_NONE } };
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_machine m;
 	struct np_err err;
@@ -112,7 +112,8 @@ static void lists_on_an_odd_machine(void)
 	CU_ASSERT_STRING_EQUAL(err.text, "node 5 has no CPU to run on");
 	CU_ASSERT_EQUAL(np_node_args_one(&s.memory, "5", &err), 5);
 	CU_ASSERT_EQUAL(np_node_args_one(&s.memory, "2", &err), -1);
-	CU_ASSERT_STRING_EQUAL(err.text, "memory node 2 does not exist; this machine has memory nodes 0,5");
+	CU_ASSERT_STRING_EQUAL(err.text,
+			       "memory node 2 does not exist; this machine has memory nodes 0,5");
 	CU_ASSERT_EQUAL(np_node_args_one(&s.memory, "0,5", &err), -1);
 	np_node_args_close(&s);
 	np_machine_free(&m);
@@ -165,7 +166,8 @@ static void tells_the_lab_from_a_real_machine(void)
 	fixture_write("proc/cmdline", "numaplace_lab=demo-2s quiet x,functional\n");
 	CU_ASSERT_EQUAL(np_machine_platform(root), NP_PLATFORM_LAB_TIMED);
 	CU_ASSERT_STRING_EQUAL(np_platform_name(NP_PLATFORM_LAB_TIMED), "lab-timed");
-	CU_ASSERT_STRING_EQUAL(np_platform_alias(NP_PLATFORM_LAB_TIMED), "lab-simulated"); /* alias */
+	CU_ASSERT_STRING_EQUAL(np_platform_alias(NP_PLATFORM_LAB_TIMED),
+			       "lab-simulated"); /* alias */
 	fixture_end();
 }
 
@@ -176,8 +178,8 @@ static void write_cache(int cpu, int index, const char *level, const char *size,
 	char path[128];
 
 	for (int i = 0; i < 4; i++) {
-		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index,
-			 names[i]);
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu,
+			 index, names[i]);
 		fixture_write(path, values[i]);
 	}
 }
@@ -210,9 +212,11 @@ static void lists_each_cache_once(void)
 static void takes_alike_caches_together(void)
 {
 	static const size_t expected[] = { 8, 7, 1, 1, 1 };
-	static const char *const cpus[] = { "0-15", "0-5,8-13,7,15", "6,14", "0-3,8-11", "4-7,12-15" };
+	static const char *const cpus[] = { "0-15", "0-5,8-13,7,15", "6,14", "0-3,8-11",
+					    "4-7,12-15" };
 	const char *root = fixture_begin();
-	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS), *wanted = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *all = numa_bitmask_alloc(NP_MAX_CPUS),
+		       *wanted = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_cache *caches;
 	struct np_machine m;
 	char core[16];

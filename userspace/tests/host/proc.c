@@ -11,14 +11,15 @@
 #include "../../lib/base/error.h"
 #include "../fixture.h"
 
-
 static void names_with_blanks_and_brackets(void)
 {
 	struct np_proc_stat st;
 
 	CU_ASSERT_EQUAL_FATAL(np_proc_stat_parse("42 (a) b (c)) S 7 2 3 4 -1 4194560 1 2 3 4 700 50 0 "
 						 "0 20 0 5 0 123456 1000 20 18446744073709551615 1 1 "
-						 "0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n", &st), 0);
+						 "0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n",
+						 &st),
+			      0);
 	CU_ASSERT_STRING_EQUAL(st.comm, "a) b (c)");
 	CU_ASSERT(st.pid == 42 && st.ppid == 7 && st.state == 'S');
 	CU_ASSERT(st.ticks == 750 && st.threads == 5 && st.start == 123456 && st.cpu == 3);

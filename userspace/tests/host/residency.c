@@ -39,7 +39,8 @@ static void files(void)
 	CU_ASSERT_EQUAL(map.pages[12], 9);
 	map = parsed("55d0 default file=/lib/x.so anon=2 dirty=2 N1=2 kernelpagesize_kB=4");
 	CU_ASSERT(np_mapping_anonymous(&map));
-	map = parsed("55d0 default file=/lib/x.so anon=2 dirty=2 mapped=9 N1=9 kernelpagesize_kB=4");
+	map = parsed(
+		"55d0 default file=/lib/x.so anon=2 dirty=2 mapped=9 N1=9 kernelpagesize_kB=4");
 	CU_ASSERT(!np_mapping_anonymous(&map));
 }
 
@@ -57,12 +58,17 @@ static void huge_pages_count_in_base_pages(void)
 static void shared_memory(void)
 {
 	static const char *const shm[] = {
-		"file=/dev/zero\\040(deleted) dirty=5", "file=/memfd:pc.ram\\040(deleted) dirty=5",
-		"file=/SYSV00000000\\040(deleted) dirty=5", "file=/dev/shm/x dirty=5",
-		"file=/anon_hugepage\\040(deleted) huge dirty=5", "file=/mnt/huge/x huge mapped=5",
+		"file=/dev/zero\\040(deleted) dirty=5",
+		"file=/memfd:pc.ram\\040(deleted) dirty=5",
+		"file=/SYSV00000000\\040(deleted) dirty=5",
+		"file=/dev/shm/x dirty=5",
+		"file=/anon_hugepage\\040(deleted) huge dirty=5",
+		"file=/mnt/huge/x huge mapped=5",
 	};
 	static const char *const other[] = {
-		"file=/usr/lib/x.so mapped=5", "file=/dev/shmx mapped=5", "heap anon=5 dirty=5",
+		"file=/usr/lib/x.so mapped=5",
+		"file=/dev/shmx mapped=5",
+		"heap anon=5 dirty=5",
 		"file=/memfd:x\\040(deleted) anon=5 dirty=5",
 	};
 	struct np_mapping map;
@@ -71,7 +77,8 @@ static void shared_memory(void)
 	for (size_t i = 0; i < sizeof(shm) / sizeof(shm[0]); i++) {
 		snprintf(line, sizeof(line), "7f00 default %s N1=5 kernelpagesize_kB=4", shm[i]);
 		map = parsed(line);
-		CU_ASSERT(np_mapping_shm(&map) && np_mapping_memory(&map) && !np_mapping_anonymous(&map));
+		CU_ASSERT(np_mapping_shm(&map) && np_mapping_memory(&map) &&
+			  !np_mapping_anonymous(&map));
 	}
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		snprintf(line, sizeof(line), "7f00 default %s N1=5 kernelpagesize_kB=4", other[i]);
@@ -96,8 +103,14 @@ static void policies_and_empty_mappings(void)
 
 static void malformed_lines(void)
 {
-	static const char *const bad[] = { "", "\n", "7f00", "7f00 \n", "xyz default", "7f00x default",
-					   "7f00 default N1024=1", "7f00 default N99999999999=1" };
+	static const char *const bad[] = { "",
+					   "\n",
+					   "7f00",
+					   "7f00 \n",
+					   "xyz default",
+					   "7f00x default",
+					   "7f00 default N1024=1",
+					   "7f00 default N99999999999=1" };
 	struct np_mapping map;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -106,11 +119,13 @@ static void malformed_lines(void)
 
 static void lines_of_maps(void)
 {
-	static const char *const bad[] = { "", "7f00", "7f00-", "-7f00 r", "7f00-x r", "7f00-6f00 r",
-					   "7f00-7f01" };
+	static const char *const bad[] = { "",	       "7f00",	      "7f00-",	  "-7f00 r",
+					   "7f00-x r", "7f00-6f00 r", "7f00-7f01" };
 	uint64_t start, end;
 
-	CU_ASSERT_EQUAL(np_vma_range_parse("7f00a000-7f00c000 rw-p 0 00:00 0 [heap]\n", &start, &end), 0);
+	CU_ASSERT_EQUAL(np_vma_range_parse("7f00a000-7f00c000 rw-p 0 00:00 0 [heap]\n", &start,
+					   &end),
+			0);
 	CU_ASSERT(start == 0x7f00a000 && end == 0x7f00c000);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CU_ASSERT_NOT_EQUAL(np_vma_range_parse(bad[i], &start, &end), 0);

@@ -69,9 +69,19 @@ static void a_busy_process_keeps_a_core_busy(void)
 static void assumptions(void)
 {
 	static const char *const bad[] = {
-		"", "pid=7", "pid=7,penalty=0.5", "pid=7,mpki=-1", "pid=7,penalty=x",
-		"pid=0,mpki=1", "pid=7,mpki=1x", "pid=7,mpki=nan", "pid=7,mpki=inf", "pid=1.5,mpki=1",
-		"pid=7,penalty=1e99", "pid=7,speed=1", "7,mpki=1",
+		"",
+		"pid=7",
+		"pid=7,penalty=0.5",
+		"pid=7,mpki=-1",
+		"pid=7,penalty=x",
+		"pid=0,mpki=1",
+		"pid=7,mpki=1x",
+		"pid=7,mpki=nan",
+		"pid=7,mpki=inf",
+		"pid=1.5,mpki=1",
+		"pid=7,penalty=1e99",
+		"pid=7,speed=1",
+		"7,mpki=1",
 	};
 	struct np_task task = { .pid = 7, .penalty = 1 };
 	struct np_tasks t = { .n = 1, .task = &task };
@@ -145,7 +155,8 @@ static void write_in_two_halves(char *memory, size_t bytes, int ready, int go)
 static void pages_are_shared_until_written(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = SHARED_TEST_PAGES * page;
-	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
 	uint64_t shared[2];
 	int ready[2], go[2];
 	pid_t child;
@@ -224,7 +235,8 @@ static int what_is_denied(void)
 		return 2;
 	if (t.n != 1 || t.task[0].pid != getpid() || t.denied != 1 || t.denied_pid != 1)
 		return 3;
-	return !np_tasks_denied(&t, &err) || !strstr(err.text, "1 process left out: not permitted") ||
+	return !np_tasks_denied(&t, &err) ||
+	       !strstr(err.text, "1 process left out: not permitted") ||
 	       !strstr(err.text, "process 1 of user root; run as that user or as root");
 }
 

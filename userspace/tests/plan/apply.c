@@ -50,9 +50,8 @@ static void places_all_then_moves(void)
 	plan_fixture_start(&f, 0, 1, 600, 0);
 	engine_reset(&f, 0, 0, true);
 	CU_ASSERT_EQUAL(apply(&f), 0);
-	CU_ASSERT_STRING_EQUAL(engine_notes,
-			       "place 0 cpus=0-1 mem=0; place 1 cpus=2-3 mem=1; "
-			       "move 0 to=0; move 1 to=1; ");
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=0; place 1 cpus=2-3 mem=1; "
+					     "move 0 to=0; move 1 to=1; ");
 	CU_ASSERT_EQUAL(engine_followed, 1);
 	CU_ASSERT_EQUAL(applied.step[0].moved.moved, 500);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_DONE);
@@ -109,7 +108,7 @@ static void follows_the_order_of_the_plan(void)
 	engine_reset(&f, 0, 0, false);
 	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, &err), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, first.task ? "move 0 to=0; move 1 to=1; " :
-				      "move 1 to=1; move 0 to=0; "));
+								 "move 1 to=1; move 0 to=0; "));
 	finish(&f);
 }
 
@@ -126,7 +125,8 @@ static void never_overfills_when_a_task_is_gone(void)
 	CU_ASSERT_EQUAL(apply(&f), 0);
 	CU_ASSERT_FALSE(engine_overfilled);
 	CU_ASSERT_EQUAL(applied.step[0].moved.moved, 100);
-	CU_ASSERT_STRING_EQUAL(applied.note.text, "300 pages stayed: earlier steps left no room for them");
+	CU_ASSERT_STRING_EQUAL(applied.note.text,
+			       "300 pages stayed: earlier steps left no room for them");
 	finish(&f);
 }
 
@@ -160,7 +160,7 @@ static void spread_as(struct plan_fixture *f, size_t i, uint8_t w0, uint8_t w1)
 	d->to = d->pages_to = NP_NODE_NONE;
 	d->spread = (int)i;
 	d->pages_to_move = after[2 * i] > f->pages[i][0] ? after[2 * i] - f->pages[i][0] :
-			   after[2 * i + 1] - f->pages[i][1];
+							   after[2 * i + 1] - f->pages[i][1];
 }
 
 static void spreads_by_share_and_sets_the_policy(void)
@@ -174,9 +174,8 @@ static void spreads_by_share_and_sets_the_policy(void)
 	spread_as(&f, 1, 3, 1);
 	engine_reset(&f, 0, 0, true);
 	CU_ASSERT_EQUAL(apply(&f), 0);
-	CU_ASSERT_STRING_EQUAL(engine_notes,
-			       "place 0 cpus=- mem=0-1; place 1 cpus=- mem=0-1; "
-			       "spread 0 0.50 0.50; spread 1 0.75 0.25; ");
+	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=- mem=0-1; place 1 cpus=- mem=0-1; "
+					     "spread 0 0.50 0.50; spread 1 0.75 0.25; ");
 	CU_ASSERT_EQUAL(engine_spread_nodes, 2);
 	CU_ASSERT_EQUAL(applied.step[0].mem_mode, MPOL_INTERLEAVE);
 	CU_ASSERT_EQUAL(applied.step[1].mem_mode, NP_MPOL_WEIGHTED_INTERLEAVE);
@@ -221,7 +220,8 @@ static void a_spread_waits_for_room(void)
 	spread_as(&f, 0, 1, 1);
 	engine_reset(&f, 0, 0, false);
 	CU_ASSERT_EQUAL(apply(&f), 0);
-	CU_ASSERT_STRING_EQUAL(engine_notes, "place 1 cpus=2-3 mem=-; move 1 to=1; spread 0 0.50 0.50; ");
+	CU_ASSERT_STRING_EQUAL(engine_notes,
+			       "place 1 cpus=2-3 mem=-; move 1 to=1; spread 0 0.50 0.50; ");
 	CU_ASSERT_FALSE(engine_overfilled);
 	finish(&f);
 }
@@ -251,7 +251,8 @@ static void says_when_no_memory_policy_can_be_set(void)
 	engine_reset(&f, 0, 0, false);
 	CU_ASSERT_EQUAL(apply(&f), 0);
 	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=-; move 1 to=0; ");
-	CU_ASSERT_PTR_NOT_NULL(strstr(applied.note.text, "cannot set a running task's memory policy"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(applied.note.text, "cannot set a running task's memory policy"));
 	CU_ASSERT_EQUAL(applied.step[0].mem_mode, -1);
 	finish(&f);
 }
@@ -305,7 +306,8 @@ static bool pages_are_noted(struct plan_fixture *f)
 {
 	bool added[MAX_TASKS] = { false }, first[MAX_TASKS] = { true };
 
-	CU_ASSERT_EQUAL(np_saved_pages_add(&f->p.machine, &f->p.tasks, every, NULL, added, &err), 0);
+	CU_ASSERT_EQUAL(np_saved_pages_add(&f->p.machine, &f->p.tasks, every, NULL, added, &err),
+			0);
 	CU_ASSERT_EQUAL(np_saved_pages_drop(&f->p.tasks, first, &err), 0);
 	return !added[0];
 }
@@ -331,8 +333,10 @@ static void pages_that_cannot_go_back_stay_noted(void)
 		engine_reset(&f, 5, -EBUSY, true);
 		engine_keeps_failing = fails_on;
 		CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, &err), -EBUSY);
-		CU_ASSERT(applied.step[0].moved.moved > 0 && applied.step[0].state == NP_STEP_FAILED);
-		CU_ASSERT_EQUAL(strstr(applied.not_undone.text, ": pages not moved back") != NULL, fails_on);
+		CU_ASSERT(applied.step[0].moved.moved > 0 &&
+			  applied.step[0].state == NP_STEP_FAILED);
+		CU_ASSERT_EQUAL(strstr(applied.not_undone.text, ": pages not moved back") != NULL,
+				fails_on);
 		CU_ASSERT_EQUAL(pages_are_noted(&f), fails_on);
 		finish(&f);
 	}
@@ -348,12 +352,12 @@ static void rollback_keeps_an_earlier_placement(void)
 
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 0, 500);
-	numa_bitmask_setbit(f.cpus[0], 200);	/* never what the sleeper itself may use */
+	numa_bitmask_setbit(f.cpus[0], 200); /* never what the sleeper itself may use */
 	plan_fixture_order(&f);
 	engine_reset(&f, 2, -EINVAL, true);
 	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, &err), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(engine_notes, "place 0 cpus=0-1 mem=0 by=test; move 0 to=0; undo 0; "
-			       "place 0 cpus=2-3,200 mem=- by=test; ");
+					     "place 0 cpus=2-3,200 mem=- by=test; ");
 	finish(&f);
 }
 
@@ -425,17 +429,17 @@ static void interrupt_undoes(void)
 
 static void clean_file_cache_counts_as_room(void)
 {
-	static const char meminfo[] =
-		"Node 0 MemFree:            1000 kB\n"
-		"Node 0 Active:             9000 kB\n"
-		"Node 0 Active(file):        300 kB\n"
-		"Node 0 Inactive(file):      500 kB\n"
-		"Node 0 Dirty:                60 kB\n"
-		"Node 0 Writeback:            40 kB\n"
-		"Node 0 WritebackTmp:        999 kB\n";
+	static const char meminfo[] = "Node 0 MemFree:            1000 kB\n"
+				      "Node 0 Active:             9000 kB\n"
+				      "Node 0 Active(file):        300 kB\n"
+				      "Node 0 Inactive(file):      500 kB\n"
+				      "Node 0 Dirty:                60 kB\n"
+				      "Node 0 Writeback:            40 kB\n"
+				      "Node 0 WritebackTmp:        999 kB\n";
 
 	CU_ASSERT_EQUAL(np_reclaimable_cache(meminfo), 700 * 1024);
-	CU_ASSERT_EQUAL(np_reclaimable_cache("Node 0 Inactive(file): 1 kB\nNode 0 Dirty: 2 kB\n"), 0);
+	CU_ASSERT_EQUAL(np_reclaimable_cache("Node 0 Inactive(file): 1 kB\nNode 0 Dirty: 2 kB\n"),
+			0);
 	CU_ASSERT_EQUAL(np_reclaimable_cache(""), 0);
 }
 

@@ -16,7 +16,7 @@ static volatile sig_atomic_t stop;
 static struct np_applied applied;
 static char root[64];
 static struct np_err err;
-static int mode_before = -1;	/* of memory, by an earlier placement */
+static int mode_before = -1; /* of memory, by an earlier placement */
 
 static int memory(pid_t pid, int *mode, struct bitmask **nodes)
 {
@@ -42,7 +42,8 @@ static void begin(struct plan_fixture *f, size_t n)
 	snprintf(root, sizeof(root), "/tmp/numaplace-weights-XXXXXX");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
 	CU_ASSERT_EQUAL_FATAL(shell("f=%s/sys/kernel/mm/mempolicy/weighted_interleave; mkdir -p $f && "
-				    "echo 1 >$f/node0 && echo 1 >$f/node1"), 0);
+				    "echo 1 >$f/node0 && echo 1 >$f/node1"),
+			      0);
 	mode_before = -1;
 	plan_fixture_init(f, 1000, 1000);
 	for (size_t i = 0; i < n; i++) {
@@ -56,7 +57,9 @@ static void begin(struct plan_fixture *f, size_t n)
 static int apply(struct plan_fixture *f, unsigned int fail_at)
 {
 	struct np_engine_ops ops = engine;
-	const struct np_apply_how how = { .engine = &ops, .stop = &stop, .root = root, .write_weights = true };
+	const struct np_apply_how how = {
+		.engine = &ops, .stop = &stop, .root = root, .write_weights = true
+	};
 
 	ops.memory = memory;
 	plan_fixture_order(f);
@@ -89,8 +92,10 @@ static void writes_what_the_plan_spreads_by(void)
 	begin(&f, 2);
 	CU_ASSERT_EQUAL(apply(&f, 0), 0);
 	CU_ASSERT_STRING_EQUAL(kernel(), "0:3 1:1");
-	CU_ASSERT_STRING_EQUAL(applied.weights, "the kernel's weights for interleaving are 0:3 1:1 now, were "
-			       "0:1 1:1, for every task of this machine; the last restore brings those back");
+	CU_ASSERT_STRING_EQUAL(
+		applied.weights,
+		"the kernel's weights for interleaving are 0:3 1:1 now, were "
+		"0:1 1:1, for every task of this machine; the last restore brings those back");
 	end(&f);
 }
 
@@ -117,7 +122,8 @@ static void two_proportions_are_refused(void)
 	CU_ASSERT_STRING_EQUAL(engine_notes, "");
 	CU_ASSERT_EQUAL(applied.step[1].state, NP_STEP_FAILED);
 	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_NOTHING);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is to go by weights 0:1 1:3, others of the plan by 0:3 1:1,"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(err.text, "is to go by weights 0:1 1:3, others of the plan by 0:3 1:1,"));
 	CU_ASSERT_STRING_EQUAL(kernel(), "0:1 1:1");
 	end(&f);
 }

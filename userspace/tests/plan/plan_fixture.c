@@ -32,12 +32,20 @@ void plan_fixture_init(struct plan_fixture *f, uint64_t free0, uint64_t free1)
 	memcpy(f->cpu_node, cpu_node, sizeof(cpu_node));
 	for (int i = 0; i < 2; i++)
 		f->node[i] = (struct np_node) {
-			.id = i, .cpus = 2, .has_memory = true, .mem_total = 1ULL << 30,
+			.id = i,
+			.cpus = 2,
+			.has_memory = true,
+			.mem_total = 1ULL << 30,
 			.mem_free = (i ? free1 : free0) * 4096,
 		};
 	f->p.machine = (struct np_machine) {
-		.name = "written-down", .n_nodes = 2, .node = f->node, .distance = f->distance,
-		.n_cpus = 4, .cpu_node = f->cpu_node, .page_size = 4096,
+		.name = "written-down",
+		.n_nodes = 2,
+		.node = f->node,
+		.distance = f->distance,
+		.n_cpus = 4,
+		.cpu_node = f->cpu_node,
+		.page_size = 4096,
 	};
 	f->p.tasks = (struct np_tasks) { .task = f->task, .start = f->start, .cpus = f->cpus };
 	f->p.policy = np_policy_find("maximum-local");
@@ -54,17 +62,32 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 	f->pages[i][0] = pages0;
 	f->pages[i][1] = pages1;
 	f->task[i] = (struct np_task) {
-		.pid = pid, .comm = "sleeper", .threads = 1, .cores = 1, .node = node,
-		.pages = f->pages[i], .penalty = 1.25, .penalty_source = NP_PROVENANCE_DECLARED,
+		.pid = pid,
+		.comm = "sleeper",
+		.threads = 1,
+		.cores = 1,
+		.node = node,
+		.pages = f->pages[i],
+		.penalty = 1.25,
+		.penalty_source = NP_PROVENANCE_DECLARED,
 	};
 	f->cpus[i] = numa_bitmask_alloc(NP_MAX_CPUS);
 	numa_bitmask_setbit(f->cpus[i], (unsigned int)node * 2);
 	numa_bitmask_setbit(f->cpus[i], (unsigned int)node * 2 + 1);
 	f->decision[i] = (struct np_decision) {
-		.from = node, .to = to, .home = pages1 > pages0, .pages_to = to,
-		.spread = NP_NODE_NONE, .nodes = NP_NODE_NONE, .bonus = 1,
-		.pages_to_move = to ? pages0 : pages1, .cost = 0.5, .gain = 1.25,
-		.penalty = 1.25, .penalty_source = NP_PROVENANCE_DECLARED, .reason = "written down",
+		.from = node,
+		.to = to,
+		.home = pages1 > pages0,
+		.pages_to = to,
+		.spread = NP_NODE_NONE,
+		.nodes = NP_NODE_NONE,
+		.bonus = 1,
+		.pages_to_move = to ? pages0 : pages1,
+		.cost = 0.5,
+		.gain = 1.25,
+		.penalty = 1.25,
+		.penalty_source = NP_PROVENANCE_DECLARED,
+		.reason = "written down",
 	};
 	f->p.plan.n = f->p.tasks.n;
 }
@@ -92,8 +115,7 @@ static _Noreturn void sleeper(void)
 		pause();
 }
 
-void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages0,
-			uint64_t pages1)
+void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages0, uint64_t pages1)
 {
 	struct np_proc_stat st;
 	pid_t pid = fork();
@@ -266,6 +288,10 @@ static int undo(const struct np_undo *u, size_t n, struct np_err *err)
 }
 
 const struct np_engine_ops engine = {
-	.name = "notes", .place = place, .undo = undo, .migrate = migrate, .spread = spread,
+	.name = "notes",
+	.place = place,
+	.undo = undo,
+	.migrate = migrate,
+	.spread = spread,
 	.restore = restore,
 };

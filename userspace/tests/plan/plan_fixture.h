@@ -29,8 +29,7 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 		      uint64_t pages1);
 
 /* The same, with a sleeping process of its own. */
-void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages0,
-			uint64_t pages1);
+void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages0, uint64_t pages1);
 /* The steps of what is decided: np_plan_order(). */
 void plan_fixture_order(struct plan_fixture *f);
 void plan_fixture_kill(struct plan_fixture *f, size_t i);
@@ -38,10 +37,10 @@ void plan_fixture_free(struct plan_fixture *f);
 
 /* What the engine was asked: "place 0 cpus=0-1 mem=0; move 0 to=0; restore 0; " */
 extern char engine_notes[4096];
-extern unsigned int engine_followed;	/* placements that say that they follow another */
-extern size_t engine_spread_nodes;	/* of the last spread */
-extern bool engine_overfilled;		/* more pages came to a node than were free */
-extern bool engine_keeps_failing;	/* once it has failed; reset by engine_reset() */
+extern unsigned int engine_followed; /* placements that say that they follow another */
+extern size_t engine_spread_nodes;   /* of the last spread */
+extern bool engine_overfilled;	     /* more pages came to a node than were free */
+extern bool engine_keeps_failing;    /* once it has failed; reset by engine_reset() */
 extern const struct np_engine_ops engine;
 
 /* fail_at: the operation from now, counted from 1, that fails with error; 0: none does. */

@@ -114,7 +114,8 @@ static void a_name_that_is_not_utf8_keeps_its_result(void)
 		one = json_array_get(decisions, i);
 		snprintf(error, sizeof(error), "? %d", f.task[i].pid);
 		CU_ASSERT_EQUAL(json_integer_value(json_object_get(one, "pid")), f.task[i].pid);
-		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(one, "error")) ?: "", error);
+		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(one, "error")) ?: "",
+				       error);
 	}
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(j, "notes")), 1);
 	json_decref(j);
@@ -125,7 +126,9 @@ static void a_name_that_is_not_utf8_keeps_its_result(void)
 static void applied_table_and_json(void)
 {
 	struct plan_fixture f;
-	struct np_step step[3] = { { .mem_mode = -1 }, { .mem_mode = MPOL_PREFERRED }, { .mem_mode = -1 } };
+	struct np_step step[3] = { { .mem_mode = -1 },
+				   { .mem_mode = MPOL_PREFERRED },
+				   { .mem_mode = -1 } };
 	struct np_applied a = { .p = &f.p, .how.engine = &engine, .step = step, .skipped = 1 };
 	char *text;
 	size_t size;
@@ -140,8 +143,13 @@ static void applied_table_and_json(void)
 	numa_bitmask_setbit(step[1].mem_nodes, 4);
 	step[1].migrated = true;
 	step[1].moved = (struct np_migrate_result) {
-		.asked = 1000024, .moved = 999997, .already = 24, .busy = 3,
-		.bytes = 999997ULL * 4096, .ns = 4200000000, .engine = "notes",
+		.asked = 1000024,
+		.moved = 999997,
+		.already = 24,
+		.busy = 3,
+		.bytes = 999997ULL * 4096,
+		.ns = 4200000000,
+		.engine = "notes",
 	};
 	np_fail(&a.note, 0, "A note.");
 	np_applied_print(out, &a);

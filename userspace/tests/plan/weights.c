@@ -71,7 +71,7 @@ static void what_is_wanted_is_in_json(void)
 
 	np_weights_add_json(&p, j);
 	CU_ASSERT(json_equal(json_object_get(j, "wanted_weights"), expected));
-	CU_ASSERT(json_is_null(json_object_get(j, "kernel_weights")));	/* those of no boot */
+	CU_ASSERT(json_is_null(json_object_get(j, "kernel_weights"))); /* those of no boot */
 	d.spread = 1;
 	d.mem = NP_MEM_AUTO;
 	np_weights_add_json(&p, j);

@@ -2,7 +2,7 @@
 /* One cache alone, of every shape that a machine file may give it. */
 #include "fixture.h"
 
-#define SETS	 48	/* no power of two */
+#define SETS	 48 /* no power of two */
 #define ACCESSES 40000
 
 static bool free_ways_are_those_without_a_line(const struct np_cache *c, unsigned int ways)

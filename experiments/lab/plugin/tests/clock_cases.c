@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define US 1000000ull	/* ps */
+#define US 1000000ull /* ps */
 
 static struct np_lab_shared shared;
 static bool stop;
@@ -64,7 +64,7 @@ static void work_of_an_idle_cpu_is_time(void)
 	take_timer_tick(&cpu[1], 15 * US);
 	np_clock_resume(&cpu[2]);
 	CU_ASSERT_EQUAL(cpu[2].ps, then + 15 * US);
-	np_clock_resume(&cpu[3]);	/* no tick */
+	np_clock_resume(&cpu[3]); /* no tick */
 	run(&cpu[3], 5 * US);
 	CU_ASSERT_EQUAL(shared.now_ns, (then + 20 * US) / 1000);
 	end_with_one();
@@ -83,7 +83,7 @@ static void woken_cpu_resumes_at_the_ipi_s_time(void)
 		run(cpu, 100 * US);
 		then = cpu->ps;
 		np_clock_interrupt(cpu);
-		run(cpu, table[i].went_on);	/* until the host lets the other */
+		run(cpu, table[i].went_on); /* until the host lets the other */
 		np_clock_resume(&cpu[1]);
 		CU_ASSERT_EQUAL(cpu[1].ps, then + table[i].later);
 		end_with_one();
@@ -129,8 +129,8 @@ static void a_woken_cpu_is_not_expected_again(void)
 
 	run(cpu, 100 * US);
 	np_clock_interrupt(cpu);
-	np_clock_resume(&cpu[1]);	/* ticks */
-	np_clock_resume(&cpu[2]);	/* was interrupted */
+	np_clock_resume(&cpu[1]); /* ticks */
+	np_clock_resume(&cpu[2]); /* was interrupted */
 	shared.cpu[1].ticks++;
 	run(&cpu[1], 5 * US);
 	np_clock_idle(&cpu[1]);
@@ -151,7 +151,7 @@ static void time_passes_if_no_cpu_resumes(void)
 	np_clock_idle(cpu);
 	then = shared.now_ns;
 	for (int i = 0; i < 1000 && shared.now_ns < then + 4000000; i++) {
-		usleep(100);	/* host time passes; no event is waited for */
+		usleep(100); /* host time passes; no event is waited for */
 		take_timer_tick(&cpu[1], 3 * US);
 	}
 	CU_ASSERT(shared.now_ns >= then + 4000000);
@@ -209,7 +209,7 @@ static void a_wake_up_sets_no_clock_back(void)
 	then = cpu[1].ps;
 	np_clock_idle(&cpu[1]);
 	run(cpu, 45 * US);
-	np_clock_interrupt(cpu);	/* 5 us before the other halted */
+	np_clock_interrupt(cpu); /* 5 us before the other halted */
 	np_clock_resume(&cpu[1]);
 	CU_ASSERT_EQUAL(cpu[1].ps, then);
 	end_with_one();
@@ -282,7 +282,7 @@ static void cpu_that_others_wait_for_does_not_wait(void)
 
 		least = ms < least ? ms : least;
 	}
-	CU_ASSERT(least < 0.45);	/* ten waits are 0.5 */
+	CU_ASSERT(least < 0.45); /* ten waits are 0.5 */
 	np_write(stop, true);
 	pthread_join(thread, NULL);
 	end_with_one();
@@ -301,7 +301,8 @@ static CU_TestInfo clock_tests[] = {
 	{ "a tick that interrupts is work", a_tick_that_interrupts_is_work },
 	{ "a wake-up sets no clock back", a_wake_up_sets_no_clock_back },
 	{ "a sender waits until the target resumes", a_sender_waits_until_the_target_resumes },
-	{ "a CPU that does not arrive is waited for a while", a_cpu_that_does_not_arrive_is_waited_for_a_while },
+	{ "a CPU that does not arrive is waited for a while",
+	  a_cpu_that_does_not_arrive_is_waited_for_a_while },
 	{ "a CPU that others wait for does not wait", cpu_that_others_wait_for_does_not_wait },
 	CU_TEST_INFO_NULL,
 };

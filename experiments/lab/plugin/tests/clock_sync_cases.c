@@ -69,7 +69,7 @@ static void begin_busy(unsigned int cpus)
 static void *go_slowly(void *cpu)
 {
 	while (!np_read(stop)) {
-		usleep(20);	/* a slow CPU; no event is waited for */
+		usleep(20); /* a slow CPU; no event is waited for */
 		step(cpu);
 	}
 	halt(cpu);
@@ -104,7 +104,7 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 		step(&np_sim.cpu[0]);
 	}
 	CU_ASSERT(within);
-	CU_ASSERT(furthest >= CLOSE_PS);	/* it is the faster one */
+	CU_ASSERT(furthest >= CLOSE_PS); /* it is the faster one */
 	np_write(stop, true);
 	halt(&np_sim.cpu[0]);
 	pthread_join(thread, NULL);
@@ -144,7 +144,7 @@ static void a_waiting_cpu_is_woken(void)
 	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, go_on, &np_sim.cpu[1]));
 	for (int i = 0; i < 20000; i++)
 		step(&np_sim.cpu[0]);
-	CU_ASSERT(np_read(woken) > 20);	/* of some thousand waits */
+	CU_ASSERT(np_read(woken) > 20); /* of some thousand waits */
 	np_write(stop, true);
 	halt(&np_sim.cpu[0]);
 	pthread_join(thread, NULL);
@@ -180,14 +180,15 @@ static void a_cpu_that_halts_is_not_waited_for(void)
 	CU_ASSERT_FATAL(!pthread_create(&thread, NULL, halt_when_waited_for, &np_sim.cpu[1]));
 	for (int i = 0; i < 10000; i++)
 		step(&np_sim.cpu[0]);
-	CU_ASSERT(now_ms() - start < 5000);	/* each would wait a millisecond */
+	CU_ASSERT(now_ms() - start < 5000); /* each would wait a millisecond */
 	pthread_join(thread, NULL);
 	end();
 }
 
 static CU_TestInfo clock_sync_tests[] = {
 	{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
-	{ "a CPU that spins keeps to the small quantum", cpu_that_spins_keeps_to_the_small_quantum },
+	{ "a CPU that spins keeps to the small quantum",
+	  cpu_that_spins_keeps_to_the_small_quantum },
 	{ "a waiting CPU is woken", a_waiting_cpu_is_woken },
 	{ "a CPU that stands still is waited for, not for ever",
 	  a_cpu_that_stands_still_is_waited_for_not_for_ever },

@@ -15,8 +15,8 @@ static void first_use_comes_from_the_lines_own_node(void)
 	r = use(0, NODE_LINES + 5, false);
 	SERVED(r, NP_SERVED_DRAM);
 	CU_ASSERT_EQUAL(r.node, 1);
-	SERVED(use(1, 5, false), NP_SERVED_LLC);	/* a neighbour */
-	SERVED(use(2, 5, false), NP_SERVED_DRAM);	/* another node, unmodified */
+	SERVED(use(1, 5, false), NP_SERVED_LLC);  /* a neighbour */
+	SERVED(use(2, 5, false), NP_SERVED_DRAM); /* another node, unmodified */
 	end();
 }
 
@@ -51,7 +51,7 @@ static void a_modified_line_comes_from_the_other_nodes_cache(void)
 	r = use(2, NODE_LINES + 7, false);
 	SERVED(r, NP_SERVED_REMOTE_CACHE);
 	CU_ASSERT_EQUAL(r.node, 0);
-	CU_ASSERT_EQUAL(r.written_back[0], 1);	/* memory gets it back */
+	CU_ASSERT_EQUAL(r.written_back[0], 1);		      /* memory gets it back */
 	SERVED(use(0, NODE_LINES + 7, false), NP_SERVED_LLC); /* the holder keeps it, unmodified */
 	SERVED(use(3, NODE_LINES + 7, false), NP_SERVED_LLC);
 	end();
@@ -78,7 +78,7 @@ static void the_only_holder_may_write_at_no_cost(void)
 	use(0, 11, false);
 	SERVED(use(0, 11, true), NP_SERVED_UPGRADE);
 	SERVED(use(0, 11, true), SERVED_L1);
-	SERVED(use(2, 11, false), NP_SERVED_REMOTE_CACHE);	/* so it was known to be modified */
+	SERVED(use(2, 11, false), NP_SERVED_REMOTE_CACHE); /* so it was known to be modified */
 	end();
 }
 
@@ -93,7 +93,7 @@ static void every_modified_line_is_written_back_once(void)
 		written += r.written_back[0] >= 0;
 		written += r.written_back[1] == 1;
 	}
-	CU_ASSERT_EQUAL(written, 2 * LLC_LINES);	/* the rest is still there */
+	CU_ASSERT_EQUAL(written, 2 * LLC_LINES); /* the rest is still there */
 	end();
 }
 
@@ -141,7 +141,7 @@ static void nodes_of_unequal_size_are_the_home_of_their_lines(void)
 
 static void a_halted_cpu_loses_all_invalidated_lines(void)
 {
-	const uint32_t lines = L2_LINES;	/* more than is noted one by one */
+	const uint32_t lines = L2_LINES; /* more than is noted one by one */
 
 	begin();
 	for (uint32_t i = 0; i < lines; i++)
@@ -169,7 +169,8 @@ static CU_TestInfo memory_tests[] = {
 	  a_working_set_is_served_by_the_level_that_it_fits },
 	{ "a modified line comes from the other node's cache",
 	  a_modified_line_comes_from_the_other_nodes_cache },
-	{ "a store takes the line away from all others", a_store_takes_the_line_away_from_all_others },
+	{ "a store takes the line away from all others",
+	  a_store_takes_the_line_away_from_all_others },
 	{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
 	{ "every modified line is written back once", every_modified_line_is_written_back_once },
 	{ "non-temporal stores leave no copy", nontemporal_stores_leave_no_copy },
@@ -177,7 +178,8 @@ static CU_TestInfo memory_tests[] = {
 	{ "nodes of unequal size are the home of their lines",
 	  nodes_of_unequal_size_are_the_home_of_their_lines },
 	{ "a halted CPU loses all invalidated lines", a_halted_cpu_loses_all_invalidated_lines },
-	{ "non-temporal stores are counted once a line", non_temporal_stores_are_counted_once_a_line },
+	{ "non-temporal stores are counted once a line",
+	  non_temporal_stores_are_counted_once_a_line },
 	CU_TEST_INFO_NULL,
 };
 

@@ -2,9 +2,9 @@
 /* Properties of the caches after any sequence of accesses. */
 #include "fixture.h"
 
-#define ACCESSES   200000
-#define LINES	   12000u	/* three last levels full: evictions all the time */
-#define HOT_LINES  64u
+#define ACCESSES  200000
+#define LINES	  12000u /* three last levels full: evictions all the time */
+#define HOT_LINES 64u
 
 static const struct np_state *in_llc(unsigned int node, uint32_t line)
 {
@@ -89,7 +89,7 @@ static void counters_add_up(void)
 		CU_ASSERT_EQUAL(c->local_dram, c->dram[c->node]);
 		CU_ASSERT_EQUAL(c->remote_dram, c->dram[1 - c->node]);
 		CU_ASSERT(c->remote_cache > 0);
-		CU_ASSERT_EQUAL(c->pending_ps, c->stall_ps);	/* no instruction took time here */
+		CU_ASSERT_EQUAL(c->pending_ps, c->stall_ps); /* no instruction took time here */
 	}
 	end();
 }

@@ -15,7 +15,7 @@ static void a_line_is_hit_as_far_as_it_may_be_used(void)
 	CU_ASSERT(np_l1_hit(&l1, 640, false, &writable));
 	CU_ASSERT(!writable);
 	CU_ASSERT(!np_l1_hit(&l1, 640, true, &writable));
-	CU_ASSERT(!np_l1_hit(&l1, 640 + 64, false, &writable));	/* of the same set */
+	CU_ASSERT(!np_l1_hit(&l1, 640 + 64, false, &writable)); /* of the same set */
 	np_l1_fill(&l1, 640, true, true);
 	CU_ASSERT(np_l1_hit(&l1, 640, true, &writable));
 	CU_ASSERT(writable);
@@ -61,8 +61,8 @@ static unsigned int prefetched(int step, unsigned int streams)
 	unsigned int n = 0;
 
 	for (int i = 0; i < 3000; i++)
-		n += np_prefetch_miss(&s, 1000000ll * (1 + i % streams) +
-						  (int)(i / streams) * step);
+		n += np_prefetch_miss(&s,
+				      1000000ll * (1 + i % streams) + (int)(i / streams) * step);
 	return n;
 }
 
@@ -102,30 +102,30 @@ static void instructions_are_recognised(void)
 		const char *code;
 		size_t len;
 	} table[] = {
-		{ NP_DECODE_NONTEMPORAL, "\x0f\xc3\x07", 3 },		/* movnti %eax,(%rdi) */
-		{ NP_DECODE_NONTEMPORAL, "\x48\x0f\xc3\x47\x08", 5 },	/* movnti %rax,8(%rdi) */
-		{ NP_DECODE_NONTEMPORAL, "\x0f\x2b\x07", 3 },		/* movntps */
-		{ NP_DECODE_NONTEMPORAL, "\x66\x0f\xe7\x07", 4 },	/* movntdq */
-		{ NP_DECODE_NONTEMPORAL, "\xc5\xfd\xe7\x07", 4 },	/* vmovntdq %ymm0 */
-		{ NP_DECODE_NONTEMPORAL, "\xc5\xfc\x2b\x07", 4 },	/* vmovntps %ymm0 */
-		{ NP_DECODE_NONTEMPORAL, "\xc4\xc1\x7d\xe7\x00", 5 },	/* vmovntdq %ymm0,(%r8) */
-		{ NP_DECODE_NONTEMPORAL, "\x62\xf1\x7d\x48\xe7\x07", 6 },/* vmovntdq %zmm0 */
-		{ NP_DECODE_OTHER, "\xf3\x0f\xe6\xc0", 4 },		/* cvtdq2pd */
-		{ NP_DECODE_OTHER, "\xc5\xfd\x7f\x07", 4 },		/* vmovdqa store */
-		{ NP_DECODE_OTHER, "\x48\x89\x07", 3 },			/* mov %rax,(%rdi) */
-		{ NP_DECODE_OTHER, "\xc3", 1 },				/* ret */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xd8", 3 },	/* mov %rax,%cr3 */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x41\x0f\x22\xd8", 4 },	/* mov %r8,%cr3 */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xe0", 3 },	/* mov %rax,%cr4 */
-		{ NP_DECODE_OTHER, "\x0f\x22\xd0", 3 },			/* mov %rax,%cr2 */
-		{ NP_DECODE_OTHER, "\x0f\x20\xd8", 3 },			/* mov %cr3,%rax */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x01\x3f", 3 },	/* invlpg (%rdi) */
-		{ NP_DECODE_OTHER, "\x0f\x01\xf9", 3 },			/* rdtscp */
-		{ NP_DECODE_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 },/* invpcid */
+		{ NP_DECODE_NONTEMPORAL, "\x0f\xc3\x07", 3 },		  /* movnti %eax,(%rdi) */
+		{ NP_DECODE_NONTEMPORAL, "\x48\x0f\xc3\x47\x08", 5 },	  /* movnti %rax,8(%rdi) */
+		{ NP_DECODE_NONTEMPORAL, "\x0f\x2b\x07", 3 },		  /* movntps */
+		{ NP_DECODE_NONTEMPORAL, "\x66\x0f\xe7\x07", 4 },	  /* movntdq */
+		{ NP_DECODE_NONTEMPORAL, "\xc5\xfd\xe7\x07", 4 },	  /* vmovntdq %ymm0 */
+		{ NP_DECODE_NONTEMPORAL, "\xc5\xfc\x2b\x07", 4 },	  /* vmovntps %ymm0 */
+		{ NP_DECODE_NONTEMPORAL, "\xc4\xc1\x7d\xe7\x00", 5 },	  /* vmovntdq %ymm0,(%r8) */
+		{ NP_DECODE_NONTEMPORAL, "\x62\xf1\x7d\x48\xe7\x07", 6 }, /* vmovntdq %zmm0 */
+		{ NP_DECODE_OTHER, "\xf3\x0f\xe6\xc0", 4 },		  /* cvtdq2pd */
+		{ NP_DECODE_OTHER, "\xc5\xfd\x7f\x07", 4 },		  /* vmovdqa store */
+		{ NP_DECODE_OTHER, "\x48\x89\x07", 3 },			  /* mov %rax,(%rdi) */
+		{ NP_DECODE_OTHER, "\xc3", 1 },				  /* ret */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xd8", 3 },	  /* mov %rax,%cr3 */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x41\x0f\x22\xd8", 4 },	  /* mov %r8,%cr3 */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x22\xe0", 3 },	  /* mov %rax,%cr4 */
+		{ NP_DECODE_OTHER, "\x0f\x22\xd0", 3 },			  /* mov %rax,%cr2 */
+		{ NP_DECODE_OTHER, "\x0f\x20\xd8", 3 },			  /* mov %cr3,%rax */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x0f\x01\x3f", 3 },	  /* invlpg (%rdi) */
+		{ NP_DECODE_OTHER, "\x0f\x01\xf9", 3 },			  /* rdtscp */
+		{ NP_DECODE_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 }, /* invpcid */
 		{ NP_DECODE_PAUSE, "\xf3\x90", 2 },
 		{ NP_DECODE_OTHER, "\x90", 1 },
-		{ NP_DECODE_OTHER, "\x66\x66\x66\x66", 4 },		/* prefixes alone */
-		{ NP_DECODE_OTHER, "\x62\xf1\x7d", 3 },			/* cut short */
+		{ NP_DECODE_OTHER, "\x66\x66\x66\x66", 4 }, /* prefixes alone */
+		{ NP_DECODE_OTHER, "\x62\xf1\x7d", 3 },	    /* cut short */
 		{ NP_DECODE_OTHER, "\x0f", 1 },
 		{ NP_DECODE_OTHER, "", 0 },
 	};
@@ -138,24 +138,24 @@ static void instructions_are_recognised(void)
 static void repeated_instructions_are_recognised(void)
 {
 	static const struct {
-		unsigned int accesses;	/* 0: not one */
+		unsigned int accesses; /* 0: not one */
 		const char *code;
 		size_t len;
 	} table[] = {
-		{ 2, "\xf3\x48\xa5", 3 },	/* rep movsq */
-		{ 2, "\xf3\xa4", 2 },		/* rep movsb */
-		{ 2, "\x66\xf3\xa5", 3 },	/* rep movsw */
-		{ 2, "\xf3\x66\xa5", 3 },	/* rep movsw */
-		{ 1, "\xf3\x48\xab", 3 },	/* rep stosq */
-		{ 1, "\xf3\x67\xaa", 3 },	/* rep stosb (%edi) */
-		{ 1, "\xf3\xac", 2 },		/* rep lodsb */
-		{ 2, "\xf3\xa6", 2 },		/* repe cmpsb */
-		{ 1, "\xf2\xae", 2 },		/* repne scasb */
-		{ 1, "\xf3\x6d", 2 },		/* rep insl */
-		{ 1, "\xf3\x6f", 2 },		/* rep outsl */
-		{ 0, "\x48\xa5", 2 },		/* movsq */
-		{ 0, "\xf3\x0f\xa4\xc0\x01", 5 },	/* shld */
-		{ 0, "\xf3\xc3", 2 },		/* rep ret */
+		{ 2, "\xf3\x48\xa5", 3 },	  /* rep movsq */
+		{ 2, "\xf3\xa4", 2 },		  /* rep movsb */
+		{ 2, "\x66\xf3\xa5", 3 },	  /* rep movsw */
+		{ 2, "\xf3\x66\xa5", 3 },	  /* rep movsw */
+		{ 1, "\xf3\x48\xab", 3 },	  /* rep stosq */
+		{ 1, "\xf3\x67\xaa", 3 },	  /* rep stosb (%edi) */
+		{ 1, "\xf3\xac", 2 },		  /* rep lodsb */
+		{ 2, "\xf3\xa6", 2 },		  /* repe cmpsb */
+		{ 1, "\xf2\xae", 2 },		  /* repne scasb */
+		{ 1, "\xf3\x6d", 2 },		  /* rep insl */
+		{ 1, "\xf3\x6f", 2 },		  /* rep outsl */
+		{ 0, "\x48\xa5", 2 },		  /* movsq */
+		{ 0, "\xf3\x0f\xa4\xc0\x01", 5 }, /* shld */
+		{ 0, "\xf3\xc3", 2 },		  /* rep ret */
 		{ 0, "\xf3", 1 },
 	};
 

@@ -2,7 +2,7 @@
 /* Simulated time of access sequences, without QEMU: charges and windows. */
 #include "fixture.h"
 
-#define LINES 60000u	/* far more than the last level */
+#define LINES 60000u /* far more than the last level */
 
 /* Moves a CPU's pending time to its clock, as a step does. */
 static void step(struct np_cpu *cpu)
@@ -70,10 +70,10 @@ static void streams_share_controller_and_link(void)
 		uint32_t first;
 		double gb_s;
 	} table[] = {
-		{ 1, 0, 64.0 * 10 / 80 },		/* what one core keeps in flight */
+		{ 1, 0, 64.0 * 10 / 80 }, /* what one core keeps in flight */
 		{ 1, NODE_LINES, 64.0 * 10 / 130 },
-		{ 2, 0, 12 },				/* the controller */
-		{ 2, NODE_LINES, 6 },			/* the link */
+		{ 2, 0, 12 },	      /* the controller */
+		{ 2, NODE_LINES, 6 }, /* the link */
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -213,7 +213,7 @@ static void computing_overlaps_with_fetching_ahead(void)
 	begin();
 	cpu = np_sim.cpu;
 	for (uint32_t line = 0; line < LINES; line++) {
-		cpu->pending_ps += 50000;	/* far longer than a line takes */
+		cpu->pending_ps += 50000; /* far longer than a line takes */
 		np_timing_access(cpu, (uint64_t)line << 6, line, false);
 		step(cpu);
 	}
@@ -236,7 +236,7 @@ static double through_port_ns(double port_bytes_per_s, uint64_t queue_ps, uint64
 	np_contention_exit();
 	np_contention_init();
 	for (uint32_t line = 0; line < LINES; line++) {
-		cpu->cost[0][NP_DRAM].extra_ps = queue_ps;	/* each window puts its own */
+		cpu->cost[0][NP_DRAM].extra_ps = queue_ps; /* each window puts its own */
 		cpu->pending_ps += compute_ps;
 		np_timing_access(cpu, (uint64_t)line << 6, line, false);
 		step(cpu);
@@ -265,12 +265,10 @@ static CU_TestInfo time_tests[] = {
 	{ "streams share controller and link", streams_share_controller_and_link },
 	{ "clocks that are apart cost the controller nothing",
 	  clocks_that_are_apart_cost_the_controller_nothing },
-	{ "a neighbour's write-backs are traffic",
-	  a_neighbour_s_write_backs_are_traffic },
+	{ "a neighbour's write-backs are traffic", a_neighbour_s_write_backs_are_traffic },
 	{ "write-backs in bursts cost what steady ones do",
 	  write_backs_in_bursts_cost_what_steady_ones_do },
-	{ "write-backs to an unread node are traffic",
-	  write_backs_to_an_unread_node_are_traffic },
+	{ "write-backs to an unread node are traffic", write_backs_to_an_unread_node_are_traffic },
 	{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
 	{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
 	{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 		sum += us[i];
 	}
 	qsort(us, count, sizeof(*us), by_size);
-	printf("%.2f %.2f %.2f %.2f %.2f\n", sum / count, us[count / 10], us[count / 2], us[count * 9 / 10],
-	       us[count * 99 / 100]);
+	printf("%.2f %.2f %.2f %.2f %.2f\n", sum / count, us[count / 10], us[count / 2],
+	       us[count * 9 / 10], us[count * 99 / 100]);
 	return 0;
 }

@@ -57,7 +57,8 @@ int main(int argc, char **argv)
 {
 	size_t n = argc == 3 ? strtoul(argv[1], NULL, 10) * (1 << 20) / LINE : 0;
 	double seconds = argc == 3 ? strtod(argv[2], NULL) : 0, start, end;
-	struct line *line = mmap(NULL, n * LINE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct line *line = mmap(NULL, n * LINE, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct line *volatile sink;
 	struct line *at = line;
 	unsigned long loads = 0;

@@ -28,7 +28,8 @@ static double now(void)
 
 static double *array(size_t n, double value)
 {
-	double *a = mmap(NULL, n * sizeof(*a), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	double *a = mmap(NULL, n * sizeof(*a), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
 
 	if (a == MAP_FAILED)
 		exit(1);

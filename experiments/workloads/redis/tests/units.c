@@ -18,7 +18,7 @@ static void percentile_is_within_the_resolution(void)
 
 			memset(&h, 0, sizeof(h));
 			np_histogram_add(&h, value, 1);
-			h.max = UINT64_MAX;	/* so that the bucket's own edge shows */
+			h.max = UINT64_MAX; /* so that the bucket's own edge shows */
 			got = np_histogram_at(&h, 0.5);
 			CU_ASSERT(got >= value);
 			CU_ASSERT(got - value <= value * NP_HIST_RESOLUTION);
@@ -59,7 +59,8 @@ static void a_batch_counts_as_often_as_it_has_commands(void)
 static void strings_tell_their_number(void)
 {
 	static const struct np_data sets[] = {
-		{ 1, 1, 1, NULL }, { 2, 58, 1, NULL }, { 3, 59, 2, NULL }, { 4, 5000, 20, NULL }, { 5, 5000, 900, NULL },
+		{ 1, 1, 1, NULL },     { 2, 58, 1, NULL },     { 3, 59, 2, NULL },
+		{ 4, 5000, 20, NULL }, { 5, 5000, 900, NULL },
 	};
 	char text[NP_STRING_MAX], again[NP_STRING_MAX];
 

@@ -19,8 +19,8 @@ static void print(const struct np_plan *plan, const struct np_task *tasks)
 
 		printf("%d: to ", tasks[i].pid);
 		printf(d->to < 0 ? "-" : "%d", d->to);
-		printf(d->spread < 0 ? ", spread -" : ", spread %d (%d:%d:%d)", d->spread, w ? w[0] : 0,
-		       w ? w[1] : 0, w ? w[2] : 0);
+		printf(d->spread < 0 ? ", spread -" : ", spread %d (%d:%d:%d)", d->spread,
+		       w ? w[0] : 0, w ? w[1] : 0, w ? w[2] : 0);
 		printf(": %s\n", d->reason);
 	}
 }
@@ -30,18 +30,31 @@ static int ask(const struct np_policy *p)
 	struct np_node node[N] = { 0 };
 	struct np_task task[N] = { 0 };
 	struct np_machine m = {
-		.name = "three", .n_nodes = N, .node = node, .distance = distance, .n_cpus = N,
-		.cpu_node = cpu_node, .page_size = 4096,
+		.name = "three",
+		.n_nodes = N,
+		.node = node,
+		.distance = distance,
+		.n_cpus = N,
+		.cpu_node = cpu_node,
+		.page_size = 4096,
 	};
 	struct np_options o;
 	struct np_plan plan;
 	int e;
 
 	for (int i = 0; i < N; i++) {
-		node[i] = (struct np_node) { .id = i, .cpus = 1, .has_memory = true, .mem_total = 1 << 30,
-					     .mem_free = 1 << 29, .bandwidth = (i + 1) * 1e9 };
-		task[i] = (struct np_task) { .pid = 10 + i, .threads = 1, .cores = 1, .node = i,
-					     .pages = pages[i], .may = may };
+		node[i] = (struct np_node) { .id = i,
+					     .cpus = 1,
+					     .has_memory = true,
+					     .mem_total = 1 << 30,
+					     .mem_free = 1 << 29,
+					     .bandwidth = (i + 1) * 1e9 };
+		task[i] = (struct np_task) { .pid = 10 + i,
+					     .threads = 1,
+					     .cores = 1,
+					     .node = i,
+					     .pages = pages[i],
+					     .may = may };
 	}
 	np_options_defaults(p, &o);
 	e = np_plan_init(&plan, &m, N);

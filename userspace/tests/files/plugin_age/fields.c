@@ -39,8 +39,12 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 }
 
 static const struct np_policy fields = {
-	.name = "fields", .summary = "says what it sees", .origin = "test", .needs = "nothing",
-	.option = options, .plan = plan,
+	.name = "fields",
+	.summary = "says what it sees",
+	.origin = "test",
+	.needs = "nothing",
+	.option = options,
+	.plan = plan,
 };
 
 NP_POLICY_PLUGIN(fields);
