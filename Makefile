@@ -53,7 +53,7 @@ check-release: setup		## what tells whether a release of Debian will do: set-up,
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest -m "not lab or timed_boot"
 
-style: setup			## the code and the documents: checkpatch, sparse, ruff, shellcheck, codespell, words
+style: setup			## the code and the documents: clang-format, checkpatch, sparse, ruff, shellcheck, codespell, words
 	@$(MAKE) --no-print-directory $(STYLE_MODULES)
 	$(PY) -m pytest -q tests/test_style.py tests/test_words.py
 

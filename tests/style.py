@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tools of `make style` and the files that each reads. Their options are in .checkpatch.conf and pyproject.toml."""
+"""The tools of `make style` and the files that each reads. Their options are in .clang-format, .checkpatch.conf and
+pyproject.toml."""
 
 import subprocess
 import sys
@@ -18,6 +19,10 @@ C_CODE = (".c", ".h", ".cc")
 KERNEL_CODE = ("kmod/", "experiments/lab/guest/")
 PROGRAMS = ("kmod/tests/storm.c", "kmod/tests/faults.c")  # of user space, for the module's tests
 SHELL = (b"#!/bin/sh", b"#!/usr/bin/env bash", b"# shellcheck shell")
+
+
+def is_c(name: str, _text: bytes) -> bool:
+    return name.endswith(C_CODE)
 
 
 def is_kernel_code(name: str, _text: bytes) -> bool:
@@ -43,6 +48,7 @@ class Tool:
 
 
 TOOLS = {
+    "clang-format": Tool(is_c, [VENV / "clang-format", "--dry-run", "-Werror"]),
     "checkpatch": Tool(is_kernel_code, [cache() / "checkpatch" / "checkpatch.pl", "-f"]),
     "ruff": Tool(is_python, [VENV / "ruff", "check", "--no-cache", "--quiet", "--output-format=concise"]),
     # SC1091: a file that a script includes is read by itself.

@@ -9,9 +9,10 @@ import pytest
 from tests import style
 
 ROOT = Path(__file__).parents[1]
-OPTIONS = [".checkpatch.conf", "pyproject.toml"]
+OPTIONS = [".clang-format", ".checkpatch.conf", "pyproject.toml"]
 SPDX = "// SPDX-License-Identifier: GPL-2.0-only\n"
 PLANTED = {  # tool: file, a fault, what it says of that
+    "clang-format": ("planted.c", "int f( int a );\n", "planted.c:1:7: error: code should be clang-formatted"),
     "checkpatch": ("kmod/planted.c", f"{SPDX}int f(int a)\n{{\n\tif (a == 1) {{\n\t\treturn 2;\n\t}}\n\treturn a;\n}}\n",
                    "kmod/planted.c:4: WARNING:BRACES"),
     "ruff": ("planted.py", "import os\n", "planted.py:1:8: F401"),
