@@ -41,7 +41,7 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 		experiments/lab/plugin/tests/*.h policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -o $@ -Wl,--wrap=syscall $(filter %.c %.o,$^) \
+		-fno-sanitize-recover=all -o $@ -Wl,--wrap=syscall,--wrap=np_host_ns $(filter %.c %.o,$^) \
 		-lcunit -lm -pthread
 
 test-programs: $(BUILD)/tests/test_lab_plugin

@@ -31,6 +31,9 @@
 /* Reads a configuration from a text; returns what np_config_read() does. */
 int read_text(const char *text, struct np_config *c, char *err, size_t err_len);
 
+/* Else the host's clock stands still, so that a busy host ends nothing that waits for it. begin() sets it to false. */
+extern bool host_time_passes;
+
 /* A machine of CONFIG in np_sim. */
 void begin(void);
 void end(void);
