@@ -29,14 +29,15 @@ void churn(size_t times)
 }
 
 /* A child that sleeps, once it has looked at the contents where it reads. */
-void start_child(bool reads)
+void start_child(bool reads, bool outlives)
 {
 	pid_t child = fork();
 
 	if (child < 0)
 		die("fork");
 	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!outlives)
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (reads && wrong_page(0, n_pages) != n_pages)
 			die("wrong contents");
 		for (;;)

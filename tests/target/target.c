@@ -23,6 +23,7 @@
  *	disturb HOW TIMES	does something to half of the pages: see disturb.c
  *	fork		starts a child that sleeps; answers its number
  *	fork-reader	the same, after the child has looked at the contents
+ *	fork-orphan	the same as fork; the child outlives its parent
  *	tree DEPTH WIDTH	starts a tree of processes that sleep
  *	thread		starts a thread that sleeps; answers its number
  *	sleepers N	starts so many of them
@@ -206,13 +207,19 @@ static void do_disturb(const struct arguments *a)
 static void do_fork(const struct arguments *a)
 {
 	(void)a;
-	start_child(false);
+	start_child(false, false);
 }
 
 static void do_fork_reader(const struct arguments *a)
 {
 	(void)a;
-	start_child(true);
+	start_child(true, false);
+}
+
+static void do_fork_orphan(const struct arguments *a)
+{
+	(void)a;
+	start_child(false, true);
 }
 
 static void do_brief(const struct arguments *a)
@@ -311,6 +318,7 @@ static const struct command {
 	{ "disturb", .run = do_disturb },
 	{ "fork", .run = do_fork },
 	{ "fork-reader", .run = do_fork_reader },
+	{ "fork-orphan", .run = do_fork_orphan },
 	{ "brief", .run = do_brief },
 	{ "tree", .run = do_tree },
 	{ "thread", .plain = start_sleeping },

@@ -55,7 +55,7 @@ void stop_counting(void);
 /* disturb.c: changes of mappings while pages move */
 void churn(size_t times);
 void disturb(const char *how, size_t times);
-void start_child(bool reads);
+void start_child(bool reads, bool outlives);
 void start_brief_child(useconds_t us);
 void start_tree(unsigned int depth, unsigned int width);
 

@@ -175,7 +175,7 @@ def test_a_task_that_goes_to_and_fro_is_left_alone(tool: Tool, start_target, sta
     for node in (1, 0):
         tool("migrate", target.pid, "--to", node)
         wait_until(runs_on(target, node), lambda: daemon.lines)
-    pattern = (rf"process {target.pid} \(placed\) went 0 -> 1 -> 0 within \d+ intervals: "
+    pattern = (rf"process {target.pid} \(target\) went 0 -> 1 -> 0 within \d+ intervals: "
                rf"left on node 0 for {BACK_OFF} intervals")
     wait_until(lambda: any(re.fullmatch(pattern, line) for line in daemon.lines), lambda: daemon.lines)
     tool("migrate", target.pid, "--to", 1)
@@ -204,7 +204,7 @@ def test_descendants_come_along(start_target, start_daemon) -> None:
 
 def child_of(target: Target) -> Target:
     """One that it starts now, and that outlives it."""
-    target.ask("fork")
+    target.ask("fork-orphan")
     child = Target.__new__(Target)
     child.pid = int(Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text())
     return child
