@@ -118,7 +118,7 @@ def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, 
         assert eventually(lambda name=name: has_ended(int((tmp_path / name).read_text()))), name
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_it_does_not_outlive_a_command_that_is_killed(tmp_path: Path, number: int) -> None:
     program(tmp_path, SH + "echo $$ > own; exec sleep 600")
     (tmp_path / "ps.json").write_text(json.dumps(SNAPSHOT))
