@@ -31,8 +31,8 @@
 /* Reads a configuration from a text; returns what np_config_read() does. */
 int read_text(const char *text, struct np_config *c, char *err, size_t err_len);
 
-/* Else the host's clock stands still, so that a busy host ends nothing that waits for it. begin() sets it to false. */
-extern bool host_time_passes;
+/* The host's clock, which tests advance: a busy host ends nothing that waits for it. */
+extern uint64_t host_ns;
 
 /* A machine of CONFIG in np_sim. */
 void begin(void);
