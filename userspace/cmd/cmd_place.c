@@ -20,7 +20,7 @@ struct arguments {
 static const struct argp_option options[] = {
 	NP_BINDING_OPTIONS,
 	{ "inherit", KEY_INHERIT, NULL, 0,
-	  "Children and threads started from now on are placed, and "
+	  "Children and threads that it starts later are placed, and "
 	  "restored, as well (the default)",
 	  0 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module",
