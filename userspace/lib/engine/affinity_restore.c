@@ -10,8 +10,6 @@
 #include "inherited.h"
 #include "saved_affinity.h"
 
-/* Tasks that start others faster than this many looks are not waited for. */
-#define MAX_PASSES 64
 /* A chain of parents that is longer is not followed. */
 #define MAX_DEPTH 64
 
@@ -87,9 +85,11 @@ static bool matches(const struct restoring *r, const struct np_saved *record)
 	return false;
 }
 
-/* Those of this look that are not done yet. */
-static void restore_matching(struct restoring *r)
+/* Those of this look that are not done yet. Returns how many could be done. */
+static size_t restore_matching(struct restoring *r)
 {
+	size_t done = 0;
+
 	for (size_t i = 0; i < r->state.n; i++) {
 		struct np_saved *record = &r->state.saved[i];
 
@@ -97,7 +97,9 @@ static void restore_matching(struct restoring *r)
 			continue;
 		r->matched++;
 		record->done = record->gone || restore_thread(r, record);
+		done += record->done;
 	}
+	return done;
 }
 
 static bool is_over(const struct np_saved *record)
@@ -106,23 +108,24 @@ static bool is_over(const struct np_saved *record)
 }
 
 /*
- * Children that a task starts before it is restored are found by the next pass, for which
- * the records stay. In the end every task with inherited CPUs has a record of its own.
+ * Children that a task starts before it is restored are found by the next look, for which
+ * the records stay. Those that others start meanwhile are none of this restore's.
  */
 static int restore_all(struct restoring *r)
 {
-	size_t found = 1;
-	int e = 0;
+	struct np_inherited_found found;
+	struct np_looks looks = { 0 };
+	size_t done = 0;
+	int e;
 
-	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++) {
+	do {
 		e = np_processes_read(&r->all);
 		if (!e)
 			e = np_inherited_note(&r->state, &r->all, &found);
-		if (!e && (pass == 0 || found))
-			restore_matching(r);
+		if (!e)
+			done = restore_matching(r);
 		np_processes_free(&r->all);
-		found |= pass == 0 && r->matched;
-	}
+	} while (!e && np_looks_again(&looks, done, found.exited));
 	np_saved_affinity_drop_if(&r->state, is_over);
 	return e;
 }

@@ -11,8 +11,6 @@
 #include "inherited.h"
 #include "saved_affinity.h"
 
-/* Tasks that start others faster than this many looks are not waited for. */
-#define MAX_PASSES 64
 /* A chain of parents that is longer is not followed. */
 #define MAX_DEPTH 64
 
@@ -159,17 +157,19 @@ static void put_records_back(struct undoing *w)
 
 static int undo_all(struct undoing *w)
 {
-	size_t found = 1, done;
-	int e = 0;
+	struct np_inherited_found found;
+	struct np_looks looks = { 0 };
+	size_t done = 0;
+	int e;
 
-	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++) {
+	do {
 		np_processes_free(&w->all);
 		e = np_processes_read(&w->all);
 		if (!e)
 			e = np_inherited_note(&w->state, &w->all, &found);
-		done = e ? 0 : give_back_all(w);
-		found |= pass == 0 && done;
-	}
+		if (!e)
+			done = give_back_all(w);
+	} while (!e && np_looks_again(&looks, done, found.exited));
 	put_records_back(w);
 	np_processes_free(&w->all);
 	return e;

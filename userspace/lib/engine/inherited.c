@@ -16,7 +16,7 @@
 /* A chain of parents that is longer is not followed. */
 #define MAX_DEPTH 64
 /* Tasks that start others faster than this many looks are not waited for. */
-#define MAX_PASSES 64
+#define MAX_LOOKS 64
 
 #define WORDS (NP_MAX_CPUS / (8 * sizeof(unsigned long)))
 
@@ -273,7 +273,7 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 struct found {
 	struct np_saved *heir; /* [n] with masks of their own */
 	size_t n;
-	size_t exited;
+	struct np_inherited_found counts;
 };
 
 static int add_heir(struct found *f, const struct np_saved *from, pid_t pid, pid_t tid,
@@ -291,6 +291,7 @@ static int add_heir(struct found *f, const struct np_saved *from, pid_t pid, pid
 	f->heir[f->n].heir = true;
 	f->heir[f->n].gone = f->heir[f->n].done = false;
 	f->n++;
+	f->counts.of_gone += from->gone;
 	return 0;
 }
 
@@ -318,7 +319,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 	if (!may_be_heir(q, p))
 		return 0;
 	if (np_proc_threads(p->pid, &tids, &n)) {
-		f->exited++;
+		f->counts.exited++;
 		return 0;
 	}
 	for (size_t i = 0; !e && i < n; i++) {
@@ -327,7 +328,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 		if (r && r->tid == tids[i])
 			continue;
 		if (np_proc_thread_stat(p->pid, tids[i], &st) || np_affinity_get(tids[i], now)) {
-			f->exited++;
+			f->counts.exited++;
 			continue;
 		}
 		np_layers_lift(&q->s->layers, tids[i], now);
@@ -339,7 +340,8 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 	return e;
 }
 
-int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all, size_t *found)
+int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all,
+		      struct np_inherited_found *found)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct search q = { .s = s, .all = all };
@@ -355,11 +357,18 @@ int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *al
 			e = np_saved_affinity_add(s, &f.heir[i]);
 		np_saved_free(&f.heir[i]);
 	}
-	*found = f.n + f.exited;
+	*found = f.counts;
 	free(f.heir);
 	numa_bitmask_free(now);
 	search_end(&q);
 	return e;
+}
+
+bool np_looks_again(struct np_looks *l, bool found, bool missed)
+{
+	l->n++;
+	l->empty = found ? 0 : l->empty + 1;
+	return l->n < MAX_LOOKS && (found || (missed && l->empty < 2));
 }
 
 static bool is_gone(const struct np_saved *r)
@@ -369,17 +378,18 @@ static bool is_gone(const struct np_saved *r)
 
 int np_inherited_settle(struct np_saved_affinity *s)
 {
+	struct np_inherited_found found;
+	struct np_looks looks = { 0 };
 	struct np_processes all;
-	size_t found = 1;
-	int e = 0;
+	int e;
 
-	for (int pass = 0; !e && found && pass < MAX_PASSES; pass++) {
+	do {
 		e = np_processes_read(&all);
 		if (e)
-			break;
+			return e;
 		e = np_inherited_note(s, &all, &found);
 		np_processes_free(&all);
-	}
+	} while (!e && np_looks_again(&looks, found.of_gone, found.exited));
 	if (e)
 		return e;
 	np_saved_affinity_drop_if(s, is_gone);

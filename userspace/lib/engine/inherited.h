@@ -26,15 +26,36 @@ bool np_inherited_has(const struct np_saved *r, pid_t pid, const struct bitmask 
 const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pid_t pid,
 					   unsigned long long start, const struct bitmask *now);
 
-/*
- * Gives every thread of these processes that has inherited a place a record, "heir".
- * Sets *found to how many there were and how many exited while they were looked at.
- * 0 or -ENOMEM.
- */
-int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all, size_t *found);
+/* What one look at the processes has found. */
+struct np_inherited_found {
+	size_t of_gone; /* heirs of records that are "gone" */
+	size_t exited;	/* threads that may be heirs and exited before they were looked at */
+};
 
 /*
- * The same until no new one is found; exited ones are then dropped, the rest "settled". 0 or
+ * Gives every thread of these processes that has inherited a place a record, "heir".
+ * 0 or -ENOMEM.
+ */
+int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all,
+		      struct np_inherited_found *found);
+
+/* Looks at the processes, one after the other; {0} before the first. */
+struct np_looks {
+	int n;	   /* all of them */
+	int empty; /* the last ones, which found nothing */
+};
+
+/*
+ * Whether another look is needed after one that found something of what is looked for, or
+ * missed exited threads. A thread that is missed may leave a child, which the next look
+ * finds: after two empty looks in a row there is none. Tasks that others start and end all
+ * the time are not waited for.
+ */
+bool np_looks_again(struct np_looks *l, bool found, bool missed);
+
+/*
+ * The same until no heir of an exited task is found; exited ones are then dropped, the rest
+ * "settled". Heirs that a living task starts meanwhile are found later, by its record. 0 or
  * -errno.
  */
 int np_inherited_settle(struct np_saved_affinity *s);
