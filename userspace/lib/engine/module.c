@@ -25,8 +25,11 @@ static int module_probe(struct np_err *err)
 
 int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
 {
+	char whom[24] = "all processes";
 	const char *why;
 
+	if (pid)
+		snprintf(whom, sizeof(whom), "process %d", pid);
 	switch (e) {
 	case -EPERM:
 		return np_proc_denied(pid, what, err);
@@ -42,13 +45,13 @@ int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
 		why = "it is a kernel thread or its CPUs are fixed";
 		break;
 	case -EBUSY:
-		why = "it has not reacted within 5 s, is a deadline task, or too many jobs wait; "
+		why = "no reaction within 5 s, a deadline task, or too many waiting jobs; "
 		      "try again";
 		break;
 	default:
 		why = strerror(-e);
 	}
-	return np_fail(err, e, "the module cannot %s process %d: %s", what, pid, why);
+	return np_fail(err, e, "the module cannot %s %s: %s", what, whom, why);
 }
 
 /* The thread's CPUs where they are not those that the module set; NULL: they are. */

@@ -136,6 +136,8 @@ static void what_is_refused_is_not_counted(void)
 	CU_ASSERT_EQUAL(np_module_restore(NP_WHOSE(&pid), &n, &kept, &err), -EISDIR);
 	CU_ASSERT(n == 0 && kept == 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the module cannot restore process"));
+	CU_ASSERT_EQUAL(np_module_restore(NP_EVERYBODY, &n, &kept, &err), -EISDIR);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the module cannot restore all processes"));
 	np_module_use_dir(NULL);
 	fixture_end();
 }
