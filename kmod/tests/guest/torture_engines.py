@@ -60,7 +60,7 @@ class ToolByModule:
     reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(\w+\) )?has (already|just) exited",
                "nothing": "there is nothing to restore", "cpuset": "cpuset (of process \\d+ )?(allows|does not allow)",
                "by syscall": r"can only be set with sched_setaffinity\(2\), and those children inherit",
-               "EBUSY": "busy"}
+               "EBUSY": r"no reaction within 5 s|has held .* for \d+ s"}
     answers = {"", *reasons}
 
     def run(self, *words: object) -> str:
