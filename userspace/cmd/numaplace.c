@@ -2,6 +2,7 @@
 /* The command table: dispatch and help. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -216,6 +217,8 @@ int main(int argc, char **argv)
 	char help[] = "--help";
 
 	atexit(close_output);
+	/* Ignored, as some parents leave it, it hides how a program ended. */
+	signal(SIGCHLD, SIG_DFL);
 	if (!first)
 		return np_usage("no command; numaplace --help lists them");
 	if (!strcmp(first, "--version") || !strcmp(first, "-V"))

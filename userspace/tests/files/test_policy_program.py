@@ -131,6 +131,15 @@ def test_it_does_not_outlive_a_command_that_is_killed(tmp_path: Path, number: in
     assert eventually(lambda: has_ended(int(own.read_text())))
 
 
+def test_its_status_is_seen_where_the_parent_ignores_sigchld(tmp_path: Path) -> None:
+    program(tmp_path, SH + "echo '{\"decisions\": []}'; exit 5")
+    (tmp_path / "ps.json").write_text(json.dumps(SNAPSHOT))
+    done = subprocess.run([TOOL, "plan", "--snapshot", "ps.json", "--policy", "exec:./p", *PATIENT], cwd=tmp_path, text=True,
+                          capture_output=True, check=False,
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.returncode == 1 and "ended with status 5" in done.stderr, done
+
+
 def test_a_timeout_that_is_none(tmp_path: Path) -> None:
     for text in ("0", "never", "4000", "-1"):
         done = plan(tmp_path, "--policy", "none", "--policy-timeout", text)
