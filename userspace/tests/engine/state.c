@@ -196,59 +196,96 @@ static void set_list(struct bitmask *mask, const char *list)
 	np_list_parse_kernel(list, mask);
 }
 
-/* The state goes to XDG_RUNTIME_DIR for others; root's own file is used as root. */
-static void places_and_restores_a_process(void)
+/* An idle child, and the CPUs that it had. The state goes to XDG_RUNTIME_DIR; root's own file is used as root. */
+struct idle {
+	pid_t pid;
+	struct bitmask *before;
+};
+
+static struct idle idle_begin(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *want = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	pid_t child = start_idle();
+	struct idle c = { start_idle(), numa_bitmask_alloc(NP_MAX_CPUS) };
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	np_affinity_get(c.pid, c.before);
+	return c;
+}
+
+static void idle_end(struct idle *c)
+{
+	end(c->pid);
+	numa_bitmask_free(c->before);
+	fixture_end();
+}
+
+static int idle_place(const struct idle *c, const char *list, struct np_err *err)
+{
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	int e;
+
+	set_list(cpus, list);
+	e = place_on(c->pid, cpus, err);
+	numa_bitmask_free(cpus);
+	return e;
+}
+
+static bool has_cpus(pid_t pid, const struct bitmask *cpus)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	bool same;
+
+	np_affinity_get(pid, now);
+	same = numa_bitmask_equal(now, cpus);
+	numa_bitmask_free(now);
+	return same;
+}
+
+/* Gives the child its CPUs back, once. */
+static void check_restore(const struct idle *c)
+{
 	struct np_err err = { "" };
 	size_t n, kept;
 
-	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
-	np_affinity_get(child, before);
-	set_list(want, "0");
-	CU_ASSERT_EQUAL(place_on(child, want, &err), 0);
-	np_affinity_get(child, now);
-	CU_ASSERT(numa_bitmask_equal(now, want));
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&c->pid), &n, &kept, &err), 0);
 	CU_ASSERT(n == 1 && kept == 0);
-	np_affinity_get(child, now);
-	CU_ASSERT(numa_bitmask_equal(now, before));
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), -ENOENT);
-	end(child);
-	numa_bitmask_free(before);
+	CU_ASSERT(has_cpus(c->pid, c->before));
+}
+
+static void check_nothing_to_restore(const struct idle *c)
+{
+	struct np_err err = { "" };
+	size_t n, kept;
+
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&c->pid), &n, &kept, &err), -ENOENT);
+}
+
+static void places_and_restores_a_process(void)
+{
+	struct bitmask *want = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_err err = { "" };
+	struct idle c = idle_begin();
+
+	set_list(want, "0");
+	CU_ASSERT_EQUAL(place_on(c.pid, want, &err), 0);
+	CU_ASSERT(has_cpus(c.pid, want));
+	check_restore(&c);
+	check_nothing_to_restore(&c);
 	numa_bitmask_free(want);
-	numa_bitmask_free(now);
-	fixture_end();
+	idle_end(&c);
 }
 
 /* CPUs that are not there: the kernel refuses, and nothing is remembered. */
 static void a_refused_placement_leaves_nothing(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *want = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	pid_t child = start_idle();
 	struct np_err err = { "" };
-	size_t n, kept;
+	struct idle c = idle_begin();
 
-	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
-	np_affinity_get(child, before);
-	set_list(want, "8000-8001");
-	CU_ASSERT_NOT_EQUAL(place_on(child, want, &err), 0);
-	set_list(want, "0,8000");
-	CU_ASSERT_NOT_EQUAL(place_on(child, want, &err), 0);
+	CU_ASSERT_NOT_EQUAL(idle_place(&c, "8000-8001", &err), 0);
+	CU_ASSERT_NOT_EQUAL(idle_place(&c, "0,8000", &err), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "allows only CPUs 0 of 0,8000"));
-	np_affinity_get(child, now);
-	CU_ASSERT(numa_bitmask_equal(now, before));
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), -ENOENT);
-	end(child);
-	numa_bitmask_free(before);
-	numa_bitmask_free(want);
-	numa_bitmask_free(now);
-	fixture_end();
+	CU_ASSERT(has_cpus(c.pid, c.before));
+	check_nothing_to_restore(&c);
+	idle_end(&c);
 }
 
 static void add_to(struct np_saved_affinity *s, pid_t pid)
@@ -315,32 +352,18 @@ static void appends_and_forgives_a_cut_line(void)
 /* A second placement was noted, but the tool was killed before it touched the thread. */
 static void an_untouched_second_placement_is_restored(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *first = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *second = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	pid_t child = start_idle();
+	struct bitmask *first = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_err err = { "" };
-	size_t n, kept;
+	struct idle c = idle_begin();
 
-	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
-	np_affinity_get(child, before);
 	set_list(first, "0");
-	set_list(second, "1");
-	CU_ASSERT_EQUAL(place_on(child, first, &err), 0);
-	if (!place_on(child, second, &err)) { /* two CPUs */
-		np_affinity_set(child, first);
-		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&child), &n, &kept, &err), 0);
-		CU_ASSERT(n == 1 && kept == 0);
-		np_affinity_get(child, now);
-		CU_ASSERT(numa_bitmask_equal(now, before));
+	CU_ASSERT_EQUAL(place_on(c.pid, first, &err), 0);
+	if (!idle_place(&c, "1", &err)) { /* two CPUs */
+		np_affinity_set(c.pid, first);
+		check_restore(&c);
 	}
-	end(child);
-	numa_bitmask_free(before);
 	numa_bitmask_free(first);
-	numa_bitmask_free(second);
-	numa_bitmask_free(now);
-	fixture_end();
+	idle_end(&c);
 }
 
 #define VICTIMS	   64
@@ -361,24 +384,18 @@ static void place_all(const pid_t *victim)
 /* Waits until the tool has come to a victim: false when it takes too long. */
 static bool is_changed(pid_t victim, const struct bitmask *before)
 {
-	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	bool changed = false;
-
-	for (int waited = 0; !changed && waited < TIMEOUT_US; waited += 100) {
-		np_affinity_get(victim, now);
-		changed = !numa_bitmask_equal(now, before);
-		if (!changed)
-			usleep(100);
+	for (int waited = 0; waited < TIMEOUT_US; waited += 100) {
+		if (!has_cpus(victim, before))
+			return true;
+		usleep(100);
 	}
-	numa_bitmask_free(now);
-	return changed;
+	return false;
 }
 
 /* Whatever the moment: one whose CPUs are changed can be given them back. */
 static void a_killed_tool_loses_no_original(void)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t victim[VICTIMS], tool;
 	struct np_err err = { "" };
 	size_t n, kept;
@@ -395,12 +412,10 @@ static void a_killed_tool_loses_no_original(void)
 	end(tool);
 	for (size_t i = 0; i < VICTIMS; i++) {
 		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, &err);
-		np_affinity_get(victim[i], now);
-		CU_ASSERT(numa_bitmask_equal(now, before));
+		CU_ASSERT(has_cpus(victim[i], before));
 		end(victim[i]);
 	}
 	numa_bitmask_free(before);
-	numa_bitmask_free(now);
 	fixture_end();
 }
 
