@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import driver
+import pytest
 
 EVENTS = Path("/sys/kernel/tracing/events/numaplace")
 SPAN = 40  # loads between two counts
@@ -29,12 +30,20 @@ def all_objects() -> dict[str, int]:
             if not cache.is_symlink()}
 
 
-def load_and_unload(times: int) -> dict[str, int]:
+@pytest.fixture
+def small_module(tmp_path: Path) -> Path:
+    """Without its debug information, most of its size: to read that would take most of the time."""
+    small = tmp_path / "numaplace.ko"
+    subprocess.run(["strip", "--strip-debug", "-o", small, driver.module()], check=True)
+    return small
+
+
+def load_and_unload(times: int, module: Path) -> dict[str, int]:
     """Comes and goes whole each time; returns what objects there are then. rmmod and insmod would take most of the time."""
     for _ in range(times):
         call(DELETE_MODULE, b"numaplace", os.O_NONBLOCK)
         assert not driver.DIR.exists() and not EVENTS.exists()
-        with open(driver.module(), "rb") as file:
+        with open(module, "rb") as file:
             call(FINIT_MODULE, file.fileno(), b"", 0)
         assert driver.DIR.exists() and EVENTS.exists()
     return all_objects()
@@ -46,7 +55,7 @@ def grown(counts: list[dict[str, int]], since: int) -> set[str]:
     return {name for name, objects in counts[-1].items() if objects - counts[since].get(name, 0) > loads * 3 / 4}
 
 
-def test_load_unload_many_times():
+def test_load_unload_many_times(small_module):
     """
     A hundred times, and leaves the kernel no larger.
 
@@ -55,10 +64,10 @@ def test_load_unload_many_times():
     and the loads go on until no kind has: a leak is still one after a thousand. From the sixth count
     on it has grown so in the later half too, as what came in one burst has not.
     """
-    counts = [load_and_unload(20)]
+    counts = [load_and_unload(20, small_module)]
     suspects = None
     for spans in range(1, 25):
-        counts.append(load_and_unload(SPAN))
+        counts.append(load_and_unload(SPAN, small_module))
         suspects = grown(counts, 0)
         if spans >= 6:
             suspects &= grown(counts, spans // 2)
@@ -127,7 +136,7 @@ def test_unload_among_readers_and_writers(target):
     for thread in threads:
         thread.start()
     try:
-        assert driver.eventually(lambda: driver.unload() == 0, 30)
+        assert driver.eventually(lambda: driver.unload() == 0, 120)
     finally:
         stop.set()
         for thread in threads:
@@ -152,7 +161,7 @@ def test_unload_leaves_no_slab_behind(target):
     def settled() -> bool:
         now = in_use()
         return all(now[name] <= before[name] + 30 for name in before)
-    assert driver.eventually(settled, 10), (before, in_use())
+    assert driver.eventually(settled, 60), (before, in_use())
 
 
 def test_load_taints_only_as_expected():

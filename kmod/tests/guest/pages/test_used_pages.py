@@ -10,7 +10,7 @@ import pytest
 from driver import counts
 
 LARGE = 16384  # pages: 64 MiB
-PING_PONG = 10  # s
+MOVES = 50  # there and back
 REFUSALS = 100  # in a row, at most
 
 
@@ -45,15 +45,13 @@ def test_used_ping_pong_with_readers(target, readers, extra):
     t = target("anon", 1)
     assert t.ask(f"{readers} 3") == "ok"
     refused = worst = moves = 0
-    end = time.monotonic() + PING_PONG
-    while time.monotonic() < end:
+    while moves < MOVES:
         done = t.move("any", (moves + 1) % 2, extra)["moved"] == "1"
         refused = 0 if done else refused + 1
         worst = max(worst, refused)
         moves += done
         assert refused <= REFUSALS
     print(f"{moves} moves, at most {worst} refusals in a row")
-    assert moves > 4  # a busy host makes each take long
     assert t.ask("read").startswith("ok ")
     assert t.is_whole()
 
