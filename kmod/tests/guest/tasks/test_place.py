@@ -3,7 +3,6 @@
 
 import os
 import signal
-import time
 
 import driver
 import mempolicy as mpol
@@ -115,13 +114,11 @@ def test_restore_gives_the_first_policy(target):
 
 
 def test_place_policy_of_stopped_task(target):
-    """It cannot run anything for us, and must not make us wait for hours."""
+    """It cannot run anything for us: a write that waited for it would end with EBUSY."""
     t = target("anon", 4)
     os.kill(t.pid, signal.SIGSTOP)
     mpol.set_own(mpol.BIND, 0b10)
-    begin = time.monotonic()
     write("place", f"pid={t.pid} mem=caller cpus=1")
-    assert time.monotonic() - begin < 2
     os.kill(t.pid, signal.SIGCONT)
     assert t.ask("policy") == "2 2"
     os.kill(t.pid, signal.SIGSTOP)
