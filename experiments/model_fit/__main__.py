@@ -6,8 +6,8 @@ import argparse
 import numpy as np
 
 from experiments.lab import machine
-from experiments.model_fit import bergstrom, luo
-from experiments.model_fit.native import Model
+from experiments.model_fit import bergstrom, held_out, luo
+from experiments.model_fit.native import READ, TRIAD, Model
 
 
 def load(name: str) -> tuple[machine.Machine, Model]:
@@ -48,17 +48,43 @@ def print_rows(title: str, rows: np.ndarray, unit: str = "%"):
         print(f"  {number}  " + " ".join(f"{100 * value:+6.1f} {unit}" for value in row))
 
 
+def print_packets(described: machine.Machine):
+    line, header = (table["value"] for table in (described.model["line"]["bytes"],
+                                                 described.model["link"][0]["header_bytes"]))
+    triad, read = (luo.cross_of_packets(line, header, traffic) for traffic in (TRIAD, READ))
+    print(f"cross where either side alone fills the link, by the packets' sizes and no calibrated number: "
+          f"triad {100 * triad:+.1f} %, reads alone {100 * read:+.1f} %")
+
+
+HELD_OUT = {luo.E5620.machine: ("where local and remote threads run", held_out.both_sides),
+            luo.LS3A.machine: ("with an odd number of threads", held_out.odd_cells)}
+
+
+def print_held_out(table: luo.Table):
+    """Fits of parts of the table, and what they say of the rest."""
+    what, cells = HELD_OUT[table.machine]
+    part = held_out.predict(table.machine, cells())
+    print(f"the {len(part.cells)} cells {what}, predicted from the {part.fitted} others: "
+          f"mean absolute error {part.mean:.3f} of 4L0R, worst {part.worst:.3f}")
+    rows = held_out.rows(table.machine)
+    for x, row in enumerate(rows):
+        print(f"row {x}L, predicted from the other rows: mean absolute error {row.mean:.3f} of 4L0R, worst {row.worst:.3f}")
+    print(f"error of a ratio of two cells, each predicted without its row: {held_out.ratio_error(rows):.4f}")
+
+
 def print_luo(table: luo.Table):
     described, model = load(table.machine)
     values = calibrated(described)
     print(f"== {table.machine}: Luo et al., {table.title}, in parts of 4L0R")
-    print(f"{len(values)} numbers calibrated against {table.fitted().sum()} cells and the cross "
-          f"pattern: {', '.join(values)}")
+    print(f"{len(values)} numbers calibrated: {', '.join(values)}")
     print_cells(table, model)
+    print_held_out(table)
     print_rows("local threads' part of the total, 1-4 local (rows), 1-4 remote (columns)",
                luo.local_share(model))
     print_rows("cross: change of 1-4 threads (rows) by 1-4 opposite ones (columns)",
                luo.cross(model))
+    if table is luo.E5620:  # the LS 3A's threads do not fill its link
+        print_packets(described)
     print_rows("split: change of 1-4 local threads (rows) by 1-4 beside them that use node 1",
                luo.split(model))
     print()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.model_fit.native import TRIAD, Model
+from experiments.model_fit.native import TRIAD, Model, Traffic
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 CORES = 4
@@ -58,19 +58,30 @@ def local_share(model: Model) -> np.ndarray:
     return np.array([[local / (local + remote) for local, remote in row] for row in both])
 
 
-def change(model: Model, first: tuple[int, int], second: tuple[int, int]) -> np.ndarray:
+def change(model: Model, first: tuple[int, int], second: tuple[int, int], traffic: Traffic = TRIAD) -> np.ndarray:
     """Of x threads that use memory as `first` (from, to), when y more use it as `second`."""
     rows = []
     for x in SOME:
-        alone = model.bandwidths([(*first, x)], TRIAD)[0]
-        both = [model.bandwidths([(*first, x), (*second, y)], TRIAD)[0] for y in SOME]
+        alone = model.bandwidths([(*first, x)], traffic)[0]
+        both = [model.bandwidths([(*first, x), (*second, y)], traffic)[0] for y in SOME]
         rows.append(np.array(both) / alone - 1)
     return np.array(rows)
 
 
-def cross(model: Model) -> np.ndarray:
+def cross(model: Model, traffic: Traffic = TRIAD) -> np.ndarray:
     """Threads on node 0 use node 1, and the opposite ones on node 1 use node 0."""
-    return change(model, (0, 1), (1, 0))
+    return change(model, (0, 1), (1, 0), traffic)
+
+
+def cross_of_packets(line: float, header: float, traffic: Traffic) -> float:
+    """The change where either side alone fills the link: a matter of the packets' sizes only.
+
+    A read sends a header out and a header with a line back, a write the reverse; opposite threads fill each
+    direction with what both send through it.
+    """
+    back = (1 - traffic.write_fraction) * (header + line) + traffic.write_fraction * header
+    out = (1 - traffic.write_fraction) * header + traffic.write_fraction * (header + line)
+    return max(back, out) / (back + out) - 1
 
 
 def split(model: Model) -> np.ndarray:

@@ -23,6 +23,7 @@ class Traffic:
 
 # Without non-temporal stores a line is fetched before it is written, and written back later.
 TRIAD = Traffic(write_fraction=1 / 4, moved=4 / 3, streams=3)
+READ = Traffic(write_fraction=0, moved=1, streams=1)
 COPY = Traffic(write_fraction=1 / 3, moved=3 / 2, streams=2)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from experiments.lab import machine
 from experiments.lab.errors import LabError
-from experiments.model_fit import bergstrom, fit, luo
-from experiments.model_fit.native import Model
+from experiments.model_fit import bergstrom, fit, held_out, luo
+from experiments.model_fit.native import READ, TRIAD, Model
 
 E5620 = (machine.MACHINES / "xeon-e5620-2s.toml").read_text(encoding="utf-8")
 CXL = (machine.MACHINES / "cxl-3n.toml").read_text(encoding="utf-8")
@@ -47,6 +47,48 @@ def test_cross_costs_thirty_percent_at_once_on_the_e5620():
     assert (-0.05 < change[0]).all() and (change[0] < 0).all()
     assert (-0.33 < change[1:]).all() and (change[1:] < -0.26).all()
     assert np.ptp(change[1:], axis=1).max() < 0.03  # flat after the first opposite thread
+
+
+@pytest.mark.parametrize(("traffic", "loss"), [(TRIAD, -0.3), (READ, -0.1)])
+def test_the_e5620s_cross_needs_no_calibrated_number(traffic, loss):
+    """0.875 / 1.25 of a triad and 0.9 of reads, wherever the calibrated numbers are and the threads fill the link."""
+    described = machine.find("xeon-e5620-2s")
+    assert luo.cross_of_packets(64, 8, traffic) == pytest.approx(loss)
+    for section, field, low, high in (("port", "bandwidth_mb_s", 14000, 20000), ("dram", "bandwidth_mb_s", 18000, 25600),
+                                      ("link", "bandwidth_mb_s", 6000, 11720), ("dram", "local_overflow_loss", 0, 3)):
+        for value in (low, high):
+            model = Model(described.model_text, {(section, field): value})
+            assert luo.cross(model, traffic)[3, 3] == pytest.approx(loss, abs=0.012), (section, field, value)
+
+
+def test_the_e5620s_cross_is_no_part_of_its_fit(monkeypatch):
+    before = fit.fit("xeon-e5620-2s")[0]
+    monkeypatch.setattr(luo, "cross", lambda model, traffic=TRIAD: np.zeros((4, 4)))
+    assert fit.fit("xeon-e5620-2s")[0] == before
+
+
+def test_half_of_the_ls3as_table_predicts_the_other_half():
+    found = held_out.predict("ls3a-2s", held_out.odd_cells())
+    assert (found.fitted, len(found.cells)) == (12, 10)
+    assert found.mean <= 0.04 and found.worst <= 0.06
+
+
+def test_what_is_held_out_moves_no_fit(monkeypatch):
+    """Other values in the cells held out leave the fitted model as it is."""
+    held = held_out.both_sides()
+    before = held_out.predict("xeon-e5620-2s", held)
+    cells = luo.E5620.cells()
+    for cell in held:
+        cells[cell] = 9
+    monkeypatch.setattr(luo.Table, "cells", lambda _: cells)
+    after = held_out.predict("xeon-e5620-2s", held)
+    assert [c[1] for c in after.cells.values()] == [c[1] for c in before.cells.values()]
+    assert after.mean > 7 and len(before.cells) == 16 and before.fitted == 8
+
+
+@pytest.mark.parametrize("name", fit.FITS)
+def test_the_models_error_is_that_of_cells_predicted_without_their_row(name):
+    assert held_out.known()[name] == pytest.approx(held_out.ratio_error(held_out.rows(name)), rel=0.02)
 
 
 def test_cross_costs_ten_percent_at_most_on_the_ls3a():
