@@ -11,6 +11,7 @@ from experiments.lab.errors import UNABLE, LabError
 from experiments.places import HERE
 
 MACHINES = Path(__file__).parent / "machines"
+CALIBRATED = "calibrated: "
 TOOL = HERE.programs / "numaplace"
 
 
@@ -44,6 +45,16 @@ class Machine:
         """Megahertz, and instructions a cycle while nothing misses."""
         core = self.model["core"]
         return core["mhz"]["value"], core["instructions_per_cycle"]["value"]
+
+    @property
+    def calibrated(self) -> dict[str, str]:
+        """What the calibrated numbers were calibrated against, by table and field; of one node: node.dram.FIELD."""
+        tables = [(name, table) for name, table in self.model.items() if isinstance(table, dict)]
+        tables += [("link", link) for link in self.model.get("link", [])]
+        tables += [(f"node.{name}", table) for one in self.model.get("node", []) for name, table in one.items()
+                   if isinstance(table, dict)]
+        return {f"{name}.{key}": entry["source"].removeprefix(CALIBRATED) for name, table in tables
+                for key, entry in table.items() if isinstance(entry, dict) and entry["source"].startswith(CALIBRATED)}
 
 
 def described(name: str) -> dict[str, Any]:

@@ -15,16 +15,6 @@ def load(name: str) -> tuple[machine.Machine, Model]:
     return described, Model(described.model_text)
 
 
-def calibrated(described: machine.Machine) -> list[str]:
-    """The numbers whose source is a calibration, by table and field; those of one node as node.dram.FIELD."""
-    tables = [(name, table) for name, table in described.model.items() if isinstance(table, dict)]
-    tables += [("link", link) for link in described.model.get("link", [])]
-    tables += [(f"node.{name}", table) for one in described.model.get("node", []) for name, table in one.items()
-               if isinstance(table, dict)]
-    return [f"{name}.{key}" for name, table in tables for key, entry in table.items()
-            if isinstance(entry, dict) and entry["source"].startswith("calibrated: ")]
-
-
 def print_cells(table: luo.Table, model: Model):
     cells, ours = table.cells(), luo.relative(model)
     print("cell   paper  model  residual")
@@ -74,7 +64,7 @@ def print_held_out(table: luo.Table):
 
 def print_luo(table: luo.Table):
     described, model = load(table.machine)
-    values = calibrated(described)
+    values = described.calibrated
     print(f"== {table.machine}: Luo et al., {table.title}, in parts of 4L0R")
     print(f"{len(values)} numbers calibrated: {', '.join(values)}")
     print_cells(table, model)
@@ -92,7 +82,7 @@ def print_luo(table: luo.Table):
 
 def print_bergstrom(of: bergstrom.Machine):
     described, model = load(of.name)
-    values = calibrated(described)
+    values = described.calibrated
     print(f"== {of.name}: Bergstrom, COPY; the text says about {of.peak_gb_s} GB/s, NUMA-aware")
     print(f"{len(values)} numbers calibrated against the text: {', '.join(values)}")
     print("threads  aware GB/s  unaware GB/s     gap  aware ns  unaware ns")
