@@ -105,10 +105,14 @@ def test_every_suite_fits_large_nodes(tmp_path: Path) -> None:
 
 
 def test_sizes_are_compared_with_the_node_that_they_are_on(tmp_path: Path) -> None:
-    assert too_large(tmp_path / "small", 16, 16) == [
-        "suite random-update: random-update-10000000000-10000000000-local needs 37.3 GiB of node 0, which has 16.0"]
-    assert too_large(tmp_path / "remote", 64, 16) == [
-        "suite random-update: random-update-10000000000-10000000000-remote needs 37.3 GiB of node 1, which has 16.0"]
+    def told(*gib: int) -> list[str]:
+        found = too_large(tmp_path / "-".join(map(str, gib)), *gib)
+        return [text for text in found if "random-update" in text]
+
+    name = "suite random-update: random-update-1410065408-1410065408"
+    assert told(5, 64) == [f"{name}-local needs 5.3 GiB of node 0, which has 5.0"]
+    assert told(64, 5) == [f"{name}-remote needs 5.3 GiB of node 1, which has 5.0"]
+    assert told(16, 16) == []
 
 
 def test_processes_add_up_on_their_node(tmp_path: Path) -> None:

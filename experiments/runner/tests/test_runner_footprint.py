@@ -35,8 +35,8 @@ def test_arrays_of_every_process(suite: str, workload: str, mib: dict[int, float
 
 
 def test_ints_of_the_largest_array() -> None:
-    found = needs("random-update", "random-update-10000000000-10000000000-remote")
-    assert found == {1: pytest.approx(4e10 / MIB, rel=1e-6)}
+    found = needs("random-update", "random-update-1410065408-1410065408-remote")
+    assert found == {1: pytest.approx(4 * 1410065408 / MIB, rel=1e-6)}
 
 
 @pytest.mark.parametrize("suite, workload, per_element, elements", [
