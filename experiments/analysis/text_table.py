@@ -196,14 +196,13 @@ def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = N
     table = _table(("statement", "left"), ("verdict", "left"))
     for chapter in chapters:
         machine = f", of the {chapter.machine}" if chapter.machine else ""
-        counts, _, note = chapter.tally.partition("; ")  # the note would make a wide column
-        table.add_row(_name(f"{chapter.title}{machine}"), Text(counts))
-        if note:
-            table.add_row(Text(f"  {note}"), Text(""))
+        table.add_row(_name(f"{chapter.title}{machine}"), Text(""))
+        for kind, counts in chapter.by_kind:
+            table.add_row(Text(f"  {kind}: {counts}"), Text(""))
         for missing in chapter.missing:
             table.add_row(_name(f"  missing: {missing}"), Text(""))
         for check in chapter.own_checks:
-            table.add_row(_name(f"  {check.says} ({check.where})"), Text(check.verdict),
+            table.add_row(_name(f"  {check.says} ({check.where}; {check.kind})"), Text(check.verdict),
                           end_section=check is chapter.own_checks[-1])
     out.print(table)
     out.print(Text(results.platform_line, style="bold"))

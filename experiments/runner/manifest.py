@@ -8,13 +8,14 @@ import os
 import platform
 import re
 import subprocess
+import tomllib
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from ..places import HERE
-from . import check_machine, distance, host_nodes
+from . import check_machine, distance, host_nodes, statements
 from .errors import ExperimentError, UsageError
 from .suite import Suite
 from .sysctl_guard import numa_balancing
@@ -48,6 +49,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "python": platform.python_version(), "load": os.getloadavg(),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "suite_text": suite.text,
+        statements.KEY: statements.of(tomllib.loads(suite.text).get("presents", [])),
     }
 
 

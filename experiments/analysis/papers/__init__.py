@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..results import Results
-from . import bergstrom, deters, heard, luo, prabhanjan
+from . import bergstrom, deters, frozen, heard, luo, prabhanjan
 from .chapter import Chapter
 
 __all__ = ["PRESENTATIONS", "Chapter", "chapters"]
@@ -25,13 +27,24 @@ PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
 
 
 def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], list[str]]:
-    """In the suite's order; names that are not known come back as the second.
+    """In the suite's order, one for each policy; names that are not known come back as the second.
 
     The prefix keeps the ids of two runs on one page apart.
     """
     known = [name for name in results.presents if name in PRESENTATIONS]
     unknown = [name for name in results.presents if name not in PRESENTATIONS]
-    found = [PRESENTATIONS[name](results, f"{prefix}-{name}") for name in known]
-    for chapter in found:
-        chapter.platforms = tuple(results.platforms)
+    found = [_chapter(results, name, policy, prefix) for name in known for policy in results.policies]
+    for chapter, name in zip(found, [name for name in known for _ in results.policies]):
+        chapter.changed = frozen.changed(results.manifest, name)
     return found, unknown
+
+
+def _chapter(results: Results, name: str, policy: str, prefix: str) -> Chapter:
+    if len(results.policies) == 1:
+        return PRESENTATIONS[name](results, f"{prefix}-{name}")
+    own = replace(results, observations=tuple(o for o in results.observations if o.policy == policy))
+    suffix = f"{results.policies.index(policy)}-{re.sub('[^A-Za-z0-9]+', '-', policy)}"
+    chapter = PRESENTATIONS[name](own, f"{prefix}-{name}-{suffix}")
+    chapter.name += f"-{suffix}"
+    chapter.title += f", policy {policy}"
+    return chapter

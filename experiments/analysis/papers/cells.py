@@ -19,6 +19,8 @@ class Cells:
     """The clean observations of a run, never another one."""
 
     def __init__(self, results: Results, **fixed: Level) -> None:
+        if len({o.policy for o in results.clean if o.factors}) > 1:
+            raise ValueError("observations under several policies: papers.chapters() makes a chapter of each")
         self._by: dict[tuple[str, ...], dict[tuple[Level | None, ...], list[Observation]]] = {}
         self.observations = [o for o in results.clean if o.factors]
         self.observations = self.select(**fixed)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,18 +12,8 @@ from markupsafe import Markup
 from .. import text_format
 from ..results import Results
 from ..stats import Interval
-from .checks import Check, tally
-
-# Data that the lab's models were fitted to, by the paper's machine: Documentation/explanation/lab-model.md.
-FITTED = {
-    "E5620": "24 cells of Table 1(b), the cross pattern, and by hand a fourth local thread (Figs 6 and 7)",
-    "LS 3A": "22 cells of Table 1(a) and the bound of the cross pattern",
-    "AMD Opteron 6172": "the peak, the growth up to 48 threads and the loss without NUMA awareness",
-    "Intel Xeon X7560": "the peak and the low latency up to 24 threads",
-    "six-core Opteron": "the slowdowns of sequential and of uniform accesses",
-    "Xeon E5-2620 v4": "the random update",
-}
-
+from . import model_error
+from .checks import FITTED, PREDICTED, SELF, Check, Statement, by_kind, tally
 
 @dataclass(frozen=True)
 class Cell:
@@ -53,26 +44,32 @@ class Chapter:
     paper: str
     measured_on: str  # the paper's machines
     says: str         # what the paper found, in our words
-    platforms: tuple[str, ...] = ()
     machine: str = ""  # the paper's machine that ours is or is modelled after
+    differs: tuple[str, ...] = ()  # from what the paper did
+    caution: str = ""  # what of the lab's machine was fitted, and how far its model is off
     found: str = ""   # what we found, from the numbers
     missing: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)  # statements that were others when the run was made
     analyses: list[dict[str, Any]] = field(default_factory=list)
 
     def draw(self, number: str, svg: str, caption: str) -> None:
         self.drawings.append(Drawing(number, Markup(svg), caption))
 
-    @property
-    def caution(self) -> str:
-        """A model that was fitted to a paper agrees with it for that reason."""
-        fitted = FITTED.get(self.machine)
-        if not fitted or "lab-timed" not in self.platforms:
-            return ""
-        return (f"The lab's model of this machine was fitted to this paper: {fitted}. Agreement there "
-                "says that model and measurement fit together, not that the paper is confirmed.")
+    def judge(self, results: Results, statements: Sequence[Statement]) -> None:
+        """In the lab a statement about the machine that is simulated may be fitted; on any other platform or machine
+        nothing was fitted to it."""
+        timed = "lab-timed" in results.platforms
+        error = model_error.of(results.machine) if timed else None
+        for s in statements:
+            kind = s.kind if timed and self.machine and s.machine in ("", self.machine) else PREDICTED
+            if results.platforms == ["paper"]:
+                kind = SELF
+            self.checks.append(s.judge(kind, error.ratio if error and kind in (PREDICTED, FITTED) else 0.0))
+        if error and statements:
+            self.caution = error.words
 
     @property
     def groups(self) -> list[dict[str, Any]]:
@@ -90,6 +87,10 @@ class Chapter:
     def own_checks(self) -> list[Check]:
         """Those that the paper makes of this machine, or of any."""
         return [c for c in self.checks if c.machine in ("", self.machine)]
+
+    @property
+    def by_kind(self) -> list[tuple[str, str]]:
+        return by_kind(self.own_checks)
 
     @property
     def tally(self) -> str:

@@ -16,16 +16,16 @@ Cell = tuple[dict[str, Any], dict[str, tuple[float, str]]]
 
 
 def records(suite: str, cells: Iterable[Cell], repeats: int = 3, noise: float = 0.002,
-            seed: int = 5) -> list[dict[str, Any]]:
-    """One record for every cell and repeat; metrics are (value, unit)."""
+            seed: int = 5, platform: str = "real", policy: str = "none") -> list[dict[str, Any]]:
+    """One record for every cell and repeat; metrics are (value, unit). In the lab the model's error would be added."""
     spread, found = random.Random(seed), []
     cells = list(cells)
     for repeat in range(repeats):
         for factors, metrics in cells:
             name = "-".join([suite, *(str(level) for level in factors.values())])
             found.append({
-                "suite": suite, "workload": name, "policy": "none", "factors": factors,
-                "repeat": repeat, "order": len(found), "seed": seed, "platform": "lab-timed",
+                "suite": suite, "workload": name, "policy": policy, "factors": factors,
+                "repeat": repeat, "order": len(found), "seed": seed, "platform": platform,
                 "started": "2024-02-29T12:00:00+00:00", "marks": [], "check": "ok",
                 "metrics": [{"name": n, "unit": u, "value": v * spread.gauss(1, noise)}
                             for n, (v, u) in metrics.items()],
