@@ -37,8 +37,10 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
     parts.sort(key=_place)
     if not parts:
         raise ResultsError(broken[0][1] if broken else f"{directory}: holds no run")
+    across = papers.across([results for results, _ in parts])
+    own = [check for _, chapters in parts for chapter in chapters for check in chapter.own_checks]
     page = report.page_of("report_all.html", title=_title(parts),
-                          broken=broken,
+                          broken=broken, across=across, by_kind=papers.by_kind([*own, *across]),
                           parts=[_part(results, chapters) for results, chapters in parts])
     return write_text(Path(directory) / "report.html", page), parts
 

@@ -9,9 +9,11 @@ from dataclasses import replace
 
 from ..results import Results
 from . import bergstrom, deters, frozen, heard, luo, prabhanjan
+from .across import judge as across
 from .chapter import Chapter
+from .checks import by_kind
 
-__all__ = ["PRESENTATIONS", "Chapter", "chapters"]
+__all__ = ["PRESENTATIONS", "Chapter", "across", "by_kind", "chapters"]
 
 PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
     "luo-contention": luo.contention,

@@ -15,6 +15,7 @@ from ..stats import Interval
 from . import model_error
 from .checks import FITTED, PREDICTED, SELF, Check, Statement, by_kind, tally
 
+
 @dataclass(frozen=True)
 class Cell:
     text: str

@@ -14,7 +14,6 @@ from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
 
-
 TITLE = "Local and remote threads on one memory controller"
 
 

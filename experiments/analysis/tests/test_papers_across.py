@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Conclusions about two machines, judged over two runs; and the counts by kind over all runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import papers, report_all
+from experiments.analysis.papers.checks import HOLDS, UNDECIDED
+from experiments.analysis.results import Results, read
+from experiments.analysis.tests import factorial
+from experiments.analysis.tests import test_papers_bergstrom_heard as access
+from experiments.analysis.tests import test_papers_luo as luo
+
+
+def run(folder: Path, cells: list[factorial.Cell], machine: str, presents: str, platform: str = "real") -> Results:
+    found = factorial.records(folder.name, cells, noise=1e-4, platform=platform)
+    return read(factorial.write(folder, found, [presents], machine, nodes=8))
+
+
+def luos(tmp_path: Path, platform: str = "real") -> list[Results]:
+    return [run(tmp_path / name, luo.contention(name), machine, "luo-contention", platform)
+            for name, machine in (("e5620", "xeon-e5620-2s"), ("ls3a", "ls3a-2s"))]
+
+
+def test_luos_table_has_the_ls3a_less_sensitive_to_remote_access(tmp_path: Path) -> None:
+    sensitive = papers.across(luos(tmp_path))[0]
+    assert sensitive.verdict == HOLDS and " 1.11 " in sensitive.evidence  # 0.796 / 0.718
+    assert papers.across(luos(tmp_path / "lab", "lab-timed"))[0].verdict == UNDECIDED
+
+
+def test_one_machine_concludes_nothing_of_two(tmp_path: Path) -> None:
+    one = luos(tmp_path)[0]
+    assert papers.across([one]) == [] and papers.across([one, one]) == []
+
+
+@pytest.mark.parametrize("penalty", [True, False])
+def test_the_numa_penalty_of_two_machines(tmp_path: Path, penalty: bool) -> None:
+    amd = run(tmp_path / "amd", access.stream(access.UNAWARE), "opteron-6172-4s", "bergstrom-stream")
+    flat = {n: 0.7 * value for n, value in access.AWARE.items()}
+    cells = [(f, m | {"bandwidth": (0.7 * m["bandwidth"][0], "MB/s")})
+             for f, m in access.stream(access.AWARE if penalty else {n: v / 3 for n, v in flat.items()})]
+    intel = run(tmp_path / "intel", cells, "xeon-x7560-4s", "bergstrom-stream")
+    lower, higher = papers.across([amd, intel])
+    assert (lower.verdict == HOLDS) == penalty and higher.verdict == HOLDS
+
+
+def test_the_page_of_all_runs_counts_by_kind_with_the_predictions_first(tmp_path: Path) -> None:
+    results = luos(tmp_path, "lab-timed")
+    page, parts = report_all.write(tmp_path, report_all.runs(tmp_path))
+    shown = re.findall(r"<dt>(\w+)</dt><dd>([^<]*)</dd>", re.search(r'class="facts kinds">(.*?)</dl>', page.read_text(), re.S)[1])
+    own = [c for _, chapters in parts for chapter in chapters for c in chapter.own_checks]
+    assert shown == papers.by_kind([*own, *papers.across(results)])
+    assert [kind for kind, _ in shown] == ["predicted", "fitted", "input"]
+    assert "fairer to local and remote threads" in page.read_text()
