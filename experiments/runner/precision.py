@@ -9,6 +9,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
+from . import bootstrap
 from .schedule import ATTEMPTS, Trial, is_clean
 from .suite import Suite
 
@@ -17,29 +18,43 @@ from .suite import Suite
 T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
        2.045, 2.042)
-# Observations before an interval is believed. A run that stops once it looks narrow enough has intervals
-# that are too narrow: see test_an_interval_that_was_waited_for_covers_nearly_what_it_says.
-LEAST = 5
+# Observations before an interval is believed. A run that stops once it looks narrow enough has intervals that are too
+# narrow, and of runs that are slow now and then few observations have seen no slow one: see test_coverage.
+LEAST = 10
 GIVE_UP = 3 * ATTEMPTS  # observations of a cell in a row that came out marked
 
 Cell = tuple[str, str]
 
 
-def half_width(values: list[float]) -> float | None:
-    """Half the 95 % interval of the mean in percent of the mean; None where there is none yet."""
-    if len(values) < LEAST or not fmean(values):
+def half_width(values: list[float], unit: str = "") -> float | None:
+    """Half the 95 % interval of the mean, Student's, in percent: of the mean, and of 1 for a fraction, which may be 0."""
+    if len(values) < LEAST:
         return None
-    t = T95[min(len(values) - 2, len(T95) - 1)]
-    return 100 * t * stdev(values) / sqrt(len(values)) / abs(fmean(values))
+    t, scale = T95[min(len(values) - 2, len(T95) - 1)], 1.0 if unit == "fraction" else abs(fmean(values))
+    half = t * stdev(values) / sqrt(len(values))
+    return 100 * half / scale if scale else (0.0 if not half else None)
 
 
-def widths(records: list[dict[str, Any]]) -> dict[Cell, float | None]:
-    """Of each cell's first metric, from its clean observations."""
-    values: dict[Cell, list[float]] = defaultdict(list)
+def precise(values: list[float], unit: str, percent: float) -> bool:
+    """By Student's t, and by the bootstrap, which sees values to one side of the mean."""
+    width = half_width(values, unit)
+    if width is None or width > percent:
+        return False
+    low, high = bootstrap.interval(values)
+    mean = fmean(values)
+    return 100 * max(mean - low, high - mean) <= percent * (1.0 if unit == "fraction" else abs(mean))
+
+
+def responses(suite: Suite, records: list[dict[str, Any]]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
+    """Of each cell's clean observations, every metric that the suite calls a response, or the first one."""
+    found: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        if is_clean(record) and not record.get("warmup") and record["metrics"]:
-            values[record["workload"], record["policy"]].append(record["metrics"][0]["value"])
-    return {cell: half_width(found) for cell, found in values.items()}
+        if is_clean(record) and not record.get("warmup"):
+            cell = found[record["workload"], record["policy"]]
+            asked = [m for m in record["metrics"] if m["name"] in suite.responses] or record["metrics"][:1]
+            for metric in asked:
+                cell[metric["name"], metric["unit"]].append(metric["value"])
+    return found
 
 
 def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most: int) -> list[Trial]:
@@ -52,10 +67,10 @@ def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most
             cell = (record["workload"], record["policy"])
             made[cell] = max(made[cell], record["repeat"] + 1)
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
-    found = widths(records)
+    found = responses(suite, records)
     cells = [(w, p) for w in suite.workloads for p in suite.policies
              if made[w.name, p] < most and marked[w.name, p] < GIVE_UP
-             and not _enough(found.get((w.name, p)), percent)]
+             and not _enough(found[w.name, p], percent)]
     if not cells:
         return []
     repeat, order = min(made[w.name, p] for w, p in cells), next_order(records)
@@ -67,5 +82,5 @@ def next_order(records: list[dict[str, Any]]) -> int:
     return 1 + max((record["order"] for record in records), default=-1)
 
 
-def _enough(width: float | None, percent: float) -> bool:
-    return width is not None and width <= percent
+def _enough(metrics: dict[tuple[str, str], list[float]], percent: float) -> bool:
+    return bool(metrics) and all(precise(values, unit, percent) for (_, unit), values in metrics.items())
