@@ -17,6 +17,14 @@ def seconds(text: str) -> float:
     return float(match[1]) * SECONDS[match[2] or "s"]
 
 
+def percent(text: str) -> float:
+    """ "2%", "2 %" or "2"."""
+    match = re.fullmatch(NUMBER + r" ?%?", text)
+    if not match or not 0 < float(match[1]) < 100:
+        raise ArgumentTypeError(f'"{text}" is not a percentage between 0 and 100, such as 2%')
+    return float(match[1])
+
+
 def mib(text: str) -> int:
     """ "64MiB", "2G"; a bare number is MiB. Whole ones, from 1."""
     match = re.fullmatch(NUMBER + r" ?(?:([KMGT])(?:iB)?)?", text)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment report DIR | compare A B"""
+"""numaplace experiment report DIR | compare A B.."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from pathlib import Path
 
+from .compare_options import COMPARE_HELP, add_compare_options
 from .results import ResultsError
 
 
@@ -34,10 +34,11 @@ def report(args: argparse.Namespace) -> None:
     print(*written, sep="\n")
 
 
-def compare(args: argparse.Namespace) -> None:
-    from . import compare, compare_report, text_table
+def compare(args: argparse.Namespace) -> int:
+    from . import compare, compare_report, gate, text_table
 
-    found = compare.compare(args.a, args.b)
+    found = compare.compare(args.first, *args.others, in_blocks=args.paired, smallest=args.smallest / 100)
+    crossed = found["crossed"] = gate.judge(found, args.fail_if)
     if args.html:
         compare_report.write(found, args.html)
     if args.json:
@@ -46,6 +47,9 @@ def compare(args: argparse.Namespace) -> None:
         text_table.show_comparison(found)
         if args.html:
             print(args.html)
+    for line in crossed:
+        print(f"numaplace experiment compare: {line}", file=sys.stderr)
+    return gate.STATUS if crossed else 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,24 +60,22 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
     one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
-    one.set_defaults(run=report)
-    two = commands.add_parser("compare", help="two runs: differences and their significance")
-    two.add_argument("a", metavar="A")
-    two.add_argument("b", metavar="B")
-    two.add_argument("--json", action="store_true")
-    two.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
-    two.set_defaults(run=compare)
+    two = commands.add_parser("compare", help=COMPARE_HELP)
+    add_compare_options(two)
     return top
 
 
-def main(arguments: list[str] | None = None) -> int:
-    args = parser().parse_args(arguments)
+def carry_out(args: argparse.Namespace) -> int:
+    """Returns the exit status."""
     try:
-        args.run(args)
+        return {"report": report, "compare": compare}[args.command](args) or 0
     except ResultsError as error:
         print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)
         return 1
-    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    return carry_out(parser().parse_args(arguments))
 
 
 if __name__ == "__main__":

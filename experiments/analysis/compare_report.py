@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page of `experiment compare A B --html`: ratios with their intervals, and every number."""
+"""The page of `experiment compare A B.. --html`: ratios with their intervals, and every number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from . import report, text_format, theme
+from . import report, text_format, text_table, theme
 from .summary import write_text
 
 ROW_IN, WIDTH_IN = 0.21, 7.2
@@ -18,17 +18,22 @@ MAX_ROWS = 80
 
 
 def write(found: dict[str, Any], path: Path) -> Path:
-    rows = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
-    drawn = _drawn(rows)
-    platforms = sorted({found[side]["platform"] for side in "ab"})
+    parts = [_part(pair, f"pair{i}") for i, pair in enumerate(found["pairs"], 1)]
+    platforms = sorted({pair[side]["platform"] for pair in found["pairs"] for side in "ab"})
     page = report.page_of(
-        "compare.html", title="Two runs side by side", found=found, rows=list(map(_told, rows)),
-        plot=Markup(_forest(drawn)) if drawn else "", drawn=len(drawn),
-        equal=len(found["rows"]) - len(rows), platform=text_format.platform_line(platforms),
-        tests=sum(row["p"] is not None for row in found["rows"]),
-        significant=sum(bool(row["significant"]) for row in found["rows"]),
+        "compare.html", title=f"{('Two', 'Three', 'Four')[len(parts) - 1] if len(parts) < 4 else len(parts) + 1} "
+        "runs side by side", parts=parts, found=found, tests=found["tests"],
+        platform=text_format.platform_line(platforms), test=text_table.TESTS[found["in_blocks"]],
+        significant=sum(bool(row["significant"]) for pair in found["pairs"] for row in pair["rows"]),
     )
     return write_text(Path(path), page)
+
+
+def _part(pair: dict[str, Any], name: str) -> dict[str, Any]:
+    rows = [row for row in pair["rows"] if row["p"] is not None or row["difference"]]
+    drawn = _drawn(rows)
+    return {"name": name, "pair": pair, "rows": list(map(_told, rows)), "drawn": len(drawn),
+            "plot": Markup(_forest(drawn, name)) if drawn else "", "equal": len(pair["rows"]) - len(rows)}
 
 
 def _drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -44,7 +49,7 @@ def _label(row: dict[str, Any]) -> str:
     return text_format.printable(f"{row['workload']}{policy}: {text_format.label(row['metric'])}")
 
 
-def _forest(rows: list[dict[str, Any]]) -> str:
+def _forest(rows: list[dict[str, Any]], name: str) -> str:
     """One line a row: b / a with Fieller's interval; filled where significant after Holm."""
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, 0.7 + ROW_IN * len(rows)), layout="constrained")
@@ -66,7 +71,7 @@ def _forest(rows: list[dict[str, Any]]) -> str:
         for spine in axes.spines.values():
             spine.set(visible=False)
         told = "; ".join(f"{_label(row)} {text_format.number(row['ratio'])}" for row in rows)
-        return theme.inline(figure, "forest", "Ratios of means, b / a", told)
+        return theme.inline(figure, f"forest-{name}", "Ratios of means, b / a", told)
 
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:

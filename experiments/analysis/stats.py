@@ -43,7 +43,7 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
 
 
 @dataclass(frozen=True)
-class Welch:
+class Difference:
     """mean(b) - mean(a). t, df, p and the limits are None where no test is possible."""
 
     difference: float
@@ -54,22 +54,35 @@ class Welch:
     p: float | None = None
 
 
-def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Welch:
+def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
     """Two means whose variances may differ.
 
     Welch 1947, with Satterthwaite's degrees of freedom; NIST e-Handbook, section 1.3.5.3.
     """
     difference = statistics.fmean(b) - statistics.fmean(a)
     if len(a) < 2 or len(b) < 2:
-        return Welch(difference)
+        return Difference(difference)
     va, vb = statistics.variance(a) / len(a), statistics.variance(b) / len(b)
     if va + vb == 0:
-        return Welch(difference)
+        return Difference(difference)
     error = math.sqrt(va + vb)
     df = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
     half = stats.t.ppf((1 + level) / 2, df) * error
     p = 2 * stats.t.sf(abs(difference) / error, df)
-    return Welch(difference, difference - half, difference + half, difference / error, df, float(p))
+    return Difference(difference, difference - half, difference + half, difference / error, df, float(p))
+
+
+def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
+    """Two means of values that belong together, a block each: Student's t of the differences.
+
+    Student 1908; NIST e-Handbook, section 7.3.1.1.
+    """
+    of = t_interval([y - x for x, y in zip(a, b, strict=True)], level)
+    if of.half is None or not of.half:
+        return Difference(of.mean)
+    df = of.n - 1
+    t = of.mean / of.half * float(stats.t.ppf((1 + level) / 2, df))
+    return Difference(of.mean, of.low, of.high, t, df, float(2 * stats.t.sf(abs(t), df)))
 
 
 @dataclass(frozen=True)
@@ -125,6 +138,17 @@ def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio
         return Ratio(value, value, value)
     df = (va + scaled) ** 2 / (va**2 / (len(a) - 1) + scaled**2 / (len(b) - 1))
     return fieller(ma, mb, va, vb, 0.0, float(stats.t.ppf((1 + level) / 2, df)))
+
+
+def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
+    """Fieller's interval for the means of values that belong together, with their covariance."""
+    n, ma, mb = len(a), statistics.fmean(a), statistics.fmean(b)
+    if mb == 0:
+        return None
+    if n < 2:
+        return Ratio(ma / mb)
+    va, vb, both = (v / n for v in (statistics.variance(a), statistics.variance(b), statistics.covariance(a, b)))
+    return fieller(ma, mb, va, vb, both, float(stats.t.ppf((1 + level) / 2, n - 1)))
 
 
 def fieller(a: float, b: float, va: float, vb: float, both: float, t: float) -> Ratio:

@@ -136,9 +136,17 @@ def _mean(group: list[Observation], metric: str | None) -> float | None:
     return interval.mean if interval else None
 
 
+TESTS = {False: "Welch's t test", True: "Student's t test of the differences in blocks"}
+
+
 def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None:
     """Rows that are equal in both runs are counted, not shown."""
     out = console(stream)
+    for pair in found["pairs"]:
+        _show_pair(out, pair, found)
+
+
+def _show_pair(out: Console, found: dict[str, Any], whole: dict[str, Any]) -> None:
     for side in "ab":
         run = found[side]
         machine = run["machine"] or "an unnamed machine"
@@ -148,10 +156,11 @@ def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None
     out.print(_comparison(shown))
     told = (
         f"b / a: with Fieller's 95 % interval, of each row alone; * significant at "
-        f"{found['alpha']}: Welch's t test, p adjusted by Holm over all "
-        f"{sum(row['p'] is not None for row in found['rows'])} tests; – no test: fewer than two "
-        "observations or no spread"
+        f"{whole['alpha']}: {TESTS[whole['in_blocks']]}, p adjusted by Holm over all "
+        f"{whole['tests']} tests; – no test: fewer than two observations, no spread, or a multiple of another metric"
     )
+    if whole["smallest"]:
+        told += f"; nothing is marked whose interval is within {100 * whole['smallest']:g} %"
     out.print(Text(told, style="dim"))
     for note in found["notes"]:
         out.print(_name(f"note: {note}"))

@@ -8,6 +8,8 @@ import json
 import sys
 from pathlib import Path
 
+from ..analysis.compare_options import COMPARE_HELP, add_compare_options
+from ..units import percent
 from . import designs, host_nodes, results, run_all, schedule
 from . import suite as suites
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
@@ -32,11 +34,8 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
     one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
     one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
-    one = commands.add_parser("compare", help="two runs: differences and their significance")
-    one.add_argument("a", metavar="A")
-    one.add_argument("b", metavar="B")
-    one.add_argument("--json", action="store_true")
-    one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
+    one = commands.add_parser("compare", help=COMPARE_HELP)
+    add_compare_options(one)
     return top
 
 
@@ -80,14 +79,6 @@ def split_policies(text: str) -> list[str]:
         else:
             found.append(word)
     return found
-
-
-def percent(text: str) -> float:
-    """'2%' or '2'."""
-    value = float(text.removesuffix("%"))
-    if not 0 < value < 100:
-        raise ValueError(text)
-    return value
 
 
 def request_of(args: argparse.Namespace) -> Request:
@@ -208,10 +199,8 @@ def command_analysis(args: argparse.Namespace) -> int:
         from ..analysis import __main__ as analysis
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
-    if args.command == "report":
-        return analysis.main(["report", args.directory, *["--pdf"] * args.pdf])
-    page = ["--html", str(args.html)] if args.html else []
-    return analysis.main(["compare", args.a, args.b, *page, *["--json"] * args.json])
+    return analysis.carry_out(args)
+
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import compare, summary, text_format, text_table
+from experiments.analysis import summary, text_format, text_table
 from experiments.analysis.results import ResultsError, natural, policy_rank, read
 from experiments.analysis.stats import Interval
 from experiments.analysis.tests import synthetic
@@ -295,40 +295,6 @@ def test_table_of_only_marked_observations(tmp_path: Path) -> None:
     assert "n-mass 1 marked –" in " ".join(shown(three(tmp_path, bad)).split())
 
 
-def two_runs(tmp_path: Path) -> tuple[Path, Path]:
-    """Student's sleep data as two runs, and one metric that is equal in both."""
-    from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
-
-    return tuple(
-        synthetic.write(
-            tmp_path / name,
-            [synthetic.observation("cross", "none", i, value=v) for i, v in enumerate(values, 1)],
-        )
-        for name, values in (("a", SLEEP_2), ("b", SLEEP_1))
-    )
-
-
-def test_compare_published_example(tmp_path: Path) -> None:
-    found = compare.compare(*two_runs(tmp_path))
-    row = next(r for r in found["rows"] if r["metric"] == "bandwidth")
-    assert row["p"] == pytest.approx(0.07939, abs=5e-6)
-    assert row["difference"] == pytest.approx(-1.58)
-    assert (row["n_a"], row["n_b"], row["significant"]) == (10, 10, False)
-    assert row["p_holm"] == row["p"]  # the other metrics have no spread: no test
-    assert all(
-        r["p"] is None and r["significant"] is None
-        for r in found["rows"]
-        if r["metric"] != "bandwidth"
-    )
-
-
-def test_compare_refuses_runs_without_anything_in_common(tmp_path: Path) -> None:
-    a = synthetic.write(tmp_path / "a", [synthetic.observation("cross", "none", 1)])
-    b = synthetic.write(tmp_path / "b", [synthetic.observation("redis-lists", "none", 1)])
-    with pytest.raises(ResultsError, match="in common"):
-        compare.compare(a, b)
-
-
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "experiments.analysis", *map(str, arguments)],
@@ -337,14 +303,6 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=120,
     )
-
-
-def test_command_compare_json_and_table(tmp_path: Path) -> None:
-    a, b = two_runs(tmp_path)
-    found = json.loads(command("compare", a, b, "--json").stdout)
-    assert found["a"]["directory"] == str(a) and found["rows"]
-    plain = command("compare", a, b)
-    assert plain.returncode == 0 and "0.079" in plain.stdout and "functional" in plain.stdout
 
 
 def test_command_report(results: Path) -> None:

@@ -222,12 +222,13 @@ def two_runs(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_compare_page(browser: Browser, tmp_path: Path) -> None:
     found = compare.compare(*two_runs(tmp_path))
-    changed = [r for r in found["rows"] if r["significant"]]
+    pair, = found["pairs"]
+    changed = [r for r in pair["rows"] if r["significant"]]
     assert [r["workload"] for r in changed] == ["contention-2-0"]
     (row,) = changed
     assert row["ratio"] == pytest.approx(1.2, abs=0.01) and row["ratio_ci95_low"] > 1.15
     assert row["hedges_g"] > 3 and row["p_holm"] > row["p"]
-    assert any("machine differs" in note for note in found["notes"])
+    assert any("machine differs" in note for note in pair["notes"])
     browser.open(compare_report.write(found, tmp_path / "compare.html"), width=390, dark=True)
     assert browser.problems() == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The options of experiment compare; loads nothing large, because the runner's command line has them too."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..units import percent
+from .gate import threshold
+
+COMPARE_HELP = "runs beside the first: differences and their significance"
+
+
+def add_compare_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("first", metavar="A")
+    one.add_argument("others", metavar="B", nargs="+")
+    one.add_argument("--paired", action="store_true",
+                     help="tests the differences in blocks: for runs whose repeats were made in turns")
+    one.add_argument("--smallest", type=percent, default=0.0, metavar="PERCENT",
+                     help="the smallest change that matters: none is marked whose interval lies within it")
+    one.add_argument("--fail-if", type=threshold, action="append", default=[], metavar="'METRIC < PERCENT'",
+                     help="exit status 4 where a metric of B is significantly further from A's than that; "
+                          "as in 'bandwidth < -3 %%'")
+    one.add_argument("--json", action="store_true")
+    one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
