@@ -65,3 +65,14 @@ BENCH_ROUNDS ?= 15
 .PHONY: bench-kernels
 bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; BENCH_ROUNDS=15, 15 minutes
 	$(PY) -m experiments.workloads.mem.bench_kernels --rounds $(BENCH_ROUNDS)
+
+.PHONY: aa aa-lab
+aa:					## false positives of the analysis where two levels are one policy, and coverage; 5 minutes
+	$(PY) -m experiments.analysis.aa
+
+AA_SEEDS ?= 1 2 3 4 5 6 7 8 9 10
+aa-lab: tools				## the same of measured runs: AA_SEEDS runs of contention in the timed lab; an hour
+	set -e; for seed in $(AA_SEEDS); do \
+		$(BUILD)/numaplace-experiment run contention --quick --lab --policies none,none#2 --repeats 5 \
+			--seed $$seed --out results/aa/$$seed --force; done
+	$(PY) -m experiments.analysis.aa $(AA_SEEDS:%=results/aa/%)

@@ -166,7 +166,7 @@ def natural(name: str) -> list[tuple[int, int | str]]:
 
 def policy_rank(name: str) -> tuple[int, str]:
     """A policy stands beside itself with other options."""
-    policy = name.partition(":")[0]
+    policy = re.split("[:#]", name)[0]
     known = policy in POLICY_ORDER
     return (POLICY_ORDER.index(policy) if known else len(POLICY_ORDER), name)
 

@@ -16,7 +16,7 @@ from .observe import Observer
 from .observe_static import StaticObserver
 from .suite import Suite, choose
 from .sysctl_guard import NUMA_BALANCING, Guard
-from .tool import Numaplace
+from .tool import Numaplace, policy_of
 from .workloads.kinds import check_programs
 
 FILES = (results.NAME, manifest.NAME)
@@ -79,7 +79,7 @@ def run(request: Request, report: Report) -> int:
     with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
         platform = numaplace.ps([os.getpid()])["platform"]
         records = _manifest(request, numaplace, platform)
-        make = StaticObserver if request.suite.design and request.suite.policies == ("none",) else Observer
+        make = StaticObserver if request.suite.design and set(map(policy_of, request.suite.policies)) == {"none"} else Observer
         observer = make(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name), numaplace,
                         guard.scratch, platform)
         writer = results.Writer(request.out)

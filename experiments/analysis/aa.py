@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A/A runs: one policy as two levels, so that every difference found is a false positive. `make aa`, `make aa-lab`.
+
+Without a folder the values are drawn: a plan of the runner, and noise of several kinds on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from scipy import stats
+
+from ..runner import schedule
+from ..runner import suite as suites
+from . import coverage
+from .anova_report import frame
+from .linear_model import Model, contrasts, fit
+from .results import Results, read
+from .stats import holm, paired, ratio, welch
+
+LEVEL = 0.05
+LEVELS = ("none", "none#2")
+SEEDS, REPEATS, COVERAGE_RUNS = 200, 10, 800
+SURE = 0.999  # a count is too high where chance makes so many in 1 of 1000 such tables
+Noise = Callable[[random.Random, int], Iterator[float]]
+
+
+def normal(draw: random.Random, _n: int) -> Iterator[float]:
+    while True:
+        yield draw.gauss(1, 0.03)
+
+
+def slow_now_and_then(draw: random.Random, _n: int) -> Iterator[float]:
+    while True:
+        yield draw.gauss(1, 0.01) * (1.1 if draw.random() < 0.1 else 1)
+
+
+def skewed(draw: random.Random, _n: int) -> Iterator[float]:
+    while True:
+        yield draw.lognormvariate(0, 0.2)
+
+
+def drifting(draw: random.Random, n: int) -> Iterator[float]:
+    """10 % from the first observation to the last."""
+    for k in range(n):
+        yield draw.gauss(1, 0.01) * (1 + 0.1 * k / n)
+
+
+def correlated(draw: random.Random, _n: int) -> Iterator[float]:
+    """Each has half of the deviation of the one before it."""
+    last = 0.0
+    while True:
+        last = 0.5 * last + draw.gauss(0, 0.03)
+        yield 1 + last
+
+
+NOISES: dict[str, Noise] = {"normal, 3 %": normal, "1 in 10 is 10 % more": slow_now_and_then, "lognormal, 20 %": skewed,
+                            "drift of 10 %": drifting, "autocorrelated, 0.5": correlated}
+
+
+def synthetic(folder: Path, noise: Noise, seed: int, effect: float = 1.0) -> Results:
+    """A run of four workloads in the runner's order; `effect` is what the second level really is."""
+    whole = suites.load("policy-matrix")
+    plan = [trial for trial in schedule.make(replace(whole, policies=LEVELS, repeats=REPEATS, warmups=0, seed=seed,
+                                                     workloads=whole.workloads[:4]))]
+    values = noise(random.Random(seed), len(plan))
+    lines = [json.dumps({
+        "workload": trial.workload.name, "policy": trial.policy, "repeat": trial.repeat, "order": trial.order,
+        "platform": "lab-timed", "marks": [], "check": "ok", "metrics": [{
+            "name": "bandwidth", "unit": "MB/s",
+            "value": 1000 * next(values) * (effect if trial.policy == LEVELS[1] else 1)}]}) for trial in plan]
+    (folder / "results.jsonl").write_text("\n".join(lines) + "\n")
+    return read(folder)
+
+
+def tests(results: Results) -> dict[str, list[bool]]:
+    """Of each method whether it found a difference: for each workload, and once for the run."""
+    data = {w: results.performance_metrics(w)[0][0] for w in results.workloads if results.select(w)}
+    cells = [[{o.repeat: o.value(metric) for o in results.select(w, level) if o.value(metric) is not None}
+              for level in LEVELS] for w, metric in data.items()]
+    cells = [(a, b) for a, b in cells if len(a.keys() & b.keys()) > 1]
+    both = [([a[k] for k in sorted(a.keys() & b.keys())], [b[k] for k in sorted(a.keys() & b.keys())]) for a, b in cells]
+    ps = [welch(list(a.values()), list(b.values())).p for a, b in cells]
+    ratios = [ratio(list(b.values()), list(a.values())) for a, b in cells]
+    found = {
+        "Welch's test": [p < LEVEL for p in ps if p is not None],
+        "Student's, in blocks": [p < LEVEL for p in (paired(a, b).p for a, b in both) if p is not None],
+        "Fieller's interval without 1": [not r.low <= 1 <= r.high for r in ratios if r and r.low is not None],
+        "Holm over the run, any": [any(p < LEVEL for p in holm(ps) if p is not None)],
+    }
+    metric = next(iter(data.values()))
+    model = fit(frame(results, [w for w, m in data.items() if m == metric], metric), metric, ["workload", "policy"],
+                ["repeat"])
+    return found | ({"contrast of the model": [contrasts(model, "policy")[0].p_holm < LEVEL]}
+                    if isinstance(model, Model) else {})
+
+
+def most(n: int) -> int:
+    """False positives among n tests, that chance explains."""
+    return int(stats.binom.ppf(SURE, n, LEVEL))
+
+
+def table(name: str, runs: Iterator[Results]) -> int:
+    """Prints a line a method; returns how many have too many false positives."""
+    made, positive, bad = Counter(), Counter(), 0
+    for results in runs:
+        for method, found in tests(results).items():
+            made[method] += len(found)
+            positive[method] += sum(found)
+    print(f"\n{name}")
+    for method, n in made.items():
+        over = positive[method] > most(n)
+        bad += over
+        print(f"  {method:29} {positive[method]:4} of {n:4} {100 * positive[method] / n:5.1f} %   at most {most(n):3}"
+              f"   {'TOO MANY' if over else 'within'}")
+    return bad
+
+
+def drawn(noise: Noise, seeds: int) -> Iterator[Results]:
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(seeds):
+            yield synthetic(Path(folder), noise, seed)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="make aa", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N")
+    parser.add_argument("directories", nargs="*", metavar="DIR", help="of runs with the policies none,none#2")
+    args = parser.parse_args(arguments)
+    print(f"False positives at {LEVEL:g}: 'at most' is what chance makes in {SURE:.1%} of such tables.")
+    if args.directories:
+        return min(1, table(f"{len(args.directories)} runs", map(read, args.directories)))
+    bad = sum(table(f"{name}: {args.seeds} runs of 4 workloads, {REPEATS} repeats", drawn(noise, args.seeds))
+              for name, noise in NOISES.items())
+    print(f"\nMeans within the interval of --repeat-until-ci {coverage.PERCENT:g} % (10 to {coverage.MOST} values)")
+    for name in coverage.MADE_BY:
+        covered, values = coverage.of(name, math.ceil(COVERAGE_RUNS * min(1, args.seeds / SEEDS)))
+        print(f"  {name:29} {100 * covered:5.1f} %   {values:.1f} values")
+    return min(1, bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

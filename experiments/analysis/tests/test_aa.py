@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A/A runs: few false positives where nothing differs, many findings where something does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import aa
+from experiments.analysis.results import policy_rank
+from experiments.runner import suite as suites
+from experiments.runner.errors import UsageError
+from experiments.runner.tool import Numaplace
+
+SEEDS = 25
+
+
+@pytest.mark.parametrize("noise", aa.NOISES)
+def test_equal_levels_differ_no_more_often_than_stated(noise: str, capsys) -> None:
+    assert aa.table(noise, aa.drawn(aa.NOISES[noise], SEEDS)) == 0
+    assert capsys.readouterr().out.count("within") == 5
+
+
+def test_a_real_difference_is_too_many(tmp_path: Path, capsys) -> None:
+    runs = (aa.synthetic(tmp_path, aa.normal, seed, effect=1.08) for seed in range(SEEDS))
+    assert aa.table("a real difference", runs) == 5
+    assert capsys.readouterr().out.count("TOO MANY") == 5
+
+
+def test_the_drawn_runs_have_the_plan_of_the_runner(tmp_path: Path) -> None:
+    results = aa.synthetic(tmp_path, aa.drifting, 3)
+    assert len(results.clean) == 4 * 2 * aa.REPEATS and results.policies == ["none", "none#2"]
+    orders = [o.order for o in results.clean if o.repeat == 0]
+    assert sorted(orders) == list(range(8))
+    first = [o.policy for o in results.clean if o.repeat == 0]
+    assert first != sorted(first)  # mixed within the block
+
+
+def test_a_policy_twice_is_two_levels_and_one_policy() -> None:
+    numaplace = Numaplace()
+    numaplace.check_policies(["none", "none#2", "n-mass:pages=follow#2"])
+    with pytest.raises(UsageError, match="nonesuch"):
+        numaplace.check_policies(["nonesuch#2"])
+    chosen = suites.choose(suites.load("policy-matrix"), None, ["none", "none#2"])
+    assert chosen.policies == ("none", "none#2")
+    assert sorted(["n-mass", "none#2", "maximum-local", "none"], key=policy_rank) == [
+        "none", "none#2", "maximum-local", "n-mass"]
