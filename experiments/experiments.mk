@@ -76,3 +76,8 @@ aa-lab: tools				## the same of measured runs: AA_SEEDS runs of contention in th
 		$(BUILD)/numaplace-experiment run contention --quick --lab --policies none,none#2 --repeats 5 \
 			--seed $$seed --out results/aa/$$seed --force; done
 	$(PY) -m experiments.analysis.aa $(AA_SEEDS:%=results/aa/%)
+
+.PHONY: check-statistics
+check-statistics:			## the analysis beside R's own results of R's data sets; needs apt-get install r-base-core
+	@command -v Rscript >/dev/null || { echo "Rscript is not installed: apt-get install --no-install-recommends r-base-core" >&2; exit 3; }
+	$(PY) -m pytest experiments/analysis/tests/test_reference_r.py -q

@@ -72,7 +72,7 @@ def synthetic(folder: Path, noise: Noise, seed: int, effect: float = 1.0) -> Res
     whole = suites.load("policy-matrix")
     plan = [trial for trial in schedule.make(replace(whole, policies=LEVELS, repeats=REPEATS, warmups=0, seed=seed,
                                                      workloads=whole.workloads[:4]))]
-    values = noise(random.Random(seed), len(plan))
+    values = noise(random.Random(f"{noise.__name__}/{seed}"), len(plan))
     lines = [json.dumps({
         "workload": trial.workload.name, "policy": trial.policy, "repeat": trial.repeat, "order": trial.order,
         "platform": "lab-timed", "marks": [], "check": "ok", "metrics": [{

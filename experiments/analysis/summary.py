@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import run_order
 from .results import PLATFORMS, Results, read
 from .stats import t_interval
 
@@ -62,7 +63,7 @@ def notes(results: Results) -> list[str]:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
         found.append("a mean of one observation has no confidence interval (null)")
-    return found
+    return [*found, *run_order.notes(results)]
 
 
 def _count(n: int, what: str) -> str:

@@ -159,6 +159,8 @@ def command_run(args: argparse.Namespace) -> int:
     if args.all:
         return command_run_all(args)
     request = request_of(args)
+    if not in_lab():
+        print(power_of(request.suite.repeats), flush=True)
     if args.lab is not None:
         from . import run_in_lab
         name = lab_machine(args, request.suite)
@@ -169,6 +171,14 @@ def command_run(args: argparse.Namespace) -> int:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
                               "check; they are never averaged")
     return 0
+
+
+def power_of(repeats: int) -> str:
+    from ..analysis import power
+    try:
+        return power.statement(repeats)
+    except ImportError as error:
+        return f"power: not known, {error.name} is not installed: run 'make setup'"
 
 
 def command_run_all(args: argparse.Namespace) -> int:

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What repeats find before a run, and what the order of a run shows after it; R's values are in test_reference_r.py."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis import aa, power, run_order, summary
+from experiments.analysis.stats import welch
+from experiments.runner import cli
+
+
+def test_what_the_statement_promises_is_found_four_times_in_five() -> None:
+    """Ten repeats and a difference of just the size that is said to be found."""
+    draw, size = random.Random(2), power.detectable(10)
+    found = sum(welch([draw.gauss(0, 1) for _ in range(10)], [draw.gauss(size, 1) for _ in range(10)]).p < 0.05
+                for _ in range(1000))
+    assert 760 < found < 840
+
+
+def test_the_statement_says_both_ways() -> None:
+    said = power.statement(10, 2)
+    assert "10 repeats find, with 80%, 0.66 % where repeats differ by 0.5 %, 1.3 % where repeats differ by 1 %" in said
+    assert said.endswith("3 / 6 / 37 find 2 %")
+    assert power.detectable(1) is None and "1 repeat finds no difference" in power.statement(1)
+
+
+def test_a_run_begins_with_its_power(tmp_path: Path, capsys) -> None:
+    suite = tmp_path / "small.toml"
+    suite.write_text(SUITE)
+    assert cli.main(["run", str(suite), "--out", str(tmp_path / "out"), "--repeats", "3"]) == 0
+    assert capsys.readouterr().out.startswith("power: 3 repeats find, with 80%, ")
+
+
+SUITE = """
+name = "small"
+question = "?"
+paper = "none"
+machines = ["demo-2s"]
+takes = "1 s"
+design = "cachetest"
+repeats = 2
+warmups = 0
+seed = 1
+nodes = 1
+responses = ["iterations"]
+[factors]
+pattern = ["uniform"]
+alpha = [1.5]
+size_kb = [64]
+memory = ["local"]
+[memory]
+size = "64K"
+kernel = "auto"
+seconds = 0.01
+warm = 0.002
+pages = "default"
+"""
+
+
+@pytest.mark.parametrize(("noise", "said"), [(aa.drifting, "observations grow over the run"),
+                                             (aa.correlated, "observations depend on the one before them")])
+def test_what_depends_on_the_order_is_noted(tmp_path: Path, noise, said: str) -> None:
+    results = aa.synthetic(tmp_path, noise, 1)
+    assert any(note.startswith(said) for note in run_order.notes(results))
+    assert any(note.startswith(said) for note in summary.notes(results))
+
+
+def test_steady_runs_are_seldom_noted(tmp_path: Path) -> None:
+    noted = sum(bool(run_order.notes(aa.synthetic(tmp_path, aa.normal, seed))) for seed in range(60))
+    assert noted <= 5  # two tests at 0.01 each: 1 is to be expected
+
+
+def test_too_few_observations_say_nothing() -> None:
+    assert run_order.of([1.0, 2.0] * 5) is None and run_order.of([1.0] * 50) is None
