@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from . import diagnostics, text_format
-from .linear_model import Estimate, Model, anova, contrasts, effects, fit, residuals
+from .linear_model import REJECT, Estimate, Model, additive_p, anova, contrasts, effects, fit, residuals
 from .quantile import Slope, beside_ols
 from .results import Results
 
@@ -32,10 +32,14 @@ def analyse(
     if isinstance(model, str):
         return told | {"why_not": model}
     focus = focus if focus in model.factors else ""
+    tukey = additive_p(model) if model.pooled else None
+    tested = not model.pooled or (tukey is not None and tukey >= REJECT)
     return told | _model(model) | {
-        "terms": [_term(term) for term in anova(model)],
+        "tested": tested, "tukey": text_format.p_value(tukey),
+        "terms": [_term(term, tested) for term in anova(model)],
         "effects": _effects(model),
-        "contrasts": _contrasts(model, focus, base) if focus else [],
+        "contrasts": _contrasts(model, focus, base) if focus and tested else [],
+        "not_shown": _not_shown(model, focus, base) if focus and tested else 0,
         "focus": focus,
         "residual_plot": Markup(
             diagnostics.residual_plots(residuals(model), f"{slug}-residuals", text_format.label(metric))
@@ -49,7 +53,8 @@ def _model(model: Model) -> dict[str, Any]:
         "model": model.formula,
         "n": int(model.fit.nobs),
         "log": model.log,
-        "pooled": model.order < len(model.factors),
+        "pooled": model.pooled,
+        "few": not model.tests_tell,
         "shapiro": text_format.p_value(model.normal_p),
         "breusch": text_format.p_value(model.even_p),
         "plain_shapiro": text_format.p_value(model.plain[0]),
@@ -58,13 +63,13 @@ def _model(model: Model) -> dict[str, Any]:
     }
 
 
-def _term(term: Any) -> dict[str, Any]:
+def _term(term: Any, tested: bool) -> dict[str, Any]:
     return {
         "name": "error" if term.name == "Residual" else term.name,
         "sum_sq": text_format.number(term.sum_sq),
         "df": f"{term.df:g}",
-        "f": text_format.number(term.f),
-        "p": text_format.p_value(term.p),
+        "f": text_format.number(term.f) if tested else text_format.DASH,
+        "p": text_format.p_value(term.p if tested else None),
         "share": f"{100 * term.share:.1f} %",
         "raw": term,
     }
@@ -72,10 +77,12 @@ def _term(term: Any) -> dict[str, Any]:
 
 def _effects(model: Model) -> dict[str, Any]:
     """Interactions only while the list is short enough to read."""
-    grand, found = effects(model)
-    if len(found) > MAX_EFFECTS:
+    grand, every = effects(model)
+    found = every
+    if len(every) > MAX_EFFECTS:
         grand, found = effects(model, pairs=False)
     return {
+        "not_shown": len(every) - min(len(found), MAX_EFFECTS),
         "grand": text_format.number(math.exp(grand.value) if model.log else grand.value, 4),
         "rows": [
             {"term": e.term, "level": e.level} | _limits(e.estimate, model.log)
@@ -90,6 +97,10 @@ def _contrasts(model: Model, focus: str, base: str | None) -> list[dict[str, Any
         | _limits(c.estimate, model.log)
         for c in contrasts(model, focus, base)[:MAX_CONTRASTS]
     ]
+
+
+def _not_shown(model: Model, focus: str, base: str | None) -> int:
+    return max(0, len(contrasts(model, focus, base)) - MAX_CONTRASTS)
 
 
 def _limits(e: Estimate, log: bool) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from scipy import stats
 from .stats import Ratio, fieller, holm
 
 MIN_RESIDUAL_DF = 4
+MIN_TEST_DF = 20  # of the error, before tests of the residuals tell anything: with fewer they reject hardly ever
 TOO_FEW = "too few observations"
 REJECT = 0.05
 LEVELS = (0.90, 0.95)
@@ -40,6 +41,15 @@ class Model:
     normal_p: float  # Shapiro and Wilk
     even_p: float    # Breusch and Pagan
     plain: tuple[float, float]  # the two of the untransformed response
+
+    @property
+    def pooled(self) -> bool:
+        """Interactions are the error, because there are too few repeats."""
+        return self.order < len(self.factors)
+
+    @property
+    def tests_tell(self) -> bool:
+        return self.fit.df_resid >= MIN_TEST_DF
 
     @property
     def formula(self) -> str:
@@ -148,6 +158,21 @@ def anova(model: Model) -> tuple[Term, ...]:
         )
         for name, row in table.iterrows()
     )
+
+
+def additive_p(model: Model) -> float | None:
+    """Whether what was left out of the model is like a product of its terms; None where nothing is left to tell.
+
+    Tukey, "One degree of freedom for non-additivity", Biometrics 5, 1949: the square of the fitted values.
+    """
+    fitted = numpy.asarray(model.fit.fittedvalues)
+    design = numpy.column_stack([model.fit.model.exog, (fitted - fitted.mean()) ** 2])
+    df = model.fit.df_resid - 1
+    if df < 1 or numpy.linalg.matrix_rank(design) <= numpy.linalg.matrix_rank(model.fit.model.exog):
+        return None
+    (_, left, _, _) = numpy.linalg.lstsq(design, numpy.asarray(model.fit.model.endog), rcond=None)
+    rest = float(left[0]) if len(left) else 0.0
+    return float(stats.f.sf((model.fit.ssr - rest) / (rest / df), 1, df)) if rest else 0.0
 
 
 def _plain(name: str) -> str:

@@ -16,6 +16,7 @@ import pandas as pd
 
 TAUS = (0.1, 0.25, 0.5, 0.75, 0.9)
 MAX_ITERATIONS = 400  # of reweighted least squares; where a solution is not unique it never settles
+MIN_BEYOND = 10  # observations beyond a quantile: with fewer its interval is missing or far too wide
 MIN_SPARE = 10  # observations more than parameters
 LEVEL = 0.95
 MAX_CHANGES = 4
@@ -83,7 +84,8 @@ def _fits(formula: str, data: pd.DataFrame) -> list[tuple[float | None, Any]]:
     model = quantreg(formula, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a solution that is not unique
-        found = [(tau, model.fit(q=tau, max_iter=MAX_ITERATIONS)) for tau in TAUS]
+        found = [(tau, model.fit(q=tau, max_iter=MAX_ITERATIONS)) for tau in TAUS
+                 if round(len(data) * min(tau, 1 - tau), 9) >= MIN_BEYOND]
     return [(None, ols(formula, data).fit()), *found]
 
 

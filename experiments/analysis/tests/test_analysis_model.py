@@ -24,9 +24,10 @@ import numpy
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.api import OLS
 from statsmodels.datasets import engel
 
-from experiments.analysis import linear_model
+from experiments.analysis import anova_report, linear_model
 from experiments.analysis.linear_model import Model, anova, contrasts, effects, fit, residuals
 from experiments.analysis.quantile import beside_ols
 
@@ -283,7 +284,7 @@ def test_quantiles_published_engel() -> None:
 def test_a_tail_that_the_mean_hides() -> None:
     """b has the median of a and a longer upper tail: only high quantiles differ."""
     rows = [{"memory": m, "y": 10 + (k * (3 if m == "remote" and k > 0 else 1))}
-            for m in ("local", "remote") for k in range(-20, 21)]
+            for m in ("local", "remote") for k in range(-60, 61)]
     (found,) = beside_ols(pd.DataFrame(rows), "y", "memory")
     values = {s.tau: s.value for s in found.slopes}
     assert found.change == "memory: local → remote"
@@ -321,3 +322,53 @@ def test_an_unreplicated_design_takes_its_interaction_as_error() -> None:
     assert all(" × " not in e.term for e in effects(found)[1])
     twice = pd.DataFrame(rows * 2).assign(y=lambda d: d.y + ([0.1] * 9 + [0.0] * 9))
     assert fit(twice, "y", ["a", "b"]).order == 2
+
+
+def test_quantiles_need_observations_beyond_them() -> None:
+    """Of 20 observations the median has ten on each side, the quartiles five."""
+    noise = random.Random(1)
+    rows = [{"memory": m, "y": noise.gauss(10, 1)} for m in ("local", "remote") for _ in range(10)]
+    assert [s.tau for s in beside_ols(pd.DataFrame(rows), "y", "memory")[0].slopes] == [None, 0.5]
+    (more,) = beside_ols(pd.DataFrame(rows * 5), "y", "memory")
+    assert [s.tau for s in more.slopes] == [None, 0.1, 0.25, 0.5, 0.75, 0.9]
+
+
+def test_tests_of_few_residuals_tell_nothing() -> None:
+    noise = random.Random(1)
+    rows = [{"policy": p, "repeat": i, "y": math.exp(noise.gauss(0, 0.5))} for i in range(12) for p in "abc"]
+    few, many = (fit(pd.DataFrame(rows[:n]), "y", ["policy"], ["repeat"]) for n in (9, 36))
+    assert not few.tests_tell and many.tests_tell
+    told = anova_report.analyse(pd.DataFrame(rows[:9]), "y", "s", ["policy"], "x")
+    assert told["few"] and not anova_report.analyse(pd.DataFrame(rows), "y", "s", ["policy"], "x")["few"]
+
+
+def saturating(share: float) -> pd.DataFrame:
+    """One observation each of local x remote threads; a share of the rise is lost as both rise."""
+    noise = random.Random(2)
+    return pd.DataFrame([{"local": str(a), "remote": str(b), "y": 100 + 10 * a + 8 * b - share * a * b + noise.gauss(0, 0.3)}
+                         for a in range(5) for b in range(5)])
+
+
+def test_an_interaction_in_the_error_is_found_by_tukey_and_no_p_is_given() -> None:
+    saturated, additive = (anova_report.analyse(saturating(s), "y", "MB/s", ["local", "remote"], "x", blocks=(), focus="local")
+                           for s in (1.5, 0))
+    assert saturated["pooled"] and additive["pooled"]
+    assert not saturated["tested"] and additive["tested"]
+    assert {t["p"] for t in saturated["terms"]} == {"–"} and saturated["contrasts"] == []
+    assert additive["terms"][0]["p"] != "–" and additive["contrasts"]
+
+
+def test_tukeys_degree_by_its_definition() -> None:
+    """Adding the squared fitted values to the design: the F of that one column."""
+    found = fit(saturating(0.2), "y", ["local", "remote"])
+    exog, y = found.fit.model.exog, found.fit.model.endog
+    larger = OLS(y, numpy.column_stack([exog, numpy.asarray(found.fit.fittedvalues) ** 2])).fit()
+    assert linear_model.additive_p(found) == pytest.approx(float(larger.pvalues[-1]), rel=1e-6)
+
+
+def test_what_is_cut_is_said() -> None:
+    noise = random.Random(2)
+    rows = [{"a": str(x), "b": str(y), "v": noise.gauss(10, 1)} for x in range(12) for y in range(4) for _ in range(2)]
+    told = anova_report.analyse(pd.DataFrame(rows), "v", "s", ["a", "b"], "x", blocks=(), focus="a")
+    assert told["effects"]["not_shown"] == 48 and len(told["effects"]["rows"]) == 16
+    assert told["not_shown"] == 66 - anova_report.MAX_CONTRASTS == 66 - len(told["contrasts"])
