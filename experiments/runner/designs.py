@@ -191,11 +191,13 @@ def foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], It
 def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Deters: every CPU of every node, one arena for all or one for each node."""
     where = tuple(range(len(nodes)))
-    for benchmark, runtime in product(levels["benchmark"], levels["runtime"]):
-        yield Workload(f"{benchmark}-{runtime}", "stealing", f"{benchmark}, {runtime} runtime",
+    for benchmark, runtime, data in product(levels["benchmark"], levels["runtime"], levels.get("data", [""])):
+        more = {"data": data} if data else {}  # else as the runtime has it
+        yield Workload(f"{benchmark}-{runtime}" + (f"-{data}" if data else ""), "stealing",
+                       f"{benchmark}, {runtime} runtime" + (f", data {data}" if data else ""),
                        (Task("workers", 0, where),),
-                       {"runtime": runtime, "benchmark": benchmark},
-                       {"benchmark": benchmark, "runtime": runtime})
+                       {"runtime": runtime, "benchmark": benchmark} | more,
+                       {"benchmark": benchmark, "runtime": runtime} | more)
 
 
 class Design:
@@ -215,5 +217,5 @@ DESIGNS = {
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
     "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory"),
     "redis-memtier": Design(foreign_client("redis-memtier", "memtier_benchmark"), "pipeline", "memory"),
-    "work-stealing": Design(work_stealing, "benchmark", "runtime", all_nodes=True),
+    "work-stealing": Design(work_stealing, "benchmark", "runtime", may=("data",), all_nodes=True),
 }

@@ -60,11 +60,13 @@ def redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
 
 
 def stealing(workload: Workload, options: Options) -> Iterator[Share]:
-    """Without locality all is on the first node; the serial run's result is there anyway."""
+    """The serial baseline has all on the first node, before the others are there."""
     arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
     nodes = workload.tasks[0].memory_on
-    yield nodes if options["runtime"] == "locality" else nodes[:1], arrays
-    yield nodes[:1], reference
+    spread = options.get("data", {"locality": "spread"}.get(options["runtime"])) == "spread"
+    yield nodes[:1], arrays + reference
+    if spread and len(nodes) > 1:
+        yield nodes[1:], arrays * (len(nodes) - 1) / len(nodes)
 
 
 def bytes_of(size: str) -> int:

@@ -54,6 +54,9 @@ value_bytes = 10
 tests = "set,get,lpush,zadd"
 range_requests = 2000
 range_tests = "lrange_100"
+[stealing]
+scale = 2
+passes = 2
 [redis-memtier]
 requests = 300
 clients = 2
@@ -153,6 +156,21 @@ def test_ranges_of_several_lengths_are_counted_together(monkeypatch) -> None:
     assert benchmark.verify() == "ok"
     counted["lrange"] = (199, 0)
     assert benchmark.verify().startswith("lrange: 199 commands counted by the server, 0 failed, 200 asked for")
+
+
+def test_both_runtimes_have_one_serial_baseline(run) -> None:
+    """One worker on the first node with its data there, in a process of its own, whatever the runtime's data."""
+    status, found, said = run("work-stealing", 'benchmark = ["heat"]\nruntime = ["vanilla", "locality"]\n'
+                              'data = ["first", "spread"]')
+    assert (status, said) == (0, "")
+    assert {(r["factors"]["runtime"], r["factors"]["data"]) for r in found} == {
+        (runtime, data) for runtime in ("vanilla", "locality") for data in ("first", "spread")}
+    for record in found:
+        got, said = values(record), record["tasks"][0]["details"]
+        assert got["seconds_serial"] == pytest.approx(fmean(said["serial"])) and len(said["serial"]) == 2
+        assert said["one_worker"] != said["serial"]
+        assert got["speedup"] == pytest.approx(got["seconds_serial"] / got["seconds"])
+        assert got["serial_ratio"] == pytest.approx(got["seconds_one_worker"] / got["seconds_serial"])
 
 
 STAND_IN = Path(__file__).with_name("memtier_stand_in.py")

@@ -19,8 +19,10 @@ extern "C" {
 
 static const char usage[] =
 	"usage: np-steal cilksort|heat|transpose|matmul --runtime vanilla|locality\n"
-	"                [--nodes LIST] [--scale N] [--seed N] [--workers N [--passes N]] | --version\n"
-	"  --nodes    with memory and CPUs (default: all); data of vanilla is on the first\n"
+	"                [--data first|spread] [--nodes LIST] [--scale N] [--seed N]\n"
+	"                [--workers N [--passes N]] | --version\n"
+	"  --data     on the first node or on all (default: first for vanilla, spread for locality)\n"
+	"  --nodes    with memory and CPUs (default: all)\n"
 	"  --scale    about N x 65536 elements; matmul: N x 4096 (default 16)\n"
 	"  --workers  do --passes and leave; without it, commands come on stdin:\n"
 	"             prepare WORKERS, run, verify, quit\n";
@@ -28,7 +30,7 @@ static const char usage[] =
 constexpr unsigned long long MAX_WORKERS = 4096;
 
 struct Options {
-	std::string runtime;
+	std::string runtime, data;
 	struct bitmask *nodes = nullptr;
 	unsigned long long scale = 16, seed = 1, workers = 0, passes = 1;
 };
@@ -40,6 +42,7 @@ struct State {
 	std::unique_ptr<Runtime> runtime; /* null before the first preparation */
 	int workers = 0;
 	bool locality = false;
+	bool spread = false; /* data on all nodes */
 };
 
 extern "C" void numa_warn(int, char *, ...)
@@ -89,6 +92,12 @@ static int parse_value(Options &o, int opt, const char *text)
 			       0 :
 			       np_fail("--runtime %s: needs vanilla or locality", text);
 	}
+	if (opt == 'd') {
+		o.data = text;
+		return o.data == "first" || o.data == "spread" ?
+			       0 :
+			       np_fail("--data %s: needs first or spread", text);
+	}
 	if (np_parse_count(text, opt == 'w' ? MAX_WORKERS : 1ULL << 40, number) ||
 	    (!*number && opt != 'r'))
 		return np_fail("'%s' is not a number of 1 and more%s", text,
@@ -100,6 +109,7 @@ static int parse_options(Options &o, int argc, char **argv)
 {
 	static const struct option table[] = {
 		{ "runtime", required_argument, nullptr, 'R' },
+		{ "data", required_argument, nullptr, 'd' },
 		{ "nodes", required_argument, nullptr, 'n' },
 		{ "scale", required_argument, nullptr, 's' },
 		{ "seed", required_argument, nullptr, 'r' },
@@ -186,7 +196,7 @@ static struct bitmask *data_nodes(const State &s)
 {
 	struct bitmask *mask = numa_allocate_nodemask();
 
-	for (size_t k = 0; k < (s.locality ? s.nodes.size() : 1); k++)
+	for (size_t k = 0; k < (s.spread ? s.nodes.size() : 1); k++)
 		numa_bitmask_setbit(mask, s.nodes[k].id);
 	return mask;
 }
@@ -314,6 +324,7 @@ int main(int argc, char **argv)
 	s.benchmark = make_benchmark(argv[optind], o.scale, o.seed);
 	s.nodes = find_nodes(o.nodes);
 	s.locality = o.runtime == "locality";
+	s.spread = o.data.empty() ? s.locality : o.data == "spread";
 	if (!s.benchmark || s.nodes.empty()) {
 		np_fail(s.benchmark ? "--nodes: none of them has CPUs for this process" :
 				      "'%s' is no benchmark; see --help",

@@ -35,6 +35,12 @@ def test_results_are_those_of_the_serial_run(benchmark: str, runtime: str) -> No
         assert event["pages"] == events[0]["pages"] and sum(event["pages"].values()) > 0
 
 
+@pytest.mark.parametrize("words, said", [(["--data", "third"], "--data third: needs first or spread")])
+def test_data_is_first_or_spread(words: list[str], said: str) -> None:
+    done, _ = run("heat", "--runtime", "vanilla", *words)
+    assert done.returncode == 2 and said in done.stderr
+
+
 def test_passes_are_made_alone() -> None:
     done, events = run("heat", "--runtime", "vanilla", "--scale", "1", "--workers", "1", "--passes", "3")
     assert (done.returncode, done.stderr) == (0, "")

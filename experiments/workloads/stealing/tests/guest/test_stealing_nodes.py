@@ -19,10 +19,11 @@ LIMIT = 60     # s, to see every worker
 
 
 @pytest.mark.parametrize("benchmark", ["cilksort", "heat", "transpose", "matmul"])
-@pytest.mark.parametrize("runtime, nodes, arenas", [("vanilla", 1, 1), ("locality", 2, 2)])
+@pytest.mark.parametrize("runtime, nodes, arenas", [
+    ("vanilla", 1, 1), ("locality", 2, 2), ("vanilla --data spread", 2, 1), ("locality --data first", 1, 2)])
 def test_data_and_arenas(benchmark: str, runtime: str, nodes: int, arenas: int) -> None:
     workers = len(os.sched_getaffinity(0))
-    done = subprocess.run([PROGRAM, benchmark, "--runtime", runtime, "--scale", "1"], capture_output=True, text=True,
+    done = subprocess.run([PROGRAM, benchmark, "--runtime", *runtime.split(), "--scale", "1"], capture_output=True, text=True,
                           input="".join(f"prepare {n}\nrun\nverify\n" for n in (1, workers, 1)))
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()][1:]
