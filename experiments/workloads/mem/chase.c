@@ -2,15 +2,19 @@
 /*
  * Loads of which each needs the one before: all lines of a slice in one
  * cycle. With page groups the cycle stays in so many pages before it goes on
- * to the next ones, so that their translations stay cached.
+ * to the next ones, so that their translations stay cached. Several chains walk
+ * the same cycle, evenly apart, so that as many loads are in flight.
  */
 #include "../emit.h"
 #include "random.h"
 #include "worker.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#define HOPS 16384 /* between two looks at the clock */
+#define HOPS	   16384 /* between two looks at the clock, of all chains */
+#define MAX_CHAINS 16	 /* more than a core keeps in flight would say no more */
 
 struct line {
 	struct line *next;
@@ -43,6 +47,20 @@ static void link_group(struct line *line, size_t n, struct np_random *random)
 	}
 }
 
+static unsigned int chains_of(const struct np_worker *w)
+{
+	return w->choice.chains ? w->choice.chains : 1;
+}
+
+static int choose(struct np_worker *w)
+{
+	unsigned int chains = chains_of(w);
+
+	if (chains > MAX_CHAINS || (chains & (chains - 1)))
+		return np_fail("--chains %u: needs 1, 2, 4, 8 or %d", chains, MAX_CHAINS);
+	return 0;
+}
+
 static struct line *before(struct line *wanted)
 {
 	struct line *at = wanted;
@@ -50,6 +68,21 @@ static struct line *before(struct line *wanted)
 	while (at->next != wanted)
 		at = at->next;
 	return at;
+}
+
+/* Evenly apart on the cycle: all walk at one pace, so none meets what another has just loaded. */
+static int start_chains(struct np_slice *s)
+{
+	unsigned int chains = chains_of(s->w);
+	struct line **place = calloc(chains, sizeof(*place)), *at = lines_of(s);
+
+	if (!place)
+		return -ENOMEM;
+	for (size_t hop = 0, k = 0; k < chains; hop++, at = at->next)
+		if (hop == s->lines * k / chains)
+			place[k++] = at;
+	s->at = place;
+	return 0;
 }
 
 static int fill(struct np_slice *s)
@@ -70,33 +103,70 @@ static int fill(struct np_slice *s)
 	}
 	if (last)
 		last->next = line;
-	s->at = line;
-	return 0;
+	return start_chains(s);
 }
+
+/* A function for each number of chains: the places stay in registers. */
+#define WALK(n) \
+	static void walk_##n(struct line **place) \
+	{ \
+		struct line *at[n]; \
+\
+		for (unsigned int k = 0; k < (n); k++) \
+			at[k] = place[k]; \
+		for (unsigned int i = 0; i < HOPS / (n) / 8; i++) { \
+			_Pragma("GCC unroll 8") for (unsigned int hop = 0; hop < 8; hop++) \
+				_Pragma("GCC unroll 16") for (unsigned int k = 0; k < (n); k++) \
+					at[k] = at[k]->next; \
+		} \
+		for (unsigned int k = 0; k < (n); k++) \
+			place[k] = at[k]; \
+	}
+
+WALK(1)
+WALK(2)
+WALK(4)
+WALK(8)
+WALK(16)
 
 static uint64_t pass(struct np_slice *s)
 {
-	struct line *at = s->at;
+	struct line **place = s->at;
 
-	for (unsigned int i = 0; i < HOPS; i += 8)
-		at = at->next->next->next->next->next->next->next->next;
-	s->at = at;
+	switch (chains_of(s->w)) {
+	case 1:
+		walk_1(place);
+		break;
+	case 2:
+		walk_2(place);
+		break;
+	case 4:
+		walk_4(place);
+		break;
+	case 8:
+		walk_8(place);
+		break;
+	default:
+		walk_16(place);
+	}
 	return HOPS;
 }
 
-/* Lines that the cycle misses or meets too early, and the walk's end where it should not be. */
+/* Lines that the cycle misses or meets too early, and walks that end where they should not. */
 static size_t errors(struct np_slice *s)
 {
-	struct line *first = lines_of(s), *at = first;
-	size_t seen = 0, left = s->operations % s->lines;
-	bool end_is_right = false;
+	struct line *first = lines_of(s), *at = first, **place = s->at;
+	unsigned int chains = chains_of(s->w), right = 0;
+	size_t seen = 0, walked = s->operations / chains;
 
 	do {
-		end_is_right |= seen == left && at == s->at;
+		for (unsigned int k = 0; k < chains; k++)
+			right += at == place[k] &&
+				 (s->lines * k / chains + walked) % s->lines == seen;
 		at = at->next;
 		seen++;
 	} while (at >= first && at < first + s->lines && at != first && seen < s->lines);
-	return s->lines - seen + (at != first) + !end_is_right;
+	return s->lines - seen + (at != first) + chains - right;
 }
 
 static double credited(const struct np_worker *w)
@@ -116,6 +186,7 @@ const struct np_kernel np_chase = {
 	.summary = "a cycle of lines, each load waits for the one before",
 	.operation = "hop",
 	.arrays = 1,
+	.choose = choose,
 	.fill = fill,
 	.pass = pass,
 	.errors = errors,

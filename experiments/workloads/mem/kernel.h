@@ -19,6 +19,7 @@ struct np_choice {
 	const char *variant;	   /* stream: name of its implementation, or "auto" */
 	unsigned long long stride; /* stream: lines from one element to the next; 0: every element */
 	unsigned long long group;  /* chase: pages that are walked before the next ones; 0: all */
+	unsigned long long chains; /* chase: walks of a thread at once; 0: one */
 	const char *pattern;	   /* cachetest */
 	double alpha;		   /* cachetest zipf */
 	unsigned long long accesses; /* update: of a pass; 0: as many as elements */

@@ -19,7 +19,7 @@ const struct np_kernel *const np_kernels[] = {
 static const char usage[] =
 	"usage: np-mem KERNEL [--size BYTES] [--mem NODES] [--cpus LIST] [--threads N] [--pin]\n"
 	"              [--pages default|small|thp|huge] [--seconds S] [--seed N]\n"
-	"              [--kernel NAME] [--stride LINES] [--group PAGES]\n"
+	"              [--kernel NAME] [--stride LINES] [--group PAGES] [--chains N]\n"
 	"              [--pattern NAME] [--alpha A] [--accesses N]\n"
 	"       np-mem --version | --help      np-triad is np-mem triad\n"
 	"  --size     of each array, with K, M or G (default 64M)\n"
@@ -34,6 +34,7 @@ static const char usage[] =
 	"  --kernel   copy, scale, sum, triad: how they are made (default auto, see below)\n"
 	"  --stride   the same: one element in so many lines, in plain C\n"
 	"  --group    chase: walk so many pages before the next ones (default 0: all as one)\n"
+	"  --chains   chase: so many walks of a thread at once, 1, 2, 4, 8 or 16 (default 1)\n"
 	"  --pattern  cachetest: sequential (default), uniform or zipf;  --alpha  of zipf (default 1.55)\n"
 	"  --accesses update: of a pass (default: as many as there are ints)\n";
 
@@ -115,6 +116,8 @@ static int parse_value(struct np_options *o, struct np_worker *w, int opt, const
 		return parse_count("stride", text, 1, 1 << 20, &w->choice.stride);
 	case 'g':
 		return parse_count("group", text, 0, 1ULL << 40, &w->choice.group);
+	case 'C':
+		return parse_count("chains", text, 1, 1 << 10, &w->choice.chains);
 	case 'o':
 		w->choice.pattern = text;
 		return 0;
@@ -180,6 +183,7 @@ int np_options_parse(struct np_options *o, struct np_worker *w, int argc, char *
 		{ "pin", no_argument, NULL, 'p' },
 		{ "stride", required_argument, NULL, 'w' },
 		{ "group", required_argument, NULL, 'g' },
+		{ "chains", required_argument, NULL, 'C' },
 		{ "pattern", required_argument, NULL, 'o' },
 		{ "alpha", required_argument, NULL, 'a' },
 		{ "accesses", required_argument, NULL, 'n' },

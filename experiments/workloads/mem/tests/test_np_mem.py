@@ -143,6 +143,15 @@ def test_chase_is_one_cycle_that_stays_in_its_page_group(start, group: int) -> N
     assert result["verified"] and result["bytes_bus"] == result["operations"] * LINE
 
 
+@pytest.mark.parametrize("chains", [1, 2, 8])
+def test_chains_walk_the_same_cycle_evenly_apart(start, chains: int) -> None:
+    worker = start("chase", "--size", "64K", "--chains", str(chains))
+    worker.event()
+    result = worker.ask("run 0.01")
+    assert result["verified"] and result["operations"] % (16384 // chains) == 0
+    assert worker.ask("run 0.01")["verified"], "every chain goes on from where it ended"
+
+
 @pytest.mark.parametrize("pattern, alpha", [("sequential", 1), ("uniform", 1), ("zipf", 2.05), ("zipf", 1.05)])
 def test_cachetest_patterns(start, pattern: str, alpha: float) -> None:
     worker = start("cachetest", "--size", "1M", "--pattern", pattern, "--alpha", str(alpha))
@@ -189,7 +198,7 @@ def test_update_adds_as_often_as_it_says(start) -> None:
 
 
 @pytest.mark.parametrize("kernel, options, offset", [
-    ("chase", [], 0), ("cachetest", ["--pattern", "sequential"], 0), ("cachetest", ["--pattern", "uniform"], 16),
+    ("chase", [], 0), ("chase", ["--chains", "4"], 0), ("cachetest", ["--pattern", "sequential"], 0), ("cachetest", ["--pattern", "uniform"], 16),
     ("cachetest", ["--pattern", "zipf"], 16),
     ("update", [], 0), ("update", [], 4), ("copy", ["--stride", "1"], 16)])
 def test_corruption_is_detected(start, kernel: str, options: list[str], offset: int) -> None:
@@ -309,6 +318,7 @@ def test_cpus_are_those_asked_for_even_from_a_narrower_start(start) -> None:
     (["--stride", "1", "--kernel", "sse2"], 1, "vectors take neighbours"),
     (["--pages", "large"], 2, "default, small, thp or huge"),
     (["--pin"], 2, "needs --cpus"),
+    (["--chains", "0"], 2, "from 1 to"),
 ])
 def test_bad_options_get_one_line(options: list[str], status: int, said: str) -> None:
     done = subprocess.run([PROGRAM, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -326,6 +336,7 @@ def test_bad_commands_get_one_line(command: str) -> None:
 @pytest.mark.parametrize("words, said", [
     ([], "which kernel? see --help"), (["walk"], "'walk' is no kernel"), (["--size", "4M"], "which kernel?"),
     (["cachetest", "--pattern", "odd", "--size", "64K"], "sequential, uniform or zipf"),
+    (["chase", "--chains", "3", "--size", "64K"], "--chains 3: needs 1, 2, 4, 8 or 16"),
     (["cachetest", "--alpha", "0"], "0.01 to 100"), (["update", "--accesses", "-3"], "from 1 to")])
 def test_bad_words_for_np_mem_get_one_line(words: list[str], said: str) -> None:
     done = subprocess.run([BUILD / "np-mem", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)
