@@ -13,7 +13,7 @@ from ..units import percent
 from . import designs, host_nodes, results, run_all, schedule
 from . import suite as suites
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
-from .manifest import in_lab
+from .host_nodes import in_lab
 from .progress import Narrator
 from .run import Request, on_machine, run
 

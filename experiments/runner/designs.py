@@ -13,13 +13,14 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from .distance import far_pair, far_shift
+from . import relative
+from .distance import far_pair, far_shift, with_cpus
 from .errors import UsageError
 from .host_nodes import Node
 from .suite import Suite, Task, Workload, check
 
 Levels = Mapping[str, list[Any]]
-MEMORY = ("local", "remote")
+MEMORY_ONLY = "memory-only"  # a level of `memory` on machines that have such nodes
 HOME, FAR = 0, 1  # until the two nodes are chosen
 PAGE = 4096
 INT = 4  # bytes
@@ -29,7 +30,7 @@ def expand(suite: Suite, nodes: list[Node]) -> Suite:
     """The suite with its workloads on this machine; one without a design has them already."""
     if not suite.design:
         return with_workloads(suite, far_apart(suite.workloads, nodes), nodes) if suite.nodes == 2 else suite
-    design = DESIGNS[suite.design]
+    design, suite = DESIGNS[suite.design], relative.resolve(suite, nodes)
     wanted = design.factors
     for name in suite.levels:
         if name not in wanted:
@@ -43,7 +44,19 @@ def expand(suite: Suite, nodes: list[Node]) -> Suite:
     if not workloads:
         raise UsageError(f"suite {suite.name}: no combination of its levels fits this machine's "
                          f"{len(nodes)} nodes of {min(len(node.cpus) for node in nodes)} CPUs and more")
-    return with_workloads(suite, workloads, nodes)
+    return with_workloads(suite, spread_over(suite, workloads), nodes)
+
+
+def spread_over(suite: Suite, workloads: Iterable[Workload]) -> Iterator[Workload]:
+    """Each with every order of taking CPUs that the suite asks for."""
+    spreads = suite.levels.get("spread", [])
+    for workload, spread in product(workloads, spreads or [None]):
+        if spread is None:
+            yield workload
+            continue
+        more = {"factors": workload.factors | {"spread": spread}} if len(spreads) > 1 else {}
+        name = workload.name + (f"-{spread}" if len(spreads) > 1 else "")
+        yield replace(workload, name=name, options=workload.options | {"spread": spread}, **more)
 
 
 def with_workloads(suite: Suite, workloads: Iterable[Workload], nodes: list[Node]) -> Suite:
@@ -57,7 +70,8 @@ def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Work
     pair = far_pair(nodes)
     for workload in workloads:
         yield replace(workload, tasks=tuple(
-            replace(task, runs_on=pair[task.runs_on], memory_on=tuple(pair[n] for n in task.memory_on))
+            replace(task, runs_on=pair[task.runs_on],
+                    memory_on=tuple(pair[n] if n < len(pair) else n for n in task.memory_on))
             for task in workload.tasks))
 
 
@@ -113,12 +127,12 @@ def split(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
 
 def numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Bergstrom: threads spread sparsely over the nodes, a process for each node in use."""
-    shift = far_shift(nodes)
+    shift, count = far_shift(nodes), len(with_cpus(nodes))
     for operation, access, memory, threads in product(
             levels["operation"], levels["access"], levels["memory"], levels["threads"]):
-        active = min(threads, len(nodes))
+        active = min(threads, count)
         tasks = tuple(
-            Task(f"node-{k}", k, ((k + shift * (memory == "remote")) % len(nodes),),
+            Task(f"node-{k}", k, ((k + shift * (memory == "remote")) % count,),
                  threads=threads // active + (k < threads % active)) for k in range(active))
         options = {"operation": operation} | ({"stride": 1} if access == "strided" else {})
         yield Workload(f"{operation}-{access}-{memory}-{threads}t", "memory",
@@ -190,7 +204,7 @@ def foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], It
 
 def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Deters: every CPU of every node, one arena for all or one for each node."""
-    where = tuple(range(len(nodes)))
+    where = tuple(with_cpus(nodes))
     for benchmark, runtime, data in product(levels["benchmark"], levels["runtime"], levels.get("data", [""])):
         more = {"data": data} if data else {}  # else as the runtime has it
         yield Workload(f"{benchmark}-{runtime}" + (f"-{data}" if data else ""), "stealing",
@@ -200,11 +214,20 @@ def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
                        {"benchmark": benchmark, "runtime": runtime} | more)
 
 
+def latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """A core of each node, the memory of each: also of nodes that have no CPUs."""
+    for chains, runs_on, memory_on in product(levels["chains"], with_cpus(nodes), range(len(nodes))):
+        a, b = nodes[runs_on].id, nodes[memory_on].id
+        yield Workload(f"latency-{a}to{b}-{chains}", "memory", f"a core of node {a}, memory of node {b}, {chains} in flight",
+                       (Task("chase", runs_on, (memory_on,)),), {"chains": chains, "from": a, "to": b},
+                       {"operation": "chase", "chains": chains})
+
+
 class Design:
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
                  may: tuple[str, ...] = (), all_nodes: bool = False) -> None:
         self.make, self.all_nodes = make, all_nodes
-        self.factors = dict.fromkeys(needed, True) | dict.fromkeys(may, False)
+        self.factors = dict.fromkeys(needed, True) | dict.fromkeys((*may, "spread"), False)
 
 
 DESIGNS = {
@@ -213,6 +236,7 @@ DESIGNS = {
     "split": Design(split, "local", "remote", may=("workers",)),
     "numa-stream": Design(numa_stream, "operation", "access", "memory", "threads", all_nodes=True),
     "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory"),
+    "latency-matrix": Design(latency_matrix, "chains", all_nodes=True),
     "memory-times": Design(memory_times, "experiment", "case", "memory"),
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
     "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory"),

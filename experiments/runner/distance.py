@@ -16,15 +16,21 @@ def apart(nodes: list[Node], a: int, b: int) -> int:
     return nodes[a].distances[nodes[b].id]
 
 
+def with_cpus(nodes: list[Node]) -> list[int]:
+    return [k for k, node in enumerate(nodes) if node.cpus]
+
+
 def far_pair(nodes: list[Node]) -> tuple[int, int]:
-    """The first two nodes that are as far apart as any, taking the shorter way where ways differ."""
-    return max(combinations(range(len(nodes)), 2), default=(0, 1),
+    """The first two nodes with CPUs that are as far apart as any, taking the shorter way where ways differ."""
+    return max(combinations(with_cpus(nodes), 2), default=(0, 1),
                key=lambda pair: min(apart(nodes, *pair), apart(nodes, *reversed(pair))))
 
 
 def far_shift(nodes: list[Node]) -> int:
     """k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
-    another package, not only another node)."""
+    another package, not only another node). Of nodes with CPUs."""
+    nodes = [nodes[k] for k in with_cpus(nodes)]
+
     def nearest(shift: int) -> tuple[int, int]:
         ways = [apart(nodes, i, (i + shift) % len(nodes)) for i in range(len(nodes))]
         return min(ways), sum(ways)

@@ -9,7 +9,7 @@ import platform
 import re
 import subprocess
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,9 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "release": platform.release(),
         "kernel": {"release": platform.release(), "version": platform.version(),
                    "cmdline": _read("/proc/cmdline")},
-        "nodes": [asdict(node) for node in nodes],
-        "remote": distance.remote(suite.workloads, [node for node in nodes if node.usable]),
+        "nodes": [asdict(replace(node, places=())) for node in nodes],
+        "caches": caches_of(nodes),
+        "remote": distance.remote(suite.workloads, host_nodes.in_order(nodes)),
         "numa_balancing": _number(numa_balancing()),
         # On a real machine: what may scatter the numbers, or needs a word beside them.
         "doubts": check_machine.doubts() if measured_on == "real" else [],
@@ -86,14 +87,16 @@ def parts(then: Any, now: Any) -> str:
     return f" ({', '.join(sorted(k for k in then.keys() | now.keys() if then.get(k) != now.get(k)))})"
 
 
-def in_lab() -> str | None:
-    """The name of the lab's machine that this is."""
-    found = re.search(r"\bnumaplace_lab=([^,\s]+)", _read("/proc/cmdline") or "")
-    return found[1] if found else None
+def caches_of(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
+    """What relative levels are parts of: sizes of the caches and, node by node, cores and last-level caches."""
+    places = [cpu for node in nodes for cpu in node.places]
+    return {"l2_bytes": sorted({cpu.l2_bytes for cpu in places}), "l3_bytes": sorted({cpu.l3_bytes for cpu in places}),
+            "cores": [len({cpu.core for cpu in node.places}) for node in nodes],
+            "l3": [len({cpu.l3 for cpu in node.places}) for node in nodes]}
 
 
 def machine_name() -> str:
-    return in_lab() or platform.node()
+    return host_nodes.in_lab() or platform.node()
 
 
 def _read(path: str | Path) -> str | None:

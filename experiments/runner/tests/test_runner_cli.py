@@ -84,7 +84,7 @@ def test_a_machine_without_two_nodes_of_cpus_and_memory(tmp_path: Path) -> None:
     assert refused_.value.status == 3
     one_node(tmp_path, 10, "4-5,7", 2048)
     assert [(n.id, n.cpus) for n in host_nodes.usable(2, "policy-matrix", tmp_path)] == [
-        (0, (0, 1)), (10, (4, 5, 7))]
+        (0, (0, 1)), (10, (4, 5, 7)), (1, ())], "a node of memory alone has its place behind those that are counted"
 
 
 def test_no_redis_server(monkeypatch) -> None:

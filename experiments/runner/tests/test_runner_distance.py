@@ -8,7 +8,7 @@ import pytest
 from experiments.runner import check_machine, designs, distance, host_nodes
 from experiments.runner import suite as suites
 
-ALL_NODES = {"numa-stream", "work-stealing"}
+ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core"}
 TWO_NODES = [name for name in suites.names() if name not in ALL_NODES]
 
 

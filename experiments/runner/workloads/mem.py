@@ -19,12 +19,13 @@ from ..host_nodes import Node, format_list
 from ..schedule import Trial
 from ..suite import Suite, Task
 from ..tool import Numaplace
+from ..topology import SPREADS, ordered
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
 STREAM = ("copy", "scale", "sum", "triad")
-OPTIONS = ("size", "pages", "stride", "group", "pattern", "alpha", "accesses")
+OPTIONS = ("size", "pages", "stride", "group", "chains", "pattern", "alpha", "accesses")
 
 
 class Memory(RunningWorkload):
@@ -33,7 +34,8 @@ class Memory(RunningWorkload):
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         super().__init__(trial, suite, nodes, scratch)
         self.operation = self.options["operation"]
-        self.free = {k: list(node.cpus) for k, node in enumerate(nodes)}
+        spread = self.options.get("spread", SPREADS[0])
+        self.free = {k: list(ordered(node.places, spread)) for k, node in enumerate(nodes)}
 
     def start(self) -> None:
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
@@ -109,7 +111,9 @@ class Memory(RunningWorkload):
             return [metric("seconds", "s", max(r["seconds"] / (r["passes"] / task.threads)
                                                for task, r in zip(self.tasks, found)))]
         if self.operation == "chase":
-            return [metric("latency", "ns", fmean(r["ns_per_operation"] for r in found))]
+            chains = self.options.get("chains", 1)
+            return [metric("latency", "ns", chains * fmean(r["ns_per_operation"] for r in found)),
+                    metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in found))]
         return self.bandwidths()
 
     def bandwidths(self) -> list[dict[str, Any]]:

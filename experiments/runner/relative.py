@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Levels that are parts of the machine: sizes of its caches and nodes, threads of its cores.
+
+A suite that names them asks its question of every machine: "0.5 L2", "0.9 L3", "4 L3", "0.1 node"; "1/4", "all".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from .errors import UsageError
+from .host_nodes import Node
+from .suite import Suite
+
+SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")
+PART = re.compile(r"(\d+)/([1-9]\d*)")
+WHOLE = 64 << 10  # bytes: whole pages on every machine
+# Factors that count threads, and whether it is the whole machine's cores that they are parts of.
+THREADS = {"local": False, "remote": False, "reference": False, "opposite": False, "load": False, "threads": True}
+
+
+def resolve(suite: Suite, nodes: list[Node]) -> Suite:
+    """The suite with numbers for this machine in the place of every part."""
+    parameters = {kind: {key: str(size_of(value, nodes)) if key.endswith("size") and is_size(value) else value
+                         for key, value in values.items()} for kind, values in suite.parameters.items()}
+    levels = {name: _levels(name, values, nodes) for name, values in suite.levels.items()}
+    return replace(suite, parameters=parameters, levels=levels)
+
+
+def is_size(value: Any) -> bool:
+    return isinstance(value, str) and SIZE.fullmatch(value) is not None
+
+
+def size_of(text: str, nodes: list[Node]) -> int:
+    """Bytes, of the smallest cache or node of the machine."""
+    part, what = SIZE.fullmatch(text).groups()
+    of: dict[str, Callable[[], list[int]]] = {
+        "L2": lambda: [cpu.l2_bytes or cpu.l3_bytes for node in nodes for cpu in node.places],
+        "L3": lambda: [cpu.l3_bytes for node in nodes for cpu in node.places],
+        "node": lambda: [node.total_kib << 10 for node in nodes if node.total_kib]}
+    whole = min(filter(None, of[what]()), default=0)
+    if not whole:
+        raise UsageError(f"size '{text}': this machine does not say how large its {what} is; give bytes, as in 64M")
+    return max(WHOLE, round(float(part) * whole) // WHOLE * WHOLE)
+
+
+def threads_of(text: str, cores: int) -> int:
+    """At least one, whatever the part."""
+    if text == "all":
+        return cores
+    part = PART.fullmatch(text)
+    if not part:
+        raise UsageError(f"'{text}' is no number of threads: give a number, a part as '1/4', or 'all'")
+    return max(1, cores * int(part[1]) // int(part[2]))
+
+
+def _levels(name: str, values: list[Any], nodes: list[Node]) -> list[Any]:
+    """Levels that come to the same number on this machine are one."""
+    if name in THREADS:
+        cores = [len({cpu.core for cpu in node.places} or node.cpus) for node in nodes if node.cpus]
+        count = sum(cores) if THREADS[name] else min(cores, default=1)
+        return list(dict.fromkeys(threads_of(v, count) if isinstance(v, str) else v for v in values))
+    if name == "size_kb":
+        return list(dict.fromkeys(size_of(v, nodes) >> 10 if is_size(v) else v for v in values))
+    if name == "case":
+        return [_case(case, nodes) for case in values]
+    return values
+
+
+def _case(case: dict[str, Any], nodes: list[Node]) -> dict[str, Any]:
+    """Ints, of a relative size; as many accesses where they are not said."""
+    return {key: size_of(value, nodes) // 4 if is_size(value) else value for key, value in case.items()}

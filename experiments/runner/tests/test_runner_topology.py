@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cores and caches as sysfs says, the order of CPUs, and levels that are parts of the machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import designs, host_nodes, relative, topology
+from experiments.runner import suite as suites
+from experiments.runner.errors import UsageError
+from experiments.runner.topology import Cpu
+
+MIB = 1 << 20
+
+
+def one_cpu(root: Path, number: int, siblings: str, shared: str) -> None:
+    folder = root / f"cpu{number}"
+    (folder / "topology").mkdir(parents=True)
+    (folder / "topology/thread_siblings_list").write_text(siblings + "\n")
+    for index, (level, kind, size, cpus) in enumerate([
+            (1, "Data", "32K", siblings), (1, "Instruction", "64K", siblings), (2, "Unified", "1024K", siblings),
+            (3, "Unified", "32768K", shared)]):
+        cache = folder / f"cache/index{index}"
+        cache.mkdir(parents=True)
+        for name, text in (("level", level), ("type", kind), ("size", size), ("shared_cpu_list", cpus)):
+            (cache / name).write_text(f"{text}\n")
+
+
+def side_by_side(root: Path) -> tuple[Cpu, ...]:
+    """Siblings numbered side by side, two cores a last-level cache: as POWER, some VMs, and EPYC by its L3."""
+    for number in range(8):
+        core, half = number // 2 * 2, number // 4 * 4
+        one_cpu(root, number, f"{core}-{core + 1}", f"{half}-{half + 3}")
+    return topology.of_host(range(8), root)
+
+
+@pytest.mark.parametrize("spread, order", [
+    ("l3", (0, 4, 2, 6, 1, 5, 3, 7)), ("cores", (0, 2, 4, 6, 1, 3, 5, 7)), ("compact", (0, 1, 2, 3, 4, 5, 6, 7))])
+def test_cpus_are_taken_by_core_then_by_cache(tmp_path: Path, spread: str, order: tuple[int, ...]) -> None:
+    cpus = side_by_side(tmp_path)
+    assert cpus[5] == Cpu(5, 4, 4, MIB, 32 * MIB)
+    assert topology.ordered(cpus, spread) == order
+    assert topology.ordered(reversed(cpus), spread) == order
+
+
+def test_siblings_numbered_far_apart_come_last_too(tmp_path: Path) -> None:
+    """As Intel's: CPU n and n + 4 are a core."""
+    for number in range(8):
+        one_cpu(tmp_path, number, f"{number % 4},{number % 4 + 4}", "0-7")
+    cpus = topology.of_host(range(8), tmp_path)
+    assert topology.ordered(cpus, "l3") == topology.ordered(cpus, "cores") == tuple(range(8))
+    assert topology.ordered(cpus, "compact") == (0, 4, 1, 5, 2, 6, 3, 7)
+
+
+def test_a_kernel_that_says_nothing_of_caches(tmp_path: Path) -> None:
+    cpus = topology.of_host((3, 1), tmp_path)
+    assert cpus == (Cpu(3, 3, 3), Cpu(1, 1, 1)) and topology.ordered(cpus, "l3") == (1, 3)
+
+
+def test_another_spread_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="spread 'wide': is not one of l3, cores, compact"):
+        topology.ordered(side_by_side(tmp_path), "wide")
+
+
+def test_a_lab_machine_has_the_caches_of_its_file() -> None:
+    places = host_nodes.of_lab("opteron-6172-4s")[1].places
+    assert places[0] == Cpu(6, 6, 6, MIB // 2, 5 * MIB) and {cpu.l3 for cpu in places} == {6}
+    loongson = host_nodes.of_lab("ls3a-2s")[0].places[0]
+    assert (loongson.l2_bytes, loongson.l3_bytes) == (4 * MIB, 4 * MIB), "the last level counts as L3"
+
+
+@pytest.mark.parametrize("text, size", [
+    ("0.5 L2", MIB // 2), ("0.9 L3", 15073280), ("4 L3", 64 * MIB), ("0.25 node", 256 * MIB), ("0.001 L2", 65536)])
+def test_sizes_are_parts_of_the_machine(text: str, size: int) -> None:
+    assert relative.size_of(text, host_nodes.of_lab("cxl-3n")) == size
+
+
+def test_a_machine_that_does_not_say_its_caches() -> None:
+    nodes = [replace(node, places=()) for node in host_nodes.of_lab("demo-2s")]
+    assert relative.size_of("0.5 node", nodes) == 512 * MIB
+    with pytest.raises(UsageError, match="size '4 L3': this machine does not say how large its L3 is; give bytes"):
+        relative.size_of("4 L3", nodes)
+
+
+@pytest.mark.parametrize("text, count", [("all", 12), ("1/2", 6), ("1/4", 3), ("1/16", 1)])
+def test_threads_are_parts_of_the_cores(text: str, count: int) -> None:
+    assert relative.threads_of(text, 12) == count
+
+
+def test_parts_that_are_no_parts_get_one_line() -> None:
+    with pytest.raises(UsageError, match="'half' is no number of threads: give a number, a part as '1/4', or 'all'"):
+        relative.threads_of("half", 4)
+
+
+def test_levels_become_numbers_and_equal_ones_are_one() -> None:
+    contention = replace(suites.load("contention"), levels={"local": [0, 1, "1/4", "1/2", "all"], "remote": ["all"]})
+    found = designs.expand(contention, host_nodes.of_lab("xeon-e5620-2s"))
+    assert found.levels == {"local": [0, 1, 2, 4], "remote": [4]}
+    stream = replace(suites.load("numa-stream"), levels=suites.load("numa-stream").levels | {"threads": [1, "1/2", "all"]})
+    assert designs.expand(stream, host_nodes.of_lab("xeon-x7560-4s")).levels["threads"] == [1, 16, 32]
+
+
+def test_a_suite_is_run_with_every_spread_that_it_asks_for() -> None:
+    suite = suites.load("split")
+    suite = replace(suite, levels={"local": [2], "remote": [0], "spread": ["l3", "compact"]})
+    found = designs.expand(suite, host_nodes.of_lab("xeon-e5620-2s")).workloads
+    assert [(w.name, w.factors["spread"], w.options["spread"]) for w in found] == [
+        ("split-2L0R-l3", "l3", "l3"), ("split-2L0R-compact", "compact", "compact")]
+
+
+def test_the_matrix_has_a_node_of_memory_alone() -> None:
+    suite = replace(suites.load("latency-matrix"), levels={"chains": [1]})
+    found = designs.expand(suite, host_nodes.usable(1, "latency-matrix", among=host_nodes.of_lab("cxl-3n"))).workloads
+    assert [(w.factors["from"], w.factors["to"]) for w in found] == [(a, b) for a in (0, 1) for b in (0, 1, 2)]
+    assert designs.expand(suite, host_nodes.of_lab("demo-2s")[:1]).workloads[0].factors == {"chains": 1, "from": 0, "to": 0}
