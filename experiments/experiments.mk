@@ -10,7 +10,7 @@ EXP_CFLAGS := -std=gnu11 -O3 -g -Wall -Wextra -Werror -ffp-contract=off -fno-tre
 EXP_BUILT_WITH = $(shell $(CC) --version | head -n 1), $(EXP_CFLAGS)
 EXP_DEFINES = -DNP_VERSION='"$(VERSION)"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 
-EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update) pages emit
+EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update mix handover) pages emit
 EXP_REDIS := $(addprefix redis/,np_redis redis_workloads redis_tokens redis_data client histogram) emit
 
 $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)

@@ -6,7 +6,7 @@
  * the same cycle, evenly apart, so that as many loads are in flight.
  */
 #include "../emit.h"
-#include "random.h"
+#include "chase.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -16,14 +16,9 @@
 #define HOPS	   16384 /* between two looks at the clock, of all chains */
 #define MAX_CHAINS 16	 /* more than a core keeps in flight would say no more */
 
-struct line {
-	struct line *next;
-	char rest[NP_LINE - sizeof(struct line *)];
-};
-
-static struct line *lines_of(const struct np_slice *s)
+static struct np_chase_line *lines_of(const struct np_slice *s)
 {
-	return (struct line *)np_slice_start(s, s->w->array[0]);
+	return (struct np_chase_line *)np_slice_start(s, s->w->array[0]);
 }
 
 static size_t group_lines(const struct np_slice *s)
@@ -33,11 +28,13 @@ static size_t group_lines(const struct np_slice *s)
 	return lines && lines < s->lines ? lines : s->lines;
 }
 
-/* Sattolo's shuffle of n lines that point at themselves: one cycle through all of them. */
-static void link_group(struct line *line, size_t n, struct np_random *random)
+/* Sattolo's shuffle of lines that point at themselves: one cycle through all of them. */
+void np_chase_link(struct np_chase_line *line, size_t n, struct np_random *random)
 {
-	struct line *kept;
+	struct np_chase_line *kept;
 
+	for (size_t i = 0; i < n; i++)
+		line[i] = (struct np_chase_line) { .next = &line[i] };
 	for (size_t i = n - 1; i; i--) {
 		size_t j = np_random_below(random, i);
 
@@ -45,6 +42,18 @@ static void link_group(struct line *line, size_t n, struct np_random *random)
 		line[i].next = line[j].next;
 		line[j].next = kept;
 	}
+}
+
+size_t np_chase_lines(const struct np_chase_line *first, size_t n)
+{
+	const struct np_chase_line *at = first;
+	size_t seen = 0;
+
+	do {
+		at = at->next;
+		seen++;
+	} while (at >= first && at < first + n && at != first && seen < n);
+	return at == first ? seen : 0;
 }
 
 static unsigned int chains_of(const struct np_worker *w)
@@ -61,9 +70,9 @@ static int choose(struct np_worker *w)
 	return 0;
 }
 
-static struct line *before(struct line *wanted)
+static struct np_chase_line *before(struct np_chase_line *wanted)
 {
-	struct line *at = wanted;
+	struct np_chase_line *at = wanted;
 
 	while (at->next != wanted)
 		at = at->next;
@@ -74,7 +83,7 @@ static struct line *before(struct line *wanted)
 static int start_chains(struct np_slice *s)
 {
 	unsigned int chains = chains_of(s->w);
-	struct line **place = calloc(chains, sizeof(*place)), *at = lines_of(s);
+	struct np_chase_line **place = calloc(chains, sizeof(*place)), *at = lines_of(s);
 
 	if (!place)
 		return -ENOMEM;
@@ -88,14 +97,12 @@ static int start_chains(struct np_slice *s)
 static int fill(struct np_slice *s)
 {
 	struct np_random random = np_random_from(s->w->choice.seed + s->number);
-	struct line *line = lines_of(s), *last = NULL, *end;
+	struct np_chase_line *line = lines_of(s), *last = NULL, *end;
 	size_t group = group_lines(s), n;
 
-	for (size_t i = 0; i < s->lines; i++)
-		line[i].next = &line[i];
 	for (size_t g = 0; g < s->lines; g += group) {
 		n = s->lines - g < group ? s->lines - g : group;
-		link_group(line + g, n, &random);
+		np_chase_link(line + g, n, &random);
 		end = before(line + g);
 		if (last)
 			last->next = line + g;
@@ -108,9 +115,9 @@ static int fill(struct np_slice *s)
 
 /* A function for each number of chains: the places stay in registers. */
 #define WALK(n) \
-	static void walk_##n(struct line **place) \
+	static void walk_##n(struct np_chase_line **place) \
 	{ \
-		struct line *at[n]; \
+		struct np_chase_line *at[n]; \
 \
 		for (unsigned int k = 0; k < (n); k++) \
 			at[k] = place[k]; \
@@ -131,7 +138,7 @@ WALK(16)
 
 static uint64_t pass(struct np_slice *s)
 {
-	struct line **place = s->at;
+	struct np_chase_line **place = s->at;
 
 	switch (chains_of(s->w)) {
 	case 1:
@@ -155,7 +162,7 @@ static uint64_t pass(struct np_slice *s)
 /* Lines that the cycle misses or meets too early, and walks that end where they should not. */
 static size_t errors(struct np_slice *s)
 {
-	struct line *first = lines_of(s), *at = first, **place = s->at;
+	struct np_chase_line *first = lines_of(s), *at = first, **place = s->at;
 	unsigned int chains = chains_of(s->w), right = 0;
 	size_t seen = 0, walked = s->operations / chains;
 
@@ -172,7 +179,7 @@ static size_t errors(struct np_slice *s)
 static double credited(const struct np_worker *w)
 {
 	(void)w;
-	return sizeof(struct line *);
+	return sizeof(struct np_chase_line *);
 }
 
 static double bus(const struct np_worker *w)

@@ -19,9 +19,13 @@ struct np_choice {
 	const char *variant;	   /* stream: name of its implementation, or "auto" */
 	unsigned long long stride; /* stream: lines from one element to the next; 0: every element */
 	unsigned long long group;  /* chase: pages that are walked before the next ones; 0: all */
-	unsigned long long chains; /* chase: walks of a thread at once; 0: one */
-	const char *pattern;	   /* cachetest */
-	double alpha;		   /* cachetest zipf */
+	unsigned long long chains;   /* chase: walks of a thread at once; 0: one */
+	const char *mix;	     /* mix: lines read to lines written */
+	unsigned long long delay;    /* mix: empty steps after each line */
+	const char *state;	     /* handover */
+	size_t chunk;		     /* handover: bytes of a round */
+	const char *pattern;	     /* cachetest */
+	double alpha;		     /* cachetest zipf */
 	unsigned long long accesses; /* update: of a pass; 0: as many as elements */
 	unsigned long long seed;
 };
@@ -35,12 +39,14 @@ struct np_slice {
 	void *at;		     /* where a walk goes on */
 	uint64_t drawn;		     /* state of the random numbers that it draws */
 	uint64_t sum, weighted;	     /* values that the kernel's check compares */
+	double busy;		     /* s, of a kernel with own_time */
 };
 
 struct np_kernel {
 	const char *name, *summary;
 	const char *operation; /* the counted operation, in one word */
 	unsigned int arrays;
+	bool own_time; /* a pass adds what is to count to the slice's busy; else all of it counts */
 	/* Refuses a choice that makes no sense, after saying why. NULL: takes every choice. */
 	int (*choose)(struct np_worker *w);
 	/* Writes the slice's memory for the first time: here its pages come to be. */
@@ -70,7 +76,7 @@ extern const struct np_kernel *const np_kernels[];
 const struct np_kernel *np_kernel_find(const char *name);
 
 extern const struct np_kernel np_copy, np_scale, np_sum, np_triad;
-extern const struct np_kernel np_chase, np_cachetest, np_sort, np_update;
+extern const struct np_kernel np_chase, np_cachetest, np_sort, np_update, np_mix, np_handover;
 
 static inline char *np_slice_start(const struct np_slice *s, const char *array)
 {

@@ -125,8 +125,7 @@ static json_t *result_json(const struct np_worker *w, const struct np_run *run, 
 	for (unsigned int k = 0; k < w->threads; k++)
 		warm += run->thread[k].warm_per_second;
 	for (unsigned int k = 0; k < w->threads; k++)
-		ns += 1e9 * (run->thread[k].finished - run->thread[k].started) /
-		      run->thread[k].operations / w->threads;
+		ns += 1e9 * run->thread[k].busy / run->thread[k].operations / w->threads;
 	result = json_pack("{ss sf sf sf sI sI ss sf sf sf sI sf sb sI so}", "event", "result",
 			   "started", run->started, "finished", run->finished,
 			   "seconds", run->finished - run->started,
@@ -217,7 +216,13 @@ int main(int argc, char **argv)
 	struct np_worker w = {
 		.bytes = 64 << 20,
 		.threads = 1,
-		.choice = { .variant = "auto", .pattern = "sequential", .alpha = 1.55, .seed = 1 },
+		.partner = -1,
+		.choice = { .variant = "auto",
+			    .pattern = "sequential",
+			    .alpha = 1.55,
+			    .seed = 1,
+			    .mix = "1:0",
+			    .state = "dirty" },
 	};
 
 	if (numa_available() < 0) {

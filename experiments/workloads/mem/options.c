@@ -12,15 +12,16 @@
 #define MAX_THREADS 4096
 
 const struct np_kernel *const np_kernels[] = {
-	&np_copy,      &np_scale, &np_sum,    &np_triad, &np_chase,
-	&np_cachetest, &np_sort,  &np_update, NULL,
+	&np_copy, &np_scale,  &np_sum, &np_triad,    &np_chase, &np_cachetest,
+	&np_sort, &np_update, &np_mix, &np_handover, NULL,
 };
 
 static const char usage[] =
 	"usage: np-mem KERNEL [--size BYTES] [--mem NODES] [--cpus LIST] [--threads N] [--pin]\n"
 	"              [--pages default|small|thp|huge] [--seconds S] [--seed N]\n"
 	"              [--kernel NAME] [--stride LINES] [--group PAGES] [--chains N]\n"
-	"              [--pattern NAME] [--alpha A] [--accesses N]\n"
+	"              [--pattern NAME] [--alpha A] [--accesses N] [--mix R:W] [--delay STEPS]\n"
+	"              [--state NAME] [--chunk BYTES] [--partner CPU]\n"
 	"       np-mem --version | --help      np-triad is np-mem triad\n"
 	"  --size     of each array, with K, M or G (default 64M)\n"
 	"  --mem      node of the arrays; of several, each gets an equal run of every array\n"
@@ -36,7 +37,11 @@ static const char usage[] =
 	"  --group    chase: walk so many pages before the next ones (default 0: all as one)\n"
 	"  --chains   chase: so many walks of a thread at once, 1, 2, 4, 8 or 16 (default 1)\n"
 	"  --pattern  cachetest: sequential (default), uniform or zipf;  --alpha  of zipf (default 1.55)\n"
-	"  --accesses update: of a pass (default: as many as there are ints)\n";
+	"  --accesses update: of a pass (default: as many as there are ints)\n"
+	"  --mix      mix: lines that memory gives to lines that it takes back, 1:0 (default), 3:1, 2:1 or 1:1\n"
+	"  --delay    mix: so many empty steps of a loop after each line (default 0)\n"
+	"  --state    handover: the owner writes the lines, dirty (default), or reads them, clean\n"
+	"  --chunk    handover: bytes that it has at a time;  --partner  the CPU that it runs on\n";
 
 const struct np_kernel *np_kernel_find(const char *name)
 {
@@ -86,7 +91,7 @@ static int parse_count(const char *name, const char *text, unsigned long long mi
 
 static int parse_value(struct np_options *o, struct np_worker *w, int opt, const char *text)
 {
-	unsigned long long threads;
+	unsigned long long number;
 
 	switch (opt) {
 	case 's':
@@ -94,9 +99,9 @@ static int parse_value(struct np_options *o, struct np_worker *w, int opt, const
 			       np_fail("--size %s: needs whole pages, as in 4M", text) :
 			       0;
 	case 't':
-		if (parse_count("threads", text, 1, MAX_THREADS, &threads))
+		if (parse_count("threads", text, 1, MAX_THREADS, &number))
 			return -1;
-		w->threads = threads;
+		w->threads = number;
 		return 0;
 	case 'S':
 		return np_parse_double(text, 0.001, 86400, &o->seconds) ?
@@ -118,6 +123,23 @@ static int parse_value(struct np_options *o, struct np_worker *w, int opt, const
 		return parse_count("group", text, 0, 1ULL << 40, &w->choice.group);
 	case 'C':
 		return parse_count("chains", text, 1, 1 << 10, &w->choice.chains);
+	case 'x':
+		w->choice.mix = text;
+		return 0;
+	case 'd':
+		return parse_count("delay", text, 0, 1000000, &w->choice.delay);
+	case 'e':
+		w->choice.state = text;
+		return 0;
+	case 'u':
+		return np_parse_bytes(text, &w->choice.chunk) ?
+			       np_fail("--chunk %s: needs bytes, as in 256K", text) :
+			       0;
+	case 'q':
+		if (parse_count("partner", text, 0, 1 << 20, &number))
+			return -1;
+		w->partner = number;
+		return 0;
 	case 'o':
 		w->choice.pattern = text;
 		return 0;
@@ -184,6 +206,11 @@ int np_options_parse(struct np_options *o, struct np_worker *w, int argc, char *
 		{ "stride", required_argument, NULL, 'w' },
 		{ "group", required_argument, NULL, 'g' },
 		{ "chains", required_argument, NULL, 'C' },
+		{ "mix", required_argument, NULL, 'x' },
+		{ "delay", required_argument, NULL, 'd' },
+		{ "state", required_argument, NULL, 'e' },
+		{ "chunk", required_argument, NULL, 'u' },
+		{ "partner", required_argument, NULL, 'q' },
 		{ "pattern", required_argument, NULL, 'o' },
 		{ "alpha", required_argument, NULL, 'a' },
 		{ "accesses", required_argument, NULL, 'n' },

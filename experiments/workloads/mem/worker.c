@@ -105,7 +105,7 @@ static void pin(const struct np_worker *w, unsigned int number)
 /* Passes until a sample's share of the time is over. */
 static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_least)
 {
-	double begin = r->finished;
+	double begin = r->finished, busy = s->busy, seconds;
 	uint64_t done, operations = 0;
 
 	do {
@@ -116,7 +116,9 @@ static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_l
 	} while (r->finished - begin < at_least);
 	s->operations += operations;
 	r->operations += operations;
-	r->sample[r->n++] = (struct np_sample) { r->finished - begin, operations };
+	seconds = s->w->kernel->own_time ? s->busy - busy : r->finished - begin;
+	r->busy += seconds;
+	r->sample[r->n++] = (struct np_sample) { seconds, operations };
 }
 
 /* The same work, in a record of its own. */
@@ -155,7 +157,7 @@ static void sum_up(const struct np_worker *w, struct np_run *run)
 	for (const struct np_thread_run *t = run->thread; t < run->thread + w->threads; t++) {
 		run->operations += t->operations;
 		run->passes += t->passes;
-		run->per_second += t->operations / (t->finished - t->started);
+		run->per_second += t->operations / t->busy;
 		if (t->started < run->started)
 			run->started = t->started;
 		if (t->finished > run->finished)

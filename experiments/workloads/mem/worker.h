@@ -18,6 +18,7 @@ struct np_worker {
 	enum np_page_kind pages;
 	unsigned int threads;
 	struct np_slice *slices; /* one a thread */
+	int partner;		 /* handover: CPU of the lines' owner; -1: none given */
 	const int *pinned;	 /* a CPU a thread, or NULL: all on the process's CPUs */
 };
 
@@ -29,6 +30,7 @@ struct np_sample {
 
 struct np_thread_run {
 	double started, finished; /* s of CLOCK_MONOTONIC, after the warm-up */
+	double busy;		  /* s that count */
 	uint64_t operations, passes;
 	double warm_per_second; /* operations, of the warm-up; 0 without one */
 	unsigned int n;

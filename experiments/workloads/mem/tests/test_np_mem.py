@@ -152,6 +152,61 @@ def test_chains_walk_the_same_cycle_evenly_apart(start, chains: int) -> None:
     assert worker.ask("run 0.01")["verified"], "every chain goes on from where it ended"
 
 
+@pytest.mark.parametrize("mix, every", [("1:0", 0), ("3:1", 3), ("2:1", 2), ("1:1", 1)])
+def test_mix_writes_one_line_of_so_many(start, mix: str, every: int) -> None:
+    """Read from outside: the program's own check is not asked."""
+    worker = start("mix", "--size", "64K", "--mix", mix)
+    address = int(worker.event()["arrays"]["a"], 16)
+    before = struct.unpack("8192Q", worker.memory(address, 1 << 16))
+    result = worker.ask("run 0.01")
+    after = struct.unpack("8192Q", worker.memory(address, 1 << 16))
+    times, rest = divmod(result["operations"], 1024)
+    added = [(b - a) % (1 << 64) for a, b in zip(before, after)]
+    assert added == [(times + (i // 8 < rest)) if every and i // 8 % every == 0 else 0 for i in range(8192)]
+    assert result["verified"] and result["bytes_bus"] == pytest.approx(
+        result["operations"] * LINE * (1 + (1 / every if every else 0)), abs=1)
+
+
+def test_mix_takes_its_pace_from_the_delay(start) -> None:
+    fast, slow = (start("mix", "--size", "64K", "--delay", delay) for delay in ("0", "100000"))
+    for worker in (fast, slow):
+        worker.event()
+    result = slow.ask("run 0.01")
+    assert result["verified"] and result["ns_per_operation"] > 20 * fast.ask("run 0.01")["ns_per_operation"]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: nobody to take lines from")
+@pytest.mark.parametrize("state", ["dirty", "clean"])
+def test_handover_reads_what_its_owner_has_touched(start, state: str) -> None:
+    reader, owner = sorted(os.sched_getaffinity(0))[:2]
+    worker = start("handover", "--size", "256K", "--chunk", "64K", "--state", state, "--cpus", str(reader), "--pin",
+                   "--partner", str(owner))
+    address = int(worker.event()["arrays"]["a"], 16)
+    begin = time.monotonic()
+    result = worker.ask("run 0.02")
+    wall = time.monotonic() - begin
+    assert result["verified"] and result["operations"] == result["passes"] * 1024
+    assert 0 < result["ns_per_operation"] * result["operations"] / 1e9 < wall, "what the owner takes does not count"
+    stamps = [struct.unpack_from("Q", worker.memory(address, 1 << 18), i * LINE + 8)[0] for i in range(4096)]
+    rounds = [result["passes"] // 4 + (chunk < result["passes"] % 4) for chunk in range(4)]
+    assert stamps == [rounds[i // 1024] if state == "dirty" else 0 for i in range(4096)]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: nobody to take lines from")
+@pytest.mark.parametrize("offset", [0, 8])
+def test_a_line_that_the_owner_has_not_written_is_detected(start, offset: int) -> None:
+    """Once the cycle is broken, once the stamp is another."""
+    reader, owner = sorted(os.sched_getaffinity(0))[:2]
+    worker = start("handover", "--size", "128K", "--chunk", "64K", "--cpus", str(reader), "--pin", "--partner", str(owner))
+    address = int(worker.event()["arrays"]["a"], 16)
+    with open(f"/proc/{worker.process.pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(address + offset)
+        taken = memory.read(8)
+        memory.seek(address + 100 * LINE + offset)
+        memory.write(taken if not offset else struct.pack("Q", 7))
+    assert not worker.ask("run 0.01")["verified"] and worker.process.wait(60) == 1
+
+
 @pytest.mark.parametrize("pattern, alpha", [("sequential", 1), ("uniform", 1), ("zipf", 2.05), ("zipf", 1.05)])
 def test_cachetest_patterns(start, pattern: str, alpha: float) -> None:
     worker = start("cachetest", "--size", "1M", "--pattern", pattern, "--alpha", str(alpha))
@@ -198,7 +253,7 @@ def test_update_adds_as_often_as_it_says(start) -> None:
 
 
 @pytest.mark.parametrize("kernel, options, offset", [
-    ("chase", [], 0), ("chase", ["--chains", "4"], 0), ("cachetest", ["--pattern", "sequential"], 0), ("cachetest", ["--pattern", "uniform"], 16),
+    ("chase", [], 0), ("chase", ["--chains", "4"], 0), ("mix", ["--mix", "2:1"], 0), ("cachetest", ["--pattern", "sequential"], 0), ("cachetest", ["--pattern", "uniform"], 16),
     ("cachetest", ["--pattern", "zipf"], 16),
     ("update", [], 0), ("update", [], 4), ("copy", ["--stride", "1"], 16)])
 def test_corruption_is_detected(start, kernel: str, options: list[str], offset: int) -> None:
@@ -336,6 +391,11 @@ def test_bad_commands_get_one_line(command: str) -> None:
 @pytest.mark.parametrize("words, said", [
     ([], "which kernel? see --help"), (["walk"], "'walk' is no kernel"), (["--size", "4M"], "which kernel?"),
     (["cachetest", "--pattern", "odd", "--size", "64K"], "sequential, uniform or zipf"),
+    (["mix", "--mix", "1:2", "--size", "64K"], "--mix 1:2: needs 1:0, 3:1, 2:1 or 1:1"),
+    (["handover", "--size", "64K"], "needs --partner CPU"),
+    (["handover", "--size", "64K", "--chunk", "48K", "--partner", "0"], "--chunk 49152: needs whole lines"),
+    (["handover", "--size", "64K", "--chunk", "4K", "--partner", "0", "--state", "odd"], "--state odd: needs dirty or clean"),
+    (["handover", "--size", "64K", "--chunk", "4K", "--partner", "99999"], "cannot run the owner on CPU 99999"),
     (["chase", "--chains", "3", "--size", "64K"], "--chains 3: needs 1, 2, 4, 8 or 16"),
     (["cachetest", "--alpha", "0"], "0.01 to 100"), (["update", "--accesses", "-3"], "from 1 to")])
 def test_bad_words_for_np_mem_get_one_line(words: list[str], said: str) -> None:
