@@ -179,11 +179,11 @@ def disk(out: Path) -> Iterator[Finding]:
 
 def sizes(m: Machine) -> Iterator[Finding]:
     """Whether the nodes hold what the suites need on them; that there are nodes enough is not asked here."""
-    usable = [node for node in m.nodes if node.usable]
+    counted = sum(node.usable for node in m.nodes)
     for name in names():
         suite = load(name)
-        if len(usable) >= suite.nodes:
-            yield from largest(with_levels(suite, suite.real), usable)
+        if counted >= suite.nodes:
+            yield from largest(with_levels(suite, suite.real), host_nodes.in_order(m.nodes))
 
 
 def largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:

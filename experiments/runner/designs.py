@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 from . import relative
@@ -18,6 +18,7 @@ from .distance import far_pair, far_shift, with_cpus
 from .errors import UsageError
 from .host_nodes import Node
 from .suite import Suite, Task, Workload, check
+from .topology import ordered
 
 Levels = Mapping[str, list[Any]]
 MEMORY_ONLY = "memory-only"  # a level of `memory` on machines that have such nodes
@@ -223,6 +224,63 @@ def latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
                        {"operation": "chase", "chains": chains})
 
 
+def loaded_latency(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """A chase on one core of HOME, the load on others of that node, both in the same memory: its own, that of the
+    farthest node, and of each node of memory alone."""
+    home, far = far_pair(nodes)
+    for memory, on in targets(levels["memory"], nodes, home, far):
+        for mix, load, delay in product(levels["mix"], levels["load"], levels["delay"]):
+            threads = min(load, len({cpu.core for cpu in nodes[home].places} or nodes[home].cpus) - 1)
+            if threads < 1:
+                continue
+            yield Workload(f"loaded-{memory}-{mix.replace(':', 'r')}w-{threads}t-d{delay}", "loaded",
+                           f"a chase beside {threads} threads, {mix} lines read to written, {delay} steps apart, {memory} memory",
+                           (Task("chase", home, (on,)), Task("load", home, (on,), threads=threads)),
+                           {"memory": memory, "mix": mix, "load": threads, "delay": delay}, {"mix": mix, "delay": delay})
+
+
+def targets(wanted: list[str], nodes: list[Node], home: int, far: int) -> Iterator[tuple[str, int]]:
+    """Levels of `memory` with the nodes that they stand for on this machine; each node of memory alone is a level."""
+    if "local" in wanted:
+        yield "local", home
+    if "remote" in wanted and len(with_cpus(nodes)) > 1:
+        yield "remote", far
+    alone = [k for k, node in enumerate(nodes) if node.memory_only]
+    for k in alone if MEMORY_ONLY in wanted else []:
+        yield MEMORY_ONLY + (f"-{nodes[k].id}" if len(alone) > 1 else ""), k
+
+
+def core_to_core(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """Two cores of one cache, of two caches of a node, and of each pair of nodes; the lines' memory is on the
+    reader's node or on the owner's."""
+    for apart, owner, reader in core_pairs(nodes):
+        if apart not in levels["apart"]:
+            continue
+        for state, home in product(levels["state"], levels["home"] if owner[0] != reader[0] else ["reader"]):
+            on = owner[0] if home == "owner" else reader[0]
+            a, b = nodes[owner[0]].id, nodes[reader[0]].id
+            where = f"{a}to{b}" if a != b else f"node{a}"
+            yield Workload(f"{apart.replace(' ', '-')}-{where}-{state}-{home}", "handover",
+                           f"{state} lines of CPU {owner[1]} read by CPU {reader[1]}, memory on node {nodes[on].id}",
+                           (Task("reader", reader[0], (on,)),),
+                           {"apart": apart, "state": state, "home": home, "owner": a, "reader": b},
+                           {"state": state, "owner_cpu": owner[1], "reader_cpu": reader[1]})
+
+
+def core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
+    """How far apart, then node and CPU of the owner and of the reader."""
+    first = {k: ordered(nodes[k].places, "cores")[0] for k in with_cpus(nodes)}
+    for k, cpu in first.items():
+        here = next(place for place in nodes[k].places if place.id == cpu)
+        others = [place for place in nodes[k].places if place.core == place.id != here.core]
+        for apart, same in (("same L3", True), ("same node", False)):
+            found = [place.id for place in others if (place.l3 == here.l3) == same]
+            if found:
+                yield apart, (k, cpu), (k, found[0])
+    for a, b in permutations(first, 2):
+        yield "other node", (a, first[a]), (b, first[b])
+
+
 class Design:
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
                  may: tuple[str, ...] = (), all_nodes: bool = False) -> None:
@@ -237,6 +295,8 @@ DESIGNS = {
     "numa-stream": Design(numa_stream, "operation", "access", "memory", "threads", all_nodes=True),
     "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory"),
     "latency-matrix": Design(latency_matrix, "chains", all_nodes=True),
+    "loaded-latency": Design(loaded_latency, "memory", "mix", "load", "delay", all_nodes=True),
+    "core-to-core": Design(core_to_core, "apart", "state", "home", all_nodes=True),
     "memory-times": Design(memory_times, "experiment", "case", "memory"),
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
     "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory"),

@@ -39,6 +39,15 @@ def memory(workload: Workload, options: Options) -> Iterator[Share]:
     return ((task.memory_on, size) for task in workload.tasks)
 
 
+def loaded(workload: Workload, options: Options) -> Iterator[Share]:
+    """One array of the chase, one of all threads of the load."""
+    return ((task.memory_on, bytes_of(options["load_size" if task.role == "load" else "size"])) for task in workload.tasks)
+
+
+def handover(workload: Workload, options: Options) -> Iterator[Share]:
+    yield workload.tasks[0].memory_on, bytes_of(options["size"])
+
+
 def redis(workload: Workload, options: Options) -> Iterator[Share]:
     structure = options.get("structure") or workload.name.removeprefix("redis-")
     several = structure in ("lists", "zsets") or workload.kind == "redis"
@@ -77,4 +86,4 @@ def bytes_of(size: str) -> int:
 
 SHARES = {"triad": memory, "memory": memory, "redis": redis, "redis-times": redis,
           "redis-benchmark": redis_benchmark, "redis-memtier": redis_memtier,
-          "stealing": stealing}
+          "stealing": stealing, "loaded": loaded, "handover": handover}

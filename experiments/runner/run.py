@@ -80,8 +80,7 @@ def run(request: Request, report: Report) -> int:
         platform = numaplace.ps([os.getpid()])["platform"]
         records = _manifest(request, numaplace, platform)
         make = StaticObserver if request.suite.design and set(map(policy_of, request.suite.policies)) == {"none"} else Observer
-        observer = make(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name), numaplace,
-                        guard.scratch, platform)
+        observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform)
         writer = results.Writer(request.out)
         try:
             return Runner(request, observer, writer, report, records).all()

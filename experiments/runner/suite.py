@@ -19,6 +19,8 @@ PARAMETERS: dict[str, dict[str, type]] = {
     "triad": {"size": str, "kernel": str, "seconds": float},
     "redis": {"elements": int, "max_length": int, "load_pipeline": int, "pipeline": int},
     "memory": {"size": str, "kernel": str, "seconds": float, "warm": float, "pages": str},
+    "loaded": {"size": str, "load_size": str, "seconds": float, "warm": float, "pages": str},
+    "handover": {"size": str, "chunk_size": str, "seconds": float, "warm": float, "pages": str},
     "redis-times": {"max_length": int, "interval": float},
     "redis-benchmark": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "tests": str,
                         "range_requests": int, "range_tests": str},

@@ -11,6 +11,7 @@ import pytest
 from experiments.runner import designs, host_nodes, schedule
 from experiments.runner import suite as suites
 from experiments.runner.errors import UsageError
+from experiments.runner.topology import Cpu
 
 NAMES = [name for name in suites.names() if suites.load(name).design]
 
@@ -82,6 +83,43 @@ def test_times_have_the_papers_sizes_on_real_machines() -> None:
     found = designs.expand(real, host_nodes.of_lab("xeon-e5-2620v4-2s")).workloads
     assert {(w.factors["size"], w.factors["accesses"]) for w in found} == {
         (3 * 10**8, 3 * 10**8), (9 * 10**8, 10**7), (10**10 % 2**32, 10**10 % 2**32)}  # the last overflowed
+
+
+def on_lab(name: str, on: str, **levels: list) -> dict[str, suites.Workload]:
+    """With the nodes of memory alone, as a run has them."""
+    suite = suites.load(name)
+    nodes = host_nodes.usable(1, name, among=host_nodes.of_lab(on))
+    return {w.name: w for w in designs.expand(replace(suite, levels=suite.levels | levels), nodes).workloads}
+
+
+def test_load_stands_beside_the_chase_and_memory_alone_is_a_level() -> None:
+    found = on_lab("loaded-latency", "cxl-3n", mix=["2:1"], delay=[0, 50])
+    assert {(w.factors["memory"], w.factors["delay"]) for w in found.values()} == {
+        (memory, delay) for memory in ("local", "remote", "memory-only") for delay in (0, 50)}
+    assert where(found["loaded-memory-only-2r1w-3t-d0"]) == [(0, (2,), 1), (0, (2,), 3)]
+    assert where(found["loaded-remote-2r1w-3t-d50"]) == [(0, (1,), 1), (0, (1,), 3)]
+
+
+def test_lines_go_between_cores_of_a_cache_and_of_two_nodes() -> None:
+    found = on_lab("core-to-core", "cxl-3n")
+    near, far = found["same-L3-node1-dirty-reader"], found["other-node-0to1-clean-owner"]
+    assert (near.options["owner_cpu"], near.options["reader_cpu"], where(near)) == (4, 5, [(1, (1,), 1)])
+    assert (far.options["owner_cpu"], far.options["reader_cpu"], where(far)) == (0, 4, [(1, (0,), 1)])
+    assert len(found) == 2 * 2 + 2 * 2 * 2 and not any("same-node" in name for name in found)
+
+
+def test_two_caches_of_a_node_and_siblings() -> None:
+    """CPUs 2k and 2k + 1 are a core, four CPUs share a cache: the owner's sibling reads nothing."""
+    node = host_nodes.of_lab("demo-2s")[0]
+    places = tuple(Cpu(n, n // 2 * 2, n // 4 * 4, 1 << 20, 1 << 24) for n in range(8))
+    pairs = [(apart, a[1], b[1]) for apart, a, b in designs.core_pairs([replace(node, cpus=tuple(range(8)), places=places)])]
+    assert pairs == [("same L3", 0, 2), ("same node", 0, 4)]
+
+
+@pytest.mark.parametrize("name", ["latency-matrix", "core-to-core"])
+def test_suites_for_a_machine_of_one_node(name: str) -> None:
+    suite = suites.load(name)
+    assert designs.expand(suite, host_nodes.of_lab("demo-2s")[:1]).workloads
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,6 +9,7 @@ from ...places import HERE
 from ..errors import CannotError
 from ..suite import Suite
 from ..tool import MAKE_TOOLS
+from .latency import Handover, Loaded
 from .mem import Memory, Triad
 from .memtier import RedisMemtier
 from .redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
@@ -18,9 +19,11 @@ from .workload import RunningWorkload
 KINDS: dict[str, type[RunningWorkload]] = {
     "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
     "redis-benchmark": RedisBenchmark, "redis-memtier": RedisMemtier, "stealing": Stealing,
+    "loaded": Loaded, "handover": Handover,
 }
 PROGRAMS = {"triad": ["np-mem"], "memory": ["np-mem"], "redis": ["np-redis"], "redis-times": ["np-redis"],
-            "redis-benchmark": [], "redis-memtier": [], "stealing": ["np-steal"]}
+            "redis-benchmark": [], "redis-memtier": [], "stealing": ["np-steal"],
+            "loaded": ["np-mem"], "handover": ["np-mem"]}
 
 
 def check_programs(suite: Suite) -> None:

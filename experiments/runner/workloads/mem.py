@@ -33,7 +33,7 @@ class Memory(RunningWorkload):
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         super().__init__(trial, suite, nodes, scratch)
-        self.operation = self.options["operation"]
+        self.operation = self.options.get("operation", "")
         spread = self.options.get("spread", SPREADS[0])
         self.free = {k: list(ordered(node.places, spread)) for k, node in enumerate(nodes)}
 
@@ -41,9 +41,12 @@ class Memory(RunningWorkload):
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
         for task in self.tasks:
             cpus = self.cpus[task.role]
-            self.run(task, [HERE.programs / "np-mem", self.operation, *self.words(task),
+            self.run(task, [HERE.programs / "np-mem", self.kernel_of(task), *self.words(task),
                             "--cpus", format_list(cpus), *self.pinning()], cpus=self.loaded_on(cpus))
         self.said = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
+
+    def kernel_of(self, task: Task) -> str:
+        return self.operation
 
     def take_cpus(self, task: Task) -> tuple[int, ...]:
         taken, self.free[task.runs_on] = (self.free[task.runs_on][:task.threads],

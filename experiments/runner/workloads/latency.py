@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A latency under load, and from core to core: np-mem's chase beside its mix, and its handover."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from ...places import HERE
+from ..host_nodes import format_list
+from ..suite import Task
+from .mem import Memory
+from .workload import START_LIMIT, metric
+
+CHASE, LOAD, READER = "chase", "load", "reader"  # roles
+
+
+class Loaded(Memory):
+    """A chase on a core of its own, beside threads that read and write at a pace."""
+
+    def kernel_of(self, task: Task) -> str:
+        return "chase" if task.role == CHASE else "mix"
+
+    def words(self, task: Task) -> list[str]:
+        words = super().words(task)
+        if task.role == CHASE:
+            return words
+        words[words.index("--size") + 1] = self.options["load_size"]
+        return [*words, "--mix", self.options["mix"], "--delay", str(self.options["delay"])]
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What the chase itself takes is a part of the traffic, as MLC counts it."""
+        return [metric("latency", "ns", self.said[CHASE]["ns_per_operation"]),
+                metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in self.said.values()))]
+
+
+class Handover(Memory):
+    """One process: a thread that reads, and the owner of the lines on the CPU that the design names."""
+
+    def start(self) -> None:
+        task = self.tasks[0]
+        chunk = int(self.options["chunk_size"])
+        size = max(2, int(self.options["size"]) // chunk) * chunk
+        words = ["--size", str(size), "--chunk", str(chunk), "--pages", self.options["pages"],
+                 "--seed", str(self.seed), "--mem", format_list((self.nodes[task.memory_on[0]].id,)),
+                 "--state", self.options["state"], "--partner", str(self.options["owner_cpu"])]
+        cpus = (self.options["reader_cpu"],)
+        self.run(task, [HERE.programs / "np-mem", "handover", *words, "--cpus", format_list(cpus), "--pin"], cpus=cpus)
+        self.said = {task.role: self.programs[task.role].receive("ready", START_LIMIT)}
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return [metric("latency", "ns", fmean(r["ns_per_operation"] for r in self.said.values()))]
