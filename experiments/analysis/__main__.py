@@ -12,7 +12,7 @@ from .results import ResultsError
 
 
 def report(args: argparse.Namespace) -> None:
-    from . import pdf, report, report_all, summary, text_table
+    from . import memory_figures, pdf, report, report_all, summary, text_table
     from .results import read
 
     runs = report_all.runs(args.directory)
@@ -27,6 +27,8 @@ def report(args: argparse.Namespace) -> None:
         results = read(args.directory)
         if report.placed_by_policies(results):
             text_table.show(args.directory)
+        for section in memory_figures.sections(results):
+            print(memory_figures.as_text(section), end="\n\n")
         if chapters:
             text_table.show_papers(results, chapters)
     if args.pdf:

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from . import figures, papers, text_format, theme
+from . import figures, memory_figures, papers, text_format, theme
 from .anova_report import across_workloads, within_workload
 from .decisions import decisions
 from .results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, read, text_of
@@ -51,7 +51,8 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         matrix=_matrix(results, slugs) if placed else None,
         nodes=results.nodes,
         chapters=chapters,
-        unknown=unknown,
+        unknown=[name for name in unknown if name not in memory_figures.SECTIONS],
+        memory=memory_figures.sections(results),
         machine=results.machine or "an unnamed machine",
         everything=None if placed else _everything(results),
         sections=sections,

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sections of latency-matrix, loaded-latency and core-to-core, from records whose numbers are known."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from experiments.analysis import memory_figures, report
+from experiments.analysis.results import read
+from experiments.runner.suite import FOLDER
+
+
+def a_run(folder: Path, suite: str, cells: list[tuple[dict[str, Any], dict[str, float]]], repeats: int = 3) -> Path:
+    """Values scatter by -1, 0, 1 around those that are given."""
+    folder.mkdir()
+    (folder / "manifest.json").write_text(json.dumps({
+        "suite": suite, "machine": "made-up", "nodes": [], "suite_text": (FOLDER / f"{suite}.toml").read_text()}))
+    lines = [{"suite": suite, "workload": f"w{k}", "policy": "none", "repeat": repeat, "order": k, "seed": 1,
+              "platform": "lab-timed", "started": "", "seconds": 1, "tasks": [], "apply": None, "marks": [], "check": "ok",
+              "factors": factors, "metrics": [{"name": name, "unit": "ns", "value": value + repeat - 1}
+                                              for name, value in metrics.items()]}
+             for repeat in range(repeats) for k, (factors, metrics) in enumerate(cells)]
+    (folder / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def section_of(folder: Path) -> memory_figures.Section:
+    section, = memory_figures.sections(read(folder))
+    return section
+
+
+def test_the_matrix_has_a_row_a_node_with_cpus_and_a_column_a_node_with_memory(tmp_path: Path) -> None:
+    cells = [({"chains": n, "from": a, "to": b}, {"latency": 1000 * n + 100 * a + 10 * b})
+             for n in (1, 4) for a in (0, 1) for b in (0, 1, 8)]
+    folder = a_run(tmp_path / "run", "latency-matrix", cells)
+    section = section_of(folder)
+    assert [table.head for table in section.tables] == [("node", "0", "1", "8")] * 2
+    assert [[cell.value for cell in row[1:]] for row in section.tables[0].rows] == [[1000, 1010, 1080], [1100, 1110, 1180]]
+    assert section.tables[1].rows[1][3].value == 4180 and len(section.drawings) == 2
+    text = memory_figures.as_text(section)
+    assert "idle" in text and "4 loads in flight" in text and "1180.0 ± 2.5" in text
+    page = report.write(folder).read_text()
+    assert 'id="latency-matrix"' in page and "does not know" not in page
+    assert "core of node 1: 0 1" in page.replace(" ", " "), "the figure is told in words too"
+
+
+def test_latency_under_load_is_drawn_over_bandwidth(tmp_path: Path) -> None:
+    cells = [({"memory": memory, "mix": mix, "load": 3, "delay": delay},
+              {"bandwidth": 9000 - delay, "latency": 90 + base + 1000 / (delay + 10)})
+             for memory, base in (("local", 0), ("memory-only", 100)) for mix in ("1:0", "2:1") for delay in (0, 50, 500)]
+    section = section_of(a_run(tmp_path / "run", "loaded-latency", cells))
+    assert [drawing.number for drawing in section.drawings] == [
+        "Latency over bandwidth, local memory", "Latency over bandwidth, memory-only memory"]
+    row = section.tables[1].rows[3]
+    assert (row[0].text, row[1].value, row[2].value) == ("2:1, 0", 9000, 290)
+    told = re.search(r"1:0: ([^;]*);", section.drawings[0].svg)[1]
+    assert [float(part.split(": ")[1]) for part in told.split(", ")] == [92, 107, 190], "by bandwidth, the least first"
+
+
+def test_core_to_core_has_a_line_for_each_pair(tmp_path: Path) -> None:
+    cells = [({"apart": apart, "state": state, "home": home, "owner": a, "reader": b},
+              {"latency": (20 if a == b else 150) + 30 * (state == "dirty") + 5 * (home == "owner")})
+             for state in ("clean", "dirty")
+             for apart, home, a, b in (("same L3", "reader", 0, 0), ("other node", "reader", 0, 1), ("other node", "owner", 0, 1))]
+    section = section_of(a_run(tmp_path / "run", "core-to-core", cells))
+    assert section.tables[0].head == ("cores", "clean", "dirty")
+    assert {row[0].text: (row[1].value, row[2].value) for row in section.tables[0].rows} == {
+        "same L3: node 0": (20, 50), "other node: 0 to 1, memory of the reader": (150, 180),
+        "other node: 0 to 1, memory of the owner": (155, 185)}
+
+
+def test_a_run_without_clean_observations_has_no_section(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", "latency-matrix", [({"chains": 1, "from": 0, "to": 0}, {"latency": 9})], repeats=1)
+    path = folder / "results.jsonl"
+    path.write_text(path.read_text().replace('"marks": []', '"marks": ["made up"]'))
+    assert memory_figures.sections(read(folder)) == []
