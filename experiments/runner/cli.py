@@ -10,12 +10,12 @@ from pathlib import Path
 
 from ..analysis.compare_options import COMPARE_HELP, add_compare_options
 from ..units import percent
-from . import designs, host_nodes, results, run_all, schedule
+from . import designs, estimate, host_nodes, results, run_all, schedule
 from . import suite as suites
 from .errors import CannotError, ExperimentError, Interrupted, UsageError
 from .host_nodes import in_lab
-from .progress import Narrator
-from .run import Request, on_machine, run
+from .progress import Narrator, duration
+from .run import Request, on_machine, planned, run
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,6 +23,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = commands.add_parser("list", help="the suites, what they answer and how long they take")
     one.add_argument("--json", action="store_true")
+    one.add_argument("--time", action="store_true", help="how long each takes on this machine and in the lab")
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
     one = commands.add_parser("demo", help="workloads of each kind under three policies, the report",
@@ -62,6 +63,8 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="a parameter, as in triad.size=512M")
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
+    one.add_argument("--budget", metavar="TIME", type=estimate.budget,
+                     help="as many repeats as fit, as in 8h or 1h30min; none begins later")
     one.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
     one.add_argument("--force", action="store_true", help="throws away the results in DIR")
 
@@ -103,7 +106,7 @@ def request_of(args: argparse.Namespace) -> Request:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
                    args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
-                   args.repeat_until_ci, args.max_repeats, args.quick)
+                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget)
 
 
 def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:
@@ -112,6 +115,8 @@ def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:
 
 
 def command_list(args: argparse.Namespace) -> int:
+    if args.time:
+        return list_times(args.json)
     found = [describe(suites.load(name)) for name in suites.names()]
     if args.json:
         print(json.dumps(found, indent=1))
@@ -125,6 +130,32 @@ def command_list(args: argparse.Namespace) -> int:
               f"  takes       {suite['takes']}: {suite['observations']} observations, "
               f"{suite['repeats']} repeats and the warm-ups; --quick: {suite['quick_observations']}")
     return 0
+
+
+def list_times(as_json: bool) -> int:
+    """Of the whole suites: on this machine where it has the nodes, and on each machine of the lab."""
+    rows = []
+    for name in suites.names():
+        suite = suites.load(name)
+        for lab in (None, *suite.machines):
+            rows.append({"suite": name, "on": lab or "here"} | time_of(suite, lab))
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    for row in rows:
+        takes = row["by"] if row["seconds"] is None else f"{duration(row['seconds']):>8} ({row['by']})"
+        print(f"{row['suite']:16} {row['on']:20} {row['observations'] or '-':>6}  {takes}")
+    return 0
+
+
+def time_of(suite: suites.Suite, lab: str | None) -> dict[str, object]:
+    suite = suites.with_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
+    try:
+        request = on_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
+    except ExperimentError as error:
+        return {"observations": 0, "seconds": None, "by": str(error)}
+    found = estimate.of(request.suite, lab)
+    return {"observations": found.observations, "seconds": found.seconds, "by": found.source}
 
 
 def describe(suite: suites.Suite) -> dict[str, object]:
@@ -164,8 +195,9 @@ def command_run(args: argparse.Namespace) -> int:
     if args.lab is not None:
         from . import run_in_lab
         name = lab_machine(args, request.suite)
-        return run_in_lab.run(on_machine(request, host_nodes.of_lab(name)), name, args.kernel,
-                       lab_arguments(args, request), functional=args.functional)
+        request = planned(on_machine(request, host_nodes.of_lab(name)), name)
+        args.repeats = request.suite.repeats
+        return run_in_lab.run(request, name, args.kernel, lab_arguments(args, request), functional=args.functional)
     bad = run(request, Narrator().tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import designs, host_nodes, manifest, precision, results, schedule
+from . import designs, estimate, host_nodes, manifest, precision, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
+from .host_nodes import in_lab
 from .interrupts import stop_signals
 from .observe import Observer
 from .observe_static import StaticObserver
+from .progress import duration
 from .suite import Suite, choose
 from .sysctl_guard import NUMA_BALANCING, Guard
 from .tool import Numaplace, policy_of
@@ -34,12 +37,27 @@ class Request:
     until_ci: float | None = None       # percent
     max_repeats: int = 30
     quick: bool = False
+    budget: float | None = None         # seconds
 
 
 def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
     """The request with the workloads that its suite has on a machine with these nodes."""
     suite = designs.expand(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name, among=nodes))
     return replace(request, suite=choose(suite, list(request.workloads), None))
+
+
+def planned(request: Request, lab: str | None) -> Request:
+    """Says how long it will take, with as many repeats as the budget is enough for."""
+    if in_lab():  # the host has planned it
+        return request
+    asked = request.suite.repeats
+    if request.budget is not None:
+        request = replace(request, suite=estimate.within(request.suite, request.budget, lab))
+    found, repeats = estimate.of(request.suite, lab), request.suite.repeats
+    takes = found.source if found.seconds is None else f"about {duration(found.seconds)} ({found.source})"
+    fewer = f"; {repeats} of {asked} repeats, for the budget" if repeats < asked else ""
+    print(f"{request.suite.name}: {found.observations} observations, {takes}{fewer}", flush=True)
+    return request
 
 
 def check(suite: Suite, numaplace: Numaplace) -> None:
@@ -73,7 +91,7 @@ def run(request: Request, report: Report) -> int:
     """Returns how many observations failed their check or carry a mark, also when made again."""
     numaplace = Numaplace(engine=request.engine)
     check_policies(request.suite, numaplace)
-    request = on_machine(request, host_nodes.nodes())
+    request = planned(on_machine(request, host_nodes.nodes()), None)
     check(request.suite, numaplace)
     prepare_folder(request)
     with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
@@ -83,7 +101,8 @@ def run(request: Request, report: Report) -> int:
         observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform)
         writer = results.Writer(request.out)
         try:
-            return Runner(request, observer, writer, report, records).all()
+            runner = Runner(request, observer, writer, report, records)
+            return estimate.measured(request.suite, None, request.out, runner.all)
         finally:
             writer.close()
 
@@ -110,12 +129,13 @@ class Runner:
         self.request, self.observer, self.writer, self.report = request, observer, writer, report
         self.records = list(records)
         self.bad = 0
+        self.until = time.monotonic() + request.budget if request.budget else None
 
     def all(self) -> int:
         suite = self.request.suite
         trials = schedule.make(suite)
         self._observe(trials, len(trials))
-        while self.request.until_ci is not None:
+        while self.request.until_ci is not None and not self.over:
             more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
             if not more:
                 break
@@ -125,8 +145,15 @@ class Runner:
     def _observe(self, trials: list[schedule.Trial], total: int) -> None:
         done = schedule.done(self.records)
         for trial in trials:
+            if self.over:
+                return
             if trial.key not in done:
                 self._one(trial, total)
+
+    @property
+    def over(self) -> bool:
+        """No observation begins after the budget; --resume makes what is left."""
+        return self.until is not None and time.monotonic() >= self.until
 
     def _one(self, trial: schedule.Trial, total: int) -> None:
         for _attempt in range(schedule.ATTEMPTS):

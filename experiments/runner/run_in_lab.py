@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from ..places import HERE
-from . import progress, results, schedule
+from . import estimate, progress, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
 from .process import start
@@ -37,10 +37,13 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
                "--timeout", "0", "--console", request.out / CONSOLE, "--", HERE.programs / "numaplace-experiment", *arguments]
     with stop_signals(), open(request.out / LOG, "w+b") as log:
         child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        begin, made = time.monotonic(), results.count(request.out)
         try:
             _watch(child, request.out, trials, machine)
         finally:
             _end(child)
+        if not functional:
+            estimate.keep(request.suite, machine, time.monotonic() - begin, results.count(request.out) - made)
         if child.returncode:
             _explain(child.returncode, request.out / LOG, machine)
     return child.returncode

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How long a suite takes: computed, kept, and cut to a budget."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import designs, estimate, host_nodes, results, schedule
+from experiments.runner import run as runs
+from experiments.runner import suite as suites
+from experiments.runner.cli import main
+from experiments.runner.errors import UsageError
+from experiments.runner.run import Request, Runner
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(estimate, "in_lab", lambda: None)
+
+
+def made(name: str, on: str) -> suites.Suite:
+    suite = suites.load(name)
+    return designs.expand(suites.with_levels(suite, suite.real), host_nodes.usable(1, name, among=host_nodes.of_lab(on)))
+
+
+@pytest.mark.parametrize("text, seconds", [("8h", 28800), ("90min", 5400), ("1h30min", 5400), ("45s", 45), ("0.5h", 1800)])
+def test_a_budget_is_a_time_with_its_unit(text: str, seconds: float) -> None:
+    assert estimate.budget(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["8", "h", "8 h", "1d", "-1h", ""])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        estimate.budget(text)
+
+
+def test_a_computed_time_is_that_of_all_observations_and_of_what_they_measure() -> None:
+    suite = made("cachetest", "opteron-sixcore-4s")
+    found = estimate.of(suite, None)
+    assert found.source == "computed" and found.observations == len(schedule.make(suite)) == 20 * len(suite.workloads)
+    measuring = 21 * found.observations
+    assert measuring < found.seconds < 1.1 * measuring
+
+
+def test_what_works_until_it_is_done_is_known_after_a_run() -> None:
+    suite = made("sort", "xeon-e5-2620v4-2s")
+    found = estimate.of(suite, None)
+    assert found.seconds is None and "known after a first run" in found.source
+    estimate.keep(suite, None, 60, 10)
+    assert estimate.of(suite, None).seconds == 6 * found.observations
+    assert estimate.of(suite, "xeon-e5-2620v4-2s").seconds is None, "the lab takes another time"
+
+
+def test_a_kept_time_is_that_of_the_same_levels() -> None:
+    suite = made("latency-matrix", "demo-2s")
+    estimate.keep(suite, "demo-2s", 100, 10)
+    assert estimate.of(suite, "demo-2s").source == "as here before"
+    assert estimate.of(suite, "demo-2s").seconds == 10 * len(schedule.make(suite))
+    assert estimate.of(replace(suite, levels={"chains": [16]}), "demo-2s").seconds is None
+    estimate.keep(suite, "demo-2s", 1, 0)
+    assert estimate.kept(suite, "demo-2s") == 10, "a run that added nothing says nothing"
+
+
+def test_a_budget_takes_repeats_away() -> None:
+    suite = made("latency-matrix", "demo-2s")
+    estimate.keep(suite, None, 1, 1)
+    assert len(suite.workloads) == 16 and suite.repeats == 10
+    assert [estimate.within(suite, seconds, None).repeats for seconds in (1000, 160, 159, 16)] == [10, 10, 9, 1]
+    with pytest.raises(UsageError, match="one repeat of suite latency-matrix takes 16 s"):
+        estimate.within(suite, 15, None)
+
+
+def test_a_budget_in_the_lab_needs_a_time_that_is_known() -> None:
+    with pytest.raises(UsageError, match="--budget: suite latency-matrix on demo-2s: not known"):
+        estimate.within(made("latency-matrix", "demo-2s"), 3600, "demo-2s")
+
+
+def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The clock of this test: an observation takes 10 s."""
+    suite, now = made("latency-matrix", "demo-2s"), [0.0]
+    monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
+
+    class Observer:
+        def observe(self, trial: schedule.Trial) -> dict:
+            now[0] += 10
+            return {"workload": trial.workload.name, "policy": "none", "repeat": trial.repeat, "order": trial.order,
+                    "seconds": 10, "metrics": [], "marks": []}
+
+    writer = results.Writer(tmp_path)
+    Runner(Request(suite, tmp_path, budget=45), Observer(), writer, lambda *_: None, []).all()
+    writer.close()
+    assert results.count(tmp_path) == 5, "the fifth begins at 40 s, no sixth at 50"
+
+
+def test_a_list_of_times(capsys: pytest.CaptureFixture[str]) -> None:
+    estimate.keep(designs.expand(suites.load("latency-matrix"), host_nodes.of_lab("demo-2s")), "demo-2s", 480, 48)
+    assert main(["list", "--time", "--json"]) == 0
+    rows = {(row["suite"], row["on"]): row for row in json.loads(capsys.readouterr().out)}
+    assert rows["latency-matrix", "demo-2s"] == {
+        "suite": "latency-matrix", "on": "demo-2s", "observations": 48, "seconds": 480, "by": "as here before"}
+    assert rows["latency-matrix", "here"]["by"] == "computed" and rows["latency-matrix", "here"]["seconds"] > 0
+    assert rows["cachetest", "opteron-sixcore-4s"]["seconds"] is None
