@@ -9,7 +9,7 @@ from typing import Any
 from ...places import HERE
 from ..host_nodes import format_list
 from ..suite import Task
-from .mem import Memory
+from .mem import LEAD, Memory
 from .workload import START_LIMIT, metric
 
 CHASE, LOAD, READER = "chase", "load", "reader"  # roles
@@ -27,6 +27,10 @@ class Loaded(Memory):
             return words
         words[words.index("--size") + 1] = self.options["load_size"]
         return [*words, "--mix", self.options["mix"], "--delay", str(self.options["delay"])]
+
+    def lead(self, seconds: float) -> float:
+        """Two programs that measure for a moment only must both have read their command by then."""
+        return LEAD
 
     def metrics(self) -> list[dict[str, Any]]:
         """What the chase itself takes is a part of the traffic, as MLC counts it."""

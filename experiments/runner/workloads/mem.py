@@ -93,12 +93,15 @@ class Memory(RunningWorkload):
 
     def measure(self) -> Measured:
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
-        begin = time.monotonic() + min(LEAD, 5 * seconds)
+        begin = time.monotonic() + self.lead(seconds)
         for program in self.programs.values():
             program.send(f"run {seconds} {begin:.6f} {warm}")
         self.said = {role: program.receive("result", seconds + warm + WORK_LIMIT)
                      for role, program in self.programs.items()}
         return Measured(self.metrics(), self.marks(seconds), self.said)
+
+    def lead(self, seconds: float) -> float:
+        return min(LEAD, 5 * seconds)
 
     def marks(self, seconds: float) -> list[str]:
         found = self.said.values()
