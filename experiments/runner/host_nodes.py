@@ -48,7 +48,7 @@ def _node(directory: Path, online: list[int], caches: list[dict[str, Any]] | Non
     return Node(int(directory.name[4:]), cpus,
                 dict(zip(online, map(int, (directory / "distance").read_text().split()))),
                 memory.get("MemTotal", 0), memory.get("MemFree", 0),
-                topology.of_host(cpus) if caches is None else topology.of_lab(cpus, caches))
+                topology.of_host(cpus, directory.parent.parent / "cpu") if caches is None else topology.of_lab(cpus, caches))
 
 
 def nodes(root: Path = SYSFS) -> list[Node]:

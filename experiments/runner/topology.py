@@ -12,7 +12,6 @@ from typing import Any
 
 from .errors import UsageError
 
-SYSFS = Path("/sys/devices/system/cpu")
 SPREADS = ("l3", "cores", "compact")
 
 
@@ -37,7 +36,8 @@ def parse_list(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def of_host(cpus: Iterable[int], root: Path = SYSFS) -> tuple[Cpu, ...]:
+def of_host(cpus: Iterable[int], root: Path) -> tuple[Cpu, ...]:
+    """From sysfs' folder of CPUs."""
     return tuple(_cpu(number, root / f"cpu{number}") for number in cpus)
 
 

@@ -20,12 +20,13 @@ def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, 
 
 
 @pytest.mark.parametrize("suite, workload, mib", [
-    ("contention", "contention-4L4R", {0: 8 * 768}),
-    ("contention", "contention-4L4R-threads", {0: 2 * 768}),  # a process has its arrays once
-    ("cross", "cross-2x3", {0: 3 * 768, 1: 2 * 768}),
-    ("split", "split-1L2R", {0: 768, 1: 2 * 768}),
-    ("numa-stream", "copy-unstrided-local-16t", {0: 1024, 1: 1024}),
-    ("numa-stream", "triad-unstrided-remote-1t", {1: 1536}),
+    ("contention", "contention-4L4R", {0: 8 * 240}),  # 4 x 20 MiB, three arrays
+    ("contention", "contention-4L4R-threads", {0: 2 * 240}),  # a process has its arrays once
+    ("contention", "contention-8L8R", {0: 16 * 240}),
+    ("cross", "cross-2x3", {0: 3 * 240, 1: 2 * 240}),
+    ("split", "split-1L2R", {0: 240, 1: 2 * 240}),
+    ("numa-stream", "copy-unstrided-local-16t", {0: 640, 1: 640}),
+    ("numa-stream", "triad-unstrided-remote-1t", {1: 960}),
     ("policy-matrix", "split", {0: 384, 1: 768 + 384}),
     ("work-stealing", "heat-vanilla", {0: 4 * 512}),
     ("work-stealing", "heat-locality", {0: 4 * 512, 1: 512}),
