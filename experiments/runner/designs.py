@@ -129,11 +129,15 @@ def split(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
 def numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Bergstrom: threads spread sparsely over the nodes, a process for each node in use."""
     shift, count = far_shift(nodes), len(with_cpus(nodes))
-    for operation, access, memory, threads in product(
-            levels["operation"], levels["access"], levels["memory"], levels["threads"]):
+    alone = targets([MEMORY_ONLY], nodes, HOME, FAR)
+    memories: dict[str, Callable[[int], int]] = {"local": lambda k: k, "remote": lambda k: (k + shift) % count}
+    memories = {name: memories[name] for name in levels["memory"] if name in memories} | (
+        {name: lambda _, on=on: on for name, on in alone} if MEMORY_ONLY in levels["memory"] else {})
+    for operation, access, (memory, memory_of), threads in product(
+            levels["operation"], levels["access"], memories.items(), levels["threads"]):
         active = min(threads, count)
         tasks = tuple(
-            Task(f"node-{k}", k, ((k + shift * (memory == "remote")) % count,),
+            Task(f"node-{k}", k, (memory_of(k),),
                  threads=threads // active + (k < threads % active)) for k in range(active))
         options = {"operation": operation} | ({"stride": 1} if access == "strided" else {})
         yield Workload(f"{operation}-{access}-{memory}-{threads}t", "memory",
@@ -147,7 +151,8 @@ def cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     walker, other = (FAR, HOME) if len(nodes) > 1 else (HOME, FAR)
     shapes = [(pattern, alpha) for pattern in levels["pattern"]
               for alpha in (levels["alpha"] if pattern == "zipf" else [None])]
-    for (pattern, alpha), size_kb, memory in product(shapes, levels["size_kb"], levels["memory"]):
+    memories = list(targets(levels["memory"], nodes, walker, other))
+    for (pattern, alpha), size_kb, (memory, on) in product(shapes, levels["size_kb"], memories):
         size = -(-size_kb * 1024 // PAGE) * PAGE
         options = {"operation": "cachetest", "pattern": pattern, "size": str(size)}
         factors = {"pattern": pattern, "size_kb": size_kb, "memory": memory}
@@ -156,12 +161,13 @@ def cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
         shape = pattern if alpha is None else f"{pattern}{alpha:g}"
         yield Workload(f"{shape}-{size_kb}K-{memory}", "memory",
                        f"{shape}, {size_kb} KB, {memory}",
-                       (Task("walker", walker, (walker if memory == "local" else other,)),), factors, options)
+                       (Task("walker", walker, (on,)),), factors, options)
 
 
-def memory_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+def memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Prabhanjan, experiments 1 and 2: so many ints, on the process's node or on another."""
-    for experiment, case, memory in product(levels["experiment"], levels["case"], levels["memory"]):
+    memories = list(targets(levels["memory"], nodes, HOME, FAR))
+    for experiment, case, (memory, on) in product(levels["experiment"], levels["case"], memories):
         size = -(-case["size"] * INT // PAGE) * PAGE
         factors = {"experiment": experiment, "size": case["size"]}
         options = {"operation": "sort" if experiment == "sort" else "update", "size": str(size)}
@@ -171,7 +177,7 @@ def memory_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
             label += f"-{case['accesses']}"
         factors["memory"] = memory
         yield Workload(f"{label}-{memory}", "memory", f"{label} ints, {memory} memory",
-                       (Task("worker", HOME, (FAR if memory == "remote" else HOME,)),), factors, options)
+                       (Task("worker", HOME, (on,)),), factors, options)
 
 
 def beside(memory: str) -> tuple[Task, ...]:

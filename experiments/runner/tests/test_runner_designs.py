@@ -100,6 +100,13 @@ def test_load_stands_beside_the_chase_and_memory_alone_is_a_level() -> None:
     assert where(found["loaded-remote-2r1w-3t-d50"]) == [(0, (1,), 1), (0, (1,), 3)]
 
 
+@pytest.mark.parametrize("name", ["cachetest", "sort", "random-update", "numa-stream"])
+def test_memory_alone_is_a_level_where_the_machine_has_it(name: str) -> None:
+    found = [w for w in on_lab(name, "cxl-3n").values() if w.factors["memory"] == "memory-only"]
+    assert found and all(task.memory_on == (2,) and task.runs_on < 2 for w in found for task in w.tasks)
+    assert not any(w.factors["memory"] == "memory-only" for w in on_lab(name, "demo-2s").values())
+
+
 def test_lines_go_between_cores_of_a_cache_and_of_two_nodes() -> None:
     found = on_lab("core-to-core", "cxl-3n")
     near, far = found["same-L3-node1-dirty-reader"], found["other-node-0to1-clean-owner"]
