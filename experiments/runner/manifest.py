@@ -41,6 +41,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "kernel": {"release": platform.release(), "version": platform.version(),
                    "cmdline": _read("/proc/cmdline")},
         "nodes": [asdict(replace(node, places=())) for node in nodes],
+        "topology": numaplace.topology()["nodes"],
         "caches": caches_of(nodes),
         "remote": distance.remote(suite.workloads, host_nodes.in_order(nodes)),
         "numa_balancing": _number(numa_balancing()),

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from . import locality
+from . import cost, locality
 from .errors import CannotError, ExperimentError, UsageError
 from .host_nodes import Node
 from .schedule import Trial
@@ -79,7 +79,7 @@ class Observer:
         self._check_start(trial, running, before, record)
         self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
         with timed("apply"), running.working(self.suite.sample) as sample:
-            record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
+            self._apply(trial, running, sample, record)
         with timed("measure"):
             measured = running.measure()
         with timed("ps_after"):
@@ -88,6 +88,11 @@ class Observer:
             record["check"] = running.verify()
         self._check_end(running, after, record)
         self._fill(running, before, after, measured, record)
+
+    def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: dict[str, Any]) -> None:
+        begin = time.monotonic()
+        record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
+        record["cost"] = cost.of(record["apply"], time.monotonic() - begin, sample)
 
     def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The tasks in the workload's order."""

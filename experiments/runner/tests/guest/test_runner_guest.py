@@ -68,8 +68,17 @@ def test_maximum_local_brings_tasks_and_pages_together(workload: str, tmp_path: 
     assert record["metrics"][0]["name"] == first and values[first] > 0
     for decision in record["apply"]["decisions"]:
         assert decision["penalty"]["source"] == "declared"
+    check_cost(record)
     if workload == "contention-2L2R":
         check_overflow(record)
+
+
+def check_cost(record: dict) -> None:
+    """Moving is a part of apply, and bytes are the moved pages'."""
+    cost = record["cost"]
+    assert cost["moved_bytes"] == os.sysconf("SC_PAGESIZE") * metrics(record)["pages_moved"]
+    assert 0 <= cost["move_s"] <= cost["apply_s"] <= record["steps"]["apply"] + 0.001
+    assert (cost["move_s"] > 0) == (cost["moved_bytes"] > 0) and cost["watched_s"] == (0 if "redis" in record["workload"] else SUITE.sample)
 
 
 def check_overflow(record: dict) -> None:
