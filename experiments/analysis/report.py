@@ -15,6 +15,7 @@ from markupsafe import Markup
 from . import figures, memory_figures, papers, text_format, theme
 from .anova_report import across_workloads, within_workload
 from .decisions import decisions
+from .policies import matrix
 from .results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, read, text_of
 from .stats import LEVEL, t_interval, welch
 from .summary import notes, write_text
@@ -48,7 +49,8 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         facts=_facts(results),
         platforms=[(s, PLATFORM_TEXT[s]) for s in results.platforms],
         notes=notes(results),
-        matrix=_matrix(results, slugs) if placed else None,
+        matrix=matrix.matrix(results, slugs) if placed else None,
+        price=matrix.price(results) if placed else None,
         nodes=results.nodes,
         chapters=chapters,
         unknown=[name for name in unknown if name not in memory_figures.SECTIONS],
@@ -195,29 +197,6 @@ def _module(manifest: dict[str, Any]) -> str:
         return text_of(module) or ("not loaded" if "module" in manifest else "")
     version = module.get("numaplace") or module.get("version") or "loaded"
     return f"{version} (ABI {module['abi']})" if "abi" in module else str(version)
-
-
-def _matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
-    """Locality after, workload x policy, and what it was before."""
-    rows = []
-    for workload in results.workloads:
-        cells = [_cell(results, workload, policy) for policy in results.policies]
-        rows.append({"workload": workload, "slug": slugs[workload], "cells": cells})
-    return {"policies": results.policies, "rows": rows}
-
-
-def _cell(results: Results, workload: str, policy: str) -> dict[str, Any]:
-    after = _mean(results, workload, policy, "locality_after")
-    before = _mean(results, workload, policy, "locality_before")
-    moved = _mean(results, workload, policy, "pages_moved")
-    marked = sum(
-        (o.workload, o.policy) == (workload, policy) and not o.clean for o in results.measured
-    )
-    told = [f"was {text_format.fraction(before)},", f"{text_format.count(moved)} moved"]
-    if after is None:
-        told = [f"{marked} marked" if marked else "not measured"]
-    shade = 0 if after is None else round(0.06 + 0.44 * after, 3)
-    return {"after": text_format.fraction(after), "told": told, "shade": shade}
 
 
 def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:

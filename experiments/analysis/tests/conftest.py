@@ -31,6 +31,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def timed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """On a platform whose times mean something: with speed-ups and the price of migrations."""
+    directory = synthetic.write(tmp_path_factory.mktemp("timed"), synthetic.timed(), synthetic.TIMED)
+    return report.write(directory)
+
+
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with chromium(tmp_path_factory.mktemp("profile")) as running:
         yield running

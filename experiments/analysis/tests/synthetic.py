@@ -156,6 +156,16 @@ def full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
     return records
 
 
+def timed(repeats: int = 3, apply_s: float = 0.5) -> list[dict[str, Any]]:
+    """As full(), on a platform whose times mean something, with the price of each placement."""
+    price = {"watched_s": 0.02, "move_s": 0.1, "moved_bytes": 64 << 20}
+    return [record | {"platform": "lab-timed", "cost": price | {"apply_s": apply_s + 0.02 * record["repeat"]}}
+            for record in full(repeats)]
+
+
+TIMED = MANIFEST | {"platform": "lab-timed", "responses": ["bandwidth", "throughput"]}
+
+
 def write(
     directory: Path,
     records: list[dict[str, Any]],

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report's first tables: speed-up and locality by workload and policy, and when a migration has paid."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import figures, text_format
+from ..results import Results
+from ..stats import Interval, Ratio, t_interval
+from . import cost
+from .speedup import BASELINE, Speedup, response, speedups, told, totals
+
+FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
+MIB = 1 << 20
+
+
+def matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
+    """Without speed-ups where times mean nothing: then locality stands first."""
+    timed = told(results)
+    found = speedups(results) if timed else {}
+    rows = [{"workload": w, "slug": slugs[w], "response": _response(results, w) if timed else "",
+             "cells": [_cell(results, w, p, found.get((w, p)), timed) for p in results.policies]}
+            for w in results.workloads]
+    return {"policies": results.policies, "rows": rows, "timed": timed, "tests": len(found),
+            "totals": _totals(results) if timed else []}
+
+
+def _response(results: Results, workload: str) -> str:
+    metric = response(results, workload)
+    return f"{text_format.label(metric[0])}, {metric[1]}" if metric else ""
+
+
+def _cell(results: Results, workload: str, policy: str, speedup: Speedup | None, timed: bool) -> dict[str, Any]:
+    before, after, moved = (_mean(results, workload, policy, m)
+                            for m in ("locality_before", "locality_after", "pages_moved"))
+    if not results.select(workload, policy):
+        marked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
+        return {"head": text_format.DASH, "told": [f"{marked} marked" if marked else "not measured"],
+                "hue": "node0", "shade": 0, "significant": False, "limits": ""}
+    moves = f"{text_format.count(moved)} moved"
+    if not timed:
+        told = [f"was {text_format.fraction(before)},", moves]
+        return {"head": text_format.fraction(after), "told": told, "hue": "node0", "significant": False, "limits": "",
+                "shade": 0 if after is None else round(0.06 + 0.44 * after, 3)}
+    locality = f"locality {text_format.fraction(before)} → {text_format.fraction(after)},"
+    return _look(speedup) | {"head": _head(results, workload, policy, speedup),
+                             "limits": limits(speedup) if speedup else "", "told": [locality, moves]}
+
+
+def _head(results: Results, workload: str, policy: str, speedup: Speedup | None) -> str:
+    """The baseline shows what the others are compared with."""
+    metric = response(results, workload)
+    if speedup:
+        return times(speedup.value)
+    mean = _mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
+    return text_format.number(mean)
+
+
+def _look(speedup: Speedup | None) -> dict[str, Any]:
+    if not speedup:
+        return {"hue": "node0", "shade": 0, "significant": False}
+    far = min(1.0, abs(math.log(speedup.value)) / FULL_SHADE)
+    return {"hue": "node2" if speedup.value >= 1 else "node4", "shade": round(0.45 * far, 3),
+            "significant": speedup.significant}
+
+
+def times(value: float) -> str:
+    return f"{value:.2f}×" if value < 9.995 else f"{text_format.number(value)}×"
+
+
+def limits(found: Speedup | Ratio) -> str:
+    if found.low is None or found.high is None:
+        return "no interval"
+    return f"{text_format.number(found.low)} to {text_format.number(found.high)}".replace("-", "−")
+
+
+def _totals(results: Results) -> list[dict[str, Any]]:
+    """A cell for each policy; the baseline's is 1 by definition and has no rank."""
+    by_policy = {total.policy: total for total in totals(results)}
+    cells = []
+    for policy in results.policies:
+        total = by_policy.get(policy)
+        if total is None:
+            cells.append({"mean": "1", "limits": "", "rank": text_format.DASH})
+        elif total.ratio is None:
+            cells.append({"mean": text_format.DASH, "limits": f"{total.workloads} of {len(results.workloads)} workloads",
+                          "rank": text_format.DASH})
+        else:
+            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": str(total.rank)})
+    return cells
+
+
+def price(results: Results) -> dict[str, Any] | None:
+    """One row for each workload and policy but the baseline; None where times mean nothing."""
+    if not told(results):
+        return None
+    rows = [_price(workload, policy, found) for (workload, policy), found in cost.costs(results).items()]
+    return {"rows": rows, "work": cost.WORK_S, "recorded": any(row["recorded"] for row in rows)}
+
+
+def _price(workload: str, policy: str, found: cost.Cost | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"workload": workload, "policy": policy, "recorded": found is not None}
+    if found is None:
+        return row
+    even, *ends = found.break_even
+    return row | {
+        "speedup": (times(found.speedup.value), found.speedup.value),
+        "seconds": (_seconds(found.seconds.mean), found.seconds.mean), "moving": _seconds(found.moving),
+        "moved": (text_format.number(found.bytes / MIB), found.bytes),
+        "even": (duration(even), "" if even == cost.NEVER else even),
+        "even_limits": "" if None in ends else " to ".join(map(duration, ends)),
+        "work": [_work(work, found.time_to_solution(work)) for work in cost.WORK_S],
+    }
+
+
+def _work(work: float, found: Interval) -> tuple[str, float, str]:
+    """Slower than the baseline with the migration in it: said in words too."""
+    beside = found.mean if found.low is None else found.low
+    return text_format.spread(found), found.mean, "slower" if beside > work else ""
+
+
+def _seconds(value: float) -> str:
+    return f"{text_format.number(value)} s"
+
+
+def duration(seconds: float) -> str:
+    if seconds == cost.NEVER:
+        return "never"
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{text_format.number(seconds / size, 2)} {unit}"
+    return _seconds(seconds)
+
+
+def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
+    found = figures.values(results, workload, policy, metric)
+    return t_interval(found).mean if found else None
