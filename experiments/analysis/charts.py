@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from . import text_format, theme
@@ -75,7 +76,29 @@ def lines(
         if from_zero and low >= 0:
             axes.set_ylim(bottom=0)
         _legend_above(axes, handlelength=2.6, columnspacing=1.2)
-        return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves))
+        ys = [p.y for c in curves for p in c.points]
+        return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves),
+                            [(axes, [tip(c, p) for c in curves for p in c.points])],
+                            (lambda: make_log(axes.yaxis)) if worth_log(ys) else None)
+
+
+def tip(curve: Curve, p: Point) -> theme.Tip:
+    limits = "" if p.low is None else f" ({text_format.number(p.low)} to {text_format.number(p.high)})"
+    return theme.Tip(p.x, p.y, f"{curve.name}\n{text_format.tick(p.x)}: {text_format.number(p.y)}{limits}")
+
+
+def worth_log(values: Sequence[float]) -> bool:
+    """All above 0 and a decade apart: below that a logarithmic axis shows nothing new."""
+    return bool(values) and 0 < 10 * min(values) <= max(values)
+
+
+def make_log(axis: Axis) -> None:
+    """Of an axis that may begin at 0, which a logarithmic one cannot."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_formatter(lambda value, _: text_format.tick(value))
+    axis.set_minor_formatter("")
+    axis.axes.relim()
+    axis.axes.autoscale(axis=axis.axis_name)
 
 
 def _legend_above(axes: Axes, **spacing: float) -> None:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from . import text_format, theme
+from .charts import make_log, worth_log
 from .results import Observation, Results
 from .stats import Interval, t_interval
 
@@ -19,6 +20,7 @@ WIDTH_IN = 4.7
 ROW_IN = 0.165
 MAX_METRICS = 3
 LABEL, CHIP, BAR = 0.30, 0.045, 0.54  # where the squares start, their and the bars' widths
+DOTS = 0.17  # how far below its row's middle an observation is drawn
 SMALL = {"ink": "muted", "size": 8.5}
 
 
@@ -154,14 +156,31 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
     block = len(results.policies) * 0.36 + 0.95
     total = block * len(metrics)
     with matplotlib.rc_context(theme.SETTINGS):
-        figure = Figure((WIDTH_IN, total))
+        figure, tips = Figure((WIDTH_IN, total)), []
         for i, (metric, unit) in enumerate(metrics):
             bottom = 1 - (i + 1) / len(metrics) + 0.52 / total
             axes = figure.add_axes((0.24, bottom, 0.49, (block - 0.87) / total))
             _metric(axes, results, workload, metric, unit)
+            tips.append((axes, _tips(results, workload, metric, unit)))
+        wide = [axes for axes, points in tips if worth_log([tip.x for tip in points])]
         title = f"{workload}: " + ", ".join(text_format.label(m) for m, _ in metrics)
         description = "; ".join(_describe_metric(results, workload, *m) for m in metrics)
-        return theme.inline(figure, f"{prefix}-time", title, description)
+        return theme.inline(figure, f"{prefix}-time", title, description, tips,
+                            (lambda: [make_log(axes.xaxis) for axes in wide]) if wide else None)
+
+
+def _tips(results: Results, workload: str, metric: str, unit: str) -> list[theme.Tip]:
+    """One for each observation."""
+    found = []
+    for y, policy in enumerate(results.policies):
+        clean = [o for o in results.select(workload, policy) if o.value(metric) is not None]
+        marked = sum((o.workload, o.policy) == (workload, policy) and bool(o.marks) for o in results.measured)
+        for o in clean:
+            found.append(theme.Tip(
+                o.value(metric), y + DOTS,
+                f"{policy}: {o.value(metric):.10g} {unit}\none of n = {len(clean)}, {marked} more are marked\n"
+                f"repeat {o.repeat}, order {o.order}, line {o.line} of results.jsonl", f"o{o.line}"))
+    return found
 
 
 def distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
@@ -200,7 +219,7 @@ def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str)
 def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
     """Circles, diamond and line; a line that leaves the axis ends in an arrow head."""
     dark, line = theme.colour("mean"), y - 0.12
-    axes.plot(found, [y + 0.17] * len(found), "o", markersize=4.5, markerfacecolor="none",
+    axes.plot(found, [y + DOTS] * len(found), "o", markersize=4.5, markerfacecolor="none",
               markeredgewidth=1.1, markeredgecolor=theme.colour("node0"), clip_on=False, zorder=3)
     if interval.low is not None:
         first, last = axes.get_xlim()

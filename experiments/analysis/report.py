@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from . import figures, memory_figures, papers, text_format, theme
+from . import figures, memory_figures, observation_table, papers, text_format, theme
 from .anova_report import across_workloads, within_workload
 from .decisions import decisions
 from .policies import matrix
@@ -58,6 +58,7 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         machine=results.machine or "an unnamed machine",
         everything=None if placed else _everything(results),
         sections=sections,
+        all=observation_table.table(results),
         across=across_workloads(results) if placed else [],
         platform_line=results.platform_line,
         platform_short=results.platform_short,

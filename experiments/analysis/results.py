@@ -58,6 +58,7 @@ class Observation:
     apply: dict[str, Any] | None
     factors: dict[str, int | float | str]
     raw: dict[str, Any] = field(repr=False)
+    line: int = 0  # of results.jsonl
 
     @property
     def clean(self) -> bool:
@@ -194,7 +195,7 @@ def read(directory: str | Path) -> Results:
     for number, record in records:
         # An observation that failed early does not know where it ran.
         record["platform"] = _platform(record) or _platform(manifest)
-        observations.append(_observation(record, f"{path} line {number}"))
+        observations.append(_observation(record, f"{path} line {number}", number))
     observations = _without_repeats(observations, notices)
     if not any(not o.warmup for o in observations):
         raise ResultsError(f"{path}: no observation; run the experiment first")
@@ -251,7 +252,7 @@ def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[
     return records
 
 
-def _observation(record: dict[str, Any], where: str) -> Observation:
+def _observation(record: dict[str, Any], where: str, line: int) -> Observation:
     def need(key: str, kind: type) -> Any:
         if not isinstance(record.get(key), kind) or isinstance(record.get(key), bool):
             raise ResultsError(
@@ -276,6 +277,7 @@ def _observation(record: dict[str, Any], where: str) -> Observation:
         apply=record["apply"] if isinstance(record.get("apply"), dict) else None,
         factors=_factors(record, where),
         raw=record,
+        line=line,
     )
 
 

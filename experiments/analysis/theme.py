@@ -8,10 +8,15 @@ replaces the stand-ins by CSS variables, so that one SVG serves both themes, scr
 from __future__ import annotations
 
 import io
+import math
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 
-from .text_format import printable
+from matplotlib.axes import Axes
+
+from .text_format import THIN_SPACE, printable
 
 # Node colours: Okabe and Ito's palette, which stays apart under colour blindness. (light, dark)
 _COLOURS = {
@@ -38,6 +43,7 @@ _COLOURS = {
     "on_node7": ("#10151a", "#10151a"),
 }
 NODES = 8
+LINES = THIN_SPACE + "\n"  # what a tip has beside printable characters
 _STAND_IN = {
     name: f"#0badc{i:x}" if i < 16 else f"#1badc{i - 16:x}" for i, name in enumerate(_COLOURS)
 }
@@ -74,8 +80,39 @@ def variables(dark: bool) -> str:
     return " ".join(f"--{name.replace('_', '-')}: {pair[dark]};" for name, pair in _COLOURS.items())
 
 
-def inline(figure, prefix: str, title: str, description: str) -> str:
-    """An <svg> element for HTML: unique ids, theme colours, a title and a description."""
+@dataclass(frozen=True)
+class Tip:
+    """What a pointer at a place of the data is told, and the id of the page that has more of it."""
+
+    x: float
+    y: float
+    text: str
+    more: str = ""
+
+
+def inline(figure, prefix: str, title: str, description: str,
+           tips: Sequence[tuple[Axes, Sequence[Tip]]] = (), log: Callable[[], None] | None = None) -> str:
+    """An <svg> element for HTML: unique ids, theme colours, a title and a description.
+
+    `log` turns the figure's axes logarithmic: then the element holds both, and the page shows one of them.
+    """
+    svg = _svg(figure, prefix, tips)
+    if log:
+        log()
+        body = r"(<svg[^>]*>)(.*)</svg>"
+        other = re.search(body, _svg(figure, f"{prefix}-log", tips), re.S)[2]
+        svg = re.sub(body, lambda m: f'{m[1]}<g class="linear">{m[2]}</g><g class="log" display="none">{other}</g></svg>',
+                     svg, count=1, flags=re.S)
+    labels = (
+        f'<title id="{prefix}-title">{escape(printable(title))}</title>'
+        f'<desc id="{prefix}-desc">{escape(printable(description))}</desc>'
+    )
+    head = f'<svg class="chart" role="img" aria-labelledby="{prefix}-title {prefix}-desc" '
+    svg = re.sub(r"<svg ", head, svg, count=1)
+    return re.sub(r"(<svg[^>]*>)", lambda m: m.group(1) + labels, svg, count=1).strip()
+
+
+def _svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
@@ -88,15 +125,23 @@ def inline(figure, prefix: str, title: str, description: str) -> str:
     svg = re.sub(r"'DejaVu Sans'[^;\"]*", "var(--font)", svg)
     for name, stand_in in _STAND_IN.items():
         svg = svg.replace(stand_in, f"var(--{name.replace('_', '-')})")
-    labels = (
-        f'<title id="{prefix}-title">{escape(printable(title))}</title>'
-        f'<desc id="{prefix}-desc">{escape(printable(description))}</desc>'
-    )
-    head = f'<svg class="chart" role="img" aria-labelledby="{prefix}-title {prefix}-desc" '
-    svg = re.sub(r"<svg ", head, svg, count=1)
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r"\n\s*", "\n", svg)
-    return re.sub(r"(<svg[^>]*>)", lambda m: m.group(1) + labels, svg, count=1).strip()
+    return svg.replace("</svg>", _targets(figure, tips) + "</svg>")
+
+
+def _targets(figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
+    """Circles that nobody sees: a browser shows their title without any script."""
+    found, scale, height = [], 72 / figure.dpi, figure.get_size_inches()[1] * 72
+    for axes, points in tips:
+        for tip in points:
+            x, y = axes.transData.transform((tip.x, tip.y)) * scale
+            if not (math.isfinite(x) and math.isfinite(y)):
+                continue
+            more = f' data-more="{escape(tip.more)}"' if tip.more else ""
+            found.append(f'<circle class="tip" cx="{x:.1f}" cy="{height - y:.1f}" r="6"{more} fill="transparent">'
+                         f"<title>{escape(printable(tip.text, keep=LINES))}</title></circle>")
+    return "\n".join(found)
 
 
 def standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) -> str:

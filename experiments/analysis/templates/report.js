@@ -28,6 +28,64 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// A table that is wider than the page is scrolled by the keyboard too.
+for (const wide of document.querySelectorAll(".scroll")) wide.tabIndex = 0;
+// A pointer at a point of a figure is told what it is; a click leads to the observation.
+const bubble = document.createElement("div");
+bubble.className = "bubble";
+bubble.hidden = true;
+bubble.setAttribute("aria-hidden", "true");
+document.body.append(bubble);
+for (const tip of document.querySelectorAll(".tip")) {
+  const title = tip.querySelector("title");
+  const text = title.textContent;
+  tip.addEventListener("pointerenter", () => {
+    title.textContent = ""; // else the browser shows it too, later
+    bubble.textContent = text;
+    bubble.hidden = false;
+    const box = tip.getBoundingClientRect();
+    const left = Math.min(box.right + 4, document.documentElement.clientWidth - bubble.offsetWidth - 4);
+    bubble.style.left = Math.max(0, left) + scrollX + "px";
+    bubble.style.top = box.bottom + 4 + scrollY + "px";
+  });
+  tip.addEventListener("pointerleave", () => {
+    title.textContent = text;
+    bubble.hidden = true;
+  });
+  if (tip.dataset.more) tip.addEventListener("click", () => { location.hash = tip.dataset.more; });
+}
+// Where a link leads is unfolded.
+const unfold = () => {
+  const target = document.getElementById(location.hash.slice(1));
+  const folded = target?.closest("details");
+  if (folded && !folded.open) {
+    folded.open = true;
+    target.scrollIntoView();
+  }
+};
+addEventListener("hashchange", unfold);
+unfold();
+// Filters: a table's rows by the levels of its factors.
+for (const table of document.querySelectorAll("table.filterable")) {
+  const rows = [...table.tBodies[0].rows];
+  const bar = document.createElement("div");
+  bar.className = "filters";
+  const chosen = new Map();
+  const show = () => {
+    for (const row of rows) row.hidden = [...chosen].some(([i, level]) => level && row.cells[i].textContent !== level);
+  };
+  [...table.tHead.rows[0].cells].forEach((head, i) => {
+    const levels = [...new Set(rows.map((row) => row.cells[i]?.textContent))];
+    if (head.dataset.filter === undefined || levels.length < 2) return;
+    const label = document.createElement("label");
+    const select = document.createElement("select");
+    select.append(new Option("all", ""), ...levels.map((level) => new Option(level, level)));
+    select.addEventListener("change", () => { chosen.set(i, select.value); show(); });
+    label.append(head.textContent + " ", select);
+    bar.append(label);
+  });
+  if (bar.childElementCount) table.parentElement.before(bar);
+}
 // On paper nothing is folded away.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report by axe, with everything unfolded: no rule of WCAG 2.2 AA nor of good practice is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis.tests.axe import violations
+from experiments.analysis.tests.browser import Browser
+
+UNFOLD = "document.querySelectorAll('details').forEach(d => d.open = true)"
+FAULTS = {
+    "image-alt": "document.querySelector('main').append(document.createElement('img'))",
+    "color-contrast": "document.querySelector('.lead').style.color = 'color-mix(in srgb, gray 30%, Canvas)'",
+    "label": "document.querySelector('main').append(document.createElement('input'))",
+    "svg-img-alt": "document.querySelectorAll('svg.chart').forEach(s => { s.removeAttribute('aria-labelledby');"
+                   " s.querySelectorAll('title').forEach(t => t.remove()); })",
+}
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (390, False)],
+                         ids=["light", "dark", "phone"])
+def test_no_rule_is_broken(browser: Browser, timed_page: Path, width: int, dark: bool) -> None:
+    browser.open(timed_page, width=width, dark=dark)
+    browser.evaluate(UNFOLD)
+    assert violations(browser) == []
+
+
+@pytest.mark.parametrize("rule", FAULTS)
+def test_a_planted_fault_is_found(browser: Browser, timed_page: Path, rule: str) -> None:
+    browser.open(timed_page)
+    browser.evaluate(FAULTS[rule])
+    assert [line.partition(":")[0] for line in violations(browser)] == [rule]
