@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment report DIR | compare A B.."""
+"""numaplace experiment report DIR | compare A B.. | export DIR"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+
+from experiments.runner.cli import add_export_options
 
 from .compare_options import COMPARE_HELP, add_compare_options
 from .results import ResultsError
@@ -54,6 +56,19 @@ def compare(args: argparse.Namespace) -> int:
     return gate.STATUS if crossed else 0
 
 
+def export(args: argparse.Namespace) -> None:
+    from .exports import drawings, pyperf, tables
+    from .results import read
+
+    results = read(args.directory)
+    for write, path in ((tables.csv, args.csv), (tables.parquet, args.parquet), (pyperf.write, args.pyperf)):
+        if path:
+            write(results, path)
+            print(path)
+    if args.figures:
+        print(*drawings.write(results.directory, args.figures), sep="\n")
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="numaplace experiment", description=__doc__)
     commands = top.add_subparsers(dest="command", required=True)
@@ -64,13 +79,19 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
     two = commands.add_parser("compare", help=COMPARE_HELP)
     add_compare_options(two)
+    three = commands.add_parser("export", help="a run's numbers and figures for other programs")
+    add_export_options(three)
     return top
 
 
 def carry_out(args: argparse.Namespace) -> int:
     """Returns the exit status."""
+    if args.command == "export" and not (args.csv or args.parquet or args.pyperf or args.figures):
+        print("numaplace experiment export: nothing was asked for: give --csv, --parquet or --pyperf FILE, "
+              "or --figures png|pdf", file=sys.stderr)
+        return 2
     try:
-        return {"report": report, "compare": compare}[args.command](args) or 0
+        return {"report": report, "compare": compare, "export": export}[args.command](args) or 0
     except ResultsError as error:
         print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)
         return 1

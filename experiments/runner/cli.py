@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, demo, check-machine, report, compare."""
+"""numaplace experiment: list, run, demo, check-machine, report, compare, export."""
 
 from __future__ import annotations
 
@@ -37,7 +37,17 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
     one = commands.add_parser("compare", help=COMPARE_HELP)
     add_compare_options(one)
+    one = commands.add_parser("export", help="a run's numbers and figures for other programs")
+    add_export_options(one)
     return top
+
+
+def add_export_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("directory", metavar="RUN", help="folder of a run")
+    one.add_argument("--csv", type=Path, metavar="FILE", help="every value of every observation, one a row")
+    one.add_argument("--parquet", type=Path, metavar="FILE", help="the same, for pandas, DuckDB, R")
+    one.add_argument("--pyperf", type=Path, metavar="FILE", help="JSON that pyperf reads")
+    one.add_argument("--figures", choices=["png", "pdf"], help="each figure, in RUN/figures, drawn by Chromium")
 
 
 def add_run_options(one: argparse.ArgumentParser) -> None:
@@ -244,11 +254,10 @@ def command_analysis(args: argparse.Namespace) -> int:
     return analysis.carry_out(args)
 
 
-
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     commands = {"list": command_list, "run": command_run, "demo": command_demo, "check-machine": command_check,
-                "report": command_analysis, "compare": command_analysis}
+                "report": command_analysis, "compare": command_analysis, "export": command_analysis}
     try:
         return commands[args.command](args)
     except ExperimentError as error:
