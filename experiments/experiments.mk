@@ -81,3 +81,9 @@ aa-lab: tools				## the same of measured runs: AA_SEEDS runs of contention in th
 check-statistics:			## the analysis beside R's own results of R's data sets; needs apt-get install r-base-core
 	@command -v Rscript >/dev/null || { echo "Rscript is not installed: apt-get install --no-install-recommends r-base-core" >&2; exit 3; }
 	$(PY) -m pytest experiments/analysis/tests/test_reference_r.py -q
+
+RUN ?= results/demo
+
+.PHONY: report-image
+report-image:			## Documentation/images/report.png, from the results of make demo or of RUN=FOLDER
+	$(PY) -m experiments.analysis.exports.page_picture $(RUN) Documentation/images/report.png
