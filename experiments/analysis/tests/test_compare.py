@@ -127,7 +127,7 @@ def test_a_threshold_decides_the_exit_status(tmp_path: Path) -> None:
     assert f"bandwidth < -3 %: {slower}: cross / none / bandwidth changed by -5.0 % (p " in line
 
 
-@pytest.mark.parametrize(("rule", "said"), [("bandwith < -3 %", "no metric of that name"), ("through* < -3%", "was not measured")])
+@pytest.mark.parametrize(("rule", "said"), [("bandwidths < -3 %", "no metric of that name"), ("through* < -3%", "was not measured")])
 def test_what_cannot_be_judged_fails(tmp_path: Path, rule: str, said: str) -> None:
     a, b = write(tmp_path / "a", SLEEP_2, throughput=2), write(tmp_path / "b", SLEEP_1)
     done = command(a, b, "--fail-if", rule)
