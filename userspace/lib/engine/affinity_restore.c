@@ -109,7 +109,8 @@ static bool is_over(const struct np_saved *record)
 
 /*
  * Children that a task starts before it is restored are found by the next look, for which
- * the records stay. Those that others start meanwhile are none of this restore's.
+ * the records stay. Those that others start meanwhile are none of this restore's, but for heirs
+ * of exited tasks, whose records are dropped in the end.
  */
 static int restore_all(struct restoring *r)
 {
@@ -125,7 +126,7 @@ static int restore_all(struct restoring *r)
 		if (!e)
 			done = restore_matching(r);
 		np_processes_free(&r->all);
-	} while (!e && np_looks_again(&looks, done, found.exited));
+	} while (!e && np_looks_again(&looks, done || found.of_gone, found.exited));
 	np_saved_affinity_drop_if(&r->state, is_over);
 	return e;
 }

@@ -17,6 +17,8 @@
 #define MAX_DEPTH 64
 /* Tasks that start others faster than this many looks are not waited for. */
 #define MAX_LOOKS 64
+/* So many generations of tasks that exit before they are looked at are followed. */
+#define MAX_EMPTY 5
 
 #define WORDS (NP_MAX_CPUS / (8 * sizeof(unsigned long)))
 
@@ -308,6 +310,12 @@ static bool may_be_heir(const struct search *q, const struct np_process *p)
 	return false;
 }
 
+static void note_exit(const struct search *q, const struct np_process *p, struct found *f)
+{
+	f->counts.exited++;
+	f->counts.orphans += !nearest_record(q, p->pid);
+}
+
 static int look_at(struct search *q, const struct np_process *p, struct bitmask *now,
 		   struct found *f)
 {
@@ -319,7 +327,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 	if (!may_be_heir(q, p))
 		return 0;
 	if (np_proc_threads(p->pid, &tids, &n)) {
-		f->counts.exited++;
+		note_exit(q, p, f);
 		return 0;
 	}
 	for (size_t i = 0; !e && i < n; i++) {
@@ -328,7 +336,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 		if (r && r->tid == tids[i])
 			continue;
 		if (np_proc_thread_stat(p->pid, tids[i], &st) || np_affinity_get(tids[i], now)) {
-			f->counts.exited++;
+			note_exit(q, p, f);
 			continue;
 		}
 		np_layers_lift(&q->s->layers, tids[i], now);
@@ -368,7 +376,7 @@ bool np_looks_again(struct np_looks *l, bool found, bool missed)
 {
 	l->n++;
 	l->empty = found ? 0 : l->empty + 1;
-	return l->n < MAX_LOOKS && (found || (missed && l->empty < 2));
+	return l->n < MAX_LOOKS && (found || (missed && l->empty < MAX_EMPTY));
 }
 
 static bool is_gone(const struct np_saved *r)
@@ -389,7 +397,7 @@ int np_inherited_settle(struct np_saved_affinity *s)
 			return e;
 		e = np_inherited_note(s, &all, &found);
 		np_processes_free(&all);
-	} while (!e && np_looks_again(&looks, found.of_gone, found.exited));
+	} while (!e && np_looks_again(&looks, found.of_gone, found.orphans));
 	if (e)
 		return e;
 	np_saved_affinity_drop_if(s, is_gone);

@@ -30,6 +30,7 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 struct np_inherited_found {
 	size_t of_gone; /* heirs of records that are "gone" */
 	size_t exited;	/* threads that may be heirs and exited before they were looked at */
+	size_t orphans; /* of these, without a living ancestor that has a record */
 };
 
 /*
@@ -47,9 +48,9 @@ struct np_looks {
 
 /*
  * Whether another look is needed after one that found something of what is looked for, or
- * missed exited threads. A thread that is missed may leave a child, which the next look
- * finds: after two empty looks in a row there is none. Tasks that others start and end all
- * the time are not waited for.
+ * missed exited threads. A missed thread may leave a child, which the next look finds unless
+ * the child exits as well: that is followed for a few empty looks in a row. Tasks that others
+ * start and end all the time are not waited for.
  */
 bool np_looks_again(struct np_looks *l, bool found, bool missed);
 
