@@ -4,6 +4,7 @@
 # `command`; `step` and `status` say there how far it came. What this script itself says goes to the console.
 run=$1
 group=/sys/fs/cgroup/numaplace-lab
+PATH=$PATH:/usr/sbin:/sbin # which a user's may not have
 exec </dev/null
 
 step() {
