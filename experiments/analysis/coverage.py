@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from statistics import fmean
 
-from experiments.runner import precision
+from experiments.runner.repeats import precision
 
 PERCENT, MOST = 2.0, 30
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import designs, estimate, host_nodes, manifest, precision, results, schedule
+from . import designs, estimate, host_nodes, manifest, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .host_nodes import in_lab
 from .interrupts import stop_signals
 from .observe import Observer
 from .observe_static import StaticObserver
 from .progress import duration
+from .repeats import precision
 from .suite import Suite, choose
 from .sysctl_guard import NUMA_BALANCING, Guard
 from .tool import Numaplace, policy_of

@@ -12,8 +12,9 @@ import pytest
 from scipy import stats
 
 from experiments.analysis import coverage
-from experiments.runner import bootstrap, designs, host_nodes, precision
+from experiments.runner import designs, host_nodes
 from experiments.runner import suite as suites
+from experiments.runner.repeats import bootstrap, precision
 
 
 @pytest.fixture

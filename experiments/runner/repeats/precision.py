@@ -9,9 +9,9 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
+from ..schedule import ATTEMPTS, Trial, is_clean
+from ..suite import Suite
 from . import bootstrap
-from .schedule import ATTEMPTS, Trial, is_clean
-from .suite import Suite
 
 # Student's t, two-sided 95 %, of 1, 2, .. degrees of freedom; beyond the table its last value,
 # which is at most 4 % too wide. Any table of the distribution has them.
