@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.target.process import TargetProcess
+from tests.target.process import TargetProcess, for_everybody
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,6 +38,11 @@ def module_file() -> Path | None:
     return None
 
 
+def tool_of(process: dict) -> Path:
+    """The command line for a process with these arguments of Popen."""
+    return for_everybody(TOOL) if "user" in process else TOOL
+
+
 class Tool:
     """numaplace, with --json. Targets are started by numactl, whose CPUs count as chosen for them:
     plans for them say --override."""
@@ -48,7 +53,7 @@ class Tool:
     def run(self, *words: object, **kwargs) -> subprocess.CompletedProcess[str]:
         if self.override and words[0] in ("plan", "apply") and not {"--plan", "--show"} & set(words):
             words = (words[0], "--override", *words[1:])
-        return subprocess.run([TOOL, *map(str, words)], text=True, capture_output=True,
+        return subprocess.run([tool_of(kwargs), *map(str, words)], text=True, capture_output=True,
                               timeout=120, check=False, **kwargs)
 
     def __call__(self, *words: object) -> dict:

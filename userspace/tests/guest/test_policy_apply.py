@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, tool_of, wait_until
 
 MIB_PAGES = 256
-PYTHON = [sys.executable, "-IS"]  # without site-packages: starts at once
+# Without site-packages it starts at once; other users may not reach this tree's link to it.
+PYTHON = [os.path.realpath(sys.executable), "-IS"]
 BUSY = f"""
 area = bytearray({32 << 20})
 while True:
@@ -236,7 +237,7 @@ class Run:
     def __init__(self, *options: object, command: list[str] | None = None, **kwargs) -> None:
         command = command or [*PYTHON, "-c", BUSY]
         self.process = subprocess.Popen(
-            [TOOL, "run", "--policy", "maximum-local", "--override", "--interval", "300ms", *map(str, options),
+            [tool_of(kwargs), "run", "--policy", "maximum-local", "--override", "--interval", "300ms", *map(str, options),
              "--", "numactl", "--cpunodebind=1", "--membind=0", *command],
             text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,14 +134,6 @@ def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_
     assert target.policy() == "interleave:0-1"
     pages = target.pages()
     assert pages[0] >= 0.99 * (pages[0] + pages[1])
-
-
-@pytest.fixture
-def nobody() -> Iterator[dict]:
-    """The command line for a user with nothing but a runtime folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.chown(folder, 65534, 65534)
-        yield {"user": 65534, "env": os.environ | {"XDG_RUNTIME_DIR": folder}}
 
 
 def test_no_right_to_touch_a_task(tool: Tool, start_target, nobody: dict, module: None) -> None:
