@@ -38,7 +38,7 @@ demo-debian12 demo-debian13: demo-debian%:
 
 check: setup			## every test; what .ci/run calls
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
-	$(PY) -m pytest
+	TEST_WORKERS=$(TEST_WORKERS) $(PY) -m tests.check
 
 check-quick: setup		## within 5 minutes: the tests that boot no machine, and some of those inside the lab
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs

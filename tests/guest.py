@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that run inside the lab, all of a kernel series in one boot."""
+"""Tests that run inside the lab, those of a part of the tree and of a kernel series in one boot."""
 
 import json
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,22 @@ TIME_LIMIT = 3600
 # For one test; one that hangs must not take the others' time. On a busy host the longest have taken 340 s.
 TEST_LIMIT = 1200
 DEBUG_FACTOR = 6  # a kernel that checks itself takes so much longer
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which tests share a boot."""
+    name: str
+    folders: tuple[str, ...]       # how their names begin
+    without: tuple[str, ...] = ()  # parts of names that are left out
+
+    def has(self, test: str) -> bool:
+        return test.startswith(self.folders) and not any(word in test for word in self.without)
+
+    @property
+    def options(self) -> list[str]:
+        """Of pytest, where whole folders are named."""
+        return ["-k", " and ".join(f"not {word}" for word in self.without)] if self.without else []
 
 
 def folders() -> list[str]:
@@ -54,10 +71,12 @@ def shortest(selected: list[str], known: list[str]) -> list[str]:
 class Run:
     """One boot of one series, and what each test in it did."""
     series: str
+    part: Part
     results: dict[str, dict] = field(default_factory=dict)
     running: str | None = None
     explained: bool = False
     status: int = 0
+    seconds: float = 0
     output: str = ""
     console: str = ""
 
@@ -68,8 +87,8 @@ class Run:
                 return
 
     def boot(self, tests: list[str]):
-        report = TOP / "build" / f"guest-{self.series}.jsonl"
-        console = TOP / "build" / f"guest-{self.series}.console"
+        report = TOP / "build" / f"guest-{self.series}-{self.part.name}.jsonl"
+        console = report.with_suffix(".console")
         report.parent.mkdir(exist_ok=True)
         report.unlink(missing_ok=True)
         console.unlink(missing_ok=True)
@@ -79,8 +98,10 @@ class Run:
                "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(console), "--",
                "env", f"NUMAPLACE_GUEST_REPORT={report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
                ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider", "-p", "no:xdist",
-               *tests]
+               *self.part.options, *tests]
+        started = time.monotonic()
         done = subprocess.run(lab, cwd=TOP, capture_output=True, text=True, check=False)
+        self.seconds += time.monotonic() - started
         self.status = done.returncode
         self.output = "\n".join((done.stdout + done.stderr).splitlines()[-LAST_LINES:])
         self.console = console.read_text(errors="replace") if console.exists() else ""

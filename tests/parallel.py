@@ -8,7 +8,7 @@ __all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]
 
 
 class ByFile(LoadScopeScheduling):
-    """The tests of a file share its fixtures. Of those inside the lab, the tests of a kernel series share a boot."""
+    """The tests of a file share its fixtures. Of those inside the lab, those of a part and a series share a boot."""
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")

@@ -20,3 +20,6 @@ STYLE_MODULES := $(BUILD)/modules/6.12/numaplace.ko $(BUILD)/modules/6.12/numapl
 # A worker for each of two processors. What boots a machine comes first: tests/parallel.py.
 TEST_WORKERS ?= 2
 PARALLEL := -n $(TEST_WORKERS) --no-loadscope-reorder
+
+# Options of somebody's own would change what a check is.
+unexport PYTEST_ADDOPTS
