@@ -4,7 +4,6 @@
 include setup/modules.mk
 
 KMOD_TESTS := $(BUILD)/tests/target $(BUILD)/tests/faults $(BUILD)/tests/storm
-CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numaplace
 KERNELRELEASE ?= $(shell uname -r)
 KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
 
@@ -24,8 +23,8 @@ $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko: $(KMOD_SOURCES)
 	@test -d $(KERNELDIR) || { echo "module: no headers of kernel $(KERNELRELEASE) in $(KERNELDIR): \
 	install linux-headers-$(KERNELRELEASE)" >&2; exit 1; }
 	$(kmod-copy)
-	$(MAKE) -C $(KERNELDIR) M=$(CURDIR)/$(@D)/src W=1 modules
-	@cp $(@D)/src/numaplace.ko $@
+	$(MAKE) -C $(KERNELDIR) M=$(kmod-folder)/src W=1 modules
+	@cp $(kmod-folder)/src/numaplace.ko $@
 endif
 
 $(BUILD)/tests/storm: kmod/tests/storm.c

@@ -6,24 +6,29 @@ KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
 KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch] kmod/uapi/*.h kmod/tests/kunit/*.[ch])
 KMOD_DEBUG := $(KMOD_SERIES:%=$(MODULES)/debug-%/numaplace.ko)
 
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numaplace
+# Kernels' own makefiles take no path with blanks: in such a tree modules are built in the cache, in a folder for the tree.
+KMOD_BUILD := $(if $(word 2,$(CURDIR)),$(CACHE)/build-$(firstword $(shell printf '%s' '$(CURDIR)' | cksum)))
+kmod-folder = $(if $(KMOD_BUILD),$(KMOD_BUILD)/$(@D),$(abspath $(@D)))
+
 # Kbuild leaves what it makes among the sources, so that every kernel gets sources of its own.
 define kmod-copy
-	$(if $(word 2,$(abspath $@)),$(error module: a kernel's build takes no path with blanks, as in '$(abspath $@)': build it elsewhere))
-	@mkdir -p $(@D)/src
-	@cp -p --parents $(KMOD_SOURCES) $(@D)/src
+	$(if $(word 2,$(kmod-folder)),$(error module: a kernel's build takes no path with blanks, as in '$(kmod-folder)': set XDG_CACHE_HOME to another))
+	@mkdir -p $(@D) $(kmod-folder)/src
+	@cp -p --parents $(KMOD_SOURCES) $(kmod-folder)/src
 endef
 
 $(KMOD_SERIES:%=$(MODULES)/%/numaplace.ko) $(KMOD_DEBUG): \
 		$(MODULES)/%/numaplace.ko: $(KMOD_SOURCES)
 	$(kmod-copy)
-	+setup/kernel-build $* M=$(abspath $(@D))/src W=1 KCFLAGS=-Werror $(KMOD_OPTIONS) modules
-	@cp $(@D)/src/*.ko $(@D)
+	+setup/kernel-build $* M=$(kmod-folder)/src W=1 KCFLAGS=-Werror $(KMOD_OPTIONS) modules
+	@cp $(kmod-folder)/src/*.ko $(@D)
 
 LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c ticks.c ticks_count.c lab.h shared.h)
 LAB_GUEST_KO := $(KMOD_SERIES:%=$(MODULES)/%/numaplace_lab.ko)
 
 $(LAB_GUEST_KO): $(MODULES)/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
-	@mkdir -p $(@D)/lab
-	cp $^ $(@D)/lab
-	+setup/kernel-build $* M=$(abspath $(@D))/lab W=1 KCFLAGS=-Werror modules
-	cp $(@D)/lab/numaplace_lab.ko $@
+	@mkdir -p $(@D) $(kmod-folder)/lab
+	cp $^ $(kmod-folder)/lab
+	+setup/kernel-build $* M=$(kmod-folder)/lab W=1 KCFLAGS=-Werror modules
+	cp $(kmod-folder)/lab/numaplace_lab.ko $@

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import kernels
+from experiments.places import cache
 
 TOP = Path(__file__).resolve().parents[2]
 SOURCES = ("Kbuild", "dkms.conf", "kmod")
@@ -155,11 +156,25 @@ def test_builds_without_transparent_huge_pages(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_build_in_a_path_with_blanks_neg(tmp_path):
-    """Kernels' own makefiles do not take one; that is said, in a line, before anything is built."""
+def test_build_in_a_path_with_blanks(tmp_path):
+    """Kernels' own makefiles do not take one: it is built in the cache."""
     place = tmp_path / "with blanks"
     shutil.copytree(TOP, place, ignore=shutil.ignore_patterns("build", ".venv", ".git", "results", "__pycache__"))
-    done = subprocess.run(["make", "build/modules/6.12/numaplace.ko"], cwd=place, capture_output=True, text=True, check=False)
+    own = tmp_path / "cache/numaplace"
+    own.mkdir(parents=True)
+    (own / "kernels").symlink_to(cache() / "kernels")
+    done = subprocess.run(["make", "build/modules/6.12/numaplace.ko"], cwd=place, capture_output=True, text=True, check=False,
+                          env=os.environ | {"XDG_CACHE_HOME": str(own.parent)})
+    assert done.returncode == 0, done.stderr
+    assert (place / "build/modules/6.12/numaplace.ko").exists()
+
+
+def test_build_in_a_cache_with_blanks_neg(tmp_path):
+    """Said in a line, before anything is built."""
+    place = tmp_path / "with blanks"
+    shutil.copytree(TOP, place, ignore=shutil.ignore_patterns("build", ".venv", ".git", "results", "__pycache__"))
+    done = subprocess.run(["make", "build/modules/6.12/numaplace.ko"], cwd=place, capture_output=True, text=True, check=False,
+                          env=os.environ | {"XDG_CACHE_HOME": str(place)})
     assert done.returncode == 2
     assert "takes no path with blanks" in done.stderr
     assert not list(place.rglob("*.ko"))
