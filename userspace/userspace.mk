@@ -93,7 +93,7 @@ $(BUILD)/tests/bench_daemon: $(BUILD)/userspace/tests/bench/daemon.o $(LIBNUMAPL
 
 .PHONY: bench-daemon
 bench-daemon: $(BUILD)/tests/bench_daemon	## CPU time of the daemon for each interval, with 500 tasks
-	@echo "500 tasks that all count for the plan, 1 s:"; $< 500 20 1000 busy
+	@echo "500 eligible tasks, 1 s:"; $< 500 20 1000 busy
 	@echo "500 tasks that sleep, 1 s:"; $< 500 20 1000 idle
 
 $(BUILD)/tests/bench_restore: $(BUILD)/userspace/tests/bench/restore.o $(LIBNUMAPLACE) $(LIBPOLICIES)

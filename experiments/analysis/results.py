@@ -20,7 +20,7 @@ from typing import Any
 from experiments.runner.results import marks
 
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
-ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs made before release 0.2
+ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs of earlier trees
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
 POLICY_ORDER = ("none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
                 "carrefour", "asymsched", "numad")

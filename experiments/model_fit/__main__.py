@@ -65,7 +65,7 @@ def print_held_out(table: luo.Table):
 def print_luo(table: luo.Table):
     described, model = load(table.machine)
     values = described.calibrated
-    print(f"== {table.machine}: Luo et al., {table.title}, in parts of 4L0R")
+    print(f"== {table.machine}: Luo et al., {table.title}, relative to 4L0R")
     print(f"{len(values)} numbers calibrated: {', '.join(values)}")
     print_cells(table, model)
     print_held_out(table)

@@ -29,7 +29,7 @@ class Prediction:
 
     @property
     def mean(self) -> float:
-        """Absolute error, in parts of 4L0R."""
+        """Absolute error, relative to 4L0R."""
         return float(np.mean([abs(ours - paper) for paper, ours in self.cells.values()]))
 
     @property

@@ -20,10 +20,10 @@ class Table:
     file: str
     title: str
     outliers: frozenset[tuple[int, int]]  # (local, remote): reported, not fitted
-    bound: float  # of the mean absolute error, in parts of 4L0R
+    bound: float  # of the mean absolute error, relative to 4L0R
 
     def cells(self) -> np.ndarray:
-        """Total bandwidth with x local and y remote threads, in parts of 4L0R."""
+        """Total bandwidth with x local and y remote threads, relative to 4L0R."""
         text = (REFERENCE / self.file).read_text(encoding="utf-8")
         rows = [row for row in csv.reader(text.splitlines()) if row and row[0].isdigit()]
         return np.array([[float(cell) for cell in row[1:]] for row in rows])

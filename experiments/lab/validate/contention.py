@@ -20,7 +20,7 @@ class Setup:
     size: str        # of an array: what one thread uses is several times the last level
     seconds: float   # simulated, of each cell
     warm: float      # simulated, before: until what filled the arrays has left the caches
-    mean: float      # bounds of the absolute error, in parts of 4L0R
+    mean: float      # bounds of the absolute error, relative to 4L0R
     worst: float | None
 
 

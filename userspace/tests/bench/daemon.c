@@ -129,7 +129,7 @@ static void measure(struct np_daemon *d, int intervals, long interval_ms, bool b
 		sum += used;
 		most = used > most ? used : most;
 	}
-	printf("%zu tasks watched, %zu of them count, %llu placed once for %.0f ms CPU "
+	printf("%zu tasks watched, %zu eligible, %llu placed once for %.0f ms CPU "
 	       "altogether;\n"
 	       "then %.3f ms CPU an interval (most %.3f), %llu plans in %d intervals: %.3f %% of "
 	       "one CPU "

@@ -84,7 +84,7 @@ def test_over_real_processes() -> None:
                           capture_output=True, text=True, timeout=120, check=True)
     first, _, rest = done.stdout.partition("\n")
     then, _, page = rest.partition("\n")
-    assert first.startswith("20 tasks watched, 20 of them count")
+    assert first.startswith("20 tasks watched, 20 eligible")
     assert re.search(r"[\d.]+ ms CPU an interval .* in 3 intervals", then)
     families = {family.name: family for family in text_string_to_metric_families(page)}
     assert all(family.documentation and family.type != "unknown" for family in families.values())
