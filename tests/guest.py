@@ -2,6 +2,7 @@
 """Tests that run inside the lab, those of a part of the tree and of a kernel series in one boot."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from experiments.lab.console import qemu_was_at_fault, reports
 from experiments.lab.kernels import is_debug
 
 TOP = Path(__file__).resolve().parents[1]
+REPORTS = Path(os.environ.get("NUMAPLACE_REPORTS", TOP / "build"))
 MACHINE = "demo-2s"
 STARTS = 2
 LAST_LINES = 80
@@ -87,7 +89,7 @@ class Run:
                 return
 
     def boot(self, tests: list[str]):
-        report = TOP / "build" / f"guest-{self.series}-{self.part.name}.jsonl"
+        report = REPORTS / f"guest-{self.series}-{self.part.name}.jsonl"
         console = report.with_suffix(".console")
         report.parent.mkdir(exist_ok=True)
         report.unlink(missing_ok=True)

@@ -135,6 +135,14 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: s
     return argv
 
 
+def with_plain_init(argv: list[str], files: Files) -> list[str]:
+    """virtme-ng's initramfs cuts the path of its init at a blank: there the machine starts a copy."""
+    at = argv.index("-append") + 1
+    if quoted := re.search(r'"init=([^"]+)"', argv[at]):
+        argv[at] = argv[at].replace(quoted[0], f"init={shutil.copy(quoted[1], files.run)}")
+    return argv
+
+
 def without_script_ports(argv: list[str]) -> list[str]:
     """Without virtme-ng's channels for a script: its init finds them only where udev runs."""
     kept = []
@@ -159,7 +167,7 @@ def pairs(words: list[str]) -> list[tuple[str, str | None]]:
 
 def adapt(argv: list[str], files: Files, out: int, err: int) -> list[str]:
     """The command's output and the kernel's go different ways; sockets and CPU model fit the machine."""
-    argv = without_script_ports(argv)
+    argv = without_script_ports(with_plain_init(argv, files))
     for index, word in enumerate(argv):
         if word.startswith("file,id=console,"):
             argv[index] = f"file,id=console,path={files.console}"
