@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests import documents
+from tests import building, documents
 from tests.waiting import eventually, has_ended
 
 ROOT = documents.ROOT
@@ -33,7 +33,7 @@ def names(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def built() -> None:
-    subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
+    building.build("tools")
 
 
 def test_make_docs_has_no_warning(built: None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import cunit
+from tests import building, cunit
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,6 +23,6 @@ def test_policies(binary: str) -> None:
 ])
 def test_measures(words: list[str]) -> None:
     program = f"build/tests/{words[0]}"
-    subprocess.run(["make", "-s", program], cwd=ROOT, check=True)
+    building.build(program)
     run = subprocess.run([ROOT / program, *words[1:]], capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stdout + run.stderr

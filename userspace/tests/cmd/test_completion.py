@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 COMPLETION = ROOT / "userspace" / "completion"
 PROMPT = "ready> "
@@ -30,7 +32,7 @@ ASKED = {  # what is typed: words that must be offered, a word that must not
 
 @pytest.fixture(scope="module")
 def path() -> str:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
     return f"{ROOT / 'build'}:{os.environ['PATH']}"
 
 

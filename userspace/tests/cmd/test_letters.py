@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 PAGE = ROOT / "Documentation/reference/command-line.md"
@@ -25,7 +27,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def letters() -> dict[str, dict[str, set[str]]]:
     """Letter: long option: commands, from what every command's help says."""
-    subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
+    building.build("tools")
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     commands = re.findall(r"^  ([a-z-]+) ", run("--help").stdout, re.MULTILINE)
     assert len(commands) > 15

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import documents
+from tests import building, documents
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "build" / "numaplace"
@@ -35,7 +35,7 @@ def words_of(page: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, Path]:
-    subprocess.run(["make", "-s", "all", "man"], cwd=ROOT, check=True)
+    building.build("all", "man")
     return {page.stem: page for page in (ROOT / "build" / "man").glob("*.1")}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
 from userspace.tests.terminal import TOOL, Terminal
 
 NODES = 16
@@ -19,7 +20,7 @@ SYSFS = Path("/sys/devices/system/node")
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
     """What comes before a command that is to see them."""
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=TOOL.parents[1], check=True)
+    building.build("build/numaplace")
     if os.geteuid() or not shutil.which("unshare") or SYSFS.joinpath("online").read_text() != "0\n":
         pytest.skip("needs root and a machine of one node")
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:

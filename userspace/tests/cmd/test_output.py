@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 # The kernel cuts names at 15 bytes: here in the middle of the last character.
@@ -25,7 +27,7 @@ sys.stdin.read()
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TASKS = ROOT / "Documentation/how-to/crossed.toml"
 TOLERANCE = 1e-3  # results are printed with four digits
@@ -17,7 +19,7 @@ TOLERANCE = 1e-3  # results are printed with four digits
 
 @pytest.fixture(scope="module")
 def tool() -> Path:
-    subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
+    building.build("tools")
     return ROOT / "build" / "numaplace"
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = sorted((ROOT / "userspace" / "tracing").glob("*.bt"))
 
@@ -26,7 +28,7 @@ def run(tool: Path, *words: str, **kwargs) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("program", ["build/numaplace", "build/asan/numaplace"])
 def test_list_is_what_the_headers_say(program: str) -> None:
-    subprocess.run(["make", "-s", program], cwd=ROOT, check=True)
+    building.build(program)
     listed = dict(line.split(maxsplit=1) for line in run(ROOT / program, "trace").stdout.splitlines())
     assert list(listed) == [path.stem for path in SCRIPTS] and len(listed) >= 6
     for path in SCRIPTS:

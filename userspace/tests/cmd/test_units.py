@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.units import mib, seconds
+from tests import building
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
@@ -19,7 +20,7 @@ TOOL = ROOT / "build" / "numaplace"
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    subprocess.run(["make", "-s", "tools"], cwd=ROOT, check=True)
+    building.build("tools")
 
 
 def run(*words: object) -> subprocess.CompletedProcess[str]:

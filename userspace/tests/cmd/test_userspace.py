@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import cunit
+from tests import building, cunit
 from userspace.tests.own_run import own_run  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("own_run")
@@ -27,7 +27,7 @@ NO_MODULE = not Path("/sys/module/numaplace").exists()
 
 
 def build(target: str) -> Path:
-    subprocess.run(["make", "-s", target], cwd=ROOT, check=True)
+    building.build(target)
     return ROOT / target
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
 from userspace.tests.terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -21,7 +22,7 @@ ONE_NODE = Path("/sys/devices/system/node/online").read_text().strip() == "0"
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
 
 
 def run(*words: object) -> subprocess.CompletedProcess[str]:

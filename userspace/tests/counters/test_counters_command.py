@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 FAKE_PMU = ROOT / "build" / "tests" / "fake_pmu.so"
@@ -44,7 +46,7 @@ COMMAND = [sys.executable, "-IS", "-c", PROGRAM]
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    subprocess.run(["make", "-s", "build/numaplace", "build/tests/fake_pmu.so"], cwd=ROOT, check=True)
+    building.build("build/numaplace", "build/tests/fake_pmu.so")
 
 
 @pytest.fixture

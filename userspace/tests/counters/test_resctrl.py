@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 FAKE_PMU = ROOT / "build" / "tests" / "fake_pmu.so"
@@ -29,7 +31,7 @@ find . -newermt @1
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    subprocess.run(["make", "-s", "build/numaplace", "build/tests/fake_pmu.so"], cwd=ROOT, check=True)
+    building.build("build/numaplace", "build/tests/fake_pmu.so")
     if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/sys/fs"], capture_output=True).returncode:
         pytest.skip("no file system can be mounted here")
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 UNIT = ROOT / "userspace" / "numaplace.service"
@@ -20,7 +22,7 @@ ONE_NODE = not Path("/sys/devices/system/node/node1").exists()
 
 @pytest.fixture(scope="module")
 def tool() -> Path:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
     return TOOL
 
 
@@ -79,7 +81,7 @@ def test_the_unit_is_confined() -> None:
 
 def test_over_real_processes() -> None:
     """The bench's daemon: every task is found and counted, and rest costs no plan."""
-    subprocess.run(["make", "-s", "build/tests/bench_daemon"], cwd=ROOT, check=True)
+    building.build("build/tests/bench_daemon")
     done = subprocess.run([ROOT / "build/tests/bench_daemon", "20", "3", "100", "busy", "metrics"],
                           capture_output=True, text=True, timeout=120, check=True)
     first, _, rest = done.stdout.partition("\n")

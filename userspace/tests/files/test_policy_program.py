@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
 from tests.waiting import eventually, has_ended
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,7 +30,7 @@ grep -q '"tasks":\\[\\]' && exec echo '{"decisions": []}'
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
 
 
 def program(folder: Path, text: str, name: str = "p") -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import documents
+from tests import building, documents
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "Documentation/tutorials/first-policy.md").read_text()
@@ -20,7 +20,7 @@ ABI = '#include "policy.h"'
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An empty folder with the files that the reader saves."""
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
     for _, what, text in BLOCK.findall(TEXT):
         if what.startswith("file="):
             (tmp_path / what.removeprefix("file=")).write_text(text)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 BEGIN = "import mmap, sys; keep = mmap.mmap(-1, {size}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
@@ -24,7 +26,7 @@ print('ready', flush=True); sys.stdin.read()"""
 
 @pytest.fixture
 def process(request: pytest.FixtureRequest) -> Iterator[int]:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
     started = subprocess.Popen([sys.executable, "-IS", "-c", request.param], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)
     assert started.stdout and started.stdout.readline() == "ready\n"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
+
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 POLICIES = ["none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
@@ -17,7 +19,7 @@ POLICIES = ["none", "maximum-local", "n-mass", "measured", "remote", "interleave
 
 @pytest.fixture(scope="session")
 def tool() -> Path:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
     return TOOL
 
 

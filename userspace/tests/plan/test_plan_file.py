@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import building
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,7 +34,7 @@ def task(pid: int, mib: int) -> dict:
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Path:
-    subprocess.run(["make", "-s", "build/numaplace"], cwd=ROOT, check=True)
+    building.build("build/numaplace")
     path = tmp_path / "ps.json"
     path.write_text(json.dumps({
         "snapshot": 1, "platform": "real", "tasks": [task(7, 64), task(8, 4)],

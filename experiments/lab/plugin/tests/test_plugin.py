@@ -8,13 +8,13 @@ import pytest
 
 from experiments.lab import machine, simulated
 from experiments.lab.validate import calls
-from tests import cunit
+from tests import building, cunit
 
 ROOT = Path(__file__).resolve().parents[4]
 
 
 def make(target: str) -> Path:
-    subprocess.run(["make", "-s", target], cwd=ROOT, check=True)
+    building.build(target)
     return ROOT / target
 
 
