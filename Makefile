@@ -14,6 +14,7 @@ include userspace/userspace.mk
 include experiments/experiments.mk
 include tests/tests.mk
 include Documentation/sphinx/sphinx.mk
+include Documentation/measured/measured.mk
 include setup/install.mk
 include setup/package.mk
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figures of the documents: writes the files of targets.toml, or lists those that are older than the code they measure.
+
+A file begins with its command, the commit, and the machine. One that cannot be measured whole is not written.
+"""
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+COMMIT = re.compile(r"^# commit ([0-9a-f]+)(, changed)?$", re.MULTILINE)
+
+
+def targets() -> dict[str, dict]:
+    return tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8"))
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=TOP, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def processor() -> str:
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1] if found else platform.machine()
+
+
+def qemu() -> str:
+    said = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=False).stdout
+    return re.search(r"version (\S+)", said)[1]
+
+
+def head(command: str, inputs: list[str], load: float, seconds: float) -> str:
+    changed = ", changed" if git("status", "--porcelain", "--", *inputs) else ""
+    return (f"# {command}\n# commit {git('rev-parse', '--short=12', 'HEAD')}{changed}\n"
+            f"# {processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {qemu()}; "
+            f"load {load:.1f} before; {seconds:.0f} s\n\n")
+
+
+def write(name: str, command: str, inputs: list[str]) -> bool:
+    load, started = os.getloadavg()[0], time.monotonic()
+    done = subprocess.run(command, shell=True, cwd=TOP, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        print(f"measured: {name} is not written: '{command}' ended with status {done.returncode}", file=sys.stderr)
+        return False
+    new = HERE / f"{name}.new"
+    new.write_text(head(command, inputs, load, time.monotonic() - started) + done.stdout, encoding="utf-8")
+    new.replace(HERE / name)
+    print(f"measured: {name}", flush=True)
+    return True
+
+
+def why_old(name: str, inputs: list[str]) -> str | None:
+    """None where the file is of the code that is there."""
+    path = HERE / name
+    found = COMMIT.search(path.read_text(encoding="utf-8")) if path.exists() else None
+    if not found:
+        return "no target has written it"
+    if found[2]:
+        return "written with changes that were not committed"
+    commits = git("rev-list", f"{found[1]}..HEAD", "--", *inputs).splitlines()
+    return f"{len(commits)} later commits to {' '.join(inputs)}" if commits else None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--age", action="store_true", help="list what is older than its code")
+    parser.add_argument("names", nargs="*", metavar="FILE", help="write these; without any, those that are old")
+    args = parser.parse_args()
+    known = targets()
+    for name in args.names:
+        if name not in known:
+            print(f"measured: no target writes '{name}': known are {', '.join(known)}", file=sys.stderr)
+            return 2
+    old = {name: why for name, one in known.items() if (why := why_old(name, one["inputs"]))}
+    if args.age:
+        for name, why in old.items():
+            print(f"{name}: {why}")
+        return 0
+    return int(not all([write(name, **known[name]) for name in args.names or old]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
