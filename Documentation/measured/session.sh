@@ -2,7 +2,7 @@
 # The session that README.md begins with. A program runs on node 1 with its memory on node 0.
 cd "$(mktemp -d)"
 cat > busy.py <<'END'
-keep = bytearray(b"1") * (256 << 20)
+keep = bytearray(b"1") * (64 << 20)
 open("ready", "w").close()
 while True:
     sum(keep[::4096])
