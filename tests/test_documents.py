@@ -118,6 +118,12 @@ def test_a_block_that_fails_is_found_with_its_processes(tmp_path: Path) -> None:
     assert eventually(lambda: has_ended(int((tmp_path / "pid").read_text())))
 
 
+def test_the_session_in_the_readme_is_the_measured_one() -> None:
+    head, _, session = (ROOT / "Documentation/measured/session.txt").read_text(encoding="utf-8").partition("\n\n")
+    assert "measured/session.sh" in head and "restored" in session
+    assert f"```\n{session}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_table_of_metrics_has_those_that_a_daemon_wrote(built: None) -> None:
     subprocess.run(["make", "-s", "docs-tables"], cwd=ROOT, check=True)
     table = re.findall(r"^\| `(\w+)` \| (\w+) ", (ROOT / "build/reference/metrics.md").read_text(), re.MULTILINE)
