@@ -22,8 +22,10 @@ os.environ.pop("PYTEST_ADDOPTS", None)
 
 MODULE = Part("module", ("kmod/",))
 TOOLS = Part("tools", ("userspace/", "policies/", "experiments/"))
-# What depends on no kernel series: the engine of system calls, the examples of manual pages and documents.
-TOOLS_ONCE = Part("tools", TOOLS.folders, ("syscall", "test_man.py", "test_documents.py"))
+# Without what depends on no kernel series: the engine of system calls, the runner of experiments, work stealing, the
+# examples of manual pages and documents.
+TOOLS_ONCE = Part("tools", TOOLS.folders, ("syscall", "test_runner_guest.py", "test_stealing_nodes.py", "test_man.py",
+                                           "test_documents.py"))
 # Without NUMAPLACE_KERNELS. Boots that take long come first.
 DEFAULT = ((kernels.DEFAULT_SERIES, TOOLS), (kernels.DEFAULT_SERIES, MODULE), ("6.1", MODULE), ("7", MODULE),
            ("6.1", TOOLS_ONCE))
