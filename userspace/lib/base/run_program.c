@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "printable.h"
 
 #define CHUNK	 65536
 #define CHUNKS	 32   /* at a time: what a pipe can hold, and no more from one that never ends */
@@ -219,9 +220,7 @@ static const char *last_line(struct run *r)
 		r->tail[--r->tail_len] = '\0';
 	line = strrchr(r->tail, '\n');
 	line = line ? line + 1 : r->tail;
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = ' ';
+	np_printable(line);
 	return line;
 }
 

@@ -9,6 +9,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/printable.h"
 #include "../host/topology.h"
 #include "json.h"
 #include "policy_input.h"
@@ -225,9 +226,7 @@ static int read_reason(const struct reader *r, struct np_decision *d)
 	if (!json_is_string(j))
 		return wrong_value(r, "reason", j, "a text");
 	np_reason(d, "%s", json_string_value(j));
-	for (char *c = d->reason; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = ' ';
+	np_printable(d->reason);
 	return 0;
 }
 

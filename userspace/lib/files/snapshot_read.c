@@ -12,6 +12,7 @@
 
 #include "../../../policies/plan/plan.h"
 #include "../base/cpulist.h"
+#include "../base/printable.h"
 
 /* The object that is being read, and what to call it: "tasks[3]". */
 struct place {
@@ -60,6 +61,7 @@ static int text(const struct place *p, const char *key, char *value, size_t len)
 	if (!s)
 		return wrong(p, key, "is not a text");
 	snprintf(value, len, "%s", s);
+	np_printable(value);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/printable.h"
 #include "../base/size.h"
 #include "../base/toml.h"
 
@@ -146,6 +147,7 @@ static int read_task(const struct table *t, struct np_task *task, uint64_t *page
 	    (e = known(t, "outstanding", 1, 1000, 1, &task->outstanding)))
 		return e;
 	snprintf(task->comm, sizeof(task->comm), "%s", name);
+	np_printable(task->comm);
 	if (task->threads < task->cores)
 		task->threads = task->cores;
 	task->penalty = penalty.value;

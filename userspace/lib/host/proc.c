@@ -15,6 +15,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/printable.h"
 
 /* Bits of the flags field of /proc/PID/stat, the same in every supported kernel. */
 #define FLAG_KTHREAD	    0x00200000ul
@@ -71,6 +72,7 @@ int np_proc_stat_parse(const char *line, struct np_proc_stat *out)
 	if (len >= sizeof(out->comm))
 		len = sizeof(out->comm) - 1;
 	memcpy(out->comm, open + 1, len);
+	np_printable(out->comm);
 	/* Fields 3 to 39 of proc(5). */
 	if (sscanf(close + 1,
 		   " %c %d %d %d %*d %*d %lu %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld"

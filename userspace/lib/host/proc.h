@@ -14,7 +14,7 @@ struct bitmask;
 
 struct np_proc_stat {
 	pid_t pid, ppid, pgrp, session;
-	char comm[16];
+	char comm[16]; /* as np_printable() leaves it */
 	char state;
 	bool kernel_thread;	  /* PF_KTHREAD */
 	bool fixed_affinity;	  /* PF_NO_SETAFFINITY */

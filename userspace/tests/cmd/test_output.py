@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,14 +31,20 @@ def built() -> None:
     building.build("build/numaplace")
 
 
+@contextmanager
+def process_named(name: bytes) -> Iterator[int]:
+    with subprocess.Popen([sys.executable, "-IS", "-c", NAMED, name.hex()], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        assert Path(f"/proc/{process.pid}/comm").read_bytes() == name + b"\n"
+        yield process.pid
+
+
 @pytest.fixture
 def named() -> Iterator[int]:
     """A process whose name ends within a character."""
-    with subprocess.Popen([sys.executable, "-IS", "-c", NAMED, CUT.hex()], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE) as process:
-        assert process.stdout and process.stdout.readline() == b"ready\n"
-        assert Path(f"/proc/{process.pid}/comm").read_bytes() == CUT + b"\n"
-        yield process.pid
+    with process_named(CUT) as pid:
+        yield pid
 
 
 def run(*words: object, **kwargs) -> subprocess.CompletedProcess:
@@ -57,6 +64,16 @@ def test_place_shows_a_name_that_is_not_utf8(named: int, tmp_path: Path) -> None
     answer = json.loads(done.stdout)
     assert done.returncode == 0 and answer["pid"] == named and answer["cpus"] == "0"
     assert run("restore", named, "--json", env=environment).returncode == 0
+
+
+def test_a_name_gives_the_terminal_no_orders(tmp_path: Path) -> None:
+    environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    with process_named(b"a\x1bc\nb\xc2\x9b2J") as pid:
+        shown = run("ps", "-s", "0", pid).stdout
+        assert b" a?c b??2J " in shown and b"\x1b" not in shown and b"\xc2\x9b" not in shown, shown
+        placed = run("place", pid, "--cpus", "0", "--engine", "syscall", env=environment).stdout
+        assert placed.startswith(b"placed %d (a?c b??2J), " % pid) and placed.count(b"\n") == 1, placed
+        assert run("restore", pid, env=environment).returncode == 0
 
 
 @pytest.mark.parametrize("words", [["ps", b"\xc3"], ["place", b"\xc3"], ["plan", "--policy", b"\xc3"],

@@ -26,6 +26,19 @@ static void names_with_blanks_and_brackets(void)
 	CU_ASSERT(!st.kernel_thread && !st.fixed_affinity);
 }
 
+/* A process may have any name: none may give a terminal orders, or begin a line of a log. */
+static void names_that_a_terminal_obeys(void)
+{
+	struct np_proc_stat st;
+
+	CU_ASSERT_EQUAL_FATAL(np_proc_stat_parse("42 (\033c\na\177\302\233\2330m\303\244) S 7 2 3 4 -1 "
+						 "4194560 1 2 3 4 700 50 0 0 20 0 5 0 123456 1000 20 "
+						 "1 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n",
+						 &st),
+			      0);
+	CU_ASSERT_STRING_EQUAL(st.comm, "?c a????0m\303\244");
+}
+
 static void malformed_stat(void)
 {
 	static const char *const bad[] = { "", "42", "42 (a", "42 a) S 1", ")(", "42 (a) S 1 2 3" };
@@ -72,6 +85,7 @@ static void refuses_what_is_no_user_process(void)
 
 static CU_TestInfo proc_tests[] = {
 	{ "names with blanks and brackets", names_with_blanks_and_brackets },
+	{ "names that a terminal obeys", names_that_a_terminal_obeys },
 	{ "malformed stat", malformed_stat },
 	{ "knows itself", knows_itself },
 	{ "refuses what is no user process", refuses_what_is_no_user_process },

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What of text that others have written is printed. */
+#include "../../lib/base/printable.h"
+
+#include <string.h>
+
+#include "../fixture.h"
+
+static void becomes(const char *text, const char *result)
+{
+	char copy[64];
+
+	strcpy(copy, text);
+	np_printable(copy);
+	CU_ASSERT_STRING_EQUAL(copy, result);
+}
+
+static void text_stays(void)
+{
+	static const char *const plain[] = {
+		"",
+		" a~",
+		"\302\240",
+		"\303\244\303\237",
+		"\340\240\200",
+		"\342\202\254",
+		"\355\237\277",
+		"\357\277\275",
+		"\360\237\230\200",
+		"\364\217\277\277",
+	};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		becomes(plain[i], plain[i]);
+}
+
+static void control_characters(void)
+{
+	becomes("\001a\n\r\tb\033[2J\037\177", "?a ? b?[2J??");
+	becomes("\302\200\302\2332J\302\237", "????2J??");
+}
+
+static void what_is_not_utf8(void)
+{
+	becomes("\233m", "?m"); /* a control character in Latin-1 */
+	becomes("cut \303", "cut ?");
+	becomes("cut \360\237\230", "cut ???");
+	becomes("\300\233 \340\202\233", "?? ???");	      /* too long a form of one */
+	becomes("\355\240\200 \364\220\200\200", "??? ????"); /* no characters */
+	becomes("\342\033\254", "???");
+}
+
+static CU_TestInfo printable_tests[] = {
+	{ "text stays", text_stays },
+	{ "control characters", control_characters },
+	{ "what is not UTF-8", what_is_not_utf8 },
+	CU_TEST_INFO_NULL,
+};
+
+TEST_SUITE("printable", printable_tests);
