@@ -64,6 +64,7 @@ static const struct argp argp = {
 
 struct totals {
 	size_t placements, kept;
+	struct np_err note; /* what was left alone; "": nothing */
 	struct np_pages_back pages;
 	struct np_weights_back weights;
 };
@@ -77,6 +78,13 @@ static void say_nothing_there(pid_t pid, const char *err)
 			 pid, why.text);
 	else
 		np_error("%s", err);
+}
+
+static void tell_left(const char *text, struct totals *t)
+{
+	if (!np_json)
+		fprintf(stderr, "numaplace: %s\n", text);
+	np_fail(&t->note, 0, "%s", text);
 }
 
 /* No task under control is no error for --all, for a cgroup, and with --pages. */
@@ -97,8 +105,8 @@ static int restore(const struct np_whose *whose, bool may_be_none, struct totals
 		np_error("%s", err.text);
 	else if (np_whose_all(whose) && np_engine_hidden(&why) && !np_json)
 		fprintf(stderr, "numaplace: %s to restore what it placed\n", why.text);
-	else if (left && !np_json)
-		fprintf(stderr, "numaplace: %s\n", err.text);
+	else if (err.text[0])
+		tell_left(err.text, t);
 	return np_engine_exit(e);
 }
 
@@ -194,6 +202,8 @@ static void report(const struct totals *t, bool pages)
 	if (np_json) {
 		j = json_pack("{s:I,s:I}", "restored", (json_int_t)t->placements, "left_alone",
 			      (json_int_t)t->kept);
+		if (t->note.text[0])
+			json_object_set_new(j, "note", np_json_text(t->note.text));
 		if (pages)
 			json_object_set_new(j, "pages",
 					    json_pack("{s:I,s:I,s:I}", "tasks",

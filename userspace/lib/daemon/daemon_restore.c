@@ -70,6 +70,8 @@ size_t np_daemon_restore(struct np_daemon *d)
 	e = d->how.engine->restore(&whose, &restored, &kept, &err);
 	if (e && e != -ENOENT && e != -ESRCH)
 		np_daemon_complain(d, "%s", err.text);
+	else if (!e && err.text[0])
+		np_daemon_say(d, "%s", err.text);
 	if (np_weights_give_back(&whose, &back, &err))
 		np_daemon_complain(d, "%s", err.text);
 	else if (back.text[0])

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../base/error.h"
+#include "../engine/inherited.h"
 #include "../host/cgroup.h"
 #include "../host/proc.h"
 
@@ -100,7 +101,8 @@ static bool meet(struct np_task_watch *w, pid_t pid)
 		t->ppid = st.ppid;
 		t->start = st.start;
 		parent = np_task_watch_find(w, st.ppid);
-		t->heir = t->heir || (parent && (parent->placed || parent->heir));
+		if (!t->heir && parent && (parent->placed || parent->heir))
+			t->heir = w->met_heir = true;
 		memcpy(t->comm, st.comm, sizeof(t->comm));
 	}
 	t->seen = true;
@@ -169,6 +171,15 @@ static unsigned long last_pid(void)
 	return pid;
 }
 
+/* While their parents live: of what has lost them nobody can say whose CPUs it has. */
+static int note_heirs(struct np_task_watch *w, struct np_err *err)
+{
+	int e = w->met_heir ? np_inherited_see(err) : 0;
+
+	w->met_heir &= e != 0;
+	return e;
+}
+
 int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 {
 	unsigned long last = last_pid();
@@ -178,7 +189,7 @@ int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 
 	/* A cgroup's tasks change without a new pid. */
 	if (w->n && last && last == w->last_pid && !w->rules->cgroup)
-		return 0;
+		return note_heirs(w, err);
 	e = list(w, &pids, &n, err);
 	if (e)
 		return e;
@@ -193,5 +204,5 @@ int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 	w->last_pid = last;
 	drop_unseen(w);
 	choose_members(w);
-	return 0;
+	return note_heirs(w, err);
 }

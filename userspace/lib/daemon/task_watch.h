@@ -71,6 +71,7 @@ struct np_task_watch {
 	struct np_watched_task *task; /* [n] sorted by pid */
 	size_t n, room;
 	size_t n_watched, eligible; /* watched; of those, busy and large enough */
+	bool met_heir;		    /* one that the saved state may not know yet */
 	unsigned long last_pid;	    /* the kernel's, when /proc was last listed */
 	struct np_cpusets *cpusets;
 	struct np_pins *pins;

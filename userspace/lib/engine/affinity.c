@@ -104,9 +104,6 @@ static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_p
 		snprintf(r.by, sizeof(r.by), "%s", p->request->by);
 	r.all = first ? first->all : has_all(p);
 	r.placed = first && first == old ? old->placed : np_inherited_now();
-	r.cgroup = first && first == old ? old->cgroup : np_cgroup_mark(p->pid);
-	r.pgrp = st->pgrp;
-	r.session = st->session;
 	if (tid == p->pid)
 		p->leader_is_new = !first;
 	return r;

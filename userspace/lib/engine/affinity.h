@@ -48,4 +48,7 @@ int np_affinity_undo(const struct np_undo *u, size_t n, struct np_err *err);
  */
 int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);
 
+/* The line on kept threads, whose CPUs others have set since, and that on what was not seen. */
+void np_affinity_left_alone(size_t kept, const char *unseen, struct np_err *err);
+
 #endif

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
@@ -19,7 +20,8 @@ struct restoring {
 	struct np_processes all;
 	struct bitmask *now, *every; /* scratch; all CPUs */
 	size_t n, kept, matched;
-	int error; /* the first, with its line in err */
+	struct np_err unseen; /* what else has the CPUs, one line; "": nothing */
+	int error;	      /* the first, with its line in err */
 	struct np_err *err;
 };
 
@@ -102,6 +104,43 @@ static size_t restore_matching(struct restoring *r)
 	return done;
 }
 
+/*
+ * Names the processes that have the CPUs of what was restored, or has exited, and no record: they
+ * may descend from it or have been given the same CPUs by others.
+ */
+static void name_unseen(struct restoring *r)
+{
+	const struct np_saved *like = NULL;
+	struct np_proc_stat st;
+	char cpus[NP_LIST_LEN];
+	size_t others = 0;
+	pid_t first = 0;
+
+	for (size_t i = 0; i < r->all.n; i++) {
+		const struct np_process *p = &r->all.process[i];
+		const struct np_saved *found;
+
+		if (np_affinity_get(p->pid, r->now))
+			continue;
+		found = np_inherited_alike(&r->state, p, r->now);
+		if (!found || p->pid == getpid() || np_saved_affinity_find(&r->state, p->pid))
+			continue;
+		if (!first && !np_proc_stat(p->pid, &st)) {
+			first = p->pid;
+			like = found;
+		} else {
+			others++;
+		}
+	}
+	if (!first)
+		return;
+	np_list_format(like->original, cpus, sizeof(cpus));
+	np_fail(&r->unseen, 0,
+		"process %d (%s) has the CPUs of process %d but was not seen as its child, so it "
+		"keeps them%s; `taskset -acp %.64s %d` gives it others",
+		first, st.comm, like->pid, others ? ", as others do" : "", cpus, first);
+}
+
 static bool is_over(const struct np_saved *record)
 {
 	return record->done || record->gone;
@@ -120,13 +159,16 @@ static int restore_all(struct restoring *r)
 	int e;
 
 	do {
+		np_processes_free(&r->all);
 		e = np_processes_read(&r->all);
 		if (!e)
 			e = np_inherited_note(&r->state, &r->all, &found);
 		if (!e)
 			done = restore_matching(r);
-		np_processes_free(&r->all);
 	} while (!e && np_looks_again(&looks, done || found.of_gone, found.exited));
+	if (!e)
+		name_unseen(r);
+	np_processes_free(&r->all);
 	np_saved_affinity_drop_if(&r->state, is_over);
 	return e;
 }
@@ -167,12 +209,20 @@ static int restore(struct restoring *r, size_t *n, size_t *kept)
 			    "process %d is not under control; there is "
 			    "nothing to restore",
 			    r->whose->pids[0]);
-	else if (!e && r->kept)
-		np_fail(r->err, 0,
-			"%zu thread%s left alone: the CPUs were changed after "
-			"numaplace had set them",
-			r->kept, r->kept == 1 ? "" : "s");
+	else if (!e)
+		np_affinity_left_alone(r->kept, r->unseen.text, r->err);
 	return e;
+}
+
+void np_affinity_left_alone(size_t kept, const char *unseen, struct np_err *err)
+{
+	if (!kept)
+		np_fail(err, 0, "%s", unseen);
+	else
+		np_fail(err, 0,
+			"%zu thread%s left alone: the CPUs were changed after numaplace had set "
+			"them%s%s",
+			kept, kept == 1 ? "" : "s", *unseen ? "; " : "", unseen);
 }
 
 int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)

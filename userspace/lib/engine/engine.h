@@ -121,7 +121,8 @@ struct np_engine_ops {
 	/*
 	 * In one pass, however many they are. Sets *n to the number of placements
 	 * undone (one for each thread and engine), *kept to those left alone
-	 * because the user had changed them since, with one line in err. One that
+	 * because the user had changed them since. On success err says in one line what was left
+	 * alone, also of processes that may be children of those; "": nothing. One that
 	 * fails does not prevent the others. -ENOENT: nothing of those named is
 	 * under control. The module's engine also undoes what plain system calls
 	 * have placed.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../base/cpulist.h"
+#include "../base/error.h"
 #include "../host/cgroup.h"
 #include "../host/cpu_affinity.h"
 #include "../host/proc.h"
@@ -180,70 +181,31 @@ static const struct np_saved *nearest_record(const struct search *q, pid_t pid)
 	return NULL;
 }
 
-static bool wears_now(struct search *q, const struct np_saved *r, pid_t pid)
+static bool has_ancestor(const struct search *q, pid_t pid, pid_t ancestor)
 {
-	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	bool result = !np_affinity_get(pid, now);
+	struct np_process p;
 
-	np_layers_lift(&q->s->layers, pid, now);
-	result = result && wears(q, r, pid, now);
-	numa_bitmask_free(now);
-	return result;
-}
-
-/*
- * Whether the kernel has reparented p to this parent when its own had exited: it is of another
- * session than the parent, or still in the process group of the task that was placed.
- */
-static bool was_given_to(const struct np_process *p, const struct np_process *parent,
-			 const struct np_saved *placed)
-{
-	pid_t runner = 0;
-
-	if (sscanf(placed->by, NP_BY_RUN, &runner) == 1 && runner == parent->pid)
-		return true;
-	return p->session != parent->session ||
-	       (p->pgrp == placed->pgrp && p->pgrp != parent->pgrp);
-}
-
-/* Of the same session, or of one that was begun since. */
-static bool may_be_of_session(const struct search *q, const struct np_process *p,
-			      const struct np_saved *placed)
-{
-	struct np_process leader;
-
-	return p->session == placed->session || !np_processes_find(q->all, p->session, &leader) ||
-	       leader.start >= placed->placed;
-}
-
-/*
- * The oldest parent of an orphan that was started since the placement belongs to a
- * process that is older than the task that was placed, and is still in that task's
- * cgroup. What a process on the same CPUs has started has them from there.
- */
-static bool is_orphan_of(struct search *q, const struct np_saved *placed, pid_t pid)
-{
-	struct np_process p, parent;
-	bool has_parent = false;
-
-	if (!np_processes_find(q->all, pid, &p) || p.start < placed->placed)
-		return false;
-	for (int depth = 0; depth < MAX_DEPTH; depth++) {
-		has_parent = p.ppid > 0 && np_processes_find(q->all, p.ppid, &parent);
-		if (!has_parent || parent.start < placed->placed)
-			break;
-		p = parent;
+	for (int depth = 0; pid > 0 && pid != ancestor && depth < MAX_DEPTH; depth++) {
+		if (!np_processes_find(q->all, pid, &p))
+			return false;
+		pid = p.ppid;
 	}
-	if (has_parent && (parent.start > placed->start || !was_given_to(&p, &parent, placed) ||
-			   wears_now(q, placed, parent.pid)))
-		return false;
-	return may_be_of_session(q, &p, placed) && np_cgroup_mark(p.pid) == placed->cgroup;
+	return pid == ancestor;
 }
 
-/* A process: what its threads start are its own threads and children. */
-static bool may_have_orphans(const struct np_saved *r, unsigned long long start)
+/*
+ * Whether the task was placed by a `run` that still runs, and the process descends from that: the
+ * kernel gives it the children of those of its program that exit.
+ */
+static bool is_of_run(const struct search *q, const struct np_saved *r, pid_t pid,
+		      unsigned long long start)
 {
-	return r->tid == r->pid && has_heirs(r) && start >= r->placed;
+	struct np_process p;
+	pid_t runner;
+
+	return np_saved_of_run(r, &runner) && r->tid == r->pid && has_heirs(r) &&
+	       start >= r->placed && np_processes_find(q->all, runner, &p) &&
+	       p.start <= r->placed && has_ancestor(q, pid, runner);
 }
 
 static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long long start,
@@ -255,7 +217,7 @@ static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long 
 		return r;
 	for (size_t i = 0; i < q->s->n; i++) {
 		r = &q->s->saved[i];
-		if (may_have_orphans(r, start) && wears(q, r, pid, now) && is_orphan_of(q, r, pid))
+		if (is_of_run(q, r, pid, start) && wears(q, r, pid, now))
 			return r;
 	}
 	return NULL;
@@ -305,7 +267,7 @@ static bool may_be_heir(const struct search *q, const struct np_process *p)
 	if (r)
 		return has_heirs(r);
 	for (size_t i = 0; i < q->s->n; i++)
-		if (may_have_orphans(&q->s->saved[i], p->start))
+		if (is_of_run(q, &q->s->saved[i], p->pid, p->start))
 			return true;
 	return false;
 }
@@ -370,6 +332,46 @@ int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *al
 	numa_bitmask_free(now);
 	search_end(&q);
 	return e;
+}
+
+int np_inherited_see(struct np_err *err)
+{
+	struct np_inherited_found found;
+	struct np_saved_affinity s;
+	struct np_processes all;
+	int e = np_saved_affinity_open_kept(&s, err);
+	size_t before = s.n;
+
+	if (e)
+		return e;
+	if (s.n) {
+		e = np_processes_read(&all);
+		if (!e)
+			e = np_inherited_note(&s, &all, &found);
+		np_processes_free(&all);
+	}
+	if (e)
+		np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
+	else if (s.n > before)
+		e = np_saved_affinity_record(&s, err);
+	if (e)
+		np_saved_affinity_close(&s);
+	else
+		np_saved_affinity_keep(&s);
+	return e;
+}
+
+const struct np_saved *np_inherited_alike(const struct np_saved_affinity *s,
+					  const struct np_process *p, const struct bitmask *now)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct np_saved *r = &s->saved[i];
+
+		if (r->done && !r->heir && has_heirs(r) && p->start >= r->placed &&
+		    (equal(now, r->set) || (r->earlier && equal(now, r->earlier))))
+			return r;
+	}
+	return NULL;
 }
 
 bool np_looks_again(struct np_looks *l, bool found, bool missed)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Descendants of a placed task inherit its CPUs without having a record: its threads,
- * its children, and theirs, also when those between have exited meanwhile.
+ * Descendants of a placed task inherit its CPUs without having a record: its threads, its
+ * children, and theirs. One gets a record when it is seen while all between it and the task live,
+ * or descends from a `run` that has placed the task; what merely has the same CPUs gets none.
  */
 #ifndef NUMAPLACE_LIB_INHERITED_H
 #define NUMAPLACE_LIB_INHERITED_H
@@ -28,7 +29,7 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 
 /* What one look at the processes has found. */
 struct np_inherited_found {
-	size_t of_gone; /* heirs of records that are "gone" */
+	size_t of_gone; /* heirs of records that are "gone", of a `run` */
 	size_t exited;	/* threads that may be heirs and exited before they were looked at */
 	size_t orphans; /* of these, without a living ancestor that has a record */
 };
@@ -39,6 +40,19 @@ struct np_inherited_found {
  */
 int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all,
 		      struct np_inherited_found *found);
+
+/*
+ * The same for the default file and the processes that there are, which a daemon asks for when it
+ * meets descendants of what it has placed. 0, or -errno with one line in err.
+ */
+int np_inherited_see(struct np_err *err);
+
+/*
+ * The record, one that is done, whose CPUs are those of this process, which is younger than
+ * the placement; NULL: none. Whether it has inherited them is not known.
+ */
+const struct np_saved *np_inherited_alike(const struct np_saved_affinity *s,
+					  const struct np_process *p, const struct bitmask *now);
 
 /* Looks at the processes, one after the other; {0} before the first. */
 struct np_looks {

@@ -236,11 +236,8 @@ static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, s
 		np_fail(err, 0, "%s", why.text);
 		e = e2;
 	}
-	if (!e && *kept)
-		np_fail(err, 0,
-			"%zu thread%s left alone: the CPUs were changed after "
-			"numaplace had set them",
-			*kept, *kept == 1 ? "" : "s");
+	if (!e && left)
+		np_affinity_left_alone(*kept, *kept == left ? why.text : "", err);
 	return e;
 }
 
@@ -250,8 +247,10 @@ int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, str
 	int e = np_layers_turn(&turn, err);
 
 	*n = *kept = 0;
-	if (!e)
+	if (!e) {
+		err->text[0] = '\0';
 		e = restore_both(whose, n, kept, err);
+	}
 	np_state_file_close(&turn);
 	return e;
 }

@@ -68,17 +68,15 @@ static int load_record(struct np_saved_affinity *s, json_t *item)
 {
 	const char *original, *set, *earlier = NULL, *by = "";
 	int inherit, all = false, heir = false, e = -EINVAL;
-	json_int_t start, placed = 0, cgroup = 0;
+	json_int_t start, placed = 0;
 	struct np_saved r = { 0 };
 
-	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s,s?s,s?I,s?I,s?i,s?i,s?s,s?b,s?b}", "tid", &r.tid,
+	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s,s?s,s?I,s?s,s?b,s?b}", "tid", &r.tid,
 			"pid", &r.pid, "start", &start, "inherit", &inherit, "original", &original,
-			"set", &set, "earlier", &earlier, "placed", &placed, "cgroup", &cgroup,
-			"pgrp", &r.pgrp, "session", &r.session, "by", &by, "all", &all, "heir", &heir))
+			"set", &set, "earlier", &earlier, "placed", &placed, "by", &by, "all", &all, "heir", &heir))
 		return -EINVAL;
 	r.start = (unsigned long long)start;
 	r.placed = (unsigned long long)placed;
-	r.cgroup = (uint64_t)cgroup;
 	r.inherit = inherit;
 	r.all = all;
 	r.heir = heir;
@@ -92,9 +90,21 @@ static int load_record(struct np_saved_affinity *s, json_t *item)
 	return e;
 }
 
+bool np_saved_of_run(const struct np_saved *r, pid_t *runner)
+{
+	return r->by[0] && sscanf(r->by, NP_BY_RUN, runner) == 1;
+}
+
+/*
+ * Of those that have exited, records are kept of processes that were placed, to name what has the
+ * same CPUs, and of all that a `run` knows the descendants of.
+ */
 static bool is_unwanted(const struct np_saved *r)
 {
-	return r->gone && (r->tid != r->pid || !r->inherit);
+	pid_t runner;
+
+	return r->gone &&
+	       (r->tid != r->pid || !r->inherit || (r->heir && !np_saved_of_run(r, &runner)));
 }
 
 void np_saved_affinity_drop_if(struct np_saved_affinity *s, bool (*which)(const struct np_saved *r))
@@ -219,14 +229,11 @@ static json_t *to_json(const struct np_saved_affinity *s, bool fresh_only)
 		if (fresh_only && !r->fresh)
 			continue;
 		n++;
-		json_array_append_new(
-			threads,
-			json_pack("{s:i,s:i,s:I,s:I,s:I,s:i,s:i,s:s,s:b,s:b,s:b,s:o,s:o,s:o*}",
+		json_array_append_new(threads,
+				      json_pack("{s:i,s:i,s:I,s:I,s:s,s:b,s:b,s:b,s:o,s:o,s:o*}",
 						"tid", r->tid, "pid", r->pid,
 						"start", (json_int_t)r->start,
 						"placed", (json_int_t)r->placed,
-						"cgroup", (json_int_t)r->cgroup,
-						"pgrp", r->pgrp, "session", r->session,
 						"by", r->by,
 						"inherit", r->inherit, "all", r->all,
 						"heir", r->heir,

@@ -25,13 +25,11 @@ struct np_saved {
 	pid_t tid, pid;		   /* the thread and its process */
 	unsigned long long start;  /* of the thread */
 	unsigned long long placed; /* when it was first placed, in the same unit */
-	uint64_t cgroup;	   /* np_cgroup_mark() of the process then */
-	pid_t pgrp, session;	   /* its process group and session then */
 	char by[NP_BY_LEN];	   /* "": by hand; else the program that restores it when it ends */
 	bool inherit;		   /* restore its children too */
 	bool heir;		   /* was not placed: it has inherited its place */
 	bool all;		   /* it had all that its cpuset allows: it gets every CPU */
-	bool gone;		   /* has exited; kept for its children */
+	bool gone;		   /* has exited; kept for what it has started */
 	bool fresh;		   /* not in the file yet */
 	bool done;		   /* has been restored by the restore that runs now */
 	bool settled;		   /* its heirs had a record when this series of
@@ -105,6 +103,9 @@ void np_saved_affinity_end(struct np_saved_affinity *s, struct np_saved *r);
  * that program and of later ones. 0, or -errno with one line in err.
  */
 int np_saved_affinity_leave(const char *by, struct np_err *err);
+
+/* Whether `run` has placed it, and which process that was. */
+bool np_saved_of_run(const struct np_saved *r, pid_t *runner);
 
 /* A copy with masks of its own. */
 struct np_saved np_saved_copy(const struct np_saved *r);

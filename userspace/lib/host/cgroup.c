@@ -228,20 +228,6 @@ static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
 	return found;
 }
 
-uint64_t np_cgroup_mark(pid_t pid)
-{
-	uint64_t mark = 0xcbf29ce484222325u; /* FNV-1a */
-	char path[64], *text;
-
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	text = np_read_file(path);
-	for (const char *at = text; at && *at; at++)
-		mark = (mark ^ (unsigned char)*at) * 0x100000001b3u;
-	mark = text ? (mark & INT64_MAX) | 1 : 0; /* as a number in JSON */
-	free(text);
-	return mark;
-}
-
 /* Reads the file in the cgroup, or in the nearest one above that has it. */
 static int read_upwards(const char *mount, char *name, const char *file, struct bitmask *mask)
 {

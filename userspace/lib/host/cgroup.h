@@ -24,9 +24,6 @@ int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *er
  */
 int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *err);
 
-/* A number for the cgroups that the process is in: equal where they are. 0: it is gone. */
-uint64_t np_cgroup_mark(pid_t pid);
-
 /* A reader of cpusets, for many tasks at one moment; NULL without memory. */
 struct np_cpusets;
 struct np_cpusets *np_cpusets_open(void);

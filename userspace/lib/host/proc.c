@@ -75,10 +75,10 @@ int np_proc_stat_parse(const char *line, struct np_proc_stat *out)
 	np_printable(out->comm);
 	/* Fields 3 to 39 of proc(5). */
 	if (sscanf(close + 1,
-		   " %c %d %d %d %*d %*d %lu %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld"
+		   " %c %d %*d %*d %*d %*d %lu %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld"
 		   " %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
-		   &out->state, &out->ppid, &out->pgrp, &out->session, &flags, &user, &system,
-		   &threads, &out->start, &out->cpu) != 10)
+		   &out->state, &out->ppid, &flags, &user, &system, &threads, &out->start,
+		   &out->cpu) != 8)
 		return -EINVAL;
 	out->kernel_thread = flags & FLAG_KTHREAD;
 	out->fixed_affinity = flags & FLAG_NO_SETAFFINITY;

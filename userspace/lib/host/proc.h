@@ -13,7 +13,7 @@
 struct bitmask;
 
 struct np_proc_stat {
-	pid_t pid, ppid, pgrp, session;
+	pid_t pid, ppid;
 	char comm[16]; /* as np_printable() leaves it */
 	char state;
 	bool kernel_thread;	  /* PF_KTHREAD */

@@ -22,7 +22,7 @@ static bool read_process(pid_t pid, struct np_process *p)
 
 	if (np_proc_stat(pid, &st) || st.kernel_thread || (st.state == 'Z' && st.threads < 2))
 		return false;
-	*p = (struct np_process) { pid, st.ppid, st.pgrp, st.session, st.start };
+	*p = (struct np_process) { pid, st.ppid, st.start };
 	return true;
 }
 

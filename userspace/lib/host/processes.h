@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct np_process {
-	pid_t pid, ppid, pgrp, session;
+	pid_t pid, ppid;
 	unsigned long long start;
 };
 

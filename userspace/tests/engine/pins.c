@@ -10,6 +10,7 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/affinity.h"
+#include "../../lib/engine/inherited.h"
 #include "../../lib/engine/module_files.h"
 #include "../../lib/host/exclude.h"
 #include "../../lib/plan/cpuset_limits.h"
@@ -197,7 +198,7 @@ static void what_the_module_has_placed_was_not_chosen(void)
 	fixture_end();
 }
 
-/* In a session of its own; once told it starts one that sleeps, says its number and exits. */
+/* In a session of its own; starts one that sleeps, says its number, and exits: each once told. */
 static _Noreturn void start_an_orphan(int told, int says)
 {
 	char byte;
@@ -209,44 +210,62 @@ static _Noreturn void start_an_orphan(int told, int says)
 	child = fork();
 	while (child == 0)
 		pause();
-	_exit(write(says, &child, sizeof(child)) != sizeof(child));
+	if (write(says, &child, sizeof(child)) != sizeof(child))
+		_exit(1);
+	_exit(read(told, &byte, 1) != 1);
 }
 
-static void what_an_orphan_inherits_was_not_chosen(void)
+/* The orphan of a process that was placed on CPU 1, seen while that lived or not. */
+static pid_t make_orphan(bool seen)
 {
-	const char *root = fixture_begin();
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	int tell[2], hear[2];
-	cpu_set_t before;
-	char list[64];
 	struct np_err err;
 	pid_t parent, orphan = -1;
-	size_t n, kept;
 
-	use_own_state(root);
 	CU_ASSERT_FATAL(!pipe(tell) && !pipe(hear));
 	parent = fork();
 	if (parent == 0)
 		start_an_orphan(tell[0], hear[1]);
 	CU_ASSERT_FATAL(parent > 0);
 	numa_bitmask_setbit(cpus, 1);
-	if (enough_cpus(&before))
-		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent,
-									       .cpus = cpus,
-									       .mem_mode = -1,
-									       .inherit = true },
-						  &err),
-				0);
+	CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent,
+								       .cpus = cpus,
+								       .mem_mode = -1,
+								       .inherit = true },
+					  &err),
+			0);
 	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
 	CU_ASSERT_EQUAL(read(hear[0], &orphan, sizeof(orphan)), sizeof(orphan));
+	if (seen)
+		CU_ASSERT_EQUAL(np_inherited_see(&err), 0);
+	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
 	CU_ASSERT_EQUAL(waitpid(parent, NULL, 0), parent);
 	CU_ASSERT_FATAL(orphan > 0);
-	CU_ASSERT_EQUAL(narrow_process(root, orphan, list, sizeof(list)), NP_PINNED_NOT);
-	np_affinity_restore(NP_WHOSE(&orphan), &n, &kept, &err);
-	kill(orphan, SIGKILL);
 	for (int i = 0; i < 2; i++)
 		close(tell[i]), close(hear[i]);
 	numa_bitmask_free(cpus);
+	return orphan;
+}
+
+/* What nobody has seen inherit its CPUs may have been given them by the user. */
+static void what_an_orphan_inherits_was_not_chosen(void)
+{
+	const char *root = fixture_begin();
+	cpu_set_t before;
+	char list[64];
+	struct np_err err;
+	size_t n, kept;
+
+	use_own_state(root);
+	for (int seen = 0; seen < 2 && enough_cpus(&before); seen++) {
+		pid_t orphan = make_orphan(seen);
+
+		CU_ASSERT_EQUAL(narrow_process(root, orphan, list, sizeof(list)),
+				seen ? NP_PINNED_NOT : NP_PINNED_TASK);
+		np_affinity_restore(NP_WHOSE(&orphan), &n, &kept, &err);
+		kill(orphan, SIGKILL);
+	}
 	fixture_end();
 }
 

@@ -6,11 +6,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../lib/base/error.h"
 #include "../../lib/daemon/daemon.h"
+#include "../../lib/engine/inherited.h"
 #include "../../lib/host/processes.h"
 #include "subject.h"
 #include "../fixture.h"
@@ -56,14 +60,13 @@ static void fork_twice(void)
 	subject->thread = child;
 }
 
-/*
- * In a session of its own: an orphan in that of the first process, which adopts it, is known to the
- * module alone.
- */
+/* Starts one in a session of its own, and exits when it is told to. */
 static void fork_and_exit(void)
 {
 	setsid();
 	subject_forks();
+	while (subject->go < 2)
+		usleep(100);
 	_exit(0);
 }
 
@@ -156,20 +159,149 @@ static void a_grandchild(void)
 	subject_end(pid);
 }
 
+/* An orphan of a process that was placed on CPU 0; both are looked at before that exits if seen. */
+static pid_t make_orphan_by(const char *by, bool seen, const char **before)
+{
+	pid_t pid = subject_start(fork_and_exit), child;
+
+	*before = subject_cpus(pid);
+	CU_ASSERT_EQUAL(subject_place_by(by, pid, "0"), 0);
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	if (seen)
+		CU_ASSERT_EQUAL(np_inherited_see(&err), 0);
+	subject->go = 2;
+	waitpid(pid, NULL, 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
+	return child;
+}
+
+static pid_t make_orphan(bool seen, const char **before)
+{
+	return make_orphan_by("test", seen, before);
+}
+
 /* Its parent, which was placed, has exited: none of its ancestors has a record. */
 static void an_orphan(void)
 {
-	pid_t pid = subject_start(fork_and_exit), child;
-	const char *before = subject_cpus(pid);
+	const char *before;
+	pid_t child = make_orphan(true, &before);
 
-	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
-	subject->go = 1;
-	child = subject_await(&subject->child);
-	waitpid(pid, NULL, 0);
-	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	subject_restore(child, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	kill(child, SIGKILL);
+}
+
+/* The daemon lists the tasks while its parent lives. */
+static void an_orphan_that_a_daemon_has_met(void)
+{
+	pid_t pid = subject_start(fork_and_exit), child;
+	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1 };
+	const char *before = subject_cpus(pid);
+	struct np_task_watch w;
+
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
+	CU_ASSERT_EQUAL(subject_place(pid, "0"), 0);
+	np_task_watch_find(&w, pid)->placed = true;
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	CU_ASSERT_EQUAL(np_task_watch_list(&w, &err), 0);
+	subject->go = 2;
+	waitpid(pid, NULL, 0);
+	subject_restore(child, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	np_task_watch_close(&w);
+	kill(child, SIGKILL);
+}
+
+/* It is the child of `run` since: that is not init, and has no children but those of its program. */
+static void an_orphan_of_run(void)
+{
+	const char *before;
+	char by[NP_BY_LEN];
+	size_t n, kept;
+	pid_t child;
+
+	snprintf(by, sizeof(by), NP_BY_RUN, getpid());
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	child = make_orphan_by(by, false, &before);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = by }, &n, &kept, &err), 0);
+	CU_ASSERT_EQUAL(n, 1);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	subject_end(child);
+}
+
+/* Restores what the tests have placed, as a daemon does at its end. */
+static size_t restore_all(void)
+{
+	size_t n, kept;
+
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err),
+			0);
+	return n;
+}
+
+static bool is_named(pid_t pid)
+{
+	char start[64];
+
+	snprintf(start, sizeof(start), "process %d (", pid);
+	return strstr(err.text, start) && strstr(err.text, "was not seen as its child") &&
+	       strstr(err.text, "taskset -acp ");
+}
+
+static void an_orphan_that_was_not_seen(void)
+{
+	const char *before;
+	pid_t child = make_orphan(false, &before);
+
+	CU_ASSERT_EQUAL(restore_all(), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
+	CU_ASSERT(is_named(child));
+	kill(child, SIGKILL);
+}
+
+/* As numactl(8) starts a program, in a session of its own. */
+static void take_cpu_0(void)
+{
+	setsid();
+	subject_set(getpid(), "0");
+	subject->child = getpid();
+}
+
+/* The same of a program that makes itself a daemon: its parent is init. */
+static void leave_one_on_cpu_0(void)
+{
+	if (fork())
+		_exit(0);
+	take_cpu_0();
+}
+
+/* Younger than the placement, on the same CPUs: they are the user's choice. */
+static void an_unrelated_process(void)
+{
+	static void (*const body[])(void) = { take_cpu_0, leave_one_on_cpu_0 };
+
+	for (size_t i = 0; i < 2; i++) {
+		pid_t pid = subject_start(subject_waits), other;
+		const char *before = subject_cpus(pid);
+
+		CU_ASSERT_EQUAL(subject_place_by("test", pid, "0"), 0);
+		usleep(20000); /* start times are in ticks of 10 ms */
+		subject_start(body[i]);
+		other = subject_await(&subject->child);
+		CU_ASSERT_EQUAL(np_inherited_see(&err), 0);
+		CU_ASSERT_EQUAL(restore_all(), 1);
+		CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
+		CU_ASSERT_STRING_EQUAL(subject_cpus(other), "0");
+		CU_ASSERT(is_named(other));
+		kill(other, SIGKILL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		subject_end(pid);
+	}
 }
 
 /* Older than the placement, it has chosen the same CPUs for itself. */
@@ -282,6 +414,10 @@ static CU_TestInfo restore_tests[] = {
 	{ "a child of an earlier placement", a_child_of_an_earlier_placement },
 	{ "a grandchild", a_grandchild },
 	{ "an orphan", an_orphan },
+	{ "an orphan that a daemon has met", an_orphan_that_a_daemon_has_met },
+	{ "an orphan of run", an_orphan_of_run },
+	{ "an orphan that was not seen", an_orphan_that_was_not_seen },
+	{ "an unrelated process", an_unrelated_process },
 	{ "a child that had them before", a_child_that_had_them_before },
 	{ "what a daemon has left", what_a_daemon_has_left },
 	{ "a choice of the user before a failed placement",
