@@ -145,6 +145,14 @@ int np_arg_engine(const char *text, enum np_engine *engine)
 	return ECANCELED;
 }
 
+void np_catch(int signal, const struct sigaction *action)
+{
+	struct sigaction was;
+
+	if (!sigaction(signal, NULL, &was) && was.sa_handler != SIG_IGN)
+		sigaction(signal, action, NULL);
+}
+
 int np_cmd_machine(struct np_machine *m)
 {
 	struct np_err err;

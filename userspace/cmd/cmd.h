@@ -5,6 +5,7 @@
 
 #include <argp.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -77,6 +78,12 @@ struct np_pids {
 	size_t n;
 };
 int np_arg_add_pid(const char *text, struct np_pids *pids);
+
+/*
+ * Sets what a signal does unless it is ignored: nohup(1) ignores SIGHUP, a shell SIGINT for jobs in
+ * the background, and it stays so, also in a command that is started.
+ */
+void np_catch(int signal, const struct sigaction *action);
 
 /* This machine; NP_EXIT_OK, or an exit status after printing the error. */
 int np_cmd_machine(struct np_machine *m);

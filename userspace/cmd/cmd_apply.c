@@ -56,9 +56,9 @@ static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	np_catch(SIGINT, &action);
+	np_catch(SIGTERM, &action);
+	np_catch(SIGHUP, &action);
 }
 
 static void report(const struct np_applied *a, int e, const char *err)

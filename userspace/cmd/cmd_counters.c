@@ -144,7 +144,7 @@ static void catch_signals(sigset_t *unblocked)
 		sigaddset(&blocked, ours[i]);
 	sigprocmask(SIG_BLOCK, &blocked, unblocked);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		sigaction(ours[i], &action, NULL);
+		np_catch(ours[i], &action);
 	sigaction(SIGCHLD, &(struct sigaction) { .sa_handler = SIG_DFL }, NULL);
 }
 

@@ -116,9 +116,9 @@ static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = stop };
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	np_catch(SIGINT, &action);
+	np_catch(SIGTERM, &action);
+	np_catch(SIGHUP, &action);
 }
 
 static int fail(int e, const char *err)

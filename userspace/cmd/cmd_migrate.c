@@ -161,8 +161,8 @@ static void catch_interrupt(void)
 {
 	struct sigaction sa = { .sa_handler = on_interrupt };
 
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
+	np_catch(SIGINT, &sa);
+	np_catch(SIGTERM, &sa);
 }
 
 struct expected {

@@ -185,8 +185,8 @@ static int restore_pages(const struct arguments *a, struct totals *t)
 
 	if (status)
 		return status;
-	sigaction(SIGINT, &on_signal, NULL);
-	sigaction(SIGTERM, &on_signal, NULL);
+	np_catch(SIGINT, &on_signal);
+	np_catch(SIGTERM, &on_signal);
 	if (a->all)
 		status = bring_pages_back(NULL, &m, &a->common.throttle, t);
 	for (size_t i = 0; !status && i < a->common.pids.n; i++)

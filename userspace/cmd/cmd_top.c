@@ -430,8 +430,8 @@ int cmd_top(int argc, char **argv)
 			 "--json a line each interval");
 		status = NP_EXIT_CANNOT;
 	}
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	np_catch(SIGINT, &action);
+	np_catch(SIGTERM, &action);
 	if (!status)
 		status = top.once ? print_one(&top) : np_json ? print_all(&top) : live(&top);
 	np_task_table_free(&top.view);

@@ -6,6 +6,7 @@ import csv
 import fcntl
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -136,3 +137,27 @@ def test_a_key_of_the_terminal_reaches_the_command_once(start) -> None:
     out = process.stdout.read()
     assert process.wait(timeout=60) == 9 and out.startswith("saved\n"), out
     os.close(master)
+
+
+def signals(text: str, which: str) -> set[int]:
+    """Those of a line of /proc/PID/status."""
+    mask = int(re.search(rf"^{which}:\s*(\w+)", text, re.M)[1], 16)
+    return {number for number in range(1, 32) if mask >> (number - 1) & 1}
+
+
+def test_the_command_ignores_what_was_ignored() -> None:
+    """As nohup(1) and a shell's background jobs have it."""
+    done = subprocess.run(["sh", "-c", 'trap "" HUP INT; exec "$0" counters -- grep SigIgn /proc/self/status', TOOL],
+                          env=os.environ | {"LD_PRELOAD": str(FAKE_PMU)}, capture_output=True, text=True, timeout=60,
+                          check=True)
+    assert signals(done.stdout, "SigIgn") == {signal.SIGHUP, signal.SIGINT}
+
+
+@pytest.mark.parametrize("words", [["counters", "-I", "100"], ["top", "--json", "-i", "200ms"]])
+def test_a_signal_that_was_ignored_is_not_caught(words: list[str]) -> None:
+    with subprocess.Popen(["sh", "-c", 'trap "" HUP INT; exec "$0" "$@"', TOOL, *words], text=True,
+                          env=os.environ | {"LD_PRELOAD": str(FAKE_PMU)}, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        text = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        process.terminate()
+    assert {signal.SIGHUP, signal.SIGINT} <= signals(text, "SigIgn") and signal.SIGTERM in signals(text, "SigCgt")
