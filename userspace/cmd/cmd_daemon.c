@@ -183,9 +183,10 @@ static void tell_start(struct service *s)
 		log_line(err.text, NULL);
 }
 
-static void finish(struct service *s)
+static int finish(struct service *s)
 {
 	size_t placed = np_daemon_placed(&s->d), restored;
+	int e;
 
 	np_notify("STOPPING=1");
 	s->d.how.stop = &never;
@@ -196,14 +197,14 @@ static void finish(struct service *s)
 			"--all` gives them back what they had\n",
 			placed);
 		tell_end(s, 0);
-		return;
+		return NP_EXIT_OK;
 	}
-	restored = np_daemon_restore(&s->d);
+	e = np_daemon_end(&s->d, &restored);
 	fprintf(stderr, "numaplace: daemon: %zu placements restored\n", restored);
 	tell_end(s, restored);
-	np_daemon_forget(&s->d);
 	if (s->args.pages)
 		bring_pages_back(s);
+	return e ? NP_EXIT_FAIL : NP_EXIT_OK;
 }
 
 /* Named processes must exist and be readable before anything starts. */
@@ -300,7 +301,7 @@ static int run_daemon(struct service *s)
 	if (!status) {
 		tell_start(s);
 		serve(s);
-		finish(s);
+		status = finish(s);
 	}
 	np_events_close(&s->d.events);
 	np_metrics_close(&s->metrics);

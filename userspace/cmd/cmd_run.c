@@ -235,6 +235,7 @@ static bool settle(struct run *r, double interval)
 static int watch(struct run *r)
 {
 	double interval = r->args.interval_us / 1e6;
+	size_t restored;
 
 	if (settle(r, interval)) {
 		np_daemon_act(&r->d, r->d.waits);
@@ -243,7 +244,7 @@ static int watch(struct run *r)
 	}
 	program = 0;
 	np_child_end(&r->child);
-	np_daemon_restore(&r->d);
+	np_daemon_restore(&r->d, &restored);
 	return r->child.status;
 }
 

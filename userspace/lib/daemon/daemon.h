@@ -65,9 +65,10 @@ void np_daemon_step(struct np_daemon *d);
 
 /*
  * Gives every task that was placed, and its descendants their CPUs and memory policy
- * back. Returns how many placements (one for each thread and engine) were undone.
+ * back. *restored: how many placements (one for each thread and engine) were undone. 0, or -errno
+ * after logging what was not.
  */
-size_t np_daemon_restore(struct np_daemon *d);
+int np_daemon_restore(struct np_daemon *d, size_t *restored);
 
 /*
  * Brings the pages of the tasks that it has placed, and of those that it has adopted, back;
@@ -77,10 +78,10 @@ int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover
 			 const volatile sig_atomic_t *stop, struct np_pages_back *back,
 			 struct np_err *err);
 
-/* All is restored: a next daemon has nothing to adopt. */
-void np_daemon_forget(struct np_daemon *d);
+/* The same at its end. Where all is restored, a next daemon has nothing to adopt. */
+int np_daemon_end(struct np_daemon *d, size_t *restored);
 
-/* The same where all placements are to stay: a next daemon does not restore them either. */
+/* All placements are to stay: a next daemon does not restore them either. */
 void np_daemon_leave(struct np_daemon *d);
 void np_daemon_close(struct np_daemon *d);
 

@@ -54,30 +54,44 @@ static pid_t *pids_to_restore(const struct np_daemon *d, size_t *n)
 	return pids;
 }
 
-size_t np_daemon_restore(struct np_daemon *d)
+/* It did not happen: the next daemon adopts what is left, unless `restore` comes first. */
+static int failed(struct np_daemon *d, int e, const char *why)
+{
+	np_daemon_complain(d, "%s; `numaplace restore --all` restores what is left", why);
+	return e;
+}
+
+int np_daemon_restore(struct np_daemon *d, size_t *restored)
 {
 	struct np_whose whose = { .by = d->how.by };
 	struct np_weights_back back;
-	size_t restored = 0, kept;
-	struct np_err err;
+	struct np_err err = { "" };
+	size_t kept;
 	pid_t *pids;
-	int e;
+	int e, e2;
 
+	*restored = 0;
 	d->watch.last_pid = 0;
 	if (np_task_watch_list(&d->watch, &err))
 		np_daemon_complain(d, "%s", err.text);
 	whose.pids = pids = pids_to_restore(d, &whose.n);
-	e = d->how.engine->restore(&whose, &restored, &kept, &err);
-	if (e && e != -ENOENT && e != -ESRCH)
-		np_daemon_complain(d, "%s", err.text);
-	else if (!e && err.text[0])
+	if (!pids)
+		return failed(d, -ENOMEM, "out of memory");
+	err.text[0] = '\0';
+	e = d->how.engine->restore(&whose, restored, &kept, &err);
+	if (e == -ENOENT || e == -ESRCH)
+		e = 0;
+	else if (e)
+		failed(d, e, err.text);
+	else if (err.text[0])
 		np_daemon_say(d, "%s", err.text);
-	if (np_weights_give_back(&whose, &back, &err))
-		np_daemon_complain(d, "%s", err.text);
+	e2 = np_weights_give_back(&whose, &back, &err);
+	if (e2)
+		failed(d, e2, err.text);
 	else if (back.text[0])
 		np_daemon_say(d, "%s", back.text);
 	free(pids);
-	return restored;
+	return e ? e : e2;
 }
 
 /* Tasks that it has placed or adopted, without their descendants. NULL without memory. */
@@ -113,7 +127,7 @@ int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover
 	return e == -ENOENT ? 0 : e;
 }
 
-void np_daemon_forget(struct np_daemon *d)
+static void forget(struct np_daemon *d)
 {
 	const struct np_daemon_placed none = { 0 };
 	struct np_err err;
@@ -130,5 +144,14 @@ void np_daemon_leave(struct np_daemon *d)
 		np_daemon_complain(d, "%s", err.text);
 	if (np_weights_leave("", d->how.by, &err))
 		np_daemon_complain(d, "%s", err.text);
-	np_daemon_forget(d);
+	forget(d);
+}
+
+int np_daemon_end(struct np_daemon *d, size_t *restored)
+{
+	int e = np_daemon_restore(d, restored);
+
+	if (!e)
+		forget(d);
+	return e;
 }

@@ -167,7 +167,7 @@ static void run(const char *root, const pid_t *pids, size_t n, bool busy, char *
 	if (text)
 		fputs(text, stdout);
 	free(text);
-	np_daemon_restore(&d);
+	np_daemon_restore(&d, &n);
 	np_daemon_close(&d);
 }
 

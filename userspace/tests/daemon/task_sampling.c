@@ -274,6 +274,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	struct np_pages_back back = { 0 };
 	struct np_err err;
 	struct np_daemon d;
+	size_t restored;
 
 	fake = true;
 	setenv("XDG_RUNTIME_DIR", root, 1);
@@ -283,7 +284,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	np_task_watch_find(&d.watch, mine)->placed = true;
 	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0) &&
 		  fixture_note_pages(&d.machine, other, 0));
-	np_daemon_restore(&d);
+	CU_ASSERT_EQUAL(np_daemon_restore(&d, &restored), 0);
 	CU_ASSERT_EQUAL(np_daemon_pages_back(&d, &mover, &never, &back, &err), 0);
 	CU_ASSERT_EQUAL(back.tasks, 1);
 	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0));
@@ -293,6 +294,73 @@ static void pages_of_its_own_tasks_come_back(void)
 	fixture_end();
 	end(mine);
 	end(other);
+}
+
+static bool is_busy;
+
+static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
+{
+	(void)whose;
+	*n = *kept = 0;
+	return is_busy ? np_fail(err, -EBUSY, "the state is in use") : 0;
+}
+
+static void keep_line(const char *line, void *to)
+{
+	snprintf(to, 256, "%s", line);
+}
+
+static size_t adopted(void)
+{
+	struct np_daemon_placed p = { 0 };
+	struct np_err err;
+	size_t n;
+
+	CU_ASSERT_EQUAL(np_daemon_placed_read(&p, &err), 0);
+	n = p.n;
+	np_daemon_placed_free(&p);
+	return n;
+}
+
+/* Restoring fails: the next daemon adopts the tasks. */
+static void what_is_not_restored_is_not_forgotten(void)
+{
+	pid_t pid = start_spinner();
+	struct np_engine_ops engine = fake_engine;
+	const char *root = fixture_begin();
+	struct np_daemon_placed placed = { 0 };
+	struct np_err err;
+	struct np_daemon d;
+	char line[256] = "";
+	size_t n;
+
+	fake = true;
+	setenv("XDG_RUNTIME_DIR", root, 1);
+	write_two_nodes();
+	open_daemon(&d, &pid, root);
+	engine.restore = restore;
+	d.how.engine = &engine;
+	d.log = keep_line;
+	d.log_arg = line;
+	d.remembers = true;
+	np_daemon_step(&d);
+	CU_ASSERT_EQUAL(np_daemon_placed_add(&placed, pid,
+					     np_task_watch_find(&d.watch, pid)->start),
+			0);
+	CU_ASSERT_EQUAL(np_daemon_placed_write(&placed, &err), 0);
+	is_busy = true;
+	CU_ASSERT_EQUAL(np_daemon_end(&d, &n), -EBUSY);
+	CU_ASSERT_STRING_EQUAL(line,
+			       "the state is in use; `numaplace restore --all` restores what is left");
+	CU_ASSERT_EQUAL(adopted(), 1);
+	is_busy = false;
+	CU_ASSERT_EQUAL(np_daemon_end(&d, &n), 0);
+	CU_ASSERT_EQUAL(adopted(), 0);
+	np_daemon_placed_free(&placed);
+	np_daemon_close(&d);
+	fake = false;
+	fixture_end();
+	end(pid);
 }
 
 static struct bitmask *cpus_of(const char *list)
@@ -358,6 +426,7 @@ static CU_TestInfo task_sampling_tests[] = {
 	{ "one crowd does not stop the others", one_crowd_does_not_stop_the_others },
 	{ "a round that failed is followed by others", a_round_that_failed_is_followed_by_others },
 	{ "a node that comes is met", a_node_that_comes_is_met },
+	{ "what is not restored is not forgotten", what_is_not_restored_is_not_forgotten },
 	{ "pages of its own tasks come back", pages_of_its_own_tasks_come_back },
 	{ "a flip gives the upper layer back", a_flip_gives_the_upper_layer_back },
 	CU_TEST_INFO_NULL,
