@@ -288,10 +288,10 @@ static int has_model(const char *path, struct np_err *err)
 int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
 			       struct np_err *err)
 {
-	const char *path;
+	char path[PATH_MAX];
 	struct np_machine file;
 	size_t nodes;
-	int e = np_machine_file_here(&path, err);
+	int e = np_machine_file_here("", path, sizeof(path), err);
 
 	if (e == 1)
 		e = has_model(path, err);
@@ -303,7 +303,7 @@ int np_machine_file_here_model(const struct np_machine *m, struct np_model *mode
 	nodes = file.n_nodes;
 	*same_name = !strcmp(file.name, m->name);
 	np_machine_free(&file);
-	if (nodes != m->n_nodes && np_machine_file_is_named(path))
+	if (nodes != m->n_nodes && np_machine_file_is_named())
 		return np_fail(err, -EINVAL,
 			       "the model of machine file %s is of %zu nodes, this "
 			       "machine has %zu",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../base/error.h"
+#include "../host/topology.h"
 #include "machine_find.h"
 
 #define FILE_HERE "/etc/numaplace/machine.toml"
@@ -81,22 +82,31 @@ int np_machine_file_find(const char *name, char *path, size_t len, struct np_err
 		       name, np_machine_file_names(names, sizeof(names)));
 }
 
-bool np_machine_file_is_named(const char *path)
+static const char *named(void)
 {
-	return strcmp(path, FILE_HERE) != 0;
+	const char *path = getenv("NUMAPLACE_MACHINE_FILE");
+
+	return path && *path ? path : NULL;
 }
 
-int np_machine_file_here(const char **path, struct np_err *err)
+bool np_machine_file_is_named(void)
 {
-	*path = getenv("NUMAPLACE_MACHINE_FILE");
-	if (!*path || !**path)
-		*path = FILE_HERE;
-	if (!access(*path, F_OK))
-		return 1;
-	if (!np_machine_file_is_named(*path) && (errno == ENOENT || errno == ENOTDIR))
+	return named();
+}
+
+int np_machine_file_here(const char *root, char *path, size_t len, struct np_err *err)
+{
+	/* The lab's machine has the /etc of the host, whose calibration is of another machine. */
+	if (!named() && np_machine_platform(root) != NP_PLATFORM_REAL)
 		return 0;
-	return np_fail(err, -errno, "the machine file %s%s cannot be read: %s", *path,
-		       np_machine_file_is_named(*path) ? ", which NUMAPLACE_MACHINE_FILE names," :
-							 "",
-		       strerror(errno));
+	if (named())
+		snprintf(path, len, "%s", named());
+	else
+		snprintf(path, len, "%s" FILE_HERE, root);
+	if (!access(path, F_OK))
+		return 1;
+	if (!named() && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	return np_fail(err, -errno, "the machine file %s%s cannot be read: %s", path,
+		       named() ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
 }

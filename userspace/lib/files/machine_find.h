@@ -16,12 +16,12 @@ const char *np_machine_file_names(char *text, size_t text_len);
 
 /*
  * The file of the machine that this runs on: the one that $NUMAPLACE_MACHINE_FILE
- * names, else /etc/numaplace/machine.toml. 1 when it is there, 0 when the latter is
- * not, -ENOENT with one line in err when the former is not.
+ * names, else, but not in the lab, /etc/numaplace/machine.toml below root ("" but in tests). 1
+ * when it is there, 0 when the latter is not, -ENOENT with one line in err when the former is not.
  */
-int np_machine_file_here(const char **path, struct np_err *err);
+int np_machine_file_here(const char *root, char *path, size_t len, struct np_err *err);
 
 /* Whether $NUMAPLACE_MACHINE_FILE names it: such a file has to fit. */
-bool np_machine_file_is_named(const char *path);
+bool np_machine_file_is_named(void);
 
 #endif

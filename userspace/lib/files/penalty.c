@@ -3,6 +3,7 @@
 #include "penalty.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +148,8 @@ static void apply(struct np_task *task, const struct np_penalties *p)
 int np_penalties_apply(struct np_tasks *t, struct np_err *err)
 {
 	struct np_penalties p;
-	const char *path;
-	int e = np_machine_file_here(&path, err);
+	char path[PATH_MAX];
+	int e = np_machine_file_here("", path, sizeof(path), err);
 
 	if (e <= 0)
 		return e;

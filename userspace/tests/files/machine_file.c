@@ -3,11 +3,13 @@
 #include "../../lib/files/machine_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/base/size.h"
+#include "../../lib/files/machine_find.h"
 #include "../../lib/files/task_set.h"
 #include "../../lib/plan/request.h"
 #include "../fixture.h"
@@ -333,12 +335,37 @@ static void the_file_of_this_machine_has_its_model(void)
 	fixture_end();
 }
 
+/* Its /etc is the host's: what is calibrated there is another machine. */
+static void the_lab_does_not_take_the_file_of_its_host(void)
+{
+	const char *root = fixture_begin();
+	char path[PATH_MAX];
+	struct np_err err;
+
+	fixture_write("proc/cmdline", "quiet\n");
+	CU_ASSERT_EQUAL(np_machine_file_here(root, path, sizeof(path), &err), 0);
+	fixture_write("etc/numaplace/machine.toml", "[penalty]\n");
+	CU_ASSERT_EQUAL(np_machine_file_here(root, path, sizeof(path), &err), 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(path, "/etc/numaplace/machine.toml"));
+	fixture_write("proc/cmdline", "quiet numaplace_lab=demo-2s,timed\n");
+	CU_ASSERT_EQUAL(np_machine_file_here(root, path, sizeof(path), &err), 0);
+	fixture_write("proc/cmdline", "quiet numaplace_lab=demo-2s,functional\n");
+	CU_ASSERT_EQUAL(np_machine_file_here(root, path, sizeof(path), &err), 0);
+	setenv("NUMAPLACE_MACHINE_FILE", MACHINES "demo-2s.toml", 1);
+	CU_ASSERT_EQUAL(np_machine_file_here(root, path, sizeof(path), &err), 1);
+	CU_ASSERT_STRING_EQUAL(path, MACHINES "demo-2s.toml");
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	fixture_end();
+}
+
 static CU_TestInfo machine_file_tests[] = {
 	{ "models are told or calibrated", models_are_told_or_calibrated },
 	{ "sizes", sizes },
 	{ "a machine of the lab", machine_of_the_lab },
 	{ "a model survives its text form", a_model_survives_its_text_form },
 	{ "the file of this machine has its model", the_file_of_this_machine_has_its_model },
+	{ "the lab does not take the file of its host",
+	  the_lab_does_not_take_the_file_of_its_host },
 	{ "machine files that are wrong", machine_files_that_are_wrong },
 	{ "a task set is read", task_set_is_read },
 	{ "task sets that are wrong", task_sets_that_are_wrong },
