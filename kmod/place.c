@@ -7,9 +7,9 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "cpuset.h"
 #include "mempolicy.h"
 #include "place.h"
+#include "place_cpus.h"
 #include "restore.h"
 #include "stats.h"
 #include "target.h"
@@ -22,71 +22,6 @@
 
 /* Poll interval for a thread whose fork is in progress. */
 #define FORK_US 50
-
-/* Too large for the stack; used under numaplace_task_table_mutex only. */
-static struct cpumask now_mask, want_mask;
-
-/*
- * Sets want to those of the requested CPUs that the task may use. Where its cpuset is
- * not known, its present or saved CPUs stand in for it: they have been within it.
- */
-static int choose_cpus(const struct numaplace_placement *p, const struct cpumask *now,
-		       const struct cpumask *cpus, struct cpumask *want)
-{
-	if (p->task->flags & PF_NO_SETAFFINITY)
-		return -EINVAL;
-	/* Its bandwidth was granted for the CPUs that it has. */
-	if (p->task->policy == SCHED_DEADLINE)
-		return -EBUSY;
-	if (numaplace_cpuset_read(p->task, want))
-		return cpumask_and(want, want, cpus) ? 0 : -EINVAL;
-	cpumask_copy(want, cpus);
-	if (cpumask_subset(cpus, now) || (p->has_cpus && cpumask_subset(cpus, p->saved_cpus)))
-		return 0;
-	return -EINVAL;
-}
-
-/*
- * Recorded before the change, so that the fork hook recognises a child that is forked
- * meanwhile. A child whose fork is in progress may still have CPUs that were set earlier.
- */
-static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
-		      const struct cpumask *cpus)
-{
-	spin_lock(&numaplace_task_table_lock);
-	if (p->has_cpus && !cpumask_equal(p->set_cpus, cpus))
-		numaplace_placement_push_former(p);
-	/* An affinity that the user set since is the saved one from here on. */
-	if (!p->has_cpus || !cpumask_equal(now, p->set_cpus))
-		cpumask_copy(p->saved_cpus, now);
-	cpumask_copy(p->set_cpus, cpus);
-	p->has_cpus = true;
-	p->settled = false;
-	p->setting = true;
-	spin_unlock(&numaplace_task_table_lock);
-}
-
-static int place_cpus(struct numaplace_placement *p, const struct cpumask *cpus)
-{
-	struct cpumask *now = &now_mask, *want = &want_mask;
-	int err;
-
-	lockdep_assert_held(&numaplace_task_table_mutex);
-	numaplace_cpuset_read_task(p->task, now);
-	err = choose_cpus(p, now, cpus, want);
-	if (err)
-		return err;
-	note_cpus(p, now, want);
-	err = numaplace_cpuset_set_cpus(p->task, want);
-	/* The effective mask: within the affinity that the task set itself, if any. */
-	numaplace_cpuset_read_task(p->task, now);
-	spin_lock(&numaplace_task_table_lock);
-	cpumask_copy(p->set_cpus, now);
-	p->setting = false;
-	spin_unlock(&numaplace_task_table_lock);
-	trace_place(p->task, now, err);
-	return err;
-}
 
 /* A restored task has no CPUs that were set here; a child whose fork is in progress may. */
 static void reset_restored(struct numaplace_placement *p)
@@ -158,7 +93,7 @@ static int place_thread(struct numaplace_placement *fresh, u64 call,
 	if (!p)
 		return -ESRCH;
 	if (!cpumask_empty(request->cpus))
-		err = place_cpus(p, request->cpus);
+		err = numaplace_place_cpus(p, request->cpus);
 	if (!err && request->mem)
 		return numaplace_visit_start(p, true);
 	if (!err && !p->settled)
@@ -189,10 +124,8 @@ static int check(struct numaplace_placement *fresh, const struct numaplace_place
 	spin_lock(&numaplace_task_table_lock);
 	p = numaplace_task_table_find(fresh->task);
 	spin_unlock(&numaplace_task_table_lock);
-	if (!cpumask_empty(request->cpus)) {
-		numaplace_cpuset_read_task(fresh->task, &now_mask);
-		err = choose_cpus(p ? p : fresh, &now_mask, request->cpus, &want_mask);
-	}
+	if (!cpumask_empty(request->cpus))
+		err = numaplace_place_cpus_check(p ? p : fresh, request->cpus);
 	if (!err && request->mem)
 		err = numaplace_mempolicy_check(fresh->task, fresh->want_mem);
 	return err;
