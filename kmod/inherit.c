@@ -56,10 +56,15 @@ static void inherit(struct numaplace_placement *child, const struct numaplace_pl
 		child->has_mem = true;
 	}
 	child->inherit = parent->inherit;
-	child->op = parent->op;
+	child->cpus.op = parent->cpus.op;
+	child->mem.op = parent->mem.op;
 	/* With CPUs of an earlier write, or without the policy of the last. */
-	child->behind = parent->wants_mem ||
-			(cpus && !cpumask_equal(child->set_cpus, parent->set_cpus));
+	child->cpus.behind = cpus && !cpumask_equal(child->set_cpus, parent->set_cpus);
+	child->mem.behind = parent->want == NUMAPLACE_INSTALL;
+	if (mem && parent->want == NUMAPLACE_RESTORE) {
+		child->want = NUMAPLACE_RESTORE;
+		child->restore_op = parent->restore_op;
+	}
 	if (parent->state != NUMAPLACE_PLACED || !parent->inherit)
 		child->state = NUMAPLACE_TO_RESTORE;
 }
@@ -76,10 +81,10 @@ static void add_child(const struct numaplace_placement *parent, struct task_stru
 	}
 	inherit(record, parent, cpus, mem);
 	numaplace_task_table_add(record);
-	if (record->state == NUMAPLACE_PLACED) {
+	if (record->state == NUMAPLACE_PLACED)
 		numaplace_stats_add(NUMAPLACE_STAT_inherited, 1);
+	if (record->state == NUMAPLACE_PLACED && record->want == NUMAPLACE_KEEP)
 		return;
-	}
 	numaplace_visit_todo(record);
 	numaplace_sweep_now();
 }

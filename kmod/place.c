@@ -33,17 +33,29 @@ static void reset_restored(struct numaplace_placement *p)
 	p->has_cpus = false;
 }
 
+/* Notes the write, unless a later one has acted on the same. Returns whether it did. */
+static bool take(struct numaplace_half *half, u64 call)
+{
+	lockdep_assert_held(&numaplace_task_table_lock);
+	if (half->op > call)
+		return false;
+	half->op = call;
+	half->placing = true;
+	half->behind = false;
+	return true;
+}
+
 /*
  * The record of a task: @fresh, unless there is one; then @fresh is released. NULL
  * if the task is about to end, where the exit hook releases a record that there is,
- * or if a later write has acted on it.
+ * or if later writes have acted on all that this one is about.
  */
 static struct numaplace_placement *record_of(struct numaplace_placement *fresh, u64 call,
 					     const struct numaplace_place_request *request)
 {
 	struct task_struct *task = fresh->task;
 	struct numaplace_placement *p;
-	bool added = false;
+	bool added = false, cpus, mem;
 
 	spin_lock(&numaplace_task_table_lock);
 	p = numaplace_task_table_find(task);
@@ -57,24 +69,27 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 		if (added)
 			numaplace_task_table_remove(fresh);
 		p = NULL;
-	} else if (p->op > call) {
-		/* By a later write, which holds. */
-		p = NULL;
 	} else {
+		cpus = !cpumask_empty(request->cpus) && take(&p->cpus, call);
+		mem = request->mem && take(&p->mem, call);
 		/* @fresh is released below, with the members that @p had. */
-		if (!added) {
-			swap(p->want_mem, fresh->want_mem);
+		if (!added)
 			swap(p->spare, fresh->spare);
+		if (mem) {
+			if (!added)
+				swap(p->want_mem, fresh->want_mem);
+			p->want = NUMAPLACE_INSTALL;
+			p->error = 0;
 		}
-		reset_restored(p);
-		p->op = call;
-		p->inherit = request->inherit;
-		p->state = NUMAPLACE_PLACED;
-		p->placing = true;
-		p->kept = false;
-		p->behind = false;
-		p->error = 0;
-		p->wants_mem = request->mem;
+		if (cpus || mem) {
+			reset_restored(p);
+			if (max(p->cpus.op, p->mem.op) == call)
+				p->inherit = request->inherit;
+			p->state = NUMAPLACE_PLACED;
+			p->kept = false;
+		} else {
+			p = NULL;
+		}
 	}
 	spin_unlock(&numaplace_task_table_lock);
 	if (p != fresh)
@@ -82,19 +97,35 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 	return p;
 }
 
+static struct numaplace_placement *record_of_task(struct task_struct *task)
+{
+	struct numaplace_placement *p;
+
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	spin_lock(&numaplace_task_table_lock);
+	p = numaplace_task_table_find(task);
+	spin_unlock(&numaplace_task_table_lock);
+	return p;
+}
+
 /* Begins to place a thread. finish() finds whether its memory policy was installed. */
 static int place_thread(struct numaplace_placement *fresh, u64 call,
 			const struct numaplace_place_request *request)
 {
-	struct numaplace_placement *p = record_of(fresh, call, request);
+	struct numaplace_placement *p;
 	int err = 0;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
+	p = record_of_task(fresh->task);
+	/* What this write is not about is restored nevertheless. */
+	if (p && READ_ONCE(p->state) == NUMAPLACE_TO_RESTORE)
+		numaplace_restore_begin(p);
+	p = record_of(fresh, call, request);
 	if (!p)
 		return -ESRCH;
-	if (!cpumask_empty(request->cpus))
+	if (!cpumask_empty(request->cpus) && p->cpus.op == call)
 		err = numaplace_place_cpus(p, request->cpus);
-	if (!err && request->mem)
+	if (!err && request->mem && p->mem.op == call)
 		return numaplace_visit_start(p, true);
 	if (!err && !p->settled)
 		numaplace_visit_settle(p);
@@ -104,26 +135,31 @@ static int place_thread(struct numaplace_placement *fresh, u64 call,
 	return err;
 }
 
-static bool is_placed(struct task_struct *task, u64 call)
+/* Whether a write or a later one has acted on a half. */
+static bool has(const struct numaplace_half *half, u64 call)
+{
+	return half->op >= call && !half->behind;
+}
+
+static bool is_placed(struct task_struct *task, u64 call,
+		      const struct numaplace_place_request *request)
 {
 	struct numaplace_placement *p;
 	bool placed;
 
 	spin_lock(&numaplace_task_table_lock);
 	p = numaplace_task_table_find(task);
-	placed = p && p->op >= call && !p->behind;
+	placed = p && (cpumask_empty(request->cpus) || has(&p->cpus, call)) &&
+		 (!request->mem || has(&p->mem, call));
 	spin_unlock(&numaplace_task_table_lock);
 	return placed;
 }
 
 static int check(struct numaplace_placement *fresh, const struct numaplace_place_request *request)
 {
-	struct numaplace_placement *p;
+	struct numaplace_placement *p = record_of_task(fresh->task);
 	int err = 0;
 
-	spin_lock(&numaplace_task_table_lock);
-	p = numaplace_task_table_find(fresh->task);
-	spin_unlock(&numaplace_task_table_lock);
 	if (!cpumask_empty(request->cpus))
 		err = numaplace_place_cpus_check(p ? p : fresh, request->cpus);
 	if (!err && request->mem)
@@ -155,6 +191,7 @@ static struct numaplace_placement *make_record(struct task_struct *task,
  * placements as they are. Adds records of threads not placed yet to a list.
  */
 static int make_records(const struct numaplace_threads *threads, u64 call,
+			const struct numaplace_place_request *request,
 			const struct mempolicy *policy, struct list_head *records)
 {
 	struct numaplace_placement *fresh;
@@ -162,7 +199,7 @@ static int make_records(const struct numaplace_threads *threads, u64 call,
 
 	for (i = 0; i < threads->n; i++) {
 		if (numaplace_target_has_seen(threads->earlier, threads->task[i]) ||
-		    is_placed(threads->task[i], call))
+		    is_placed(threads->task[i], call, request))
 			continue;
 		fresh = make_record(threads->task[i], policy);
 		if (!fresh)
@@ -204,25 +241,35 @@ static int begin(struct list_head *records, u64 call, const struct numaplace_pla
 	return 0;
 }
 
+/* Whether the write has the outcome for a half to collect; a later one may have acted on it. */
+static bool is_placing(const struct numaplace_half *half, u64 call)
+{
+	return half->op == call && half->placing;
+}
+
 /* Collects the outcome for a thread, and withdraws a policy that is not installed yet. */
-static int finish(struct numaplace_placement *p, const struct numaplace_place_request *request,
-		  const struct mempolicy *policy, int err)
+static int finish(struct numaplace_placement *p, u64 call, const struct mempolicy *policy, int err)
 {
 	struct mempolicy *withdrawn = NULL;
+	bool mem;
 
 	spin_lock(&numaplace_task_table_lock);
-	p->placing = false;
-	if (p->wants_mem) {
-		p->wants_mem = false;
+	if (is_placing(&p->cpus, call))
+		p->cpus.placing = false;
+	mem = is_placing(&p->mem, call);
+	if (mem && p->want == NUMAPLACE_INSTALL) {
+		p->want = NUMAPLACE_KEEP;
 		swap(withdrawn, p->want_mem);
 		/* It was too late in its exit to run the task work. */
 		err = err ? err : -ESRCH;
 	} else {
-		err = p->error;
+		err = mem ? p->error : 0;
 	}
+	if (mem)
+		p->mem.placing = false;
 	spin_unlock(&numaplace_task_table_lock);
 	numaplace_mempolicy_put(withdrawn);
-	if (request->mem) {
+	if (mem) {
 		trace_policy(p->task, policy, err);
 		if (!err)
 			numaplace_stats_add(NUMAPLACE_STAT_policies, 1);
@@ -234,8 +281,7 @@ static int finish(struct numaplace_placement *p, const struct numaplace_place_re
 
 /* Returns how many threads are placed now, or the first error of theirs. */
 static int finish_all(const struct numaplace_threads *threads, u64 call,
-		      const struct numaplace_place_request *request, const struct mempolicy *policy,
-		      int waited)
+		      const struct mempolicy *policy, int waited)
 {
 	struct numaplace_placement *p;
 	int n = 0, err, failed = 0;
@@ -245,14 +291,14 @@ static int finish_all(const struct numaplace_threads *threads, u64 call,
 	for (i = 0; i < threads->n; i++) {
 		spin_lock(&numaplace_task_table_lock);
 		p = numaplace_task_table_find(threads->task[i]);
-		if (p && (p->op != call || !p->placing))
+		if (p && !is_placing(&p->cpus, call) && !is_placing(&p->mem, call))
 			p = NULL;
 		/* Without it the exit hook and the sweep may release the record. */
 		if (p)
 			refcount_inc(&p->users);
 		spin_unlock(&numaplace_task_table_lock);
 		if (p) {
-			err = finish(p, request, policy, waited);
+			err = finish(p, call, policy, waited);
 			numaplace_placement_put(p);
 		} else {
 			/* A later write has acted on it, unless it ends. */
@@ -291,7 +337,7 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 
 	err = wait_for_forks(threads);
 	if (!err)
-		err = make_records(threads, call, policy, &records);
+		err = make_records(threads, call, request, policy, &records);
 	if (!err)
 		err = mutex_lock_killable(&numaplace_task_table_mutex);
 	if (err) {
@@ -302,15 +348,17 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 	mutex_unlock(&numaplace_task_table_mutex);
 	put_records(&records);
 	if (!err && request->mem)
-		waited = numaplace_visit_wait(call);
+		waited = numaplace_visit_wait(call, NULL, NULL);
 	mutex_lock(&numaplace_task_table_mutex);
-	n = finish_all(threads, call, request, policy, err ? err : waited);
+	n = finish_all(threads, call, policy, err ? err : waited);
 	mutex_unlock(&numaplace_task_table_mutex);
 	return err ? err : n;
 }
 
 /* Threads seen in an earlier round are done, also where a later write has restored them. */
-static bool all_placed(struct task_struct *task, u64 call, const struct numaplace_threads *seen)
+static bool all_placed(struct task_struct *task, u64 call,
+		       const struct numaplace_place_request *request,
+		       const struct numaplace_threads *seen)
 {
 	struct task_struct *t;
 	bool all = true;
@@ -318,7 +366,7 @@ static bool all_placed(struct task_struct *task, u64 call, const struct numaplac
 	rcu_read_lock();
 	for_each_thread(task, t)
 		all &= t->flags & (PF_IO_WORKER | PF_EXITING) ||
-		       numaplace_target_has_seen(seen, t) || is_placed(t, call);
+		       numaplace_target_has_seen(seen, t) || is_placed(t, call, request);
 	rcu_read_unlock();
 	return all;
 }
@@ -330,7 +378,7 @@ static int place_process(struct task_struct *task, u64 call,
 	struct numaplace_threads *seen = NULL, *threads;
 	int n = 0, total = 0, round;
 
-	for (round = 0; round < MAX_ROUNDS && !all_placed(task, call, seen); round++) {
+	for (round = 0; round < MAX_ROUNDS && !all_placed(task, call, request, seen); round++) {
 		threads = numaplace_target_threads(task, seen);
 		if (!threads) {
 			n = -ENOMEM;
@@ -360,11 +408,6 @@ static int place_one(struct task_struct *task, u64 call,
 	n = place_threads(one, call, request, policy);
 	kfree(one);
 	return n;
-}
-
-static bool was_placed_by(const struct numaplace_placement *p, const void *call)
-{
-	return p->op == *(const u64 *)call;
 }
 
 /**
@@ -398,7 +441,7 @@ int numaplace_place(const struct numaplace_place_request *request)
 	else
 		n = place_process(task, call, request, policy);
 	if (n < 0)
-		numaplace_restore_matching(was_placed_by, &call);
+		numaplace_restore_failed(call);
 	numaplace_mempolicy_put(policy);
 	put_task_struct(task);
 	return n > 0 ? 0 : n ? n : -ESRCH;

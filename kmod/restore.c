@@ -86,12 +86,32 @@ static void set_state(struct numaplace_placement *p, enum numaplace_placement_st
 	spin_unlock(&numaplace_task_table_lock);
 }
 
-static void begin(struct numaplace_placement *p)
+/* Has the task restore its policy. */
+static void begin_mem(struct numaplace_placement *p)
+{
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	unshare_saved_mem(p);
+	spin_lock(&numaplace_task_table_lock);
+	if (p->has_mem && p->want != NUMAPLACE_RESTORE)
+		p->restore_op = p->mem.op;
+	p->want = p->has_mem ? NUMAPLACE_RESTORE : NUMAPLACE_KEEP;
+	p->mem.placing = false;
+	numaplace_visit_todo(p);
+	spin_unlock(&numaplace_task_table_lock);
+	/* An error means that the task is exiting: the exit hook does the rest. */
+	if (p->has_mem)
+		numaplace_visit_start(p, true);
+}
+
+/**
+ * numaplace_restore_begin() - restore a task's CPUs and have it restore its policy
+ * @p: its record
+ */
+void numaplace_restore_begin(struct numaplace_placement *p)
 {
 	bool again;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	unshare_saved_mem(p);
 	spin_lock(&numaplace_task_table_lock);
 	if (p->state == NUMAPLACE_ENDED) {
 		spin_unlock(&numaplace_task_table_lock);
@@ -101,16 +121,12 @@ static void begin(struct numaplace_placement *p)
 	if (!again)
 		p->kept = false;
 	p->state = NUMAPLACE_RESTORING;
-	p->placing = false;
-	p->wants_mem = false;
-	numaplace_visit_todo(p);
+	p->cpus.placing = false;
 	spin_unlock(&numaplace_task_table_lock);
 	/* Begun before: its CPUs are restored, only its memory policy is pending. */
 	if (!again)
 		restore_cpus(p);
-	/* An error means that the task is exiting: the exit hook does the rest. */
-	if (p->has_mem)
-		numaplace_visit_start(p, true);
+	begin_mem(p);
 }
 
 /* The record of a task that was restored is kept until it is seen outside of a fork. */
@@ -140,11 +156,14 @@ static void advance(struct numaplace_placement *p)
 	due = numaplace_visit_check(p);
 	switch (READ_ONCE(p->state)) {
 	case NUMAPLACE_PLACED:
-		if (!due)
+		/* Forked while its parent, which has other CPUs now, was to restore its policy. */
+		if (!due && READ_ONCE(p->want) == NUMAPLACE_RESTORE)
+			begin_mem(p);
+		else if (!due)
 			numaplace_visit_done(p);
 		break;
 	case NUMAPLACE_TO_RESTORE:
-		begin(p);
+		numaplace_restore_begin(p);
 		fallthrough;
 	case NUMAPLACE_RESTORING:
 		if (!p->has_mem)
@@ -162,7 +181,7 @@ static void advance(struct numaplace_placement *p)
 struct search {
 	bool (*match)(const struct numaplace_placement *p, const void *data);
 	const void *data;
-	u64 op;
+	u64 op, last; /* what writes after @last have set is left alone */
 	struct list_head picked;
 };
 
@@ -176,9 +195,12 @@ static void pick(struct numaplace_placement *p, void *data)
 
 	if (p->state == NUMAPLACE_RESTORED || !search->match(p, search->data))
 		return;
-	if (p->state == NUMAPLACE_PLACED)
-		p->state = NUMAPLACE_TO_RESTORE;
-	p->op = search->op;
+	if (p->cpus.op <= search->last) {
+		if (p->state == NUMAPLACE_PLACED)
+			p->state = NUMAPLACE_TO_RESTORE;
+		p->cpus.op = search->op;
+	}
+	p->mem.op = search->op;
 	numaplace_visit_todo(p);
 	list_add_tail(&p->pick, &search->picked);
 }
@@ -194,7 +216,10 @@ static int begin_all(struct search *search)
 	numaplace_task_table_each(pick, search);
 	list_for_each_entry_safe(p, next, &search->picked, pick) {
 		list_del_init(&p->pick);
-		begin(p);
+		if (p->cpus.op == search->op)
+			numaplace_restore_begin(p);
+		else
+			begin_mem(p);
 		if (!p->has_mem)
 			advance(p);
 		n++;
@@ -203,32 +228,47 @@ static int begin_all(struct search *search)
 	return n;
 }
 
-/**
- * numaplace_restore_matching() - restore the tasks that match
- * @match: true for the records of these tasks
- * @data: for @match
- *
- * Return: how many were restored; or -EBUSY or -EINTR: tasks that did not
- * return to user mode are still under control, and are restored as soon as they do.
+/*
+ * Restores the tasks that match. Returns how many; or -EBUSY or -EINTR: tasks that did not return
+ * to user mode are still under control, and are restored as soon as they do.
  */
-int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p, const void *data),
-			       const void *data)
+static int restore_matching(bool (*match)(const struct numaplace_placement *p, const void *data),
+			    const void *data, u64 last)
 {
-	struct search search = { .match = match, .data = data, .op = numaplace_restore_next_op() };
+	struct search search = { .match = match, .data = data, .last = last };
 	int n, err;
+
+	search.op = numaplace_restore_next_op();
 
 	mutex_lock(&numaplace_task_table_mutex);
 	n = begin_all(&search);
 	mutex_unlock(&numaplace_task_table_mutex);
 	if (!n)
 		return 0;
-	err = numaplace_visit_wait(search.op);
+	err = numaplace_visit_wait(search.op, match, data);
 	if (numaplace_restore_sweep())
 		numaplace_sweep_later();
 	/* Children that were forked meanwhile. */
 	if (!err)
-		err = numaplace_visit_wait(search.op);
+		err = numaplace_visit_wait(search.op, match, data);
 	return err ? err : n;
+}
+
+static bool was_placed_by(const struct numaplace_placement *p, const void *data)
+{
+	u64 call = *(const u64 *)data;
+
+	return p->mem.op == call || (p->cpus.op == call && p->mem.op < call);
+}
+
+/**
+ * numaplace_restore_failed() - restore the tasks that a write has placed, which failed
+ * @call: its number. CPUs that a later write has set are left alone, and so are tasks
+ *	on whose memory policy a later write has acted
+ */
+void numaplace_restore_failed(u64 call)
+{
+	restore_matching(was_placed_by, &call, call);
 }
 
 static bool is_asked_for(const struct numaplace_placement *p, const void *data)
@@ -257,7 +297,7 @@ int numaplace_restore(const struct numaplace_restore_request *request)
 
 	if (!!request->pid + !!request->tid + request->all != 1)
 		return -EINVAL;
-	n = numaplace_restore_matching(is_asked_for, request);
+	n = restore_matching(is_asked_for, request, U64_MAX);
 	if (n < 0)
 		return n;
 	return n || request->all ? 0 : -ESRCH;
@@ -288,7 +328,9 @@ static bool is_any(const struct numaplace_placement *p, const void *unused)
 
 static void begin_everything(void)
 {
-	struct search all = { .match = is_any, .op = numaplace_restore_next_op() };
+	struct search all = { .match = is_any, .last = U64_MAX };
+
+	all.op = numaplace_restore_next_op();
 
 	mutex_lock(&numaplace_task_table_mutex);
 	begin_all(&all);

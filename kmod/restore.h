@@ -19,8 +19,8 @@ struct numaplace_restore_request {
 };
 
 int numaplace_restore(const struct numaplace_restore_request *request);
-int numaplace_restore_matching(bool (*match)(const struct numaplace_placement *p, const void *data),
-			       const void *data);
+void numaplace_restore_begin(struct numaplace_placement *p);
+void numaplace_restore_failed(u64 call);
 u64 numaplace_restore_next_op(void);
 bool numaplace_restore_sweep(void);
 void numaplace_restore_everything(void);

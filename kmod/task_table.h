@@ -25,11 +25,14 @@ struct task_struct;
  */
 extern struct mutex numaplace_task_table_mutex;
 
-/* Guards the table and the contents of its records. Taken by the fork and exit hooks. */
+/*
+ * Guards the table and the contents of its records. Taken by the fork and exit hooks, and by the
+ * task work. Inside of the mutex; task_lock() is inside of it.
+ */
 extern spinlock_t numaplace_task_table_lock;
 
 /**
- * enum numaplace_placement_state - how far a task is
+ * enum numaplace_placement_state - how far a task is, but for its memory policy
  * @NUMAPLACE_PLACED: under control
  * @NUMAPLACE_TO_RESTORE: to be restored as soon as possible, not begun yet
  * @NUMAPLACE_RESTORING: begun: its CPUs first, its policy by the task itself
@@ -45,24 +48,76 @@ enum numaplace_placement_state {
 };
 
 /**
+ * enum numaplace_want - what a task is to do with its memory policy on its way to user mode
+ * @NUMAPLACE_KEEP: nothing
+ * @NUMAPLACE_INSTALL: install @want_mem
+ * @NUMAPLACE_RESTORE: restore @saved_mem
+ */
+enum numaplace_want {
+	NUMAPLACE_KEEP,
+	NUMAPLACE_INSTALL,
+	NUMAPLACE_RESTORE,
+};
+
+/**
+ * struct numaplace_half - the last write that acted on a task's CPUs, or on its memory policy
+ * @op: its number
+ * @placing: it placed the task and has not collected the outcome yet
+ * @behind: the task was forked with less than the write has set on its parent
+ */
+struct numaplace_half {
+	u64 op;
+	bool placing, behind;
+};
+
+/**
  * struct numaplace_placement - a task under control
+ *
+ * A write acts on the CPUs, on the memory policy, or on both, and leaves the other half as it is,
+ * also what an earlier write wants of the policy and waits for. restore acts on both. The policy:
+ *
+ *	        place mem=               task work
+ *	KEEP ---------------> INSTALL ---------------> KEEP
+ *	  |                    |   ^                    ^
+ *	  | restore    restore |   | place mem=         | task work
+ *	  |                    v   |                    |
+ *	  +-----------------> RESTORE ------------------+
+ *
+ * restore makes KEEP of INSTALL where no policy was set before, and so does a write that gives up.
+ * The rest of the record:
+ *
+ *	                 restore              CPUs back           policy back
+ *	fork --> PLACED -------> TO_RESTORE ----------> RESTORING -----------> RESTORED
+ *	           ^                 ^                      |                     |
+ *	           |                 | fork, not inherited  | place               | place
+ *	           +-----------------|----------------------+---------------------+
+ *
+ * A record that is RESTORED is released when the task is seen outside of a fork.
+ * A task that is placed while it is TO_RESTORE is made RESTORING first. From each of them the exit
+ * hook leads to ENDED.
+ *
+ * All fields are written under numaplace_task_table_lock once the record is in the table, but for
+ * @pick, @begun, @urgent and @spare, which are the mutex holder's, and @visit, which is his until
+ * it is started. @state, @settled, @visiting and @want may be read under the mutex alone where a
+ * hook or the task work that changes them just then is found by the next check.
+ *
  * @node: in the table, or unhashed when the task has ended
  * @todo: in a list of visit.c while there is something to do for it
  * @pick: in a caller's list, under the mutex or before others know the record
  * @rcu: to release it
  * @users: references; the table or the list of visit.c has one
  * @task: the task; held
- * @op: the write that was the last to act on it
+ * @cpus: who acted on its CPUs
+ * @mem: who acted on its memory policy
+ * @restore_op: the first of the writes that want its policy restored
+ * @want: what it is to do with its policy
  * @state: see above
  * @inherit: whether its children come under control too
  * @has_cpus: its CPUs were set
  * @has_mem: its memory policy was set
- * @wants_mem: @want_mem is to be installed
- * @placing: the write that placed it has not collected the outcome yet
  * @kept: the user has changed CPUs or policy since, which were left alone
  * @settled: it has started no child with other CPUs than it has now
  * @setting: @set_cpus, or those of them that the kernel grants, are about to be set
- * @behind: forked with less than the last write on its parent has set
  * @visiting: the task work of visit.c is pending
  * @begun: that task work was started, and may not have returned yet
  * @urgent: it was started so that it wakes the task
@@ -84,10 +139,12 @@ struct numaplace_placement {
 	struct rcu_head rcu;
 	refcount_t users;
 	struct task_struct *task;
-	u64 op;
+	struct numaplace_half cpus, mem;
+	u64 restore_op;
+	enum numaplace_want want;
 	enum numaplace_placement_state state;
-	bool inherit, has_cpus, has_mem, wants_mem, placing, kept, settled;
-	bool setting, behind;
+	bool inherit, has_cpus, has_mem, kept, settled;
+	bool setting;
 	bool visiting, begun, urgent;
 	int error;
 	struct numaplace_taskwork visit;

@@ -56,7 +56,6 @@ static struct mempolicy *install(struct numaplace_placement *p)
 {
 	struct mempolicy *old;
 
-	p->wants_mem = false;
 	p->error = numaplace_mempolicy_fit(p->want_mem, p->task);
 	if (p->error) {
 		numaplace_mempolicy_put(p->want_mem);
@@ -103,11 +102,12 @@ static struct mempolicy *visit(struct numaplace_placement *p)
 
 	lockdep_assert_held(&numaplace_task_table_lock);
 	task_lock(p->task);
-	if (p->state == NUMAPLACE_PLACED && p->wants_mem)
+	if (p->state != NUMAPLACE_ENDED && p->want == NUMAPLACE_INSTALL)
 		old = install(p);
-	else if (p->state == NUMAPLACE_RESTORING && p->has_mem)
+	else if (p->state != NUMAPLACE_ENDED && p->want == NUMAPLACE_RESTORE)
 		old = restore_policy(p);
 	task_unlock(p->task);
+	p->want = NUMAPLACE_KEEP;
 	p->visiting = false;
 	list_move_tail(&p->todo, &todo);
 	return old;
@@ -284,30 +284,41 @@ bool numaplace_visit_check(struct numaplace_placement *p)
 	return READ_ONCE(p->visiting);
 }
 
-static bool is_awaited(const struct numaplace_placement *p, u64 op)
+/* A write that waits. */
+struct waiter {
+	u64 op;
+	bool (*match)(const struct numaplace_placement *p, const void *data);
+	const void *data;
+};
+
+static bool is_awaited(const struct numaplace_placement *p, const struct waiter *w)
 {
-	return p->op == op && p->visiting &&
-	       ((p->state == NUMAPLACE_PLACED && p->wants_mem) ||
-		(p->state == NUMAPLACE_RESTORING && p->has_mem));
+	if (!p->visiting || p->state == NUMAPLACE_ENDED || p->want == NUMAPLACE_KEEP)
+		return false;
+	if (p->mem.op == w->op)
+		return true;
+	/* It wants the same as a later restore. */
+	return p->want == NUMAPLACE_RESTORE && p->restore_op <= w->op && p->mem.op > w->op &&
+	       w->match && w->match(p, w->data);
 }
 
-static bool is_done(const struct numaplace_placement *p, u64 op)
+static bool is_done(const struct numaplace_placement *p, const struct waiter *w)
 {
 	bool done;
 
 	spin_lock(&numaplace_task_table_lock);
-	done = !is_awaited(p, op);
+	done = !is_awaited(p, w);
 	spin_unlock(&numaplace_task_table_lock);
 	return done;
 }
 
-static struct numaplace_placement *first_awaited(u64 op)
+static struct numaplace_placement *first_awaited(const struct waiter *w)
 {
 	struct numaplace_placement *p, *found = NULL;
 
 	spin_lock(&numaplace_task_table_lock);
 	list_for_each_entry(p, &visits, todo) {
-		if (is_awaited(p, op)) {
+		if (is_awaited(p, w)) {
 			refcount_inc(&p->users);
 			found = p;
 			break;
@@ -319,22 +330,27 @@ static struct numaplace_placement *first_awaited(u64 op)
 
 /**
  * numaplace_visit_wait() - wait until tasks have installed or restored their policy
- * @op: waits for the tasks on which this write was the last to act
+ * @op: waits for the tasks on whose policy this write was the last to act
+ * @match: restore: also for those that match, on which a later restore acted; NULL: none
+ * @data: for @match
  *
  * One timeout of WAIT_MS holds for all of them together. The task works of those
  * that are too late stay pending.
  *
  * Return: 0, -EBUSY, or -EINTR if the caller was killed.
  */
-int numaplace_visit_wait(u64 op)
+int numaplace_visit_wait(u64 op,
+			 bool (*match)(const struct numaplace_placement *p, const void *data),
+			 const void *data)
 {
+	const struct waiter w = { .op = op, .match = match, .data = data };
 	unsigned long deadline = jiffies + msecs_to_jiffies(WAIT_MS);
 	struct numaplace_placement *p;
 	long left, got = 1;
 
-	while (got > 0 && (p = first_awaited(op))) {
+	while (got > 0 && (p = first_awaited(&w))) {
 		left = max_t(long, deadline - jiffies, 0);
-		got = wait_event_killable_timeout(numaplace_visit_queue, is_done(p, op), left);
+		got = wait_event_killable_timeout(numaplace_visit_queue, is_done(p, &w), left);
 		numaplace_placement_put(p);
 	}
 	return got > 0 ? 0 : got ? -EINTR : -EBUSY;

@@ -13,7 +13,9 @@ extern struct wait_queue_head numaplace_visit_queue;
 
 int numaplace_visit_start(struct numaplace_placement *p, bool urgent);
 bool numaplace_visit_check(struct numaplace_placement *p);
-int numaplace_visit_wait(u64 op);
+int numaplace_visit_wait(u64 op,
+			 bool (*match)(const struct numaplace_placement *p, const void *data),
+			 const void *data);
 void numaplace_visit_settle(struct numaplace_placement *p);
 void numaplace_visit_todo(struct numaplace_placement *p);
 void numaplace_visit_done(struct numaplace_placement *p);

@@ -230,6 +230,92 @@ def test_exact_a_later_restore_holds(stuck):
         {((0, 1, 2, 3), "default")}
 
 
+class Write:
+    """A write that waits."""
+
+    def __init__(self, name: str, line: str):
+        self.error = None
+        self.thread = threading.Thread(target=self.run, args=(name, line))
+        self.thread.start()
+
+    def run(self, name: str, line: str):
+        self.error = refusal(name, line)
+
+    def waits(self) -> bool:
+        time.sleep(0.3)
+        return self.thread.is_alive()
+
+    def end(self) -> str:
+        self.thread.join()
+        return self.error
+
+
+def has(pid: int) -> tuple[set[int], str]:
+    return os.sched_getaffinity(pid), mpol.of(pid)
+
+
+def test_exact_later_cpus_leave_the_policy_to_come(stuck):
+    """A write about CPUs alone drops no policy that an earlier one still waits for."""
+    mpol.set_own(mpol.BIND, 2)
+    stuck.wait_for_child()
+    first = Write("place", f"pid={stuck.pid} mem=caller")
+    assert driver.eventually(lambda: placement(stuck.pid) != {})
+    write("place", f"pid={stuck.pid} cpus=1")
+    assert first.waits()
+    stuck.go_on()
+    assert first.end() == ""
+    assert has(stuck.pid) == ({1}, "bind:1")
+    write("restore", f"pid={stuck.pid}")
+    assert has(stuck.pid) == (ALL, "default")
+
+
+def test_exact_later_cpus_stay_where_the_earlier_policy_fails(stuck):
+    mpol.set_own(mpol.BIND, 2)
+    stuck.wait_for_child()
+    first = Write("place", f"pid={stuck.pid} mem=caller")
+    assert driver.eventually(lambda: placement(stuck.pid) != {})
+    write("place", f"pid={stuck.pid} cpus=1")
+    assert first.end() == "EBUSY"
+    assert placement(stuck.pid)["cpus"] == "1"
+    stuck.go_on()
+    assert has(stuck.pid) == ({1}, "default")
+    write("restore", f"pid={stuck.pid}")
+    assert has(stuck.pid) == (ALL, "default")
+
+
+def test_exact_later_cpus_leave_the_policy_to_be_restored(stuck):
+    """A restore that has begun ends as it reports, though others give the task CPUs meanwhile."""
+    mpol.set_own(mpol.BIND, 2)
+    write("place", f"pid={stuck.pid} cpus=2 mem=caller")
+    stuck.wait_for_child()
+    first = Write("restore", f"pid={stuck.pid}")
+    assert driver.eventually(lambda: os.sched_getaffinity(stuck.pid) == ALL)
+    write("place", f"pid={stuck.pid} cpus=1")
+    assert first.waits()
+    stuck.go_on()
+    assert first.end() == ""
+    assert has(stuck.pid) == ({1}, "default")
+    assert {key: placement(stuck.pid)[key] for key in ("cpus", "mem")} == {"cpus": "1", "mem": "-"}
+    write("restore", f"pid={stuck.pid}")
+    assert driver.eventually(lambda: driver.records("placements") == [])
+    assert has(stuck.pid) == (ALL, "default")
+
+
+def test_exact_each_restore_waits_for_the_policy(stuck):
+    """A second one that comes to the same task does not end the first."""
+    mpol.set_own(mpol.BIND, 2)
+    write("place", f"pid={stuck.pid} cpus=2 mem=caller")
+    stuck.wait_for_child()
+    first = Write("restore", f"pid={stuck.pid}")
+    assert driver.eventually(lambda: os.sched_getaffinity(stuck.pid) == ALL)
+    second = Write("restore", "all")
+    assert second.waits()
+    assert first.waits()
+    stuck.go_on()
+    assert (first.end(), second.end()) == ("", "")
+    assert has(stuck.pid) == (ALL, "default")
+
+
 def test_exact_unload_can_be_interrupted(stuck):
     """It logs the task that it waits for; when it is interrupted the module goes, and that task keeps its placement."""
     mpol.set_own(mpol.BIND, 2)
