@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -312,8 +313,11 @@ static int finish_all(const struct numaplace_threads *threads, u64 call,
 	return failed ? failed : n;
 }
 
-/* Waits for threads whose fork is in progress: the fork hook has to see them first. */
-static int wait_for_forks(const struct numaplace_threads *threads)
+/*
+ * Waits for threads whose fork is in progress: the fork hook has to see them first. The number of
+ * such a thread may be on its way to memory that a program of the user's serves, or does not.
+ */
+static int wait_for_forks(const struct numaplace_threads *threads, unsigned long deadline)
 {
 	unsigned int i;
 
@@ -321,7 +325,9 @@ static int wait_for_forks(const struct numaplace_threads *threads)
 		while (READ_ONCE(threads->task[i]->__state) & TASK_NEW) {
 			if (fatal_signal_pending(current))
 				return -EINTR;
-			usleep_range(FORK_US, 2 * FORK_US);
+			if (time_after(jiffies, deadline))
+				return -EBUSY;
+			usleep_range_state(FORK_US, 2 * FORK_US, TASK_IDLE);
 		}
 	}
 	return 0;
@@ -332,10 +338,11 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 			 const struct numaplace_place_request *request,
 			 const struct mempolicy *policy)
 {
+	unsigned long deadline = numaplace_visit_deadline();
 	int err, waited = 0, n;
 	LIST_HEAD(records);
 
-	err = wait_for_forks(threads);
+	err = wait_for_forks(threads, deadline);
 	if (!err)
 		err = make_records(threads, call, request, policy, &records);
 	if (!err)
@@ -348,7 +355,7 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 	mutex_unlock(&numaplace_task_table_mutex);
 	put_records(&records);
 	if (!err && request->mem)
-		waited = numaplace_visit_wait(call, NULL, NULL);
+		waited = numaplace_visit_wait(call, deadline, NULL, NULL);
 	mutex_lock(&numaplace_task_table_mutex);
 	n = finish_all(threads, call, policy, err ? err : waited);
 	mutex_unlock(&numaplace_task_table_mutex);

@@ -236,6 +236,7 @@ static int restore_matching(bool (*match)(const struct numaplace_placement *p, c
 			    const void *data, u64 last)
 {
 	struct search search = { .match = match, .data = data, .last = last };
+	unsigned long deadline;
 	int n, err;
 
 	search.op = numaplace_restore_next_op();
@@ -245,12 +246,13 @@ static int restore_matching(bool (*match)(const struct numaplace_placement *p, c
 	mutex_unlock(&numaplace_task_table_mutex);
 	if (!n)
 		return 0;
-	err = numaplace_visit_wait(search.op, match, data);
+	deadline = numaplace_visit_deadline();
+	err = numaplace_visit_wait(search.op, deadline, match, data);
 	if (numaplace_restore_sweep())
 		numaplace_sweep_later();
 	/* Children that were forked meanwhile. */
 	if (!err)
-		err = numaplace_visit_wait(search.op, match, data);
+		err = numaplace_visit_wait(search.op, deadline, match, data);
 	return err ? err : n;
 }
 

@@ -16,9 +16,6 @@
 #include "task_table.h"
 #include "visit.h"
 
-/* How long a task may take to return to user mode, before -EBUSY. */
-#define WAIT_MS 5000
-
 DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
 
 /* Records whose task work is pending, and records that are due for the sweep. */
@@ -331,20 +328,19 @@ static struct numaplace_placement *first_awaited(const struct waiter *w)
 /**
  * numaplace_visit_wait() - wait until tasks have installed or restored their policy
  * @op: waits for the tasks on whose policy this write was the last to act
+ * @deadline: until when, from numaplace_visit_deadline(), for all of them together
  * @match: restore: also for those that match, on which a later restore acted; NULL: none
  * @data: for @match
  *
- * One timeout of WAIT_MS holds for all of them together. The task works of those
- * that are too late stay pending.
+ * The task works of those that are too late stay pending.
  *
  * Return: 0, -EBUSY, or -EINTR if the caller was killed.
  */
-int numaplace_visit_wait(u64 op,
+int numaplace_visit_wait(u64 op, unsigned long deadline,
 			 bool (*match)(const struct numaplace_placement *p, const void *data),
 			 const void *data)
 {
 	const struct waiter w = { .op = op, .match = match, .data = data };
-	unsigned long deadline = jiffies + msecs_to_jiffies(WAIT_MS);
 	struct numaplace_placement *p;
 	long left, got = 1;
 

@@ -3,6 +3,7 @@
 #ifndef _NUMAPLACE_VISIT_H
 #define _NUMAPLACE_VISIT_H
 
+#include <linux/jiffies.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -13,7 +14,13 @@ extern struct wait_queue_head numaplace_visit_queue;
 
 int numaplace_visit_start(struct numaplace_placement *p, bool urgent);
 bool numaplace_visit_check(struct numaplace_placement *p);
-int numaplace_visit_wait(u64 op,
+/* Until when a write that begins now waits for tasks: then it fails with -EBUSY. */
+static inline unsigned long numaplace_visit_deadline(void)
+{
+	return jiffies + msecs_to_jiffies(5000);
+}
+
+int numaplace_visit_wait(u64 op, unsigned long deadline,
 			 bool (*match)(const struct numaplace_placement *p, const void *data),
 			 const void *data);
 void numaplace_visit_settle(struct numaplace_placement *p);

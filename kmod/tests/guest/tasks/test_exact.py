@@ -316,6 +316,40 @@ def test_exact_each_restore_waits_for_the_policy(stuck):
     assert has(stuck.pid) == (ALL, "default")
 
 
+# Its main thread starts a thread, whose number is to be written to a page that nobody serves.
+STARTING = """
+import ctypes, fcntl, mmap, struct
+libc = ctypes.CDLL(None, use_errno=True)
+page = mmap.mmap(-1, 4096)
+address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+stack = ctypes.create_string_buffer(65536)
+uffd = libc.syscall(323, 0)
+fcntl.ioctl(uffd, 0xc018aa3f, struct.pack("3Q", 0xaa, 0, 0))  # UFFDIO_API
+fcntl.ioctl(uffd, 0xc020aa00, struct.pack("4Q", address, 4096, 1, 0))  # UFFDIO_REGISTER, missing pages
+# CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM and PARENT_SETTID
+libc.syscall(56, ctypes.c_ulong(0x150f00), ctypes.c_void_p(ctypes.addressof(stack) + 65536), ctypes.c_void_p(address),
+             None, None)
+"""
+
+
+def test_exact_a_thread_that_does_not_start_blocks_nobody():
+    """Nor does it keep the module."""
+    with subprocess.Popen([sys.executable, "-c", STARTING]) as process:
+        try:
+            assert driver.eventually(lambda: len(driver.tids_of(process.pid)) == 2)
+            begin = time.monotonic()
+            place = Write("place", f"pid={process.pid} cpus=1")
+            place.thread.join(15)
+            assert not place.thread.is_alive()
+            assert place.error == "EBUSY"
+            assert 4 < time.monotonic() - begin < 10
+            assert driver.records("placements") == []
+            assert has(process.pid) == (ALL, "default")
+        finally:
+            process.kill()
+    assert driver.unload() == 0
+
+
 def test_exact_unload_can_be_interrupted(stuck):
     """It logs the task that it waits for; when it is interrupted the module goes, and that task keeps its placement."""
     mpol.set_own(mpol.BIND, 2)
