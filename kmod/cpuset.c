@@ -59,7 +59,7 @@ static struct cgroup *group_of(struct task_struct *task)
 	return group;
 }
 
-/* The file as text, in a page. */
+/* The file as text, in a page, which it does not fill. */
 static int read_file(const char *name, char *text)
 {
 	/* Not mnt_root: that is the root of the module loader's cgroup namespace. */
@@ -74,6 +74,9 @@ static int read_file(const char *name, char *text)
 	fput(file);
 	if (n <= 0)
 		return n ? n : -EIO;
+	/* Cut off, perhaps within a number, which then is that of another CPU. */
+	if (n == PAGE_SIZE - 1)
+		return -EFBIG;
 	text[n] = '\0';
 	return 0;
 }
@@ -103,8 +106,8 @@ free:
  * @task: the task
  * @cpus: set to them
  *
- * Return: false where that cannot be known: there is no cgroup2, or cpusets are
- * in a hierarchy of version 1.
+ * Return: false where that cannot be known: there is no cgroup2, cpusets are in a
+ * hierarchy of version 1, or the list is longer than a page.
  */
 bool numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus)
 {
