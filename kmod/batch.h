@@ -46,6 +46,7 @@ struct numaplace_supply {
  * @to: node that they are to go to
  * @shared: also those that other processes map
  * @split: break transparent huge pages up to move them
+ * @cancelled: set when no more are to be moved
  * @remaining: how many pages may still be moved
  * @start: address of the first page
  * @n: number of pages
@@ -67,6 +68,7 @@ struct numaplace_batch {
 	int to;
 	bool shared;
 	bool split;
+	const bool *cancelled;
 	u64 remaining;
 
 	unsigned long start;

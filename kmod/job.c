@@ -136,10 +136,7 @@ static void note_pause(struct numaplace_job *job, u64 us, bool missed)
 	spin_unlock(&lock);
 }
 
-/*
- * Pages that a batch may examine, and pages that it may move: as many as the budget has
- * time for.
- */
+/* Pages that a batch may examine, and may move: as many as the budget has time for. */
 struct batch_size {
 	unsigned int scan, move;
 };
@@ -233,6 +230,7 @@ static int run(struct numaplace_job *job)
 		.to = job->request.to,
 		.shared = job->request.shared,
 		.split = job->request.split,
+		.cancelled = &job->cancelled,
 	};
 	struct batch_size size = { .scan = NUMAPLACE_BATCH_FIRST, .move = NUMAPLACE_BATCH_FIRST };
 	unsigned long pos = job->request.start;

@@ -91,7 +91,8 @@ static void keep_to_limit(struct numaplace_batch *b)
  *
  * Counts holes that were crossed. Only pages inside mappings are asked for.
  *
- * Return: false at the end of the range, or where the next page may not be moved any more.
+ * Return: false at the end of the range, where the next page may not be moved any more, or if
+ * the job was cancelled.
  */
 bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end,
 			    unsigned int most)
@@ -111,7 +112,8 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->huge.node_full = false;
 	if (*pos >= end)
 		return false;
-	mmap_read_lock(b->mm);
+	if (!numaplace_workers_lock_mm(b, U64_MAX))
+		return false;
 	vma = find_vma(b->mm, *pos);
 	if (!vma || vma->vm_start >= end) {
 		mmap_read_unlock(b->mm);
@@ -165,8 +167,7 @@ void numaplace_migrate_finish(struct numaplace_batch *b)
 		numaplace_workers_retry(&b->workers, b);
 		b->pending = count_pending(b);
 	}
-	if (b->pending) {
-		mmap_read_lock(b->mm);
+	if (b->pending && numaplace_workers_lock_mm(b, U64_MAX)) {
 		numaplace_classify_pages(b, 0, b->n, true);
 		mmap_read_unlock(b->mm);
 	}
