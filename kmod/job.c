@@ -100,7 +100,7 @@ static u64 pause_deadline(const struct numaplace_job *job, const struct numaplac
 {
 	u64 budget = (u64)job->request.max_stall_us * NSEC_PER_USEC;
 
-	return pause->threads ? pause->begun + budget - budget / 16 : U64_MAX;
+	return pause ? pause->begun + budget - budget / 16 : U64_MAX;
 }
 
 static bool should_pause(const struct numaplace_job *job, const struct numaplace_batch *b)
@@ -115,13 +115,13 @@ static bool should_pause(const struct numaplace_job *job, const struct numaplace
 	}
 }
 
-static void begin_pause(const struct numaplace_job *job, struct task_struct *task,
-			struct numaplace_pause *pause)
+static struct numaplace_pause *begin_pause(const struct numaplace_job *job,
+					   struct task_struct *task)
 {
 	u32 us = job->request.max_stall_us;
 	bool always = job->request.pause == NUMAPLACE_PAUSE_ALWAYS;
 
-	numaplace_pause_begin(pause, task, us, numaplace_throttle_wait_us(us, always, job->missed));
+	return numaplace_pause_begin(task, us, numaplace_throttle_wait_us(us, always, job->missed));
 }
 
 static void note_pause(struct numaplace_job *job, u64 us, bool missed)
@@ -145,16 +145,16 @@ struct batch_size {
 static void move_batch(struct numaplace_job *job, struct task_struct *task,
 		       struct numaplace_batch *b, struct batch_size *size)
 {
-	struct numaplace_pause pause = {};
+	struct numaplace_pause *pause = NULL;
 	unsigned int wanted = b->pending;
 	u64 t0, ns;
 
 	if (should_pause(job, b))
-		begin_pause(job, task, &pause);
-	t0 = pause.threads ? pause.begun : ktime_get_ns();
-	numaplace_migrate_batch(b, pause_deadline(job, &pause));
-	b->pause_us = numaplace_pause_end(&pause);
-	b->unpaused = pause.unpaused;
+		pause = begin_pause(job, task);
+	t0 = pause ? pause->begun : ktime_get_ns();
+	numaplace_migrate_batch(b, pause_deadline(job, pause));
+	b->unpaused = pause ? pause->unpaused : 0;
+	b->pause_us = numaplace_pause_end(pause);
 	ns = ktime_get_ns() - t0;
 	if (b->pause_us)
 		note_pause(job, b->pause_us, b->unpaused);
@@ -490,6 +490,7 @@ void numaplace_job_exit(void)
 		cancel(job);
 	spin_unlock(&lock);
 	destroy_workqueue(workers);
+	numaplace_pause_exit();
 	list_for_each_entry_safe(job, next, &jobs, link) {
 		list_del(&job->link);
 		job_put(job);

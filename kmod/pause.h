@@ -3,6 +3,8 @@
 #ifndef _NUMAPLACE_PAUSE_H
 #define _NUMAPLACE_PAUSE_H
 
+#include <linux/list.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -17,7 +19,9 @@ enum numaplace_pause_mode {
 
 /**
  * struct numaplace_pause - a pause of a process
- * @threads: of the process, or NULL if it is not paused
+ * @users: its owner, and each thread that was told to park and may not have come to it yet
+ * @link: in the list of pauses that have ended and are still in use
+ * @threads: of the process
  * @parked: one for each
  * @queue: where they wait
  * @over: set when they may resume
@@ -26,6 +30,8 @@ enum numaplace_pause_mode {
  * @unpaused: threads that were to stop, and ran on nevertheless
  */
 struct numaplace_pause {
+	refcount_t users;
+	struct list_head link;
 	struct numaplace_threads *threads;
 	struct numaplace_parked *parked;
 	wait_queue_head_t queue;
@@ -34,8 +40,8 @@ struct numaplace_pause {
 	unsigned int unpaused;
 };
 
-void numaplace_pause_begin(struct numaplace_pause *p, struct task_struct *task, u32 max_us,
-			   u32 wait_us);
+struct numaplace_pause *numaplace_pause_begin(struct task_struct *task, u32 max_us, u32 wait_us);
 u64 numaplace_pause_end(struct numaplace_pause *p);
+void numaplace_pause_exit(void);
 
 #endif

@@ -9,13 +9,18 @@ static void run_in_task(struct callback_head *head)
 {
 	struct numaplace_taskwork *work = container_of(head, struct numaplace_taskwork, head);
 
+	void (*release)(struct numaplace_taskwork *work) = work->release;
+
 	work->run(work);
 	complete(&work->done);
+	/* Others may free what they wait for. */
+	if (release)
+		release(work);
 }
 
 /**
  * numaplace_taskwork_start() - have a task run a function
- * @work: kept until it is done or cancelled
+ * @work: kept until it is done or cancelled; its @release is set
  * @task: held until then
  * @run: the function
  * @notify: TWA_SIGNAL also wakes a task that sleeps in a system call, which may
@@ -62,17 +67,12 @@ static bool unlink(struct task_struct *task, struct callback_head *head)
  * numaplace_taskwork_cancel() - cancel a function
  * @work: that was started
  *
- * On return the function has run or will not run.
- *
- * Return: true if it will not.
+ * Return: true if it will not run, nor its @release; false if the task has dequeued it: it has
+ * run, or runs after the task works before it, which may take as long as the task likes.
  */
 bool numaplace_taskwork_cancel(struct numaplace_taskwork *work)
 {
-	if (unlink(work->task, &work->head))
-		return true;
-	/* The task has taken it and runs it now, unless it did already. */
-	wait_for_completion(&work->done);
-	return false;
+	return unlink(work->task, &work->head);
 }
 
 /**

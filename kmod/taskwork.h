@@ -11,12 +11,14 @@
  * @head: for the kernel
  * @task: the task that runs it
  * @run: the function
+ * @release: called after @done is completed, and may free this; or NULL
  * @done: completed after it ran
  */
 struct numaplace_taskwork {
 	struct callback_head head;
 	struct task_struct *task;
 	void (*run)(struct numaplace_taskwork *work);
+	void (*release)(struct numaplace_taskwork *work);
 	struct completion done;
 };
 

@@ -16,6 +16,9 @@
 #include "task_table.h"
 #include "visit.h"
 
+/* At removal: how often to log a task that nothing but its return can end the wait for. */
+#define REPORT_S 5
+
 DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
 
 /* Records whose task work is pending, and records that are due for the sweep. */
@@ -441,6 +444,12 @@ bool numaplace_visit_any(void)
 	return any;
 }
 
+static void report(const struct numaplace_placement *p)
+{
+	pr_notice("rmmod waits for task %d (%s) to return to user mode\n", task_pid_nr(p->task),
+		  p->task->comm);
+}
+
 /**
  * numaplace_visit_abandon() - release a record whose task work has not run
  * @p: the record
@@ -448,9 +457,12 @@ bool numaplace_visit_any(void)
 void numaplace_visit_abandon(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	/* A task that has dequeued the task work runs it: the record must stay until then. */
-	if (!cancel(p))
-		wait_for_completion(&p->visit.done);
+	/*
+	 * A task that has dequeued the task work runs it after those before it: the record must
+	 * stay until then, and the module.
+	 */
+	while (!cancel(p) && !wait_for_completion_timeout(&p->visit.done, REPORT_S * HZ))
+		report(p);
 	p->begun = false;
 	if (p->state != NUMAPLACE_ENDED) {
 		pr_warn("task %d (%s) did not return to user mode: %s\n", task_pid_nr(p->task),
@@ -476,8 +488,7 @@ void numaplace_visit_report(void)
 	spin_lock(&numaplace_task_table_lock);
 	list_for_each_entry(p, &visits, todo)
 		if (n++ < 8)
-			pr_notice("rmmod waits for task %d (%s) to return to user mode\n",
-				  task_pid_nr(p->task), p->task->comm);
+			report(p);
 	spin_unlock(&numaplace_task_table_lock);
 	if (n > 8)
 		pr_notice("rmmod waits for %u tasks in all\n", n);

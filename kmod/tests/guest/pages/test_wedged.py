@@ -105,3 +105,73 @@ def test_wedged_by_its_address_space(tmp_path):
         slow.give_up()
         process.kill()
         process.communicate()
+
+
+# A thread closes many files, then a connection whose data nobody reads: the latter sleeps on its way to user mode.
+CLOSING = """
+import ctypes, os, resource, socket, struct, sys, threading
+N = 200000
+resource.setrlimit(resource.RLIMIT_NOFILE, (N + 100, N + 100))
+libc = ctypes.CDLL(None)
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+peer = server.accept()[0]
+client.setblocking(False)
+try:
+    while True:
+        client.send(bytes(1 << 16))
+except BlockingIOError:
+    pass
+client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, int(sys.argv[1])))
+null = os.open("/dev/null", os.O_RDONLY)
+first = null + 1
+for fd in range(first, N):
+    libc.dup2(null, fd)
+libc.dup2(client.detach(), N)
+os.close([fd for fd in range(3, null) if os.readlink(f"/proc/self/fd/{fd}") == os.readlink(f"/proc/self/fd/{N}")][0])
+memory = bytearray(64 << 20)
+print("ready", flush=True)
+sys.stdin.readline()
+print("on", flush=True)
+libc.close_range(first, N, 0)
+print("closed", flush=True)
+sys.stdin.readline()
+"""
+LINGER = 15  # s
+
+
+def test_wedged_by_what_comes_before_the_pause():
+    """A thread that has begun to return to user mode and sleeps there: its job goes on, and only rmmod waits for it."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    process = subprocess.Popen([sys.executable, "-c", CLOSING, str(LINGER)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    os.lseek(log, 0, os.SEEK_END)
+    said = b""
+    jobs = []
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "on\n"
+        begin = time.monotonic()
+        jobs = [start_job(f"pid={process.pid} from=any to={to} pause=always duty=100 threads=1 max_stall_us=100000")
+                for to in (1, 0, 1)]
+        time.sleep(2)
+        for job in jobs:
+            write("cancel", f"job={job}")
+        ends = [wait_job(job, 5)["state"] for job in jobs]
+        print(f"jobs ended {ends} after {time.monotonic() - begin:.1f} s")
+        rmmod = subprocess.Popen(["rmmod", "numaplace"])
+        assert process.stdout.readline() == "closed\n"
+        took = time.monotonic() - begin
+        assert rmmod.wait(30) == 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                said += os.read(log, 8192)
+        assert f"rmmod waits for task {process.pid} (".encode() in said, f"it did not wait; closed after {took:.1f} s"
+        assert took > LINGER - 1
+    finally:
+        os.close(log)
+        process.kill()
+        process.communicate()
