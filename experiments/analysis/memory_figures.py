@@ -29,10 +29,20 @@ class Section:
 
 
 def sections(results: Results, prefix: str = "memory") -> list[Section]:
-    """In the suite's order; those alone whose observations are there."""
-    cells = Cells(results)
-    found = [SECTIONS[name](cells, f"{prefix}-{name}") for name in results.presents if name in SECTIONS]
+    """In the suite's order, one for each policy; those alone whose observations are there."""
+    found = [_section(results, name, policy, prefix)
+             for name in results.presents if name in SECTIONS for policy in results.policies]
     return [section for section in found if section.tables]
+
+
+def _section(results: Results, name: str, policy: str, prefix: str) -> Section:
+    if len(results.policies) == 1:
+        return SECTIONS[name](Cells(results), f"{prefix}-{name}")
+    place = results.policies.index(policy)
+    section = SECTIONS[name](Cells(results.under(policy)), f"{prefix}-{name}-{place}")
+    section.name += f"-{place}"
+    section.title += f", policy {policy}"
+    return section
 
 
 def matrix_of(cells: Cells, slug: str) -> Section:

@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,10 @@ class Results:
 
     def select(self, workload: str, policy: str | None = None) -> list[Observation]:
         return [o for o in self.clean if o.workload == workload and policy in (None, o.policy)]
+
+    def under(self, policy: str) -> Results:
+        """The same run with the observations of this policy alone."""
+        return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
 
     def performance_metrics(self, workload: str) -> list[tuple[str, str]]:
         """Names and units of times and throughputs, the workload's first metric first."""

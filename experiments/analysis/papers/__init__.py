@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..results import Results
 from . import bergstrom, deters, frozen, heard, luo, prabhanjan
@@ -44,9 +43,8 @@ def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], li
 def _chapter(results: Results, name: str, policy: str, prefix: str) -> Chapter:
     if len(results.policies) == 1:
         return PRESENTATIONS[name](results, f"{prefix}-{name}")
-    own = replace(results, observations=tuple(o for o in results.observations if o.policy == policy))
     suffix = f"{results.policies.index(policy)}-{re.sub('[^A-Za-z0-9]+', '-', policy)}"
-    chapter = PRESENTATIONS[name](own, f"{prefix}-{name}-{suffix}")
+    chapter = PRESENTATIONS[name](results.under(policy), f"{prefix}-{name}-{suffix}")
     chapter.name += f"-{suffix}"
     chapter.title += f", policy {policy}"
     return chapter

@@ -77,3 +77,13 @@ def test_a_run_without_clean_observations_has_no_section(tmp_path: Path) -> None
     path = folder / "results.jsonl"
     path.write_text(path.read_text().replace('"marks": []', '"marks": ["made up"]'))
     assert memory_figures.sections(read(folder)) == []
+
+
+def test_policies_have_sections_of_their_own(tmp_path: Path) -> None:
+    slow, fast = (a_run(tmp_path / str(ns), "latency-matrix", [({"chains": 1, "from": 0, "to": 0}, {"latency": ns})])
+                  for ns in (190, 90))
+    with (slow / "results.jsonl").open("a") as lines:
+        lines.write((fast / "results.jsonl").read_text().replace('"policy": "none"', '"policy": "interleave"'))
+    none, interleave = memory_figures.sections(read(slow))
+    assert [s.tables[0].rows[0][1].value for s in (none, interleave)] == [190, 90]
+    assert none.name != interleave.name and interleave.title.endswith(", policy interleave")

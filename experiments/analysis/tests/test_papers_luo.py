@@ -13,6 +13,7 @@ from experiments.analysis.papers import luo, reference
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
+from experiments.runner.cli import main
 
 TITLE = "Local and remote threads on one memory controller"
 
@@ -170,6 +171,16 @@ def test_policies_are_never_averaged(tmp_path: Path) -> None:
     best = [float(re.search(r"which is ([\d\u202f]+) MB/s", c.found)[1].replace("\u202f", "")) for c in (none, interleave)]
     assert best == [pytest.approx(12000, rel=1e-3), pytest.approx(36000, rel=1e-3)]
     assert none.name != interleave.name
+
+
+@pytest.mark.parametrize("policy", ["interleave", "none#2"])
+def test_two_policies_over_a_design_have_a_report(tmp_path: Path, policy: str) -> None:
+    found = [record for under in ("none", policy)
+             for record in factorial.records("contention", contention("e5620"), policy=under)]
+    factorial.write(tmp_path, found, ["luo-contention"])
+    assert main(["report", str(tmp_path)]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert f"{TITLE}, policy none<" in page and f"{TITLE}, policy {policy}<" in page
 
 
 def test_a_run_of_one_level_fails_nothing_that_others_may_show(tmp_path: Path) -> None:
