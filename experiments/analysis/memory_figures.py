@@ -26,22 +26,24 @@ class Section:
     says: str  # how to read it
     tables: list[Table] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
 
 def sections(results: Results, prefix: str = "memory") -> list[Section]:
     """In the suite's order, one for each policy; those alone whose observations are there."""
     found = [_section(results, name, policy, prefix)
              for name in results.presents if name in SECTIONS for policy in results.policies]
-    return [section for section in found if section.tables]
+    return [section for section in found if section.tables or section.missing]
 
 
 def _section(results: Results, name: str, policy: str, prefix: str) -> Section:
-    if len(results.policies) == 1:
-        return SECTIONS[name](Cells(results), f"{prefix}-{name}")
-    place = results.policies.index(policy)
-    section = SECTIONS[name](Cells(results.under(policy)), f"{prefix}-{name}-{place}")
-    section.name += f"-{place}"
-    section.title += f", policy {policy}"
+    make, factors = SECTIONS[name]
+    cells, place = Cells(results.under(policy), factors), results.policies.index(policy)
+    section = make(cells, f"{prefix}-{name}-{place}")
+    section.missing = cells.refused
+    if len(results.policies) > 1:
+        section.name += f"-{place}"
+        section.title += f", policy {policy}"
     return section
 
 
@@ -133,13 +135,15 @@ def handover(cells: Cells, slug: str) -> Section:
     return section
 
 
-SECTIONS: dict[str, Callable[[Cells, str], Section]] = {
-    "latency-matrix": matrix_of, "loaded-latency": loaded, "core-to-core": handover}
+SECTIONS: dict[str, tuple[Callable[[Cells, str], Section], tuple[str, ...]]] = {  # with the factors that they know
+    "latency-matrix": (matrix_of, ("chains", "from", "to")),
+    "loaded-latency": (loaded, ("memory", "mix", "load", "delay", "spread")),
+    "core-to-core": (handover, ("apart", "state", "home", "owner", "reader"))}
 
 
 def as_text(section: Section) -> str:
     """Its tables, for a terminal."""
-    out = []
+    out = [f"{section.title}: not in this run: {', '.join(section.missing)}"] if section.missing else []
     for table in section.tables:
         lines = [table.head, *([cell.text for cell in row] for row in table.rows)]
         widths = [max(len(line[k]) for line in lines) for k in range(len(table.head))]

@@ -6,26 +6,24 @@ from __future__ import annotations
 from math import hypot
 
 from ..results import Results
-from . import bergstrom, luo_checks, model_error
+from . import bergstrom, luo, luo_checks, model_error
 from .cells import Cells
 from .chapter import like
 from .checks import FITTED, PREDICTED, Check, Part, Statement, every, greater, some
-
-Pair = tuple[Cells, Cells]
 
 
 def judge(runs: list[Results]) -> list[Check]:
     """The statements whose two machines are among the runs, once each, by the first run of either machine."""
     checks = []
     for presentation, names, first, second, statements in (
-            ("luo-contention", {"ls3a": luo_checks.LS3A, "e5620": luo_checks.E5620}, luo_checks.LS3A, luo_checks.E5620, _luo),
+            ("luo-contention", luo.NAMES, luo_checks.LS3A, luo_checks.E5620, _luo),
             ("bergstrom-stream", bergstrom.NAMES, bergstrom.AMD, bergstrom.INTEL, _bergstrom)):
         of = {like(r, names): r for r in reversed(runs) if presentation in r.presents and len(r.policies) == 1}
         if first in of and second in of:
             both = of[first], of[second]
             timed = all(r.platforms == ["lab-timed"] for r in both)
             error = hypot(*(model_error.of(r.machine).ratio for r in both)) if timed else 0.0
-            checks += [s.judge(s.kind if timed else PREDICTED, error) for s in statements(*(Cells(r) for r in both))]
+            checks += [s.judge(s.kind if timed else PREDICTED, error) for s in statements(*both)]
     return checks
 
 
@@ -34,7 +32,9 @@ def _products(name: str, low: float, a: list[float], b: list[float], c: list[flo
     return Part(name, [x * y for x, y in zip(a, d)], [x * y for x, y in zip(b, c)], low, float("inf"))
 
 
-def _luo(ls3a: Cells, e5620: Cells) -> list[Statement]:
+def _luo(*runs: Results) -> list[Statement]:
+    ls3a, e5620 = (luo.cells_of(run, "local", "remote") for run in runs)
+
     def total(cells: Cells, x: int, y: int) -> list[float]:
         return cells.values("bandwidth", local=x, remote=y)
 
@@ -52,7 +52,9 @@ def _luo(ls3a: Cells, e5620: Cells) -> list[Statement]:
     ]
 
 
-def _bergstrom(amd: Cells, intel: Cells) -> list[Statement]:
+def _bergstrom(*runs: Results) -> list[Statement]:
+    amd, intel = (bergstrom.cells_of(run) for run in runs)
+
     def copy(cells: Cells, memory: str) -> list[float]:
         fixed = {"operation": "copy", "access": "unstrided", "memory": memory}
         most = max(cells.levels("threads", "bandwidth", **fixed), default=0)

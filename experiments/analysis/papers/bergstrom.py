@@ -35,8 +35,12 @@ DIFFERS = (
 )
 
 
+def cells_of(results: Results) -> Cells:
+    return Cells(results, ("operation", "access", "memory", "threads"))
+
+
 def stream(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = cells_of(results)
     chapter = Chapter(
         "bergstrom-stream", "STREAM over threads, strides and memory's node", PAPER, MACHINES,
         "With memory on the thread's own node bandwidth grows until all cores run, to nearly 55 000 "

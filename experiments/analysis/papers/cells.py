@@ -16,15 +16,27 @@ Level = int | float | str
 
 
 class Cells:
-    """The clean observations of a run, never another one."""
+    """The clean observations of a run, never another one: none where they differ in a factor that is not known, as
+    means over its levels would be those of no experiment."""
 
-    def __init__(self, results: Results, **fixed: Level) -> None:
+    def __init__(self, results: Results, known: tuple[str, ...], **fixed: Level) -> None:
         if len({o.policy for o in results.clean if o.factors}) > 1:
             raise ValueError("observations under several policies: papers.chapters() makes a chapter of each")
         self._by: dict[tuple[str, ...], dict[tuple[Level | None, ...], list[Observation]]] = {}
         self.observations = [o for o in results.clean if o.factors]
         self.observations = self.select(**fixed)
+        self.refused = self._unknown(known)
+        if self.refused:
+            self.observations = []
         self._by.clear()
+
+    def _unknown(self, known: tuple[str, ...]) -> list[str]:
+        """Factors of several levels that are not known, in words."""
+        levels: dict[str, set[str]] = {}
+        for name in sorted({name for o in self.observations for name in o.factors} - {*known}):
+            levels[name] = {str(o.factors.get(name, "none")) for o in self.observations}
+        return [f"one level of {name} ({', '.join(sorted(found, key=natural))}: never averaged)"
+                for name, found in levels.items() if len(found) > 1]
 
     def select(self, **factors: Level) -> list[Observation]:
         names = tuple(factors)
@@ -53,6 +65,8 @@ class Cells:
 
     def missing(self, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[str]:
         """The data that a presentation needs and the run does not have, in words."""
+        if self.refused:
+            return self.refused
         lacking = [f"factor {f}" for f in factors if not self.levels(f)]
         lacking += [f"metric {m}" for m in metrics if not self.values(m)]
         return lacking

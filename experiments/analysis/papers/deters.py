@@ -45,7 +45,7 @@ DIFFERS = (
 
 
 def stealing(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = Cells(results, ("runtime", "benchmark"))
     chapter = Chapter(
         "deters-stealing", "Work stealing: vanilla and locality runtimes", PAPER, MACHINES,
         "The locality runtime has fewer misses served by remote caches and remote DRAM and a "

@@ -23,7 +23,7 @@ from .checks import INFINITE, Part, Statement
 
 def lines() -> dict[str, list[str]]:
     """By presentation, one a statement."""
-    none = Cells(Results(Path(), {}, (), ()))
+    none = Cells(Results(Path(), {}, (), ()), ())
     found = {
         "luo-contention": luo_checks.contention(none),
         "luo-cross": luo_checks.cross(none),

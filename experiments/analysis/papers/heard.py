@@ -32,7 +32,7 @@ DIFFERS = (
 
 
 def cachetest(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = Cells(results, ("pattern", "alpha", "size_kb", "memory"))
     chapter = Chapter(
         "heard-cachetest", "Cachetest: patterns, sizes, local and remote memory", PAPER, MACHINES,
         "Remote memory costs most once the data outgrow the last-level cache: over 60 % for "

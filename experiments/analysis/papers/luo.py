@@ -32,23 +32,23 @@ def _chapter(results: Results, name: str, title: str, says: str) -> Chapter:
     return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES), differs=DIFFERS)
 
 
-def _cells(results: Results) -> Cells:
+def cells_of(results: Results, *factors: str) -> Cells:
     """Threads where both were run: the paper's text speaks of threads."""
-    kinds = Cells(results).levels("workers")
-    return Cells(results, **({"workers": "threads"} if "threads" in kinds else {}))
+    kinds = Cells(results, (*factors, "workers")).levels("workers")
+    return Cells(results, factors, **({"workers": "threads"} if "threads" in kinds else {}))
 
 
 def _analyse(results: Results, metric: str, factors: list[str], slug: str,
              keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> list[dict[str, Any]]:
     """With threads and processes as a factor where both were run."""
-    cells = Cells(results)
+    cells = Cells(results, (*factors, "workers"))
     both = [*factors, *(["workers"] if len(cells.levels("workers")) > 1 else [])]
     return [analyse(cells.frame(metric, tuple(both), keep), metric, "MB/s", both, f"{slug}-anova",
                     focus=factors[1], base="0")]
 
 
 def contention(results: Results, slug: str) -> Chapter:
-    cells = _cells(results)
+    cells = cells_of(results, "local", "remote")
     chapter = _chapter(
         results, "luo-contention", "Local and remote threads on one memory controller",
         "More local threads are not always more bandwidth: the best total stands where some threads "
@@ -129,7 +129,7 @@ def _best(cells: Cells, alone: float, unit: str) -> str:
 
 
 def cross(results: Results, slug: str) -> Chapter:
-    cells = _cells(results)
+    cells = cells_of(results, "reference", "opposite")
     chapter = _chapter(
         results, "luo-cross", "Cross: threads on each node, memory on the other",
         "On the E5620 one opposite thread costs the others some 30 %, further ones nothing more; on "
@@ -150,7 +150,7 @@ def cross(results: Results, slug: str) -> Chapter:
 
 
 def split(results: Results, slug: str) -> Chapter:
-    cells = _cells(results)
+    cells = cells_of(results, "local", "remote")
     chapter = _chapter(
         results, "luo-split", "Split: all threads on one node, memory on both",
         "On the LS 3A local and remote accesses from one node hardly disturb each other; on the "

@@ -30,6 +30,7 @@ DIFFERS = (
     "Table 7.2's sizes of 10^10 and 10^11 overflow 32 bits: the hardware suite takes 10^10 mod 2^32 = 1 410 065 408. "
     "Table 7.1's third size is printed as 3 × 10^7 and taken as 3 × 10^8 (errata of the papers in the documents).",
 )
+FACTORS = ("experiment", "size", "accesses", "pipeline", "memory")  # of times
 BENCHMARK_DIFFERS = (
     "The paper's redis-benchmark has 3-byte values, 100 000 requests, 50 clients and all keys the same. Here values are of "
     "1 KiB (16 KiB in the lab) and keys are random, so that the data leave the caches.",
@@ -43,7 +44,7 @@ def _chapter(results: Results, name: str, title: str, says: str, differs: tuple[
 
 
 def times(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = Cells(results, FACTORS)
     chapter = _chapter(
         results, "prabhanjan-times", "Times with local and remote memory",
         "Sorting, lists and token counts take as long with remote memory as with local. Random "
@@ -61,7 +62,7 @@ def times(results: Results, slug: str) -> Chapter:
     chapter.judge(results, prabhanjan_checks.times(cells))
     chapter.found = _found(cells)
     for experiment in cells.levels("experiment", "seconds"):
-        own = Cells(results, experiment=experiment)
+        own = Cells(results, FACTORS, experiment=experiment)
         factors = ["size", "memory", *(["pipeline"] if len(own.levels("pipeline")) > 1 else [])]
         data = own.frame("seconds", tuple(factors))
         chapter.analyses.append(analyse(data, "seconds", "s", factors, f"{slug}-{experiment}-anova",
@@ -155,7 +156,7 @@ def _found(cells: Cells) -> str:
 
 
 def counters(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = Cells(results, ("experiment", "size", "pipeline", "memory"))
     chapter = _chapter(
         results, "prabhanjan-counters", "Counters over time with local and remote memory",
         "With local memory the server's cycles per instruction are lower, its instructions per "
@@ -164,7 +165,7 @@ def counters(results: Results, slug: str) -> Chapter:
     names = {name for o in kept for name in ("ipc", "local_dram", "remote_dram")
              if _known(o.raw["series"].get(name))}
     if not names:
-        chapter.missing = ["series of counters: this machine, or this run, counts none"]
+        chapter.missing = cells.refused or ["series of counters: this machine, or this run, counts none"]
         return chapter
     chapter.missing = [f"series {n}" for n in ("ipc", "local_dram", "remote_dram") if n not in names]
     for experiment in sorted({str(o.factors.get("experiment")) for o in kept}):
@@ -223,7 +224,7 @@ def _over_time(kept: list[Observation], memory: str, name: str, inverse: bool) -
 
 
 def benchmark(results: Results, slug: str) -> Chapter:
-    cells = Cells(results)
+    cells = Cells(results, ("pipeline", "memory"))
     chapter = _chapter(
         results, "prabhanjan-benchmark", "redis-benchmark with local and remote memory",
         "The paper prints single outputs: LRANGE_600 with local memory, 13 444 requests a second; "
@@ -231,7 +232,7 @@ def benchmark(results: Results, slug: str) -> Chapter:
         BENCHMARK_DIFFERS)
     metrics = list(dict.fromkeys((m.name, m.unit) for o in cells.observations for m in o.metrics
                                  if m.unit == "ops/s"))
-    chapter.missing = cells.missing(("memory",), ()) + ([] if metrics else ["a metric in ops/s"])
+    chapter.missing = cells.missing(("memory",), ()) or ([] if metrics else ["a metric in ops/s"])
     if chapter.missing:
         return chapter
     rows = []

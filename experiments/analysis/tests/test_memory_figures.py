@@ -79,6 +79,15 @@ def test_a_run_without_clean_observations_has_no_section(tmp_path: Path) -> None
     assert memory_figures.sections(read(folder)) == []
 
 
+def test_levels_that_a_section_does_not_know_are_never_averaged(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", "latency-matrix", [({"chains": 1, "from": 0, "to": 0, "spread": spread}, {"latency": ns})
+                                                        for spread, ns in (("cores", 90), ("compact", 190))])
+    section = section_of(folder)
+    assert not section.tables and section.missing == ["one level of spread (compact, cores: never averaged)"]
+    assert "compact, cores: never averaged" in report.write(folder).read_text()
+    assert "compact, cores: never averaged" in memory_figures.as_text(section)
+
+
 def test_policies_have_sections_of_their_own(tmp_path: Path) -> None:
     slow, fast = (a_run(tmp_path / str(ns), "latency-matrix", [({"chains": 1, "from": 0, "to": 0}, {"latency": ns})])
                   for ns in (190, 90))

@@ -37,6 +37,17 @@ def test_one_machine_concludes_nothing_of_two(tmp_path: Path) -> None:
     assert papers.across([one]) == [] and papers.across([one, one]) == []
 
 
+def test_threads_and_processes_are_not_averaged_across_machines(tmp_path: Path) -> None:
+    """Processes whose remote bandwidth would turn the statement round: the paper's text speaks of threads."""
+    found = []
+    for name, machine in (("e5620", "xeon-e5620-2s"), ("ls3a", "ls3a-2s")):
+        cells = [({**f, "workers": workers}, {k: (v / (10 if workers == "processes" and name == "ls3a" and f["remote"] else 1), u)
+                                              for k, (v, u) in m.items()})
+                 for workers in ("processes", "threads") for f, m in luo.contention(name)]
+        found.append(run(tmp_path / name, cells, machine, "luo-contention"))
+    assert papers.across(found)[0].verdict == HOLDS
+
+
 @pytest.mark.parametrize("penalty", [True, False])
 def test_the_numa_penalty_of_two_machines(tmp_path: Path, penalty: bool) -> None:
     amd = run(tmp_path / "amd", access.stream(access.UNAWARE), "opteron-6172-4s", "bergstrom-stream")

@@ -183,6 +183,21 @@ def test_two_policies_over_a_design_have_a_report(tmp_path: Path, policy: str) -
     assert f"{TITLE}, policy none<" in page and f"{TITLE}, policy {policy}<" in page
 
 
+def test_levels_that_a_chapter_does_not_know_are_never_averaged(tmp_path: Path) -> None:
+    """Half the bandwidth where threads share a cache: neither is the run's. The rest of the report is written."""
+    found = [({**factors, "spread": spread}, {name: (value * part, unit) for name, (value, unit) in metrics.items()})
+             for spread, part in (("l3", 1.0), ("compact", 0.5)) for factors, metrics in contention("e5620")]
+    directory = factorial.write(tmp_path, factorial.records("contention", found), ["luo-contention"])
+    luos = luo.contention(read(directory), "luo")
+    assert luos.missing == ["one level of spread (compact, l3: never averaged)"]
+    assert not luos.tables and not luos.drawings and not luos.checks and not luos.analyses
+    assert main(["report", str(tmp_path)]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "compact, l3: never averaged" in page and "All numbers" in page
+    one = [record for record in factorial.records("contention", found) if record["factors"]["spread"] == "l3"]
+    assert luo.contention(read(factorial.write(tmp_path / "one", one, ["luo-contention"])), "luo").missing == []
+
+
 def test_a_run_of_one_level_fails_nothing_that_others_may_show(tmp_path: Path) -> None:
     few = [c for c in contention("e5620") if c[0] in ({"local": 4, "remote": 0}, {"local": 4, "remote": 4},
                                                       {"local": 3, "remote": 0})]

@@ -183,6 +183,14 @@ def test_an_effect_that_is_not_found_is_not_refuted(tmp_path: Path, effect: floa
     assert verdict["remote DRAM: with the locality runtime lower at the 90 % level"] == expected
 
 
+def test_where_the_data_is_is_never_averaged(tmp_path: Path) -> None:
+    cells = [({**factors, "data": data}, metrics) for data in ("first", "spread") for factors, metrics in stealing(0.2)]
+    found = factorial.records("work-stealing", cells)
+    chapter = deters.stealing(read(factorial.write(tmp_path, found, ["deters-stealing"])), "d")
+    assert chapter.missing == ["one level of data (first, spread: never averaged)"]
+    assert not chapter.tables and not chapter.analyses and not chapter.checks
+
+
 def test_only_one_runtime_is_said(tmp_path: Path) -> None:
     cells = [c for c in stealing(0.2) if c[0]["runtime"] == "locality"]
     directory = factorial.write(tmp_path, factorial.records("work-stealing", cells, 6, 0.01), [])
