@@ -13,12 +13,14 @@ from .checks import FITTED, PREDICTED, Check, Part, Statement, every, greater, s
 
 
 def judge(runs: list[Results]) -> list[Check]:
-    """The statements whose two machines are among the runs, once each, by the first run of either machine."""
+    """The statements whose two machines are among the runs, once each, by the first run of either machine whose times
+    mean something."""
     checks = []
     for presentation, names, first, second, statements in (
             ("luo-contention", luo.NAMES, luo_checks.LS3A, luo_checks.E5620, _luo),
             ("bergstrom-stream", bergstrom.NAMES, bergstrom.AMD, bergstrom.INTEL, _bergstrom)):
-        of = {like(r, names): r for r in reversed(runs) if presentation in r.presents and len(r.policies) == 1}
+        of = {like(r, names): r for r in reversed(runs) if presentation in r.presents and len(r.policies) == 1
+              and "lab-functional" not in r.platforms}
         if first in of and second in of:
             both = of[first], of[second]
             timed = all(r.platforms == ["lab-timed"] for r in both)

@@ -37,6 +37,12 @@ def test_one_machine_concludes_nothing_of_two(tmp_path: Path) -> None:
     assert papers.across([one]) == [] and papers.across([one, one]) == []
 
 
+def test_a_functional_run_concludes_nothing_of_two(tmp_path: Path) -> None:
+    real, functional = luos(tmp_path / "real"), luos(tmp_path / "functional", "lab-functional")
+    assert papers.across([real[0], functional[1]]) == papers.across(functional) == []
+    assert papers.across([functional[0], *real])[0].verdict == HOLDS
+
+
 def test_threads_and_processes_are_not_averaged_across_machines(tmp_path: Path) -> None:
     """Processes whose remote bandwidth would turn the statement round: the paper's text speaks of threads."""
     found = []

@@ -198,6 +198,12 @@ def test_levels_that_a_chapter_does_not_know_are_never_averaged(tmp_path: Path) 
     assert luo.contention(read(factorial.write(tmp_path / "one", one, ["luo-contention"])), "luo").missing == []
 
 
+def test_a_functional_run_is_not_judged(tmp_path: Path) -> None:
+    found = chapter(tmp_path, factorial.records("contention", contention("e5620"), platform="lab-functional"))
+    assert found.tables and not found.checks and found.tally == "not in this run"
+    assert "no statement is judged" in found.caution
+
+
 def test_a_run_of_one_level_fails_nothing_that_others_may_show(tmp_path: Path) -> None:
     few = [c for c in contention("e5620") if c[0] in ({"local": 4, "remote": 0}, {"local": 4, "remote": 4},
                                                       {"local": 3, "remote": 0})]
