@@ -66,6 +66,14 @@ def write(directory: Path, manifest: dict[str, Any]) -> None:
                               "choose another folder with --out") from None
 
 
+def repeats(directory: Path) -> int | None:
+    """With which a run began; None where there is none that can be read."""
+    try:
+        return int(json.loads((directory / NAME).read_text())["repeats"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
 def check_same(directory: Path, now: dict[str, Any]) -> None:
     """That what is there is the beginning of the same run on the same machine."""
     path = directory / NAME

@@ -48,11 +48,14 @@ def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
 
 
 def planned(request: Request, lab: str | None) -> Request:
-    """Says how long it will take, with as many repeats as the budget is enough for."""
+    """Says how long it will take, with as many repeats as the budget is enough for, or as the run began with."""
     if in_lab():  # the host has planned it
         return request
     asked = request.suite.repeats
-    if request.budget is not None:
+    begun = manifest.repeats(request.out) if request.resume and request.budget is not None else None
+    if begun is not None and begun <= asked:
+        request = replace(request, suite=replace(request.suite, repeats=begun))
+    elif request.budget is not None:
         request = replace(request, suite=estimate.within(request.suite, request.budget, lab))
     found, repeats = estimate.of(request.suite, lab), request.suite.repeats
     takes = found.source if found.seconds is None else f"about {duration(found.seconds)} ({found.source})"

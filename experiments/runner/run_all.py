@@ -66,15 +66,20 @@ def run(args: argparse.Namespace) -> list[str]:
     if args.suite or args.workloads or args.set:
         raise UsageError("--all: takes no SUITE, --workloads or --set")
     waiting = chosen(args, args.out)
-    total, running, failed = len(waiting), [], []
+    total, running, failed, late = len(waiting), [], [], []
+    until = None if args.budget is None else time.monotonic() + args.budget
     beside = BESIDE if all(one.lab for one in waiting) else 1
     print(f"{total} runs, {beside} at a time", flush=True)
     with stop_signals():
         try:
             while waiting or running:
                 while waiting and len(running) < beside:
+                    budget = None if until is None else share(until - time.monotonic(), len(waiting), beside)
+                    if budget == 0:
+                        late, waiting = [one.name for one in waiting], []
+                        break
                     running.append(waiting.pop(0))
-                    running[-1].start(options(args))
+                    running[-1].start(options(args, budget))
                 time.sleep(POLL)
                 failed += [one.name for one in ended(running) if one.process.returncode]
         finally:
@@ -82,7 +87,13 @@ def run(args: argparse.Namespace) -> list[str]:
                 one.process.terminate()
             for one in running:
                 one.process.wait()
-    return [f"{len(failed)} of {total} runs did not end well: {', '.join(failed)}"] if failed else []
+    told = [(failed, "did not end well"), (late, "were left out, as the budget was over")]
+    return [f"{len(names)} of {total} runs {what}: {', '.join(names)}" for names, what in told if names]
+
+
+def share(left: float, runs: int, beside: int) -> int:
+    """Seconds for the next of so many runs: what one does not need is for those after it."""
+    return max(0, int(left * min(beside, runs) / runs))
 
 
 def ended(running: list[Run]) -> list[Run]:
@@ -94,12 +105,13 @@ def ended(running: list[Run]) -> list[Run]:
     return found
 
 
-def options(args: argparse.Namespace) -> list[str]:
+def options(args: argparse.Namespace, budget: int | None = None) -> list[str]:
     words = ["--engine", args.engine, "--max-repeats", str(args.max_repeats)]
     for name in ("kernel", "repeats", "seed", "repeat_until_ci"):
         value = getattr(args, name)
         words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
     words += ["--policies", ",".join(args.policies)] if args.policies else []
+    words += ["--budget", f"{budget}s"] if budget is not None else []
     return words + [f"--{name}" for name in ("quick", "resume", "force", "functional", "timed") if getattr(args, name)]
 
 

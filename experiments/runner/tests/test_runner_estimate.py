@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from experiments.runner import designs, estimate, host_nodes, results, schedule
+from experiments.runner import designs, estimate, host_nodes, manifest, results, run_all, schedule
 from experiments.runner import run as runs
 from experiments.runner import suite as suites
-from experiments.runner.cli import main
+from experiments.runner.cli import main, parser
 from experiments.runner.errors import UsageError
 from experiments.runner.run import Request, Runner
 
@@ -95,6 +97,50 @@ def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch,
     Runner(Request(suite, tmp_path, budget=45), Observer(), writer, lambda *_: None, []).all()
     writer.close()
     assert results.count(tmp_path) == 5, "the fifth begins at 40 s, no sixth at 50"
+
+
+def test_a_run_goes_on_with_the_repeats_that_it_began_with(tmp_path: Path) -> None:
+    """What an observation takes is known only now; with it the budget would be enough for two."""
+    suite = made("latency-matrix", "demo-2s")
+    manifest.write(tmp_path, {"repeats": 9})
+    estimate.keep(suite, None, 1, 1)
+    request = Request(suite, tmp_path, resume=True, budget=32)
+    assert runs.planned(request, None).suite.repeats == 9
+    assert runs.planned(replace(request, resume=False), None).suite.repeats == 2
+    assert runs.planned(replace(request, suite=replace(suite, repeats=1)), None).suite.repeats == 1, "other words: refused later"
+
+
+class Pretended:
+    """A run of --all that takes as long as the test's clock goes on between two looks."""
+
+    def __init__(self, name: str, words: list[str]) -> None:
+        self.name, self.lab, self.words, self.process = name, None, words, self
+        self.returncode = 0
+
+    def start(self, options: list[str]) -> None:
+        self.words.append(f"{self.name} {options[options.index('--budget') + 1]}" if "--budget" in options else self.name)
+
+    def poll(self) -> int:
+        return 0
+
+    def tell(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("takes, started, late", [
+    (600, ["a 900s", "b 1000s", "c 1200s", "d 1800s"], None), (2000, ["a 900s", "b 533s"], "2 of 4 runs were left out, .*: c, d")])
+def test_the_budget_of_all_is_shared_by_its_suites(monkeypatch: pytest.MonkeyPatch, takes: float, started: list[str],
+                                                   late: str | None) -> None:
+    now, words = [0.0], []
+
+    def sleep(_seconds: float) -> None:
+        now[0] += takes
+
+    monkeypatch.setattr(run_all, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    monkeypatch.setattr(run_all, "chosen", lambda *_: [Pretended(name, words) for name in "abcd"])
+    told = run_all.run(parser().parse_args(["run", "--all", "--budget", "1h"]))
+    assert words == started
+    assert [re.fullmatch(late, line) is not None for line in told] == ([True] if late else [])
 
 
 def test_a_list_of_times(capsys: pytest.CaptureFixture[str]) -> None:
