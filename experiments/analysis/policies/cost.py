@@ -16,11 +16,11 @@ NEVER = math.inf
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one workload under one policy. Seconds are those of apply without the time that it only watched."""
+    """Of one workload under one policy. Seconds are those in which pages moved: starting the program, reading and
+    planning are none of a placement's price, as the baseline's tasks would have waited for them too."""
 
     speedup: Speedup
     seconds: Interval
-    moving: float  # s, the part of it that pages moved
     bytes: float
 
     @property
@@ -62,6 +62,5 @@ def _cost(results: Results, speedup: Speedup) -> Cost | None:
              if isinstance(o.raw.get("cost"), dict)]
     if not found:
         return None
-    mean = {key: sum(float(c[key]) for c in found) / len(found) for key in ("move_s", "moved_bytes")}
-    seconds = t_interval([max(0.0, float(c["apply_s"]) - float(c["watched_s"])) for c in found])
-    return Cost(speedup, seconds, mean["move_s"], mean["moved_bytes"])
+    seconds = t_interval([float(c["move_s"]) for c in found])
+    return Cost(speedup, seconds, sum(float(c["moved_bytes"]) for c in found) / len(found))

@@ -107,7 +107,7 @@ def _price(workload: str, policy: str, found: cost.Cost | None) -> dict[str, Any
     even, *ends = found.break_even
     return row | {
         "speedup": (times(found.speedup.value), found.speedup.value),
-        "seconds": (_seconds(found.seconds.mean), found.seconds.mean), "moving": _seconds(found.moving),
+        "seconds": (_seconds(found.seconds.mean), found.seconds.mean),
         "moved": (text_format.number(found.bytes / MIB), found.bytes),
         "even": (duration(even), "" if even == cost.NEVER else even),
         "even_limits": "" if None in ends else " to ".join(map(duration, ends)),

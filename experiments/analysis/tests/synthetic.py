@@ -156,10 +156,10 @@ def full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
     return records
 
 
-def timed(repeats: int = 3, apply_s: float = 0.5) -> list[dict[str, Any]]:
+def timed(repeats: int = 3, move_s: float = 0.4) -> list[dict[str, Any]]:
     """As full(), on a platform whose times mean something, with the price of each placement."""
-    price = {"watched_s": 0.02, "move_s": 0.1, "moved_bytes": 64 << 20}
-    return [record | {"platform": "lab-timed", "cost": price | {"apply_s": apply_s + 0.02 * record["repeat"]}}
+    price = {"apply_s": 0.6, "watched_s": 0.02, "moved_bytes": 64 << 20}
+    return [record | {"platform": "lab-timed", "cost": price | {"move_s": move_s + 0.02 * record["repeat"]}}
             for record in full(repeats)]
 
 

@@ -88,7 +88,7 @@ def test_chance_is_adjusted_for(tmp_path: Path) -> None:
 
 
 def priced(value: float, low: float, high: float, seconds: Interval) -> cost.Cost:
-    return cost.Cost(speedup.Speedup("w", "p", value, low, high), seconds, 0.0, 0.0)
+    return cost.Cost(speedup.Speedup("w", "p", value, low, high), seconds, 0.0)
 
 
 def test_break_even_by_hand() -> None:
@@ -106,11 +106,19 @@ def test_what_is_not_faster_never_pays() -> None:
     assert priced(1.5, 1.2, 1.8, Interval(0.0, 0.0, 0.0, 3)).break_even[0] == 0
 
 
-def test_watching_is_no_cost_and_older_runs_have_none(tmp_path: Path) -> None:
+def test_the_price_is_that_of_moving_and_older_runs_have_none(tmp_path: Path) -> None:
     price = {"apply_s": 1.5, "watched_s": 0.5, "move_s": 0.25, "moved_bytes": 4096}
     lines = records({("cross", "none"): [10.0, 10.1], ("cross", "n-mass"): [20.0, 20.1]}, cost=price)
     found = cost.costs(read(tmp_path / "new", lines))["cross", "n-mass"]
-    assert (found.seconds.mean, found.moving, found.bytes) == (1.0, 0.25, 4096)
+    assert (found.seconds.mean, found.bytes) == (0.25, 4096)
     for line in lines:
         del line["cost"]
     assert cost.costs(read(tmp_path / "old", lines)) == {("cross", "n-mass"): None}
+
+
+def test_a_policy_that_moved_nothing_costs_nothing(tmp_path: Path) -> None:
+    """As fast as none, after an apply whose 41 ms are those of starting a program: none has them as well."""
+    price = {"apply_s": 0.041, "watched_s": 0.0, "move_s": 0.0, "moved_bytes": 0}
+    lines = records({("cross", policy): [10.0, 10.1, 10.2] for policy in ("none", "n-mass")}, cost=price)
+    found = cost.costs(read(tmp_path, lines))["cross", "n-mass"]
+    assert found.break_even[0] == 0 and found.time_to_solution(1.0).mean == pytest.approx(1.0)
