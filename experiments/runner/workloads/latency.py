@@ -13,6 +13,7 @@ from .mem import LEAD, Memory
 from .workload import START_LIMIT, metric
 
 CHASE, LOAD, READER = "chase", "load", "reader"  # roles
+TAIL = 0.003  # s: the chase looks at the clock after 1024 hops, at the end of its warming up and of its measuring
 
 
 class Loaded(Memory):
@@ -27,6 +28,18 @@ class Loaded(Memory):
             return words
         words[words.index("--size") + 1] = self.options["load_size"]
         return [*words, "--mix", self.options["mix"], "--delay", str(self.options["delay"])]
+
+    def window(self, role: str, seconds: float) -> float:
+        """The load works until the chase has ended."""
+        return seconds + TAIL if role == LOAD else seconds
+
+    def marks(self, seconds: float) -> list[str]:
+        """The load is at work while it warms up, too."""
+        chase, load = self.said[CHASE], self.said[LOAD]
+        begun = load["started"] - self.options.get("warm", 0.0)
+        alone = max(0.0, begun - chase["started"]) + max(0.0, chase["finished"] - load["finished"])
+        told = [f"{1e3 * alone:.2f} ms of the chase's were without load"] if alone else []
+        return super().marks(seconds) + told
 
     def lead(self, seconds: float) -> float:
         """Two programs that measure for a moment only must both have read their command by then."""

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define HOPS	   16384 /* between two looks at the clock, of all chains */
-#define MAX_CHAINS 16	 /* more than a core keeps in flight would say no more */
+#define HOPS	   1024 /* between two looks at the clock, of each chain */
+#define MAX_CHAINS 16	/* more than a core keeps in flight would say no more */
 
 static struct np_chase_line *lines_of(const struct np_slice *s)
 {
@@ -121,7 +121,7 @@ static int fill(struct np_slice *s)
 \
 		for (unsigned int k = 0; k < (n); k++) \
 			at[k] = place[k]; \
-		for (unsigned int i = 0; i < HOPS / (n) / 8; i++) { \
+		for (unsigned int i = 0; i < HOPS / 8; i++) { \
 			_Pragma("GCC unroll 8") for (unsigned int hop = 0; hop < 8; hop++) \
 				_Pragma("GCC unroll 16") for (unsigned int k = 0; k < (n); k++) \
 					at[k] = at[k]->next; \
@@ -156,7 +156,7 @@ static uint64_t pass(struct np_slice *s)
 	default:
 		walk_16(place);
 	}
-	return HOPS;
+	return HOPS * chains_of(s->w);
 }
 
 /* Lines that the cycle misses or meets too early, and walks that end where they should not. */

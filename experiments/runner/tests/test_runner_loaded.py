@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A latency under load: the load is at work as long as the chase measures, and it is said where it was not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import schedule
+from experiments.runner import suite as suites
+from experiments.runner.host_nodes import Node
+from experiments.runner.suite import Task, Workload
+from experiments.runner.workloads.latency import Loaded
+
+SECONDS, WARM = 0.005, 0.004
+
+
+class Program:
+    """Ends a look at the clock after the time that it was asked for."""
+
+    def __init__(self, late: float, overshoot: float) -> None:
+        self.late, self.overshoot = late, overshoot
+
+    def send(self, line: str) -> None:
+        _run, seconds, begin, warm = line.split()
+        self.started = float(begin) + float(warm) + self.late
+        self.finished = self.started + float(seconds) + self.overshoot
+
+    def receive(self, _event: str, _limit: float) -> dict[str, float]:
+        return {"started": self.started, "finished": self.finished, "ns_per_operation": 90.0, "mb_per_s_bus": 100.0}
+
+
+@pytest.mark.parametrize("chase, load, mark", [
+    ((0.0, 0.0), (0.0, 0.0), None),
+    ((0.0005, 0.0005), (0.0, 0.0), None),  # 1024 hops of 488 ns, at the end of either part
+    ((0.0, 0.01), (0.0, 0.0), "7.00 ms of the chase's were without load"),
+    ((0.0, 0.0), (0.001, 0.0), None),  # it warms up meanwhile
+    ((0.0, 0.0), (0.0045, 0.0), "0.50 ms of the chase's were without load")])
+def test_the_load_works_until_the_chase_has_ended(tmp_path: Path, chase: tuple[float, float], load: tuple[float, float],
+                                                  mark: str | None) -> None:
+    suite = suites.with_levels(suites.load("loaded-latency"), {"loaded": {"seconds": SECONDS, "warm": WARM}})
+    workload = Workload("loaded", "loaded", "", (Task("chase", 0, (0,)), Task("load", 0, (0,))), {}, {"mix": "1:0", "delay": 0})
+    running = Loaded(schedule.Trial(workload, "none", 0, 0, False), suite, [Node(0, (0, 1), {}, 1, 1)], tmp_path)
+    running.programs = {"chase": Program(*chase), "load": Program(*load)}
+    found, of = running.measure(), running.programs
+    assert of["load"].finished >= of["chase"].finished or chase[1] > 0.003
+    assert found.marks[-1:] == ([mark] if mark else [])
