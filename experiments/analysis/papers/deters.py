@@ -38,8 +38,8 @@ DIFFERS = (
     "oneTBB with an arena a node stands for the changed Cilk Plus runtime.",
     "The inputs of the paper's Table 1 are a picture: the sizes here are a choice.",
     "The locality runtime also spreads the data over the nodes, so runtime and placement of data are one factor.",
-    "Speedup is over the same program with one worker. With locality its data is on all nodes also then, which makes "
-    "that run slower and the speedup larger: compare seconds_serial of both.",
+    "Speedup of both runtimes is over the same run: one worker, vanilla, with the data on its node. serial_ratio is the "
+    "time of one worker with the runtime's own data over that run's.",
     "The paper shows each analysis plain and of logarithms; the report shows the one that its rule chooses.",
 )
 

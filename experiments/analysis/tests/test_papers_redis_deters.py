@@ -183,6 +183,13 @@ def test_an_effect_that_is_not_found_is_not_refuted(tmp_path: Path, effect: floa
     assert verdict["remote DRAM: with the locality runtime lower at the 90 % level"] == expected
 
 
+def test_the_chapter_says_what_the_speedup_is_over(tmp_path: Path) -> None:
+    found = factorial.records("work-stealing", stealing(0.2))
+    chapter = deters.stealing(read(factorial.write(tmp_path, found, ["deters-stealing"])), "d")
+    told = next(line for line in chapter.differs if "Speedup" in line)
+    assert "of both runtimes is over the same run" in told and "serial_ratio" in told and "larger" not in told
+
+
 def test_where_the_data_is_is_never_averaged(tmp_path: Path) -> None:
     cells = [({**factors, "data": data}, metrics) for data in ("first", "spread") for factors, metrics in stealing(0.2)]
     found = factorial.records("work-stealing", cells)
