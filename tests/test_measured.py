@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measured files: each has a command that writes it, and one that is older than the code that it measures is found."""
+
+import importlib.util
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[1]
+FOLDER = TOP / "Documentation" / "measured"
+# Written by hand from what the command in their first line prints.
+NO_TARGET = {"bench-lab.txt", "daemon-metrics.txt", "torture.txt", "trace-migrations.txt"}
+
+
+@pytest.fixture
+def measure():
+    spec = importlib.util.spec_from_file_location("measure", FOLDER / "measure.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_file_has_a_target_with_inputs_that_are_there(measure):
+    files = {path.name for path in FOLDER.glob("*.txt")}
+    assert files - NO_TARGET <= set(measure.targets())
+    assert not NO_TARGET & set(measure.targets())
+    for target in measure.targets().values():
+        assert [name for name in target["inputs"] if not (TOP / name).exists()] == []
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=folder, capture_output=True,
+                          text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(measure, tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "TOP", tmp_path)
+    monkeypatch.setattr(measure, "HERE", tmp_path)
+    git(tmp_path, "init", "-q")
+    (tmp_path / "code").write_text("1")
+    git(tmp_path, "add", "code")
+    git(tmp_path, "commit", "-qm", "one")
+    return tmp_path
+
+
+def test_a_file_ages_by_commits_to_its_inputs_alone(measure, repository):
+    assert measure.why_old("x.txt", ["code"]) == "no target has written it"
+    assert measure.write("x.txt", "echo measured", ["code"])
+    assert (repository / "x.txt").read_text().endswith("\n\nmeasured\n")
+    assert measure.why_old("x.txt", ["code"]) is None
+    for name, old in (("other", None), ("code", "1 later commits to code")):
+        (repository / name).write_text("2")
+        git(repository, "add", name)
+        git(repository, "commit", "-qm", name)
+        assert measure.why_old("x.txt", ["code"]) == old
+
+
+def test_what_was_measured_with_changes_is_old(measure, repository):
+    (repository / "code").write_text("2")
+    assert measure.write("x.txt", "echo measured", ["code"])
+    assert measure.why_old("x.txt", ["code"]) == "written with changes that were not committed"
+
+
+@pytest.mark.parametrize(("command", "written"), [("exit 1", True), ("exit 2", False)])
+def test_a_command_that_could_not_measure_writes_nothing(measure, repository, command, written):
+    assert measure.write("x.txt", command, ["code"]) == written
+    assert (repository / "x.txt").exists() == written
