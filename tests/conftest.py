@@ -29,8 +29,7 @@ TOOLS_ONCE = Part("tools", TOOLS.folders, ("syscall", "test_runner_guest.py", "t
 # Without two tests that take minutes, of bpftrace's scripts and of a hundred loads.
 MODULE_ONCE = Part("module", MODULE.folders, ("test_trace_scripts.py", "test_load_unload_many_times"))
 # Without NUMAPLACE_KERNELS. Boots that take long come first.
-DEFAULT = ((kernels.DEFAULT_SERIES, TOOLS), (kernels.DEFAULT_SERIES, MODULE), ("6.1", MODULE_ONCE), ("7", MODULE_ONCE),
-           ("6.1", TOOLS_ONCE))
+DEFAULT = ((kernels.DEFAULT_SERIES, TOOLS), (kernels.DEFAULT_SERIES, MODULE), ("6.1", MODULE_ONCE), ("6.1", TOOLS_ONCE))
 # Files that make check-quick runs, on one kernel, with the faults that show there first.
 QUICK = {
     "kmod/tests/guest/tasks/test_place.py": "CPUs and memory policies, set and restored",
