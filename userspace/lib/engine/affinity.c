@@ -207,6 +207,9 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 	}
 	free(tids);
 	*found = p->undo.n - first;
+	/* What it has started since the first pass is found by its records. */
+	if (e == -ESRCH && !p->first_pass)
+		return 0;
 	if (e == -ESRCH)
 		return np_fail(p->err, e, "process %d has just exited", p->pid);
 	if (e)

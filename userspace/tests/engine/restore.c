@@ -233,6 +233,60 @@ static void an_orphan_of_run(void)
 	subject_end(child);
 }
 
+/* Starts one as soon as it has the CPUs that it is placed on, and exits. */
+static void fork_when_placed_and_exit(void)
+{
+	cpu_set_t cpus;
+	pid_t child;
+
+	subject_set(getpid(), "1");
+	subject->thread = getpid();
+	do
+		sched_getaffinity(0, sizeof(cpus), &cpus);
+	while (!CPU_ISSET(0, &cpus));
+	child = fork();
+	if (child > 0) {
+		subject->child = child;
+		_exit(0);
+	}
+}
+
+/* On CPU 0, where the process goes on as soon as it is placed, at the expense of this one. */
+static void place_behind(const char *by, pid_t pid)
+{
+	const struct sched_param none = { 0 };
+	const char *before = subject_cpus(getpid());
+
+	subject_set(getpid(), "0");
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	CU_ASSERT_EQUAL(subject_place_by(by, pid, "0"), 0);
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	subject_set(getpid(), before);
+}
+
+/* The exit falls between two of the placement's looks at the threads. */
+static void an_orphan_of_one_that_exits_while_it_is_placed(void)
+{
+	char by[NP_BY_LEN];
+	size_t n, kept;
+	pid_t pid, child;
+
+	snprintf(by, sizeof(by), NP_BY_RUN, getpid());
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	signal(SIGCHLD, SIG_IGN); /* a zombie would have a thread still */
+	pid = subject_start(fork_when_placed_and_exit);
+	subject_await(&subject->thread);
+	place_behind(by, pid);
+	child = subject_await(&subject->child);
+	while (kill(pid, 0) == 0)
+		usleep(100);
+	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = by }, &n, &kept, &err), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "1");
+	kill(child, SIGKILL);
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 /* Restores what the tests have placed, as a daemon does at its end. */
 static size_t restore_all(void)
 {
@@ -416,6 +470,8 @@ static CU_TestInfo restore_tests[] = {
 	{ "an orphan", an_orphan },
 	{ "an orphan that a daemon has met", an_orphan_that_a_daemon_has_met },
 	{ "an orphan of run", an_orphan_of_run },
+	{ "an orphan of one that exits while it is placed",
+	  an_orphan_of_one_that_exits_while_it_is_placed },
 	{ "an orphan that was not seen", an_orphan_that_was_not_seen },
 	{ "an unrelated process", an_unrelated_process },
 	{ "a child that had them before", a_child_that_had_them_before },
