@@ -11,8 +11,9 @@
 
 int np_events_open(struct np_events *e, const char *path, struct np_err *err)
 {
-	/* A daemon of root's must not follow a link in a folder of another user. */
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
+	/* In a folder of another user a daemon of root's follows no link and waits for no reader. */
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		      0640);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "a");
 
 	if (!file) {
@@ -21,7 +22,9 @@ int np_events_open(struct np_events *e, const char *path, struct np_err *err)
 		if (fd >= 0)
 			close(fd);
 		return np_fail(err, -why, "events cannot be written to %s: %s", path,
-			       why == ELOOP ? "it is a symbolic link" : strerror(why));
+			       why == ELOOP ? "it is a symbolic link" :
+			       why == ENXIO ? "it is a FIFO that nobody reads" :
+					      strerror(why));
 	}
 	np_events_close(e);
 	*e = (struct np_events) { .file = file, .path = path };

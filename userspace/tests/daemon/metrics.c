@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The daemon's metrics, in a folder that is another user's. */
+#include "../../lib/daemon/event_log.h"
 #include "../../lib/daemon/metrics.h"
 
 #include <errno.h>
@@ -78,8 +79,25 @@ static void the_socket_is_opened_to_whom_it_says(void)
 	fixture_end();
 }
 
+/* Nobody reads it: opening it for writing would wait for a reader. */
+static void events_wait_for_no_reader_of_a_fifo(void)
+{
+	const char *root = fixture_begin();
+	struct np_events events = { 0 };
+	struct np_err err;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/events", root);
+	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+	alarm(60); /* ends the tests where it waits */
+	CU_ASSERT_EQUAL(np_events_open(&events, path, &err), -ENXIO);
+	alarm(0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "a FIFO that nobody reads"));
+}
+
 static CU_TestInfo metrics_tests[] = {
 	{ "the file is written through no link", the_file_is_written_through_no_link },
+	{ "events wait for no reader of a FIFO", events_wait_for_no_reader_of_a_fifo },
 	{ "the socket is opened to whom it says", the_socket_is_opened_to_whom_it_says },
 	CU_TEST_INFO_NULL,
 };
