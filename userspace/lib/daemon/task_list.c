@@ -187,8 +187,10 @@ int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 	size_t n;
 	int e;
 
+	if (last != w->last_pid)
+		w->listings = 0;
 	/* A cgroup's tasks change without a new pid. */
-	if (w->n && last && last == w->last_pid && !w->rules->cgroup)
+	if (w->n && last && w->listings >= NP_TASK_LISTINGS && !w->rules->cgroup)
 		return note_heirs(w, err);
 	e = list(w, &pids, &n, err);
 	if (e)
@@ -203,6 +205,7 @@ int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 		return e;
 	w->last_pid = last;
 	drop_unseen(w);
+	w->listings = np_task_watch_find(w, (pid_t)last) ? NP_TASK_LISTINGS : w->listings + 1;
 	choose_members(w);
 	return note_heirs(w, err);
 }

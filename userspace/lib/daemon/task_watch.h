@@ -65,6 +65,9 @@ struct np_task_watch_rules {
 	double read_budget; /* seconds of CPU time an interval for reading pages */
 };
 
+/* A new pid is not in /proc at once: so many listings look for it, as its task may have ended. */
+#define NP_TASK_LISTINGS 4
+
 struct np_task_watch {
 	const struct np_task_watch_rules *rules;
 	unsigned long long *named;    /* [rules->n_pids] when they started; 0: is not there */
@@ -72,7 +75,8 @@ struct np_task_watch {
 	size_t n, room;
 	size_t n_watched, eligible; /* watched; of those, busy and large enough */
 	bool met_heir;		    /* one that the saved state may not know yet */
-	unsigned long last_pid;	    /* the kernel's, when /proc was last listed */
+	unsigned long last_pid;	    /* the kernel's, when /proc was last listed, */
+	unsigned int listings; /* and how often since it is that; NP_TASK_LISTINGS: it was met */
 	struct np_cpusets *cpusets;
 	struct np_pins *pins;
 	double debt; /* seconds that reading large tasks took beyond their share */

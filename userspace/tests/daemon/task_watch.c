@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,6 +117,29 @@ static void the_child_of_a_parent_that_has_exited(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* The kernel allocates a pid before its task is in /proc: a listing in between does not see it. */
+static void a_task_that_was_not_in_proc_yet(void)
+{
+	pid_t self = getpid(), pid;
+	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
+	struct np_task_watch w;
+	struct np_err err;
+	FILE *file;
+
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
+	pid = start_sleeper();
+	file = fopen("/proc/loadavg", "re");
+	CU_ASSERT_FATAL(file && fscanf(file, "%*s %*s %*s %*s %lu", &w.last_pid) == 1);
+	fclose(file);
+	w.listings = 1;
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
+	CU_ASSERT_PTR_NOT_NULL(np_task_watch_find(&w, pid));
+	np_task_watch_close(&w);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 /* Never returns: starts a process that starts another once this one has exited; writes both pids. */
 static void start_orphan(int out)
 {
@@ -169,6 +193,7 @@ static void the_child_of_an_orphan(void)
 static CU_TestInfo task_watch_tests[] = {
 	{ "the child of an orphan", the_child_of_an_orphan },
 	{ "the child of a parent that has exited", the_child_of_a_parent_that_has_exited },
+	{ "a task that was not in /proc yet", a_task_that_was_not_in_proc_yet },
 	{ "reading pages keeps the busy CPUs", reading_pages_keeps_the_busy_cpus },
 	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
 	CU_TEST_INFO_NULL,
