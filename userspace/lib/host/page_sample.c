@@ -68,12 +68,12 @@ static int add_line(struct kind_of *kinds, const char *line, uint64_t page_size)
 {
 	uint64_t start, end;
 	unsigned long inode = 0;
-	char path[32] = "", may_read = '-';
+	char path[32] = "";
 	struct range *bigger;
 	struct kind_of *k;
 
 	if (np_vma_range_parse(line, &start, &end) ||
-	    sscanf(line, "%*s %c%*s %*s %*s %lu %31s", &may_read, &inode, path) < 2)
+	    sscanf(line, "%*s %*s %*s %*s %lu %31s", &inode, path) < 1)
 		return 0;
 	if (!strncmp(path, "[v", 2) || end - start < page_size) /* the kernel's own */
 		return 0;

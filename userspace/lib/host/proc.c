@@ -92,6 +92,7 @@ static int read_stat(const char *path, struct np_proc_stat *out)
 	char *text = np_read_file(path);
 	int r;
 
+	*out = (struct np_proc_stat) { 0 };
 	if (!text)
 		return errno == ENOENT ? -ESRCH : -errno;
 	r = np_proc_stat_parse(text, out);

@@ -83,11 +83,21 @@ static void refuses_what_is_no_user_process(void)
 	CU_ASSERT_EQUAL(np_proc_check(0x7fffffff, false, &st, &err), -ESRCH);
 }
 
+static void one_that_is_not_there_is_all_zeroes(void)
+{
+	struct np_proc_stat st;
+
+	memset(&st, 0xff, sizeof(st));
+	CU_ASSERT_EQUAL(np_proc_stat(0x7ffffff0, &st), -ESRCH);
+	CU_ASSERT(st.start == 0 && st.ppid == 0 && !st.comm[0] && !st.kernel_thread);
+}
+
 static CU_TestInfo proc_tests[] = {
 	{ "names with blanks and brackets", names_with_blanks_and_brackets },
 	{ "names that a terminal obeys", names_that_a_terminal_obeys },
 	{ "malformed stat", malformed_stat },
 	{ "knows itself", knows_itself },
+	{ "one that is not there is all zeroes", one_that_is_not_there_is_all_zeroes },
 	{ "refuses what is no user process", refuses_what_is_no_user_process },
 	CU_TEST_INFO_NULL,
 };
