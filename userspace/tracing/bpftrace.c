@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -19,6 +20,8 @@
 
 /* What a script says first when its probes are there. */
 #define READY "Tracing"
+
+#define TELL_AGAIN_MS 500
 
 /* As env(1) has it. */
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
@@ -74,6 +77,34 @@ static int start_bpftrace(struct run *r)
 	close(pipes[1]);
 	r->output = pipes[0];
 	return r->bpftrace < 0 ? -errno : 0;
+}
+
+/* Whether a process catches SIGINT. */
+static bool catches_sigint(pid_t pid)
+{
+	unsigned long long caught = 0;
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+			break;
+	fclose(file);
+	return caught >> (SIGINT - 1) & 1;
+}
+
+/*
+ * bpftrace 0.17 forgets a SIGINT that comes while it reads events. It catches SIGINT until it
+ * has ended tracing; one that comes later ends it before its maps are shown.
+ */
+static void tell_again(const struct run *r)
+{
+	if (r->bpftrace && catches_sigint(r->bpftrace))
+		kill(r->bpftrace, SIGINT);
 }
 
 static void tell_to_end(struct run *r)
@@ -176,13 +207,16 @@ static void watch(struct run *r)
 
 	while (open || r->bpftrace || r->program) {
 		uint64_t now = now_ns();
-		int timeout = -1;
+		int timeout = r->told && r->bpftrace ? TELL_AGAIN_MS : -1;
 
 		if (r->end && !r->told)
 			timeout = r->end > now ? (int)((r->end - now) / 1000000 + 1) : 0;
 		fds[0].fd = open ? r->output : -1;
-		if (!poll(fds, 2, timeout))
+		if (!poll(fds, 2, timeout)) {
+			if (r->told)
+				tell_again(r);
 			tell_to_end(r);
+		}
 		if (fds[1].revents)
 			take_signal(r);
 		if (open && fds[0].revents)
