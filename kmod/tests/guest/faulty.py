@@ -4,6 +4,7 @@
 import errno
 import itertools
 import os
+import re
 import subprocess
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,10 +20,16 @@ KNOBS = {DEBUG / "failslab" / "ignore-gfp-wait": "N", DEBUG / "failslab" / "verb
 MOST = 5000  # allocations that one thing may make
 
 
+def chosen(text: str) -> str:
+    """Of words of which the valid one stands in brackets, that; else all."""
+    found = re.search(r"\[(.+)\]", text)
+    return found[1] if found else text
+
+
 @contextmanager
 def set_to(values: dict[Path, str]):
     """And back, last first: what is to be failed is narrowed down before anything is, and widened after."""
-    before = {path: path.read_text() for path in values}
+    before = {path: chosen(path.read_text()) for path in values}
     try:
         for path, value in values.items():
             path.write_text(value)

@@ -3,15 +3,19 @@
 
 import ctypes
 import mmap
+import os
 from contextlib import contextmanager
 from pathlib import Path
 
+import faulty
 import pagemap
 
 REGION = 16 << 20
 ORDER = 9                 # of a huge page
+HUGE = mmap.PAGESIZE << ORDER
+DEFRAG = Path("/sys/kernel/mm/transparent_hugepage/defrag")
 RESERVE = 64 << 20        # left when the node is filled, so that no process is killed
-MADV_NOHUGEPAGE, MADV_DONTNEED_LOCKED = 15, 24
+MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTNEED_LOCKED = 14, 15, 24
 MPOL_BIND = 2
 MIN_FREE = Path("/proc/sys/vm/min_free_kbytes")
 COMPACT_LOCKED = Path("/proc/sys/vm/compact_unevictable_allowed")
@@ -30,16 +34,45 @@ def huge_blocks(node: int) -> int:
     return sum(sum(map(int, line.split()[4 + ORDER:])) for line in lines)
 
 
-def locked(node: int, length: int) -> mmap.mmap:
-    """Memory on a node that neither reclaim nor compaction may move."""
+def bound(node: int, length: int) -> tuple[mmap.mmap, int]:
+    """Memory that will be on a node, and its address."""
     region = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     start = ctypes.addressof(ctypes.c_char.from_buffer(region))
     mask = ctypes.c_ulong(1 << node)
     assert pagemap.libnuma.mbind(ctypes.c_void_p(start), ctypes.c_ulong(length), MPOL_BIND,
                                  ctypes.byref(mask), ctypes.c_ulong(64), 0) == 0
+    return region, start
+
+
+def locked(node: int, length: int) -> mmap.mmap:
+    """Memory on a node that neither reclaim nor compaction may move."""
+    region, start = bound(node, length)
     region.madvise(MADV_NOHUGEPAGE)
     assert libc.mlock(ctypes.c_void_p(start), ctypes.c_size_t(length)) == 0
     return region
+
+
+def own_huge_pages() -> int:
+    text = Path("/proc/self/smaps_rollup").read_text()
+    return int(text.split("AnonHugePages:")[1].split()[0]) * 1024 // HUGE
+
+
+def of_cpu_lists(node: int) -> list[mmap.mmap]:
+    """The free huge pages that CPUs keep in lists of their own, which /proc/buddyinfo does not count. Without defrag
+    a page fault takes what is free and wakes nobody that would make more."""
+    taken, everywhere = [], os.sched_getaffinity(0)
+    with faulty.set_to({DEFRAG: "never"}):
+        for cpu in everywhere:
+            os.sched_setaffinity(0, {cpu})
+            before = None
+            while before != own_huge_pages():
+                before = own_huge_pages()
+                region, start = bound(node, 2 * HUGE)
+                region.madvise(MADV_HUGEPAGE)
+                region[-start % HUGE] = 1
+                taken.append(region)
+    os.sched_setaffinity(0, everywhere)
+    return taken
 
 
 def punch(region: mmap.mmap):
@@ -71,6 +104,7 @@ def fragmented(node: int, left: int):
             if free_bytes(node) >= left:
                 break
             punch(whole.pop())
+        regions += of_cpu_lists(node)
         assert huge_blocks(node) == 0
         yield
     finally:

@@ -104,8 +104,12 @@ def test_state_pages_in_the_swap_cache_move(target, swap):
     t = target("anon", PAGES)
     page_out(t, 0, PAGES)
     assert t.is_whole()
-    # What was read a moment ago may still be on a CPU's list of pages to come, which holds them, or being written out.
-    assert driver.eventually(lambda: set(counts(t.move("any", 1))) <= {"moved", "already"})
+
+    def all_moved() -> bool:
+        """Pages that are being written out are busy; a CPU's batch holds others until it is emptied."""
+        pagemap.drain_batches()
+        return set(counts(t.move("any", 1))) <= {"moved", "already"}
+    assert eventually(all_moved)
     assert t.where() == {"1": PAGES}
     assert t.is_whole()
     page_out(t, 0, PAGES)
