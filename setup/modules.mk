@@ -23,8 +23,9 @@ $(KMOD_SERIES:%=$(MODULES)/%/numaplace.ko) $(KMOD_DEBUG): \
 	$(kmod-copy)
 	+setup/kernel-build $* M=$(kmod-folder)/src W=1 KCFLAGS=-Werror $(KMOD_OPTIONS) modules
 	@cp $(kmod-folder)/src/*.ko $(@D)
+	@[ -e $(@D)/src ] || ln -sfn $(kmod-folder)/src $(@D)
 
-LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c clock.c counters.c ticks.c ticks_count.c lab.h shared.h)
+LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c counters.c lab.h shared.h)
 LAB_GUEST_KO := $(KMOD_SERIES:%=$(MODULES)/%/numaplace_lab.ko)
 
 $(LAB_GUEST_KO): $(MODULES)/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
@@ -32,3 +33,4 @@ $(LAB_GUEST_KO): $(MODULES)/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 	cp $^ $(kmod-folder)/lab
 	+setup/kernel-build $* M=$(kmod-folder)/lab W=1 KCFLAGS=-Werror modules
 	cp $(kmod-folder)/lab/numaplace_lab.ko $@
+	@[ -e $(@D)/lab ] || ln -sfn $(kmod-folder)/lab $(@D)

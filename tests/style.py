@@ -78,5 +78,5 @@ def run(tool: str, top: Path, names: list[str]) -> str:
 
 def sparse(sources: Path, *goals: str) -> str:
     """Of the kernel module in a folder, or of one object of it."""
-    return findings([HERE.sources / "setup" / "kernel-build", kernels.DEFAULT_SERIES, f"M={sources}", *KBUILD, *goals],
+    return findings([HERE.sources / "setup" / "kernel-build", kernels.DEFAULT_SERIES, f"M={sources.resolve()}", *KBUILD, *goals],
                     sources)

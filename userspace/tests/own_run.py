@@ -22,8 +22,10 @@ FOLDER = Path("/run/numaplace")
 def own_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """In a mount namespace, where one can be made; the tests after it are in the machine's own again."""
     folder, where = tmp_path_factory.mktemp("run"), os.getcwd()
+    root = os.open("/", os.O_PATH | os.O_DIRECTORY)
     with open("/proc/self/ns/mnt", encoding="utf-8") as before:
         if os.geteuid() or LIBC.unshare(CLONE_NEWNS):
+            os.close(root)
             yield
             return
         try:
@@ -33,4 +35,8 @@ def own_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             yield
         finally:
             assert LIBC.setns(before.fileno(), CLONE_NEWNS) == 0, os.strerror(ctypes.get_errno())
+            # Which has made the namespace's root this process's, out of the bare system that the tests may run in.
+            os.fchdir(root)
+            os.chroot(".")
             os.chdir(where)
+            os.close(root)

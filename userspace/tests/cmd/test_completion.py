@@ -40,7 +40,7 @@ def path() -> str:
 def test_completion_bash(typed: str, path: str) -> None:
     offered, other = ASKED[typed]
     script = f"""
-        source {COMPLETION / 'numaplace.bash'}
+        source "{COMPLETION / 'numaplace.bash'}"
         COMP_WORDS=({typed.rstrip()}); [[ '{typed}' == *' ' ]] && COMP_WORDS+=('')
         COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
         _numaplace; printf '%s\\n' "${{COMPREPLY[@]}}" """
@@ -61,7 +61,7 @@ class Shell:
                        {"PATH": path, "TERM": "dumb", "HOME": str(folder), "PS1": PROMPT,
                         "COLUMNS": "200", "LINES": "100"})
         self.wait_for(PROMPT)
-        self.type(f"unsetopt zle_bracketed_paste; fpath=({COMPLETION} $fpath); "
+        self.type(f"unsetopt zle_bracketed_paste; fpath=(\"{COMPLETION}\" $fpath); "
                   f"autoload -U compinit; compinit -u -d {folder}/dump; setopt list_ambiguous; "
                   "LISTMAX=1000; echo se''t\n")
         self.wait_for("\nset\n")

@@ -20,7 +20,8 @@ from tests import building
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
-FAKE_PMU = ROOT / "build" / "tests" / "fake_pmu.so"
+# By name: LD_PRELOAD takes no path with blanks.
+FAKE_PMU = {"LD_PRELOAD": "fake_pmu.so", "LD_LIBRARY_PATH": str(ROOT / "build" / "tests")}
 # Says each signal, and on SIGTERM that it saves; ends when its standard input says so.
 PROGRAM = """
 import os, select, signal, sys
@@ -57,7 +58,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     def run(*options: object, **kwargs) -> subprocess.Popen[str]:
         kwargs = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | kwargs
         started.append(subprocess.Popen([TOOL, "counters", "--csv", *map(str, options), "--", *COMMAND], text=True,
-                                        env=os.environ | {"LD_PRELOAD": str(FAKE_PMU)}, **kwargs))
+                                        env=os.environ | FAKE_PMU, **kwargs))
         return started[-1]
 
     yield run
@@ -87,8 +88,9 @@ def test_a_signal_is_handed_on_and_the_command_ends_by_itself(start, number: sig
     assert process.stdout.readline() == ("saved\n" if number == signal.SIGTERM else "interrupted\n")
     if number == signal.SIGINT:
         process.stdin.write("end\n")
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == (9 if number == signal.SIGTERM else 5), err
+        process.stdin.flush()
+    out, err = process.stdout.read(), process.stderr.read()  # communicate() forgets what readline() has read ahead
+    assert process.wait(60) == (9 if number == signal.SIGTERM else 5), err
     assert number == signal.SIGTERM or out.startswith("ended\n")
     (row,) = rows(out)
     assert int(row["id"]) == pid and int(row["cycles"]) > 0
@@ -148,7 +150,7 @@ def signals(text: str, which: str) -> set[int]:
 def test_the_command_ignores_what_was_ignored() -> None:
     """As nohup(1) and a shell's background jobs have it."""
     done = subprocess.run(["sh", "-c", 'trap "" HUP INT; exec "$0" counters -- grep SigIgn /proc/self/status', TOOL],
-                          env=os.environ | {"LD_PRELOAD": str(FAKE_PMU)}, capture_output=True, text=True, timeout=60,
+                          env=os.environ | FAKE_PMU, capture_output=True, text=True, timeout=60,
                           check=True)
     assert signals(done.stdout, "SigIgn") == {signal.SIGHUP, signal.SIGINT}
 
@@ -156,7 +158,7 @@ def test_the_command_ignores_what_was_ignored() -> None:
 @pytest.mark.parametrize("words", [["counters", "-I", "100"], ["top", "--json", "-i", "200ms"]])
 def test_a_signal_that_was_ignored_is_not_caught(words: list[str]) -> None:
     with subprocess.Popen(["sh", "-c", 'trap "" HUP INT; exec "$0" "$@"', TOOL, *words], text=True,
-                          env=os.environ | {"LD_PRELOAD": str(FAKE_PMU)}, stdout=subprocess.PIPE) as process:
+                          env=os.environ | FAKE_PMU, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         text = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
         process.terminate()

@@ -14,7 +14,6 @@ from tests import building
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
-FAKE_PMU = ROOT / "build" / "tests" / "fake_pmu.so"
 TREE = """
 set -e
 mount -t tmpfs none /sys/fs
@@ -24,7 +23,7 @@ echo $TASK > pod/tasks
 echo 6400 > pod/mon_data/mon_L3_00/mbm_local_bytes
 echo 9600 > pod/mon_data/mon_L3_00/mbm_total_bytes
 touch -d @0 $(find .)
-LD_PRELOAD=$PRELOAD "$@" || echo "status $?"
+LD_LIBRARY_PATH=$PRELOADED LD_PRELOAD=fake_pmu.so "$@" || echo "status $?"
 find . -newermt @1
 """
 
@@ -47,7 +46,7 @@ def beside_resctrl(tmp_path: Path, task: int, groups: str, *words: object) -> su
     """Standard output ends with the names of what was changed in the tree."""
     (tmp_path / "groups").write_text(groups)
     return subprocess.run(["unshare", "-m", "sh", "-c", TREE, "sh", TOOL, *map(str, words)],
-                          env=os.environ | {"TASK": str(task), "PRELOAD": str(FAKE_PMU),
+                          env=os.environ | {"TASK": str(task), "PRELOADED": str(ROOT / "build" / "tests"),
                                             "FAKE_RESCTRL": str(tmp_path / "groups")},
                           capture_output=True, text=True, timeout=120, check=False)
 

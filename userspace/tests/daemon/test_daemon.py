@@ -63,7 +63,9 @@ def test_unit_file(tool: Path, tmp_path: Path) -> None:
     if not verify:
         pytest.skip("no systemd-analyze here")
     unit = tmp_path / UNIT.name
-    unit.write_text(UNIT.read_text().replace("/usr/local/bin/numaplace", str(tool)))
+    program = tmp_path / "numaplace"  # a unit takes no path with blanks
+    program.symlink_to(tool)
+    unit.write_text(UNIT.read_text().replace("/usr/local/bin/numaplace", str(program)))
     done = subprocess.run([verify, "verify", "--man=no", unit], capture_output=True, text=True,
                           check=False)
     assert (done.returncode, done.stderr) == (0, "")

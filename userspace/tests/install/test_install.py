@@ -70,10 +70,10 @@ def test_a_wheel_takes_what_belongs_to_the_program_on_the_path(root: Path, tmp_p
     packages = tmp_path / "venv/lib/python3/site-packages"
     shutil.copytree(root / "usr/lib/numaplace/python", packages)
     programs = ROOT / "build" if tree else root / "usr/bin"
-    code = "from experiments.places import HERE; print(HERE.code, HERE.programs, HERE.model, HERE.sources / 'KERNELS')"
+    code = "from experiments.places import HERE; print(HERE.code, HERE.programs, HERE.model, HERE.sources / 'KERNELS', sep='\\n')"
     done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
                           env={"PYTHONPATH": str(packages), "PATH": str(programs)})
-    places = done.stdout.split()
+    places = done.stdout.splitlines()
     assert places[:2] == [str(packages), str(programs)]
     assert all(Path(place).exists() for place in places), places
     done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
