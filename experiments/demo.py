@@ -18,7 +18,7 @@ from .places import HERE
 from .runner import check_machine, cli, host_nodes, results
 
 SUITE = "policy-matrix"
-POLICIES = "none,maximum-local,n-mass"  # of the suite's policies those of one paper, at their defaults
+POLICIES = "none,maximum-local:pages=follow,n-mass:pages=follow"  # like with like: pages follow their task
 MACHINE = "demo-2s"
 OUT = Path("results") / "demo"
 MODULE = Path("/sys/module/numaplace")

@@ -48,6 +48,12 @@ attempt() {
 	"$@" >"$LOG" 2>&1 </dev/null || die 1 "cannot $what: $(cause "$LOG") (log: $LOG)"
 }
 
+# download FOLDER [OPTION..] PACKAGE..: into FOLDER, as the apt.conf in $apt says
+download() {
+	mkdir -p "$1"
+	(cd "$1" && shift && apt-get -c "${apt:?}/apt.conf" download "$@")
+}
+
 # unpack FOLDER-OF-DEBS ROOT
 unpack() {
 	mkdir -p "$2"

@@ -9,8 +9,8 @@ PROGRAMS := np-mem np-redis np-steal np-move
 WHEEL := $(BUILD)/wheel/numaplace_experiments-$(VERSION)-py3-none-any.whl
 WHEEL_SRC := pyproject.toml $(shell find experiments -name tests -prune -o -type f ! -name '*.[cho]' ! -name '*.cc' ! -name '*.pyc' -print)
 # With these `numaplace lab setup` builds the modules for the lab's kernels.
-LAB_SETUP_SRC := $(KMOD_SOURCES) $(LAB_GUEST_SRC) KERNELS setup/lab setup/modules.mk setup/common.sh setup/kernels \
-	setup/kernel-build setup/apt-elsewhere setup/root setup/in-root setup/requirements.txt
+LAB_SETUP_SRC := $(KMOD_SOURCES) $(LAB_GUEST_SRC) KERNELS setup/lab setup/modules.mk setup/common.sh setup/qemu \
+	setup/kernels setup/kernel-build setup/apt-elsewhere setup/root setup/in-root setup/requirements.txt
 
 .PHONY: install uninstall wheel
 wheel: $(WHEEL)			## the Python programs as a wheel, in build/wheel

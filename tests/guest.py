@@ -26,6 +26,17 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 DEBUG_FACTOR = 6  # a kernel that checks itself takes so much longer
 
 
+# Reads of the current folder go to the host each time. The tests see it through the root, whose files are kept in
+# memory, and what they write stays there; only the report goes to the host.
+IN_MEMORY = """
+cd /run && mkdir -p tests/reports tests/root tests/upper tests/work
+mount --bind "$0" tests/reports
+mount --bind / tests/root
+mount -t overlay -o "lowerdir=tests/root$OLDPWD,upperdir=tests/upper,workdir=tests/work" tests "$OLDPWD"
+cd "$OLDPWD" && exec "$@"
+"""
+
+
 @dataclass(frozen=True)
 class Part:
     """Which tests share a boot."""
@@ -100,8 +111,8 @@ class Run:
         factor = DEBUG_FACTOR if is_debug(self.series) else 1
         lab = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--functional",
                "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(console), "--",
-               "env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT={report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
-               ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider", "-p", "no:xdist",
+               "env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report.name}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
+               "sh", "-ec", IN_MEMORY, str(report.parent), ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider", "-p", "no:xdist",
                *self.part.options, *tests]
         started = time.monotonic()
         done = subprocess.run(lab, cwd=TOP, capture_output=True, text=True, check=False)

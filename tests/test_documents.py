@@ -97,7 +97,6 @@ def test_commands_print_what_the_page_shows(built: None, tmp_path: Path, page: P
 
 
 @pytest.mark.lab
-@pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="no QEMU")
 @pytest.mark.parametrize("page", pages_with("boot"), ids=names)
 def test_commands_that_boot_the_lab(built: None, tmp_path: Path, page: Path) -> None:
     run_page(page, {"", "boot"}, tmp_path, 1800)

@@ -7,15 +7,17 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments.lab import qemu, simulated
+from experiments.lab import qemu, simulated, snapshot
 from experiments.lab.console import failure, plugin_refusal, qemu_was_at_fault
-from experiments.lab.errors import TIME_LIMIT, UNABLE, LabError
+from experiments.lab.errors import TIME_LIMIT, UNABLE, LabError, say
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
+from experiments.lab.qmp import Qmp, QmpError, running
 from experiments.lab.run_folder import run_folder
 
 GUEST = Path(__file__).parent / "guest.sh"
@@ -49,6 +51,7 @@ class Job:
     console: str | None = None  # where to keep it
     timed: bool = True
     kernel_options: tuple[str, ...] = ()
+    snapshot: bool = True  # restore the machine from one where that can be
 
 
 class Pump(threading.Thread):
@@ -95,15 +98,15 @@ def ending_signals():
 
 def run(job: Job) -> int:
     """The exit status of the command."""
-    qemu.check_host(job.machine, Path.cwd())
-    if job.timed:
-        simulated.check(job.machine, job.kernel)
     with ending_signals():
         try:
-            for _ in range(STARTS - 1):
+            qemu.check_host(job.machine, Path.cwd())
+            if job.timed:
+                simulated.check(job.machine, job.kernel)
+            for snapshots in (job.snapshot, *[False] * (STARTS - 2)):
                 with suppress(FlawedStart):
-                    return run_once(job)
-            return run_once(job)
+                    return run_once(replace(job, snapshot=snapshots))
+            return run_once(replace(job, snapshot=False))
         except Ended as ended:
             return ended.status
 
@@ -112,13 +115,15 @@ def run_once(job: Job) -> int:
     with run_folder() as folder:
         files = qemu.Files(folder)
         prepare(job, files)
-        script = shlex.join(["sh", str(GUEST), str(files.run)])
-        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), script, job.timed,
+        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), GUEST, job.timed,
                             job.kernel_options)
         if job.timed:
             argv += simulated.qemu_options(job.machine, files.run)
+        limit = time_limit(job.timeout)
         try:
-            ended = boot(argv, files, job.timeout)
+            ended = start(job, argv, files, limit)
+        except subprocess.TimeoutExpired:
+            ended = None
         finally:
             keep_console(job, files)
         if ended is None:
@@ -151,27 +156,56 @@ def step(files: qemu.Files) -> str:
     return read(files.run / "step") or "boot"
 
 
-def boot(argv: list[str], files: qemu.Files, timeout: float | None) -> int | None:
-    """Runs QEMU until it ends by itself; its status, below 0 when a signal ended it; None when the time was up."""
-    pumps = [Pump(1), Pump(2)]
-    argv = [*qemu.TIED, *qemu.adapt(argv, files, *(pump.sink for pump in pumps))]
-    with (files.run / "qemu").open("wb") as log:
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   pass_fds=[pump.sink for pump in pumps], process_group=0)
-    broken = threading.Event()
-    for pump in pumps:
-        os.close(pump.sink)
-        pump.on_broken = lambda: (broken.set(), process.kill())
-        pump.start()
+def time_limit(timeout: float | None) -> snapshot.Limit:
+    end = timeout and time.monotonic() + timeout
+    return lambda: max(0.0, end - time.monotonic()) if end else None
+
+
+def start(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit) -> int:
+    if not job.snapshot:
+        return boot(argv, files, limit)
+    waiting = snapshot.waiting(argv)
+    kept = snapshot.find(waiting, files, Path.cwd(), limit)
+    if not kept:
+        files.console.unlink(missing_ok=True)
+        return boot(argv, files, limit)
     try:
-        status = process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return None
+        return boot(kept.restored(waiting), files, limit, kept)
+    except QmpError as error:
+        say(f"machine '{job.machine.name}' could not be restored from its snapshot and is started anew: {error}")
+        kept.remove()
+        raise FlawedStart(failure(files.run, step(files), job)) from error
+
+
+def restore(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
+    kept.load(qmp)
+    (files.run / "now").write_text(f"{time.time():.0f}\n", encoding="ascii")
+    qmp("cont")
+    os.write(go, b"\n")
+
+
+def boot(argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
+    """Runs QEMU until it ends by itself; its status, below 0 when a signal ended it."""
+    pumps = [Pump(1), Pump(2)]
+    told, go = os.pipe()
+    argv = qemu.adapt(argv, files, *(f"/proc/self/fd/{fd}" for fd in (*(pump.sink for pump in pumps), told)))
+    if kept:
+        kept.begin(files)
+    broken = threading.Event()
+    try:
+        with running(argv, files.run / "qemu", (*(pump.sink for pump in pumps), told)) as (process, qmp):
+            for pump in pumps:
+                os.close(pump.sink)
+                pump.on_broken = lambda: (broken.set(), process.kill())
+                pump.start()
+            if kept:
+                restore(kept, files, qmp, go)
+            status = process.wait(limit())
     finally:
-        process.kill()
-        process.wait()
         for pump in pumps:
             pump.join()
+        for end in (told, go):
+            os.close(end)
     if broken.is_set():
         raise Ended(signal.SIGPIPE)
     return status

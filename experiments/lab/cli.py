@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from experiments.lab import boot, kernels, machine
-from experiments.lab.errors import READER_GONE, USAGE, LabError
+from experiments.lab.errors import READER_GONE, USAGE, LabError, say
 from experiments.places import HERE
 from experiments.units import seconds
 
@@ -17,10 +17,6 @@ EPILOG = """\
 The command runs as root in the current folder, which is writable; the rest of the file system is the host's,
 and changes to it are lost. Exit status: the command's own (128+N when signal N ended it); 2 wrong usage or
 machine file, 3 this computer cannot run the lab, 124 the time limit, 125 the machine failed."""
-
-
-def say(text: str):
-    print(f"numaplace lab: {text}", file=sys.stderr, flush=True)
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
     run.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
     run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
+    run.add_argument("--no-snapshot", action="store_true",
+                     help="boot the machine, and do not restore it from the state that its first start has left in the cache")
     run.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
                      help="of the guest's kernel, beside the lab's own; may be repeated")
     run.add_argument("command", nargs="+", metavar="CMD", help="after --")
@@ -92,7 +90,7 @@ def run_command(args: argparse.Namespace) -> int:
     kernel = kernels.find(args.kernel)
     module = choose_module(args, kernel)
     return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
-                             not args.functional, tuple(args.kernel_option)))
+                             not args.functional, tuple(args.kernel_option), not args.no_snapshot))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -23,7 +23,7 @@ def text(path: Path) -> str:
 
 def qemu_was_at_fault(console: str) -> bool:
     """A vCPU ran outdated code: under TCG a kernel that patches itself may hit its own breakpoint, in
-    about one boot of fifty (QEMU 7.2). The fault is QEMU's, and the guest cannot prevent it."""
+    about one boot of fifty with QEMU 7.2. The fault is QEMU's, and the guest cannot prevent it."""
     return re.search(r"\bint3: 0000 \[#1\]", console) is not None
 
 
@@ -43,10 +43,8 @@ def reports(lines: list[str]) -> list[list[str]]:
 def failed_step(run: Path, step: str) -> str:
     """In words, from how far the guest came and what its console says."""
     console = text(run / "console")
-    if step == "clock":
+    if step == "simulation":
         return "loading the simulation's module failed"
-    if step == "cpus":
-        return "bringing up the CPUs after the first failed"
     if step == "module":
         return "loading the module failed"
     if step == "command":

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Errors that end the lab, each with its exit status."""
 
+import sys
+
 USAGE = 2          # also a machine file that does not hold together
 UNABLE = 3         # this computer cannot do that
 TIME_LIMIT = 124   # as timeout(1)
@@ -12,3 +14,7 @@ class LabError(Exception):
     def __init__(self, status: int, message: str):
         super().__init__(message)
         self.status = status
+
+
+def say(text: str):
+    print(f"numaplace lab: {text}", file=sys.stderr, flush=True)

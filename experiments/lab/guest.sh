@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# guest.sh RUN: the first program of the lab's machine. RUN, a folder of the host, holds `settings` and
-# `command`; `step` and `status` say there how far it came. What this script itself says goes to the console.
-run=$1
+# The lab's program in the machine, run by busybox, whose own tools start much sooner than the host's. $lab_run, a folder of
+# the host, holds `settings` and `command`; `step` and `status` say there how far it came. What this script itself says
+# goes to the console.
+run=${lab_run:?}
 group=/sys/fs/cgroup/numaplace-lab
-PATH=$PATH:/usr/sbin:/sbin # which a user's may not have
+unset lab_run lab_guest lab_init
 exec </dev/null
 
 step() {
@@ -28,33 +29,26 @@ connect() {
 
 step machine
 . "$run/settings"
-[ ! -d /sys/kernel/debug ] || mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug || exit
+[ ! -d /sys/kernel/debug ] || grep -q ' /sys/kernel/debug ' /proc/mounts || mount -t debugfs debugfs /sys/kernel/debug || exit
 [ ! -e /proc/sys/kernel/numa_balancing ] || echo 0 >/proc/sys/kernel/numa_balancing || exit
 # Compaction in the background moves pages too, and keeps an emulated CPU busy for seconds.
 [ ! -e /proc/sys/vm/compaction_proactiveness ] || echo 0 >/proc/sys/vm/compaction_proactiveness || exit
-modprobe -q virtio_console
 mkfifo /run/out /run/err
 connect out && connect err && mkdir "$group" || exit
-
-if [ -n "$NUMAPLACE_LAB_KO" ]; then
-	step clock
-	insmod "$NUMAPLACE_LAB_KO" || exit
-	step cpus
-	echo 1 >/sys/kernel/rcu_expedited # else each CPU waits for several ticks of all that are up
-	for online in /sys/devices/system/cpu/cpu*/online; do
-		[ "$(cat "$online")" = 1 ] || echo 1 >"$online" || exit
-	done
-	echo 0 >/sys/kernel/rcu_expedited
-fi
 
 if [ -n "$NUMAPLACE_KO" ]; then
 	step module
 	insmod "$NUMAPLACE_KO" || exit
 fi
 
+if [ -n "$NUMAPLACE_LAB_KO" ]; then
+	step simulation
+	insmod "$NUMAPLACE_LAB_KO" || exit # ends the untimed start: last
+fi
+
 step command
 exec 2>/dev/null # where this shell reports the signal that ends a command
-(exec sh -c 'echo $$ >"$1/cgroup.procs"; exec sh "$2"' sh "$group" "$run/command" >/run/out 2>/run/err)
+(exec /bin/sh -c 'echo $$ >"$1/cgroup.procs"; exec sh "$2"' sh "$group" "$run/command" >/run/out 2>/run/err)
 echo $? >"$run/status"
 echo 1 >"$group/cgroup.kill" # what the command left behind may hold the pipes open
 wait

@@ -21,6 +21,11 @@ class Kernel:
     def checks_itself(self) -> bool:
         return is_debug(self.series)
 
+    def drivers(self, *names: str) -> list[Path]:
+        """Module files of this kernel; of those that are built in, none."""
+        folder = self.image.parents[1] / "lib/modules" / self.release
+        return [path for name in names for path in sorted(folder.glob(f"kernel/drivers/*/{name}.ko*"))]
+
     @property
     def module(self) -> Path:
         return HERE.modules / self.series / "numaplace.ko"

@@ -10,26 +10,25 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.lab import initramfs, qemu_program
 from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
-from experiments.lab.simulated import KERNEL_OPTIONS as SIMULATED_KERNEL_OPTIONS
+from experiments.lab.qmp import TIED
+from experiments.lab.simulated import kernel_options as simulated_kernel_options
 from experiments.places import HERE, cache
 
 OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
-# Dies with the process that started it, however that ends.
-TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 # The guest sees the host's files; virtme-ng can only name paths of these characters.
 NAMEABLE = re.compile(r"[A-Za-z0-9_+ /.-]+")
 # Of a whole system's start, what a lab machine can do without: found first, they do nothing.
 SKIPPED = Path(__file__).parent / "skipped"
 MAX_CPUS = 255  # of q35 without an interrupt remapping device
 MAX_KERNEL_OPTIONS = 2047  # COMMAND_LINE_SIZE of x86; a longer line is cut, not refused
+GUEST_COMMAND = 'exec busybox sh "$lab_guest"'
 # Five-level page tables make every TLB miss dearer under TCG, and byte-wise string instructions take an
-# instruction a byte. QEMU 7.2 makes CMPXCHG16B's flags from an operation that it has not noted yet; an interrupt
-# right behind it then brings back a trap flag out of RAX, and a kernel dies of a double fault. Kernels without
-# the instruction mask interrupts instead.
-CPU_MODEL = "max,la57=off,erms=off,fsrm=off,cx16=off"
+# instruction a byte.
+CPU_MODEL = "max,la57=off,erms=off,fsrm=off"
 KERNEL_OPTIONS = (
     "numa_balancing=disable",  # it would move pages behind the experiments' back
     "oops=panic",              # a broken kernel must end the run, not colour its results
@@ -39,8 +38,7 @@ KERNEL_OPTIONS = (
     # minutes. Counted in TSC ticks of a jiffy of 4 ms; of a clock faster than the host's, delays only get longer.
     "lpj=16000000",
     "mitigations=off", "audit=0", "nowatchdog", "no_timer_check", "tsc=reliable",
-    # Debian 12's QEMU translates a page of code again for each address that it is seen at. A program that lies
-    # where the last one lay needs no new translation; and a layout that does not change is measured repeatably.
+    # A program lies where the last one lay: a layout that does not change is measured repeatably.
     "norandmaps",
     "random.trust_cpu=on", "cryptomgr.notests", "loglevel=7",
 )
@@ -58,14 +56,16 @@ class Files:
         return self.run / "initramfs"
 
     @property
+    def environment(self) -> Path:
+        return self.run / "environment"
+
+    @property
     def console(self) -> Path:
         return self.run / "console"
 
 
 def check_host(machine: Machine, cwd: Path):
-    if not shutil.which("qemu-system-x86_64"):
-        raise LabError(UNABLE, "qemu-system-x86_64 is not installed, and the lab's machine runs "
-                       "in it: run make setup, or apt-get install qemu-system-x86")
+    qemu_program.find()
     virtme_run()
     if not NAMEABLE.fullmatch(str(cwd)) or cwd == Path("/"):
         raise LabError(UNABLE, f"the lab cannot make the current folder '{cwd}' writable: run it from "
@@ -109,37 +109,33 @@ def topology(machine: Machine) -> str:
     return f"{machine.cpus},sockets={machine.cpus // cores},cores={cores},threads=1"
 
 
-def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, script: str,
+def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Path,
             timed: bool = False, more_kernel_options: tuple[str, ...] = ()) -> list[str]:
-    """QEMU and its arguments; the guest runs `script`, with `cwd` and the run's files writable."""
+    """QEMU and its arguments; the guest runs the script `guest`, with `cwd` and the run's files writable."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.checks_itself else ()),
-                      *(SIMULATED_KERNEL_OPTIONS if timed else ()),
-                      f"numaplace_lab={machine.name},{'timed' if timed else 'functional'}",
-                      f"PATH={SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", *more_kernel_options)
-    argv = [*TIED, virtme_run(), "--kimg", str(kernel.image), "--mods", "auto",
+                      *(simulated_kernel_options(machine) if timed else ()),
+                      f"numaplace_lab={machine.name},{'timed' if timed else 'functional'}", *more_kernel_options)
+    argv = [*TIED, virtme_run(), "--qemu-bin", qemu_program.find(), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,
             *machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
             *(word for folder in OVERLAYS for word in ("--overlay-rwdir", folder)),
             *(word for option in kernel_options for word in ("--kopt", option)),
             "--force-initramfs", "--save-initramfs", str(files.initramfs),
-            "--script-sh", script, "--dry-run", "--show-command"]
+            "--script-sh", GUEST_COMMAND, "--dry-run", "--show-command"]
     made = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     lines = made.stdout.strip().splitlines()
     if made.returncode != 0 or not lines:
         why = (made.stderr.strip() or made.stdout.strip() or f"status {made.returncode}").splitlines()[-1]
         raise LabError(BOOT_FAILED, f"virtme-ng cannot prepare machine '{machine.name}': {why}")
-    argv = shlex.split(lines[-1])
-    if len(argv[argv.index("-append") + 1].encode()) > MAX_KERNEL_OPTIONS:
-        raise LabError(UNABLE, f"the paths {cwd}, {HERE.code} and {kernel.image} are too long for a kernel's "
-                       "command line: use shorter ones")
-    return argv
-
-
-def with_plain_init(argv: list[str], files: Files) -> list[str]:
-    """virtme-ng's initramfs cuts the path of its init at a blank: there the machine starts a copy."""
+    argv = without_script_ports(shlex.split(lines[-1]))
     at = argv.index("-append") + 1
-    if quoted := re.search(r'"init=([^"]+)"', argv[at]):
-        argv[at] = argv[at].replace(quoted[0], f"init={shutil.copy(quoted[1], files.run)}")
+    argv[at], own = initramfs.divide(argv[at])
+    if len(argv[at].encode()) > MAX_KERNEL_OPTIONS:
+        raise LabError(UNABLE, f"the path {kernel.image} or the --kernel-options are too long for a kernel's command "
+                       "line: use shorter ones")
+    initramfs.complete(files.initramfs, kernel.drivers("virtio_console"))
+    own |= {"PATH": f"{SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", "lab_guest": str(guest), "lab_run": str(files.run)}
+    files.environment.write_text(initramfs.environment(own), encoding="utf-8")
     return argv
 
 
@@ -165,15 +161,14 @@ def pairs(words: list[str]) -> list[tuple[str, str | None]]:
     return result
 
 
-def adapt(argv: list[str], files: Files, out: int, err: int) -> list[str]:
-    """The command's output and the kernel's go different ways; sockets and CPU model fit the machine."""
-    argv = without_script_ports(with_plain_init(argv, files))
+def adapt(argv: list[str], files: Files, out: str = "/dev/null", err: str = "/dev/null", go: str = "/dev/null") -> list[str]:
+    """The command's output and the kernel's go different ways, to these files; a machine that waits is told by `go`."""
+    argv = list(argv)
     for index, word in enumerate(argv):
         if word.startswith("file,id=console,"):
-            argv[index] = f"file,id=console,path={files.console}"
+            argv[index] = f"file,id=console,path={files.console},input-path={go},append=on"
     argv[argv.index("-cpu") + 1] = CPU_MODEL
     argv += ["-device", "virtio-serial-pci"]
-    for name, fd in (("out", out), ("err", err)):
-        argv += ["-chardev", f"file,id={name},path=/proc/self/fd/{fd}",
-                 "-device", f"virtserialport,name=numaplace.{name},chardev={name}"]
+    for name, path in (("out", out), ("err", err)):
+        argv += ["-chardev", f"file,id={name},path={path}", "-device", f"virtserialport,name=numaplace.{name},chardev={name}"]
     return argv

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The memory that QEMU's plugin writes and the guest's module reads, and with the
- * ticks in the other direction: a file on the host, the second BAR of an ivshmem
- * device in the guest.
+ * The memory that QEMU's plugin writes and the guest's module reads: a file on the
+ * host, the second BAR of an ivshmem device in the guest.
  *
  * Every word has one writer and is read and written in one access. `sequence`
  * protects the totals of a CPU as in a seqlock: it is odd while they change, and a
@@ -14,10 +13,16 @@
 #include <linux/types.h>
 
 #define NP_LAB_MAGIC	   0x62616c2d616d756eULL /* "numa-lab" */
-#define NP_LAB_VERSION	   3
+#define NP_LAB_VERSION	   4
 #define NP_LAB_MAX_NODES   16
 #define NP_LAB_MAX_CPUS	   256
 #define NP_LAB_SHARED_SIZE (1 << 20)
+
+/*
+ * nopl 0x6e700001(%rax), an instruction that does nothing and that no compiler makes: with it
+ * the guest ends the untimed start.
+ */
+#define NP_LAB_MARKER 0x0f, 0x1f, 0x80, 0x01, 0x00, 0x70, 0x6e
 
 /* Totals since the machine was switched on. */
 struct np_lab_cpu {
@@ -33,8 +38,7 @@ struct np_lab_cpu {
 	__u64 dram_writes;  /* lines written back or by non-temporal stores, any node */
 	__u64 dram[NP_LAB_MAX_NODES]; /* lines read, by node */
 	__u64 sequence;
-	__u64 ticks; /* timer interrupts while the module was loaded */
-	__u64 reserved[4];
+	__u64 reserved[5];
 };
 
 struct np_lab_shared {
@@ -43,9 +47,8 @@ struct np_lab_shared {
 	__u32 cpus;
 	__u32 nodes;
 	__u32 line_bytes;
-	__u64 reserved0[5];
-	__u64 now_ns; /* simulated time, never goes back */
-	__u64 reserved1[23];
+	__u64 now_ns; /* the guest's clock: how far the most advanced CPU is */
+	__u64 reserved[28];
 	struct np_lab_cpu cpu[NP_LAB_MAX_CPUS];
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "clock.h"
-#include "timing.h"
 #include "host_time.h"
 #include "lock.h"
-#include "timer_tick.h"
 #include "clock_sync.h"
 #include "contention.h"
+#include "qemu_clock.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -13,38 +12,33 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_NS		50000 /* one wait for an interrupted CPU to resume, */
-#define WAITS		10    /* and how many of them */
-#define PS_PER_NS	1000ull
-#define IDLE_LONGEST_NS 4000000 /* period of the guest's timers: a longer idle time is host delay */
-#define WAKE_LONGEST_NS 50000000 /* host delay of an IPI wake-up */
+#define WAIT_NS	  50000 /* one wait for a woken CPU to resume, */
+#define WAITS	  10	/* and how many while its thread does not even want a processor */
+#define PS_PER_NS 1000ull
+#define LOST_NS	  100000000 /* a woken CPU that has not run for so long is not on its way */
 
-static uint64_t now_ps; /* of the most advanced clock */
+static uint64_t now_ps;	   /* of the most advanced clock */
+static uint64_t read_ps;   /* the latest that a CPU has read */
+static uint64_t timers_ps; /* up to which timers ran */
 static unsigned int busy_cpus;
-static uint32_t resumes;	       /* so far */
-static uint32_t waiting;	       /* CPUs that wait for the next */
-static bool wake_expected;	       /* an IPI was sent and no CPU has resumed since */
-static uint64_t wake_ps, wake_host_ns; /* of that IPI: the sender's clock, the host's */
-static int main_loop = -1;	       /* schedstat of QEMU's main loop */
+static uint32_t resumes; /* so far */
+static uint32_t waiting; /* CPUs that wait for the next */
 static uint8_t idle_lock;
+static bool runs; /* false: QEMU has stopped the machine, or has not started it yet */
 
-/* When the last CPU halted, and the run delay of QEMU's main loop by then. */
-static uint64_t idle_since_ns, idle_run_delay_ns;
+/* The present time in which all CPUs are halted: when it began, or the last timer was due, by both clocks. */
+static struct {
+	uint64_t host_ns, ps;
+	bool counts; /* false: a CPU has been woken, and what the host takes to run it is nobody's time */
+	bool at_deadline; /* a timer was due when the clock was last read */
+} idle;
 
-static void advance(uint64_t ps)
+static void raise_to(uint64_t *clock, uint64_t ps)
 {
-	uint64_t old = np_read(now_ps);
+	uint64_t old = np_read(*clock);
 
-	while (ps > old && !__atomic_compare_exchange_n(&now_ps, &old, ps, true, __ATOMIC_RELAXED,
+	while (ps > old && !__atomic_compare_exchange_n(clock, &old, ps, true, __ATOMIC_RELAXED,
 							__ATOMIC_RELAXED))
-		;
-	if (ps <= old)
-		return;
-	/* A racing thread may hold an older value: the guest's clock must never go back. */
-	old = np_read(np_sim.shared->now_ns);
-	while (ps / PS_PER_NS > old &&
-	       !__atomic_compare_exchange_n(&np_sim.shared->now_ns, &old, ps / PS_PER_NS, true,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
@@ -69,88 +63,99 @@ static void publish(const struct np_cpu *cpu)
 	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);
 }
 
-/* The target of the IPI may not have been halted: the expectation expires. */
-static bool expects_wake(void)
-{
-	return np_read(wake_expected) && np_host_ns() - np_read(wake_host_ns) < WAKE_LONGEST_NS;
-}
-
-/* If no CPU works or is about to, timer ticks advance simulated time: it must not stop. */
-static bool another_works(const struct np_cpu *self)
-{
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
-		const struct np_cpu *cpu = &np_sim.cpu[i];
-
-		if (cpu != self && np_read(cpu->busy) && !np_timer_tick_only(cpu))
-			return true;
-	}
-	return expects_wake();
-}
-
 static void settle(struct np_cpu *cpu)
 {
 	np_write(cpu->ps, cpu->ps + cpu->pending_ps);
 	np_write(cpu->busy_ps, cpu->busy_ps + cpu->pending_ps);
 	cpu->pending_ps = 0;
 	publish(cpu);
-	if (!np_timer_tick_only_perhaps(cpu) || !another_works(cpu))
-		advance(cpu->ps);
+	raise_to(&now_ps, cpu->ps);
 }
 
-void np_clock_step(struct np_cpu *cpu)
+void np_clock_begin(uint64_t ns)
 {
-	if (!cpu->busy)
-		np_clock_resume(cpu);
-	np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu->index]);
-	np_l1_new_epoch(cpu->l1);
-	settle(cpu);
-	np_contention_advance(np_read(now_ps));
-	np_clock_sync(cpu);
+	now_ps = read_ps = timers_ps = ns * PS_PER_NS;
 }
 
-/* As if it had stayed halted: the expected wake-up is another CPU's, and its time is void. */
-static void forget_timer_tick(struct np_cpu *cpu)
+uint64_t np_clock_now(void)
 {
-	if (cpu->was_expected && cpu->resume == np_read(resumes))
-		np_write(wake_expected, true);
-	np_write(cpu->ps, cpu->resumed_ps);
-	np_timing_forget(cpu);
+	return np_read(now_ps);
 }
 
-void np_clock_idle(struct np_cpu *cpu)
+uint64_t np_clock_timers_ran(void)
 {
-	if (!cpu->busy)
-		return;
-	settle(cpu);
-	if (cpu->account < 0)
-		cpu->account = np_host_open_own();
-	cpu->run_delay_ns = np_host_run_delay_ns(cpu->account);
+	return np_read(timers_ps);
+}
+
+uint64_t np_clock_of(const struct np_cpu *cpu)
+{
+	if (np_read(cpu->busy))
+		raise_to(&read_ps, cpu->ps + cpu->pending_ps);
+	return np_read(read_ps);
+}
+
+static void begin_idle(bool counts)
+{
+	idle.host_ns = np_host_ns();
+	idle.ps = np_read(now_ps);
+	idle.counts = counts;
+	idle.at_deadline = false;
+}
+
+void np_clock_run(bool running)
+{
 	np_lock(&idle_lock);
-	np_write(cpu->busy, false);
-	np_write(busy_cpus, busy_cpus - 1);
-	if (np_timer_tick_only_perhaps(cpu))
-		forget_timer_tick(cpu);
-	np_write(cpu->ticks, np_timer_ticks(cpu));
-	if (!busy_cpus) {
-		idle_since_ns = np_host_ns();
-		idle_run_delay_ns = np_host_run_delay_ns(main_loop);
-	}
+	/* A restored machine's shared memory is that of the run that it was taken from. */
+	for (unsigned int i = 0; running && i < np_sim.config.cpus; i++)
+		publish(&np_sim.cpu[i]);
+	runs = running;
+	begin_idle(true);
 	np_unlock(&idle_lock);
-	np_clock_sync_leave();
 }
 
 /*
- * How long all CPUs were halted by the host's clock, without the run delay of this
- * CPU's thread and of the main loop: host load must not count.
+ * The clock goes to where the host's is, at most to the next timer, and on from there: what the
+ * host is late for a timer is nobody's time, and neither is what it takes to run a CPU that the
+ * timer woke. What woke a CPU before a timer was due is a device, whose time is the host's.
+ *
+ * lost: a CPU has work and its thread was not told, as happens to work that another thread queues
+ * while it goes to sleep. Time goes on, and the next timer's interrupt wakes it.
  */
-static uint64_t idle_ns(const struct np_cpu *cpu)
+static void follow_host(bool lost)
 {
-	uint64_t idle = np_host_ns() - idle_since_ns;
-	uint64_t delay = np_host_run_delay_ns(cpu->account) - cpu->run_delay_ns +
-			 np_host_run_delay_ns(main_loop) - idle_run_delay_ns;
+	uint64_t ps = idle.ps + (np_host_ns() - idle.host_ns) * PS_PER_NS, now = np_read(now_ps),
+		 left;
 
-	idle = idle > delay ? idle - delay : 0;
-	return idle < IDLE_LONGEST_NS ? idle : IDLE_LONGEST_NS;
+	if (np_qemu_clock_any_has_work() && !lost) {
+		idle.counts = false;
+		if (idle.at_deadline)
+			return;
+	}
+	left = np_qemu_clock_left_ps();
+	idle.at_deadline = ps >= now && ps - now >= left;
+	raise_to(&now_ps, idle.at_deadline ? now + left : ps);
+	if (idle.at_deadline) {
+		idle.host_ns = np_host_ns();
+		idle.ps = np_read(now_ps);
+	}
+}
+
+uint64_t np_clock_of_main_loop(void)
+{
+	np_lock(&idle_lock);
+	if (runs && !busy_cpus) {
+		bool lost = !idle.counts && np_host_ns() - idle.host_ns > LOST_NS;
+
+		if (lost)
+			begin_idle(true);
+		if (idle.counts)
+			follow_host(lost);
+		raise_to(&timers_ps, np_read(now_ps));
+		raise_to(&read_ps, np_read(now_ps));
+	}
+	np_write(np_sim.shared->now_ns, np_read(now_ps) / PS_PER_NS);
+	np_unlock(&idle_lock);
+	return np_read(timers_ps);
 }
 
 static void wait_for_resume(uint32_t before)
@@ -168,59 +173,129 @@ static void wake_waiting(void)
 		syscall(SYS_futex, &resumes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-void np_clock_interrupt(struct np_cpu *cpu)
+/* Halted CPUs that have got something to do since they were last looked at: `cpu` gave it to them. */
+static void note_woken(struct np_cpu *cpu)
 {
-	const uint32_t before = np_read(resumes);
-
-	if (!cpu->busy || np_read(busy_cpus) == np_sim.config.cpus)
+	if (np_read(busy_cpus) == np_sim.config.cpus)
 		return;
-	settle(cpu);
-	advance(cpu->ps); /* the other resumes after all work of this one */
-	np_write(wake_ps, cpu->ps);
-	np_write(wake_host_ns, np_host_ns());
-	np_write(wake_expected, true);
-	/* Bounded: the target may not be halted, and may even be waiting for this CPU. */
-	for (int i = 0; i < WAITS && np_read(resumes) == before && !np_clock_sync_is_awaited(); i++)
-		wait_for_resume(before);
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		struct np_cpu *other = &np_sim.cpu[i];
+
+		if (other == cpu || np_read(other->busy) || np_read(other->woken) ||
+		    !np_qemu_clock_has_work(other))
+			continue;
+		np_write(other->wake_ps, cpu->ps + cpu->pending_ps);
+		__atomic_store_n(&other->woken, true, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&other->busy, __ATOMIC_SEQ_CST) ||
+		    !np_qemu_clock_has_work(other))
+			np_write(other->woken, false); /* has resumed, or halted again since */
+		else
+			cpu->woke = true;
+	}
+}
+
+/* One whose work another thread has taken away again does not come. */
+static const struct np_cpu *find_woken(void)
+{
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		struct np_cpu *cpu = &np_sim.cpu[i];
+
+		if (!np_read(cpu->woken))
+			continue;
+		if (np_qemu_clock_has_work(cpu))
+			return cpu;
+		np_write(cpu->woken, false);
+	}
+	return NULL;
 }
 
 /*
- * IPI wake-up: resumes at the IPI's simulated time, at most a quantum behind the most advanced
- * clock.
+ * Ends when all that were woken have resumed. As they may need QEMU's lock of a CPU that waits for
+ * this one, ends too when the thread of one of them has not wanted a processor for a while.
  */
-static void start(struct np_cpu *cpu)
+static void wait_for_woken(struct np_cpu *cpu)
 {
-	uint64_t quantum_ps = np_sim.config.quantum_ns * PS_PER_NS, ps = np_read(now_ps);
+	unsigned int waits = 0;
 
-	if (cpu->was_expected && ps > quantum_ps)
-		ps = np_read(wake_ps) > ps - quantum_ps ? np_read(wake_ps) : ps - quantum_ps;
-	if (ps > cpu->ps)
-		np_write(cpu->ps, ps);
+	cpu->woke = false;
+	while (waits < WAITS && !np_clock_sync_is_awaited()) {
+		uint32_t before = np_read(resumes);
+		const struct np_cpu *other = find_woken();
+
+		if (!other)
+			return;
+		wait_for_resume(before);
+		if (!np_host_runnable(np_read(other->state)))
+			waits++;
+	}
 }
 
-/* Simulated time follows the host's only while all CPUs are halted and no wake-up is expected. */
+void np_clock_step(struct np_cpu *cpu)
+{
+	if (!cpu->busy)
+		np_clock_resume(cpu);
+	np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu->index]);
+	np_l1_new_epoch(cpu->l1);
+	settle(cpu);
+	/* CPUs are not held together yet: what one has slept through is over when the timed part begins. */
+	if (np_sim.booting && cpu->ps < np_read(read_ps))
+		np_write(cpu->ps, np_read(read_ps));
+	if (cpu->woke)
+		wait_for_woken(cpu);
+	np_contention_advance(np_read(now_ps));
+	np_clock_sync(cpu);
+	np_qemu_clock_step(cpu);
+}
+
+void np_clock_interrupt(struct np_cpu *cpu)
+{
+	if (!cpu->busy)
+		return;
+	settle(cpu);
+	note_woken(cpu);
+	if (cpu->woke)
+		wait_for_woken(cpu);
+}
+
+/* The CPU waits at its next step: it has QEMU's lock here, which the woken need. */
+void np_clock_ran_timers(struct np_cpu *cpu, uint64_t ps)
+{
+	raise_to(&timers_ps, ps);
+	note_woken(cpu);
+}
+
+void np_clock_idle(struct np_cpu *cpu)
+{
+	if (!cpu->busy)
+		return;
+	settle(cpu);
+	np_lock(&idle_lock);
+	np_write(cpu->busy, false);
+	np_write(busy_cpus, busy_cpus - 1);
+	if (!busy_cpus)
+		begin_idle(!np_qemu_clock_any_has_work());
+	np_unlock(&idle_lock);
+	np_clock_sync_leave();
+}
+
+/* Where another CPU woke it, at that one's clock, which may be behind the most advanced one. */
 void np_clock_resume(struct np_cpu *cpu)
 {
+	uint64_t ps;
+
 	if (cpu->busy)
 		return;
 	np_lock(&idle_lock);
-	cpu->was_expected = expects_wake();
-	if (!busy_cpus && idle_since_ns && !cpu->was_expected)
-		advance(np_read(now_ps) + idle_ns(cpu) * PS_PER_NS);
+	ps = np_read(now_ps);
+	if (__atomic_load_n(&cpu->woken, __ATOMIC_ACQUIRE) && np_read(cpu->wake_ps) < ps)
+		ps = np_read(cpu->wake_ps);
+	if (ps > cpu->ps)
+		np_write(cpu->ps, ps);
+	__atomic_store_n(&cpu->busy, true, __ATOMIC_SEQ_CST);
+	np_write(cpu->woken, false);
 	np_write(busy_cpus, busy_cpus + 1);
-	start(cpu);
-	np_write(cpu->resumed_ps, cpu->ps);
-	np_write(cpu->busy, true);
-	np_write(wake_expected, false);
-	cpu->resume = __atomic_add_fetch(&resumes, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&resumes, 1, __ATOMIC_SEQ_CST);
 	np_unlock(&idle_lock);
 	wake_waiting();
 	cpu->sync_ps = cpu->ps;
-}
-
-void np_clock_init(void)
-{
-	main_loop = np_host_open_main();
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
-		np_sim.cpu[i].account = -1;
 }

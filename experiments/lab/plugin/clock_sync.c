@@ -97,7 +97,7 @@ void np_clock_sync(struct np_cpu *cpu)
 	uint64_t least;
 	bool close = true;
 
-	if (cpu->ps < cpu->sync_ps && !cpu->spins)
+	if (np_sim.booting || (cpu->ps < cpu->sync_ps && !cpu->spins))
 		return;
 	if (!cpu->state)
 		np_write(cpu->state, np_host_open_state());

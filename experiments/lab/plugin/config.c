@@ -150,6 +150,10 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		return set_times(p, &c->quantum_ns, v);
 	if (!strcmp(key, "window") && n == 1)
 		return set_times(p, &c->window_ns, v);
+	if (!strcmp(key, "start") && n == 1) {
+		c->start_ns = v[0];
+		return 0;
+	}
 	return fail(p, "there is no setting '%s' with %d numbers", key, n);
 }
 

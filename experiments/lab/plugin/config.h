@@ -14,6 +14,7 @@
  *   machine .. , node N .. , link A B ..   lines of the contention model (policies/model/model.h)
  *   quantum=NS                       how far apart the CPUs' clocks may be
  *   window=NS                        over which traffic is counted
+ *   start=NS                         where the guest's clock begins; 0 unless an earlier run goes on
  */
 #ifndef NP_CONFIG_H
 #define NP_CONFIG_H
@@ -49,7 +50,7 @@ struct np_config {
 	unsigned int line_bytes, line_shift;
 	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
 	struct np_model model;
-	uint64_t quantum_ns, window_ns;
+	uint64_t quantum_ns, window_ns, start_ns;
 };
 
 /* Returns 0, or -1 with one line in err that says where and why. */

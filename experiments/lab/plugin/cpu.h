@@ -54,14 +54,11 @@ struct np_cpu {
 	unsigned int next_open;
 	struct np_rounds rounds; /* of the repeated instruction that it is in */
 	unsigned int index, node;
-	int account;	       /* its thread's, np_host_open_own() */
-	uint64_t run_delay_ns; /* np_host_run_delay_ns() when it halted */
-	uint64_t resumed_ps;   /* its clock when it last resumed. Others read */
-	uint32_t resume;       /* running number of that resume */
-	bool was_expected;     /* an IPI wake-up was expected then */
-	bool spins;	       /* has executed a PAUSE since it last read the others' clocks */
-	uint64_t ticks;	       /* np_timer_ticks() when it last halted. Others read */
-	bool busy;	       /* Others read */
+	bool spins; /* has executed a PAUSE since it last read the others' clocks */
+	bool busy;  /* Others read */
+	bool woken; /* by a CPU that waits for it: starts at wake_ps. Others write both */
+	bool woke;  /* others, for which it is to wait */
+	uint64_t wake_ps;
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];
 } __attribute__((aligned(128)));
@@ -71,7 +68,8 @@ struct np_machine_state {
 	struct np_hierarchy hierarchy;
 	struct np_cpu *cpu;
 	struct np_lab_shared *shared;
-	uint32_t insn_ps;
+	uint32_t insn_ps; /* of an instruction that uses no memory */
+	bool booting; /* until the guest's marker: no caches, no memory, no CPU waits for another */
 };
 
 extern struct np_machine_state np_sim;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "decode.h"
+#include "../guest/shared.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 enum { PP_NONE, PP_66, PP_F3, PP_F2 };
 
@@ -140,8 +142,11 @@ unsigned int np_decode_round(const uint8_t *code, size_t len)
 
 enum np_decoded np_decode_kind(const uint8_t *code, size_t len)
 {
+	static const uint8_t marker[] = { NP_LAB_MARKER };
 	struct opcode op;
 
+	if (len == sizeof(marker) && !memcmp(code, marker, len))
+		return NP_DECODE_MARKER;
 	if (!decode(&op, code, len))
 		return NP_DECODE_OTHER;
 	if (repeats(&op))

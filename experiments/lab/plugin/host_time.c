@@ -15,23 +15,6 @@ uint64_t np_host_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-uint64_t np_host_run_delay_ns(int fd)
-{
-	unsigned long long ran, waited;
-	char text[96];
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	return sscanf(text, "%llu %llu", &ran, &waited) == 2 ? waited : 0;
-}
-
-int np_host_open_own(void)
-{
-	return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-}
-
 int np_host_open_state(void)
 {
 	return open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
@@ -48,9 +31,4 @@ bool np_host_runnable(int fd)
 	text[n] = '\0';
 	name_end = strrchr(text, ')');
 	return name_end && name_end[1] == ' ' && name_end[2] == 'R';
-}
-
-int np_host_open_main(void)
-{
-	return open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A lock of one byte. Held for tens of instructions, by threads that the host may interrupt. */
+/* A lock of one byte. Held briefly, by threads that the host may interrupt. */
 #ifndef NP_LOCK_H
 #define NP_LOCK_H
 

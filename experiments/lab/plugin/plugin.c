@@ -8,6 +8,8 @@
 #include "decode.h"
 #include "qemu_api.h"
 #include "contention.h"
+#include "qemu_clock.h"
+#include "host_time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +22,19 @@
 #include <unistd.h>
 
 #define PAUSE_PS	  20000
-#define INTERRUPT_COMMAND 0xfee00300		    /* of the local APIC */
-#define STORE_BIT	  (QEMU_PLUGIN_MEM_W << 16) /* of QEMU's description of an access */
+#define INTERRUPT_COMMAND 0xfee00300 /* of the local APIC */
+#define BOOT_INSN_PS	  3000	     /* of the untimed start: about what TCG makes of the host's */
+#define BOOT_STEP_PS	  (20 * NP_CLOCK_STEP_PS)
+/* Of QEMU's description of an access */
+#define LOAD_BIT  (QEMU_PLUGIN_MEM_R << 16)
+#define STORE_BIT (QEMU_PLUGIN_MEM_W << 16)
 
-int qemu_plugin_version = NP_QEMU_API < 2 ? 1 : 2;
+int qemu_plugin_version = NP_QEMU_API_VERSION;
 
 struct np_machine_state np_sim;
 
-static qemu_plugin_vcpu_mem_cb_t on_memory;
+static qemu_plugin_id_t own_id;
+static uint32_t timed_insn_ps;
 static struct np_l1 *l1_of[NP_LAB_MAX_CPUS]; /* at every access: one load away */
 
 static inline void execute(struct np_cpu *cpu, unsigned int instructions)
@@ -92,32 +99,18 @@ static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_mem
 	np_l1_remember(cpu->l1, slot, vaddr, writable);
 }
 
-static inline void use(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot,
-		       bool store)
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
 {
+	bool store = info & STORE_BIT;
+
 	if (!np_l1_again(l1_of[vcpu], (uintptr_t)slot, vaddr, store))
 		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
 }
 
-static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
-{
-	use(vcpu, info, vaddr, slot, info & STORE_BIT);
-}
-
-static void on_access_asking(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			     void *slot)
-{
-	use(vcpu, info, vaddr, slot, qemu_plugin_mem_is_store(info));
-}
-
 /* Asking QEMU at every access would cost as much as a first-level hit. */
-static qemu_plugin_vcpu_mem_cb_t access_callback(void)
+static bool store_bit_is_right(void)
 {
-	const qemu_plugin_meminfo_t load_bit = QEMU_PLUGIN_MEM_R << 16;
-
-	if (qemu_plugin_mem_is_store(STORE_BIT) && !qemu_plugin_mem_is_store(load_bit))
-		return on_access;
-	return on_access_asking;
+	return qemu_plugin_mem_is_store(STORE_BIT) && !qemu_plugin_mem_is_store(LOAD_BIT);
 }
 
 static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
@@ -162,7 +155,7 @@ static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 {
 	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 1))
 		execute(&np_sim.cpu[vcpu], 1);
-	on_memory(vcpu, info, vaddr, slot);
+	on_access(vcpu, info, vaddr, slot);
 }
 
 static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
@@ -170,23 +163,10 @@ static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 {
 	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 2))
 		execute(&np_sim.cpu[vcpu], 1);
-	on_memory(vcpu, info, vaddr, slot);
+	on_access(vcpu, info, vaddr, slot);
 }
 
 #define CODE_BYTES 16
-
-/* The instruction's bytes: copied into `buffer`, or in QEMU's own memory. */
-static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *buffer, size_t *len)
-{
-	*len = qemu_plugin_insn_size(insn);
-#if NP_QEMU_API >= 3
-	*len = qemu_plugin_insn_data(insn, buffer, *len < CODE_BYTES ? *len : CODE_BYTES);
-	return buffer;
-#else
-	(void)buffer;
-	return qemu_plugin_insn_data(insn);
-#endif
-}
 
 /* Index of the instruction in np_l1.last. */
 static void *slot_of(const struct qemu_plugin_insn *insn)
@@ -202,10 +182,9 @@ static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t 
 
 static void on_translate_insn(struct qemu_plugin_insn *insn)
 {
-	qemu_plugin_vcpu_mem_cb_t access = on_memory;
-	uint8_t buffer[CODE_BYTES];
-	size_t len;
-	const uint8_t *code = code_of(insn, buffer, &len);
+	qemu_plugin_vcpu_mem_cb_t access = on_access;
+	uint8_t code[CODE_BYTES];
+	size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
 	bool two = np_decode_round(code, len) == 2;
 
 	switch (np_decode_kind(code, len)) {
@@ -222,10 +201,10 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 	case NP_DECODE_NONTEMPORAL:
 		access = on_nontemporal_store;
 		break;
+	case NP_DECODE_MARKER:
 	case NP_DECODE_OTHER:
 		break;
 	}
-	/* QEMU 7.2 calls the wrong one of two callbacks, one for loads and one for stores. */
 	qemu_plugin_register_vcpu_mem_cb(insn, access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
 					 slot_of(insn));
 }
@@ -250,6 +229,80 @@ static void on_resume(qemu_plugin_id_t id, unsigned int vcpu)
 {
 	(void)id;
 	np_clock_resume(&np_sim.cpu[vcpu]);
+}
+
+static void register_all(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t translate)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+	qemu_plugin_register_vcpu_resume_cb(id, on_resume);
+}
+
+/* QEMU has dropped all translated code and the calls in it. */
+static void begin_timed(qemu_plugin_id_t id)
+{
+	np_sim.insn_ps = timed_insn_ps;
+	np_sim.booting = false;
+	register_all(id, on_translate);
+}
+
+static void on_marker(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (np_sim.booting)
+		qemu_plugin_reset(own_id, begin_timed);
+}
+
+static void on_boot_block(unsigned int vcpu, void *instructions)
+{
+	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+
+	cpu->instructions += (uintptr_t)instructions;
+	cpu->pending_ps += (uintptr_t)instructions * np_sim.insn_ps;
+	if (cpu->pending_ps >= BOOT_STEP_PS)
+		np_clock_step(cpu);
+}
+
+static void on_boot_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	uint8_t code[CODE_BYTES];
+
+	(void)id;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_boot_block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
+
+		if (np_decode_kind(code, len) == NP_DECODE_MARKER)
+			on_entry(insn, on_marker);
+	}
+}
+
+__attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
+{
+	va_list args;
+
+	fputs("numaplace lab plugin: ", stderr);
+	va_start(args, why);
+	vfprintf(stderr, why, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return -1;
+}
+
+static void on_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	static bool taken;
+
+	(void)id;
+	np_qemu_clock_thread(&np_sim.cpu[vcpu]);
+	np_write(np_sim.cpu[vcpu].state, np_host_open_state());
+	if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST) || np_qemu_clock_take())
+		return;
+	refuse("no slot of this QEMU's accelerator is its clock's: run with --functional, or use QEMU 10.0");
+	_exit(1);
 }
 
 static int map_shared(const char *path)
@@ -297,18 +350,7 @@ static void init_shared(void)
 	np_sim.shared->nodes = np_sim.config.nodes;
 	np_sim.shared->line_bytes = np_sim.config.line_bytes;
 	np_sim.shared->magic = NP_LAB_MAGIC;
-}
-
-__attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
-{
-	va_list args;
-
-	fputs("numaplace lab plugin: ", stderr);
-	va_start(args, why);
-	vfprintf(stderr, why, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return -1;
+	np_clock_begin(np_sim.config.start_ns);
 }
 
 static int init(const char *path, int vcpus)
@@ -328,21 +370,31 @@ static int init(const char *path, int vcpus)
 	if (np_hierarchy_init(&np_sim.hierarchy, c) || init_cpus())
 		return refuse("out of memory");
 	init_shared();
-	np_clock_init();
-	on_memory = access_callback();
+	timed_insn_ps = np_sim.insn_ps;
+	np_sim.insn_ps = BOOT_INSN_PS;
+	np_sim.booting = true;
 	return 0;
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
+	const char *missing;
+
 	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
 		return refuse("simulates x86_64 machines only");
 	if (argc != 1 || strncmp(argv[0], "config=", 7))
 		return refuse("needs one argument, config=FILE");
+	if (!store_bit_is_right())
+		return refuse("this QEMU tells loads from stores in another way than QEMU 10.0");
+	missing = np_qemu_clock_find();
+	if (missing)
+		return refuse("this QEMU does not export %s, without which its clocks cannot be simulated: run with "
+			      "--functional, or use Debian's QEMU 10.0",
+			      missing);
 	if (init(argv[0] + 7, info->system.smp_vcpus))
 		return -1;
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
-	qemu_plugin_register_vcpu_idle_cb(id, on_idle);
-	qemu_plugin_register_vcpu_resume_cb(id, on_resume);
+	own_id = id;
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
+	register_all(id, on_boot_translate);
 	return 0;
 }

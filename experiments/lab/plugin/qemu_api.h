@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The part of QEMU's plugin interface that is used here. Distributions ship
- * no header for it, so it is declared from its documentation.
- *
- * NP_QEMU_API is the version of the interface that the QEMU of this machine
- * speaks, found when the plugin is built. Version 3 changed one function.
+ * The part of QEMU's plugin interface that is used here, in version 4, which
+ * is QEMU 10.0's. Distributions ship no header for it, so it is declared from
+ * its documentation.
  */
 #ifndef NP_QEMU_API_H
 #define NP_QEMU_API_H
@@ -12,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define NP_QEMU_API_VERSION 4
 
 #define NP_EXPORT __attribute__((visibility("default")))
 
@@ -45,6 +45,7 @@ enum qemu_plugin_mem_rw {
 	QEMU_PLUGIN_MEM_RW,
 };
 
+typedef void (*qemu_plugin_simple_cb_t)(qemu_plugin_id_t id);
 typedef void (*qemu_plugin_udata_cb_t)(qemu_plugin_id_t id, void *data);
 typedef void (*qemu_plugin_vcpu_simple_cb_t)(qemu_plugin_id_t id, unsigned int vcpu);
 typedef void (*qemu_plugin_vcpu_udata_cb_t)(unsigned int vcpu, void *data);
@@ -56,6 +57,8 @@ NP_EXPORT extern int qemu_plugin_version;
 NP_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 				  char **argv);
 
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb);
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb);
 void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb);
 void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb);
@@ -72,13 +75,8 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-#if NP_QEMU_API >= 3
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len);
-#else
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-#endif
 
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr);

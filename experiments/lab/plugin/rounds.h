@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rounds of a repeated string instruction. QEMU before 10.0 enters the
- * instruction anew for each; from 10.0 on it makes up to 65,536 of them in one
- * execution, of which the plugin sees only the accesses to memory.
+ * The rounds of a repeated string instruction. QEMU makes up to 65,536 of them
+ * in one execution, of which the plugin sees only the accesses to memory.
  */
 #ifndef NP_ROUNDS_H
 #define NP_ROUNDS_H

@@ -131,9 +131,3 @@ void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)
 	overlap(cpu, node, NP_DRAM);
 	pass_port(cpu);
 }
-
-void np_timing_forget(struct np_cpu *cpu)
-{
-	memset(cpu->ready_ps, 0, sizeof(cpu->ready_ps));
-	cpu->port_ready_ps = 0;
-}

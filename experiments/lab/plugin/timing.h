@@ -11,7 +11,4 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 /* A non-temporal store. */
 void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line);
 
-/* The CPU's clock is set back: no line is in flight any more. */
-void np_timing_forget(struct np_cpu *cpu);
-
 #endif

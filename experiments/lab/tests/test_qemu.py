@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lab import machine, qemu, simulated
+from experiments.lab import machine, qemu
 from experiments.lab.errors import UNABLE, LabError
 from experiments.lab.machine import Machine, Node
 
@@ -60,17 +60,3 @@ def test_folder_that_cannot_be_passed_on_is_refused(cwd):
 def test_machine_that_is_too_large_is_refused(node):
     with pytest.raises(LabError, match="choose a smaller one"):
         qemu.check_host(made(node), Path("/tmp"))
-
-
-@pytest.mark.parametrize("version", [(7, 2), (8, 2), (9, 2), (10, 0)])
-def test_simulation_takes_the_qemu_of_both_debians_and_between(version):
-    simulated.check_qemu(version)
-
-
-@pytest.mark.parametrize("version, name", [((7, 1), "7.1"), ((10, 1), "10.1"), ((11, 0), "11.0"), ((0, 0), "0.0")])
-def test_simulation_refuses_a_qemu_that_was_not_tested(version, name):
-    with pytest.raises(LabError) as caught:
-        simulated.check_qemu(version)
-    assert caught.value.status == UNABLE
-    assert str(caught.value) == (f"QEMU {name} is none that the lab's simulation was tested with, which are 7.2 to 10.0: "
-                                 "install Debian 12's or 13's qemu-system-x86, or run with --functional")

@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from experiments.lab import machine
+from experiments.lab import machine, simulated
 from experiments.lab.validate import lab_run, present
 from experiments.model_fit.__main__ import load
 from experiments.model_fit.native import TRIAD
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timed_boot]
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "answers", "contention", "counters", "rounds", "torn",
+    return lab_run.measure(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
                            "tool-counters", "tool-penalty", "tool-daemon", "present", "unload")
 
 
@@ -50,16 +50,43 @@ def test_running_triads_get_what_the_model_grants(measured):
 
 def test_sleeping_takes_its_time(measured):
     for line in of(measured, "sleep"):
-        # A process starts and ends meanwhile, and ticks are 4 ms apart. While all CPUs are idle, time is the host's:
-        # one that lets QEMU wait makes a single sleep longer.
+        # A process starts and ends meanwhile, which waits for the host's files: a device's time is the host's.
         assert line["asked"] <= min(line["took"]), line
-        assert median(line["took"]) < line["asked"] * 1.05 + 0.05, line
+        assert median(line["took"]) < line["asked"] + 0.05, line
+
+
+def timers(measured: list[dict], what: str) -> list[dict]:
+    return [line for line in of(measured, "timers") if line["what"] == what]
+
+
+@pytest.mark.parametrize("what", ["sleep", "timerfd"])
+def test_timers_of_100_us_are_on_time(measured, what):
+    lines = timers(measured, what)
+    assert [line["busy"] for line in lines] == [0, 1]
+    for line in lines:
+        assert 0 <= line["mean"] <= 5, line
+
+
+def test_a_busy_cpu_is_used_all_the_time(measured):
+    lines = timers(measured, "busy")
+    assert [line["threads"] for line in lines] == [1, 2, 3, 4]
+    for line in lines:
+        assert line["used"] == pytest.approx(line["real"], rel=0.01), line
+
+
+def test_a_busy_cpu_has_all_its_ticks(measured):
+    lines = timers(measured, "ticks")
+    assert [(line["threads"], line["cpu"]) for line in lines] == [(n, cpu) for n in range(1, 5) for cpu in range(n)]
+    for line in lines:
+        expected = line["real"] * simulated.JIFFIES_PER_S
+        assert abs(line["count"] - expected) <= 0.01 * expected + 1, line  # the first and the last come at any time
 
 
 def test_an_answer_takes_as_long_each_time(measured):
     for line in of(measured, "answers"):
-        # Of clocks that run away while CPUs spin: 17 to 25 us, and twice as much.
-        assert line["p50"] < 15 and line["p90"] < 1.5 * line["p50"], line
+        # Of clocks that run away while CPUs spin: 17 to 25 us, and twice as much. What an answer takes has two values: the
+        # other CPU has halted, and is woken, or it has not yet.
+        assert line["p50"] < 12 and line["p90"] < 15, line
 
 
 def test_counters_tell_local_from_remote(measured):
@@ -78,9 +105,8 @@ def test_counters_tell_local_from_remote(measured):
 
 def test_each_round_of_a_repeated_instruction_is_one(measured):
     (line,) = of(measured, "rounds")
-    # The program's start and end, and the kernel's ticks, which follow the host's clock, come on top: the busier the
-    # host, the more.
-    assert line["made"] <= line["instructions"] < 1.5 * line["made"], line
+    # The start and the end of the program and of taskset come on top, and two or three ticks.
+    assert line["made"] <= line["instructions"] < 1.25 * line["made"], line
     mhz, per_cycle = machine.find(MACHINE).core_speed
     ns = 1000 / mhz / per_cycle
     assert line["sim_ns"] - line["stall_ns"] == pytest.approx(line["instructions"] * ns, rel=0.05), line
@@ -154,8 +180,8 @@ def test_a_plan_predicts_what_tasks_get_now(measured):
         assert abs(present.errors(line)[0]) < present.ALLOWED, line
 
 
-def test_the_module_stays_while_its_clock_is_used_and_then_leaves_nothing(measured):
-    line = of(measured, "unload")[0]
-    assert line["clock"] == "numaplace_lab" and line["refused"]
-    assert line["clock_after"] == "tsc" and not line["counters_left"]
-    assert line["went_on"] >= 0.1 and line["clock_again"] == "numaplace_lab"
+def test_the_module_can_leave_and_come_back_at_any_time(measured):
+    (line,) = of(measured, "unload")
+    assert line["loaded"] and not line["left"], line
+    assert line["went_on"] >= 0.1, line
+    assert line["cpus"] == machine.find(MACHINE).cpus and line["counts_on"], line

@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from experiments.lab import machine
@@ -15,10 +16,21 @@ TRIAD_TRAFFIC = 4 / 3
 READ_PART = 3 / 4  # of that traffic
 
 
-def measure(name: str, *what: str, timeout: int = 900) -> list[dict]:
+@contextmanager
+def host_load(processes: int):
+    """So many processes of the host are busy meanwhile."""
+    with ExitStack() as stack:
+        for _ in range(processes):
+            busy = stack.enter_context(subprocess.Popen(["sh", "-c", "while :; do :; done"]))
+            stack.callback(busy.kill)
+        yield
+
+
+def measure(name: str, *what: str, timeout: int = 900, kernel: str | None = None) -> list[dict]:
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
     argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", name,
-            "--timeout", str(timeout), "--no-module", "--", "python3", MEASURE, *what]
+            "--timeout", str(timeout), "--no-module", *(["--kernel", kernel] if kernel else []),
+            "--", "python3", MEASURE, *what]
     run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)
     assert run.returncode == 0, run.stdout + run.stderr
     return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]

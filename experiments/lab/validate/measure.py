@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
-    measure.py latency|bandwidth|sleep|answers|contention|counters|rounds|torn|tool-counters|tool-penalty|tool-daemon|
-               present|unload|redis ..
+    measure.py latency|bandwidth|sleep|timers|answers|contention|counters|rounds|torn|tool-counters|tool-penalty|
+               tool-daemon|present|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -23,6 +23,7 @@ TRIAD_MIB, TRIAD_SECONDS = "16", "0.03"
 REDIS_KEYS, REDIS_BYTES, REDIS_REQUESTS, REDIS_PAIRS = 2000, 16000, 8000, 5
 CONTENTION_SECONDS, CONTENTION_ROUNDS = 0.01, 5
 SLEEPS = 5
+TIMERS, BUSY_SECONDS = "1000", "0.5"
 TORN_READINGS = 1000
 ANSWERS = 3000
 REPEATED_TIMES = "4000"
@@ -70,6 +71,18 @@ def sleep():
             run("sleep", str(seconds))
             took.append(time.monotonic() - start)
         say(measure="sleep", asked=seconds, took=took)
+
+
+TIMER_FIELDS = {"sleep": ("busy", "mean", "most"), "timerfd": ("busy", "mean", "most"),
+                "busy": ("threads", "used", "real"), "ticks": ("threads", "cpu", "count", "real")}
+
+
+def timers():
+    """Lateness of timers, in us, and the processors' time and ticks of busy CPUs; timers.c says what the fields are."""
+    cpus = len(cpus_of(0)) + len(cpus_of(1))
+    for line in run(PROGRAMS / "timers", TIMERS, BUSY_SECONDS, str(cpus)).splitlines():
+        what, *values = line.split()
+        say(measure="timers", what=what, **dict(zip(TIMER_FIELDS[what], map(float, values), strict=True)))
 
 
 def answers():
@@ -212,34 +225,17 @@ def present():
         say(measure="present", **json.loads(line))
 
 
-CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-
-
-def clock() -> str:
-    return CLOCK.read_text(encoding="ascii").strip()
-
-
-def switch_others(on: bool):
-    for online in Path("/sys/devices/system/cpu").glob("cpu[1-9]*/online"):
-        online.write_text(str(int(on)), encoding="ascii")
-
-
 def unload():
-    """Takes the lab's module out, once the kernel has another clock, and puts it in again. One CPU does it alone, as
-    when the lab boots: the module's tracepoint is in code that all others run at each tick."""
-    before = clock()
-    switch_others(False)
-    refused = subprocess.run(["rmmod", "numaplace_lab"], capture_output=True).returncode != 0
-    CLOCK.write_text("tsc", encoding="ascii")
+    """Takes the lab's module out and puts it in again."""
+    loaded, start = COUNTERS.exists(), time.monotonic()
     run("rmmod", "numaplace_lab")
-    after, left, start = clock(), COUNTERS.exists(), time.monotonic()
+    left = COUNTERS.parent.exists()
     time.sleep(0.1)
     went_on = time.monotonic() - start
     run("insmod", os.environ["NUMAPLACE_LAB_KO"])
-    CLOCK.write_text("numaplace_lab", encoding="ascii")
-    switch_others(True)
-    say(measure="unload", clock=before, refused=refused, clock_after=after, counters_left=left,
-        went_on=went_on, clock_again=clock())
+    before = all_counters()
+    run("true")
+    say(measure="unload", loaded=loaded, left=left, went_on=went_on, cpus=len(before), counts_on=all_counters() != before)
 
 
 def start_server(port: int, memory: int) -> subprocess.Popen:
@@ -309,9 +305,9 @@ def tool_daemon():
     chase.kill()
 
 
-MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "answers": answers, "contention": contention, "counters": counters, "rounds": rounds,
-            "torn": torn, "tool-counters": tool_counters, "tool-penalty": tool_penalty,
-            "tool-daemon": tool_daemon, "present": present, "unload": unload, "redis": redis}
+MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "timers": timers, "answers": answers,
+            "contention": contention, "counters": counters, "rounds": rounds, "torn": torn, "tool-counters": tool_counters,
+            "tool-penalty": tool_penalty, "tool-daemon": tool_daemon, "present": present, "unload": unload, "redis": redis}
 
 if __name__ == "__main__":
     everywhere = os.sched_getaffinity(0)

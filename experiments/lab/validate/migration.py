@@ -29,5 +29,5 @@ def felt() -> Outcome:
     out.say(f"before {before:.0f}, after {after:.0f}; local from the start {result['local']:.0f}")
     out.at_least("migration: gain in bandwidth", after / before - 1, 0.10)
     out.at_most("migration: afterwards, against local from the start", abs(after / result["local"] - 1), APART)
-    out.data = {"stretches": values, "local": result["local"]}
+    out.data = {"stretches": values, "seconds": float(SECONDS), "local": result["local"]}
     return out

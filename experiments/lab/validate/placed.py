@@ -24,8 +24,7 @@ CALIBRATE = [TOOL, "calibrate-machine", MODEL, "--size", "24", "--seconds", "0.0
              "--name", "as-calibrated"]
 CALIBRATIONS = 4
 FLIPS = 3
-# The kernel's own work goes by the host's clock. What takes the host little time is counted for longer, or other tasks
-# have too large a part of a CPU's counts.
+# Long enough that what else runs on a CPU, ticks and the tool, has a small part of its counts.
 SAMPLE_MS = {"streams": 40, "chases": 200, "redis": 150, "mix": 150}
 TRIES = 8  # until nothing else ran on the CPUs
 SETTLE_S = 0.05  # until caches hold what they hold when nothing changes

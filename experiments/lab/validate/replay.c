@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,11 +32,16 @@
 /* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
 static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
 
+static const uint8_t marker[] = { NP_LAB_MARKER };
+
 static qemu_plugin_vcpu_tb_trans_cb_t translate;
 static qemu_plugin_vcpu_udata_cb_t run_block;
 static qemu_plugin_vcpu_mem_cb_t access_memory[5]; /* by instruction */
 static void *slot[5];				   /* the plugin's argument of that */
 static qemu_plugin_vcpu_udata_cb_t enter[5];
+static qemu_plugin_vcpu_udata_cb_t run_marker;
+static qemu_plugin_simple_cb_t when_reset;
+static bool translates_marker; /* instead of a program */
 static size_t slots;
 static uint64_t calls; /* of a program, in all rounds */
 
@@ -44,6 +50,19 @@ struct qemu_plugin_hwaddr {
 };
 
 /* QEMU's side */
+
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb)
+{
+	(void)id;
+	when_reset = cb;
+}
+
+/* No CPU starts. */
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+{
+	(void)id;
+	(void)cb;
+}
 
 void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
 {
@@ -79,7 +98,10 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 	(void)insn;
 	(void)flags;
 	(void)data;
-	enter[slots] = cb; /* the plugin asks for an instruction's accesses last */
+	if (translates_marker)
+		run_marker = cb;
+	else
+		enter[slots] = cb; /* the plugin asks for an instruction's accesses last */
 }
 
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
@@ -96,7 +118,7 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
 {
 	(void)tb;
-	return sizeof(slot) / sizeof(slot[0]);
+	return translates_marker ? 1 : sizeof(slot) / sizeof(slot[0]);
 }
 
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index)
@@ -105,34 +127,23 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb
 	return (struct qemu_plugin_insn *)(0x401000 + 4 * index);
 }
 
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn)
-{
-	(void)insn;
-	return 3;
-}
-
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
 {
 	return (uintptr_t)insn;
 }
 
-static const char *code_of(const struct qemu_plugin_insn *insn)
-{
-	return (uintptr_t)insn == 0x401000 + 4 * REPEATED ? "\xf3\x48\xab" : "\x90\x90\x90";
-}
-
-#if NP_QEMU_API >= 3
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len)
 {
-	__builtin_memcpy(dest, code_of(insn), len);
-	return len;
+	bool repeated = (uintptr_t)insn == 0x401000 + 4 * REPEATED;
+	const void *code = translates_marker ? marker :
+			   repeated	     ? (const uint8_t[]) { 0xf3, 0x48, 0xab } :
+					       (const uint8_t[]) { 0x90, 0x90, 0x90 };
+	size_t size = translates_marker ? sizeof(marker) : 3;
+
+	size = size < len ? size : len;
+	memcpy(dest, code, size);
+	return size;
 }
-#else
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn)
-{
-	return code_of(insn);
-}
-#endif
 
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
 {
@@ -158,6 +169,33 @@ uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address)
 {
 	return address->physical;
 }
+
+/* Of QEMU's own functions the plugin calls one here: no timer is ever due. */
+
+int64_t qemu_clock_deadline_ns_all(int type, int attributes)
+{
+	(void)type;
+	(void)attributes;
+	return -1;
+}
+
+#define NEVER_CALLED(name) \
+	void name(void); \
+	void name(void) \
+	{ \
+		abort(); \
+	}
+
+NEVER_CALLED(cpus_get_virtual_clock)
+NEVER_CALLED(cpus_get_elapsed_ticks)
+NEVER_CALLED(qemu_clock_run_timers)
+NEVER_CALLED(object_class_by_name)
+NEVER_CALLED(qemu_get_cpu)
+NEVER_CALLED(async_run_on_cpu)
+NEVER_CALLED(cpu_thread_is_idle)
+NEVER_CALLED(all_cpu_threads_idle)
+NEVER_CALLED(bql_locked)
+NEVER_CALLED(qemu_add_vm_change_state_handler)
 
 /* The programs */
 
@@ -308,6 +346,22 @@ static void *load(const char *plugin, const char *config)
 	return install && !install(1, &machine, 1, argv) ? library : NULL;
 }
 
+/* As the guest does: a block with the marker, after which QEMU drops what it has translated. */
+static bool end_untimed_start(void)
+{
+	translates_marker = true;
+	translate(1, NULL);
+	translates_marker = false;
+	if (!run_marker)
+		return false;
+	block(1);
+	run_marker(0, NULL);
+	if (!when_reset)
+		return false;
+	when_reset(1);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	int fd = argc == 4 ? open(argv[3], O_RDONLY | O_CLOEXEC) : -1;
@@ -319,6 +373,8 @@ int main(int argc, char **argv)
 		return fputs("usage: replay PLUGIN CONFIG SHARED\n", stderr), 2;
 	if (!load(argv[1], argv[2]))
 		return 1;
+	if (!end_untimed_start())
+		return fputs("replay: the plugin does not know the marker\n", stderr), 1;
 	translate(1, NULL);
 	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++) {
 		const struct np_lab_cpu *cpu = &shared->cpu[0];

@@ -14,7 +14,7 @@ PROCESSES = 3
 
 
 def leave_only_cpu_0():
-    """The others' timer ticks, 250 a second each, are most of what the host would have to do."""
+    """No other CPU uses the caches meanwhile."""
     for online in Path("/sys/devices/system/cpu").glob("cpu[1-9]*/online"):
         online.write_text("0", encoding="ascii")
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Results of ordinary programs in the lab, beside the machine file, with a processor of the host kept busy."""
 
-import subprocess
 from collections import defaultdict
 
 from experiments.claims import Outcome
@@ -13,12 +12,8 @@ REPEATABLE = 0.015
 
 
 def measure(*what: str) -> list[dict]:
-    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-    try:
+    with lab_run.host_load(1):
         return lab_run.measure(MACHINE, *what, timeout=1500)
-    finally:
-        busy.kill()
-        busy.wait()
 
 
 def compare(out: Outcome, measured: list[dict], what: str, unit: str, expected, allowed: float):

@@ -331,13 +331,12 @@ void np_daemon_act(struct np_daemon *d, bool changed)
 
 void np_daemon_step(struct np_daemon *d)
 {
-	double began = np_clock_of_work(), used;
+	double began = np_clock(CLOCK_PROCESS_CPUTIME_ID);
 
 	if (!d->counts.intervals)
 		watch_balancing(d);
 	np_daemon_act(d, np_daemon_look(d));
 	d->counts.intervals++;
-	used = np_clock_of_work() - began;
-	d->counts.cpu_seconds = np_clock_worked(d->counts.cpu_seconds + used);
-	d->counts.last_interval_cpu_seconds = used;
+	d->counts.cpu_seconds = np_clock(CLOCK_PROCESS_CPUTIME_ID);
+	d->counts.last_interval_cpu_seconds = d->counts.cpu_seconds - began;
 }

@@ -71,7 +71,7 @@ unsigned int np_watched_task_cores(const struct np_task_watch *w, const struct n
 bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 			struct np_watched_task *t, unsigned int now)
 {
-	double began = np_clock_of_work();
+	double began = np_clock(CLOCK_PROCESS_CPUTIME_ID);
 	struct np_task_limits limits;
 	struct np_tasks task;
 	struct np_err err;
@@ -96,7 +96,7 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 		np_task_limits_free(&t->limits);
 	}
 	t->read_at = now;
-	t->read_cost = np_clock_of_work() - began;
+	t->read_cost = np_clock(CLOCK_PROCESS_CPUTIME_ID) - began;
 	t->read_rss = t->rss;
 	t->read_cpu = t->cpu;
 	if (e)
@@ -161,13 +161,14 @@ static bool read_differs(struct np_task_watch *w, const struct np_machine *m,
  */
 bool np_task_watch_read_stale(struct np_task_watch *w, const struct np_machine *m, unsigned int now)
 {
-	double began = np_clock_of_work(), budget = w->rules->read_budget;
+	double began = np_clock(CLOCK_PROCESS_CPUTIME_ID), budget = w->rules->read_budget;
 	struct np_watched_task *t;
 	bool changed = false, any = false;
 
 	w->debt = w->debt > reread_budget(w) ? w->debt - reread_budget(w) : 0;
 	while ((t = next_to_read(w, m, now))) {
-		if (any && np_clock_of_work() - began >= (t->have ? budget / 4 : budget))
+		if (any &&
+		    np_clock(CLOCK_PROCESS_CPUTIME_ID) - began >= (t->have ? budget / 4 : budget))
 			break;
 		changed |= read_differs(w, m, t, now);
 		any = true;

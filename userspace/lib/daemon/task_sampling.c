@@ -112,25 +112,25 @@ int np_task_sampling_step(struct np_task_sampling *k, struct np_task_watch *w,
 			  const struct np_machine *m, unsigned int now, bool *changed,
 			  struct np_err *err)
 {
-	double began = np_clock_of_work();
+	double began = np_clock(CLOCK_PROCESS_CPUTIME_ID);
 	int e = 0;
 
 	if (!k->most || k->refused)
 		return 0;
 	if (k->open) {
 		*changed |= end(k, w, m);
-		k->spent += np_clock_of_work() - began;
+		k->spent += np_clock(CLOCK_PROCESS_CPUTIME_ID) - began;
 		k->cpu_seconds += k->spent;
 		k->ended++;
 		k->next = now + (k->budget > 0 ? (unsigned int)(k->spent / k->budget) : 0);
 		k->spent = 0;
-		began = np_clock_of_work();
+		began = np_clock(CLOCK_PROCESS_CPUTIME_ID);
 	}
 	if (now < k->next || !w->eligible)
 		return 0;
 	e = begin(k, w, m, now, err);
 	k->refused = e == -EACCES || e == -EOPNOTSUPP;
-	k->spent = np_clock_of_work() - began;
+	k->spent = np_clock(CLOCK_PROCESS_CPUTIME_ID) - began;
 	return e;
 }
 

@@ -148,7 +148,7 @@ static bool look_at(const struct np_task_watch *w, struct np_watched_task *t, un
 
 	if (!np_task_watch_read_stat(t, text, sizeof(text)) || !parse_look(text, t, &ticks))
 		return false;
-	at = np_clock_of_ticks();
+	at = np_clock(CLOCK_MONOTONIC);
 	passed = at - t->looked_at;
 	t->busy = t->looked_at > 0 && passed > 0 ?
 			  (double)(ticks - t->ticks) / (double)sysconf(_SC_CLK_TCK) / passed :

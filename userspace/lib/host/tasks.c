@@ -28,10 +28,10 @@
 struct reader {
 	struct np_tasks *t;
 	const struct np_machine *m;
-	unsigned long long *ticks;	   /* [n] used when the sample began */
-	double began, began_ticks, passed; /* seconds; passed by the clock of ticks */
-	double since_boot;		   /* seconds */
-	struct np_err *err;		   /* NULL: a task that cannot be read is left out */
+	unsigned long long *ticks; /* [n] used when the sample began */
+	double began, passed;	   /* seconds */
+	double since_boot;	   /* seconds */
+	struct np_err *err;	   /* NULL: a task that cannot be read is left out */
 };
 
 static int allocate(struct reader *r, size_t n)
@@ -367,7 +367,7 @@ static void measure_cores(struct reader *r, unsigned int sample_ms)
 
 	if (left > 0)
 		nanosleep(&nap, NULL);
-	r->passed = np_clock_of_ticks() - r->began_ticks;
+	r->passed = np_clock(CLOCK_MONOTONIC) - r->began;
 	if (r->passed > 0)
 		for_each_row(r, r->t->n, measure_row)
 			;
@@ -396,7 +396,6 @@ int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *p
 	struct reader r = { .t = t,
 			    .m = m,
 			    .began = np_clock(CLOCK_MONOTONIC),
-			    .began_ticks = np_clock_of_ticks(),
 			    .since_boot = np_clock(CLOCK_BOOTTIME),
 			    .err = err };
 
@@ -410,7 +409,6 @@ int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid
 	struct reader r = { .t = t,
 			    .m = m,
 			    .began = np_clock(CLOCK_MONOTONIC),
-			    .began_ticks = np_clock_of_ticks(),
 			    .since_boot = np_clock(CLOCK_BOOTTIME),
 			    .err = err };
 

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "qemu_clock.h"
+#include "clock.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VIRTUAL	       1     /* QEMU_CLOCK_VIRTUAL */
+#define ALL_ATTRIBUTES (-1)  /* QEMU_TIMER_ATTR_ALL */
+#define RDTSC_PS       10000 /* about 25 cycles: what RDTSC takes on processors of the last decade */
+#define PS_PER_NS      1000ull
+#define CLASS_PARENT_WORDS \
+	12 /* of ObjectClass, which begins every class: never a slot of the accelerator's */
+
+typedef int64_t clock_function(void);
+
+/* QEMU's own functions, declared as in its headers; a CPU is a CPUState, the second argument of its work an address. */
+static struct {
+	clock_function *get_virtual_clock, *get_elapsed_ticks;
+	int64_t (*deadline_ns_all)(int type, int attributes);
+	bool (*run_timers)(int type);
+	void *(*class_by_name)(const char *name);
+	void *(*get_cpu)(int index);
+	void (*async_run_on_cpu)(void *cpu, void (*work)(void *cpu, unsigned long data),
+				 unsigned long data);
+	bool (*cpu_is_idle)(void *cpu);
+	bool (*all_cpus_are_idle)(void);
+	bool (*bql_locked)(void);
+	void *(*on_run_or_stop)(void (*call)(void *data, bool running, int state), void *data);
+} qemu;
+
+static const struct {
+	const char *name;
+	void *found;
+} needed[] = {
+	{ "cpus_get_virtual_clock", &qemu.get_virtual_clock },
+	{ "cpus_get_elapsed_ticks", &qemu.get_elapsed_ticks },
+	{ "qemu_clock_deadline_ns_all", &qemu.deadline_ns_all },
+	{ "qemu_clock_run_timers", &qemu.run_timers },
+	{ "object_class_by_name", &qemu.class_by_name },
+	{ "qemu_get_cpu", &qemu.get_cpu },
+	{ "async_run_on_cpu", &qemu.async_run_on_cpu },
+	{ "cpu_thread_is_idle", &qemu.cpu_is_idle },
+	{ "all_cpu_threads_idle", &qemu.all_cpus_are_idle },
+	{ "bql_locked", &qemu.bql_locked },
+	{ "qemu_add_vm_change_state_handler", &qemu.on_run_or_stop },
+};
+
+static __thread struct np_cpu *self;
+static __thread bool asks_for_deadline;
+static bool queued[NP_LAB_MAX_CPUS];
+
+const char *np_qemu_clock_find(void)
+{
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
+		void *found = dlsym(RTLD_DEFAULT, needed[i].name);
+
+		if (!found)
+			return needed[i].name;
+		memcpy(needed[i].found, &found, sizeof(found));
+	}
+	return NULL;
+}
+
+/*
+ * While all CPUs are halted the main loop moves the clock. Of other threads, and of a thread
+ * without QEMU's lock, none may.
+ */
+static int64_t virtual_clock(void)
+{
+	if (asks_for_deadline) /* which is no reading of the guest's */
+		return (self ? self->ps + self->pending_ps : np_clock_now()) / PS_PER_NS;
+	if (self)
+		return np_clock_of(self) / PS_PER_NS;
+	if (gettid() != getpid() || !qemu.bql_locked())
+		return np_clock_timers_ran() / PS_PER_NS;
+	return np_clock_of_main_loop() / PS_PER_NS;
+}
+
+static int64_t elapsed_ticks(void)
+{
+	uint64_t ps;
+
+	if (self && self->busy)
+		self->pending_ps += RDTSC_PS;
+	ps = self ? np_clock_of(self) : np_clock_timers_ran();
+	return ps * (np_sim.config.mhz / 1e6);
+}
+
+static int64_t probe(void)
+{
+	return 0x6e756d61; /* no time */
+}
+
+/* Puts `own` into the word of the class that `ask` calls, an empty one or a filled one. */
+static bool take(void **class, size_t words, bool filled, clock_function *ask, clock_function *own)
+{
+	for (size_t i = CLASS_PARENT_WORDS; i < words; i++) {
+		void *before = class[i];
+
+		if ((before != NULL) != filled)
+			continue;
+		class[i] = probe;
+		if (ask() == probe()) {
+			class[i] = own;
+			return true;
+		}
+		class[i] = before;
+	}
+	return false;
+}
+
+static void run_or_stop(void *data, bool running, int state)
+{
+	(void)data;
+	(void)state;
+	np_clock_run(running);
+}
+
+bool np_qemu_clock_take(void)
+{
+	void **class = qemu.class_by_name("tcg-accel-ops");
+	size_t words = class ? malloc_usable_size(class) / sizeof(*class) : 0;
+
+	qemu.on_run_or_stop(run_or_stop, NULL);
+	return (take(class, words, false, qemu.get_virtual_clock, virtual_clock) ||
+		take(class, words, true, qemu.get_virtual_clock, virtual_clock)) &&
+	       (take(class, words, false, qemu.get_elapsed_ticks, elapsed_ticks) ||
+		take(class, words, true, qemu.get_elapsed_ticks, elapsed_ticks));
+}
+
+void np_qemu_clock_thread(struct np_cpu *cpu)
+{
+	self = cpu;
+}
+
+bool np_qemu_clock_has_work(const struct np_cpu *cpu)
+{
+	return !qemu.cpu_is_idle(qemu.get_cpu(cpu->index));
+}
+
+bool np_qemu_clock_any_has_work(void)
+{
+	return !qemu.all_cpus_are_idle();
+}
+
+uint64_t np_qemu_clock_left_ps(void)
+{
+	int64_t ns;
+
+	asks_for_deadline = true;
+	ns = qemu.deadline_ns_all(VIRTUAL, ALL_ATTRIBUTES);
+	asks_for_deadline = false;
+	return ns < 0 ? UINT64_MAX / 2 : ns * PS_PER_NS;
+}
+
+/* QEMU calls it outside translated code, with its lock. */
+static void run_due(void *cpu_state, unsigned long index)
+{
+	struct np_cpu *cpu = &np_sim.cpu[index];
+	uint64_t ps = np_clock_of(cpu);
+
+	(void)cpu_state;
+	queued[index] = false;
+	qemu.run_timers(VIRTUAL);
+	np_clock_ran_timers(cpu, ps);
+}
+
+void np_qemu_clock_step(struct np_cpu *cpu)
+{
+	if (queued[cpu->index] || np_qemu_clock_left_ps())
+		return;
+	queued[cpu->index] = true;
+	qemu.async_run_on_cpu(qemu.get_cpu(cpu->index), run_due, cpu->index);
+}

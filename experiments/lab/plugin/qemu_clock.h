@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * QEMU's clocks are the simulated one: its virtual clock, which local APICs, HPET, PIT, PM timer
+ * and RTC follow, and the TSC. The plugin interface has no call for it under TCG: the functions are
+ * put into the slots of TCG's accelerator class that QEMU asks for the time, which are found by
+ * asking, and due timers run in the thread of the CPU whose clock came to them.
+ */
+#ifndef NP_QEMU_CLOCK_H
+#define NP_QEMU_CLOCK_H
+
+#include "cpu.h"
+
+/*
+ * Looks up the functions of QEMU that are needed. Returns NULL, or the name of one that this QEMU
+ * does not export.
+ */
+const char *np_qemu_clock_find(void);
+
+/*
+ * Takes over QEMU's clocks. Called in a CPU's thread, with QEMU's lock. Returns false where no slot
+ * of the accelerator class is the one that QEMU asks.
+ */
+bool np_qemu_clock_take(void);
+
+/* The calling thread is this CPU's. */
+void np_qemu_clock_thread(struct np_cpu *cpu);
+
+/* The CPU's clock moved: due timers run in its thread as soon as it leaves the block. */
+void np_qemu_clock_step(struct np_cpu *cpu);
+
+/* Whether a halted CPU has got something to do. */
+bool np_qemu_clock_has_work(const struct np_cpu *cpu);
+
+/* The same of any CPU. For holders of QEMU's lock. */
+bool np_qemu_clock_any_has_work(void);
+
+/* From the clock's present time until the first timer is due; UINT64_MAX / 2: there is none. */
+uint64_t np_qemu_clock_left_ps(void);
+
+#endif

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The QEMU that the lab runs: this machine's own where that is new enough, or the one that setup/qemu has unpacked."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from experiments.lab.errors import UNABLE, LabError
+from experiments.places import HERE, cache
+
+NAME = "qemu-system-x86_64"
+OLDEST = (10, 0)
+
+
+@functools.cache
+def full_version(program: str) -> str:
+    """As the program prints it, such as 10.0.2; 0.0 where it prints none."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return "0.0"
+    match = re.search(r"version (\d+\.\d+[.\d]*)", said)
+    return match[1] if match else "0.0"
+
+
+def version(program: str) -> tuple[int, int]:
+    major, minor, *_ = full_version(program).split(".")
+    return int(major), int(minor)
+
+
+def unpacked() -> Path:
+    return cache() / "qemu/bin" / NAME
+
+
+def find() -> str:
+    own = shutil.which(NAME)
+    if own and version(own) >= OLDEST:
+        return own
+    if os.access(unpacked(), os.X_OK):
+        return str(unpacked())
+    fault = f"is version {full_version(own)}" if own else "is not installed"
+    needed = ".".join(map(str, OLDEST))
+    raise LabError(UNABLE, f"{NAME} {fault}, and the lab's machine runs in version {needed} or newer: "
+                   f"{HERE.remedy('run make setup')}")

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""QEMU's machine protocol (its docs/interop/qmp-spec.rst), over a socket that QEMU inherits."""
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# Dies with the process that started it, however that ends.
+TIED = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
+class QmpError(Exception):
+    """QEMU ended, or did not do what it was told: its own words."""
+
+
+class Qmp:
+    def __init__(self, connection: socket.socket):
+        self.connection = connection
+        self.file = connection.makefile("rw", encoding="utf-8")
+
+    def read(self) -> dict:
+        try:
+            return json.loads(self.file.readline())
+        except (ConnectionError, json.JSONDecodeError) as error:  # an end within a line, or before one
+            raise QmpError("QEMU has ended") from error
+
+    def begin(self):
+        self.read()  # its greeting
+        self("qmp_capabilities")
+
+    def __call__(self, command: str, **arguments: object) -> dict:
+        try:
+            self.file.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
+            self.file.flush()
+        except ConnectionError as error:
+            raise QmpError("QEMU has ended") from error
+        while "return" not in (answer := self.read()):
+            if "error" in answer:
+                raise QmpError(f"{command}: {answer['error'].get('desc', answer['error'])}")
+        return answer["return"]
+
+    def wait_while(self, command: str, statuses: set[str]) -> str:
+        """Until the command's status is another one, which is returned."""
+        while (status := self(command).get("status", "")) in statuses:
+            time.sleep(0.002)
+        return status
+
+
+@contextmanager
+def running(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> Iterator[tuple[subprocess.Popen, Qmp]]:
+    """QEMU, which ends with this block and with this process; what it says goes to the log."""
+    ours, its = socket.socketpair()
+    with ours, log.open("ab") as said:
+        with its:
+            argv = [*TIED, *argv, "-chardev", f"socket,id=qmp,fd={its.fileno()}", "-mon", "chardev=qmp,mode=control"]
+            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                                       pass_fds=(*pass_fds, its.fileno()), process_group=0)
+        try:
+            yield process, Qmp(ours)
+        finally:
+            process.kill()
+            process.wait()

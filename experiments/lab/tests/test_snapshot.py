@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a machine is restored from: which snapshot it is, how many are kept, and that a restored machine is like another."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.lab import initramfs, qemu, qemu_program, snapshot
+from experiments.lab.qmp import Qmp, QmpError
+from experiments.places import HERE, cache
+from tests.waiting import eventually
+
+TOP = HERE.code
+
+
+# What needs no boot
+
+def test_options_of_one_run_become_its_environment():
+    kept, own = initramfs.divide('a=1 virtme_initmount0=work/x virtme_initmount0_fstype=9p "init=/a b/init" quiet '
+                                 'virtme_chdir=work/x virtme_root_user=1 "b=c d" PATH=/bin')
+    assert kept == 'a=1 quiet virtme_root_user=1 "b=c d"'
+    assert own == {"lab_init": "/a b/init", "virtme_initmount0": "work/x", "virtme_initmount0_fstype": "9p",
+                   "virtme_chdir": "work/x", "PATH": "/bin"}
+
+
+def test_environment_is_read_by_a_shell_as_it_was():
+    values = {"lab_run": "/tmp/a b", "quote": "it's \"$HOME\""}
+    said = subprocess.run(["sh", "-c", initramfs.environment(values) + 'printf "%s|%s" "$lab_run" "$quote"'],
+                          capture_output=True, text=True, check=True)
+    assert said.stdout == "|".join(values.values())
+
+
+def test_added_archive_has_what_was_put_in(tmp_path):
+    driver, archive = tmp_path / "some.ko", tmp_path / "initramfs"
+    driver.write_bytes(b"driver")
+    archive.write_bytes(b"")
+    initramfs.complete(archive, [driver])
+    subprocess.run(["busybox", "cpio", "-id"], stdin=archive.open("rb"), cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "drivers/some.ko").read_bytes() == b"driver"
+    assert (tmp_path / "init").read_bytes() == initramfs.INIT.read_bytes()
+    assert os.access(tmp_path / "init", os.X_OK)
+
+
+def a_run(folder: Path, config: str = "core=1 1\n") -> tuple[list[str], qemu.Files]:
+    folder.mkdir()
+    for name in ("kernel", "plugin.so", "initramfs"):
+        (folder.parent / name).write_bytes(name.encode())
+    shutil.copy(folder.parent / "initramfs", folder)
+    (folder / "simulation.conf").write_text(f"shared={folder}/simulation.shared\n{config}")
+    argv = [sys.executable, "-kernel", str(folder.parent / "kernel"), "-append", "quiet",
+            "-fsdev", f"local,id=x,path={folder.parent},security_model=none",
+            "-plugin", f"{folder.parent}/plugin.so,config={folder}/simulation.conf"]
+    return argv, qemu.Files(folder)
+
+
+def key(folder: Path, cwd: Path, change=lambda argv: argv, **what: str) -> str:
+    argv, files = a_run(folder, **what)
+    return snapshot.digest(snapshot.general(change(argv), files, cwd), files)
+
+
+def test_the_same_machine_has_the_same_snapshot_from_any_folder(tmp_path):
+    (tmp_path / "a").mkdir()
+    first = key(tmp_path / "a/1", tmp_path / "a")
+    assert key(tmp_path / "a/2", tmp_path / "a") == first
+    argv, files = a_run(tmp_path / "a/3")
+    elsewhere = [word.replace(f"path={tmp_path}/a,", "path=/some/folder,") for word in argv]
+    assert snapshot.digest(snapshot.general(elsewhere, files, Path("/some/folder")), files) == first
+
+
+def test_another_machine_has_another_snapshot(tmp_path):
+    keys = [key(tmp_path / "1", tmp_path),
+            key(tmp_path / "2", tmp_path, lambda argv: [*argv, "-m", "1G"]),
+            key(tmp_path / "3", tmp_path, config="core=2 1\n"),
+            key(tmp_path / "4", tmp_path, lambda argv: ["quiet nosmp" if word == "quiet" else word for word in argv])]
+    for number, name in enumerate(("kernel", "plugin.so", "5/initramfs"), 5):
+        argv, files = a_run(tmp_path / str(number))
+        ((files.initramfs if "initramfs" in name else tmp_path / name)).write_bytes(b"another")
+        keys.append(snapshot.digest(snapshot.general(argv, files, tmp_path), files))
+    assert len(set(keys)) == len(keys)
+
+
+def test_those_used_last_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for age, name in enumerate(("new", "used", "old")):
+        (snapshot.folder() / name).mkdir(parents=True)
+        state = snapshot.folder() / name / "state"
+        state.write_bytes(b"x" * (1 << 20))
+        os.utime(state, (1000 - age, 1000 - age))
+    snapshot.drop_oldest(2 << 20)
+    assert sorted(path.name for path in snapshot.folder().iterdir()) == ["new", "used"]
+
+
+def test_one_process_makes_snapshots_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with snapshot.making() as first, snapshot.making() as second:
+        assert (first, second) == (True, False)
+    with snapshot.making() as third:
+        assert third
+
+
+def test_where_the_cache_cannot_be_written_there_is_no_snapshot(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "numaplace").mkdir()
+    (tmp_path / "numaplace/snapshots").write_text("no folder")
+    argv, files = a_run(tmp_path / "1")
+    assert snapshot.find(argv, files, tmp_path, lambda: None) is None
+
+
+@pytest.mark.parametrize("said", ["", "{\"return\"", '{"error": {"desc": "no such thing"}}\n'])
+def test_what_qemu_does_not_do_is_an_error(said):
+    ours, its = socket.socketpair()
+    with ours, its:
+        its.sendall(said.encode())
+        its.shutdown(socket.SHUT_WR)
+        with pytest.raises(QmpError, match="no such thing" if "error" in said else "QEMU has ended"):
+            Qmp(ours)("stop")
+
+
+# What boots
+
+def own_cache(folder: Path) -> dict[str, str]:
+    """A cache with the usual one's kernels and no snapshot."""
+    (folder / "numaplace").mkdir()
+    (folder / "numaplace/kernels").symlink_to(cache() / "kernels")
+    return os.environ | {"XDG_CACHE_HOME": str(folder), "PYTHONPATH": str(TOP),
+                         "PATH": f"{Path(qemu_program.find()).parent}:{os.environ['PATH']}"}
+
+
+def run(env: dict, cwd: Path, *command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional",
+                           "--no-module", *options, "--", *command],
+                          cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=300)
+
+
+ABOUT = ("sh", "-c", "date +%s; pwd; cat given; echo made >made; grep -o numaplace_lab_waits=1 /proc/cmdline; "
+                     "env | grep -E '^(lab_|virtme_|numaplace_)'")
+
+
+@pytest.mark.lab
+def test_a_machine_is_restored_with_the_users_folder_and_time(tmp_path):
+    env = own_cache(tmp_path)
+    for name in ("first", "second"):
+        place = tmp_path / name
+        place.mkdir()
+        (place / "given").write_text(f"for {name}\n")
+        done = run(env, place, *ABOUT, options=("--console", str(tmp_path / f"{name}-console")))
+        assert (done.returncode, done.stderr) == (0, "")
+        seconds, cwd, given, waited, lab = done.stdout.splitlines()
+        assert abs(int(seconds) - (tmp_path / f"{name}-console").stat().st_mtime) < 60
+        assert (cwd, given, waited) == (str(place), f"for {name}", "numaplace_lab_waits=1")
+        assert lab == "numaplace_lab=demo-2s,functional"
+        assert (place / "made").read_text() == "made\n"
+    kept = list(tmp_path.glob("numaplace/snapshots/*/console"))
+    assert len(kept) == 1
+    for name in ("first", "second"):
+        assert (tmp_path / f"{name}-console").read_text().startswith(kept[0].read_text())
+
+
+@pytest.mark.lab
+def test_without_snapshots_none_is_made(tmp_path):
+    env = own_cache(tmp_path)
+    done = run(env, tmp_path, "cat", "/proc/cmdline", options=("--no-snapshot",))
+    assert done.returncode == 0, done.stderr
+    assert "waits" not in done.stdout
+    assert not (tmp_path / "numaplace/snapshots").exists()
+
+
+@pytest.mark.lab
+def test_a_snapshot_that_is_broken_is_made_again(tmp_path):
+    env = own_cache(tmp_path)
+    assert run(env, tmp_path, "true").returncode == 0
+    (state,) = tmp_path.glob("numaplace/snapshots/*/state")
+    os.truncate(state, 100_000)
+    done = run(env, tmp_path, "echo", "there")
+    assert (done.returncode, done.stdout) == (0, "there\n")
+    assert "could not be restored from its snapshot and is started anew" in done.stderr
+    assert not list(tmp_path.glob("numaplace/snapshots/*/state"))
+    assert run(env, tmp_path, "true").stderr == ""
+    assert list(tmp_path.glob("numaplace/snapshots/*/state"))
+
+
+@pytest.mark.lab
+def test_a_signal_while_a_snapshot_is_made_leaves_nothing(tmp_path):
+    env = own_cache(tmp_path)
+    started = subprocess.Popen([sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional",
+                                "--no-module", "--", "true"], cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
+    assert eventually(lambda: list(tmp_path.glob("numaplace/snapshots/*.making")), 60)
+    started.send_signal(signal.SIGTERM)
+    assert (started.wait(60), started.stderr.read()) == (128 + signal.SIGTERM, "")
+    assert [path.name for path in (tmp_path / "numaplace/snapshots").iterdir()] == ["lock"]
