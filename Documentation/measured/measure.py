@@ -16,6 +16,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
+sys.path.insert(0, str(TOP))
+
+from experiments.lab import qemu_program  # noqa: E402
+
 BOUND_FAILS = 1
 COMMIT = re.compile(r"^# commit ([0-9a-f]+)(, changed)?$", re.MULTILINE)
 
@@ -33,15 +37,11 @@ def processor() -> str:
     return found[1] if found else platform.machine()
 
 
-def qemu() -> str:
-    said = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=False).stdout
-    return re.search(r"version (\S+)", said)[1]
-
-
 def head(command: str, inputs: list[str], load: float, seconds: float) -> str:
     changed = ", changed" if git("status", "--porcelain", "--", *inputs) else ""
+    version = qemu_program.full_version(qemu_program.find())
     return (f"# {command}\n# commit {git('rev-parse', '--short=12', 'HEAD')}{changed}\n"
-            f"# {processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {qemu()}; "
+            f"# {processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {version}; "
             f"load {load:.1f} before; {seconds:.0f} s\n\n")
 
 

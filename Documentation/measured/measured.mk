@@ -10,6 +10,14 @@ measured/%: setup all		# one of them
 measured-age: setup		## lists the files of Documentation/measured that are older than their code
 	@$(PY) Documentation/measured/measure.py --age
 
-measured: Documentation/images/numaplace.svg
+measured: Documentation/images/numaplace.svg Documentation/images/lab-time.svg Documentation/images/lab.png
 Documentation/images/numaplace.svg: Documentation/images/draw.py
+Documentation/images/lab-time.svg: Documentation/images/draw_lab_time.py
+Documentation/images/numaplace.svg Documentation/images/lab-time.svg:
 	$(PY) $<
+
+# From the figures that these two leave in results/bench-lab.
+Documentation/images/lab.png: experiments/lab/validate/draw.py Documentation/measured/bench-lab-e5620.txt \
+		Documentation/measured/bench-lab-migration.txt
+	$(PY) -m experiments.lab.validate e5620 migration
+	$(PY) -m experiments.lab.validate.draw $@
