@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.lab import qemu, simulated, snapshot
-from experiments.lab.console import failure, plugin_refusal, qemu_was_at_fault
+from experiments.lab.console import failure, last_line, plugin_refusal, qemu_was_at_fault
 from experiments.lab.errors import TIME_LIMIT, UNABLE, LabError, say
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
@@ -127,8 +127,9 @@ def run_once(job: Job) -> int:
         finally:
             keep_console(job, files)
         if ended is None:
+            where = f"the step '{step(files)}'" if step(files) != "boot" else f"its boot after '{last_line(files.run)}'"
             raise LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of "
-                           f"{job.timeout:g} s, in the step '{step(files)}': give more with --timeout")
+                           f"{job.timeout:g} s, in {where}: give more with --timeout")
         status = read(files.run / "status")
         if status:
             return int(status)

@@ -58,10 +58,17 @@ def failed_step(run: Path, step: str) -> str:
     return "QEMU did not start"
 
 
+def kernel_lines(run: Path) -> list[str]:
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text(run / "console")).splitlines()
+
+
+def last_line(run: Path) -> str:
+    return next((line for line in reversed(kernel_lines(run)) if line.strip()), "")
+
+
 def last_lines(run: Path) -> list[str]:
     """The end of what was said, with the first sign of a fault where that is further up."""
-    console = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text(run / "console"))
-    lines = console.splitlines() + text(run / "qemu").splitlines()
+    lines = kernel_lines(run) + text(run / "qemu").splitlines()
     end = lines[-LAST_LINES:]
     first = next(iter(reports(lines[:-LAST_LINES])), None)
     return end if first is None else [*first, "...", *end]
@@ -69,9 +76,9 @@ def last_lines(run: Path) -> list[str]:
 
 def plugin_refusal(run: Path) -> str | None:
     """The plugin's own line, where it kept QEMU from starting, or QEMU's that it could not load it."""
-    said = text(run / "qemu").splitlines()
-    own = [line for line in said if line.startswith("numaplace lab plugin: ")]
-    return next(iter(own or [line for line in said if "plugin" in line]), None)
+    lines = text(run / "qemu").splitlines()
+    own = [line for line in lines if line.startswith("numaplace lab plugin: ")]
+    return next(iter(own or [line for line in lines if "plugin" in line]), None)
 
 
 def failure(run: Path, step: str, job) -> LabError:

@@ -14,8 +14,9 @@ for driver in /drivers/*; do
 done
 
 if [ -n "$numaplace_lab_waits" ]; then
-	echo "numaplace lab: waits" >/dev/console
-	read -r _ </dev/console
+	# Again and again: a message of the kernel's may come in the middle of it.
+	# shellcheck disable=SC3045 # busybox has -t
+	until echo "numaplace lab: waits" && read -r -t 1 _; do :; done
 fi
 unset numaplace_lab_waits
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lab import initramfs, qemu, qemu_program, snapshot
+from experiments.lab import boot, console, initramfs, kernels, machine, qemu, qemu_program, snapshot
 from experiments.lab.qmp import Qmp, QmpError
 from experiments.places import HERE, cache
 from tests.waiting import eventually
@@ -182,6 +182,20 @@ def test_a_snapshot_that_is_broken_is_made_again(tmp_path):
     assert "could not be restored from its snapshot and is started anew" in done.stderr
     assert not list(tmp_path.glob("numaplace/snapshots/*/state"))
     assert run(env, tmp_path, "true").stderr == ""
+    assert list(tmp_path.glob("numaplace/snapshots/*/state"))
+
+
+@pytest.mark.lab
+def test_a_message_of_the_kernel_in_the_middle_of_what_is_waited_for(tmp_path, monkeypatch, capfd):
+    text, broken = console.text, "numaplace l[    5.532918] hrtimer: interrupt took 22558214 ns\nab: waits"
+    monkeypatch.setattr(console, "text", lambda path: text(path).replace(snapshot.WAITS, broken, 1))
+    for name, value in own_cache(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    job = boot.Job(machine.find("demo-2s"), kernels.find(kernels.DEFAULT_SERIES), ["echo", "there"], module=None, timeout=200,
+                   timed=False)
+    assert boot.run(job) == 0
+    assert capfd.readouterr().out == "there\n"
     assert list(tmp_path.glob("numaplace/snapshots/*/state"))
 
 
