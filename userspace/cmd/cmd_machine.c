@@ -187,10 +187,11 @@ static void print_fields(void)
 	}
 }
 
-enum { KEY_FIELDS = NP_KEY_OWN };
+enum { KEY_FIELDS = NP_KEY_OWN, KEY_SET };
 
 struct args {
 	const char *name;
+	struct np_words set;
 	bool fields;
 };
 
@@ -199,6 +200,10 @@ static const struct argp_option options[] = {
 	  "Print one JSON object: all that the file has, numbers with their sources", 0 },
 	{ "fields", KEY_FIELDS, NULL, 0,
 	  "Print the numbers of [model] that a file may have, as a Markdown table", 0 },
+	{ "set", KEY_SET, "NAME=NUMBER", 0,
+	  "Another value for a number of [model], by the name that is printed for it, such as "
+	  "dram.latency_ns or link[0].latency_ns; may be repeated",
+	  0 },
 	{ 0 },
 };
 
@@ -210,6 +215,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		np_json = true;
 	else if (key == KEY_FIELDS)
 		a->fields = true;
+	else if (key == KEY_SET)
+		return np_words_add(&a->set, arg);
 	else if (key != ARGP_KEY_ARG || a->name)
 		return ARGP_ERR_UNKNOWN;
 	else
@@ -226,11 +233,11 @@ static const struct argp argp = {
 	       "with numaplace.",
 };
 
-static int print_file(const char *name)
+static int print_file(const struct args *a)
 {
 	struct np_err err;
 	int e;
-	json_t *file = np_machine_file_json(name, &e, &err);
+	json_t *file = np_machine_file_json(a->name, a->set.word, a->set.n, &e, &err);
 
 	if (e == -ENOMEM) {
 		np_error("%s", err.text);
@@ -252,14 +259,13 @@ int cmd_machine(int argc, char **argv)
 	struct args a = { 0 };
 	int status = np_args(&argp, argc, argv, 0, &a);
 
-	if (status)
-		return status;
-	if (a.fields) {
+	if (!status && a.fields)
 		print_fields();
-		return NP_EXIT_OK;
-	}
-	if (!a.name)
-		return np_usage(
+	else if (!status && !a.name)
+		status = np_usage(
 			"machine: say a machine's name or FILE.toml; numaplace lab list prints the names");
-	return print_file(a.name);
+	else if (!status)
+		status = print_file(&a);
+	free(a.set.word);
+	return status;
 }

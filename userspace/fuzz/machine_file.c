@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	file = np_machine_file_json(path, &e, &err);
+	file = np_machine_file_json(path, NULL, 0, &e, &err);
 	FUZZ_CLAIM(file ? !e && json_array_size(json_object_get(file, "nodes")) : e && err.text[0]);
 	json_decref(file);
 	close(fd);

@@ -33,8 +33,9 @@ int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,
 
 /*
  * All that the file has, as `numaplace machine --json` prints it; NULL with *e = -errno
- * and one line in err.
+ * and one line in err. set: [n_set] assignments for np_machine_set().
  */
-json_t *np_machine_file_json(const char *name, int *e, struct np_err *err);
+json_t *np_machine_file_json(const char *name, const char *const *set, size_t n_set, int *e,
+			     struct np_err *err);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "../base/size.h"
 #include "machine_file.h"
+#include "machine_set.h"
 
 static json_t *node_json(const struct np_machine *m, size_t node)
 {
@@ -61,7 +62,8 @@ static json_t *to_json(json_t *root, const struct np_machine *m)
 	return json_incref(root);
 }
 
-json_t *np_machine_file_json(const char *name, int *e, struct np_err *err)
+json_t *np_machine_file_json(const char *name, const char *const *set, size_t n_set, int *e,
+			     struct np_err *err)
 {
 	char path[PATH_MAX];
 	struct np_toml_file file = { .path = path, .err = err };
@@ -73,6 +75,8 @@ json_t *np_machine_file_json(const char *name, int *e, struct np_err *err)
 	if (*e)
 		return NULL;
 	*e = np_toml_open(&file);
+	for (size_t i = 0; !*e && i < n_set; i++)
+		*e = np_machine_set(file.root, set[i], err);
 	if (!*e)
 		*e = np_machine_file_load(&file, &m, &model);
 	if (!*e) {
