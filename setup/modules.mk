@@ -2,7 +2,9 @@
 # Both modules for the lab's kernels: MODULES/SERIES/numaplace.ko and numaplace_lab.ko.
 
 MODULES ?= build/modules
-KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS)
+# OWN_KERNEL: a kernel that a user has put into the cache, whose compiler may warn of other things
+KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS) $(OWN_KERNEL)
+KMOD_FLAGS := W=1 $(if $(OWN_KERNEL),,KCFLAGS=-Werror)
 KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch] kmod/uapi/*.h kmod/tests/kunit/*.[ch])
 KMOD_DEBUG := $(KMOD_SERIES:%=$(MODULES)/debug-%/numaplace.ko)
 
@@ -21,7 +23,7 @@ endef
 $(KMOD_SERIES:%=$(MODULES)/%/numaplace.ko) $(KMOD_DEBUG): \
 		$(MODULES)/%/numaplace.ko: $(KMOD_SOURCES)
 	$(kmod-copy)
-	+setup/kernel-build $* M=$(kmod-folder)/src W=1 KCFLAGS=-Werror $(KMOD_OPTIONS) modules
+	+setup/kernel-build $* M=$(kmod-folder)/src $(KMOD_FLAGS) $(KMOD_OPTIONS) modules
 	@cp $(kmod-folder)/src/*.ko $(@D)
 	@[ -e $(@D)/src ] || ln -sfn $(kmod-folder)/src $(@D)
 
@@ -31,6 +33,6 @@ LAB_GUEST_KO := $(KMOD_SERIES:%=$(MODULES)/%/numaplace_lab.ko)
 $(LAB_GUEST_KO): $(MODULES)/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 	@mkdir -p $(@D) $(kmod-folder)/lab
 	cp $^ $(kmod-folder)/lab
-	+setup/kernel-build $* M=$(kmod-folder)/lab W=1 KCFLAGS=-Werror modules
+	+setup/kernel-build $* M=$(kmod-folder)/lab $(KMOD_FLAGS) modules
 	cp $(kmod-folder)/lab/numaplace_lab.ko $@
 	@[ -e $(@D)/lab ] || ln -sfn $(kmod-folder)/lab $(@D)

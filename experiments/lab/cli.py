@@ -10,6 +10,7 @@ from pathlib import Path
 
 from experiments.lab import boot, kernels, machine
 from experiments.lab.errors import READER_GONE, USAGE, LabError, say
+from experiments.lab.own_kernel import find_own
 from experiments.places import HERE
 from experiments.units import seconds
 
@@ -35,8 +36,14 @@ def parser() -> argparse.ArgumentParser:
     run = actions.add_parser("run", help="run a command in a machine", epilog=EPILOG,
                              formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_argument("--machine", required=True, metavar="NAME|FILE.toml")
-    run.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
-                     help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
+    run.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER",
+                     help="another value for a number of the machine's [model], as numaplace machine --set; may be repeated")
+    which = run.add_mutually_exclusive_group()
+    which.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
+                       help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
+    which.add_argument("--kernel-image", type=Path, metavar="FILE", help="a kernel of your own: its bzImage")
+    run.add_argument("--modules", type=Path, metavar="DIR",
+                     help="of --kernel-image: lib/modules/RELEASE, as make modules_install leaves it")
     mode = run.add_mutually_exclusive_group()
     mode.add_argument("--timed", action="store_true", help="with the machine's caches, memory and time: the default")
     mode.add_argument("--functional", action="store_true", help="without them: faster, and its times mean nothing")
@@ -79,15 +86,22 @@ def choose_module(args: argparse.Namespace, kernel: kernels.Kernel) -> Path | No
             raise LabError(USAGE, f"there is no module file '{args.module}'")
         return Path(args.module).resolve()
     if not kernel.module.exists():
-        say(f"runs without the module, as {kernel.module} is not built: "
-            f"{HERE.remedy('run make modules', f'run numaplace lab setup --kernel {kernel.series}')}")
+        say(f"runs without the module, as {kernel.module} is not built: {kernel.build_remedy('modules')}")
         return None
     return kernel.module
 
 
+def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
+    if args.kernel_image:
+        return find_own(args.kernel_image, args.modules)
+    if args.modules:
+        raise LabError(USAGE, "--modules belongs to a kernel of your own: give --kernel-image too")
+    return kernels.find(args.kernel)
+
+
 def run_command(args: argparse.Namespace) -> int:
-    described = machine.find(args.machine)
-    kernel = kernels.find(args.kernel)
+    described = machine.find(args.machine, args.set)
+    kernel = choose_kernel(args)
     module = choose_module(args, kernel)
     return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
                              not args.functional, tuple(args.kernel_option), not args.no_snapshot))

@@ -9,6 +9,7 @@ from experiments.places import HERE, cache
 
 DEFAULT_SERIES = "6.12"
 DEBUG_PREFIX = "debug-"  # of a series of KERNELS, built by make check-debug
+OWN_PREFIX = "own-"  # of a kernel that is not in KERNELS: experiments/lab/own_kernel.py
 
 
 @dataclass
@@ -21,6 +22,12 @@ class Kernel:
     def checks_itself(self) -> bool:
         return is_debug(self.series)
 
+    def build_remedy(self, make: str) -> str:
+        """What builds the modules for it: `make` in a tree."""
+        if self.series.startswith(OWN_PREFIX):
+            return "give --modules a folder whose link 'build' leads to the kernel's sources or headers"
+        return HERE.remedy(f"run make {make}", f"run numaplace lab setup --kernel {self.series}")
+
     def drivers(self, *names: str) -> list[Path]:
         """Module files of this kernel; of those that are built in, none."""
         folder = self.image.parents[1] / "lib/modules" / self.release
@@ -29,6 +36,10 @@ class Kernel:
     @property
     def module(self) -> Path:
         return HERE.modules / self.series / "numaplace.ko"
+
+
+def folder() -> Path:
+    return cache() / "kernels"
 
 
 def known_series() -> list[str]:
@@ -41,17 +52,17 @@ def is_debug(series: str) -> bool:
 
 
 def find(series: str) -> Kernel:
-    if series.removeprefix(DEBUG_PREFIX) not in known_series():
+    if series.removeprefix(DEBUG_PREFIX) not in known_series() and not series.startswith(OWN_PREFIX):
         raise LabError(USAGE, f"there is no kernel series '{series}': known are "
                        f"{', '.join(known_series())} (file KERNELS), each also as {DEBUG_PREFIX}SERIES")
-    folder = cache() / "kernels" / series
+    kernel = folder() / series
     try:
-        release = (folder / "release").read_text(encoding="utf-8").strip()
+        release = (kernel / "release").read_text(encoding="utf-8").strip()
     except OSError as error:
         make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else "setup"
         remedy = HERE.remedy(f"run make {make}", f"run numaplace lab setup --kernel {series}")
-        raise LabError(UNABLE, f"kernel {series} is not in {folder}: {remedy}") from error
-    image = folder / "boot" / f"vmlinuz-{release}"
+        raise LabError(UNABLE, f"kernel {series} is not in {kernel}: {remedy}") from error
+    image = kernel / "boot" / f"vmlinuz-{release}"
     if not image.exists():
-        raise LabError(UNABLE, f"{image} is missing: remove {folder} and {HERE.remedy('run make setup')}")
+        raise LabError(UNABLE, f"{image} is missing: remove {kernel} and {HERE.remedy('run make setup')}")
     return Kernel(series, release, image)

@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,11 @@ class Machine:
                 for key, entry in table.items() if isinstance(entry, dict) and entry["source"].startswith(CALIBRATED)}
 
 
-def described(name: str) -> dict[str, Any]:
-    """The tool's description of a machine of the lab by its name, or of any machine file by its path."""
+def described(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """The tool's description of a machine of the lab by its name, or of any machine file by its path, with other numbers."""
+    options = [f"--set={change}" for change in changes]
     try:
-        answer = subprocess.run([TOOL, "machine", "--json", "--", name], capture_output=True, text=True, check=False)
+        answer = subprocess.run([TOOL, "machine", "--json", *options, "--", name], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         remedy = HERE.remedy("run make tools", "install it again")
         raise LabError(UNABLE, f"{TOOL} is missing, and it reads the machine files: {remedy}") from None
@@ -73,8 +75,8 @@ def described(name: str) -> dict[str, Any]:
     return said
 
 
-def find(name: str) -> Machine:
-    said = described(name)
+def find(name: str, changes: Sequence[str] = ()) -> Machine:
+    said = described(name, changes)
     nodes = [Node(**node) for node in said["nodes"]]
     optional = {key: said[key] for key in ("cache", "model", "model_text") if key in said}
     return Machine(said["name"], said["summary"], said["source"], nodes, said["distances"], **optional)

@@ -32,8 +32,7 @@ def check(machine: Machine, kernel: Kernel):
                        "be simulated: run it with --functional")
     for path in (HERE.plugin, guest_module(kernel)):
         if not path.exists():
-            remedy = HERE.remedy("run make lab-simulation", f"run numaplace lab setup --kernel {kernel.series}")
-            raise LabError(UNABLE, f"{path} is not built: {remedy}")
+            raise LabError(UNABLE, f"{path} is not built: {kernel.build_remedy('lab-simulation')}")
 
 
 def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
