@@ -4,9 +4,9 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import threading
+from contextlib import ExitStack, contextmanager
 
 import driver
 import pytest
@@ -23,32 +23,40 @@ SCRIPTS = {
 
 
 def heard(tracer: subprocess.Popen, expected: str, seconds: float = 30) -> str:
-    """The output of a script until it has the expected line, or for so long."""
-    limit = threading.Timer(seconds, tracer.terminate)
+    """The output of a script until it has the expected line, or for so long. bpftrace may forget a milder signal."""
+    limit = threading.Timer(seconds, tracer.kill)
     limit.start()
     said = ""
     while not re.search(expected, said) and (line := tracer.stdout.readline()):
         said += line
     limit.cancel()
-    tracer.send_signal(signal.SIGINT)
-    tracer.communicate()
     return said
+
+
+@contextmanager
+def running(pid: int):
+    with ExitStack() as stack:
+        tracers = {}
+        for name in SCRIPTS:
+            tracers[name] = stack.enter_context(subprocess.Popen(
+                ["bpftrace", FOLDER / name, str(pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env=os.environ | tracefs.headers()))
+            stack.callback(tracers[name].kill)
+        yield tracers
 
 
 @pytest.mark.skipif(not shutil.which("bpftrace"), reason="bpftrace is not installed")
 def test_trace_scripts(target):
     """All at once: what takes long is their start."""
     t = target("anon", 512)
-    tracers = {name: subprocess.Popen(["bpftrace", FOLDER / name, str(t.pid)], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, env=os.environ | tracefs.headers())
-               for name in SCRIPTS}
-    for tracer in tracers.values():
-        assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()
-        assert tracer.stdout.readline().startswith("Tracing")
-    t.move("0", 1)
-    driver.write("place", f"pid={t.pid} cpus=2-3")
-    driver.write("restore", f"pid={t.pid}")
-    for name, expected in SCRIPTS.items():
-        expected = expected.format(pid=t.pid)
-        said = heard(tracers[name], expected)
-        assert re.search(expected, said), f"{name}: {said}"
+    with running(t.pid) as tracers:
+        for tracer in tracers.values():
+            assert "Attaching" in (first := tracer.stdout.readline()), first + tracer.stdout.read()
+            assert tracer.stdout.readline().startswith("Tracing")
+        t.move("0", 1)
+        driver.write("place", f"pid={t.pid} cpus=2-3")
+        driver.write("restore", f"pid={t.pid}")
+        for name, expected in SCRIPTS.items():
+            expected = expected.format(pid=t.pid)
+            said = heard(tracers[name], expected)
+            assert re.search(expected, said), f"{name}: {said}"
