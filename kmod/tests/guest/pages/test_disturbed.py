@@ -19,16 +19,17 @@ def answered(t) -> bool:
     return bool(select.select([t.process.stdout], [], [], 0)[0])
 
 
-def jobs_until_answer(t, words: str, least: int = 4, extra: str = "") -> int:
-    """Jobs between two nodes, one after the other, while the target runs its command. Returns the pages moved."""
+def jobs_until_answer(t, words: str, least: int = 4, most: int = 400, extra: str = "") -> int:
+    """Jobs between two nodes, one after the other, while the target runs its command. Returns the pages moved: a few
+    jobs may each meet a child that shares all of them."""
     t.tell(words)
     done = moved = 0
-    while done < least or not answered(t):
+    while done < least or (not moved and done < most) or not answered(t):
         reply = t.move("any", (done + 1) % 2, extra)
         assert reply["state"] == "done"
         moved += int(reply["moved"])
         done += 1
-        if answered(t) and done < least:
+        if answered(t) and (done < least or (not moved and done < most)):
             assert t.answer() == "ok"
             t.tell(words)
     assert t.answer() == "ok"
