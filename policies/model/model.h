@@ -114,6 +114,12 @@ void np_model_print(const struct np_model *m, FILE *f);
 double np_model_unloaded_ns(const struct np_model *m, int from, int to);
 
 /*
+ * Bytes a second that the narrowest of the port of `from`, the route and the controller of `to`
+ * can pass, or 0 if `to` has no memory.
+ */
+double np_model_route_bytes_per_s(const struct np_model *m, int from, int to);
+
+/*
  * Grants every flow its bandwidth and its latency. flow and result hold n
  * entries. Returns 0, or -EINVAL: too many flows, a node that does not exist,
  * has no cores or no memory, a number that is negative or not finite.

@@ -153,3 +153,20 @@ double np_model_unloaded_ns(const struct np_model *m, int from, int to)
 		return 0;
 	return m->node[to].dram_latency_ns + m->link_ns[from][to];
 }
+
+/* A rate of 0 is no limit. */
+static double narrower(double rate, double limit)
+{
+	return limit > 0 && limit < rate ? limit : rate;
+}
+
+double np_model_route_bytes_per_s(const struct np_model *m, int from, int to)
+{
+	double rate = m->node[to].dram_bytes_per_s;
+
+	if (from != to)
+		rate = narrower(rate, m->node[from].port_bytes_per_s);
+	for (size_t hop = 0; hop < m->hops[from][to]; hop++)
+		rate = narrower(rate, m->link[m->route[from][to][hop] / 2].bytes_per_s);
+	return rate;
+}

@@ -45,6 +45,30 @@ static json_t *model_text(const struct np_model *model)
 	return string;
 }
 
+/* Of each node's CPUs to the memory of each, without load: null where there are none. */
+static json_t *access_json(const struct np_machine *m)
+{
+	json_t *latency = json_array(), *bandwidth = json_array();
+
+	for (size_t from = 0; from < m->n_nodes; from++) {
+		json_t *ns = json_array(), *rate = json_array();
+
+		for (size_t to = 0; to < m->n_nodes; to++) {
+			bool is = m->node[from].cpus && m->node[to].has_memory;
+			double bytes = np_model_route_bytes_per_s(m->model, (int)from, (int)to);
+
+			json_array_append_new(ns, is ? json_real(np_model_unloaded_ns(m->model,
+										      (int)from,
+										      (int)to)) :
+						       json_null());
+			json_array_append_new(rate, is ? json_real(bytes / 1e6) : json_null());
+		}
+		json_array_append_new(latency, ns);
+		json_array_append_new(bandwidth, rate);
+	}
+	return json_pack("{s:o,s:o}", "latency_ns", latency, "bandwidth_mb_s", bandwidth);
+}
+
 /* The file's own tables, where the tools' form of a value is another it takes its place. */
 static json_t *to_json(json_t *root, const struct np_machine *m)
 {
@@ -59,6 +83,8 @@ static json_t *to_json(json_t *root, const struct np_machine *m)
 	json_array_foreach(json_object_get(root, "cache"), i, cache)
 		set_bytes(cache, "size");
 	json_object_set_new(root, "model_text", model_text(m->model));
+	if (m->model)
+		json_object_set_new(root, "access", access_json(m));
 	return json_incref(root);
 }
 
