@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.lab import initramfs, qemu_program
+from experiments.lab import hmat, initramfs, qemu_program
 from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
@@ -127,7 +127,7 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Pa
     if made.returncode != 0 or not lines:
         why = (made.stderr.strip() or made.stdout.strip() or f"status {made.returncode}").splitlines()[-1]
         raise LabError(BOOT_FAILED, f"virtme-ng cannot prepare machine '{machine.name}': {why}")
-    argv = without_script_ports(shlex.split(lines[-1]))
+    argv = [*with_initiators(machine, without_script_ports(shlex.split(lines[-1]))), *hmat.options(machine)]
     at = argv.index("-append") + 1
     argv[at], own = initramfs.divide(argv[at])
     if len(argv[at].encode()) > MAX_KERNEL_OPTIONS:
@@ -137,6 +137,12 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Pa
     own |= {"PATH": f"{SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", "lab_guest": str(guest), "lab_run": str(files.run)}
     files.environment.write_text(initramfs.environment(own), encoding="utf-8")
     return argv
+
+
+def with_initiators(machine: Machine, argv: list[str]) -> list[str]:
+    """The nodes' own options, which virtme-ng writes in their order, with what only a described memory has."""
+    nodes = iter(range(len(machine.nodes)))
+    return [word + hmat.initiator(machine, next(nodes)) if word.startswith("node,") else word for word in argv]
 
 
 def without_script_ports(argv: list[str]) -> list[str]:

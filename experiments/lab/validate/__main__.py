@@ -20,6 +20,7 @@ from experiments.lab.validate import (
     contention,
     copy,
     endurance,
+    mechanisms,
     migration,
     present,
     simulation,
@@ -31,6 +32,8 @@ from experiments.lab.validate.inside import ROOT
 CLAIMS = [
     Claim("clock", "timers, ticks, processors' time and boots, on each kernel and host load: demo-2s", clock.clock),
     Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.starts),
+    Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",
+          mechanisms.mechanisms),
     Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
     Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
     Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),

@@ -5,18 +5,21 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+from experiments.lab import kernels
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def command(machine: str, *argv: str, timeout: int, timed: bool = True) -> list[str]:
+def command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
     mode = "--timed" if timed else "--functional"
-    return [sys.executable, "-m", "experiments.lab", "run", mode, "--machine", machine,
+    return [sys.executable, "-m", "experiments.lab", "run", mode, "--machine", machine, "--kernel", kernel,
             "--timeout", str(timeout), "--no-module", "--", *argv]
 
 
-def text(machine: str, *argv: str, timeout: int = 900) -> str:
-    done = subprocess.run(command(machine, *argv, timeout=timeout), cwd=ROOT, capture_output=True, text=True,
+def text(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
+    done = subprocess.run(command(machine, *argv, timeout=timeout, **how), cwd=ROOT, capture_output=True, text=True,
                           check=False)
     if done.returncode:
         raise RuntimeError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}:\n"
@@ -24,8 +27,9 @@ def text(machine: str, *argv: str, timeout: int = 900) -> str:
     return done.stdout
 
 
-def run(machine: str, *argv: str, timeout: int = 900) -> list[dict]:
-    return [json.loads(line) for line in text(machine, *argv, timeout=timeout).splitlines() if line.startswith("{")]
+def run(machine: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
+    """The machine is timed, with the default kernel; how: timed, kernel."""
+    return [json.loads(line) for line in text(machine, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
 
 
 def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,

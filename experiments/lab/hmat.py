@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The firmware's table of latencies and bandwidths (ACPI's HMAT) of a machine that has memory without CPUs.
+
+The kernel makes memory tiers, demotion targets and interleave weights of it. Memory of the CPUs' own nodes alone needs no
+tiers, and such a machine has no table, as most servers of that kind.
+"""
+
+from experiments.lab.machine import Machine
+
+
+def described(machine: Machine) -> bool:
+    return bool(machine.access) and any(node.memory and not node.cpus for node in machine.nodes)
+
+
+def nearest(machine: Machine, memory: int) -> int:
+    """The node of the CPUs that reach it first."""
+    latencies = [(row[memory], node) for node, row in enumerate(machine.access["latency_ns"]) if row[memory] is not None]
+    return min(latencies)[1]
+
+
+def initiator(machine: Machine, node: int) -> str:
+    """For QEMU's option of a node; one with CPUs is its own."""
+    return "" if not described(machine) or machine.nodes[node].cpus else f",initiator={nearest(machine, node)}"
+
+
+def options(machine: Machine) -> list[str]:
+    """QEMU's, after those of the nodes."""
+    if not described(machine):
+        return []
+    words = ["-machine", "hmat=on"]
+    for data_type, name, table, unit in (("access-latency", "latency", "latency_ns", ""),
+                                         ("access-bandwidth", "bandwidth", "bandwidth_mb_s", "M")):
+        for cpus, row in enumerate(machine.access[table]):
+            for memory, value in enumerate(row):
+                if value is not None:
+                    words += ["-numa", f"hmat-lb,initiator={cpus},target={memory},hierarchy=memory,data-type={data_type},"
+                                       f"{name}={value:.0f}{unit}"]
+    return words

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the kernel's own mechanisms do on the machine that this runs on, cxl-3n; one JSON object a line.
+
+    mechanisms_inside.py tiers|scans|balancing|demotion|promotion ..
+
+A program walks 64 MiB by dependent loads from node 0. Times are of the machine's clock, settings the kernel's defaults.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+MIB = 64
+PAGES = MIB * 256
+LIMIT_S = 12
+SCANS_S, LOOK_S = 5, 0.005
+NODES = Path("/sys/devices/system/node")
+TIERS = Path("/sys/devices/virtual/memory_tiering")
+BALANCING = Path("/proc/sys/kernel/numa_balancing")
+DEMOTION = Path("/sys/kernel/mm/numa/demotion_enabled")
+GROUP = Path("/sys/fs/cgroup/numaplace-mechanisms")
+WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
+ACCESS = ("read_latency", "read_bandwidth")
+
+
+def say(**values):
+    print(json.dumps(values), flush=True)
+
+
+def counted(*names: str) -> dict[str, int]:
+    """Sums of the counters of /proc/vmstat that begin so."""
+    rows = [line.split() for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines()]
+    return {name: sum(int(value) for key, value in rows if key.startswith(name)) for name in names}
+
+
+def tiers():
+    nodes = sorted(NODES.glob("node[0-9]"))
+    say(what="tiers", tiers=sorted((path / "nodelist").read_text().strip() for path in TIERS.glob("memory_tier[0-9]*")),
+        access={node.name: {name: int((node / "access0/initiators" / name).read_text()) for name in ACCESS} for node in nodes},
+        weights=[int((WEIGHTS / node.name).read_text()) for node in nodes] if WEIGHTS.exists() else None)
+
+
+class Walk:
+    """A program with its pages where it first touched them: on the node that it runs on, 0."""
+
+    def __init__(self):
+        GROUP.mkdir(exist_ok=True)
+        join = f'echo $$ >{GROUP}/cgroup.procs; exec "$@"'
+        self.process = subprocess.Popen(["sh", "-c", join, "sh", "build/np-mem", "chase", "--size", f"{MIB}M", "--cpus", "0",
+                                         "--pages", "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.answer()
+
+    def answer(self) -> dict:
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, command: str) -> dict:
+        print(command, file=self.process.stdin, flush=True)
+        return self.answer()
+
+    def on(self, node: int) -> int:
+        return self.ask("pages")["pages"].get(str(node), 0)
+
+    def move(self, node: int, to: int):
+        subprocess.run(["migratepages", str(self.process.pid), str(node), str(to)], check=True)
+
+    def until_home(self) -> float | None:
+        """Seconds in which it runs until all pages are on node 0."""
+        start = time.monotonic()
+        while (passed := time.monotonic() - start) < LIMIT_S:
+            if self.on(0) == PAGES:
+                return passed
+            self.ask("run 0.1")
+        return None
+
+
+@contextmanager
+def walk():
+    one = Walk()
+    try:
+        yield one
+    finally:
+        one.process.kill()
+        one.process.wait()
+
+
+@contextmanager
+def set_to(path: Path, value: str):
+    before = path.read_text(encoding="ascii").strip()
+    path.write_text(value, encoding="ascii")
+    try:
+        yield
+    finally:
+        path.write_text(before, encoding="ascii")
+
+
+def scans():
+    """When NUMA balancing begins to look at the program's pages again, from when it begins to run."""
+    with walk() as one, set_to(BALANCING, "1"):
+        start, seen, at = time.monotonic(), counted("numa_pte_updates"), []
+        print(f"run {SCANS_S}", file=one.process.stdin, flush=True)
+        while (passed := time.monotonic() - start) < SCANS_S:
+            if (now := counted("numa_pte_updates")) != seen and (not at or passed - at[-1] > 20 * LOOK_S):
+                at.append(passed)
+            seen = now
+            time.sleep(LOOK_S)
+        one.answer()
+    say(what="scans", at=at)
+
+
+def comes_home(what: str, mode: str, away: int, *counters: str):
+    with walk() as one:
+        one.move(0, away)
+        moved = one.on(away)
+        before = counted(*counters)
+        with set_to(BALANCING, mode):
+            seconds = one.until_home()
+        after = counted(*counters)
+    say(what=what, away=moved, seconds=seconds, counted={name: after[name] - before[name] for name in counters})
+
+
+def balancing():
+    comes_home("balancing", "1", 1, "numa_hint_faults", "numa_pages_migrated")
+
+
+def promotion():
+    comes_home("promotion", "2", 2, "pgpromote_success")
+
+
+def demotion():
+    """The cgroup gives up as much memory as the program has."""
+    with walk() as one, set_to(DEMOTION, "1"):
+        before, start = counted("pgdemote_"), one.on(0)
+        try:
+            (GROUP / "memory.reclaim").write_text(f"{MIB}M", encoding="ascii")
+        except OSError:  # it gave up less
+            pass
+        say(what="demotion", home=start, away=one.on(2), counted=counted("pgdemote_")["pgdemote_"] - before["pgdemote_"])
+
+
+WHAT = {"tiers": tiers, "scans": scans, "balancing": balancing, "demotion": demotion, "promotion": promotion}
+
+if __name__ == "__main__":
+    Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory", encoding="ascii")
+    for argument in sys.argv[1:]:
+        WHAT[argument]()
