@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
@@ -154,42 +155,64 @@ int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *er
 	return 0;
 }
 
-/* The first folder of that name at or below one, into path; false when there is none. */
-static bool find_below(const char *folder, const char *name, int depth, char *path, size_t len)
+/* The cgroups of a unit's name; the first two, and how many there are. */
+struct units {
+	const char *name;
+	char path[2][PATH_MAX];
+	size_t n;
+};
+
+/*
+ * A user may make a cgroup of any name in a tree that is delegated to him: of another user's
+ * cgroups only root's are looked at.
+ */
+static bool is_trusted(const char *folder)
+{
+	struct stat st;
+
+	return !stat(folder, &st) && (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+static void find_below(const char *folder, int depth, struct units *u)
 {
 	DIR *dir = depth > MAX_DEPTH ? NULL : opendir(folder);
-	bool found = false;
 	struct dirent *d;
 
-	while (dir && !found && (d = readdir(dir))) {
+	while (dir && (d = readdir(dir))) {
 		char below[PATH_MAX];
 
 		if (d->d_type != DT_DIR || d->d_name[0] == '.' ||
 		    (size_t)snprintf(below, sizeof(below), "%s/%s", folder, d->d_name) >=
-			    sizeof(below))
+			    sizeof(below) ||
+		    !is_trusted(below))
 			continue;
-		if (!strcmp(d->d_name, name))
-			found = (size_t)snprintf(path, len, "%s", below) < len;
-		else
-			found = find_below(below, name, depth + 1, path, len);
+		if (strcmp(d->d_name, u->name) != 0)
+			find_below(below, depth + 1, u);
+		else if (u->n++ < 2)
+			snprintf(u->path[u->n - 1], sizeof(u->path[0]), "%s", below);
 	}
 	if (dir)
 		closedir(dir);
-	return found;
 }
 
 int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *err)
 {
 	char name[NAME_MAX + 16], root[PATH_MAX];
+	struct units u = { .name = name };
 	int e = find_folder("/", root, sizeof(root), err);
 
 	if (e)
 		return e;
 	snprintf(name, sizeof(name), "%.*s%s", NAME_MAX, unit, strchr(unit, '.') ? "" : ".service");
-	if (find_below(root, name, 0, path, len))
-		return 0;
-	return np_fail(err, -ENOENT, "no unit \"%s\" runs; `systemctl list-units` lists them",
-		       name);
+	find_below(root, 0, &u);
+	if (u.n > 1)
+		return np_fail(err, -EEXIST,
+			       "%zu units \"%s\" run, %.150s and %.150s: name one with --cgroup",
+			       u.n, name, u.path[0] + strlen(root), u.path[1] + strlen(root));
+	if (!u.n || (size_t)snprintf(path, len, "%s", u.path[0]) >= len)
+		return np_fail(err, -ENOENT,
+			       "no unit \"%s\" runs; `systemctl list-units` lists them", name);
+	return 0;
 }
 
 /* True when list, "cpu,cpuset", has the word. */

@@ -19,8 +19,9 @@
 int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *err);
 
 /*
- * The cgroup (version 2) of a systemd unit, "redis" or "redis.service". 0, or -errno
- * with one line in err: -ENOENT no such unit runs, -EOPNOTSUPP no version 2 hierarchy.
+ * The cgroup (version 2) of a systemd unit, "redis" or "redis.service", among those that belong
+ * to root or to the caller. 0, or -errno with one line in err: -ENOENT no such unit runs,
+ * -EEXIST several do, -EOPNOTSUPP no version 2 hierarchy.
  */
 int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *err);
 

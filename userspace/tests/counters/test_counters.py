@@ -119,26 +119,49 @@ def test_once_prints_every_task() -> None:
     assert any(line.split()[0] == str(os.getpid()) for line in lines[2 + nodes:])
 
 
-def test_ps_and_top_of_a_cgroup(busy: subprocess.Popen) -> None:
+@pytest.fixture
+def cgroup(busy: subprocess.Popen) -> Iterator[Path]:
+    """One of this test's, without tasks at its end."""
     mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     folder = next((Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"), None)
     if not folder or not os.access(folder / "cgroup.procs", os.W_OK):
         pytest.skip("no cgroup of version 2 can be made here")
     group = folder / f"numaplace-test-{os.getpid()}"
-    (group / "below").mkdir(parents=True)
+    group.mkdir()
     before = folder / Path("/proc/self/cgroup").read_text().split("0::/")[1].strip() / "cgroup.procs"
-    try:
-        empty = run("ps", "--cgroup", f"/{group.name}", "-s", "0")
-        assert empty.returncode == 0 and len(empty.stdout.splitlines()) == 1, empty
-        (group / "below" / "cgroup.procs").write_text(str(busy.pid))
-        shown = run("ps", "--cgroup", f"/{group.name}", "-s", "0").stdout.splitlines()[1:]
-        assert [int(line.split()[0]) for line in shown] == [busy.pid]
-        shown = run("top", "--once", "--interval", "200ms", "--cgroup", group).stdout
-        assert " 1 tasks, 1 shown" in shown and f"\n{busy.pid:7d} " in shown
-    finally:
-        before.write_text(str(busy.pid))
-        (group / "below").rmdir()
-        group.rmdir()
+    yield group
+    before.write_text(str(busy.pid))
+    for below, _, _ in os.walk(group, topdown=False):
+        os.rmdir(below)
+
+
+def test_ps_and_top_of_a_cgroup(busy: subprocess.Popen, cgroup: Path) -> None:
+    (cgroup / "below").mkdir()
+    empty = run("ps", "--cgroup", f"/{cgroup.name}", "-s", "0")
+    assert empty.returncode == 0 and len(empty.stdout.splitlines()) == 1, empty
+    (cgroup / "below" / "cgroup.procs").write_text(str(busy.pid))
+    shown = run("ps", "--cgroup", f"/{cgroup.name}", "-s", "0").stdout.splitlines()[1:]
+    assert [int(line.split()[0]) for line in shown] == [busy.pid]
+    shown = run("top", "--once", "--interval", "200ms", "--cgroup", cgroup).stdout
+    assert " 1 tasks, 1 shown" in shown and f"\n{busy.pid:7d} " in shown
+
+
+def test_plan_of_a_unit(busy: subprocess.Popen, cgroup: Path) -> None:
+    unit = f"x{os.getpid()}"
+    system, others = (cgroup / name / f"{unit}.service" for name in ("a.slice", "delegated"))
+    for folder in (system, others):
+        folder.mkdir(parents=True)
+    (system / "cgroup.procs").write_text(str(busy.pid))
+    two = run("plan", "--policy", "none", "--unit", unit)
+    assert two.returncode == 1 and f'2 units "{unit}.service" run' in two.stderr and "name one with --cgroup" in two.stderr
+    assert all(f"/{cgroup.name}/{name}/{unit}.service" in two.stderr for name in ("a.slice", "delegated"))
+    os.chown(others, 65534, 65534)  # a user makes what he likes in a tree that is delegated to him
+    shown = run("plan", "--policy", "none", "--json", "--unit", unit).stdout
+    plan = json.loads(shown)  # of a machine with one node it says that only after it has found the unit
+    assert "has one node" in plan.get("error", "") or [task["pid"] for task in plan["decisions"]] == [busy.pid]
+    os.chown(system, 65534, 65534)
+    none = run("plan", "--policy", "none", "--unit", unit)
+    assert none.returncode == 1 and f'no unit "{unit}.service" runs' in none.stderr
 
 
 @pytest.mark.parametrize("words", [["ps"], ["top", "--once"]])
