@@ -19,7 +19,7 @@ struct np_pins {
 	struct np_layers layers; /* what the module has placed, once it was asked */
 	bool asked_module;
 	struct np_saved_affinity state; /* open while one task is looked at */
-	bool open;
+	bool open, refused;		/* another process holds it: waited for once */
 };
 
 static void add_list(const char *root, const char *file, struct bitmask *to)
@@ -53,7 +53,7 @@ struct np_pins *np_pins_open(const char *root)
 void np_pins_refresh(struct np_pins *p)
 {
 	np_layers_free(&p->layers);
-	p->asked_module = false;
+	p->asked_module = p->refused = false;
 }
 
 void np_pins_close(struct np_pins *p)
@@ -98,9 +98,11 @@ static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struc
 	const struct np_saved *r;
 	struct np_proc_stat st;
 
-	if (!p->open && np_saved_affinity_open_kept(&p->state, &ignored))
+	if (!p->open && !p->refused)
+		p->refused = np_saved_affinity_open_kept(&p->state, &ignored);
+	p->open = !p->refused;
+	if (!p->open)
 		return false;
-	p->open = true;
 	if (np_proc_thread_stat(pid, tid, &st))
 		return false;
 	r = np_saved_affinity_find(&p->state, tid);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "../../lib/engine/affinity.h"
 #include "../../lib/engine/inherited.h"
 #include "../../lib/engine/module_files.h"
+#include "../../lib/engine/saved_affinity.h"
 #include "../../lib/host/exclude.h"
 #include "../../lib/plan/cpuset_limits.h"
 #include "../fixture.h"
@@ -101,6 +103,72 @@ static void what_was_chosen_is_kept(void)
 		CU_ASSERT_STRING_EQUAL(list, "1");
 		sched_setaffinity(0, sizeof(before), &before);
 	}
+	fixture_end();
+}
+
+/* Holds the saved state until it is killed; returns once it does. */
+static pid_t hold_state(void)
+{
+	struct np_saved_affinity held;
+	struct np_err err;
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		np_saved_affinity_open(&held, NULL, &err);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static volatile sig_atomic_t alarms;
+
+static void count_alarm(int signal)
+{
+	(void)signal;
+	alarms++;
+}
+
+/* Each alarm interrupts one wait for the lock: none is left for a second one. */
+static void held_state_is_waited_for_once(void)
+{
+	const struct itimerval soon = { { 0, 0 }, { 0, 50000 } };
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	const char *root = fixture_begin();
+	struct np_pins *pins;
+	cpu_set_t before;
+	pid_t holder;
+
+	use_own_state(root);
+	if (enough_cpus(&before)) {
+		pins = np_pins_open(root);
+		holder = hold_state();
+		pin_to(0, 1);
+		signal(SIGALRM, count_alarm);
+		setitimer(ITIMER_REAL, &soon, NULL);
+		for (int i = 0; i < 3; i++) {
+			numa_bitmask_setall(cpus);
+			CU_ASSERT_EQUAL(np_pins_narrow(pins, &machine, getpid(), cpus),
+					NP_PINNED_TASK);
+			alarm(5); /* a wait takes 10 s */
+		}
+		alarm(0);
+		CU_ASSERT_EQUAL(alarms, 1);
+		signal(SIGALRM, SIG_DFL);
+		kill(holder, SIGKILL);
+		waitpid(holder, NULL, 0);
+		np_pins_close(pins);
+		sched_setaffinity(0, sizeof(before), &before);
+	}
+	numa_bitmask_free(cpus);
 	fixture_end();
 }
 
@@ -336,6 +404,7 @@ static void tasks_are_excluded_by_number_or_name(void)
 
 static CU_TestInfo pins_tests[] = {
 	{ "what was chosen is kept", what_was_chosen_is_kept },
+	{ "held state is waited for once", held_state_is_waited_for_once },
 	{ "threads with CPUs of their own are left", threads_with_cpus_of_their_own_are_left },
 	{ "what we have placed was not chosen", what_we_have_placed_was_not_chosen },
 	{ "what the module has placed was not chosen", what_the_module_has_placed_was_not_chosen },
