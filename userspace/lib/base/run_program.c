@@ -176,8 +176,8 @@ static int keep_text(struct run *r, const char *text, size_t len)
 	char *bigger;
 
 	if (r->len + len > r->limits->bytes)
-		return np_fail(r->err, -E2BIG, "answered more than %zu MiB",
-			       r->limits->bytes >> 20);
+		return np_fail(r->err, -E2BIG, "answered more than %zu KiB",
+			       r->limits->bytes >> 10);
 	bigger = realloc(r->text, r->len + len + 1);
 	if (!bigger)
 		return np_fail(r->err, -ENOMEM, "out of memory");

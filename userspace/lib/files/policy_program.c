@@ -11,7 +11,9 @@
 #include "policy_plugin.h"
 #include "program_about.h"
 
-#define LONGEST_ANSWER (64 << 20)
+/* Of its answer. As JSON values a text takes some twenty times its bytes, of a daemon's memory too. */
+#define BYTES	       (256 << 10)
+#define BYTES_PER_TASK 4096
 #define WHAT_LEN       100
 
 /* The loaded programs, which stay loaded. */
@@ -22,7 +24,7 @@ static struct program {
 	struct program *next;
 } *all_loaded;
 
-static struct np_run_limits limits = { .seconds = NP_PROGRAM_TIMEOUT, .bytes = LONGEST_ANSWER };
+static struct np_run_limits limits = { .seconds = NP_PROGRAM_TIMEOUT };
 
 void np_program_timeout(double seconds)
 {
@@ -62,16 +64,19 @@ static json_t *question_of(const struct program *g, const struct np_machine *m,
 			 "decisions", np_decisions_undecided(m, tasks, plan));
 }
 
-/* *answer is an object, the caller's to release. */
-static int converse(const struct program *g, const char *question, json_t **answer,
+/* About n tasks. *answer is an object, the caller's to release. */
+static int converse(const struct program *g, const char *question, size_t n, json_t **answer,
 		    struct np_err *err)
 {
+	struct np_run_limits bounded = limits;
 	char what[WHAT_LEN], *text;
 	struct np_err why;
 	json_error_t at;
 	size_t len;
-	int e = np_run_program(g->path, question, strlen(question), &limits, &text, &len, &why);
+	int e;
 
+	bounded.bytes = BYTES + n * BYTES_PER_TASK;
+	e = np_run_program(g->path, question, strlen(question), &bounded, &text, &len, &why);
 	*answer = NULL;
 	what_of(g, what);
 	if (e)
@@ -116,7 +121,7 @@ static int ask(const struct np_policy *self, const struct np_machine *m,
 	char *text = question ? json_dumps(question, JSON_COMPACT) : NULL, what[WHAT_LEN];
 	struct np_decisions_from from = { .what = what_of(g, what), .limited = true };
 	struct np_err err = { "" };
-	int e = text && out->n == n ? converse(g, text, &answer, &err) : -ENOMEM;
+	int e = text && out->n == n ? converse(g, text, n, &answer, &err) : -ENOMEM;
 
 	if (!e && np_decisions_read(&from, answer, m, tasks, out, &err))
 		e = -EREMOTEIO;
@@ -162,7 +167,7 @@ static json_t *ask_about(const struct program *g, struct np_err *err)
 	if (!text)
 		np_fail(err, 0, "out of memory");
 	else
-		converse(g, text, &answer, err);
+		converse(g, text, 0, &answer, err);
 	json_decref(question);
 	free(text);
 	return answer;

@@ -174,7 +174,7 @@ static void one_that_leaves_its_group_is_killed(void)
 		     "open(sys.argv[1], \"w\")\n' $0.went_on");
 	snprintf(went_on, sizeof(went_on), "%s.went_on", path);
 	CU_ASSERT_PTR_NULL(answer("", 600, NULL));
-	CU_ASSERT_STRING_EQUAL(err.text, "answered more than 1 MiB");
+	CU_ASSERT_STRING_EQUAL(err.text, "answered more than 1024 KiB");
 	CU_ASSERT_NOT_EQUAL(access(went_on, F_OK), 0);
 	CU_ASSERT_FALSE(has_children());
 	fixture_end();
