@@ -151,13 +151,27 @@ int np_penalties_read(struct np_penalties *p, const char *path, struct np_err *e
 }
 
 /* A task's name may be any bytes, and cut in the middle of a character; TOML is UTF-8. */
-static void write_text(FILE *f, const char *key, const char *text)
+static void write_quoted(FILE *f, const char *text)
 {
-	fprintf(f, "%s = \"%s", key, *text ? "" : "_");
+	fputs(*text ? "\"" : "\"_", f);
 	for (const char *c = text; *c; c++)
 		fprintf(f, *c == '"' || *c == '\\' ? "\\%c" : "%c",
 			*c < ' ' || *c > '~' ? '_' : *c);
-	fprintf(f, "\"\n");
+	putc('"', f);
+}
+
+static void write_text(FILE *f, const char *key, const char *text)
+{
+	fprintf(f, "%s = ", key);
+	write_quoted(f, text);
+	putc('\n', f);
+}
+
+static void write_number(FILE *f, const char *key, double value, const char *source)
+{
+	fprintf(f, "%s = { value = %.6g, source = ", key, value);
+	write_quoted(f, source);
+	fprintf(f, " }\n");
 }
 
 static void write_part(FILE *f, const struct np_penalties *p)
@@ -186,10 +200,16 @@ static void write_part(FILE *f, const struct np_penalties *p)
 		if (t->distance > 0)
 			fprintf(f, "distance = %d\n", t->distance);
 		if (t->mpki >= 0)
-			fprintf(f, "mpki = { value = %.6g, source = \"%s\" }\n", t->mpki,
-				t->source);
-		fprintf(f, "penalty = { value = %.6g, source = \"%s\" }\n", t->penalty, t->source);
+			write_number(f, "mpki", t->mpki, t->source);
+		write_number(f, "penalty", t->penalty, t->source);
 	}
+}
+
+/* Whether the line opens the table of that name or one in it: [name], [[name.x]], [ name ]. */
+static bool opens(const char *line, const char *name)
+{
+	line += strspn(line, " \t[");
+	return !strncmp(line, name, strlen(name)) && strchr(" \t.]", line[strlen(name)]);
 }
 
 /* The file's lines but those of its [penalty]. */
@@ -200,8 +220,8 @@ static void copy_rest(FILE *f, const char *text)
 	for (const char *line = text; line && *line;) {
 		size_t len = strcspn(line, "\n");
 
-		if (*line == '[')
-			ours = !strncmp(line, "[penalty", 8) || !strncmp(line, "[[penalty", 9);
+		if (line[strspn(line, " \t")] == '[')
+			ours = opens(line, "penalty");
 		if (!ours && len) {
 			fprintf(f, "%s%.*s\n", blank ? "\n" : "", (int)len, line);
 			blank = false;
@@ -231,6 +251,23 @@ int np_penalties_may_write(const char *path, struct np_err *err)
 	return 0;
 }
 
+/* A file with other tables must not become a wrong one: what was written is read. */
+static int check_written(struct np_fresh *fresh, const char *path, struct np_err *err)
+{
+	struct np_penalties again;
+	struct np_err why;
+	int e = fflush(fresh->f) ? -errno : 0;
+
+	if (e)
+		return cannot_write(path, e, err);
+	e = np_penalties_read(&again, fresh->path, &why);
+	np_penalties_free(&again);
+	return e ? np_fail(err, e,
+			   "%s is left as it is, as it would be wrong with penalties: %.300s", path,
+			   why.text) :
+		   0;
+}
+
 int np_penalties_write(const struct np_penalties *p, const char *path, struct np_err *err)
 {
 	char *text = np_read_file(path);
@@ -240,11 +277,18 @@ int np_penalties_write(const struct np_penalties *p, const char *path, struct np
 	if (!text && errno != ENOENT)
 		return np_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno));
 	e = np_fresh_open(&fresh, path);
-	if (!e) {
-		copy_rest(fresh.f, text);
-		write_part(fresh.f, p);
-		e = np_fresh_keep(&fresh, path, true);
+	if (e) {
+		free(text);
+		return cannot_write(path, e, err);
 	}
+	copy_rest(fresh.f, text);
+	write_part(fresh.f, p);
 	free(text);
+	e = check_written(&fresh, path, err);
+	if (e) {
+		np_fresh_drop(&fresh);
+		return e;
+	}
+	e = np_fresh_keep(&fresh, path, true);
 	return e ? cannot_write(path, e, err) : 0;
 }

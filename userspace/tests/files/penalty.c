@@ -88,6 +88,56 @@ static void the_file_keeps_what_else_it_holds(void)
 	fixture_end();
 }
 
+static const char by_hand[] =
+	"name = \"m\"\n  [ penalty ]\n\t[[ penalty.task ]]\n\tname = \"a\"\n"
+	"\tpenalty = { value = 2, source = \"assumed: \\\"x\\\\ \u00fc\" }\n [penalties]\n x = 1\n";
+
+/* What a user writes by hand: an indented table, quotation marks and other letters in a source. */
+static void a_file_that_was_written_by_hand(void)
+{
+	struct np_penalty_task b = task("b", 50, 1.9);
+	const char *root = fixture_begin();
+	char path[128], *text;
+	struct np_penalties p;
+	struct np_err err;
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	fixture_write("m.toml", by_hand);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, &err), 0);
+	np_penalties_add(&p, &b);
+	CU_ASSERT_EQUAL(np_penalties_write(&p, path, &err), 0);
+	np_penalties_free(&p);
+	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, &err), 0);
+	CU_ASSERT(p.n == 2 && p.task[0].penalty == 2);
+	CU_ASSERT_STRING_EQUAL(p.task[0].source, "assumed: \"x\\ __");
+	text = np_read_file(path);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"m\"\n [penalties]\n x = 1\n\n[penalty]\n"));
+	free(text);
+	np_penalties_free(&p);
+	fixture_end();
+}
+
+static void a_file_that_would_be_wrong_is_left(void)
+{
+	static const char quoted[] = "[\"penalty\"]\n";
+	struct np_penalties p = { 0 };
+	struct np_penalty_task a = task("a", 10, 1.5);
+	const char *root = fixture_begin();
+	char path[128], *text;
+	struct np_err err;
+
+	snprintf(path, sizeof(path), "%s/m.toml", root);
+	fixture_write("m.toml", quoted);
+	np_penalties_add(&p, &a);
+	CU_ASSERT(np_penalties_write(&p, path, &err) < 0 && strstr(err.text, "is left as it is"));
+	text = np_read_file(path);
+	CU_ASSERT_STRING_EQUAL(text, quoted);
+	free(text);
+	np_penalties_free(&p);
+	fixture_end();
+}
+
 /* What was written and what is read again. */
 static struct np_penalties again(const char *root, struct np_penalties *p)
 {
@@ -385,6 +435,8 @@ static CU_TestInfo penalty_tests[] = {
 	{ "a fit never promises that remote is faster",
 	  a_fit_never_promises_that_remote_is_faster },
 	{ "the file keeps what else it holds", the_file_keeps_what_else_it_holds },
+	{ "a file that was written by hand", a_file_that_was_written_by_hand },
+	{ "a file that would be wrong is left", a_file_that_would_be_wrong_is_left },
 	{ "a flip stays a flip", a_flip_stays_a_flip },
 	{ "misses that nobody counted are not none", misses_that_nobody_counted_are_not_none },
 	{ "any name of a task can be read again", any_name_of_a_task_can_be_read_again },
