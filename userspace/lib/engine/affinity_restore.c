@@ -58,6 +58,8 @@ static bool restore_thread(struct restoring *r, const struct np_saved *record)
 			r->kept++;
 		return true;
 	}
+	if (!e && !np_saved_still_there(record)) /* since the state was loaded */
+		return true;
 	if (!e)
 		e = np_affinity_set(record->tid, record->all ? r->every : record->original);
 	if (!e)

@@ -20,7 +20,7 @@
 /* The state that np_saved_affinity_keep() kept, without its lock; path "": none. */
 static struct np_saved_affinity kept = { .file = { .lock = -1, .data = -1 } };
 
-static bool still_there(const struct np_saved *r)
+bool np_saved_still_there(const struct np_saved *r)
 {
 	struct np_proc_stat st;
 
@@ -129,7 +129,7 @@ void np_saved_affinity_end(struct np_saved_affinity *s, struct np_saved *r)
 static void end_all(struct np_saved_affinity *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		s->saved[i].gone = !still_there(&s->saved[i]);
+		s->saved[i].gone = !np_saved_still_there(&s->saved[i]);
 	np_saved_affinity_drop_if(s, is_unwanted);
 }
 
