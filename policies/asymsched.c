@@ -10,8 +10,8 @@
  * is taken; it is carried out only if for each application the time for its memory,
  * at 0.3 s a GB, is at most 5 % of its run time. Reconstructed: a cluster is the nodes
  * that remote accesses join; placements are renumberings of the nodes, all of them up
- * to 8 nodes, beyond that what exchanging two nodes at a time improves; where no
- * bandwidth is known a page counts as one access. Left out: the time that earlier moves
+ * to 8 nodes, beyond that what exchanging two nodes at a time improves; where a task's
+ * accesses are not counted all go by bandwidth, where one's bandwidth is not known by pages. Left out: the time that earlier moves
  * of the application have taken, which counts there too; a plan knows of no other.
  */
 #include <errno.h>
@@ -56,6 +56,9 @@ static const struct np_option options[] = {
 	{ 0 },
 };
 
+/* What a task's traffic is known in: of all tasks the same, or their weights mean nothing. */
+enum unit { PAGES, BYTES_PER_S, ACCESSES_PER_S };
+
 struct asym {
 	const struct np_machine *m;
 	const struct np_task *tasks;
@@ -68,6 +71,7 @@ struct asym {
 	int *cluster;	 /* [k] smallest node of it */
 	int *now, *best; /* [k] node that takes the place of each */
 	double best_score, best_bytes, close;
+	enum unit unit;
 };
 
 /* Bandwidth of streams on all CPUs, by the model where there is one; else by distance. */
@@ -84,6 +88,23 @@ static double one_way(const struct np_machine *m, int from, int to)
 	return 1.0 / np_distance(m, from, to);
 }
 
+/* The best that every task has. */
+static enum unit common_unit(const struct np_task *tasks, size_t n)
+{
+	enum unit unit = ACCESSES_PER_S;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct np_task *t = &tasks[i];
+		enum unit has = t->accesses				  ? ACCESSES_PER_S :
+				t->bandwidth.source != NP_PROVENANCE_NONE ? BYTES_PER_S :
+									    PAGES;
+
+		if (t->node != NP_NODE_NONE && has < unit)
+			unit = has;
+	}
+	return unit;
+}
+
 static void add_traffic(struct asym *a, const struct np_task *t)
 {
 	double all = 0, rate;
@@ -96,12 +117,12 @@ static void add_traffic(struct asym *a, const struct np_task *t)
 		a->busy[t->node] += t->cores;
 	if (t->node == NP_NODE_NONE || !(all > 0))
 		return;
-	rate = t->bandwidth.source == NP_PROVENANCE_NONE ? all : t->bandwidth.value;
+	rate = a->unit == PAGES ? all : t->bandwidth.value;
 	for (size_t node = 0; node < a->k; node++)
 		if ((int)node != t->node)
 			a->remote[(size_t)t->node * a->k + node] +=
-				t->accesses ? t->accesses[node] :
-					      rate * (double)t->pages[node] / all;
+				a->unit == ACCESSES_PER_S ? t->accesses[node] :
+							    rate * (double)t->pages[node] / all;
 }
 
 static void join(struct asym *a, int x, int y)
@@ -386,6 +407,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 			.now = nodes + k,
 			.best = nodes + 2 * k,
 			.close = np_options_get(&np_policy_asymsched, o, "close") / 100,
+			.unit = common_unit(tasks, n),
 		};
 
 		read_machine(&a);

@@ -154,6 +154,29 @@ static void only_who_goes_must_be_free_to(void)
 	CHECK_REASON(&f, 0, "a cpuset forbids");
 }
 
+/*
+ * The clusters 0-1 and 2-3; the fast pair 0-2 is for the one with more traffic: 4 GB/s against
+ * 1 GB/s, whether or not the accesses of the first are counted, which are 64 times fewer.
+ */
+static void weights_have_one_unit(void)
+{
+	static const double counted[] = { 3.1e7, 3.1e7, 0, 0 };
+	struct np_task *first = a_cluster(300, 100), *second;
+
+	distance(0, 2, 12);
+	first->bandwidth.value = 4e9;
+	f.pages[1][2] = 30;
+	f.pages[1][3] = 10;
+	second = fixture_task(&f, 2, UNKNOWN, UNKNOWN);
+	second->bandwidth = (struct np_known) { 1e9, NP_PROVENANCE_COUNTERS };
+	for (int i = 0; i < 2; i++) {
+		plan("close=100");
+		CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
+		CU_ASSERT_EQUAL(f.decision[1].to, 1);
+		f.task[0].accesses = counted;
+	}
+}
+
 /* Traffic that stays on its node makes no cluster. */
 static void local_tasks_stay(void)
 {
@@ -171,6 +194,7 @@ static CU_TestInfo asymsched_tests[] = {
 	TEST(a_move_must_pay),
 	TEST(each_task_has_its_own_limit),
 	TEST(only_who_goes_must_be_free_to),
+	TEST(weights_have_one_unit),
 	TEST(local_tasks_stay),
 	CU_TEST_INFO_NULL,
 };
