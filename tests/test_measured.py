@@ -43,13 +43,14 @@ def repository(measure, tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_file_ages_by_commits_to_its_inputs_alone(measure, repository):
+def test_a_file_ages_by_changes_of_its_inputs_alone(measure, repository):
     assert measure.why_old("x.txt", ["code"]) == "no target has written it"
     assert measure.write("x.txt", "echo measured", ["code"])
     assert (repository / "x.txt").read_text().endswith("\n\nmeasured\n")
     assert measure.why_old("x.txt", ["code"]) is None
-    for name, old in (("other", None), ("code", "1 later commits to code")):
-        (repository / name).write_text("2")
+    git(repository, "commit", "-q", "--amend", "-m", "another history")
+    for name, content, old in (("other", "2", None), ("code", "2", "later changes to code"), ("code", "1", None)):
+        (repository / name).write_text(content)
         git(repository, "add", name)
         git(repository, "commit", "-qm", name)
         assert measure.why_old("x.txt", ["code"]) == old

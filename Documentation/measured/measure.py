@@ -5,6 +5,7 @@ A file begins with its command, the commit, and the machine. One that cannot be 
 """
 
 import argparse
+import hashlib
 import os
 import platform
 import re
@@ -21,7 +22,8 @@ sys.path.insert(0, str(TOP))
 from experiments.lab import qemu_program  # noqa: E402
 
 BOUND_FAILS = 1
-COMMIT = re.compile(r"^# commit ([0-9a-f]+)(, changed)?$", re.MULTILINE)
+# inputs: of their contents, so that it holds in any history
+WRITTEN_BY = re.compile(r"^# commit [0-9a-f]+(, changed)?, inputs ([0-9a-f]+)$", re.MULTILINE)
 
 
 def targets() -> dict[str, dict]:
@@ -32,6 +34,11 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=TOP, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def digest(inputs: list[str]) -> str:
+    """Of the files as they are committed or added."""
+    return hashlib.sha256(git("ls-files", "--stage", "--", *inputs).encode()).hexdigest()[:12]
+
+
 def processor() -> str:
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found[1] if found else platform.machine()
@@ -40,7 +47,7 @@ def processor() -> str:
 def head(command: str, inputs: list[str], load: float, seconds: float) -> str:
     changed = ", changed" if git("status", "--porcelain", "--", *inputs) else ""
     version = qemu_program.full_version(qemu_program.find())
-    return (f"# {command}\n# commit {git('rev-parse', '--short=12', 'HEAD')}{changed}\n"
+    return (f"# {command}\n# commit {git('rev-parse', '--short=12', 'HEAD')}{changed}, inputs {digest(inputs)}\n"
             f"# {processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {version}; "
             f"load {load:.1f} before; {seconds:.0f} s\n\n")
 
@@ -61,13 +68,12 @@ def write(name: str, command: str, inputs: list[str]) -> bool:
 def why_old(name: str, inputs: list[str]) -> str | None:
     """None where the file is of the code that is there."""
     path = HERE / name
-    found = COMMIT.search(path.read_text(encoding="utf-8")) if path.exists() else None
+    found = WRITTEN_BY.search(path.read_text(encoding="utf-8")) if path.exists() else None
     if not found:
         return "no target has written it"
-    if found[2]:
+    if found[1]:
         return "written with changes that were not committed"
-    commits = git("rev-list", f"{found[1]}..HEAD", "--", *inputs).splitlines()
-    return f"{len(commits)} later commits to {' '.join(inputs)}" if commits else None
+    return None if found[2] == digest(inputs) else f"later changes to {' '.join(inputs)}"
 
 
 def main() -> int:
