@@ -3,6 +3,8 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <trace/events/sched.h>
+#include <trace/events/task.h>
 
 #include "inherit.h"
 #include "mempolicy.h"
@@ -186,6 +188,9 @@ int numaplace_inherit_init(void)
 	for_each_kernel_tracepoint(find_event, NULL);
 	if (!fork_event || !exit_event)
 		return -ENOENT;
+	/* Registered as void *: a prototype of another kernel must not compile. */
+	check_trace_callback_type_task_newtask(on_newtask);
+	check_trace_callback_type_sched_process_exit(on_exit);
 	err = numaplace_sweep_init(numaplace_restore_sweep);
 	if (err)
 		return err;

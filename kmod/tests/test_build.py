@@ -149,6 +149,12 @@ def test_a_build_for_preempt_rt_ends_with_that_line():
     assert "numaplace: not for kernels with CONFIG_PREEMPT_RT: " in done.stderr
 
 
+def test_a_probe_of_another_kernels_prototype_does_not_build():
+    done = build("kmod-wrong-probe", "6.12", "KCFLAGS=-DHAVE_EXIT_GROUP_DEAD", "kmod/inherit.o")
+    assert done.returncode != 0
+    assert "check_trace_callback_type_sched_process_exit" in done.stderr
+
+
 def test_builds_without_transparent_huge_pages(tmp_path):
     without = cache() / "tests" / "without-thp.h"
     without.parent.mkdir(exist_ok=True)
