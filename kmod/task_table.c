@@ -280,24 +280,33 @@ static void show_one(struct seq_file *m, const struct numaplace_placement *p)
 }
 
 struct listing {
-	unsigned int n, capacity;
+	unsigned int n;
 	struct numaplace_placement *record[];
 };
 
 /* The records at this moment, each with a reference. NULL without memory. */
 static struct listing *list_all(void)
 {
-	unsigned int capacity = READ_ONCE(in_table) + 16;
 	struct numaplace_placement *p;
 	struct listing *all;
 	int bucket;
 
-	all = kvzalloc(struct_size(all, record, capacity), GFP_KERNEL);
-	if (!all)
-		return NULL;
-	spin_lock(&numaplace_task_table_lock);
+	for (;;) {
+		unsigned int capacity = READ_ONCE(in_table);
+
+		capacity += capacity / 8 + 16;
+		all = kvzalloc(struct_size(all, record, capacity), GFP_KERNEL);
+		if (!all)
+			return NULL;
+		spin_lock(&numaplace_task_table_lock);
+		if (in_table <= capacity)
+			break;
+		/* Forks have added more meanwhile. */
+		spin_unlock(&numaplace_task_table_lock);
+		kvfree(all);
+	}
 	hash_for_each(table, bucket, p, node) {
-		if (p->state == NUMAPLACE_RESTORED || all->n == capacity)
+		if (p->state == NUMAPLACE_RESTORED)
 			continue;
 		refcount_inc(&p->users);
 		all->record[all->n++] = p;
