@@ -156,6 +156,11 @@ def without_script_ports(argv: list[str]) -> list[str]:
     return kept
 
 
+def without(argv: list[str], option: str) -> list[str]:
+    """Some versions of virtme-ng do not name a CPU."""
+    return [word for name, value in pairs(argv) if name != option for word in (name, value) if word is not None]
+
+
 def pairs(words: list[str]) -> list[tuple[str, str | None]]:
     """Options with their values; no option of QEMU's has two."""
     result: list[tuple[str, str | None]] = []
@@ -173,8 +178,7 @@ def adapt(argv: list[str], files: Files, out: str = "/dev/null", err: str = "/de
     for index, word in enumerate(argv):
         if word.startswith("file,id=console,"):
             argv[index] = f"file,id=console,path={files.console},input-path={go},append=on"
-    argv[argv.index("-cpu") + 1] = CPU_MODEL
-    argv += ["-device", "virtio-serial-pci"]
+    argv = [*without(argv, "-cpu"), "-cpu", CPU_MODEL, "-device", "virtio-serial-pci"]
     for name, path in (("out", out), ("err", err)):
         argv += ["-chardev", f"file,id={name},path={path}", "-device", f"virtserialport,name=numaplace.{name},chardev={name}"]
     return argv
