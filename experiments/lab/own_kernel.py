@@ -50,7 +50,8 @@ def links(place: Path, image: Path, modules: Path | None, release: str):
             wanted[place / "usr/src" / f"linux-headers-{release}"] = build.resolve()
     for link, target in wanted.items():
         link.parent.mkdir(parents=True, exist_ok=True)
-        if not link.is_symlink():
+        if not link.is_symlink() or link.readlink() != target:
+            link.unlink(missing_ok=True)
             link.symlink_to(target)
     (place / "release").write_text(f"{release}\n", encoding="utf-8")
 
@@ -80,7 +81,10 @@ def find_own(image: Path, modules: Path | None) -> Kernel:
         check_modules(modules, image, release)
     digest = hashlib.sha256(image.read_bytes() + os.fsencode(f"{image}\0{modules}")).hexdigest()[:12]
     place = folder() / f"{OWN_PREFIX}{digest}"
-    links(place, image, modules, release)
+    try:
+        links(place, image, modules, release)
+    except OSError as error:
+        raise LabError(UNABLE, f"{place} cannot be written, and a kernel of your own is linked there: {error.strerror}") from error
     kernel = find(place.name)
     build(kernel, place / "usr/src" / f"linux-headers-{release}")
     return kernel
