@@ -80,9 +80,10 @@ def check_host(machine: Machine, cwd: Path):
 
 
 def virtme_run() -> str:
-    """virtme-ng's program: of the environment that this runs in, of `numaplace lab setup`, or the distribution's."""
+    """virtme-ng's program: of the environment that this runs in, or of `numaplace lab setup`. Debian 13's package has no
+    init that runs a script without udev."""
     folders = [Path(sys.executable).parent, cache() / "venv/bin"]
-    found = shutil.which("virtme-run", path=os.pathsep.join(map(str, folders))) or shutil.which("virtme-run")
+    found = shutil.which("virtme-run", path=os.pathsep.join(map(str, folders)))
     if not found:
         raise LabError(UNABLE, f"virtme-run of virtme-ng is not installed, and it boots the lab: {HERE.remedy('run make setup')}")
     return found
@@ -156,11 +157,6 @@ def without_script_ports(argv: list[str]) -> list[str]:
     return kept
 
 
-def without(argv: list[str], option: str) -> list[str]:
-    """Some versions of virtme-ng do not name a CPU."""
-    return [word for name, value in pairs(argv) if name != option for word in (name, value) if word is not None]
-
-
 def pairs(words: list[str]) -> list[tuple[str, str | None]]:
     """Options with their values; no option of QEMU's has two."""
     result: list[tuple[str, str | None]] = []
@@ -178,7 +174,8 @@ def adapt(argv: list[str], files: Files, out: str = "/dev/null", err: str = "/de
     for index, word in enumerate(argv):
         if word.startswith("file,id=console,"):
             argv[index] = f"file,id=console,path={files.console},input-path={go},append=on"
-    argv = [*without(argv, "-cpu"), "-cpu", CPU_MODEL, "-device", "virtio-serial-pci"]
+    argv[argv.index("-cpu") + 1] = CPU_MODEL
+    argv += ["-device", "virtio-serial-pci"]
     for name, path in (("out", out), ("err", err)):
         argv += ["-chardev", f"file,id={name},path={path}", "-device", f"virtserialport,name=numaplace.{name},chardev={name}"]
     return argv

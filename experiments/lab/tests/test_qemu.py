@@ -49,13 +49,6 @@ def test_script_ports_of_virtme_are_dropped_and_the_rest_kept():
         "-device", "virtio-9p-pci,fsdev=a", "-kernel", "k"]
 
 
-@pytest.mark.parametrize("cpu", [[], ["-cpu", "max"]])
-def test_cpu_is_the_labs_whatever_virtme_ng_says(tmp_path, cpu):
-    argv = qemu.adapt(["qemu", "-m", "1G", *cpu, "-no-reboot", "-kernel", "k"], qemu.Files(tmp_path))
-    assert argv[:5] == ["qemu", "-m", "1G", "-no-reboot", "-kernel"]
-    assert [argv[index + 1] for index, word in enumerate(argv) if word == "-cpu"] == [qemu.CPU_MODEL]
-
-
 @pytest.mark.parametrize("cwd", ["/", "/tmp/a,b", "/tmp/a=b", "/tmp/ü"])
 def test_folder_that_cannot_be_passed_on_is_refused(cwd):
     with pytest.raises(LabError, match="cannot make the current folder") as caught:
