@@ -204,7 +204,8 @@ def boot(argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapsh
             status = process.wait(limit())
     finally:
         for pump in pumps:
-            pump.join()
+            if pump.ident:  # a signal may have come before it was started
+                pump.join()
         for end in (told, go):
             os.close(end)
     if broken.is_set():

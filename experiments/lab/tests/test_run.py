@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from experiments.lab import cli, kernels, qemu_program
+from experiments.lab import boot, cli, kernels, qemu, qemu_program
 from experiments.places import HERE, cache
 from tests.waiting import eventually, has_ended
 
@@ -72,6 +73,17 @@ def test_missing_kernel_is_one_line(tmp_path):
     done = run_in("true", env={"XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 3
     assert f"kernel {SERIES} is not in {tmp_path}" in one_line(done.stderr)
+
+
+def test_signal_before_the_output_is_read(tmp_path, monkeypatch):
+    @contextmanager
+    def interrupted(*_):
+        raise boot.Ended(signal.SIGINT)
+        yield
+
+    monkeypatch.setattr(boot, "running", interrupted)
+    with pytest.raises(boot.Ended):
+        boot.boot(["qemu", "-cpu", "max"], qemu.Files(tmp_path), lambda: None)
 
 
 # What boots
