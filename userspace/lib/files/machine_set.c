@@ -41,7 +41,9 @@ static json_t *number_of(const json_t *file, const char *name)
 		if (sscanf(name, "%31[a-z_].%31[a-z_]%n", table, key, &end) != 2)
 			return NULL;
 	}
-	return name[end] ? NULL : json_object_get(table_of(model, table, index), key);
+	return name[end] || (index < 0 && strchr(name, '[')) ?
+		       NULL :
+		       json_object_get(table_of(model, table, index), key);
 }
 
 int np_machine_set(json_t *file, const char *assignment, struct np_err *err)

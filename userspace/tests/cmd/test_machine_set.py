@@ -35,6 +35,7 @@ def test_machine_set_changes_what_is_named():
     ("core.mhz=1e9", "is outside"),
     ("core.colour=1", "the machine has no number 'core.colour' to set: numaplace machine prints their names"),
     ("dram[1].latency_ns=1", "no number 'dram[1].latency_ns'"),
+    ("dram[-1].latency_ns=1", "no number 'dram[-1].latency_ns'"),
     ("link[2].latency_ns=1", "no number 'link[2].latency_ns'"),
     ("link.latency_ns=1", "no number 'link.latency_ns'"),
     ("core.mhz.x=1", "no number 'core.mhz.x'"),
