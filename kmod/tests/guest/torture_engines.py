@@ -57,7 +57,7 @@ class ToolByModule:
     share_of_first = 0.7
     sees_through_cpusets = True
     cpus = ["0", "1-2", "3", "0-1", "2-3", "0-3"]
-    reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(\w+\) )?has (already|just) exited",
+    reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(\w+\) )?has (already |just )?exited",
                "nothing": "there is nothing to restore", "cpuset": "cpuset (of process \\d+ )?(allows|does not allow)",
                "by syscall": r"can only be set with sched_setaffinity\(2\), and those children inherit",
                "EBUSY": r"no reaction within 5 s|has held .* for \d+ s"}
