@@ -1,79 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The guest's clock, with the calls that QEMU makes for the guest's CPUs and from its main loop. */
-#include "fake_qemu.h"
-#include "../clock.h"
+#include "clock_fixture.h"
 #include "../clock_sync.h"
-#include "../qemu_clock.h"
 
 #include <pthread.h>
 #include <time.h>
 
-#define US 1000000ull /* ps */
-#define MS 1000000ull /* ns */
-
-static struct np_lab_shared shared;
 static bool stop;
-
-/* CPU 0 runs, all others are halted. The furthest clock stays from case to case. */
-static struct np_cpu *begin_with_one(void)
-{
-	begin();
-	memset(shared.cpu, 0, sizeof(shared.cpu));
-	np_sim.shared = &shared;
-	fake_qemu_begin();
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
-		np_sim.cpu[i].state =
-			-1; /* one thread is all of them here: it tells nothing of the others */
-	np_clock_resume(&np_sim.cpu[0]);
-	return np_sim.cpu;
-}
-
-static void end_with_one(void)
-{
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
-		np_clock_idle(&np_sim.cpu[i]);
-	end();
-}
-
-/* In the CPU's own thread. */
-static void run(struct np_cpu *cpu, uint64_t ps)
-{
-	np_qemu_clock_thread(cpu);
-	cpu->pending_ps += ps;
-	np_clock_step(cpu);
-	np_qemu_clock_thread(NULL);
-}
-
-static void resume(struct np_cpu *cpu)
-{
-	qemu.has_work[cpu->index] = false;
-	np_clock_resume(cpu);
-}
-
-/* What the main loop reads, in ns. */
-static uint64_t main_loop_ns(void)
-{
-	return cpus_get_virtual_clock();
-}
-
-/* What the CPU's own thread reads, in ns. */
-static uint64_t thread_ns(struct np_cpu *cpu)
-{
-	uint64_t ns;
-
-	np_qemu_clock_thread(cpu);
-	ns = cpus_get_virtual_clock();
-	np_qemu_clock_thread(NULL);
-	return ns;
-}
-
-/* The CPU leaves its code: what was asked for is done in its thread. */
-static void leave(struct np_cpu *cpu)
-{
-	np_qemu_clock_thread(cpu);
-	fake_qemu_work();
-	np_qemu_clock_thread(NULL);
-}
 
 static int64_t another_function(void)
 {
@@ -173,43 +106,6 @@ static void a_timer_runs_in_the_thread_that_comes_to_it(void)
 	end_with_one();
 }
 
-static void idle_time_is_the_host_s_up_to_the_next_timer(void)
-{
-	struct np_cpu *cpu = begin_with_one();
-	uint64_t then;
-
-	run(cpu, 10 * US);
-	then = cpu->ps / 1000;
-	np_clock_idle(cpu);
-	host_ns += 3 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), then + 3 * MS);
-	qemu.deadline_ns = then + 4 * MS;
-	host_ns += 100 * MS; /* the host is late */
-	CU_ASSERT_EQUAL(main_loop_ns(), then + 4 * MS);
-	CU_ASSERT(qemu_clock_run_timers(1));
-	host_ns += 2 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), then + 6 * MS);
-	end_with_one();
-}
-
-/* All CPUs are halted, and QEMU's main loop does not ask meanwhile. */
-static void no_time_passes_in_a_stopped_machine(void)
-{
-	struct np_cpu *cpu = begin_with_one();
-	uint64_t at;
-
-	np_clock_idle(cpu);
-	at = main_loop_ns();
-	qemu.run_or_stop(NULL, false, 0);
-	host_ns += 50 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), at);
-	qemu.run_or_stop(NULL, true, 0);
-	CU_ASSERT_EQUAL(main_loop_ns(), at);
-	host_ns += 2 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), at + 2 * MS);
-	end_with_one();
-}
-
 static void the_clock_goes_on_where_an_earlier_run_ended(void)
 {
 	uint64_t start = np_clock_now() / 1000 + 5 * MS;
@@ -222,79 +118,7 @@ static void the_clock_goes_on_where_an_earlier_run_ended(void)
 	CU_ASSERT_EQUAL(thread_ns(cpu), start + 3000);
 	np_clock_idle(cpu);
 	main_loop_ns();
-	CU_ASSERT_EQUAL(shared.now_ns, start + 3000);
-	end_with_one();
-}
-
-static void waking_a_thread_of_the_host_takes_no_time(void)
-{
-	struct np_cpu *cpu = begin_with_one();
-	uint64_t then;
-
-	run(cpu, 10 * US);
-	then = cpu->ps / 1000;
-	np_clock_idle(cpu);
-	qemu.deadline_ns = then + MS;
-	qemu.timer_wakes = 2;
-	host_ns += 5 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), then + MS);
-	CU_ASSERT(qemu_clock_run_timers(1));
-	host_ns += 5 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), then + MS);
-	resume(&cpu[2]);
-	CU_ASSERT_EQUAL(cpu[2].ps, (then + MS) * 1000);
-	end_with_one();
-}
-
-static void a_device_s_time_is_the_host_s(void)
-{
-	struct np_cpu *cpu = begin_with_one();
-	uint64_t then;
-
-	run(cpu, 10 * US);
-	then = cpu->ps / 1000;
-	np_clock_idle(cpu);
-	host_ns += 2 * MS;
-	qemu.has_work[1] = true;
-	CU_ASSERT_EQUAL(main_loop_ns(), then + 2 * MS);
-	host_ns += 2 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), then + 2 * MS);
-	resume(&cpu[1]);
-	CU_ASSERT_EQUAL(cpu[1].ps, (then + 2 * MS) * 1000);
-	end_with_one();
-}
-
-static void no_host_time_counts_while_a_woken_cpu_comes(void)
-{
-	struct np_cpu *cpu = begin_with_one();
-	uint64_t then;
-
-	run(cpu, 10 * US);
-	then = cpu->ps;
-	qemu.has_work[1] = true;
-	np_clock_idle(cpu);
-	host_ns += 5 * MS;
-	main_loop_ns();
-	resume(&cpu[1]);
-	CU_ASSERT_EQUAL(cpu[1].ps, then);
-	end_with_one();
-}
-
-/* Its thread goes to sleep while the work is queued, and is not told. */
-static void time_goes_on_if_a_woken_cpu_does_not_come(void)
-{
-	struct np_cpu *cpu = begin_with_one();
-	uint64_t then;
-
-	run(cpu, 10 * US);
-	then = cpu->ps / 1000;
-	qemu.has_work[1] = true;
-	np_clock_idle(cpu);
-	qemu.deadline_ns = then + 4 * MS;
-	for (int i = 0; i < 100 && main_loop_ns() < qemu.deadline_ns; i++)
-		host_ns += 10 * MS;
-	CU_ASSERT_EQUAL(main_loop_ns(), then + 4 * MS);
-	CU_ASSERT(qemu_clock_run_timers(1));
+	CU_ASSERT_EQUAL(np_sim.shared->now_ns, start + 3000);
 	end_with_one();
 }
 
@@ -500,16 +324,8 @@ static CU_TestInfo clock_tests[] = {
 	  a_cpu_reads_its_own_clock_or_the_latest_read },
 	{ "a timer runs in the thread that comes to it",
 	  a_timer_runs_in_the_thread_that_comes_to_it },
-	{ "idle time is the host's, up to the next timer",
-	  idle_time_is_the_host_s_up_to_the_next_timer },
-	{ "no time passes in a stopped machine", no_time_passes_in_a_stopped_machine },
 	{ "the clock goes on where an earlier run ended",
 	  the_clock_goes_on_where_an_earlier_run_ended },
-	{ "waking a thread of the host takes no time", waking_a_thread_of_the_host_takes_no_time },
-	{ "a device's time is the host's", a_device_s_time_is_the_host_s },
-	{ "no host time counts while a woken CPU comes",
-	  no_host_time_counts_while_a_woken_cpu_comes },
-	{ "time goes on if a woken CPU does not come", time_goes_on_if_a_woken_cpu_does_not_come },
 	{ "a CPU that is behind catches up in the untimed start",
 	  a_cpu_that_is_behind_catches_up_in_the_untimed_start },
 	{ "a woken CPU starts at the waker's clock", a_woken_cpu_starts_at_the_waker_s_clock },

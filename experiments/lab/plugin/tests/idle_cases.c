@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The clock of a machine whose CPUs have all halted, or that QEMU has stopped. */
+#include "clock_fixture.h"
+
+static void idle_time_is_the_host_s_up_to_the_next_timer(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	then = cpu->ps / 1000;
+	np_clock_idle(cpu);
+	host_ns += 3 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 3 * MS);
+	qemu.deadline_ns = then + 4 * MS;
+	host_ns += 100 * MS; /* the host is late */
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 4 * MS);
+	CU_ASSERT(qemu_clock_run_timers(1));
+	host_ns += 2 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 6 * MS);
+	end_with_one();
+}
+
+/* All CPUs are halted, and QEMU's main loop does not ask meanwhile. */
+static void no_time_passes_in_a_stopped_machine(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t at;
+
+	np_clock_idle(cpu);
+	at = main_loop_ns();
+	qemu.run_or_stop(NULL, false, 0);
+	host_ns += 50 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), at);
+	qemu.run_or_stop(NULL, true, 0);
+	CU_ASSERT_EQUAL(main_loop_ns(), at);
+	host_ns += 2 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), at + 2 * MS);
+	end_with_one();
+}
+
+static void waking_a_thread_of_the_host_takes_no_time(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	then = cpu->ps / 1000;
+	np_clock_idle(cpu);
+	qemu.deadline_ns = then + MS;
+	qemu.timer_wakes = 2;
+	host_ns += 5 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + MS);
+	CU_ASSERT(qemu_clock_run_timers(1));
+	host_ns += 5 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + MS);
+	resume(&cpu[2]);
+	CU_ASSERT_EQUAL(cpu[2].ps, (then + MS) * 1000);
+	end_with_one();
+}
+
+static void a_device_s_time_is_the_host_s(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	then = cpu->ps / 1000;
+	np_clock_idle(cpu);
+	host_ns += 2 * MS;
+	qemu.has_work[1] = true;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 2 * MS);
+	host_ns += 2 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 2 * MS);
+	resume(&cpu[1]);
+	CU_ASSERT_EQUAL(cpu[1].ps, (then + 2 * MS) * 1000);
+	end_with_one();
+}
+
+static void no_host_time_counts_while_a_woken_cpu_comes(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	then = cpu->ps;
+	qemu.has_work[1] = true;
+	np_clock_idle(cpu);
+	host_ns += 5 * MS;
+	main_loop_ns();
+	resume(&cpu[1]);
+	CU_ASSERT_EQUAL(cpu[1].ps, then);
+	end_with_one();
+}
+
+/* Its thread goes to sleep while the work is queued, and is not told. */
+static void time_goes_on_if_a_woken_cpu_does_not_come(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	then = cpu->ps / 1000;
+	qemu.has_work[1] = true;
+	np_clock_idle(cpu);
+	qemu.deadline_ns = then + 4 * MS;
+	for (int i = 0; i < 100 && main_loop_ns() < qemu.deadline_ns; i++)
+		host_ns += 10 * MS;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 4 * MS);
+	CU_ASSERT(qemu_clock_run_timers(1));
+	end_with_one();
+}
+
+static CU_TestInfo idle_tests[] = {
+	{ "idle time is the host's, up to the next timer",
+	  idle_time_is_the_host_s_up_to_the_next_timer },
+	{ "no time passes in a stopped machine", no_time_passes_in_a_stopped_machine },
+	{ "waking a thread of the host takes no time", waking_a_thread_of_the_host_takes_no_time },
+	{ "a device's time is the host's", a_device_s_time_is_the_host_s },
+	{ "no host time counts while a woken CPU comes",
+	  no_host_time_counts_while_a_woken_cpu_comes },
+	{ "time goes on if a woken CPU does not come", time_goes_on_if_a_woken_cpu_does_not_come },
+	CU_TEST_INFO_NULL,
+};
+
+TEST_SUITE("idle", idle_tests);
