@@ -128,17 +128,25 @@ def run_once(job: Job) -> int:
             keep_console(job, files)
         if ended is None:
             where = f"the step '{step(files)}'" if step(files) != "boot" else f"its boot after '{last_line(files.run)}'"
-            raise LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of "
-                           f"{job.timeout:g} s, in {where}: give more with --timeout")
+            raise out_of_time(job, where)
         status = read(files.run / "status")
         if status:
             return int(status)
-        refusal = plugin_refusal(files.run) if job.timed and step(files) == "boot" else None
-        if refusal:
-            raise LabError(UNABLE, f"machine '{job.machine.name}' cannot be simulated here: {refusal}")
+        refuse_plugin(job, files)
         if step(files) != "command" and (ended < 0 or qemu_was_at_fault(read(files.console))):
             raise FlawedStart(failure(files.run, step(files), job))
         raise failure(files.run, step(files), job)
+
+
+def out_of_time(job: Job, where: str) -> LabError:
+    return LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of {job.timeout:g} s, in {where}: "
+                    "give more with --timeout")
+
+
+def refuse_plugin(job: Job, files: qemu.Files):
+    refusal = plugin_refusal(files.run) if job.timed and step(files) == "boot" else None
+    if refusal:
+        raise LabError(UNABLE, f"machine '{job.machine.name}' cannot be simulated here: {refusal}")
 
 
 def keep_console(job: Job, files: qemu.Files):

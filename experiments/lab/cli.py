@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from experiments.lab import boot, kernels, machine
+from experiments.lab import boot, exact, kernels, machine
 from experiments.lab.errors import READER_GONE, USAGE, LabError, say
 from experiments.lab.own_kernel import find_own
 from experiments.places import HERE
@@ -49,6 +49,10 @@ def parser() -> argparse.ArgumentParser:
     mode.add_argument("--functional", action="store_true", help="without them: faster, and its times mean nothing")
     mode.add_argument("--simulated", action="store_true", dest="timed", help=argparse.SUPPRESS)  # alias
     mode.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
+    mode.add_argument("--exact", action="store_true",
+                      help="timed, and the same command twice is the same to the bit: it and its files are in the machine's memory")
+    run.add_argument("--file", action="append", default=[], type=Path, metavar="PATH",
+                     help="of --exact: what the machine has in its memory beside the command and the files that it names")
     run.add_argument("--timeout", type=seconds, default=600, metavar="TIME",
                      help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default 600s")
     run.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
@@ -103,8 +107,11 @@ def run_command(args: argparse.Namespace) -> int:
     described = machine.find(args.machine, args.set)
     kernel = choose_kernel(args)
     module = choose_module(args, kernel)
-    return boot.run(boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
-                             not args.functional, tuple(args.kernel_option), not args.no_snapshot))
+    if args.file and not args.exact:
+        raise LabError(USAGE, "--file belongs to a run whose files are all in its memory: give --exact too")
+    job = boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
+                   not args.functional, tuple(args.kernel_option), not args.no_snapshot)
+    return exact.run(job, args.file) if args.exact else boot.run(job)
 
 
 def main(argv: list[str] | None = None) -> int:

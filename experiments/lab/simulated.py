@@ -98,12 +98,12 @@ def begin_at(folder: Path, ns: int):
             file.write(f"start={ns}\n")
 
 
-def qemu_options(machine: Machine, folder: Path) -> list[str]:
+def qemu_options(machine: Machine, folder: Path, exact: bool = False) -> list[str]:
     """Options for QEMU; the files that they name are written into `folder`."""
     shared, config = folder / "simulation.shared", folder / "simulation.conf"
     with shared.open("wb") as file:
         file.truncate(SHARED_BYTES)
-    config.write_text(configuration(machine, shared), encoding="utf-8")
+    config.write_text(configuration(machine, shared) + ("exact=1\n" if exact else ""), encoding="utf-8")
     return ["-rtc", "clock=vm", "-plugin", f"{HERE.plugin},config={config}",
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={shared}",
             "-device", "ivshmem-plain,memdev=numaplace_lab,master=on"]

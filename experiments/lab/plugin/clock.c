@@ -158,6 +158,13 @@ uint64_t np_clock_of_main_loop(void)
 	return np_read(timers_ps);
 }
 
+void np_clock_skip(struct np_cpu *cpu, uint64_t ps)
+{
+	raise_to(&now_ps, now_ps + ps);
+	raise_to(&read_ps, now_ps);
+	cpu->ps = now_ps;
+}
+
 static void wait_for_resume(uint32_t before)
 {
 	const struct timespec longest = { .tv_nsec = WAIT_NS };
@@ -218,6 +225,10 @@ static void wait_for_woken(struct np_cpu *cpu)
 	unsigned int waits = 0;
 
 	cpu->woke = false;
+	if (np_sim.config.exact) {
+		np_qemu_clock_leave(cpu);
+		return;
+	}
 	while (waits < WAITS && !np_clock_sync_is_awaited()) {
 		uint32_t before = np_read(resumes);
 		const struct np_cpu *other = find_woken();
@@ -275,7 +286,10 @@ void np_clock_idle(struct np_cpu *cpu)
 	if (!busy_cpus)
 		begin_idle(!np_qemu_clock_any_has_work());
 	np_unlock(&idle_lock);
-	np_clock_sync_leave();
+	if (!np_sim.config.exact)
+		np_clock_sync_leave();
+	else if (!busy_cpus)
+		np_qemu_clock_leave(cpu);
 }
 
 /* Where another CPU woke it, at that one's clock, which may be behind the most advanced one. */

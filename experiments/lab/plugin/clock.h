@@ -40,6 +40,9 @@ uint64_t np_clock_of(const struct np_cpu *cpu);
  */
 uint64_t np_clock_of_main_loop(void);
 
+/* One thread runs all CPUs, which have halted: the clock moves by `ps` to the next timer, which runs as if on this one. */
+void np_clock_skip(struct np_cpu *cpu, uint64_t ps);
+
 /* Up to which time due timers ran. */
 uint64_t np_clock_timers_ran(void);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "clock_sync.h"
 #include "host_time.h"
+#include "qemu_clock.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -97,6 +98,12 @@ void np_clock_sync(struct np_cpu *cpu)
 	uint64_t least;
 	bool close = true;
 
+	if (np_sim.config.exact) {
+		if (cpu->ps > slowest() + quantum_ps(cpu))
+			np_qemu_clock_leave(cpu);
+		cpu->spins = false;
+		return;
+	}
 	if (np_sim.booting || (cpu->ps < cpu->sync_ps && !cpu->spins))
 		return;
 	if (!cpu->state)

@@ -154,6 +154,10 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		c->start_ns = v[0];
 		return 0;
 	}
+	if (!strcmp(key, "exact") && n == 1) {
+		c->exact = v[0];
+		return 0;
+	}
 	return fail(p, "there is no setting '%s' with %d numbers", key, n);
 }
 

@@ -14,6 +14,7 @@
  *   machine .. , node N .. , link A B ..   lines of the contention model (policies/model/model.h)
  *   quantum=NS                       how far apart the CPUs' clocks may be
  *   window=NS                        over which traffic is counted
+ *   exact=1                          one thread of QEMU's runs all CPUs, and nothing depends on the host's time
  *   start=NS                         where the guest's clock begins; 0 unless an earlier run goes on
  */
 #ifndef NP_CONFIG_H
@@ -22,6 +23,7 @@
 #include "../guest/shared.h"
 #include "../../../policies/model/model.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +53,7 @@ struct np_config {
 	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;
+	bool exact;
 };
 
 /* Returns 0, or -1 with one line in err that says where and why. */

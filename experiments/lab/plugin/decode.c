@@ -152,7 +152,10 @@ enum np_decoded np_decode_kind(const uint8_t *code, size_t len)
 	if (repeats(&op))
 		return NP_DECODE_REP;
 	if (op.map == 0)
-		return op.byte == 0x90 && op.pp == PP_F3 ? NP_DECODE_PAUSE : NP_DECODE_OTHER;
+		return op.vex				 ? NP_DECODE_OTHER :
+		       op.byte == 0x90 && op.pp == PP_F3 ? NP_DECODE_PAUSE :
+		       op.byte == 0xf4			 ? NP_DECODE_HALT :
+							   NP_DECODE_OTHER;
 	if (drops_translations(&op))
 		return NP_DECODE_NEW_TRANSLATIONS;
 	return is_nontemporal(&op) ? NP_DECODE_NONTEMPORAL : NP_DECODE_OTHER;

@@ -11,7 +11,8 @@ enum np_decoded {
 	NP_DECODE_NONTEMPORAL,	    /* store */
 	NP_DECODE_NEW_TRANSLATIONS, /* load of CR3 or CR4, or a TLB flush */
 	NP_DECODE_PAUSE,
-	NP_DECODE_REP,	  /* string instruction with a repeat prefix */
+	NP_DECODE_REP, /* string instruction with a repeat prefix */
+	NP_DECODE_HALT,
 	NP_DECODE_MARKER, /* NP_LAB_MARKER, by which the guest ends the untimed start */
 };
 

@@ -37,6 +37,23 @@ static qemu_plugin_id_t own_id;
 static uint32_t timed_insn_ps;
 static struct np_l1 *l1_of[NP_LAB_MAX_CPUS]; /* at every access: one load away */
 
+/* Of all calls of a block, its first one asks. */
+static unsigned int at;
+
+static inline unsigned int whose(unsigned int vcpu)
+{
+	return np_sim.config.exact ? at : vcpu;
+}
+
+static inline struct np_cpu *begin_block(unsigned int vcpu)
+{
+	if (np_sim.config.exact) {
+		vcpu = at = np_qemu_clock_switch();
+		np_clock_resume(&np_sim.cpu[at]);
+	}
+	return &np_sim.cpu[vcpu];
+}
+
 static inline void execute(struct np_cpu *cpu, unsigned int instructions)
 {
 	cpu->instructions += instructions;
@@ -47,7 +64,7 @@ static inline void execute(struct np_cpu *cpu, unsigned int instructions)
 
 static void on_block(unsigned int vcpu, void *instructions)
 {
-	execute(&np_sim.cpu[vcpu], (uintptr_t)instructions);
+	execute(begin_block(vcpu), (uintptr_t)instructions);
 }
 
 static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address)
@@ -103,6 +120,7 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
 {
 	bool store = info & STORE_BIT;
 
+	vcpu = whose(vcpu);
 	if (!np_l1_again(l1_of[vcpu], (uintptr_t)slot, vaddr, store))
 		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
 }
@@ -116,7 +134,7 @@ static bool store_bit_is_right(void)
 static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 				 void *data)
 {
-	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+	struct np_cpu *cpu = &np_sim.cpu[whose(vcpu)];
 	uint32_t line;
 
 	(void)data;
@@ -127,32 +145,40 @@ static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, 
 static void on_new_translations(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_l1_new_epoch(np_sim.cpu[vcpu].l1);
-	np_translation_forget(&np_sim.cpu[vcpu].translations);
+	np_l1_new_epoch(np_sim.cpu[whose(vcpu)].l1);
+	np_translation_forget(&np_sim.cpu[whose(vcpu)].translations);
 }
 
 static void on_pause(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_sim.cpu[vcpu].pending_ps += PAUSE_PS;
-	np_sim.cpu[vcpu].spins = true;
+	np_sim.cpu[whose(vcpu)].pending_ps += PAUSE_PS;
+	np_sim.cpu[whose(vcpu)].spins = true;
+}
+
+/* The one thread that runs all CPUs has no idle calls. */
+static void on_halt(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_clock_idle(&np_sim.cpu[whose(vcpu)]);
 }
 
 static void on_rep1(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_rounds_begin(&np_sim.cpu[vcpu].rounds, 1);
+	np_rounds_begin(&np_sim.cpu[whose(vcpu)].rounds, 1);
 }
 
 static void on_rep2(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_rounds_begin(&np_sim.cpu[vcpu].rounds, 2);
+	np_rounds_begin(&np_sim.cpu[whose(vcpu)].rounds, 2);
 }
 
 static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 			   void *slot)
 {
+	vcpu = whose(vcpu);
 	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 1))
 		execute(&np_sim.cpu[vcpu], 1);
 	on_access(vcpu, info, vaddr, slot);
@@ -161,6 +187,7 @@ static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 			   void *slot)
 {
+	vcpu = whose(vcpu);
 	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 2))
 		execute(&np_sim.cpu[vcpu], 1);
 	on_access(vcpu, info, vaddr, slot);
@@ -200,6 +227,10 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 		break;
 	case NP_DECODE_NONTEMPORAL:
 		access = on_nontemporal_store;
+		break;
+	case NP_DECODE_HALT:
+		if (np_sim.config.exact)
+			on_entry(insn, on_halt);
 		break;
 	case NP_DECODE_MARKER:
 	case NP_DECODE_OTHER:
@@ -256,7 +287,7 @@ static void on_marker(unsigned int vcpu, void *data)
 
 static void on_boot_block(unsigned int vcpu, void *instructions)
 {
-	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+	struct np_cpu *cpu = begin_block(vcpu);
 
 	cpu->instructions += (uintptr_t)instructions;
 	cpu->pending_ps += (uintptr_t)instructions * np_sim.insn_ps;
@@ -275,8 +306,17 @@ static void on_boot_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
 
-		if (np_decode_kind(code, len) == NP_DECODE_MARKER)
+		switch (np_decode_kind(code, len)) {
+		case NP_DECODE_MARKER:
 			on_entry(insn, on_marker);
+			break;
+		case NP_DECODE_HALT:
+			if (np_sim.config.exact)
+				on_entry(insn, on_halt);
+			break;
+		default:
+			break;
+		}
 	}
 }
 

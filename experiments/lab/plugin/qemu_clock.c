@@ -11,6 +11,7 @@
 #define ALL_ATTRIBUTES (-1)  /* QEMU_TIMER_ATTR_ALL */
 #define RDTSC_PS       10000 /* about 25 cycles: what RDTSC takes on processors of the last decade */
 #define PS_PER_NS      1000ull
+#define NEVER	       (UINT64_MAX / 2)
 #define CLASS_PARENT_WORDS \
 	12 /* of ObjectClass, which begins every class: never a slot of the accelerator's */
 
@@ -49,6 +50,9 @@ static const struct {
 };
 
 static __thread struct np_cpu *self;
+/* Of the one thread that runs all CPUs */
+static __thread void **current_cpu;  /* QEMU's word: the CPU that it is at */
+static __thread void *state_of_self; /* QEMU's */
 static __thread bool asks_for_deadline;
 static bool queued[NP_LAB_MAX_CPUS];
 
@@ -71,9 +75,12 @@ const char *np_qemu_clock_find(void)
 static int64_t virtual_clock(void)
 {
 	if (asks_for_deadline) /* which is no reading of the guest's */
-		return (self ? self->ps + self->pending_ps : np_clock_now()) / PS_PER_NS;
+		return (self && self->busy ? self->ps + self->pending_ps : np_clock_now()) /
+		       PS_PER_NS;
 	if (self)
 		return np_clock_of(self) / PS_PER_NS;
+	if (np_sim.config.exact) /* the CPUs' thread runs all timers: the main loop finds none due */
+		return np_sim.config.start_ns;
 	if (gettid() != getpid() || !qemu.bql_locked())
 		return np_clock_timers_ran() / PS_PER_NS;
 	return np_clock_of_main_loop() / PS_PER_NS;
@@ -134,6 +141,17 @@ bool np_qemu_clock_take(void)
 void np_qemu_clock_thread(struct np_cpu *cpu)
 {
 	self = cpu;
+	state_of_self = cpu ? qemu.get_cpu(cpu->index) : NULL;
+}
+
+unsigned int np_qemu_clock_switch(void)
+{
+	if (!current_cpu)
+		current_cpu = dlsym(RTLD_DEFAULT, "current_cpu"); /* of this thread */
+	for (unsigned int i = 0; *current_cpu != state_of_self && i < np_sim.config.cpus; i++)
+		if (qemu.get_cpu(i) == *current_cpu)
+			np_qemu_clock_thread(&np_sim.cpu[i]);
+	return self->index;
 }
 
 bool np_qemu_clock_has_work(const struct np_cpu *cpu)
@@ -153,25 +171,48 @@ uint64_t np_qemu_clock_left_ps(void)
 	asks_for_deadline = true;
 	ns = qemu.deadline_ns_all(VIRTUAL, ALL_ATTRIBUTES);
 	asks_for_deadline = false;
-	return ns < 0 ? UINT64_MAX / 2 : ns * PS_PER_NS;
+	return ns < 0 ? NEVER : ns * PS_PER_NS;
+}
+
+/* All CPUs, which one thread runs, have halted: the clock goes to the next timer. */
+static void skip(struct np_cpu *cpu)
+{
+	uint64_t left = np_qemu_clock_left_ps();
+
+	if (left == NEVER)
+		return;
+	np_clock_skip(cpu, left);
+	np_qemu_clock_leave(cpu);
 }
 
 /* QEMU calls it outside translated code, with its lock. */
 static void run_due(void *cpu_state, unsigned long index)
 {
 	struct np_cpu *cpu = &np_sim.cpu[index];
-	uint64_t ps = np_clock_of(cpu);
+	uint64_t ps;
 
 	(void)cpu_state;
 	queued[index] = false;
+	if (np_sim.config.exact) {
+		np_qemu_clock_thread(cpu);
+		if (!np_qemu_clock_any_has_work())
+			skip(cpu);
+	}
+	ps = np_clock_of(cpu);
 	qemu.run_timers(VIRTUAL);
 	np_clock_ran_timers(cpu, ps);
 }
 
-void np_qemu_clock_step(struct np_cpu *cpu)
+void np_qemu_clock_leave(const struct np_cpu *cpu)
 {
-	if (queued[cpu->index] || np_qemu_clock_left_ps())
+	if (queued[cpu->index])
 		return;
 	queued[cpu->index] = true;
 	qemu.async_run_on_cpu(qemu.get_cpu(cpu->index), run_due, cpu->index);
+}
+
+void np_qemu_clock_step(struct np_cpu *cpu)
+{
+	if (!queued[cpu->index] && !np_qemu_clock_left_ps())
+		np_qemu_clock_leave(cpu);
 }

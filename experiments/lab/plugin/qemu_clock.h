@@ -25,6 +25,18 @@ bool np_qemu_clock_take(void);
 /* The calling thread is this CPU's. */
 void np_qemu_clock_thread(struct np_cpu *cpu);
 
+/*
+ * The index of the CPU that the calling thread is at, which then is this CPU's: of the one thread
+ * that runs all of them. QEMU 10.0 gives a block's calls the index of the CPU that translated it.
+ */
+unsigned int np_qemu_clock_switch(void);
+
+/*
+ * The CPU leaves the block, and the one thread that runs all CPUs goes to the next one. Where all
+ * have halted, the clock goes from timer to timer until one wakes a CPU.
+ */
+void np_qemu_clock_leave(const struct np_cpu *cpu);
+
 /* The CPU's clock moved: due timers run in its thread as soon as it leaves the block. */
 void np_qemu_clock_step(struct np_cpu *cpu);
 

@@ -5,12 +5,12 @@
 #define HOST_TICKS 77 /* of a clock that is not taken */
 
 struct fake_qemu qemu;
+__thread void *current_cpu;
 static void **class; /* on the heap: the plugin asks the allocator for its size */
 
 bool qemu_clock_run_timers(int type);
 int64_t qemu_clock_deadline_ns_all(int type, int attributes);
 void *object_class_by_name(const char *name);
-void *qemu_get_cpu(int index);
 void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data);
 bool cpu_thread_is_idle(void *cpu);
 bool all_cpu_threads_idle(void);
@@ -126,6 +126,7 @@ void fake_qemu_begin(void)
 	qemu.work_seen = 0;
 	qemu.locked = true;
 	memset(qemu.has_work, 0, sizeof(qemu.has_work));
+	current_cpu = NULL;
 	np_qemu_clock_thread(NULL);
 	if (!np_qemu_clock_take())
 		abort();

@@ -24,6 +24,10 @@ struct fake_qemu {
 
 extern struct fake_qemu qemu;
 
+/* QEMU's state of the CPU that this thread is at: qemu_get_cpu() of its index. */
+extern __thread void *current_cpu;
+void *qemu_get_cpu(int index);
+
 /* No timer, no work, empty words; the plugin's clocks are taken. */
 void fake_qemu_begin(void);
 

@@ -125,6 +125,8 @@ static void instructions_are_recognised(void)
 		{ NP_DECODE_OTHER, "\x0f\x01\xf9", 3 },			  /* rdtscp */
 		{ NP_DECODE_NEW_TRANSLATIONS, "\x66\x0f\x38\x82\x07", 5 }, /* invpcid */
 		{ NP_DECODE_PAUSE, "\xf3\x90", 2 },
+		{ NP_DECODE_HALT, "\xf4", 1 },
+		{ NP_DECODE_OTHER, "\x0f\xf4\xc1", 3 }, /* pmuludq */
 		{ NP_DECODE_OTHER, "\x90", 1 },
 		{ NP_DECODE_OTHER, "\x66\x66\x66\x66", 4 }, /* prefixes alone */
 		{ NP_DECODE_OTHER, "\x62\xf1\x7d", 3 },	    /* cut short */

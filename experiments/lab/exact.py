@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""lab run --exact: the same command gives the same output, console and counters, to the bit.
+
+One thread of QEMU's runs all CPUs, and nothing in the machine has a time of the host's: the command, the files that it names
+and the libraries that they need are in the machine's memory before it starts.
+"""
+
+import hashlib
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.lab import boot, console, initramfs, qemu, simulated
+from experiments.lab.errors import USAGE, LabError, say
+from experiments.lab.qmp import running
+from experiments.lab.run_folder import run_folder
+
+INIT = Path(__file__).with_name("exact.sh")
+BEGINS, ENDS = "numaplace lab: begins", "numaplace lab: ends"
+# Nothing of these is the host's: no true random numbers, and a date.
+CPU_MODEL = f"{qemu.CPU_MODEL},rdrand=off,rdseed=off"
+OPTIONS = ("-accel", "tcg,thread=single", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm")
+OF_THE_HOST = ("-fsdev", "-rtc")
+STREAMS = ("out", "err", "counters")
+FOLDERS = tuple(map(Path, ("/bin", "/dev", "/proc", "/sys", "/tmp")))
+
+
+@dataclass
+class Result:
+    out: bytes
+    err: bytes
+    counters: bytes
+    status: int
+    digest: str  # SHA-256 of all that, and of the console until the command's end
+
+
+def libraries(program: Path) -> list[Path]:
+    """The loader and the libraries of a dynamic program, by the names under which they are looked for."""
+    with program.open("rb") as file:
+        begin = file.read(256)
+    if begin.startswith(b"#!"):
+        return [Path(begin[2:].split(b"\n")[0].split()[0].decode())]
+    if not begin.startswith(b"\x7fELF"):
+        return []
+    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return [Path(word) for line in said.splitlines() for word in line.split() if word.startswith("/")]
+
+
+def tree(path: Path) -> list[Path]:
+    """The files of a folder, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    return sorted(Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+
+
+def needed(command: list[str], more: list[Path]) -> list[Path]:
+    """Files, by absolute paths: the command's program, what its words name, and what these need."""
+    program = shutil.which(command[0])
+    if not program:
+        raise LabError(USAGE, f"there is no program '{command[0]}' to take into the machine: give its path")
+    missing = next((path for path in more if not path.exists()), None)
+    if missing:
+        raise LabError(USAGE, f"there is no '{missing}' to take into the machine: correct --file")
+    named = [Path(program), *(Path(word) for word in command[1:] if Path(word).is_file()), *more]
+    todo, found = [one.absolute() for path in named for one in tree(path)], {}
+    while todo:
+        path = todo.pop()
+        if path in found or not path.is_file():
+            continue
+        found[path] = None
+        todo += libraries(path)
+    return sorted(found)
+
+
+def folders(paths: list[Path]) -> list[Path]:
+    return sorted({parent for path in paths for parent in path.parents} - {Path("/")})
+
+
+def archive(job: boot.Job, more: list[Path], cwd: Path) -> bytes:
+    """What the machine has in its memory beside the kernel: its first program, the modules, the command's files."""
+    own = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, initramfs.environment({"lab_cwd": str(cwd)}).encode()),
+           "command": (0o644, f"exec {shlex.join(job.command)}\n".encode()),
+           "numaplace_lab.ko": (0o644, simulated.guest_module(job.kernel).read_bytes())}
+    if job.module:
+        own["numaplace.ko"] = (0o644, job.module.read_bytes())
+    files = needed(job.command, more)
+    of_files = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
+    made = dict.fromkeys([*FOLDERS, *folders([*files, cwd / "any"])])
+    return b"".join([*(initramfs.entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in made),
+                     *(initramfs.entry(name.lstrip("/"), stat.S_IFREG | mode, content)
+                       for name, (mode, content) in (own | of_files).items()),
+                     initramfs.entry("TRAILER!!!", 0, b"")])
+
+
+def adapt(argv: list[str], files: qemu.Files, memory: bytes) -> list[str]:
+    """A machine of virtme-ng's without the host's files, with `memory` as what it starts from."""
+    with files.initramfs.open("ab") as file:
+        file.write(b"\0" * (-file.tell() % 4) + memory)
+    kept: list[str] = []
+    for option, value in qemu.pairs(argv):
+        if option not in OF_THE_HOST and not (value or "").startswith("virtio-9p"):
+            kept += [option] if value is None else [option, value]
+    at = kept.index("-append") + 1
+    kept[at] = " ".join(word for word in kept[at].split() if not word.startswith("virtme"))
+    kept[kept.index("-cpu") + 1] = CPU_MODEL
+    kept = [f"file,id=console,path={files.console}" if word.startswith("file,id=console,") else word for word in kept]
+    return [*kept, *OPTIONS, "-chardev", f"file,id=result,path={files.run / 'result'}", "-serial", "chardev:result"]
+
+
+def result(files: qemu.Files) -> Result | None:
+    """None where the machine ended before the command."""
+    path = files.run / "result"
+    rest, streams = path.read_bytes() if path.exists() else b"", {}
+    whole = rest
+    for name in STREAMS:
+        head, newline, rest = rest.partition(b"\n")
+        if not newline or not head.startswith(name.encode() + b" "):
+            return None
+        size = int(head.split()[1])
+        streams[name], rest = rest[:size], rest[size:]
+    if not rest.startswith(b"status ") or not rest.endswith(b"\n"):
+        return None
+    said = files.console.read_bytes().partition(ENDS.encode())[0]
+    return Result(**streams, status=int(rest.split()[1]), digest=hashlib.sha256(said + whole).hexdigest())
+
+
+def run(job: boot.Job, more: list[Path]) -> int:
+    """The exit status of the command, whose output and whose run's digest are printed."""
+    with boot.ending_signals():
+        try:
+            qemu.check_host(job.machine, Path.cwd())
+            simulated.check(job.machine, job.kernel)
+            found = run_in_memory(job, more)
+        except boot.Ended as ended:
+            return ended.status
+    for stream, data in ((sys.stdout, found.out), (sys.stderr, found.err)):
+        stream.buffer.write(data)
+        stream.flush()
+    say(f"exact run {found.digest}")
+    return found.status
+
+
+def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
+    with run_folder() as folder:
+        files = qemu.Files(folder)
+        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options)
+        argv += simulated.qemu_options(job.machine, files.run, exact=True)
+        argv = adapt(argv, files, archive(job, more, Path.cwd()))
+        try:
+            with running(argv, files.run / "qemu") as (process, _):
+                process.wait(job.timeout)
+        except subprocess.TimeoutExpired:
+            raise boot.out_of_time(job, f"its run after '{console.last_line(files.run)}'") from None
+        finally:
+            boot.keep_console(job, files)
+        found = result(files)
+        if not found:
+            boot.refuse_plugin(job, files)
+            raise console.failure(files.run, "command" if BEGINS in console.text(files.console) else "boot", job)
+        return found

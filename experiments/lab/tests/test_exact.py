@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace lab run --exact: what goes into the machine, and runs that are the same to the bit."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.lab import exact
+from experiments.lab.errors import LabError
+from experiments.lab.validate.lab_run import host_load
+from experiments.places import HERE
+
+TOP = HERE.code
+# Four loops on four CPUs, each told when it ends; timers; and what the interrupts of all that were.
+BUSY = ("for i in 1 2 3 4; do (n=0; while [ $n -lt 3000 ]; do n=$((n+1)); done; cat /proc/uptime) & done; wait; "
+        "sleep 0.3; cat /proc/interrupts /proc/uptime")
+
+
+def run(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--exact", "--machine", "demo-2s", "--timeout", "300",
+                           *options, "--", *command], cwd=TOP, capture_output=True, text=True, check=False, timeout=330)
+
+
+def digest(done: subprocess.CompletedProcess) -> str:
+    found = re.search(r"exact run ([0-9a-f]{64})$", done.stderr.strip())
+    assert found, done.stderr
+    return found[1]
+
+
+def test_program_comes_with_its_loader_and_libraries():
+    names = [path.name for path in exact.needed(["numactl", "-H"], [])]
+    assert "numactl" in names and any(name.startswith("libnuma.so") for name in names)
+    assert any(name.startswith("ld-linux") for name in names)
+
+
+def test_script_comes_with_its_interpreter(tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/usr/bin/env sh\necho yes\n", encoding="utf-8")
+    script.chmod(0o755)
+    needed = exact.needed([str(script)], [])
+    assert script in needed and Path("/usr/bin/env") in needed
+
+
+def test_files_are_those_that_words_name_and_those_that_are_asked_for(tmp_path):
+    for name in ("named", "asked/deep/for", "neither"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    needed = exact.needed(["cat", str(tmp_path / "named"), str(tmp_path)], [tmp_path / "asked"])
+    assert [path for path in needed if path.is_relative_to(tmp_path)] == [tmp_path / "asked/deep/for", tmp_path / "named"]
+
+
+@pytest.mark.parametrize(("command", "more", "message"), [
+    (["no-such-program"], [], "there is no program 'no-such-program' to take into the machine"),
+    (["true"], [Path("/no/such/file")], "there is no '/no/such/file' to take into the machine"),
+])
+def test_what_is_missing_is_named(command, more, message):
+    with pytest.raises(LabError, match=message):
+        exact.needed(command, more)
+
+
+def test_result_that_was_cut_off_is_none(tmp_path):
+    files = exact.qemu.Files(tmp_path)
+    files.console.write_bytes(b"line\nnumaplace lab: ends\nlater")
+    whole = b"out 3\na\nberr 0\ncounters 2\nc\nstatus 7\n"
+    (tmp_path / "result").write_bytes(whole)
+    found = exact.result(files)
+    assert (found.out, found.err, found.counters, found.status) == (b"a\nb", b"", b"c\n", 7)
+    for length in range(len(whole)):
+        (tmp_path / "result").write_bytes(whole[:length])
+        assert exact.result(files) is None, length
+
+
+@pytest.mark.lab
+def test_same_command_is_the_same_to_the_bit_on_a_busy_host_too():
+    first = run("sh", "-c", BUSY)
+    with host_load(3):
+        again = run("sh", "-c", BUSY)
+    assert first.returncode == 0, first.stderr
+    assert (again.stdout, digest(again)) == (first.stdout, digest(first))
+    # Another command's run differs, so the digest is of the run.
+    other = run("sh", "-c", BUSY.replace("3000", "3001"))
+    assert digest(other) != digest(first) and other.stdout != first.stdout
+
+
+@pytest.mark.lab
+def test_output_and_status_are_the_command_s_and_idle_time_is_skipped():
+    done = run("sh", "-c", "sleep 5000; cut -d. -f1 /proc/uptime; ls /sys/kernel/debug/numaplace; echo err >&2; exit 3")
+    seconds, *control = done.stdout.splitlines()
+    assert 5000 < int(seconds) < 5010 and "place" in control
+    assert done.returncode == 3 and done.stderr.startswith("err\n")
+
+
+@pytest.mark.lab
+def test_kernel_that_dies_is_shown_by_its_last_lines():
+    done = run("sh", "-c", "echo c >/proc/sysrq-trigger")
+    assert done.returncode == 125
+    assert "the kernel died while the command ran" in done.stderr and "sysrq triggered crash" in done.stderr
