@@ -20,6 +20,7 @@ from experiments.lab.validate import (
     contention,
     copy,
     endurance,
+    exact,
     mechanisms,
     migration,
     present,
@@ -32,6 +33,7 @@ from experiments.lab.validate.inside import ROOT
 CLAIMS = [
     Claim("clock", "timers, ticks, processors' time and boots, on each kernel and host load: demo-2s", clock.clock),
     Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.starts),
+    Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.exact),
     Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",
           mechanisms.mechanisms),
     Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
