@@ -59,6 +59,8 @@ struct np_cpu {
 	bool woken; /* by a CPU that waits for it: starts at wake_ps. Others write both */
 	bool woke;  /* others, for which it is to wait */
 	uint64_t wake_ps;
+	bool asked;	  /* to leave the block, and has not yet */
+	uint64_t drop_ps; /* when QEMU drops its translations again */
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 	struct np_cost cost[NP_LAB_MAX_NODES][NP_KINDS];
 } __attribute__((aligned(128)));

@@ -12,6 +12,11 @@
 #define RDTSC_PS       10000 /* about 25 cycles: what RDTSC takes on processors of the last decade */
 #define PS_PER_NS      1000ull
 #define NEVER	       (UINT64_MAX / 2)
+/*
+ * QEMU keeps a translation until the kernel drops it, and sets accessed bits when it makes one. The kernel clears them
+ * without a drop, as a processor's TLB loses entries all the time. Less than DAMON's sampling interval of 5 ms.
+ */
+#define TRANSLATION_PS 4000000000ull
 #define CLASS_PARENT_WORDS \
 	12 /* of ObjectClass, which begins every class: never a slot of the accelerator's */
 
@@ -26,6 +31,7 @@ static struct {
 	void *(*get_cpu)(int index);
 	void (*async_run_on_cpu)(void *cpu, void (*work)(void *cpu, unsigned long data),
 				 unsigned long data);
+	void (*tlb_flush)(void *cpu);
 	bool (*cpu_is_idle)(void *cpu);
 	bool (*all_cpus_are_idle)(void);
 	bool (*bql_locked)(void);
@@ -43,6 +49,7 @@ static const struct {
 	{ "object_class_by_name", &qemu.class_by_name },
 	{ "qemu_get_cpu", &qemu.get_cpu },
 	{ "async_run_on_cpu", &qemu.async_run_on_cpu },
+	{ "tlb_flush", &qemu.tlb_flush },
 	{ "cpu_thread_is_idle", &qemu.cpu_is_idle },
 	{ "all_cpu_threads_idle", &qemu.all_cpus_are_idle },
 	{ "bql_locked", &qemu.bql_locked },
@@ -54,7 +61,6 @@ static __thread struct np_cpu *self;
 static __thread void **current_cpu;  /* QEMU's word: the CPU that it is at */
 static __thread void *state_of_self; /* QEMU's */
 static __thread bool asks_for_deadline;
-static bool queued[NP_LAB_MAX_CPUS];
 
 const char *np_qemu_clock_find(void)
 {
@@ -185,14 +191,22 @@ static void skip(struct np_cpu *cpu)
 	np_qemu_clock_leave(cpu);
 }
 
+static void drop_translations(struct np_cpu *cpu, void *cpu_state)
+{
+	if (cpu->ps < cpu->drop_ps)
+		return;
+	cpu->drop_ps = cpu->ps + TRANSLATION_PS;
+	qemu.tlb_flush(cpu_state);
+}
+
 /* QEMU calls it outside translated code, with its lock. */
 static void run_due(void *cpu_state, unsigned long index)
 {
 	struct np_cpu *cpu = &np_sim.cpu[index];
 	uint64_t ps;
 
-	(void)cpu_state;
-	queued[index] = false;
+	cpu->asked = false;
+	drop_translations(cpu, cpu_state);
 	if (np_sim.config.exact) {
 		np_qemu_clock_thread(cpu);
 		if (!np_qemu_clock_any_has_work())
@@ -203,16 +217,16 @@ static void run_due(void *cpu_state, unsigned long index)
 	np_clock_ran_timers(cpu, ps);
 }
 
-void np_qemu_clock_leave(const struct np_cpu *cpu)
+void np_qemu_clock_leave(struct np_cpu *cpu)
 {
-	if (queued[cpu->index])
+	if (cpu->asked)
 		return;
-	queued[cpu->index] = true;
+	cpu->asked = true;
 	qemu.async_run_on_cpu(qemu.get_cpu(cpu->index), run_due, cpu->index);
 }
 
 void np_qemu_clock_step(struct np_cpu *cpu)
 {
-	if (!queued[cpu->index] && !np_qemu_clock_left_ps())
+	if (!cpu->asked && (cpu->ps >= cpu->drop_ps || !np_qemu_clock_left_ps()))
 		np_qemu_clock_leave(cpu);
 }

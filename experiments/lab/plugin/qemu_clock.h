@@ -35,9 +35,12 @@ unsigned int np_qemu_clock_switch(void);
  * The CPU leaves the block, and the one thread that runs all CPUs goes to the next one. Where all
  * have halted, the clock goes from timer to timer until one wakes a CPU.
  */
-void np_qemu_clock_leave(const struct np_cpu *cpu);
+void np_qemu_clock_leave(struct np_cpu *cpu);
 
-/* The CPU's clock moved: due timers run in its thread as soon as it leaves the block. */
+/*
+ * The CPU's clock moved: due timers run in its thread as soon as it leaves the block. Each 4 ms QEMU drops the CPU's
+ * translations, so that the next access of a page sets its accessed bit.
+ */
 void np_qemu_clock_step(struct np_cpu *cpu);
 
 /* Whether a halted CPU has got something to do. */

@@ -4,7 +4,8 @@
 import pytest
 
 from experiments.lab import hmat, machine
-from experiments.lab.validate import mechanisms
+from experiments.lab.validate import accessed, mechanisms
+from experiments.lab.validate.accessed_inside import MIB, WHOLE, aggregations
 from experiments.lab.validate.mechanisms_inside import PAGES
 
 
@@ -44,3 +45,16 @@ def test_kernel_makes_tiers_and_demotes_and_promotes(series):
     assert demoted["home"] == promoted["away"] == PAGES
     assert demoted["away"] >= mechanisms.LEAST_DEMOTED * PAGES and demoted["counted"] >= demoted["away"]
     assert promoted["seconds"] is not None and promoted["counted"]["pgpromote_success"] >= 0.9 * PAGES
+
+
+@pytest.mark.lab
+def test_ageing_finds_the_pages_that_are_used():
+    lines = accessed.measure("6.12", "ageing", 4)[4 * MIB]
+    assert accessed.found_by_ageing(lines) == pytest.approx(4 * MIB, rel=0.01), lines
+
+
+def test_trace_of_damon_is_read_by_aggregations():
+    half = WHOLE // 2
+    row = " kdamond.0-9 [000] ..... 1.0: damon_aggregated: target_id=0 nr_regions=2 {}-{}: {} 7\n"
+    text = "# tracer: nop\n" + "".join(row.format(*one) for one in [(0, half, 20), (half, WHOLE, 0)] * 2)
+    assert aggregations(text) == [[(0, half, 20), (half, WHOLE, 0)]] * 2

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from experiments.claims import HOLDS, Claim, Outcome, all_hold, verdicts
 from experiments.lab.validate import (
+    accessed,
     cachetest,
     calibrated,
     calls,
@@ -36,6 +37,7 @@ CLAIMS = [
     Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.exact),
     Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",
           mechanisms.mechanisms),
+    Claim("accessed", "memory in use as MGLRU and DAMON find it, on each kernel: demo-2s", accessed.accessed),
     Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
     Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
     Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),

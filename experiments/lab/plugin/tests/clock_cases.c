@@ -122,6 +122,19 @@ static void the_clock_goes_on_where_an_earlier_run_ended(void)
 	end_with_one();
 }
 
+static void accessed_bits_are_set_again_each_4_ms(void)
+{
+	struct np_cpu *cpu = begin_with_one();
+
+	cpu->drop_ps = 0;
+	for (int us = 0; us < 20000; us++) {
+		run(cpu, US);
+		leave(cpu);
+	}
+	CU_ASSERT(qemu.tlb_flushes >= 5 && qemu.tlb_flushes <= 6);
+	end_with_one();
+}
+
 static void a_cpu_that_is_behind_catches_up_in_the_untimed_start(void)
 {
 	struct np_cpu *cpu = begin_with_one();
@@ -326,6 +339,7 @@ static CU_TestInfo clock_tests[] = {
 	  a_timer_runs_in_the_thread_that_comes_to_it },
 	{ "the clock goes on where an earlier run ended",
 	  the_clock_goes_on_where_an_earlier_run_ended },
+	{ "accessed bits are set again each 4 ms", accessed_bits_are_set_again_each_4_ms },
 	{ "a CPU that is behind catches up in the untimed start",
 	  a_cpu_that_is_behind_catches_up_in_the_untimed_start },
 	{ "a woken CPU starts at the waker's clock", a_woken_cpu_starts_at_the_waker_s_clock },

@@ -9,9 +9,12 @@ struct np_cpu *begin_with_one(void)
 	memset(shared.cpu, 0, sizeof(shared.cpu));
 	np_sim.shared = &shared;
 	fake_qemu_begin();
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		np_sim.cpu[i].drop_ps =
+			UINT64_MAX; /* QEMU's translations are no matter of most cases */
 		np_sim.cpu[i].state =
 			-1; /* one thread is all of them here: it tells nothing of the others */
+	}
 	np_clock_resume(&np_sim.cpu[0]);
 	return np_sim.cpu;
 }

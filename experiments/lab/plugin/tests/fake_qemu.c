@@ -12,6 +12,7 @@ bool qemu_clock_run_timers(int type);
 int64_t qemu_clock_deadline_ns_all(int type, int attributes);
 void *object_class_by_name(const char *name);
 void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data);
+void tlb_flush(void *cpu);
 bool cpu_thread_is_idle(void *cpu);
 bool all_cpu_threads_idle(void);
 bool bql_locked(void);
@@ -81,6 +82,12 @@ void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), un
 	qemu.work_data = data;
 }
 
+void tlb_flush(void *cpu)
+{
+	(void)cpu;
+	qemu.tlb_flushes++;
+}
+
 bool cpu_thread_is_idle(void *cpu)
 {
 	bool *has_work = cpu, had = *has_work;
@@ -122,6 +129,7 @@ void fake_qemu_begin(void)
 	qemu.deadline_ns = UINT64_MAX;
 	qemu.timer_wakes = -1;
 	qemu.timers_ran = 0;
+	qemu.tlb_flushes = 0;
 	qemu.work = NULL;
 	qemu.work_seen = 0;
 	qemu.locked = true;

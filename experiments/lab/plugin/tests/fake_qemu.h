@@ -18,6 +18,7 @@ struct fake_qemu {
 	bool has_work[4];	/* by CPU */
 	void (*work)(void *cpu, unsigned long data); /* asked for, not done yet */
 	unsigned long work_data;
+	unsigned int tlb_flushes;
 	bool locked;
 	void (*run_or_stop)(void *data, bool running, int state); /* to be told */
 };

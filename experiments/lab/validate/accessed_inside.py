@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the kernel sees of accesses by the pages' accessed bits; one JSON object a line.
+
+    accessed_inside.py damon|ageing MIB ..
+
+A program uses the first MIB of 64 MiB that it has touched once. Runs inside a timed machine; standard library only.
+"""
+
+import ctypes
+import json
+import mmap
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PAGE, MIB = 4096, 1 << 20
+WHOLE = 64 * MIB
+DAMON = Path("/sys/kernel/mm/damon/admin/kdamonds")
+DAMON_STAT = Path("/sys/module/damon_stat/parameters/enabled")
+TRACING = Path("/sys/kernel/tracing")
+SAMPLE_US, AGGREGATION_US = 5000, 100_000
+DAMON_S = 4
+# Of a region's samples in an aggregation, by which it counts as used.
+USED_SAMPLES = AGGREGATION_US // SAMPLE_US // 2
+GENERATIONS = Path("/sys/kernel/debug/lru_gen")
+GROUP = Path("/sys/fs/cgroup/numaplace-accessed")
+ROUNDS, ROUND_S = 3, 0.1
+
+
+@contextmanager
+def program(hot: int) -> Iterator[tuple[int, int]]:
+    """Its number and the address of its memory."""
+    memory = mmap.mmap(-1, WHOLE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    ready, tell = os.pipe()
+    pid = os.fork()
+    if not pid:
+        (GROUP / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+        os.sched_setaffinity(0, {1})
+        for offset in range(0, WHOLE, PAGE):
+            memory[offset] = 1
+        os.write(tell, b".")
+        while True:
+            sum(memory[0:hot:PAGE])
+    os.read(ready, 1)
+    try:
+        yield pid, address
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def put(folder: Path, **values: object):
+    for name, value in values.items():
+        (folder / name).write_text(str(value), encoding="ascii")
+
+
+@contextmanager
+def monitored(pid: int, begin: int, end: int):
+    if DAMON_STAT.exists():
+        DAMON_STAT.write_text("N", encoding="ascii")
+    put(DAMON, nr_kdamonds=1)
+    put(DAMON / "0/contexts", nr_contexts=1)
+    context = DAMON / "0/contexts/0"
+    put(context, operations="fvaddr")
+    put(context / "monitoring_attrs/intervals", sample_us=SAMPLE_US, aggr_us=AGGREGATION_US, update_us=1_000_000)
+    put(context / "targets", nr_targets=1)
+    put(context / "targets/0", pid_target=pid)
+    put(context / "targets/0/regions", nr_regions=1)
+    put(context / "targets/0/regions/0", start=begin, end=end)
+    put(DAMON / "0", state="on")
+    try:
+        yield
+    finally:
+        put(DAMON / "0", state="off")
+        put(DAMON, nr_kdamonds=0)
+
+
+def aggregations(text: str) -> list[list[tuple[int, int, int]]]:
+    """Regions with their samples, of each aggregation, from the trace."""
+    found: list[list[tuple[int, int, int]]] = []
+    for count, begin, end, samples in re.findall(r"nr_regions=(\d+) (\d+)-(\d+): (\d+)", text):
+        if not found or sum(stop - start for start, stop, _ in found[-1]) >= WHOLE:
+            found.append([])
+        found[-1].append((int(begin), int(end), int(samples)))
+        assert len(found[-1]) <= int(count), text[:2000]
+    return found
+
+
+def damon(hot: int):
+    with program(hot) as (pid, address):
+        (TRACING / "trace").write_text("", encoding="ascii")
+        put(TRACING / "events/damon/damon_aggregated", enable=1)
+        with monitored(pid, address, address + WHOLE):
+            time.sleep(DAMON_S)
+        put(TRACING / "events/damon/damon_aggregated", enable=0)
+        text = (TRACING / "trace").read_text(encoding="ascii")
+    for regions in aggregations(text):
+        used = [(begin - address, end - address) for begin, end, samples in regions if samples >= USED_SAMPLES]
+        print(json.dumps({"what": "damon", "hot": hot, "used": sum(end - begin for begin, end in used),
+                          "right": sum(max(0, min(end, hot) - begin) for begin, end in used)}), flush=True)
+
+
+def generations() -> tuple[str, dict[int, int]]:
+    """The number of the program's cgroup, and its anonymous pages on node 0 by generation."""
+    blocks = re.split(r"^memcg\s+", GENERATIONS.read_text(encoding="ascii"), flags=re.MULTILINE)
+    block = next(block for block in blocks if block.split()[1:2] == [f"/{GROUP.name}"])
+    on_node_0 = re.split(r"^ *node\s+\d+\n", block, flags=re.MULTILINE)[1]
+    rows = [line.split() for line in on_node_0.splitlines()]
+    return block.split()[0], {int(number): int(pages) for number, _, pages, *_ in rows}
+
+
+def ageing(hot: int):
+    """Pages that are in the youngest generation after each of some rounds."""
+    Path("/sys/kernel/mm/lru_gen/enabled").write_text("y", encoding="ascii")
+    with program(hot):
+        for _ in range(ROUNDS):
+            time.sleep(ROUND_S)
+            number, pages = generations()
+            GENERATIONS.write_text(f"+ {number} 0 {max(pages)} 1 1", encoding="ascii")
+            _, pages = generations()
+            print(json.dumps({"what": "ageing", "hot": hot, "pages": pages}), flush=True)
+
+
+WHAT = {"damon": damon, "ageing": ageing}
+
+if __name__ == "__main__":
+    Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory", encoding="ascii")
+    GROUP.mkdir(exist_ok=True)
+    for mib in sys.argv[2:]:
+        WHAT[sys.argv[1]](int(mib) * MIB)
