@@ -56,6 +56,7 @@ def write(name: str, command: str, inputs: list[str]) -> bool:
     load, started = os.getloadavg()[0], time.monotonic()
     done = subprocess.run(command, shell=True, cwd=TOP, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, BOUND_FAILS):
+        sys.stderr.write(done.stdout)
         print(f"measured: {name} is not written: '{command}' ended with status {done.returncode}", file=sys.stderr)
         return False
     new = HERE / f"{name}.new"
