@@ -28,7 +28,7 @@ mount -t devtmpfs none /dev
 mount -t debugfs none /sys/kernel/debug
 mount -t cgroup2 none /sys/fs/cgroup
 stty -F /dev/ttyS1 raw
-: >/out >/err >/counters
+touch /out /err /counters
 . /settings
 echo 0 >/proc/sys/kernel/numa_balancing
 echo 0 >/proc/sys/vm/compaction_proactiveness
