@@ -170,13 +170,32 @@ uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address)
 	return address->physical;
 }
 
-/* Of QEMU's own functions the plugin calls one here: no timer is ever due. */
+/*
+ * Of QEMU's own functions the plugin calls three here: no timer is ever due, and a CPU that is asked to leave its code,
+ * so that QEMU drops its translations, does not.
+ */
 
 int64_t qemu_clock_deadline_ns_all(int type, int attributes)
 {
 	(void)type;
 	(void)attributes;
 	return -1;
+}
+
+void *qemu_get_cpu(int index);
+void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data);
+
+void *qemu_get_cpu(int index)
+{
+	(void)index;
+	return NULL;
+}
+
+void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data)
+{
+	(void)cpu;
+	(void)work;
+	(void)data;
 }
 
 #define NEVER_CALLED(name) \
@@ -190,8 +209,7 @@ NEVER_CALLED(cpus_get_virtual_clock)
 NEVER_CALLED(cpus_get_elapsed_ticks)
 NEVER_CALLED(qemu_clock_run_timers)
 NEVER_CALLED(object_class_by_name)
-NEVER_CALLED(qemu_get_cpu)
-NEVER_CALLED(async_run_on_cpu)
+NEVER_CALLED(tlb_flush)
 NEVER_CALLED(cpu_thread_is_idle)
 NEVER_CALLED(all_cpu_threads_idle)
 NEVER_CALLED(bql_locked)
