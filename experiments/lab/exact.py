@@ -67,13 +67,13 @@ def needed(command: list[str], more: list[Path]) -> list[Path]:
     if missing:
         raise LabError(USAGE, f"there is no '{missing}' to take into the machine: correct --file")
     named = [Path(program), *(Path(word) for word in command[1:] if Path(word).is_file()), *more]
-    todo, found = [one.absolute() for path in named for one in tree(path)], {}
-    while todo:
-        path = todo.pop()
+    unread, found = [one.absolute() for path in named for one in tree(path)], {}
+    while unread:
+        path = unread.pop()
         if path in found or not path.is_file():
             continue
         found[path] = None
-        todo += libraries(path)
+        unread += libraries(path)
     return sorted(found)
 
 
