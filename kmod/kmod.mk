@@ -55,7 +55,7 @@ TORTURE_S ?= 600
 check-torture: setup		## tasks that come and go while they are placed, for TORTURE_S seconds (600); KERNEL=6.1, 6.12 or 7
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.lab run --machine demo-2s --functional --kernel $(KERNEL) --timeout $$((3 * ($(TORTURE_S) + 240) + 600)) -- \
-		env NUMAPLACE_TORTURE_S=$(TORTURE_S) .venv/bin/python -m pytest -q -s -p no:cacheprovider \
+		env NUMAPLACE_TORTURE_S=$(TORTURE_S) .venv/bin/python -m pytest -q -s --disable-warnings -p no:cacheprovider \
 		kmod/tests/guest/module/test_torture.py
 
 .PHONY: kinds-of-pages
