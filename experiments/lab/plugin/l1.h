@@ -3,10 +3,10 @@
  * A first-level cache: virtually indexed by the offset in the page, so a line
  * has the same set under every virtual address.
  *
- * Most instructions use the line that they used last time; that line is
- * looked up first, without a translation of the address. The record of last lines is
- * void in each new epoch: when the CPU may have changed a translation, and at every
- * clock step, so that an invalidated line misses.
+ * Most instructions use the line that they used last time, or one that another has used
+ * just before; these lines are looked up first, without a translation of the address.
+ * Both records are void in each new epoch: when the CPU may have changed a translation,
+ * and at every clock step, so that an invalidated line misses.
  */
 #ifndef NP_L1_H
 #define NP_L1_H
@@ -19,6 +19,7 @@
 #define NP_L1_MAX_SETS 256 /* a page of the shortest lines */
 #define NP_L1_MAX_WAYS 16
 #define NP_L1_SLOTS    1024 /* of instructions */
+#define NP_L1_RECENT   64   /* lines, at most an eighth of the cache's: they are in it */
 #define NP_PAGE_SHIFT  12
 
 struct np_l1_set {
@@ -31,8 +32,9 @@ struct np_l1_set {
 struct np_l1 {
 	uint64_t epoch;	  /* in the upper bits; last[] of earlier epochs is void */
 	uint64_t in_line; /* the bits of an address within its line */
-	unsigned int ways, line_shift, set_mask;
-	uint64_t last[NP_L1_SLOTS]; /* key of the line, - 1 if it is not writable */
+	unsigned int ways, line_shift, set_mask, recent_mask;
+	uint64_t last[NP_L1_SLOTS];    /* key of the line, - 1 if it is not writable */
+	uint64_t recent[NP_L1_RECENT]; /* by line, of any instruction */
 	struct np_l1_set set[NP_L1_MAX_SETS];
 };
 
@@ -51,7 +53,12 @@ static inline uint64_t np_l1_key(const struct np_l1 *l1, uint64_t vaddr)
 
 static inline void np_l1_init(struct np_l1 *l1, unsigned int ways, unsigned int line_shift)
 {
+	unsigned int lines = ways << (NP_PAGE_SHIFT - line_shift), recent = NP_L1_RECENT;
+
+	while (recent > 1 && recent > lines / 8)
+		recent /= 2;
 	memset(l1, 0, sizeof(*l1));
+	l1->recent_mask = recent - 1;
 	l1->ways = ways;
 	l1->line_shift = line_shift;
 	l1->in_line = (1u << line_shift) - 1;
@@ -68,11 +75,29 @@ static inline bool np_l1_again(const struct np_l1 *l1, unsigned int slot, uint64
 	return ahead <= !store;
 }
 
+static inline uint64_t *np_l1_recent(struct np_l1 *l1, uint64_t vaddr)
+{
+	uint64_t line = vaddr >> l1->line_shift;
+
+	return &l1->recent[(line ^ line >> 6) & l1->recent_mask];
+}
+
+/* Another instruction has used the line: so has this one now. */
+static inline bool np_l1_shared(struct np_l1 *l1, unsigned int slot, uint64_t vaddr, bool store)
+{
+	uint64_t recent = *np_l1_recent(l1, vaddr);
+
+	if (np_l1_key(l1, vaddr) - recent > !store)
+		return false;
+	l1->last[slot] = recent;
+	return true;
+}
+
 /* The instruction used a line that is there now. */
 static inline void np_l1_remember(struct np_l1 *l1, unsigned int slot, uint64_t vaddr,
 				  bool writable)
 {
-	l1->last[slot] = np_l1_key(l1, vaddr) - !writable;
+	*np_l1_recent(l1, vaddr) = l1->last[slot] = np_l1_key(l1, vaddr) - !writable;
 }
 
 /* Way of a line, or -1. */

@@ -119,9 +119,12 @@ static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_mem
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
 {
 	bool store = info & STORE_BIT;
+	struct np_l1 *l1;
 
 	vcpu = whose(vcpu);
-	if (!np_l1_again(l1_of[vcpu], (uintptr_t)slot, vaddr, store))
+	l1 = l1_of[vcpu];
+	if (!np_l1_again(l1, (uintptr_t)slot, vaddr, store) &&
+	    !np_l1_shared(l1, (uintptr_t)slot, vaddr, store))
 		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
 }
 

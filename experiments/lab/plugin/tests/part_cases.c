@@ -46,9 +46,42 @@ static void an_instruction_finds_its_line_again(void)
 	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
 }
 
+static void a_line_that_another_instruction_has_used(void)
+{
+	static struct np_l1 l1;
+
+	np_l1_init(&l1, 8, 6);
+	CU_ASSERT(!np_l1_shared(&l1, 4, V, false));
+	np_l1_remember(&l1, 3, V, false);
+	CU_ASSERT(!np_l1_shared(&l1, 4, V, true));
+	CU_ASSERT(!np_l1_shared(&l1, 4, V + 64, false));
+	CU_ASSERT(!np_l1_shared(&l1, 4, V - 64, false));
+	CU_ASSERT(np_l1_shared(&l1, 4, V + 63, false));
+	CU_ASSERT(np_l1_again(&l1, 4, V, false));
+	CU_ASSERT(!np_l1_again(&l1, 4, V, true));
+	np_l1_remember(&l1, 3, V, true);
+	CU_ASSERT(np_l1_shared(&l1, 5, V, true));
+	np_l1_new_epoch(&l1);
+	CU_ASSERT(!np_l1_shared(&l1, 4, V, false));
+}
+
+/* One line's way is taken after 8 others of its set; an eighth of 8 lines is recorded. */
+static void a_small_cache_records_few_lines(void)
+{
+	static struct np_l1 l1;
+
+	np_l1_init(&l1, 8, NP_PAGE_SHIFT);
+	np_l1_remember(&l1, 3, V, true);
+	np_l1_remember(&l1, 3, V + (1 << NP_PAGE_SHIFT), true);
+	CU_ASSERT(!np_l1_shared(&l1, 4, V, false));
+	CU_ASSERT(np_l1_shared(&l1, 4, V + (1 << NP_PAGE_SHIFT), false));
+}
+
 static CU_TestInfo l1_tests[] = {
 	{ "a line is hit as far as it may be used", a_line_is_hit_as_far_as_it_may_be_used },
 	{ "an instruction finds its line again", an_instruction_finds_its_line_again },
+	{ "a line that another instruction has used", a_line_that_another_instruction_has_used },
+	{ "a small cache records few lines", a_small_cache_records_few_lines },
 	CU_TEST_INFO_NULL,
 };
 
