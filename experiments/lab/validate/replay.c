@@ -28,6 +28,8 @@
 #define ACCESSES 200000 /* of a program without a sequence */
 #define PAGE	 4096
 #define REPEATED 4 /* the instruction that is rep stosq */
+#define UNROLLED 5 /* the first of eight that store to a line */
+#define INSNS	 13
 
 /* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
 static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
@@ -36,9 +38,9 @@ static const uint8_t marker[] = { NP_LAB_MARKER };
 
 static qemu_plugin_vcpu_tb_trans_cb_t translate;
 static qemu_plugin_vcpu_udata_cb_t run_block;
-static qemu_plugin_vcpu_mem_cb_t access_memory[5]; /* by instruction */
-static void *slot[5];				   /* the plugin's argument of that */
-static qemu_plugin_vcpu_udata_cb_t enter[5];
+static qemu_plugin_vcpu_mem_cb_t access_memory[INSNS]; /* by instruction */
+static void *slot[INSNS];			       /* the plugin's argument of that */
+static qemu_plugin_vcpu_udata_cb_t enter[INSNS];
 static qemu_plugin_vcpu_udata_cb_t run_marker;
 static qemu_plugin_simple_cb_t when_reset;
 static bool translates_marker; /* instead of a program */
@@ -308,6 +310,15 @@ static void clear_by_pages(void)
 	clear(PAGE / WORD);
 }
 
+static void clear_unrolled(void)
+{
+	for (uint64_t at = 0; at < ARRAY; at += 8 * WORD) {
+		for (unsigned int word = 0; word < 8; word++)
+			use(UNROLLED + word, STORE, array[0] + at + word * WORD);
+		block(12);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -319,6 +330,7 @@ static const struct {
 	{ "first-level hits", in_the_first_level },
 	{ "rep stos, by rounds", clear_by_rounds },
 	{ "rep stos, by pages", clear_by_pages },
+	{ "eight stores a line", clear_unrolled },
 };
 
 static uint64_t now_ns(void)
