@@ -41,7 +41,7 @@ $(LAB_REPLAY): experiments/lab/validate/replay.c experiments/lab/plugin/qemu_api
 		-o $@ $< -ldl
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
-LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase rounds timers triad)
+LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase new_pages rounds timers triad)
 
 $(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/lab/validate/programs/%.c
 	@mkdir -p $(@D)

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from experiments.claims import Outcome
-from experiments.lab.validate import inside
+from experiments.lab.validate import inside, programs_inside
 from experiments.lab.validate.endurance import qemu_of
 
 SMALL, EIGHT, LARGEST = "demo-2s", "xeon-e5620-2s", "opteron-6172-4s"
@@ -146,6 +146,45 @@ def eight_cpus(out: Outcome):
     out.at_least("speed: eight CPUs, of what two make, median", median(parts), 0.75)
 
 
+@dataclass
+class Ran:
+    host: float              # seconds of a processor, of QEMU's busiest thread
+    taken: float             # seconds
+    own: float               # of the machine's own time
+    instructions: int | None
+
+
+def programs(timed: bool) -> dict[str, list[Ran]]:
+    """Of each program so many runs, in one machine, after one that is not counted."""
+    names = list(programs_inside.PROGRAMS)
+    found: dict[str, list[Ran]] = {name: [] for name in names}
+    words = ["python3", "experiments/lab/validate/programs_inside.py", str(TIMES + 1), *names]
+    with lab(SMALL, timed, *words) as run:
+        event(run)
+        qemu = qemu_of(run)
+        for _ in range((TIMES + 1) * len(names)):
+            event(run)
+            begin, cpu = time.monotonic(), cpu_seconds(qemu)
+            end = event(run)
+            used = max((cpu_seconds(qemu) - cpu).values())
+            found[end["program"]].append(Ran(used, time.monotonic() - begin, end["seconds"], end.get("instructions")))
+    return {name: ran[1:] for name, ran in found.items()}
+
+
+def rate(out: Outcome):
+    """In the units of other simulators' papers."""
+    functional, timed = programs(False), programs(True)
+    out.say(f"programs on one CPU of {SMALL}, median of {TIMES}: seconds of its thread's processor time; million")
+    out.say("simulated instructions a second, and seconds for a second that is simulated, of the timed one:")
+    out.say("  program           functional   timed   part    MIPS   s for a second")
+    for name in functional:
+        plain, ran = (median(run.host for run in runs[name]) for runs in (functional, timed))
+        mips = median(run.instructions / run.taken / 1e6 for run in timed[name])
+        slower = median(run.taken / run.own for run in timed[name])
+        out.data[name] = {"functional_s": plain, "timed_s": ran, "mips": mips, "host_s_per_simulated_s": slower}
+        out.say(f"  {name:16} {plain:11.2f} {ran:7.2f} {plain / ran:6.0%} {mips:7.1f} {slower:9.1f}")
+
+
 def memory(out: Outcome):
     functional, timed = (triads(LARGEST, timed, [Team([0, 47])], 0.05, times=1) for timed in (False, True))
     out.say(f"QEMU's own memory for {LARGEST}, without the guest's, in MiB:")
@@ -159,5 +198,6 @@ def speed() -> Outcome:
     out = Outcome()
     one_cpu(out)
     eight_cpus(out)
+    rate(out)
     memory(out)
     return out

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs inside a lab machine: programs on CPU 0 in turn, while the host looks. Standard library only.
+
+    programs_inside.py TIMES NAME ..     so many times, for each program, "begin", and "end" with its name, the seconds of the
+                                         machine's own time that it took and, where they are counted, CPU 0's instructions
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
+PROGRAMS = {
+    "first touches": ["build/lab/programs/new_pages", "4"],
+    "Python": ["python3", "-c", "print(len({str(i): sorted([i, -i, i % 7]) for i in range(20000)}))"],
+    "short processes": ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do /bin/true; done"],
+}
+
+
+def instructions() -> int | None:
+    if not COUNTERS.exists():
+        return None
+    words = COUNTERS.read_text(encoding="ascii").splitlines()[0].split()
+    return int(dict(word.split("=") for word in words)["instructions"])
+
+
+def run(name: str):
+    print(json.dumps({"event": "begin"}), flush=True)
+    before, start = instructions(), time.monotonic()
+    subprocess.run(PROGRAMS[name], stdout=subprocess.DEVNULL, check=True)
+    end = {"event": "end", "program": name, "seconds": time.monotonic() - start}
+    if before is not None:
+        end["instructions"] = instructions() - before
+    print(json.dumps(end), flush=True)
+
+
+def main():
+    os.sched_setaffinity(0, {0})
+    print(json.dumps({"event": "started"}), flush=True)
+    for _ in range(int(sys.argv[1])):
+        for name in sys.argv[2:]:
+            run(name)
+
+
+if __name__ == "__main__":
+    main()
