@@ -8,13 +8,13 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.lab import qemu, simulated, snapshot
 from experiments.lab.console import failure, last_line, plugin_refusal, qemu_was_at_fault
-from experiments.lab.errors import TIME_LIMIT, UNABLE, LabError, say
+from experiments.lab.errors import BOOT_FAILED, TIME_LIMIT, UNABLE, LabError, say
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.qmp import Qmp, QmpError, running
@@ -104,8 +104,10 @@ def run(job: Job) -> int:
             if job.timed:
                 simulated.check(job.machine, job.kernel)
             for snapshots in (job.snapshot, *[False] * (STARTS - 2)):
-                with suppress(FlawedStart):
+                try:
                     return run_once(replace(job, snapshot=snapshots))
+                except FlawedStart as flawed:
+                    say(f"{str(flawed).partition(';')[0]}: it is started anew")
             return run_once(replace(job, snapshot=False))
         except Ended as ended:
             return ended.status
@@ -181,9 +183,9 @@ def start(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit) -
     try:
         return boot(kept.restored(waiting), files, limit, kept)
     except QmpError as error:
-        say(f"machine '{job.machine.name}' could not be restored from its snapshot and is started anew: {error}")
         kept.remove()
-        raise FlawedStart(failure(files.run, step(files), job)) from error
+        raise FlawedStart(LabError(BOOT_FAILED, f"machine '{job.machine.name}' could not be restored from its snapshot "
+                                   f"({error})")) from error
 
 
 def restore(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
