@@ -48,11 +48,12 @@ $(PY_PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: experiments/program.sh pyproject.toml
 tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
 
 include experiments/lab/plugin.mk
+include experiments/bench_lab/bench_lab.mk
 include experiments/migration/migration.mk
 include experiments/workloads/stealing/stealing.mk
 
 # The plain triad is the lab's check program, which knows nothing of np-mem, at -O3 and nothing else.
-$(BUILD)/bench/plain-triad: experiments/lab/validate/programs/triad.c
+$(BUILD)/bench/plain-triad: experiments/bench_lab/programs/triad.c
 	@mkdir -p $(@D)
 	$(CC) -O3 -o $@ $< -pthread
 

@@ -64,7 +64,7 @@ bench-policies-alone: $(BUILD)/tests/policy_speed $(BUILD)/tests/policy_quality
 	$(BUILD)/tests/policy_quality 1000 60000 fairness
 
 bench-present: setup tools lab-simulation	## what plans predict of running tasks beside counters, in the simulated lab: 15 minutes
-	$(PY) -m experiments.lab.validate present
+	$(PY) -m experiments.bench_lab present
 
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The folders of C code stand above each other: each includes, and calls, what stands below it only.
+"""The folders of C code stand above each other: each includes, and calls, what stands below it only. So do two of Python.
 
 No folder with code holds more than MOST_MODULES modules side by side.
 """
 
+import ast
 import os
 import re
 import subprocess
@@ -22,6 +23,9 @@ FOLDERS = {
     "userspace/lib": ["base", "host", "counters", "files", "engine", "predict", "plan", "daemon"],
     "policies": ["model", "predict", "plan", "search", "."],
 }
+
+# Folders of experiments/ that others build on, with those that each may import. Their tests may import more.
+IMPORTS = {"lab": set(), "model_fit": {"lab"}}
 
 
 def folder_of(file: Path, top: Path) -> str:
@@ -97,6 +101,54 @@ def upward_calls(top: Path, folders: list[str]) -> list[str]:
     return [f"{user.relative_to(top)} uses {name} of {defined[name].relative_to(top)}" for user, name in used
             if name in defined and
             folders.index(folder_of(defined[name], top)) > folders.index(folder_of(user, top))]
+
+
+def imported(file: Path, package: list[str]) -> set[str]:
+    """Modules and packages by their full names, wherever in the file; `package`: the file's own."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[:len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            found |= {f"{base}.{alias.name}" for alias in node.names}
+    return found
+
+
+def foreign_imports(top: Path, folder: str) -> list[str]:
+    """Imports of other folders of `top` than IMPORTS allows; the modules beside the folders are for all."""
+    found = []
+    for file in sorted((top / folder).rglob("*.py")):
+        inside = file.relative_to(top)
+        if "tests" in inside.parts:
+            continue
+        names = {name.split(".")[1] for name in imported(file, [top.name, *inside.parent.parts])
+                 if name.startswith(f"{top.name}.")}
+        found += [f"{inside} imports {name}" for name in sorted(names - {folder} - IMPORTS[folder])
+                  if (top / name).is_dir()]
+    return found
+
+
+@pytest.mark.parametrize("folder", IMPORTS)
+def test_a_folder_of_experiments_imports_what_it_may(folder: str) -> None:
+    assert foreign_imports(ROOT / "experiments", folder) == []
+
+
+@pytest.mark.parametrize("line", ["import experiments.model_fit.luo", "from experiments.model_fit import luo",
+                                  "from experiments import model_fit", "from ..model_fit import luo", "from .. import model_fit",
+                                  "def f():\n    from experiments.model_fit import luo"])
+def test_an_import_that_makes_a_circle_is_found(line: str, tmp_path: Path) -> None:
+    top = tmp_path / "experiments"
+    for folder in ("lab/tests", "model_fit"):
+        (top / folder).mkdir(parents=True)
+    for name in ("places.py", "lab/errors.py", "lab/tests/test_a.py"):
+        (top / name).touch()
+    for name in ("lab/a.py", "lab/tests/test_b.py"):
+        (top / name).write_text(f"from . import errors\nfrom experiments.places import HERE\n{line}\n")
+    (top / "model_fit/b.py").write_text("from experiments.lab import errors\n")
+    assert foreign_imports(top, "lab") == ["lab/a.py imports model_fit"]
+    assert foreign_imports(top, "model_fit") == []
 
 
 @pytest.mark.parametrize("top", FOLDERS)

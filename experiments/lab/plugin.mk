@@ -32,25 +32,7 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 
 test-programs: $(BUILD)/tests/test_lab_plugin
 
-# Calls the plugin as QEMU does, without QEMU.
-LAB_REPLAY := $(BUILD)/lab/replay
-
-$(LAB_REPLAY): experiments/lab/validate/replay.c experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -rdynamic \
-		-o $@ $< -ldl
-
-# Programs that know nothing of the lab. No vectors: what a simple loop costs.
-LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase new_pages rounds timers triad)
-
-$(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/lab/validate/programs/%.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
-
-.PHONY: lab-simulation bench-lab tools modules
-bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; more than an hour
-	$(PY) -m experiments.lab.validate $(CLAIMS)
-
-lab-simulation: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_GUEST_KO) $(LAB_PROGRAMS)	## the simulated lab: QEMU's plugin, the guests' modules
-tools: $(BUILD)/lab/plugin.so $(LAB_REPLAY) $(LAB_PROGRAMS)
+.PHONY: lab-simulation tools modules
+lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO)	## the simulated lab: QEMU's plugin, the guests' modules
+tools: $(BUILD)/lab/plugin.so
 modules: $(LAB_GUEST_KO)

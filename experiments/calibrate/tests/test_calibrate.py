@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
+from experiments.bench_lab.inside import ROOT
 from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import Value
 from experiments.lab import machine
-from experiments.lab.validate.inside import ROOT
 from experiments.model_fit.native import TRIAD
 
 KNOWN = pattern_search.Known(2, 64, picture.HEADER_BYTES, 80, 50)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.bench_lab.lab_run import host_load
 from experiments.lab import exact
 from experiments.lab.errors import LabError
-from experiments.lab.validate.lab_run import host_load
 from experiments.places import HERE
 
 TOP = HERE.code

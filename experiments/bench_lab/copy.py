@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bergstrom: COPY by running threads, with memory on their own node and on another package's."""
 
+from experiments.bench_lab import inside
 from experiments.claims import Outcome
 from experiments.lab import machine
-from experiments.lab.validate import inside
 from experiments.model_fit import bergstrom
 from experiments.model_fit.__main__ import load
 

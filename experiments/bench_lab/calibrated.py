@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
+from experiments.bench_lab import inside
 from experiments.claims import Outcome
 from experiments.lab import machine
-from experiments.lab.validate import inside
 
 MACHINE = "demo-2s"
 WRITTEN = Path("results/bench-lab/demo-2s-calibrated.toml")

@@ -7,8 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from experiments.bench_lab import inside
 from experiments.claims import Outcome
-from experiments.lab.validate import inside
 
 MACHINE = "demo-2s"
 BOOTS = 10

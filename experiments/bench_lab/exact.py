@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 
+from experiments.bench_lab import lab_run
+from experiments.bench_lab.inside import ROOT
 from experiments.claims import Outcome
-from experiments.lab.validate import lab_run
-from experiments.lab.validate.inside import ROOT
 
 MACHINE = "demo-2s"
-PROGRAM = "experiments/lab/validate/exact_inside.sh"
+PROGRAM = "experiments/bench_lab/exact_inside.sh"
 RUNS, LOAD = 30, 4
 APART = 0.01
 BOOTS = 3  # of the fast mode

@@ -7,8 +7,8 @@
  * fastest of ROUNDS), and what the plugin counted for all rounds, which tells
  * whether a faster plugin still counts the same.
  */
-#include "../guest/shared.h"
-#include "../plugin/qemu_api.h"
+#include "../lab/guest/shared.h"
+#include "../lab/plugin/qemu_api.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

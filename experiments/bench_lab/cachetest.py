@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Heard & Shafiee: how much slower a walk is with remote memory, by pattern and size of the set."""
 
+from experiments.bench_lab import inside
 from experiments.claims import Outcome
-from experiments.lab.validate import inside
 
 MACHINE = "opteron-sixcore-4s"
 SECONDS = "0.01"
@@ -13,7 +13,7 @@ PASSED = ("7M", "8M", "10M")  # the last level has 6 MB
 
 def slowdown() -> Outcome:
     out = Outcome()
-    results = inside.run(MACHINE, "python3", "experiments/lab/validate/sets.py", SECONDS, ",".join(PATTERNS),
+    results = inside.run(MACHINE, "python3", "experiments/bench_lab/sets.py", SECONDS, ",".join(PATTERNS),
                          ",".join(SIZES))
     by = {(result["pattern"], result["size"]): result for result in results}
     out.say("pattern        set   local ns  remote ns  slower by")

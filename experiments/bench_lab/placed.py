@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs inside a lab machine: what `numaplace plan` predicts of running tasks, beside what is counted. Standard library only.
 
-    python3 -m experiments.lab.validate.placed [OPTION..] SCENARIO ..     one JSON object a task and scenario
+    python3 -m experiments.bench_lab.placed [OPTION..] SCENARIO ..     one JSON object a task and scenario
 
 Of each scenario `plan` predicts the tasks' traffic as they are placed now, from counters that it reads itself, and their
 gain by another placement. The traffic is counted anew after the plan, by the lab's counters of the task's CPU; then
@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.lab.validate import measure
+from experiments.bench_lab import measure
 
 TOOL = measure.TOOL
 PLAN, MODEL = "/tmp/placed.plan", "/tmp/placed.toml"

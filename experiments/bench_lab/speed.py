@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from experiments.bench_lab import inside, programs_inside
+from experiments.bench_lab.endurance import qemu_of
 from experiments.claims import Outcome
-from experiments.lab.validate import inside, programs_inside
-from experiments.lab.validate.endurance import qemu_of
 
 SMALL, EIGHT, LARGEST = "demo-2s", "xeon-e5620-2s", "opteron-6172-4s"
 LIMIT = 900
@@ -98,7 +98,7 @@ def measure(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
 
 def triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
     start = time.monotonic()
-    words = ["python3", "experiments/lab/validate/memory_loop.py", str(seconds), str(times), *map(str, teams)]
+    words = ["python3", "experiments/bench_lab/memory_loop.py", str(seconds), str(times), *map(str, teams)]
     with lab(machine, timed, *words) as run:
         event(run)
         qemu, boot = qemu_of(run), time.monotonic() - start
@@ -158,7 +158,7 @@ def programs(timed: bool) -> dict[str, list[Ran]]:
     """Of each program so many runs, in one machine, after one that is not counted."""
     names = list(programs_inside.PROGRAMS)
     found: dict[str, list[Ran]] = {name: [] for name in names}
-    words = ["python3", "experiments/lab/validate/programs_inside.py", str(TIMES + 1), *names]
+    words = ["python3", "experiments/bench_lab/programs_inside.py", str(TIMES + 1), *names]
     with lab(SMALL, timed, *words) as run:
         event(run)
         qemu = qemu_of(run)

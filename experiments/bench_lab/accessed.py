@@ -3,13 +3,13 @@
 
 from statistics import median
 
+from experiments.bench_lab import inside
+from experiments.bench_lab.accessed_inside import MIB, PAGE
 from experiments.claims import Outcome
 from experiments.lab import kernels
-from experiments.lab.validate import inside
-from experiments.lab.validate.accessed_inside import MIB, PAGE
 
 MACHINE = "demo-2s"
-PROGRAM = "experiments/lab/validate/accessed_inside.py"
+PROGRAM = "experiments/bench_lab/accessed_inside.py"
 HOT_MIB = (1, 4, 16)
 WITH_DAMON = ("6.12", "7")  # Debian's 6.1 is built without it
 APART = 0.05

@@ -3,9 +3,9 @@
 
 from collections import defaultdict
 
+from experiments.bench_lab import lab_run
 from experiments.claims import Outcome
 from experiments.lab import kernels, simulated
-from experiments.lab.validate import lab_run
 
 MACHINE = "demo-2s"
 HOST_LOADS = (0, 0, 4)  # processes that keep the host busy, by boot

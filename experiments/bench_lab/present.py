@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Predictions of `numaplace plan` for the present and for another placement of tasks, beside the counters."""
 
+from experiments.bench_lab import inside
+from experiments.bench_lab.placed import SCENARIOS
 from experiments.claims import Outcome
-from experiments.lab.validate import inside
-from experiments.lab.validate.placed import SCENARIOS
 
 MACHINE = "demo-2s"
 ALLOWED = 0.10
@@ -46,5 +46,5 @@ def show(records: list[dict]) -> Outcome:
 
 
 def present() -> Outcome:
-    return show(inside.run(MACHINE, "python3", "-m", "experiments.lab.validate.placed", "--calibrate",
+    return show(inside.run(MACHINE, "python3", "-m", "experiments.bench_lab.placed", "--calibrate",
                            "--penalties", *SCENARIOS, timeout=1800))

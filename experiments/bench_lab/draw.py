@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The README's picture: Table 1(b) by running triads beside the paper, and a migration that is felt.
 
-    python -m experiments.lab.validate.draw FILE.png      from what `make bench-lab` kept
+    python -m experiments.bench_lab.draw FILE.png      from what `make bench-lab` kept
 """
 
 import json
@@ -13,7 +13,7 @@ import numpy as np
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
-from experiments.lab.validate.__main__ import KEPT
+from experiments.bench_lab.__main__ import KEPT
 
 COLOURS = ("#7f7f7f", "#1f77b4", "#2ca02c", "#d62728", "#9467bd")
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel's own mechanisms on a machine with a second memory tier, at their default settings."""
 
+from experiments.bench_lab import inside
+from experiments.bench_lab.mechanisms_inside import PAGES
 from experiments.claims import Outcome
 from experiments.lab import kernels
-from experiments.lab.validate import inside
-from experiments.lab.validate.mechanisms_inside import PAGES
 
 MACHINE = "cxl-3n"
 WITH_TIERS = ("6.12", "7")  # 6.1 takes memory that is there at its start for one tier, whatever the firmware says
-PROGRAM = "experiments/lab/validate/mechanisms_inside.py"
+PROGRAM = "experiments/bench_lab/mechanisms_inside.py"
 TIERS = ["0-1", "2"]
 # Between the first two scans of a task: scan_period_min_ms, by default. The only user of its memory, all of it local, takes
 # no hint faults, which would change its period (kernel/sched/fair.c, update_task_scan_period()).

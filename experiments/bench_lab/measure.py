@@ -101,7 +101,7 @@ def contention():
     cells = [{"size": "4M", "threads": threads, "warm": CONTENTION_SECONDS} for threads in teams] * CONTENTION_ROUNDS
     plan = {"program": ["build/np-mem", "triad", "--kernel", "plain"], "seconds": CONTENTION_SECONDS, "keep": True,
             "cells": cells}
-    for line in run("python3", "experiments/lab/validate/teams.py", json.dumps(plan)).splitlines():
+    for line in run("python3", "experiments/bench_lab/teams.py", json.dumps(plan)).splitlines():
         say(measure="contention", **json.loads(line))
 
 
@@ -223,7 +223,7 @@ def tool_penalty():
 
 def present():
     """Predictions of plans for streams and chases as they are placed, beside counters."""
-    for line in run("python3", "-m", "experiments.lab.validate.placed", "--model", "demo-2s", "streams-shared",
+    for line in run("python3", "-m", "experiments.bench_lab.placed", "--model", "demo-2s", "streams-shared",
                     "chases-both").splitlines():
         say(measure="present", **json.loads(line))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.lab import kernels
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
@@ -36,7 +36,7 @@ def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: 
                   timeout: int = 900) -> list[list[float]]:
     """MB/s of each thread of each cell; teams.py says what a cell is."""
     plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
-    results = run(machine, "python3", "experiments/lab/validate/teams.py", json.dumps(plan), timeout=timeout)
+    results = run(machine, "python3", "experiments/bench_lab/teams.py", json.dumps(plan), timeout=timeout)
     if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:
         raise RuntimeError(f"{machine} measured other cells than it was asked for")
     return [result["mb_per_s"] for result in results]

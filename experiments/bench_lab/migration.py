@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A task's pages move to its node while it runs: its bandwidth goes from the remote to the local figure."""
 
+from experiments.bench_lab import inside
 from experiments.claims import Outcome
-from experiments.lab.validate import inside
 
 MACHINE = "demo-2s"
 SECONDS = "0.4"
@@ -17,7 +17,7 @@ def mean(values: list[float]) -> float:
 
 def felt() -> Outcome:
     out = Outcome()
-    (result,) = inside.run(MACHINE, "python3", "experiments/lab/validate/moved.py", SECONDS)
+    (result,) = inside.run(MACHINE, "python3", "experiments/bench_lab/moved.py", SECONDS)
     if result["move"] or not result["verified"] or set(result["pages"]) != {"1"}:
         raise RuntimeError(f"the pages did not all move, or the triad went wrong: {result}")
     values = result["stretches"]

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import time
 
+from experiments.bench_lab.inside import ROOT
 from experiments.claims import Outcome
-from experiments.lab.validate.inside import ROOT
 
 MACHINE = "demo-2s"
 MODES = ("functional", "timed")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the simulated lab with running programs and prints each figure beside its reference.
 
-    python -m experiments.lab.validate [CLAIM ..]      all of them, or some; --list names them
+    python -m experiments.bench_lab [CLAIM ..]      all of them, or some; --list names them
 """
 
 import argparse
@@ -11,8 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.claims import HOLDS, Claim, Outcome, all_hold, verdicts
-from experiments.lab.validate import (
+from experiments.bench_lab import (
     accessed,
     cachetest,
     calibrated,
@@ -29,7 +28,8 @@ from experiments.lab.validate import (
     speed,
     start,
 )
-from experiments.lab.validate.inside import ROOT
+from experiments.bench_lab.inside import ROOT
+from experiments.claims import HOLDS, Claim, Outcome, all_hold, verdicts
 
 CLAIMS = [
     Claim("clock", "timers, ticks, processors' time and boots, on each kernel and host load: demo-2s", clock.clock),

@@ -6,8 +6,8 @@ from statistics import median
 
 import pytest
 
+from experiments.bench_lab import lab_run, present
 from experiments.lab import machine, simulated
-from experiments.lab.validate import lab_run, present
 from experiments.model_fit.__main__ import load
 from experiments.model_fit.native import TRIAD
 

@@ -3,8 +3,8 @@
 
 from collections import defaultdict
 
+from experiments.bench_lab import lab_run
 from experiments.claims import Outcome
-from experiments.lab.validate import lab_run
 
 MACHINE = "demo-2s"
 ROUNDS = 3

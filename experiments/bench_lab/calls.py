@@ -15,7 +15,7 @@ MACHINE = "demo-2s"
 
 
 def replay() -> list[dict]:
-    """A record for each program; experiments/lab/validate/replay.c says what it holds."""
+    """A record for each program; experiments/bench_lab/replay.c says what it holds."""
     with tempfile.TemporaryDirectory() as folder:
         simulated.qemu_options(machine.find(MACHINE), Path(folder))
         argv = [REPLAY, HERE.plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from experiments.lab import machine
 
-ROOT = Path(__file__).resolve().parents[3]
-MEASURE = "experiments/lab/validate/measure.py"
+ROOT = Path(__file__).resolve().parents[2]
+MEASURE = "experiments/bench_lab/measure.py"
 # It reports three words an element and moves four: the line that is written is read first.
 TRIAD_TRAFFIC = 4 / 3
 READ_PART = 3 / 4  # of that traffic

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.bench_lab import inside
 from experiments.claims import Outcome
-from experiments.lab.validate import inside
 from experiments.model_fit import luo
 
 TRIAD = ["build/np-mem", "triad", "--kernel", "plain"]  # the paper's compiler made no non-temporal stores
