@@ -27,12 +27,10 @@ static void show_cpu(struct seq_file *s, const struct np_lab_shared *shared, uns
 	unsigned int node;
 
 	read_cpu(&c, &shared->cpu[cpu]);
-	seq_printf(s, "cpu=%u instructions=%llu cycles=%llu llc_references=%llu llc_misses=%llu",
-		   cpu, c.instructions, c.cycles, c.llc_references, c.llc_misses);
-	seq_printf(s,
-		   " local_dram=%llu remote_dram=%llu remote_cache=%llu sim_ns=%llu stall_ns=%llu",
-		   c.local_dram, c.remote_dram, c.remote_cache, c.sim_ns, c.stall_ns);
-	seq_printf(s, " dram_writes=%llu", c.dram_writes);
+	seq_printf(s, "cpu=%u", cpu);
+#define X(name) seq_printf(s, " " #name "=%llu", c.name);
+	NP_LAB_COUNTERS(X)
+#undef X
 	for (node = 0; node < shared->nodes; node++)
 		seq_printf(s, " dram_node%u=%llu", node, c.dram[node]);
 	seq_putc(s, '\n');

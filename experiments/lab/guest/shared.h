@@ -24,18 +24,22 @@
  */
 #define NP_LAB_MARKER 0x0f, 0x1f, 0x80, 0x01, 0x00, 0x70, 0x6e
 
-/* Totals since the machine was switched on. */
+/* Totals since the machine was switched on, as Documentation/reference/lab.md describes them. */
+#define NP_LAB_COUNTERS(X) \
+	X(instructions) \
+	X(cycles) \
+	X(llc_references) \
+	X(llc_misses) \
+	X(local_dram) \
+	X(remote_dram) \
+	X(remote_cache) \
+	X(sim_ns) \
+	X(stall_ns) \
+	X(dram_writes)
+#define NP_LAB_MEMBER(name) __u64 name;
+
 struct np_lab_cpu {
-	__u64 instructions;
-	__u64 cycles; /* while not halted */
-	__u64 llc_references;
-	__u64 llc_misses;
-	__u64 local_dram;   /* lines read from the CPU's own node */
-	__u64 remote_dram;  /* lines read from the other nodes */
-	__u64 remote_cache; /* lines read from the cache of another node, which had them modified */
-	__u64 sim_ns;	    /* simulated time while not halted */
-	__u64 stall_ns;	    /* of these, waiting for a cache or for memory */
-	__u64 dram_writes;  /* lines written back or by non-temporal stores, any node */
+	NP_LAB_COUNTERS(NP_LAB_MEMBER)
 	__u64 dram[NP_LAB_MAX_NODES]; /* lines read, by node */
 	__u64 sequence;
 	__u64 reserved[5];

@@ -42,22 +42,18 @@ static void raise_to(uint64_t *clock, uint64_t ps)
 		;
 }
 
-static void publish(const struct np_cpu *cpu)
+static void publish(struct np_cpu *cpu)
 {
 	struct np_lab_cpu *out = &np_sim.shared->cpu[cpu->index];
 
+	cpu->cycles = cpu->busy_ps * (np_sim.config.mhz / 1e6);
+	cpu->sim_ns = cpu->busy_ps / PS_PER_NS;
+	cpu->stall_ns = cpu->stall_ps / PS_PER_NS;
 	np_write(out->sequence, out->sequence + 1);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	np_write(out->instructions, cpu->instructions);
-	np_write(out->cycles, (uint64_t)(cpu->busy_ps * (np_sim.config.mhz / 1e6)));
-	np_write(out->llc_references, cpu->llc_references);
-	np_write(out->llc_misses, cpu->llc_misses);
-	np_write(out->local_dram, cpu->local_dram);
-	np_write(out->remote_dram, cpu->remote_dram);
-	np_write(out->remote_cache, cpu->remote_cache);
-	np_write(out->sim_ns, cpu->busy_ps / PS_PER_NS);
-	np_write(out->stall_ns, cpu->stall_ps / PS_PER_NS);
-	np_write(out->dram_writes, cpu->dram_writes);
+#define X(name) np_write(out->name, cpu->name);
+	NP_LAB_COUNTERS(X)
+#undef X
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		np_write(out->dram[node], cpu->dram[node]);
 	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);

@@ -35,8 +35,8 @@ enum np_data_source { NP_DRAM, NP_CACHE, NP_KINDS };
 struct np_cpu {
 	struct np_l1 *l1;
 	struct np_translation_cache translations;
-	uint64_t instructions;
 	uint64_t pending_ps;		    /* of time, not yet in ps */
+	NP_LAB_COUNTERS(NP_LAB_MEMBER)	    /* cycles and times: as last published */
 	uint64_t ps;			    /* its clock. Others read */
 	uint64_t busy_ps;		    /* not halted, since the start. Others read */
 	uint64_t stall_ps, memory_stall_ps; /* the second: others read */
@@ -44,7 +44,6 @@ struct np_cpu {
 	uint32_t waits;			    /* for slower CPUs. Others read, and end it */
 	int state;	      /* its thread's, np_host_open_state(); 0: not opened yet */
 	uint64_t wait_end_ps; /* slowest clock at which its wait ends. Others read */
-	uint64_t llc_references, llc_misses, local_dram, remote_dram, remote_cache, dram_writes;
 	uint64_t dram[NP_LAB_MAX_NODES];
 	uint64_t ready_ps[NP_LAB_MAX_NODES][NP_KINDS]; /* when its prefetcher can take one more */
 	uint64_t port_ready_ps;			       /* when its port can take one more */
