@@ -32,6 +32,7 @@ class Machine:
     cache: list[dict[str, Any]] = field(default_factory=list)  # sizes in bytes
     model: dict[str, Any] = field(default_factory=dict)  # numbers as {"value": .., "source": "ORIGIN: .."}
     model_text: str = ""  # as np_model_parse() reads it
+    plugin: str = ""  # what the file has for QEMU's plugin; "" where the machine's time cannot be simulated
     access: dict[str, list[list[float | None]]] = field(default_factory=dict)  # latency_ns, bandwidth_mb_s: [from][to]
 
     @property
@@ -79,7 +80,7 @@ def described(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
 def find(name: str, changes: Sequence[str] = ()) -> Machine:
     said = described(name, changes)
     nodes = [Node(**node) for node in said["nodes"]]
-    optional = {key: said[key] for key in ("cache", "model", "model_text", "access") if key in said}
+    optional = {key: said[key] for key in ("cache", "model", "model_text", "plugin", "access") if key in said}
     return Machine(said["name"], said["summary"], said["source"], nodes, said["distances"], **optional)
 
 

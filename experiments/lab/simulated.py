@@ -27,7 +27,7 @@ def kernel_options(machine: Machine) -> list[str]:
 
 
 def check(machine: Machine, kernel: Kernel):
-    if not machine.model or not machine.cache:
+    if not machine.plugin:
         raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
                        "be simulated: run it with --functional")
     for path in (HERE.plugin, guest_module(kernel)):
@@ -50,30 +50,10 @@ def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
     return ranges
 
 
-def ram_lines(machine: Machine) -> list[str]:
-    return [f"ram={node} {start:#x} {end:#x}" for node, start, end in guest_ranges(machine)]
-
-
-def cache_lines(machine: Machine) -> list[str]:
-    """The first level, a second level of each CPU, and the last level of each node."""
-    levels = {cache["level"]: cache for cache in machine.cache}
-    last = levels.pop(max(levels))
-    lines = [f"line={last['line_bytes']}"]
-    if 1 in levels:
-        lines.append(f"l1={levels[1]['size']}")
-    if 2 in levels:
-        second = levels[2]
-        lines.append(f"l2={second['size']} {second['ways']} {second.get('latency_ns', 0)}")
-    return [*lines, f"llc={last['size']} {last['ways']} {last.get('latency_ns', 0)}"]
-
-
 def configuration(machine: Machine, shared: Path) -> str:
-    """The plugin's file; experiments/lab/plugin/config.h says what its lines mean."""
-    node_of = {cpu: index for index, node in enumerate(machine.nodes) for cpu in node.cpus}
-    mhz, per_cycle = machine.core_speed
-    lines = [f"shared={shared}", "cpu_node=" + ",".join(str(node_of[cpu]) for cpu in range(machine.cpus)),
-             f"core={mhz} {per_cycle}", *ram_lines(machine), *cache_lines(machine)]
-    return "\n".join(lines) + "\n" + machine.model_text
+    """The plugin's file: `numaplace machine --plugin`, and what QEMU makes of the machine. plugin/config.h has its lines."""
+    ranges = [f"ram={node} {start:#x} {end:#x}\n" for node, start, end in guest_ranges(machine)]
+    return f"shared={shared}\n{''.join(ranges)}{machine.plugin}"
 
 
 def of_every_run(folder: Path) -> str:

@@ -187,12 +187,12 @@ static void print_fields(void)
 	}
 }
 
-enum { KEY_FIELDS = NP_KEY_OWN, KEY_SET };
+enum { KEY_FIELDS = NP_KEY_OWN, KEY_PLUGIN, KEY_SET };
 
 struct args {
 	const char *name;
 	struct np_words set;
-	bool fields;
+	bool fields, plugin;
 };
 
 static const struct argp_option options[] = {
@@ -200,6 +200,8 @@ static const struct argp_option options[] = {
 	  "Print one JSON object: all that the file has, numbers with their sources", 0 },
 	{ "fields", KEY_FIELDS, NULL, 0,
 	  "Print the numbers of [model] that a file may have, as a Markdown table", 0 },
+	{ "plugin", KEY_PLUGIN, NULL, 0,
+	  "Print what the plugin of the lab's QEMU is told of the machine", 0 },
 	{ "set", KEY_SET, "NAME=NUMBER", 0,
 	  "Another value for a number of [model], by the name that is printed for it, such as "
 	  "dram.latency_ns or link[0].latency_ns; may be repeated",
@@ -215,6 +217,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		np_json = true;
 	else if (key == KEY_FIELDS)
 		a->fields = true;
+	else if (key == KEY_PLUGIN)
+		a->plugin = true;
 	else if (key == KEY_SET)
 		return np_words_add(&a->set, arg);
 	else if (key != ARGP_KEY_ARG || a->name)
@@ -233,11 +237,24 @@ static const struct argp argp = {
 	       "with numaplace.",
 };
 
+static int print_plugin(const json_t *file)
+{
+	const char *lines = text_of(file, "plugin");
+
+	if (!*lines)
+		return np_usage("machine '%s' has no [model] or no [[cache]], so its time cannot be "
+				"simulated",
+				text_of(file, "name"));
+	fputs(lines, stdout);
+	return NP_EXIT_OK;
+}
+
 static int print_file(const struct args *a)
 {
 	struct np_err err;
 	int e;
 	json_t *file = np_machine_file_json(a->name, a->set.word, a->set.n, &e, &err);
+	int status = NP_EXIT_OK;
 
 	if (e == -ENOMEM) {
 		np_error("%s", err.text);
@@ -249,9 +266,12 @@ static int print_file(const struct args *a)
 		np_json_print(file);
 		return NP_EXIT_OK;
 	}
-	print_machine(file);
+	if (a->plugin)
+		status = print_plugin(file);
+	else
+		print_machine(file);
 	json_decref(file);
-	return NP_EXIT_OK;
+	return status;
 }
 
 int cmd_machine(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The machine to simulate, from a file of `key=value ...` lines that the lab
- * writes from a machine description. '#' begins a comment.
+ * The machine to simulate, from a file of `key=value ...` lines. The lab writes it: what
+ * `numaplace machine --plugin` prints of a machine file, and the rest. '#' begins a comment.
  *
  *   shared=PATH                      memory shared with the guest
  *   cpu_node=0,0,1,1                 node of every CPU

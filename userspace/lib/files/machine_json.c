@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "../../../policies/model/fields.h"
 #include "../base/size.h"
 #include "machine_file.h"
 #include "machine_set.h"
@@ -29,19 +30,88 @@ static void set_bytes(json_t *table, const char *key)
 	json_object_set_new(table, key, json_integer((json_int_t)bytes));
 }
 
-/* The text form of the model, as np_model_parse() reads it; "" without a model. */
-static json_t *model_text(const struct np_model *model)
+static double number_of(const json_t *table, const char *key)
 {
-	char *text = NULL;
+	return json_number_value(json_object_get(table, key));
+}
+
+/* The text form of the model, as np_model_parse() reads it; "" without a model. */
+static void print_model(const json_t *root, const struct np_machine *m, FILE *f)
+{
+	(void)root;
+	if (m->model)
+		np_model_print(m->model, f);
+}
+
+/* Of the highest level for 0; NULL without one. */
+static const json_t *cache_of(const json_t *root, int level)
+{
+	const json_t *cache, *found = NULL;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "cache"), i, cache)
+		if (level ? number_of(cache, "level") == level :
+			    number_of(cache, "level") > number_of(found, "level"))
+			found = cache;
+	return found;
+}
+
+static void print_cache(const char *name, const json_t *cache, FILE *f)
+{
+	fprintf(f, "%s=%.12g %.12g %.12g\n", name, number_of(cache, "size"),
+		number_of(cache, "ways"), number_of(cache, "latency_ns"));
+}
+
+static void print_caches(const json_t *root, FILE *f)
+{
+	const json_t *last = cache_of(root, 0), *first = cache_of(root, 1),
+		     *second = cache_of(root, 2);
+
+	fprintf(f, "line=%.12g\n", number_of(last, "line_bytes"));
+	if (first && first != last)
+		fprintf(f, "l1=%.12g\n", number_of(first, "size"));
+	if (second && second != last)
+		print_cache("l2", second, f);
+	print_cache("llc", last, f);
+}
+
+/* What the file has for the plugin of the lab's QEMU: experiments/lab/plugin/config.h. */
+static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f)
+{
+	const struct np_model_field *field = NULL;
+	const json_t *model = json_object_get(root, "model");
+	const char *blank = "";
+
+	if (!model || !cache_of(root, 0))
+		return;
+	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
+		fprintf(f, "%s%d", cpu ? "," : "cpu_node=", m->cpu_node[cpu]);
+	fputs("\ncore=", f);
+	while ((field = np_model_field_next(NP_SCOPE_LAB, field))) {
+		const json_t *number = json_object_get(json_object_get(model, field->table),
+						       field->key);
+
+		fprintf(f, "%s%.12g", blank, number_of(number, "value"));
+		blank = " ";
+	}
+	putc('\n', f);
+	print_caches(root, f);
+	print_model(root, m, f);
+}
+
+static json_t *text(const json_t *root, const struct np_machine *m,
+		    void (*print)(const json_t *, const struct np_machine *, FILE *))
+{
+	char *printed = NULL;
 	json_t *string = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = open_memstream(&printed, &len);
 
-	if (f && model)
-		np_model_print(model, f);
+	if (f)
+		print(root, m, f);
 	if (f && !fclose(f))
-		string = json_stringn(text, len);
-	free(text);
+		string = json_stringn(printed, len);
+	free(printed);
 	return string;
 }
 
@@ -82,7 +152,8 @@ static json_t *to_json(json_t *root, const struct np_machine *m)
 	set_bytes(root, "memory");
 	json_array_foreach(json_object_get(root, "cache"), i, cache)
 		set_bytes(cache, "size");
-	json_object_set_new(root, "model_text", model_text(m->model));
+	json_object_set_new(root, "model_text", text(root, m, print_model));
+	json_object_set_new(root, "plugin", text(root, m, print_plugin));
 	if (m->model)
 		json_object_set_new(root, "access", access_json(m));
 	return json_incref(root);

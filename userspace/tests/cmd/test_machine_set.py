@@ -24,6 +24,7 @@ def test_machine_set_changes_what_is_named():
         number |= {"value": value, "source": f"assumed: set, and {was} in the file"}
     assert after["model"] == model
     assert "dram_latency_ns=150" in after["model_text"] and "latency_ns=99.5" in after["model_text"]
+    assert after["plugin"].endswith(after["model_text"]) and "\ncore=2000 " in after["plugin"]
 
 
 @pytest.mark.parametrize(("assignment", "message"), [

@@ -109,6 +109,7 @@ CROSSED = ["predict", "--machine", ROOT / "experiments" / "lab" / "machines" / "
 @pytest.mark.parametrize("name, words", [
     ("policies.txt", ["policies"]),
     ("machine.txt", ["machine", ROOT / "experiments" / "lab" / "machines" / "cxl-3n.toml"]),
+    ("machine-plugin.txt", ["machine", "--plugin", ROOT / "experiments" / "lab" / "machines" / "cxl-3n.toml"]),
     ("predict.txt", CROSSED),
     ("predict.json", [*CROSSED, "--json"]),
     ("predict-random.txt", [*CROSSED[:3], "--random", "20", "--seed", "1"]),
