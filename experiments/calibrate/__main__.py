@@ -19,6 +19,7 @@ from experiments.units import mib, seconds
 
 FAILED, USAGE, UNABLE = 1, 2, 3
 TIMES_THE_CACHE = 4
+LONGEST_NAME = 63  # of a machine file
 LINE_SHARE = 4 / 3  # a triad moves four lines where it counts three
 READ_PART = 3 / 4
 
@@ -59,7 +60,7 @@ def find_out(args: argparse.Namespace) -> tuple[Picture, Effort]:
     if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
         stop(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
              "numaplace lab run boots one with more")
-    name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())
+    name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())[:LONGEST_NAME]
     taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.caches(first),
                     hardware.megahertz())
     size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.largest_cache(first)

@@ -79,6 +79,8 @@ def megahertz() -> float:
 
 
 def named_platform() -> tuple[str, str]:
-    """The machine's name, and real, lab-timed or lab-functional."""
-    lab = re.search(r"\bnumaplace_lab=([^, ]+),(\w+)", Path("/proc/cmdline").read_text(encoding="utf-8"))
-    return (lab[1], f"lab-{lab[2]}") if lab else (platform.node(), "real")
+    """The machine's name, with what `lab run --set` changed, and real, lab-timed or lab-functional."""
+    options = Path("/proc/cmdline").read_text(encoding="utf-8")
+    lab = re.search(r"\bnumaplace_lab=([^, ]+),(\w+)", options)
+    changes = re.search(r"\bnumaplace_lab_set=(\S+)", options)
+    return (lab[1] + (f"+{changes[1]}" if changes else ""), f"lab-{lab[2]}") if lab else (platform.node(), "real")

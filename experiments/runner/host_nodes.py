@@ -59,7 +59,16 @@ def nodes(root: Path = SYSFS) -> list[Node]:
 
 def in_lab() -> str | None:
     """The name of the lab's machine that this is."""
-    found = re.search(r"\bnumaplace_lab=([^,\s]+)", CMDLINE.read_text())
+    return _kernel_option(r"numaplace_lab=([^,\s]+)")
+
+
+def lab_changes() -> str | None:
+    """What `lab run --set` changed of that machine's numbers."""
+    return _kernel_option(r"numaplace_lab_set=(\S+)")
+
+
+def _kernel_option(pattern: str) -> str | None:
+    found = re.search(rf"\b{pattern}", CMDLINE.read_text())
     return found[1] if found else None
 
 

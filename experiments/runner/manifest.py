@@ -105,7 +105,8 @@ def caches_of(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
 
 
 def machine_name() -> str:
-    return host_nodes.in_lab() or platform.node()
+    """As `numaplace topology` says it; there a long one is cut off."""
+    return "+".join(filter(None, (host_nodes.in_lab() or platform.node(), host_nodes.lab_changes())))
 
 
 def _read(path: str | Path) -> str | None:

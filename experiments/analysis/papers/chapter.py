@@ -102,7 +102,9 @@ class Chapter:
 
 
 def like(results: Results, names: dict[str, str]) -> str:
-    """The paper's machine, by a part of our machine's name or of its processor's."""
+    """The paper's machine, by a part of our machine's name or of its processor's. One of the lab with other numbers is none."""
+    if "+" in results.machine:
+        return ""
     cpu = results.manifest.get("cpu")
     ours = f"{results.machine} {cpu.get('model') if isinstance(cpu, dict) else ''}".lower()
     return next((paper for part, paper in names.items() if part in ours), "")

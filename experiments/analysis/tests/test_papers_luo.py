@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from experiments.analysis import papers
 from experiments.analysis.papers import luo, reference
+from experiments.analysis.papers.chapter import like
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
@@ -229,3 +231,8 @@ def test_what_was_fitted_is_said_of_the_machine_that_was(tmp_path: Path) -> None
         kinds[machine, platform] = [c.kind for c in found.checks if c.machine in ("", "E5620")]
     assert kinds.pop(("xeon-e5620-2s", "lab-timed")) == ["predicted", "predicted", "fitted"]
     assert {kind for found in kinds.values() for kind in found} == {"predicted"}
+
+
+@pytest.mark.parametrize(("machine", "whose"), [("xeon-e5620-2s", "E5620"), ("xeon-e5620-2s+dram.latency_ns=90", "")])
+def test_a_machine_of_the_lab_with_other_numbers_is_not_the_papers(machine: str, whose: str) -> None:
+    assert like(SimpleNamespace(machine=machine, manifest={}), {"e5620": "E5620"}) == whose

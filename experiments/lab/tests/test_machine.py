@@ -151,6 +151,12 @@ def test_fault_in_the_penalty(tmp_path, old, new, needle, where, why):
     assert why in reason
 
 
+def test_machine_knows_its_changes_as_one_word_each():
+    changed = machine.find("demo-2s", ["dram.latency_ns= 90", "link[0].latency_ns=9"])
+    assert changed.changes == ["dram.latency_ns=90", "link[0].latency_ns=9"]
+    assert "dram_latency_ns=90 " in changed.plugin
+
+
 def test_unknown_machine_and_missing_file_say_what_there_is():
     with pytest.raises(LabError, match="there is no machine 'nope': known are .*demo-2s"):
         machine.find("nope")

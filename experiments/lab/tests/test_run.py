@@ -241,3 +241,11 @@ def test_options_for_the_mode(options, functional):
 def test_time_is_simulated_where_no_option_says_otherwise():
     done = run_in("cat", "/proc/cmdline", options=("--no-module",))
     assert "numaplace_lab=demo-2s,timed " in done.stdout, done.stderr
+    assert "numaplace_lab_set" not in done.stdout
+
+
+@pytest.mark.lab
+def test_machine_with_changed_numbers_says_so():
+    changes = ("--set", "dram.latency_ns=90", "--set", "link[0].latency_ns=60")
+    done = run_in("build/numaplace", "topology", "--json", options=("--functional", "--no-module", *changes))
+    assert json.loads(done.stdout)["name"] == "demo-2s+dram.latency_ns=90,link[0].latency_ns=60", done.stderr

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.runner import designs, host_nodes
+import pytest
+
+from experiments.runner import designs, host_nodes, manifest
 from experiments.runner import suite as suites
 
 # Two packages of two nodes each.
@@ -46,3 +48,18 @@ def test_a_node_without_memory_has_its_place_among_the_distances(tmp_path: Path)
     found = nodes(tmp_path, [0, 1, 2, 5, 7], rows, without_memory=(1,))
     assert found[3].distances == {0: 22, 1: 99, 2: 22, 5: 10, 7: 16}
     assert far_ids(host_nodes.usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
+
+
+@pytest.mark.parametrize(("cmdline", "lab", "named"), [
+    ("quiet numaplace_lab=demo-2s,timed x", "demo-2s", "demo-2s"),
+    ("numaplace_lab=demo-2s,timed numaplace_lab_set=dram.latency_ns=90,core.mhz=2000 x", "demo-2s",
+     "demo-2s+dram.latency_ns=90,core.mhz=2000"),
+    ("quiet", None, "host"),
+])
+def test_results_are_of_a_machine_with_what_lab_run_changed(cmdline: str, lab: str | None, named: str, tmp_path: Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_nodes, "CMDLINE", tmp_path / "cmdline")
+    monkeypatch.setattr(manifest.platform, "node", lambda: "host")
+    host_nodes.CMDLINE.write_text(cmdline + "\n")
+    assert host_nodes.in_lab() == lab
+    assert manifest.machine_name() == named

@@ -150,6 +150,18 @@ static int read_nodes(struct np_machine *m, const char *root, struct np_err *err
 	return r;
 }
 
+/* What `lab run --set` has changed: the machine is not the one that its file describes. */
+static void add_changes(struct np_machine *m, const char *cmdline)
+{
+	const char *set = strstr(cmdline, "numaplace_lab_set=");
+	size_t n = strlen(m->name);
+
+	if (!set)
+		return;
+	set += strlen("numaplace_lab_set=");
+	snprintf(m->name + n, sizeof(m->name) - n, "+%.*s", (int)strcspn(set, " \n"), set);
+}
+
 /* The lab's name for this machine, else the host's. */
 static void read_name(struct np_machine *m, const char *root)
 {
@@ -161,6 +173,7 @@ static void read_name(struct np_machine *m, const char *root)
 	if (lab) {
 		snprintf(m->name, sizeof(m->name), "%s", lab + strlen("numaplace_lab="));
 		m->name[strcspn(m->name, ", \n")] = '\0';
+		add_changes(m, text);
 	} else {
 		free(text);
 		snprintf(path, sizeof(path), "%s/proc/sys/kernel/hostname", root);

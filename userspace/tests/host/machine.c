@@ -156,6 +156,22 @@ static void without_numa_it_says_so(void)
 	fixture_end();
 }
 
+/* A lab machine with other numbers than its file's is another machine: no plan takes the file for the simulator's. */
+static void names_what_the_lab_has_changed(void)
+{
+	struct np_machine m;
+	struct np_err err;
+	const char *root = write_odd_machine();
+
+	fixture_write("proc/cmdline",
+		      "numaplace_lab=odd,timed numaplace_lab_set=dram.latency_ns=90,core.mhz=2e3 q\n");
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, &err), 0);
+	CU_ASSERT_STRING_EQUAL(m.name, "odd+dram.latency_ns=90,core.mhz=2e3");
+	CU_ASSERT_EQUAL(np_machine_platform(root), NP_PLATFORM_LAB_TIMED);
+	np_machine_free(&m);
+	fixture_end();
+}
+
 static void tells_the_lab_from_a_real_machine(void)
 {
 	const char *root = fixture_begin();
@@ -258,6 +274,7 @@ static CU_TestInfo machine_tests[] = {
 	{ "sparse, memory-less, CPU-less, asymmetric", reads_sparse_memoryless_cpuless_asymmetric },
 	{ "finds the node of CPUs", finds_the_node_of_cpus },
 	{ "lists on an odd machine", lists_on_an_odd_machine },
+	{ "names what the lab has changed", names_what_the_lab_has_changed },
 	{ "says what is malformed", says_what_is_malformed },
 	{ "without NUMA it says so", without_numa_it_says_so },
 	{ "tells the lab from a real machine", tells_the_lab_from_a_real_machine },
