@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from experiments.bench_lab import inside, programs_inside
+from experiments.bench_lab import inside
 from experiments.bench_lab.endurance import qemu_of
 from experiments.claims import Outcome
 
@@ -19,6 +19,11 @@ SMALL, EIGHT, LARGEST = "demo-2s", "xeon-e5620-2s", "opteron-6172-4s"
 LIMIT = 900
 ROUNDS = 3  # boots of either kind, in turn: the host is faster at times
 TIMES = 4   # in each
+PROGRAMS = {
+    "first touches": ["build/lab/programs/new_pages", "4"],
+    "Python": ["python3", "-c", "print(len({str(i): sorted([i, -i, i % 7]) for i in range(20000)}))"],
+    "short processes": ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do /bin/true; done"],
+}
 
 # Small pages lie one array after the other, an odd number of pages apart. Arrays a multiple of 2 MiB apart may meet
 # in one entry of QEMU's own table of translations or not, run by run, which is a factor of two for either side.
@@ -98,7 +103,7 @@ def measure(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
 
 def triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
     start = time.monotonic()
-    words = ["python3", "experiments/bench_lab/memory_loop.py", str(seconds), str(times), *map(str, teams)]
+    words = ["python3", "experiments/bench_lab/programs/memory_loop.py", str(seconds), str(times), *map(str, teams)]
     with lab(machine, timed, *words) as run:
         event(run)
         qemu, boot = qemu_of(run), time.monotonic() - start
@@ -156,13 +161,12 @@ class Ran:
 
 def programs(timed: bool) -> dict[str, list[Ran]]:
     """Of each program so many runs, in one machine, after one that is not counted."""
-    names = list(programs_inside.PROGRAMS)
-    found: dict[str, list[Ran]] = {name: [] for name in names}
-    words = ["python3", "experiments/bench_lab/programs_inside.py", str(TIMES + 1), *names]
+    found: dict[str, list[Ran]] = {name: [] for name in PROGRAMS}
+    words = ["python3", "experiments/bench_lab/programs/in_turn.py", str(TIMES + 1), json.dumps(PROGRAMS)]
     with lab(SMALL, timed, *words) as run:
         event(run)
         qemu = qemu_of(run)
-        for _ in range((TIMES + 1) * len(names)):
+        for _ in range((TIMES + 1) * len(PROGRAMS)):
             event(run)
             begin, cpu = time.monotonic(), cpu_seconds(qemu)
             end = event(run)

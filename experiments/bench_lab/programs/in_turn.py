@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs inside a lab machine: programs on CPU 0 in turn, while the host looks. Standard library only.
 
-    programs_inside.py TIMES NAME ..     so many times, for each program, "begin", and "end" with its name, the seconds of the
-                                         machine's own time that it took and, where they are counted, CPU 0's instructions
+    in_turn.py TIMES PROGRAMS     so many times, for each program of an object of names and commands, "begin", and "end" with
+                                  its name, the seconds of the machine's own time that it took and, where they are counted,
+                                  CPU 0's instructions
 """
 
 import json
@@ -13,11 +14,6 @@ import time
 from pathlib import Path
 
 COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
-PROGRAMS = {
-    "first touches": ["build/lab/programs/new_pages", "4"],
-    "Python": ["python3", "-c", "print(len({str(i): sorted([i, -i, i % 7]) for i in range(20000)}))"],
-    "short processes": ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do /bin/true; done"],
-}
 
 
 def instructions() -> int | None:
@@ -27,10 +23,10 @@ def instructions() -> int | None:
     return int(dict(word.split("=") for word in words)["instructions"])
 
 
-def run(name: str):
+def run(name: str, command: list[str]):
     print(json.dumps({"event": "begin"}), flush=True)
     before, start = instructions(), time.monotonic()
-    subprocess.run(PROGRAMS[name], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     end = {"event": "end", "program": name, "seconds": time.monotonic() - start}
     if before is not None:
         end["instructions"] = instructions() - before
@@ -41,8 +37,8 @@ def main():
     os.sched_setaffinity(0, {0})
     print(json.dumps({"event": "started"}), flush=True)
     for _ in range(int(sys.argv[1])):
-        for name in sys.argv[2:]:
-            run(name)
+        for name, command in json.loads(sys.argv[2]).items():
+            run(name, command)
 
 
 if __name__ == "__main__":
