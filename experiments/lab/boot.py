@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments.lab import qemu, simulated, snapshot
+from experiments.lab import qemu, simulated, snapshot, timeline
 from experiments.lab.console import failure, last_line, plugin_refusal, qemu_was_at_fault
 from experiments.lab.errors import BOOT_FAILED, TIME_LIMIT, UNABLE, LabError, say
 from experiments.lab.kernels import Kernel
@@ -52,6 +52,7 @@ class Job:
     timed: bool = True
     kernel_options: tuple[str, ...] = ()
     snapshot: bool = True  # restore the machine from one where that can be
+    timeline: Path | None = None
 
 
 class Pump(threading.Thread):
@@ -174,14 +175,14 @@ def time_limit(timeout: float | None) -> snapshot.Limit:
 
 def start(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit) -> int:
     if not job.snapshot:
-        return boot(argv, files, limit)
+        return boot(job, argv, files, limit)
     waiting = snapshot.waiting(argv)
     kept = snapshot.find(waiting, files, Path.cwd(), limit)
     if not kept:
         files.console.unlink(missing_ok=True)
-        return boot(argv, files, limit)
+        return boot(job, argv, files, limit)
     try:
-        return boot(kept.restored(waiting), files, limit, kept)
+        return boot(job, kept.restored(waiting), files, limit, kept)
     except QmpError as error:
         kept.remove()
         raise FlawedStart(LabError(BOOT_FAILED, f"machine '{job.machine.name}' could not be restored from its snapshot "
@@ -195,7 +196,7 @@ def restore(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
     os.write(go, b"\n")
 
 
-def boot(argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
+def boot(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
     """Runs QEMU until it ends by itself; its status, below 0 when a signal ended it."""
     pumps = [Pump(1), Pump(2)]
     told, go = os.pipe()
@@ -211,7 +212,8 @@ def boot(argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapsh
                 pump.start()
             if kept:
                 restore(kept, files, qmp, go)
-            status = process.wait(limit())
+            with timeline.kept(simulated.shared(files.run), job.timeline):
+                status = process.wait(limit())
     finally:
         for pump in pumps:
             if pump.ident:  # a signal may have come before it was started

@@ -57,6 +57,8 @@ def parser() -> argparse.ArgumentParser:
                      help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default 600s")
     run.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
     run.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
+    run.add_argument("--timeline", type=Path, metavar="FILE",
+                     help="write what each CPU has counted there, as JSON, a line for each millisecond of the machine's time")
     run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
     run.add_argument("--no-snapshot", action="store_true",
                      help="boot the machine, and do not restore it from the state that its first start has left in the cache")
@@ -109,8 +111,12 @@ def run_command(args: argparse.Namespace) -> int:
     module = choose_module(args, kernel)
     if args.file and not args.exact:
         raise LabError(USAGE, "--file belongs to a run whose files are all in its memory: give --exact too")
+    if args.timeline and (args.functional or args.exact):
+        raise LabError(USAGE, "--timeline shows the simulated time of a usual run: leave --functional and --exact out")
+    if args.timeline and not os.access(args.timeline.parent, os.W_OK):
+        raise LabError(USAGE, f"the timeline cannot be written to '{args.timeline}': give a file in a folder of your own")
     job = boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
-                   not args.functional, tuple(args.kernel_option), not args.no_snapshot)
+                   not args.functional, tuple(args.kernel_option), not args.no_snapshot, args.timeline)
     return exact.run(job, args.file) if args.exact else boot.run(job)
 
 

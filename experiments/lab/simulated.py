@@ -50,10 +50,10 @@ def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
     return ranges
 
 
-def configuration(machine: Machine, shared: Path) -> str:
+def configuration(machine: Machine, memory: Path) -> str:
     """The plugin's file: `numaplace machine --plugin`, and what QEMU makes of the machine. plugin/config.h has its lines."""
     ranges = [f"ram={node} {start:#x} {end:#x}\n" for node, start, end in guest_ranges(machine)]
-    return f"shared={shared}\n{''.join(ranges)}{machine.plugin}"
+    return f"shared={memory}\n{''.join(ranges)}{machine.plugin}"
 
 
 def of_every_run(folder: Path) -> str:
@@ -61,12 +61,15 @@ def of_every_run(folder: Path) -> str:
     return (folder / "simulation.conf").read_text(encoding="utf-8").replace(str(folder), "")
 
 
+def shared(folder: Path) -> Path:
+    return folder / "simulation.shared"
+
+
 def clock(folder: Path) -> int:
     """A time, in ns, that the guest's clock has not come to yet when its machine was stopped; 0 without simulated time."""
-    shared = folder / "simulation.shared"
-    if not shared.exists():
+    if not shared(folder).exists():
         return 0
-    with shared.open("rb") as file:
+    with shared(folder).open("rb") as file:
         file.seek(NOW_OFFSET)
         return int.from_bytes(file.read(8), "little") + AHEAD_NS
 
@@ -80,10 +83,10 @@ def begin_at(folder: Path, ns: int):
 
 def qemu_options(machine: Machine, folder: Path, exact: bool = False) -> list[str]:
     """Options for QEMU; the files that they name are written into `folder`."""
-    shared, config = folder / "simulation.shared", folder / "simulation.conf"
-    with shared.open("wb") as file:
+    memory, config = shared(folder), folder / "simulation.conf"
+    with memory.open("wb") as file:
         file.truncate(SHARED_BYTES)
-    config.write_text(configuration(machine, shared) + ("exact=1\n" if exact else ""), encoding="utf-8")
+    config.write_text(configuration(machine, memory) + ("exact=1\n" if exact else ""), encoding="utf-8")
     return ["-rtc", "clock=vm", "-plugin", f"{HERE.plugin},config={config}",
-            "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={shared}",
+            "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={memory}",
             "-device", "ivshmem-plain,memdev=numaplace_lab,master=on"]

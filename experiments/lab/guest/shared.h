@@ -37,6 +37,7 @@
 	X(stall_ns) \
 	X(dram_writes)
 #define NP_LAB_MEMBER(name) __u64 name;
+#define NP_LAB_NAME(name)   #name " "
 
 struct np_lab_cpu {
 	NP_LAB_COUNTERS(NP_LAB_MEMBER)
@@ -51,8 +52,8 @@ struct np_lab_shared {
 	__u32 cpus;
 	__u32 nodes;
 	__u32 line_bytes;
-	__u64 now_ns; /* the guest's clock: how far the most advanced CPU is */
-	__u64 reserved[28];
+	__u64 now_ns;	    /* the guest's clock: how far the most advanced CPU is */
+	char counters[224]; /* the names of np_lab_cpu's first words, in their order */
 	struct np_lab_cpu cpu[NP_LAB_MAX_CPUS];
 };
 

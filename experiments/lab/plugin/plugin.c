@@ -392,6 +392,8 @@ static void init_shared(void)
 	np_sim.shared->cpus = np_sim.config.cpus;
 	np_sim.shared->nodes = np_sim.config.nodes;
 	np_sim.shared->line_bytes = np_sim.config.line_bytes;
+	snprintf(np_sim.shared->counters, sizeof(np_sim.shared->counters), "%s",
+		 NP_LAB_COUNTERS(NP_LAB_NAME));
 	np_sim.shared->magic = NP_LAB_MAGIC;
 	np_clock_begin(np_sim.config.start_ns);
 }

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a simulated machine has counted, over its own time: read by the host while it runs, which the machine does not notice."""
+
+import json
+import mmap
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+# Of struct np_lab_shared and struct np_lab_cpu, experiments/lab/guest/shared.h
+HEAD = struct.Struct("<QIIIIQ224s")  # magic, version, cpus, nodes, bytes of a line, now_ns, names of counters
+CPU_BYTES, MAX_NODES, WORD = 256, 16, 8
+LOOK_S = 0.001
+STEP_NS = 1_000_000
+TRIES = 10_000
+
+
+class Torn(Exception):
+    pass
+
+
+class Reader:
+    def __init__(self, shared: mmap.mmap):
+        self.shared = shared
+        _, _, self.cpus, self.nodes, _, _, names = HEAD.unpack_from(shared)
+        self.names = names.rstrip(b"\0").decode("ascii").split()
+
+    def now_ns(self) -> int:
+        return HEAD.unpack_from(self.shared)[5]
+
+    def cpu(self, index: int) -> tuple[int, ...]:
+        """Its totals, of one moment: the named ones, then lines of DRAM by node. Torn: QEMU ended while it wrote them."""
+        start = HEAD.size + index * CPU_BYTES
+        after = start + (len(self.names) + MAX_NODES) * WORD
+        for _ in range(TRIES):
+            (before,) = struct.unpack_from("<Q", self.shared, after)
+            words = struct.unpack_from(f"<{len(self.names) + self.nodes}Q", self.shared, start)
+            if before % 2 == 0 and struct.unpack_from("<Q", self.shared, after) == (before,):
+                return words
+        raise Torn
+
+    def sample(self, now_ns: int) -> dict:
+        cpus = [self.cpu(index) for index in range(self.cpus)]
+        named = {name: [cpu[number] for cpu in cpus] for number, name in enumerate(self.names)}
+        return {"now_ns": now_ns, **named, "dram": [list(cpu[len(self.names):]) for cpu in cpus]}
+
+
+def follow(shared: Path, file, ended: threading.Event):
+    """A line for each step of the machine's time, as far as the host comes to look so often, and one at the end."""
+    with shared.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        due = 0
+        while True:
+            last = ended.wait(LOOK_S)
+            reader = Reader(memory)
+            now = reader.now_ns()
+            if reader.cpus and (now >= due or last):
+                with suppress(Torn):
+                    file.write(json.dumps(reader.sample(now)) + "\n")
+                due = now - now % STEP_NS + STEP_NS
+            if last:
+                return
+
+
+@contextmanager
+def kept(shared: Path, path: Path | None) -> Iterator[None]:
+    """In the file `path`, while this block runs; of a machine without simulated time nothing."""
+    if path is None:
+        yield
+        return
+    ended = threading.Event()
+    with path.open("w", encoding="ascii") as file:
+        thread = threading.Thread(target=follow, args=(shared, file, ended))
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
