@@ -26,10 +26,11 @@ def host_load(processes: int):
         yield
 
 
-def measure(name: str, *what: str, timeout: int = 900, kernel: str | None = None) -> list[dict]:
+def measure(name: str, *what: str, timeout: int = 900, kernel: str | None = None, changes: tuple[str, ...] = ()) -> list[dict]:
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
     argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", name,
             "--timeout", str(timeout), "--no-module", *(["--kernel", kernel] if kernel else []),
+            *(f"--set={change}" for change in changes),
             "--", "python3", MEASURE, *what]
     run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)
     assert run.returncode == 0, run.stdout + run.stderr
