@@ -9,6 +9,7 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/list.h>
 #include <linux/mount.h>
 #include <linux/path.h>
 #include <linux/sched.h>
@@ -24,6 +25,18 @@
 #define TRIES 8
 
 static struct vfsmount *groups;
+
+/*
+ * The file of a cpuset that was read. A task of user space closes its files when it returns
+ * to user mode, so that one for each read would be too many. Under numaplace_task_table_mutex.
+ */
+struct opened {
+	struct list_head link;
+	struct cgroup_subsys_state *cpuset;
+	struct file *file;
+};
+
+static LIST_HEAD(opened);
 
 /* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask limit, want;
@@ -42,63 +55,73 @@ void numaplace_cpuset_read_task(struct task_struct *task, struct cpumask *cpus)
 	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 }
 
-/* The task's control group that has a cpuset, with a reference; NULL for the root's. */
-static struct cgroup *group_of(struct task_struct *task)
+/* The task's cpuset, with a reference; NULL for the root's. */
+static struct cgroup_subsys_state *cpuset_of(struct task_struct *task)
 {
-	struct cgroup *group = NULL;
+	struct cgroup_subsys_state *cpuset = NULL;
 
 #ifdef CONFIG_CPUSETS
-	struct cgroup_subsys_state *css;
-
 	rcu_read_lock();
-	css = task_css(task, cpuset_cgrp_id);
-	if (css->parent && cgroup_tryget(css->cgroup))
-		group = css->cgroup;
+	cpuset = task_css(task, cpuset_cgrp_id);
+	if (!cpuset->parent || !css_tryget(cpuset))
+		cpuset = NULL;
 	rcu_read_unlock();
 #endif
-	return group;
+	return cpuset;
 }
 
-/* The file as text, in a page, which it does not fill. */
-static int read_file(const char *name, char *text)
+static struct file *open_file(struct cgroup *group, char *name)
 {
 	/* Not mnt_root: that is the root of the module loader's cgroup namespace. */
 	struct path root = { .mnt = groups, .dentry = groups->mnt_sb->s_root };
-	struct file *file = file_open_root(&root, name, O_RDONLY, 0);
-	ssize_t n;
-	loff_t pos = 0;
+	int n = cgroup_path(group, name, PAGE_SIZE - sizeof(FILE_NAME));
 
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	n = kernel_read(file, text, PAGE_SIZE - 1, &pos);
-	fput(file);
-	if (n <= 0)
-		return n ? n : -EIO;
-	/* Cut off, perhaps within a number, which then is that of another CPU. */
-	if (n == PAGE_SIZE - 1)
-		return -EFBIG;
-	text[n] = '\0';
-	return 0;
+	if (n < 0 || n >= PAGE_SIZE - sizeof(FILE_NAME))
+		return ERR_PTR(-ENAMETOOLONG);
+	strcat(name, FILE_NAME);
+	return file_open_root(&root, name, O_RDONLY, 0);
 }
 
-static int read_group(struct cgroup *group, struct cpumask *cpus)
+/* NULL without memory, or where the cpuset has no such file any more. */
+static struct file *file_of(struct cgroup_subsys_state *cpuset, char *name)
+{
+	struct opened *one;
+
+	list_for_each_entry(one, &opened, link)
+		if (one->cpuset == cpuset)
+			return one->file;
+	one = kmalloc(sizeof(*one), GFP_KERNEL);
+	if (!one)
+		return NULL;
+	one->file = open_file(cpuset->cgroup, name);
+	if (IS_ERR(one->file)) {
+		kfree(one);
+		return NULL;
+	}
+	css_get(cpuset);
+	one->cpuset = cpuset;
+	list_add(&one->link, &opened);
+	return one->file;
+}
+
+static bool read_cpuset(struct cgroup_subsys_state *cpuset, struct cpumask *cpus)
 {
 	char *text = (char *)__get_free_page(GFP_KERNEL);
-	int n, err = -ENOMEM;
+	struct file *file = text ? file_of(cpuset, text) : NULL;
+	ssize_t n = 0;
+	loff_t pos = 0;
+	bool known;
 
-	if (!text)
-		return err;
-	n = cgroup_path(group, text, PAGE_SIZE - sizeof(FILE_NAME));
-	err = -ENAMETOOLONG;
-	if (n < 0 || n >= PAGE_SIZE - sizeof(FILE_NAME))
-		goto free;
-	strcat(text, FILE_NAME);
-	err = read_file(text, text);
-	if (!err)
-		err = cpulist_parse(strim(text), cpus);
-free:
+	if (file)
+		n = kernel_read(file, text, PAGE_SIZE - 1, &pos);
+	/* A full page is cut off, perhaps within a number, which then is that of another CPU. */
+	known = n > 0 && n < PAGE_SIZE - 1;
+	if (known) {
+		text[n] = '\0';
+		known = !cpulist_parse(strim(text), cpus);
+	}
 	free_page((unsigned long)text);
-	return err;
+	return known;
 }
 
 /**
@@ -106,21 +129,40 @@ free:
  * @task: the task
  * @cpus: set to them
  *
+ * The cpuset's file stays open until numaplace_cpuset_close().
+ *
  * Return: false where that cannot be known: there is no cgroup2, cpusets are in a
  * hierarchy of version 1, or the list is longer than a page.
  */
 bool numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus)
 {
-	struct cgroup *group = group_of(task);
-	bool known = true;
+	struct cgroup_subsys_state *cpuset = cpuset_of(task);
+	bool known;
 
-	if (!group)
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	if (!cpuset) {
 		cpumask_copy(cpus, cpu_possible_mask);
-	else
-		known = groups && group->root == &cgrp_dfl_root && !read_group(group, cpus);
-	if (group)
-		cgroup_put(group);
+		return true;
+	}
+	known = groups && cpuset->cgroup->root == &cgrp_dfl_root && read_cpuset(cpuset, cpus);
+	css_put(cpuset);
 	return known;
+}
+
+/**
+ * numaplace_cpuset_close() - close the files of the cpusets that were read
+ */
+void numaplace_cpuset_close(void)
+{
+	struct opened *one, *next;
+
+	lockdep_assert_held(&numaplace_task_table_mutex);
+	list_for_each_entry_safe(one, next, &opened, link) {
+		fput(one->file);
+		css_put(one->cpuset);
+		kfree(one);
+	}
+	INIT_LIST_HEAD(&opened);
 }
 
 /**

@@ -10,6 +10,7 @@ struct task_struct;
 
 bool numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus);
 void numaplace_cpuset_read_task(struct task_struct *task, struct cpumask *cpus);
+void numaplace_cpuset_close(void);
 int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cpus);
 int numaplace_cpuset_init(void);
 void numaplace_cpuset_exit(void);

@@ -8,6 +8,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "cpuset.h"
 #include "mempolicy.h"
 #include "place.h"
 #include "place_cpus.h"
@@ -352,6 +353,7 @@ static int place_threads(const struct numaplace_threads *threads, u64 call,
 		return err;
 	}
 	err = begin(&records, call, request);
+	numaplace_cpuset_close();
 	mutex_unlock(&numaplace_task_table_mutex);
 	put_records(&records);
 	if (!err && request->mem)

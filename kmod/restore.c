@@ -225,6 +225,7 @@ static int begin_all(struct search *search)
 		n++;
 		cond_resched();
 	}
+	numaplace_cpuset_close();
 	return n;
 }
 
@@ -319,6 +320,7 @@ bool numaplace_restore_sweep(void)
 
 	mutex_lock(&numaplace_task_table_mutex);
 	more = numaplace_visit_each(advance);
+	numaplace_cpuset_close();
 	mutex_unlock(&numaplace_task_table_mutex);
 	return more;
 }

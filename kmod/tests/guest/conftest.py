@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import driver  # noqa: E402
 import faulty  # noqa: E402
+from stuck import Stuck  # noqa: E402
 
 KHUGEPAGED = Path("/sys/kernel/mm/transparent_hugepage/khugepaged")
 KMEMLEAK_AGE = 6  # s; younger objects are not reported
@@ -75,6 +76,13 @@ def target():
     if driver.is_loaded():
         pids = {str(one.pid) for one in started} | {"0"}  # a task that is gone has no number
         assert driver.eventually(lambda: not any(p["pid"] in pids for p in driver.records("placements")))
+
+
+@pytest.fixture
+def stuck(tmp_path, request):
+    one = Stuck(tmp_path, getattr(request, "param", 0))
+    yield one
+    one.end()
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 """Tasks in a cpuset: never placed or restored outside of it, also when it changes meanwhile."""
 
 import os
+from pathlib import Path
 
 import cgroup
 import driver
 import mempolicy as mpol
 import pytest
 from driver import counts, refusal, write
+from stuck import Write
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +94,28 @@ def test_cpuset_left_and_entered(target):
         g.add(t.pid)
         write("restore", "all")
         assert cpus(t.pid) == {2, 3}
+
+
+def open_files() -> int:
+    return int(Path("/proc/sys/fs/file-nr").read_text().split()[0])
+
+
+@pytest.mark.parametrize("stuck", [400], indirect=True)
+def test_cpuset_of_many_threads_is_one_file(stuck):
+    """While a write waits, it holds no file for each thread."""
+    mpol.set_own(mpol.BIND, 2)
+    with cgroup.group(cpuset_cpus="0-2") as g:
+        g.add(stuck.pid)
+        stuck.wait_for_child()
+        before = open_files()
+        first = Write("place", f"pid={stuck.pid} cpus=1-3 mem=caller")
+        assert driver.eventually(lambda: len(driver.records("placements")) == 401)
+        assert open_files() < before + 400
+        stuck.go_on()
+        assert first.end() == ""
+        assert {tuple(cpus(tid)) for tid in driver.tids_of(stuck.pid)} == {(1, 2)}
+        write("restore", "all")
+        stuck.process.kill()
 
 
 def test_cpuset_unload_keeps_to_it(target):

@@ -16,6 +16,7 @@ import driver
 import mempolicy as mpol
 import pytest
 from driver import refusal, write
+from stuck import Write
 
 ALL = {0, 1, 2, 3}
 BIG = 120000  # small pages; a fork that copies them takes longer than anything here waits
@@ -146,48 +147,6 @@ def test_exact_now_is_shown(target):
         t.stop()
 
 
-# Its main thread waits for a child that has not executed yet, and no signal but a fatal one wakes it.
-STUCK = """
-import os, sys, threading, time
-for _ in range(int(sys.argv[2])):
-    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
-print("ready", flush=True)
-sys.stdin.readline()
-os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)])
-print("on", flush=True)
-sys.stdin.readline()
-"""
-
-
-class Stuck:
-    def __init__(self, folder: Path, threads: int = 0):
-        self.fifo = folder / "fifo"
-        os.mkfifo(self.fifo)
-        self.process = subprocess.Popen([sys.executable, "-c", STUCK, str(self.fifo), str(threads)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-        assert self.process.stdout.readline() == "ready\n"
-
-    def wait_for_child(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        assert driver.eventually(lambda: Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text() != "")
-        assert driver.eventually(lambda: Path(f"/proc/{self.pid}/stat").read_text().split()[2] == "D")
-
-    def go_on(self):
-        with open(self.fifo, "w", encoding="ascii"):
-            assert self.process.stdout.readline() == "on\n"
-
-
-@pytest.fixture
-def stuck(tmp_path, request):
-    one = Stuck(tmp_path, getattr(request, "param", 0))
-    yield one
-    one.process.kill()
-    os.close(os.open(one.fifo, os.O_RDWR | os.O_NONBLOCK))  # or its child waits for a writer for ever
-    one.process.communicate()
-
-
 def test_exact_a_stuck_task_blocks_nobody(target, stuck):
     """While a write waits for it, others place and restore; it is restored when it returns to user mode."""
     t = target("anon", 4)
@@ -228,26 +187,6 @@ def test_exact_a_later_restore_holds(stuck):
     assert driver.eventually(lambda: driver.records("placements") == [])
     assert {(tuple(os.sched_getaffinity(tid)), mpol.of(tid)) for tid in driver.tids_of(stuck.pid)} == \
         {((0, 1, 2, 3), "default")}
-
-
-class Write:
-    """A write that waits."""
-
-    def __init__(self, name: str, line: str):
-        self.error = None
-        self.thread = threading.Thread(target=self.run, args=(name, line))
-        self.thread.start()
-
-    def run(self, name: str, line: str):
-        self.error = refusal(name, line)
-
-    def waits(self) -> bool:
-        time.sleep(0.3)
-        return self.thread.is_alive()
-
-    def end(self) -> str:
-        self.thread.join()
-        return self.error
 
 
 def has(pid: int) -> tuple[set[int], str]:
