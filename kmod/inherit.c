@@ -63,8 +63,8 @@ static void inherit(struct numaplace_placement *child, const struct numaplace_pl
 	/* With CPUs of an earlier write, or without the policy of the last. */
 	child->cpus.behind = cpus && !cpumask_equal(child->set_cpus, parent->set_cpus);
 	child->mem.behind = parent->want == NUMAPLACE_INSTALL;
-	if (mem && parent->want == NUMAPLACE_RESTORE) {
-		child->want = NUMAPLACE_RESTORE;
+	if (mem && parent->want >= NUMAPLACE_UNSHARE) {
+		child->want = NUMAPLACE_UNSHARE;
 		child->restore_op = parent->restore_op;
 	}
 	if (parent->state != NUMAPLACE_PLACED || !parent->inherit)

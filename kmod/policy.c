@@ -78,6 +78,7 @@ struct mempolicy *numaplace_policy_apply(struct numaplace_placement *p)
 	else if (p->state != NUMAPLACE_ENDED && p->want == NUMAPLACE_RESTORE)
 		old = restore_policy(p);
 	task_unlock(p->task);
-	p->want = NUMAPLACE_KEEP;
+	if (p->want != NUMAPLACE_UNSHARE)
+		p->want = NUMAPLACE_KEEP;
 	return old;
 }

@@ -54,8 +54,11 @@ static void restore_cpus(struct numaplace_placement *p)
 	numaplace_visit_settle(p);
 }
 
-/* The saved policy may be shared with records of forked tasks. Each task needs its own. */
-static void unshare_saved_mem(struct numaplace_placement *p)
+/*
+ * The saved policy may be shared with records of forked tasks. Each task needs its own.
+ * Returns whether it has one.
+ */
+static bool unshare_saved_mem(struct numaplace_placement *p)
 {
 	struct mempolicy *original, *copy = NULL;
 
@@ -75,6 +78,7 @@ static void unshare_saved_mem(struct numaplace_placement *p)
 		numaplace_mempolicy_put(copy);
 	}
 	numaplace_mempolicy_put(original);
+	return !IS_ERR(copy);
 }
 
 static void set_state(struct numaplace_placement *p, enum numaplace_placement_state state)
@@ -89,18 +93,26 @@ static void set_state(struct numaplace_placement *p, enum numaplace_placement_st
 /* Has the task restore its policy. */
 static void begin_mem(struct numaplace_placement *p)
 {
+	bool own, has_mem;
+
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	unshare_saved_mem(p);
+	own = unshare_saved_mem(p);
 	spin_lock(&numaplace_task_table_lock);
-	if (p->has_mem && p->want != NUMAPLACE_RESTORE)
+	has_mem = p->has_mem;
+	if (p->want < NUMAPLACE_UNSHARE)
 		p->restore_op = p->mem.op;
-	p->want = p->has_mem ? NUMAPLACE_RESTORE : NUMAPLACE_KEEP;
+	if (has_mem)
+		p->want = own ? NUMAPLACE_RESTORE : NUMAPLACE_UNSHARE;
+	else
+		p->want = NUMAPLACE_KEEP;
 	p->mem.placing = false;
 	numaplace_visit_todo(p);
 	spin_unlock(&numaplace_task_table_lock);
 	/* An error means that the task is exiting: the exit hook does the rest. */
-	if (p->has_mem)
+	if (has_mem && own)
 		numaplace_visit_start(p, true);
+	else if (has_mem)
+		numaplace_sweep_later();
 }
 
 /**
@@ -156,8 +168,7 @@ static void advance(struct numaplace_placement *p)
 	due = numaplace_visit_check(p);
 	switch (READ_ONCE(p->state)) {
 	case NUMAPLACE_PLACED:
-		/* Forked while its parent, which has other CPUs now, was to restore its policy. */
-		if (!due && READ_ONCE(p->want) == NUMAPLACE_RESTORE)
+		if (!due && READ_ONCE(p->want) == NUMAPLACE_UNSHARE)
 			begin_mem(p);
 		else if (!due)
 			numaplace_visit_done(p);
@@ -166,6 +177,8 @@ static void advance(struct numaplace_placement *p)
 		numaplace_restore_begin(p);
 		fallthrough;
 	case NUMAPLACE_RESTORING:
+		if (READ_ONCE(p->want) == NUMAPLACE_UNSHARE)
+			begin_mem(p);
 		if (!p->has_mem)
 			finish(p);
 		break;

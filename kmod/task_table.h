@@ -51,11 +51,13 @@ enum numaplace_placement_state {
  * enum numaplace_want - what a task is to do with its memory policy on its way to user mode
  * @NUMAPLACE_KEEP: nothing
  * @NUMAPLACE_INSTALL: install @want_mem
+ * @NUMAPLACE_UNSHARE: nothing yet: @saved_mem may be another task's too, and is to be copied
  * @NUMAPLACE_RESTORE: restore @saved_mem
  */
 enum numaplace_want {
 	NUMAPLACE_KEEP,
 	NUMAPLACE_INSTALL,
+	NUMAPLACE_UNSHARE,
 	NUMAPLACE_RESTORE,
 };
 
@@ -84,6 +86,8 @@ struct numaplace_half {
  *	  +-----------------> RESTORE ------------------+
  *
  * restore makes KEEP of INSTALL where no policy was set before, and so does a write that gives up.
+ * RESTORE begins as UNSHARE where a task is forked, and where there is no memory for a copy of the
+ * saved policy: the sweep goes on with it.
  * The rest of the record:
  *
  *	                 restore              CPUs back           policy back

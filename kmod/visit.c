@@ -232,12 +232,12 @@ struct waiter {
 
 static bool is_awaited(const struct numaplace_placement *p, const struct waiter *w)
 {
-	if (!p->visiting || p->state == NUMAPLACE_ENDED || p->want == NUMAPLACE_KEEP)
+	if (p->state == NUMAPLACE_ENDED || p->want == NUMAPLACE_KEEP)
 		return false;
 	if (p->mem.op == w->op)
 		return true;
 	/* It wants the same as a later restore. */
-	return p->want == NUMAPLACE_RESTORE && p->restore_op <= w->op && p->mem.op > w->op &&
+	return p->want >= NUMAPLACE_UNSHARE && p->restore_op <= w->op && p->mem.op > w->op &&
 	       w->match && w->match(p, w->data);
 }
 
@@ -251,18 +251,27 @@ static bool is_done(const struct numaplace_placement *p, const struct waiter *w)
 	return done;
 }
 
+static struct numaplace_placement *first_in(struct list_head *list, const struct waiter *w)
+{
+	struct numaplace_placement *p;
+
+	list_for_each_entry(p, list, todo)
+		if (is_awaited(p, w))
+			return p;
+	return NULL;
+}
+
 static struct numaplace_placement *first_awaited(const struct waiter *w)
 {
-	struct numaplace_placement *p, *found = NULL;
+	struct numaplace_placement *found;
 
 	spin_lock(&numaplace_task_table_lock);
-	list_for_each_entry(p, &visits, todo) {
-		if (is_awaited(p, w)) {
-			refcount_inc(&p->users);
-			found = p;
-			break;
-		}
-	}
+	found = first_in(&visits, w);
+	/* What a child, or a task without memory, is to do is begun by the sweep. */
+	if (!found)
+		found = first_in(&todo, w);
+	if (found)
+		refcount_inc(&found->users);
 	spin_unlock(&numaplace_task_table_lock);
 	return found;
 }

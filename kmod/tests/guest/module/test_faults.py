@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Every allocation that a write makes fails in turn: the error is ENOMEM, and nothing has changed."""
 
+import itertools
+
+import cgroup
 import driver
 import faulty
+import mempolicy as mpol
 import pytest
 from driver import DIR, write
 
@@ -59,6 +63,26 @@ def test_restore_without_memory(target, faults, words):
         assert faulty.state_of(t)[:3] == (placed if error else original)
         if not error:
             faults.ask(0, f"write {DIR}/place {place}")
+
+
+def test_restore_of_a_shared_policy_without_memory(target, faults):
+    """Each task has one of its own then: what one's cpuset changes is not the other's."""
+    t = target("anon", 4, wrap=("numactl", "--membind=1"))
+    mpol.set_own(mpol.BIND, 1)
+    for n in itertools.count(1):
+        write("place", f"pid={t.pid} mem=caller")
+        child = int(t.ask("fork"))
+        error, hit = faults.ask(n, f"write {DIR}/restore all")
+        assert error in ("", "ENOMEM")
+        if error:
+            write("restore", "all")
+        assert driver.eventually(lambda: driver.records("placements") == [])
+        with cgroup.group(cpuset_mems="0") as g:
+            g.add(child)
+            assert (mpol.of(t.pid), mpol.of(child)) == ("bind:1", "bind:0")
+        if not hit:
+            break
+    mpol.set_own(mpol.DEFAULT)
 
 
 MOVES = ["", "threads=4", "pause=always", "pause=never shared=1 split=1", "rate_mib=1000 max_stall_us=1000"]
