@@ -192,11 +192,13 @@ int numaplace_placement_reserve(struct numaplace_placement *p)
 /**
  * numaplace_placement_push_former() - note a task's CPUs before others are set
  * @p: its record, with memory from numaplace_placement_reserve()
+ *
+ * Each set of CPUs is noted once, however often a task is placed before it is settled.
  */
 void numaplace_placement_push_former(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_task_table_lock);
-	if (WARN_ON_ONCE(!p->spare))
+	if (numaplace_placement_had_cpus(p, p->set_cpus) || WARN_ON_ONCE(!p->spare))
 		return;
 	cpumask_copy(to_cpumask(p->spare->cpus), p->set_cpus);
 	list_add(&p->spare->link, &p->former);

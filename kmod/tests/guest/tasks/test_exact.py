@@ -193,6 +193,23 @@ def has(pid: int) -> tuple[set[int], str]:
     return os.sched_getaffinity(pid), mpol.of(pid)
 
 
+def allocated() -> int:
+    """Objects of the sizes that a few words and a set of CPUs can have."""
+    return driver.slab_objects("kmalloc-32") + driver.slab_objects("kmalloc-2k")
+
+
+def test_exact_a_stuck_task_is_placed_again_and_again(stuck):
+    """What it had before is kept for its child, once."""
+    stuck.wait_for_child()
+    write("place", f"pid={stuck.pid} cpus=1")
+    before = driver.settled(allocated)
+    for i in range(2000):
+        write("place", f"pid={stuck.pid} cpus={2 - i % 2}")
+    assert driver.eventually(lambda: allocated() < before + 1000, 20), (before, allocated())
+    stuck.go_on()
+    write("restore", f"pid={stuck.pid}")
+
+
 def test_exact_later_cpus_leave_the_policy_to_come(stuck):
     """A write about CPUs alone drops no policy that an earlier one still waits for."""
     mpol.set_own(mpol.BIND, 2)
