@@ -15,6 +15,7 @@
  * that ends does not wait for it: the last of them releases the pause.
  */
 #include <linux/atomic.h>
+#include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -29,9 +30,6 @@
 /* Busy waiting first: most threads stop sooner than a sleep would end. */
 #define SPIN_US 50
 #define POLL_US 20
-
-/* Interval at which a parked thread checks whether the limit has passed. */
-#define POLL_JIFFIES 2
 
 /* At removal: how often to log the threads that are waited for. */
 #define REPORT_S 5
@@ -48,26 +46,21 @@ struct numaplace_parked {
 	bool started;
 };
 
-/* Killable, and not counted as load of the machine. Returns 0 if the pause is not over. */
-static long poll_over(struct numaplace_pause *p)
-{
-	return ___wait_event(p->queue, ___wait_cond_timeout(READ_ONCE(p->over)),
-			     (TASK_KILLABLE | TASK_NOLOAD), 0, POLL_JIFFIES,
-			     __ret = schedule_timeout(__ret));
-}
-
-/* Runs in the thread. Ends by itself when it takes too long or is killed. */
+/*
+ * Runs in the thread. Ends by itself when it takes too long or is killed. Killable, and not
+ * counted as load of the machine. By ktime, as all times of a pause.
+ */
 static void park(struct numaplace_taskwork *work)
 {
 	struct numaplace_parked *parked = container_of(work, struct numaplace_parked, work);
 	struct numaplace_pause *p = parked->pause;
-	long left = 0;
+	ktime_t limit = ns_to_ktime(p->limit);
+	bool late = false;
 
 	if (current->flags & PF_EXITING)
 		return;
-	/* By ktime, as all times of a pause: jiffies may advance at another rate. */
-	while (!left && ktime_get_ns() < p->limit)
-		left = poll_over(p);
+	(void)___wait_event(p->queue, READ_ONCE(p->over) || late, (TASK_KILLABLE | TASK_NOLOAD), 0,
+			    0, late = !schedule_hrtimeout(&limit, HRTIMER_MODE_ABS));
 }
 
 static void pause_put(struct numaplace_pause *p)
