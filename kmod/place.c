@@ -8,6 +8,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "call.h"
 #include "cpuset.h"
 #include "mempolicy.h"
 #include "place.h"
@@ -335,31 +336,36 @@ static int wait_for_forks(const struct numaplace_threads *threads, unsigned long
 }
 
 /* Places those threads that are not placed yet. Returns how many, or -errno. */
-static int place_threads(const struct numaplace_threads *threads, u64 call,
+static int place_threads(const struct numaplace_threads *threads, struct numaplace_call *call,
 			 const struct numaplace_place_request *request,
 			 const struct mempolicy *policy)
 {
 	unsigned long deadline = numaplace_visit_deadline();
 	int err, waited = 0, n;
 	LIST_HEAD(records);
+	bool goes_on;
 
 	err = wait_for_forks(threads, deadline);
 	if (!err)
-		err = make_records(threads, call, request, policy, &records);
+		err = make_records(threads, call->nr, request, policy, &records);
 	if (!err)
 		err = mutex_lock_killable(&numaplace_task_table_mutex);
 	if (err) {
 		put_records(&records);
 		return err;
 	}
-	err = begin(&records, call, request);
+	goes_on = numaplace_call_begin(call);
+	if (goes_on)
+		err = begin(&records, call->nr, request);
 	numaplace_cpuset_close();
 	mutex_unlock(&numaplace_task_table_mutex);
 	put_records(&records);
+	if (!goes_on)
+		return 0;
 	if (!err && request->mem)
-		waited = numaplace_visit_wait(call, deadline, NULL, NULL);
+		waited = numaplace_visit_wait(call->nr, deadline, NULL, NULL);
 	mutex_lock(&numaplace_task_table_mutex);
-	n = finish_all(threads, call, policy, err ? err : waited);
+	n = finish_all(threads, call->nr, policy, err ? err : waited);
 	mutex_unlock(&numaplace_task_table_mutex);
 	return err ? err : n;
 }
@@ -380,15 +386,15 @@ static bool all_placed(struct task_struct *task, u64 call,
 	return all;
 }
 
-static int place_process(struct task_struct *task, u64 call,
-			 const struct numaplace_place_request *request,
+static int place_process(struct numaplace_call *call, const struct numaplace_place_request *request,
 			 const struct mempolicy *policy)
 {
 	struct numaplace_threads *seen = NULL, *threads;
 	int n = 0, total = 0, round;
 
-	for (round = 0; round < MAX_ROUNDS && !all_placed(task, call, request, seen); round++) {
-		threads = numaplace_target_threads(task, seen);
+	for (round = 0; round < MAX_ROUNDS && !all_placed(call->task, call->nr, request, seen);
+	     round++) {
+		threads = numaplace_target_threads(call->task, seen);
 		if (!threads) {
 			n = -ENOMEM;
 			break;
@@ -403,8 +409,8 @@ static int place_process(struct task_struct *task, u64 call,
 	return n < 0 ? n : total;
 }
 
-static int place_one(struct task_struct *task, u64 call,
-		     const struct numaplace_place_request *request, const struct mempolicy *policy)
+static int place_one(struct numaplace_call *call, const struct numaplace_place_request *request,
+		     const struct mempolicy *policy)
 {
 	struct numaplace_threads *one = kmalloc(struct_size(one, task, 1), GFP_KERNEL);
 	int n;
@@ -413,7 +419,7 @@ static int place_one(struct task_struct *task, u64 call,
 		return -ENOMEM;
 	one->earlier = NULL;
 	one->n = 1;
-	one->task[0] = task;
+	one->task[0] = call->task;
 	n = place_threads(one, call, request, policy);
 	kfree(one);
 	return n;
@@ -432,26 +438,25 @@ static int place_one(struct task_struct *task, u64 call,
  */
 int numaplace_place(const struct numaplace_place_request *request)
 {
+	struct numaplace_call call = { .link = LIST_HEAD_INIT(call.link), .nr = U64_MAX };
 	struct mempolicy *policy = NULL;
-	struct task_struct *task;
 	int n;
-	u64 call;
 
 	if (cpumask_empty(request->cpus) && !request->mem)
 		return -EINVAL;
-	task = numaplace_target_get(request->pid);
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	call = numaplace_restore_next_op();
+	call.task = numaplace_target_get(request->pid);
+	if (IS_ERR(call.task))
+		return PTR_ERR(call.task);
 	if (request->mem)
 		policy = numaplace_mempolicy_get(current);
 	if (request->threads == NUMAPLACE_THREADS_ONE)
-		n = place_one(task, call, request, policy);
+		n = place_one(&call, request, policy);
 	else
-		n = place_process(task, call, request, policy);
+		n = place_process(&call, request, policy);
+	numaplace_call_end(&call);
 	if (n < 0)
-		numaplace_restore_failed(call);
+		numaplace_restore_failed(call.nr);
 	numaplace_mempolicy_put(policy);
-	put_task_struct(task);
+	put_task_struct(call.task);
 	return n > 0 ? 0 : n ? n : -ESRCH;
 }

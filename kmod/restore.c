@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
+#include "call.h"
 #include "cpuset.h"
 #include "mempolicy.h"
 #include "place.h"
@@ -23,16 +24,6 @@
 
 /* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask now;
-
-/**
- * numaplace_restore_next_op() - a number for a write that acts on tasks
- */
-u64 numaplace_restore_next_op(void)
-{
-	static atomic64_t last;
-
-	return atomic64_inc_return(&last);
-}
 
 /* CPUs that the user has set since are left alone. */
 static void restore_cpus(struct numaplace_placement *p)
@@ -214,6 +205,7 @@ static void pick(struct numaplace_placement *p, void *data)
 		p->cpus.op = search->op;
 	}
 	p->mem.op = search->op;
+	numaplace_call_overtake(p->task);
 	numaplace_visit_todo(p);
 	list_add_tail(&p->pick, &search->picked);
 }
@@ -226,6 +218,7 @@ static int begin_all(struct search *search)
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
 	INIT_LIST_HEAD(&search->picked);
+	search->op = numaplace_call_next();
 	numaplace_task_table_each(pick, search);
 	list_for_each_entry_safe(p, next, &search->picked, pick) {
 		list_del_init(&p->pick);
@@ -252,8 +245,6 @@ static int restore_matching(bool (*match)(const struct numaplace_placement *p, c
 	struct search search = { .match = match, .data = data, .last = last };
 	unsigned long deadline;
 	int n, err;
-
-	search.op = numaplace_restore_next_op();
 
 	mutex_lock(&numaplace_task_table_mutex);
 	n = begin_all(&search);
@@ -346,8 +337,6 @@ static bool is_any(const struct numaplace_placement *p, const void *unused)
 static void begin_everything(void)
 {
 	struct search all = { .match = is_any, .last = U64_MAX };
-
-	all.op = numaplace_restore_next_op();
 
 	mutex_lock(&numaplace_task_table_mutex);
 	begin_all(&all);

@@ -21,7 +21,6 @@ struct numaplace_restore_request {
 int numaplace_restore(const struct numaplace_restore_request *request);
 void numaplace_restore_begin(struct numaplace_placement *p);
 void numaplace_restore_failed(u64 call);
-u64 numaplace_restore_next_op(void);
 bool numaplace_restore_sweep(void);
 void numaplace_restore_everything(void);
 

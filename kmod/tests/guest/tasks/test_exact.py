@@ -189,6 +189,26 @@ def test_exact_a_later_restore_holds(stuck):
         {((0, 1, 2, 3), "default")}
 
 
+@pytest.mark.parametrize("stuck", [3], indirect=True)
+def test_exact_a_later_restore_of_a_new_thread_holds(stuck):
+    """Also where the record of the thread has gone before the write that waits looks for threads again."""
+    mpol.set_own(mpol.BIND, 2)
+    stuck.wait_for_child()
+    before = set(driver.tids_of(stuck.pid))
+    first = Write("place", f"pid={stuck.pid} cpus=2 mem=caller")
+    assert driver.eventually(lambda: placement(stuck.pid).get("cpus") == "2")
+    stuck.start_thread()
+    assert driver.eventually(lambda: len(driver.records("placements")) == 5)
+    new, = set(driver.tids_of(stuck.pid)) - before
+    write("restore", f"tid={new}")
+    assert driver.eventually(lambda: len(driver.records("placements")) == 4)
+    stuck.go_on()
+    assert first.end() == ""
+    assert has(new) == (ALL, "default")
+    assert {tid: has(tid) for tid in before} == dict.fromkeys(before, ({2}, "bind:1"))
+    write("restore", "all")
+
+
 def has(pid: int) -> tuple[set[int], str]:
     return os.sched_getaffinity(pid), mpol.of(pid)
 
