@@ -26,9 +26,10 @@ DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
 static LIST_HEAD(visits);
 static LIST_HEAD(todo);
 
+/* Not where it is frozen: that may be in a sleep in the allocator. */
 static bool is_stopped(struct task_struct *task)
 {
-	return READ_ONCE(task->__state) & (__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN);
+	return READ_ONCE(task->__state) & (__TASK_STOPPED | __TASK_TRACED);
 }
 
 /*

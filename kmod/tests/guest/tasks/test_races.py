@@ -331,3 +331,26 @@ def test_race_frozen_target(target):
         t.stop()
     finally:
         assert driver.eventually(lambda: cgroup.is_removed(Path(group)), 60)
+
+
+def test_race_frozen_in_its_sleep(target, tmp_path):
+    """The freezer of version 1 stops a task wherever it sleeps: what it may be using there is left alone."""
+    subprocess.run(["mount", "-t", "cgroup", "-o", "freezer", "freezer", tmp_path], check=True)
+    group = tmp_path / "numaplace-test"
+    group.mkdir()
+    t = target("anon", 4)
+    try:
+        (group / "tasks").write_text(str(t.pid))
+        (group / "freezer.state").write_text("FROZEN")
+        assert driver.eventually(lambda: (group / "freezer.state").read_text() == "FROZEN\n")
+        mpol.set_own(mpol.BIND, 2)
+        assert refusal("place", f"pid={t.pid} cpus=1 mem=caller") == "EBUSY"
+        assert (os.sched_getaffinity(t.pid), mpol.of(t.pid)) == ({0, 1, 2, 3}, "default")
+        (group / "freezer.state").write_text("THAWED")
+        driver.write("place", f"pid={t.pid} cpus=1 mem=caller")
+        assert mpol.of(t.pid) == "bind:1"
+    finally:
+        (group / "freezer.state").write_text("THAWED")
+        t.stop()
+        assert driver.eventually(lambda: cgroup.is_removed(group), 60)
+        subprocess.run(["umount", tmp_path], check=True)
