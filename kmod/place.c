@@ -130,10 +130,8 @@ static int place_thread(struct numaplace_placement *fresh, u64 call,
 		err = numaplace_place_cpus(p, request->cpus);
 	if (!err && request->mem && p->mem.op == call)
 		return numaplace_visit_start(p, true);
-	if (!err && !p->settled)
-		numaplace_visit_settle(p);
 	/* Only to drop the earlier CPUs, which a child whose fork is in progress may have. */
-	if (!err && !p->settled)
+	if (!err && !READ_ONCE(p->settled) && !numaplace_visit_settle(p))
 		return numaplace_visit_start(p, false);
 	return err;
 }

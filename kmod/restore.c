@@ -28,18 +28,19 @@ static struct cpumask now;
 /* CPUs that the user has set since are left alone. */
 static void restore_cpus(struct numaplace_placement *p)
 {
+	bool kept;
+
 	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (!p->has_cpus)
 		return;
 	numaplace_cpuset_read_task(p->task, &now);
-	if (!cpumask_equal(&now, p->set_cpus)) {
-		p->kept = true;
-	} else if (numaplace_cpuset_set_cpus(p->task, p->saved_cpus)) {
-		/* With none of the saved CPUs allowed the kernel would grant all there are. */
+	kept = !cpumask_equal(&now, p->set_cpus);
+	/* With none of the saved CPUs allowed the kernel would grant all there are. */
+	if (!kept && numaplace_cpuset_set_cpus(p->task, p->saved_cpus))
 		numaplace_cpuset_set_cpus(p->task, cpu_possible_mask);
-	}
 	/* A child that it is starting may have them: the fork hook compares with these. */
 	spin_lock(&numaplace_task_table_lock);
+	p->kept |= kept;
 	p->settled = false;
 	spin_unlock(&numaplace_task_table_lock);
 	numaplace_visit_settle(p);
@@ -135,17 +136,18 @@ void numaplace_restore_begin(struct numaplace_placement *p)
 /* The record of a task that was restored is kept until it is seen outside of a fork. */
 static void release_restored(struct numaplace_placement *p)
 {
-	numaplace_visit_settle(p);
-	if (!p->settled)
+	if (!numaplace_visit_settle(p))
 		numaplace_visit_start(p, false);
-	if (p->settled)
+	if (READ_ONCE(p->settled))
 		numaplace_visit_drop(p);
 }
 
 static void finish(struct numaplace_placement *p)
 {
-	trace_restore(p->task, p->kept, 0);
-	numaplace_stats_add(p->kept ? NUMAPLACE_STAT_kept_by_user : NUMAPLACE_STAT_restored, 1);
+	bool kept = READ_ONCE(p->kept);
+
+	trace_restore(p->task, kept, 0);
+	numaplace_stats_add(kept ? NUMAPLACE_STAT_kept_by_user : NUMAPLACE_STAT_restored, 1);
 	set_state(p, NUMAPLACE_RESTORED);
 	release_restored(p);
 }
@@ -170,7 +172,7 @@ static void advance(struct numaplace_placement *p)
 	case NUMAPLACE_RESTORING:
 		if (READ_ONCE(p->want) == NUMAPLACE_UNSHARE)
 			begin_mem(p);
-		if (!p->has_mem)
+		if (!READ_ONCE(p->has_mem))
 			finish(p);
 		break;
 	case NUMAPLACE_RESTORED:
@@ -226,7 +228,7 @@ static int begin_all(struct search *search)
 			numaplace_restore_begin(p);
 		else
 			begin_mem(p);
-		if (!p->has_mem)
+		if (!READ_ONCE(p->has_mem))
 			advance(p);
 		n++;
 		cond_resched();

@@ -100,61 +100,69 @@ struct numaplace_half {
  * A task that is placed while it is TO_RESTORE is made RESTORING first. From each of them the exit
  * hook leads to ENDED.
  *
- * All fields are written under numaplace_task_table_lock once the record is in the table, but for
- * @pick, @begun, @urgent and @spare, which are the mutex holder's, and @visit, which is his until
- * it is started. @state, @settled, @visiting and @want may be read under the mutex alone where a
- * hook or the task work that changes them just then is found by the next check.
+ * Locks, the outer first: numaplace_task_table_mutex, numaplace_task_table_lock, task_lock().
  *
- * @node: in the table, or unhashed when the task has ended
- * @todo: in a list of visit.c while there is something to do for it
- * @pick: in a caller's list, under the mutex or before others know the record
  * @rcu: to release it
  * @users: references; the table or the list of visit.c has one
  * @task: the task; held
+ *
+ * Under the mutex:
+ * @pick: in a caller's list; also before others know the record
+ * @begun: the task work was started, and may not have returned yet
+ * @urgent: it was started so that it wakes the task
+ * @spare: preallocated entry of @former
+ * @visit: the task work; the task's from its start until it is over
+ *
+ * Written under both, read under either:
  * @cpus: who acted on its CPUs
  * @mem: who acted on its memory policy
  * @restore_op: the first of the writes that want its policy restored
- * @want: what it is to do with its policy
- * @state: see above
  * @inherit: whether its children come under control too
  * @has_cpus: its CPUs were set
+ * @setting: @set_cpus, or those of them that the kernel grants, are about to be set
+ * @saved_cpus: CPUs before the task was placed
+ * @set_cpus: CPUs that were set
+ *
+ * Under the lock, by the hooks and the task work too; what is read under the mutex alone, by
+ * READ_ONCE(), may change just then, which the next check of the record finds:
+ * @node: in the table, or unhashed when the task has ended
+ * @todo: in a list of visit.c while there is something to do for it
+ * @want: what it is to do with its policy
+ * @state: see above
  * @has_mem: its memory policy was set
  * @kept: the user has changed CPUs or policy since, which were left alone
  * @settled: it has started no child with other CPUs than it has now
- * @setting: @set_cpus, or those of them that the kernel grants, are about to be set
  * @visiting: the task work of visit.c is pending
- * @begun: that task work was started, and may not have returned yet
- * @urgent: it was started so that it wakes the task
  * @error: why the policy could not be installed
- * @visit: the task work
- * @saved_cpus: CPUs before the task was placed
- * @set_cpus: CPUs that were set
  * @former: CPUs that were set earlier, which a child whose fork is in progress may have
- * @spare: preallocated entry of @former
  * @saved_mem: policy before the task was placed; NULL for the default; a reference
  * @set_mem: policy that was set; likewise
- * @set_nodes: its nodes, before the task's cpuset changed them
  * @want_mem: policy to be installed; likewise
  * @retired_mem: replaced policy that the task may still be using; likewise
+ * @set_nodes: nodes of @set_mem, before the task's cpuset changed them
  */
 struct numaplace_placement {
-	struct hlist_node node;
-	struct list_head todo, pick;
 	struct rcu_head rcu;
 	refcount_t users;
 	struct task_struct *task;
+
+	struct list_head pick;
+	bool begun, urgent;
+	struct numaplace_former *spare;
+	struct numaplace_taskwork visit;
+
 	struct numaplace_half cpus, mem;
 	u64 restore_op;
+	bool inherit, has_cpus, setting;
+	cpumask_var_t saved_cpus, set_cpus;
+
+	struct hlist_node node;
+	struct list_head todo;
 	enum numaplace_want want;
 	enum numaplace_placement_state state;
-	bool inherit, has_cpus, has_mem, kept, settled;
-	bool setting;
-	bool visiting, begun, urgent;
+	bool has_mem, kept, settled, visiting;
 	int error;
-	struct numaplace_taskwork visit;
-	cpumask_var_t saved_cpus, set_cpus;
 	struct list_head former;
-	struct numaplace_former *spare;
 	struct mempolicy *saved_mem, *set_mem, *want_mem, *retired_mem;
 	nodemask_t set_nodes;
 };

@@ -95,8 +95,7 @@ static void visit_stopped(struct numaplace_placement *p)
 	spin_unlock(&numaplace_task_table_lock);
 	/* It was stopped after this was retired. */
 	numaplace_mempolicy_put(older);
-	numaplace_visit_settle(p);
-	if (!p->settled)
+	if (!numaplace_visit_settle(p))
 		numaplace_visit_start(p, true);
 	wake_up_all(&numaplace_visit_queue);
 }
@@ -104,19 +103,24 @@ static void visit_stopped(struct numaplace_placement *p)
 /**
  * numaplace_visit_settle() - note if a task is seen outside of a fork
  * @p: its record, after its CPUs or policy were changed
+ *
+ * Return: whether it is settled, now or before.
  */
-void numaplace_visit_settle(struct numaplace_placement *p)
+bool numaplace_visit_settle(struct numaplace_placement *p)
 {
+	bool out, stopped, settled;
+
 	lockdep_assert_held(&numaplace_task_table_mutex);
 	smp_mb(); /* between the change and the read of the state */
-	if (p->task != current && !is_outside_fork(p->task))
-		return;
-	/* A sleeping task may still be in the allocator. */
-	if (p->retired_mem && p->task != current && !is_stopped(p->task))
-		return;
+	out = p->task == current || is_outside_fork(p->task);
+	stopped = p->task == current || is_stopped(p->task);
 	spin_lock(&numaplace_task_table_lock);
-	settle(p);
+	/* A sleeping task may still be in the allocator. */
+	if (out && (stopped || !p->retired_mem))
+		settle(p);
+	settled = p->settled;
 	spin_unlock(&numaplace_task_table_lock);
+	return settled;
 }
 
 /* Cancels the task work. Returns whether it is neither to run nor running. */
@@ -201,14 +205,14 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
  */
 bool numaplace_visit_check(struct numaplace_placement *p)
 {
-	bool needed;
+	bool ended, needed;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (!READ_ONCE(p->visiting))
 		return false;
-	needed = p->urgent && p->state != NUMAPLACE_ENDED;
-	if (needed ? !is_stopped(p->task) :
-		     p->state != NUMAPLACE_ENDED && !is_outside_fork(p->task))
+	ended = READ_ONCE(p->state) == NUMAPLACE_ENDED;
+	needed = p->urgent && !ended;
+	if (needed ? !is_stopped(p->task) : !ended && !is_outside_fork(p->task))
 		return true;
 	if (!cancel(p))
 		return true;
@@ -413,11 +417,11 @@ void numaplace_visit_abandon(struct numaplace_placement *p)
 	while (!cancel(p) && !wait_for_completion_timeout(&p->visit.done, REPORT_S * HZ))
 		report(p);
 	p->begun = false;
-	if (p->state != NUMAPLACE_ENDED) {
+	if (READ_ONCE(p->state) != NUMAPLACE_ENDED) {
 		pr_warn("task %d (%s) did not return to user mode: %s\n", task_pid_nr(p->task),
 			p->task->comm,
 			p->has_mem ? "it keeps the memory policy that was set" :
-			p->state == NUMAPLACE_TO_RESTORE ?
+			READ_ONCE(p->state) == NUMAPLACE_TO_RESTORE ?
 				     "it keeps the CPUs that were set" :
 				     "a child that it may be forking keeps its CPUs");
 		/* The allocator may still be using it: leaked rather than freed in use. */

@@ -23,7 +23,7 @@ static inline unsigned long numaplace_visit_deadline(void)
 int numaplace_visit_wait(u64 op, unsigned long deadline,
 			 bool (*match)(const struct numaplace_placement *p, const void *data),
 			 const void *data);
-void numaplace_visit_settle(struct numaplace_placement *p);
+bool numaplace_visit_settle(struct numaplace_placement *p);
 void numaplace_visit_todo(struct numaplace_placement *p);
 void numaplace_visit_done(struct numaplace_placement *p);
 void numaplace_visit_drop(struct numaplace_placement *p);
