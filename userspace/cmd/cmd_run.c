@@ -79,8 +79,8 @@ static const struct argp argp = {
 	.doc = "Starts a program and does what a policy says with it and its children: once when "
 	       "it has come to its memory, then whenever the plan changes. Tasks that are idle are "
 	       "left alone. What numactl can say of CPUs and memory, the program starts with.\v"
-	       "Exit status and signals are the program's own. At its end everything that still "
-	       "runs gets its CPUs and memory policy back; if this program is killed, "
+	       "Exit status and signals are the program's own. At its end what was placed "
+	       "and its descendants get their CPUs and memory policy back; if this program is killed, "
 	       "`numaplace restore --all` does that.",
 };
 

@@ -150,24 +150,22 @@ static bool is_over(const struct np_saved *record)
 
 /*
  * Children that a task starts before it is restored are found by the next look, for which
- * the records stay. Those that others start meanwhile are none of this restore's, but for heirs
- * of exited tasks, whose records are dropped in the end.
+ * the records stay. Those that others start meanwhile are none of this restore's.
  */
 static int restore_all(struct restoring *r)
 {
-	struct np_inherited_found found;
 	struct np_looks looks = { 0 };
-	size_t done = 0;
+	size_t done = 0, exited;
 	int e;
 
 	do {
 		np_processes_free(&r->all);
 		e = np_processes_read(&r->all);
 		if (!e)
-			e = np_inherited_note(&r->state, &r->all, &found);
+			e = np_inherited_note(&r->state, &r->all, &exited);
 		if (!e)
 			done = restore_matching(r);
-	} while (!e && np_looks_again(&looks, done || found.of_gone, found.exited));
+	} while (!e && np_looks_again(&looks, done, exited));
 	if (!e)
 		name_unseen(r);
 	np_processes_free(&r->all);

@@ -157,19 +157,18 @@ static void put_records_back(struct undoing *w)
 
 static int undo_all(struct undoing *w)
 {
-	struct np_inherited_found found;
 	struct np_looks looks = { 0 };
-	size_t done = 0;
+	size_t done = 0, exited;
 	int e;
 
 	do {
 		np_processes_free(&w->all);
 		e = np_processes_read(&w->all);
 		if (!e)
-			e = np_inherited_note(&w->state, &w->all, &found);
+			e = np_inherited_note(&w->state, &w->all, &exited);
 		if (!e)
 			done = give_back_all(w);
-	} while (!e && np_looks_again(&looks, done, found.exited));
+	} while (!e && np_looks_again(&looks, done, exited));
 	put_records_back(w);
 	np_processes_free(&w->all);
 	return e;

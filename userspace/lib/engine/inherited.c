@@ -181,46 +181,12 @@ static const struct np_saved *nearest_record(const struct search *q, pid_t pid)
 	return NULL;
 }
 
-static bool has_ancestor(const struct search *q, pid_t pid, pid_t ancestor)
-{
-	struct np_process p;
-
-	for (int depth = 0; pid > 0 && pid != ancestor && depth < MAX_DEPTH; depth++) {
-		if (!np_processes_find(q->all, pid, &p))
-			return false;
-		pid = p.ppid;
-	}
-	return pid == ancestor;
-}
-
-/*
- * Whether the task was placed by a `run` that still runs, and the process descends from that: the
- * kernel gives it the children of those of its program that exit.
- */
-static bool is_of_run(const struct search *q, const struct np_saved *r, pid_t pid,
-		      unsigned long long start)
-{
-	struct np_process p;
-	pid_t runner;
-
-	return np_saved_of_run(r, &runner) && r->tid == r->pid && has_heirs(r) &&
-	       start >= r->placed && np_processes_find(q->all, runner, &p) &&
-	       p.start <= r->placed && has_ancestor(q, pid, runner);
-}
-
 static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long long start,
 				     const struct bitmask *now)
 {
 	const struct np_saved *r = nearest_record(q, pid);
 
-	if (r && has_heirs(r) && start >= r->placed && wears(q, r, pid, now))
-		return r;
-	for (size_t i = 0; i < q->s->n; i++) {
-		r = &q->s->saved[i];
-		if (is_of_run(q, r, pid, start) && wears(q, r, pid, now))
-			return r;
-	}
-	return NULL;
+	return r && has_heirs(r) && start >= r->placed && wears(q, r, pid, now) ? r : NULL;
 }
 
 const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pid_t pid,
@@ -237,7 +203,6 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 struct found {
 	struct np_saved *heir; /* [n] with masks of their own */
 	size_t n;
-	struct np_inherited_found counts;
 };
 
 static int add_heir(struct found *f, const struct np_saved *from, pid_t pid, pid_t tid,
@@ -253,9 +218,8 @@ static int add_heir(struct found *f, const struct np_saved *from, pid_t pid, pid
 	f->heir[f->n].tid = tid;
 	f->heir[f->n].start = start;
 	f->heir[f->n].heir = true;
-	f->heir[f->n].gone = f->heir[f->n].done = false;
+	f->heir[f->n].done = false;
 	f->n++;
-	f->counts.of_gone += from->gone;
 	return 0;
 }
 
@@ -264,22 +228,11 @@ static bool may_be_heir(const struct search *q, const struct np_process *p)
 {
 	const struct np_saved *r = nearest_record(q, p->pid);
 
-	if (r)
-		return has_heirs(r);
-	for (size_t i = 0; i < q->s->n; i++)
-		if (is_of_run(q, &q->s->saved[i], p->pid, p->start))
-			return true;
-	return false;
-}
-
-static void note_exit(const struct search *q, const struct np_process *p, struct found *f)
-{
-	f->counts.exited++;
-	f->counts.orphans += !nearest_record(q, p->pid);
+	return r && has_heirs(r);
 }
 
 static int look_at(struct search *q, const struct np_process *p, struct bitmask *now,
-		   struct found *f)
+		   struct found *f, size_t *exited)
 {
 	struct np_proc_stat st;
 	pid_t *tids;
@@ -289,7 +242,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 	if (!may_be_heir(q, p))
 		return 0;
 	if (np_proc_threads(p->pid, &tids, &n)) {
-		note_exit(q, p, f);
+		++*exited;
 		return 0;
 	}
 	for (size_t i = 0; !e && i < n; i++) {
@@ -298,7 +251,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 		if (r && r->tid == tids[i])
 			continue;
 		if (np_proc_thread_stat(p->pid, tids[i], &st) || np_affinity_get(tids[i], now)) {
-			note_exit(q, p, f);
+			++*exited;
 			continue;
 		}
 		np_layers_lift(&q->s->layers, tids[i], now);
@@ -310,46 +263,51 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 	return e;
 }
 
-int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all,
-		      struct np_inherited_found *found)
+int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all, size_t *exited)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct search q = { .s = s, .all = all };
 	struct found f = { 0 };
 	int e = np_layers_read(&s->layers);
 
+	*exited = 0;
 	if (!e)
 		e = put_in_order(&q);
 	for (size_t i = 0; !e && s->n && i < all->n; i++)
-		e = look_at(&q, &all->process[i], now, &f);
+		e = look_at(&q, &all->process[i], now, &f, exited);
 	for (size_t i = 0; i < f.n; i++) {
 		if (!e)
 			e = np_saved_affinity_add(s, &f.heir[i]);
 		np_saved_free(&f.heir[i]);
 	}
-	*found = f.counts;
 	free(f.heir);
 	numa_bitmask_free(now);
 	search_end(&q);
 	return e;
 }
 
+static int look(struct np_saved_affinity *s)
+{
+	struct np_processes all;
+	size_t exited;
+	int e = np_processes_read(&all);
+
+	if (!e)
+		e = np_inherited_note(s, &all, &exited);
+	np_processes_free(&all);
+	return e;
+}
+
 int np_inherited_see(struct np_err *err)
 {
-	struct np_inherited_found found;
 	struct np_saved_affinity s;
-	struct np_processes all;
 	int e = np_saved_affinity_open_kept(&s, err);
 	size_t before = s.n;
 
 	if (e)
 		return e;
-	if (s.n) {
-		e = np_processes_read(&all);
-		if (!e)
-			e = np_inherited_note(&s, &all, &found);
-		np_processes_free(&all);
-	}
+	if (s.n)
+		e = look(&s);
 	if (e)
 		np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
 	else if (s.n > before)
@@ -388,18 +346,8 @@ static bool is_gone(const struct np_saved *r)
 
 int np_inherited_settle(struct np_saved_affinity *s)
 {
-	struct np_inherited_found found;
-	struct np_looks looks = { 0 };
-	struct np_processes all;
-	int e;
+	int e = look(s);
 
-	do {
-		e = np_processes_read(&all);
-		if (e)
-			return e;
-		e = np_inherited_note(s, &all, &found);
-		np_processes_free(&all);
-	} while (!e && np_looks_again(&looks, found.of_gone, found.orphans));
 	if (e)
 		return e;
 	np_saved_affinity_drop_if(s, is_gone);

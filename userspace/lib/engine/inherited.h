@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Descendants of a placed task inherit its CPUs without having a record: its threads, its
- * children, and theirs. One gets a record when it is seen while all between it and the task live,
- * or descends from a `run` that has placed the task; what merely has the same CPUs gets none.
+ * children, and theirs. One gets a record when it is seen while all between it and the task live;
+ * what merely has the same CPUs gets none.
  */
 #ifndef NUMAPLACE_LIB_INHERITED_H
 #define NUMAPLACE_LIB_INHERITED_H
@@ -27,19 +27,11 @@ bool np_inherited_has(const struct np_saved *r, pid_t pid, const struct bitmask 
 const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pid_t pid,
 					   unsigned long long start, const struct bitmask *now);
 
-/* What one look at the processes has found. */
-struct np_inherited_found {
-	size_t of_gone; /* heirs of records that are "gone", of a `run` */
-	size_t exited;	/* threads that may be heirs and exited before they were looked at */
-	size_t orphans; /* of these, without a living ancestor that has a record */
-};
-
 /*
- * Gives every thread of these processes that has inherited a place a record, "heir".
- * 0 or -ENOMEM.
+ * Gives every thread of these processes that has inherited a place a record, "heir". *exited: the
+ * number of threads that may have and exited before they were looked at. 0 or -ENOMEM.
  */
-int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all,
-		      struct np_inherited_found *found);
+int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all, size_t *exited);
 
 /*
  * The same for the default file and the processes that there are, which a daemon asks for when it
@@ -69,9 +61,8 @@ struct np_looks {
 bool np_looks_again(struct np_looks *l, bool found, bool missed);
 
 /*
- * The same until no heir of an exited task is found; exited ones are then dropped, the rest
- * "settled". Heirs that a living task starts meanwhile are found later, by its record. 0 or
- * -errno.
+ * The same; the records of exited tasks are then dropped, the rest "settled". Heirs that a task
+ * starts meanwhile are found later, by its record. 0 or -errno.
  */
 int np_inherited_settle(struct np_saved_affinity *s);
 

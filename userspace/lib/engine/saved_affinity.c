@@ -90,21 +90,10 @@ static int load_record(struct np_saved_affinity *s, json_t *item)
 	return e;
 }
 
-bool np_saved_of_run(const struct np_saved *r, pid_t *runner)
-{
-	return r->by[0] && sscanf(r->by, NP_BY_RUN, runner) == 1;
-}
-
-/*
- * Of those that have exited, records are kept of processes that were placed, to name what has the
- * same CPUs, and of all that a `run` knows the descendants of.
- */
+/* Of those that have exited, records of processes that were placed name what has the same CPUs. */
 static bool is_unwanted(const struct np_saved *r)
 {
-	pid_t runner;
-
-	return r->gone &&
-	       (r->tid != r->pid || !r->inherit || (r->heir && !np_saved_of_run(r, &runner)));
+	return r->gone && (r->tid != r->pid || !r->inherit || r->heir);
 }
 
 void np_saved_affinity_drop_if(struct np_saved_affinity *s, bool (*which)(const struct np_saved *r))

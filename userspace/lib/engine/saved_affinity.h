@@ -104,9 +104,6 @@ void np_saved_affinity_end(struct np_saved_affinity *s, struct np_saved *r);
  */
 int np_saved_affinity_leave(const char *by, struct np_err *err);
 
-/* Whether `run` has placed it, and which process that was. */
-bool np_saved_of_run(const struct np_saved *r, pid_t *runner);
-
 /* Whether its thread lives: the number may be another's by now. */
 bool np_saved_still_there(const struct np_saved *r);
 

@@ -160,12 +160,12 @@ static void a_grandchild(void)
 }
 
 /* An orphan of a process that was placed on CPU 0; both are looked at before that exits if seen. */
-static pid_t make_orphan_by(const char *by, bool seen, const char **before)
+static pid_t make_orphan(bool seen, const char **before)
 {
 	pid_t pid = subject_start(fork_and_exit), child;
 
 	*before = subject_cpus(pid);
-	CU_ASSERT_EQUAL(subject_place_by(by, pid, "0"), 0);
+	CU_ASSERT_EQUAL(subject_place_by("test", pid, "0"), 0);
 	subject->go = 1;
 	child = subject_await(&subject->child);
 	if (seen)
@@ -174,11 +174,6 @@ static pid_t make_orphan_by(const char *by, bool seen, const char **before)
 	waitpid(pid, NULL, 0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	return child;
-}
-
-static pid_t make_orphan(bool seen, const char **before)
-{
-	return make_orphan_by("test", seen, before);
 }
 
 /* Its parent, which was placed, has exited: none of its ancestors has a record. */
@@ -215,85 +210,12 @@ static void an_orphan_that_a_daemon_has_met(void)
 	kill(child, SIGKILL);
 }
 
-/* It is the child of `run` since: that is not init, and has no children but those of its program. */
-static void an_orphan_of_run(void)
+/* Restores what this program has placed, as a daemon and `run` do at their ends. */
+static size_t restore_by(const char *by)
 {
-	const char *before;
-	char by[NP_BY_LEN];
 	size_t n, kept;
-	pid_t child;
 
-	snprintf(by, sizeof(by), NP_BY_RUN, getpid());
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	child = make_orphan_by(by, false, &before);
 	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = by }, &n, &kept, &err), 0);
-	CU_ASSERT_EQUAL(n, 1);
-	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
-	prctl(PR_SET_CHILD_SUBREAPER, 0);
-	subject_end(child);
-}
-
-/* Starts one as soon as it has the CPUs that it is placed on, and exits. */
-static void fork_when_placed_and_exit(void)
-{
-	cpu_set_t cpus;
-	pid_t child;
-
-	subject_set(getpid(), "1");
-	subject->thread = getpid();
-	do
-		sched_getaffinity(0, sizeof(cpus), &cpus);
-	while (!CPU_ISSET(0, &cpus));
-	child = fork();
-	if (child > 0) {
-		subject->child = child;
-		_exit(0);
-	}
-}
-
-/* On CPU 0, where the process goes on as soon as it is placed, at the expense of this one. */
-static void place_behind(const char *by, pid_t pid)
-{
-	const struct sched_param none = { 0 };
-	const char *before = subject_cpus(getpid());
-
-	subject_set(getpid(), "0");
-	sched_setscheduler(0, SCHED_IDLE, &none);
-	CU_ASSERT_EQUAL(subject_place_by(by, pid, "0"), 0);
-	sched_setscheduler(0, SCHED_OTHER, &none);
-	subject_set(getpid(), before);
-}
-
-/* The exit falls between two of the placement's looks at the threads. */
-static void an_orphan_of_one_that_exits_while_it_is_placed(void)
-{
-	char by[NP_BY_LEN];
-	size_t n, kept;
-	pid_t pid, child;
-
-	snprintf(by, sizeof(by), NP_BY_RUN, getpid());
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	signal(SIGCHLD, SIG_IGN); /* a zombie would have a thread still */
-	pid = subject_start(fork_when_placed_and_exit);
-	subject_await(&subject->thread);
-	place_behind(by, pid);
-	child = subject_await(&subject->child);
-	while (kill(pid, 0) == 0)
-		usleep(100);
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = by }, &n, &kept, &err), 0);
-	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "1");
-	kill(child, SIGKILL);
-	signal(SIGCHLD, SIG_DFL);
-	prctl(PR_SET_CHILD_SUBREAPER, 0);
-}
-
-/* Restores what the tests have placed, as a daemon does at its end. */
-static size_t restore_all(void)
-{
-	size_t n, kept;
-
-	CU_ASSERT_EQUAL(np_affinity_restore(&(struct np_whose) { .by = "test" }, &n, &kept, &err),
-			0);
 	return n;
 }
 
@@ -311,7 +233,7 @@ static void an_orphan_that_was_not_seen(void)
 	const char *before;
 	pid_t child = make_orphan(false, &before);
 
-	CU_ASSERT_EQUAL(restore_all(), 0);
+	CU_ASSERT_EQUAL(restore_by("test"), 0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	CU_ASSERT(is_named(child));
 	kill(child, SIGKILL);
@@ -334,7 +256,7 @@ static void leave_one_on_cpu_0(void)
 }
 
 /* Younger than the placement, on the same CPUs: they are the user's choice. */
-static void an_unrelated_process(void)
+static void unrelated_processes(const char *by)
 {
 	static void (*const body[])(void) = { take_cpu_0, leave_one_on_cpu_0 };
 
@@ -342,12 +264,12 @@ static void an_unrelated_process(void)
 		pid_t pid = subject_start(subject_waits), other;
 		const char *before = subject_cpus(pid);
 
-		CU_ASSERT_EQUAL(subject_place_by("test", pid, "0"), 0);
+		CU_ASSERT_EQUAL(subject_place_by(by, pid, "0"), 0);
 		usleep(20000); /* start times are in ticks of 10 ms */
 		subject_start(body[i]);
 		other = subject_await(&subject->child);
 		CU_ASSERT_EQUAL(np_inherited_see(&err), 0);
-		CU_ASSERT_EQUAL(restore_all(), 1);
+		CU_ASSERT_EQUAL(restore_by(by), 1);
 		CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
 		CU_ASSERT_STRING_EQUAL(subject_cpus(other), "0");
 		CU_ASSERT(is_named(other));
@@ -356,6 +278,22 @@ static void an_unrelated_process(void)
 			;
 		subject_end(pid);
 	}
+}
+
+static void an_unrelated_process(void)
+{
+	unrelated_processes("test");
+}
+
+/* This process is the `run` that has placed the one, and the parent of the other. */
+static void an_unrelated_process_of_run(void)
+{
+	char by[NP_BY_LEN];
+
+	snprintf(by, sizeof(by), NP_BY_RUN, getpid());
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	unrelated_processes(by);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 /* Older than the placement, it has chosen the same CPUs for itself. */
@@ -469,11 +407,9 @@ static CU_TestInfo restore_tests[] = {
 	{ "a grandchild", a_grandchild },
 	{ "an orphan", an_orphan },
 	{ "an orphan that a daemon has met", an_orphan_that_a_daemon_has_met },
-	{ "an orphan of run", an_orphan_of_run },
-	{ "an orphan of one that exits while it is placed",
-	  an_orphan_of_one_that_exits_while_it_is_placed },
 	{ "an orphan that was not seen", an_orphan_that_was_not_seen },
 	{ "an unrelated process", an_unrelated_process },
+	{ "an unrelated process of run", an_unrelated_process_of_run },
 	{ "a child that had them before", a_child_that_had_them_before },
 	{ "what a daemon has left", what_a_daemon_has_left },
 	{ "a choice of the user before a failed placement",

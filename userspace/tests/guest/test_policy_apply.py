@@ -383,12 +383,14 @@ def servers(run: Run, program: Target) -> list[int]:
 
 
 def test_run_restores_the_orphan_of_one_that_was_placed(tool: Tool, auto: str) -> None:
-    """The launcher is busy, placed, starts an idle server and exits: the server is never placed itself."""
+    """The launcher is busy, placed, starts an idle server and exits some intervals later: the server, met meanwhile,
+    is never placed itself.
+    """
     code = (f"import os, sys\narea = bytearray({16 << 20})\n"
             f"while '0-1' not in open('/proc/self/status').read().split('Cpus_allowed_list:')[1].split()[0]:\n"
             f"    area[0] = 1\n"
             f"if not os.fork():\n    os.setsid()\n    sys.stdin.close()\n    import time\n    time.sleep(600)\n"
-            f"os._exit(7)")
+            f"import time\ntime.sleep(5)\nos._exit(7)")
     run = Run("--engine", auto, "--quiet", command=["sh", "-c", '"$0" -IS -c "$1" & wait; read line; exit 7',
                                                      sys.executable, code])
     program, orphan = run.child(), Target.__new__(Target)
