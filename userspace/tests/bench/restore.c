@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long restoring takes: many processes, placed one by one by plain system calls, then
- * placed elsewhere, given back in one pass. Every mask is checked afterwards.
+ * How long restoring takes: many processes, placed one by one by plain system calls as `run` does,
+ * then placed elsewhere, given back in one pass, beside others that were not placed: children of
+ * the same `run`, younger than the placements. Every mask is checked afterwards.
  *
- * bench_restore TASKS
+ * bench_restore TASKS OTHERS
  */
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/affinity.h"
+#include "../../lib/engine/saved_affinity.h"
 
 static double seconds(void)
 {
@@ -35,7 +37,7 @@ static pid_t start(void)
 	return pid;
 }
 
-static size_t place_all(const pid_t *pids, size_t n, const char *list)
+static size_t place_all(const pid_t *pids, size_t n, const char *list, const char *by)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_err err;
@@ -48,7 +50,7 @@ static size_t place_all(const pid_t *pids, size_t n, const char *list)
 			.cpus = cpus,
 			.mem_mode = -1,
 			.inherit = true,
-			.by = "bench",
+			.by = by,
 			.follows = i > 0,
 		};
 
@@ -72,34 +74,40 @@ static size_t count_different(const pid_t *pids, size_t n, const struct bitmask 
 int main(int argc, char **argv)
 {
 	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS);
-	size_t n = argc == 2 ? strtoul(argv[1], NULL, 10) : 0, placed, again, restored = 0,
+	size_t n = argc == 3 ? strtoul(argv[1], NULL, 10) : 0, placed, again, restored = 0,
 	       kept = 0, wrong;
-	pid_t *pids = calloc(n + 1, sizeof(*pids));
-	const struct np_whose whose = { .by = "bench" };
+	size_t all = n + (argc == 3 ? strtoul(argv[2], NULL, 10) : 0);
+	pid_t *pids = calloc(all + 1, sizeof(*pids));
+	char by[NP_BY_LEN];
+	const struct np_whose whose = { .by = by };
 	double began, placing, replacing, restoring;
 	struct np_err err = { "" };
 	int e;
 
 	if (!n || !pids) {
-		fprintf(stderr, "bench_restore TASKS\n");
+		fprintf(stderr, "bench_restore TASKS OTHERS\n");
 		return 2;
 	}
+	snprintf(by, sizeof(by), NP_BY_RUN, getpid());
 	np_affinity_get(getpid(), before);
 	for (size_t i = 0; i < n; i++)
 		pids[i] = start();
 	began = seconds();
-	placed = place_all(pids, n, "0");
+	placed = place_all(pids, n, "0", by);
 	placing = seconds() - began;
-	again = place_all(pids, n, "1");
+	again = place_all(pids, n, "1", by);
 	replacing = seconds() - began - placing;
+	for (size_t i = n; i < all; i++)
+		pids[i] = start();
+	restoring = seconds();
 	e = np_affinity_restore(&whose, &restored, &kept, &err);
-	restoring = seconds() - began - placing - replacing;
-	wrong = count_different(pids, n, before);
-	for (size_t i = 0; i < n; i++)
+	restoring = seconds() - restoring;
+	wrong = count_different(pids, all, before);
+	for (size_t i = 0; i < all; i++)
 		kill(pids[i], SIGKILL);
 	printf("%zu tasks placed in %.2f s, %zu placed elsewhere in %.2f s, %zu placements restored in "
-	       "%.2f s; %zu have other CPUs than before%s%s\n",
-	       placed, placing, again, replacing, restored, restoring, wrong, e ? ": " : "",
-	       e ? err.text : "");
+	       "%.2f s beside %zu other tasks; %zu have other CPUs than before%s%s\n",
+	       placed, placing, again, replacing, restored, restoring, all - n, wrong,
+	       e ? ": " : "", e ? err.text : "");
 	return e || wrong || placed != n || again != n;
 }
