@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../base/cpulist.h"
+#include "../host/cgroup.h"
 #include "../host/mempolicy.h"
 #include "../host/proc.h"
 #include "affinity.h"
@@ -54,8 +55,8 @@ static int write_place(const struct np_place_request *r, const char *line)
 	return e;
 }
 
-/* Calls each() for every thread that is meant; true when it is true for one. */
-static bool any_thread(const struct np_place_request *r,
+/* Calls each() for every thread that is meant, with its CPUs; true when it is true for one. */
+static bool any_thread(const struct np_place_request *r, const struct np_layers *layers,
 		       bool (*each)(const struct bitmask *now, const struct bitmask *cpus))
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -65,8 +66,14 @@ static bool any_thread(const struct np_place_request *r,
 
 	if (!r->one_thread && np_proc_threads(r->pid, &tids, &n))
 		n = 0;
-	for (size_t i = 0; !found && i < n; i++)
-		found = !np_affinity_get(tids ? tids[i] : one, now) && each(now, r->cpus);
+	for (size_t i = 0; !found && i < n; i++) {
+		pid_t tid = tids ? tids[i] : one;
+
+		if (np_affinity_get(tid, now))
+			continue;
+		np_layers_lift(layers, tid, now);
+		found = each(now, r->cpus);
+	}
 	free(tids);
 	numa_bitmask_free(now);
 	return found;
@@ -92,6 +99,32 @@ static bool overlaps_in_part(const struct bitmask *now, const struct bitmask *cp
 	return both && beyond;
 }
 
+/* Whether the cpuset of the process allows all these CPUs. */
+static bool is_allowed(pid_t pid, const struct bitmask *cpus)
+{
+	struct bitmask *allowed = numa_bitmask_alloc(NP_MAX_CPUS);
+	struct np_cpusets *sets = np_cpusets_open();
+	bool all = sets && !np_cpusets_cpus(sets, pid, allowed);
+
+	for (unsigned int cpu = 0; all && cpu < NP_MAX_CPUS; cpu++)
+		all = !numa_bitmask_isbitset(cpus, cpu) || numa_bitmask_isbitset(allowed, cpu);
+	if (sets)
+		np_cpusets_close(sets);
+	numa_bitmask_free(allowed);
+	return all;
+}
+
+/* Whether the module would give less; of what it has placed, by the CPUs from before. */
+static bool would_be_narrowed(const struct np_place_request *r)
+{
+	struct np_layers layers = { 0 };
+	bool result = !is_allowed(r->pid, r->cpus) || np_layers_read(&layers) ||
+		      any_thread(r, &layers, overlaps_in_part);
+
+	np_layers_free(&layers);
+	return result;
+}
+
 static int write_line(const struct np_place_request *r)
 {
 	char line[NUMAPLACE_MAX_WRITE], cpus[NUMAPLACE_MAX_WRITE / 2];
@@ -108,25 +141,21 @@ static int write_line(const struct np_place_request *r)
  * From Linux 6.2 on, CPUs that a task has chosen for itself (numactl does so
  * for the programs that it starts) narrow what the module can give it, and in
  * a cpuset other than the root's the module cannot tell which are allowed.
- * sched_setaffinity(2) knows no such limits. -EAGAIN: use that.
+ * sched_setaffinity(2) knows no such limits. -EAGAIN: use that, on top of what the module did.
+ * It is not restored before: that would end its earlier placements, memory policies too.
  */
 static int place_by_module(const struct np_place_request *r, struct np_err *err)
 {
-	char line[32];
 	int e;
 
-	if (r->cpus && any_thread(r, overlaps_in_part))
+	if (r->cpus && would_be_narrowed(r))
 		return -EAGAIN;
 	e = write_line(r);
 	if (e == -EINVAL && r->cpus)
 		return -EAGAIN;
 	if (e)
 		return np_module_refused(r->pid, "place", e, err);
-	if (!r->cpus || !any_thread(r, differs))
-		return 0;
-	snprintf(line, sizeof(line), "%s=%d\n", r->one_thread ? "tid" : "pid", r->pid);
-	e = np_module_write("restore", line);
-	return e ? np_module_refused(r->pid, "restore", e, err) : -EAGAIN;
+	return r->cpus && any_thread(r, &(struct np_layers) { 0 }, differs) ? -EAGAIN : 0;
 }
 
 /* CPUs by system calls; then the memory policy by the module. */

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../lib/base/cpulist.h"
 #include "../../lib/base/error.h"
 #include "../../lib/base/record.h"
 #include "../../lib/engine/module.h"
+#include "subject.h"
 #include "../fixture.h"
 
 static void versions(void)
@@ -142,11 +144,43 @@ static void what_is_refused_is_not_counted(void)
 	fixture_end();
 }
 
+/* The folder's module takes the line and gives the process nothing of it. */
+static void more_than_the_module_can_give_leaves_what_it_gave_before(void)
+{
+	pid_t pid = subject_start(subject_waits);
+	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
+	const struct np_place_request r = {
+		.pid = pid, .cpus = numa_bitmask_setbit(cpus, 0), .mem_mode = -1, .inherit = true
+	};
+	struct np_err err;
+	char *asked;
+
+	np_module_use_dir(fixture_begin());
+	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("placements", "");
+	fixture_write("place", "");
+	fixture_write("restore", "");
+	subject_set(pid, "1");
+	CU_ASSERT_EQUAL(np_module_place(&r, &err), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
+	asked = np_module_read("restore");
+	CU_ASSERT_STRING_EQUAL(asked ? asked : "", "");
+	free(asked);
+	np_module_use_dir(NULL);
+	fixture_end();
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "1");
+	numa_bitmask_free(cpus);
+	subject_end(pid);
+}
+
 static CU_TestInfo module_tests[] = {
 	{ "versions", versions },
 	{ "another ABI is refused by number", another_abi_is_refused_by_number },
 	{ "a request to migrate is one line", a_request_is_one_line },
 	{ "what is refused is not counted", what_is_refused_is_not_counted },
+	{ "more than the module can give leaves what it gave before",
+	  more_than_the_module_can_give_leaves_what_it_gave_before },
 	{ "records", records },
 	CU_TEST_INFO_NULL,
 };

@@ -53,3 +53,16 @@ def test_what_the_user_chose_on_top_is_left_alone(tool: Tool, target: Target) ->
     answer = tool("restore", target.pid)
     assert target.cpus() == {"3"} and answer["left_alone"] > 0
     nothing_is_left()
+
+
+def test_cpus_beyond_those_that_the_task_asked_for_leave_its_policy(tool: Tool, target: Target) -> None:
+    """The module would give it CPU 2 alone on Linux 6.2 and later, so system calls set both."""
+    policy = target.policy()
+    os.sched_setaffinity(target.pid, [1, 2, 3])
+    tool("place", target.pid, "--engine", "module", "--cpus", "1", "--membind", "0")
+    assert (target.cpus(), target.policy()) == ({"1"}, "bind:0")
+    tool("place", target.pid, "--engine", "module", "--cpus", "0,2")
+    assert (target.cpus(), target.policy()) == ({"0,2"}, "bind:0")
+    answer = tool("restore", target.pid)
+    assert (target.cpus(), target.policy()) == ({"1-3"}, policy) and answer["left_alone"] == 0, answer
+    nothing_is_left()
