@@ -3,26 +3,30 @@
  * numad: every process that is big enough is bound, with its memory, to the node, or
  * the nodes, that have the most of what it needs.
  *
- * Certain, read in its source (manage_loads, pick_numa_nodes): processes below 300 MB
- * are ignored; unbound ones come first, then by descending CPUs x MB; a process asks
- * for its CPUs and memory / 85 %, but for no more CPUs than it has threads; what it has
- * itself counts as free, its memory by 17/16, by 5/4 when it is bound, so that a node
- * with its memory is preferred; a node's magnitude is (10 MB needed + 4 MB to spare) x
+ * Certain, read in its source (manage_loads, pick_numa_nodes), in units of 2^20 bytes:
+ * processes below 300 MB are ignored; unbound ones come first, then by descending CPUs x MB;
+ * a process asks for its CPUs and memory / 85 %, but for no more CPUs than it has threads;
+ * what it has itself counts as free, its memory by 17/16, by 5/4 when it is bound, so that a
+ * node with its memory is preferred; a node's magnitude is (10 MB needed + 4 MB to spare) x
  * (6 CPUs needed + 1 CPU to spare), and a node's score the sum of magnitude / distance
  * squared over itself and the nearest, as many as the process needs; from the node of
- * the best score on, nodes are taken until the request is met; it is left where these
- * are its nodes already and hold 90 % of its memory.
- * Reconstructed: threads of a process keep `cores` CPUs busy where it is bound, and
- * where its memory is when it is not. Left out: pages to come of a process on several
- * nodes go where they are first used (numad's cpuset holds them to its nodes); the limit
- * of half a CPU (a task here keeps at least one busy), hyperthreads that count a fifth,
- * and its loop, which moves one process and looks again.
+ * the best score on, nodes are taken until the request is met, that for CPUs only where more
+ * are busy than there are and no more asked for than all nodes have free; it is left where
+ * these are the nodes that it is bound to and hold 90 % of its memory.
+ * Reconstructed: threads of a process keep `cores` CPUs busy where it runs, on no node where
+ * it is on several and not bound; it is bound where it has CPUs of some nodes only (numad
+ * knows what it has bound, and at first reads Mems_allowed: initialize_mem_node_list).
+ * Left out: the mean of the free CPUs of a bound process's nodes, each of which here has its
+ * own; a request by virtual size where that exceeds a node and 80 % of one are in use; bound
+ * ones within 20 % ordered by when they were bound; the limit of half a CPU (a task here
+ * keeps at least one busy), hyperthreads that count a fifth, and its loop, which moves one
+ * process and looks again.
  */
 #include <errno.h>
 
 #include "plan/node_set.h"
 
-#define MB	   1e6
+#define MB	   (1024. * 1024)
 #define MB_MARGIN  100	/* that a node must have beyond a request */
 #define LEAST_CPUS 0.01 /* that any node has to spare */
 #define LIGHT_BIAS (17. / 16)
@@ -35,7 +39,7 @@ static const struct np_option options[] = {
 		.def = 300,
 		.min = 0,
 		.max = 1e9,
-		.unit = "MB",
+		.unit = "MiB",
 		.meaning = "memory below which a task is ignored",
 	},
 	{
@@ -80,15 +84,25 @@ struct request {
 	int nodes;     /* at least */
 };
 
+/* Whether it has CPUs of that node, wherever it runs now. */
+static bool has_cpus_of(const struct np_task *t, int node)
+{
+	return t->on ? t->on[node] : t->node == NP_NODE_NONE || t->node == node;
+}
+
 /* To one node, or to some: not to all. */
 static bool is_bound(const struct numad *s, size_t i)
 {
-	const struct np_task *t = &s->p.tasks[i];
-
-	for (size_t node = 0; t->on && t->node == NP_NODE_NONE && node < s->p.m->n_nodes; node++)
-		if (s->p.m->node[node].cpus && !t->on[node])
+	for (int node = 0; node < (int)s->p.m->n_nodes; node++)
+		if (s->p.m->node[node].cpus && !has_cpus_of(&s->p.tasks[i], node))
 			return true;
-	return t->node != NP_NODE_NONE;
+	return false;
+}
+
+/* Whether it is known where its cores are busy before it is placed. */
+static bool is_counted(const struct numad *s, size_t i)
+{
+	return s->p.tasks[i].node != NP_NODE_NONE || is_bound(s, i);
 }
 
 /* Its cores are busy where it runs now; with sign -1 they are free there. */
@@ -128,7 +142,7 @@ static void survey(struct numad *s)
 	for (size_t i = 0; i < s->p.n; i++) {
 		for (size_t node = 0; node < m->n_nodes; node++)
 			s->mb[i] += to_mb(s, s->p.tasks[i].pages[node]);
-		if (is_bound(s, i))
+		if (is_counted(s, i))
 			count_busy(s, i, 1);
 		s->p.order[i] = i;
 	}
@@ -147,19 +161,24 @@ static double factor(double free, double wanted, double needed_weight, double sp
 	return needed_weight * fmin(free, wanted) + spare_weight * fmax(0, free - wanted);
 }
 
-/* What each node has for task i, its own there counted as free: a bound one's CPUs are already. */
-static void count_free(struct numad *s, size_t i, const struct request *r)
+/*
+ * What each node has for task i, its own there counted as free: a bound one's CPUs are already.
+ * CPUs that are fewer than it asks for, all together, are taken to be enough.
+ */
+static void count_free(struct numad *s, size_t i, struct request *r)
 {
 	const struct np_machine *m = s->p.m;
 	const struct np_task *t = &s->p.tasks[i];
 	bool bound = is_bound(s, i);
+	double sum = 0;
 
 	for (int node = 0; node < (int)m->n_nodes; node++) {
 		double mb = to_mb(s, t->pages[node]), has = m->node[node].cpus;
-		double cpus = has - (double)s->p.used[node];
+		double cpus = fmax(0, has - (double)s->p.used[node]);
 
 		if (!bound)
 			cpus += t->cores * (s->mb[i] > 0 ? mb / s->mb[i] : 0);
+		sum += cpus;
 		mb = s->free_mb[node] + mb * (bound ? HEAVY_BIAS : LIGHT_BIAS);
 		s->mb_free[node] = fmin(mb, (double)m->node[node].mem_total / MB);
 		s->cpus_free[node] = fmax(LEAST_CPUS, fmin(cpus, has));
@@ -168,6 +187,7 @@ static void count_free(struct numad *s, size_t i, const struct request *r)
 						     factor(s->cpus_free[node], r->cpus, 6, 1) :
 					     0;
 	}
+	r->any_cpus |= r->cpus > sum;
 }
 
 static struct request request_of(const struct numad *s, size_t i)
@@ -309,12 +329,9 @@ static bool runs_on(const struct numad *s, size_t i, const uint8_t *in)
 {
 	const struct np_task *t = &s->p.tasks[i];
 
-	for (int node = 0; node < (int)s->p.m->n_nodes; node++) {
-		bool on = t->node != NP_NODE_NONE ? node == t->node : !t->on || t->on[node];
-
-		if (on != (in[node] != 0) && np_may_run(s->p.m, t, node))
+	for (int node = 0; node < (int)s->p.m->n_nodes; node++)
+		if (has_cpus_of(t, node) != (in[node] != 0) && np_may_run(s->p.m, t, node))
 			return false;
-	}
 	return true;
 }
 
@@ -345,39 +362,29 @@ static int move_to_several(struct numad *s, size_t i, int n, const uint8_t *in)
 	return np_pages_into_nodes(&s->p, i);
 }
 
-static int decide_several(struct numad *s, size_t i, int n, const struct np_options *o)
+/* Binds task i to the first n of s->near, unless it has these and its pages are there. */
+static int bind_to(struct numad *s, size_t i, int n, const struct np_options *o)
 {
 	struct np_decision *d = &s->p.decision[i];
 	uint8_t in[s->p.m->n_nodes];
+	double local;
 	char text[96];
 
 	row_of(s, n, in);
-	if (!runs_on(s, i, in) ||
-	    local_on(s, i, in) < np_options_get(&np_policy_numad, o, "locality"))
-		return move_to_several(s, i, n, in);
-	np_reason(d,
-		  "left alone: nodes %s, which it has, are the best, and have %.0f %% of its pages",
-		  np_nodes_text(s->p.m, in, text, sizeof(text)), local_on(s, i, in));
-	return 0;
-}
-
-static int choose(struct numad *s, size_t i, const struct np_options *o)
-{
-	const struct np_policy *self = &np_policy_numad;
-	const struct np_task *t = &s->p.tasks[i];
-	struct np_decision *d = &s->p.decision[i];
-	int n = pick(s, i);
-
-	if (n > 1)
-		return decide_several(s, i, n, o);
-	if (!n)
-		np_reason(d, "left alone: no node may both run it and hold its pages");
-	else if (t->node == s->near[0] &&
-		 local_part(s, i, t->node) >= np_options_get(self, o, "locality"))
-		np_reason(d, "left alone: its node is the best, and has %.0f %% of its pages",
-			  local_part(s, i, t->node));
-	else
+	local = local_on(s, i, in);
+	if (!runs_on(s, i, in) || local < np_options_get(&np_policy_numad, o, "locality")) {
+		if (n > 1)
+			return move_to_several(s, i, n, in);
 		move_to(s, i, s->near[0]);
+	} else if (n > 1) {
+		np_reason(d,
+			  "left alone: nodes %s, which it has, are the best, and have %.0f %% of "
+			  "its pages",
+			  np_nodes_text(s->p.m, in, text, sizeof(text)), local);
+	} else {
+		np_reason(d, "left alone: its node is the best, and has %.0f %% of its pages",
+			  local);
+	}
 	return 0;
 }
 
@@ -385,16 +392,23 @@ static int decide(struct numad *s, size_t i, const struct np_options *o)
 {
 	const struct np_policy *self = &np_policy_numad;
 	struct np_decision *d = &s->p.decision[i];
-	int e;
+	bool bound = is_bound(s, i);
+	int n, e = 0;
 
 	if (s->mb[i] < np_options_get(self, o, "smallest")) {
-		np_reason(d, "ignored: %.0f MB is less than %g", s->mb[i],
+		np_reason(d, "ignored: %.0f MiB is less than %g", s->mb[i],
 			  np_options_get(self, o, "smallest"));
 		return 0;
 	}
-	if (is_bound(s, i))
+	if (bound)
 		count_busy(s, i, -1);
-	e = choose(s, i, o);
+	n = pick(s, i);
+	if (!bound && is_counted(s, i))
+		count_busy(s, i, -1);
+	if (n)
+		e = bind_to(s, i, n, o);
+	else
+		np_reason(d, "left alone: no node may both run it and hold its pages");
 	if (d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE)
 		count_busy(s, i, 1);
 	return e;

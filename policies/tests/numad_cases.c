@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * numad: answers worked out by hand from its source. A node's magnitude is (10 MB
- * needed + 4 to spare) x (6 CPUs needed + 1 to spare); what the task has itself counts
- * as free, its memory 5/4 times where it is bound, 17/16 where it is not.
+ * numad: answers worked out by hand from its source. MB are 2^20 bytes. A node's magnitude
+ * is (10 MB needed + 4 to spare) x (6 CPUs needed + 1 to spare); what the task has itself
+ * counts as free, its memory 5/4 times where it is bound, 17/16 where it is not.
  */
 #include "fixture.h"
 
-#define PAGES_OF_MB(mb) ((uint64_t)((mb) * 1e6 / 4096))
+#define PAGES_OF_MB(mb) ((uint64_t)(mb) * 256) /* numad counts in 2^20 bytes */
 
 static struct fixture f;
 
@@ -220,15 +220,15 @@ static void who_is_left_on_all_nodes_keeps_its_cpus(void)
 	CU_ASSERT_EQUAL(f.decision[1].to, 0);
 }
 
-/* 68.7 GB of a node hold the 85 % of 58 GB, not of 60. */
+/* 65,536 MiB of a node hold the 85 % of 55,000 MiB, not of 57,000. */
 static void memory_too_is_given_at_85_percent(void)
 {
 	machine(4);
-	add(NP_NODE_NONE, 29000, 29000);
+	add(NP_NODE_NONE, 27500, 27500);
 	plan(NULL);
 	CU_ASSERT_EQUAL(f.decision[0].to, 0);
 	machine(4);
-	add(NP_NODE_NONE, 30000, 30000);
+	add(NP_NODE_NONE, 28500, 28500);
 	plan(NULL);
 	CHECK_REASON(&f, 0, "left alone: nodes 0 and 1, which it has, are the best");
 }
@@ -245,6 +245,44 @@ static void the_bigger_goes_first(void)
 	CU_ASSERT_EQUAL(f.decision[0].to, 1);
 }
 
+/*
+ * It may run everywhere and last ran on node 1: not bound. Its 400 MB of node 0 count 17/16 times,
+ * and its CPU is free there, where its memory is. One that is bound to node 0, and has its 90 %
+ * there, is left.
+ */
+static void where_it_last_ran_is_no_binding(void)
+{
+	machine(4);
+	add(1, 400, 0)->on = (const uint8_t *)"\1\1";
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, 0);
+	machine(4);
+	add(0, 400, 0)->on = (const uint8_t *)"\1\1";
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[0].to, 0);
+	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
+	f.task[0].on = (const uint8_t *)"\1\0";
+	plan(NULL);
+	CHECK_REASON(&f, 0, "left alone: its node is the best, and has 100 %");
+}
+
+/*
+ * All 8 CPUs are others'. 3 CPUs at 85 % are 3.5, more than the 3 that it has itself, so numad
+ * goes by memory, which one node has: not both, for half a CPU.
+ */
+static void on_an_overcommitted_machine_memory_decides(void)
+{
+	machine(4);
+	for (int i = 0; i < 2; i++) {
+		add(i, i ? 0 : 400, i ? 400 : 0)->cores = 4;
+		f.task[i].on = (const uint8_t *)(i ? "\0\1" : "\1\0");
+	}
+	add(NP_NODE_NONE, 2000, 0)->cores = 3;
+	f.task[2].threads = 8;
+	plan(NULL);
+	CU_ASSERT_EQUAL(f.decision[2].to, 0);
+}
+
 static CU_TestInfo numad_tests[] = {
 	TEST(below_300_mb_is_ignored),
 	TEST(its_memory_biases),
@@ -257,6 +295,8 @@ static CU_TestInfo numad_tests[] = {
 	TEST(who_is_left_on_all_nodes_keeps_its_cpus),
 	TEST(memory_too_is_given_at_85_percent),
 	TEST(the_bigger_goes_first),
+	TEST(where_it_last_ran_is_no_binding),
+	TEST(on_an_overcommitted_machine_memory_decides),
 	CU_TEST_INFO_NULL,
 };
 
