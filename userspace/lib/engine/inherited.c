@@ -164,7 +164,10 @@ static const struct np_saved *record_of(const struct search *q, pid_t pid)
 	return found;
 }
 
-/* That of the process or of the first of its parents that has one. */
+/*
+ * That of the process or of the first of its parents that has one. A younger process has its
+ * number from one that has exited.
+ */
 static const struct np_saved *nearest_record(const struct search *q, pid_t pid)
 {
 	struct np_process p;
@@ -172,10 +175,10 @@ static const struct np_saved *nearest_record(const struct search *q, pid_t pid)
 	for (int depth = 0; pid > 0 && depth < MAX_DEPTH; depth++) {
 		const struct np_saved *r = record_of(q, pid);
 
-		if (r)
-			return r;
 		if (!np_processes_find(q->all, pid, &p))
 			break;
+		if (r && p.start <= r->start)
+			return r;
 		pid = p.ppid;
 	}
 	return NULL;

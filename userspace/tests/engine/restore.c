@@ -296,6 +296,30 @@ static void an_unrelated_process_of_run(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
+/* The parent has the number of one that was placed, and has exited since the state was read. */
+static void a_child_of_a_reused_number(void)
+{
+	struct np_saved r = {
+		.tid = getpid(), .pid = getpid(), .start = 1, .placed = 1, .inherit = true
+	};
+	struct np_saved_affinity s = { .file = { .lock = -1, .data = -1 } };
+	pid_t other = subject_start(take_cpu_0);
+	struct np_processes all;
+	size_t exited;
+
+	subject_await(&subject->child);
+	r.set = numa_bitmask_setbit(numa_bitmask_alloc(NP_MAX_CPUS), 0);
+	r.original = numa_bitmask_setall(numa_bitmask_alloc(NP_MAX_CPUS));
+	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_add(&s, &r), 0);
+	CU_ASSERT_EQUAL_FATAL(np_processes_read(&all), 0);
+	CU_ASSERT_EQUAL(np_inherited_note(&s, &all, &exited), 0);
+	CU_ASSERT_PTR_NULL(np_saved_affinity_find(&s, other));
+	np_processes_free(&all);
+	np_saved_affinity_close(&s);
+	np_saved_free(&r);
+	subject_end(other);
+}
+
 /* Older than the placement, it has chosen the same CPUs for itself. */
 static void a_child_that_had_them_before(void)
 {
@@ -410,6 +434,7 @@ static CU_TestInfo restore_tests[] = {
 	{ "an orphan that was not seen", an_orphan_that_was_not_seen },
 	{ "an unrelated process", an_unrelated_process },
 	{ "an unrelated process of run", an_unrelated_process_of_run },
+	{ "a child of a reused number", a_child_of_a_reused_number },
 	{ "a child that had them before", a_child_that_had_them_before },
 	{ "what a daemon has left", what_a_daemon_has_left },
 	{ "a choice of the user before a failed placement",
