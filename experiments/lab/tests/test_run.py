@@ -83,7 +83,7 @@ def test_signal_before_the_output_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(boot, "running", interrupted)
     with pytest.raises(boot.Ended):
-        boot.boot(["qemu", "-cpu", "max"], qemu.Files(tmp_path), lambda: None)
+        boot.boot(None, ["qemu", "-cpu", "max"], qemu.Files(tmp_path), lambda: None)
 
 
 # What boots
