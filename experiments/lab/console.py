@@ -21,12 +21,6 @@ def text(path: Path) -> str:
         return ""
 
 
-def qemu_was_at_fault(console: str) -> bool:
-    """A vCPU ran outdated code: under TCG a kernel that patches itself may hit its own breakpoint, in
-    about one boot of fifty with QEMU 7.2. The fault is QEMU's, and the guest cannot prevent it."""
-    return re.search(r"\bint3: 0000 \[#1\]", console) is not None
-
-
 def reports(lines: list[str]) -> list[list[str]]:
     """The first faults, each with the lines that follow it."""
     found: list[list[str]] = []

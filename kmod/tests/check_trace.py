@@ -11,12 +11,8 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import kernels
-from experiments.lab.console import qemu_was_at_fault
 
 TOP = Path(__file__).resolve().parents[2]
-
-
-STARTS = 2
 
 
 def boot(series: str, console: Path) -> subprocess.CompletedProcess:
@@ -30,9 +26,6 @@ def boot(series: str, console: Path) -> subprocess.CompletedProcess:
 @pytest.mark.lab
 @pytest.mark.parametrize("series", kernels.known_series())
 def test_tracing_tools_agree_with_the_module(series, tmp_path):
-    for _ in range(STARTS):
-        done = boot(series, tmp_path / "console")
-        if not qemu_was_at_fault((tmp_path / "console").read_text(errors="replace")):
-            break
+    done = boot(series, tmp_path / "console")
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
