@@ -55,7 +55,7 @@ def test_dkms_builds_for_a_kernel_that_does_not_run(tmp_path):
     assert not list((tmp_path / "tree").rglob("numaplace_kunit.ko*"))
 
 
-def excluded_from_dkms(release: str, config: str, tmp_path: Path) -> bool:
+def excluded_from_dkms(release: str, config: str, tmp_path: Path, **environment: str) -> bool:
     """Whether dkms leaves a kernel of that name and configuration out, and says so in place of building."""
     headers = tmp_path / "headers"
     headers.mkdir()
@@ -66,7 +66,7 @@ def excluded_from_dkms(release: str, config: str, tmp_path: Path) -> bool:
     done = subprocess.run(
         ["dkms", "build", "numaplace/0.1.0", "-k", release, "--kernelsourcedir", headers, "--dkmstree", tmp_path / "tree",
          "--sourcetree", tmp_path / "src", "--installtree", tmp_path / "install"],
-        capture_output=True, text=True, check=False)
+        env=os.environ | environment, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert (done.returncode == 77) == ("BUILD_EXCLUSIVE" in said), said
     return done.returncode == 77
@@ -76,7 +76,9 @@ def excluded_from_dkms(release: str, config: str, tmp_path: Path) -> bool:
     ("6.12.95+deb12-amd64", ("", ""), False),
     ("6.1.0-50-amd64", ("", ""), False),
     ("7.3.4+deb13-amd64", ("", ""), False),
-    ("6.19.1-amd64", ("", ""), False),
+    ("6.19.1-amd64", ("", ""), True),
+    ("6.11.0-19-generic", ("", ""), True),
+    ("7.4.1+deb13-amd64", ("", ""), True),
     ("6.0.12-amd64", ("", ""), True),
     ("5.10.0-30-amd64", ("", ""), True),
     ("8.0.1-amd64", ("", ""), True),
@@ -185,3 +187,11 @@ def test_build_in_a_cache_with_blanks_neg(tmp_path):
     assert done.returncode == 2
     assert "takes no path with blanks" in done.stderr
     assert not list(place.rglob("*.ko"))
+
+
+@pytest.mark.parametrize("release, excluded", [("6.11.0-19-generic", False), ("7.4.1+deb13-amd64", False), ("6.0.12-amd64", True),
+                                               ("8.0.1-amd64", True)])
+def test_dkms_builds_for_an_untested_kernel_where_it_is_told_to(release, excluded, tmp_path):
+    kernel = kernels.find("6.12")
+    config = kernel.image.parents[1] / "usr" / "src" / f"linux-headers-{kernel.release}" / ".config"
+    assert excluded_from_dkms(release, config.read_text(), tmp_path, NUMAPLACE_ALLOW_UNTESTED="1") == excluded
