@@ -43,6 +43,12 @@ check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and km
 	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
 	NUMAPLACE_KERNELS=debug-$(KERNEL) $(PY) -m pytest tests/guest.toml -k "kmod/tests or kernel"
 
+.PHONY: check-debug-pieces
+check-debug-pieces: setup	## the same with a boot for each test file, for MINUTES (25); a further call goes on; KERNEL=6.1, 6.12 or 7
+	@setup/debug-kernel $(KERNEL)
+	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
+	$(PY) kmod/tests/checked.py run $(KERNEL) $(MINUTES)
+
 .PHONY: check-trace
 check-trace: setup		## bpftrace scripts and perf beside the module's counts, on every kernel series in KERNELS
 	@$(MAKE) --no-print-directory all
