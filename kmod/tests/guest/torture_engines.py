@@ -5,6 +5,7 @@ import json
 import random
 import re
 import subprocess
+import time
 
 import driver
 import mempolicy as mpol
@@ -19,8 +20,9 @@ def a_thread(draw: random.Random, pid: int) -> int:
 
 
 class Module:
-    enough = {"place 0": 20, "place 1": 20, "restore 0": 20, "restore 1": 20, "signal": 20, "change": 3}
+    enough = {"place 0": 20, "place 1": 20, "restore 0": 20, "restore 1": 20, "signal": 20, "change": 3, "watch": 20, "move": 20}
     share_of_first = 0.5      # of those that are chosen: these fork the most, and live to the end
+    unloads = True            # in every second round, while tasks start and end
     sees_through_cpusets = True
     answers = {"", "ESRCH", "EINVAL", "EACCES", "EBUSY"}
     cpus = ["0", "1-2", "3", "node:0", "node:1", "0-3"]
@@ -42,6 +44,9 @@ class Module:
             return driver.refusal("restore", f"pid={pid}")
         return driver.refusal("restore", f"tid={a_thread(draw, pid)}")
 
+    def move(self, draw: random.Random, pid: int) -> str:
+        return driver.refusal("migrate", f"pid={pid} from=any to={draw.randrange(2)}")
+
     def restore_all(self):
         driver.write("restore", "all")
 
@@ -53,8 +58,9 @@ class ToolByModule:
     """`numaplace place` and `numaplace restore`."""
 
     engine = "module"
-    enough = {"place 0": 5, "place 1": 5, "restore 0": 2, "restore 1": 2, "signal": 20, "change": 3}
+    enough = {"place 0": 5, "place 1": 5, "restore 0": 2, "restore 1": 2, "signal": 20, "change": 3, "watch": 20}
     share_of_first = 0.7
+    unloads = False
     sees_through_cpusets = True
     cpus = ["0", "1-2", "3", "0-1", "2-3", "0-3"]
     reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(\w+\) )?has (already |just )?exited",
@@ -87,6 +93,10 @@ class ToolByModule:
 
     def restore(self, draw: random.Random, pid: int) -> str:
         return self.run("restore", "--all" if draw.random() < 0.2 else pid)
+
+    def move(self, draw: random.Random, _pid: int) -> str:
+        time.sleep(draw.random())
+        return ""
 
     def restore_all(self):
         assert self.run("restore", "--all") == ""

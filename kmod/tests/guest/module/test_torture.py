@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Everything at once: tasks start, fork, execute and end by the thousand, are stopped and killed, and change
-cpusets, while others place and restore them, with CPUs and memory policy. At the end every task has what it had.
+cpusets, while others place and restore them, with CPUs and memory policy, move their pages, and unload the module. At the
+end every task has what it had. Programs that nobody places live beside them, with CPUs that others are placed on, in their
+cgroups and sessions: none of them ever has anything else than it was started with.
 
 NUMAPLACE_TORTURE_S says for how many seconds, and without it nothing is done; what is drawn follows from
 NUMAPLACE_TORTURE_SEED.
@@ -33,7 +35,11 @@ STORMS = [(ALL, (), "default"), ({0, 2}, ("--preferred=1",), "prefer:1"),
 ENGINES = [torture_engines.Module, torture_engines.ToolByModule, torture_engines.ToolBySyscall]
 ROUND_S = 6
 ENOUGH_S = 120            # more than was asked, until enough was done, however slow the machine is
-ACTORS = ("place 0", "place 1", "restore 0", "restore 1", "signal", "change")
+ACTORS = ("place 0", "place 1", "restore 0", "restore 1", "signal", "change", "watch", "move")
+# What bystanders have of their own, the CPUs as engines place tasks on
+CHOSEN = ({0}, {3}, {1, 2}, {0, 1}, {2, 3})
+POLICIES = ((), ("--preferred=1",), ("--interleave=all",))
+BYSTANDERS = 8            # at a time
 SLOW = 2                  # times in twenty seconds that a task may need more than 5 s to come by, as on a busy host
 GONE = (ProcessLookupError, FileNotFoundError)
 FUTEX = "202"
@@ -57,8 +63,55 @@ def system_call(pid: int) -> str:
         return "ended"
 
 
-def members(groups: list[cgroup.Group]) -> list[int]:
-    return [int(pid) for group in groups for pid in group.get("cgroup.procs").split()]
+class Bystanders:
+    """Programs that nobody places."""
+
+    def __init__(self, groups: list[cgroup.Group]):
+        self.groups = groups
+        self.started: set[int] = set()
+        self.own: dict[int, tuple] = {}  # CPUs and policy
+        self.looks = 0
+
+    def start(self, draw: random.Random):
+        cpus, policy, group, leads = draw.choice(CHOSEN), draw.choice(POLICIES), draw.choice(self.groups), draw.random() < 0.5
+        told, go = os.pipe()
+        pid = os.fork()
+        if not pid:
+            os.read(told, 1)  # nobody may place it from its first moment in the group on
+            group.add(os.getpid())
+            os.sched_setaffinity(0, cpus)
+            if leads:
+                os.setsid()
+            os.execvp("numactl", ["numactl", *(policy or ["--all"]), "sleep", "infinity"])
+        self.started.add(pid)
+        os.write(go, b"x")
+        for end in (told, go):
+            os.close(end)
+        assert driver.eventually(lambda: Path(f"/proc/{pid}/comm").read_text(encoding="ascii") == "sleep\n")
+        self.own[pid] = self.now(pid)
+        assert self.own[pid][0] == cpus
+
+    def now(self, pid: int) -> tuple:
+        return os.sched_getaffinity(pid), mpol.of(pid)
+
+    def check(self):
+        assert {pid: self.now(pid) for pid in self.own} == self.own
+        self.looks += len(self.own)
+
+    def end_one(self):
+        pid = next(iter(self.own))
+        del self.own[pid]
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        self.started.discard(pid)
+
+    def watch(self, draw: random.Random, _pid: int) -> str:
+        self.check()
+        if len(self.own) == BYSTANDERS:
+            self.end_one()
+        self.start(draw)
+        time.sleep(draw.random() / 10)
+        return ""
 
 
 class Storms:
@@ -67,6 +120,7 @@ class Storms:
     def __init__(self, engine, groups: list[cgroup.Group], changing: cgroup.Group):
         self.engine = engine
         self.groups, self.changing = groups, changing
+        self.beside = Bystanders(groups)
         self.over = threading.Event()
         self.seen: dict[str, Counter] = {name: Counter() for name in ACTORS}
         self.draws = {name: random.Random(f"{SEED} {name}") for name in ACTORS}
@@ -76,12 +130,17 @@ class Storms:
         draw = self.draws[name]
         try:
             while not self.over.is_set():
-                pids = members([*self.groups, self.changing])
+                pids = self.members()
                 if draw.random() < self.engine.share_of_first:
                     pids = [storm.pid for storm in self.first]
                 self.seen[name][once(draw, draw.choice(pids)) if pids else "nobody"] += 1
         except BaseException as error:  # shown by the test
             self.errors.append(error)
+
+    def members(self, *groups: cgroup.Group) -> list[int]:
+        """Of the storms, in these groups or in all."""
+        pids = [int(pid) for group in groups or (*self.groups, self.changing) for pid in group.get("cgroup.procs").split()]
+        return [pid for pid in pids if pid not in self.beside.started]
 
     def signal(self, draw: random.Random, pid: int) -> str:
         kept = {storm.pid for storm in self.first}
@@ -100,12 +159,12 @@ class Storms:
         time.sleep(draw.random() / 50)
         return ""
 
-    def rage(self, storms: list[subprocess.Popen]):
+    def rage(self, storms: list[subprocess.Popen], unload: bool):
         """One round, after which all tasks that are there sleep, and none comes or goes."""
         self.first = storms
         self.over.clear()
         actions = (self.engine.place, self.engine.place, self.engine.restore, self.engine.restore,
-                   self.signal, self.change)
+                   self.signal, self.change, self.beside.watch, self.engine.move)
         threads = [threading.Thread(target=self.act, args=actor) for actor in zip(ACTORS, actions)]
         for thread in threads:
             thread.start()
@@ -113,27 +172,30 @@ class Storms:
         self.over.set()
         for thread in threads:
             thread.join()
+        if unload:
+            self.changing.set("cpuset.mems", "0-1")
+            assert driver.unload() == 0
         for storm in storms:
             storm.send_signal(signal.SIGTERM)
-        for pid in members([*self.groups, self.changing]):
+        for pid in self.members():
             with suppress(*GONE):
                 os.kill(pid, signal.SIGCONT)
         assert not self.errors, self.errors
         assert driver.eventually(self.is_calm), "the storm does not calm down"
+        if unload:
+            assert driver.load() == 0
 
     def has_seen_enough(self) -> bool:
         return all(self.seen[name][""] >= n for name, n in self.engine.enough.items())
 
     def is_calm(self) -> bool:
         """No task comes or goes any more: all sleep in futex(2), as in two looks."""
-        groups = [*self.groups, self.changing]
-        looks = [{tid for pid in members(groups) for tid in driver.tids_of(pid)} for _ in range(2)]
+        looks = [{tid for pid in self.members() for tid in driver.tids_of(pid)} for _ in range(2)]
         return looks[0] == looks[1] and all(system_call(tid) == FUTEX for tid in looks[0])
 
-
-def states(groups: list[cgroup.Group]) -> list[list[tuple]]:
-    return [sorted({(tuple(sorted(os.sched_getaffinity(tid))), mpol.of(tid))
-                    for pid in members([group]) for tid in driver.tids_of(pid)}) for group in groups]
+    def states(self, *groups: cgroup.Group) -> list[list[tuple]]:
+        return [sorted({(tuple(sorted(os.sched_getaffinity(tid))), mpol.of(tid))
+                        for pid in self.members(group) for tid in driver.tids_of(pid)}) for group in groups]
 
 
 def tasks_left() -> int:
@@ -142,16 +204,17 @@ def tasks_left() -> int:
     return driver.slab_objects("task_struct") - alive
 
 
-def check_restored(engine, groups: list[cgroup.Group], changing: cgroup.Group) -> int:
-    """Every task has what the first of its storm had; returns how many there are."""
-    changing.set("cpuset.mems", "0-1")
+def check_restored(engine, storms: Storms) -> int:
+    """Every task has what the first of its storm had, and each bystander what it had; returns how many the first are."""
+    storms.changing.set("cpuset.mems", "0-1")
     engine.restore_all()
     assert driver.eventually(lambda: engine.records() == []), engine.records()
-    changing.set("cpuset.cpus", "0-3")
-    assert states(groups) == [[(tuple(sorted(cpus)), shown)] for cpus, _, shown in STORMS]
+    storms.changing.set("cpuset.cpus", "0-3")
+    assert storms.states(*storms.groups) == [[(tuple(sorted(cpus)), shown)] for cpus, _, shown in STORMS]
     if engine.sees_through_cpusets:
-        assert states([changing]) == [[(tuple(sorted(ALL)), "default")]]
-    return sum(len(driver.tids_of(pid)) for pid in members([*groups, changing]))
+        assert storms.states(storms.changing) == [[(tuple(sorted(ALL)), "default")]]
+    storms.beside.check()
+    return sum(len(driver.tids_of(pid)) for pid in storms.members())
 
 
 def check_answers(engine, seen: dict[str, Counter], seconds: float):
@@ -176,11 +239,11 @@ def test_torture(make_engine):
         begin = time.monotonic()
         while not (passed := time.monotonic() - begin) > SECONDS or \
                 (not storms.has_seen_enough() and passed < SECONDS + ENOUGH_S):
-            storms.rage(first)
-            compared.append(check_restored(engine, groups, changing))
+            storms.rage(first, engine.unloads and len(compared) % 2 == 1)
+            compared.append(check_restored(engine, storms))
             for storm in first:
                 storm.send_signal(signal.SIGUSR1)
-        print(f"{len(compared)} rounds, {sum(compared)} tasks compared")
+        print(f"{len(compared)} rounds, {sum(compared)} tasks compared, {storms.beside.looks} looks at bystanders")
         print({name: dict(seen) for name, seen in storms.seen.items()}, driver.stats())
         assert sum(compared) > 2 * len(first) * len(compared), "all have ended: nothing is left to compare"
         assert storms.has_seen_enough(), storms.seen
@@ -190,7 +253,9 @@ def test_torture(make_engine):
             group.set("cgroup.kill", "1")
         for process in first:
             process.wait()
-        assert driver.eventually(lambda: not members([*groups, changing]))
+        for pid in storms.beside.own:
+            os.waitpid(pid, 0)
+        assert driver.eventually(lambda: not storms.members())
     assert driver.eventually(lambda: driver.slab_objects("numa_policy") <= before[1], 60), \
         (before, driver.slab_objects("numa_policy"))
     assert driver.eventually(lambda: tasks_left() <= before[0], 60), (before, tasks_left())
