@@ -113,8 +113,12 @@ def run_command(args: argparse.Namespace) -> int:
         raise LabError(USAGE, "--file belongs to a run whose files are all in its memory: give --exact too")
     if args.timeline and (args.functional or args.exact):
         raise LabError(USAGE, "--timeline shows the simulated time of a usual run: leave --functional and --exact out")
-    if args.timeline and not os.access(args.timeline.parent, os.W_OK):
-        raise LabError(USAGE, f"the timeline cannot be written to '{args.timeline}': give a file in a folder of your own")
+    if args.timeline:
+        try:
+            args.timeline.open("w").close()
+        except OSError as error:
+            raise LabError(USAGE, f"the timeline cannot be written to '{args.timeline}': {error.strerror}: give another "
+                           "file") from error
     job = boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
                    not args.functional, tuple(args.kernel_option), not args.no_snapshot, args.timeline)
     return exact.run(job, args.file) if args.exact else boot.run(job)

@@ -56,6 +56,13 @@ def test_refused_where_there_is_none(options):
     assert "leave --functional and --exact out" in done.stderr
 
 
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
+    done = run_in("true", options=("--timeline", str(tmp_path)))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"the timeline cannot be written to '{tmp_path}': Is a directory" in done.stderr
+
+
 @pytest.mark.lab
 def test_misses_of_a_chase_are_on_its_cpu_and_its_node(tmp_path):
     file = tmp_path / "line"
