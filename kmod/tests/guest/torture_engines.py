@@ -20,9 +20,10 @@ def a_thread(draw: random.Random, pid: int) -> int:
 
 
 class Module:
-    enough = {"place 0": 20, "place 1": 20, "restore 0": 20, "restore 1": 20, "signal": 20, "change": 3, "watch": 20, "move": 20}
+    enough = {"place 0": 20, "place 1": 20, "restore 0": 20, "restore 1": 20, "signal": 20, "change": 3, "watch": 10, "move": 20}
     share_of_first = 0.5      # of those that are chosen: these fork the most, and live to the end
     unloads = True            # in every second round, while tasks start and end
+    leaves_orphans = False
     sees_through_cpusets = True
     answers = {"", "ESRCH", "EINVAL", "EACCES", "EBUSY"}
     cpus = ["0", "1-2", "3", "node:0", "node:1", "0-3"]
@@ -58,9 +59,10 @@ class ToolByModule:
     """`numaplace place` and `numaplace restore`."""
 
     engine = "module"
-    enough = {"place 0": 5, "place 1": 5, "restore 0": 2, "restore 1": 2, "signal": 20, "change": 3, "watch": 20}
+    enough = {"place 0": 5, "place 1": 5, "restore 0": 2, "restore 1": 2, "signal": 20, "change": 3, "watch": 5}
     share_of_first = 0.7
     unloads = False
+    leaves_orphans = True     # with CPUs by system calls: whose parent has exited before it was seen keeps what it inherited
     sees_through_cpusets = True
     cpus = ["0", "1-2", "3", "0-1", "2-3", "0-3"]
     reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(\w+\) )?has (already |just )?exited",

@@ -63,6 +63,11 @@ def system_call(pid: int) -> str:
         return "ended"
 
 
+def is_orphan(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    return "\nPPid:\t1\n" in status
+
+
 class Bystanders:
     """Programs that nobody places."""
 
@@ -194,8 +199,10 @@ class Storms:
         return looks[0] == looks[1] and all(system_call(tid) == FUTEX for tid in looks[0])
 
     def states(self, *groups: cgroup.Group) -> list[list[tuple]]:
+        """CPUs and policies, but of what an engine may leave."""
         return [sorted({(tuple(sorted(os.sched_getaffinity(tid))), mpol.of(tid))
-                        for pid in self.members(group) for tid in driver.tids_of(pid)}) for group in groups]
+                        for pid in self.members(group) if not (self.engine.leaves_orphans and is_orphan(pid))
+                        for tid in driver.tids_of(pid)}) for group in groups]
 
 
 def tasks_left() -> int:
