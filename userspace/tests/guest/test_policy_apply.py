@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, tool_of, wait_until
+from placed import DEBUGFS, NODE_CPUS, TOOL, Target, Tool, tool_of, wait_until
 
+STATE = Path("/run/numaplace/state.json")
 MIB_PAGES = 256
 # Without site-packages it starts at once; other users may not reach this tree's link to it.
 PYTHON = [os.path.realpath(sys.executable), "-IS"]
@@ -340,13 +341,19 @@ def family(pid: int) -> list[int]:
     return [pid for child in map(int, text.split()) for pid in [child, *family(child)]]
 
 
+def has_record(pid: int) -> bool:
+    """Whether run has seen the process, or the module its birth: then it is restored."""
+    said = (DEBUGFS / "placements").read_text() + (STATE.read_text() if STATE.exists() else "")
+    return re.search(rf'\bpid(=|": ?){pid}\b', said) is not None
+
+
 def outlives(run: Run) -> None:
     """The program ends with status 7; its busy child lives on, on the node it came from."""
     program, orphan = run.child(), Target.__new__(Target)
     wait_until(lambda: family(program.pid) != [])
     orphan.pid = family(program.pid)[0]
     try:
-        wait_until(lambda: orphan.cpus() == {NODE_CPUS[0]})
+        wait_until(lambda: orphan.cpus() == {NODE_CPUS[0]} and has_record(orphan.pid))
         run.process.stdin.close()
         assert run.process.wait(timeout=120) == 7
         assert orphan.cpus() == {NODE_CPUS[1]}
@@ -382,18 +389,19 @@ def servers(run: Run, program: Target) -> list[int]:
     return found
 
 
-def test_run_restores_the_orphan_of_one_that_was_placed(tool: Tool, auto: str) -> None:
-    """The launcher is busy, placed, starts an idle server and exits some intervals later: the server, met meanwhile,
-    is never placed itself.
-    """
+def test_run_restores_the_orphan_of_one_that_was_placed(tool: Tool, auto: str, tmp_path: Path) -> None:
+    """The launcher is busy, placed, starts an idle server and exits when that was seen: the server is never placed itself."""
+    seen = tmp_path / "seen"
     code = (f"import os, sys\narea = bytearray({16 << 20})\n"
             f"while '0-1' not in open('/proc/self/status').read().split('Cpus_allowed_list:')[1].split()[0]:\n"
             f"    area[0] = 1\n"
             f"if not os.fork():\n    os.setsid()\n    sys.stdin.close()\n    import time\n    time.sleep(600)\n"
-            f"import time\ntime.sleep(5)\nos._exit(7)")
+            f"import time\nwhile not os.path.exists({str(seen)!r}):\n    time.sleep(0.05)\nos._exit(7)")
     run = Run("--engine", auto, "--quiet", command=["sh", "-c", '"$0" -IS -c "$1" & wait; read line; exit 7',
                                                      sys.executable, code])
     program, orphan = run.child(), Target.__new__(Target)
+    wait_until(lambda: any(has_record(pid) for launcher in family(program.pid) for pid in family(launcher)))
+    seen.touch()
     wait_until(lambda: len(servers(run, program)) == 1)
     (orphan.pid,) = servers(run, program)
     try:
