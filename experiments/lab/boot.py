@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.lab import qemu, simulated, snapshot, timeline
-from experiments.lab.console import failure, last_line, plugin_refusal
+from experiments.lab.console import failure, last_line, lost_timer, plugin_refusal
 from experiments.lab.errors import BOOT_FAILED, TIME_LIMIT, UNABLE, LabError, say
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
@@ -35,7 +35,7 @@ class Ended(BaseException):
 
 
 class FlawedStart(LabError):
-    """QEMU ended by a signal before the command began: worth another start."""
+    """QEMU ended by a signal, or lost an interrupt, before the command began: worth another start."""
 
     def __init__(self, failure: LabError):
         super().__init__(failure.status, str(failure))
@@ -136,7 +136,7 @@ def run_once(job: Job) -> int:
         if status:
             return int(status)
         refuse_plugin(job, files)
-        if step(files) != "command" and ended < 0:
+        if step(files) != "command" and (ended < 0 or lost_timer(files.run)):
             raise FlawedStart(failure(files.run, step(files), job))
         raise failure(files.run, step(files), job)
 

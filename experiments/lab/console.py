@@ -9,6 +9,7 @@ from experiments.lab.errors import BOOT_FAILED, LabError
 LAST_LINES = 15
 REPORT_LINES = 45  # from the sign of a fault on: its kind, its place, and the stack of the allocation
 MOST_REPORTS = 3
+NO_TIMER = re.compile(r"numaplace lab: (CPU \d+ has no timer)$", re.MULTILINE)
 FAULT = re.compile(r"WARNING:|BUG:|UBSAN:|ODEBUG:|Oops|Kernel panic|general protection|Call Trace|leaked|refcount_t"
                    r"|INFO: task|INFO: trying to register|self-detected stall|detected (expedited )?stalls on CPUs"
                    r"|suspicious RCU usage|inconsistent lock|recursive locking|circular locking")
@@ -34,6 +35,12 @@ def reports(lines: list[str]) -> list[list[str]]:
     return found
 
 
+def lost_timer(run: Path) -> str | None:
+    """What the first program (init.sh) says where an interrupt of a CPU's timer has been lost."""
+    found = NO_TIMER.search(text(run / "console"))
+    return found and found[1]
+
+
 def failed_step(run: Path, step: str) -> str:
     """In words, from how far the guest came and what its console says."""
     console = text(run / "console")
@@ -45,6 +52,8 @@ def failed_step(run: Path, step: str) -> str:
         return "the kernel died while the command ran"
     if step == "machine":
         return "preparing the machine (debugfs, numa_balancing) failed"
+    if lost := lost_timer(run):
+        return f"the kernel was started, but {lost}"
     if "Run /init as init process" in console:
         return "mounting the root file system failed"
     if console:

@@ -7,7 +7,30 @@ log() {
 	echo "<6>numaplace lab: $*" >/dev/kmsg
 }
 
+# Once in some hundred starts QEMU 10.0.2 leaves the timer's interrupt of a CPU in service for good: what sleeps there never
+# wakes. The clock of /proc/uptime needs no timer.
+now() {
+	read -r now _ </proc/uptime
+	now=${now%.*}
+}
+
+check_timers() {
+	cpus=$(nproc)
+	for cpu in $(seq 0 $((cpus - 1))); do
+		(taskset -c "$cpu" usleep 1000 && : >"/has_timer.$cpu") &
+	done
+	now
+	end=$((now + 10))
+	for cpu in $(seq 0 $((cpus - 1))); do
+		until [ -e "/has_timer.$cpu" ]; do
+			now
+			[ "$now" -lt "$end" ] || { log "CPU $cpu has no timer" && echo b >/proc/sysrq-trigger; }
+		done
+	done
+}
+
 mount -t proc none /proc
+check_timers
 . /modules/load_all.sh
 for driver in /drivers/*; do
 	[ ! -e "$driver" ] || insmod "$driver"

@@ -143,7 +143,7 @@ def make(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapsh
             made.rename(path)
             drop_oldest(LIMIT)
             return Snapshot(path)
-        if last := console.last_line(files.run):  # where the kernel did not start at all, the next start says why
+        if last := console.lost_timer(files.run) or console.last_line(files.run):  # where the kernel did not start at all, the next start says why
             say(f"the machine ended before its state could be kept, and is started anew: '{last}'")
     except (QmpError, OSError) as error:
         say(f"the machine's state could not be kept for its next start in {folder()}: {error}")

@@ -200,6 +200,38 @@ def test_a_message_of_the_kernel_in_the_middle_of_what_is_waited_for(tmp_path, m
     assert list(tmp_path.glob("numaplace/snapshots/*/state")) or "started anew" in said.err, said.err
 
 
+WITHOUT_TIMER = """mknod /dev/mem c 1 1
+taskset -c 1 devmem 0xfee00320 32 0x100ec # masks the timer's interrupt of CPU 1 in its local APIC
+"""
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("snapshots", [True, False])
+def test_a_start_that_lost_the_timer_of_a_cpu_is_made_again(tmp_path, monkeypatch, capfd, snapshots):
+    well = initramfs.INIT.read_text(encoding="utf-8")
+    ill = tmp_path / "init.sh"
+    ill.write_text(well.replace("\ncheck_timers\n", f"\n{WITHOUT_TIMER}check_timers\n"), encoding="utf-8")
+    texts = iter([ill])
+    real = initramfs.complete
+
+    def complete(*args):
+        monkeypatch.setattr(initramfs, "INIT", next(texts, real_init))
+        real(*args)
+
+    real_init = initramfs.INIT
+    monkeypatch.setattr(initramfs, "complete", complete)
+    for name, value in own_cache(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    job = boot.Job(machine.find("demo-2s"), kernels.find(kernels.DEFAULT_SERIES), ["echo", "there"], module=None, timeout=200,
+                   timed=False, kernel_options=("iomem=relaxed",), snapshot=snapshots)
+    assert boot.run(job) == 0
+    said = capfd.readouterr()
+    assert said.out == "there\n"
+    assert "CPU 1 has no timer" in said.err and "started anew" in said.err
+    assert not list(tmp_path.glob("numaplace/snapshots/*/state"))
+
+
 @pytest.mark.lab
 def test_a_signal_while_a_snapshot_is_made_leaves_nothing(tmp_path):
     env = own_cache(tmp_path)
