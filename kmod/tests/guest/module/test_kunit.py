@@ -10,7 +10,7 @@ import pytest
 
 SOURCES = driver.TOP / "kmod" / "tests" / "kunit"
 RESULTS = Path("/sys/kernel/debug/kunit")
-SUITES = {path.stem.removesuffix("_test"): re.findall(r"\tKUNIT_CASE\((\w+)\)", path.read_text())
+SUITES = {path.stem.removesuffix("_test"): re.findall(r"\bKUNIT_CASE\((\w+)\)", path.read_text())
           for path in sorted(SOURCES.glob("*_test.c"))}
 
 
