@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* numaplace restore */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../lib/engine/cgroup_place.h"
 #include "../lib/engine/saved_weights.h"
+#include "../lib/host/cgroup.h"
 #include "../lib/plan/saved_pages.h"
 #include "cmd_args.h"
 
@@ -13,6 +16,8 @@ enum { KEY_PAGES = NP_KEY_OWN };
 
 struct arguments {
 	struct np_common common;
+	const char *unit;
+	char unit_cgroup[PATH_MAX];
 	bool all, pages;
 };
 
@@ -26,6 +31,8 @@ static const struct argp_option options[] = {
 	  0 },
 	NP_PACE_OPTIONS,
 	NP_CGROUP_OPTION,
+	{ "unit", NP_KEY_UNIT, "NAME", 0, "The tasks of this systemd unit, such as redis.service",
+	  0 },
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -41,9 +48,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PAGES:
 		a->pages = true;
 		return 0;
+	case NP_KEY_UNIT:
+		a->unit = arg;
+		return 0;
 	case ARGP_KEY_END:
-		if (a->all == (a->common.pids.n > 0 || a->common.cgroup)) {
+		if (a->all == (a->common.pids.n > 0 || a->common.cgroup || a->unit)) {
 			np_error("restore: name either processes or --all");
+			return ECANCELED;
+		}
+		if (a->common.cgroup && a->unit) {
+			np_error("restore: name one --cgroup or one --unit");
 			return ECANCELED;
 		}
 		return 0;
@@ -55,8 +69,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "PID..\n--all",
-	.doc = "Gives tasks back the CPUs and the memory policy that they had before numaplace "
-	       "first changed them. What the user changed afterwards is left alone.\v"
+	.doc = "Gives tasks and cgroups back the CPUs and the memory policy that they had before "
+	       "numaplace first changed them. What the user changed afterwards is left alone.\v"
 	       "Pages stay where they are unless --pages is given; where they were before is known "
 	       "until the task ends or its pages have been brought back. Weights for interleaving that "
 	       "--weights write has given the kernel go back with the last task that goes by them.",
@@ -110,6 +124,45 @@ static int restore(const struct np_whose *whose, bool may_be_none, struct totals
 	return np_engine_exit(e);
 }
 
+/* Before their tasks, whose CPUs of before may be others. */
+static int restore_cgroups(const struct arguments *a, struct totals *t)
+{
+	const struct np_cgroup_name name = { .path = a->common.cgroup, .unit = a->unit };
+	struct np_cgroups_back back;
+	struct np_err err;
+	int e;
+
+	if (!a->all && !name.path && !name.unit)
+		return NP_EXIT_OK;
+	e = np_cgroup_restore(a->all ? NULL : &name, &back, &err);
+	t->placements += back.restored;
+	t->kept += back.kept;
+	if (back.note.text[0])
+		tell_left(back.note.text, t);
+	if (e)
+		np_error("%s", err.text);
+	return np_engine_exit(e);
+}
+
+/* A unit that has been stopped has no tasks, and may have been placed. */
+static int find_tasks(struct arguments *a, const struct totals *t)
+{
+	struct np_err err;
+	int e;
+
+	if (a->unit) {
+		e = np_cgroup_of_unit(a->unit, a->unit_cgroup, sizeof(a->unit_cgroup), &err);
+		if (e == -ENOENT && t->placements + t->kept)
+			return NP_EXIT_OK;
+		if (e) {
+			np_error("%s", err.text);
+			return np_engine_exit(e);
+		}
+		a->common.cgroup = a->unit_cgroup;
+	}
+	return np_common_resolve(&a->common);
+}
+
 static int by_pid(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
@@ -137,7 +190,7 @@ static int restore_named(const struct arguments *a, struct totals *t)
 	const struct np_pids *pids = &a->common.pids;
 	int status = 0;
 
-	if (a->common.cgroup)
+	if (a->common.cgroup || a->unit)
 		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t) :
 				 0;
 	for (size_t i = 0; !status && i < pids->n; i++)
@@ -240,12 +293,15 @@ int cmd_restore(int argc, char **argv)
 {
 	struct arguments a = { 0 };
 	struct totals t = { 0 };
-	int status = np_args(&argp, argc, argv, 0, &a);
+	int status = np_args(&argp, argc, argv, 0, &a), cgroups = 0;
 
-	if (!status)
-		status = np_common_resolve(&a.common);
+	if (!status) {
+		cgroups = restore_cgroups(&a, &t);
+		status = find_tasks(&a, &t);
+	}
 	if (!status)
 		status = restore_all(&a, &t);
+	status = status ? status : cgroups;
 	if (!status && a.pages)
 		status = restore_pages(&a, &t);
 	if (!status)

@@ -111,15 +111,23 @@ static bool is_cgroup(const char *folder)
 	       !stat(path, &st);
 }
 
-static int find_folder(const char *path, char *folder, size_t len, struct np_err *err)
+int np_cgroup_root(char *root, size_t len, struct np_err *err)
 {
-	char mount[PATH_MAX];
-	size_t n;
-
-	if (!find_mount("cgroup2", NULL, mount, sizeof(mount)))
+	if (!find_mount("cgroup2", NULL, root, len))
 		return np_fail(err, -EOPNOTSUPP,
 			       "no cgroup hierarchy of version 2 is mounted; "
 			       "`mount -t cgroup2 none /sys/fs/cgroup` mounts it");
+	return 0;
+}
+
+int np_cgroup_folder(const char *path, char *folder, size_t len, struct np_err *err)
+{
+	char mount[PATH_MAX];
+	int e = np_cgroup_root(mount, sizeof(mount), err);
+	size_t n;
+
+	if (e)
+		return e;
 	n = strlen(mount);
 	if (!strncmp(path, mount, n) && (path[n] == '/' || !path[n]))
 		path += n;
@@ -138,7 +146,7 @@ int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *er
 {
 	char folder[PATH_MAX];
 	struct found f = { 0 };
-	int e = find_folder(path, folder, sizeof(folder), err);
+	int e = np_cgroup_folder(path, folder, sizeof(folder), err);
 
 	*pids = NULL;
 	*n = 0;
@@ -199,7 +207,7 @@ int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *e
 {
 	char name[NAME_MAX + 16], root[PATH_MAX];
 	struct units u = { .name = name };
-	int e = find_folder("/", root, sizeof(root), err);
+	int e = np_cgroup_folder("/", root, sizeof(root), err);
 
 	if (e)
 		return e;

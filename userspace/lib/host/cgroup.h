@@ -10,6 +10,16 @@
 
 #include "../base/error.h"
 
+/* The mount point of version 2's hierarchy. 0, or -EOPNOTSUPP with one line in err. */
+int np_cgroup_root(char *root, size_t len, struct np_err *err);
+
+/*
+ * The folder of a cgroup (version 2), without a slash at its end unless path has one. path is the
+ * cgroup's name, "/system.slice", or its folder. 0, or -errno with one line in err: -ENOENT no such
+ * cgroup, -EOPNOTSUPP no version 2 hierarchy.
+ */
+int np_cgroup_folder(const char *path, char *folder, size_t len, struct np_err *err);
+
 /*
  * The processes of a cgroup (version 2) and of all below it, kernel threads and
  * zombies not excluded. path is the cgroup's name, "/system.slice", or its folder,
