@@ -25,6 +25,7 @@ class Module:
     unloads = True            # in every second round, while tasks start and end
     leaves_orphans = False
     sees_through_cpusets = True
+    keeps_choices = True      # that tasks make while they are placed
     answers = {"", "ESRCH", "EINVAL", "EACCES", "EBUSY"}
     cpus = ["0", "1-2", "3", "node:0", "node:1", "0-3"]
 
@@ -64,6 +65,7 @@ class ToolByModule:
     unloads = False
     leaves_orphans = True     # with CPUs by system calls: whose parent has exited before it was seen keeps what it inherited
     sees_through_cpusets = True
+    keeps_choices = False     # between two system calls of the tool a task may make one
     cpus = ["0", "1-2", "3", "0-1", "2-3", "0-3"]
     reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(\w+\) )?has (already |just )?exited",
                "nothing": "there is nothing to restore", "cpuset": "cpuset (of process \\d+ )?(allows|does not allow)",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Everything at once: tasks start, fork, execute and end by the thousand, are stopped and killed, and change
-cpusets, while others place and restore them, with CPUs and memory policy, move their pages, and unload the module. At the
-end every task has what it had. Programs that nobody places live beside them, with CPUs that others are placed on, in their
-cgroups and sessions: none of them ever has anything else than it was started with.
+Everything at once: tasks start, fork, execute and end by the thousand, are stopped and killed, change cpusets, and
+choose CPUs and policies of their own, while others place and restore them, with CPUs and memory policy, move their pages,
+and unload the module. At the end every task has what it had or chose. Programs that nobody places live beside them, with
+CPUs that others are placed on, in their cgroups and sessions: none of them ever has anything else than it was started with.
 
 NUMAPLACE_TORTURE_S says for how many seconds, and without it nothing is done; what is drawn follows from
 NUMAPLACE_TORTURE_SEED.
@@ -45,14 +45,15 @@ GONE = (ProcessLookupError, FileNotFoundError)
 FUTEX = "202"
 
 
-def start(group: cgroup.Group, number: int, cpus: set[int], wrap: tuple) -> subprocess.Popen:
+def start(group: cgroup.Group, number: int, cpus: set[int], wrap: tuple, own: bool) -> subprocess.Popen:
     argv = ["numactl", *wrap] if wrap else []
+    options = ["own"] if own else []
 
     def begin():
         group.add(os.getpid())  # which gives it the group's CPUs
         os.sched_setaffinity(0, cpus)
 
-    return subprocess.Popen([*argv, str(STORM), str(SEED + number)], preexec_fn=begin)
+    return subprocess.Popen([*argv, str(STORM), str(SEED + number), *options], preexec_fn=begin)
 
 
 def system_call(pid: int) -> str:
@@ -126,6 +127,7 @@ class Storms:
         self.engine = engine
         self.groups, self.changing = groups, changing
         self.beside = Bystanders(groups)
+        self.chosen = 0  # by tasks themselves, of what was compared
         self.over = threading.Event()
         self.seen: dict[str, Counter] = {name: Counter() for name in ACTORS}
         self.draws = {name: random.Random(f"{SEED} {name}") for name in ACTORS}
@@ -198,11 +200,23 @@ class Storms:
         looks = [{tid for pid in self.members() for tid in driver.tids_of(pid)} for _ in range(2)]
         return looks[0] == looks[1] and all(system_call(tid) == FUTEX for tid in looks[0])
 
-    def states(self, *groups: cgroup.Group) -> list[list[tuple]]:
-        """CPUs and policies, but of what an engine may leave."""
-        return [sorted({(tuple(sorted(os.sched_getaffinity(tid))), mpol.of(tid))
-                        for pid in self.members(group) if not (self.engine.leaves_orphans and is_orphan(pid))
-                        for tid in driver.tids_of(pid)}) for group in groups]
+    def check(self, group: cgroup.Group, cpus: set[int], policy: str):
+        """
+        Each task has what the first of the group had, or what it chose itself, but for what an engine may leave. One that
+        was placed again after it had chosen gets back what it had before it was first placed.
+        """
+        for pid in self.members(group):
+            if self.engine.leaves_orphans and is_orphan(pid):
+                continue
+            for tid in driver.tids_of(pid):
+                name = Path(f"/proc/{tid}/comm").read_text(encoding="ascii").strip()
+                assert "/" in name, (name, Path(f"/proc/{tid}/cmdline").read_bytes(), system_call(tid))
+                own_cpus, own_policy = name.split("/")
+                now = os.sched_getaffinity(tid), mpol.of(tid)
+                self.chosen += own_cpus != "-" and now[0] != cpus
+                self.chosen += own_policy != "-" and now[1] != policy
+                assert now[0] in (cpus, {int(cpu) for cpu in own_cpus.split(",") if cpu != "-"}), (tid, own_cpus, now)
+                assert now[1] in (policy, own_policy), (tid, own_policy, now)
 
 
 def tasks_left() -> int:
@@ -212,14 +226,15 @@ def tasks_left() -> int:
 
 
 def check_restored(engine, storms: Storms) -> int:
-    """Every task has what the first of its storm had, and each bystander what it had; returns how many the first are."""
+    """Every task has what it had or chose, and each bystander what it had; returns how many the tasks are."""
     storms.changing.set("cpuset.mems", "0-1")
     engine.restore_all()
     assert driver.eventually(lambda: engine.records() == []), engine.records()
     storms.changing.set("cpuset.cpus", "0-3")
-    assert storms.states(*storms.groups) == [[(tuple(sorted(cpus)), shown)] for cpus, _, shown in STORMS]
+    for group, (cpus, _, policy) in zip(storms.groups, STORMS):
+        storms.check(group, cpus, policy)
     if engine.sees_through_cpusets:
-        assert storms.states(storms.changing) == [[(tuple(sorted(ALL)), "default")]]
+        storms.check(storms.changing, ALL, "default")
     storms.beside.check()
     return sum(len(driver.tids_of(pid)) for pid in storms.members())
 
@@ -239,8 +254,9 @@ def test_torture(make_engine):
     with ExitStack() as made:
         groups = [made.enter_context(cgroup.group(f"storm-{i}")) for i in range(len(STORMS))]
         changing = made.enter_context(cgroup.group("storm-moved", cpuset_cpus="0-3", cpuset_mems="0-1"))
-        first = [start(group, i, cpus, wrap) for i, (group, (cpus, wrap, _)) in enumerate(zip(groups, STORMS))]
-        first.append(start(changing, len(first), ALL, ()))
+        first = [start(group, i, cpus, wrap, engine.keeps_choices)
+                 for i, (group, (cpus, wrap, _)) in enumerate(zip(groups, STORMS))]
+        first.append(start(changing, len(first), ALL, (), own=False))
         storms = Storms(engine, groups, changing)
         compared = []
         begin = time.monotonic()
@@ -250,11 +266,12 @@ def test_torture(make_engine):
             compared.append(check_restored(engine, storms))
             for storm in first:
                 storm.send_signal(signal.SIGUSR1)
-        print(f"{len(compared)} rounds, {sum(compared)} tasks compared, {storms.beside.looks} looks at bystanders")
+        print(f"{len(compared)} rounds, {sum(compared)} tasks compared, {storms.chosen} choices kept, {storms.beside.looks} looks at bystanders")
         print({name: dict(seen) for name, seen in storms.seen.items()}, driver.stats())
         assert sum(compared) > 2 * len(first) * len(compared), "all have ended: nothing is left to compare"
         assert storms.has_seen_enough(), storms.seen
         check_answers(engine, storms.seen, passed)
+        assert bool(storms.chosen) == engine.keeps_choices
         assert driver.stats()["inherit_failed"] == 0
         for group in (*groups, changing):
             group.set("cgroup.kill", "1")
