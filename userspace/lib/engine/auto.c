@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engines.h"
+#include "module.h"
 #include "move_pages.h"
 #include "spread_pages.h"
 
@@ -103,7 +104,7 @@ static int auto_migrate(const struct np_migrate_request *r, struct np_migrate_re
 	struct np_migrate_request again = *r;
 	struct np_migrate_result rest;
 	uint64_t huge;
-	int e = np_engine_module.migrate(r, out, err);
+	int e = np_module_migrate(r, out, err);
 
 	if (e || !left_by_kind(out, r->files, &huge) || (r->limit && out->moved >= r->limit))
 		return e;
@@ -114,38 +115,13 @@ static int auto_migrate(const struct np_migrate_request *r, struct np_migrate_re
 	return e;
 }
 
-static int auto_probe(struct np_err *err)
-{
-	return np_engine_module.probe(err);
-}
-
-static int auto_place(const struct np_place_request *r, struct np_err *err)
-{
-	return np_engine_module.place(r, err);
-}
-
-static int auto_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
-{
-	return np_engine_module.restore(whose, n, kept, err);
-}
-
-static int auto_undo(const struct np_undo *u, size_t n, struct np_err *err)
-{
-	return np_engine_module.undo(u, n, err);
-}
-
-static int auto_memory(pid_t pid, int *mode, struct bitmask **nodes)
-{
-	return np_engine_module.memory(pid, mode, nodes);
-}
-
 const struct np_engine_ops np_engine_auto = {
 	.name = "module",
-	.probe = auto_probe,
-	.place = auto_place,
-	.undo = auto_undo,
+	.probe = np_module_ready,
+	.place = np_module_place,
+	.undo = np_module_undo,
 	.migrate = auto_migrate,
 	.spread = np_spread_pages,
-	.memory = auto_memory,
-	.restore = auto_restore,
+	.memory = np_module_memory,
+	.restore = np_module_restore,
 };

@@ -16,7 +16,7 @@
 #include "module_files.h"
 #include "spread_pages.h"
 
-static int module_probe(struct np_err *err)
+int np_module_ready(struct np_err *err)
 {
 	struct np_module_info info;
 
@@ -285,7 +285,7 @@ int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err)
 
 const struct np_engine_ops np_engine_module = {
 	.name = "module",
-	.probe = module_probe,
+	.probe = np_module_ready,
 	.place = np_module_place,
 	.undo = np_module_undo,
 	.migrate = np_module_migrate,

@@ -5,6 +5,7 @@
 
 #include "engine.h"
 
+int np_module_ready(struct np_err *err);
 int np_module_place(const struct np_place_request *r, struct np_err *err);
 int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err);
 int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
