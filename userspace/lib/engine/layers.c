@@ -24,21 +24,19 @@ static struct bitmask *cpus_of(const char *line, const char *key)
 
 static void layer_free(struct np_layer *layer)
 {
-	if (layer->set)
-		numa_bitmask_free(layer->set);
-	if (layer->under)
-		numa_bitmask_free(layer->under);
+	numa_bitmask_free(layer->set);
+	numa_bitmask_free(layer->under);
 }
 
-/* A line of placements that says nothing of CPUs is none. 0 or -ENOMEM. */
+/* 0 or -ENOMEM. */
 static int add(struct np_layers *l, const char *line)
 {
 	struct np_layer layer = { .set = cpus_of(line, "cpus"),
 				  .under = cpus_of(line, "saved_cpus") };
 	struct np_layer *bigger = l->layer;
-	uint64_t tid;
+	uint64_t tid, pid;
 
-	if (!layer.set || !layer.under || !np_record_number(line, "tid", &tid)) {
+	if (!np_record_number(line, "tid", &tid) || !np_record_number(line, "pid", &pid)) {
 		layer_free(&layer);
 		return 0;
 	}
@@ -50,6 +48,7 @@ static int add(struct np_layers *l, const char *line)
 	}
 	l->layer = bigger;
 	layer.tid = (pid_t)tid;
+	layer.pid = (pid_t)pid;
 	l->layer[l->n++] = layer;
 	return 0;
 }
@@ -97,13 +96,18 @@ void np_layers_free(struct np_layers *l)
 	*l = (struct np_layers) { 0 };
 }
 
-bool np_layers_lift(const struct np_layers *l, pid_t tid, struct bitmask *cpus)
+const struct np_layer *np_layers_find(const struct np_layers *l, pid_t tid)
 {
 	const struct np_layer key = { .tid = tid };
-	const struct np_layer *layer = l->n ? bsearch(&key, l->layer, l->n, sizeof(key), by_tid) :
-					      NULL;
 
-	if (!layer || !numa_bitmask_equal(layer->set, cpus))
+	return l->n ? bsearch(&key, l->layer, l->n, sizeof(key), by_tid) : NULL;
+}
+
+bool np_layers_lift(const struct np_layers *l, pid_t tid, struct bitmask *cpus)
+{
+	const struct np_layer *layer = np_layers_find(l, tid);
+
+	if (!layer || !layer->set || !layer->under || !numa_bitmask_equal(layer->set, cpus))
 		return false;
 	copy_bitmask_to_bitmask(layer->under, cpus);
 	return true;

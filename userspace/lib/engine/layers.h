@@ -16,8 +16,9 @@
 #include "state_file.h"
 
 struct np_layer {
-	pid_t tid;
-	struct bitmask *set, *under; /* what the module has set, and what was there before */
+	pid_t tid, pid; /* the thread and its process */
+	/* CPUs that the module has set, and those before; NULL where it has set none. */
+	struct bitmask *set, *under;
 };
 
 /* Threads that the module has placed, in order of tid; none where there is no module. */
@@ -39,6 +40,9 @@ int np_layers_turn(struct np_state_file *turn, struct np_err *err);
  */
 int np_layers_read(struct np_layers *l);
 void np_layers_free(struct np_layers *l);
+
+/* NULL: the module has not placed it. */
+const struct np_layer *np_layers_find(const struct np_layers *l, pid_t tid);
 
 /*
  * Where cpus, which the thread has, are what the module set: they become what lies under that,

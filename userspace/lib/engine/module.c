@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../base/cpulist.h"
-#include "../base/record.h"
 #include "../host/proc.h"
 #include "affinity.h"
 #include "engines.h"
@@ -55,23 +54,17 @@ int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
 }
 
 /* The thread's CPUs where they are not those that the module set; NULL: they are. */
-static struct bitmask *changed_since(const char *line, pid_t tid)
+static struct bitmask *changed_since(const struct np_layer *layer)
 {
-	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS),
-		       *set = numa_bitmask_alloc(NP_MAX_CPUS);
-	char cpus[NUMAPLACE_MAX_WRITE];
-	bool changed = np_record_get(line, "cpus", cpus, sizeof(cpus)) &&
-		       !np_list_parse_kernel(cpus, set) && numa_bitmask_weight(set) &&
-		       !np_affinity_get(tid, now) && !numa_bitmask_equal(now, set);
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 
-	numa_bitmask_free(set);
-	if (changed)
+	if (layer->set && !np_affinity_get(layer->tid, now) && !numa_bitmask_equal(now, layer->set))
 		return now;
 	numa_bitmask_free(now);
 	return NULL;
 }
 
-/* The process, or the thread of one, that a line of placements is to be restored with. */
+/* The process, or the thread of one, that a placement is to be restored with. */
 struct target {
 	pid_t pid;
 	bool thread;
@@ -85,21 +78,17 @@ struct targets {
 	size_t n;
 };
 
-/* Whether the line is meant; *t as it is to be written, pid 0 where "all" is. */
-static bool is_meant(const char *line, const struct np_whose *whose, struct target *t)
+/* Whether the placement is meant; *t as it is to be written, pid 0 where "all" is. */
+static bool is_meant(const struct np_layer *layer, const struct np_whose *whose, struct target *t)
 {
-	uint64_t tid, group;
-
-	if (!np_record_number(line, "tid", &tid) || !np_record_number(line, "pid", &group))
-		return false;
-	*t = (struct target) { 0 };
-	if (np_whose_all(whose))
-		return true;
-	if (np_whose_has(whose, (pid_t)group))
-		t->pid = (pid_t)group;
-	else if (np_whose_has(whose, (pid_t)tid))
-		*t = (struct target) { .pid = (pid_t)tid, .thread = true };
-	return t->pid;
+	*t = (struct target) { .tid = layer->tid };
+	if (np_whose_has(whose, layer->pid))
+		t->pid = layer->pid;
+	else if (np_whose_has(whose, layer->tid)) {
+		t->pid = layer->tid;
+		t->thread = true;
+	}
+	return t->pid || np_whose_all(whose);
 }
 
 static int in_order(const void *a, const void *b)
@@ -143,52 +132,43 @@ static int restore_targets(struct target *target, size_t n, struct np_err *err)
 	return first;
 }
 
-/* The lines that are meant. 0, -ENOENT or -ENOMEM. */
+/* The placements that are meant. 0, -ENOENT or -ENOMEM. */
 static int read_targets(const struct np_whose *whose, struct targets *all, struct np_err *err)
 {
-	char *text = np_module_read("placements");
-	struct target t, *bigger;
-	uint64_t tid = 0;
+	struct np_layers layers = { 0 };
+	int e = np_layers_read(&layers);
 
-	for (const char *p = text; p && *p; p = np_record_next(p)) {
-		if (!is_meant(p, whose, &t))
+	all->target = calloc(layers.n + 1, sizeof(*all->target));
+	if (e || !all->target)
+		e = np_fail(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !e && i < layers.n; i++) {
+		struct target *t = &all->target[all->n];
+
+		if (!is_meant(&layers.layer[i], whose, t))
 			continue;
-		bigger = realloc(all->target, (all->n + 1) * sizeof(*bigger));
-		if (!bigger) {
-			free(text);
-			return np_fail(err, -ENOMEM, "out of memory");
-		}
-		np_record_number(p, "tid", &tid);
-		t.tid = (pid_t)tid;
-		t.changed = changed_since(p, t.tid);
-		all->target = bigger;
-		all->target[all->n++] = t;
+		t->changed = changed_since(&layers.layer[i]);
+		all->n++;
 	}
-	free(text);
-	return all->n || np_whose_all(whose) ? 0 : -ENOENT;
+	np_layers_free(&layers);
+	return e ? e : all->n || np_whose_all(whose) ? 0 : -ENOENT;
 }
 
 static void targets_free(struct targets *all)
 {
 	for (size_t i = 0; i < all->n; i++)
-		if (all->target[i].changed)
-			numa_bitmask_free(all->target[i].changed);
+		numa_bitmask_free(all->target[i].changed);
 	free(all->target);
 }
 
 /* After an error: those that the module still has in its table. */
 static void mark_refused(struct targets *all)
 {
-	char *text = np_module_read("placements");
-	uint64_t tid;
+	struct np_layers left = { 0 };
 
-	for (const char *p = text; p && *p; p = np_record_next(p)) {
-		if (!np_record_number(p, "tid", &tid))
-			continue;
-		for (size_t i = 0; i < all->n; i++)
-			all->target[i].refused |= all->target[i].tid == (pid_t)tid;
-	}
-	free(text);
+	np_layers_read(&left);
+	for (size_t i = 0; i < all->n; i++)
+		all->target[i].refused = np_layers_find(&left, all->target[i].tid);
+	np_layers_free(&left);
 }
 
 /* Those that the module has restored; *kept: those left with CPUs that others have set since. */

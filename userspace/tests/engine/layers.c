@@ -36,7 +36,7 @@ static void finds_what_lies_under(void)
 		"tid=30 pid=30 comm=a cpus=0,2 saved_cpus=0-3 mem=bind:1 saved_mem=default inherit=1\n"
 		"tid=7 pid=7 comm=c cpus=- saved_cpus=- mem=bind:0 saved_mem=default inherit=1\n");
 	CU_ASSERT_EQUAL(np_layers_read(&l), 0);
-	CU_ASSERT_EQUAL(l.n, 2);
+	CU_ASSERT_EQUAL(l.n, 3);
 	CU_ASSERT(lifts(&l, 30, "0,2", "0-3"));
 	CU_ASSERT(lifts(&l, 31, "4-5", "6"));
 	CU_ASSERT_FALSE(lifts(&l, 30, "0-1", "0-1")); /* changed by another program since */
