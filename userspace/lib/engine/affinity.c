@@ -62,8 +62,7 @@ static bool has_all(struct placing *p)
 		      !numa_bitmask_isbitset(p->allowed, i);
 	free(text);
 	numa_bitmask_free(online);
-	if (sets)
-		np_cpusets_close(sets);
+	np_cpusets_close(sets);
 	return all;
 }
 
@@ -251,8 +250,7 @@ static void free_threads(struct np_affinity_undo *u)
 		np_saved_free(&u->thread[i].old);
 	}
 	free(u->thread);
-	if (u->set)
-		numa_bitmask_free(u->set);
+	numa_bitmask_free(u->set);
 }
 
 void np_affinity_undo_free(struct np_affinity_undo *u)

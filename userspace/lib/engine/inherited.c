@@ -46,10 +46,8 @@ struct search {
 
 static void search_end(struct search *q)
 {
-	if (q->cpusets)
-		np_cpusets_close(q->cpusets);
-	if (q->allowed)
-		numa_bitmask_free(q->allowed);
+	np_cpusets_close(q->cpusets);
+	numa_bitmask_free(q->allowed);
 	free(q->by_pid);
 }
 

@@ -108,8 +108,7 @@ static bool is_allowed(pid_t pid, const struct bitmask *cpus)
 
 	for (unsigned int cpu = 0; all && cpu < NP_MAX_CPUS; cpu++)
 		all = !numa_bitmask_isbitset(cpus, cpu) || numa_bitmask_isbitset(allowed, cpu);
-	if (sets)
-		np_cpusets_close(sets);
+	np_cpusets_close(sets);
 	numa_bitmask_free(allowed);
 	return all;
 }

@@ -23,8 +23,7 @@ static struct np_list_space nodes_space(const char *what, struct bitmask *exist)
 	struct bitmask *mine = numa_available() < 0 ? NULL : numa_get_mems_allowed();
 	struct np_list_space s = { what, exist, intersect(exist, mine ? mine : exist) };
 
-	if (mine)
-		numa_bitmask_free(mine);
+	numa_bitmask_free(mine);
 	return s;
 }
 

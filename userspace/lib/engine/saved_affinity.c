@@ -31,13 +31,10 @@ bool np_saved_still_there(const struct np_saved *r)
 
 void np_saved_free(struct np_saved *r)
 {
-	struct bitmask **masks[] = { &r->original, &r->set, &r->earlier };
-
-	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
-		if (*masks[i])
-			numa_bitmask_free(*masks[i]);
-		*masks[i] = NULL;
-	}
+	numa_bitmask_free(r->original);
+	numa_bitmask_free(r->set);
+	numa_bitmask_free(r->earlier);
+	r->original = r->set = r->earlier = NULL;
 }
 
 /* NULL unless it is a list of at least one CPU. */
@@ -148,19 +145,6 @@ static int load(struct np_saved_affinity *s, struct np_err *err)
 	return e;
 }
 
-int np_saved_affinity_open(struct np_saved_affinity *s, const char *path, struct np_err *err)
-{
-	int e;
-
-	memset(s, 0, sizeof(*s));
-	e = np_state_file_open(&s->file, path, "state.json", err);
-	if (!e)
-		e = load(s, err);
-	if (e)
-		np_saved_affinity_close(s);
-	return e;
-}
-
 /* Puts the kept state in place of s, which has the lock; false when the file has changed since. */
 static bool take_kept(struct np_saved_affinity *s)
 {
@@ -175,20 +159,30 @@ static bool take_kept(struct np_saved_affinity *s)
 	return true;
 }
 
-int np_saved_affinity_open_kept(struct np_saved_affinity *s, struct np_err *err)
+static int open_state(struct np_saved_affinity *s, const char *path, bool may_be_kept,
+		      struct np_err *err)
 {
 	int e;
 
 	memset(s, 0, sizeof(*s));
-	e = np_state_file_open(&s->file, NULL, "state.json", err);
-	if (!e && take_kept(s))
+	e = np_state_file_open(&s->file, path, "state.json", err);
+	if (!e && may_be_kept && take_kept(s))
 		return 0;
-	np_saved_affinity_close(&kept);
 	if (!e)
 		e = load(s, err);
 	if (e)
 		np_saved_affinity_close(s);
 	return e;
+}
+
+int np_saved_affinity_open(struct np_saved_affinity *s, const char *path, struct np_err *err)
+{
+	return open_state(s, path, false, err);
+}
+
+int np_saved_affinity_open_kept(struct np_saved_affinity *s, struct np_err *err)
+{
+	return open_state(s, NULL, true, err);
 }
 
 void np_saved_affinity_keep(struct np_saved_affinity *s)

@@ -313,6 +313,8 @@ void np_cpusets_refresh(struct np_cpusets *c)
 
 void np_cpusets_close(struct np_cpusets *c)
 {
+	if (!c)
+		return;
 	numa_bitmask_free(c->cpus);
 	free(c);
 }
