@@ -4,8 +4,6 @@
  * kinds of pages that a module cannot, such as hugetlb and, where the kernel has no
  * MIGRATE_VMA_SELECT_COMPOUND, transparent huge pages without splitting them.
  */
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "engines.h"
@@ -13,58 +11,22 @@
 #include "move_pages.h"
 #include "spread_pages.h"
 
-static const struct reason {
-	const char *name;
-	size_t at; /* of the count in struct np_migrate_result */
-} reasons[] = {
-#define X(name) { #name, offsetof(struct np_migrate_result, name) },
-	NUMAPLACE_COUNTS(X)
+/*
+ * A new count goes into left_by_kind() and np_migrate_merge() where move_pages(2) moves
+ * its pages.
+ */
+#define X(name) 1 +
+_Static_assert(NUMAPLACE_COUNTS(X) 0 == 11, "counts that are known here");
 #undef X
-};
-
-#define N_REASONS (sizeof(reasons) / sizeof(reasons[0]))
-
-static uint64_t *count_of(struct np_migrate_result *r, const struct reason *reason)
-{
-	return (uint64_t *)((char *)r + reason->at);
-}
-
-/* Reasons that keep a page from move_pages(2) as well: its node, its use, a full node. */
-static const char *const stays_for_all[] = {
-	"moved", "already", "absent", "pinned", "shared", "no_memory",
-};
-
-static bool stays(const struct reason *reason)
-{
-	for (size_t i = 0; i < sizeof(stays_for_all) / sizeof(stays_for_all[0]); i++)
-		if (!strcmp(reason->name, stays_for_all[i]))
-			return true;
-	return false;
-}
-
-static bool is(const struct reason *reason, const char *name)
-{
-	return !strcmp(reason->name, name);
-}
 
 /*
  * Pages that only the module's way of moving leaves; busy ones are not worth a walk of
  * their own. huge: those that lie among anonymous small pages.
  */
-static uint64_t left_by_kind(struct np_migrate_result *out, bool files, uint64_t *huge)
+static uint64_t left_by_kind(const struct np_migrate_result *out, bool files, uint64_t *huge)
 {
-	uint64_t left = 0;
-
-	*huge = 0;
-	for (size_t i = 0; i < N_REASONS; i++) {
-		if (stays(&reasons[i]) || is(&reasons[i], "busy"))
-			continue;
-		if (!is(&reasons[i], "file") && !is(&reasons[i], "hugetlb"))
-			*huge += *count_of(out, &reasons[i]);
-		if (files || !is(&reasons[i], "file"))
-			left += *count_of(out, &reasons[i]);
-	}
-	return left;
+	*huge = out->thp_split + out->no_huge;
+	return *huge + out->hugetlb + (files ? out->file : 0);
 }
 
 static uint64_t take(uint64_t *left, uint64_t *from)
@@ -82,12 +44,12 @@ static uint64_t take(uint64_t *left, uint64_t *from)
  */
 void np_migrate_merge(struct np_migrate_result *out, const struct np_migrate_result *rest)
 {
-	uint64_t left = rest->moved, moved = 0, files = 0;
+	uint64_t left = rest->moved, moved = 0, files;
 	uint64_t movable_files = out->file > rest->file ? out->file - rest->file : 0;
 
-	for (size_t i = 0; i < N_REASONS; i++)
-		if (!stays(&reasons[i]) && !is(&reasons[i], "busy") && !is(&reasons[i], "file"))
-			moved += take(&left, count_of(out, &reasons[i]));
+	moved += take(&left, &out->hugetlb);
+	moved += take(&left, &out->thp_split);
+	moved += take(&left, &out->no_huge);
 	files = take(&left, &movable_files);
 	out->file -= files;
 	moved += files;
