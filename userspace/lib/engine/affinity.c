@@ -29,14 +29,6 @@ struct placing {
 	struct np_err *err;
 };
 
-static struct bitmask *clone(const struct bitmask *from)
-{
-	struct bitmask *to = numa_bitmask_alloc(NP_MAX_CPUS);
-
-	copy_bitmask_to_bitmask((struct bitmask *)from, to);
-	return to;
-}
-
 static bool already_done(const struct placing *p, pid_t tid)
 {
 	for (size_t i = 0; i < p->undo.n; i++)
@@ -94,9 +86,9 @@ static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_p
 		.pid = p->pid,
 		.start = st->start,
 		.inherit = p->request->inherit,
-		.original = clone(first ? first->original : p->now),
-		.set = clone(p->cpus),
-		.earlier = first && changes ? clone(p->now) : NULL,
+		.original = np_saved_mask_copy(first ? first->original : p->now),
+		.set = np_saved_mask_copy(p->cpus),
+		.earlier = first && changes ? np_saved_mask_copy(p->now) : NULL,
 	};
 
 	if (p->request->by)
@@ -106,12 +98,6 @@ static struct np_saved record_of(struct placing *p, pid_t tid, const struct np_p
 	if (tid == p->pid)
 		p->leader_is_new = !first;
 	return r;
-}
-
-static void forget_old(struct placing *p, struct np_saved *old)
-{
-	if (old)
-		np_saved_affinity_drop(&p->state, old->tid);
 }
 
 /* Notes the thread in the state (not yet on disk) and in the undo list. */
@@ -136,7 +122,7 @@ static int note_thread(struct placing *p, pid_t tid)
 	*u = (struct np_affinity_was) {
 		.tid = tid,
 		.start = st.start,
-		.before = clone(p->now),
+		.before = np_saved_mask_copy(p->now),
 		.had_record = old,
 	};
 	np_layers_lift(&p->state.layers, tid, p->now);
@@ -144,7 +130,6 @@ static int note_thread(struct placing *p, pid_t tid)
 		u->old = np_saved_copy(old);
 	record = record_of(p, tid, &st, old);
 	u->all = record.all && !old && !record.earlier;
-	forget_old(p, old);
 	e = np_saved_affinity_add(&p->state, &record);
 	np_saved_free(&record);
 	return e;
@@ -266,7 +251,7 @@ static int hand_over(struct placing *p, struct np_affinity_undo **to)
 	*to = malloc(sizeof(**to));
 	if (!*to)
 		return np_fail(p->err, -ENOMEM, "out of memory");
-	p->undo.set = clone(p->cpus);
+	p->undo.set = np_saved_mask_copy(p->cpus);
 	**to = p->undo;
 	p->undo = (struct np_affinity_undo) { 0 };
 	return 0;

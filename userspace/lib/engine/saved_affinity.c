@@ -48,19 +48,6 @@ static struct bitmask *mask_of(const char *list)
 	return NULL;
 }
 
-/* Adds the record in the place of the one that it replaces. */
-static int replace(struct np_saved_affinity *s, const struct np_saved *r)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->saved[i].tid != r->tid || s->saved[i].start != r->start)
-			continue;
-		np_saved_free(&s->saved[i]);
-		s->saved[i] = s->saved[--s->n];
-		break;
-	}
-	return np_saved_affinity_add(s, r);
-}
-
 static int load_record(struct np_saved_affinity *s, json_t *item)
 {
 	const char *original, *set, *earlier = NULL, *by = "";
@@ -82,7 +69,7 @@ static int load_record(struct np_saved_affinity *s, json_t *item)
 	r.set = mask_of(set);
 	r.earlier = earlier ? mask_of(earlier) : NULL;
 	if (r.original && r.set && !r.earlier == !earlier)
-		e = replace(s, &r);
+		e = np_saved_affinity_add(s, &r);
 	np_saved_free(&r);
 	return e;
 }
@@ -302,7 +289,7 @@ struct np_saved *np_saved_affinity_find(struct np_saved_affinity *s, pid_t tid)
 	return NULL;
 }
 
-static struct bitmask *copy_of(const struct bitmask *from)
+struct bitmask *np_saved_mask_copy(const struct bitmask *from)
 {
 	struct bitmask *to = numa_bitmask_alloc(NP_MAX_CPUS);
 
@@ -314,22 +301,32 @@ struct np_saved np_saved_copy(const struct np_saved *r)
 {
 	struct np_saved copy = *r;
 
-	copy.original = copy_of(r->original);
-	copy.set = copy_of(r->set);
-	copy.earlier = r->earlier ? copy_of(r->earlier) : NULL;
+	copy.original = np_saved_mask_copy(r->original);
+	copy.set = np_saved_mask_copy(r->set);
+	copy.earlier = r->earlier ? np_saved_mask_copy(r->earlier) : NULL;
 	return copy;
 }
 
 int np_saved_affinity_add(struct np_saved_affinity *s, const struct np_saved *record)
 {
-	struct np_saved *bigger = realloc(s->saved, sizeof(*bigger) * (s->n + 1));
+	struct np_saved copy = np_saved_copy(record), *bigger;
+	size_t i = 0;
 
-	if (!bigger)
+	copy.fresh = true;
+	while (i < s->n && (s->saved[i].tid != copy.tid || s->saved[i].start != copy.start))
+		i++;
+	if (i < s->n) {
+		np_saved_free(&s->saved[i]);
+		s->saved[i] = copy;
+		return 0;
+	}
+	bigger = realloc(s->saved, sizeof(*bigger) * (s->n + 1));
+	if (!bigger) {
+		np_saved_free(&copy);
 		return -ENOMEM;
+	}
 	s->saved = bigger;
-	s->saved[s->n] = np_saved_copy(record);
-	s->saved[s->n].fresh = true;
-	s->n++;
+	s->saved[s->n++] = copy;
 	return 0;
 }
 

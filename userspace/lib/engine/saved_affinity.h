@@ -85,7 +85,7 @@ void np_saved_affinity_close(struct np_saved_affinity *s);
 /* The record of this thread, or NULL; never one that is gone. Valid until the next add or drop. */
 struct np_saved *np_saved_affinity_find(struct np_saved_affinity *s, pid_t tid);
 
-/* Adds a record (masks are copied). 0 or -ENOMEM. */
+/* Adds a record (masks are copied), in the place of the one of the same thread. 0 or -ENOMEM. */
 int np_saved_affinity_add(struct np_saved_affinity *s, const struct np_saved *record);
 
 /* Removes the record of this thread, if there is one. */
@@ -110,5 +110,6 @@ bool np_saved_still_there(const struct np_saved *r);
 /* A copy with masks of its own. */
 struct np_saved np_saved_copy(const struct np_saved *r);
 void np_saved_free(struct np_saved *r);
+struct bitmask *np_saved_mask_copy(const struct bitmask *from); /* of CPUs */
 
 #endif
