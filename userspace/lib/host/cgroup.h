@@ -38,7 +38,7 @@ int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *e
 /* A reader of cpusets, for many tasks at one moment; NULL without memory. */
 struct np_cpusets;
 struct np_cpusets *np_cpusets_open(void);
-void np_cpusets_close(struct np_cpusets *c); /* NULL: nothing */
+void np_cpusets_close(struct np_cpusets *c);   /* NULL: nothing */
 void np_cpusets_refresh(struct np_cpusets *c); /* for another moment */
 
 /*
