@@ -3,7 +3,7 @@
 
 include setup/modules.mk
 
-KMOD_TESTS := $(BUILD)/tests/target $(BUILD)/tests/faults $(BUILD)/tests/storm
+KMOD_TESTS := $(BUILD)/tests/target $(BUILD)/tests/faults $(BUILD)/tests/storm $(BUILD)/tests/fuzz_files
 KERNELRELEASE ?= $(shell uname -r)
 KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
 
@@ -30,6 +30,10 @@ endif
 $(BUILD)/tests/storm: kmod/tests/storm.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $< -pthread
+
+$(BUILD)/tests/fuzz_files: $(wildcard kmod/tests/fuzz_*.[ch])
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-missing-field-initializers -o $@ $(filter %.c,$^) -pthread
 
 $(BUILD)/tests/faults: kmod/tests/faults.c
 	@mkdir -p $(@D)
