@@ -53,6 +53,12 @@ check-debug-pieces: setup	## the same with a boot for each test file, for MINUTE
 	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
 	$(PY) kmod/tests/checked.py run $(KERNEL) $(MINUTES)
 
+.PHONY: check-fuzz
+check-fuzz: setup		## the fuzzer of the module's files on that kernel, a boot for each seed, for MINUTES (25); KERNEL=6.1, 6.12 or 7
+	@setup/debug-kernel $(KERNEL)
+	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
+	$(PY) kmod/tests/fuzz.py $(KERNEL) $(MINUTES)
+
 .PHONY: check-trace
 check-trace: setup		## bpftrace scripts and perf beside the module's counts, on every kernel series in KERNELS
 	@$(MAKE) --no-print-directory all

@@ -114,11 +114,14 @@ static void add(struct fuzz_line *line, const char *format, ...)
 static void add_value(struct fuzz_draw *draw, struct fuzz_line *line, const char *text)
 {
 	unsigned int i;
+	pid_t pid;
 
 	if (!strcmp(text, "@target")) {
 		add(line, "%d", shared->target[fuzz_random(draw, FUZZ_TARGETS)]);
 	} else if (!strcmp(text, "@recent")) {
-		add(line, "%d", shared->recent[fuzz_random(draw, FUZZ_RECENT)]);
+		/* There are few at the beginning. */
+		pid = shared->recent[fuzz_random(draw, FUZZ_RECENT)];
+		add(line, "%d", pid > 0 ? pid : shared->target[0]);
 	} else if (!strcmp(text, "@self")) {
 		add(line, "%d", getpid());
 	} else if (!strcmp(text, "@job")) {
