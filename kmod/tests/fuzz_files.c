@@ -82,7 +82,7 @@ static void escape(char *to, size_t size, const struct fuzz_line *line)
 	to[n] = '\0';
 }
 
-/* The errors that a write may give. Lines without a claim are of the grammar, but for odd ranges of addresses. */
+/* The errors that a write may give. A line without claims is valid, but for address ranges. */
 static unsigned long may_give(unsigned int file, const struct fuzz_line *line)
 {
 	unsigned long errors = fuzz_files[file].errors & ~(BIT(E2BIG) | BIT(EFAULT));
@@ -384,10 +384,10 @@ static void print_results(unsigned long seed, unsigned int writers)
 
 	for (i = 0; i < shared->n_found && i < FUZZ_FOUND; i++)
 		printf("found after %lu operations: %s\n", shared->found_at[i], shared->found[i]);
-	printf("{\"seed\": %lu, \"writers\": %u, \"operations\": %lu, \"unloads\": %u, "
-	       "\"checked_tasks\": %u, \"found\": %u",
-	       seed, writers, shared->operations, shared->unloads, shared->checked,
-	       shared->n_found);
+	printf("{\"seed\": %lu, \"writers\": %u, \"operations\": %lu, ", seed, writers,
+	       shared->operations);
+	printf("\"unloads\": %u, \"checked_tasks\": %u, \"found\": %u", shared->unloads,
+	       shared->checked, shared->n_found);
 	for (i = 0; i < FUZZ_FILES; i++) {
 		const char *comma = "";
 

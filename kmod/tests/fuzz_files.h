@@ -57,7 +57,7 @@ extern const struct fuzz_file fuzz_files[FUZZ_FILES];
 
 unsigned long fuzz_random(struct fuzz_draw *draw, unsigned long below);
 struct fuzz_draw fuzz_seed(unsigned long seed, unsigned long who, unsigned long n);
-void fuzz_found(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void fuzz_found(const char *format, ...);
 
 /* fuzz_grammar.c */
 void fuzz_line(struct fuzz_draw *draw, struct fuzz_line *line, unsigned int file);
@@ -68,6 +68,6 @@ void fuzz_share(void);
 void fuzz_set_policy(int policy);
 pid_t fuzz_start_target(unsigned long seed, unsigned int slot, unsigned long n);
 void fuzz_go_on(char **argv);
-void fuzz_end(const struct fuzz_own *own, const char *what) __attribute__((noreturn));
+void fuzz_end(const struct fuzz_own *own, const char *what);
 
 #endif

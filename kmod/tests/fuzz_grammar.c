@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines for the module's files, see fuzz_files.c. tests/test_fuzz.py compares the tables with the ABI page. */
+/* Lines for the module's files, see fuzz_files.c; test_fuzz.py compares them with the ABI page. */
 #include "fuzz_files.h"
 
 #include <stdarg.h>
@@ -32,73 +32,128 @@ struct key {
 };
 
 #define END { NULL, -1 }
-/* clang-format off */
-static const struct value pids[] = { { "@target" }, { "@target" }, { "@target" }, { "@recent" }, { "@self" }, END };
-static const struct value no_pids[] = {
-	{ "0", EINVAL }, { "-1", EINVAL }, { "+1", EINVAL }, { "2147483648", EINVAL }, { "0x10", EINVAL },
-	{ "99999999999999999999", EINVAL }, { "", EINVAL }, { NULL, EINVAL }, { "4194305", ESRCH },
-	{ "2147483647", ESRCH }, { "2", EINVAL /* a kernel thread */ }, END };
-static const struct value no_placed[] = {
-	{ "0", EINVAL }, { "-1", EINVAL }, { "2147483648", EINVAL }, { "", EINVAL }, { NULL, EINVAL },
-	{ "4194305", ESRCH }, { "2", ESRCH }, END };
+static const struct value pids[] = { { "@target" }, { "@target" }, { "@target" },
+				     { "@recent" }, { "@self" },   END };
+/* 2 is a kernel thread. */
+static const struct value no_pids[] = { { "0", EINVAL },      { "-1", EINVAL },
+					{ "+1", EINVAL },     { "2147483648", EINVAL },
+					{ "0x10", EINVAL },   { "99999999999999999999", EINVAL },
+					{ "", EINVAL },	      { NULL, EINVAL },
+					{ "4194305", ESRCH }, { "2147483647", ESRCH },
+					{ "2", EINVAL },      END };
+static const struct value no_placed[] = { { "0", EINVAL },	    { "-1", EINVAL },
+					  { "2147483648", EINVAL }, { "", EINVAL },
+					  { NULL, EINVAL },	    { "4194305", ESRCH },
+					  { "2", ESRCH },	    END };
 static const struct value whether[] = { { "0" }, { "1" }, END };
-static const struct value not_whether[] = { { "2", EINVAL }, { "", EINVAL }, { "01", EINVAL }, { NULL, EINVAL }, END };
+static const struct value not_whether[] = {
+	{ "2", EINVAL }, { "", EINVAL }, { "01", EINVAL }, { NULL, EINVAL }, END
+};
 static const struct value which[] = { { "all" }, { "one" }, END };
-static const struct value no_word[] = { { "any", EINVAL }, { "", EINVAL }, { NULL, EINVAL }, { "ALL", EINVAL }, END };
+static const struct value no_word[] = {
+	{ "any", EINVAL }, { "", EINVAL }, { NULL, EINVAL }, { "ALL", EINVAL }, END
+};
 /* None of them, nor what it has in common with CPUs that tasks choose, is what a task chooses. */
-static const struct value cpus[] = {
-	{ "0" }, { "1" }, { "2" }, { "3" }, { "0-1" }, { "2-3" }, { "2,3,2" }, { "0-3" }, { "node:0" }, { "node:1" },
-	{ "node:0-1" }, { "node:any" }, { "00-01" }, END };
-static const struct value no_cpus[] = {
-	{ "", EINVAL }, { NULL, EINVAL }, { "8192", EINVAL }, { "0-99999", EINVAL }, { "1-0", EINVAL }, { "0-3:1/2", EINVAL },
-	{ "0x1", EINVAL }, { "node:", EINVAL }, { "node:-1", EINVAL }, { "node:99999", ENODEV }, { "node:7", ENODEV },
-	{ "all", EINVAL }, { "4294967296", EINVAL }, { "node:node:0", EINVAL }, { "@long", EINVAL }, END };
+static const struct value cpus[] = { { "0" },	   { "1" },	 { "2" },	 { "3" },
+				     { "0-1" },	   { "2-3" },	 { "2,3,2" },	 { "0-3" },
+				     { "node:0" }, { "node:1" }, { "node:0-1" }, { "node:any" },
+				     { "00-01" },  END };
+static const struct value no_cpus[] = { { "", EINVAL },		  { NULL, EINVAL },
+					{ "8192", EINVAL },	  { "0-99999", EINVAL },
+					{ "1-0", EINVAL },	  { "0-3:1/2", EINVAL },
+					{ "0x1", EINVAL },	  { "node:", EINVAL },
+					{ "node:-1", EINVAL },	  { "node:99999", ENODEV },
+					{ "node:7", ENODEV },	  { "all", EINVAL },
+					{ "4294967296", EINVAL }, { "node:node:0", EINVAL },
+					{ "@long", EINVAL },	  END };
 static const struct value caller[] = { { "caller" }, END };
 static const struct value flag[] = { { NULL }, END };
 static const struct value no_flag[] = { { "1", EINVAL }, { "", EINVAL }, END };
 static const struct value from[] = { { "any" }, { "0" }, { "1" }, { "0-1" }, { "0,1" }, END };
-static const struct value no_nodes[] = {
-	{ "", EINVAL }, { NULL, EINVAL }, { "1-0", EINVAL }, { "all", EINVAL }, { "7", ENODEV }, { "0-99999", ENODEV },
-	{ "@long", EINVAL }, END };
+static const struct value no_nodes[] = { { "", EINVAL },      { NULL, EINVAL },
+					 { "1-0", EINVAL },   { "all", EINVAL },
+					 { "7", ENODEV },     { "0-99999", ENODEV },
+					 { "@long", EINVAL }, END };
 static const struct value to[] = { { "0" }, { "1" }, END };
-static const struct value no_node[] = {
-	{ "-1", EINVAL }, { "0-1", EINVAL }, { "any", EINVAL }, { "", EINVAL }, { "7", ENODEV }, { "1023", ENODEV },
-	{ "1024", ENODEV }, { "4294967295", ENODEV }, { "4294967296", EINVAL }, END };
+static const struct value no_node[] = { { "-1", EINVAL },	  { "0-1", EINVAL },
+					{ "any", EINVAL },	  { "", EINVAL },
+					{ "7", ENODEV },	  { "1023", ENODEV },
+					{ "1024", ENODEV },	  { "4294967295", ENODEV },
+					{ "4294967296", EINVAL }, END };
 static const struct value start[] = { { "@start" }, { "@start" }, { "0" }, { "0x1000" }, END };
-static const struct value end[] = { { "@end" }, { "@end" }, { "0xfffffffffffff000" }, { "0x7ffffffff000" }, END };
-static const struct value no_address[] = {
-	{ "0x1001", EINVAL }, { "1", EINVAL }, { "0x10000000000000000", EINVAL }, { "0x", EINVAL }, { "-4096", EINVAL },
-	{ "", EINVAL }, { NULL, EINVAL }, END };
+static const struct value end[] = {
+	{ "@end" }, { "@end" }, { "0xfffffffffffff000" }, { "0x7ffffffff000" }, END
+};
+static const struct value no_address[] = { { "0x1001", EINVAL },
+					   { "1", EINVAL },
+					   { "0x10000000000000000", EINVAL },
+					   { "0x", EINVAL },
+					   { "-4096", EINVAL },
+					   { "", EINVAL },
+					   { NULL, EINVAL },
+					   END };
 static const struct value pauses[] = { { "auto" }, { "always" }, { "never" }, END };
-static const struct value stall[] = { { "0" }, { "100" }, { "1000" }, { "20000" }, { "1000000" }, END };
-static const struct value no_stall[] = { { "99", EINVAL }, { "1000001", EINVAL }, { "4294967296", EINVAL }, { "", EINVAL }, END };
+static const struct value stall[] = { { "0" },	   { "100" },	  { "1000" },
+				      { "20000" }, { "1000000" }, END };
+static const struct value no_stall[] = {
+	{ "99", EINVAL }, { "1000001", EINVAL }, { "4294967296", EINVAL }, { "", EINVAL }, END
+};
 static const struct value rate[] = { { "0" }, { "1" }, { "1000" }, { "1048576" }, END };
-static const struct value no_rate[] = { { "1048577", EINVAL }, { "4294967295", EINVAL }, { "-1", EINVAL }, END };
+static const struct value no_rate[] = {
+	{ "1048577", EINVAL }, { "4294967295", EINVAL }, { "-1", EINVAL }, END
+};
 static const struct value duty[] = { { "1" }, { "50" }, { "100" }, END };
 static const struct value no_duty[] = { { "0", EINVAL }, { "101", EINVAL }, { NULL, EINVAL }, END };
 static const struct value threads[] = { { "1" }, { "4" }, { "16" }, END };
-static const struct value no_threads[] = { { "0", EINVAL }, { "17", EINVAL }, { "4294967297", EINVAL }, END };
-static const struct value limit[] = { { "0" }, { "1" }, { "511" }, { "18446744073709551615" }, END };
-static const struct value no_limit[] = { { "18446744073709551616", EINVAL }, { "", EINVAL }, { "1.5", EINVAL }, END };
+static const struct value no_threads[] = {
+	{ "0", EINVAL }, { "17", EINVAL }, { "4294967297", EINVAL }, END
+};
+static const struct value limit[] = { { "0" }, { "1" }, { "18446744073709551615" }, END };
+static const struct value no_limit[] = {
+	{ "18446744073709551616", EINVAL }, { "", EINVAL }, { "1.5", EINVAL }, END
+};
 static const struct value job[] = { { "@job" }, END };
-static const struct value no_job[] = {
-	{ "0", ENOENT }, { "18446744073709551615", ENOENT }, { "18446744073709551616", EINVAL }, { "-1", EINVAL },
-	{ "", EINVAL }, { NULL, EINVAL }, { "0x", EINVAL }, END };
+static const struct value no_job[] = { { "0", ENOENT },
+				       { "18446744073709551615", ENOENT },
+				       { "18446744073709551616", EINVAL },
+				       { "-1", EINVAL },
+				       { "", EINVAL },
+				       { NULL, EINVAL },
+				       { "0x", EINVAL },
+				       END };
 
+/* clang-format off */
 static const struct key keys[FUZZ_FILES][14] = {
 	[FUZZ_PLACE] = {
-		{ "pid", true, pids, no_pids }, { "threads", false, which, no_word }, { "cpus", false, cpus, no_cpus },
-		{ "mem", false, caller, no_word }, { "inherit", false, whether, not_whether } },
+		{ "pid", true, pids, no_pids },
+		{ "threads", false, which, no_word },
+		{ "cpus", false, cpus, no_cpus },
+		{ "mem", false, caller, no_word },
+		{ "inherit", false, whether, not_whether },
+	},
 	[FUZZ_RESTORE] = {
-		{ "pid", false, pids, no_placed }, { "tid", false, pids, no_placed }, { "all", false, flag, no_flag } },
+		{ "pid", false, pids, no_placed },
+		{ "tid", false, pids, no_placed },
+		{ "all", false, flag, no_flag },
+	},
 	[FUZZ_MIGRATE] = {
-		{ "pid", true, pids, no_pids }, { "from", true, from, no_nodes }, { "to", true, to, no_node },
-		{ "start", false, start, no_address }, { "end", false, end, no_address }, { "pause", false, pauses, no_word },
-		{ "max_stall_us", false, stall, no_stall }, { "rate_mib", false, rate, no_rate },
-		{ "duty", false, duty, no_duty }, { "threads", false, threads, no_threads },
-		{ "shared", false, whether, not_whether }, { "split", false, whether, not_whether },
-		{ "limit", false, limit, no_limit } },
-	[FUZZ_CANCEL] = { { "job", true, job, no_job } },
+		{ "pid", true, pids, no_pids },
+		{ "from", true, from, no_nodes },
+		{ "to", true, to, no_node },
+		{ "start", false, start, no_address },
+		{ "end", false, end, no_address },
+		{ "pause", false, pauses, no_word },
+		{ "max_stall_us", false, stall, no_stall },
+		{ "rate_mib", false, rate, no_rate },
+		{ "duty", false, duty, no_duty },
+		{ "threads", false, threads, no_threads },
+		{ "shared", false, whether, not_whether },
+		{ "split", false, whether, not_whether },
+		{ "limit", false, limit, no_limit },
+	},
+	[FUZZ_CANCEL] = {
+		{ "job", true, job, no_job },
+	},
 };
 /* clang-format on */
 

@@ -16,7 +16,7 @@
 #define SHARED_FD 100
 #define MOST	  4 /* threads and children of a process at a time */
 
-/* The first ones are the writers', which tasks are placed with; the others tasks choose themselves. */
+/* The first ones are the writers', with which tasks are placed; tasks choose the last ones. */
 static const struct {
 	int mode;
 	unsigned long nodes;
@@ -54,8 +54,8 @@ static bool keeps_choice(void)
 	struct utsname name;
 	int major = 0, minor = 0;
 
-	uname(&name);
-	sscanf(name.release, "%d.%d", &major, &minor);
+	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+		return false;
 	return major > 6 || (major == 6 && minor >= 2);
 }
 
