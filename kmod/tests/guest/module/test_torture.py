@@ -93,7 +93,9 @@ class Bystanders:
         os.write(go, b"x")
         for end in (told, go):
             os.close(end)
-        assert driver.eventually(lambda: Path(f"/proc/{pid}/comm").read_text(encoding="ascii") == "sleep\n")
+        # exec(2) gives it the name before the stack, whose policy is looked at
+        assert driver.eventually(lambda: Path(f"/proc/{pid}/comm").read_text(encoding="ascii") == "sleep\n"
+                                 and " stack " in Path(f"/proc/{pid}/numa_maps").read_text(encoding="ascii"))
         self.own[pid] = self.now(pid)
         assert self.own[pid][0] == cpus
 
