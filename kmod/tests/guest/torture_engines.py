@@ -67,7 +67,7 @@ class ToolByModule:
     sees_through_cpusets = True
     keeps_choices = False     # between two system calls of the tool a task may make one
     cpus = ["0", "1-2", "3", "0-1", "2-3", "0-3"]
-    reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(\w+\) )?has (already |just )?exited",
+    reasons = {"gone": r"no (process|thread) \d+;|(process|thread) \d+ (\(.*?\) )?has (already |just )?exited",
                "nothing": "there is nothing to restore", "cpuset": "cpuset (of process \\d+ )?(allows|does not allow)",
                "by syscall": r"can only be set with sched_setaffinity\(2\), and those children inherit",
                "EBUSY": r"no reaction within 5 s|has held .* for \d+ s"}
