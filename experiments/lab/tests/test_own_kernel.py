@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -70,7 +71,8 @@ def test_it_runs_with_modules_that_are_built_for_it(own):
         release, _, measured, module = done.stdout.strip().splitlines()
         assert release == kernels.find(kernels.DEFAULT_SERIES).release
         assert module == "/sys/module/numaplace"
-        assert 300 <= json.loads(measured)["ns_per_operation"] < 315, measured
+        (samples,) = json.loads(measured)["samples_ns"]  # the machine's own work may come into one of them
+        assert 300 <= statistics.median(samples) < 315, measured
     finally:
         for folder in (HERE.modules, kernels.folder()):
             for left in folder.glob(f"{kernels.OWN_PREFIX}*"):
