@@ -68,11 +68,11 @@ check-trace: setup		## bpftrace scripts and perf beside the module's counts, on 
 TORTURE_S ?= 600
 
 .PHONY: check-torture
-check-torture: setup		## tasks that come and go while they are placed, for TORTURE_S seconds (600); KERNEL=6.1, 6.12 or 7
+check-torture: setup		## tasks that come and go while they are placed, for TORTURE_S seconds (600); KERNEL=6.1, 6.12 or 7; ENGINE=Module, ToolByModule, ToolBySyscall alone
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.lab run --machine demo-2s --functional --kernel $(KERNEL) --timeout $$((3 * ($(TORTURE_S) + 240) + 600)) -- \
 		env NUMAPLACE_TORTURE_S=$(TORTURE_S) .venv/bin/python -m pytest -q -s --disable-warnings -p no:cacheprovider \
-		kmod/tests/guest/module/test_torture.py
+		'kmod/tests/guest/module/test_torture.py$(if $(ENGINE),::test_torture[$(ENGINE)])'
 
 .PHONY: kinds-of-pages
 kinds-of-pages: setup		## what becomes of each kind of page by module and system calls, as a table; every kernel series
