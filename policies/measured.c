@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 
+#include "plan/node_set.h"
 #include "search/search.h"
 
 #define SAME 1e-6 /* relative difference that the solver's rounding may make */
@@ -104,57 +105,84 @@ void np_measured_options(struct np_search *s, const struct np_options *o)
 	s->budget = WORK * option(o, "effort");
 }
 
+/* Row of the plan with these weights, to *to. 0 or -ENOMEM. */
+static int plan_row(struct np_search *s, const uint8_t *weight, int *to)
+{
+	*to = np_plan_spread(s->plan, s->k, weight);
+	return *to == NP_NODE_NONE ? -ENOMEM : 0;
+}
+
 static int decide_pages(struct np_search *s, size_t i)
 {
 	struct np_decision *d = &s->plan->decision[i];
 	struct np_placement_choice choice = s->choice[i];
 	uint8_t weight[NP_MODEL_NODES] = { 0 };
 
-	if (choice.a == NP_NODE_NONE || !s->all[i])
+	if (np_choice_stays(choice) || !s->all[i])
 		return 0;
+	if (choice.row != NP_NODE_NONE)
+		return plan_row(s, s->row[choice.row]->weight, &d->spread);
 	if (choice.a == choice.b || choice.on_a == NP_QUARTERS) {
 		d->pages_to = choice.a;
 		return 0;
 	}
 	weight[choice.a] = choice.on_a;
 	weight[choice.b] = (uint8_t)(NP_QUARTERS - choice.on_a);
-	d->spread = np_plan_spread(s->plan, s->k, weight);
-	return d->spread == NP_NODE_NONE ? -ENOMEM : 0;
+	return plan_row(s, weight, &d->spread);
 }
 
-static const char *where_pages_go(const struct np_search *s, size_t i, char *text, size_t len)
+static void say_pages(const struct np_search *s, size_t i, struct np_decision *d)
 {
 	struct np_placement_choice choice = s->choice[i];
 	const struct np_node *node = s->m->node;
 
-	if (choice.a == NP_NODE_NONE || !s->all[i])
-		snprintf(text, len, "its pages where they are");
-	else if (choice.a == choice.b)
-		snprintf(text, len, "its pages on node %d", node[choice.a].id);
+	if (np_choice_stays(choice) || !s->all[i]) {
+		np_reason_more(d, "its pages where they are");
+	} else if (choice.row != NP_NODE_NONE) {
+		np_reason_more(d, "its pages spread by weights");
+		for (size_t k = 0; k < s->k && strlen(d->reason) < NP_REASON_LEN - 20; k++)
+			if (s->row[choice.row]->weight[k])
+				np_reason_more(d, " %d:%u", node[k].id,
+					       s->row[choice.row]->weight[k]);
+	} else if (choice.a == choice.b) {
+		np_reason_more(d, "its pages on node %d", node[choice.a].id);
+	} else {
+		np_reason_more(d, "%d/4 of its pages on node %d, %d/4 on node %d", choice.on_a,
+			       node[choice.a].id, NP_QUARTERS - choice.on_a, node[choice.b].id);
+	}
+}
+
+static void say_nodes(const struct np_search *s, size_t i, struct np_decision *d)
+{
+	struct np_placement_choice choice = s->choice[i];
+	char nodes[64];
+
+	if (choice.nodes != NP_NODE_NONE)
+		np_reason_more(d, "on nodes %s, ",
+			       np_nodes_text(s->m, s->row[choice.nodes]->weight, nodes,
+					     sizeof(nodes)));
+	else if (choice.node == NP_NODE_NONE)
+		np_reason_more(d, "on the nodes that it is on, ");
 	else
-		snprintf(text, len, "%d/4 of its pages on node %d, %d/4 on node %d", choice.on_a,
-			 node[choice.a].id, NP_QUARTERS - choice.on_a, node[choice.b].id);
-	return text;
+		np_reason_more(d, "on node %d, ", s->m->node[choice.node].id);
 }
 
 static int decide(struct np_search *s, size_t i, double before)
 {
 	struct np_decision *d = &s->plan->decision[i];
 	int node = s->choice[i].node, e = decide_pages(s, i);
-	char pages[64];
 
+	if (!e && s->choice[i].nodes != NP_NODE_NONE)
+		e = plan_row(s, s->row[s->choice[i].nodes]->weight, &d->nodes);
 	/* A task that happens to run on an overcommitted node is not bound to it. */
-	if (node != d->from || node == NP_NODE_NONE || s->busy[node] <= s->m->node[node].cpus)
+	else if (node != d->from || node == NP_NODE_NONE || s->busy[node] <= s->m->node[node].cpus)
 		d->to = node;
 	np_reason(d, "%s %.2f of its speed alone",
 		  before == (double)s->p.speed[i] ? "predicted to keep" : "predicted to reach",
 		  (double)s->p.speed[i]);
 	np_reason_more(d, ", now %.2f: ", before);
-	if (node == NP_NODE_NONE)
-		np_reason_more(d, "on all nodes, ");
-	else
-		np_reason_more(d, "on node %d, ", s->m->node[node].id);
-	np_reason_more(d, "%s", where_pages_go(s, i, pages, sizeof(pages)));
+	say_nodes(s, i, d);
+	say_pages(s, i, d);
 	return e;
 }
 
@@ -186,7 +214,7 @@ static int find_best(struct np_search *s, const struct np_options *o)
 {
 	if (option(o, "search") == SEARCH_ALL)
 		return try_all(s);
-	np_search_starting_points(s);
+	np_search_starting_points(s, &np_policy_measured);
 	return 0;
 }
 

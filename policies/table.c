@@ -2,17 +2,9 @@
 /* The table of policies. */
 #include "plan/placer.h"
 
+#define POLICY(name) &np_policy_##name,
 const struct np_policy *const np_policies[] = {
-	&np_policy_none,
-	&np_policy_maximum_local,
-	&np_policy_n_mass,
-	&np_policy_measured,
-	&np_policy_remote,
-	&np_policy_interleave,
-	&np_policy_weighted,
-	&np_policy_carrefour,
-	&np_policy_asymsched,
-	&np_policy_numad,
+#include "plan/policies.def"
 	NULL,
 };
 

@@ -33,23 +33,7 @@ static double plan_score(struct bench_case *c, struct np_search *s, struct np_op
 	    np_policy_plan(&np_policy_measured, &c->m, c->task, c->n, o, &plan))
 		abort();
 	for (size_t i = 0; i < c->n; i++) {
-		const struct np_decision *d = &plan.decision[i];
-		struct np_placement_choice choice = s->choice[i];
-
-		if (d->to != NP_NODE_NONE)
-			choice.node = (short)d->to;
-		if (d->pages_to != NP_NODE_NONE)
-			choice = np_choice_on(choice.node, d->pages_to);
-		for (int node = 0; d->spread != NP_NODE_NONE && node < (int)c->m.n_nodes; node++) {
-			uint8_t weight =
-				plan.spread[(size_t)d->spread * c->m.n_nodes + (size_t)node];
-
-			if (weight && choice.a == NP_NODE_NONE)
-				choice.a = (short)node, choice.on_a = weight;
-			else if (weight)
-				choice.b = (short)node;
-		}
-		np_search_put_back(s, i, choice);
+		np_search_put_back(s, i, np_choice_of(s, i, &plan));
 	}
 	score = np_search_score(s, true);
 	np_plan_free(&plan);

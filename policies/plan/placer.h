@@ -6,16 +6,9 @@
 #include "pages.h"
 #include "plan.h"
 
-extern const struct np_policy np_policy_none;
-extern const struct np_policy np_policy_maximum_local;
-extern const struct np_policy np_policy_n_mass;
-extern const struct np_policy np_policy_measured;
-extern const struct np_policy np_policy_remote;
-extern const struct np_policy np_policy_interleave;
-extern const struct np_policy np_policy_weighted;
-extern const struct np_policy np_policy_carrefour;
-extern const struct np_policy np_policy_asymsched;
-extern const struct np_policy np_policy_numad;
+#define POLICY(name) extern const struct np_policy np_policy_##name;
+#include "policies.def"
+#undef POLICY
 
 struct np_placer {
 	const struct np_machine *m;

@@ -25,7 +25,7 @@ static bool allowed(struct np_placement_choice choice, enum np_page_freedom free
 {
 	bool whole = choice.a == NP_NODE_NONE || choice.on_a == NP_QUARTERS;
 
-	if (choice.node == NP_NODE_NONE)
+	if (choice.node == NP_NODE_NONE || choice.row != NP_NODE_NONE)
 		return false;
 	switch (freedom) {
 	case NP_FREE_TO_RUN:
@@ -61,9 +61,7 @@ void np_search_exhaustive(struct np_search *s, enum np_page_freedom freedom)
 {
 	s->best_score = -INFINITY;
 	for (size_t i = 0; i < s->n; i++) /* unplaced: takes no room from those placed first */
-		np_search_put_back(s, i,
-				   (struct np_placement_choice) { NP_NODE_NONE, NP_NODE_NONE,
-								  NP_NODE_NONE, 0 });
+		np_search_put_back(s, i, np_choice_stay(NP_NODE_NONE));
 	np_search_score(s, true);
 	try_all(s, 0, freedom);
 	np_search_return(s);

@@ -8,33 +8,63 @@
  */
 #include "search.h"
 
-#define MANY	    256	 /* tasks that move together */
 #define PROMISING   4	 /* choices that are tried of a task among more than NP_FEW_TASKS */
 #define WORTH	    1e-6 /* relative improvement that counts */
 #define WORTH_GUESS 0.01 /* gain of a task by a guess that makes it worth moving */
 
+/* Pages as they are, on one node, on two in quarters, by bandwidth or evenly on all. */
+static struct np_placement_choice with_pages(const struct np_search *s, int node, size_t way)
+{
+	struct np_placement_choice choice = np_choice_stay(node);
+	size_t k = s->k, other;
+
+	if (!way--)
+		return choice;
+	if (way < k)
+		return np_choice_on(node, (int)way);
+	way -= k;
+	if (way < 2) {
+		choice.row = np_row_by_bandwidth(s, way ? NP_NODE_NONE : node);
+		return choice;
+	}
+	way -= 2;
+	other = way / (NP_QUARTERS - 1);
+	choice.a = (short)(node == NP_NODE_NONE ? (int)((other + 1) % k) : node);
+	choice.b = (short)other;
+	choice.on_a = (unsigned char)(1 + way % (NP_QUARTERS - 1));
+	return choice;
+}
+
+/* On a set of nodes: pages as they are, shared out to these nodes, or to all. */
+static struct np_placement_choice on_set(const struct np_search *s, size_t set, size_t way)
+{
+	struct np_placement_choice choice = np_choice_stay(NP_NODE_NONE);
+
+	choice.nodes = (short)(s->first_set + set);
+	if (way)
+		choice.row = way == 1 ? choice.nodes : np_row_by_bandwidth(s, NP_NODE_NONE);
+	return choice;
+}
+
 bool np_search_choice(const struct np_search *s, size_t i, size_t number,
 		      struct np_placement_choice *choice)
 {
-	size_t k = s->k, ways, way, other;
+	bool pages = s->pages && s->all[i];
+	size_t k = s->k, sets = s->tasks[i].cores > 1 ? s->n_sets : 0;
+	size_t ways = 1 + (pages ? k + (s->split ? 2 + (NP_QUARTERS - 1) * k : 0) : 0);
+	size_t single = (s->tasks[i].node == NP_NODE_NONE ? k + 1 : k) * ways;
+	size_t ways_on_set = pages && s->split ? 3 : 1;
 
-	ways = 1 + (s->pages && s->all[i] ? k + (s->split ? (NP_QUARTERS - 1) * k : 0) : 0);
-	if (number >= (s->tasks[i].node == NP_NODE_NONE ? k + 1 : k) * ways)
-		return false;
-	way = number % ways;
-	choice->node = (short)(number / ways == k ? NP_NODE_NONE : (int)(number / ways));
-	choice->a = choice->b = NP_NODE_NONE;
-	choice->on_a = 0;
-	if (!way--)
-		return true;
-	if (way < k) {
-		*choice = np_choice_on(choice->node, (int)way);
+	if (number < single) {
+		size_t node = number / ways;
+
+		*choice = with_pages(s, node == k ? NP_NODE_NONE : (int)node, number % ways);
 		return true;
 	}
-	other = (way - k) / (NP_QUARTERS - 1);
-	choice->a = choice->node == NP_NODE_NONE ? (short)((other + 1) % k) : choice->node;
-	choice->b = (short)other;
-	choice->on_a = (unsigned char)(1 + (way - k) % (NP_QUARTERS - 1));
+	number -= single;
+	if (number >= sets * ways_on_set)
+		return false;
+	*choice = on_set(s, number / ways_on_set, number % ways_on_set);
 	return true;
 }
 
@@ -77,8 +107,8 @@ static bool exchange(struct np_search *s, size_t i, size_t j, bool with_pages, d
 	    !np_may_run(s->m, &s->tasks[i], b.node) || !np_may_run(s->m, &s->tasks[j], a.node) ||
 	    s->tasks[i].cores != s->tasks[j].cores)
 		return false;
-	np_search_put_back(s, i, (struct np_placement_choice) { b.node, a.a, a.b, a.on_a });
-	np_search_put_back(s, j, (struct np_placement_choice) { a.node, b.a, b.b, b.on_a });
+	np_search_put_back(s, i, np_choice_moved(a, b.node));
+	np_search_put_back(s, j, np_choice_moved(b, a.node));
 	if (!with_pages || (np_search_put(s, i, np_choice_on(b.node, b.node)) &&
 			    np_search_put(s, j, np_choice_on(a.node, a.node)))) {
 		now = np_search_score(s, false);
@@ -136,25 +166,37 @@ static void read_waits(const struct np_search *s, double *wait)
 	}
 }
 
-/* Speed of task i at choice with the other tasks' latencies held constant. */
-static double guess(const struct np_search *s, size_t i, struct np_placement_choice choice,
-		    const double *wait)
+/* Speed of task i's cores on node from at choice with the other tasks' latencies held constant. */
+static double guess_from(const struct np_search *s, size_t i, struct np_placement_choice choice,
+			 int from, const double *wait)
 {
 	const struct np_predictor *p = &s->p;
-	int class = p->class[i];
-	double ns;
+	double ns = p->demand[p->class[i]].think_ns;
 
-	if (class < 0 || choice.node == NP_NODE_NONE)
-		return p->speed[i];
-	ns = p->demand[class].think_ns;
 	for (size_t node = 0; node < s->k; node++) {
 		double pages = np_choice_pages(s, i, choice, node);
 
 		if (pages > 0)
 			ns += pages / (double)s->all[i] *
-			      (np_model_unloaded_ns(p->model, choice.node, (int)node) + wait[node]);
+			      (np_model_unloaded_ns(p->model, from, (int)node) + wait[node]);
 	}
-	return p->alone_ns[class] / ns;
+	return p->alone_ns[p->class[i]] / ns;
+}
+
+static double guess(const struct np_search *s, size_t i, struct np_placement_choice choice,
+		    const double *wait)
+{
+	double speed = 0;
+
+	if (s->p.class[i] < 0 || (choice.node == NP_NODE_NONE && choice.nodes == NP_NODE_NONE))
+		return s->p.speed[i];
+	for (int from = 0; from < (int)s->k; from++) {
+		double part = np_choice_cores(s, choice, (size_t)from);
+
+		if (part > 0)
+			speed += part * guess_from(s, i, choice, from, wait);
+	}
+	return speed;
 }
 
 static double guess_on(const struct np_search *s, size_t i, int node, const double *wait)
@@ -308,7 +350,7 @@ void np_search_hill_climb(struct np_search *s)
 {
 	if (s->n <= NP_FEW_TASKS)
 		climb_few(s);
-	else if (s->n <= MANY)
+	else if (s->n <= NP_MANY_TASKS)
 		climb_more(s);
 	else
 		climb_many(s);

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 
-#define RESERVED_PART 64 /* of a node's memory, as in pages.c */
+#define RESERVED_PART 64   /* of a node's memory, as in pages.c */
+#define ROUNDING      1e-9 /* of cores of a task that are shared out to nodes */
 
 static struct np_placement_choice as_it_is(const struct np_task *t)
 {
-	return (struct np_placement_choice) { (short)t->node, NP_NODE_NONE, NP_NODE_NONE, 0 };
+	return np_choice_stay(t->node);
 }
 
 double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_choice choice,
@@ -16,6 +17,9 @@ double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_
 {
 	double pages = 0;
 
+	if (choice.row != NP_NODE_NONE)
+		return (double)s->all[i] * s->row[choice.row]->weight[node] /
+		       s->row[choice.row]->sum;
 	if (choice.a == NP_NODE_NONE)
 		return (double)s->tasks[i].pages[node];
 	if ((int)node == choice.a)
@@ -25,52 +29,114 @@ double np_choice_pages(const struct np_search *s, size_t i, struct np_placement_
 	return pages;
 }
 
+double np_choice_cores(const struct np_search *s, struct np_placement_choice choice, size_t node)
+{
+	const struct np_row *row = choice.nodes == NP_NODE_NONE ? NULL : s->row[choice.nodes];
+
+	if (choice.node != NP_NODE_NONE)
+		return (int)node == choice.node;
+	return row && row->weight[node] ? (double)s->m->node[node].cpus / row->cpus : 0;
+}
+
+static bool in_quarters(struct np_placement_choice choice)
+{
+	return choice.row == NP_NODE_NONE && choice.a != NP_NODE_NONE;
+}
+
+/* The nodes that choice can have pages on: one or two, else any. */
+static size_t holders(const struct np_search *s, struct np_placement_choice choice)
+{
+	return in_quarters(choice) ? 1 + (choice.b != choice.a) : s->k;
+}
+
+static size_t holder(struct np_placement_choice choice, size_t at)
+{
+	return in_quarters(choice) ? (size_t)(at ? choice.b : choice.a) : at;
+}
+
+/* The same of those that it can run on. */
+static size_t runners(const struct np_search *s, struct np_placement_choice choice)
+{
+	return choice.node != NP_NODE_NONE ? 1 : choice.nodes != NP_NODE_NONE ? s->k : 0;
+}
+
+static size_t runner(struct np_placement_choice choice, size_t at)
+{
+	return choice.node != NP_NODE_NONE ? (size_t)choice.node : at;
+}
+
 static void count(struct np_search *s, size_t i, struct np_placement_choice choice, int sign)
 {
-	if (choice.node != NP_NODE_NONE)
-		s->busy[choice.node] += sign * (double)s->tasks[i].cores;
-	if (choice.a == NP_NODE_NONE)
-		for (size_t node = 0; node < s->k; node++)
-			s->room[node] -= sign * (double)s->tasks[i].pages[node];
-	else
-		for (int part = 0; part < 2; part++) {
-			int node = part ? choice.b : choice.a;
-			int quarters = part ? NP_QUARTERS - choice.on_a : choice.on_a;
+	for (size_t at = 0; at < runners(s, choice); at++) {
+		size_t node = runner(choice, at);
 
-			s->room[node] -= sign * (double)s->all[i] * quarters / NP_QUARTERS;
-		}
+		s->busy[node] += sign * (double)s->tasks[i].cores *
+				 np_choice_cores(s, choice, node);
+	}
+	for (size_t at = 0; at < holders(s, choice); at++) {
+		size_t node = holder(choice, at);
+
+		s->room[node] -= sign * np_choice_pages(s, i, choice, node);
+	}
+}
+
+/* The fullest node of choice, as busy cores a CPU, were task i there and not at old. */
+static double fullest(const struct np_search *s, size_t i, struct np_placement_choice choice,
+		      struct np_placement_choice old)
+{
+	double most = 0;
+
+	for (size_t at = 0; at < runners(s, choice); at++) {
+		size_t node = runner(choice, at);
+		double part = np_choice_cores(s, choice, node);
+		double more = part - np_choice_cores(s, old, node);
+
+		if (part > 0)
+			most = fmax(most, (s->busy[node] + s->tasks[i].cores * more) /
+						  s->m->node[node].cpus);
+	}
+	return most;
+}
+
+static bool may_run(const struct np_search *s, size_t i, struct np_placement_choice choice)
+{
+	for (size_t at = 0; at < runners(s, choice); at++) {
+		size_t node = runner(choice, at);
+
+		if (np_choice_cores(s, choice, node) > 0 &&
+		    !np_may_run(s->m, &s->tasks[i], (int)node))
+			return false;
+	}
+	return runners(s, choice) > 0;
 }
 
 /* On a node that is full only a task from a node that is fuller still. */
 static bool cpus_fit(const struct np_search *s, size_t i, struct np_placement_choice old,
 		     struct np_placement_choice new)
 {
-	double cores = s->tasks[i].cores, cpus, was;
+	double full;
 
-	if (new.node == old.node)
+	if (new.node == old.node && new.nodes == old.nodes)
 		return true;
-	if (new.node == NP_NODE_NONE || !np_may_run(s->m, &s->tasks[i], new.node))
+	if (!may_run(s, i, new))
 		return false;
-	cpus = s->m->node[new.node].cpus;
-	if (s->busy[new.node] + cores <= cpus)
-		return true;
-	if (old.node == NP_NODE_NONE)
-		return false;
-	was = s->m->node[old.node].cpus;
-	return (s->busy[new.node] + cores) * was < s->busy[old.node] * cpus;
+	full = fullest(s, i, new, old);
+	return full <= 1 + ROUNDING || full < fullest(s, i, old, old) - ROUNDING;
 }
 
 static bool pages_fit(const struct np_search *s, size_t i, struct np_placement_choice old,
 		      struct np_placement_choice new)
 {
-	for (int part = 0; new.a != NP_NODE_NONE && part < 2; part++) {
-		int node = part ? new.b : new.a;
-		double more = np_choice_pages(s, i, new, (size_t)node) -
-			      np_choice_pages(s, i, old, (size_t)node);
+	if (new.row != NP_NODE_NONE && !s->row[new.row]->sum)
+		return false; /* by the bandwidth of a node without CPUs */
+	for (size_t at = 0; !np_choice_stays(new) && at < holders(s, new); at++) {
+		size_t node = holder(new, at);
+		double want = np_choice_pages(s, i, new, node);
+		double more = want - np_choice_pages(s, i, old, node);
 
-		if (!np_may_hold(s->m, &s->tasks[i], node) ||
-		    !(s->p.model->node[node].dram_bytes_per_s > 0) ||
-		    (more > 0 && more > s->room[node]))
+		if (want > 0 && (!np_may_hold(s->m, &s->tasks[i], (int)node) ||
+				 !(s->p.model->node[node].dram_bytes_per_s > 0) ||
+				 (more > 0 && more > s->room[node])))
 			return false;
 	}
 	return true;
@@ -80,28 +146,23 @@ static double pages_moved(const struct np_search *s, size_t i, struct np_placeme
 {
 	double moved = 0;
 
-	for (int part = 0; choice.a != NP_NODE_NONE && part < 2; part++) {
-		int node = part ? choice.b : choice.a;
+	for (size_t at = 0; !np_choice_stays(choice) && at < holders(s, choice); at++) {
+		size_t node = holder(choice, at);
 
-		if (part && choice.b == choice.a)
-			break;
-		moved += fmax(0, np_choice_pages(s, i, choice, (size_t)node) -
+		moved += fmax(0, np_choice_pages(s, i, choice, node) -
 					 (double)s->tasks[i].pages[node]);
 	}
 	return moved;
 }
 
-void np_search_put_back(struct np_search *s, size_t i, struct np_placement_choice choice)
+static void predict_pages(struct np_search *s, size_t i, struct np_placement_choice choice)
 {
 	struct np_predictor *p = &s->p;
 
-	count(s, i, s->choice[i], -1);
-	count(s, i, choice, +1);
-	s->choice[i] = choice;
-	s->move_cost[i] = (float)fmin(1, pages_moved(s, i, choice) * s->seconds_per_page);
-	np_predict_run_on(p, i, choice.node);
-	if (choice.a == NP_NODE_NONE) {
+	if (np_choice_stays(choice)) {
 		np_predict_pages(p, i, s->tasks[i].pages);
+	} else if (s->all[i] && choice.row != NP_NODE_NONE) {
+		np_predict_spread(p, i, s->row[choice.row]->weight);
 	} else if (s->all[i]) {
 		np_predict_pages_on(p, i, choice.a);
 		if (choice.b != choice.a && choice.on_a < NP_QUARTERS) {
@@ -111,6 +172,19 @@ void np_search_put_back(struct np_search *s, size_t i, struct np_placement_choic
 			p->part_share[i * s->k + 1] = 1 - p->part_share[i * s->k];
 		}
 	}
+}
+
+void np_search_put_back(struct np_search *s, size_t i, struct np_placement_choice choice)
+{
+	count(s, i, s->choice[i], -1);
+	count(s, i, choice, +1);
+	s->choice[i] = choice;
+	s->move_cost[i] = (float)fmin(1, pages_moved(s, i, choice) * s->seconds_per_page);
+	if (choice.nodes == NP_NODE_NONE)
+		np_predict_run_on(&s->p, i, choice.node);
+	else
+		np_predict_run_on_nodes(&s->p, i, s->row[choice.nodes]->weight);
+	predict_pages(s, i, choice);
 }
 
 bool np_search_put(struct np_search *s, size_t i, struct np_placement_choice choice)
@@ -146,7 +220,8 @@ void np_search_keep(struct np_search *s, double score)
 
 static bool same_choice(struct np_placement_choice x, struct np_placement_choice y)
 {
-	return x.node == y.node && x.a == y.a && x.b == y.b && x.on_a == y.on_a;
+	return x.node == y.node && x.nodes == y.nodes && x.row == y.row && x.a == y.a &&
+	       x.b == y.b && x.on_a == y.on_a;
 }
 
 void np_search_return(struct np_search *s)
@@ -219,6 +294,11 @@ int np_search_init(struct np_search *s, const struct np_machine *m, const struct
 		np_search_free(s);
 		return -ENOMEM;
 	}
+	e = np_search_rows_init(s);
+	if (e) {
+		np_search_free(s);
+		return e;
+	}
 	count_memory(s);
 	return 0;
 }
@@ -226,6 +306,7 @@ int np_search_init(struct np_search *s, const struct np_machine *m, const struct
 void np_search_free(struct np_search *s)
 {
 	np_predictor_free(&s->p);
+	np_search_rows_free(s);
 	free(s->choice);
 	free(s->best);
 	free(s->all);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Placements made by rule: where the search begins. */
-#include "../plan/local.h"
+#include "../plan/placer.h"
+#include "../plan/plan.h"
 #include "search.h"
 
 #define NO_WORSE 1.05 /* a node as good as this times the best is left alone */
@@ -8,9 +9,7 @@
 static void reset(struct np_search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		np_search_put_back(s, i,
-				   (struct np_placement_choice) { (short)s->tasks[i].node,
-								  NP_NODE_NONE, NP_NODE_NONE, 0 });
+		np_search_put_back(s, i, np_choice_stay(s->tasks[i].node));
 }
 
 static int nearest_memory(const struct np_search *s, size_t i, int node)
@@ -89,9 +88,7 @@ static void run_where_least_full(struct np_search *s, size_t i, double asks)
 	}
 	if (best == NP_NODE_NONE)
 		return;
-	np_search_put_back(s, i,
-			   (struct np_placement_choice) { (short)best, NP_NODE_NONE, NP_NODE_NONE,
-							  0 });
+	np_search_put_back(s, i, np_choice_stay(best));
 	s->traffic[best] += asks;
 }
 
@@ -101,51 +98,87 @@ static void balance(struct np_search *s)
 	memset(s->traffic, 0, s->k * sizeof(*s->traffic));
 	for (size_t i = 0; i < s->n; i++) {
 		s->key[i] = demand(s, i);
-		np_search_put_back(s, i,
-				   (struct np_placement_choice) { NP_NODE_NONE, NP_NODE_NONE,
-								  NP_NODE_NONE, 0 });
+		np_search_put_back(s, i, np_choice_stay(NP_NODE_NONE));
 	}
 	np_search_sort(s);
 	for (size_t at = 0; at < s->n; at++)
 		run_where_least_full(s, s->order[at], s->key[s->order[at]]);
 }
 
-static void as_maximum_local(struct np_search *s)
+/* As the policy plans it, where its pages fit. */
+static void as_planned(struct np_search *s, const struct np_policy *policy)
 {
-	struct np_placer placing;
+	struct np_options o;
+	struct np_plan plan;
 
-	if (np_placer_init(&placing, s->m, s->tasks, s->n, s->plan))
+	if (np_plan_init(&plan, s->m, s->n))
 		return;
-	np_place_maximum_local(&placing);
-	for (size_t i = 0; i < s->n; i++) {
-		struct np_decision *d = &s->plan->decision[i];
+	np_options_defaults(policy, &o);
+	if (!np_plan_begin(policy, s->m, s->tasks, &o, &plan) &&
+	    !policy->plan(s->m, s->tasks, s->n, &o, &plan))
+		for (size_t i = 0; i < s->n; i++) {
+			struct np_placement_choice choice = np_choice_of(s, i, &plan),
+						   stay = choice;
 
-		if (d->to != NP_NODE_NONE)
-			np_search_put_back(s, i,
-					   (struct np_placement_choice) {
-						   (short)d->to, NP_NODE_NONE, NP_NODE_NONE, 0 });
-		d->to = d->nodes = NP_NODE_NONE;
-		d->reason[0] = '\0';
-	}
-	np_placer_free(&placing);
+			stay.row = stay.a = stay.b = NP_NODE_NONE;
+			np_search_put_back(s, i, stay);
+			if (s->pages)
+				np_search_put(s, i, choice);
+		}
+	np_plan_free(&plan);
+}
+
+/* Where the search begins: a rule, then where the pages are sent. */
+struct start {
+	void (*rule)(struct np_search *s);
+	const struct np_policy *policy; /* instead */
+	bool follow;
+};
+
+#define POLICY(name) \
+	{ .policy = &np_policy_##name }, { .policy = &np_policy_##name, .follow = true },
+static const struct start starts[] = {
+	{ .rule = balance },
+	{ .rule = balance, .follow = true },
+#include "../plan/policies.def"
+};
+#undef POLICY
+
+#define N_STARTS (sizeof(starts) / sizeof(*starts))
+
+/* Starts of more than NP_MANY_TASKS: those whose placement is predicted in little time. */
+static bool is_quick(const struct start *start)
+{
+	return start->rule || start->policy == &np_policy_none ||
+	       (start->policy == &np_policy_maximum_local && !start->follow);
+}
+
+static void begin(struct np_search *s, const struct start *start)
+{
+	reset(s);
+	if (start->rule)
+		start->rule(s);
+	else if (start->policy != &np_policy_none)
+		as_planned(s, start->policy);
+	if (start->follow)
+		pages_follow(s);
+}
+
+static bool is_used(const struct np_search *s, const struct start *start,
+		    const struct np_policy *self)
+{
+	return start->policy != self && (!start->follow || s->pages) &&
+	       (s->n <= NP_MANY_TASKS || is_quick(start));
 }
 
 /* Few tasks are improved from every start, since the best start need not lead to the best end. */
-static void look(struct np_search *s)
+static void climb_from_each(struct np_search *s, const struct np_policy *self)
 {
-	np_search_keep(s, np_search_score(s, true));
-	if (s->n <= NP_FEW_TASKS)
-		np_search_hill_climb(s);
-}
-
-static void start_from(struct np_search *s, void (*rule)(struct np_search *s), bool follow)
-{
-	reset(s);
-	if (rule)
-		rule(s);
-	if (follow)
-		pages_follow(s);
-	look(s);
+	for (size_t at = 0; at < N_STARTS && s->budget > 0; at++)
+		if (is_used(s, &starts[at], self)) {
+			begin(s, &starts[at]);
+			np_search_hill_climb(s);
+		}
 }
 
 /*
@@ -161,26 +194,25 @@ static void kick_each(struct np_search *s)
 			    np_search_put(s, i,
 					  s->pages && s->all[i] ?
 						  np_choice_on(node, node) :
-						  (struct np_placement_choice) {
-							  (short)node, s->best[i].a, s->best[i].b,
-							  s->best[i].on_a }))
+						  np_choice_moved(s->best[i], node)))
 				np_search_hill_climb(s);
 		}
 	}
 }
 
-void np_search_starting_points(struct np_search *s)
+void np_search_starting_points(struct np_search *s, const struct np_policy *self)
 {
 	s->best_score = -INFINITY;
-	for (int follow = 0; follow < 1 + s->pages; follow++) {
-		start_from(s, NULL, follow);
-		start_from(s, as_maximum_local, follow);
-		start_from(s, balance, follow);
-	}
+	for (size_t at = 0; at < N_STARTS; at++)
+		if (is_used(s, &starts[at], self)) {
+			begin(s, &starts[at]);
+			np_search_keep(s, np_search_score(s, true));
+		}
 	np_search_return(s);
-	if (s->n > NP_FEW_TASKS)
-		np_search_hill_climb(s);
-	else
+	np_search_hill_climb(s);
+	if (s->n <= NP_FEW_TASKS) {
+		climb_from_each(s, self);
 		kick_each(s);
+	}
 	np_search_return(s);
 }
