@@ -17,7 +17,6 @@ static const struct argp_option options[] = {
 	NP_ASSUME_OPTION,
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
-	NP_WEIGHTS_OPTION,
 	NP_CGROUP_OPTION,
 	NP_SELECT_OPTIONS,
 	{ "plan", NP_KEY_PLAN, "FILE", 0,
@@ -105,7 +104,6 @@ static int carry_out(const struct np_request *p, const struct np_engine_ops *ops
 		.throttle = w->common.throttle,
 		.stop = &stop,
 		.note_pages = true,
-		.write_weights = w->write_weights,
 		.watch = np_progress_watched() ? watch : NULL,
 	};
 	int e = np_apply(&a, p, &how, &err);
@@ -167,7 +165,7 @@ static int apply(struct np_policy_cli *w)
 		status = ask(w, &p);
 	if (status)
 		return status;
-	ops = np_policy_engine(w, &status);
+	ops = np_cmd_engine(w->common.engine, &status);
 	if (ops)
 		status = carry_out(&p, ops, w);
 	np_request_free(&p);

@@ -287,7 +287,7 @@ static int run_daemon(struct service *s)
 	char *events = copy(s->args.events);
 	int status;
 
-	s->d.how.engine = np_policy_engine(&s->args.words, &status);
+	s->d.how.engine = np_cmd_engine(s->args.words.common.engine, &status);
 	if (status)
 		return status;
 	/* These outlive the words that they came from: SIGHUP reads the words again. */

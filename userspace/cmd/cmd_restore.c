@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "../lib/engine/cgroup_place.h"
-#include "../lib/engine/saved_weights.h"
 #include "../lib/host/cgroup.h"
 #include "../lib/plan/saved_pages.h"
 #include "cmd_args.h"
@@ -72,15 +71,13 @@ static const struct argp argp = {
 	.doc = "Gives tasks and cgroups back the CPUs and the memory policy that they had before "
 	       "numaplace first changed them. What the user changed afterwards is left alone.\v"
 	       "Pages stay where they are unless --pages is given; where they were before is known "
-	       "until the task ends or its pages have been brought back. Weights for interleaving that "
-	       "--weights write has given the kernel go back with the last task that goes by them.",
+	       "until the task ends or its pages have been brought back.",
 };
 
 struct totals {
 	size_t placements, kept;
 	struct np_err note; /* what was left alone; "": nothing */
 	struct np_pages_back pages;
-	struct np_weights_back weights;
 };
 
 static void say_nothing_there(pid_t pid, const char *err)
@@ -170,20 +167,6 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A task may use weights that were written for it without being placed otherwise. */
-static int give_weights_back(const struct arguments *a, struct totals *t)
-{
-	const struct np_whose whose = { .pids = a->common.pids.pid, .n = a->common.pids.n };
-	struct np_err err;
-	int e = 0;
-
-	if (a->all || whose.n)
-		e = np_weights_give_back(&whose, &t->weights, &err);
-	if (e)
-		np_error("%s", err.text);
-	return np_engine_exit(e);
-}
-
 /* Tasks of a cgroup in one pass; each named task must be under control. */
 static int restore_named(const struct arguments *a, struct totals *t)
 {
@@ -194,7 +177,7 @@ static int restore_named(const struct arguments *a, struct totals *t)
 		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t) :
 				 0;
 	for (size_t i = 0; !status && i < pids->n; i++)
-		status = restore(NP_WHOSE(&pids->pid[i]), a->pages || t->weights.users, t);
+		status = restore(NP_WHOSE(&pids->pid[i]), a->pages, t);
 	return status;
 }
 
@@ -263,8 +246,6 @@ static void report(const struct totals *t, bool pages)
 						      (json_int_t)t->pages.tasks, "moved",
 						      (json_int_t)t->pages.moved, "missing",
 						      (json_int_t)t->pages.missing));
-		if (t->weights.text[0])
-			json_object_set_new(j, "weights", json_string(t->weights.text));
 		np_json_print(j);
 		return;
 	}
@@ -273,20 +254,13 @@ static void report(const struct totals *t, bool pages)
 		printf("brought %llu pages of %zu tasks back, %llu would not go\n",
 		       (unsigned long long)t->pages.moved, t->pages.tasks,
 		       (unsigned long long)t->pages.missing);
-	if (t->weights.text[0])
-		printf("%s\n", t->weights.text);
 }
 
-/* An error of one does not prevent the others. */
-static int restore_all(const struct arguments *a, struct totals *t)
+static int restore_tasks(const struct arguments *a, struct totals *t)
 {
-	int weights, status;
-
 	if (a->common.pids.n)
 		qsort(a->common.pids.pid, a->common.pids.n, sizeof(*a->common.pids.pid), by_pid);
-	weights = give_weights_back(a, t);
-	status = a->all ? restore(NP_EVERYBODY, true, t) : restore_named(a, t);
-	return status ? status : weights;
+	return a->all ? restore(NP_EVERYBODY, true, t) : restore_named(a, t);
 }
 
 int cmd_restore(int argc, char **argv)
@@ -300,7 +274,7 @@ int cmd_restore(int argc, char **argv)
 		status = find_tasks(&a, &t);
 	}
 	if (!status)
-		status = restore_all(&a, &t);
+		status = restore_tasks(&a, &t);
 	status = status ? status : cgroups;
 	if (!status && a.pages)
 		status = restore_pages(&a, &t);

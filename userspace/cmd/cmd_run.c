@@ -46,7 +46,6 @@ static const struct argp_option options[] = {
 	NP_BINDING_OPTIONS,
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
-	NP_WEIGHTS_OPTION,
 	{ "interval", 'i', "TIME", 0, "plan again after this time (default 1s)", 0 },
 	{ "quiet", 'q', 0, 0, "do not say on standard error what is done", 0 },
 	{ 0 },
@@ -279,7 +278,7 @@ static int prepare(struct run *r)
 		return status;
 	if (!r->command)
 		return np_usage("run: no command; say it after --");
-	r->d.how.engine = np_policy_engine(&r->args.words, &status);
+	r->d.how.engine = np_cmd_engine(r->args.words.common.engine, &status);
 	if (status)
 		return status;
 	e = np_daemon_open(&r->d, &err);

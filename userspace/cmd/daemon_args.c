@@ -40,7 +40,6 @@ static const struct argp_option options[] = {
 	{ "assume", 'a', "penalty=P,mpki=M", 0, "what is known of every task", 0 },
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
-	NP_WEIGHTS_OPTION,
 	NP_CGROUP_OPTION,
 	NP_EXCLUDE_OPTION,
 	{ "interval", 'i', "TIME", 0, "Look and plan again after this time (1s)", 0 },
@@ -314,7 +313,6 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->assumed = assumed;
 	d->hysteresis_rules = a->hysteresis;
 	d->how.throttle = a->words.common.throttle;
-	d->how.write_weights = a->words.write_weights;
 	d->watch_rules.min_busy = a->min_busy;
 	d->watch_rules.min_pages = (uint64_t)(a->min_size_mib * (1 << 20) /
 					      (double)sysconf(_SC_PAGESIZE));

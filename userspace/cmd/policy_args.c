@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../lib/files/policy_name.h"
-#include "../lib/host/interleave_weights.h"
 #include "arg_units.h"
 
 #define SAMPLE_MS     200
@@ -39,15 +38,6 @@ int np_policy_cli_run(const struct argp *argp, int argc, char **argv,
 		status = command(&w);
 	np_policy_cli_free(&w);
 	return status;
-}
-
-static int parse_weights(const char *arg, struct np_policy_cli *w)
-{
-	w->write_weights = !strcmp(arg, "write");
-	if (w->write_weights || !strcmp(arg, "leave"))
-		return 0;
-	np_error("--weights \"%s\" is neither leave nor write", arg);
-	return ECANCELED;
 }
 
 int np_policy_timeout_parse(const char *arg)
@@ -89,8 +79,6 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 	case NP_KEY_OVERRIDE:
 		w->override = true;
 		return 0;
-	case NP_KEY_WEIGHTS:
-		return parse_weights(arg, w);
 	case 'M':
 		w->model = arg;
 		return 0;
@@ -99,27 +87,6 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 	}
 	e = np_select_parse(key, arg, &w->select);
 	return e == ARGP_ERR_UNKNOWN ? np_common_parse(key, arg, &w->common) : e;
-}
-
-const struct np_engine_ops *np_policy_engine(const struct np_policy_cli *w, int *status)
-{
-	const struct np_engine_ops *ops = np_cmd_engine(w->common.engine, status);
-	struct np_err err;
-	int e;
-
-	if (!ops || !w->write_weights)
-		return ops;
-	e = np_weights_kernel_check("", &err);
-	if (!e && !ops->memory)
-		e = np_fail(&err, -EOPNOTSUPP,
-			    "--weights write: with the %s engine no running "
-			    "task's pages to come would go by them; load the numaplace module, or leave it out",
-			    ops->name);
-	if (!e)
-		return ops;
-	np_error("%s", err.text);
-	*status = np_engine_exit(e);
-	return NULL;
 }
 
 static const char *policy_names(char *text, size_t text_len)

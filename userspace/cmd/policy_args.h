@@ -30,12 +30,6 @@
 #define NP_ASSUME_OPTION \
 	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task, or without pid of every one; may be repeated", 0 }
 
-/* Of those that act on a plan. */
-#define NP_WEIGHTS_OPTION \
-	{ "weights", NP_KEY_WEIGHTS, "leave|write", 0, "write: where pages are spread unevenly, give the " \
-	  "kernel's weights for interleaving, which hold for every task of this machine, the plan's values " \
-	  "until the last task that goes by them is restored (leave)", 0 }
-
 /* plan's and apply's files. */
 #define NP_PLAN_FILE_OPTIONS \
 	{ "save", NP_KEY_SAVE, "FILE", 0, "Keep the plan in a file, as --json prints it, for " \
@@ -50,7 +44,7 @@ struct np_policy_cli {
 	const char *policy, *model;
 	struct np_words option, assume;
 	struct np_select select;
-	bool override, write_weights;
+	bool override;
 	unsigned long sample_ms;
 	const char *save, *show, *snapshot, *plan; /* files */
 	struct np_common common;
@@ -68,12 +62,6 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w);
 
 /* 0 or an errno of argp's parsers. */
 int np_policy_timeout_parse(const char *arg);
-
-/*
- * np_cmd_engine() for a plan that is to be carried out: NULL also where weights are to be written
- * and cannot be, or nothing would follow them.
- */
-const struct np_engine_ops *np_policy_engine(const struct np_policy_cli *w, int *status);
 
 /* Finds the policy, sets its options and adds the cgroup's tasks. An exit status. */
 int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args);

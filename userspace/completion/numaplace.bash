@@ -13,9 +13,6 @@ _numaplace()
 	*:--engine:*)
 		choices="auto module syscall"
 		;;
-	*:--weights:*)
-		choices="leave write"
-		;;
 	*:--policy:* | *:-p:*)
 		choices=$("$tool" policies --json | sed -n 's/^ \{6\}"name": "\(.*\)",*/\1/p')
 		;;

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+_Static_assert(NP_WEIGHTS_LEN <= NP_DAEMON_LINE, "a command that is logged is not cut");
+
 static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
 {
 	const struct np_request *p = a->p;
@@ -119,14 +121,12 @@ static bool remember(struct np_daemon *d, const struct np_request *p)
 	return !e;
 }
 
-/* Logs a change of the kernel's weights, or that they are not the plan's. */
+/* Logs that the kernel's weights are not the plan's. */
 static void say_weights(struct np_daemon *d, const struct np_applied *a)
 {
 	char text[NP_WEIGHTS_LEN] = "";
 
-	if (a->weights[0])
-		snprintf(text, sizeof(text), "%s", a->weights);
-	else if (!a->note.text[0])
+	if (!a->note.text[0])
 		np_weights_note(a->p, text, sizeof(text));
 	if (!text[0] || !strcmp(text, d->said_weights))
 		return;

@@ -64,11 +64,10 @@ static int failed(struct np_daemon *d, int e, const char *why)
 int np_daemon_restore(struct np_daemon *d, size_t *restored)
 {
 	struct np_whose whose = { .by = d->how.by };
-	struct np_weights_back back;
 	struct np_err err = { "" };
 	size_t kept;
 	pid_t *pids;
-	int e, e2;
+	int e;
 
 	*restored = 0;
 	d->watch.last_pid = 0;
@@ -85,13 +84,8 @@ int np_daemon_restore(struct np_daemon *d, size_t *restored)
 		failed(d, e, err.text);
 	else if (err.text[0])
 		np_daemon_say(d, "%s", err.text);
-	e2 = np_weights_give_back(&whose, &back, &err);
-	if (e2)
-		failed(d, e2, err.text);
-	else if (back.text[0])
-		np_daemon_say(d, "%s", back.text);
 	free(pids);
-	return e ? e : e2;
+	return e;
 }
 
 /* Tasks that it has placed or adopted, without their descendants. NULL without memory. */
@@ -141,8 +135,6 @@ void np_daemon_leave(struct np_daemon *d)
 	struct np_err err;
 
 	if (np_saved_affinity_leave(d->how.by, &err))
-		np_daemon_complain(d, "%s", err.text);
-	if (np_weights_leave("", d->how.by, &err))
 		np_daemon_complain(d, "%s", err.text);
 	forget(d);
 }

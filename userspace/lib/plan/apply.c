@@ -232,9 +232,7 @@ int np_apply(struct np_applied *a, const struct np_request *p, const struct np_a
 		a->step[i].mem_mode = -1;
 		a->step[i].earlier_mode = -1;
 	}
-	e = how->write_weights ? np_apply_weights(a, err) : 0;
-	if (!e)
-		e = place_tasks(a, err);
+	e = place_tasks(a, err);
 	if (!e && how->note_pages)
 		e = note_pages(a, err);
 	if (!e)
@@ -255,7 +253,6 @@ void np_applied_free(struct np_applied *a)
 			numa_bitmask_free(a->step[i].earlier_nodes);
 		np_affinity_undo_free(a->step[i].calls);
 	}
-	free(a->user);
 	free(a->noted);
 	free(a->step);
 	a->step = NULL;

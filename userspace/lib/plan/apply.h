@@ -7,7 +7,6 @@
 
 #include "../engine/engine.h"
 #include "../engine/move_range.h"
-#include "../engine/saved_weights.h"
 #include "request.h"
 #include "spread_weights.h"
 
@@ -44,9 +43,7 @@ struct np_apply_how {
 	struct np_throttle throttle;
 	const volatile sig_atomic_t *stop; /* set: undo and end with -EINTR */
 	const char *by;			   /* np_place_request.by */
-	bool write_weights; /* the kernel's for interleaving, where the plan wants some */
-	const char *root;   /* of /sys and of the state of weights; NULL but in tests */
-	bool note_pages;    /* in the state file, for `restore --pages`, before they move */
+	bool note_pages; /* in the state file, for `restore --pages`, before they move */
 	/*
 	 * Called while pages move, with what the call that runs has done; NULL: no progress is
 	 * reported.
@@ -57,11 +54,8 @@ struct np_apply_how {
 struct np_applied {
 	const struct np_request *p;
 	struct np_apply_how how;
-	struct np_step *step;	      /* [p->plan.n] */
-	bool *noted;		      /* [p->plan.n] its pages are in the state file since now */
-	struct np_weights_user *user; /* [n_users] of weights that were written, or NULL */
-	size_t n_users;
-	char weights[NP_WEIGHTS_LEN]; /* what became of the kernel's weights; "": nothing */
+	struct np_step *step; /* [p->plan.n] */
+	bool *noted;	      /* [p->plan.n] its pages are in the state file since now */
 	size_t skipped;
 	bool placing; /* a task has been placed: the next ones follow */
 	bool undone;
@@ -87,10 +81,6 @@ json_t *np_applied_json(const struct np_applied *a);
 void np_applied_print(FILE *out, const struct np_applied *a);
 
 /* Parts of np_apply(). */
-
-/* Writes the kernel's weights that the plan wants, and takes them back. */
-int np_apply_weights(struct np_applied *a, struct np_err *err);
-void np_apply_weights_undo(struct np_applied *a);
 
 /* Makes plan->move step by step; a->note then names what had no room. */
 int np_apply_pages(struct np_applied *a, struct np_err *err);

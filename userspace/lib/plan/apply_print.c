@@ -66,8 +66,6 @@ json_t *np_applied_json(const struct np_applied *a)
 		json_array_append_new(notes, np_json_text(a->note.text));
 	if (a->not_undone.text[0])
 		json_array_append_new(notes, np_json_text(a->not_undone.text));
-	if (a->weights[0])
-		json_array_append_new(notes, json_string(a->weights));
 	j = np_request_json_with(a->p, decisions);
 	json_object_set_new(j, "engine", json_string(a->how.engine->name));
 	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
@@ -151,8 +149,6 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 	np_unordered_print(out, &a->p->plan);
 	if (a->note.text[0])
 		fprintf(out, "%s\n", a->note.text);
-	if (a->weights[0])
-		fprintf(out, "%s\n", a->weights);
 	np_request_print_notes(out, a->p);
 	if (a->skipped)
 		fprintf(out, "%zu of %zu tasks skipped\n", a->skipped, a->p->plan.n);

@@ -151,5 +151,4 @@ void np_apply_undo(struct np_applied *a)
 		if (is_to_undo(a, i))
 			bind_as_before(a, i);
 	forget_pages(a);
-	np_apply_weights_undo(a);
 }

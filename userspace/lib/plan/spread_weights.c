@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "spread_weights.h"
 
+#include <limits.h>
 #include <numaif.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "../host/interleave_weights.h"
 #include "../host/mempolicy.h"
+#include "../host/proc.h"
+
+#define FOLDER "/sys/kernel/mm/mempolicy/weighted_interleave"
 
 /* Even weights: interleave. */
 static int mode_of_weights(const struct np_request *p, const uint8_t *weight)
@@ -36,23 +41,22 @@ int np_spread_mode(const struct np_request *p, const struct np_decision *d)
 
 bool np_weights_read(const char *root, const struct np_machine *m, uint8_t *weight)
 {
-	json_t *kernel = np_weights_kernel_read(root);
-	bool known = kernel;
+	bool known = true;
 
-	for (size_t node = 0; kernel && node < m->n_nodes; node++) {
-		json_int_t value;
-		char id[16];
+	for (size_t node = 0; node < m->n_nodes; node++) {
+		char path[PATH_MAX], *text;
 
-		snprintf(id, sizeof(id), "%d", m->node[node].id);
-		value = json_integer_value(json_object_get(kernel, id));
-		known &= value || !m->node[node].has_memory;
-		weight[node] = value > UINT8_MAX ? UINT8_MAX : (uint8_t)value;
+		snprintf(path, sizeof(path), "%s" FOLDER "/node%d", root, m->node[node].id);
+		text = np_read_file(path);
+		weight[node] = text ? (uint8_t)atoi(text) : 0;
+		known &= weight[node] || !m->node[node].has_memory;
+		free(text);
 	}
-	json_decref(kernel);
 	return known;
 }
 
-const uint8_t *np_weights_wanted(const struct np_request *p, size_t i)
+/* The row of weights that the kernel is to have for decision i; NULL: it is none of that kind. */
+static const uint8_t *row_wanted(const struct np_request *p, size_t i)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 
@@ -94,7 +98,7 @@ static const uint8_t *wanted(const struct np_request *p, const uint8_t *kernel)
 	const uint8_t *first = NULL;
 
 	for (size_t i = 0; i < p->plan.n; i++) {
-		const uint8_t *row = np_weights_wanted(p, i);
+		const uint8_t *row = row_wanted(p, i);
 
 		if (row && (!kernel || !same_proportion(p, row, kernel)))
 			return row;
@@ -118,37 +122,75 @@ void np_weights_add_json(const struct np_request *p, json_t *object)
 }
 
 /* "0:100 1:37" */
-static const char *list_text(const struct np_request *p, const uint8_t *weight,
-			     const uint8_t *where, char *text, size_t len)
+static void print_list(FILE *out, const struct np_request *p, const uint8_t *weight,
+		       const uint8_t *where)
 {
-	size_t at = 0;
+	const char *between = "";
 
-	text[0] = '\0';
-	for (size_t i = 0; i < p->machine.n_nodes && at < len; i++)
-		if (where[i])
-			at += (size_t)snprintf(text + at, len - at, "%s%d:%u", at ? " " : "",
-					       p->machine.node[i].id, weight[i]);
-	return text;
+	for (size_t i = 0; i < p->machine.n_nodes; i++) {
+		if (!where[i])
+			continue;
+		fprintf(out, "%s%d:%u", between, p->machine.node[i].id, weight[i]);
+		between = " ";
+	}
+}
+
+/* For a shell of root. Weights that are so already, and those of other nodes, stay. */
+static void print_command(FILE *out, const struct np_request *p, const uint8_t *plan,
+			  const uint8_t *kernel)
+{
+	fputs("cd " FOLDER, out);
+	for (size_t i = 0; i < p->machine.n_nodes; i++)
+		if (plan[i] && plan[i] != kernel[i])
+			fprintf(out, " && echo %u >node%d", plan[i], p->machine.node[i].id);
+}
+
+static void print_difference(FILE *out, const struct np_request *p, const uint8_t *plan,
+			     const uint8_t *kernel)
+{
+	fputs("new pages are interleaved by the kernel's weights, ", out);
+	print_list(out, p, kernel, plan);
+	fputs(", not by the plan's, ", out);
+	print_list(out, p, plan, plan);
+	fputs("; to set these for every task of the machine: ", out);
+	print_command(out, p, plan, kernel);
+}
+
+/* A list or a command that is cut would be another one. */
+static void difference_text(const struct np_request *p, const uint8_t *plan, const uint8_t *kernel,
+			    char *text, size_t len)
+{
+	char *line = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&line, &n);
+	bool whole = false;
+
+	if (out) {
+		print_difference(out, p, plan, kernel);
+		whole = !fclose(out) && n < len;
+	}
+	if (whole)
+		memcpy(text, line, n + 1);
+	else
+		snprintf(text, len,
+			 "new pages are interleaved by the kernel's weights, not by the plan's; to "
+			 "set these for every task of the machine, write wanted_weights of "
+			 "`numaplace plan --json` to " FOLDER "/nodeN");
+	free(line);
 }
 
 bool np_weights_text(const struct np_request *p, const uint8_t *kernel, char *text, size_t len)
 {
 	const uint8_t *plan = wanted(p, kernel);
-	char have[64], want[64];
 
 	if (!plan || (kernel && same_proportion(p, plan, kernel)))
 		return false;
-	if (!kernel)
+	if (kernel)
+		difference_text(p, plan, kernel, text, len);
+	else
 		snprintf(text, len,
 			 "this kernel has no interleave weights (Linux 6.9 and later have): new "
 			 "pages are interleaved evenly");
-	else
-		snprintf(text, len,
-			 "new pages are interleaved by the kernel's weights, %s, not by the "
-			 "plan's, %s; `--weights write` of apply, run and daemon writes the plan's, for "
-			 "every task of the machine",
-			 list_text(p, kernel, plan, have, sizeof(have)),
-			 list_text(p, plan, plan, want, sizeof(want)));
 	return true;
 }
 

@@ -8,7 +8,7 @@
 
 #include "request.h"
 
-#define NP_WEIGHTS_LEN 384 /* room for a line about them */
+#define NP_WEIGHTS_LEN 512 /* room for a line about them, with the command for 8 nodes */
 
 /* The memory policy (MPOL_*) for pages to come that a decision to spread asks for. */
 int np_spread_mode(const struct np_request *p, const struct np_decision *d);
@@ -18,9 +18,6 @@ int np_spread_mode(const struct np_request *p, const struct np_decision *d);
  * (before Linux 6.9).
  */
 bool np_weights_read(const char *root, const struct np_machine *m, uint8_t *weight);
-
-/* The row of weights that the kernel is to have for decision i; NULL: it is none of that kind. */
-const uint8_t *np_weights_wanted(const struct np_request *p, size_t i);
 
 /* {"0": 1, "1": 3}, without nodes of weight 0. */
 json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight);
@@ -33,8 +30,9 @@ json_t *np_weights_row_json(const struct np_machine *m, const uint8_t *weight);
 void np_weights_add_json(const struct np_request *p, json_t *object);
 
 /*
- * A note on pages to come: the kernel's weights are not the plan's, or it
- * has none. False without a note.
+ * A note on pages to come: the kernel's weights are not the plan's, with the command that sets
+ * these, or it has none. Where text [NP_WEIGHTS_LEN at least] has no room for the command, the note
+ * says where the weights are. False without a note.
  */
 bool np_weights_text(const struct np_request *p, const uint8_t *kernel, char *text, size_t len);
 

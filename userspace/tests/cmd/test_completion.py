@@ -25,7 +25,6 @@ ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace migrate --": ({"--from", "--to", "--engine"}, "--cpunodebind"),
     "numaplace plan --policy ": ({"maximum-local", "n-mass", "none"}, "auto"),
     "numaplace trace ": ({"list", "faults", "migrations"}, "auto"),
-    "numaplace apply 1 --weights ": ({"leave", "write"}, "1"),
     "numaplace migrate 1 --engine ": ({"auto", "module", "syscall"}, "none"),
 }
 
