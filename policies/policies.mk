@@ -55,13 +55,17 @@ $(BUILD)/tests/policy_allocations: $(BUILD)/policies/bench/allocations.o $(POLIC
 	$(CC) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $^ -lm
 
 .PHONY: bench-policies bench-present
-bench-policies: bench-policies-alone bench-present	## how fast policies plan, how near measured comes to the best, then bench-present: 25 minutes
+bench-policies: bench-policies-alone bench-policies-machines bench-present	## how fast policies plan, how near measured comes to the best, then bench-present: an hour
 
 .PHONY: bench-policies-alone
 bench-policies-alone: $(BUILD)/tests/policy_speed $(BUILD)/tests/policy_quality
 	$(BUILD)/tests/policy_speed
 	$(BUILD)/tests/policy_quality 1000 60000 throughput
 	$(BUILD)/tests/policy_quality 1000 60000 fairness
+
+.PHONY: bench-policies-machines
+bench-policies-machines: $(BUILD)/numaplace	## measured beside every other policy on every machine of the lab: 25 minutes
+	$(PY) policies/bench/machines.py
 
 bench-present: setup tools lab-simulation	## what plans predict of running tasks beside counters, in the simulated lab: 15 minutes
 	$(PY) -m experiments.bench_lab present
