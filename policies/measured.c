@@ -41,7 +41,7 @@ static const struct np_option options[] = {
 		.def = PAGES_SPLIT,
 		.words = pages_words,
 		.unit = "",
-		.meaning = "split: pages may move, in quarters between two nodes too; move: all of "
+		.meaning = "split: pages may move, be divided between two nodes in quarters, or be spread over more by weights; move: all of "
 			   "a task's pages or none; stay: only tasks move",
 	},
 	{
