@@ -95,7 +95,8 @@ class Bystanders:
             os.close(end)
         # exec(2) gives it the name before the stack, whose policy is looked at
         assert driver.eventually(lambda: Path(f"/proc/{pid}/comm").read_text(encoding="ascii") == "sleep\n"
-                                 and " stack " in Path(f"/proc/{pid}/numa_maps").read_text(encoding="ascii"))
+                                 and " stack " in Path(f"/proc/{pid}/numa_maps").read_text(encoding="ascii"), 120), \
+            Path(f"/proc/{pid}/status").read_text(encoding="ascii")
         self.own[pid] = self.now(pid)
         assert self.own[pid][0] == cpus
 
