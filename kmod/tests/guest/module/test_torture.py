@@ -65,8 +65,11 @@ def system_call(pid: int) -> str:
 
 
 def is_orphan(pid: int) -> bool:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
-    return "\nPPid:\t1\n" in status
+    """Its parent, or that of one that it descends from, has ended: the parents do not lead here."""
+    while pid > 1 and pid != os.getpid():
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        pid = int(status.partition("\nPPid:\t")[2].partition("\n")[0])
+    return pid != os.getpid()
 
 
 class Bystanders:
