@@ -7,10 +7,14 @@
 #include "../lib/files/policy_name.h"
 #include "../lib/plan/apply.h"
 #include "../lib/plan/plan_file.h"
+#include "arg_units.h"
 #include "policy_args.h"
 #include "progress.h"
 
+enum { KEY_VERIFY = NP_KEY_OWN };
+
 static volatile sig_atomic_t stop;
+static double verify_s; /* 0: not */
 
 static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
@@ -24,12 +28,18 @@ static const struct argp_option options[] = {
 	  "printed (- for standard input); "
 	  "refused when the machine is no longer the same",
 	  0 },
+	{ "verify", KEY_VERIFY, "TIME", 0,
+	  "Count the tasks for so long before and after; where they are slower by more than the "
+	  "noise, undo everything (5s)",
+	  0 },
 	NP_JSON_OPTION,
 	{ 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	if (key == KEY_VERIFY)
+		return np_arg_seconds(arg, "--verify", &verify_s);
 	return np_policy_args_parse(key, arg, state->input);
 }
 
@@ -105,6 +115,7 @@ static int carry_out(const struct np_request *p, const struct np_engine_ops *ops
 		.stop = &stop,
 		.note_pages = true,
 		.watch = np_progress_watched() ? watch : NULL,
+		.verify = { .seconds = verify_s, .needed = true },
 	};
 	int e = np_apply(&a, p, &how, &err);
 

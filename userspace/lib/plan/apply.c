@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/cpulist.h"
+#include "../counters/counters.h"
 #include "../engine/affinity.h"
 #include "../host/mempolicy.h"
 #include "../host/proc.h"
@@ -218,10 +219,84 @@ static int note_pages(struct np_applied *a, struct np_err *err)
 	return 0;
 }
 
+static int read_speeds(const struct np_applied *a, struct np_speeds *s, struct np_err *err)
+{
+	const struct np_verify *how = &a->how.verify;
+
+	return (how->read ? how->read : np_speeds_read)(s, a->p, how, a->how.stop, err);
+}
+
+/* Those that the plan acts on, then others. */
+static void choose_counted(const struct np_request *p, struct np_speeds *s)
+{
+	s->n = 0;
+	for (int acts = 1; acts >= 0; acts--)
+		for (size_t i = 0; i < p->plan.n && s->n < NP_VERIFY_MOST; i++)
+			if (np_decision_acts(p, i) == acts)
+				s->task[s->n++] = i;
+}
+
+/* No task is counted: s->n is 0 where the plan is to be carried out all the same. */
+static int count_none(const struct np_applied *a, struct np_speeds *s, const char *why,
+		      struct np_err *err)
+{
+	s->n = 0;
+	return a->how.verify.needed ?
+		       np_fail(err, -EOPNOTSUPP, "the plan cannot be verified: %s", why) :
+		       0;
+}
+
+static int count_before(const struct np_applied *a, struct np_speeds *s, struct np_err *err)
+{
+	int e;
+
+	choose_counted(a->p, s);
+	if (!s->n || !np_decision_acts(a->p, s->task[0])) {
+		s->n = 0; /* nothing will change */
+		return 0;
+	}
+	e = read_speeds(a, s, err);
+	if (e == -EINTR || e == -ENOMEM)
+		return e;
+	if (e)
+		return count_none(a, s, np_why("%s", err->text), err);
+	if (!np_speeds_compare(s, s).tasks)
+		return count_none(a, s, s->why ? s->why : "its tasks do not run", err);
+	return 0;
+}
+
+/* 0: better, the same, or not known. */
+static int verify(struct np_applied *a, const struct np_speeds *before, struct np_err *err)
+{
+	struct np_speeds after = *before;
+	int e = read_speeds(a, &after, err);
+
+	if (e)
+		return e;
+	a->effect = np_speeds_compare(before, &after);
+	if (!a->effect.tasks)
+		np_fail(&a->note, 0, "not verified: %s",
+			a->effect.why ? a->effect.why : "the tasks do not run any more");
+	if (!a->effect.taken_back)
+		return 0;
+	return np_fail(err, -ERANGE, "%zu tasks run at %.3f of their speed before (noise %.3f)",
+		       a->effect.tasks, a->effect.speed, a->effect.noise);
+}
+
+static int carry_out(struct np_applied *a, struct np_err *err)
+{
+	int e = place_tasks(a, err);
+
+	if (!e && a->how.note_pages)
+		e = note_pages(a, err);
+	return e ? e : np_apply_pages(a, err);
+}
+
 int np_apply(struct np_applied *a, const struct np_request *p, const struct np_apply_how *how,
 	     struct np_err *err)
 {
-	int e;
+	struct np_speeds before = { 0 };
+	int e = 0;
 
 	*a = (struct np_applied) { .p = p, .how = *how };
 	a->step = calloc(p->plan.n + 1, sizeof(*a->step));
@@ -232,11 +307,12 @@ int np_apply(struct np_applied *a, const struct np_request *p, const struct np_a
 		a->step[i].mem_mode = -1;
 		a->step[i].earlier_mode = -1;
 	}
-	e = place_tasks(a, err);
-	if (!e && how->note_pages)
-		e = note_pages(a, err);
+	if (how->verify.seconds > 0)
+		e = count_before(a, &before, err);
 	if (!e)
-		e = np_apply_pages(a, err);
+		e = carry_out(a, err);
+	if (!e && before.n)
+		e = verify(a, &before, err);
 	if (e)
 		np_apply_undo(a);
 	return e;

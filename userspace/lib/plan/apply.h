@@ -9,6 +9,7 @@
 #include "../engine/move_range.h"
 #include "request.h"
 #include "spread_weights.h"
+#include "verify.h"
 
 enum np_step_state {
 	NP_STEP_NOTHING, /* the decision asks for nothing, or was not reached */
@@ -49,6 +50,8 @@ struct np_apply_how {
 	 * reported.
 	 */
 	void (*watch)(const struct np_applied *a, const struct np_migrate_result *so_far);
+	/* Where the tasks are slower afterwards, everything is undone: -ERANGE. */
+	struct np_verify verify;
 };
 
 struct np_applied {
@@ -62,6 +65,7 @@ struct np_applied {
 	struct np_err not_undone; /* the first thing that could not be, and what to do; "": all was */
 	bool no_memory_policy;	  /* the engine cannot set one */
 	struct np_err note;	  /* parts that were not carried out; "" if none */
+	struct np_effect effect; /* with how.verify */
 };
 
 /*

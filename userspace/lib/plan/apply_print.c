@@ -50,6 +50,14 @@ static json_t *result_json(const struct np_applied *a, size_t i)
 			 "engine", a->how.engine->name, "migrate", moved_json(s));
 }
 
+static json_t *effect_json(const struct np_effect *effect)
+{
+	if (!effect->tasks)
+		return json_null();
+	return json_pack("{s:I, s:f, s:f, s:b}", "tasks", (json_int_t)effect->tasks, "speed",
+			 effect->speed, "noise", effect->noise, "taken_back", effect->taken_back);
+}
+
 json_t *np_applied_json(const struct np_applied *a)
 {
 	json_t *j, *decisions = json_array(), *notes = json_array();
@@ -70,6 +78,7 @@ json_t *np_applied_json(const struct np_applied *a)
 	json_object_set_new(j, "engine", json_string(a->how.engine->name));
 	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
 	json_object_set_new(j, "undone", json_boolean(a->undone));
+	json_object_set_new(j, "verified", effect_json(&a->effect));
 	json_object_set_new(j, "notes", notes);
 	return j;
 }
@@ -150,6 +159,9 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 	if (a->note.text[0])
 		fprintf(out, "%s\n", a->note.text);
 	np_request_print_notes(out, a->p);
+	if (a->effect.tasks && !a->effect.taken_back)
+		fprintf(out, "verified: %zu tasks run at %.3f of their speed before (noise %.3f)\n",
+			a->effect.tasks, a->effect.speed, a->effect.noise);
 	if (a->skipped)
 		fprintf(out, "%zu of %zu tasks skipped\n", a->skipped, a->p->plan.n);
 }
