@@ -321,6 +321,7 @@ int cmd_run(int argc, char **argv)
 
 	np_json = false; /* a --json here is the program's own */
 	np_daemon_args_defaults(&r.args, "run");
+	r.args.trial_s = 0; /* its command has hardly run when it is placed */
 	r.args.hysteresis.plans = 1;
 	r.args.count = COUNT;
 	r.args.reading = READING;

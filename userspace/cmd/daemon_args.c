@@ -33,6 +33,8 @@ enum {
 	KEY_EVENTS,
 	KEY_OPTIONS,
 	KEY_READING,
+	KEY_TRIAL,
+	KEY_NO_TRIAL,
 };
 
 static const struct argp_option options[] = {
@@ -59,6 +61,12 @@ static const struct argp_option options[] = {
 	  "For so many intervals, twice as many the next time "
 	  "(60)",
 	  0 },
+	{ "trial", KEY_TRIAL, "TIME", 0,
+	  "Count the tasks for so long before and after they are moved; where they are slower by "
+	  "more than the noise, take it back, and do not repeat it while the tasks are the same "
+	  "(5s)",
+	  0 },
+	{ "no-trial", KEY_NO_TRIAL, NULL, 0, "Move tasks without a trial", 0 },
 	{ "min-busy", KEY_MIN_BUSY, "CPUS", 0, "Only tasks that keep so many CPUs busy (0.1)", 0 },
 	{ "min-size", KEY_MIN_SIZE, "SIZE", 0,
 	  "Only tasks with so much memory, such as 64MiB or "
@@ -143,6 +151,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return intervals(arg, "--count", 0, &a->count);
 	case KEY_READING:
 		return number(arg, "--reading", 100, &a->reading);
+	case KEY_TRIAL:
+		return np_arg_seconds(arg, "--trial", &a->trial_s);
+	case KEY_NO_TRIAL:
+		a->trial_s = 0;
+		return 0;
 	case KEY_LEAVE:
 		a->leave = true;
 		return 0;
@@ -184,6 +197,7 @@ void np_daemon_args_defaults(struct np_daemon_args *a, const char *command)
 		.min_busy = 0.1,
 		.reading = 0.2,
 		.min_size_mib = 1,
+		.trial_s = 5,
 		.hysteresis = { .min_gain = 0, .plans = 2, .window = 30, .back_off = 60 },
 	};
 	np_policy_cli_init(&a->words);
@@ -313,6 +327,7 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->assumed = assumed;
 	d->hysteresis_rules = a->hysteresis;
 	d->how.throttle = a->words.common.throttle;
+	d->how.verify.seconds = a->trial_s;
 	d->watch_rules.min_busy = a->min_busy;
 	d->watch_rules.min_pages = (uint64_t)(a->min_size_mib * (1 << 20) /
 					      (double)sysconf(_SC_PAGESIZE));

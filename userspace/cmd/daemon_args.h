@@ -14,6 +14,7 @@ struct np_daemon_args {
 	unsigned int count; /* tasks whose counters are read at once */
 	double min_busy, min_size_mib;
 	double reading; /* percent of a CPU */
+	double trial_s; /* 0: none */
 	bool leave, pages;
 	const char *metrics, *events, *file;
 	char *text;  /* of the file */

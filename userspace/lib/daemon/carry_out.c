@@ -76,6 +76,26 @@ static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t 
 		np_daemon_tell(d, "failed", np_event_decision(a->p, i, a));
 }
 
+/* Its trial was worse than none: not made again while the tasks are the same. */
+static void note_taken_back(struct np_daemon *d, const struct np_applied *a, size_t i,
+			    const char *why)
+{
+	const struct np_request *p = a->p;
+	struct np_watched_task *t = np_task_watch_find(&d->watch, p->tasks.task[i].pid);
+	struct np_aim aim = np_aim_of(&p->plan, p->machine.n_nodes, i);
+	char from[12], to[NP_NODES_TEXT];
+
+	np_hysteresis_taken_back(&t->hysteresis, &aim,
+				 np_hysteresis_among(p->tasks.task, p->tasks.start, p->tasks.n));
+	t->read_rss = 0; /* read its pages again */
+	t->told = NP_HYSTERESIS_TAKEN_BACK;
+	np_daemon_say(d, "process %d (%s), node %s -> %s, taken back: %s", t->pid, t->comm,
+		      np_node_text(&p->machine, p->plan.decision[i].from, from, sizeof(from)),
+		      np_place_text(p, &p->plan.decision[i], to, sizeof(to)), why);
+	if (d->events.file)
+		np_daemon_tell(d, "taken_back", np_event_decision(p, i, a));
+}
+
 /* Tasks that the daemon has placed, and tasks that p places. */
 static bool list_placed(const struct np_daemon *d, const struct np_request *p,
 			struct np_daemon_placed *list)
@@ -150,9 +170,14 @@ void np_daemon_carry_out(struct np_daemon *d, const struct np_request *p)
 		} else if (a.step[i].state == NP_STEP_FAILED) {
 			note_failed(d, &a, i);
 			explained = true;
+		} else if (a.step[i].state == NP_STEP_UNDONE && a.effect.taken_back) {
+			note_taken_back(d, &a, i, err.text);
+			explained = true;
 		}
 		d->counts.vanished += a.step[i].state == NP_STEP_SKIPPED;
 	}
+	if (a.effect.tasks)
+		d->counts.trials[a.effect.taken_back]++;
 	if (e && e != -EINTR && !explained)
 		np_daemon_complain(d, "%s", err.text);
 	else if (!e && a.note.text[0] && !d->quiet)

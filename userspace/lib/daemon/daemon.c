@@ -203,6 +203,7 @@ static void tell_waits(struct np_daemon *d, const struct np_request *p, size_t i
 /* Returns how many decisions are left that ask for something and may be acted on. */
 static size_t judge(struct np_daemon *d, struct np_request *p, unsigned long long *results)
 {
+	uint64_t among = np_hysteresis_among(p->tasks.task, p->tasks.start, p->tasks.n);
 	size_t n = 0;
 
 	memset(results, 0, NP_HYSTERESIS_RESULTS * sizeof(*results));
@@ -221,6 +222,8 @@ static size_t judge(struct np_daemon *d, struct np_request *p, unsigned long lon
 		}
 		v = np_hysteresis_judge(&t->hysteresis, &d->hysteresis_rules, decision, &aim,
 					count_pages(p, i), d->now);
+		if (v == NP_HYSTERESIS_ACT && np_hysteresis_is_refused(&t->hysteresis, &aim, among))
+			v = NP_HYSTERESIS_TAKEN_BACK;
 		results[v]++;
 		tell_waits(d, p, i, t, v);
 		d->waits |= v == NP_HYSTERESIS_NOT_STEADY || v == NP_HYSTERESIS_LEFT;

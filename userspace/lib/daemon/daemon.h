@@ -14,8 +14,9 @@ struct np_daemon_counts {
 	unsigned long long intervals, plans, planning_failed;
 	unsigned long long decisions[NP_HYSTERESIS_RESULTS]; /* decisions that ask for something */
 	unsigned long long moved_tasks, moved_bytes, ping_pongs, vanished, failed;
-	double move_seconds; /* that pages were moving for */
-	double cpu_seconds;  /* CPU time of the daemon itself */
+	unsigned long long trials[2]; /* plans that were verified: kept, taken back */
+	double move_seconds;	      /* that pages were moving for */
+	double cpu_seconds;	      /* CPU time of the daemon itself */
 	double last_interval_cpu_seconds;
 };
 

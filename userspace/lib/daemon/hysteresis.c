@@ -5,6 +5,8 @@
 #define STRAY_PAGES 256
 #define STRAY_SHARE 20
 
+#define FNV_PRIME 0x100000001b3
+
 /* A back-off doubles no more often than this. */
 #define MAX_DOUBLINGS 6
 
@@ -14,6 +16,7 @@ const char *const np_hysteresis_name[NP_HYSTERESIS_RESULTS] = {
 	[NP_HYSTERESIS_NOT_STEADY] = "not_steady",
 	[NP_HYSTERESIS_LEFT] = "left_alone",
 	[NP_HYSTERESIS_DONE] = "done",
+	[NP_HYSTERESIS_TAKEN_BACK] = "taken_back",
 };
 
 /* A hash of the nodes in a row of the plan (FNV-1a); 0: no row. */
@@ -24,7 +27,7 @@ static uint64_t mark_of(const struct np_plan *plan, size_t n_nodes, int row)
 	if (row == NP_NODE_NONE)
 		return 0;
 	for (size_t node = 0; node < n_nodes; node++)
-		mark = (mark ^ !plan->spread[(size_t)row * n_nodes + node]) * 0x100000001b3;
+		mark = (mark ^ !plan->spread[(size_t)row * n_nodes + node]) * FNV_PRIME;
 	return mark;
 }
 
@@ -131,4 +134,25 @@ void np_hysteresis_failed(struct np_hysteresis *s, const struct np_hysteresis_ru
 {
 	s->tried = true;
 	leave(s, r, now);
+}
+
+uint64_t np_hysteresis_among(const struct np_task *tasks, const unsigned long long *start, size_t n)
+{
+	uint64_t sum = 1;
+
+	for (size_t i = 0; i < n; i++)
+		sum += ((uint64_t)tasks[i].pid << 40 ^ start[i]) * FNV_PRIME;
+	return sum ? sum : 1;
+}
+
+void np_hysteresis_taken_back(struct np_hysteresis *s, const struct np_aim *aim, uint64_t among)
+{
+	s->refused = *aim;
+	s->refused_among = among;
+}
+
+bool np_hysteresis_is_refused(const struct np_hysteresis *s, const struct np_aim *aim,
+			      uint64_t among)
+{
+	return s->refused_among == among && same(&s->refused, aim);
 }

@@ -45,14 +45,17 @@ struct np_hysteresis {
 	unsigned int ping_pongs; /* so far */
 	bool tried;		 /* this decision, and it left so many pages behind: */
 	uint64_t behind;
+	struct np_aim refused;	/* that was taken back after its trial */
+	uint64_t refused_among; /* np_hysteresis_among() of the tasks then; 0: none was */
 };
 
 enum np_hysteresis_result {
 	NP_HYSTERESIS_ACT,
 	NP_HYSTERESIS_SMALL_GAIN,
 	NP_HYSTERESIS_NOT_STEADY,
-	NP_HYSTERESIS_LEFT, /* for the time of its back-off */
-	NP_HYSTERESIS_DONE, /* tried already; nothing new to gain */
+	NP_HYSTERESIS_LEFT,	  /* for the time of its back-off */
+	NP_HYSTERESIS_DONE,	  /* tried already; nothing new to gain */
+	NP_HYSTERESIS_TAKEN_BACK, /* its trial was worse than none, and the tasks are the same */
 	NP_HYSTERESIS_RESULTS
 };
 
@@ -76,6 +79,17 @@ void np_hysteresis_rest(struct np_hysteresis *s);
  */
 bool np_hysteresis_moved(struct np_hysteresis *s, const struct np_hysteresis_rules *r,
 			 const struct np_decision *d, uint64_t behind, unsigned int now);
+
+/* Stands for a set of tasks: pids and start times, in any order. Never 0. */
+uint64_t np_hysteresis_among(const struct np_task *tasks, const unsigned long long *start,
+			     size_t n);
+
+/* Notes that the decision was taken back after its trial, among these tasks. */
+void np_hysteresis_taken_back(struct np_hysteresis *s, const struct np_aim *aim, uint64_t among);
+
+/* Whether that was so of this decision, among the same tasks. */
+bool np_hysteresis_is_refused(const struct np_hysteresis *s, const struct np_aim *aim,
+			      uint64_t among);
 
 /* Notes that it failed: left alone for the back-off. */
 void np_hysteresis_failed(struct np_hysteresis *s, const struct np_hysteresis_rules *r,

@@ -70,6 +70,9 @@ static void print_counters(FILE *out, const struct np_daemon_counts *c)
 		"Tasks that exited between plan and move.");
 	counter(out, "ping_pongs_total", (double)c->ping_pongs,
 		"Tasks left alone after a ping-pong between nodes.");
+	head(out, "trials_total", "counter", "Plans that were verified, by what became of them.");
+	fprintf(out, "numaplace_daemon_trials_total{result=\"kept\"} %llu\n", c->trials[0]);
+	fprintf(out, "numaplace_daemon_trials_total{result=\"taken_back\"} %llu\n", c->trials[1]);
 	counter(out, "cpu_seconds_total", c->cpu_seconds, "CPU time of the daemon itself.");
 	gauge(out, "last_interval_cpu_seconds", c->last_interval_cpu_seconds,
 	      "CPU time of the daemon itself in the last interval.");

@@ -178,6 +178,22 @@ static void other_shares_of_the_same_nodes_are_no_other_decision(void)
 	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 1, 400), 5), NP_HYSTERESIS_NOT_STEADY);
 }
 
+static void what_was_taken_back_is_not_repeated_among_the_same(void)
+{
+	struct np_task tasks[] = { { .pid = 10 }, { .pid = 11 } };
+	unsigned long long start[] = { 100, 200 }, reused[] = { 100, 201 };
+	uint64_t both = np_hysteresis_among(tasks, start, 2);
+	struct np_aim aim = aim_of(decision(0, 1, 2)), other = aim_of(decision(0, 2, 2));
+	struct np_hysteresis s = { 0 };
+
+	CU_ASSERT_FALSE(np_hysteresis_is_refused(&s, &aim, both));
+	np_hysteresis_taken_back(&s, &aim, both);
+	CU_ASSERT(np_hysteresis_is_refused(&s, &aim, both));
+	CU_ASSERT_FALSE(np_hysteresis_is_refused(&s, &other, both));
+	CU_ASSERT_FALSE(np_hysteresis_is_refused(&s, &aim, np_hysteresis_among(tasks, start, 1)));
+	CU_ASSERT_FALSE(np_hysteresis_is_refused(&s, &aim, np_hysteresis_among(tasks, reused, 2)));
+}
+
 static CU_TestInfo hysteresis_tests[] = {
 	{ "a decision must be made twice", a_decision_must_be_made_twice },
 	{ "a small gain is not worth it", a_small_gain_is_not_worth_it },
@@ -189,6 +205,8 @@ static CU_TestInfo hysteresis_tests[] = {
 	{ "another set of nodes is another decision", another_set_of_nodes_is_another_decision },
 	{ "other shares of the same nodes are no other decision",
 	  other_shares_of_the_same_nodes_are_no_other_decision },
+	{ "what was taken back is not repeated among the same",
+	  what_was_taken_back_is_not_repeated_among_the_same },
 	CU_TEST_INFO_NULL,
 };
 

@@ -99,7 +99,7 @@ def test_over_real_processes() -> None:
         assert re.fullmatch(rf"Deprecated: use {name}(_total)?\.", old.documentation)
         assert (old.type, old.samples[0].value) == (new.type, new.samples[0].value)
     assert {sample.labels["verdict"] for sample in families["numaplace_daemon_decisions"].samples} \
-        == {"act", "small_gain", "not_steady", "left_alone", "done"}
+        == {"act", "small_gain", "not_steady", "left_alone", "done", "taken_back"}
 
 
 def test_no_such_cgroup(tool: Path) -> None:
