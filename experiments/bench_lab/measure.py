@@ -2,13 +2,14 @@
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
     measure.py latency|bandwidth|sleep|timers|answers|contention|counters|rounds|torn|tool-counters|tool-penalty|
-               tool-daemon|present|unload|redis ..
+               tool-daemon|tool-verify|tool-verify-right|tool-trial|present|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -144,6 +145,7 @@ def rounds():
 
 
 TOOL = "build/numaplace"
+VERIFY_TIME = "500ms"
 
 
 def tool_counters():
@@ -285,7 +287,8 @@ def tool_daemon():
     chase = chase_on_cpu_2(0)
     os.sched_setaffinity(0, {3})
     daemon = subprocess.Popen([TOOL, "daemon", "--policy", "n-mass", "--override", "--engine", "syscall", "--interval", "20ms",
-                               "--count", "4", "--hysteresis", "20", "--min-busy", "0", "--metrics", page, str(chase.pid)],
+                               "--count", "4", "--hysteresis", "20", "--min-busy", "0", "--no-trial", "--metrics", page,
+                               str(chase.pid)],
                               stderr=subprocess.PIPE, text=True)
 
     def metrics() -> dict:
@@ -308,9 +311,79 @@ def tool_daemon():
     chase.kill()
 
 
+def verified(chase: subprocess.Popen, policy: str) -> dict:
+    """What apply says of a plan that moves the chase's pages, and where they are afterwards."""
+    for _ in range(6):
+        done = subprocess.run([TOOL, "apply", "--json", "--policy", policy, "--override", "--engine", "syscall",
+                               "--sample", "0", "--verify", VERIFY_TIME, str(chase.pid)],
+                              capture_output=True, text=True, check=False)
+        answer = json.loads(done.stdout) if done.stdout else {"error": done.stderr}
+        if answer.get("verified"):
+            break  # else other programs ran on the chase's CPU
+    pages = tool("ps", "--json", "-s", "0", str(chase.pid))["tasks"][0]["pages"]
+    return {"policy": policy, "status": done.returncode, "verified": answer.get("verified"), "undone": answer.get("undone"),
+            "error": answer.get("error"), "pages": pages}
+
+
+def tool_verify():
+    """A plan that is wrong on purpose, one that is right, and one that is right for a program that stops and goes on."""
+    chase = chase_on_cpu_2(1)
+    os.sched_setaffinity(0, {0})
+    say(measure="verify", what="wrong", **verified(chase, "remote:move=pages"))
+    run(TOOL, "migrate", "--engine", "syscall", "--to", "0", str(chase.pid))
+    say(measure="verify", what="right", **verified(chase, "interleave"))
+    run(TOOL, "migrate", "--engine", "syscall", "--to", "0", str(chase.pid))
+    phases = subprocess.Popen(["sh", "-c", f"while :; do kill -STOP {chase.pid}; sleep 0.03; kill -CONT {chase.pid}; "
+                                           "sleep 0.03; done"])
+    say(measure="verify", what="phases", **verified(chase, "interleave"))
+    phases.kill()
+    phases.wait()
+    chase.kill()
+
+
+def tool_verify_right():
+    """Twenty plans that are right, of one program."""
+    chase = chase_on_cpu_2(1)
+    os.sched_setaffinity(0, {0})
+    for _ in range(20):
+        run(TOOL, "migrate", "--engine", "syscall", "--to", "0", str(chase.pid))
+        say(measure="verify", what="right", **verified(chase, "interleave"))
+    chase.kill()
+
+
+def tool_trial():
+    """A daemon whose policy is wrong takes its move back, and does not repeat it when it plans again."""
+    page = Path("/tmp/trial.prom")
+    chase = chase_on_cpu_2(1)
+    os.sched_setaffinity(0, {0})
+    daemon = subprocess.Popen([TOOL, "daemon", "--policy", "remote:move=pages", "--override", "--engine", "syscall",
+                               "--interval", "100ms", "--count", "0", "--hysteresis", "1", "--min-busy", "0", "--trial",
+                               VERIFY_TIME, "--metrics", page, str(chase.pid)], stderr=subprocess.PIPE, text=True)
+
+    def wait_for(sample: str) -> bool:
+        while daemon.poll() is None:
+            if page.exists() and re.search(rf"^numaplace_daemon_{sample} [^0]", page.read_text(encoding="ascii"), re.M):
+                return True
+            time.sleep(0.05)
+        return False
+
+    seen = [wait_for('trials_total{result="taken_back"}')]
+    daemon.send_signal(signal.SIGHUP)  # reads its options again, and plans
+    seen.append(wait_for('decisions_total{verdict="taken_back"}'))
+    text = page.read_text(encoding="ascii")
+    pages = tool("ps", "--json", "-s", "0", str(chase.pid))["tasks"][0]["pages"]
+    daemon.terminate()
+    say(measure="trial", seen=seen, log=daemon.communicate()[1], pages=pages,
+        trials=re.findall(r'^numaplace_daemon_trials_total\{result="(\w+)"\} (\d+)$', text, re.M))
+    chase.kill()
+
+
 MEASURES = {"latency": latency, "bandwidth": bandwidth, "sleep": sleep, "timers": timers, "answers": answers,
             "contention": contention, "counters": counters, "rounds": rounds, "torn": torn, "tool-counters": tool_counters,
-            "tool-penalty": tool_penalty, "tool-daemon": tool_daemon, "present": present, "unload": unload, "redis": redis}
+            "tool-penalty": tool_penalty, "tool-daemon": tool_daemon, "tool-verify": tool_verify,
+            "tool-verify-right": tool_verify_right, "tool-trial": tool_trial, "present": present, "unload": unload,
+            "redis": redis}
+
 
 if __name__ == "__main__":
     everywhere = os.sched_getaffinity(0)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timed_boot]
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
     return lab_run.measure(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
-                           "tool-counters", "tool-penalty", "tool-daemon", "present", "unload")
+                           "tool-counters", "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present", "unload")
 
 
 def of(measured: list[dict], what: str) -> list[dict]:
@@ -171,6 +171,23 @@ def test_the_daemon_counts_what_it_plans_for(measured):
     assert 0 < home["sampling_cpu_seconds_total"] < home["cpu_seconds_total"]
     assert "node 1 -> 0" in line["log"] and "nothing is counted" not in line["log"]
     assert line["cpus"] == [2], "given back"
+
+
+def test_a_plan_that_makes_tasks_slower_is_taken_back(measured):
+    wrong, right, phases = of(measured, "verify")
+    assert (wrong["status"], wrong["undone"], wrong["verified"]["taken_back"]) == (1, True, True), wrong
+    assert wrong["verified"]["speed"] < 0.8 and wrong["pages"]["0"] == 0, wrong
+    for line in (right, phases):
+        assert (line["status"], line["undone"], line["verified"]["taken_back"]) == (0, False, False), line
+        assert line["pages"]["0"] == pytest.approx(line["pages"]["1"], rel=0.01), line
+    assert right["verified"]["speed"] > 1.1 and phases["verified"]["noise"] > 3 * right["verified"]["noise"], phases
+
+
+def test_a_daemons_move_on_trial_is_taken_back_and_not_repeated(measured):
+    (line,) = of(measured, "trial")
+    assert line["seen"] == [True, True], line
+    assert dict(line["trials"]) == {"kept": "0", "taken_back": "1"}, line
+    assert line["log"].count("taken back: 1 tasks run at 0.") == 1 and line["pages"]["0"] == 0, line
 
 
 def test_a_plan_predicts_what_tasks_get_now(measured):
