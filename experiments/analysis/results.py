@@ -22,8 +22,6 @@ from experiments.runner.results import marks
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
 ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs of earlier trees
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
-POLICY_ORDER = ("none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
-                "carrefour", "asymsched", "numad")
 PLATFORM_TEXT = {
     "real": "measured on real hardware",
     "lab-functional": "times come from plain QEMU, which has no NUMA timing: functional, "
@@ -169,11 +167,9 @@ def natural(name: str) -> list[tuple[int, int | str]]:
     ]
 
 
-def policy_rank(name: str) -> tuple[int, str]:
-    """A policy stands beside itself with other options."""
-    policy = re.split("[:#]", name)[0]
-    known = policy in POLICY_ORDER
-    return (POLICY_ORDER.index(policy) if known else len(POLICY_ORDER), name)
+def policy_rank(name: str) -> tuple[bool, str]:
+    """What is compared with first; a policy stands beside itself with other options."""
+    return (re.split("[:#]", name)[0] != "none", name)
 
 
 def text_of(value: Any) -> str:

@@ -58,13 +58,10 @@ def test_a_marked_observation_is_made_once_more() -> None:
     assert {key[0] for key in schedule.done(records)} == {"a", "c", "d"}
 
 
-def test_the_suite_has_the_eight_workloads_and_every_policy(suite) -> None:
+def test_the_suite_has_the_eight_workloads_and_policies_that_are_known(suite) -> None:
     assert [w.name for w in suite.workloads] == [
         "contention-1L1R", "contention-0L2R", "contention-2L2R", "cross", "split",
         "redis-lists", "redis-keys", "redis-zsets"]
-    assert {policy.partition(":")[0] for policy in suite.policies} == {
-        "none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted", "carrefour", "asymsched",
-        "numad"}
     for policy in ("maximum-local", "n-mass"):  # like with like
         assert {f"{policy}:pages=follow", f"{policy}:pages=stay"} <= set(suite.policies)
     Numaplace().check_policies(suite.policies)

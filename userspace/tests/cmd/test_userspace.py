@@ -104,15 +104,15 @@ def test_help_of_a_command(tool: Path, command: str) -> None:
 
 CROSSED = ["predict", "--machine", ROOT / "experiments" / "lab" / "machines" / "demo-2s.toml",
            "--tasks", ROOT / "Documentation/how-to/crossed.toml"]
+SOME_POLICIES = ["-p", "none", "-p", "maximum-local", "-p", "measured", "-p", "interleave"]
 
 
 @pytest.mark.parametrize("name, words", [
-    ("policies.txt", ["policies"]),
     ("machine.txt", ["machine", ROOT / "experiments" / "lab" / "machines" / "cxl-3n.toml"]),
     ("machine-plugin.txt", ["machine", "--plugin", ROOT / "experiments" / "lab" / "machines" / "cxl-3n.toml"]),
-    ("predict.txt", CROSSED),
-    ("predict.json", [*CROSSED, "--json"]),
-    ("predict-random.txt", [*CROSSED[:3], "--random", "20", "--seed", "1"]),
+    ("predict.txt", [*CROSSED, *SOME_POLICIES]),
+    ("predict.json", [*CROSSED, "--json", *SOME_POLICIES]),
+    ("predict-random.txt", [*CROSSED[:3], "--random", "20", "--seed", "1", *SOME_POLICIES]),
 ])
 def test_tables(tool: Path, name: str, words: list) -> None:
     done = run(tool, *words)

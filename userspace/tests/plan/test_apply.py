@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from tests import building
 
 ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
-POLICIES = ["none", "maximum-local", "n-mass", "measured", "remote", "interleave", "weighted",
-            "carrefour", "asymsched", "numad"]
+POLICIES = [name.replace("_", "-") for name in
+            re.findall(r"^POLICY\((\w+)\)", (ROOT / "policies/plan/policies.def").read_text(encoding="ascii"), re.M)]
 
 
 @pytest.fixture(scope="session")
