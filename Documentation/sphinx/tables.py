@@ -68,6 +68,10 @@ def machines(program: str) -> str:
     return table(["machine", "nodes", "CPUs", "MiB", "describes"], [[code(name), *rest] for name, *rest in rows])
 
 
+def model_fields(program: str) -> str:
+    return subprocess.run([program, "machine", "--fields"], capture_output=True, text=True, check=True).stdout
+
+
 def suites(_: str) -> str:
     found = [suite.load(name) for name in suite.names()]
     return table(["suite", "question", "answers to", "machines of the lab", "takes"],
@@ -89,7 +93,7 @@ def parameters(_: str) -> str:
     return table(["parameter", "type", "value, and suites that have it"], rows)
 
 
-TABLES: tuple[Callable[[str], str], ...] = (commands, policies, metrics, machines, suites, parameters)
+TABLES: tuple[Callable[[str], str], ...] = (commands, policies, metrics, machines, model_fields, suites, parameters)
 
 
 def main(program: str, folder: Path) -> None:

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../policies/model/model.h"
+#include "../../../policies/model/fields.h"
 #include "../base/cpulist.h"
 #include "../host/tasks.h"
 #include "json.h"
@@ -101,29 +101,20 @@ json_t *np_json_machine(const struct np_machine *m)
 			 (json_int_t)m->page_size, "nodes", np_json_nodes(m));
 }
 
-#define ADD(object, from, field) json_object_set_new(object, #field, json_real((from)->field))
+static void add_fields(json_t *object, enum np_model_scope scope, const void *from)
+{
+	const struct np_model_field *f = NULL;
+
+	while ((f = np_model_field_next(scope, f)))
+		json_object_set_new(object, f->member, json_real(np_model_value(f, from)));
+}
 
 static json_t *model_node_json(const struct np_model *model, int i)
 {
 	const struct np_model_node *n = &model->node[i];
 	json_t *j = json_object(), *unloaded = json_array();
 
-	ADD(j, n, core_outstanding);
-	ADD(j, n, core_bytes_per_s);
-	ADD(j, n, port_bytes_per_s);
-	ADD(j, n, port_remote_weight);
-	ADD(j, n, port_variability);
-	ADD(j, n, dram_bytes_per_s);
-	ADD(j, n, dram_latency_ns);
-	ADD(j, n, dram_variability);
-	ADD(j, n, dram_local_share);
-	ADD(j, n, local_entries);
-	ADD(j, n, remote_entries);
-	ADD(j, n, local_overflow_loss);
-	ADD(j, n, remote_overflow_loss);
-	ADD(j, n, local_overflow_share);
-	ADD(j, n, stream_loss);
-	ADD(j, n, cache_latency_ns);
+	add_fields(j, NP_SCOPE_NODE, n);
 	for (int to = 0; to < (int)model->n_nodes; to++)
 		json_array_append_new(unloaded, json_real(np_model_unloaded_ns(model, i, to)));
 	json_object_set_new(j, "unloaded_ns", unloaded);
@@ -135,10 +126,7 @@ static json_t *model_link_json(const struct np_machine *m, const struct np_model
 	json_t *j = json_pack("{s:[o,o]}", "nodes", np_json_node(m, l->node[0]),
 			      np_json_node(m, l->node[1]));
 
-	ADD(j, l, bytes_per_s);
-	ADD(j, l, latency_ns);
-	ADD(j, l, header_bytes);
-	ADD(j, l, variability);
+	add_fields(j, NP_SCOPE_LINK, l);
 	return j;
 }
 

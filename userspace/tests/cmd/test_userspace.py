@@ -120,11 +120,6 @@ def test_tables(tool: Path, name: str, words: list) -> None:
     compare(name, done.stdout)
 
 
-def test_the_documentation_has_the_table_of_the_models_numbers(tool: Path) -> None:
-    table = run(tool, "machine", "--fields").stdout
-    assert table.count("\n") > 20 and table in (ROOT / "Documentation" / "reference" / "machine-files.md").read_text()
-
-
 def test_version(tool: Path) -> None:
     assert re.fullmatch(r"numaplace \d+\.\d+\.\d+ \(module ABI \d+\)\n", run(tool, "--version").stdout)
 
