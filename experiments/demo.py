@@ -10,12 +10,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .places import HERE
-from .runner import check_machine, cli, host_nodes, results
+from .runner import check_machine, host_nodes, results
 
 SUITE = "policy-matrix"
 POLICIES = "none,maximum-local:pages=follow,n-mass:pages=follow"  # like with like: pages follow their task
@@ -65,15 +65,15 @@ def module() -> Iterator[None]:
         subprocess.run(["rmmod", "numaplace"])
 
 
-def run(words: list[str]) -> int:
+def run(words: list[str], experiment: Callable[[list[str]], int]) -> int:
     usable = [node for node in host_nodes.nodes() if node.usable]
     words = ["run", SUITE, "--policies", POLICIES, "--out", str(OUT), "--force", *words]
     if len(usable) >= 2:
         say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
         with module():
-            return cli.main(words)
+            return experiment(words)
     say(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
-    return cli.main([*words, "--lab", MACHINE])
+    return experiment([*words, "--lab", MACHINE])
 
 
 def show() -> None:
@@ -85,9 +85,10 @@ def show() -> None:
     print(f"\nThe report, with a figure for every workload: {page.resolve()}")
 
 
-def main(quick: bool) -> int:
+def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
+    """`experiment` carries out the words of a command."""
     begin = time.monotonic()
-    status = run(["--quick"] if quick else [])
+    status = run(["--quick"] if quick else [], experiment)
     if results.reached(OUT):
         say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
         show()

@@ -237,7 +237,7 @@ def command_run_all(args: argparse.Namespace) -> int:
 
 def command_demo(args: argparse.Namespace) -> int:
     from .. import demo
-    return demo.main(args.quick)
+    return demo.main(args.quick, main)
 
 
 def command_check(args: argparse.Namespace) -> int:
