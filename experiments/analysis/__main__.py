@@ -7,9 +7,7 @@ import argparse
 import json
 import sys
 
-from experiments.runner.cli import add_export_options
-
-from .compare_options import COMPARE_HELP, add_compare_options
+from .command_options import COMPARE_HELP, add_compare_options, add_export_options
 from .results import ResultsError
 
 

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from ..analysis.compare_options import COMPARE_HELP, add_compare_options
+from ..analysis.command_options import COMPARE_HELP, add_compare_options, add_export_options
 from ..units import percent
 from . import designs, estimate, host_nodes, results, run_all, schedule
 from . import suite as suites
@@ -40,14 +40,6 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("export", help="a run's numbers and figures for other programs")
     add_export_options(one)
     return top
-
-
-def add_export_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("directory", metavar="RUN", help="folder of a run")
-    one.add_argument("--csv", type=Path, metavar="FILE", help="every value of every observation, one a row")
-    one.add_argument("--parquet", type=Path, metavar="FILE", help="the same, for pandas, DuckDB, R")
-    one.add_argument("--pyperf", type=Path, metavar="FILE", help="JSON that pyperf reads")
-    one.add_argument("--figures", choices=["png", "pdf"], help="each figure, in RUN/figures, drawn by Chromium")
 
 
 def add_run_options(one: argparse.ArgumentParser) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options of experiment compare; loads nothing large, because the runner's command line has them too."""
+"""The options of experiment compare and export; loads nothing large, because the runner's command line has them too."""
 
 from __future__ import annotations
 
@@ -24,3 +24,11 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
                           "as in 'bandwidth < -3 %%'")
     one.add_argument("--json", action="store_true")
     one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
+
+
+def add_export_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("directory", metavar="RUN", help="folder of a run")
+    one.add_argument("--csv", type=Path, metavar="FILE", help="every value of every observation, one a row")
+    one.add_argument("--parquet", type=Path, metavar="FILE", help="the same, for pandas, DuckDB, R")
+    one.add_argument("--pyperf", type=Path, metavar="FILE", help="JSON that pyperf reads")
+    one.add_argument("--figures", choices=["png", "pdf"], help="each figure, in RUN/figures, drawn by Chromium")
