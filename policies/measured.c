@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "plan/node_set.h"
+#include "plan/placer.h"
 #include "search/search.h"
 
 #define SAME 1e-6 /* relative difference that the solver's rounding may make */
@@ -41,8 +42,9 @@ static const struct np_option options[] = {
 		.def = PAGES_SPLIT,
 		.words = pages_words,
 		.unit = "",
-		.meaning = "split: pages may move, be divided between two nodes in quarters, or be spread over more by weights; move: all of "
-			   "a task's pages or none; stay: only tasks move",
+		.meaning =
+			"split: pages may move, be divided between two nodes in quarters, or be spread over more by weights; move: all of "
+			"a task's pages or none; stay: only tasks move",
 	},
 	{
 		.name = "horizon",
@@ -210,11 +212,19 @@ static int try_all(struct np_search *s)
 	return 0;
 }
 
+#define POLICY(name) &np_policy_##name,
+/* Whose plans are starting points. */
+static const struct np_policy *const policies[] = {
+#include "plan/policies.def"
+	NULL,
+};
+#undef POLICY
+
 static int find_best(struct np_search *s, const struct np_options *o)
 {
 	if (option(o, "search") == SEARCH_ALL)
 		return try_all(s);
-	np_search_starting_points(s, &np_policy_measured);
+	np_search_starting_points(s, policies, &np_policy_measured);
 	return 0;
 }
 

@@ -147,10 +147,11 @@ void np_measured_options(struct np_search *s, const struct np_options *o);
 #define NP_MANY_TASKS 256 /* more move together */
 
 /*
- * Tries placements made by rule and the plans of all policies but self, improves them, and ends at
- * the best of all.
+ * Tries placements made by rule and the plans of policies[], which ends with NULL, but self's,
+ * improves them, and ends at the best of all.
  */
-void np_search_starting_points(struct np_search *s, const struct np_policy *self);
+void np_search_starting_points(struct np_search *s, const struct np_policy *const *policies,
+			       const struct np_policy *self);
 
 /* Freedom that the tried placements have with a task's pages. */
 enum np_page_freedom {

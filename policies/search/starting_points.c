@@ -135,22 +135,27 @@ struct start {
 	bool follow;
 };
 
-#define POLICY(name) \
-	{ .policy = &np_policy_##name }, { .policy = &np_policy_##name, .follow = true },
-static const struct start starts[] = {
-	{ .rule = balance },
-	{ .rule = balance, .follow = true },
-#include "../plan/policies.def"
-};
-#undef POLICY
+/* Start number 0, 1, ..; false after the last. */
+static bool start_at(const struct np_policy *const *policies, size_t at, struct start *start)
+{
+	*start = (struct start) { .follow = at % 2 };
+	if (at < 2)
+		start->rule = balance;
+	else
+		start->policy = policies[at / 2 - 1];
+	return start->rule || start->policy;
+}
 
-#define N_STARTS (sizeof(starts) / sizeof(*starts))
+static bool is_named(const struct np_policy *policy, const char *name)
+{
+	return !strcmp(policy->name, name);
+}
 
 /* Starts of more than NP_MANY_TASKS: those whose placement is predicted in little time. */
 static bool is_quick(const struct start *start)
 {
-	return start->rule || start->policy == &np_policy_none ||
-	       (start->policy == &np_policy_maximum_local && !start->follow);
+	return start->rule || is_named(start->policy, "none") ||
+	       (is_named(start->policy, "maximum-local") && !start->follow);
 }
 
 static void begin(struct np_search *s, const struct start *start)
@@ -158,7 +163,7 @@ static void begin(struct np_search *s, const struct start *start)
 	reset(s);
 	if (start->rule)
 		start->rule(s);
-	else if (start->policy != &np_policy_none)
+	else if (!is_named(start->policy, "none"))
 		as_planned(s, start->policy);
 	if (start->follow)
 		pages_follow(s);
@@ -172,11 +177,14 @@ static bool is_used(const struct np_search *s, const struct start *start,
 }
 
 /* Few tasks are improved from every start, since the best start need not lead to the best end. */
-static void climb_from_each(struct np_search *s, const struct np_policy *self)
+static void climb_from_each(struct np_search *s, const struct np_policy *const *policies,
+			    const struct np_policy *self)
 {
-	for (size_t at = 0; at < N_STARTS && s->budget > 0; at++)
-		if (is_used(s, &starts[at], self)) {
-			begin(s, &starts[at]);
+	struct start start;
+
+	for (size_t at = 0; start_at(policies, at, &start) && s->budget > 0; at++)
+		if (is_used(s, &start, self)) {
+			begin(s, &start);
 			np_search_hill_climb(s);
 		}
 }
@@ -200,18 +208,21 @@ static void kick_each(struct np_search *s)
 	}
 }
 
-void np_search_starting_points(struct np_search *s, const struct np_policy *self)
+void np_search_starting_points(struct np_search *s, const struct np_policy *const *policies,
+			       const struct np_policy *self)
 {
+	struct start start;
+
 	s->best_score = -INFINITY;
-	for (size_t at = 0; at < N_STARTS; at++)
-		if (is_used(s, &starts[at], self)) {
-			begin(s, &starts[at]);
+	for (size_t at = 0; start_at(policies, at, &start); at++)
+		if (is_used(s, &start, self)) {
+			begin(s, &start);
 			np_search_keep(s, np_search_score(s, true));
 		}
 	np_search_return(s);
 	np_search_hill_climb(s);
 	if (s->n <= NP_FEW_TASKS) {
-		climb_from_each(s, self);
+		climb_from_each(s, policies, self);
 		kick_each(s);
 	}
 	np_search_return(s);
