@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module as an engine: its table, its refusals, restore. */
+/* The module as an engine: its table, restore. */
 #include "module.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/cpulist.h"
-#include "../host/proc.h"
 #include "affinity.h"
 #include "engines.h"
 #include "layers.h"
@@ -20,37 +18,6 @@ int np_module_ready(struct np_err *err)
 	struct np_module_info info;
 
 	return np_module_probe(&info, err);
-}
-
-int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
-{
-	char whom[24] = "all processes";
-	const char *why;
-
-	if (pid)
-		snprintf(whom, sizeof(whom), "process %d", pid);
-	switch (e) {
-	case -EPERM:
-		return np_proc_denied(pid, what, err);
-	case -ESRCH:
-		return np_fail(err, e, "process %d has exited", pid);
-	case -EACCES:
-		why = "its cpuset does not allow these nodes";
-		break;
-	case -ENODEV:
-		why = "the node has no memory";
-		break;
-	case -EINVAL:
-		why = "it is a kernel thread or its CPUs are fixed";
-		break;
-	case -EBUSY:
-		why = "no reaction within 5 s, a deadline task, or too many waiting jobs; "
-		      "try again";
-		break;
-	default:
-		why = strerror(-e);
-	}
-	return np_fail(err, e, "the module cannot %s %s: %s", what, whom, why);
 }
 
 /* The thread's CPUs where they are not those that the module set; NULL: they are. */

@@ -13,7 +13,4 @@ int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_resu
 int np_module_memory(pid_t pid, int *mode, struct bitmask **nodes);
 int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);
 
-/* Writes why the module refused the action `what` on pid. Returns e. */
-int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err);
-
 #endif

@@ -158,3 +158,34 @@ int np_module_probe(struct np_module_info *info, struct np_err *err)
 			       info->version, info->abi, NUMAPLACE_ABI);
 	return 0;
 }
+
+int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
+{
+	char whom[24] = "all processes";
+	const char *why;
+
+	if (pid)
+		snprintf(whom, sizeof(whom), "process %d", pid);
+	switch (e) {
+	case -EPERM:
+		return np_proc_denied(pid, what, err);
+	case -ESRCH:
+		return np_fail(err, e, "process %d has exited", pid);
+	case -EACCES:
+		why = "its cpuset does not allow these nodes";
+		break;
+	case -ENODEV:
+		why = "the node has no memory";
+		break;
+	case -EINVAL:
+		why = "it is a kernel thread or its CPUs are fixed";
+		break;
+	case -EBUSY:
+		why = "no reaction within 5 s, a deadline task, or too many waiting jobs; "
+		      "try again";
+		break;
+	default:
+		why = strerror(-e);
+	}
+	return np_fail(err, e, "the module cannot %s %s: %s", what, whom, why);
+}

@@ -4,6 +4,7 @@
 #define NUMAPLACE_LIB_MODULE_FILES_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "../../../kmod/uapi/numaplace.h"
 #include "../base/error.h"
@@ -31,6 +32,9 @@ int np_module_write(const char *file, const char *line);
 
 /* Opens one file for reading and writing. A descriptor or -errno. */
 int np_module_open(const char *file);
+
+/* Writes why the module refused the action `what` on pid. Returns e. */
+int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err);
 
 /* Another folder than NUMAPLACE_DIR, for tests; NULL sets it back. */
 void np_module_use_dir(const char *dir);
