@@ -3,6 +3,8 @@
 #include "task_watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,6 +119,23 @@ static int list(const struct np_task_watch *w, pid_t **pids, size_t *n, struct n
 		return np_cgroup_tasks(w->rules->cgroup, pids, n, err);
 	e = np_proc_all(pids, n);
 	return e ? np_fail(err, e, "/proc cannot be read: %s", strerror(-e)) : 0;
+}
+
+bool np_task_watch_read_stat(struct np_watched_task *t, char *text, size_t len)
+{
+	char path[64];
+	ssize_t n;
+
+	if (t->stat < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/stat", t->pid);
+		t->stat = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	/* The open file is the process's own: a reused pid gives ESRCH. */
+	n = t->stat < 0 ? -1 : pread(t->stat, text, len - 1, 0);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return true;
 }
 
 /* One that has left the cgroup is no longer watched, but its placement is to be undone. */

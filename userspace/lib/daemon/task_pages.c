@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../host/clock.h"
 
@@ -66,6 +67,34 @@ bool np_task_watch_follow(const struct np_machine *m, struct np_watched_task *t)
 unsigned int np_watched_task_cores(const struct np_task_watch *w, const struct np_watched_task *t)
 {
 	return w->rules->one_core || t->busy < 1.5 ? 1 : (unsigned int)(t->busy + 0.5);
+}
+
+static void forget_rows(struct np_watched_task *t)
+{
+	if (t->have) {
+		np_tasks_free(&t->task);
+		np_task_limits_free(&t->limits);
+	}
+	t->have = false;
+	free(t->accesses);
+	t->accesses = NULL;
+}
+
+void np_task_watch_forget(struct np_watched_task *t)
+{
+	if (t->stat >= 0)
+		close(t->stat);
+	forget_rows(t);
+}
+
+void np_task_watch_drop_rows(struct np_task_watch *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		forget_rows(&w->task[i]);
+		w->task[i].sampled = (struct np_task) { 0 };
+		w->task[i].hysteresis = (struct np_hysteresis) { 0 };
+	}
+	w->eligible = 0;
 }
 
 bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,

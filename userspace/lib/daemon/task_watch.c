@@ -2,8 +2,6 @@
 #include "task_watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,34 +31,6 @@ int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules
 	for (size_t i = 0; i < rules->n_pids; i++)
 		w->named[i] = np_proc_stat(rules->pids[i], &st) ? 0 : st.start;
 	return 0;
-}
-
-static void forget_rows(struct np_watched_task *t)
-{
-	if (t->have) {
-		np_tasks_free(&t->task);
-		np_task_limits_free(&t->limits);
-	}
-	t->have = false;
-	free(t->accesses);
-	t->accesses = NULL;
-}
-
-void np_task_watch_forget(struct np_watched_task *t)
-{
-	if (t->stat >= 0)
-		close(t->stat);
-	forget_rows(t);
-}
-
-void np_task_watch_drop_rows(struct np_task_watch *w)
-{
-	for (size_t i = 0; i < w->n; i++) {
-		forget_rows(&w->task[i]);
-		w->task[i].sampled = (struct np_task) { 0 };
-		w->task[i].hysteresis = (struct np_hysteresis) { 0 };
-	}
-	w->eligible = 0;
 }
 
 void np_task_watch_close(struct np_task_watch *w)
@@ -99,23 +69,6 @@ static bool parse_look(char *text, struct np_watched_task *t, unsigned long long
 	t->threads = (unsigned int)strtoul(threads, NULL, 10);
 	t->rss = strtoull(size, NULL, 10);
 	t->cpu = atoi(last);
-	return true;
-}
-
-bool np_task_watch_read_stat(struct np_watched_task *t, char *text, size_t len)
-{
-	char path[64];
-	ssize_t n;
-
-	if (t->stat < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/stat", t->pid);
-		t->stat = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	/* The open file is the process's own: a reused pid gives ESRCH. */
-	n = t->stat < 0 ? -1 : pread(t->stat, text, len - 1, 0);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
 	return true;
 }
 
