@@ -32,14 +32,8 @@ bool np_toml_skip_lines(
 	struct np_toml *t); /* blanks, comments and lines' ends: false if a comment is wrong */
 bool np_toml_take(struct np_toml *t, char c); /* the character, if it is next */
 
-json_t *np_toml_key(struct np_toml *t); /* one part of a key, a string */
-json_t *np_toml_value(struct np_toml *t);
+json_t *np_toml_key(struct np_toml *t);	   /* one part of a key, a string */
 json_t *np_toml_string(struct np_toml *t); /* of any of the four kinds */
 json_t *np_toml_number(struct np_toml *t); /* or a boolean */
-
-/* KEY = VALUE into the table; dotted keys make tables. False with the error written. */
-bool np_toml_assign(struct np_toml *t, json_t *table);
-/* Nothing may be added to the table or array any more. False if memory is short. */
-bool np_toml_close(struct np_toml *t, json_t *value);
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tables of a TOML file. What may be added to a table depends on how it was made, which is
+ * The tables and arrays of a TOML file. What may be added to a table depends on how it was made, which is
  * noted beside it.
  */
 #include "toml.h"
 
 #include <errno.h>
 #include <search.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,18 +27,6 @@ struct mark {
 	enum how how;
 	unsigned int line;
 };
-
-void *np_toml_fail(struct np_toml *t, const char *format, ...)
-{
-	char what[200];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
-	va_end(ap);
-	np_fail(t->err, 0, "%s:%u: %s", t->path, t->line, what);
-	return NULL;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -77,11 +64,6 @@ static bool made_at(struct np_toml *t, const void *of, enum how how, unsigned in
 static bool made(struct np_toml *t, const json_t *value, enum how how)
 {
 	return made_at(t, value, how, t->line);
-}
-
-bool np_toml_close(struct np_toml *t, json_t *value)
-{
-	return made(t, value, CLOSED);
 }
 
 /* A value that is thrown away after an error leaves its mark, which nothing reads any more. */
@@ -215,7 +197,10 @@ static const char *name_in(json_t *table, const char *key)
 	return json_object_iter_key(json_object_iter_at(table, key));
 }
 
-bool np_toml_assign(struct np_toml *t, json_t *table)
+static json_t *read_value(struct np_toml *t);
+
+/* KEY = VALUE into the table; dotted keys make tables. False with the error written. */
+static bool assign(struct np_toml *t, json_t *table)
 {
 	unsigned int line = t->line;
 	json_t *path = read_path(t), *value;
@@ -232,7 +217,7 @@ bool np_toml_assign(struct np_toml *t, json_t *table)
 		np_toml_fail(t, "'%s' has no '=' after it", key);
 	else if (table) {
 		np_toml_skip_blanks(t);
-		value = np_toml_value(t);
+		value = read_value(t);
 		ok = value && !json_object_set_new(table, key, value) &&
 		     made_at(t, name_in(table, key), ASSIGNED, line);
 	}
@@ -240,62 +225,69 @@ bool np_toml_assign(struct np_toml *t, json_t *table)
 	return ok;
 }
 
-bool np_toml_skip_blanks(struct np_toml *t)
+static json_t *read_array(struct np_toml *t)
 {
-	t->at += strspn(t->at, " \t");
-	return true;
-}
+	json_t *array = json_array(), *value;
 
-bool np_toml_take(struct np_toml *t, char c)
-{
-	if (*t->at != c || t->at == t->end)
-		return false;
-	t->at++;
-	return true;
-}
-
-static bool skip_comment(struct np_toml *t)
-{
-	if (*t->at != '#')
-		return true;
-	while (*t->at != '\n' && strncmp(t->at, "\r\n", 2) && t->at < t->end) {
-		unsigned char c = (unsigned char)*t->at++;
-
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return np_toml_fail(t, "a comment holds the control character 0x%02x", c);
+	for (;;) {
+		if (!array || !np_toml_skip_lines(t))
+			break;
+		if (np_toml_take(t, ']'))
+			return array;
+		value = read_value(t);
+		if (!value || json_array_append_new(array, value) || !np_toml_skip_lines(t))
+			break;
+		if (!np_toml_take(t, ',') && *t->at != ']') {
+			np_toml_fail(t, "a ',' or ']' is missing in an array");
+			break;
+		}
 	}
-	return true;
+	json_decref(array);
+	return NULL;
 }
 
-static bool take_newline(struct np_toml *t)
+static json_t *read_inline_table(struct np_toml *t)
 {
-	if (*t->at == '\r' && t->at[1] == '\n')
-		t->at++;
-	if (!np_toml_take(t, '\n'))
-		return false;
-	t->line++;
-	return true;
-}
+	json_t *table = json_object();
 
-bool np_toml_end_of_line(struct np_toml *t)
-{
 	np_toml_skip_blanks(t);
-	if (!skip_comment(t))
-		return false;
-	if (t->at == t->end || take_newline(t))
-		return true;
-	return np_toml_fail(t,
-			    "there is more after the end: a line has one key or one table's name");
+	if (np_toml_take(t, '}'))
+		return table;
+	while (table && assign(t, table)) {
+		np_toml_skip_blanks(t);
+		if (np_toml_take(t, '}'))
+			return table;
+		if (!np_toml_take(t, ',')) {
+			np_toml_fail(
+				t,
+				"a ',' or '}' is missing in an inline table, which is written in one line");
+			break;
+		}
+		np_toml_skip_blanks(t);
+	}
+	json_decref(table);
+	return NULL;
 }
 
-bool np_toml_skip_lines(struct np_toml *t)
+static json_t *read_value(struct np_toml *t)
 {
-	do {
-		np_toml_skip_blanks(t);
-		if (!skip_comment(t))
-			return false;
-	} while (take_newline(t));
-	return true;
+	json_t *value;
+
+	if (*t->at == '"' || *t->at == '\'')
+		return np_toml_string(t);
+	if (*t->at != '[' && *t->at != '{')
+		return np_toml_number(t);
+	if (t->depth == NP_TOML_DEPTH)
+		return np_toml_fail(t, "more than %d arrays and tables within each other",
+				    NP_TOML_DEPTH);
+	t->depth++;
+	value = *t->at++ == '[' ? read_array(t) : read_inline_table(t);
+	t->depth--;
+	if (value && !made(t, value, CLOSED)) {
+		json_decref(value);
+		return NULL;
+	}
+	return value;
 }
 
 static bool read_document(struct np_toml *t, json_t *root)
@@ -309,7 +301,7 @@ static bool read_document(struct np_toml *t, json_t *root)
 			return true;
 		if (*t->at == '[')
 			table = read_header(t, root);
-		else if (!np_toml_assign(t, table))
+		else if (!assign(t, table))
 			table = NULL;
 		if (!table || !np_toml_end_of_line(t))
 			return false;

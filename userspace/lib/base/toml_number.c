@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The values of a TOML file: numbers and booleans, arrays, inline tables. */
+/* The numbers and booleans of a TOML file. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -121,69 +121,4 @@ json_t *np_toml_number(struct np_toml *t)
 	if (!strcmp(word, "true") || !strcmp(word, "false"))
 		return json_boolean(*word == 't');
 	return read_word(t, word);
-}
-
-static json_t *read_array(struct np_toml *t)
-{
-	json_t *array = json_array(), *value;
-
-	for (;;) {
-		if (!array || !np_toml_skip_lines(t))
-			break;
-		if (np_toml_take(t, ']'))
-			return array;
-		value = np_toml_value(t);
-		if (!value || json_array_append_new(array, value) || !np_toml_skip_lines(t))
-			break;
-		if (!np_toml_take(t, ',') && *t->at != ']') {
-			np_toml_fail(t, "a ',' or ']' is missing in an array");
-			break;
-		}
-	}
-	json_decref(array);
-	return NULL;
-}
-
-static json_t *read_inline_table(struct np_toml *t)
-{
-	json_t *table = json_object();
-
-	np_toml_skip_blanks(t);
-	if (np_toml_take(t, '}'))
-		return table;
-	while (table && np_toml_assign(t, table)) {
-		np_toml_skip_blanks(t);
-		if (np_toml_take(t, '}'))
-			return table;
-		if (!np_toml_take(t, ',')) {
-			np_toml_fail(
-				t,
-				"a ',' or '}' is missing in an inline table, which is written in one line");
-			break;
-		}
-		np_toml_skip_blanks(t);
-	}
-	json_decref(table);
-	return NULL;
-}
-
-json_t *np_toml_value(struct np_toml *t)
-{
-	json_t *value;
-
-	if (*t->at == '"' || *t->at == '\'')
-		return np_toml_string(t);
-	if (*t->at != '[' && *t->at != '{')
-		return np_toml_number(t);
-	if (t->depth == NP_TOML_DEPTH)
-		return np_toml_fail(t, "more than %d arrays and tables within each other",
-				    NP_TOML_DEPTH);
-	t->depth++;
-	value = *t->at++ == '[' ? read_array(t) : read_inline_table(t);
-	t->depth--;
-	if (value && !np_toml_close(t, value)) {
-		json_decref(value);
-		return NULL;
-	}
-	return value;
 }
