@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The folders of C code stand above each other: each includes, and calls, what stands below it only. So do two of Python.
 
+So do the modules within them: none calls, includes or imports another that does the same with it, whatever is between.
+
 No folder with code holds more than MOST_MODULES modules side by side.
 """
 
@@ -64,9 +66,8 @@ def includes(top: Path) -> dict[str, set[str]]:
     return found
 
 
-def circles(top: Path) -> list[set[str]]:
-    """Modules that include each other, whatever is between."""
-    direct = includes(top)
+def circles(direct: dict[str, set[str]]) -> list[set[str]]:
+    """Modules that lead to each other, whatever is between; `direct`: where each leads to."""
     below: dict[str, set[str]] = {}
     for name in direct:
         below[name], new = set(), direct[name]
@@ -86,7 +87,7 @@ def symbols(objects: list[Path]) -> tuple[dict[str, Path], list[tuple[Path, str]
     defined, used = {}, []
     for file in objects:
         listing = subprocess.run(["nm", "-g", file], capture_output=True, text=True, check=True).stdout
-        for kind, name in re.findall(r" ([A-Za-z]) (np_\w+)$", listing, re.M):
+        for kind, name in re.findall(r" ([A-Z]) (\w+)$", listing, re.M):
             if kind == "U":
                 used.append((file, name))
             else:
@@ -94,10 +95,24 @@ def symbols(objects: list[Path]) -> tuple[dict[str, Path], list[tuple[Path, str]
     return defined, used
 
 
+def objects(top: Path, folders: list[str]) -> list[Path]:
+    """Those of the sources that are there; others may be left of sources that were."""
+    return [top / folder / f"{source.stem}.o" for folder in folders
+            for source in sorted((ROOT / top.relative_to(ROOT / "build") / folder).glob("*.c"))]
+
+
+def calls(top: Path, files: list[Path]) -> dict[str, set[str]]:
+    """Which modules each of these objects calls, or uses the data of."""
+    defined, used = symbols(files)
+    found: dict[str, set[str]] = {}
+    for user, name in used:
+        if name in defined:
+            found.setdefault(module(user.relative_to(top)), set()).add(module(defined[name].relative_to(top)))
+    return found
+
+
 def upward_calls(top: Path, folders: list[str]) -> list[str]:
-    objects = [top / folder / f"{source.stem}.o" for folder in folders
-               for source in sorted((ROOT / top.relative_to(ROOT / "build") / folder).glob("*.c"))]
-    defined, used = symbols(objects)
+    defined, used = symbols(objects(top, folders))
     return [f"{user.relative_to(top)} uses {name} of {defined[name].relative_to(top)}" for user, name in used
             if name in defined and
             folders.index(folder_of(defined[name], top)) > folders.index(folder_of(user, top))]
@@ -113,6 +128,17 @@ def imported(file: Path, package: list[str]) -> set[str]:
             above = package[:len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *filter(None, [node.module])])
             found |= {f"{base}.{alias.name}" for alias in node.names}
+    return found
+
+
+def imports(top: Path) -> dict[str, set[str]]:
+    """Which modules of the package each imports, its tests left out; the name of a package is its __init__."""
+    paths = [file.relative_to(top.parent) for file in top.rglob("*.py")]
+    files = {module(path).replace("/", ".").removesuffix(".__init__"): path for path in paths if "tests" not in path.parts}
+    found = {}
+    for own, path in files.items():
+        names = imported(top.parent / path, list(path.parent.parts))
+        found[own] = {name if name in files else name.rpartition(".")[0] for name in names} & files.keys() - {own}
     return found
 
 
@@ -184,15 +210,51 @@ def test_an_upward_include_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("top", ["userspace", "policies"])
 def test_no_modules_include_each_other(top: str) -> None:
     assert sum(map(len, includes(ROOT / top).values())) > 1
-    assert circles(ROOT / top) == []
+    assert circles(includes(ROOT / top)) == []
 
 
-def test_a_circle_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("top", [*FOLDERS, "userspace/cmd"])
+def test_no_modules_call_each_other(top: str) -> None:
+    built = ROOT / "build" / top
+    found = calls(built, objects(built, FOLDERS.get(top, ["."])))
+    assert sum(map(len, found.values())) > MOST_MODULES
+    assert circles(found) == []
+
+
+def test_no_modules_import_each_other() -> None:
+    found = imports(ROOT / "experiments")
+    assert sum(map(len, found.values())) > MOST_MODULES
+    assert circles(found) == []
+
+
+def test_a_circle_of_includes_is_found(tmp_path: Path) -> None:
     """a.c -> b.h, b.h -> c/d.h, c/d.c -> a.h; e includes them and stands outside."""
     (tmp_path / "c").mkdir()
     for name, included in (("a.c", ["a.h", "b.h"]), ("b.h", ["c/d.h"]), ("c/d.c", ["d.h", "../a.h"]), ("e.c", ["a.h"])):
         (tmp_path / name).write_text("".join(f'#include "{word}"\n' for word in included))
-    assert circles(tmp_path) == [{"a", "b", "c/d"}]
+    assert circles(includes(tmp_path)) == [{"a", "b", "c/d"}]
+
+
+def test_a_circle_of_calls_is_found(tmp_path: Path) -> None:
+    """a.c -> b.c, b.c -> c/d.c, c/d.c -> data of a.c; e calls them and stands outside."""
+    (tmp_path / "c").mkdir()
+    for name, text in (("a", "void b(void); int data; void a(void) { b(); }"),
+                       ("b", "void d(void); void b(void) { d(); }"),
+                       ("c/d", "extern int data; static void e(void) { data = 1; } void d(void) { e(); }"),
+                       ("e", "void a(void); void e(void) { a(); }")):
+        (tmp_path / f"{name}.c").write_text(text)
+        subprocess.run(["cc", "-c", "-o", f"{name}.o", f"{name}.c"], cwd=tmp_path, check=True)
+    assert circles(calls(tmp_path, sorted(tmp_path.rglob("*.o")))) == [{"a", "b", "c/d"}]
+
+
+def test_a_circle_of_imports_is_found(tmp_path: Path) -> None:
+    """a -> b, b -> the package c, c -> c.d, c.d -> a in a function; e and the tests import them and stand outside."""
+    top = tmp_path / "experiments"
+    (top / "c" / "tests").mkdir(parents=True)
+    for name, line in (("a", "from experiments.b import f"), ("b", "import experiments.c"), ("c/__init__", "from . import d"),
+                       ("c/d", "def f():\n    from .. import a"), ("e", "from . import a"), ("c/tests/test_a", "from ... import e")):
+        (top / f"{name}.py").write_text(f"import re\n{line}\n")
+    assert circles(imports(top)) == [{"experiments.a", "experiments.b", "experiments.c", "experiments.c.d"}]
 
 
 def code(top: Path) -> dict[str, set[str]]:
