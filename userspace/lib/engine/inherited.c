@@ -127,8 +127,8 @@ static int put_in_order(struct search *q)
 	return 0;
 }
 
-/* The first record in order that is not before this thread; NULL: none of the process. */
-static const struct np_saved *first_from(const struct search *q, pid_t pid, pid_t tid)
+/* In the records in order, of the first that is not before this thread. */
+static size_t place_of(const struct search *q, pid_t pid, pid_t tid)
 {
 	const struct np_saved key = { .pid = pid, .tid = tid }, *p = &key;
 	size_t low = 0, high = q->n;
@@ -141,7 +141,15 @@ static const struct np_saved *first_from(const struct search *q, pid_t pid, pid_
 		else
 			high = middle;
 	}
-	return low < q->n && q->by_pid[low]->pid == pid ? q->by_pid[low] : NULL;
+	return low;
+}
+
+/* That record; NULL: none of the process. */
+static const struct np_saved *first_from(const struct search *q, pid_t pid, pid_t tid)
+{
+	size_t i = place_of(q, pid, tid);
+
+	return i < q->n && q->by_pid[i]->pid == pid ? q->by_pid[i] : NULL;
 }
 
 /* The record of the process: its leader's, else of a thread of it. */
@@ -182,12 +190,27 @@ static const struct np_saved *nearest_record(const struct search *q, pid_t pid)
 	return NULL;
 }
 
+/*
+ * Of the process that has the nearest record, as any of its threads may have started this one: the
+ * first of its records with these CPUs.
+ */
 static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long long start,
 				     const struct bitmask *now)
 {
-	const struct np_saved *r = nearest_record(q, pid);
+	const struct np_saved *nearest = nearest_record(q, pid);
+	size_t n = q->by_pid ? q->n : q->s->n;
 
-	return r && has_heirs(r) && start >= r->placed && wears(q, r, pid, now) ? r : NULL;
+	for (size_t i = q->by_pid && nearest ? place_of(q, nearest->pid, nearest->pid) : 0;
+	     nearest && i < n; i++) {
+		const struct np_saved *r = q->by_pid ? q->by_pid[i] : &q->s->saved[i];
+
+		if (q->by_pid && r->pid != nearest->pid)
+			break;
+		if (r->pid == nearest->pid && !r->gone && has_heirs(r) && start >= r->placed &&
+		    wears(q, r, pid, now))
+			return r;
+	}
+	return NULL;
 }
 
 const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pid_t pid,
@@ -224,14 +247,6 @@ static int add_heir(struct found *f, const struct np_saved *from, pid_t pid, pid
 	return 0;
 }
 
-/* Whether a thread of the process can have inherited anything at all. */
-static bool may_be_heir(const struct search *q, const struct np_process *p)
-{
-	const struct np_saved *r = nearest_record(q, p->pid);
-
-	return r && has_heirs(r);
-}
-
 static int look_at(struct search *q, const struct np_process *p, struct bitmask *now,
 		   struct found *f, size_t *exited)
 {
@@ -240,7 +255,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 	size_t n;
 	int e = 0;
 
-	if (!may_be_heir(q, p))
+	if (!nearest_record(q, p->pid))
 		return 0;
 	if (np_proc_threads(p->pid, &tids, &n)) {
 		++*exited;

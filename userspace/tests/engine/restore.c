@@ -135,6 +135,49 @@ static void a_child_of_an_earlier_placement(void)
 	subject_end(pid);
 }
 
+static void *thread_that_forks(void *unused)
+{
+	subject->thread = gettid();
+	subject_await_go();
+	subject_forks();
+	pause();
+	return unused;
+}
+
+static void fork_from_a_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, thread_that_forks, NULL);
+}
+
+static int place_thread(pid_t tid, const char *list)
+{
+	return subject_place_as((struct np_place_request) { .pid = tid,
+							    .inherit = true,
+							    .one_thread = true },
+				list);
+}
+
+/* It has the CPUs of the thread that started it, not those of the process's first. */
+static void a_child_of_a_thread_that_is_placed_elsewhere(void)
+{
+	pid_t pid = subject_start(fork_from_a_thread), thread = subject_await(&subject->thread);
+	const char *before = subject_cpus(pid);
+	pid_t child;
+
+	CU_ASSERT_EQUAL(place_thread(pid, "0"), 0);
+	CU_ASSERT_EQUAL(place_thread(thread, "1"), 0);
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "1");
+	subject_restore(pid, NULL);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), before);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
+	kill(child, SIGKILL);
+	subject_end(pid);
+}
+
 /* The child that inherited a place is placed elsewhere after it has started another. */
 static void a_grandchild(void)
 {
@@ -432,6 +475,8 @@ static CU_TestInfo restore_tests[] = {
 	{ "an orphan", an_orphan },
 	{ "an orphan that a daemon has met", an_orphan_that_a_daemon_has_met },
 	{ "an orphan that was not seen", an_orphan_that_was_not_seen },
+	{ "a child of a thread that is placed elsewhere",
+	  a_child_of_a_thread_that_is_placed_elsewhere },
 	{ "an unrelated process", an_unrelated_process },
 	{ "an unrelated process of run", an_unrelated_process_of_run },
 	{ "a child of a reused number", a_child_of_a_reused_number },
