@@ -28,7 +28,6 @@ from experiments.bench_lab import (
     simulation,
     speed,
     start,
-    verify,
 )
 from experiments.bench_lab.inside import ROOT
 from experiments.claims import HOLDS, Claim, Outcome, all_hold, verdicts
@@ -47,7 +46,7 @@ CLAIMS = [
     Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.picture),
     Claim("present", "what plans predict of tasks, placed as they are and otherwise, beside counters: demo-2s",
           present.present),
-    Claim("verify", "plans on trial, wrong and right ones: demo-2s", verify.effects),
+    Claim("verify", "plans on trial, wrong and right ones: demo-2s", migration.verified),
     Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.e5620),
     Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.ls3a),
     Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.slowdown),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A task's pages move to its node while it runs: its bandwidth goes from the remote to the local figure."""
+"""A task's pages move while it runs: its bandwidth before and after, and what `apply --verify` says of good and bad moves."""
 
-from experiments.bench_lab import inside
+from experiments.bench_lab import inside, lab_run
 from experiments.claims import Outcome
 
 MACHINE = "demo-2s"
@@ -30,4 +30,22 @@ def felt() -> Outcome:
     out.at_least("migration: gain in bandwidth", after / before - 1, 0.10)
     out.at_most("migration: afterwards, against local from the start", abs(after / result["local"] - 1), APART)
     out.data = {"stretches": values, "seconds": float(SECONDS), "local": result["local"]}
+    return out
+
+
+def verified() -> Outcome:
+    """One move that is wrong on purpose, twenty that are right, one of a program with phases."""
+    out = Outcome()
+    lines = lab_run.measure(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
+    out.say("plan        policy               speed   noise  taken back   (a chase on node 1, its pages moved by apply --verify)")
+    for line in lines:
+        effect = line["verified"] or {"speed": float("nan"), "noise": float("nan"), "taken_back": None}
+        out.say(f"{line['what']:11} {line['policy']:20} {effect['speed']:.3f}  {effect['noise']:6.3f}  {effect['taken_back']}")
+    taken_back = {what: [line["verified"] and line["verified"]["taken_back"] for line in lines if line["what"] == what]
+                  for what in ("wrong", "right", "phases")}
+    out.at_least("verify: wrong plans taken back", taken_back["wrong"].count(True), len(taken_back["wrong"]), "{:.0f}")
+    for what in ("right", "phases"):
+        kept = taken_back[what].count(False)
+        out.at_least(f"verify: plans that were right kept ({what})", kept, len(taken_back[what]), "{:.0f}")
+    out.data = {"lines": lines}
     return out
