@@ -4,6 +4,8 @@
 #include "../plan/plan.h"
 #include "search.h"
 
+#define ROUNDING 1e-9 /* of cores that are shared out to nodes */
+#define TRIED	 0.1  /* part of the budget for every placement of each task on one node */
 #define NO_WORSE 1.05 /* a node as good as this times the best is left alone */
 
 static void reset(struct np_search *s)
@@ -105,9 +107,33 @@ static void balance(struct np_search *s)
 		run_where_least_full(s, s->order[at], s->key[s->order[at]]);
 }
 
-/* As the policy plans it, where its pages fit. */
+/* The fullest node, as busy cores a CPU. */
+static double fullest(const struct np_search *s)
+{
+	double most = 0;
+
+	for (size_t node = 0; node < s->k; node++)
+		if (s->m->node[node].cpus)
+			most = fmax(most, s->busy[node] / s->m->node[node].cpus);
+	return most;
+}
+
+static double all_cpus(const struct np_search *s)
+{
+	double cpus = 0;
+
+	for (size_t node = 0; node < s->k; node++)
+		cpus += s->m->node[node].cpus;
+	return cpus;
+}
+
+/*
+ * As the policy plans it, where its pages fit; not at all where that shares CPUs without need, or
+ * more than now.
+ */
 static void as_planned(struct np_search *s, const struct np_policy *policy)
 {
+	double full = (s->total_cores <= all_cpus(s) ? 1 : fmax(1, fullest(s))) + ROUNDING;
 	struct np_options o;
 	struct np_plan plan;
 
@@ -126,6 +152,8 @@ static void as_planned(struct np_search *s, const struct np_policy *policy)
 				np_search_put(s, i, choice);
 		}
 	np_plan_free(&plan);
+	if (fullest(s) > full)
+		reset(s);
 }
 
 /* Where the search begins: a rule, then where the pages are sent. */
@@ -208,12 +236,27 @@ static void kick_each(struct np_search *s)
 	}
 }
 
+/* Every placement of each task on one node, its pages with it, where these are few. */
+static void try_all(struct np_search *s)
+{
+	enum np_page_freedom freedom = s->pages ? NP_FREE_TO_FOLLOW : NP_FREE_TO_RUN;
+	double work = np_search_placements(s->n, s->k, freedom) * (double)s->n *
+		      (1 + NP_SEARCH_FLOW_WORK);
+
+	if (work > TRIED * s->budget)
+		return;
+	np_search_exhaustive(s, freedom);
+	if (s->best_score > -INFINITY)
+		np_search_hill_climb(s);
+}
+
 void np_search_starting_points(struct np_search *s, const struct np_policy *const *policies,
 			       const struct np_policy *self)
 {
 	struct start start;
 
 	s->best_score = -INFINITY;
+	try_all(s);
 	for (size_t at = 0; start_at(policies, at, &start); at++)
 		if (is_used(s, &start, self)) {
 			begin(s, &start);
