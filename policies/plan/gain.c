@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "../predict/predict.h"
+#include "groups.h"
 #include "pages.h"
 #include "plan.h"
 
@@ -73,6 +74,56 @@ static enum np_provenance source(const struct np_decision *d, enum np_provenance
 	return d->bonus == 1 ? predicted : NP_PROVENANCE_ASSUMED;
 }
 
+/* Of the placement that was predicted last; bonus included. */
+static void divide_by_speed(struct np_plan *plan, const struct np_predictor *p)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		struct np_decision *d = &plan->decision[i];
+
+		d->gain = d->bonus / p->speed[i];
+		d->traffic = (struct np_known) { np_predict_traffic(p, i), NP_PROVENANCE_MODEL };
+	}
+}
+
+static void place_as_planned(struct np_predictor *p, const struct np_plan *plan)
+{
+	size_t k = p->k;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct np_decision *d = &plan->decision[i];
+
+		if (d->to != NP_NODE_NONE)
+			np_predict_run_on(p, i, d->to);
+		if (d->nodes != NP_NODE_NONE)
+			np_predict_run_on_nodes(p, i, plan->spread + (size_t)d->nodes * k);
+		if (d->pages_to_move)
+			np_predict_pages(p, i, plan->pages_after + i * k);
+	}
+}
+
+/* Multiplies the gains by the speeds, and sets what they are between. */
+static int multiply_by_speed(struct np_predictor *p, struct np_plan *plan)
+{
+	bool *late = calloc(plan->n + 1, sizeof(*late));
+	double *alone = calloc(plan->n + 1, sizeof(*alone));
+	int e = late && alone ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !e && i < plan->n; i++) {
+		alone[i] = plan->decision[i].gain *= p->speed[i];
+		plan->decision[i].gain_source = source(&plan->decision[i], NP_PROVENANCE_MODEL);
+		late[i] = np_predict_cpu_share(p, i) < 1;
+	}
+	if (!e)
+		e = np_gain_groups(p->m, p->tasks, plan, late);
+	plan->throughput_least = 0;
+	for (size_t i = 0; !e && i < plan->n; i++)
+		plan->throughput_least += p->tasks[i].cores * p->speed[i] *
+					  plan->decision[i].gain_least / alone[i];
+	free(late);
+	free(alone);
+	return e;
+}
+
 static int gain_by_model(const struct np_machine *m, const struct np_task *tasks,
 			 struct np_plan *plan)
 {
@@ -83,27 +134,13 @@ static int gain_by_model(const struct np_machine *m, const struct np_task *tasks
 		return e;
 	np_predict(&p, true);
 	know(plan, 0, &p);
-	for (size_t i = 0; i < plan->n; i++) {
-		struct np_decision *d = &plan->decision[i];
-
-		d->gain = d->bonus / p.speed[i];
-		d->traffic = (struct np_known) { np_predict_traffic(&p, i), NP_PROVENANCE_MODEL };
-		if (d->to != NP_NODE_NONE)
-			np_predict_run_on(&p, i, d->to);
-		if (d->nodes != NP_NODE_NONE)
-			np_predict_run_on_nodes(&p, i,
-						plan->spread + (size_t)d->nodes * m->n_nodes);
-		if (d->pages_to_move)
-			np_predict_pages(&p, i, plan->pages_after + i * m->n_nodes);
-	}
+	divide_by_speed(plan, &p);
+	place_as_planned(&p, plan);
 	np_predict(&p, true);
 	know(plan, 1, &p);
-	for (size_t i = 0; i < plan->n; i++) {
-		plan->decision[i].gain *= p.speed[i];
-		plan->decision[i].gain_source = source(&plan->decision[i], NP_PROVENANCE_MODEL);
-	}
+	e = multiply_by_speed(&p, plan);
 	np_predictor_free(&p);
-	return 0;
+	return e;
 }
 
 static int gain_by_penalty(const struct np_machine *m, const struct np_task *tasks,
@@ -130,7 +167,7 @@ static int gain_by_penalty(const struct np_machine *m, const struct np_task *tas
 		d->traffic = (struct np_known) { 0 };
 	}
 	free(p.average);
-	return 0;
+	return np_gain_groups(m, tasks, plan, NULL);
 }
 
 int np_plan_gain(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)

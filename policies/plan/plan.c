@@ -8,6 +8,9 @@
 #include "cpuset_limits.h"
 #include "pages.h"
 
+/* Relative difference that the solver's rounding may make. */
+#define SAME 1e-6
+
 int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n)
 {
 	*plan = (struct np_plan) { .n = n };
@@ -70,6 +73,8 @@ static bool task_is_valid(const struct np_machine *m, const struct np_task *t)
 	       is_amount(t->local_access.value, t->local_access.source) &&
 	       is_amount(t->writes.value, t->writes.source) &&
 	       is_amount(t->outstanding.value, t->outstanding.source) &&
+	       is_amount(t->busy.value, t->busy.source) &&
+	       is_amount(t->messages.value, t->messages.source) &&
 	       is_amount(t->age_s.value, t->age_s.source);
 }
 
@@ -106,7 +111,7 @@ static void leave_all_alone(const struct np_policy *policy, const struct np_mach
 		d->from = t->node;
 		d->home = np_task_home(m, t);
 		d->to = d->pages_to = d->spread = d->nodes = NP_NODE_NONE;
-		d->bonus = d->gain = 1;
+		d->bonus = d->gain = d->gain_least = d->gain_most = 1;
 		if (t->penalty_source != NP_PROVENANCE_NONE) {
 			d->penalty = t->penalty_distance ? penalty_at_nearest(m, t) :
 							   fmax(1, t->penalty);
@@ -175,7 +180,7 @@ int np_plan_begin(const struct np_policy *p, const struct np_machine *m,
 	if (np_options_count(p) > NP_OPTIONS_MAX || !machine_is_valid(m))
 		return -EINVAL;
 	for (size_t i = 0; i < out->n; i++)
-		if (!task_is_valid(m, &tasks[i]))
+		if (!task_is_valid(m, &tasks[i]) || tasks[i].group > out->n)
 			return -EINVAL;
 	out->n_spreads = out->n_moves = 0;
 	out->least_gain = 0;
@@ -213,21 +218,45 @@ static const char *too_little(const struct np_plan *plan, char *why, size_t len)
 	return why;
 }
 
+/* Why a plan may do more harm than good, or NULL. */
+static const char *may_lose(const struct np_plan *plan, char *why, size_t len)
+{
+	const struct np_known *now = &plan->throughput[0], *then = &plan->throughput[1];
+
+	if (then->source == NP_PROVENANCE_NONE ||
+	    now->value - plan->throughput_least <=
+		    fmax(SAME * now->value, then->value - now->value))
+		return NULL;
+	snprintf(why, len,
+		 "left alone: tasks wait for each other, so that the plan may lose more than it "
+		 "is predicted to gain: its throughput is %.3g to %.3g times the present one",
+		 plan->throughput_least / now->value, then->value / now->value);
+	return why;
+}
+
+/* Of a policy that goes by predictions; the others' plans stand whatever is predicted. */
+static const char *reject(const struct np_policy *p, const struct np_options *o,
+			  const struct np_plan *plan, char *why, size_t len)
+{
+	const char *reason = p->reject ? p->reject(o, plan->throughput, plan->fairness) :
+					 too_little(plan, why, len);
+
+	return reason || !(p->reject || plan->least_gain > 0) ? reason : may_lose(plan, why, len);
+}
+
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n, const struct np_options *o,
 		   struct np_plan *out)
 {
 	int e = out->n == n ? np_plan_begin(p, m, tasks, o, out) : -EINVAL;
-	char gain[NP_REASON_LEN];
+	char why[NP_REASON_LEN];
 	const char *reason;
 
 	if (!e)
 		e = np_policy_ask(p, m, tasks, n, o, out);
 	if (!e)
 		e = np_plan_finish(p, m, tasks, o, out);
-	reason = e	   ? NULL :
-		 p->reject ? p->reject(o, out->throughput, out->fairness) :
-			     too_little(out, gain, sizeof(gain));
+	reason = e ? NULL : reject(p, o, out, why, sizeof(why));
 	if (!reason)
 		return e;
 	leave_all_alone(p, m, tasks, o, out);

@@ -31,7 +31,7 @@ struct np_latencies np_latencies(const struct np_model *model)
 	return l;
 }
 
-static double most_lines(const struct np_model *model)
+double np_most_lines(const struct np_model *model)
 {
 	double most = 1;
 
@@ -115,7 +115,7 @@ struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 	bool has_penalty = t->penalty_source != NP_PROVENANCE_NONE;
 	bool has_lines = t->outstanding.source != NP_PROVENANCE_NONE;
 	struct np_known traffic = traffic_of(model, t);
-	double most = most_lines(model);
+	double most = np_most_lines(model);
 	struct np_demand q = {
 		.most_lines = has_lines ? fmin(most, fmax(1, t->outstanding.value)) : most,
 		.writes = t->writes.source == NP_PROVENANCE_NONE ? 0 : fmin(1, t->writes.value),
