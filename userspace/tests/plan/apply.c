@@ -2,11 +2,9 @@
 /* The order in which a plan is carried out, and how it is taken back. */
 #include <errno.h>
 #include <numaif.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/base/cpulist.h"
 #include "../../lib/host/mempolicy.h"
 #include "../../lib/host/reclaimable.h"
 #include "../../lib/plan/saved_pages.h"
@@ -28,17 +26,6 @@ static void finish(struct plan_fixture *f)
 {
 	np_applied_free(&applied);
 	plan_fixture_free(f);
-}
-
-/* What the undoing finds in /proc: the sleepers' own CPUs, so that it binds nothing again. */
-static void use_own_cpus(struct plan_fixture *f)
-{
-	for (size_t i = 0; i < f->p.tasks.n; i++) {
-		numa_bitmask_clearall(f->cpus[i]);
-		numa_sched_getaffinity(f->task[i].pid, f->cpus[i]);
-		numa_bitmask_setbit(f->cpus[i], 0);
-		numa_bitmask_setbit(f->cpus[i], 1);
-	}
 }
 
 static void places_all_then_moves(void)
@@ -264,7 +251,7 @@ static void failed_placement_is_rolled_back(void)
 	plan_fixture_init(&f, 1000, 1000);
 	for (int i = 0; i < 3; i++)
 		plan_fixture_start(&f, 1, 0, 0, 100);
-	use_own_cpus(&f);
+	plan_fixture_own_cpus(&f);
 	for (int i = 0; i < 3; i++)
 		f.decision[i].to = f.decision[i].pages_to = 1, f.decision[i].pages_to_move = 0;
 	engine_reset(&f, 3, -EINVAL, true);
@@ -443,91 +430,6 @@ static void clean_file_cache_counts_as_room(void)
 	CU_ASSERT_EQUAL(np_reclaimable_cache(""), 0);
 }
 
-/* Rates of the first task, before and after; -1: not counted. */
-static double rates[2];
-static size_t times_read;
-
-static int written_speeds(struct np_speeds *s, const struct np_request *p,
-			  const struct np_verify *how, const volatile sig_atomic_t *asked_to_stop,
-			  struct np_err *e)
-{
-	double rate = rates[times_read++];
-
-	(void)p;
-	(void)how;
-	(void)asked_to_stop;
-	(void)e;
-	for (size_t i = 0; i < s->n; i++) {
-		s->cycles[i] = rate < 0 ? NAN : 1e9;
-		for (int slice = 0; slice < NP_VERIFY_SLICES; slice++)
-			s->rate[i][slice] = rate < 0 ? NAN : rate * (1 + 0.01 * (slice - 2));
-	}
-	s->why = rate < 0 ? "it is written so" : NULL;
-	return 0;
-}
-
-static int verified(struct plan_fixture *f, double before, double after, bool needed)
-{
-	const struct np_apply_how how = {
-		.engine = &engine,
-		.stop = &stop,
-		.verify = { .seconds = 1, .needed = needed, .read = written_speeds },
-	};
-
-	plan_fixture_init(f, 1000, 1000);
-	plan_fixture_start(f, 1, 0, 0, 500);
-	use_own_cpus(f);
-	engine_reset(f, 0, 0, true);
-	plan_fixture_order(f);
-	rates[0] = before;
-	rates[1] = after;
-	times_read = 0;
-	return np_apply(&applied, &f->p, &how, &err);
-}
-
-static void what_is_slower_is_undone(void)
-{
-	struct plan_fixture f;
-
-	CU_ASSERT_EQUAL(verified(&f, 1e9, 0.9e9, true), -ERANGE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "1 tasks run at 0.900 of their speed before"));
-	CU_ASSERT(applied.undone && applied.effect.taken_back);
-	CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_UNDONE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "undo 0; "));
-	finish(&f);
-}
-
-/* The mean of five slices 1 % apart is known to 2.306 * sqrt(2 * 0.025 % / 5) = 2.3 %. */
-static void what_is_within_the_noise_stays(void)
-{
-	struct plan_fixture f;
-
-	CU_ASSERT_EQUAL(verified(&f, 1e9, 0.98e9, true), 0);
-	CU_ASSERT_DOUBLE_EQUAL(applied.effect.noise, 0.0231, 0.0003);
-	CU_ASSERT_DOUBLE_EQUAL(applied.effect.speed, 0.98, 1e-9);
-	CU_ASSERT(!applied.undone && !applied.effect.taken_back);
-	finish(&f);
-	CU_ASSERT_EQUAL(verified(&f, 1e9, 0.97e9, true), -ERANGE);
-	finish(&f);
-}
-
-static void nothing_is_done_that_cannot_be_verified(void)
-{
-	struct plan_fixture f;
-
-	CU_ASSERT_EQUAL(verified(&f, -1, 1e9, true), -EOPNOTSUPP);
-	CU_ASSERT_STRING_EQUAL(err.text, "the plan cannot be verified: it is written so");
-	CU_ASSERT_STRING_EQUAL(engine_notes, "");
-	finish(&f);
-	CU_ASSERT_EQUAL(verified(&f, 1e9, -1, true), 0);
-	CU_ASSERT_STRING_EQUAL(applied.note.text, "not verified: it is written so");
-	finish(&f);
-	CU_ASSERT_EQUAL(verified(&f, -1, 1e9, false), 0);
-	CU_ASSERT_STRING_NOT_EQUAL(engine_notes, "");
-	CU_ASSERT_EQUAL(times_read, 1);
-	finish(&f);
-}
-
 static CU_TestInfo apply_tests[] = {
 	{ "places all, then moves", places_all_then_moves },
 	{ "makes room first", makes_room_first },
@@ -549,9 +451,6 @@ static CU_TestInfo apply_tests[] = {
 	{ "exits while it is placed or moved", exits_while_it_is_placed_or_moved },
 	{ "an interrupt undoes", interrupt_undoes },
 	{ "clean file cache counts as room", clean_file_cache_counts_as_room },
-	{ "what is slower is undone", what_is_slower_is_undone },
-	{ "what is within the noise stays", what_is_within_the_noise_stays },
-	{ "nothing is done that cannot be verified", nothing_is_done_that_cannot_be_verified },
 	CU_TEST_INFO_NULL,
 };
 

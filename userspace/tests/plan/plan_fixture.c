@@ -131,6 +131,16 @@ void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages
 	f->start[f->p.tasks.n - 1] = st.start;
 }
 
+void plan_fixture_own_cpus(struct plan_fixture *f)
+{
+	for (size_t i = 0; i < f->p.tasks.n; i++) {
+		numa_bitmask_clearall(f->cpus[i]);
+		numa_sched_getaffinity(f->task[i].pid, f->cpus[i]);
+		numa_bitmask_setbit(f->cpus[i], 0);
+		numa_bitmask_setbit(f->cpus[i], 1);
+	}
+}
+
 void plan_fixture_order(struct plan_fixture *f)
 {
 	for (size_t i = 0; i < f->p.plan.n; i++) {

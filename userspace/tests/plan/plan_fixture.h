@@ -30,6 +30,8 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 
 /* The same, with a sleeping process of its own. */
 void plan_fixture_start(struct plan_fixture *f, int node, int to, uint64_t pages0, uint64_t pages1);
+/* What the undoing finds in /proc: the sleepers' own CPUs, so that it binds nothing again. */
+void plan_fixture_own_cpus(struct plan_fixture *f);
 /* The steps of what is decided: np_plan_order(). */
 void plan_fixture_order(struct plan_fixture *f);
 void plan_fixture_kill(struct plan_fixture *f, size_t i);
