@@ -2,6 +2,7 @@
 #include "apply.h"
 
 #include <errno.h>
+#include <math.h>
 #include <numaif.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,11 +220,18 @@ static int note_pages(struct np_applied *a, struct np_err *err)
 	return 0;
 }
 
+/* 0, or -EINTR. Where the counters cannot be opened, s has no task that was counted. */
 static int read_speeds(const struct np_applied *a, struct np_speeds *s, struct np_err *err)
 {
 	const struct np_verify *how = &a->how.verify;
+	int e = (how->read ? how->read : np_speeds_read)(s, a->p, how, a->how.stop, err);
 
-	return (how->read ? how->read : np_speeds_read)(s, a->p, how, a->how.stop, err);
+	if (!e || e == -EINTR)
+		return e;
+	for (size_t i = 0; i < s->n; i++)
+		s->cycles[i] = NAN;
+	s->why = np_why("%s", err->text);
+	return 0;
 }
 
 /* Those that the plan acts on, then others. */
@@ -256,10 +264,8 @@ static int count_before(const struct np_applied *a, struct np_speeds *s, struct 
 		return 0;
 	}
 	e = read_speeds(a, s, err);
-	if (e == -EINTR || e == -ENOMEM)
-		return e;
 	if (e)
-		return count_none(a, s, np_why("%s", err->text), err);
+		return e;
 	if (!np_speeds_compare(s, s).tasks)
 		return count_none(a, s, s->why ? s->why : "its tasks do not run", err);
 	return 0;

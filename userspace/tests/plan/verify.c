@@ -19,6 +19,7 @@ static void finish(struct plan_fixture *f)
 /* Rates of the first task, before and after; -1: not counted. */
 static double rates[2];
 static size_t times_read;
+static int read_error; /* of the second time; 0: none */
 
 static int written_speeds(struct np_speeds *s, const struct np_request *p,
 			  const struct np_verify *how, const volatile sig_atomic_t *asked_to_stop,
@@ -29,7 +30,8 @@ static int written_speeds(struct np_speeds *s, const struct np_request *p,
 	(void)p;
 	(void)how;
 	(void)asked_to_stop;
-	(void)e;
+	if (read_error && times_read == 2)
+		return np_fail(e, read_error, "told to fail");
 	for (size_t i = 0; i < s->n; i++) {
 		s->cycles[i] = rate < 0 ? NAN : 1e9;
 		for (int slice = 0; slice < NP_VERIFY_SLICES; slice++)
@@ -101,10 +103,29 @@ static void nothing_is_done_that_cannot_be_verified(void)
 	finish(&f);
 }
 
+/* What cannot be counted a second time has not been found to be slower. */
+static void what_cannot_be_counted_again_stays(void)
+{
+	static const int errors[] = { -EMFILE, -EBUSY, -ENOMEM };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		struct plan_fixture f;
+
+		read_error = errors[i];
+		CU_ASSERT_EQUAL(verified(&f, 1e9, 1e9, true), 0);
+		CU_ASSERT_STRING_EQUAL(applied.note.text, "not verified: told to fail");
+		CU_ASSERT(!applied.undone && !applied.effect.tasks);
+		CU_ASSERT_EQUAL(applied.step[0].state, NP_STEP_DONE);
+		finish(&f);
+	}
+	read_error = 0;
+}
+
 static CU_TestInfo verify_tests[] = {
 	{ "what is slower is undone", what_is_slower_is_undone },
 	{ "what is within the noise stays", what_is_within_the_noise_stays },
 	{ "nothing is done that cannot be verified", nothing_is_done_that_cannot_be_verified },
+	{ "what cannot be counted again stays", what_cannot_be_counted_again_stays },
 	CU_TEST_INFO_NULL,
 };
 
