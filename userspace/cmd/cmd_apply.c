@@ -86,7 +86,8 @@ static void report(const struct np_applied *a, int e, const char *err)
 		np_error("%s; not all that this apply had done was undone: %s", err,
 			 a->not_undone.text);
 	else if (e)
-		np_error("%s; everything that this apply had done was undone", err);
+		np_error("%s%s", err,
+			 a->undone ? "; everything that this apply had done was undone" : "");
 }
 
 /* Pages that were moved of those that the plan moves, all tasks together. */

@@ -60,8 +60,8 @@ struct np_applied {
 	struct np_step *step; /* [p->plan.n] */
 	bool *noted;	      /* [p->plan.n] its pages are in the state file since now */
 	size_t skipped;
-	bool placing; /* a task has been placed: the next ones follow */
-	bool undone;
+	bool placing;		  /* a task has been placed: the next ones follow */
+	bool undone;		  /* false also where nothing had been done */
 	struct np_err not_undone; /* the first thing that could not be, and what to do; "": all was */
 	bool no_memory_policy;	  /* the engine cannot set one */
 	struct np_err note;	  /* parts that were not carried out; "" if none */

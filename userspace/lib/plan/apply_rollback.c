@@ -142,10 +142,12 @@ static void forget_pages(struct np_applied *a)
 
 void np_apply_undo(struct np_applied *a)
 {
-	a->undone = true;
-	for (size_t i = a->p->plan.n; i-- > 0;)
-		if (is_to_undo(a, i))
-			bring_pages_back(a, i);
+	for (size_t i = a->p->plan.n; i-- > 0;) {
+		if (!is_to_undo(a, i))
+			continue;
+		a->undone = true;
+		bring_pages_back(a, i);
+	}
 	undo_placements(a);
 	for (size_t i = a->p->plan.n; i-- > 0;)
 		if (is_to_undo(a, i))

@@ -93,6 +93,7 @@ static void nothing_is_done_that_cannot_be_verified(void)
 	CU_ASSERT_EQUAL(verified(&f, -1, 1e9, true), -EOPNOTSUPP);
 	CU_ASSERT_STRING_EQUAL(err.text, "the plan cannot be verified: it is written so");
 	CU_ASSERT_STRING_EQUAL(engine_notes, "");
+	CU_ASSERT_FALSE(applied.undone);
 	finish(&f);
 	CU_ASSERT_EQUAL(verified(&f, 1e9, -1, true), 0);
 	CU_ASSERT_STRING_EQUAL(applied.note.text, "not verified: it is written so");
