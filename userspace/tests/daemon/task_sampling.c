@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What the daemon and a flip count, and then undo. Where the processor has none, or to have them
- * refused, perf_event_open(2) is this file's: it opens the kernel's task clock, or fails.
- */
+/* What the daemon and a flip count, and then undo. */
 #include "../../lib/daemon/task_sampling.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,42 +18,8 @@
 #include "../../lib/engine/affinity.h"
 #include "../../lib/engine/module_files.h"
 #include "../../lib/plan/penalty_probe.h"
+#include "../fake_counters.h"
 #include "../fixture.h"
-
-static bool fake;  /* counters of this file, not the machine's */
-static int refuse; /* with this errno */
-
-int access(const char *path, int mode)
-{
-	int (*real)(const char *, int) = (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
-
-	return fake && !strcmp(path, "/sys/bus/event_source/devices/cpu") ? 0 : real(path, mode);
-}
-
-long syscall(long number, ...)
-{
-	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	struct perf_event_attr attr;
-	long arg[6];
-	va_list ap;
-
-	va_start(ap, number);
-	for (int i = 0; i < 6; i++)
-		arg[i] = va_arg(ap, long);
-	va_end(ap);
-	if (fake && number == SYS_perf_event_open) {
-		if (refuse) {
-			errno = refuse;
-			return -1;
-		}
-		memcpy(&attr, (const void *)arg[0], sizeof(attr));
-		attr.type = PERF_TYPE_SOFTWARE;
-		attr.config = PERF_COUNT_SW_TASK_CLOCK;
-		attr.config1 = attr.config2 = 0;
-		arg[0] = (long)&attr;
-	}
-	return real(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
-}
 
 static pid_t start_spinner(void)
 {
@@ -138,14 +97,14 @@ static void one_crowd_does_not_stop_the_others(void)
 	pid_t crowd = start_crowd(), spinner = start_spinner(), child;
 	int status;
 
-	fake = true;
+	fake_counters = true;
 	child = fork();
 	if (!child)
 		_exit(counts_beside(crowd, spinner));
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT(WIFEXITED(status));
 	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
-	fake = false;
+	fake_counters = false;
 	end(crowd);
 	end(spinner);
 }
@@ -214,22 +173,22 @@ static void a_round_that_failed_is_followed_by_others(void)
 	pid_t pid = start_spinner();
 	const char *root = fixture_begin();
 
-	fake = true;
+	fake_counters = true;
 	write_two_nodes();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct np_daemon d;
 
 		open_daemon(&d, &pid, root);
-		refuse = cases[i].error;
+		fake_counters_refuse = cases[i].error;
 		np_daemon_step(&d);
 		np_daemon_step(&d);
 		CU_ASSERT(!d.sampling.open && d.sampling.refused == !cases[i].again);
-		refuse = 0;
+		fake_counters_refuse = 0;
 		np_daemon_step(&d);
 		CU_ASSERT_EQUAL(d.sampling.open, cases[i].again);
 		np_daemon_close(&d);
 	}
-	fake = false;
+	fake_counters = false;
 	fixture_end();
 	end(pid);
 }
@@ -241,7 +200,7 @@ static void a_node_that_comes_is_met(void)
 	const char *root = fixture_begin();
 	struct np_daemon d;
 
-	fake = true;
+	fake_counters = true;
 	write_two_nodes();
 	open_daemon(&d, &pid, root);
 	while (!d.sampling.traffic || !d.counts.plans)
@@ -259,7 +218,7 @@ static void a_node_that_comes_is_met(void)
 	CU_ASSERT_EQUAL_FATAL(d.watch.eligible, 1);
 	CU_ASSERT_EQUAL(np_task_watch_find(&d.watch, pid)->task.n, 1);
 	np_daemon_close(&d);
-	fake = false;
+	fake_counters = false;
 	fixture_end();
 	end(pid);
 }
@@ -276,7 +235,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	struct np_daemon d;
 	size_t restored;
 
-	fake = true;
+	fake_counters = true;
 	setenv("XDG_RUNTIME_DIR", root, 1);
 	write_two_nodes();
 	open_daemon(&d, &mine, root);
@@ -290,7 +249,7 @@ static void pages_of_its_own_tasks_come_back(void)
 	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0));
 	CU_ASSERT_FALSE(fixture_note_pages(&d.machine, other, 0));
 	np_daemon_close(&d);
-	fake = false;
+	fake_counters = false;
 	fixture_end();
 	end(mine);
 	end(other);
@@ -334,7 +293,7 @@ static void what_is_not_restored_is_not_forgotten(void)
 	char line[256] = "";
 	size_t n;
 
-	fake = true;
+	fake_counters = true;
 	setenv("XDG_RUNTIME_DIR", root, 1);
 	write_two_nodes();
 	open_daemon(&d, &pid, root);
@@ -358,7 +317,7 @@ static void what_is_not_restored_is_not_forgotten(void)
 	CU_ASSERT_EQUAL(adopted(), 0);
 	np_daemon_placed_free(&placed);
 	np_daemon_close(&d);
-	fake = false;
+	fake_counters = false;
 	fixture_end();
 	end(pid);
 }
@@ -398,7 +357,7 @@ static void a_flip_gives_the_upper_layer_back(void)
 	while (pid == 0)
 		pause();
 	CU_ASSERT_FATAL(pid > 0);
-	fake = true;
+	fake_counters = true;
 	np_module_use_dir(fixture_begin());
 	snprintf(line, sizeof(line),
 		 "tid=%d pid=%d comm=a cpus=1 saved_cpus=0-1 mem=- saved_mem=- inherit=1\n", pid,
@@ -419,7 +378,7 @@ static void a_flip_gives_the_upper_layer_back(void)
 	numa_bitmask_free(now);
 	np_module_use_dir(NULL);
 	fixture_end();
-	fake = false;
+	fake_counters = false;
 }
 
 static CU_TestInfo task_sampling_tests[] = {

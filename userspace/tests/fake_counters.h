@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counters where the processor has none, or that are refused: perf_event_open(2) opens the kernel's
+ * task clock, or fails.
+ */
+#ifndef NUMAPLACE_TESTS_FAKE_COUNTERS_H
+#define NUMAPLACE_TESTS_FAKE_COUNTERS_H
+
+#include <stdbool.h>
+
+extern bool fake_counters;	 /* instead of the machine's */
+extern int fake_counters_refuse; /* with this errno; 0: not */
+
+#endif
