@@ -49,17 +49,23 @@ static void note_slice(struct np_speeds *s, size_t slice, const struct np_readin
 	}
 }
 
+/* Also one that nobody has waited for yet; its leader may have ended before other threads. */
+static bool has_exited(const struct np_request *p, size_t task)
+{
+	struct np_proc_stat st;
+
+	return np_proc_stat(p->tasks.task[task].pid, &st) || st.start != p->tasks.start[task] ||
+	       (st.state == 'Z' && st.threads < 2);
+}
+
 /* Counters of one that has exited stand still: it was not slowed down. */
 static void leave_out_exited(struct np_speeds *s, const struct np_request *p)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct np_proc_stat st;
-
-		if (np_proc_stat(p->tasks.task[s->task[i]].pid, &st) ||
-		    st.start != p->tasks.start[s->task[i]]) {
-			s->cycles[i] = NAN;
-			s->why = "it has exited";
-		}
+		if (!has_exited(p, s->task[i]))
+			continue;
+		s->cycles[i] = NAN;
+		s->why = "it has exited";
 	}
 }
 

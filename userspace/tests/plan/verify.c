@@ -2,8 +2,11 @@
 /* A plan whose tasks are counted before and after: when it stays, and when it is taken back. */
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
+#include "../fake_counters.h"
 #include "plan_fixture.h"
 
 static volatile sig_atomic_t stop;
@@ -122,11 +125,99 @@ static void what_cannot_be_counted_again_stays(void)
 	read_error = 0;
 }
 
+/* Who exits while the tasks are counted the second time, and who of these stays a zombie. */
+static struct plan_fixture *exiting;
+static size_t n_exiting, n_zombies;
+
+static void let_exit(void *arg)
+{
+	(void)arg;
+	for (size_t i = 0; times_read == 2 && i < n_exiting; i++) {
+		siginfo_t ended;
+
+		if (!exiting->start[i])
+			continue;
+		if (i >= n_zombies) {
+			plan_fixture_kill(exiting, i);
+			continue;
+		}
+		kill(exiting->task[i].pid, SIGKILL);
+		waitid(P_PID, (id_t)exiting->task[i].pid, &ended, WEXITED | WNOWAIT);
+	}
+}
+
+/* As np_speeds_read(), but those that run keep their speed, and counters of others stand still. */
+static int counted_speeds(struct np_speeds *s, const struct np_request *p,
+			  const struct np_verify *how, const volatile sig_atomic_t *asked_to_stop,
+			  struct np_err *e)
+{
+	int error;
+
+	times_read++;
+	error = np_speeds_read(s, p, how, asked_to_stop, e);
+	for (size_t i = 0; i < s->n; i++) {
+		s->cycles[i] = isfinite(s->cycles[i]) ? 1e9 : NAN;
+		for (int slice = 0; slice < NP_VERIFY_SLICES; slice++)
+			s->rate[i][slice] = times_read == 2 && s->task[i] < n_exiting ? 0 : 1e9;
+	}
+	return error;
+}
+
+/* Of three tasks the first few exit meanwhile. */
+static int verified_while_they_exit(struct plan_fixture *f, size_t n, size_t zombies)
+{
+	const struct np_apply_how how = {
+		.engine = &engine,
+		.stop = &stop,
+		.verify = { .seconds = 0.01, .idle = let_exit, .read = counted_speeds },
+	};
+
+	plan_fixture_init(f, 1000, 1000);
+	for (int i = 0; i < 3; i++)
+		plan_fixture_start(f, 1, 0, 0, 100);
+	engine_reset(f, 0, 0, true);
+	plan_fixture_order(f);
+	exiting = f;
+	n_exiting = n;
+	n_zombies = zombies;
+	times_read = 0;
+	return np_apply(&applied, &f->p, &how, &err);
+}
+
+static void the_verdict_is_of_those_that_remain(void)
+{
+	struct plan_fixture f;
+
+	fake_counters = true;
+	for (size_t zombies = 0; zombies < 2; zombies++) {
+		CU_ASSERT_EQUAL(verified_while_they_exit(&f, 1, zombies), 0);
+		CU_ASSERT(times_read == 2 && applied.effect.tasks == 2);
+		CU_ASSERT_DOUBLE_EQUAL(applied.effect.speed, 1, 1e-9);
+		CU_ASSERT(!applied.undone && !applied.note.text[0]);
+		finish(&f);
+	}
+	fake_counters = false;
+}
+
+static void where_all_have_exited_there_is_no_verdict(void)
+{
+	struct plan_fixture f;
+
+	fake_counters = true;
+	CU_ASSERT_EQUAL(verified_while_they_exit(&f, 3, 1), 0);
+	CU_ASSERT(times_read == 2 && !applied.effect.tasks && !applied.undone);
+	CU_ASSERT_STRING_EQUAL(applied.note.text, "not verified: it has exited");
+	finish(&f);
+	fake_counters = false;
+}
+
 static CU_TestInfo verify_tests[] = {
 	{ "what is slower is undone", what_is_slower_is_undone },
 	{ "what is within the noise stays", what_is_within_the_noise_stays },
 	{ "nothing is done that cannot be verified", nothing_is_done_that_cannot_be_verified },
 	{ "what cannot be counted again stays", what_cannot_be_counted_again_stays },
+	{ "the verdict is of those that remain", the_verdict_is_of_those_that_remain },
+	{ "where all have exited there is no verdict", where_all_have_exited_there_is_no_verdict },
 	CU_TEST_INFO_NULL,
 };
 
