@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool fake_counters;
+bool fake_counters, fake_counters_of_kernel;
 int fake_counters_refuse;
 
 int access(const char *path, int mode)
@@ -38,6 +38,7 @@ long syscall(long number, ...)
 			return -1;
 		}
 		memcpy(&attr, (const void *)arg[0], sizeof(attr));
+		fake_counters_of_kernel |= !attr.exclude_kernel;
 		attr.type = PERF_TYPE_SOFTWARE;
 		attr.config = PERF_COUNT_SW_TASK_CLOCK;
 		attr.config1 = attr.config2 = 0;

@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-extern bool fake_counters;	 /* instead of the machine's */
-extern int fake_counters_refuse; /* with this errno; 0: not */
+extern bool fake_counters;	     /* instead of the machine's */
+extern int fake_counters_refuse;     /* with this errno; 0: not */
+extern bool fake_counters_of_kernel; /* some that were opened count the kernel's work too */
 
 #endif

@@ -36,13 +36,12 @@ static bool is_for_ever(int e)
 	return e == -ENODEV || e == -EOPNOTSUPP || e == -ENOENT || e == -EINVAL;
 }
 
-int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
-			  const struct np_subject *subject, size_t n, struct np_err *err)
+/* With c's subjects. */
+static int open_from(struct np_counters *c, const char *name, struct np_err *err)
 {
 	struct np_err why = { "no source has that name" };
 	int e = -ENODEV;
 
-	*c = (struct np_counters) { .machine = m, .subject = subject, .n = n };
 	for (size_t i = 0; e && e != -EACCES && i < N_SOURCES; i++) {
 		if (!is_asked(i, name))
 			continue;
@@ -62,10 +61,24 @@ int np_counters_open_from(struct np_counters *c, const char *name, const struct 
 		       why.text);
 }
 
+int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
+			  const struct np_subject *subject, size_t n, struct np_err *err)
+{
+	*c = (struct np_counters) { .machine = m, .subject = subject, .n = n };
+	return open_from(c, name, err);
+}
+
 int np_counters_open(struct np_counters *c, const struct np_machine *m,
 		     const struct np_subject *subject, size_t n, struct np_err *err)
 {
 	return np_counters_open_from(c, NULL, m, subject, n, err);
+}
+
+int np_counters_open_user(struct np_counters *c, const struct np_machine *m,
+			  const struct np_subject *subject, size_t n, struct np_err *err)
+{
+	*c = (struct np_counters) { .machine = m, .subject = subject, .n = n, .user_only = true };
+	return open_from(c, NULL, err);
 }
 
 void np_counters_read(struct np_counters *c, struct np_reading *readings)

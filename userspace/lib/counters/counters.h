@@ -87,6 +87,10 @@ int np_counters_open(struct np_counters *c, const struct np_machine *m,
 /* The same with the source of this name only; resctrl is never asked otherwise. NULL: as above. */
 int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
 			  const struct np_subject *subject, size_t n, struct np_err *err);
+
+/* np_counters_open() without the kernel's own work. */
+int np_counters_open_user(struct np_counters *c, const struct np_machine *m,
+			  const struct np_subject *subject, size_t n, struct np_err *err);
 bool np_counters_is_source(const char *name);
 
 /* readings[n], in the order of the subjects. */

@@ -83,7 +83,7 @@ int np_speeds_read(struct np_speeds *s, const struct np_request *p, const struct
 		s->cycles[i] = 0;
 	}
 	s->why = NULL;
-	e = np_counters_open(&c, &p->machine, subject, s->n, err);
+	e = np_counters_open_user(&c, &p->machine, subject, s->n, err);
 	if (e)
 		return e;
 	np_counters_read(&c, reading[0]);

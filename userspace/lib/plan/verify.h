@@ -33,8 +33,8 @@ struct np_verify {
 };
 
 /*
- * Counts the n tasks of s->task. 0, -EINTR once *stop is set, or -errno of np_counters_open(),
- * with one line in err.
+ * Counts the n tasks of s->task. 0, -EINTR once *stop is set, or -errno of
+ * np_counters_open_user(), with one line in err.
  */
 int np_speeds_read(struct np_speeds *s, const struct np_request *p, const struct np_verify *how,
 		   const volatile sig_atomic_t *stop, struct np_err *err);

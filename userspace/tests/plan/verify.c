@@ -211,6 +211,23 @@ static void where_all_have_exited_there_is_no_verdict(void)
 	fake_counters = false;
 }
 
+/* Who needs more of it, because its pages are elsewhere, has not done more. */
+static void the_kernels_work_is_not_counted(void)
+{
+	const struct np_verify how = { .seconds = 0.01 };
+	struct np_speeds s = { .n = 1 };
+	struct plan_fixture f;
+
+	plan_fixture_init(&f, 1000, 1000);
+	plan_fixture_start(&f, 1, 0, 0, 500);
+	fake_counters = true;
+	fake_counters_of_kernel = false;
+	CU_ASSERT_EQUAL(np_speeds_read(&s, &f.p, &how, &stop, &err), 0);
+	CU_ASSERT(isfinite(s.rate[0][0]) && !fake_counters_of_kernel);
+	fake_counters = false;
+	plan_fixture_free(&f);
+}
+
 static CU_TestInfo verify_tests[] = {
 	{ "what is slower is undone", what_is_slower_is_undone },
 	{ "what is within the noise stays", what_is_within_the_noise_stays },
@@ -218,6 +235,7 @@ static CU_TestInfo verify_tests[] = {
 	{ "what cannot be counted again stays", what_cannot_be_counted_again_stays },
 	{ "the verdict is of those that remain", the_verdict_is_of_those_that_remain },
 	{ "where all have exited there is no verdict", where_all_have_exited_there_is_no_verdict },
+	{ "the kernel's work is not counted", the_kernels_work_is_not_counted },
 	CU_TEST_INFO_NULL,
 };
 
