@@ -14,28 +14,12 @@
 #include <unistd.h>
 
 #include "../../lib/base/cpulist.h"
-#include "../../lib/daemon/daemon.h"
 #include "../../lib/engine/affinity.h"
 #include "../../lib/engine/module_files.h"
 #include "../../lib/plan/penalty_probe.h"
 #include "../fake_counters.h"
 #include "../fixture.h"
-
-static pid_t start_spinner(void)
-{
-	pid_t pid = fork();
-
-	for (volatile int i = 0; !pid; i++)
-		;
-	CU_ASSERT_FATAL(pid > 0); /* to be killed later: -1 is every process */
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
+#include "daemon_fixture.h"
 
 static void *wait_for_ever(void *nothing)
 {
@@ -94,7 +78,7 @@ static int counts_beside(pid_t crowd, pid_t spinner)
 
 static void one_crowd_does_not_stop_the_others(void)
 {
-	pid_t crowd = start_crowd(), spinner = start_spinner(), child;
+	pid_t crowd = start_crowd(), spinner = daemon_fixture_start(), child;
 	int status;
 
 	fake_counters = true;
@@ -105,32 +89,8 @@ static void one_crowd_does_not_stop_the_others(void)
 	CU_ASSERT(WIFEXITED(status));
 	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
 	fake_counters = false;
-	end(crowd);
-	end(spinner);
-}
-
-static void write_node(int node, const char *cpus, const char *distance)
-{
-	char name[128], text[256];
-
-	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/cpulist", node);
-	fixture_write(name, cpus);
-	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/distance", node);
-	fixture_write(name, distance);
-	snprintf(name, sizeof(name), "sys/devices/system/node/node%d/meminfo", node);
-	snprintf(text, sizeof(text), "Node %d MemTotal: 16777216 kB\nNode %d MemFree: 8388608 kB\n",
-		 node, node);
-	fixture_write(name, text);
-}
-
-/* CPU 0 is node 1's, the others are node 2's. */
-static void write_two_nodes(void)
-{
-	fixture_write("sys/devices/system/node/online", "1-2\n");
-	fixture_write("sys/devices/system/node/has_memory", "1-2\n");
-	write_node(1, "0\n", "10 21\n");
-	write_node(2, "1-8191\n", "21 10\n");
-	fixture_write("proc/sys/kernel/hostname", "written-down\n");
+	daemon_fixture_end(crowd);
+	daemon_fixture_end(spinner);
 }
 
 /* Below all others, so that every index becomes another node's. */
@@ -138,26 +98,9 @@ static void add_node(void)
 {
 	fixture_write("sys/devices/system/node/online", "0-2\n");
 	fixture_write("sys/devices/system/node/has_memory", "0-2\n");
-	write_node(0, "\n", "10 31 31\n");
-	write_node(1, "0\n", "31 10 21\n");
-	write_node(2, "1-8191\n", "31 21 10\n");
-}
-
-static void open_daemon(struct np_daemon *d, const pid_t *pid, const char *root)
-{
-	static const volatile sig_atomic_t never;
-	struct np_err err;
-
-	*d = (struct np_daemon) {
-		.args.policy = np_policy_find("maximum-local"),
-		.root = root,
-		.watch_rules = { .pids = pid, .n_pids = 1, .pause = 6, .read_budget = 1 },
-		.hysteresis_rules = { .plans = 1, .window = 30, .back_off = 60 },
-		.how = { .engine = &fake_engine, .stop = &never },
-		.sampling = { .most = 4, .budget = 1 },
-	};
-	np_options_defaults(d->args.policy, &d->args.options);
-	CU_ASSERT_EQUAL_FATAL(np_daemon_open(d, &err), 0);
+	daemon_fixture_node(0, "\n", "10 31 31\n");
+	daemon_fixture_node(1, "0\n", "31 10 21\n");
+	daemon_fixture_node(2, "1-8191\n", "31 21 10\n");
 }
 
 static void a_round_that_failed_is_followed_by_others(void)
@@ -170,15 +113,15 @@ static void a_round_that_failed_is_followed_by_others(void)
 		{ ENOSPC, true },      { EAGAIN, true },  { EACCES, false },
 		{ EOPNOTSUPP, false }, { ENODEV, false }, { ENOENT, false },
 	};
-	pid_t pid = start_spinner();
+	pid_t pid = daemon_fixture_start();
 	const char *root = fixture_begin();
 
 	fake_counters = true;
-	write_two_nodes();
+	daemon_fixture_machine();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct np_daemon d;
 
-		open_daemon(&d, &pid, root);
+		daemon_fixture_open(&d, &pid, 1, root);
 		fake_counters_refuse = cases[i].error;
 		np_daemon_step(&d);
 		np_daemon_step(&d);
@@ -190,19 +133,19 @@ static void a_round_that_failed_is_followed_by_others(void)
 	}
 	fake_counters = false;
 	fixture_end();
-	end(pid);
+	daemon_fixture_end(pid);
 }
 
 /* The address sanitizer's build says whether rows of two nodes are read as rows of three. */
 static void a_node_that_comes_is_met(void)
 {
-	pid_t pid = start_spinner();
+	pid_t pid = daemon_fixture_start();
 	const char *root = fixture_begin();
 	struct np_daemon d;
 
 	fake_counters = true;
-	write_two_nodes();
-	open_daemon(&d, &pid, root);
+	daemon_fixture_machine();
+	daemon_fixture_open(&d, &pid, 1, root);
 	while (!d.sampling.traffic || !d.counts.plans)
 		np_daemon_step(&d);
 	CU_ASSERT_EQUAL(d.machine.n_nodes, 2);
@@ -220,14 +163,14 @@ static void a_node_that_comes_is_met(void)
 	np_daemon_close(&d);
 	fake_counters = false;
 	fixture_end();
-	end(pid);
+	daemon_fixture_end(pid);
 }
 
 /* Another program has moved those of the other. */
 static void pages_of_its_own_tasks_come_back(void)
 {
 	static const volatile sig_atomic_t never;
-	pid_t mine = start_spinner(), other = start_spinner();
+	pid_t mine = daemon_fixture_start(), other = daemon_fixture_start();
 	const char *root = fixture_begin();
 	const struct np_mover mover = { .engine = &fake_engine, .page_size = 4096 };
 	struct np_pages_back back = { 0 };
@@ -237,8 +180,8 @@ static void pages_of_its_own_tasks_come_back(void)
 
 	fake_counters = true;
 	setenv("XDG_RUNTIME_DIR", root, 1);
-	write_two_nodes();
-	open_daemon(&d, &mine, root);
+	daemon_fixture_machine();
+	daemon_fixture_open(&d, &mine, 1, root);
 	np_daemon_step(&d);
 	np_task_watch_find(&d.watch, mine)->placed = true;
 	CU_ASSERT(fixture_note_pages(&d.machine, mine, 0) &&
@@ -251,8 +194,8 @@ static void pages_of_its_own_tasks_come_back(void)
 	np_daemon_close(&d);
 	fake_counters = false;
 	fixture_end();
-	end(mine);
-	end(other);
+	daemon_fixture_end(mine);
+	daemon_fixture_end(other);
 }
 
 static bool is_busy;
@@ -284,7 +227,7 @@ static size_t adopted(void)
 /* Restoring fails: the next daemon adopts the tasks. */
 static void what_is_not_restored_is_not_forgotten(void)
 {
-	pid_t pid = start_spinner();
+	pid_t pid = daemon_fixture_start();
 	struct np_engine_ops engine = fake_engine;
 	const char *root = fixture_begin();
 	struct np_daemon_placed placed = { 0 };
@@ -295,8 +238,8 @@ static void what_is_not_restored_is_not_forgotten(void)
 
 	fake_counters = true;
 	setenv("XDG_RUNTIME_DIR", root, 1);
-	write_two_nodes();
-	open_daemon(&d, &pid, root);
+	daemon_fixture_machine();
+	daemon_fixture_open(&d, &pid, 1, root);
 	engine.restore = restore;
 	d.how.engine = &engine;
 	d.log = keep_line;
@@ -319,7 +262,7 @@ static void what_is_not_restored_is_not_forgotten(void)
 	np_daemon_close(&d);
 	fake_counters = false;
 	fixture_end();
-	end(pid);
+	daemon_fixture_end(pid);
 }
 
 static struct bitmask *cpus_of(const char *list)
@@ -372,7 +315,7 @@ static void a_flip_gives_the_upper_layer_back(void)
 	np_affinity_restore(NP_WHOSE(&pid), &n, &kept, &err);
 	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, own));
 	sched_setaffinity(0, sizeof(mine), &mine);
-	end(pid);
+	daemon_fixture_end(pid);
 	numa_bitmask_free(own);
 	numa_bitmask_free(set);
 	numa_bitmask_free(now);
