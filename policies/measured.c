@@ -220,11 +220,16 @@ static const struct np_policy *const policies[] = {
 };
 #undef POLICY
 
+/* The same of many tasks: their plans are made, and predicted, in little time. */
+static const struct np_policy *const quick_policies[] = { &np_policy_none, &np_policy_maximum_local,
+							  NULL };
+
 static int find_best(struct np_search *s, const struct np_options *o)
 {
 	if (option(o, "search") == SEARCH_ALL)
 		return try_all(s);
-	np_search_starting_points(s, policies, &np_policy_measured);
+	np_search_starting_points(s, s->n > NP_MANY_TASKS ? quick_policies : policies,
+				  &np_policy_measured);
 	return 0;
 }
 

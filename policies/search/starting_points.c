@@ -174,24 +174,12 @@ static bool start_at(const struct np_policy *const *policies, size_t at, struct 
 	return start->rule || start->policy;
 }
 
-static bool is_named(const struct np_policy *policy, const char *name)
-{
-	return !strcmp(policy->name, name);
-}
-
-/* Starts of more than NP_MANY_TASKS: those whose placement is predicted in little time. */
-static bool is_quick(const struct start *start)
-{
-	return start->rule || is_named(start->policy, "none") ||
-	       (is_named(start->policy, "maximum-local") && !start->follow);
-}
-
 static void begin(struct np_search *s, const struct start *start)
 {
 	reset(s);
 	if (start->rule)
 		start->rule(s);
-	else if (!is_named(start->policy, "none"))
+	else
 		as_planned(s, start->policy);
 	if (start->follow)
 		pages_follow(s);
@@ -200,8 +188,7 @@ static void begin(struct np_search *s, const struct start *start)
 static bool is_used(const struct np_search *s, const struct start *start,
 		    const struct np_policy *self)
 {
-	return start->policy != self && (!start->follow || s->pages) &&
-	       (s->n <= NP_MANY_TASKS || is_quick(start));
+	return start->policy != self && (!start->follow || s->pages);
 }
 
 /* Few tasks are improved from every start, since the best start need not lead to the best end. */
