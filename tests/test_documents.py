@@ -15,7 +15,7 @@ from tests import building, documents
 from tests.waiting import eventually, has_ended
 
 ROOT = documents.ROOT
-OWN_TEST = {"first-policy.md"}   # userspace/tests/files/test_tutorial.py
+OWN_TEST = {"first-policy.md"}   # userspace/tests/policy/test_tutorial.py
 WRONG_ON_PURPOSE = {"command-line.md"}   # shows what a refused letter prints
 URL = re.compile(r"https?://[^\s)>`\"']+")
 INDENTED = re.compile(r"^(?:    .*\n|\n)+", re.MULTILINE)

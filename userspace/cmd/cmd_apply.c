@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "../lib/files/policy_name.h"
 #include "../lib/plan/apply.h"
 #include "../lib/plan/plan_file.h"
+#include "../lib/policy/policy_name.h"
 #include "arg_units.h"
 #include "policy_args.h"
 #include "progress.h"

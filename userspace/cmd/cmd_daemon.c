@@ -12,8 +12,8 @@
 #include "../lib/base/sd_notify.h"
 #include "../lib/daemon/lock.h"
 #include "../lib/daemon/metrics.h"
-#include "../lib/files/policy_name.h"
 #include "../lib/host/cgroup.h"
+#include "../lib/policy/policy_name.h"
 #include "daemon_args.h"
 
 static volatile sig_atomic_t stop, reload;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "../../policies/plan/plan.h"
-#include "../lib/files/policy_name.h"
-#include "../lib/files/program_about.h"
+#include "../lib/policy/policy_name.h"
+#include "../lib/policy/program_about.h"
 #include "policy_args.h"
 
 static json_t *default_json(const struct np_option *o)

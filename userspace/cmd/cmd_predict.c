@@ -7,9 +7,9 @@
 
 #include "../../policies/predict/derive_model.h"
 #include "../lib/files/machine_file.h"
-#include "../lib/files/policy_name.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/files/task_set.h"
+#include "../lib/policy/policy_name.h"
 #include "../lib/predict/report.h"
 #include "arg_units.h"
 #include "policy_args.h"

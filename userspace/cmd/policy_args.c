@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/files/policy_name.h"
+#include "../lib/policy/policy_name.h"
 #include "arg_units.h"
 
 #define SAMPLE_MS     200

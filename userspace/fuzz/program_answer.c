@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "../lib/base/error.h"
-#include "../lib/files/decisions.h"
-#include "../lib/files/policy_plugin.h"
-#include "../lib/files/program_about.h"
+#include "../lib/policy/decisions.h"
+#include "../lib/policy/policy_plugin.h"
+#include "../lib/policy/program_about.h"
 #include "fuzz.h"
 
 #define TASKS 2

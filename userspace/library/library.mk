@@ -6,7 +6,7 @@ LIBRARY_SONAME := libnumaplace.so.$(basename $(VERSION))
 
 LIBRARY_HEADERS := $(addprefix policies/,policy.h plan/plan.h model/model.h model/fields.def) \
 	$(addprefix userspace/lib/,base/error.h base/cpulist.h host/topology.h host/tasks.h counters/counters.h \
-		files/snapshot.h files/policy_name.h predict/predict.h plan/task_limits.h plan/request.h \
+		files/snapshot.h policy/policy_name.h predict/predict.h plan/task_limits.h plan/request.h \
 		plan/plan_file.h)
 LIBRARY_SYMBOLS := userspace/library/numaplace.map
 LIBRARY := $(BUILD)/library

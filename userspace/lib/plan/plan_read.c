@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../files/decisions.h"
 #include "../files/policy_input.h"
 #include "../files/snapshot.h"
 #include "../host/proc.h"
+#include "../policy/decisions.h"
 
 #define wrong(s, format, ...) np_fail((s)->err, -EINVAL, "%s: " format, (s)->what, ##__VA_ARGS__)
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../files/json.h"
-#include "../files/policy_name.h"
+#include "../policy/policy_name.h"
 
 static const char *file_name(const char *path)
 {

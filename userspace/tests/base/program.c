@@ -13,7 +13,7 @@
 
 #include "../../lib/base/error.h"
 #include "../../lib/base/run_program.h"
-#include "../../lib/files/policy_name.h"
+#include "../../lib/policy/policy_name.h"
 #include "../fixture.h"
 
 static char path[256];

@@ -10,9 +10,9 @@
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../base/printable.h"
+#include "../files/json.h"
+#include "../files/policy_input.h"
 #include "../host/topology.h"
-#include "json.h"
-#include "policy_input.h"
 
 #define SHOWN 40 /* letters of a wrong value */
 

@@ -34,7 +34,7 @@ def newer_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("next_year")
     shutil.copytree(ROOT / "policies", folder / "policies", ignore=shutil.ignore_patterns("tests", "bench"))
     lib = folder / "userspace/lib"
-    for part in ("files/policy_plugin", "base/error"):
+    for part in ("policy/policy_plugin", "base/error"):
         for source in ROOT.glob(f"userspace/lib/{part}.[ch]"):
             (lib / part).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, (lib / part).parent)

@@ -2,7 +2,7 @@
 /* Asks the policy of one shared object about three tasks on three nodes. */
 #include <errno.h>
 
-#include "files/policy_plugin.h"
+#include "policy/policy_plugin.h"
 
 #define N 3
 

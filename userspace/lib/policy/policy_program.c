@@ -6,8 +6,8 @@
 #include <limits.h>
 
 #include "../base/run_program.h"
+#include "../files/policy_input.h"
 #include "decisions.h"
-#include "policy_input.h"
 #include "policy_plugin.h"
 #include "program_about.h"
 
