@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "../../userspace/lib/base/record.h"
-#include "../../userspace/lib/engine/module_files.h"
 #include "../../userspace/lib/engine/move_pages.h"
+#include "../../userspace/lib/host/module_files.h"
 
 #define PAGE	4096
 #define POLL_NS 1000000L /* short beside a move, long beside a look at the job */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../lib/base/record.h"
-#include "../lib/engine/module_files.h"
+#include "../lib/host/module_files.h"
 #include "cmd.h"
 
 static const struct argp_option options[] = {

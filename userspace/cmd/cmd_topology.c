@@ -7,9 +7,9 @@
 #include <sys/utsname.h>
 
 #include "../lib/base/cpulist.h"
-#include "../lib/engine/module_files.h"
 #include "../lib/files/policy_input.h"
 #include "../lib/host/caches.h"
+#include "../lib/host/module_files.h"
 #include "../lib/host/numa_balancing.h"
 #include "../lib/host/proc.h"
 #include "cmd.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module's replies. */
 #include "../lib/base/record.h"
-#include "../lib/engine/module_files.h"
+#include "../lib/host/module_files.h"
 #include "fuzz.h"
 
 const char *const fuzz_seeds[] = {

@@ -8,7 +8,7 @@
 
 #include "../cmd/arg_units.h"
 #include "../cmd/cmd_args.h"
-#include "../lib/engine/module_files.h"
+#include "../lib/host/module_files.h"
 #include "bpftrace.h"
 #include "scripts.h"
 

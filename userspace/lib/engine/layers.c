@@ -7,7 +7,7 @@
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../base/record.h"
-#include "module_files.h"
+#include "../host/module_files.h"
 
 /* The list of CPUs of that key, or NULL: it has none. */
 static struct bitmask *cpus_of(const char *line, const char *key)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "../base/cpulist.h"
+#include "../host/module_files.h"
 #include "affinity.h"
 #include "engines.h"
 #include "layers.h"
-#include "module_files.h"
 #include "spread_pages.h"
 
 int np_module_ready(struct np_err *err)

@@ -5,8 +5,8 @@
 
 #include "../base/record.h"
 #include "../host/mempolicy.h"
+#include "../host/module_files.h"
 #include "module.h"
-#include "module_files.h"
 
 /* Any node: the module checked them when they were set. */
 static int parse(const char *text, int *mode, struct bitmask **nodes)

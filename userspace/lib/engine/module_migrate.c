@@ -10,9 +10,9 @@
 
 #include "../base/cpulist.h"
 #include "../base/record.h"
+#include "../host/module_files.h"
 #include "../host/proc.h"
 #include "module.h"
-#include "module_files.h"
 
 #define POLL_NS 20000000L
 

@@ -10,11 +10,11 @@
 #include "../base/cpulist.h"
 #include "../host/cgroup.h"
 #include "../host/mempolicy.h"
+#include "../host/module_files.h"
 #include "../host/proc.h"
 #include "affinity.h"
 #include "layers.h"
 #include "module.h"
-#include "module_files.h"
 
 /* In a process of its own: takes the policy, then writes the line on its behalf. */
 static int write_with_policy(const struct np_place_request *r, const char *line)

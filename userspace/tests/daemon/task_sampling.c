@@ -15,7 +15,7 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/affinity.h"
-#include "../../lib/engine/module_files.h"
+#include "../../lib/host/module_files.h"
 #include "../../lib/plan/penalty_probe.h"
 #include "../fake_counters.h"
 #include "../fixture.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../lib/engine/engines.h"
-#include "../../lib/engine/module_files.h"
+#include "../../lib/host/module_files.h"
 #include "../fixture.h"
 
 static void engines_by_name(void)

@@ -3,7 +3,7 @@
 #include "../../lib/engine/layers.h"
 
 #include "../../lib/base/cpulist.h"
-#include "../../lib/engine/module_files.h"
+#include "../../lib/host/module_files.h"
 #include "../fixture.h"
 
 static struct bitmask *cpus(const char *list)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module's answers: version, records. */
-#include "../../lib/engine/module_files.h"
+#include "../../lib/host/module_files.h"
 
 #include <errno.h>
 #include <stdio.h>

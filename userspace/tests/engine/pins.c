@@ -12,9 +12,9 @@
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/affinity.h"
 #include "../../lib/engine/inherited.h"
-#include "../../lib/engine/module_files.h"
 #include "../../lib/engine/saved_affinity.h"
 #include "../../lib/host/exclude.h"
+#include "../../lib/host/module_files.h"
 #include "../../lib/plan/cpuset_limits.h"
 #include "../fixture.h"
 

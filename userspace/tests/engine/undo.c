@@ -10,7 +10,7 @@
 #include "../../lib/base/cpulist.h"
 #include "../../lib/base/error.h"
 #include "../../lib/engine/module.h"
-#include "../../lib/engine/module_files.h"
+#include "../../lib/host/module_files.h"
 #include "subject.h"
 #include "../fixture.h"
 

@@ -12,7 +12,7 @@
 
 #include "../base/error.h"
 #include "../base/record.h"
-#include "../host/proc.h"
+#include "proc.h"
 
 #define DEBUGFS_ROOT "/sys/kernel/debug"
 #define DEBUGFS_TYPE 0x64626720
