@@ -22,7 +22,7 @@ NOT_OURS = {"__pycache__", "build", "results"}
 
 # From the bottom up.
 FOLDERS = {
-    "userspace/lib": ["base", "host", "counters", "files", "policy", "engine", "predict", "plan", "daemon"],
+    "userspace/lib": ["base", "host", "counters", "files", "policy", "undo", "engine", "predict", "plan", "daemon"],
     "policies": ["model", "predict", "plan", "search", "."],
 }
 

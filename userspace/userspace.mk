@@ -10,10 +10,10 @@ US_LIBS := $(US_LIB_LIBS) -lncurses
 US_PIC := -fPIC -fno-semantic-interposition
 
 # From the bottom up: each folder includes those before it only.
-US_LIB_FOLDERS := $(addprefix userspace/lib/,base host counters files policy engine predict plan daemon)
+US_LIB_FOLDERS := $(addprefix userspace/lib/,base host counters files policy undo engine predict plan daemon)
 US_LIB_SRC := $(foreach folder,$(US_LIB_FOLDERS),$(wildcard $(folder)/*.c))
 US_CMD_SRC := $(wildcard userspace/cmd/*.c userspace/tracing/*.c)
-US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files engine plan daemon))
+US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files undo engine plan daemon))
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
 US_ASAN_LIB := $(BUILD)/asan/libnumaplace.a

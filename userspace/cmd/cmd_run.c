@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/engine/saved_affinity.h"
 #include "../lib/host/clock.h"
+#include "../lib/undo/saved_affinity.h"
 #include "arg_units.h"
 #include "daemon_args.h"
 #include "spawn.h"

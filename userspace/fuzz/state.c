@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The state file, should anything have damaged it. */
 #include "../lib/base/error.h"
-#include "../lib/engine/saved_affinity.h"
 #include "../lib/host/proc.h"
+#include "../lib/undo/saved_affinity.h"
 #include "fuzz.h"
 
 #include <fcntl.h>

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/saved_affinity.h"
 #include "../host/clock.h"
 #include "../host/numa_balancing.h"
 #include "../host/reclaimable.h"
+#include "../undo/saved_affinity.h"
 #include "plan_input.h"
 
 int np_daemon_open(struct np_daemon *d, struct np_err *err)

@@ -5,8 +5,8 @@
 
 #include "../plan/apply.h"
 #include "../plan/saved_pages.h"
+#include "../undo/placed_tasks.h"
 #include "event_log.h"
-#include "placed_tasks.h"
 #include "task_sampling.h"
 
 /* Counters since the start; metrics.c prints them. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../engine/saved_affinity.h"
+#include "../undo/saved_affinity.h"
 
 static bool descends_from_placed(const struct np_daemon *d, const struct np_watched_task *t)
 {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "../base/error.h"
-#include "../engine/state_file.h"
 #include "../host/proc.h"
+#include "../undo/state_file.h"
 
 static int say_holder(const char *path, struct np_err *err)
 {

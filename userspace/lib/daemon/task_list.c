@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "../base/error.h"
-#include "../engine/inherited.h"
 #include "../host/cgroup.h"
 #include "../host/proc.h"
+#include "../undo/inherited.h"
 
 /* Index of pid, or the index to insert it at. */
 static size_t place_of(const struct np_task_watch *w, pid_t pid)

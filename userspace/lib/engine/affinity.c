@@ -10,8 +10,8 @@
 #include "../base/error.h"
 #include "../host/cgroup.h"
 #include "../host/proc.h"
-#include "inherited.h"
-#include "saved_affinity.h"
+#include "../undo/inherited.h"
+#include "../undo/saved_affinity.h"
 
 /* A program that starts threads faster than this many passes is not waited for. */
 #define MAX_PASSES 64

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 #include "../host/cpu_affinity.h"
+#include "../undo/saved_affinity.h"
 #include "engine.h"
-#include "saved_affinity.h"
 
 /* The state before one np_affinity_place(), so that it can be undone. */
 struct np_affinity_undo {

@@ -11,9 +11,9 @@
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../host/proc.h"
+#include "../undo/inherited.h"
+#include "../undo/saved_affinity.h"
 #include "affinity.h"
-#include "inherited.h"
-#include "saved_affinity.h"
 
 /* A chain of parents that is longer is not followed. */
 #define MAX_DEPTH 64

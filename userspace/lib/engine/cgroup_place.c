@@ -13,8 +13,8 @@
 #include "../files/json.h"
 #include "../host/cgroup.h"
 #include "../host/proc.h"
+#include "../undo/state_file.h"
 #include "cpuset.h"
-#include "state_file.h"
 #include "unit_cpuset.h"
 
 #define ARRAY "cgroups"

@@ -13,7 +13,7 @@
 
 #include "../../../kmod/uapi/numaplace.h"
 #include "../base/error.h"
-#include "undo_scope.h"
+#include "../undo/undo_scope.h"
 
 enum np_engine { NP_ENGINE_AUTO, NP_ENGINE_MODULE, NP_ENGINE_SYSCALL };
 

@@ -8,9 +8,9 @@
 
 #include "../base/cpulist.h"
 #include "../host/module_files.h"
+#include "../undo/layers.h"
 #include "affinity.h"
 #include "engines.h"
-#include "layers.h"
 #include "spread_pages.h"
 
 int np_module_ready(struct np_err *err)

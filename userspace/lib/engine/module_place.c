@@ -12,8 +12,8 @@
 #include "../host/mempolicy.h"
 #include "../host/module_files.h"
 #include "../host/proc.h"
+#include "../undo/layers.h"
 #include "affinity.h"
-#include "layers.h"
 #include "module.h"
 
 /* In a process of its own: takes the policy, then writes the line on its behalf. */

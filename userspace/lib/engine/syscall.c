@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "../host/proc.h"
+#include "../undo/layers.h"
 #include "affinity.h"
 #include "engines.h"
-#include "layers.h"
 #include "move_pages.h"
 #include "spread_pages.h"
 

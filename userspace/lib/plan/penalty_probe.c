@@ -12,9 +12,9 @@
 #include "../counters/counters.h"
 #include "../engine/affinity.h"
 #include "../engine/engine.h"
-#include "../engine/saved_affinity.h"
 #include "../host/proc.h"
 #include "../host/tasks.h"
+#include "../undo/saved_affinity.h"
 
 /* Of its pages on one node, what a task must have for "its memory's node" to mean something. */
 #define HOME_SHARE 0.8

@@ -9,10 +9,10 @@
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../engine/affinity.h"
-#include "../engine/inherited.h"
-#include "../engine/layers.h"
-#include "../engine/saved_affinity.h"
 #include "../host/proc.h"
+#include "../undo/inherited.h"
+#include "../undo/layers.h"
+#include "../undo/saved_affinity.h"
 
 struct np_pins {
 	struct bitmask *isolated;

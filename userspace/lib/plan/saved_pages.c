@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "../base/error.h"
-#include "../engine/state_file.h"
 #include "../host/proc.h"
+#include "../undo/state_file.h"
 
 #define ARRAY "tasks"
 

@@ -15,7 +15,7 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/affinity.h"
-#include "../../lib/engine/saved_affinity.h"
+#include "../../lib/undo/saved_affinity.h"
 
 static double seconds(void)
 {

@@ -11,11 +11,11 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/affinity.h"
-#include "../../lib/engine/inherited.h"
-#include "../../lib/engine/saved_affinity.h"
 #include "../../lib/host/exclude.h"
 #include "../../lib/host/module_files.h"
 #include "../../lib/plan/cpuset_limits.h"
+#include "../../lib/undo/inherited.h"
+#include "../../lib/undo/saved_affinity.h"
 #include "../fixture.h"
 
 /* CPU 0 on node 0, CPU 1 on node 1: every machine that runs this has them. */

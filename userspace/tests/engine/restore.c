@@ -14,8 +14,8 @@
 
 #include "../../lib/base/error.h"
 #include "../../lib/daemon/daemon.h"
-#include "../../lib/engine/inherited.h"
 #include "../../lib/host/processes.h"
+#include "../../lib/undo/inherited.h"
 #include "subject.h"
 #include "../fixture.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CPUs from before a placement by the module, read from a copy of its table. */
-#include "../../lib/engine/layers.h"
+#include "../../lib/undo/layers.h"
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/host/module_files.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The file that holds the originals, and placing and restoring this machine's own threads. */
-#include "../../lib/engine/saved_affinity.h"
+#include "../../lib/undo/saved_affinity.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "../base/error.h"
-#include "../engine/state_file.h"
 #include "../host/proc.h"
+#include "state_file.h"
 
 #define FILE_NAME "daemon.json"
 #define ARRAY	  "tasks"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How often the processes are looked at for those that have inherited a place. */
-#include "../../lib/engine/inherited.h"
+#include "../../lib/undo/inherited.h"
 #include "../fixture.h"
 
 static void ends_when_nothing_is_found(void)
