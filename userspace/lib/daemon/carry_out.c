@@ -109,7 +109,7 @@ static bool list_placed(const struct np_daemon *d, const struct np_request *p,
 			e = np_daemon_placed_add(list, d->adopted.task[i].pid,
 						 d->adopted.task[i].start);
 	for (size_t i = 0; !e && i < d->watch.n; i++)
-		if (d->watch.task[i].placed || d->watch.task[i].heir)
+		if (d->watch.task[i].placed || d->watch.task[i].descendant)
 			e = np_daemon_placed_add(list, d->watch.task[i].pid,
 						 d->watch.task[i].start);
 	for (size_t i = 0; !e && i < p->plan.n; i++) {

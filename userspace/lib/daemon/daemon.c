@@ -297,7 +297,7 @@ static void mark_adopted(struct np_daemon *d)
 		struct np_watched_task *t = np_task_watch_find(&d->watch, d->adopted.task[i].pid);
 
 		if (t && t->start == d->adopted.task[i].start)
-			t->placed = d->watch.met_heir = true;
+			t->placed = d->watch.met_descendant = true;
 	}
 }
 

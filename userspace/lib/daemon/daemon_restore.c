@@ -24,7 +24,7 @@ static bool is_ours(const struct np_daemon *d, const struct np_watched_task *t)
 {
 	const struct np_placed_task task = { t->pid, t->start };
 
-	bool ours = t->placed || t->heir || (d->owns_watched && t->watched) ||
+	bool ours = t->placed || t->descendant || (d->owns_watched && t->watched) ||
 		    descends_from_placed(d, t);
 
 	return ours && np_daemon_placed_runs(&task);

@@ -103,8 +103,8 @@ static bool meet(struct np_task_watch *w, pid_t pid)
 		t->ppid = st.ppid;
 		t->start = st.start;
 		parent = np_task_watch_find(w, st.ppid);
-		if (!t->heir && parent && (parent->placed || parent->heir))
-			t->heir = w->met_heir = true;
+		if (!t->descendant && parent && (parent->placed || parent->descendant))
+			t->descendant = w->met_descendant = true;
 		memcpy(t->comm, st.comm, sizeof(t->comm));
 	}
 	t->seen = true;
@@ -143,7 +143,7 @@ static bool has_left(const struct np_task_watch *w, struct np_watched_task *t)
 {
 	char text[1024];
 
-	return w->rules->cgroup && (t->placed || t->heir) &&
+	return w->rules->cgroup && (t->placed || t->descendant) &&
 	       np_task_watch_read_stat(t, text, sizeof(text));
 }
 
@@ -191,11 +191,11 @@ static unsigned long last_pid(void)
 }
 
 /* While their parents live: of what has lost them nobody can say whose CPUs it has. */
-static int note_heirs(struct np_task_watch *w, struct np_err *err)
+static int note_descendants(struct np_task_watch *w, struct np_err *err)
 {
-	int e = w->met_heir ? np_inherited_see(err) : 0;
+	int e = w->met_descendant ? np_inherited_see(err) : 0;
 
-	w->met_heir &= e != 0;
+	w->met_descendant &= e != 0;
 	return e;
 }
 
@@ -210,7 +210,7 @@ int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 		w->listings = 0;
 	/* A cgroup's tasks change without a new pid. */
 	if (w->n && last && w->listings >= NP_TASK_LISTINGS && !w->rules->cgroup)
-		return note_heirs(w, err);
+		return note_descendants(w, err);
 	e = list(w, &pids, &n, err);
 	if (e)
 		return e;
@@ -226,5 +226,5 @@ int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 	drop_unseen(w);
 	w->listings = np_task_watch_find(w, (pid_t)last) ? NP_TASK_LISTINGS : w->listings + 1;
 	choose_members(w);
-	return note_heirs(w, err);
+	return note_descendants(w, err);
 }

@@ -48,7 +48,7 @@ struct np_watched_task {
 	struct np_hysteresis hysteresis;
 	bool placed;			/* by this daemon */
 	enum np_hysteresis_result told; /* in the last event; ACT: none since it was moved */
-	bool heir;			/* descends from a placed task */
+	bool descendant;		/* of a placed task */
 };
 
 /* Which tasks are watched. */
@@ -74,7 +74,7 @@ struct np_task_watch {
 	struct np_watched_task *task; /* [n] sorted by pid */
 	size_t n, room;
 	size_t n_watched, eligible; /* watched; of those, busy and large enough */
-	bool met_heir;		    /* one that the saved state may not know yet */
+	bool met_descendant;	    /* one that the saved state may not know yet */
 	unsigned long last_pid;	    /* the kernel's, when /proc was last listed, */
 	unsigned int listings; /* and how often since it is that; NP_TASK_LISTINGS: it was met */
 	struct np_cpusets *cpusets;

@@ -146,14 +146,14 @@ static int give_back(struct giving *g)
 	return e ? e : g->error;
 }
 
-/* Heirs are restored with the process that was placed. */
+/* Inherited placements are restored with the process that was placed. */
 static bool matches(const struct giving *g, const struct np_saved *record)
 {
 	const struct np_whose *w = g->whose;
 
 	return np_whose_all(w) || np_whose_has(w, record->pid) || np_whose_has(w, record->tid) ||
 	       (w->by && !strcmp(w->by, record->by)) ||
-	       (record->heir && descends_from(g, record->pid, w));
+	       (record->inherited && descends_from(g, record->pid, w));
 }
 
 static bool restore_thread(struct giving *g, const struct np_saved *record)
@@ -264,7 +264,7 @@ static const struct np_affinity_was *was_bound(const struct np_affinity_undo *u,
 static const struct np_affinity_was *
 has_inherited(const struct giving *g, const struct np_affinity_undo *u, const struct np_saved *r)
 {
-	if (!u->n || !r->heir || r->start < u->when || !numa_bitmask_equal(r->set, u->set) ||
+	if (!u->n || !r->inherited || r->start < u->when || !numa_bitmask_equal(r->set, u->set) ||
 	    !descends_from(g, r->pid, NP_WHOSE(&u->pid)))
 		return NULL;
 	for (size_t i = 0; i < u->n; i++)
@@ -303,7 +303,7 @@ static void put_record_back(struct np_saved *r, const struct np_affinity_was *wa
 		old.tid = r->tid;
 		old.pid = r->pid;
 		old.start = r->start;
-		old.heir = true;
+		old.inherited = true;
 	}
 	np_saved_free(r);
 	*r = old;

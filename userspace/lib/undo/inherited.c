@@ -97,7 +97,7 @@ bool np_inherited_has(const struct np_saved *r, pid_t pid, const struct bitmask 
 }
 
 /* Whether descendants may have inherited CPUs that a restore of the record changes. */
-static bool has_heirs(const struct np_saved *r)
+static bool has_descendants(const struct np_saved *r)
 {
 	return r->inherit && !equal(r->original, r->set);
 }
@@ -206,8 +206,8 @@ static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long 
 
 		if (q->by_pid && r->pid != nearest->pid)
 			break;
-		if (r->pid == nearest->pid && !r->gone && has_heirs(r) && start >= r->placed &&
-		    wears(q, r, pid, now))
+		if (r->pid == nearest->pid && !r->gone && has_descendants(r) &&
+		    start >= r->placed && wears(q, r, pid, now))
 			return r;
 	}
 	return NULL;
@@ -225,24 +225,24 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 
 /* Those found by one look: they are added after it, because that moves the records. */
 struct found {
-	struct np_saved *heir; /* [n] with masks of their own */
+	struct np_saved *record; /* [n] with masks of their own */
 	size_t n;
 };
 
-static int add_heir(struct found *f, const struct np_saved *from, pid_t pid, pid_t tid,
-		    unsigned long long start)
+static int add_inherited(struct found *f, const struct np_saved *from, pid_t pid, pid_t tid,
+			 unsigned long long start)
 {
-	struct np_saved *bigger = realloc(f->heir, sizeof(*bigger) * (f->n + 1));
+	struct np_saved *bigger = realloc(f->record, sizeof(*bigger) * (f->n + 1));
 
 	if (!bigger)
 		return -ENOMEM;
-	f->heir = bigger;
-	f->heir[f->n] = np_saved_copy(from);
-	f->heir[f->n].pid = pid;
-	f->heir[f->n].tid = tid;
-	f->heir[f->n].start = start;
-	f->heir[f->n].heir = true;
-	f->heir[f->n].done = false;
+	f->record = bigger;
+	f->record[f->n] = np_saved_copy(from);
+	f->record[f->n].pid = pid;
+	f->record[f->n].tid = tid;
+	f->record[f->n].start = start;
+	f->record[f->n].inherited = true;
+	f->record[f->n].done = false;
 	f->n++;
 	return 0;
 }
@@ -273,7 +273,7 @@ static int look_at(struct search *q, const struct np_process *p, struct bitmask 
 		np_layers_lift(&q->s->layers, tids[i], now);
 		r = origin(q, p->pid, st.start, now);
 		if (r)
-			e = add_heir(f, r, p->pid, tids[i], st.start);
+			e = add_inherited(f, r, p->pid, tids[i], st.start);
 	}
 	free(tids);
 	return e;
@@ -293,10 +293,10 @@ int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *al
 		e = look_at(&q, &all->process[i], now, &f, exited);
 	for (size_t i = 0; i < f.n; i++) {
 		if (!e)
-			e = np_saved_affinity_add(s, &f.heir[i]);
-		np_saved_free(&f.heir[i]);
+			e = np_saved_affinity_add(s, &f.record[i]);
+		np_saved_free(&f.record[i]);
 	}
-	free(f.heir);
+	free(f.record);
 	numa_bitmask_free(now);
 	search_end(&q);
 	return e;
@@ -341,7 +341,7 @@ const struct np_saved *np_inherited_alike(const struct np_saved_affinity *s,
 	for (size_t i = 0; i < s->n; i++) {
 		const struct np_saved *r = &s->saved[i];
 
-		if (r->done && !r->heir && has_heirs(r) && p->start >= r->placed &&
+		if (r->done && !r->inherited && has_descendants(r) && p->start >= r->placed &&
 		    (equal(now, r->set) || (r->earlier && equal(now, r->earlier))))
 			return r;
 	}

@@ -28,7 +28,7 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 					   unsigned long long start, const struct bitmask *now);
 
 /*
- * Gives every thread of these processes that has inherited a place a record, "heir". *exited: the
+ * Gives every thread of these processes with an inherited placement a record. *exited: the
  * number of threads that may have and exited before they were looked at. 0 or -ENOMEM.
  */
 int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *all, size_t *exited);
@@ -61,8 +61,8 @@ struct np_looks {
 bool np_looks_again(struct np_looks *l, bool found, bool missed);
 
 /*
- * The same; the records of exited tasks are then dropped, the rest "settled". Heirs that a task
- * starts meanwhile are found later, by its record. 0 or -errno.
+ * The same; the records of exited tasks are then dropped, the rest "settled". Descendants that a
+ * task starts meanwhile are found later, by its record. 0 or -errno.
  */
 int np_inherited_settle(struct np_saved_affinity *s);
 

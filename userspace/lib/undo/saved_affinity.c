@@ -51,19 +51,19 @@ static struct bitmask *mask_of(const char *list)
 static int load_record(struct np_saved_affinity *s, json_t *item)
 {
 	const char *original, *set, *earlier = NULL, *by = "";
-	int inherit, all = false, heir = false, e = -EINVAL;
+	int inherit, all = false, inherited = false, e = -EINVAL;
 	json_int_t start, placed = 0;
 	struct np_saved r = { 0 };
 
 	if (json_unpack(item, "{s:i,s:i,s:I,s:b,s:s,s:s,s?s,s?I,s?s,s?b,s?b}", "tid", &r.tid,
 			"pid", &r.pid, "start", &start, "inherit", &inherit, "original", &original,
-			"set", &set, "earlier", &earlier, "placed", &placed, "by", &by, "all", &all, "heir", &heir))
+			"set", &set, "earlier", &earlier, "placed", &placed, "by", &by, "all", &all, "heir", &inherited))
 		return -EINVAL;
 	r.start = (unsigned long long)start;
 	r.placed = (unsigned long long)placed;
 	r.inherit = inherit;
 	r.all = all;
-	r.heir = heir;
+	r.inherited = inherited;
 	snprintf(r.by, sizeof(r.by), "%s", by);
 	r.original = mask_of(original);
 	r.set = mask_of(set);
@@ -77,7 +77,7 @@ static int load_record(struct np_saved_affinity *s, json_t *item)
 /* Of those that have exited, records of processes that were placed name what has the same CPUs. */
 static bool is_unwanted(const struct np_saved *r)
 {
-	return r->gone && (r->tid != r->pid || !r->inherit || r->heir);
+	return r->gone && (r->tid != r->pid || !r->inherit || r->inherited);
 }
 
 void np_saved_affinity_drop_if(struct np_saved_affinity *s, bool (*which)(const struct np_saved *r))
@@ -206,7 +206,7 @@ static json_t *to_json(const struct np_saved_affinity *s, bool fresh_only)
 						"placed", (json_int_t)r->placed,
 						"by", r->by,
 						"inherit", r->inherit, "all", r->all,
-						"heir", r->heir,
+						"heir", r->inherited,
 						"original", mask_to_json(r->original, room),
 						"set", mask_to_json(r->set, room),
 						"earlier", mask_to_json(r->earlier, room)));

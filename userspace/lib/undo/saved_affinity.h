@@ -27,12 +27,12 @@ struct np_saved {
 	unsigned long long placed; /* when it was first placed, in the same unit */
 	char by[NP_BY_LEN];	   /* "": by hand; else the program that restores it when it ends */
 	bool inherit;		   /* restore its children too */
-	bool heir;		   /* was not placed: it has inherited its place */
+	bool inherited;		   /* was not placed: it has the CPUs of one that was */
 	bool all;		   /* it had all that its cpuset allows: it gets every CPU */
 	bool gone;		   /* has exited; kept for what it has started */
 	bool fresh;		   /* not in the file yet */
 	bool done;		   /* has been restored by the restore that runs now */
-	bool settled;		   /* its heirs had a record when this series of
+	bool settled;		   /* its descendants had a record when this series of
 					 * placements began; not in the file */
 	struct bitmask *original;  /* allowed CPUs before numaplace changed them */
 	struct bitmask *set;	   /* what numaplace changed them to */

@@ -417,8 +417,8 @@ static void a_choice_of_the_user_before_a_failed_placement(void)
 
 #define SERIES 8
 
-/* Tasks that are placed elsewhere together: heirs are looked up once for all. */
-static void a_series_looks_once_for_heirs(void)
+/* Tasks that are placed elsewhere together: descendants are looked up once for all. */
+static void a_series_searches_once_for_descendants(void)
 {
 	unsigned long before;
 	pid_t pid[SERIES];
@@ -484,7 +484,7 @@ static CU_TestInfo restore_tests[] = {
 	{ "what a daemon has left", what_a_daemon_has_left },
 	{ "a choice of the user before a failed placement",
 	  a_choice_of_the_user_before_a_failed_placement },
-	{ "a series looks once for heirs", a_series_looks_once_for_heirs },
+	{ "a series searches once for descendants", a_series_searches_once_for_descendants },
 	{ "a child born within a series", a_child_born_within_a_series },
 	CU_TEST_INFO_NULL,
 };
