@@ -24,7 +24,7 @@
 
 #define FLIP_MS	  100
 #define MAX_TASKS 64
-#define LOOK_MS	  5
+#define POLL_MS	  5
 
 enum { KEY_TASK = NP_KEY_OWN, KEY_FLIP, KEY_NODE, KEY_REMOTE, KEY_SAVE };
 
@@ -191,7 +191,7 @@ static int bind_child(void *arg)
 static void wait_for(struct np_child *c)
 {
 	while (!stopped && !np_child_has_ended(c))
-		poll(NULL, 0, LOOK_MS);
+		poll(NULL, 0, POLL_MS);
 }
 
 static int count_run(const struct np_machine *m, const char *command, struct np_child *c,

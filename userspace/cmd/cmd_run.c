@@ -17,8 +17,8 @@
 #include "spawn.h"
 
 /* While memory grows the program is looked at every --sample, but no sooner than after this. */
-#define MIN_LOOK_MS 100
-/* Memory that grew by more than a tenth since the last look is still growing. */
+#define MIN_OBSERVE_MS 100
+/* Memory that grew by more than a tenth since the last reading is still growing. */
 #define GROWTH 1.1
 /* Tasks whose counters are read at once: as many as `plan` reads. */
 #define COUNT 64
@@ -209,21 +209,21 @@ static uint64_t eligible_pages(const struct np_daemon *d)
 }
 
 /*
- * Looks until memory has stopped to grow quickly, an interval at most; false: the program has
+ * Observes until memory has stopped to grow quickly, an interval at most; false: the program has
  * ended.
  */
 static bool settle(struct run *r, double interval)
 {
 	unsigned long sample = r->args.words.sample_ms;
-	double look = (double)(sample > MIN_LOOK_MS ? sample : MIN_LOOK_MS) / 1e3;
+	double step = (double)(sample > MIN_OBSERVE_MS ? sample : MIN_OBSERVE_MS) / 1e3;
 	double latest = np_clock(CLOCK_MONOTONIC) + interval;
 	uint64_t before, pages = 0;
 
 	do {
-		if (wait_for(r, look))
+		if (wait_for(r, step))
 			return false;
 		before = pages;
-		r->d.waits |= np_daemon_look(&r->d);
+		r->d.waits |= np_daemon_observe(&r->d);
 		pages = eligible_pages(&r->d);
 	} while ((!pages || (double)pages > (double)before * GROWTH) &&
 		 np_clock(CLOCK_MONOTONIC) < latest);

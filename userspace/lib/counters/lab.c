@@ -45,9 +45,9 @@ struct totals {
 
 struct lab {
 	bool any_task;
-	struct times times; /* at the last look */
+	struct times times; /* at the last reading */
 	struct totals totals;
-	double (*counted)[NP_EVENTS]; /* [subjects] since the first look */
+	double (*counted)[NP_EVENTS]; /* [subjects] since the first reading */
 };
 
 bool np_lab_line(const char *line, int *cpu, double total[NP_EVENTS])
@@ -153,7 +153,7 @@ static struct bitmask *cpus_of(pid_t pid)
 	return all;
 }
 
-/* Why the CPUs' counts since the last look are not the task's, or NULL. */
+/* Why the CPUs' counts since the last reading are not the task's, or NULL. */
 static const char *not_its_own(pid_t pid, const struct bitmask *cpus, const struct times *before,
 			       const struct times *now)
 {
@@ -218,7 +218,7 @@ static int lab_open(struct np_counters *c, void **state, struct np_err *err)
 	return 0;
 }
 
-/* Adds what the CPU has counted since the last look. */
+/* Adds what the CPU has counted since the last reading. */
 static void add_cpu(const struct lab *lab, const struct totals *now, size_t cpu,
 		    double counted[NP_EVENTS])
 {

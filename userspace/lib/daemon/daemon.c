@@ -80,7 +80,7 @@ static bool same_nodes(const struct np_machine *a, const struct np_machine *b)
 	return true;
 }
 
-/* The set of nodes has changed: drops data by node index. The next look reads tasks again. */
+/* The set of nodes has changed: drops data by node index. The next step reads tasks again. */
 static void meet_nodes(struct np_daemon *d)
 {
 	struct np_err err;
@@ -301,7 +301,7 @@ static void mark_adopted(struct np_daemon *d)
 	}
 }
 
-bool np_daemon_look(struct np_daemon *d)
+bool np_daemon_observe(struct np_daemon *d)
 {
 	bool changed = d->waits;
 	struct np_err err;
@@ -338,7 +338,7 @@ void np_daemon_step(struct np_daemon *d)
 
 	if (!d->counts.intervals)
 		watch_balancing(d);
-	np_daemon_act(d, np_daemon_look(d));
+	np_daemon_act(d, np_daemon_observe(d));
 	d->counts.intervals++;
 	d->counts.cpu_seconds = np_clock(CLOCK_PROCESS_CPUTIME_ID);
 	d->counts.last_interval_cpu_seconds = d->counts.cpu_seconds - began;

@@ -59,7 +59,7 @@ struct np_daemon {
 int np_daemon_open(struct np_daemon *d, struct np_err *err);
 
 /*
- * One interval: looks, plans if something has changed, carries out what is worth it.
+ * One interval: observes, plans if something has changed, carries out what is worth it.
  * Errors are logged; the next interval tries again.
  */
 void np_daemon_step(struct np_daemon *d);
@@ -89,8 +89,8 @@ void np_daemon_close(struct np_daemon *d);
 /* Tasks that are placed now. */
 size_t np_daemon_placed(const struct np_daemon *d);
 
-/* The two halves of a step: look, true when a plan's input has changed; plan and carry out. */
-bool np_daemon_look(struct np_daemon *d);
+/* The two halves of a step: observe, true when a plan's input has changed; plan and carry out. */
+bool np_daemon_observe(struct np_daemon *d);
 void np_daemon_act(struct np_daemon *d, bool changed);
 
 /* Parts of these. */

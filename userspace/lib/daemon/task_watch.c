@@ -11,7 +11,7 @@
 #include "../host/clock.h"
 #include "../host/proc.h"
 
-/* A task that slept at its last looks is looked at every second, fourth, eighth interval. */
+/* A task that slept at its last readings is read every second, fourth, eighth interval. */
 #define MAX_SKIP 8
 
 int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules *rules,

@@ -22,9 +22,9 @@ struct np_watched_task {
 	int stat;		/* /proc/PID/stat, open; -1: not */
 	unsigned int next_look; /* interval; those that sleep are looked at less often */
 	unsigned int idle_looks;
-	unsigned long long ticks; /* of CPU time used at the last look */
+	unsigned long long ticks; /* of CPU time used at the last reading */
 	double looked_at;	  /* seconds, monotonic */
-	double busy;		  /* CPUs that it kept busy between its last two looks */
+	double busy;		  /* CPUs that it kept busy between its last two readings */
 	unsigned int last_busy;	  /* interval in which it last was */
 	bool ever_busy;
 	uint64_t rss; /* pages */

@@ -21,7 +21,7 @@
 struct giving {
 	/* Sees to the thread of a record that is not done; true when it then is. */
 	bool (*thread)(struct giving *g, const struct np_saved *record);
-	/* After the last look: drops records, before the rest is saved. */
+	/* After the last pass: drops records, before the rest is saved. */
 	void (*finish)(struct giving *g);
 	const struct np_whose *whose; /* of a restore */
 	const struct np_undo *undo;   /* [n_undo] of an undo */
@@ -93,12 +93,12 @@ static bool descends_from(const struct giving *g, pid_t pid, const struct np_who
 }
 
 /*
- * Children that a task starts before it is seen to are found by the next look, for which
+ * Children that a task starts before it is seen to are found by the next pass, for which
  * the records stay. Those that others start meanwhile are none of this call's.
  */
-static int look_at_all(struct giving *g)
+static int pass_over_all(struct giving *g)
 {
-	struct np_looks looks = { 0 };
+	struct np_passes passes = { 0 };
 	size_t done, exited;
 	int e;
 
@@ -116,7 +116,7 @@ static int look_at_all(struct giving *g)
 			record->done = g->thread(g, record);
 			done += record->done;
 		}
-	} while (!e && np_looks_again(&looks, done, exited));
+	} while (!e && np_passes_again(&passes, done, exited));
 	return e;
 }
 
@@ -131,7 +131,7 @@ static int give_back(struct giving *g)
 	g->every = numa_bitmask_alloc(NP_MAX_CPUS);
 	numa_bitmask_setall(g->every);
 	if (g->state.n)
-		e = look_at_all(g);
+		e = pass_over_all(g);
 	if (e)
 		np_fail(g->err, e, "/proc cannot be read: %s", strerror(-e));
 	g->finish(g);

@@ -10,17 +10,17 @@
 #define BLOCK  512 /* entries that are read at once */
 #define BLOCKS 128 /* of a range at most, evenly spread */
 
-struct look {
+struct counts {
 	uint64_t present, shared; /* pages of no file, and those of them that others map, too */
 };
 
-static void look_at(const uint64_t *entry, size_t n, struct look *look)
+static void count(const uint64_t *entry, size_t n, struct counts *counts)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!(entry[i] & NP_PAGE_PRESENT) || (entry[i] & NP_PAGE_FILE))
 			continue;
-		look->present++;
-		look->shared += !(entry[i] & NP_PAGE_EXCLUSIVE);
+		counts->present++;
+		counts->shared += !(entry[i] & NP_PAGE_EXCLUSIVE);
 	}
 }
 
@@ -32,7 +32,7 @@ static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages, uint64
 {
 	bool whole = pages <= BLOCK * BLOCKS;
 	uint64_t entry[BLOCK], step = whole ? BLOCK : pages / BLOCKS;
-	struct look look = { 0 };
+	struct counts counts = { 0 };
 
 	for (uint64_t at = 0; at < pages; at += step) {
 		size_t want = pages - at < BLOCK ? (size_t)(pages - at) : BLOCK;
@@ -40,11 +40,11 @@ static uint64_t count_shared(int pagemap, uint64_t first, uint64_t pages, uint64
 
 		if (got <= 0)
 			return 0;
-		look_at(entry, (size_t)got, &look);
+		count(entry, (size_t)got, &counts);
 	}
-	if (whole || !look.present)
-		return look.shared;
-	return (uint64_t)((double)anon * (double)look.shared / (double)look.present);
+	if (whole || !counts.present)
+		return counts.shared;
+	return (uint64_t)((double)anon * (double)counts.shared / (double)counts.present);
 }
 
 uint64_t np_shared_pages(pid_t pid, uint64_t page_size, uint64_t start, uint64_t end)

@@ -172,7 +172,7 @@ static int read_threads(struct reader *r, size_t at, const struct np_proc_stat *
 }
 
 /* 0 when it is a user process that runs. */
-static int look(const struct reader *r, pid_t pid, struct np_proc_stat *st)
+static int check_process(const struct reader *r, pid_t pid, struct np_proc_stat *st)
 {
 	int e;
 
@@ -194,7 +194,7 @@ static int read_task(struct reader *r, size_t at, pid_t pid)
 {
 	struct np_task *task = &r->t->task[at];
 	struct np_proc_stat st;
-	int e = look(r, pid, &st);
+	int e = check_process(r, pid, &st);
 
 	if (e)
 		return e;

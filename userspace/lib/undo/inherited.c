@@ -16,8 +16,8 @@
 
 /* A chain of parents that is longer is not followed. */
 #define MAX_DEPTH 64
-/* Tasks that start others faster than this many looks are not waited for. */
-#define MAX_LOOKS 64
+/* Tasks that start others faster than this many passes are not waited for. */
+#define MAX_PASSES 64
 /* So many generations of tasks that exit before they are looked at are followed. */
 #define MAX_EMPTY 5
 
@@ -223,7 +223,7 @@ const struct np_saved *np_inherited_origin(const struct np_saved_affinity *s, pi
 	return found;
 }
 
-/* Those found by one look: they are added after it, because that moves the records. */
+/* Those found by one pass: they are added after it, because that moves the records. */
 struct found {
 	struct np_saved *record; /* [n] with masks of their own */
 	size_t n;
@@ -247,8 +247,8 @@ static int add_inherited(struct found *f, const struct np_saved *from, pid_t pid
 	return 0;
 }
 
-static int look_at(struct search *q, const struct np_process *p, struct bitmask *now,
-		   struct found *f, size_t *exited)
+static int note_process(struct search *q, const struct np_process *p, struct bitmask *now,
+			struct found *f, size_t *exited)
 {
 	struct np_proc_stat st;
 	pid_t *tids;
@@ -290,7 +290,7 @@ int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *al
 	if (!e)
 		e = put_in_order(&q);
 	for (size_t i = 0; !e && s->n && i < all->n; i++)
-		e = look_at(&q, &all->process[i], now, &f, exited);
+		e = note_process(&q, &all->process[i], now, &f, exited);
 	for (size_t i = 0; i < f.n; i++) {
 		if (!e)
 			e = np_saved_affinity_add(s, &f.record[i]);
@@ -302,7 +302,7 @@ int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *al
 	return e;
 }
 
-static int look(struct np_saved_affinity *s)
+static int note_all(struct np_saved_affinity *s)
 {
 	struct np_processes all;
 	size_t exited;
@@ -323,7 +323,7 @@ int np_inherited_see(struct np_err *err)
 	if (e)
 		return e;
 	if (s.n)
-		e = look(&s);
+		e = note_all(&s);
 	if (e)
 		np_fail(err, e, "/proc cannot be read: %s", strerror(-e));
 	else if (s.n > before)
@@ -348,11 +348,11 @@ const struct np_saved *np_inherited_alike(const struct np_saved_affinity *s,
 	return NULL;
 }
 
-bool np_looks_again(struct np_looks *l, bool found, bool missed)
+bool np_passes_again(struct np_passes *p, bool found, bool missed)
 {
-	l->n++;
-	l->empty = found ? 0 : l->empty + 1;
-	return l->n < MAX_LOOKS && (found || (missed && l->empty < MAX_EMPTY));
+	p->n++;
+	p->empty = found ? 0 : p->empty + 1;
+	return p->n < MAX_PASSES && (found || (missed && p->empty < MAX_EMPTY));
 }
 
 static bool is_gone(const struct np_saved *r)
@@ -362,7 +362,7 @@ static bool is_gone(const struct np_saved *r)
 
 int np_inherited_settle(struct np_saved_affinity *s)
 {
-	int e = look(s);
+	int e = note_all(s);
 
 	if (e)
 		return e;

@@ -46,19 +46,19 @@ int np_inherited_see(struct np_err *err);
 const struct np_saved *np_inherited_alike(const struct np_saved_affinity *s,
 					  const struct np_process *p, const struct bitmask *now);
 
-/* Looks at the processes, one after the other; {0} before the first. */
-struct np_looks {
+/* Passes over all processes, one after the other; {0} before the first. */
+struct np_passes {
 	int n;	   /* all of them */
 	int empty; /* the last ones, which found nothing */
 };
 
 /*
- * Whether another look is needed after one that found something of what is looked for, or
- * missed exited threads. A missed thread may leave a child, which the next look finds unless
- * the child exits as well: that is followed for a few empty looks in a row. Tasks that others
+ * Whether another pass is needed after one that found something of what is looked for, or
+ * missed exited threads. A missed thread may leave a child, which the next pass finds unless
+ * the child exits as well: that is followed for a few empty passes in a row. Tasks that others
  * start and end all the time are not waited for.
  */
-bool np_looks_again(struct np_looks *l, bool found, bool missed);
+bool np_passes_again(struct np_passes *p, bool found, bool missed);
 
 /*
  * The same; the records of exited tasks are then dropped, the rest "settled". Descendants that a
