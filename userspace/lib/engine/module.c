@@ -190,15 +190,15 @@ static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, s
 
 int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	struct np_state_file turn;
-	int e = np_layers_turn(&turn, err);
+	struct np_state_file lock;
+	int e = np_layers_lock(&lock, err);
 
 	*n = *kept = 0;
 	if (!e) {
 		err->text[0] = '\0';
 		e = restore_both(whose, n, kept, err);
 	}
-	np_state_file_close(&turn);
+	np_state_file_close(&lock);
 	return e;
 }
 
@@ -221,12 +221,12 @@ static int undo_both(const struct np_undo *u, size_t n, struct np_err *err)
 
 int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	struct np_state_file turn;
-	int e = np_layers_turn(&turn, err);
+	struct np_state_file lock;
+	int e = np_layers_lock(&lock, err);
 
 	if (!e)
 		e = undo_both(u, n, err);
-	np_state_file_close(&turn);
+	np_state_file_close(&lock);
 	return e;
 }
 

@@ -190,7 +190,7 @@ static int place_by_both(const struct np_place_request *r, struct np_err *err)
 int np_module_place(const struct np_place_request *r, struct np_err *err)
 {
 	char mem[NP_LIST_LEN + 32];
-	struct np_state_file turn;
+	struct np_state_file lock;
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, r->one_thread, &st, err);
 
@@ -200,12 +200,12 @@ int np_module_place(const struct np_place_request *r, struct np_err *err)
 		return e;
 	if (!r->cpus && r->mem_mode < 0)
 		return np_fail(err, -EINVAL, "nothing to do for process %d", r->pid);
-	e = np_layers_turn(&turn, err);
+	e = np_layers_lock(&lock, err);
 	if (!e)
 		e = place_by_module(r, err);
 	if (e == -EAGAIN)
 		e = place_by_both(r, err);
-	np_state_file_close(&turn);
+	np_state_file_close(&lock);
 	if (e == -ENOSYS)
 		return np_fail(err, -EOPNOTSUPP,
 			       "the kernel does not take memory policy %s; it may be too old for it",

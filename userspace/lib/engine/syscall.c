@@ -20,7 +20,7 @@ static int syscall_probe(struct np_err *err)
 static int syscall_place(const struct np_place_request *r, struct np_err *err)
 {
 	struct np_err why;
-	struct np_state_file turn;
+	struct np_state_file lock;
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, r->one_thread, &st, err);
 
@@ -42,34 +42,34 @@ static int syscall_place(const struct np_place_request *r, struct np_err *err)
 			       "children of process %d inherit its CPUs; only the numaplace module can "
 			       "keep them from it (`make module`, `insmod`)",
 			       r->pid);
-	e = np_layers_turn(&turn, err);
+	e = np_layers_lock(&lock, err);
 	if (!e)
 		e = np_affinity_place(r, err);
-	np_state_file_close(&turn);
+	np_state_file_close(&lock);
 	return e;
 }
 
 static int syscall_restore(const struct np_whose *whose, size_t *n, size_t *kept,
 			   struct np_err *err)
 {
-	struct np_state_file turn;
-	int e = np_layers_turn(&turn, err);
+	struct np_state_file lock;
+	int e = np_layers_lock(&lock, err);
 
 	*n = *kept = 0;
 	if (!e)
 		e = np_affinity_restore(whose, n, kept, err);
-	np_state_file_close(&turn);
+	np_state_file_close(&lock);
 	return e;
 }
 
 static int syscall_undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	struct np_state_file turn;
-	int e = np_layers_turn(&turn, err);
+	struct np_state_file lock;
+	int e = np_layers_lock(&lock, err);
 
 	if (!e)
 		e = np_affinity_undo(u, n, err);
-	np_state_file_close(&turn);
+	np_state_file_close(&lock);
 	return e;
 }
 

@@ -60,16 +60,16 @@ static int by_tid(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-int np_layers_turn(struct np_state_file *turn, struct np_err *err)
+int np_layers_lock(struct np_state_file *lock, struct np_err *err)
 {
 	struct np_module_info info;
 	struct np_err ignored;
 	int e;
 
-	turn->lock = turn->data = -1;
+	lock->lock = lock->data = -1;
 	if (np_module_probe(&info, &ignored))
 		return 0;
-	e = np_state_file_open(turn, NULL, "turn", err);
+	e = np_state_file_open(lock, NULL, "placements", err);
 	/* A user without a folder for the lock can place all the same. */
 	return e == -EBUSY || e == -EINTR ? e : 0;
 }

@@ -32,7 +32,7 @@ struct np_layers {
  * done or not begun. Released with np_state_file_close(). 0, or -EBUSY or -EINTR
  * with one line in err.
  */
-int np_layers_turn(struct np_state_file *turn, struct np_err *err);
+int np_layers_lock(struct np_state_file *lock, struct np_err *err);
 
 /*
  * Anew, in the place of what was read before. 0 or -ENOMEM; released with np_layers_free() in
