@@ -125,7 +125,7 @@ static int note_thread(struct placing *p, pid_t tid)
 		.before = np_saved_mask_copy(p->now),
 		.had_record = old,
 	};
-	np_layers_lift(&p->state.layers, tid, p->now);
+	np_placements_to_saved(&p->state.placements, tid, p->now);
 	if (old)
 		u->old = np_saved_copy(old);
 	record = record_of(p, tid, &st, old);
@@ -178,7 +178,7 @@ static int place_pass(struct placing *p, bool one_thread, pid_t tid, size_t *fou
 {
 	size_t first = p->undo.n, n = 1;
 	pid_t *tids = NULL;
-	int e = np_layers_read(&p->state.layers);
+	int e = np_placements_read(&p->state.placements);
 
 	if (!e && !one_thread)
 		e = np_proc_threads(p->pid, &tids, &n);
@@ -272,7 +272,7 @@ static bool has_inherited(const struct np_saved_affinity *s, pid_t pid)
 	bool result = s->n && !np_proc_stat(pid, &st) && !np_affinity_get(pid, now);
 
 	if (result) {
-		np_layers_lift(&s->layers, pid, now);
+		np_placements_to_saved(&s->placements, pid, now);
 		result = np_inherited_origin(s, pid, st.start, now);
 	}
 	numa_bitmask_free(now);
@@ -292,7 +292,7 @@ static int open_state(struct np_saved_affinity *s, pid_t pid, bool follows, stru
 
 	if (e)
 		return e;
-	e = np_layers_read(&s->layers);
+	e = np_placements_read(&s->placements);
 	for (size_t i = 0; i < s->n; i++) {
 		bool own = s->saved[i].pid == pid;
 

@@ -63,7 +63,7 @@ static enum outcome give(struct giving *g, const struct np_saved *record, bool a
 {
 	int e = np_affinity_get(record->tid, g->now);
 
-	if (!e && np_layers_lift(&g->state.layers, record->tid, g->now))
+	if (!e && np_placements_to_saved(&g->state.placements, record->tid, g->now))
 		return LATER;
 	if (!e && !np_inherited_has(record, record->pid, g->now))
 		return OTHERS;

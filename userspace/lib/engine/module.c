@@ -8,7 +8,7 @@
 
 #include "../base/cpulist.h"
 #include "../host/module_files.h"
-#include "../undo/layers.h"
+#include "../undo/placements.h"
 #include "affinity.h"
 #include "engines.h"
 #include "spread_pages.h"
@@ -21,11 +21,11 @@ int np_module_ready(struct np_err *err)
 }
 
 /* The thread's CPUs where they are not those that the module set; NULL: they are. */
-static struct bitmask *changed_since(const struct np_layer *layer)
+static struct bitmask *changed_since(const struct np_placement *p)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 
-	if (layer->set && !np_affinity_get(layer->tid, now) && !numa_bitmask_equal(now, layer->set))
+	if (p->set && !np_affinity_get(p->tid, now) && !numa_bitmask_equal(now, p->set))
 		return now;
 	numa_bitmask_free(now);
 	return NULL;
@@ -46,13 +46,13 @@ struct targets {
 };
 
 /* Whether the placement is meant; *t as it is to be written, pid 0 where "all" is. */
-static bool is_meant(const struct np_layer *layer, const struct np_whose *whose, struct target *t)
+static bool is_meant(const struct np_placement *p, const struct np_whose *whose, struct target *t)
 {
-	*t = (struct target) { .tid = layer->tid };
-	if (np_whose_has(whose, layer->pid))
-		t->pid = layer->pid;
-	else if (np_whose_has(whose, layer->tid)) {
-		t->pid = layer->tid;
+	*t = (struct target) { .tid = p->tid };
+	if (np_whose_has(whose, p->pid))
+		t->pid = p->pid;
+	else if (np_whose_has(whose, p->tid)) {
+		t->pid = p->tid;
 		t->thread = true;
 	}
 	return t->pid || np_whose_all(whose);
@@ -102,21 +102,21 @@ static int restore_targets(struct target *target, size_t n, struct np_err *err)
 /* The placements that are meant. 0, -ENOENT or -ENOMEM. */
 static int read_targets(const struct np_whose *whose, struct targets *all, struct np_err *err)
 {
-	struct np_layers layers = { 0 };
-	int e = np_layers_read(&layers);
+	struct np_placements placements = { 0 };
+	int e = np_placements_read(&placements);
 
-	all->target = calloc(layers.n + 1, sizeof(*all->target));
+	all->target = calloc(placements.n + 1, sizeof(*all->target));
 	if (e || !all->target)
 		e = np_fail(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !e && i < layers.n; i++) {
+	for (size_t i = 0; !e && i < placements.n; i++) {
 		struct target *t = &all->target[all->n];
 
-		if (!is_meant(&layers.layer[i], whose, t))
+		if (!is_meant(&placements.placement[i], whose, t))
 			continue;
-		t->changed = changed_since(&layers.layer[i]);
+		t->changed = changed_since(&placements.placement[i]);
 		all->n++;
 	}
-	np_layers_free(&layers);
+	np_placements_free(&placements);
 	return e ? e : all->n || np_whose_all(whose) ? 0 : -ENOENT;
 }
 
@@ -130,12 +130,12 @@ static void targets_free(struct targets *all)
 /* After an error: those that the module still has in its table. */
 static void mark_refused(struct targets *all)
 {
-	struct np_layers left = { 0 };
+	struct np_placements left = { 0 };
 
-	np_layers_read(&left);
+	np_placements_read(&left);
 	for (size_t i = 0; i < all->n; i++)
-		all->target[i].refused = np_layers_find(&left, all->target[i].tid);
-	np_layers_free(&left);
+		all->target[i].refused = np_placements_find(&left, all->target[i].tid);
+	np_placements_free(&left);
 }
 
 /* Those that the module has restored; *kept: those left with CPUs that others have set since. */
@@ -191,7 +191,7 @@ static int restore_both(const struct np_whose *whose, size_t *n, size_t *kept, s
 int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
 	struct np_state_file lock;
-	int e = np_layers_lock(&lock, err);
+	int e = np_placements_lock(&lock, err);
 
 	*n = *kept = 0;
 	if (!e) {
@@ -222,7 +222,7 @@ static int undo_both(const struct np_undo *u, size_t n, struct np_err *err)
 int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
 	struct np_state_file lock;
-	int e = np_layers_lock(&lock, err);
+	int e = np_placements_lock(&lock, err);
 
 	if (!e)
 		e = undo_both(u, n, err);

@@ -12,7 +12,7 @@
 #include "../host/mempolicy.h"
 #include "../host/module_files.h"
 #include "../host/proc.h"
-#include "../undo/layers.h"
+#include "../undo/placements.h"
 #include "affinity.h"
 #include "module.h"
 
@@ -56,7 +56,7 @@ static int write_place(const struct np_place_request *r, const char *line)
 }
 
 /* Calls each() for every thread that is meant, with its CPUs; true when it is true for one. */
-static bool any_thread(const struct np_place_request *r, const struct np_layers *layers,
+static bool any_thread(const struct np_place_request *r, const struct np_placements *placements,
 		       bool (*each)(const struct bitmask *now, const struct bitmask *cpus))
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -71,7 +71,7 @@ static bool any_thread(const struct np_place_request *r, const struct np_layers 
 
 		if (np_affinity_get(tid, now))
 			continue;
-		np_layers_lift(layers, tid, now);
+		np_placements_to_saved(placements, tid, now);
 		found = each(now, r->cpus);
 	}
 	free(tids);
@@ -116,11 +116,11 @@ static bool is_allowed(pid_t pid, const struct bitmask *cpus)
 /* Whether the module would give less; of what it has placed, by the CPUs from before. */
 static bool would_be_narrowed(const struct np_place_request *r)
 {
-	struct np_layers layers = { 0 };
-	bool result = !is_allowed(r->pid, r->cpus) || np_layers_read(&layers) ||
-		      any_thread(r, &layers, overlaps_in_part);
+	struct np_placements placements = { 0 };
+	bool result = !is_allowed(r->pid, r->cpus) || np_placements_read(&placements) ||
+		      any_thread(r, &placements, overlaps_in_part);
 
-	np_layers_free(&layers);
+	np_placements_free(&placements);
 	return result;
 }
 
@@ -154,7 +154,7 @@ static int place_by_module(const struct np_place_request *r, struct np_err *err)
 		return -EAGAIN;
 	if (e)
 		return np_module_refused(r->pid, "place", e, err);
-	return r->cpus && any_thread(r, &(struct np_layers) { 0 }, differs) ? -EAGAIN : 0;
+	return r->cpus && any_thread(r, &(struct np_placements) { 0 }, differs) ? -EAGAIN : 0;
 }
 
 /* CPUs by system calls; then the memory policy by the module. */
@@ -200,7 +200,7 @@ int np_module_place(const struct np_place_request *r, struct np_err *err)
 		return e;
 	if (!r->cpus && r->mem_mode < 0)
 		return np_fail(err, -EINVAL, "nothing to do for process %d", r->pid);
-	e = np_layers_lock(&lock, err);
+	e = np_placements_lock(&lock, err);
 	if (!e)
 		e = place_by_module(r, err);
 	if (e == -EAGAIN)

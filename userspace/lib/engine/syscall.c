@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "../host/proc.h"
-#include "../undo/layers.h"
+#include "../undo/placements.h"
 #include "affinity.h"
 #include "engines.h"
 #include "move_pages.h"
@@ -42,7 +42,7 @@ static int syscall_place(const struct np_place_request *r, struct np_err *err)
 			       "children of process %d inherit its CPUs; only the numaplace module can "
 			       "keep them from it (`make module`, `insmod`)",
 			       r->pid);
-	e = np_layers_lock(&lock, err);
+	e = np_placements_lock(&lock, err);
 	if (!e)
 		e = np_affinity_place(r, err);
 	np_state_file_close(&lock);
@@ -53,7 +53,7 @@ static int syscall_restore(const struct np_whose *whose, size_t *n, size_t *kept
 			   struct np_err *err)
 {
 	struct np_state_file lock;
-	int e = np_layers_lock(&lock, err);
+	int e = np_placements_lock(&lock, err);
 
 	*n = *kept = 0;
 	if (!e)
@@ -65,7 +65,7 @@ static int syscall_restore(const struct np_whose *whose, size_t *n, size_t *kept
 static int syscall_undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
 	struct np_state_file lock;
-	int e = np_layers_lock(&lock, err);
+	int e = np_placements_lock(&lock, err);
 
 	if (!e)
 		e = np_affinity_undo(u, n, err);

@@ -108,10 +108,10 @@ static int find_home(struct flip *f, int *home)
 	return e;
 }
 
-static bool module_has_placed(const struct np_layers *l, pid_t tid)
+static bool module_has_placed(const struct np_placements *p, pid_t tid)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	bool placed = !np_affinity_get(tid, now) && np_layers_lift(l, tid, now);
+	bool placed = !np_affinity_get(tid, now) && np_placements_to_saved(p, tid, now);
 
 	numa_bitmask_free(now);
 	return placed;
@@ -119,7 +119,7 @@ static bool module_has_placed(const struct np_layers *l, pid_t tid)
 
 static int save(struct flip *f)
 {
-	struct np_layers layers = { 0 };
+	struct np_placements placements = { 0 };
 	struct np_saved_affinity state;
 	pid_t *tids;
 	size_t n;
@@ -128,7 +128,7 @@ static int save(struct flip *f)
 	if (e)
 		return np_fail(f->err, e, "process %d has just exited", f->pid);
 	e = np_saved_affinity_open(&state, NULL, f->err);
-	if (!e && np_layers_read(&layers)) {
+	if (!e && np_placements_read(&placements)) {
 		e = np_fail(f->err, -ENOMEM, "out of memory");
 		np_saved_affinity_close(&state);
 	}
@@ -139,9 +139,9 @@ static int save(struct flip *f)
 		*s = (struct saved) { tids[i], numa_bitmask_alloc(NP_MAX_CPUS) };
 		numa_sched_getaffinity(tids[i], s->cpus);
 		f->known |= np_saved_affinity_find(&state, tids[i]) ||
-			    module_has_placed(&layers, tids[i]);
+			    module_has_placed(&placements, tids[i]);
 	}
-	np_layers_free(&layers);
+	np_placements_free(&placements);
 	if (!e)
 		np_saved_affinity_close(&state);
 	free(tids);

@@ -11,12 +11,12 @@
 #include "../engine/affinity.h"
 #include "../host/proc.h"
 #include "../undo/inherited.h"
-#include "../undo/layers.h"
+#include "../undo/placements.h"
 #include "../undo/saved_affinity.h"
 
 struct np_pins {
 	struct bitmask *isolated;
-	struct np_layers layers; /* what the module has placed, once it was asked */
+	struct np_placements placements; /* what the module has placed, once it was asked */
 	bool asked_module;
 	struct np_saved_affinity state; /* open while one task is looked at */
 	bool open, refused;		/* another process holds it: waited for once */
@@ -52,7 +52,7 @@ struct np_pins *np_pins_open(const char *root)
 
 void np_pins_refresh(struct np_pins *p)
 {
-	np_layers_free(&p->layers);
+	np_placements_free(&p->placements);
 	p->asked_module = p->refused = false;
 }
 
@@ -81,10 +81,10 @@ void np_pins_reserve(const struct np_pins *p, struct np_machine *m)
 /* Whether the module has set the thread's present CPUs; cpus become those before that. */
 static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
 {
-	if (!p->asked_module && np_layers_read(&p->layers))
-		np_layers_free(&p->layers);
+	if (!p->asked_module && np_placements_read(&p->placements))
+		np_placements_free(&p->placements);
 	p->asked_module = true;
-	return np_layers_lift(&p->layers, tid, cpus);
+	return np_placements_to_saved(&p->placements, tid, cpus);
 }
 
 /*

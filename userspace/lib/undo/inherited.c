@@ -270,7 +270,7 @@ static int note_process(struct search *q, const struct np_process *p, struct bit
 			++*exited;
 			continue;
 		}
-		np_layers_lift(&q->s->layers, tids[i], now);
+		np_placements_to_saved(&q->s->placements, tids[i], now);
 		r = origin(q, p->pid, st.start, now);
 		if (r)
 			e = add_inherited(f, r, p->pid, tids[i], st.start);
@@ -284,7 +284,7 @@ int np_inherited_note(struct np_saved_affinity *s, const struct np_processes *al
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct search q = { .s = s, .all = all };
 	struct found f = { 0 };
-	int e = np_layers_read(&s->layers);
+	int e = np_placements_read(&s->placements);
 
 	*exited = 0;
 	if (!e)

@@ -256,7 +256,7 @@ void np_saved_affinity_close(struct np_saved_affinity *s)
 	for (size_t i = 0; i < s->n; i++)
 		np_saved_free(&s->saved[i]);
 	free(s->saved);
-	np_layers_free(&s->layers);
+	np_placements_free(&s->placements);
 	np_state_file_close(&s->file);
 	memset(s, 0, sizeof(*s));
 	s->file.lock = s->file.data = -1;

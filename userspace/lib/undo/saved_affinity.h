@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "layers.h"
+#include "placements.h"
 #include "state_file.h"
 
 /* np_saved.by of tasks that `run` and the daemon have placed, and room for it. */
@@ -44,10 +44,10 @@ struct np_saved_affinity {
 	struct np_state_file file;
 	size_t n;
 	struct np_saved *saved;
-	size_t written;		 /* records in the file, replaced ones included */
-	size_t loaded;		 /* records in the file when it was read */
-	bool rewrite;		 /* it has some that are of no use any more */
-	struct np_layers layers; /* of the module when tasks were looked at last */
+	size_t written;			 /* records in the file, replaced ones included */
+	size_t loaded;			 /* records in the file when it was read */
+	bool rewrite;			 /* it has some that are of no use any more */
+	struct np_placements placements; /* of the module when tasks were looked at last */
 };
 
 /*

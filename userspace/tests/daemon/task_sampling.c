@@ -274,7 +274,7 @@ static struct bitmask *cpus_of(const char *list)
 }
 
 /* Where a task runs, away from its memory, was the module's choice: that is what it has again. */
-static void a_flip_gives_the_upper_layer_back(void)
+static void a_flip_gives_the_modules_placement_back(void)
 {
 	int distance[] = { 10, 20, 20, 10 }, cpu_node[] = { 0, 1 };
 	struct np_node node[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
@@ -330,7 +330,7 @@ static CU_TestInfo task_sampling_tests[] = {
 	{ "a node that comes is met", a_node_that_comes_is_met },
 	{ "what is not restored is not forgotten", what_is_not_restored_is_not_forgotten },
 	{ "pages of its own tasks come back", pages_of_its_own_tasks_come_back },
-	{ "a flip gives the upper layer back", a_flip_gives_the_upper_layer_back },
+	{ "a flip gives the module's placement back", a_flip_gives_the_modules_placement_back },
 	CU_TEST_INFO_NULL,
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Placements by the module and by system calls on top of each other come off down to what was there at first."""
+"""Nested placements, by the module and by system calls: what was there at first is restored."""
 from __future__ import annotations
 
 import itertools
