@@ -119,7 +119,7 @@ static int read_machine(struct np_daemon *d, bool *other, struct np_err *err)
 	}
 	/* Last: a model is derived from all CPUs that a node has. */
 	if (!d->args.override)
-		np_pins_reserve(d->watch.pins, &d->machine);
+		np_reserved_subtract(d->watch.reserved, &d->machine);
 	np_task_sampling_traffic(&d->sampling, &d->machine);
 	*other = !same;
 	return 0;

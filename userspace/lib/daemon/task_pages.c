@@ -112,7 +112,7 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 		e = -ESRCH;
 	}
 	if (!e && np_task_limits_read(&limits, m, &task, w->cpusets,
-				      w->rules->override ? NULL : w->pins)) {
+				      w->rules->override ? NULL : w->reserved)) {
 		np_tasks_free(&task);
 		e = -ENOMEM;
 	}

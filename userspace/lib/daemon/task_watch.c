@@ -22,11 +22,11 @@ int np_task_watch_open(struct np_task_watch *w, const struct np_task_watch_rules
 	*w = (struct np_task_watch) {
 		.rules = rules,
 		.cpusets = np_cpusets_open(),
-		.pins = np_pins_open(""),
+		.reserved = np_reserved_open(""),
 		.named = calloc(rules->n_pids + 1, sizeof(*w->named)),
 	};
 	np_proc_allow_many_files(); /* one for each task */
-	if (!w->cpusets || !w->pins || !w->named)
+	if (!w->cpusets || !w->reserved || !w->named)
 		return np_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < rules->n_pids; i++)
 		w->named[i] = np_proc_stat(rules->pids[i], &st) ? 0 : st.start;
@@ -41,7 +41,7 @@ void np_task_watch_close(struct np_task_watch *w)
 	free(w->named);
 	if (w->cpusets)
 		np_cpusets_close(w->cpusets);
-	np_pins_close(w->pins);
+	np_reserved_close(w->reserved);
 	*w = (struct np_task_watch) { 0 };
 }
 
@@ -124,7 +124,7 @@ int np_task_watch_look(struct np_task_watch *w, const struct np_machine *m, unsi
 		return e;
 	w->eligible = 0;
 	np_cpusets_refresh(w->cpusets);
-	np_pins_refresh(w->pins);
+	np_reserved_refresh(w->reserved);
 	for (size_t i = 0; i < w->n; i++) {
 		struct np_watched_task *t = &w->task[i];
 		unsigned int cores = np_watched_task_cores(w, t);

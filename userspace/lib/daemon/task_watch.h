@@ -78,7 +78,7 @@ struct np_task_watch {
 	unsigned long last_pid;	    /* the kernel's, when /proc was last listed, */
 	unsigned int listings; /* and how often since it is that; NP_TASK_LISTINGS: it was met */
 	struct np_cpusets *cpusets;
-	struct np_pins *pins;
+	struct np_reserved *reserved;
 	double debt; /* seconds that reading large tasks took beyond their share */
 };
 

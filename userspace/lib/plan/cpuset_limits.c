@@ -38,7 +38,7 @@ static bool set_on(uint8_t *on, const struct np_machine *m, const struct bitmask
 }
 
 int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, struct np_tasks *t,
-			struct np_cpusets *cpusets, struct np_pins *pins)
+			struct np_cpusets *cpusets, struct np_reserved *reserved)
 {
 	struct bitmask *mems = numa_bitmask_alloc(NP_MAX_NODES);
 	struct np_cpusets *sets = cpusets ? cpusets : np_cpusets_open();
@@ -55,8 +55,8 @@ int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, st
 		c->cpus[i] = numa_bitmask_alloc(NP_MAX_CPUS);
 		if (np_cpusets_cpus(sets, pid, c->cpus[i]))
 			numa_bitmask_setall(c->cpus[i]);
-		if (pins)
-			c->pinned[i] = np_pins_narrow(pins, m, pid, c->cpus[i]);
+		if (reserved)
+			c->pinned[i] = np_reserved_narrow(reserved, m, pid, c->cpus[i]);
 		if (np_cpusets_mems(pid, mems))
 			numa_bitmask_setall(mems);
 		set_may(c->may + i * m->n_nodes, m, c->cpus[i], mems);

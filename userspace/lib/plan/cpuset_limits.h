@@ -11,11 +11,11 @@ struct np_cpusets;
 
 /*
  * Reads the cpusets of all tasks and sets their np_task.may and on. One whose cpuset cannot be read
- * (it has exited) has no limits. cpusets: a reader to be used again, or NULL. pins: further CPUs
+ * (it has exited) has no limits. cpusets: a reader to be used again, or NULL. reserved: further CPUs
  * to leave out (isolated, user-set affinity), or NULL. 0 or -ENOMEM.
  */
 int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, struct np_tasks *t,
-			struct np_cpusets *cpusets, struct np_pins *pins);
+			struct np_cpusets *cpusets, struct np_reserved *reserved);
 
 /*
  * Adds to the reason of a decision which user-set affinity of its task is kept; nothing if there is

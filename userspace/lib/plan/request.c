@@ -54,18 +54,19 @@ static int read_tasks(struct np_request *p, const struct np_policy_args *args, s
 
 int np_request_limit(struct np_request *p, bool override, struct np_err *err)
 {
-	struct np_pins *pins = override ? NULL : np_pins_open("");
-	int e = override || pins ? 0 : -ENOMEM;
+	struct np_reserved *reserved = override ? NULL : np_reserved_open("");
+	int e = override || reserved ? 0 : -ENOMEM;
 
 	p->override = override;
 	if (!e)
-		e = np_task_limits_read(&p->limits, &p->machine, &p->tasks, NULL, pins);
-	if (pins) {
-		np_pins_reserve(pins, &p->machine);
-		if (numa_bitmask_weight(np_pins_isolated(pins)))
-			np_list_format(np_pins_isolated(pins), p->isolated, sizeof(p->isolated));
+		e = np_task_limits_read(&p->limits, &p->machine, &p->tasks, NULL, reserved);
+	if (reserved) {
+		np_reserved_subtract(reserved, &p->machine);
+		if (numa_bitmask_weight(np_reserved_isolated(reserved)))
+			np_list_format(np_reserved_isolated(reserved), p->isolated,
+				       sizeof(p->isolated));
 	}
-	np_pins_close(pins);
+	np_reserved_close(reserved);
 	return e ? np_fail(err, e, "out of memory") : 0;
 }
 

@@ -40,7 +40,7 @@ struct np_request {
 	struct np_machine machine; /* its model is the one below */
 	struct np_model *model;	   /* a machine file's, else derived from the distances */
 	struct np_tasks tasks;
-	struct np_task_limits limits; /* cpusets and pins; empty where tasks are not real */
+	struct np_task_limits limits; /* cpusets and reserved CPUs; empty where tasks are not real */
 	bool override;		      /* as in np_policy_args */
 	char isolated[NP_LIST_LEN];   /* CPUs that are kept free; "": none */
 	char boot[40];		      /* that its tasks run in; "": they are of a snapshot */

@@ -14,7 +14,7 @@
 #include "../undo/placements.h"
 #include "../undo/saved_affinity.h"
 
-struct np_pins {
+struct np_reserved {
 	struct bitmask *isolated;
 	struct np_placements placements; /* what the module has placed, once it was asked */
 	bool asked_module;
@@ -38,9 +38,9 @@ static void add_list(const char *root, const char *file, struct bitmask *to)
 	numa_bitmask_free(more);
 }
 
-struct np_pins *np_pins_open(const char *root)
+struct np_reserved *np_reserved_open(const char *root)
 {
-	struct np_pins *p = calloc(1, sizeof(*p));
+	struct np_reserved *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -50,27 +50,27 @@ struct np_pins *np_pins_open(const char *root)
 	return p;
 }
 
-void np_pins_refresh(struct np_pins *p)
+void np_reserved_refresh(struct np_reserved *p)
 {
 	np_placements_free(&p->placements);
 	p->asked_module = p->refused = false;
 }
 
-void np_pins_close(struct np_pins *p)
+void np_reserved_close(struct np_reserved *p)
 {
 	if (!p)
 		return;
-	np_pins_refresh(p);
+	np_reserved_refresh(p);
 	numa_bitmask_free(p->isolated);
 	free(p);
 }
 
-const struct bitmask *np_pins_isolated(const struct np_pins *p)
+const struct bitmask *np_reserved_isolated(const struct np_reserved *p)
 {
 	return p->isolated;
 }
 
-void np_pins_reserve(const struct np_pins *p, struct np_machine *m)
+void np_reserved_subtract(const struct np_reserved *p, struct np_machine *m)
 {
 	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
 		if (m->cpu_node[cpu] != NP_NODE_NONE &&
@@ -79,7 +79,7 @@ void np_pins_reserve(const struct np_pins *p, struct np_machine *m)
 }
 
 /* Whether the module has set the thread's present CPUs; cpus become those before that. */
-static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
+static bool placed_by_module(struct np_reserved *p, pid_t tid, struct bitmask *cpus)
 {
 	if (!p->asked_module && np_placements_read(&p->placements))
 		np_placements_free(&p->placements);
@@ -91,7 +91,7 @@ static bool placed_by_module(struct np_pins *p, pid_t tid, struct bitmask *cpus)
  * The same for system calls: by the thread's own record, or that from which it has inherited its
  * CPUs.
  */
-static bool placed_by_calls(struct np_pins *p, pid_t pid, pid_t tid, const struct bitmask *now,
+static bool placed_by_calls(struct np_reserved *p, pid_t pid, pid_t tid, const struct bitmask *now,
 			    struct bitmask *before)
 {
 	struct np_err ignored;
@@ -139,7 +139,7 @@ struct choice {
 };
 
 /* The thread's CPUs, or those from before a placement by numaplace. False: it has exited. */
-static bool own_cpus(struct np_pins *p, pid_t pid, pid_t tid, struct bitmask *mask)
+static bool own_cpus(struct np_reserved *p, pid_t pid, pid_t tid, struct bitmask *mask)
 {
 	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
 	bool there = !np_affinity_get(tid, now);
@@ -150,7 +150,7 @@ static bool own_cpus(struct np_pins *p, pid_t pid, pid_t tid, struct bitmask *ma
 	return there;
 }
 
-static void add_thread(struct np_pins *p, pid_t pid, pid_t tid, const struct bitmask *allowed,
+static void add_thread(struct np_reserved *p, pid_t pid, pid_t tid, const struct bitmask *allowed,
 		       size_t n, struct bitmask *mask, struct choice *c)
 {
 	numa_bitmask_clearall(mask);
@@ -186,7 +186,8 @@ static enum np_pinned judge(const struct choice *c, const struct np_machine *m,
 	return NP_PINNED_THREADS;
 }
 
-static void keep_usable(const struct np_pins *p, const struct np_machine *m, struct bitmask *cpus)
+static void keep_usable(const struct np_reserved *p, const struct np_machine *m,
+			struct bitmask *cpus)
 {
 	for (unsigned int cpu = 0; cpu < NP_MAX_CPUS; cpu++)
 		if (cpu >= m->n_cpus || m->cpu_node[cpu] == NP_NODE_NONE ||
@@ -194,8 +195,8 @@ static void keep_usable(const struct np_pins *p, const struct np_machine *m, str
 			numa_bitmask_clearbit(cpus, cpu);
 }
 
-enum np_pinned np_pins_narrow(struct np_pins *p, const struct np_machine *m, pid_t pid,
-			      struct bitmask *cpus)
+enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine *m, pid_t pid,
+				  struct bitmask *cpus)
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct choice c = {

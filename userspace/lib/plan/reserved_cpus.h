@@ -15,18 +15,18 @@
 #include "task_limits.h"
 
 /* A reader for many tasks. root: of /sys, "" but in tests. NULL without memory. */
-struct np_pins;
-struct np_pins *np_pins_open(const char *root);
-void np_pins_close(struct np_pins *p);
+struct np_reserved;
+struct np_reserved *np_reserved_open(const char *root);
+void np_reserved_close(struct np_reserved *p);
 
 /* For another moment: placements by numaplace are looked up again. */
-void np_pins_refresh(struct np_pins *p);
+void np_reserved_refresh(struct np_reserved *p);
 
 /* The isolated CPUs; empty where there are none. */
-const struct bitmask *np_pins_isolated(const struct np_pins *p);
+const struct bitmask *np_reserved_isolated(const struct np_reserved *p);
 
 /* Takes the isolated CPUs out of what m's nodes count. */
-void np_pins_reserve(const struct np_pins *p, struct np_machine *m);
+void np_reserved_subtract(const struct np_reserved *p, struct np_machine *m);
 
 /*
  * Narrows cpus, which pid's cpuset allows, to those that may be set: not isolated, and
@@ -34,7 +34,7 @@ void np_pins_reserve(const struct np_pins *p, struct np_machine *m);
  * nodes. CPUs that numaplace has set are no user-set affinity; those that the task had
  * before may be.
  */
-enum np_pinned np_pins_narrow(struct np_pins *p, const struct np_machine *m, pid_t pid,
-			      struct bitmask *cpus);
+enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine *m, pid_t pid,
+				  struct bitmask *cpus);
 
 #endif

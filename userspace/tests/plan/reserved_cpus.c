@@ -46,13 +46,13 @@ static void pin_to(pid_t tid, int cpu)
 static enum np_pinned narrow_process(const char *root, pid_t pid, char *list, size_t len)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	struct np_pins *pins = np_pins_open(root);
+	struct np_reserved *reserved = np_reserved_open(root);
 	enum np_pinned pinned;
 
 	numa_bitmask_setall(cpus);
-	pinned = np_pins_narrow(pins, &machine, pid, cpus);
+	pinned = np_reserved_narrow(reserved, &machine, pid, cpus);
 	np_list_format(cpus, list, len);
-	np_pins_close(pins);
+	np_reserved_close(reserved);
 	numa_bitmask_free(cpus);
 	return pinned;
 }
@@ -143,20 +143,20 @@ static void held_state_is_waited_for_once(void)
 	const struct itimerval soon = { { 0, 0 }, { 0, 50000 } };
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	const char *root = fixture_begin();
-	struct np_pins *pins;
+	struct np_reserved *reserved;
 	cpu_set_t before;
 	pid_t holder;
 
 	use_own_state(root);
 	if (enough_cpus(&before)) {
-		pins = np_pins_open(root);
+		reserved = np_reserved_open(root);
 		holder = hold_state();
 		pin_to(0, 1);
 		signal(SIGALRM, count_alarm);
 		setitimer(ITIMER_REAL, &soon, NULL);
 		for (int i = 0; i < 3; i++) {
 			numa_bitmask_setall(cpus);
-			CU_ASSERT_EQUAL(np_pins_narrow(pins, &machine, getpid(), cpus),
+			CU_ASSERT_EQUAL(np_reserved_narrow(reserved, &machine, getpid(), cpus),
 					NP_PINNED_TASK);
 			alarm(5); /* a wait takes 10 s */
 		}
@@ -165,7 +165,7 @@ static void held_state_is_waited_for_once(void)
 		signal(SIGALRM, SIG_DFL);
 		kill(holder, SIGKILL);
 		waitpid(holder, NULL, 0);
-		np_pins_close(pins);
+		np_reserved_close(reserved);
 		sched_setaffinity(0, sizeof(before), &before);
 	}
 	numa_bitmask_free(cpus);
@@ -342,7 +342,7 @@ static void isolated_cpus_are_kept_free(void)
 	const char *root = fixture_begin();
 	struct np_machine m = machine;
 	struct np_node nodes[2];
-	struct np_pins *pins;
+	struct np_reserved *reserved;
 	cpu_set_t before;
 	char list[64];
 
@@ -351,11 +351,12 @@ static void isolated_cpus_are_kept_free(void)
 	m.node = nodes;
 	fixture_write("sys/devices/system/cpu/isolated", "1\n");
 	fixture_write("sys/devices/system/cpu/nohz_full", "  (null)\n");
-	pins = np_pins_open(root);
-	CU_ASSERT_STRING_EQUAL(np_list_format(np_pins_isolated(pins), list, sizeof(list)), "1");
-	np_pins_reserve(pins, &m);
+	reserved = np_reserved_open(root);
+	CU_ASSERT_STRING_EQUAL(np_list_format(np_reserved_isolated(reserved), list, sizeof(list)),
+			       "1");
+	np_reserved_subtract(reserved, &m);
 	CU_ASSERT(nodes[0].cpus == 1 && nodes[1].cpus == 0);
-	np_pins_close(pins);
+	np_reserved_close(reserved);
 	if (enough_cpus(&before)) {
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0");
@@ -402,7 +403,7 @@ static void tasks_are_excluded_by_number_or_name(void)
 		  !np_excluded(&x, 2, "my-redis"));
 }
 
-static CU_TestInfo pins_tests[] = {
+static CU_TestInfo reserved_cpus_tests[] = {
 	{ "what was chosen is kept", what_was_chosen_is_kept },
 	{ "held state is waited for once", held_state_is_waited_for_once },
 	{ "threads with CPUs of their own are left", threads_with_cpus_of_their_own_are_left },
@@ -415,4 +416,4 @@ static CU_TestInfo pins_tests[] = {
 	CU_TEST_INFO_NULL,
 };
 
-TEST_SUITE("pins", pins_tests);
+TEST_SUITE("reserved_cpus", reserved_cpus_tests);
