@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 TAUS = (0.1, 0.25, 0.5, 0.75, 0.9)
-MAX_ITERATIONS = 400  # of reweighted least squares; where a solution is not unique it never settles
+MAX_ITERATIONS = 400  # of reweighted least squares; where a solution is not unique it never converges
 MIN_BEYOND = 10  # observations beyond a quantile: with fewer its interval is missing or far too wide
 MIN_SPARE = 10  # observations more than parameters
 LEVEL = 0.95

@@ -27,7 +27,7 @@ FLIPS = 3
 # Long enough that what else runs on a CPU, ticks and the tool, has a small part of its counts.
 SAMPLE_MS = {"streams": 40, "chases": 200, "redis": 150, "mix": 150}
 TRIES = 8  # until nothing else ran on the CPUs
-SETTLE_S = 0.05  # until caches hold what they hold when nothing changes
+WARM_UP_S = 0.05  # until caches hold what they hold when nothing changes
 TOOL_CPU = 0
 CLIENT_CPU = 3  # of a Redis server's client, where no task has it; else it is on the tool's
 PORT = 7100
@@ -150,7 +150,7 @@ def penalty(kind: str) -> float:
     (running,) = start(scenario.tasks)
     flip = ["measure-penalty", "--json", "--sample", str(SAMPLE_MS[scenario.group]), "--flip", str(running.pid)]
     try:
-        time.sleep(SETTLE_S)
+        time.sleep(WARM_UP_S)
         flips = [measure.tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]
     finally:
         running.stop()
@@ -178,7 +178,7 @@ def own_cpus(decisions: list[dict], now: list[int]) -> list[int]:
 
 
 def compare(name: str, scenario: Scenario, running: list[Memory | Redis], penalties: dict[str, float], model: list[str]):
-    time.sleep(SETTLE_S)
+    time.sleep(WARM_UP_S)
     pids, cpus = [str(one.pid) for one in running], [task.cpu for task in scenario.tasks]
     known = [word for task, pid in zip(scenario.tasks, pids, strict=True) if task.kind in penalties
              for word in ("--assume", f"pid={pid},penalty={penalties[task.kind]}")]
@@ -188,7 +188,7 @@ def compare(name: str, scenario: Scenario, running: list[Memory | Redis], penalt
     cpus_after = own_cpus(plan["decisions"], cpus)
     for one, cpu in zip(running, cpus_after, strict=True):
         pin(one.pid, cpu)
-    time.sleep(SETTLE_S)
+    time.sleep(WARM_UP_S)
     after = counted(cpus_after, SAMPLE_MS[scenario.group])
     for at, task in enumerate(scenario.tasks):
         decision = plan["decisions"][at]

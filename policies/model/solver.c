@@ -58,7 +58,7 @@ static double queue_wait(const struct queue *q, double load, double slope)
 }
 
 /* Solves one queue; returns by which part its load changed. */
-static double settle(struct queues *s, struct queue *q)
+static double solve_queue(struct queues *s, struct queue *q)
 {
 	const struct visit *first = &s->visit[q->first_visit], *end = first + q->n_visits;
 	double load = 0, slope = 0, wait, step;
@@ -85,10 +85,10 @@ static double settle(struct queues *s, struct queue *q)
 }
 
 /*
- * Most queues are nearly idle and settle at once, a few are contended: those
+ * Most queues are nearly idle and converge at once, a few are contended: those
  * are swept again alone, until a sweep over all finds nothing to change.
  */
-static void settle_all(struct queues *s)
+static void solve_all(struct queues *s)
 {
 	double change = 1;
 
@@ -102,7 +102,7 @@ static void settle_all(struct queues *s)
 			if (!whole && q->change <= PRECISION)
 				continue;
 			q->change = np_queues_share(s, s->used[i]);
-			q->change = fmax(q->change, settle(s, q));
+			q->change = fmax(q->change, solve_queue(s, q));
 			change = whole ? fmax(change, q->change) : change;
 		}
 	}
@@ -138,7 +138,7 @@ int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, s
 		np_queues_customer(&s.customer[i], m, &flow[i]);
 	}
 	np_queues_build(&s, m, flow, n);
-	settle_all(&s);
+	solve_all(&s);
 	np_queues_total(&s, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct customer *c = &s.customer[i];

@@ -212,7 +212,7 @@ static uint64_t eligible_pages(const struct np_daemon *d)
  * Observes until memory has stopped to grow quickly, an interval at most; false: the program has
  * ended.
  */
-static bool settle(struct run *r, double interval)
+static bool await_steady_memory(struct run *r, double interval)
 {
 	unsigned long sample = r->args.words.sample_ms;
 	double step = (double)(sample > MIN_OBSERVE_MS ? sample : MIN_OBSERVE_MS) / 1e3;
@@ -236,7 +236,7 @@ static int watch(struct run *r)
 	double interval = r->args.interval_us / 1e6;
 	size_t restored;
 
-	if (settle(r, interval)) {
+	if (await_steady_memory(r, interval)) {
 		np_daemon_act(&r->d, r->d.waits);
 		while (!wait_for(r, interval))
 			np_daemon_step(&r->d);

@@ -336,7 +336,7 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	d->watch_rules.exclude = np_select_exclude(&a->words.select);
 	d->watch_rules.pause = PAUSE_US / a->interval_us + 1;
 	d->watch_rules.read_budget = a->interval_us / 1e6 * a->reading / 100;
-	if (!d->sampling.pids) /* how many is settled once the first have been counted */
+	if (!d->sampling.pids) /* how many is known once the first have been counted */
 		d->sampling.most = a->count;
 	d->sampling.budget = a->interval_us / 1e6 / 1000;
 	return NP_EXIT_OK;

@@ -59,7 +59,7 @@ static void publish(struct np_cpu *cpu)
 	__atomic_store_n(&out->sequence, out->sequence + 1, __ATOMIC_RELEASE);
 }
 
-static void settle(struct np_cpu *cpu)
+static void charge_pending(struct np_cpu *cpu)
 {
 	np_write(cpu->ps, cpu->ps + cpu->pending_ps);
 	np_write(cpu->busy_ps, cpu->busy_ps + cpu->pending_ps);
@@ -243,7 +243,7 @@ void np_clock_step(struct np_cpu *cpu)
 		np_clock_resume(cpu);
 	np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu->index]);
 	np_l1_new_epoch(cpu->l1);
-	settle(cpu);
+	charge_pending(cpu);
 	/* CPUs are not held together yet: what one has slept through is over when the timed part begins. */
 	if (np_sim.booting && cpu->ps < np_read(read_ps))
 		np_write(cpu->ps, np_read(read_ps));
@@ -258,7 +258,7 @@ void np_clock_interrupt(struct np_cpu *cpu)
 {
 	if (!cpu->busy)
 		return;
-	settle(cpu);
+	charge_pending(cpu);
 	note_woken(cpu);
 	if (cpu->woke)
 		wait_for_woken(cpu);
@@ -275,7 +275,7 @@ void np_clock_idle(struct np_cpu *cpu)
 {
 	if (!cpu->busy)
 		return;
-	settle(cpu);
+	charge_pending(cpu);
 	np_lock(&idle_lock);
 	np_write(cpu->busy, false);
 	np_write(busy_cpus, busy_cpus - 1);

@@ -287,7 +287,7 @@ static bool has_inherited(const struct np_saved_affinity *s, pid_t pid)
  */
 static int open_state(struct np_saved_affinity *s, pid_t pid, bool follows, struct np_err *err)
 {
-	bool settle = false, known = false;
+	bool incomplete = false, known = false;
 	int e = np_saved_affinity_open_kept(s, err);
 
 	if (e)
@@ -296,12 +296,12 @@ static int open_state(struct np_saved_affinity *s, pid_t pid, bool follows, stru
 	for (size_t i = 0; i < s->n; i++) {
 		bool own = s->saved[i].pid == pid;
 
-		s->saved[i].settled &= follows;
-		settle |= s->saved[i].gone || (own && !s->saved[i].settled);
+		s->saved[i].complete &= follows;
+		incomplete |= s->saved[i].gone || (own && !s->saved[i].complete);
 		known |= own;
 	}
 	if (!e)
-		e = settle || (!known && has_inherited(s, pid)) ? np_inherited_settle(s) : 0;
+		e = incomplete || (!known && has_inherited(s, pid)) ? np_inherited_complete(s) : 0;
 	if (!e)
 		return 0;
 	np_saved_affinity_close(s);

@@ -138,10 +138,10 @@ static void adapt(struct np_sender *s, size_t n, uint64_t ns)
 }
 
 /*
- * Settles the pages of one call by where they are now. failed: why those that were tried and have
- * no status stayed.
+ * Records the result of each page of one call by where it is now. failed: why those that were
+ * tried and have no status stayed.
  */
-static int settle(struct np_sender *s, size_t n, size_t tried, int failed)
+static int record_results(struct np_sender *s, size_t n, size_t tried, int failed)
 {
 	struct np_migrate_result *out = s->out;
 	int e;
@@ -178,7 +178,7 @@ int np_sender_go_on(struct np_sender *s)
 	return np_fail(s->err, -ECANCELED, "cancelled");
 }
 
-/* Sends the n pages of s->arg and settles them. Sets *tried. */
+/* Sends the n pages of s->arg and records the results. Sets *tried. */
 static int send_call(struct np_sender *s, size_t n, size_t *tried)
 {
 	int flags = s->shared ? MPOL_MF_MOVE_ALL : MPOL_MF_MOVE, e;
@@ -198,7 +198,7 @@ static int send_call(struct np_sender *s, size_t n, size_t *tried)
 		s->out->longest_pause_us = us;
 	*tried = left > 0 || e == -ENOMEM ? np_sender_tried(s->node, s->status, n) : n;
 	adapt(s, n, now_ns() - before);
-	e = settle(s, n, *tried, e == -ENOMEM ? e : -EBUSY);
+	e = record_results(s, n, *tried, e == -ENOMEM ? e : -EBUSY);
 	if (e)
 		return e;
 	throttle(s);

@@ -19,8 +19,8 @@
 /* Of its pages on one node, what a task must have for "its memory's node" to mean something. */
 #define HOME_SHARE 0.8
 
-/* Caches are filled anew before counting begins: this part of a phase. */
-#define SETTLE 4
+/* The warm-up, in which caches are filled anew: this part of a phase, before counting begins. */
+#define WARM_UP 4
 
 struct saved {
 	pid_t tid;
@@ -228,7 +228,7 @@ static int phase(struct flip *f, int node, struct np_reading *sum)
 	e = place(f, f->pid, false, cpus);
 	numa_bitmask_free(cpus);
 	if (!e)
-		e = nap(f, f->ms / SETTLE);
+		e = nap(f, f->ms / WARM_UP);
 	if (e)
 		return e;
 	np_counters_read(&f->counters, &before);

@@ -360,7 +360,7 @@ static bool is_gone(const struct np_saved *r)
 	return r->gone;
 }
 
-int np_inherited_settle(struct np_saved_affinity *s)
+int np_inherited_complete(struct np_saved_affinity *s)
 {
 	int e = note_all(s);
 
@@ -368,7 +368,7 @@ int np_inherited_settle(struct np_saved_affinity *s)
 		return e;
 	np_saved_affinity_drop_if(s, is_gone);
 	for (size_t i = 0; i < s->n; i++)
-		s->saved[i].settled = true;
+		s->saved[i].complete = true;
 	s->rewrite = true;
 	return 0;
 }

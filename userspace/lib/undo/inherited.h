@@ -61,9 +61,9 @@ struct np_passes {
 bool np_passes_again(struct np_passes *p, bool found, bool missed);
 
 /*
- * The same; the records of exited tasks are then dropped, the rest "settled". Descendants that a
+ * The same; the records of exited tasks are then dropped, the rest "complete". Descendants that a
  * task starts meanwhile are found later, by its record. 0 or -errno.
  */
-int np_inherited_settle(struct np_saved_affinity *s);
+int np_inherited_complete(struct np_saved_affinity *s);
 
 #endif

@@ -32,7 +32,7 @@ struct np_saved {
 	bool gone;		   /* has exited; kept for what it has started */
 	bool fresh;		   /* not in the file yet */
 	bool done;		   /* has been restored by the restore that runs now */
-	bool settled;		   /* its descendants had a record when this series of
+	bool complete;		   /* its descendants had a record when this series of
 					 * placements began; not in the file */
 	struct bitmask *original;  /* allowed CPUs before numaplace changed them */
 	struct bitmask *set;	   /* what numaplace changed them to */
