@@ -44,7 +44,7 @@ CLAIMS = [
     Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
     Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),
     Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.picture),
-    Claim("present", "what plans predict of tasks, placed as they are and otherwise, beside counters: demo-2s",
+    Claim("present", "what plans predict of tasks, placed as they are and otherwise, beside counters: two machines",
           present.present),
     Claim("verify", "plans on trial, wrong and right ones: demo-2s", migration.verified),
     Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.e5620),

@@ -4,8 +4,9 @@
     python3 -m experiments.bench_lab.placed [OPTION..] SCENARIO ..     one JSON object a task and scenario
 
 Of each scenario `plan` predicts the tasks' traffic as they are placed now, from counters that it reads itself, and their
-gain by another placement. The traffic is counted anew after the plan, by the lab's counters of the task's CPU; then
-`apply` carries the plan out, and the traffic is counted again.
+gain by another placement. The traffic and the progress (requests of a server and of its client, instructions of other
+tasks) are counted anew after the plan, the traffic by the lab's counters of the task's CPU; then `apply` carries the plan
+out, and both are counted again.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.bench_lab import measure
@@ -29,7 +30,6 @@ SAMPLE_MS = {"streams": 40, "chases": 200, "redis": 150, "mix": 150}
 TRIES = 8  # until nothing else ran on the CPUs
 WARM_UP_S = 0.05  # until caches hold what they hold when nothing changes
 TOOL_CPU = 0
-CLIENT_CPU = 3  # of a Redis server's client, where no task has it; else it is on the tool's
 PORT = 7100
 ANSWERS_FIRST = 2000  # of a Redis server, until all of its values have been through the caches
 LINE_BYTES = 64
@@ -41,6 +41,7 @@ class Task:
     kind: str
     cpu: int
     memory: int
+    client: int | None = None  # CPU of a server's client, whose memory is on node 0
 
 
 @dataclass(frozen=True)
@@ -52,22 +53,49 @@ class Scenario:
 
 AWAY, HOME = ("remote",), ("maximum-local",)
 PAGES_AWAY = ("remote", "-o", "move=pages")
-BEST = ("measured", "-o", "hysteresis=0")
+BEST = ("measured", "-o", "hysteresis=0", "-o", "horizon=0")
 
 SCENARIOS = {
-    "stream-local": Scenario("streams", (Task("stream", 2, 1),), AWAY),
-    "stream-remote": Scenario("streams", (Task("stream", 2, 0),), HOME),
-    "streams-shared": Scenario("streams", (Task("stream", 2, 1), Task("stream", 3, 1)), PAGES_AWAY),
-    "streams-crossed": Scenario("streams", (Task("stream", 1, 1), Task("stream", 2, 1), Task("stream", 3, 0)), HOME),
-    "chase-local": Scenario("chases", (Task("chase", 2, 1),), AWAY),
-    "chases-both": Scenario("chases", (Task("chase", 1, 1), Task("chase", 2, 1), Task("chase", 3, 0)), PAGES_AWAY),
-    "redis-local": Scenario("redis", (Task("redis", 2, 1),), PAGES_AWAY),
-    "redis-remote": Scenario("redis", (Task("redis", 2, 0),), HOME),
-    "mix": Scenario("mix", (Task("redis", 1, 1), Task("stream", 2, 1), Task("chase", 3, 1)), PAGES_AWAY),
-    "mix-crossed": Scenario("mix", (Task("redis", 1, 1), Task("stream", 2, 0), Task("chase", 3, 0)), HOME),
+    "demo-2s": {
+        "stream-local": Scenario("streams", (Task("stream", 2, 1),), AWAY),
+        "stream-remote": Scenario("streams", (Task("stream", 2, 0),), HOME),
+        "streams-shared": Scenario("streams", (Task("stream", 2, 1), Task("stream", 3, 1)), PAGES_AWAY),
+        "streams-crossed": Scenario("streams", (Task("stream", 1, 1), Task("stream", 2, 1), Task("stream", 3, 0)), HOME),
+        "chase-local": Scenario("chases", (Task("chase", 2, 1),), AWAY),
+        "chases-both": Scenario("chases", (Task("chase", 1, 1), Task("chase", 2, 1), Task("chase", 3, 0)), PAGES_AWAY),
+        "redis-local": Scenario("redis", (Task("redis", 2, 1, 3),), PAGES_AWAY),
+        "redis-remote": Scenario("redis", (Task("redis", 2, 0, 3),), HOME),
+        "redis-apart": Scenario("redis", (Task("redis", 2, 1, 1),), AWAY),
+        "mix": Scenario("mix", (Task("redis", 1, 1, 0), Task("stream", 2, 1), Task("chase", 3, 1)), PAGES_AWAY),
+        "mix-crossed": Scenario("mix", (Task("redis", 1, 1, 0), Task("stream", 2, 0), Task("chase", 3, 0)), HOME),
+    },
+    "xeon-e5620-2s": {
+        "stream-local": Scenario("streams", (Task("stream", 4, 1),), AWAY),
+        "streams-shared": Scenario("streams", tuple(Task("stream", cpu, 1) for cpu in (4, 5, 6, 7)), PAGES_AWAY),
+        "streams-crossed": Scenario("streams", tuple(Task("stream", cpu, 1) for cpu in (1, 2, 4, 5, 6)), BEST),
+        "chase-local": Scenario("chases", (Task("chase", 4, 1),), AWAY),
+        "chases-both": Scenario("chases", tuple(Task("chase", cpu, cpu % 2) for cpu in (1, 2, 4, 5, 6)), HOME),
+        "redis-remote": Scenario("redis", (Task("redis", 4, 0, 5),), HOME),
+        "redis-apart": Scenario("redis", (Task("redis", 4, 1, 1), Task("redis", 2, 0, 5)), PAGES_AWAY),
+        "mix": Scenario("mix", (Task("redis", 1, 1, 2), Task("redis", 4, 1, 5), Task("stream", 3, 1), Task("stream", 6, 1),
+                                Task("chase", 7, 0)), HOME),
+        "mix-best": Scenario("mix", (Task("redis", 1, 1, 2), Task("redis", 4, 0, 5), Task("stream", 3, 1),
+                                     Task("stream", 6, 0), Task("chase", 7, 0)), BEST),
+    },
 }
 # Where a kind's penalty is measured. While a server's threads are away, its client and they disturb each other's counts.
 ALONE = {"stream": "stream-local", "chase": "chase-local"}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A process that is counted, on a CPU of its own."""
+
+    kind: str
+    pid: int
+    cpu: int
+    memory: int
+    port: int | None = None  # of the server that it is or that it asks
 
 
 class Memory:
@@ -80,7 +108,7 @@ class Memory:
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert self.process.stdout.readline(), f"{argv} ended"
         self.process.stdin.write(f"run {EVER}\n")
-        self.pid = self.process.pid
+        self.members = [Member(task.kind, self.process.pid, task.cpu, task.memory)]
 
     def stop(self):
         self.process.kill()
@@ -90,23 +118,17 @@ class Memory:
 class Redis:
     """A server that a client keeps asking for random values."""
 
-    ASK = ["redis-benchmark", "-p", str(PORT), "-n", "2000000000", "-r", str(measure.REDIS_KEYS), "-c", "10", "-q",
-           "GET", "key:__rand_int__"]
-
-    def __init__(self, task: Task, client_cpu: int):
-        self.server = measure.start_server(PORT, task.memory)
-        self.pid = self.server.pid
-        pin(self.pid, task.cpu)
-        self.client = subprocess.Popen(["numactl", "--all", "-C", str(client_cpu), "-m", "0", *self.ASK],
+    def __init__(self, task: Task, port: int):
+        ask = ["redis-benchmark", "-p", str(port), "-n", "2000000000", "-r", str(measure.REDIS_KEYS), "-c", "10", "-q",
+               "GET", "key:__rand_int__"]
+        self.server = measure.start_server(port, task.memory)
+        pin(self.server.pid, task.cpu)
+        self.client = subprocess.Popen(["numactl", "--all", "-C", str(task.client), "-m", "0", *ask],
                                        stdout=subprocess.DEVNULL)
-        while self.answered() < ANSWERS_FIRST:
+        self.members = [Member("redis", self.server.pid, task.cpu, task.memory, port),
+                        Member("client", self.client.pid, task.client, 0, port)]
+        while answered(port) < ANSWERS_FIRST:
             time.sleep(0.02)
-
-    @staticmethod
-    def answered() -> int:
-        stats = measure.run("redis-cli", "-p", str(PORT), "INFO", "commandstats")
-        calls = [line for line in stats.splitlines() if line.startswith("cmdstat_get:")]
-        return int(calls[0].partition("calls=")[2].partition(",")[0]) if calls else 0
 
     def stop(self):
         for process in (self.client, self.server):
@@ -114,9 +136,14 @@ class Redis:
             process.wait()
 
 
+def answered(port: int) -> int:
+    stats = measure.run("redis-cli", "-p", str(port), "INFO", "commandstats")
+    calls = [line for line in stats.splitlines() if line.startswith("cmdstat_get:")]
+    return int(calls[0].partition("calls=")[2].partition(",")[0]) if calls else 0
+
+
 def start(tasks: tuple[Task, ...]) -> list[Memory | Redis]:
-    free = {CLIENT_CPU, TOOL_CPU} - {task.cpu for task in tasks}
-    return [Redis(task, max(free)) if task.kind == "redis" else Memory(task) for task in tasks]
+    return [Redis(task, PORT + at) if task.kind == "redis" else Memory(task) for at, task in enumerate(tasks)]
 
 
 def pin(pid: int, cpu: int):
@@ -134,21 +161,34 @@ def pages(pid: int) -> dict[int, int]:
     return held
 
 
-def counted(cpus: list[int], milliseconds: int) -> list[dict[str, float]]:
-    """Of each CPU: bytes a second that are read and written, and instructions a second."""
-    before, since = measure.all_counters(), time.monotonic()
+def counters_and_answers(members: list[Member]) -> tuple[list[dict[str, int]], dict[int, tuple[int, float]], float]:
+    """Of each CPU its counters, of each server the requests that it has answered and when, and the time."""
+    answers = {port: (answered(port), time.monotonic()) for port in {one.port for one in members if one.port}}
+    return measure.all_counters(), answers, time.monotonic()
+
+
+def counted(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
+    """Of each: bytes a second that its CPU reads and writes, and its progress: requests or instructions a second."""
+    before, answers, since = counters_and_answers(members)
     time.sleep(milliseconds / 1000)
-    after, seconds = measure.all_counters(), time.monotonic() - since
-    change = [{key: after[cpu][key] - before[cpu][key] for key in after[cpu]} for cpu in cpus]
-    return [{"bytes_per_s": LINE_BYTES * sum(one[key] for key in ("local_dram", "remote_dram", "dram_writes")) / seconds,
-             "instructions_per_s": one["instructions"] / seconds} for one in change]
+    after, until = measure.all_counters(), time.monotonic()
+    answers_after = {port: (answered(port), time.monotonic()) for port in answers}
+    rows = []
+    for one in members:
+        change = {key: after[one.cpu][key] - before[one.cpu][key] for key in after[one.cpu]}
+        lines = sum(change[key] for key in ("local_dram", "remote_dram", "dram_writes"))
+        progress = change["instructions"] / (until - since)
+        if one.port:
+            (then, at_then), (now, at_now) = answers_after[one.port], answers[one.port]
+            progress = (then - now) / (at_then - at_now)
+        rows.append({"bytes_per_s": LINE_BYTES * lines / (until - since), "progress_per_s": progress})
+    return rows
 
 
-def penalty(kind: str) -> float:
+def penalty(scenario: Scenario) -> float:
     """The middle of several flips of one that runs alone."""
-    scenario = SCENARIOS[ALONE[kind]]
     (running,) = start(scenario.tasks)
-    flip = ["measure-penalty", "--json", "--sample", str(SAMPLE_MS[scenario.group]), "--flip", str(running.pid)]
+    flip = ["measure-penalty", "--json", "--sample", str(SAMPLE_MS[scenario.group]), "--flip", str(running.members[0].pid)]
     try:
         time.sleep(WARM_UP_S)
         flips = [measure.tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]
@@ -177,33 +217,34 @@ def own_cpus(decisions: list[dict], now: list[int]) -> list[int]:
     return cpus
 
 
-def compare(name: str, scenario: Scenario, running: list[Memory | Redis], penalties: dict[str, float], model: list[str]):
+def compare(name: str, scenario: Scenario, members: list[Member], penalties: dict[str, float], model: list[str]):
     time.sleep(WARM_UP_S)
-    pids, cpus = [str(one.pid) for one in running], [task.cpu for task in scenario.tasks]
-    known = [word for task, pid in zip(scenario.tasks, pids, strict=True) if task.kind in penalties
-             for word in ("--assume", f"pid={pid},penalty={penalties[task.kind]}")]
+    pids = [str(one.pid) for one in members]
+    known = [word for one in members if one.kind in penalties
+             for word in ("--assume", f"pid={one.pid},penalty={penalties[one.kind]}")]
     plan = plan_of(scenario, pids, model + known)
-    before = counted(cpus, SAMPLE_MS[scenario.group])
+    before = counted(members, SAMPLE_MS[scenario.group])
     applied = subprocess.run([TOOL, "apply", "--plan", PLAN], capture_output=True, text=True, check=False)
-    cpus_after = own_cpus(plan["decisions"], cpus)
-    for one, cpu in zip(running, cpus_after, strict=True):
-        pin(one.pid, cpu)
+    moved = [replace(one, cpu=cpu) for one, cpu in
+             zip(members, own_cpus(plan["decisions"], [one.cpu for one in members]), strict=True)]
+    for one in moved:
+        pin(one.pid, one.cpu)
     time.sleep(WARM_UP_S)
-    after = counted(cpus_after, SAMPLE_MS[scenario.group])
-    for at, task in enumerate(scenario.tasks):
-        decision = plan["decisions"][at]
-        measure.say(scenario=name, group=scenario.group, kind=task.kind, model=plan["model"], cpu=task.cpu,
-                    memory=task.memory, penalty=penalties.get(task.kind), traffic=decision["traffic"], gain=decision["gain"],
-                    counted=before[at], then=" ".join(scenario.then), cpu_then=cpus_after[at], counted_then=after[at],
-                    pages_then=pages(running[at].pid), applied=applied.returncode,
-                    said=applied.stderr)
+    after = counted(moved, SAMPLE_MS[scenario.group])
+    for at, one in enumerate(members):
+        decision, task = plan["decisions"][at], plan["tasks"][at]
+        measure.say(scenario=name, group=scenario.group, kind=one.kind, model=plan["model"], cpu=one.cpu,
+                    memory=one.memory, penalty=penalties.get(one.kind), traffic=decision["traffic"], gain=decision["gain"],
+                    gain_least=decision["gain_least"], gain_most=decision["gain_most"],
+                    busy=task["busy"]["value"], talks=task["group"], messages=task["messages"]["value"],
+                    counted=before[at], then=" ".join(scenario.then), cpu_then=moved[at].cpu, counted_then=after[at],
+                    pages_then=pages(one.pid), applied=applied.returncode, said=applied.stderr)
 
 
-def run(name: str, penalties: dict[str, float], model: list[str]):
-    scenario = SCENARIOS[name]
+def run(name: str, scenario: Scenario, penalties: dict[str, float], model: list[str]):
     running = start(scenario.tasks)
     try:
-        compare(name, scenario, running, penalties, model)
+        compare(name, scenario, [member for one in running for member in one.members], penalties, model)
     finally:
         for one in running:
             one.stop()
@@ -221,17 +262,18 @@ def calibrate() -> str:
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--machine", default="demo-2s", choices=SCENARIOS, help="the machine that this one is")
     parser.add_argument("--calibrate", action="store_true", help="plan with a model that is measured first")
     parser.add_argument("--model", help="plan with this machine file's; without it: with one made of the distances")
     parser.add_argument("--penalties", action="store_true", help="tell plans the tasks' penalties, of flips of each kind")
-    parser.add_argument("scenarios", nargs="+", choices=SCENARIOS)
+    parser.add_argument("scenarios", nargs="*", help="without one: all of the machine")
     arguments = parser.parse_args()
+    scenarios = SCENARIOS[arguments.machine]
     model = calibrate() if arguments.calibrate else arguments.model
     os.sched_setaffinity(0, {TOOL_CPU})
-    kinds = {task.kind for name in arguments.scenarios for task in SCENARIOS[name].tasks}
-    penalties = {kind: penalty(kind) for kind in sorted(kinds & ALONE.keys())} if arguments.penalties else {}
-    for name in arguments.scenarios:
-        run(name, penalties, ["--model", model] if model else [])
+    penalties = {kind: penalty(scenarios[name]) for kind, name in ALONE.items()} if arguments.penalties else {}
+    for name in arguments.scenarios or scenarios:
+        run(name, scenarios[name], penalties, ["--model", model] if model else [])
 
 
 if __name__ == "__main__":
