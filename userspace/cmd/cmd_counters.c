@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../lib/base/clock.h"
 #include "../lib/host/proc.h"
 #include "arg_units.h"
 #include "cmd_args.h"
@@ -274,14 +275,6 @@ static void print_interval(struct counting *c, double seconds)
 	memcpy(c->before, c->after, c->n * sizeof(*c->before));
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* True when the counted command or tasks have ended. */
 static bool ended(struct counting *c)
 {
@@ -300,7 +293,8 @@ static bool ended(struct counting *c)
 static void wait_until(struct counting *c, double then)
 {
 	while (!stopped && !ended(c)) {
-		double left = then - now(), step = c->args->command ? 0.02 : left;
+		double left = then - np_clock(CLOCK_MONOTONIC),
+		       step = c->args->command ? 0.02 : left;
 		struct timespec t;
 
 		if (left <= 0)
@@ -326,16 +320,16 @@ static int watch(struct counting *c)
 	} else {
 		np_counters_table_begin(&c->rows); /* tells a reader that counting has begun */
 	}
-	start = now();
+	start = np_clock(CLOCK_MONOTONIC);
 	for (unsigned long i = 1; !stopped && (!c->args->count || i <= c->args->count); i++) {
 		then = start + (double)i * interval;
 		wait_until(c, then);
-		print_interval(c, now() - start);
+		print_interval(c, np_clock(CLOCK_MONOTONIC) - start);
 		if (ended(c))
 			break;
 	}
 	while (command && !ended(c))
-		wait_until(c, now() + MAX_MS / 1e3);
+		wait_until(c, np_clock(CLOCK_MONOTONIC) + MAX_MS / 1e3);
 	return c->child.ended ? c->child.status : NP_EXIT_OK;
 }
 

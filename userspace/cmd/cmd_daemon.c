@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/base/clock.h"
 #include "../lib/base/sd_notify.h"
 #include "../lib/daemon/lock.h"
 #include "../lib/daemon/metrics.h"
@@ -52,14 +53,6 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Waits for the time or a signal; answers requests for metrics meanwhile. */
 static void wait_until(const struct service *s, double then)
 {
@@ -73,7 +66,7 @@ static void wait_until(const struct service *s, double then)
 	/* Blocked outside of ppoll(), so that none is missed between the check and the wait. */
 	sigprocmask(SIG_BLOCK, &blocked, &before);
 	while (!stop && !reload) {
-		double left = then - seconds();
+		double left = then - np_clock(CLOCK_MONOTONIC);
 		struct timespec t = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
 
 		if (left <= 0)
@@ -103,7 +96,7 @@ static void read_options_again(struct service *s)
 	reload = 0;
 	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, &err))
 		log_line(err.text, NULL);
-	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", seconds() * 1e6);
+	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", np_clock(CLOCK_MONOTONIC) * 1e6);
 	if (np_daemon_args_read(&args, s->argc, s->argv) || np_daemon_args_apply(&args, &s->d)) {
 		np_daemon_args_free(&args);
 		log_line("the options stay as they were", NULL);
@@ -126,7 +119,7 @@ static void tell_status(const struct service *s)
 
 static void serve(struct service *s)
 {
-	double next = seconds();
+	double next = np_clock(CLOCK_MONOTONIC);
 	struct np_err err;
 
 	while (!stop) {
@@ -142,8 +135,8 @@ static void serve(struct service *s)
 		if (s->d.now == 1 || placed != np_daemon_placed(&s->d))
 			tell_status(s);
 		next += s->args.interval_us / 1e6;
-		if (next < seconds())
-			next = seconds();
+		if (next < np_clock(CLOCK_MONOTONIC))
+			next = np_clock(CLOCK_MONOTONIC);
 		wait_until(s, next);
 	}
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/host/clock.h"
+#include "../lib/base/clock.h"
 #include "../lib/undo/saved_affinity.h"
 #include "arg_units.h"
 #include "daemon_args.h"

@@ -7,9 +7,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../lib/base/clock.h"
 #include "../lib/files/penalty.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/host/cgroup.h"
@@ -239,14 +239,6 @@ static void draw(struct top *top)
 	refresh();
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void move_by(struct top *top, long rows)
 {
 	if (rows < 0 && top->first < (size_t)-rows)
@@ -312,7 +304,7 @@ static void listen(struct top *top, double until)
 {
 	double left;
 
-	while (!stopped && (left = until - now()) > 0) {
+	while (!stopped && (left = until - np_clock(CLOCK_MONOTONIC)) > 0) {
 		int key;
 
 		timeout(left > 60 ? 60000 : (int)(left * 1000) + 1);
@@ -342,7 +334,7 @@ static int live(struct top *top)
 	keypad(stdscr, TRUE);
 	curs_set(0);
 	while (!stopped && !status) {
-		double began = now();
+		double began = np_clock(CLOCK_MONOTONIC);
 
 		status = read_all(top);
 		if (!status && np_task_table_arrange(&top->view))
@@ -379,10 +371,8 @@ static void print_json(const struct top *top)
 {
 	json_t *j = np_snapshot_json_of(np_machine_platform(""), &top->m, &top->t, top->view.row,
 					top->view.n);
-	struct timespec t;
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	json_object_set_new(j, "time", json_real((double)t.tv_sec + (double)t.tv_nsec / 1e9));
+	json_object_set_new(j, "time", json_real(np_clock(CLOCK_REALTIME)));
 	json_dumpf(j, stdout, JSON_COMPACT);
 	putchar('\n');
 	fflush(stdout);
@@ -408,10 +398,10 @@ static int print_all(struct top *top)
 	int status = NP_EXIT_OK;
 
 	while (!stopped && !status && !ferror(stdout)) {
-		double began = now(), left;
+		double began = np_clock(CLOCK_MONOTONIC), left;
 
 		status = print_one(top);
-		left = began + top->interval_us / 1e6 - now();
+		left = began + top->interval_us / 1e6 - np_clock(CLOCK_MONOTONIC);
 		if (!stopped && !status && left > 0)
 			poll(NULL, 0, (int)(left * 1000) + 1);
 	}

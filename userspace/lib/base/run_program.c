@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "error.h"
 #include "printable.h"
 
@@ -36,14 +36,6 @@ struct run {
 	size_t tail_len;
 	struct np_err *err;
 };
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void close_end(int *fd)
 {
@@ -234,13 +226,13 @@ static bool has_exited(const struct run *r)
 /* Waits until it has ended, the time is up or stop is set. */
 static int attend(struct run *r)
 {
-	double end = seconds_now() + r->limits->seconds;
+	double end = np_clock(CLOCK_MONOTONIC) + r->limits->seconds;
 	int e = 0;
 
 	while (!e && !has_exited(r)) {
 		struct pollfd fd[2] = { { r->end[OUTPUT][0], POLLIN, 0 },
 					{ r->end[ERRORS][0], POLLIN, 0 } };
-		double left = (end - seconds_now()) * 1000;
+		double left = (end - np_clock(CLOCK_MONOTONIC)) * 1000;
 		int slice = fd[0].fd < 0 && fd[1].fd < 0 ? 1 : SLICE_MS;
 
 		if (r->limits->stop && *r->limits->stop)

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
+
+#include "../base/clock.h"
 
 /* The first that can count does, of those that need not be asked for by name. */
 static const struct {
@@ -83,14 +84,13 @@ int np_counters_open_user(struct np_counters *c, const struct np_machine *m,
 
 void np_counters_read(struct np_counters *c, struct np_reading *readings)
 {
-	struct timespec now;
+	double now = np_clock(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	memset(readings, 0, c->n * sizeof(*readings));
 	if (c->source)
 		c->source->read(c, c->state, readings);
 	for (size_t i = 0; i < c->n; i++) {
-		readings[i].seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+		readings[i].seconds = now;
 		for (int e = 0; e < NP_EVENTS; e++) {
 			struct np_count *count = &readings[i].event[e];
 

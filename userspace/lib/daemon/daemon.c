@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../host/clock.h"
+#include "../base/clock.h"
 #include "../host/numa_balancing.h"
 #include "../host/reclaimable.h"
 #include "../undo/saved_affinity.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../host/clock.h"
+#include "../base/clock.h"
 
 /* Intervals. Pages may move without a change of RSS: they are read again after this. */
 #define REREAD 30

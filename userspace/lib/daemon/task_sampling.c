@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../host/clock.h"
+#include "../base/clock.h"
 
 /* A rate that differs by more than this share makes another plan worth making. */
 #define CHANGE 0.2

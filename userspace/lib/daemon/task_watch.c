@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../base/error.h"
 #include "../host/cgroup.h"
-#include "../host/clock.h"
 #include "../host/proc.h"
 
 /* A task that slept at its last readings is read every second, fourth, eighth interval. */

@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../base/cpulist.h"
 #include "../base/error.h"
-#include "clock.h"
 #include "numa_maps.h"
 #include "page_sample.h"
 #include "proc.h"

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <time.h>
 
+#include "../base/clock.h"
 #include "../counters/counters.h"
-#include "../host/clock.h"
 #include "../host/proc.h"
 
 #define NS_PER_S 1e9

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../base/error.h"
 #include "../host/proc.h"
 
@@ -31,14 +32,6 @@ int np_state_folder(char *path, size_t path_len, struct np_err *err)
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return np_fail(err, -errno, "folder %s cannot be made: %s", path, strerror(errno));
 	return 0;
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 static int say_holder(const char *path, bool interrupted, struct np_err *err)
@@ -63,13 +56,13 @@ static int say_holder(const char *path, bool interrupted, struct np_err *err)
 static int wait_for_lock(int fd, const char *path, struct np_err *err)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
-	double end = seconds() + TIMEOUT_S;
+	double end = np_clock(CLOCK_MONOTONIC) + TIMEOUT_S;
 
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return np_fail(err, -errno, "%s cannot be locked: %s", path,
 				       strerror(errno));
-		if (seconds() >= end)
+		if (np_clock(CLOCK_MONOTONIC) >= end)
 			return say_holder(path, false, err);
 		if (nanosleep(&nap, NULL) && errno == EINTR)
 			return say_holder(path, true, err);

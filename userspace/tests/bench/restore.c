@@ -10,20 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../../lib/base/clock.h"
 #include "../../lib/base/cpulist.h"
 #include "../../lib/engine/affinity.h"
 #include "../../lib/undo/saved_affinity.h"
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static pid_t start(void)
 {
@@ -92,16 +84,16 @@ int main(int argc, char **argv)
 	np_affinity_get(getpid(), before);
 	for (size_t i = 0; i < n; i++)
 		pids[i] = start();
-	began = seconds();
+	began = np_clock(CLOCK_MONOTONIC);
 	placed = place_all(pids, n, "0", by);
-	placing = seconds() - began;
+	placing = np_clock(CLOCK_MONOTONIC) - began;
 	again = place_all(pids, n, "1", by);
-	replacing = seconds() - began - placing;
+	replacing = np_clock(CLOCK_MONOTONIC) - began - placing;
 	for (size_t i = n; i < all; i++)
 		pids[i] = start();
-	restoring = seconds();
+	restoring = np_clock(CLOCK_MONOTONIC);
 	e = np_affinity_restore(&whose, &restored, &kept, &err);
-	restoring = seconds() - restoring;
+	restoring = np_clock(CLOCK_MONOTONIC) - restoring;
 	wrong = count_different(pids, all, before);
 	for (size_t i = 0; i < all; i++)
 		kill(pids[i], SIGKILL);
