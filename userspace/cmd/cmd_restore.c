@@ -160,13 +160,6 @@ static int find_tasks(struct arguments *a, const struct totals *t)
 	return np_common_resolve(&a->common);
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Tasks of a cgroup in one pass; each named task must be under control. */
 static int restore_named(const struct arguments *a, struct totals *t)
 {
@@ -259,7 +252,8 @@ static void report(const struct totals *t, bool pages)
 static int restore_tasks(const struct arguments *a, struct totals *t)
 {
 	if (a->common.pids.n)
-		qsort(a->common.pids.pid, a->common.pids.n, sizeof(*a->common.pids.pid), by_pid);
+		qsort(a->common.pids.pid, a->common.pids.n, sizeof(*a->common.pids.pid),
+		      np_whose_order);
 	return a->all ? restore(NP_EVERYBODY, true, t) : restore_named(a, t);
 }
 

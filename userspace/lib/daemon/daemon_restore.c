@@ -30,13 +30,6 @@ static bool is_ours(const struct np_daemon *d, const struct np_watched_task *t)
 	return ours && np_daemon_placed_runs(&task);
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* NULL without memory. */
 static pid_t *pids_to_restore(const struct np_daemon *d, size_t *n)
 {
@@ -50,7 +43,7 @@ static pid_t *pids_to_restore(const struct np_daemon *d, size_t *n)
 		if (np_daemon_placed_runs(&d->adopted.task[i]))
 			pids[(*n)++] = d->adopted.task[i].pid;
 	if (pids)
-		qsort(pids, *n, sizeof(*pids), by_pid);
+		qsort(pids, *n, sizeof(*pids), np_whose_order);
 	return pids;
 }
 

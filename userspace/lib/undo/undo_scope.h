@@ -17,6 +17,14 @@ struct np_whose {
 #define NP_EVERYBODY	  (&(struct np_whose) { 0 })
 #define NP_WHOSE(pid_ptr) (&(struct np_whose) { .pids = (pid_ptr), .n = 1 })
 
+/* Of np_whose.pids, for qsort(3). */
+static inline int np_whose_order(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 static inline bool np_whose_all(const struct np_whose *w)
 {
 	return !w->n && !w->by;
