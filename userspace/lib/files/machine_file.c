@@ -303,7 +303,7 @@ int np_machine_file_here_model(const struct np_machine *m, struct np_model *mode
 	nodes = file.n_nodes;
 	*same_name = !strcmp(file.name, m->name);
 	np_machine_free(&file);
-	if (nodes != m->n_nodes && np_machine_file_is_named())
+	if (nodes != m->n_nodes && np_machine_file_named())
 		return np_fail(err, -EINVAL,
 			       "the model of machine file %s is of %zu nodes, this "
 			       "machine has %zu",

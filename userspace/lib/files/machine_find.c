@@ -82,31 +82,28 @@ int np_machine_file_find(const char *name, char *path, size_t len, struct np_err
 		       name, np_machine_file_names(names, sizeof(names)));
 }
 
-static const char *named(void)
+const char *np_machine_file_named(void)
 {
 	const char *path = getenv("NUMAPLACE_MACHINE_FILE");
 
 	return path && *path ? path : NULL;
 }
 
-bool np_machine_file_is_named(void)
-{
-	return named();
-}
-
 int np_machine_file_here(const char *root, char *path, size_t len, struct np_err *err)
 {
+	const char *named = np_machine_file_named();
+
 	/* The lab's machine has the /etc of the host, whose calibration is of another machine. */
-	if (!named() && np_machine_platform(root) != NP_PLATFORM_REAL)
+	if (!named && np_machine_platform(root) != NP_PLATFORM_REAL)
 		return 0;
-	if (named())
-		snprintf(path, len, "%s", named());
+	if (named)
+		snprintf(path, len, "%s", named);
 	else
 		snprintf(path, len, "%s" FILE_HERE, root);
 	if (!access(path, F_OK))
 		return 1;
-	if (!named() && (errno == ENOENT || errno == ENOTDIR))
+	if (!named && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	return np_fail(err, -errno, "the machine file %s%s cannot be read: %s", path,
-		       named() ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
+		       named ? ", which NUMAPLACE_MACHINE_FILE names," : "", strerror(errno));
 }

@@ -3,7 +3,6 @@
 #ifndef NUMAPLACE_LIB_MACHINE_FIND_H
 #define NUMAPLACE_LIB_MACHINE_FIND_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "../base/error.h"
@@ -21,7 +20,7 @@ const char *np_machine_file_names(char *text, size_t text_len);
  */
 int np_machine_file_here(const char *root, char *path, size_t len, struct np_err *err);
 
-/* Whether $NUMAPLACE_MACHINE_FILE names it: such a file has to fit. */
-bool np_machine_file_is_named(void);
+/* The file that $NUMAPLACE_MACHINE_FILE names, which has to fit; NULL: none. */
+const char *np_machine_file_named(void);
 
 #endif
