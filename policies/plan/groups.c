@@ -8,7 +8,7 @@
 
 #define NS_PER_S   1e9
 #define LEAST_TIME 0.1	/* times as long; less is a busy time that was read too short */
-#define BUSIEST	   0.99 /* of a member; who is always busy may have anything waiting */
+#define BUSIEST	   0.99 /* of a member; of one that is always busy the queue is not known */
 
 /* The work of one call. */
 struct groups {

@@ -4,7 +4,7 @@
  *
  * A group is a closed queueing network whose stations are its members. A member's demand is the
  * part u of its time that it is busy, so that a round takes a unit of time; the number of
- * customers, what is under way at a time, follows from that. With g a member's gain predicted
+ * customers, the requests in flight, follows from that. With g a member's gain predicted
  * as if what it waits for took as long as before, its demand afterwards is u f,
  * f = 1 + (1 / g - 1) / u, and the group's gain is the rate of rounds.
  *

@@ -192,8 +192,8 @@ static void gain_text(const struct np_decision *d, char *text, size_t text_len)
 	if (d->gain_least == d->gain_most)
 		known_text(d->gain, d->gain_source, text, text_len);
 	else
-		snprintf(text, text_len, "%.3g (%.3g-%.3g) %s", d->gain, d->gain_least, d->gain_most,
-			 np_provenance_name(d->gain_source));
+		snprintf(text, text_len, "%.3g (%.3g-%.3g) %s", d->gain, d->gain_least,
+			 d->gain_most, np_provenance_name(d->gain_source));
 }
 
 /* "4", "0:1 1:3", or "-" when the pages stay. */

@@ -50,7 +50,7 @@ static void end_all(int *fds, size_t n_fds)
 	n = 0;
 }
 
-static void a_pipe_joins_who_writes_and_who_reads(void)
+static void a_pipe_joins_writers_and_readers(void)
 {
 	int fds[4];
 
@@ -145,7 +145,7 @@ static void one_that_is_not_there(void)
 }
 
 static CU_TestInfo groups_tests[] = {
-	TEST(a_pipe_joins_who_writes_and_who_reads),
+	TEST(a_pipe_joins_writers_and_readers),
 	TEST(groups_are_joined_by_a_member_of_both),
 	TEST(tcp_joins_both_ends),
 	TEST(a_client_by_ipv4_of_a_server_by_ipv6),
