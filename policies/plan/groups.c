@@ -88,7 +88,7 @@ static void weigh_member(struct groups *s, struct group *g, size_t i)
 	double u = busy_share(&s->tasks[at]);
 	double f = fmax(LEAST_TIME, 1 + (1 / s->plan->decision[at].gain - 1) / u);
 	double read = s->m->model ? reading(s, g, i) : 0;
-	double lines = s->m->model ? np_most_lines(s->m->model) : 1;
+	double lines = s->m->model ? np_lines_assumed(s->m->model) : 1;
 
 	s->demand[i] = u;
 	s->then[i] = fmax(LEAST_TIME * u, u * f + read / lines);

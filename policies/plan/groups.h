@@ -9,7 +9,7 @@
  * f = 1 + (1 / g - 1) / u, and the group's gain is the rate of rounds.
  *
  * Messages between nodes add a remote latency for each line to the demands of those that read
- * them, with as many lines in flight as a core keeps, since messages are copied in order. What
+ * them, with as many lines in flight as demand.c assumes of a core that nothing is known of. What
  * each writes is taken to go to all others alike.
  *
  * Whatever the order in which members wait for each other, a round takes between the least and

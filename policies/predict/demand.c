@@ -31,7 +31,7 @@ struct np_latencies np_latencies(const struct np_model *model)
 	return l;
 }
 
-double np_most_lines(const struct np_model *model)
+static double most_lines(const struct np_model *model)
 {
 	double most = 1;
 
@@ -102,10 +102,9 @@ static struct np_known traffic_of(const struct np_model *model, const struct np_
 				   t->mpki_source };
 }
 
-/* Lines that a busy core of an unknown kind keeps in flight. */
-static double assumed_lines(double most)
+double np_lines_assumed(const struct np_model *model)
 {
-	return sqrt(most);
+	return sqrt(most_lines(model));
 }
 
 struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
@@ -115,7 +114,7 @@ struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 	bool has_penalty = t->penalty_source != NP_PROVENANCE_NONE;
 	bool has_lines = t->outstanding.source != NP_PROVENANCE_NONE;
 	struct np_known traffic = traffic_of(model, t);
-	double most = np_most_lines(model);
+	double most = most_lines(model);
 	struct np_demand q = {
 		.most_lines = has_lines ? fmin(most, fmax(1, t->outstanding.value)) : most,
 		.writes = t->writes.source == NP_PROVENANCE_NONE ? 0 : fmin(1, t->writes.value),
@@ -135,7 +134,7 @@ struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 		q.source = has_penalty ? t->penalty_source : d->penalty_source;
 		q.think_ns = has_penalty ? think_by_penalty(measured_at(m, l, t), t->penalty) :
 					   think_by_penalty(l, d->penalty);
-		q.lines = has_lines ? q.most_lines : assumed_lines(most);
+		q.lines = has_lines ? q.most_lines : np_lines_assumed(model);
 	}
 	return q;
 }
