@@ -3,16 +3,16 @@
  * asymsched: nodes whose tasks use each other's memory are moved together to
  * nodes that are better connected, for machines whose links differ.
  *
- * Certain, from a re-implementation of it (not the authors' code): a cluster's
- * weight is the logarithm of its remote bandwidth; a placement's score is the sum,
- * over the links between a cluster's nodes, of bandwidth x weight; of the
- * placements with at least 90 % of the best score the one that moves least memory
- * is taken; it is carried out only if for each application the time for its memory,
- * at 0.3 s a GB, is at most 5 % of its run time. Reconstructed: a cluster is the nodes
- * that remote accesses join; placements are renumberings of the nodes, all of them up
- * to 8 nodes, beyond that what exchanging two nodes at a time improves; where a task's
- * accesses are not counted all go by bandwidth, where one's bandwidth is not known by pages. Left out: the time that earlier moves
- * of the application have taken, which counts there too; a plan knows of no other.
+ * Certain, from a re-implementation of it (hzqmwne/asymsched_demo; not the authors' code): a
+ * cluster's weight is the logarithm of its remote bandwidth; a placement's score is the sum, over
+ * the links between a cluster's nodes, of bandwidth x weight; of the placements with at least
+ * 90 % of the best score the one that moves least memory is taken; it is carried out only if for
+ * each application the time for its memory, at 0.3 s a GB, is at most 5 % of its run time.
+ * Reconstructed: a cluster is the nodes that remote accesses join; placements are renumberings of
+ * the nodes, all of them up to 8 nodes, beyond that what exchanging two nodes at a time improves;
+ * where a task's accesses are not counted all go by bandwidth, where one's bandwidth is not known
+ * by pages. Left out: the time that earlier moves of the application have taken, which counts
+ * there too; a plan knows of no other.
  */
 #include <errno.h>
 
