@@ -26,8 +26,9 @@ struct table {
 };
 
 static const char *const keys[] = {
-	"name", "count", "threads",	   "cores",  "node",	    "memory", "penalty",
-	"mpki", "ipc",	 "bandwidth_mb_s", "writes", "outstanding", NULL,
+	"name",		 "count", "threads",	    "cores",  "node",	     "memory", "penalty",
+	"mpki",		 "ipc",	  "bandwidth_mb_s", "writes", "outstanding", "busy",   "group",
+	"messages_mb_s", NULL,
 };
 
 #define wrong(t, key, format, ...) \
@@ -48,16 +49,16 @@ static int check_keys(const struct table *t)
 			return wrong(t, key,
 				     "is not known; known are name, count, threads, cores, "
 				     "node, memory, penalty, mpki, ipc, bandwidth_mb_s, writes, "
-				     "outstanding");
+				     "outstanding, busy, group, messages_mb_s");
 	}
 	return 0;
 }
 
+/* Left as it is when the key is not there. */
 static int whole(const struct table *t, const char *key, unsigned int *value)
 {
 	json_t *j = json_object_get(t->object, key);
 
-	*value = 1;
 	if (!j)
 		return 0;
 	if (!json_is_integer(j) || json_integer_value(j) < 1 || json_integer_value(j) > COUNT_MAX)
@@ -135,6 +136,7 @@ static int read_task(const struct table *t, struct np_task *task, uint64_t *page
 	struct np_known penalty = { 1, NP_PROVENANCE_NONE }, mpki = { 0, NP_PROVENANCE_NONE };
 	int e = check_keys(t);
 
+	task->threads = task->cores = 1;
 	if (!e && !name)
 		e = wrong(t, "name", "is missing");
 	if (e || (e = whole(t, "threads", &task->threads)) ||
@@ -144,7 +146,10 @@ static int read_task(const struct table *t, struct np_task *task, uint64_t *page
 	    (e = known(t, "ipc", 0.001, 100, 1, &task->ipc)) ||
 	    (e = known(t, "bandwidth_mb_s", 0, 1e9, 1e6, &task->bandwidth)) ||
 	    (e = known(t, "writes", 0, 1, 1, &task->writes)) ||
-	    (e = known(t, "outstanding", 1, 1000, 1, &task->outstanding)))
+	    (e = known(t, "outstanding", 1, 1000, 1, &task->outstanding)) ||
+	    (e = known(t, "busy", 0, COUNT_MAX, 1, &task->busy)) ||
+	    (e = whole(t, "group", &task->group)) ||
+	    (e = known(t, "messages_mb_s", 0, 1e9, 1e6, &task->messages)))
 		return e;
 	snprintf(task->comm, sizeof(task->comm), "%s", name);
 	np_printable(task->comm);
@@ -160,7 +165,7 @@ static int read_task(const struct table *t, struct np_task *task, uint64_t *page
 static int add_tasks(const struct table *table, struct np_tasks *t)
 {
 	size_t k = table->m->n_nodes, first = t->n;
-	unsigned int count;
+	unsigned int count = 1;
 	int e = whole(table, "count", &count);
 
 	if (e)
@@ -208,6 +213,16 @@ int np_tasks_add(struct np_tasks *t, const struct np_machine *m, size_t count)
 	return 0;
 }
 
+static int check_groups(const struct table *t, const struct np_tasks *tasks)
+{
+	for (size_t i = 0; i < tasks->n; i++)
+		if (tasks->task[i].group > tasks->n)
+			return np_fail(t->err, -EINVAL,
+				       "%s: group %u: groups are numbers from 1 to that of tasks, %zu",
+				       t->path, tasks->task[i].group, tasks->n);
+	return 0;
+}
+
 int np_task_set_read(const char *path, const struct np_machine *m, struct np_tasks *t,
 		     struct np_err *err)
 {
@@ -226,6 +241,8 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 	json_array_foreach(tasks, table.index, table.object)
 		if (!e)
 			e = add_tasks(&table, t);
+	if (!e)
+		e = check_groups(&table, t);
 	json_decref(root);
 	if (e)
 		np_tasks_free(t);
