@@ -130,12 +130,8 @@ static void weigh_all(struct groups *s)
 {
 	size_t behind;
 
-	for (size_t i = 0; i < s->plan->n; i++) {
-		struct np_decision *d = &s->plan->decision[i];
-
-		d->gain_least = d->gain_most = d->gain;
+	for (size_t i = 0; i < s->plan->n; i++)
 		s->order[i] = i;
-	}
 	qsort_r(s->order, s->plan->n, sizeof(*s->order), by_group, (void *)s->tasks);
 	for (size_t first = 0; first < s->plan->n; first = behind) {
 		unsigned int number = s->tasks[s->order[first]].group;
@@ -150,24 +146,37 @@ static void weigh_all(struct groups *s)
 	}
 }
 
+/* As of tasks that wait for nobody; returns whether some may wait for others. */
+static bool set_bounds(const struct np_task *tasks, struct np_plan *plan)
+{
+	bool groups = false;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		struct np_decision *d = &plan->decision[i];
+
+		d->gain_least = d->gain_most = d->gain;
+		groups |= tasks[i].group != 0;
+	}
+	return groups;
+}
+
 int np_gain_groups(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan,
 		   const bool *late)
 {
-	size_t n = plan->n + 1;
-	struct groups s = {
-		.m = m,
-		.tasks = tasks,
-		.plan = plan,
-		.late = late,
-		.order = calloc(n, sizeof(*s.order)),
-		.demand = calloc(n, sizeof(*s.demand)),
-		.then = calloc(n, sizeof(*s.then)),
-		.queue = calloc(n, sizeof(*s.queue)),
-	};
-	int e = s.order && s.demand && s.then && s.queue ? 0 : -ENOMEM;
+	struct groups s = { .m = m, .tasks = tasks, .plan = plan, .late = late };
+	size_t n = plan->n;
+	int e = 0;
 
-	if (!e)
+	if (!set_bounds(tasks, plan))
+		return 0;
+	s.order = calloc(n, sizeof(*s.order));
+	s.demand = calloc(n, sizeof(*s.demand));
+	s.then = calloc(n, sizeof(*s.then));
+	s.queue = calloc(n, sizeof(*s.queue));
+	if (s.order && s.demand && s.then && s.queue)
 		weigh_all(&s);
+	else
+		e = -ENOMEM;
 	free(s.order);
 	free(s.demand);
 	free(s.then);
