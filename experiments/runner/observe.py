@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from . import cost, locality
+from . import locality
 from .errors import CannotError, ExperimentError, UsageError
 from .host_nodes import Node
 from .schedule import Trial
@@ -92,7 +92,7 @@ class Observer:
     def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: dict[str, Any]) -> None:
         begin = time.monotonic()
         record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
-        record["cost"] = cost.of(record["apply"], time.monotonic() - begin, sample)
+        record["cost"] = cost(record["apply"], time.monotonic() - begin, sample)
 
     def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The tasks in the workload's order."""
@@ -214,6 +214,16 @@ def placed(applied: dict[str, Any]) -> list[int]:
         return []
     results = ((d["pid"], d.get("result") or {}) for d in applied["decisions"])
     return [pid for pid, result in results if result.get("cpus") or result.get("mem")]
+
+
+def cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, float | int]:
+    """The price of a placement: the seconds of apply, and what it moved.
+
+    watched: the part of the seconds in which apply only looked on while the tasks worked."""
+    moves = [(decision.get("result") or {}).get("migrate") or {} for decision in applied["decisions"]]
+    return {"apply_s": round(seconds, 6), "watched_s": watched,
+            "move_s": sum(move.get("ns", 0) for move in moves) / 1e9,
+            "moved_bytes": sum(move.get("bytes", 0) for move in moves)}
 
 
 def pages_moved(applied: dict[str, Any]) -> int:
