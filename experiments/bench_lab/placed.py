@@ -18,12 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.bench_lab import measure
+from experiments.calibrate import in_lab
 
 TOOL = measure.TOOL
 PLAN, MODEL = "/tmp/placed.plan", "/tmp/placed.toml"
-CALIBRATE = [TOOL, "calibrate-machine", MODEL, "--size", "24", "--seconds", "0.01", "--repeats", "3",
-             "--name", "as-calibrated"]
-CALIBRATIONS = 4
 FLIPS = 3
 # Long enough that what else runs on a CPU, ticks and the tool, has a small part of its counts.
 SAMPLE_MS = {"streams": 40, "chases": 200, "redis": 150, "mix": 150}
@@ -252,8 +250,8 @@ def run(name: str, scenario: Scenario, penalties: dict[str, float], model: list[
 
 def calibrate() -> str:
     """Measures this machine's model; the name of its file. A calibration whose threads did not overlap is repeated."""
-    for _ in range(CALIBRATIONS):
-        done = subprocess.run(CALIBRATE, capture_output=True, text=True, check=False)
+    for _ in range(in_lab.TRIES):
+        done = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.OPTIONS], capture_output=True, text=True, check=False)
         print(done.stdout, flush=True)
         if not done.returncode:
             return MODEL

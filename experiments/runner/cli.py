@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from ..analysis.command_options import COMPARE_HELP, add_compare_options, add_export_options
@@ -67,6 +68,8 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one.add_argument("--budget", metavar="TIME", type=estimate.budget,
                      help="as many repeats as fit, as in 8h or 1h30min; none begins later")
+    one.add_argument("--no-calibrate", action="store_true",
+                     help="does not measure this machine first where a policy needs a contention model")
     one.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
     one.add_argument("--force", action="store_true", help="throws away the results in DIR")
 
@@ -99,6 +102,7 @@ def request_of(args: argparse.Namespace) -> Request:
     now = None if suite.design else args.workloads  # a design makes its workloads on the machine
     suite = suites.change(suites.choose(suite, now, args.policies), args.set)
     suite = suites.repeated(suite, args.repeats, args.seed)
+    suite = replace(suite, calibrate=False) if args.no_calibrate else suite
     for name in ("kernel", "functional", "timed"):
         if getattr(args, name) and args.lab is None:
             raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
@@ -185,7 +189,7 @@ def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
     for name, values in (("--workloads", args.workloads), ("--policies", args.policies)):
         words += [name, ",".join(values)] if values else []
     words += [word for assignment in args.set for word in ("--set", assignment)]
-    return words + ["--quick"] * args.quick + ["--resume"] * args.resume
+    return words + ["--quick"] * args.quick + ["--no-calibrate"] * args.no_calibrate + ["--resume"] * args.resume
 
 
 def command_run(args: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ from .tool import Numaplace
 NAME = "manifest.json"
 # Entries that must be equal for a run to be resumed.
 SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
-        "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "repeat_until_ci")
+        "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "model", "repeat_until_ci")
 
 
 def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, Any]:
@@ -72,6 +72,15 @@ def repeats(directory: Path) -> int | None:
         return int(json.loads((directory / NAME).read_text())["repeats"])
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def model(directory: Path) -> dict[str, Any] | None:
+    """With which a run began; None where there is none."""
+    try:
+        found = json.loads((directory / NAME).read_text())["model"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def check_same(directory: Path, now: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import designs, estimate, host_nodes, manifest, results, schedule
+from . import calibration, designs, estimate, host_nodes, manifest, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .host_nodes import in_lab
 from .interrupts import stop_signals
@@ -23,7 +23,7 @@ from .sysctl_guard import NUMA_BALANCING, Guard
 from .tool import Numaplace, policy_of
 from .workloads.kinds import check_programs
 
-FILES = (results.NAME, manifest.NAME)
+FILES = (results.NAME, manifest.NAME, calibration.LOG)
 Report = Callable[[int, int, dict[str, Any]], None]
 
 
@@ -100,7 +100,9 @@ def run(request: Request, report: Report) -> int:
     prepare_folder(request)
     with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
         platform = numaplace.ps([os.getpid()])["platform"]
-        records = _manifest(request, numaplace, platform)
+        records = results.read(request.out)
+        request, model = _model(request, numaplace, platform, records, guard.scratch)
+        _manifest(request, numaplace, platform, model, records)
         make = StaticObserver if request.suite.design and set(map(policy_of, request.suite.policies)) == {"none"} else Observer
         observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform)
         writer = results.Writer(request.out)
@@ -111,18 +113,28 @@ def run(request: Request, report: Report) -> int:
             writer.close()
 
 
-def _manifest(request: Request, numaplace: Numaplace, platform: str) -> list[dict[str, Any]]:
-    """Writes it, or compares it when this run goes on with another. Returns what is there."""
+def _model(request: Request, numaplace: Numaplace, platform: str, records: list[dict[str, Any]],
+           scratch: Path) -> tuple[Request, dict[str, Any] | None]:
+    """The model that policies plan with; the time that it takes to measure it is a part of the budget."""
+    begin, begun = time.monotonic(), manifest.model(request.out) if records else None
+    model = calibration.of_run(request.suite, numaplace, platform, request.out, begun, scratch)
+    if request.budget is not None:
+        request = replace(request, budget=request.budget - (time.monotonic() - begin))
+    return request, model
+
+
+def _manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
+              records: list[dict[str, Any]]) -> None:
+    """Writes it, or compares it when this run goes on with another, whose records there are."""
     now = manifest.collect(request.suite, numaplace, platform) | {
+        "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
     if request.quick and platform == "real":
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
-    records = results.read(request.out)
     if records:
         manifest.check_same(request.out, now)
     else:
         manifest.write(request.out, now)
-    return records
 
 
 class Runner:

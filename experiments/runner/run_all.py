@@ -112,7 +112,8 @@ def options(args: argparse.Namespace, budget: int | None = None) -> list[str]:
         words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
     words += ["--policies", ",".join(args.policies)] if args.policies else []
     words += ["--budget", f"{budget}s"] if budget is not None else []
-    return words + [f"--{name}" for name in ("quick", "resume", "force", "functional", "timed") if getattr(args, name)]
+    return words + [f"--{name}" for name in ("quick", "no-calibrate", "resume", "force", "functional", "timed")
+                    if getattr(args, name.replace("-", "_"))]
 
 
 def chosen(args: argparse.Namespace, out: Path) -> list[Run]:

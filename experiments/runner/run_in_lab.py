@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from ..places import HERE
-from . import estimate, progress, results, schedule
+from . import calibration, estimate, progress, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
 from .process import start
@@ -61,6 +61,8 @@ def _watch(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Tria
         display.show(results.reached(out), f"booting {machine}")
         while child.poll() is None:
             done = results.reached(out)
+            if not done and (out / calibration.LOG).exists():
+                display.show(done, f"calibrating {machine}")
             if done and done < len(trials):
                 display.show(done, f"{trials[done].workload.name} / {trials[done].policy}")
             time.sleep(POLL)

@@ -66,6 +66,7 @@ class Suite:
     warmups: int
     seed: int
     sample: float              # s, that working tasks are watched and counted before they are placed
+    calibrate: bool            # the machine, where a policy needs a contention model and no machine file has one
     nodes: int
     responses: tuple[str, ...]
     policies: tuple[str, ...]
@@ -108,7 +109,7 @@ def parse(text: str) -> Suite:
         takes=_get(data, "takes", str), needs=tuple(data.get("needs", [])),
         repeats=_get(data, "repeats", int), warmups=_get(data, "warmups", int),
         seed=_get(data, "seed", int), sample=_get({"sample": 0} | data, "sample", float),
-        nodes=_get(data, "nodes", int),
+        calibrate=_bool({"calibrate": True} | data, "calibrate"), nodes=_get(data, "nodes", int),
         responses=tuple(_get(data, "responses", list)),
         policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
         workloads=tuple(_workload(w) for w in data.get("workload", [])),
@@ -130,6 +131,12 @@ def _get(table: Mapping[str, Any], key: str, kind: type) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise UsageError(f"'{key}' is missing or not a {kind.__name__}")
     return value
+
+
+def _bool(table: Mapping[str, Any], key: str) -> bool:
+    if not isinstance(table[key], bool):
+        raise UsageError(f"'{key}' is neither true nor false")
+    return table[key]
 
 
 def _workload(table: Mapping[str, Any]) -> Workload:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from ..places import HERE
 from .errors import CannotError, ExperimentError, UsageError
 
+DERIVED = "derived from distances"  # the model of a plan: bandwidths that no firmware says are assumed
 LIMIT = 300  # s, for one call
 MAKE_TOOLS = HERE.remedy("run 'make tools'", "install numaplace again")
 
@@ -26,6 +28,7 @@ class Numaplace:
 
     def __init__(self, program: Path = HERE.programs / "numaplace", engine: str = "auto") -> None:
         self.program, self.engine = program, engine
+        self.model: Path | None = None  # machine file that plans are made with; None: what the tool finds
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         try:
@@ -59,6 +62,19 @@ class Numaplace:
         """'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
         self._json("policies", "--json", *map(policy_of, policies))
 
+    def needing(self, policies: Sequence[str], what: str) -> list[str]:
+        """Those of the policies that say of themselves that they need it."""
+        told = self._json("policies", "--json", *map(policy_of, policies))["policies"]
+        return [policy for policy, about in zip(policies, told, strict=True) if what in about["needs"]]
+
+    def model_origin(self) -> str:
+        """Of the contention model that a plan has here."""
+        plan = self._json("plan", "--policy", "none", "--sample", "0", *self._with_model(), "--json", str(os.getpid()))
+        return plan["model"]
+
+    def _with_model(self) -> list[str]:
+        return ["--model", str(self.model)] if self.model else []
+
     def ps(self, pids: list[int]) -> dict[str, Any]:
         return self._json("ps", "--sample", "0", "--json", *map(str, pids))
 
@@ -67,7 +83,7 @@ class Numaplace:
         options = [word for text in assume for word in ("--assume", text)]
         # The runner itself has chosen the CPUs that programs start on.
         return self._json("apply", "--override", "--policy", policy_of(policy), "--engine", self.engine, *options,
-                          "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
+                          *self._with_model(), "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def restore(self, pids: list[int]) -> str | None:
         """None, or why it did not work."""
