@@ -179,6 +179,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("kernel", kernel.get("release", "") if isinstance(kernel, dict) else text_of(kernel)),
         ("module", _module(manifest)),
         ("platform", ", ".join(results.platforms)),
+        ("contention model", _contention_model(manifest.get("model"))),
         ("policies", "" if results.policies == ["none"] else ", ".join(results.policies)),
         ("repeats", str(manifest.get("repeats", len(repeats)))),
         ("observations", f"{len(results.clean)} counted of {len(results.measured)}"),
@@ -198,6 +199,18 @@ def _module(manifest: dict[str, Any]) -> str:
         return text_of(module) or ("not loaded" if "module" in manifest else "")
     version = module.get("numaplace") or module.get("version") or "loaded"
     return f"{version} (ABI {module['abi']})" if "abi" in module else str(version)
+
+
+def _contention_model(model: Any) -> str:
+    """That the plans used; "" where no policy needed one, or an older run does not say."""
+    if not isinstance(model, dict):
+        return ""
+    if model.get("why"):
+        return f"{model['origin']}: {model['why']}"
+    if not model.get("file"):
+        return text_of(model.get("origin"))
+    taken = "calibrated in that boot" if model.get("calibrated") else model["origin"]
+    return f"{taken}: {model['file']} (SHA-256 {model['sha256'][:12]})"
 
 
 def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:

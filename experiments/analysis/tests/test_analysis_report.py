@@ -306,3 +306,18 @@ def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
     records[0]["metrics"][1]["value"] += 1
     page = report.write(synthetic.write(tmp_path / "unequal", records))
     assert "bandwidth bus" in (page.parent / "figures" / "cross.svg").read_text()
+
+
+@pytest.mark.parametrize("model, said", [
+    ({"origin": "machine file", "calibrated": True, "why": None, "file": "/run/a.toml", "sha256": "0123456789abcdef"},
+     "calibrated in that boot: /run/a.toml (SHA-256 0123456789ab)"),
+    ({"origin": "machine file", "calibrated": False, "why": None, "file": "/etc/a.toml", "sha256": "0123456789abcdef"},
+     "machine file: /etc/a.toml (SHA-256 0123456789ab)"),
+    ({"origin": "derived from distances", "calibrated": False, "why": "it was switched off", "file": None, "sha256": None},
+     "derived from distances: it was switched off"),
+    (None, None)])
+def test_the_head_says_by_which_model_policies_planned(tmp_path: Path, model: dict | None, said: str | None) -> None:
+    folder = synthetic.write(tmp_path / "run", synthetic.full(), synthetic.MANIFEST | {"model": model})
+    text = report.write(folder).read_text()
+    found = re.search(r"<dt>contention model</dt><dd>([^<]*)</dd>", text)
+    assert (found[1] if found else None) == said
