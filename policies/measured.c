@@ -192,8 +192,7 @@ static void leave_alone(struct np_search *s, double now, double best)
 {
 	for (size_t i = 0; i < s->n; i++)
 		np_reason(&s->plan->decision[i],
-			  "left alone: the best placement found promises "
-			  "%.2f %% more in all",
+			  "left alone: the best placement found promises %.2f %% more in all",
 			  (best / now - 1) * 100);
 }
 

@@ -32,14 +32,10 @@ enum { KEY_CSV = NP_KEY_OWN, KEY_TABLE, KEY_SOURCE, KEY_PID };
 
 static const struct argp_option options[] = {
 	{ "pid", KEY_PID, "PID", 0,
-	  "Count for this task, all threads and those it starts; may be "
-	  "repeated",
-	  0 },
+	  "Count for this task, all threads and those it starts; may be repeated", 0 },
 	{ "cpus", 'C', "LIST", 0, "Count on these CPUs (all)", 0 },
 	{ "interval", 'i', "TIME", 0,
-	  "Print each time that this time has passed (1s; with a command: "
-	  "at its end)",
-	  0 },
+	  "Print each time that this time has passed (1s; with a command: at its end)", 0 },
 	{ NULL, 'I', "TIME", OPTION_HIDDEN, NULL, 0 }, /* its letter before */
 	{ "count", 'n', "N", 0, "End after N intervals", 0 },
 	{ "source", KEY_SOURCE, "NAME", 0,

@@ -38,23 +38,16 @@ struct penalty_args {
 
 static const struct argp_option options[] = {
 	{ "task", KEY_TASK, "CMD", 0,
-	  "Run the shell command CMD twice, with its memory local and "
-	  "remote; may be repeated",
-	  0 },
+	  "Run the shell command CMD twice, with its memory local and remote; may be repeated", 0 },
 	{ "flip", KEY_FLIP, "PID", 0,
-	  "Run this task for a moment away from its memory; may be "
-	  "repeated",
-	  0 },
+	  "Run this task for a moment away from its memory; may be repeated", 0 },
 	{ "sample", 's', "TIME", 0, "Length of each of a flip's four phases (100ms)", 0 },
 	{ "node", KEY_NODE, "NODE", 0, "Node whose CPUs run CMD (the last with CPUs and memory)",
 	  0 },
 	{ "remote", KEY_REMOTE, "NODE", 0,
-	  "Node that is remote: of CMD's memory, of the flipped "
-	  "task's CPUs (the farthest)",
-	  0 },
+	  "Node that is remote: of CMD's memory, of the flipped task's CPUs (the farthest)", 0 },
 	{ "save", KEY_SAVE, "FILE", 0,
-	  "Put what was measured into the [penalty] of this machine "
-	  "file; only when every task was",
+	  "Put what was measured into the [penalty] of this machine file; only when every task was",
 	  0 },
 	NP_JSON_OPTION,
 	{ 0 },

@@ -30,17 +30,12 @@ static const struct argp_option options[] = {
 	{ "limit", KEY_LIMIT, "PAGES", 0, "End when so many pages have moved (no limit)", 0 },
 	{ "shared", KEY_SHARED, NULL, 0, "Also pages that other processes map", 0 },
 	{ "pause", KEY_PAUSE, "WHEN", 0,
-	  "Stop the threads that run while pages move: auto, always or "
-	  "never (auto); module only",
+	  "Stop the threads that run while pages move: auto, always or never (auto); module only",
 	  0 },
 	{ "duty", KEY_DUTY, "PERCENT", 0,
-	  "Part of the time for which threads may be stopped (50); "
-	  "module only",
-	  0 },
+	  "Part of the time for which threads may be stopped (50); module only", 0 },
 	{ "split", KEY_SPLIT, NULL, 0,
-	  "Break up transparent huge pages that cannot be moved whole; "
-	  "module only",
-	  0 },
+	  "Break up transparent huge pages that cannot be moved whole; module only", 0 },
 	{ "threads", KEY_THREADS, "N", 0, "So many threads move pages (4); module only", 0 },
 	NP_PACE_OPTIONS,
 	NP_ENGINE_OPTION,

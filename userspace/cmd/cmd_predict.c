@@ -45,17 +45,12 @@ struct args {
 
 static const struct argp_option options[] = {
 	{ "machine", KEY_MACHINE, "NAME|FILE.toml", 0,
-	  "A machine of the lab or any machine file; may be "
-	  "repeated",
-	  0 },
+	  "A machine of the lab or any machine file; may be repeated", 0 },
 	{ "tasks", KEY_TASKS, "FILE.toml", 0, "Tasks, described in a file; may be repeated", 0 },
 	{ "snapshot", KEY_SNAPSHOT, "FILE", 0,
-	  "Machine and tasks as `numaplace ps --json` printed "
-	  "them; may be repeated",
-	  0 },
+	  "Machine and tasks as `numaplace ps --json` printed them; may be repeated", 0 },
 	{ "policy", 'p', "P[:O=V,..]", 0,
-	  "A policy with its options, such as n-mass:pages=follow; "
-	  "may be repeated (every policy)",
+	  "A policy with its options, such as n-mass:pages=follow; may be repeated (every policy)",
 	  0 },
 	NP_POLICY_TIMEOUT_OPTION,
 	{ "random", KEY_RANDOM, "N", 0,
@@ -65,9 +60,8 @@ static const struct argp_option options[] = {
 	{ "seed", KEY_SEED, "N", 0, "The first of the seeds that they are drawn with (1)", 0 },
 	{ "max-tasks", KEY_MAX_TASKS, "N", 0, "Tasks in such a set at most (4)", 0 },
 	{ "node-memory", KEY_MEMORY, "SIZE", 0,
-	  "Take each node with memory as one of SIZE, all "
-	  "free: files of the lab's machines have less than the machines, for their boot, and "
-	  "random tasks grow with it",
+	  "Take each node with memory as one of SIZE, all free: files of the lab's machines have "
+	  "less than the machines, for their boot, and random tasks grow with it",
 	  0 },
 	{ "picture", KEY_PICTURE, "FILE", 0, "Draw the result as FILE.svg, .png or .pdf", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },

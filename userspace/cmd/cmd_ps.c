@@ -35,17 +35,13 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
 	{ "walk", KEY_WALK, NULL, 0,
-	  "Ask for the node of every page (move_pages) instead of "
-	  "reading numa_maps",
-	  0 },
+	  "Ask for the node of every page (move_pages) instead of reading numa_maps", 0 },
 	{ "sample-above", KEY_SAMPLE_ABOVE, "SIZE", 0,
 	  "Ask for the node of some pages only of tasks that "
 	  "have more, and say how exact that is (8GiB; 0: of none)",
 	  0 },
 	{ "sort", 'S', "KEY", 0,
-	  "cost, busy, remote, mpki, penalty, local (the least first), pages "
-	  "or pid (cost)",
-	  0 },
+	  "cost, busy, remote, mpki, penalty, local (the least first), pages or pid (cost)", 0 },
 	{ "columns", KEY_COLUMNS, "LIST", 0,
 	  "Only these, in this order: pid, command, threads, busy, node, local, "
 	  "ipc, mpki, remote (REM/s), penalty, from, shm, pages (one for each node), most (the nodes "
@@ -54,9 +50,7 @@ static const struct argp_option options[] = {
 	{ "limit", KEY_LIMIT, "N", 0, "Print the first N only", 0 },
 	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
 	{ "command", 'c', "TEXT", 0,
-	  "Only tasks whose name holds TEXT, or is like a pattern with "
-	  "*, ? or [..]",
-	  0 },
+	  "Only tasks whose name holds TEXT, or is like a pattern with *, ? or [..]", 0 },
 	{ "node", KEY_NODE, "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
 	NP_CGROUP_OPTION,
 	NP_JSON_OPTION,

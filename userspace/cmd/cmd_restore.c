@@ -25,8 +25,7 @@ static volatile sig_atomic_t interrupted;
 static const struct argp_option options[] = {
 	{ "all", NP_KEY_ALL, NULL, 0, "Everything under control", 0 },
 	{ "pages", KEY_PAGES, NULL, 0,
-	  "Bring pages back as well to the nodes that apply, run or "
-	  "the daemon moved them from",
+	  "Bring pages back as well to the nodes that apply, run or the daemon moved them from",
 	  0 },
 	NP_PACE_OPTIONS,
 	NP_CGROUP_OPTION,

@@ -50,17 +50,11 @@ static const struct argp_option options[] = {
 	  "known and smaller, such as 1.05 (0: do what the policy says)",
 	  0 },
 	{ "hysteresis", KEY_HYSTERESIS, "N", 0,
-	  "Move a task when so many plans in a row say the "
-	  "same of it (2)",
-	  0 },
+	  "Move a task when so many plans in a row say the same of it (2)", 0 },
 	{ "window", KEY_WINDOW, "N", 0,
-	  "A task that goes from a node and back within N intervals "
-	  "is then left alone (30)",
-	  0 },
+	  "A task that goes from a node and back within N intervals is then left alone (30)", 0 },
 	{ "back-off", KEY_BACK_OFF, "N", 0,
-	  "For so many intervals, twice as many the next time "
-	  "(60)",
-	  0 },
+	  "For so many intervals, twice as many the next time (60)", 0 },
 	{ "trial", KEY_TRIAL, "TIME", 0,
 	  "Count the tasks for so long before and after they are moved; where they are slower by "
 	  "more than the noise, take it back, and do not repeat it while the tasks are the same "
@@ -69,12 +63,9 @@ static const struct argp_option options[] = {
 	{ "no-trial", KEY_NO_TRIAL, NULL, 0, "Move tasks without a trial", 0 },
 	{ "min-busy", KEY_MIN_BUSY, "CPUS", 0, "Only tasks that keep so many CPUs busy (0.1)", 0 },
 	{ "min-size", KEY_MIN_SIZE, "SIZE", 0,
-	  "Only tasks with so much memory, such as 64MiB or "
-	  "2GiB (1MiB)",
-	  0 },
+	  "Only tasks with so much memory, such as 64MiB or 2GiB (1MiB)", 0 },
 	{ "count", KEY_COUNT, "N", 0,
-	  "Read the counters of N tasks at once, in turn, for at most 0.1 % "
-	  "of a CPU (16; 0: none)",
+	  "Read the counters of N tasks at once, in turn, for at most 0.1 % of a CPU (16; 0: none)",
 	  0 },
 	{ "reading", KEY_READING, "PERCENT", 0,
 	  "Take so much of a CPU at most to read where the pages of new "
@@ -91,9 +82,7 @@ static const struct argp_option options[] = {
 	  "the file has; SIGHUP opens it again",
 	  0 },
 	{ "options", KEY_OPTIONS, "FILE", 0,
-	  "More of these, one NAME or NAME=VALUE a line; SIGHUP "
-	  "reads it again",
-	  0 },
+	  "More of these, one NAME or NAME=VALUE a line; SIGHUP reads it again", 0 },
 	{ 0 },
 };
 

@@ -103,11 +103,10 @@ static int check_kind(const struct np_toml_table *t, const struct np_toml_key *k
 	};
 
 	if (key->kind == NP_TOML_TABLES)
-		return are_tables(value) ? 0 :
-					   np_toml_wrong(t, key->name,
-							 "write each as a table of its own, "
-							 "[[%s]]",
-							 sub.name);
+		return are_tables(value) ?
+			       0 :
+			       np_toml_wrong(t, key->name,
+					     "write each as a table of its own, [[%s]]", sub.name);
 	if (kinds[key->kind].fits)
 		return 0;
 	return np_toml_wrong(t, key->name, "%s is not %s", np_toml_show(value).text,

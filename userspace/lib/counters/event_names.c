@@ -86,8 +86,6 @@ const struct np_uarch *np_uarch_here(struct np_err *err)
 	}
 	processor(name, sizeof(name));
 	np_fail(err, -EOPNOTSUPP,
-		"no row of `numaplace counters --table` is for this "
-		"processor, %s",
-		name);
+		"no row of `numaplace counters --table` is for this processor, %s", name);
 	return NULL;
 }

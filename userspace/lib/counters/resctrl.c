@@ -133,8 +133,7 @@ int np_resctrl_group(const char *root, pid_t pid, const char *groups, char *grou
 	if (!word_of(groups, "res:", res, sizeof(res)) || !*res ||
 	    !word_of(groups, "mon:", mon, sizeof(mon)))
 		return np_fail(err, -ENODEV,
-			       "resctrl is not mounted (mount -t resctrl "
-			       "resctrl " RESCTRL ")");
+			       "resctrl is not mounted (mount -t resctrl resctrl " RESCTRL ")");
 	if (!strcmp(res, "/"))
 		res[0] = '\0';
 	if (!*res && !*mon)
@@ -162,8 +161,7 @@ static int find_group(struct resctrl *r, const struct np_subject *s, struct np_e
 	groups = np_read_file(path);
 	if (!groups)
 		return np_fail(err, -ENODEV,
-			       "%s cannot be read: %s; the processor or the kernel "
-			       "has no resctrl",
+			       "%s cannot be read: %s; the processor or the kernel has no resctrl",
 			       path, strerror(errno));
 	e = np_resctrl_group(RESCTRL, s->pid, groups, group, sizeof(*r->group), err);
 	free(groups);

@@ -194,9 +194,7 @@ static int listen_at(struct np_metrics *x, struct np_err *err)
 	int e;
 
 	if (strlen(x->socket) >= sizeof(a.sun_path))
-		return np_fail(err, -ENAMETOOLONG,
-			       "socket %s: the name is longer than "
-			       "%zu bytes",
+		return np_fail(err, -ENAMETOOLONG, "socket %s: the name is longer than %zu bytes",
 			       x->socket, sizeof(a.sun_path) - 1);
 	strcpy(a.sun_path, x->socket);
 	/* The socket of an earlier daemon; only one runs. Nothing but a socket is removed. */

@@ -231,8 +231,7 @@ int np_affinity_restore(const struct np_whose *whose, size_t *n, size_t *kept, s
 	*kept = g.kept;
 	if (!e && !g.matched && whose->n)
 		e = np_fail(err, -ENOENT,
-			    "process %d is not under control; there is "
-			    "nothing to restore",
+			    "process %d is not under control; there is nothing to restore",
 			    whose->pids[0]);
 	else if (!e)
 		np_affinity_left_alone(g.kept, g.unseen.text, err);

@@ -67,8 +67,7 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 		line = job_line(id);
 		if (!line)
 			return np_fail(err, -EIO,
-				       "job %llu is no longer listed; was the "
-				       "module unloaded?",
+				       "job %llu is no longer listed; was the module unloaded?",
 				       (unsigned long long)id);
 		np_record_get(line, "state", state, sizeof(state));
 		np_record_number(line, "error", &error);
@@ -158,8 +157,7 @@ int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_resu
 	answer[n < 0 ? 0 : n] = '\0';
 	if (!np_record_number(answer, "job", &id))
 		return np_fail(err, -EPROTO,
-			       "the module did not say which job moves the "
-			       "pages of process %d",
+			       "the module did not say which job moves the pages of process %d",
 			       r->pid);
 	return follow(r, id, out, err);
 }

@@ -94,8 +94,7 @@ static int call_failed(struct np_sender *s, size_t n, int e)
 		return np_fail(s->err, e, "node %d has no memory to move pages to", s->node[at]);
 	if (e == -EACCES)
 		return np_fail(s->err, e,
-			       "the cpuset of process %d or of this shell "
-			       "does not allow node %d",
+			       "the cpuset of process %d or of this shell does not allow node %d",
 			       s->pid, s->node[at]);
 	return np_sender_failed(s, e);
 }

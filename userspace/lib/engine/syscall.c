@@ -86,9 +86,8 @@ static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate
 
 	if (!e && option)
 		return np_fail(err, -EOPNOTSUPP,
-			       "%s cannot be kept for process %d: move_pages(2) "
-			       "knows nothing like it; only the numaplace module does (`make module`, "
-			       "`insmod`)",
+			       "%s cannot be kept for process %d: move_pages(2) knows nothing like "
+			       "it; only the numaplace module does (`make module`, `insmod`)",
 			       option, r->pid);
 	return e ? e : np_move_pages(r, out, err);
 }

@@ -305,8 +305,7 @@ int np_machine_file_here_model(const struct np_machine *m, struct np_model *mode
 	np_machine_free(&file);
 	if (nodes != m->n_nodes && np_machine_file_named())
 		return np_fail(err, -EINVAL,
-			       "the model of machine file %s is of %zu nodes, this "
-			       "machine has %zu",
+			       "the model of machine file %s is of %zu nodes, this machine has %zu",
 			       path, nodes, m->n_nodes);
 	return nodes == m->n_nodes;
 }

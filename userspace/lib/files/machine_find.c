@@ -76,9 +76,7 @@ int np_machine_file_find(const char *name, char *path, size_t len, struct np_err
 		if (!access(path, R_OK))
 			return 0;
 	}
-	return np_fail(err, -ENOENT,
-		       "there is no machine '%s': known are %s, or give a "
-		       ".toml file",
+	return np_fail(err, -ENOENT, "there is no machine '%s': known are %s, or give a .toml file",
 		       name, np_machine_file_names(names, sizeof(names)));
 }
 

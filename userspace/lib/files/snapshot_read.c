@@ -403,9 +403,7 @@ static int read_snapshot(const struct place *p, struct np_snapshot *s)
 
 	if (!json_object_get(p->object, "snapshot"))
 		return np_fail(p->err, -EINVAL,
-			       "%s: it is no snapshot; "
-			       "`numaplace ps --json` prints one",
-			       p->what);
+			       "%s: it is no snapshot; `numaplace ps --json` prints one", p->what);
 	if ((e = whole(p, "snapshot", NP_SNAPSHOT_VERSION, NP_SNAPSHOT_VERSION, &version)) ||
 	    (e = text(p, key, platform, sizeof(platform))))
 		return e;

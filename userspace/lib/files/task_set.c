@@ -90,8 +90,7 @@ static int read_memory(const struct table *t, struct np_task *task, uint64_t *pa
 	if (json_is_string(memory)) {
 		if (task->node == NP_NODE_NONE)
 			return wrong(t, "memory",
-				     "needs nodes, { \"0\" = \"64 MiB\" }, as the task "
-				     "has none");
+				     "needs nodes, { \"0\" = \"64 MiB\" }, as the task has none");
 		if (np_size_parse(json_string_value(memory), &bytes))
 			return wrong(t, "memory", "is not a size such as \"64 MiB\"");
 		pages[task->node] = bytes / t->m->page_size;

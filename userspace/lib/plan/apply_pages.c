@@ -253,9 +253,7 @@ int np_apply_pages(struct np_applied *a, struct np_err *err)
 		np_fail(err, e, "out of memory");
 	}
 	if (!e && q.stayed && !a->note.text[0])
-		np_fail(&a->note, 0,
-			"%llu pages stayed: earlier steps left no room "
-			"for them",
+		np_fail(&a->note, 0, "%llu pages stayed: earlier steps left no room for them",
 			(unsigned long long)q.stayed);
 	free(q.now);
 	free(q.room);

@@ -248,9 +248,8 @@ static int evaluate(const struct flip *f, const struct np_reading *near,
 
 	if (!missing->source)
 		return np_fail(f->err, -EOPNOTSUPP,
-			       "the penalty of process %d is not "
-			       "available because %s",
-			       f->pid, missing->why);
+			       "the penalty of process %d is not available because %s", f->pid,
+			       missing->why);
 	out->local = local.value;
 	out->remote = remote.value;
 	out->mpki = mpki.source ? mpki.value : -1;

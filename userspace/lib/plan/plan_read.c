@@ -171,8 +171,7 @@ static int check_version(const struct np_plan_source *s)
 
 	if (!version && json_object_get(s->root, "snapshot"))
 		return wrong(s, "it is a snapshot, which decides nothing; `numaplace plan --policy "
-				"P --snapshot "
-				"FILE --json` makes a plan of it");
+				"P --snapshot FILE --json` makes a plan of it");
 	if (!version)
 		return wrong(s, "it is no plan; `numaplace plan --json` prints one");
 	if (!json_is_integer(version) || json_integer_value(version) != NP_PLAN_FILE_VERSION)

@@ -93,8 +93,7 @@ int np_request_ask(struct np_request *p, struct np_err *err)
 			       p->machine.n_nodes);
 	if (e == -EOPNOTSUPP)
 		return np_fail(err, e,
-			       "policy %s needs to know: %s; that is not known of "
-			       "machine %s",
+			       "policy %s needs to know: %s; that is not known of machine %s",
 			       p->policy->name, p->policy->needs, p->machine.name);
 	if (e == -EPROTO)
 		return np_fail(err, e,

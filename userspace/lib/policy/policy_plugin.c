@@ -34,9 +34,7 @@ int np_policy_check(const char *path, const struct np_policy *p, struct np_err *
 {
 	if (!p || !p->name || !p->summary || !p->origin || !p->needs || (!p->plan && !p->plan_as))
 		return np_fail(err, -EINVAL,
-			       "policy %s lacks a name, summary, origin, "
-			       "needs or plan()",
-			       path);
+			       "policy %s lacks a name, summary, origin, needs or plan()", path);
 	for (size_t i = 0; p->option && p->option[i].name; i++) {
 		const char *fault = i == NP_OPTIONS_MAX ? "is one too many" :
 							  option_fault(&p->option[i]);

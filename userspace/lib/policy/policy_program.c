@@ -85,9 +85,8 @@ static int converse(const struct program *g, const char *question, size_t n, jso
 	free(text);
 	if (!*answer)
 		return np_fail(err, -EREMOTEIO,
-			       "%s answered what is not JSON: line %d, column %d: "
-			       "%.90s",
-			       what, at.line, at.column, at.text);
+			       "%s answered what is not JSON: line %d, column %d: %.90s", what,
+			       at.line, at.column, at.text);
 	if (json_is_object(*answer))
 		return 0;
 	json_decref(*answer);
@@ -105,9 +104,7 @@ static int read_least_gain(const struct program *g, const json_t *answer, struct
 	out->least_gain = json_number_value(j);
 	if (!j || (json_is_number(j) && out->least_gain >= 0 && isfinite(out->least_gain)))
 		return 0;
-	return np_fail(err, -EREMOTEIO,
-		       "%s: least_gain is not a number from 0 up, "
-		       "such as 1.05",
+	return np_fail(err, -EREMOTEIO, "%s: least_gain is not a number from 0 up, such as 1.05",
 		       what_of(g, what));
 }
 

@@ -60,9 +60,8 @@ int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err)
 	json_array_foreach(tasks, i, record)
 		if (!e && add_record(p, record))
 			e = np_fail(err, -EINVAL,
-				    "%s is damaged, so %s not known; move it "
-				    "away to go on",
-				    f.path, what);
+				    "%s is damaged, so %s not known; move it away to go on", f.path,
+				    what);
 	json_decref(tasks);
 	np_state_file_close(&f);
 	return e;

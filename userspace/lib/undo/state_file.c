@@ -47,9 +47,8 @@ static int say_holder(const char *path, bool interrupted, struct np_err *err)
 		return np_fail(err, -EINTR, "interrupted while process %d (%s) held %s", pid,
 			       st.comm, path);
 	return np_fail(err, -EBUSY,
-		       "process %d (%s) has held %s for %d s; try again when it "
-		       "has ended",
-		       pid, st.comm, path, TIMEOUT_S);
+		       "process %d (%s) has held %s for %d s; try again when it has ended", pid,
+		       st.comm, path, TIMEOUT_S);
 }
 
 /* The lock is held for a short time only. A signal with a handler ends the wait. */
