@@ -38,9 +38,10 @@ int np_arg_microseconds(const char *text, const char *what, unsigned int min, un
 		*us = (unsigned int)(value * units[i].us);
 		return 0;
 	}
-	np_error("%s \"%s\" is not a time from %s to %s, such as 500us, 20ms or 2s", what, text,
-		 time_text(min, least, sizeof(least)), time_text(max, most, sizeof(most)));
-	return ECANCELED;
+	return np_failed(ECANCELED,
+			 "%s \"%s\" is not a time from %s to %s, such as 500us, 20ms or 2s", what,
+			 text, time_text(min, least, sizeof(least)),
+			 time_text(max, most, sizeof(most)));
 }
 
 int np_arg_milliseconds(const char *text, const char *what, unsigned int max, unsigned long *ms)
@@ -116,9 +117,8 @@ int np_arg_size(const char *text, const char *what, double max_mib, double *mib)
 
 	if (parse_mib(text, "", max_mib, mib))
 		return 0;
-	np_error("%s \"%s\" is not a size from 0 to %s, such as 64MiB or 2GiB", what, text,
-		 size_text(max_mib, most, sizeof(most)));
-	return ECANCELED;
+	return np_failed(ECANCELED, "%s \"%s\" is not a size from 0 to %s, such as 64MiB or 2GiB",
+			 what, text, size_text(max_mib, most, sizeof(most)));
 }
 
 int np_arg_rate(const char *text, const char *what, double max_mib, double *mib)
@@ -127,7 +127,7 @@ int np_arg_rate(const char *text, const char *what, double max_mib, double *mib)
 
 	if (parse_mib(text, "/s", max_mib, mib))
 		return 0;
-	np_error("%s \"%s\" is not a rate from 0 to %s/s, such as 64MiB/s or 2GiB/s", what, text,
-		 size_text(max_mib, most, sizeof(most)));
-	return ECANCELED;
+	return np_failed(ECANCELED,
+			 "%s \"%s\" is not a rate from 0 to %s/s, such as 64MiB/s or 2GiB/s", what,
+			 text, size_text(max_mib, most, sizeof(most)));
 }

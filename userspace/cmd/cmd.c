@@ -34,14 +34,14 @@ void np_error(const char *format, ...)
 	va_end(ap);
 }
 
-int np_usage(const char *format, ...)
+int np_failed(int status, const char *format, ...)
 {
 	va_list ap;
 
 	va_start(ap, format);
 	print_error(format, ap);
 	va_end(ap);
-	return NP_EXIT_USAGE;
+	return status;
 }
 
 void np_json_print(json_t *j)
@@ -108,8 +108,8 @@ int np_arg_number(const char *text, const char *what, unsigned long max, unsigne
 	*value = strtoul(text, &end, 10);
 	if (isdigit((unsigned char)*text) && !*end && !errno && *value <= max)
 		return 0;
-	np_error("%s \"%s\" is not a whole number from 0 to %lu", what, text, max);
-	return ECANCELED;
+	return np_failed(ECANCELED, "%s \"%s\" is not a whole number from 0 to %lu", what, text,
+			 max);
 }
 
 int np_arg_pid(const char *text, pid_t *pid)
@@ -119,10 +119,10 @@ int np_arg_pid(const char *text, pid_t *pid)
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || value < 1 || value > 0x7fffffff) {
-		np_error("\"%s\" is not a process id; `numaplace ps` lists the processes", text);
-		return ECANCELED;
-	}
+	if (!isdigit((unsigned char)*text) || *end || errno || value < 1 || value > 0x7fffffff)
+		return np_failed(ECANCELED,
+				 "\"%s\" is not a process id; `numaplace ps` lists the processes",
+				 text);
 	*pid = (pid_t)value;
 	return 0;
 }
@@ -141,8 +141,7 @@ int np_arg_engine(const char *text, enum np_engine *engine)
 {
 	if (!np_engine_parse(text, engine))
 		return 0;
-	np_error("no engine \"%s\"; there are auto, module, syscall", text);
-	return ECANCELED;
+	return np_failed(ECANCELED, "no engine \"%s\"; there are auto, module, syscall", text);
 }
 
 void np_catch(int signal, const struct sigaction *action)
@@ -159,8 +158,7 @@ int np_cmd_machine(struct np_machine *m)
 
 	if (!np_machine_read(m, "", &err))
 		return NP_EXIT_OK;
-	np_error("%s", err.text);
-	return NP_EXIT_CANNOT;
+	return np_failed(NP_EXIT_CANNOT, "%s", err.text);
 }
 
 const struct np_engine_ops *np_cmd_engine(enum np_engine engine, int *status)
@@ -169,10 +167,8 @@ const struct np_engine_ops *np_cmd_engine(enum np_engine engine, int *status)
 	const struct np_engine_ops *ops = np_engine_get(engine, &err);
 
 	*status = NP_EXIT_OK;
-	if (!ops) {
-		np_error("%s", err.text);
-		*status = NP_EXIT_CANNOT;
-	}
+	if (!ops)
+		*status = np_failed(NP_EXIT_CANNOT, "%s", err.text);
 	return ops;
 }
 

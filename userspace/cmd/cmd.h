@@ -57,8 +57,11 @@ void np_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Set by a command that was given --json, before anything is printed. */
 extern bool np_json;
 
-/* np_error() and NP_EXIT_USAGE: return np_usage("..."). */
-int np_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* np_error() and this status, or error number: return np_failed(NP_EXIT_FAIL, "..."). */
+int np_failed(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for a wrong command line: return np_usage("..."). */
+#define np_usage(...) np_failed(NP_EXIT_USAGE, __VA_ARGS__)
 
 /*
  * argp_parse() with errors of one line: 0, or an exit status after the error

@@ -84,18 +84,15 @@ int np_common_resolve(struct np_common *c)
 				bigger[c->pids.n++] = more.pid[i];
 	}
 	free(more.pid);
-	if (e)
-		np_error("%s", err.text);
-	return np_engine_exit(e);
+	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }
 
 static int say_memory(struct np_binding_words *w, const char *mode, const char *nodes)
 {
-	if (w->mem[0]) {
-		np_error("the memory policy is given twice, as %s and as %s%s%s: give one", w->mem,
-			 mode, nodes ? ":" : "", nodes ? nodes : "");
-		return ECANCELED;
-	}
+	if (w->mem[0])
+		return np_failed(ECANCELED,
+				 "the memory policy is given twice, as %s and as %s%s%s: give one",
+				 w->mem, mode, nodes ? ":" : "", nodes ? nodes : "");
 	snprintf(w->mem, sizeof(w->mem), "%s%s%s", mode, nodes ? ":" : "", nodes ? nodes : "");
 	return 0;
 }
@@ -104,8 +101,7 @@ static int say_cpus(const struct np_binding_words *w)
 {
 	if (!w->cpus || !w->nodes)
 		return 0;
-	np_error("--cpus and --cpunodebind exclude each other");
-	return ECANCELED;
+	return np_failed(ECANCELED, "--cpus and --cpunodebind exclude each other");
 }
 
 int np_binding_parse(int key, const char *arg, struct np_binding_words *w)

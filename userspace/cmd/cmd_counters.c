@@ -67,8 +67,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->source = arg;
 		if (np_counters_is_source(arg))
 			return 0;
-		np_error("counters: no source \"%s\"; there are lab, perf, resctrl", arg);
-		return ECANCELED;
+		return np_failed(ECANCELED,
+				 "counters: no source \"%s\"; there are lab, perf, resctrl", arg);
 	case KEY_CSV:
 		a->format = NP_ROWS_CSV;
 		return 0;
@@ -172,7 +172,7 @@ static int choose_tasks(struct counting *c)
 		pid_t pid = c->args->pids.pid[i];
 
 		if (np_proc_check(pid, false, &st, &err))
-			return np_error("%s", err.text), NP_EXIT_FAIL;
+			return np_failed(NP_EXIT_FAIL, "%s", err.text);
 		c->subject[c->n++] = (struct np_subject) { .cpu = -1, .pid = pid };
 	}
 	return NP_EXIT_OK;
@@ -188,7 +188,7 @@ static int choose(struct counting *c)
 	c->after = calloc(room, sizeof(*c->after));
 	c->row = calloc(room + c->m.n_nodes + 1, sizeof(*c->row));
 	if (!c->subject || !c->before || !c->after || !c->row)
-		return np_error("out of memory"), NP_EXIT_FAIL;
+		return np_failed(NP_EXIT_FAIL, "out of memory");
 	if (c->args->command) {
 		status = np_child_start(&c->child, c->args->command,
 					&(struct np_child_how) { .mask = &c->unblocked });
@@ -205,8 +205,8 @@ static int open_counters(struct counting *c)
 
 	if (!e)
 		return NP_EXIT_OK;
-	np_error("%s", err.text);
-	return e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL;
+	return np_failed(e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL, "%s",
+			 err.text);
 }
 
 static struct np_counters_row task_row(const struct counting *c, size_t i)

@@ -261,18 +261,14 @@ static int open_daemon(struct service *s, const struct np_pids *pids, const char
 	struct np_err err;
 	int status, e = np_daemon_open(&s->d, &err);
 
-	if (e) {
-		np_error("%s", err.text);
-		return np_engine_exit(e);
-	}
+	if (e)
+		return np_failed(np_engine_exit(e), "%s", err.text);
 	status = check_named(pids, &s->d.machine);
 	if (!status)
 		status = check_cgroup(cgroup);
 	if (!status && (np_daemon_lock(&err) < 0 || np_metrics_open(&s->metrics, metrics, &err) ||
-			(events && np_events_open(&s->d.events, events, &err)))) {
-		np_error("%s", err.text);
-		status = NP_EXIT_FAIL;
-	}
+			(events && np_events_open(&s->d.events, events, &err))))
+		status = np_failed(NP_EXIT_FAIL, "%s", err.text);
 	if (!status)
 		status = adopt(&s->d);
 	return status;

@@ -37,8 +37,7 @@ static int need_module(void)
 
 	if (!np_module_probe(&info, &err))
 		return NP_EXIT_OK;
-	np_error("only the module has jobs: %s", err.text);
-	return NP_EXIT_CANNOT;
+	return np_failed(NP_EXIT_CANNOT, "only the module has jobs: %s", err.text);
 }
 
 /* A record as an object: numbers as numbers, the rest as strings. */
@@ -97,10 +96,9 @@ int cmd_jobs(int argc, char **argv)
 	if (status)
 		return status;
 	text = np_module_read("jobs");
-	if (!text) {
-		np_error("the module's jobs cannot be read: %s", strerror(errno));
-		return NP_EXIT_FAIL;
-	}
+	if (!text)
+		return np_failed(NP_EXIT_FAIL, "the module's jobs cannot be read: %s",
+				 strerror(errno));
 	if (np_json)
 		print_jobs_json(text);
 	else
@@ -118,14 +116,11 @@ static error_t parse_cancel(int key, char *arg, struct argp_state *state)
 		np_json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (*job) {
-			np_error("cancel: name one job");
-			return ECANCELED;
-		}
+		if (*job)
+			return np_failed(ECANCELED, "cancel: name one job");
 		return np_arg_number(arg, "job", ~0ul, job);
 	case ARGP_KEY_NO_ARGS:
-		np_error("cancel: name a job; `numaplace jobs` lists them");
-		return ECANCELED;
+		return np_failed(ECANCELED, "cancel: name a job; `numaplace jobs` lists them");
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -162,20 +157,16 @@ int cmd_cancel(int argc, char **argv)
 	if (status)
 		return status;
 	job_state(job, state, sizeof(state));
-	if (!*state) {
-		np_error("there is no job %lu; `numaplace jobs` lists them", job);
-		return NP_EXIT_FAIL;
-	}
-	if (strcmp(state, "queued") && strcmp(state, "running")) {
-		np_error("job %lu has ended already (%s)", job, state);
-		return NP_EXIT_FAIL;
-	}
+	if (!*state)
+		return np_failed(NP_EXIT_FAIL, "there is no job %lu; `numaplace jobs` lists them",
+				 job);
+	if (strcmp(state, "queued") && strcmp(state, "running"))
+		return np_failed(NP_EXIT_FAIL, "job %lu has ended already (%s)", job, state);
 	snprintf(line, sizeof(line), "job=%lu\n", job);
 	e = np_module_write("cancel", line);
-	if (e) {
-		np_error("job %lu cannot be cancelled: %s", job, strerror(-e));
-		return NP_EXIT_FAIL;
-	}
+	if (e)
+		return np_failed(NP_EXIT_FAIL, "job %lu cannot be cancelled: %s", job,
+				 strerror(-e));
 	if (np_json)
 		np_json_print(json_pack("{s:I}", "cancelled", (json_int_t)job));
 	else

@@ -256,10 +256,8 @@ static int print_file(const struct args *a)
 	json_t *file = np_machine_file_json(a->name, a->set.word, a->set.n, &e, &err);
 	int status = NP_EXIT_OK;
 
-	if (e == -ENOMEM) {
-		np_error("%s", err.text);
-		return NP_EXIT_FAIL;
-	}
+	if (e == -ENOMEM)
+		return np_failed(NP_EXIT_FAIL, "%s", err.text);
 	if (e)
 		return np_usage("%s", err.text);
 	if (np_json) {

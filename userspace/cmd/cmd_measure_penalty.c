@@ -59,10 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_TASK:
-		if (a->n_tasks == MAX_TASKS) {
-			np_error("measure-penalty: more than %d tasks", MAX_TASKS);
-			return ECANCELED;
-		}
+		if (a->n_tasks == MAX_TASKS)
+			return np_failed(ECANCELED, "measure-penalty: more than %d tasks",
+					 MAX_TASKS);
 		a->task[a->n_tasks++] = arg;
 		return 0;
 	case KEY_FLIP:
@@ -116,8 +115,8 @@ static void catch_signals(void)
 
 static int fail(int e, const char *err)
 {
-	np_error("%s", err);
-	return e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL;
+	return np_failed(e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL, "%s",
+			 err);
 }
 
 /* The node of the option, or the default. NP_EXIT_OK, or an exit status after printing why. */
@@ -206,14 +205,12 @@ static int count_run(const struct np_machine *m, const char *command, struct np_
 		*r = np_reading_between(&before, &after);
 	}
 	np_counters_close(&counters);
-	if (!status && stopped) {
-		np_error("interrupted while \"%s\" ran", command);
-		status = NP_EXIT_FAIL;
-	} else if (!status && c->status) {
-		np_error("\"%s\" ended with status %d, so what was counted says nothing", command,
-			 c->status);
-		status = NP_EXIT_FAIL;
-	}
+	if (!status && stopped)
+		status = np_failed(NP_EXIT_FAIL, "interrupted while \"%s\" ran", command);
+	else if (!status && c->status)
+		status = np_failed(NP_EXIT_FAIL,
+				   "\"%s\" ended with status %d, so what was counted says nothing",
+				   command, c->status);
 	return status;
 }
 
@@ -365,8 +362,7 @@ static int keep(struct results *r, const struct np_cpi_pair *p, const struct np_
 	report(r, p, key, name, pid, np_provenance_name(method));
 	if (!np_penalties_add(&r->file, &task))
 		return NP_EXIT_OK;
-	np_error("out of memory");
-	return NP_EXIT_FAIL;
+	return np_failed(NP_EXIT_FAIL, "out of memory");
 }
 
 static int two_runs(struct results *r, const char *command, int node, int remote)
@@ -385,11 +381,10 @@ static int two_runs(struct results *r, const char *command, int node, int remote
 	local = np_reading_cpi(&near);
 	away = np_reading_cpi(&far);
 	mpki = np_reading_mpki(&near);
-	if (!local.source || !away.source) {
-		np_error("the penalty of \"%s\" is not available because %s", command,
-			 local.source ? away.why : local.why);
-		return NP_EXIT_CANNOT;
-	}
+	if (!local.source || !away.source)
+		return np_failed(NP_EXIT_CANNOT,
+				 "the penalty of \"%s\" is not available because %s", command,
+				 local.source ? away.why : local.why);
 	pair.local = local.value;
 	pair.remote = away.value;
 	pair.mpki = mpki.source ? mpki.value : -1;
@@ -430,12 +425,11 @@ static int measure(struct results *r, const struct penalty_args *a)
 		status = flip(r, a->flips.pid[i], remote, (unsigned int)a->ms);
 	if (remote == NP_NODE_NONE && node != NP_NODE_NONE)
 		remote = far_memory(&r->m, node);
-	if (!status && a->n_tasks && (remote == NP_NODE_NONE || node == NP_NODE_NONE)) {
-		np_error("machine %s has one node with memory, so no memory is remote; `numaplace lab "
-			 "run --machine demo-2s -- COMMAND` boots one with two",
-			 r->m.name);
-		return NP_EXIT_CANNOT;
-	}
+	if (!status && a->n_tasks && (remote == NP_NODE_NONE || node == NP_NODE_NONE))
+		return np_failed(NP_EXIT_CANNOT,
+				 "machine %s has one node with memory, so no memory is remote; `numaplace lab "
+				 "run --machine demo-2s -- COMMAND` boots one with two",
+				 r->m.name);
 	for (size_t i = 0; !status && i < a->n_tasks; i++)
 		status = two_runs(r, a->task[i], node, remote);
 	return status;

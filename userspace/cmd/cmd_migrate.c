@@ -55,18 +55,16 @@ static int parse_range(const char *text, struct arguments *a)
 		if (!*end && !errno && a->r.start < a->r.end && !((a->r.start | a->r.end) % page))
 			return 0;
 	}
-	np_error("--range \"%s\" is not START-END in hexadecimal, multiples of %lx, as "
-		 "/proc/PID/maps writes them",
-		 text, page);
-	return ECANCELED;
+	return np_failed(ECANCELED,
+			 "--range \"%s\" is not START-END in hexadecimal, multiples of %lx, as "
+			 "/proc/PID/maps writes them",
+			 text, page);
 }
 
 static int parse_pause(const char *text, struct arguments *a)
 {
-	if (strcmp(text, "auto") && strcmp(text, "always") && strcmp(text, "never")) {
-		np_error("--pause \"%s\" is not auto, always or never", text);
-		return ECANCELED;
-	}
+	if (strcmp(text, "auto") && strcmp(text, "always") && strcmp(text, "never"))
+		return np_failed(ECANCELED, "--pause \"%s\" is not auto, always or never", text);
 	a->r.pause = text;
 	return 0;
 }
@@ -78,17 +76,15 @@ static int parse_count(const char *text, const char *option, unsigned long most,
 
 	if (e || *n)
 		return e;
-	np_error("%s 0 would move nothing", option);
-	return ECANCELED;
+	return np_failed(ECANCELED, "%s 0 would move nothing", option);
 }
 
 static int check(const struct arguments *a)
 {
 	if (a->common.pids.n == 1 && a->to)
 		return 0;
-	np_error("migrate: %s",
-		 a->common.pids.n == 1 ? "say where to: --to NODE" : "name one process");
-	return ECANCELED;
+	return np_failed(ECANCELED, "migrate: %s",
+			 a->common.pids.n == 1 ? "say where to: --to NODE" : "name one process");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -255,12 +251,11 @@ static int resolve_and_migrate(const struct arguments *a, const struct np_machin
 	struct np_err err;
 	struct np_node_args s;
 
-	if (m->n_nodes == 1) {
-		np_error("this machine has one node (%d), so there is nowhere to move pages; "
-			 "`numaplace lab run` gives a machine with several",
-			 m->node[0].id);
-		return NP_EXIT_CANNOT;
-	}
+	if (m->n_nodes == 1)
+		return np_failed(NP_EXIT_CANNOT,
+				 "this machine has one node (%d), so there is nowhere to move pages; "
+				 "`numaplace lab run` gives a machine with several",
+				 m->node[0].id);
 	r.pid = a->common.pids.pid[0];
 	r.files = true;
 	r.max_stall_us = a->common.throttle.max_stall_us;

@@ -64,8 +64,7 @@ static int check(const struct arguments *a)
 		wrong = "say where: --cpus, --cpunodebind or --mem";
 	if (!wrong)
 		return 0;
-	np_error("place: %s", wrong);
-	return ECANCELED;
+	return np_failed(ECANCELED, "place: %s", wrong);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -33,10 +33,8 @@ static int report(const struct np_policy_cli *w, const struct np_request *p)
 {
 	struct np_err err;
 
-	if (w->save && np_plan_file_save(p, w->save, &err)) {
-		np_error("%s", err.text);
-		return NP_EXIT_FAIL;
-	}
+	if (w->save && np_plan_file_save(p, w->save, &err))
+		return np_failed(NP_EXIT_FAIL, "%s", err.text);
 	if (np_json)
 		np_json_print(np_plan_file_json(p));
 	else
@@ -53,10 +51,8 @@ static int show(const struct np_policy_cli *w)
 	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup ||
 	    np_select_given(&w->select) || w->select.exclude.n)
 		return np_usage("plan: --show FILE goes with nothing but --json");
-	if (np_plan_file_read(&p, w->show, &err)) {
-		np_error("%s", err.text);
-		return NP_EXIT_FAIL;
-	}
+	if (np_plan_file_read(&p, w->show, &err))
+		return np_failed(NP_EXIT_FAIL, "%s", err.text);
 	status = report(w, &p);
 	np_request_free(&p);
 	return status;
@@ -70,9 +66,7 @@ static int make(struct np_policy_cli *w, const struct np_policy_args *args, stru
 	if (!w->snapshot)
 		return np_cmd_request(p, args);
 	e = np_request_from(p, args, w->snapshot, &err);
-	if (e)
-		np_error("%s", err.text);
-	return np_engine_exit(e);
+	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }
 
 static int plan(struct np_policy_cli *w)

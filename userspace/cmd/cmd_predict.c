@@ -76,9 +76,9 @@ static error_t parse_memory(const char *text, uint64_t *bytes)
 	*bytes = (uint64_t)(mib * (1 << 20));
 	if (e || *bytes)
 		return e;
-	np_error("--node-memory \"%s\" is none; leave it out to take each node as its file says",
-		 text);
-	return ECANCELED;
+	return np_failed(ECANCELED,
+			 "--node-memory \"%s\" is none; leave it out to take each node as its file says",
+			 text);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -141,10 +141,8 @@ static int resolve_policies(struct args *a)
 	while (!a->policies.n && np_policies[n])
 		n++;
 	a->contender = calloc(n, sizeof(*a->contender));
-	if (!a->contender) {
-		np_error("out of memory");
-		return NP_EXIT_FAIL;
-	}
+	if (!a->contender)
+		return np_failed(NP_EXIT_FAIL, "out of memory");
 	for (size_t i = 0; i < n && !status; i++)
 		status = add_contender(a,
 				       a->policies.n ? a->policies.word[i] : np_policies[i]->name);
@@ -153,10 +151,8 @@ static int resolve_policies(struct args *a)
 
 static int failed(int e, const char *err)
 {
-	if (e == -ENOMEM) {
-		np_error("%s", err);
-		return NP_EXIT_FAIL;
-	}
+	if (e == -ENOMEM)
+		return np_failed(NP_EXIT_FAIL, "%s", err);
 	return np_usage("predict: %s", err);
 }
 
@@ -184,8 +180,7 @@ static int need_model(struct np_machine *m, struct np_model *room)
 /* An error of a policy program is not a result of the policy. */
 static int failed_program(const struct np_outcome *o)
 {
-	np_error("%s", o->fault);
-	return NP_EXIT_FAIL;
+	return np_failed(NP_EXIT_FAIL, "%s", o->fault);
 }
 
 static int predict_case(struct args *a, const struct np_machine *m, struct np_tasks *t,
@@ -204,8 +199,7 @@ static int predict_case(struct args *a, const struct np_machine *m, struct np_ta
 		}
 		if (np_prediction_add(&a->result, m, tasks, &a->contender[i], &o)) {
 			free(accesses);
-			np_error("out of memory");
-			return NP_EXIT_FAIL;
+			return np_failed(NP_EXIT_FAIL, "out of memory");
 		}
 	}
 	free(accesses);
@@ -373,10 +367,8 @@ static int report(const struct args *a)
 	struct np_err err;
 	int status = NP_EXIT_OK;
 
-	if (a->picture && np_prediction_draw(json, a->picture, &err)) {
-		np_error("%s", err.text);
-		status = NP_EXIT_FAIL;
-	}
+	if (a->picture && np_prediction_draw(json, a->picture, &err))
+		status = np_failed(NP_EXIT_FAIL, "%s", err.text);
 	if (np_json) {
 		np_json_print(json);
 		return status;

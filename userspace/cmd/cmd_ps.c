@@ -68,8 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_COLUMNS:
 		if (!np_task_table_choose(&a->view, arg, &err))
 			return 0;
-		np_error("%s", err.text);
-		return ECANCELED;
+		return np_failed(ECANCELED, "%s", err.text);
 	case 's':
 		return np_arg_milliseconds(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
 	case KEY_COUNT:
@@ -95,10 +94,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'S':
 		if (np_sort_find(arg, &a->view.sort))
 			return 0;
-		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
-			 "pages, pid",
-			 arg);
-		return ECANCELED;
+		return np_failed(ECANCELED,
+				 "no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
+				 "pages, pid",
+				 arg);
 	}
 	return np_common_parse(key, arg, &a->common);
 }
@@ -157,8 +156,7 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 			err.text);
 	if (!e)
 		return NP_EXIT_OK;
-	np_error("%s", err.text);
-	return NP_EXIT_FAIL;
+	return np_failed(NP_EXIT_FAIL, "%s", err.text);
 }
 
 static int print_text(const struct ps_args *a)
@@ -186,7 +184,7 @@ static int print(struct ps_args *a, const struct np_machine *m, const struct np_
 	a->view.m = m;
 	a->view.t = t;
 	if (np_task_table_arrange(&a->view))
-		return np_error("out of memory"), NP_EXIT_FAIL;
+		return np_failed(NP_EXIT_FAIL, "out of memory");
 	if (!np_json)
 		return print_text(a);
 	n = a->limit && a->limit < a->view.n ? a->limit : a->view.n;

@@ -50,14 +50,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->unit = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (a->all == (a->common.pids.n > 0 || a->common.cgroup || a->unit)) {
-			np_error("restore: name either processes or --all");
-			return ECANCELED;
-		}
-		if (a->common.cgroup && a->unit) {
-			np_error("restore: name one --cgroup or one --unit");
-			return ECANCELED;
-		}
+		if (a->all == (a->common.pids.n > 0 || a->common.cgroup || a->unit))
+			return np_failed(ECANCELED, "restore: name either processes or --all");
+		if (a->common.cgroup && a->unit)
+			return np_failed(ECANCELED, "restore: name one --cgroup or one --unit");
 		return 0;
 	}
 	return np_common_parse(key, arg, &a->common);
@@ -135,9 +131,7 @@ static int restore_cgroups(const struct arguments *a, struct totals *t)
 	t->kept += back.kept;
 	if (back.note.text[0])
 		tell_left(back.note.text, t);
-	if (e)
-		np_error("%s", err.text);
-	return np_engine_exit(e);
+	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }
 
 /* A unit that has been stopped has no tasks, and may have been placed. */
@@ -150,10 +144,8 @@ static int find_tasks(struct arguments *a, const struct totals *t)
 		e = np_cgroup_of_unit(a->unit, a->unit_cgroup, sizeof(a->unit_cgroup), &err);
 		if (e == -ENOENT && t->placements + t->kept)
 			return NP_EXIT_OK;
-		if (e) {
-			np_error("%s", err.text);
-			return np_engine_exit(e);
-		}
+		if (e)
+			return np_failed(np_engine_exit(e), "%s", err.text);
 		a->common.cgroup = a->unit_cgroup;
 	}
 	return np_common_resolve(&a->common);

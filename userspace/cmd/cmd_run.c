@@ -284,8 +284,7 @@ static int prepare(struct run *r)
 	e = np_daemon_open(&r->d, &err);
 	if (!e)
 		return resolve_binding(r);
-	np_error("%s", err.text);
-	return np_engine_exit(e);
+	return np_failed(np_engine_exit(e), "%s", err.text);
 }
 
 static int run(struct run *r)

@@ -63,15 +63,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'S':
 		if (np_sort_find(arg, &top->view.sort))
 			return 0;
-		np_error("no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
-			 "pages, pid",
-			 arg);
-		return ECANCELED;
+		return np_failed(ECANCELED,
+				 "no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
+				 "pages, pid",
+				 arg);
 	case KEY_COLUMNS:
 		if (!np_task_table_choose(&top->view, arg, &err))
 			return 0;
-		np_error("%s", err.text);
-		return ECANCELED;
+		return np_failed(ECANCELED, "%s", err.text);
 	case 'j':
 		np_json = true;
 		return 0;
@@ -106,8 +105,7 @@ static int fail(const char *err)
 {
 	if (stdscr)
 		endwin();
-	np_error("%s", err);
-	return NP_EXIT_FAIL;
+	return np_failed(NP_EXIT_FAIL, "%s", err);
 }
 
 /* The cgroup is listed anew each time: its tasks come and go. */
@@ -324,11 +322,10 @@ static int live(struct top *top)
 	int status = NP_EXIT_OK;
 
 	setlocale(LC_CTYPE, "");
-	if (!newterm(NULL, stdout, stdin)) {
-		np_error("top: terminal \"%s\" is not known; `numaplace top --once` needs none",
-			 getenv("TERM") ? getenv("TERM") : "");
-		return NP_EXIT_CANNOT;
-	}
+	if (!newterm(NULL, stdout, stdin))
+		return np_failed(NP_EXIT_CANNOT,
+				 "top: terminal \"%s\" is not known; `numaplace top --once` needs none",
+				 getenv("TERM") ? getenv("TERM") : "");
 	cbreak();
 	noecho();
 	keypad(stdscr, TRUE);
@@ -415,11 +412,10 @@ int cmd_top(int argc, char **argv)
 	int status = np_args(&argp, argc, argv, 0, &top);
 
 	np_tasks_sample_above(NP_VIEW_SAMPLE_ABOVE);
-	if (!status && !top.once && !np_json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
-		np_error("top: this is no terminal; `numaplace top --once` prints one screen, "
-			 "--json a line each interval");
-		status = NP_EXIT_CANNOT;
-	}
+	if (!status && !top.once && !np_json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+		status = np_failed(NP_EXIT_CANNOT,
+				   "top: this is no terminal; `numaplace top --once` prints one screen, "
+				   "--json a line each interval");
 	np_catch(SIGINT, &action);
 	np_catch(SIGTERM, &action);
 	if (!status)

@@ -48,10 +48,8 @@ static int view_read(struct view *v)
 	uname(&v->kernel);
 	read_cpu_model(v);
 	v->module_state = np_module_probe(&v->module, &v->module_why);
-	if (np_caches_read(&v->m, "", &v->caches, &v->n_caches)) {
-		np_error("out of memory");
-		return NP_EXIT_FAIL;
-	}
+	if (np_caches_read(&v->m, "", &v->caches, &v->n_caches))
+		return np_failed(NP_EXIT_FAIL, "out of memory");
 	return NP_EXIT_OK;
 }
 

@@ -93,8 +93,7 @@ static int number(const char *text, const char *what, double max, double *value)
 	*value = strtod(text, &end);
 	if ((isdigit((unsigned char)*text) || *text == '.') && !*end && *value <= max)
 		return 0;
-	np_error("%s \"%s\" is not a number from 0 to %g", what, text, max);
-	return ECANCELED;
+	return np_failed(ECANCELED, "%s \"%s\" is not a number from 0 to %g", what, text, max);
 }
 
 static int intervals(const char *text, const char *what, unsigned int min, unsigned int *value)
@@ -102,10 +101,8 @@ static int intervals(const char *text, const char *what, unsigned int min, unsig
 	unsigned long n;
 	int e = np_arg_number(text, what, MAX_INTERVALS, &n);
 
-	if (!e && n < min) {
-		np_error("%s \"%s\" is less than %u", what, text, min);
-		e = ECANCELED;
-	}
+	if (!e && n < min)
+		e = np_failed(ECANCELED, "%s \"%s\" is less than %u", what, text, min);
 	*value = (unsigned int)n;
 	return e;
 }
@@ -235,10 +232,8 @@ static int read_again_with_file(struct np_daemon_args *a, int argc, char **argv)
 
 	np_daemon_args_defaults(&all, "daemon");
 	all.text = np_read_file(a->file);
-	if (!all.text) {
-		np_error("options file %s cannot be read: %s", a->file, strerror(errno));
-		return NP_EXIT_USAGE;
-	}
+	if (!all.text)
+		return np_usage("options file %s cannot be read: %s", a->file, strerror(errno));
 	status = split_lines(&all, argc, argv, &count) ? NP_EXIT_FAIL : NP_EXIT_OK;
 	if (status)
 		np_error("out of memory");

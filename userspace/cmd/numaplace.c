@@ -192,8 +192,7 @@ static int dispatch(int argc, char **argv)
 	snprintf(name, sizeof(name), "numaplace-%s", argv[0]);
 	argv[0] = name;
 	execv(path, argv);
-	np_error("%s cannot be run: %s", path, strerror(errno));
-	return NP_EXIT_FAIL;
+	return np_failed(NP_EXIT_FAIL, "%s cannot be run: %s", path, strerror(errno));
 }
 
 /* At every exit: output that could not be written is an error. */

@@ -143,6 +143,5 @@ int np_cmd_request(struct np_request *p, const struct np_policy_args *args)
 		return NP_EXIT_OK;
 	if (e == -EINVAL)
 		return np_usage("%s", err.text);
-	np_error("%s", err.text);
-	return np_engine_exit(e);
+	return np_failed(np_engine_exit(e), "%s", err.text);
 }

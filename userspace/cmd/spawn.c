@@ -48,11 +48,11 @@ int np_child_start(struct np_child *c, char **command, const struct np_child_how
 	*c = (struct np_child) { .pid = -1, .go = -1, .report = -1 };
 	/* A socket: writing to a child that has exited must not raise SIGPIPE. */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
-		return np_error("no socket: %s", strerror(errno)), NP_EXIT_FAIL;
+		return np_failed(NP_EXIT_FAIL, "no socket: %s", strerror(errno));
 	if (pipe2(report, O_CLOEXEC)) {
 		close(go[0]);
 		close(go[1]);
-		return np_error("no pipe: %s", strerror(errno)), NP_EXIT_FAIL;
+		return np_failed(NP_EXIT_FAIL, "no pipe: %s", strerror(errno));
 	}
 	c->pid = fork();
 	if (c->pid == 0) {

@@ -244,10 +244,8 @@ int np_bpftrace_run(const struct np_bpftrace *tracer)
 	struct run r = { .tracer = tracer };
 	int e = prepare(&r);
 
-	if (e) {
-		np_error("bpftrace cannot be started: %s", strerror(-e));
-		return NP_EXIT_FAIL;
-	}
+	if (e)
+		return np_failed(NP_EXIT_FAIL, "bpftrace cannot be started: %s", strerror(-e));
 	watch(&r);
 	close(r.output);
 	close(r.signals);

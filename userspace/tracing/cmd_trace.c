@@ -132,15 +132,13 @@ static int check_machine(void)
 	struct np_module_info info;
 	struct np_err err;
 
-	if (np_module_probe(&info, &err)) {
-		np_error("trace: %s", err.text);
-		return NP_EXIT_CANNOT;
-	}
+	if (np_module_probe(&info, &err))
+		return np_failed(NP_EXIT_CANNOT, "trace: %s", err.text);
 	if (in_path("bpftrace"))
 		return NP_EXIT_OK;
-	np_error("trace: bpftrace is not installed; apt install bpftrace, or read the tracepoints "
-		 "with perf record -e 'numaplace:*'");
-	return NP_EXIT_CANNOT;
+	return np_failed(NP_EXIT_CANNOT,
+			 "trace: bpftrace is not installed; apt install bpftrace, or read the tracepoints "
+			 "with perf record -e 'numaplace:*'");
 }
 
 static int check_process(const char *pid)
@@ -150,8 +148,7 @@ static int check_process(const char *pid)
 	snprintf(path, sizeof(path), "/proc/%s", pid ? pid : "self");
 	if (!access(path, F_OK))
 		return NP_EXIT_OK;
-	np_error("no process %s; `numaplace ps` lists those there are", pid);
-	return NP_EXIT_FAIL;
+	return np_failed(NP_EXIT_FAIL, "no process %s; `numaplace ps` lists those there are", pid);
 }
 
 static int trace(const struct trace_args *a, const struct np_scripts *scripts)
@@ -190,10 +187,10 @@ int cmd_trace(int argc, char **argv)
 		return np_usage("trace: a command needs the name of a script before --");
 	e = np_scripts_find(&scripts);
 	if (e) {
-		np_error("trace: the bpftrace scripts cannot be read: %s; they belong in "
-			 "../share/numaplace/tracing beside this program's folder",
-			 strerror(-e));
-		status = NP_EXIT_CANNOT;
+		status = np_failed(NP_EXIT_CANNOT,
+				   "trace: the bpftrace scripts cannot be read: %s; they belong in "
+				   "../share/numaplace/tracing beside this program's folder",
+				   strerror(-e));
 	} else {
 		status = wants_list(&a) ? list(&scripts) : trace(&a, &scripts);
 	}
