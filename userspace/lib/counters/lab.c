@@ -67,11 +67,9 @@ bool np_lab_line(const char *line, int *cpu, double total[NP_EVENTS])
 
 static unsigned long long run_ns(pid_t pid, pid_t tid)
 {
-	char path[64], *text;
+	char *text = np_read_file_of("/proc/%d/task/%d/schedstat", pid, tid);
 	unsigned long long ns = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
-	text = np_read_file(path);
 	if (text)
 		sscanf(text, "%llu", &ns);
 	free(text);

@@ -348,12 +348,10 @@ static int place(struct book *b, const struct target *t, const json_t *lists, st
 /* Bytes of anonymous memory by node, "anon N0=4096 N1=0"; NULL without the memory controller. */
 static json_t *pages_of(const struct target *t)
 {
-	char path[PATH_MAX], node[16], *text, *at, *end;
+	char node[16], *text, *at, *end;
 	json_t *pages;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/memory.numa_stat", t->folder) >= sizeof(path))
-		return NULL;
-	text = np_read_file(path);
+	text = np_read_file_of("%s/memory.numa_stat", t->folder);
 	if (!text)
 		return NULL;
 	pages = json_object();

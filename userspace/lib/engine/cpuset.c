@@ -28,11 +28,8 @@ static const struct {
 /* The file's one line without its end; NULL with errno set. The caller frees it. */
 static char *read_line(const char *folder, const char *file)
 {
-	char path[PATH_MAX], *text;
+	char *text = np_read_file_of("%s/%s", folder, file);
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, file) >= sizeof(path))
-		return NULL;
-	text = np_read_file(path);
 	if (text)
 		text[strcspn(text, "\n")] = '\0';
 	return text;

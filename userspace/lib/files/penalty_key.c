@@ -63,8 +63,7 @@ void np_penalty_key_of(pid_t pid, const char *comm, struct np_penalty_key *key)
 	if (ends(exe, " (deleted)")) /* replaced since, by an update */
 		exe[n - (ssize_t)strlen(" (deleted)")] = '\0';
 	np_penalty_key_program(exe, key);
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	groups = np_read_file(path);
+	groups = np_read_file_of("/proc/%d/cgroup", pid);
 	line = groups ? strstr(groups, "0::") : NULL;
 	if (line && (line == groups || line[-1] == '\n')) {
 		line[strcspn(line, "\n")] = '\0';

@@ -14,11 +14,8 @@
 static char *read_cache_file(const char *root, unsigned int cpu, unsigned int index,
 			     const char *name)
 {
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%u/cache/index%u/%s", root, cpu,
-		 index, name);
-	return np_read_file(path);
+	return np_read_file_of("%s/sys/devices/system/cpu/cpu%u/cache/index%u/%s", root, cpu, index,
+			       name);
 }
 
 /* "1024K" or "12M" in bytes. */

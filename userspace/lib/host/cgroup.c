@@ -62,12 +62,9 @@ static int add(struct found *f, pid_t pid)
  */
 static int add_processes(const char *folder, struct found *f)
 {
-	char path[PATH_MAX], *text, *end;
+	char *text = np_read_file_of("%s/cgroup.procs", folder), *end;
 	int e = 0;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/cgroup.procs", folder) >= sizeof(path))
-		return -ENAMETOOLONG;
-	text = np_read_file(path);
 	if (!text)
 		return errno == EOPNOTSUPP || errno == ENODEV || errno == ENOENT ? 0 : -errno;
 	for (char *at = text; !e; at = end) {
@@ -237,11 +234,9 @@ static bool has_word(const char *list, size_t len, const char *word)
 /* The cgroup of pid in the hierarchy of a controller; "" is version 2's. */
 static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
 {
-	char path[64], *text;
+	char *text = np_read_file_of("/proc/%d/cgroup", pid);
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	text = np_read_file(path);
 	for (char *line = text; line && *line && !found;) {
 		char *list = strchr(line, ':'), *in = list ? strchr(list + 1, ':') : NULL;
 		char *end = line + strcspn(line, "\n");
@@ -263,11 +258,9 @@ static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
 static int read_upwards(const char *mount, char *name, const char *file, struct bitmask *mask)
 {
 	while (true) {
-		char path[2 * PATH_MAX], *text, *slash;
+		char *text = np_read_file_of("%s%s/%s", mount, name, file), *slash;
 		int e;
 
-		snprintf(path, sizeof(path), "%s%s/%s", mount, name, file);
-		text = np_read_file(path);
 		if (text) {
 			e = np_list_parse_kernel(text, mask);
 			free(text);

@@ -46,10 +46,7 @@ static uint64_t kib_of(const char *status, const char *key)
 
 static char *read_status(pid_t pid)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	return np_read_file(path);
+	return np_read_file_of("/proc/%d/status", pid);
 }
 
 uint64_t np_sample_resident(pid_t pid, uint64_t page_size)

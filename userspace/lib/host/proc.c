@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,22 @@ char *np_read_file(const char *path)
 	return buf;
 }
 
+char *np_read_file_of(const char *format, ...)
+{
+	char *path, *text;
+	va_list ap;
+	int len;
+
+	va_start(ap, format);
+	len = vasprintf(&path, format, ap);
+	va_end(ap);
+	if (len < 0)
+		return NULL;
+	text = np_read_file(path);
+	free(path);
+	return text;
+}
+
 int np_proc_stat_parse(const char *line, struct np_proc_stat *out)
 {
 	const char *open = strchr(line, '('), *close = strrchr(line, ')');
@@ -87,9 +104,9 @@ int np_proc_stat_parse(const char *line, struct np_proc_stat *out)
 	return 0;
 }
 
-static int read_stat(const char *path, struct np_proc_stat *out)
+/* Of what is in a stat file, which is freed; NULL: it could not be read. */
+static int parse_stat(char *text, struct np_proc_stat *out)
 {
-	char *text = np_read_file(path);
 	int r;
 
 	*out = (struct np_proc_stat) { 0 };
@@ -102,18 +119,12 @@ static int read_stat(const char *path, struct np_proc_stat *out)
 
 int np_proc_stat(pid_t pid, struct np_proc_stat *out)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	return read_stat(path, out);
+	return parse_stat(np_read_file_of("/proc/%d/stat", pid), out);
 }
 
 int np_proc_thread_stat(pid_t pid, pid_t tid, struct np_proc_stat *out)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	return read_stat(path, out);
+	return parse_stat(np_read_file_of("/proc/%d/task/%d/stat", pid, tid), out);
 }
 
 /* The names in a folder that are numbers. */
@@ -162,12 +173,10 @@ int np_proc_all(pid_t **pids, size_t *n)
 
 int np_proc_status_list(pid_t pid, const char *key, struct bitmask *mask)
 {
-	char path[64], start[64], *text, *line;
+	char start[64], *text = np_read_file_of("/proc/%d/status", pid), *line;
 	int e = -ENODATA;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	snprintf(start, sizeof(start), "\n%s:", key);
-	text = np_read_file(path);
 	if (!text)
 		return errno == ENOENT ? -ESRCH : -errno;
 	line = strstr(text, start);
@@ -182,11 +191,9 @@ int np_proc_status_list(pid_t pid, const char *key, struct bitmask *mask)
 
 pid_t np_proc_group(pid_t tid)
 {
-	char path[64], *text, *line;
+	char *text = np_read_file_of("/proc/%d/status", tid), *line;
 	pid_t group = -EINVAL;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	text = np_read_file(path);
 	if (!text)
 		return errno == ENOENT ? -ESRCH : -errno;
 	line = strstr(text, "\nTgid:");

@@ -63,4 +63,7 @@ void np_proc_allow_many_files(void);
 /* Reads a whole small file; NULL with errno set. The caller frees it. */
 char *np_read_file(const char *path);
 
+/* The same of the file whose path this is, as in "/proc/%d/stat". */
+char *np_read_file_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

@@ -29,11 +29,9 @@ uint64_t np_reclaimable_cache(const char *meminfo)
 void np_reclaimable_add(struct np_machine *m)
 {
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		char path[64], *text;
+		char *text = np_read_file_of("/sys/devices/system/node/node%d/meminfo",
+					     m->node[i].id);
 
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo",
-			 m->node[i].id);
-		text = np_read_file(path);
 		if (text)
 			m->node[i].mem_free += np_reclaimable_cache(text);
 		free(text);

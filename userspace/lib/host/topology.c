@@ -18,11 +18,10 @@
 /* Reads root/NODES/name, or NULL. */
 static char *read_node_file(const char *root, const char *format, int node)
 {
-	char path[512], name[64];
+	char name[64];
 
 	snprintf(name, sizeof(name), format, node);
-	snprintf(path, sizeof(path), "%s" NODES "/%s", root, name);
-	return np_read_file(path);
+	return np_read_file_of("%s" NODES "/%s", root, name);
 }
 
 /* The list in a file as a mask; an absent file gives an empty mask. */
@@ -165,10 +164,8 @@ static void add_changes(struct np_machine *m, const char *cmdline)
 /* The lab's name for this machine, else the host's. */
 static void read_name(struct np_machine *m, const char *root)
 {
-	char path[512], *text, *lab;
+	char *text = np_read_file_of("%s/proc/cmdline", root), *lab;
 
-	snprintf(path, sizeof(path), "%s/proc/cmdline", root);
-	text = np_read_file(path);
 	lab = text ? strstr(text, "numaplace_lab=") : NULL;
 	if (lab) {
 		snprintf(m->name, sizeof(m->name), "%s", lab + strlen("numaplace_lab="));
@@ -176,8 +173,7 @@ static void read_name(struct np_machine *m, const char *root)
 		add_changes(m, text);
 	} else {
 		free(text);
-		snprintf(path, sizeof(path), "%s/proc/sys/kernel/hostname", root);
-		text = np_read_file(path);
+		text = np_read_file_of("%s/proc/sys/kernel/hostname", root);
 		snprintf(m->name, sizeof(m->name), "%.63s", text ? text : "unnamed");
 		m->name[strcspn(m->name, "\n")] = '\0';
 	}
@@ -219,10 +215,8 @@ void np_machine_free(struct np_machine *m)
 enum np_platform np_machine_platform(const char *root)
 {
 	enum np_platform platform = NP_PLATFORM_REAL;
-	char path[512], *text, *lab;
+	char *text = np_read_file_of("%s/proc/cmdline", root), *lab;
 
-	snprintf(path, sizeof(path), "%s/proc/cmdline", root);
-	text = np_read_file(path);
 	lab = text ? strstr(text, "numaplace_lab=") : NULL;
 	if (lab) {
 		lab[strcspn(lab, " \n")] = '\0';

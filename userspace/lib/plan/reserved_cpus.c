@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "reserved_cpus.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +24,8 @@ struct np_reserved {
 static void add_list(const char *root, const char *file, struct bitmask *to)
 {
 	struct bitmask *more = numa_bitmask_alloc(NP_MAX_CPUS);
-	char path[PATH_MAX], *text;
+	char *text = np_read_file_of("%s/sys/devices/system/cpu/%s", root, file);
 
-	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/%s", root, file);
-	text = np_read_file(path);
 	/* A kernel without such CPUs prints an empty line, or "(null)". */
 	if (text && !np_list_parse_kernel(text, more))
 		for (unsigned int cpu = 0; cpu < NP_MAX_CPUS; cpu++)

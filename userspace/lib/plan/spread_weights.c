@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "spread_weights.h"
 
-#include <limits.h>
 #include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,10 +43,8 @@ bool np_weights_read(const char *root, const struct np_machine *m, uint8_t *weig
 	bool known = true;
 
 	for (size_t node = 0; node < m->n_nodes; node++) {
-		char path[PATH_MAX], *text;
+		char *text = np_read_file_of("%s" FOLDER "/node%d", root, m->node[node].id);
 
-		snprintf(path, sizeof(path), "%s" FOLDER "/node%d", root, m->node[node].id);
-		text = np_read_file(path);
 		weight[node] = text ? (uint8_t)atoi(text) : 0;
 		known &= weight[node] || !m->node[node].has_memory;
 		free(text);
