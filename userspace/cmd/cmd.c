@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../lib/base/cpulist.h"
+#include "../lib/base/grow.h"
 #include "unknown_option.h"
 
 bool np_json;
@@ -127,14 +128,20 @@ int np_arg_pid(const char *text, pid_t *pid)
 	return 0;
 }
 
+int np_pids_add(struct np_pids *pids, pid_t pid)
+{
+	if (np_grow(&pids->pid, pids->n, sizeof(pid)))
+		return ENOMEM;
+	pids->pid[pids->n++] = pid;
+	return 0;
+}
+
 int np_arg_add_pid(const char *text, struct np_pids *pids)
 {
-	pid_t *bigger = realloc(pids->pid, sizeof(*bigger) * (pids->n + 1));
+	pid_t pid;
+	int e = np_arg_pid(text, &pid);
 
-	if (!bigger)
-		return ENOMEM;
-	pids->pid = bigger;
-	return np_arg_pid(text, &pids->pid[pids->n++]);
+	return e ? e : np_pids_add(pids, pid);
 }
 
 int np_arg_engine(const char *text, enum np_engine *engine)

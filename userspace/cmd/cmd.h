@@ -75,11 +75,14 @@ int np_arg_pid(const char *text, pid_t *pid);
 int np_arg_engine(const char *text, enum np_engine *engine);
 int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value);
 
-/* Appends a pid to an array that the caller frees; as above. */
+/* An array that the caller frees. */
 struct np_pids {
 	pid_t *pid;
 	size_t n;
 };
+
+/* Appends a pid: 0 or ENOMEM; as text, as above. */
+int np_pids_add(struct np_pids *pids, pid_t pid);
 int np_arg_add_pid(const char *text, struct np_pids *pids);
 
 /*

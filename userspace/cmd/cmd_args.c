@@ -5,17 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../lib/base/grow.h"
 #include "../lib/host/cgroup.h"
 #include "../lib/host/mempolicy.h"
 #include "arg_units.h"
 
 int np_words_add(struct np_words *words, const char *word)
 {
-	const char **bigger = realloc(words->word, sizeof(*bigger) * (words->n + 1));
-
-	if (!bigger)
+	if (np_grow(&words->word, words->n, sizeof(*words->word)))
 		return ENOMEM;
-	words->word = bigger;
 	words->word[words->n++] = word;
 	return 0;
 }
@@ -65,24 +63,16 @@ int np_common_resolve(struct np_common *c)
 {
 	struct np_pids more = { 0 };
 	struct np_err err;
-	pid_t *bigger = NULL;
-	size_t named;
+	size_t named = c->pids.n;
 	int e;
 
 	if (!c->cgroup)
 		return NP_EXIT_OK;
 	e = np_cgroup_tasks(c->cgroup, &more.pid, &more.n, &err);
-	if (!e) {
-		bigger = realloc(c->pids.pid, sizeof(*bigger) * (c->pids.n + more.n + 1));
-		e = bigger ? 0 : np_fail(&err, -ENOMEM, "out of memory");
-	}
-	if (!e) {
-		c->pids.pid = bigger;
-		named = c->pids.n;
-		for (size_t i = 0; i < more.n; i++)
-			if (!is_among(more.pid[i], bigger, named))
-				bigger[c->pids.n++] = more.pid[i];
-	}
+	for (size_t i = 0; !e && i < more.n; i++)
+		if (!is_among(more.pid[i], c->pids.pid, named) &&
+		    np_pids_add(&c->pids, more.pid[i]))
+			e = np_fail(&err, -ENOMEM, "out of memory");
 	free(more.pid);
 	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }

@@ -51,15 +51,11 @@ struct np_exclude np_select_exclude(const struct np_select *s)
 
 static int add_pids(struct np_pids *to, const pid_t *pid, size_t n)
 {
-	pid_t *bigger = realloc(to->pid, sizeof(*bigger) * (to->n + n + 1));
+	int e = 0;
 
-	if (!bigger)
-		return -ENOMEM;
-	to->pid = bigger;
-	if (n)
-		memcpy(to->pid + to->n, pid, n * sizeof(*pid));
-	to->n += n;
-	return 0;
+	for (size_t i = 0; !e && i < n; i++)
+		e = -np_pids_add(to, pid[i]);
+	return e;
 }
 
 static int add_unit(const char *unit, struct np_pids *pids, struct np_err *err)

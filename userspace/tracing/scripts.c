@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/base/grow.h"
+
 #define SUFFIX ".bt"
 
 /* From the folder of the program: built in the tree, built with sanitizers, installed. */
@@ -54,12 +56,11 @@ static void read_summary(struct np_script *s)
 static int add(struct np_scripts *scripts, const char *folder, const char *file)
 {
 	size_t len = strlen(file) - strlen(SUFFIX);
-	struct np_script *s = realloc(scripts->script, sizeof(*s) * (scripts->n + 1));
+	struct np_script *s;
 
-	if (!s)
+	if (np_grow(&scripts->script, scripts->n, sizeof(*s)))
 		return -ENOMEM;
-	scripts->script = s;
-	s += scripts->n;
+	s = &scripts->script[scripts->n];
 	memset(s, 0, sizeof(*s));
 	if (len >= sizeof(s->name) ||
 	    snprintf(s->path, sizeof(s->path), "%s/%s", folder, file) >= (int)sizeof(s->path))

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../base/cpulist.h"
+#include "../base/grow.h"
 #include "../base/record.h"
 #include "../host/proc.h"
 
@@ -34,7 +35,7 @@ struct thread_time {
 
 struct times {
 	struct thread_time *thread;
-	size_t n, room;
+	size_t n;
 };
 
 /* Totals of every CPU. */
@@ -78,16 +79,8 @@ static unsigned long long run_ns(pid_t pid, pid_t tid)
 
 static void add_time(struct times *t, struct thread_time time)
 {
-	if (t->n == t->room) {
-		size_t room = t->room ? t->room * 2 : 256;
-		void *bigger = realloc(t->thread, room * sizeof(*t->thread));
-
-		if (!bigger)
-			return;
-		t->thread = bigger;
-		t->room = room;
-	}
-	t->thread[t->n++] = time;
+	if (!np_grow(&t->thread, t->n, sizeof(*t->thread)))
+		t->thread[t->n++] = time;
 }
 
 static void add_threads(struct times *t, pid_t pid)

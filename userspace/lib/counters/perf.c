@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../base/grow.h"
 #include "../host/proc.h"
 
 /*
@@ -25,7 +26,7 @@ struct file {
 
 struct perf {
 	struct file *file; /* in the order of subject and event */
-	size_t n, room;
+	size_t n;
 	const char *why[NP_EVENTS];
 	const char **left_out; /* [subjects] why there was no room for its files, or NULL */
 	size_t n_left_out;
@@ -88,16 +89,9 @@ static int explain(int e, const struct np_subject *s, struct np_err *err)
 
 static int add_file(struct perf *p, int fd, size_t subject, enum np_event event)
 {
-	if (p->n == p->room) {
-		size_t room = p->room ? p->room * 2 : 64;
-		struct file *bigger = realloc(p->file, room * sizeof(*bigger));
-
-		if (!bigger) {
-			close(fd);
-			return -ENOMEM;
-		}
-		p->file = bigger;
-		p->room = room;
+	if (np_grow(&p->file, p->n, sizeof(*p->file))) {
+		close(fd);
+		return -ENOMEM;
 	}
 	p->file[p->n++] = (struct file) { fd, subject, event };
 	return 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "../host/cgroup.h"
 #include "../host/proc.h"
 #include "../undo/inherited.h"
@@ -41,15 +42,8 @@ static struct np_watched_task *add(struct np_task_watch *w, pid_t pid)
 {
 	size_t at = place_of(w, pid);
 
-	if (w->n == w->room) {
-		size_t room = w->room ? w->room * 2 : 256;
-		struct np_watched_task *bigger = realloc(w->task, room * sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		w->task = bigger;
-		w->room = room;
-	}
+	if (np_grow(&w->task, w->n, sizeof(*w->task)))
+		return NULL;
 	memmove(&w->task[at + 1], &w->task[at], (w->n - at) * sizeof(*w->task));
 	w->n++;
 	w->task[at] = (struct np_watched_task) { .pid = pid, .stat = -1 };

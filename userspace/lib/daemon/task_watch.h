@@ -72,7 +72,7 @@ struct np_task_watch {
 	const struct np_task_watch_rules *rules;
 	unsigned long long *named;    /* [rules->n_pids] when they started; 0: is not there */
 	struct np_watched_task *task; /* [n] sorted by pid */
-	size_t n, room;
+	size_t n;
 	size_t n_watched, eligible; /* watched; of those, busy and large enough */
 	bool met_descendant;	    /* one that the saved state may not know yet */
 	unsigned long last_pid;	    /* the kernel's, when /proc was last listed, */

@@ -8,6 +8,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "../host/cgroup.h"
 #include "../host/proc.h"
 #include "../undo/inherited.h"
@@ -105,7 +106,7 @@ static int note_thread(struct placing *p, pid_t tid)
 {
 	struct np_saved *old = np_saved_affinity_find(&p->state, tid), record;
 	struct np_proc_stat st;
-	struct np_affinity_was *bigger, *u;
+	struct np_affinity_was *u;
 	int e;
 
 	if (np_proc_thread_stat(p->pid, tid, &st) || np_affinity_get(tid, p->now))
@@ -114,10 +115,8 @@ static int note_thread(struct placing *p, pid_t tid)
 		np_saved_affinity_end(&p->state, old);
 		old = NULL;
 	}
-	bigger = realloc(p->undo.thread, sizeof(*bigger) * (p->undo.n + 1));
-	if (!bigger)
+	if (np_grow(&p->undo.thread, p->undo.n, sizeof(*u)))
 		return -ENOMEM;
-	p->undo.thread = bigger;
 	u = &p->undo.thread[p->undo.n++];
 	*u = (struct np_affinity_was) {
 		.tid = tid,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/cpulist.h"
+#include "../base/grow.h"
 #include "proc.h"
 
 #define MAX_INDEX 8
@@ -79,7 +80,7 @@ static int by_level(const void *a, const void *b)
 int np_caches_read(const struct np_machine *m, const char *root, struct np_cache **caches,
 		   size_t *n)
 {
-	struct np_cache c, *bigger;
+	struct np_cache c;
 
 	*caches = NULL;
 	*n = 0;
@@ -96,13 +97,11 @@ int np_caches_read(const struct np_machine *m, const char *root, struct np_cache
 				numa_bitmask_free(c.cpus);
 				continue;
 			}
-			bigger = realloc(*caches, sizeof(c) * (*n + 1));
-			if (!bigger) {
+			if (np_grow(caches, *n, sizeof(c))) {
 				numa_bitmask_free(c.cpus);
 				np_caches_free(*caches, *n);
 				return -ENOMEM;
 			}
-			*caches = bigger;
 			(*caches)[(*n)++] = c;
 		}
 	}

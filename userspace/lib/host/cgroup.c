@@ -14,6 +14,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "proc.h"
 
 /* A hierarchy that cannot be this deep does not fit into a path. */
@@ -38,20 +39,13 @@ static bool find_mount(const char *type, const char *option, char *where, size_t
 
 struct found {
 	pid_t *pid;
-	size_t n, room;
+	size_t n;
 };
 
 static int add(struct found *f, pid_t pid)
 {
-	if (f->n == f->room) {
-		size_t room = f->room ? f->room * 2 : 64;
-		pid_t *bigger = realloc(f->pid, room * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		f->pid = bigger;
-		f->room = room;
-	}
+	if (np_grow(&f->pid, f->n, sizeof(*f->pid)))
+		return -ENOMEM;
 	f->pid[f->n++] = pid;
 	return 0;
 }

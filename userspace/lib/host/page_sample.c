@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/grow.h"
 #include "numa_maps.h"
 #include "proc.h"
 #include "vma_ranges.h"
@@ -44,14 +45,9 @@ static uint64_t kib_of(const char *status, const char *key)
 	return line ? strtoull(line + strlen(key), NULL, 10) : 0;
 }
 
-static char *read_status(pid_t pid)
-{
-	return np_read_file_of("/proc/%d/status", pid);
-}
-
 uint64_t np_sample_resident(pid_t pid, uint64_t page_size)
 {
-	char *status = read_status(pid);
+	char *status = np_read_file_of("/proc/%d/status", pid);
 	uint64_t kib = status ? kib_of(status, "\nRssAnon:") + kib_of(status, "\nRssShmem:") +
 					kib_of(status, "\nHugetlbPages:") :
 				0;
@@ -66,7 +62,6 @@ static int add_line(struct kind_of *kinds, const char *line, uint64_t page_size)
 	uint64_t start, end;
 	unsigned long inode = 0;
 	char path[32] = "";
-	struct range *bigger;
 	struct kind_of *k;
 
 	if (np_vma_range_parse(line, &start, &end) ||
@@ -75,12 +70,8 @@ static int add_line(struct kind_of *kinds, const char *line, uint64_t page_size)
 	if (!strncmp(path, "[v", 2) || end - start < page_size) /* the kernel's own */
 		return 0;
 	k = &kinds[!inode ? OWN : np_path_is_shm(path) ? SHARED : OF_FILE];
-	if (!(k->n & (k->n - 1))) {
-		bigger = realloc(k->range, (k->n ? k->n * 2 : 1) * sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		k->range = bigger;
-	}
+	if (np_grow(&k->range, k->n, sizeof(*k->range)))
+		return -ENOMEM;
 	k->range[k->n++] = (struct range) { start, k->bytes };
 	k->bytes += end - start;
 	return 0;
@@ -204,7 +195,7 @@ static int sample(pid_t pid, const struct np_machine *m, struct kind_of *kinds,
 int np_sample_pages(pid_t pid, const struct np_machine *m, struct np_sampled *s)
 {
 	struct kind_of *kinds = calloc(KINDS, sizeof(*kinds));
-	char *status = read_status(pid);
+	char *status = np_read_file_of("/proc/%d/status", pid);
 	int e = !kinds ? -ENOMEM : status ? 0 : -ESRCH;
 
 	if (!e) {

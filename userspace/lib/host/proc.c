@@ -16,6 +16,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "../base/printable.h"
 
 /* Bits of the flags field of /proc/PID/stat, the same in every supported kernel. */
@@ -131,7 +132,6 @@ int np_proc_thread_stat(pid_t pid, pid_t tid, struct np_proc_stat *out)
 static int list_numbers(const char *path, pid_t **out, size_t *n)
 {
 	DIR *dir = opendir(path);
-	size_t room = 0;
 	struct dirent *e;
 
 	*out = NULL;
@@ -141,16 +141,10 @@ static int list_numbers(const char *path, pid_t **out, size_t *n)
 	while ((e = readdir(dir))) {
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
-		if (*n == room) {
-			pid_t *bigger = realloc(*out,
-						sizeof(**out) * (room = room ? room * 2 : 64));
-
-			if (!bigger) {
-				free(*out);
-				closedir(dir);
-				return -ENOMEM;
-			}
-			*out = bigger;
+		if (np_grow(out, *n, sizeof(**out))) {
+			free(*out);
+			closedir(dir);
+			return -ENOMEM;
 		}
 		(*out)[(*n)++] = (pid_t)atoi(e->d_name);
 	}

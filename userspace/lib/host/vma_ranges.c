@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/grow.h"
 #include "numa_maps.h"
 
 struct collector {
 	struct np_vma_range *range;
-	size_t n, room;
+	size_t n;
 	uint64_t base_page_size;
 };
 
@@ -21,15 +22,8 @@ static int collect(const struct np_mapping *map, void *arg)
 
 	if (!map->total)
 		return 0;
-	if (c->n == c->room) {
-		size_t room = c->room ? c->room * 2 : 64;
-		struct np_vma_range *bigger = realloc(c->range, room * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		c->range = bigger;
-		c->room = room;
-	}
+	if (np_grow(&c->range, c->n, sizeof(*c->range)))
+		return -ENOMEM;
 	c->range[c->n++] = (struct np_vma_range) {
 		.start = map->start,
 		.end = map->start,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/grow.h"
 #include "../files/json.h"
 #include "../policy/policy_name.h"
 
@@ -19,11 +20,10 @@ static const char *file_name(const char *path)
 int np_prediction_add(struct np_prediction *s, const struct np_machine *m, const char *tasks,
 		      const struct np_contender *c, const struct np_outcome *o)
 {
-	struct np_predicted_case *bigger = realloc(s->found, (s->n + 1) * sizeof(*bigger)), *one;
+	struct np_predicted_case *one;
 
-	if (!bigger)
+	if (np_grow(&s->found, s->n, sizeof(*one)))
 		return -ENOMEM;
-	s->found = bigger;
 	one = &s->found[s->n++];
 	*one = (struct np_predicted_case) { .model = m->model_origin, .outcome = *o };
 	snprintf(one->machine, sizeof(one->machine), "%s", m->name);
@@ -35,17 +35,15 @@ int np_prediction_add(struct np_prediction *s, const struct np_machine *m, const
 struct np_score *np_prediction_score(struct np_prediction *s, const struct np_machine *m,
 				     const struct np_contender *c)
 {
-	struct np_predicted_score *bigger, *one;
+	struct np_predicted_score *one;
 	char policy[NP_SIM_NAME];
 
 	np_policy_words(c->policy, &c->options, policy, sizeof(policy));
 	for (size_t i = 0; i < s->n_scored; i++)
 		if (!strcmp(s->scored[i].machine, m->name) && !strcmp(s->scored[i].policy, policy))
 			return &s->scored[i].score;
-	bigger = realloc(s->scored, (s->n_scored + 1) * sizeof(*bigger));
-	if (!bigger)
+	if (np_grow(&s->scored, s->n_scored, sizeof(*one)))
 		return NULL;
-	s->scored = bigger;
 	one = &s->scored[s->n_scored++];
 	memset(one, 0, sizeof(*one));
 	snprintf(one->machine, sizeof(one->machine), "%s", m->name);

@@ -10,6 +10,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "../host/cgroup.h"
 #include "../host/cpu_affinity.h"
 #include "../host/proc.h"
@@ -232,11 +233,8 @@ struct found {
 static int add_inherited(struct found *f, const struct np_saved *from, pid_t pid, pid_t tid,
 			 unsigned long long start)
 {
-	struct np_saved *bigger = realloc(f->record, sizeof(*bigger) * (f->n + 1));
-
-	if (!bigger)
+	if (np_grow(&f->record, f->n, sizeof(*f->record)))
 		return -ENOMEM;
-	f->record = bigger;
 	f->record[f->n] = np_saved_copy(from);
 	f->record[f->n].pid = pid;
 	f->record[f->n].tid = tid;

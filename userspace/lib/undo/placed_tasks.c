@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "../host/proc.h"
 #include "state_file.h"
 
@@ -13,11 +14,8 @@
 
 int np_daemon_placed_add(struct np_daemon_placed *p, pid_t pid, unsigned long long start)
 {
-	struct np_placed_task *bigger = realloc(p->task, sizeof(*bigger) * (p->n + 1));
-
-	if (!bigger)
+	if (np_grow(&p->task, p->n, sizeof(*p->task)))
 		return -ENOMEM;
-	p->task = bigger;
 	p->task[p->n++] = (struct np_placed_task) { pid, start };
 	return 0;
 }

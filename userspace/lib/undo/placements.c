@@ -6,6 +6,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "../base/record.h"
 #include "../host/module_files.h"
 
@@ -33,20 +34,16 @@ static int add(struct np_placements *p, const char *line)
 {
 	struct np_placement placement = { .set = cpus_of(line, "cpus"),
 					  .saved = cpus_of(line, "saved_cpus") };
-	struct np_placement *bigger = p->placement;
 	uint64_t tid, pid;
 
 	if (!np_record_number(line, "tid", &tid) || !np_record_number(line, "pid", &pid)) {
 		placement_free(&placement);
 		return 0;
 	}
-	if (!(p->n & (p->n - 1)))
-		bigger = realloc(p->placement, (p->n ? p->n * 2 : 1) * sizeof(*bigger));
-	if (!bigger) {
+	if (np_grow(&p->placement, p->n, sizeof(placement))) {
 		placement_free(&placement);
 		return -ENOMEM;
 	}
-	p->placement = bigger;
 	placement.tid = (pid_t)tid;
 	placement.pid = (pid_t)pid;
 	p->placement[p->n++] = placement;

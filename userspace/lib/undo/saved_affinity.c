@@ -9,6 +9,7 @@
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "../host/proc.h"
 
 /* Room for any mask of NP_MAX_CPUS: every other CPU is the longest. */
@@ -308,7 +309,7 @@ struct np_saved np_saved_copy(const struct np_saved *r)
 
 int np_saved_affinity_add(struct np_saved_affinity *s, const struct np_saved *record)
 {
-	struct np_saved copy = np_saved_copy(record), *bigger;
+	struct np_saved copy = np_saved_copy(record);
 	size_t i = 0;
 
 	copy.fresh = true;
@@ -319,12 +320,10 @@ int np_saved_affinity_add(struct np_saved_affinity *s, const struct np_saved *re
 		s->saved[i] = copy;
 		return 0;
 	}
-	bigger = realloc(s->saved, sizeof(*bigger) * (s->n + 1));
-	if (!bigger) {
+	if (np_grow(&s->saved, s->n, sizeof(copy))) {
 		np_saved_free(&copy);
 		return -ENOMEM;
 	}
-	s->saved = bigger;
 	s->saved[s->n++] = copy;
 	return 0;
 }
