@@ -26,6 +26,14 @@ json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages)
 	return j;
 }
 
+json_t *np_json_of_node(const json_t *object, const struct np_machine *m, size_t node)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "%d", m->node[node].id);
+	return json_object_get(object, id);
+}
+
 json_t *np_json_list(const struct bitmask *mask)
 {
 	char list[LONGEST_LIST];

@@ -12,6 +12,9 @@ struct bitmask;
 /* {"0": pages, "1": pages} by the kernel's node numbers. */
 json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages);
 
+/* The value of one node in such an object, or NULL. */
+json_t *np_json_of_node(const json_t *object, const struct np_machine *m, size_t node);
+
 /* A list of CPUs or nodes as a string, "0-3,8", however long. */
 json_t *np_json_list(const struct bitmask *mask);
 

@@ -13,6 +13,8 @@
 #include "../../../policies/plan/plan.h"
 #include "../base/cpulist.h"
 #include "../base/printable.h"
+#include "json.h"
+#include "task_set.h"
 
 /* The object that is being read, and what to call it: "tasks[3]". */
 struct place {
@@ -222,15 +224,12 @@ static int read_pages(const struct place *p, const char *key, const struct np_ma
 	size_t found = 0;
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		char id[16];
-		json_t *count;
+		json_t *count = np_json_of_node(j, m, i);
 
-		snprintf(id, sizeof(id), "%d", m->node[i].id);
-		count = json_object_get(j, id);
 		if (!count)
 			continue;
 		if (!json_is_integer(count) || json_integer_value(count) < 0)
-			return wrong(p, key, "of node %s is not a number of pages", id);
+			return wrong(p, key, "of node %d is not a number of pages", m->node[i].id);
 		pages[i] = (uint64_t)json_integer_value(count);
 		found++;
 	}
@@ -296,13 +295,11 @@ static int read_accesses(const struct place *p, const struct np_machine *m, stru
 			 double *accesses)
 {
 	json_t *j = json_object_get(p->object, "accesses"), *value;
-	char id[16];
 
 	if (!j || json_is_null(j))
 		return 0;
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		snprintf(id, sizeof(id), "%d", m->node[i].id);
-		value = json_object_get(j, id);
+		value = np_json_of_node(j, m, i);
 		if (!json_is_number(value) || !(json_number_value(value) >= 0))
 			return wrong(p, "accesses", "is not one number for each node");
 		accesses[i] = json_number_value(value);
@@ -333,8 +330,6 @@ static int read_task(const struct place *p, const struct np_machine *m, size_t n
 	int e;
 
 	task->penalty = 1.0;
-	task->pages = pages;
-	task->shm_pages = t->shm_pages + i * m->n_nodes;
 	if ((e = whole(p, "pid", 1, INT_MAX, &pid)) ||
 	    (e = text(p, "comm", task->comm, sizeof(task->comm))) ||
 	    (e = whole(p, "threads", 1, INT_MAX, &threads)) ||
@@ -374,21 +369,14 @@ static int read_tasks(struct place p, const struct np_machine *m, struct np_task
 
 	if (!json_is_array(tasks))
 		return wrong(&p, "tasks", "is not a list");
-	t->task = calloc(n + 1, sizeof(*t->task));
-	t->pages = calloc((n + 1) * m->n_nodes, sizeof(*t->pages));
-	t->shm_pages = calloc((n + 1) * m->n_nodes, sizeof(*t->shm_pages));
-	t->file_pages = calloc((n + 1) * m->n_nodes, sizeof(*t->file_pages));
 	t->accesses = calloc((n + 1) * m->n_nodes, sizeof(*t->accesses));
 	t->sampled = calloc(n + 1, sizeof(*t->sampled));
-	t->start = calloc(n + 1, sizeof(*t->start));
-	t->cpus = calloc(n + 1, sizeof(*t->cpus));
-	if (!t->task || !t->pages || !t->shm_pages || !t->file_pages || !t->accesses || !t->start ||
-	    !t->sampled || !t->cpus)
+	if (!t->accesses || !t->sampled || np_tasks_add(t, m, n + 1))
 		return no_memory(&p);
+	t->n = n;
 	p.array = "tasks";
 	for (p.index = 0; !e && p.index < n; p.index++) {
 		p.object = json_array_get(tasks, p.index);
-		t->n = p.index + 1;
 		e = read_task(&p, m, n, t);
 	}
 	return e;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../files/json.h"
 #include "../base/error.h"
 #include "../host/proc.h"
 #include "../undo/state_file.h"
@@ -76,15 +77,8 @@ static long find(const struct records *r, pid_t pid, unsigned long long start)
 
 static json_t *record_of(const struct np_machine *m, const struct np_tasks *t, size_t i)
 {
-	json_t *pages = json_object();
-	char id[16];
-
-	for (size_t k = 0; k < m->n_nodes; k++) {
-		snprintf(id, sizeof(id), "%d", m->node[k].id);
-		json_object_set_new(pages, id, json_integer((json_int_t)t->task[i].pages[k]));
-	}
 	return json_pack("{s:i,s:I,s:o}", "pid", (int)t->task[i].pid, "start",
-			 (json_int_t)t->start[i], "pages", pages);
+			 (json_int_t)t->start[i], "pages", np_json_pages(m, t->task[i].pages));
 }
 
 int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,
@@ -131,12 +125,9 @@ int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, struct np_er
 static void pages_before(const struct np_machine *m, const json_t *record, uint64_t *before)
 {
 	const json_t *pages = json_object_get(record, "pages");
-	char id[16];
 
-	for (size_t k = 0; k < m->n_nodes; k++) {
-		snprintf(id, sizeof(id), "%d", m->node[k].id);
-		before[k] = (uint64_t)json_integer_value(json_object_get(pages, id));
-	}
+	for (size_t k = 0; k < m->n_nodes; k++)
+		before[k] = (uint64_t)json_integer_value(np_json_of_node(pages, m, k));
 }
 
 static uint64_t count_missing(const struct np_machine *m, const uint64_t *before,
