@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* apply: carries out a policy's plan, all of it or nothing. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 

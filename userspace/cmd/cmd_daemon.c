@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* daemon: keeps running tasks placed by a policy. */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

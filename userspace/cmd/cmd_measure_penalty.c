@@ -5,7 +5,6 @@
 #include <numa.h>
 #include <numaif.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

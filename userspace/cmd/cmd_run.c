@@ -12,7 +12,6 @@
 
 #include "../lib/base/clock.h"
 #include "../lib/undo/saved_affinity.h"
-#include "arg_units.h"
 #include "daemon_args.h"
 #include "spawn.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* numaplace topology */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

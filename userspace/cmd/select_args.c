@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "select_args.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>

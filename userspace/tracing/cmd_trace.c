@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* trace: runs a bpftrace script on the module's tracepoints and the kernel's. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

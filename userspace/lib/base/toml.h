@@ -8,7 +8,6 @@
 #define NUMAPLACE_LIB_TOML_H
 
 #include <jansson.h>
-#include <stddef.h>
 
 #include "error.h"
 

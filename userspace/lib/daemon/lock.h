@@ -3,8 +3,6 @@
 #ifndef NUMAPLACE_LIB_LOCK_H
 #define NUMAPLACE_LIB_LOCK_H
 
-#include <stddef.h>
-
 #include "../base/error.h"
 
 /*

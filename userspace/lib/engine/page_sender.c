@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "../base/cpulist.h"
 #include "../host/proc.h"
 
 #define MIN_CALL   64

@@ -3,7 +3,6 @@
  * A machine file as one JSON object: sizes in bytes, lists of CPUs spelled out, numbers with their
  * sources.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "machine_model.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "../../../policies/model/fields.h"

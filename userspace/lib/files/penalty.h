@@ -7,8 +7,6 @@
 #ifndef NUMAPLACE_LIB_PENALTY_H
 #define NUMAPLACE_LIB_PENALTY_H
 
-#include <jansson.h>
-
 #include "../base/toml_check.h"
 #include "../host/tasks.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../../../policies/model/fields.h"
-#include "../base/cpulist.h"
 #include "../host/tasks.h"
 #include "json.h"
 

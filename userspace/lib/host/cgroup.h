@@ -5,7 +5,6 @@
 
 #include <numa.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "../base/error.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <numaif.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #ifndef NUMAPLACE_LIB_MODULE_FILES_H
 #define NUMAPLACE_LIB_MODULE_FILES_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "../../../kmod/uapi/numaplace.h"

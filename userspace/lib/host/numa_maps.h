@@ -4,7 +4,6 @@
 #define NUMAPLACE_LIB_NUMA_MAPS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

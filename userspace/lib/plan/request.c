@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../../../policies/predict/derive_model.h"
 #include "../base/toml.h"

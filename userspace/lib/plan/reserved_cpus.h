@@ -7,8 +7,6 @@
 #define NUMAPLACE_LIB_RESERVED_CPUS_H
 
 #include <numa.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "../host/topology.h"

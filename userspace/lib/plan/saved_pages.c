@@ -2,7 +2,6 @@
 #include "saved_pages.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "../files/json.h"
