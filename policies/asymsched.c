@@ -23,36 +23,18 @@
 #define GB	1e9
 
 static const struct np_option options[] = {
-	{
-		.name = "close",
-		.type = NP_OPT_DOUBLE,
-		.def = 90,
-		.min = 0,
-		.max = 100,
-		.unit = "%",
-		.meaning = "of the best score that a placement must reach to be considered",
-	},
-	{
-		.name = "seconds",
-		.type = NP_OPT_DOUBLE,
-		.def = 0.3,
-		.min = 0,
-		.max = 1000,
-		.unit = "s/GB",
-		.meaning = "time that moving memory is taken to need",
-	},
-	{
-		.name = "share",
-		.type = NP_OPT_DOUBLE,
-		.def = 5,
-		.min = 0,
-		.max = 1e6,
-		.unit = "%",
-		.meaning = "of each task's run time that moving its memory may need, else nothing "
-			   "moves; not asked of a task whose run time is not known",
-	},
+	/* clang-format off */
+	{ .name = "close", .type = NP_OPT_DOUBLE, .def = 90, .min = 0, .max = 100, .unit = "%",
+	  .meaning = "of the best score that a placement must reach to be considered" },
+	{ .name = "seconds", .type = NP_OPT_DOUBLE, .def = 0.3, .min = 0, .max = 1000,
+	  .unit = "s/GB",
+	  .meaning = "time that moving memory is taken to need" },
+	{ .name = "share", .type = NP_OPT_DOUBLE, .def = 5, .min = 0, .max = 1e6, .unit = "%",
+	  .meaning = "of each task's run time that moving its memory may need, else nothing moves; "
+		     "not asked of a task whose run time is not known" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

@@ -18,46 +18,21 @@
 #include "plan/placer.h"
 
 static const struct np_option options[] = {
-	{
-		.name = "gate",
-		.type = NP_OPT_DOUBLE,
-		.def = 50,
-		.min = 0,
-		.max = 1e6,
-		.unit = "accesses/us",
-		.meaning = "DRAM accesses of all tasks below which nothing is done",
-	},
-	{
-		.name = "interleave",
-		.type = NP_OPT_DOUBLE,
-		.def = 35,
-		.min = 0,
-		.max = 1000,
-		.unit = "%",
-		.meaning =
-			"imbalance of the controllers' traffic (standard deviation of n - 1 / mean) above "
-			"which pages of tasks on several nodes are spread",
-	},
-	{
-		.name = "migrate",
-		.type = NP_OPT_DOUBLE,
-		.def = 80,
-		.min = 0,
-		.max = 100,
-		.unit = "%",
-		.meaning = "share of local accesses below which pages follow a task on one node",
-	},
-	{
-		.name = "line",
-		.type = NP_OPT_INT,
-		.def = 64,
-		.min = 8,
-		.max = 4096,
-		.unit = "bytes",
-		.meaning = "that one DRAM access transfers, where only bandwidths are known",
-	},
+	/* clang-format off */
+	{ .name = "gate", .type = NP_OPT_DOUBLE, .def = 50, .min = 0, .max = 1e6,
+	  .unit = "accesses/us",
+	  .meaning = "DRAM accesses of all tasks below which nothing is done" },
+	{ .name = "interleave", .type = NP_OPT_DOUBLE, .def = 35, .min = 0, .max = 1000,
+	  .unit = "%",
+	  .meaning = "imbalance of the controllers' traffic (standard deviation of n - 1 / mean) "
+		     "above which pages of tasks on several nodes are spread" },
+	{ .name = "migrate", .type = NP_OPT_DOUBLE, .def = 80, .min = 0, .max = 100, .unit = "%",
+	  .meaning = "share of local accesses below which pages follow a task on one node" },
+	{ .name = "line", .type = NP_OPT_INT, .def = 64, .min = 8, .max = 4096, .unit = "bytes",
+	  .meaning = "that one DRAM access transfers, where only bandwidths are known" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

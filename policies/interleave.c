@@ -13,17 +13,13 @@ static const char *const over_words[] = { "all", "cpus", NULL };
 enum { OVER_ALL, OVER_CPUS };
 
 static const struct np_option options[] = {
-	{
-		.name = "over",
-		.type = NP_OPT_ENUM,
-		.def = OVER_ALL,
-		.words = over_words,
-		.unit = "",
-		.meaning = "all: every node with memory that the task may use; cpus: only those "
-			   "that have CPUs as well",
-	},
+	/* clang-format off */
+	{ .name = "over", .type = NP_OPT_ENUM, .def = OVER_ALL, .words = over_words, .unit = "",
+	  .meaning = "all: every node with memory that the task may use; cpus: only those that "
+		     "have CPUs as well" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

@@ -15,17 +15,14 @@
 #include "plan/local.h"
 
 static const struct np_option options[] = {
-	{
-		.name = "pages",
-		.type = NP_OPT_ENUM,
-		.def = NP_PAGES_FOLLOW,
-		.words = np_pages_words,
-		.unit = "",
-		.meaning = "follow: pages that are on another node than their task move to it; "
-			   "stay: no page moves",
-	},
+	/* clang-format off */
+	{ .name = "pages", .type = NP_OPT_ENUM, .def = NP_PAGES_FOLLOW, .words = np_pages_words,
+	  .unit = "",
+	  .meaning = "follow: pages that are on another node than their task move to it; stay: no "
+		     "page moves" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

@@ -26,66 +26,33 @@ enum { PAGES_SPLIT, PAGES_MOVE, PAGES_STAY };
 enum { SEARCH_CLIMB, SEARCH_ALL };
 
 static const struct np_option options[] = {
-	{
-		.name = "objective",
-		.type = NP_OPT_ENUM,
-		.def = NP_OBJECTIVE_THROUGHPUT,
-		.words = objective_words,
-		.unit = "",
-		.meaning = "throughput: the sum of speeds over all busy cores; fairness: the "
-			   "speed of the slowest task; a speed is relative to the task's own "
-			   "alone on the machine with its memory local",
-	},
-	{
-		.name = "pages",
-		.type = NP_OPT_ENUM,
-		.def = PAGES_SPLIT,
-		.words = pages_words,
-		.unit = "",
-		.meaning =
-			"split: pages may move, be divided between two nodes in quarters, or be spread over more by weights; move: all of "
-			"a task's pages or none; stay: only tasks move",
-	},
-	{
-		.name = "horizon",
-		.type = NP_OPT_DOUBLE,
-		.def = 60,
-		.min = 0,
-		.max = 1e9,
-		.unit = "s",
-		.meaning = "time in which moving pages must pay: a task whose pages take a second "
-			   "to move loses 1/horizon of its speed; 0: moving is free",
-	},
-	{
-		.name = "hysteresis",
-		.type = NP_OPT_DOUBLE,
-		.def = 0.02,
-		.min = 0,
-		.max = 10,
-		.unit = "",
-		.meaning = "relative improvement of the objective below which all is left alone",
-	},
-	{
-		.name = "search",
-		.type = NP_OPT_ENUM,
-		.def = SEARCH_CLIMB,
-		.words = search_words,
-		.unit = "",
-		.meaning = "climb: step by step from placements made by rule; all: every placement "
-			   "of each task on one node, where effort is enough for that",
-	},
-	{
-		.name = "effort",
-		.type = NP_OPT_DOUBLE,
-		.def = 20,
-		.min = 0,
-		.max = 1e6,
-		.unit = "million",
-		.meaning = "work of the search: one for each task and 16 for each flow between "
-			   "nodes of every prediction",
-	},
+	/* clang-format off */
+	{ .name = "objective", .type = NP_OPT_ENUM, .def = NP_OBJECTIVE_THROUGHPUT,
+	  .words = objective_words, .unit = "",
+	  .meaning = "throughput: the sum of speeds over all busy cores; fairness: the speed of "
+		     "the slowest task; a speed is relative to the task's own alone on the machine "
+		     "with its memory local" },
+	{ .name = "pages", .type = NP_OPT_ENUM, .def = PAGES_SPLIT, .words = pages_words,
+	  .unit = "",
+	  .meaning = "split: pages may move, be divided between two nodes in quarters, or be "
+		     "spread over more by weights; move: all of a task's pages or none; stay: only "
+		     "tasks move" },
+	{ .name = "horizon", .type = NP_OPT_DOUBLE, .def = 60, .min = 0, .max = 1e9, .unit = "s",
+	  .meaning = "time in which moving pages must pay: a task whose pages take a second to "
+		     "move loses 1/horizon of its speed; 0: moving is free" },
+	{ .name = "hysteresis", .type = NP_OPT_DOUBLE, .def = 0.02, .min = 0, .max = 10, .unit = "",
+	  .meaning = "relative improvement of the objective below which all is left alone" },
+	{ .name = "search", .type = NP_OPT_ENUM, .def = SEARCH_CLIMB, .words = search_words,
+	  .unit = "",
+	  .meaning = "climb: step by step from placements made by rule; all: every placement of "
+		     "each task on one node, where effort is enough for that" },
+	{ .name = "effort", .type = NP_OPT_DOUBLE, .def = 20, .min = 0, .max = 1e6,
+	  .unit = "million",
+	  .meaning = "work of the search: one for each task and 16 for each flow between nodes of "
+		     "every prediction" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

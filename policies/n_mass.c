@@ -149,37 +149,21 @@ static void say_nothing_known(struct np_placer *p)
 }
 
 static const struct np_option options[] = {
-	{
-		.name = "relief",
-		.type = NP_OPT_DOUBLE,
-		.def = 0.01,
-		.min = 0,
-		.max = 10,
-		.unit = "1/MPKI",
-		.meaning = "assumed: share of a task's run time won per MPKI by which two "
-			   "nodes' cache pressures come closer",
-	},
-	{
-		.name = "hysteresis",
-		.type = NP_OPT_DOUBLE,
-		.def = 0.05,
-		.min = 0,
-		.max = 10,
-		.unit = "",
-		.meaning = "assumed: share of its run time that a task must win, after its "
-			   "penalty, to leave its node",
-	},
-	{
-		.name = "pages",
-		.type = NP_OPT_ENUM,
-		.def = NP_PAGES_STAY,
-		.words = np_pages_words,
-		.unit = "",
-		.meaning = "stay: no page moves; follow: pages move to their "
-			   "task's node, whose penalty then costs nothing",
-	},
+	/* clang-format off */
+	{ .name = "relief", .type = NP_OPT_DOUBLE, .def = 0.01, .min = 0, .max = 10,
+	  .unit = "1/MPKI",
+	  .meaning = "assumed: share of a task's run time won per MPKI by which two nodes' cache "
+		     "pressures come closer" },
+	{ .name = "hysteresis", .type = NP_OPT_DOUBLE, .def = 0.05, .min = 0, .max = 10, .unit = "",
+	  .meaning = "assumed: share of its run time that a task must win, after its penalty, to "
+		     "leave its node" },
+	{ .name = "pages", .type = NP_OPT_ENUM, .def = NP_PAGES_STAY, .words = np_pages_words,
+	  .unit = "",
+	  .meaning = "stay: no page moves; follow: pages move to their task's node, whose penalty "
+		     "then costs nothing" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

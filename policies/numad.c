@@ -33,36 +33,19 @@
 #define HEAVY_BIAS (5. / 4)
 
 static const struct np_option options[] = {
-	{
-		.name = "smallest",
-		.type = NP_OPT_DOUBLE,
-		.def = 300,
-		.min = 0,
-		.max = 1e9,
-		.unit = "MiB",
-		.meaning = "memory below which a task is ignored",
-	},
-	{
-		.name = "utilisation",
-		.type = NP_OPT_DOUBLE,
-		.def = 85,
-		.min = 1,
-		.max = 100,
-		.unit = "%",
-		.meaning = "of what a task is given that it uses: it asks for its CPUs and memory / "
-			   "this",
-	},
-	{
-		.name = "locality",
-		.type = NP_OPT_DOUBLE,
-		.def = 90,
-		.min = 0,
-		.max = 100,
-		.unit = "%",
-		.meaning = "share of a task's pages on its node from which it is left there",
-	},
+	/* clang-format off */
+	{ .name = "smallest", .type = NP_OPT_DOUBLE, .def = 300, .min = 0, .max = 1e9,
+	  .unit = "MiB",
+	  .meaning = "memory below which a task is ignored" },
+	{ .name = "utilisation", .type = NP_OPT_DOUBLE, .def = 85, .min = 1, .max = 100,
+	  .unit = "%",
+	  .meaning = "of what a task is given that it uses: it asks for its CPUs and memory / "
+		     "this" },
+	{ .name = "locality", .type = NP_OPT_DOUBLE, .def = 90, .min = 0, .max = 100, .unit = "%",
+	  .meaning = "share of a task's pages on its node from which it is left there" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

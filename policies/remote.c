@@ -13,25 +13,15 @@ enum { MOVE_TASKS, MOVE_PAGES };
 enum { NEAREST, FARTHEST };
 
 static const struct np_option options[] = {
-	{
-		.name = "move",
-		.type = NP_OPT_ENUM,
-		.def = MOVE_TASKS,
-		.words = move_words,
-		.unit = "",
-		.meaning = "tasks: each leaves its home node, pages that are elsewhere go home; "
-			   "pages: each stays on its node, all its pages leave it",
-	},
-	{
-		.name = "which",
-		.type = NP_OPT_ENUM,
-		.def = NEAREST,
-		.words = which_words,
-		.unit = "",
-		.meaning = "of the other nodes, by the distance from the task to its pages",
-	},
+	/* clang-format off */
+	{ .name = "move", .type = NP_OPT_ENUM, .def = MOVE_TASKS, .words = move_words, .unit = "",
+	  .meaning = "tasks: each leaves its home node, pages that are elsewhere go home; pages: "
+		     "each stays on its node, all its pages leave it" },
+	{ .name = "which", .type = NP_OPT_ENUM, .def = NEAREST, .words = which_words, .unit = "",
+	  .meaning = "of the other nodes, by the distance from the task to its pages" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 

@@ -16,18 +16,13 @@
 #include "plan/placer.h"
 
 static const struct np_option options[] = {
-	{
-		.name = "proximity",
-		.type = NP_OPT_DOUBLE,
-		.def = 0,
-		.min = 0,
-		.max = 1,
-		.unit = "",
-		.meaning = "share of the pages meant for other nodes that goes to the task's own "
-			   "instead; 0: by bandwidth alone, 1: all local",
-	},
+	/* clang-format off */
+	{ .name = "proximity", .type = NP_OPT_DOUBLE, .def = 0, .min = 0, .max = 1, .unit = "",
+	  .meaning = "share of the pages meant for other nodes that goes to the task's own "
+		     "instead; 0: by bandwidth alone, 1: all local" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	/* clang-format on */
 	{ 0 },
 };
 
