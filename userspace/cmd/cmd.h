@@ -97,9 +97,6 @@ int np_cmd_machine(struct np_machine *m);
 /* The engine, or NULL after printing the error; *status is then to be returned. */
 const struct np_engine_ops *np_cmd_engine(enum np_engine engine, int *status);
 
-/* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
-json_t *np_json_migrate(const struct np_migrate_result *r);
-
 /* Prints j on stdout, indented, newline at the end, and releases it. */
 void np_json_print(json_t *j);
 

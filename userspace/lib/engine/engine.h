@@ -6,6 +6,7 @@
 #ifndef NUMAPLACE_LIB_ENGINE_H
 #define NUMAPLACE_LIB_ENGINE_H
 
+#include <jansson.h>
 #include <numa.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,6 +81,9 @@ struct np_migrate_result {
 	uint64_t longest_pause_us;
 	const char *engine; /* "module", "syscall", "module+syscall" */
 };
+
+/* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
+json_t *np_json_migrate(const struct np_migrate_result *r);
 
 /* Pages of a process onto several nodes, each its share of them. */
 struct np_spread_request {

@@ -7,24 +7,6 @@
 #include "../host/mempolicy.h"
 #include "apply.h"
 
-static json_t *moved_json(const struct np_step *s)
-{
-	json_t *j;
-
-	if (!s->migrated)
-		return json_null();
-	j = json_pack("{s:I}", "asked", (json_int_t)s->moved.asked);
-#define X(name) json_object_set_new(j, #name, json_integer((json_int_t)s->moved.name));
-	NUMAPLACE_COUNTS(X)
-#undef X
-	json_object_set_new(j, "bytes", json_integer((json_int_t)s->moved.bytes));
-	json_object_set_new(j, "ns", json_integer((json_int_t)s->moved.ns));
-	json_object_set_new(j, "longest_pause_us",
-			    json_integer((json_int_t)s->moved.longest_pause_us));
-	json_object_set_new(j, "engine", json_string(s->moved.engine));
-	return j;
-}
-
 /* "preferred:0", or "-" when it was left alone. */
 static const char *mem_text(const struct np_step *s, char *text, size_t text_len)
 {
@@ -47,7 +29,7 @@ static json_t *result_json(const struct np_applied *a, size_t i)
 					 : json_null(),
 			 "mem", s->mem_mode < 0 ? json_null() :
 				json_string(mem_text(s, mem, sizeof(mem))),
-			 "engine", a->how.engine->name, "migrate", moved_json(s));
+			 "engine", a->how.engine->name, "migrate", s->migrated ? np_json_migrate(&s->moved) : json_null());
 }
 
 static json_t *effect_json(const struct np_effect *effect)
