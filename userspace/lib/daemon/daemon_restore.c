@@ -30,14 +30,25 @@ static bool is_ours(const struct np_daemon *d, const struct np_watched_task *t)
 	return ours && np_daemon_placed_runs(&task);
 }
 
-/* NULL without memory. */
-static pid_t *pids_to_restore(const struct np_daemon *d, size_t *n)
+/* Tasks that it has placed, without their descendants. */
+static bool is_placed(const struct np_daemon *d, const struct np_watched_task *t)
+{
+	const struct np_placed_task task = { t->pid, t->start };
+
+	(void)d;
+	return t->placed && np_daemon_placed_runs(&task);
+}
+
+/* These, and those that it has adopted. NULL without memory. */
+static pid_t *pids_of(const struct np_daemon *d,
+		      bool (*is)(const struct np_daemon *d, const struct np_watched_task *t),
+		      size_t *n)
 {
 	pid_t *pids = calloc(d->watch.n + d->adopted.n + 1, sizeof(*pids));
 
 	*n = 0;
 	for (size_t i = 0; pids && i < d->watch.n; i++)
-		if (is_ours(d, &d->watch.task[i]))
+		if (is(d, &d->watch.task[i]))
 			pids[(*n)++] = d->watch.task[i].pid;
 	for (size_t i = 0; pids && i < d->adopted.n; i++)
 		if (np_daemon_placed_runs(&d->adopted.task[i]))
@@ -66,7 +77,7 @@ int np_daemon_restore(struct np_daemon *d, size_t *restored)
 	d->watch.last_pid = 0;
 	if (np_task_watch_list(&d->watch, &err))
 		np_daemon_complain(d, "%s", err.text);
-	whose.pids = pids = pids_to_restore(d, &whose.n);
+	whose.pids = pids = pids_of(d, is_ours, &whose.n);
 	if (!pids)
 		return failed(d, -ENOMEM, "out of memory");
 	err.text[0] = '\0';
@@ -81,30 +92,12 @@ int np_daemon_restore(struct np_daemon *d, size_t *restored)
 	return e;
 }
 
-/* Tasks that it has placed or adopted, without their descendants. NULL without memory. */
-static pid_t *pids_of_placed(const struct np_daemon *d, size_t *n)
-{
-	pid_t *pids = calloc(d->watch.n + d->adopted.n + 1, sizeof(*pids));
-
-	*n = 0;
-	for (size_t i = 0; pids && i < d->watch.n; i++) {
-		const struct np_placed_task t = { d->watch.task[i].pid, d->watch.task[i].start };
-
-		if (d->watch.task[i].placed && np_daemon_placed_runs(&t))
-			pids[(*n)++] = t.pid;
-	}
-	for (size_t i = 0; pids && i < d->adopted.n; i++)
-		if (np_daemon_placed_runs(&d->adopted.task[i]))
-			pids[(*n)++] = d->adopted.task[i].pid;
-	return pids;
-}
-
 int np_daemon_pages_back(const struct np_daemon *d, const struct np_mover *mover,
 			 const volatile sig_atomic_t *stop, struct np_pages_back *back,
 			 struct np_err *err)
 {
 	size_t n;
-	pid_t *pids = pids_of_placed(d, &n);
+	pid_t *pids = pids_of(d, is_placed, &n);
 	int e;
 
 	if (!pids)
