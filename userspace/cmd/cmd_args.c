@@ -46,6 +46,17 @@ int np_common_parse(int key, const char *arg, struct np_common *c)
 	return ARGP_ERR_UNKNOWN;
 }
 
+const struct argp_option np_json_only[] = { NP_JSON_OPTION, { 0 } };
+
+error_t np_json_only_parse(int key, char *arg, struct argp_state *state)
+{
+	(void)arg, (void)state;
+	if (key != 'j')
+		return ARGP_ERR_UNKNOWN;
+	np_json = true;
+	return 0;
+}
+
 void np_common_free(struct np_common *c)
 {
 	free(c->pids.pid);

@@ -21,6 +21,10 @@ enum {
 #define NP_JSON_OPTION \
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 }
 
+/* Of a command that has no other option, and its parser. */
+extern const struct argp_option np_json_only[];
+error_t np_json_only_parse(int key, char *arg, struct argp_state *state);
+
 #define NP_ENGINE_OPTION \
 	{ "engine", 'e', "ENGINE", 0, "auto (the module if it is loaded), module, syscall", 0 }
 

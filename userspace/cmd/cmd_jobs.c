@@ -7,25 +7,11 @@
 
 #include "../lib/base/record.h"
 #include "../lib/host/module_files.h"
-#include "cmd.h"
-
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
-	{ 0 },
-};
-
-static error_t parse_jobs(int key, char *arg, struct argp_state *state)
-{
-	(void)arg, (void)state;
-	if (key != 'j')
-		return ARGP_ERR_UNKNOWN;
-	np_json = true;
-	return 0;
-}
+#include "cmd_args.h"
 
 static const struct argp argp_jobs = {
-	.options = options,
-	.parser = parse_jobs,
+	.options = np_json_only,
+	.parser = np_json_only_parse,
 	.doc = "Lists the page moves that the module has been asked for, running and done.",
 };
 
@@ -127,7 +113,7 @@ static error_t parse_cancel(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp_cancel = {
-	.options = options,
+	.options = np_json_only,
 	.parser = parse_cancel,
 	.args_doc = "JOB",
 	.doc = "Ends a page move of the module. What has moved stays moved.",

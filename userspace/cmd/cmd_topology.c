@@ -11,7 +11,7 @@
 #include "../lib/host/module_files.h"
 #include "../lib/host/numa_balancing.h"
 #include "../lib/host/proc.h"
-#include "cmd.h"
+#include "cmd_args.h"
 
 struct view {
 	struct np_machine m;
@@ -165,23 +165,9 @@ static void print_text(const struct view *v)
 	print_caches(v);
 }
 
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
-	{ 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	(void)arg, (void)state;
-	if (key != 'j')
-		return ARGP_ERR_UNKNOWN;
-	np_json = true;
-	return 0;
-}
-
 static const struct argp argp = {
-	.options = options,
-	.parser = parse,
+	.options = np_json_only,
+	.parser = np_json_only_parse,
 	.doc = "Shows the machine: nodes with their CPUs and memory, distances, caches, the kernel "
 	       "and the module, and whether it is a real machine or the lab.",
 };
