@@ -12,18 +12,6 @@
 #include "cmd.h"
 #include "cmd_args.h"
 
-static const char *text_of(const json_t *table, const char *key)
-{
-	const char *text = json_string_value(json_object_get(table, key));
-
-	return text ? text : "";
-}
-
-static double number_of(const json_t *table, const char *key)
-{
-	return json_number_value(json_object_get(table, key));
-}
-
 static void print_node(const json_t *node, size_t i)
 {
 	json_t *cpus = json_object_get(node, "cpus"), *cpu;
@@ -35,8 +23,8 @@ static void print_node(const json_t *node, size_t i)
 		numa_bitmask_setbit(mask, (unsigned int)json_integer_value(cpu));
 	printf("node %-4zu CPUs %-12s", i,
 	       json_array_size(cpus) ? np_list_format(mask, list, sizeof(list)) : "none");
-	if (number_of(node, "memory") > 0)
-		printf(" memory %8.0f MiB\n", number_of(node, "memory") / (1 << 20));
+	if (np_json_number_of(node, "memory") > 0)
+		printf(" memory %8.0f MiB\n", np_json_number_of(node, "memory") / (1 << 20));
 	else
 		printf(" no memory\n");
 	numa_bitmask_free(mask);
@@ -61,12 +49,12 @@ static void print_distances(const json_t *rows)
 static void print_cache(const json_t *cache)
 {
 	printf("cache L%d  %8.0f KiB, %d ways, lines of %d bytes, CPUs that share one: %d",
-	       (int)number_of(cache, "level"), number_of(cache, "size") / 1024,
-	       (int)number_of(cache, "ways"), (int)number_of(cache, "line_bytes"),
-	       (int)number_of(cache, "shared_by_cpus"));
+	       (int)np_json_number_of(cache, "level"), np_json_number_of(cache, "size") / 1024,
+	       (int)np_json_number_of(cache, "ways"), (int)np_json_number_of(cache, "line_bytes"),
+	       (int)np_json_number_of(cache, "shared_by_cpus"));
 	if (json_object_get(cache, "latency_ns"))
-		printf(", %g ns", number_of(cache, "latency_ns"));
-	printf("  (%s)\n", text_of(cache, "source"));
+		printf(", %g ns", np_json_number_of(cache, "latency_ns"));
+	printf("  (%s)\n", np_json_text_of(cache, "source"));
 }
 
 /* A number with its unit, and where it comes from. */
@@ -75,7 +63,7 @@ static void print_number(const char *name, const char *key, const json_t *entry,
 	char both[64], origin[16];
 
 	snprintf(both, sizeof(both), "%s.%s", name, key);
-	printf("  %-32s %10g %-6s %s\n", both, number_of(entry, "value"), unit,
+	printf("  %-32s %10g %-6s %s\n", both, np_json_number_of(entry, "value"), unit,
 	       np_sourced_origin(entry, origin, sizeof(origin)));
 }
 
@@ -130,7 +118,7 @@ static void print_model(const json_t *model)
 	json_array_foreach(json_object_get(model, "node"), i, one) {
 		char suffix[24];
 
-		snprintf(suffix, sizeof(suffix), "[%d]", (int)number_of(one, "node"));
+		snprintf(suffix, sizeof(suffix), "[%d]", (int)np_json_number_of(one, "node"));
 		print_node_tables(one, suffix);
 	}
 	print_links(json_object_get(model, "link"));
@@ -142,8 +130,8 @@ static void print_penalties(const json_t *penalty)
 	size_t i;
 
 	json_array_foreach(json_object_get(penalty, "task"), i, task)
-		print_number("penalty", text_of(task, "name"), json_object_get(task, "penalty"),
-			     "");
+		print_number("penalty", np_json_text_of(task, "name"),
+			     json_object_get(task, "penalty"), "");
 }
 
 static void print_machine(const json_t *file)
@@ -151,8 +139,9 @@ static void print_machine(const json_t *file)
 	json_t *one;
 	size_t i;
 
-	printf("machine   %s: %s\n", text_of(file, "name"), text_of(file, "summary"));
-	printf("source    %s\n", text_of(file, "source"));
+	printf("machine   %s: %s\n", np_json_text_of(file, "name"),
+	       np_json_text_of(file, "summary"));
+	printf("source    %s\n", np_json_text_of(file, "source"));
 	json_array_foreach(json_object_get(file, "nodes"), i, one)
 		print_node(one, i);
 	print_distances(json_object_get(file, "distances"));
@@ -239,12 +228,12 @@ static const struct argp argp = {
 
 static int print_plugin(const json_t *file)
 {
-	const char *lines = text_of(file, "plugin");
+	const char *lines = np_json_text_of(file, "plugin");
 
 	if (!*lines)
 		return np_usage("machine '%s' has no [model] or no [[cache]], so its time cannot be "
 				"simulated",
-				text_of(file, "name"));
+				np_json_text_of(file, "name"));
 	fputs(lines, stdout);
 	return NP_EXIT_OK;
 }

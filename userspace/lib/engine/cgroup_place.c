@@ -74,20 +74,13 @@ static int find_target(const struct np_cgroup_name *name, struct target *t, stru
 	return e;
 }
 
-static const char *text_of(const json_t *record, const char *key)
-{
-	const char *text = json_string_value(json_object_get(record, key));
-
-	return text ? text : "";
-}
-
 static void target_of(const json_t *record, const char *root, struct target *t)
 {
 	snprintf(t->root, sizeof(t->root), "%s", root);
 	if ((size_t)snprintf(t->folder, sizeof(t->folder), "%s%s", root,
-			     text_of(record, "cgroup")) >= sizeof(t->folder))
+			     np_json_text_of(record, "cgroup")) >= sizeof(t->folder))
 		t->folder[0] = '\0';
-	snprintf(t->unit, sizeof(t->unit), "%s", text_of(record, "unit"));
+	snprintf(t->unit, sizeof(t->unit), "%s", np_json_text_of(record, "unit"));
 }
 
 static json_int_t inode_of(const struct target *t)
@@ -215,7 +208,8 @@ static bool hand_over(struct book *b, const json_t *record, json_t *level)
 	size_t i;
 
 	json_array_foreach(b->records, i, other)
-		if (other != record && is_below(text_of(other, "cgroup"), json_string_value(level)))
+		if (other != record &&
+		    is_below(np_json_text_of(other, "cgroup"), json_string_value(level)))
 			return !json_array_insert(json_object_get(other, "enabled"), 0, level);
 	return false;
 }
@@ -259,8 +253,8 @@ static json_t *find(const struct book *b, const struct target *t)
 	size_t i;
 
 	json_array_foreach(b->records, i, record)
-		if (!strcmp(text_of(record, "cgroup"), name_of(t)) &&
-		    !strcmp(text_of(record, "unit"), t->unit))
+		if (!strcmp(np_json_text_of(record, "cgroup"), name_of(t)) &&
+		    !strcmp(np_json_text_of(record, "unit"), t->unit))
 			return record;
 	return NULL;
 }
@@ -458,9 +452,9 @@ static bool is_meant(const json_t *record, const struct np_cgroup_name *name,
 	if (!name)
 		return true;
 	if (name->unit)
-		return !strcmp(text_of(record, "unit"), t->unit) ||
-		       !strcmp(strrchr(text_of(record, "cgroup"), '/') + 1, t->unit);
-	return is_below(text_of(record, "cgroup"), name_of(t));
+		return !strcmp(np_json_text_of(record, "unit"), t->unit) ||
+		       !strcmp(strrchr(np_json_text_of(record, "cgroup"), '/') + 1, t->unit);
+	return is_below(np_json_text_of(record, "cgroup"), name_of(t));
 }
 
 int np_cgroup_restore(const struct np_cgroup_name *name, struct np_cgroups_back *back,

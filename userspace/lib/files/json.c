@@ -56,6 +56,16 @@ json_t *np_json_text(const char *text)
 	return j;
 }
 
+const char *np_json_text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key)) ?: "";
+}
+
+double np_json_number_of(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
 json_t *np_json_node(const struct np_machine *m, int node)
 {
 	return node == NP_NODE_NONE ? json_null() : json_integer(m->node[node].id);

@@ -21,6 +21,10 @@ json_t *np_json_list(const struct bitmask *mask);
 /* Text that may hold any bytes, as a process's name may: what is not UTF-8 becomes '?'. */
 json_t *np_json_text(const char *text);
 
+/* What the object has of that name; "" and 0 where it has no such text or number. */
+const char *np_json_text_of(const json_t *object, const char *key);
+double np_json_number_of(const json_t *object, const char *key);
+
 /* The kernel's number of the node, or null. */
 json_t *np_json_node(const struct np_machine *m, int node);
 

@@ -8,6 +8,7 @@
 
 #include "../../../policies/model/fields.h"
 #include "../base/size.h"
+#include "json.h"
 #include "machine_file.h"
 #include "machine_set.h"
 
@@ -29,11 +30,6 @@ static void set_bytes(json_t *table, const char *key)
 	json_object_set_new(table, key, json_integer((json_int_t)bytes));
 }
 
-static double number_of(const json_t *table, const char *key)
-{
-	return json_number_value(json_object_get(table, key));
-}
-
 /* The text form of the model, as np_model_parse() reads it; "" without a model. */
 static void print_model(const json_t *root, const struct np_machine *m, FILE *f)
 {
@@ -49,16 +45,16 @@ static const json_t *cache_of(const json_t *root, int level)
 	size_t i;
 
 	json_array_foreach(json_object_get(root, "cache"), i, cache)
-		if (level ? number_of(cache, "level") == level :
-			    number_of(cache, "level") > number_of(found, "level"))
+		if (level ? np_json_number_of(cache, "level") == level :
+			    np_json_number_of(cache, "level") > np_json_number_of(found, "level"))
 			found = cache;
 	return found;
 }
 
 static void print_cache(const char *name, const json_t *cache, FILE *f)
 {
-	fprintf(f, "%s=%.12g %.12g %.12g\n", name, number_of(cache, "size"),
-		number_of(cache, "ways"), number_of(cache, "latency_ns"));
+	fprintf(f, "%s=%.12g %.12g %.12g\n", name, np_json_number_of(cache, "size"),
+		np_json_number_of(cache, "ways"), np_json_number_of(cache, "latency_ns"));
 }
 
 static void print_caches(const json_t *root, FILE *f)
@@ -66,9 +62,9 @@ static void print_caches(const json_t *root, FILE *f)
 	const json_t *last = cache_of(root, 0), *first = cache_of(root, 1),
 		     *second = cache_of(root, 2);
 
-	fprintf(f, "line=%.12g\n", number_of(last, "line_bytes"));
+	fprintf(f, "line=%.12g\n", np_json_number_of(last, "line_bytes"));
 	if (first && first != last)
-		fprintf(f, "l1=%.12g\n", number_of(first, "size"));
+		fprintf(f, "l1=%.12g\n", np_json_number_of(first, "size"));
 	if (second && second != last)
 		print_cache("l2", second, f);
 	print_cache("llc", last, f);
@@ -90,7 +86,7 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 		const json_t *number = json_object_get(json_object_get(model, field->table),
 						       field->key);
 
-		fprintf(f, "%s%.12g", blank, number_of(number, "value"));
+		fprintf(f, "%s%.12g", blank, np_json_number_of(number, "value"));
 		blank = " ";
 	}
 	putc('\n', f);

@@ -9,6 +9,7 @@
 #include "../../../policies/plan/plan.h"
 #include "../base/replace_file.h"
 #include "../host/proc.h"
+#include "json.h"
 #include "penalty.h"
 #include "sourced.h"
 
@@ -34,17 +35,10 @@ static const struct np_toml_key task_keys[] = {
 	/* clang-format on */
 };
 
-static const char *text_of(const struct np_toml_table *t, const char *key)
-{
-	const char *text = json_string_value(json_object_get(t->json, key));
-
-	return text ? text : "";
-}
-
 /* The method of a measurement; files of earlier versions have no key and one method. */
 static int read_method(const struct np_toml_table *t, enum np_provenance *method)
 {
-	const char *word = text_of(t, "method");
+	const char *word = np_json_text_of(t->json, "method");
 
 	*method = strcmp(word, np_provenance_name(NP_PROVENANCE_FLIP)) ? NP_PROVENANCE_RUNS :
 									 NP_PROVENANCE_FLIP;
@@ -70,7 +64,7 @@ static int read_task(const struct np_toml_table *t, struct np_penalty_task *task
 	int e = np_toml_check(t, task_keys);
 
 	*task = (struct np_penalty_task) { .mpki = -1 };
-	if (!e && !*text_of(t, "name"))
+	if (!e && !*np_json_text_of(t->json, "name"))
 		e = np_toml_wrong(t, "name", "'' is not a program's name");
 	if (!e)
 		e = read_method(t, &task->method);
@@ -82,9 +76,9 @@ static int read_task(const struct np_toml_table *t, struct np_penalty_task *task
 		e = np_sourced_read(t, "penalty", 0.01, MOST, &task->penalty);
 	if (e)
 		return e;
-	snprintf(task->key.name, sizeof(task->key.name), "%s", text_of(t, "name"));
-	snprintf(task->key.exe, sizeof(task->key.exe), "%s", text_of(t, "exe"));
-	snprintf(task->key.unit, sizeof(task->key.unit), "%s", text_of(t, "unit"));
+	snprintf(task->key.name, sizeof(task->key.name), "%s", np_json_text_of(t->json, "name"));
+	snprintf(task->key.exe, sizeof(task->key.exe), "%s", np_json_text_of(t->json, "exe"));
+	snprintf(task->key.unit, sizeof(task->key.unit), "%s", np_json_text_of(t->json, "unit"));
 	snprintf(task->source, sizeof(task->source), "%s",
 		 json_string_value(json_object_get(json_object_get(t->json, "penalty"), "source")));
 	return 0;
