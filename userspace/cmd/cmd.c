@@ -159,6 +159,15 @@ void np_catch(int signal, const struct sigaction *action)
 		sigaction(signal, action, NULL);
 }
 
+void np_catch_ends(void (*handler)(int signal), int flags)
+{
+	const struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+
+	np_catch(SIGINT, &action);
+	np_catch(SIGTERM, &action);
+	np_catch(SIGHUP, &action);
+}
+
 int np_cmd_machine(struct np_machine *m)
 {
 	struct np_err err;

@@ -91,6 +91,9 @@ int np_arg_add_pid(const char *text, struct np_pids *pids);
  */
 void np_catch(int signal, const struct sigaction *action);
 
+/* The same of SIGINT, SIGTERM and SIGHUP. */
+void np_catch_ends(void (*handler)(int signal), int flags);
+
 /* This machine; NP_EXIT_OK, or an exit status after printing the error. */
 int np_cmd_machine(struct np_machine *m);
 

@@ -58,16 +58,6 @@ static void on_signal(int signal)
 	stop = 1;
 }
 
-/* The engines check stop between calls; a signal must not make a call fail. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-
-	np_catch(SIGINT, &action);
-	np_catch(SIGTERM, &action);
-	np_catch(SIGHUP, &action);
-}
-
 static void report(const struct np_applied *a, int e, const char *err)
 {
 	json_t *j;
@@ -169,7 +159,8 @@ static int apply(struct np_policy_cli *w)
 
 	/* A signal ends the reading of standard input. */
 	status = w->plan ? renew(w, &p) : NP_EXIT_OK;
-	catch_signals();
+	/* The engines check stop between calls; a signal must not make a call fail. */
+	np_catch_ends(on_signal, SA_RESTART);
 	np_policy_stop(&stop);
 	if (!w->plan)
 		status = ask(w, &p);

@@ -103,15 +103,6 @@ static void stop(int signal)
 	stopped = signal;
 }
 
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = stop };
-
-	np_catch(SIGINT, &action);
-	np_catch(SIGTERM, &action);
-	np_catch(SIGHUP, &action);
-}
-
 static int fail(int e, const char *err)
 {
 	return np_failed(e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL, "%s",
@@ -444,7 +435,7 @@ static int measure_and_save(const struct penalty_args *a)
 	if (!status && a->save &&
 	    (np_penalties_read(&r.file, a->save, &err) || np_penalties_may_write(a->save, &err)))
 		status = fail(-EINVAL, err.text);
-	catch_signals();
+	np_catch_ends(stop, 0);
 	if (!status)
 		status = measure(&r, a);
 	if (!status && a->save && np_penalties_write(&r.file, a->save, &err))
