@@ -60,15 +60,12 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ps_args *a = state->input;
-	struct np_err err;
 	double mib = 0;
 	int e;
 
 	switch (key) {
 	case KEY_COLUMNS:
-		if (!np_task_table_choose(&a->view, arg, &err))
-			return 0;
-		return np_failed(ECANCELED, "%s", err.text);
+		return np_arg_columns(arg, &a->view);
 	case 's':
 		return np_arg_milliseconds(arg, "--sample", MAX_SAMPLE_MS, &a->sample_ms);
 	case KEY_COUNT:
@@ -92,12 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->node = arg;
 		return 0;
 	case 'S':
-		if (np_sort_find(arg, &a->view.sort))
-			return 0;
-		return np_failed(ECANCELED,
-				 "no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
-				 "pages, pid",
-				 arg);
+		return np_arg_sort(arg, &a->view.sort);
 	}
 	return np_common_parse(key, arg, &a->common);
 }

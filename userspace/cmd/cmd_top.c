@@ -54,23 +54,15 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct top *top = state->input;
-	struct np_err err;
 
 	switch (key) {
 	case 'i':
 		return np_arg_microseconds(arg, "--interval", MIN_INTERVAL_US, MAX_INTERVAL_US,
 					   &top->interval_us);
 	case 'S':
-		if (np_sort_find(arg, &top->view.sort))
-			return 0;
-		return np_failed(ECANCELED,
-				 "no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
-				 "pages, pid",
-				 arg);
+		return np_arg_sort(arg, &top->view.sort);
 	case KEY_COLUMNS:
-		if (!np_task_table_choose(&top->view, arg, &err))
-			return 0;
-		return np_failed(ECANCELED, "%s", err.text);
+		return np_arg_columns(arg, &top->view);
 	case 'j':
 		np_json = true;
 		return 0;

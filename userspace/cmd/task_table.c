@@ -11,6 +11,7 @@
 #include "../lib/base/cpulist.h"
 #include "../lib/counters/counters.h"
 #include "../lib/host/exclude.h"
+#include "cmd.h"
 
 static const char *const sort_name[] = {
 	[NP_SORT_COST] = "cost",   [NP_SORT_BUSY] = "busy",	  [NP_SORT_REMOTE] = "remote",
@@ -29,14 +30,17 @@ const char *np_sort_name(enum np_sort sort)
 	return (size_t)sort < N_SORTS ? sort_name[sort] : NULL;
 }
 
-bool np_sort_find(const char *word, enum np_sort *sort)
+int np_arg_sort(const char *word, enum np_sort *sort)
 {
 	for (size_t i = 0; i < N_SORTS; i++)
 		if (!strcmp(sort_name[i], word)) {
 			*sort = (enum np_sort)i;
-			return true;
+			return 0;
 		}
-	return false;
+	return np_failed(ECANCELED,
+			 "no order \"%s\"; there are cost, busy, remote, mpki, penalty, local, "
+			 "pages, pid",
+			 word);
 }
 
 static const struct np_count *counted(const struct np_task_table *v, size_t task, enum np_event e)
@@ -377,7 +381,7 @@ static const struct column *find_column(const char *word, size_t len)
 	return NULL;
 }
 
-int np_task_table_choose(struct np_task_table *v, const char *words, struct np_err *err)
+int np_arg_columns(const char *words, struct np_task_table *v)
 {
 	v->n_columns = 0;
 	for (const char *word = words; *word || word == words;) {
@@ -385,14 +389,13 @@ int np_task_table_choose(struct np_task_table *v, const char *words, struct np_e
 		const struct column *c = find_column(word, len);
 
 		if (!c)
-			return np_fail(err, -EINVAL,
-				       "no column \"%.*s\"; there are pid, "
-				       "command, threads, busy, node, local, ipc, mpki, remote, "
-				       "penalty, from, shm, pages, most, cpus",
-				       (int)len, word);
+			return np_failed(ECANCELED,
+					 "no column \"%.*s\"; there are pid, "
+					 "command, threads, busy, node, local, ipc, mpki, remote, "
+					 "penalty, from, shm, pages, most, cpus",
+					 (int)len, word);
 		if (v->n_columns == NP_COLUMNS)
-			return np_fail(err, -EINVAL, "more columns than there are in \"%s\"",
-				       words);
+			return np_failed(ECANCELED, "more columns than there are in \"%s\"", words);
 		v->column[v->n_columns++] = (unsigned char)(c - columns);
 		word += len + (word[len] == ',' && word[len + 1]);
 	}

@@ -38,14 +38,14 @@ struct np_task_table {
 	const char *comm; /* only names that hold this text; NULL: all */
 	int node;	  /* only tasks that run there or have pages there; -1: all */
 	bool busy;	  /* only those that ran */
-	unsigned char column[NP_COLUMNS]; /* [n_columns] that np_task_table_choose() chose; 0: all */
+	unsigned char column[NP_COLUMNS]; /* [n_columns] that np_arg_columns() chose; 0: all */
 	size_t n_columns;
 	size_t *row; /* [n] indices of t's tasks, in order */
 	size_t n;
 };
 
-/* "cost", "busy", ..: false for another word. */
-bool np_sort_find(const char *word, enum np_sort *sort);
+/* "cost", "busy", ..: 0, or ECANCELED after printing the error. */
+int np_arg_sort(const char *word, enum np_sort *sort);
 const char *np_sort_name(enum np_sort sort); /* NULL past the last */
 
 /* Fills row and n; 0 or -ENOMEM. */
@@ -59,8 +59,8 @@ void np_task_table_free(struct np_task_table *v);
  */
 double np_task_cost(const struct np_task_table *v, size_t task);
 
-/* "pid,busy,..": 0, or -EINVAL with one line in err. */
-int np_task_table_choose(struct np_task_table *v, const char *words, struct np_err *err);
+/* "pid,busy,..": 0, or ECANCELED after printing the error. */
+int np_arg_columns(const char *words, struct np_task_table *v);
 
 /*
  * Lines without a newline, cut to len; columns that do not fit are left out from the
