@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/base/clock.h"
 #include "../cmd/cmd.h"
 #include "kernel_headers.h"
 
@@ -36,14 +37,6 @@ struct run {
 	uint64_t end;	  /* ns; 0: none */
 	sigset_t mask_before;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Never returns. */
 static _Noreturn void become(const struct run *r, const char *file, char *const *argv)
@@ -120,7 +113,7 @@ static void begin(struct run *r)
 {
 	r->ready = true;
 	if (r->tracer->us)
-		r->end = now_ns() + r->tracer->us * 1000ull;
+		r->end = np_clock_ns(CLOCK_MONOTONIC) + r->tracer->us * 1000ull;
 	if (!r->tracer->command)
 		return;
 	r->program = fork();
@@ -206,7 +199,7 @@ static void watch(struct run *r)
 	bool open = true;
 
 	while (open || r->bpftrace || r->program) {
-		uint64_t now = now_ns();
+		uint64_t now = np_clock_ns(CLOCK_MONOTONIC);
 		int timeout = r->told && r->bpftrace ? TELL_AGAIN_MS : -1;
 
 		if (r->end && !r->told)

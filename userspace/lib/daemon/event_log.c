@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../files/json.h"
 
 int np_events_open(struct np_events *e, const char *path, struct np_err *err)
@@ -40,10 +41,7 @@ void np_events_close(struct np_events *e)
 
 static double time_of_day(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec + (double)(now.tv_nsec / 1000) / 1e6;
+	return (double)(np_clock_ns(CLOCK_REALTIME) / 1000) / 1e6;
 }
 
 bool np_event(struct np_events *e, unsigned int interval, const char *event, json_t *fields,

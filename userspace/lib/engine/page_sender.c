@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../base/clock.h"
 #include "../host/proc.h"
 
 #define MIN_CALL   64
@@ -14,14 +15,6 @@
 /* A page that is busy is often free a moment later. */
 #define PASSES	    3
 #define PASS_NAP_NS 2000000L
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void nap_ns(uint64_t ns)
 {
@@ -116,7 +109,7 @@ static void throttle(const struct np_sender *s)
 	if (!s->rate_mib)
 		return;
 	due = np_sender_due_ns(s->out->bytes, s->rate_mib);
-	passed = now_ns() - s->began;
+	passed = np_clock_ns(CLOCK_MONOTONIC) - s->began;
 	if (due > passed)
 		nap_ns(due - passed);
 }
@@ -164,7 +157,7 @@ static int record_results(struct np_sender *s, size_t n, size_t tried, int faile
 		out->moved += s->weight[at];
 		out->bytes += s->weight[at] * s->page_size;
 	}
-	out->ns = now_ns() - s->began;
+	out->ns = np_clock_ns(CLOCK_MONOTONIC) - s->began;
 	return 0;
 }
 
@@ -180,7 +173,7 @@ int np_sender_go_on(struct np_sender *s)
 static int send_call(struct np_sender *s, size_t n, size_t *tried)
 {
 	int flags = s->shared ? MPOL_MF_MOVE_ALL : MPOL_MF_MOVE, e;
-	uint64_t before = now_ns(), us;
+	uint64_t before = np_clock_ns(CLOCK_MONOTONIC), us;
 	long left;
 
 	for (size_t i = 0; i < n; i++) {
@@ -191,11 +184,11 @@ static int send_call(struct np_sender *s, size_t n, size_t *tried)
 	e = left < 0 ? -errno : 0;
 	if (e && e != -ENOENT && e != -ENOMEM)
 		return call_failed(s, n, e);
-	us = (now_ns() - before) / 1000;
+	us = (np_clock_ns(CLOCK_MONOTONIC) - before) / 1000;
 	if (us > s->out->longest_pause_us)
 		s->out->longest_pause_us = us;
 	*tried = left > 0 || e == -ENOMEM ? np_sender_tried(s->node, s->status, n) : n;
-	adapt(s, n, now_ns() - before);
+	adapt(s, n, np_clock_ns(CLOCK_MONOTONIC) - before);
 	e = record_results(s, n, *tried, e == -ENOMEM ? e : -EBUSY);
 	if (e)
 		return e;
@@ -262,7 +255,7 @@ void np_sender_add(struct np_sender *s, void *page, uint32_t weight, int to)
 int np_sender_open(struct np_sender *s, size_t room)
 {
 	s->room = room;
-	s->began = now_ns();
+	s->began = np_clock_ns(CLOCK_MONOTONIC);
 	s->call = s->max_stall_us && room > FIRST_CALL ? FIRST_CALL : room;
 	adapt(s, 0, 0);
 	s->page = calloc(room, sizeof(*s->page));
@@ -280,7 +273,7 @@ int np_sender_open(struct np_sender *s, size_t room)
 
 void np_sender_close(struct np_sender *s)
 {
-	s->out->ns = now_ns() - s->began;
+	s->out->ns = np_clock_ns(CLOCK_MONOTONIC) - s->began;
 	free(s->page);
 	free(s->weight);
 	free(s->to);

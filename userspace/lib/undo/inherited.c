@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../base/grow.h"
@@ -27,11 +28,8 @@
 unsigned long long np_inherited_now(void)
 {
 	unsigned long long hertz = (unsigned long long)sysconf(_SC_CLK_TCK);
-	struct timespec t;
 
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (unsigned long long)t.tv_sec * hertz +
-	       (unsigned long long)t.tv_nsec / (1000000000 / hertz);
+	return np_clock_ns(CLOCK_BOOTTIME) / (1000000000 / hertz);
 }
 
 /* Data of one search. */
