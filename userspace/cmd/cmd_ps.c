@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ps: tasks, the nodes that they run on and have memory on, and the cost of remote memory. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
