@@ -224,6 +224,7 @@ static const char *may_lose(const struct np_plan *plan, char *why, size_t len)
 	const struct np_known *now = &plan->throughput[0], *then = &plan->throughput[1];
 
 	if (then->source == NP_PROVENANCE_NONE ||
+	    plan->throughput_least >= (1 - SAME) * then->value ||
 	    now->value - plan->throughput_least <=
 		    fmax(SAME * now->value, then->value - now->value))
 		return NULL;
@@ -234,7 +235,7 @@ static const char *may_lose(const struct np_plan *plan, char *why, size_t len)
 	return why;
 }
 
-/* Of a policy that goes by predictions; the others' plans stand whatever is predicted. */
+/* Whether the plan stands; else why has the reason. Other policies' stand whatever is predicted. */
 static const char *reject(const struct np_policy *p, const struct np_options *o,
 			  const struct np_plan *plan, char *why, size_t len)
 {
@@ -244,19 +245,54 @@ static const char *reject(const struct np_policy *p, const struct np_options *o,
 	return reason || !(p->reject || plan->least_gain > 0) ? reason : may_lose(plan, why, len);
 }
 
+static int ask(const struct np_policy *p, const struct np_machine *m, const struct np_task *tasks,
+	       const struct np_options *o, struct np_plan *out)
+{
+	int e = np_plan_begin(p, m, tasks, o, out);
+
+	if (!e)
+		e = np_policy_ask(p, m, tasks, out->n, o, out);
+	return e ? e : np_plan_finish(p, m, tasks, o, out);
+}
+
+/* Asks again, with the tasks of groups kept on the nodes that they run on; their pages may move. */
+static int ask_for_pages(const struct np_policy *p, const struct np_machine *m,
+			 const struct np_task *tasks, const struct np_options *o,
+			 struct np_plan *out)
+{
+	size_t n = out->n, k = m->n_nodes;
+	struct np_task *kept = malloc((n + 1) * sizeof(*kept));
+	uint8_t *may = malloc(n * k + 1);
+	int e = -ENOMEM;
+
+	for (size_t i = 0; kept && may && i < n; i++) {
+		kept[i] = tasks[i];
+		if (!tasks[i].group || tasks[i].node == NP_NODE_NONE)
+			continue;
+		for (int node = 0; node < (int)k; node++)
+			may[i * k + node] = (node == tasks[i].node ? NP_MAY_RUN : 0) |
+					    (np_may_hold(m, &tasks[i], node) ? NP_MAY_HOLD : 0);
+		kept[i].may = may + i * k;
+	}
+	if (kept && may)
+		e = ask(p, m, kept, o, out);
+	free(kept);
+	free(may);
+	return e;
+}
+
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n, const struct np_options *o,
 		   struct np_plan *out)
 {
-	int e = out->n == n ? np_plan_begin(p, m, tasks, o, out) : -EINVAL;
+	int e = out->n == n ? ask(p, m, tasks, o, out) : -EINVAL;
 	char why[NP_REASON_LEN];
-	const char *reason;
+	const char *reason = e ? NULL : reject(p, o, out, why, sizeof(why));
 
-	if (!e)
-		e = np_policy_ask(p, m, tasks, n, o, out);
-	if (!e)
-		e = np_plan_finish(p, m, tasks, o, out);
-	reason = e ? NULL : reject(p, o, out, why, sizeof(why));
+	if (reason && may_lose(out, why, sizeof(why))) {
+		e = ask_for_pages(p, m, tasks, o, out);
+		reason = e ? NULL : reject(p, o, out, why, sizeof(why));
+	}
 	if (!reason)
 		return e;
 	leave_all_alone(p, m, tasks, o, out);

@@ -57,7 +57,7 @@ static void a_pipe_joins_writers_and_readers(void)
 	CU_ASSERT_FATAL(!pipe(fds) && !pipe(fds + 2));
 	holder(fds[0], -1);
 	holder(fds[1], -1);
-	/* Two that write to somebody who is not among them, and one that has nothing. */
+	/* Two that write to a process outside of the set, and one that has nothing. */
 	holder(fds[3], -1);
 	holder(fds[3], -1);
 	holder(-1, -1);
