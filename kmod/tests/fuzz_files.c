@@ -151,7 +151,11 @@ static void write_line(struct fuzz_draw *draw, unsigned long n, int fd, unsigned
 		note_job(fd);
 }
 
-/* Waits until the module is there again, where it is being removed and loaded. */
+/*
+ * Opens nothing while delete_module(2) runs: the kernel takes a module's last reference before it
+ * calls it going (try_stop_module()), and debugfs warns of what it opens between the two. Waits
+ * until the module is there again, where it is being removed and loaded.
+ */
 static int open_file(const char *name, int flags)
 {
 	unsigned int tries = 0;
@@ -160,7 +164,9 @@ static int open_file(const char *name, int flags)
 
 	snprintf(path, sizeof(path), DIR "%s", name);
 	for (;;) {
+		pthread_rwlock_rdlock(&shared->opening);
 		fd = open(path, flags);
+		pthread_rwlock_unlock(&shared->opening);
 		if (fd >= 0)
 			return fd;
 		if ((errno != ENOENT && errno != ENXIO && errno != ENODEV) ||
@@ -356,7 +362,9 @@ static void unload(unsigned long seed, unsigned long *started)
 
 	shared->unloading = 1;
 	for (tries = 0; tries < 20000; tries++) {
+		pthread_rwlock_wrlock(&shared->opening);
 		error = syscall(SYS_delete_module, "numaplace", O_NONBLOCK) ? errno : 0;
+		pthread_rwlock_unlock(&shared->opening);
 		if (error != EAGAIN)
 			break;
 		tend(seed, started);
@@ -424,6 +432,16 @@ static void check_all(unsigned long seed, unsigned long *started, const char *mo
 	alarm(0);
 }
 
+static void share_lock(void)
+{
+	pthread_rwlockattr_t a;
+
+	pthread_rwlockattr_init(&a);
+	pthread_rwlockattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&shared->opening, &a);
+}
+
 static int fuzz(char **argv)
 {
 	unsigned long seed = strtoul(argv[1], NULL, 0), operations = strtoul(argv[3], NULL, 0);
@@ -432,6 +450,7 @@ static int fuzz(char **argv)
 	unsigned int i;
 
 	fuzz_share();
+	share_lock();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (i = 0; i < FUZZ_TARGETS; i++)
 		shared->target[i] = fuzz_start_target(seed, i, ++started);

@@ -4,6 +4,7 @@
 #define _FUZZ_FILES_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct fuzz_own {
 };
 
 struct fuzz_shared {
+	pthread_rwlock_t opening; /* read: to open a file of the module; write: to remove it */
 	unsigned long all_cpus;
 	char *memory; /* of the targets, at the same address until they execute */
 	pid_t target[FUZZ_TARGETS], recent[FUZZ_RECENT];
