@@ -40,9 +40,9 @@ static int by_group(const void *a, const void *b, void *tasks)
 
 static double busy_share(const struct np_task *t)
 {
-	if (t->busy.source == NP_PROVENANCE_NONE || !(t->busy.value > 0))
+	if (t->busy.source == NP_PROVENANCE_NONE)
 		return BUSIEST;
-	return fmin(BUSIEST, t->busy.value / t->cores);
+	return fmax(1 - BUSIEST, fmin(BUSIEST, t->busy.value / t->cores));
 }
 
 static double written(const struct np_task *t)

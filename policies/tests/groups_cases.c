@@ -99,6 +99,16 @@ static void the_busier_one_decides(void)
 	CU_ASSERT_DOUBLE_EQUAL(decision[1].gain, 1, 0.02);
 }
 
+/* One that was idle while it was watched holds nobody up. */
+static void an_idle_member_changes_nothing(void)
+{
+	begin();
+	member(1, 1, 2);
+	member(1, 0, 1);
+	gains();
+	CU_ASSERT_DOUBLE_EQUAL(decision[0].gain, 2, 0.05);
+}
+
 static void one_that_shares_its_cpu_is_woken_late(void)
 {
 	begin();
@@ -164,6 +174,7 @@ static CU_TestInfo groups_tests[] = {
 	TEST(two_in_turn),
 	TEST(two_at_a_time),
 	TEST(the_busier_one_decides),
+	TEST(an_idle_member_changes_nothing),
 	TEST(one_that_shares_its_cpu_is_woken_late),
 	TEST(a_busy_time_that_is_too_short),
 	TEST(messages_between_nodes_take_time),
