@@ -4,7 +4,7 @@
 The measured file stands where numaplace keeps its state: /run/numaplace for root, $XDG_RUNTIME_DIR/numaplace for
 others. It ends with the boot there, as what it says may: firmware settings, memory and the lab's machine change between
 boots. In a lab machine the folder is the guest's own, so that no other machine finds the file. The manifest has its
-text, which outlives the boot: a run that is gone on with later plans with the model that it began with.
+text, which outlives the boot: a resumed run plans with the model of its first part.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NO_TIMES = "times mean nothing in a functional lab machine, so it cannot be cali
 def of_run(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: dict[str, Any] | None,
            scratch: Path) -> dict[str, Any] | None:
     """Which model the plans use, for the manifest; None where no policy of the suite needs one. numaplace plans with it
-    from now on. `begun`: what the manifest of the run that is gone on with says."""
+    from then on. `begun`: `model` in the manifest of the run to resume; None for a new run."""
     needing = numaplace.needing(suite.policies, NEED)
     if not needing or sum(node.usable for node in host_nodes.nodes()) < 2:
         return None
@@ -47,7 +47,7 @@ def of_run(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: 
         numaplace.model.write_text(begun["text"], encoding="utf-8")
         return begun
     why = SWITCHED_OFF if not suite.calibrate else NO_TIMES if platform == "lab-functional" else None
-    if why or begun:  # one that began without goes on without
+    if why or begun:  # a run without calibration is resumed without
         return _record(origin) | {"why": begun["why"] if begun else why}
     numaplace.model = _of_this_boot(suite, numaplace, platform, needing, out)
     return _record(numaplace.model_origin(), numaplace.model) | {"calibrated": True}
