@@ -97,14 +97,22 @@ class Results:
         place = _places(self.manifest.get("policies"))
         return sorted({o.policy for o in self.measured}, key=lambda p: (place(p), policy_rank(p)))
 
+    def _of_suite(self, key: str) -> Any:
+        try:
+            return tomllib.loads(str(self.manifest.get("suite_text") or "")).get(key)
+        except tomllib.TOMLDecodeError:
+            return None
+
     @property
     def presents(self) -> list[str]:
         """The papers' tables and figures that the suite says it answers to."""
-        try:
-            found = tomllib.loads(str(self.manifest.get("suite_text") or "")).get("presents")
-        except tomllib.TOMLDecodeError:
-            return []
+        found = self._of_suite("presents")
         return [str(name) for name in found] if isinstance(found, list) else []
+
+    @property
+    def design(self) -> str:
+        """That made the workloads of the suite's levels; "" where it lists them."""
+        return text_of(self._of_suite("design"))
 
     @property
     def nodes(self) -> int:

@@ -46,20 +46,14 @@ def print_packets(described: machine.Machine):
           f"triad {100 * triad:+.1f} %, reads alone {100 * read:+.1f} %")
 
 
-HELD_OUT = {luo.E5620.machine: ("where local and remote threads run", held_out.both_sides),
-            luo.LS3A.machine: ("with an odd number of threads", held_out.odd_cells)}
-
-
 def print_held_out(table: luo.Table):
     """Fits of parts of the table, and what they say of the rest."""
-    what, cells = HELD_OUT[table.machine]
+    what, cells = held_out.HALVES[table.machine]
     part = held_out.predict(table.machine, cells())
     print(f"the {len(part.cells)} cells {what}, predicted from the {part.fitted} others: "
           f"mean absolute error {part.mean:.3f} of 4L0R, worst {part.worst:.3f}")
-    rows = held_out.rows(table.machine)
-    for x, row in enumerate(rows):
+    for x, row in enumerate(held_out.rows(table.machine)):
         print(f"row {x}L, predicted from the other rows: mean absolute error {row.mean:.3f} of 4L0R, worst {row.worst:.3f}")
-    print(f"error of a ratio of two cells, each predicted without its row: {held_out.ratio_error(rows):.4f}")
 
 
 def print_luo(table: luo.Table):

@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the contention model says of cells of Table 1 that it was not fitted to.
+"""What the contention model says of cells of Table 1 that it was not fitted to."""
 
-`errors.csv` has the error of a ratio of two cells, each predicted without its row. It is the model's error wherever
-a verdict in the lab needs one.
-"""
-
-import csv
 from dataclasses import dataclass
-from itertools import combinations
-from math import log, sqrt
-from pathlib import Path
 
 import numpy as np
 
 from experiments.model_fit import fit, luo
 from experiments.model_fit.native import Model
 
-FILE = Path(__file__).with_name("errors.csv")
 Cell = tuple[int, int]  # local, remote
 
 
@@ -64,13 +55,6 @@ def rows(name: str) -> list[Prediction]:
     return [predict(name, {(x, y) for y in luo.THREADS}) for x in luo.THREADS]
 
 
-def ratio_error(predictions: list[Prediction]) -> float:
-    """Root mean square, over all pairs of cells, of the logarithm of model over paper of their ratio."""
-    off = [log(ours / paper) for one in predictions for paper, ours in one.cells.values()]
-    return sqrt(np.mean([(a - b) ** 2 for a, b in combinations(off, 2)]))
-
-
-def known() -> dict[str, float]:
-    """The errors of a ratio by machine, from errors.csv."""
-    lines = (line for line in FILE.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-    return {row["machine"]: float(row["ratio_error"]) for row in csv.DictReader(lines)}
+# Half of each table, in words and as cells.
+HALVES = {luo.E5620.machine: ("where local and remote threads run", both_sides),
+          luo.LS3A.machine: ("with an odd number of threads", odd_cells)}

@@ -4,6 +4,7 @@
  * repeats no struct.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,29 +27,38 @@ void native_free(struct np_model *m)
 	free(m);
 }
 
-static void set_nodes(struct np_model *m, const struct np_model_field *f, double value)
-{
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		struct np_model_node *node = &m->node[i];
-
-		if (strcmp(f->table, "dram") ? node->core_outstanding > 0 :
-					       node->dram_bytes_per_s > 0)
-			*np_model_member(f, node) = value;
-	}
-}
-
-/* Sets [model.TABLE] KEY of every node or link that has it. */
-int native_set(struct np_model *m, const char *table, const char *key, double value, char *err,
-	       size_t err_len)
+static const struct np_model_field *field_of(const char *table, const char *key)
 {
 	const struct np_model_field *f = np_model_fields;
 
 	while (f->member && (!f->table || strcmp(f->table, table) || strcmp(f->key, key)))
 		f++;
-	if (f->scope == NP_SCOPE_NODE && f->member)
-		set_nodes(m, f, value * f->scale);
-	for (size_t i = 0; f->scope == NP_SCOPE_LINK && i < m->n_links; i++)
-		*np_model_member(f, &m->link[i]) = value * f->scale;
+	return f;
+}
+
+/* Whether the node has what the field tells of: cores or memory. */
+static bool has(const struct np_model_field *f, const struct np_model_node *node)
+{
+	return strcmp(f->table, "dram") ? node->core_outstanding > 0 : node->dram_bytes_per_s > 0;
+}
+
+/* [model.TABLE] KEY of every node or link that has it becomes factor * itself + value. */
+int native_change(struct np_model *m, const char *table, const char *key, double factor,
+		  double value, char *err, size_t err_len)
+{
+	const struct np_model_field *f = field_of(table, key);
+
+	for (size_t i = 0; f->member && f->scope == NP_SCOPE_NODE && i < m->n_nodes; i++) {
+		double *member = np_model_member(f, &m->node[i]);
+
+		if (has(f, &m->node[i]))
+			*member = factor * *member + value * f->scale;
+	}
+	for (size_t i = 0; f->member && f->scope == NP_SCOPE_LINK && i < m->n_links; i++) {
+		double *member = np_model_member(f, &m->link[i]);
+
+		*member = factor * *member + value * f->scale;
+	}
 	return np_model_prepare(m, err, err_len);
 }
 

@@ -35,7 +35,7 @@ def library() -> ctypes.CDLL:
     text, size, number, model = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p
     code.native_model.argtypes, code.native_model.restype = [text, text, size], model
     code.native_free.argtypes = [model]
-    code.native_set.argtypes = [model, text, text, number, text, size]
+    code.native_change.argtypes = [model, text, text, number, number, text, size]
     code.native_solve.argtypes = [model, size, model, number, number, model]
     code.np_model_unloaded_ns.argtypes, code.np_model_unloaded_ns.restype = [model, ctypes.c_int, ctypes.c_int], number
     return code
@@ -51,8 +51,17 @@ class Model:
             raise ValueError(error.value.decode())
         weakref.finalize(self, library().native_free, self.machine)
         for (table, key), value in (values or {}).items():
-            if library().native_set(self.machine, table.encode(), key.encode(), value, error, ERROR_BYTES):
-                raise ValueError(error.value.decode())
+            self._change(table, key, 0.0, value)
+
+    def _change(self, table: str, key: str, factor: float, value: float) -> None:
+        error = ctypes.create_string_buffer(ERROR_BYTES)
+        if library().native_change(self.machine, table.encode(), key.encode(), factor, value, error, ERROR_BYTES):
+            raise ValueError(error.value.decode())
+
+    def scaled(self, table: str, key: str, factor: float) -> "Model":
+        """This model after [model.TABLE] KEY of every node and link was multiplied."""
+        self._change(table, key, factor, 0.0)
+        return self
 
     def results(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
         """Of each (from, to, cores): bytes a second that it reports, and nanoseconds a line."""

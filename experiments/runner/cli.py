@@ -25,6 +25,8 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("list", help="the suites, what they answer and how long they take")
     one.add_argument("--json", action="store_true")
     one.add_argument("--time", action="store_true", help="how long each takes on this machine and in the lab")
+    one.add_argument("--decides", action="store_true",
+                     help="which of the papers' statements a run in the lab can decide, whatever it measures")
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
     one = commands.add_parser("demo", help="workloads of each kind under three policies, the report",
@@ -123,6 +125,10 @@ def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:
 def command_list(args: argparse.Namespace) -> int:
     if args.time:
         return list_times(args.json)
+    if args.decides:
+        from ..analysis.papers import advance
+        print("\n".join(advance.every()))
+        return 0
     found = [describe(suites.load(name)) for name in suites.names()]
     if args.json:
         print(json.dumps(found, indent=1))
@@ -202,6 +208,8 @@ def command_run(args: argparse.Namespace) -> int:
         from . import run_in_lab
         name = lab_machine(args, request.suite)
         request = planned(on_machine(request, host_nodes.of_lab(name)), name)
+        if not args.functional:
+            print("".join(decided(request.suite, name)), end="", flush=True)
         args.repeats = request.suite.repeats
         return run_in_lab.run(request, name, args.kernel, lab_arguments(args, request), functional=args.functional)
     bad = run(request, Narrator().tell)
@@ -217,6 +225,16 @@ def power_of(repeats: int) -> str:
         return power.statement(repeats)
     except ImportError as error:
         return f"power: not known, {error.name} is not installed: run 'make setup'"
+
+
+def decided(suite: suites.Suite, machine: str) -> list[str]:
+    """Which of the papers' statements the run can decide, before it begins."""
+    try:
+        from ..analysis.papers import advance
+    except ImportError:  # power_of() has said it
+        return []
+    checks = advance.decides(suite, machine)
+    return [f"{advance.head(suite, machine, checks)}; numaplace experiment list --decides names them\n"] if checks else []
 
 
 def command_run_all(args: argparse.Namespace) -> int:

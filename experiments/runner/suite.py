@@ -59,6 +59,7 @@ class Suite:
     text: str = field(repr=False)
     question: str
     paper: str
+    presents: tuple[str, ...]  # the papers' tables and figures that it answers to
     machines: tuple[str, ...]  # of the lab, the first is what --all takes
     takes: str
     needs: tuple[str, ...]     # programs that Debian does not have: --all leaves the suite out without them
@@ -105,7 +106,7 @@ def parse(text: str) -> Suite:
         raise UsageError("needs either [[workload]] tables or a design and its factors")
     suite = Suite(
         name=_get(data, "name", str), text=text, question=_get(data, "question", str),
-        paper=_get(data, "paper", str), machines=tuple(_get(data, "machines", list)),
+        paper=_get(data, "paper", str), presents=tuple(data.get("presents", [])), machines=tuple(_get(data, "machines", list)),
         takes=_get(data, "takes", str), needs=tuple(data.get("needs", [])),
         repeats=_get(data, "repeats", int), warmups=_get(data, "warmups", int),
         seed=_get(data, "seed", int), sample=_get({"sample": 0} | data, "sample", float),

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from math import hypot
+from collections.abc import Callable
 
 from ..results import Results
-from . import bergstrom, luo, luo_checks, model_error
+from . import bergstrom, luo, luo_checks
 from .cells import Cells
 from .chapter import like
 from .checks import FITTED, PREDICTED, Check, Part, Statement, every, greater, some
+from .judge import Judge
 
 
 def judge(runs: list[Results]) -> list[Check]:
@@ -22,11 +23,18 @@ def judge(runs: list[Results]) -> list[Check]:
         of = {like(r, names): r for r in reversed(runs) if presentation in r.presents and len(r.policies) == 1
               and "lab-functional" not in r.platforms}
         if first in of and second in of:
-            both = of[first], of[second]
-            timed = all(r.platforms == ["lab-timed"] for r in both)
-            error = hypot(*(model_error.of(r.machine).ratio for r in both)) if timed else 0.0
-            checks += [s.judge(s.kind if timed else PREDICTED, error) for s in statements(*both)]
+            checks += _judged([of[first], of[second]], statements)
     return checks
+
+
+def _judged(both: list[Results], make: Callable[..., list[Statement]]) -> list[Check]:
+    """In the lab either machine may be another one."""
+    timed = all(r.platforms == ["lab-timed"] for r in both)
+    judges = [Judge.of(r) for r in both]
+    if timed and not all(j.predictor for j in judges):
+        return []
+    others = [make(v, both[1]) for v in judges[0].variants] + [make(both[0], v) for v in judges[1].variants]
+    return [s.judge(s.kind if timed else PREDICTED, rest) for s, *rest in zip(make(*both), *others, strict=True)]
 
 
 def _products(name: str, low: float, a: list[float], b: list[float], c: list[float], d: list[float]) -> Part:

@@ -59,7 +59,7 @@ def stream(results: Results, slug: str) -> Chapter:
         best = max(local.points, key=lambda p: p.y)
         chapter.found = (f"The most of {shown}, unstrided, with local memory is "
                          f"{text_format.number(best.y)} MB/s at {text_format.tick(best.x)} threads.")
-    chapter.judge(results, statements(cells, shown))
+    chapter.judge(results, lambda run: statements(cells_of(run), shown))
     data = cells.frame("bandwidth", ("operation", "access", "memory", "threads"))
     chapter.analyses = [analyse(data, "bandwidth", "MB/s", ["access", "memory", "threads"],
                                 f"{slug}-anova", blocks=("repeat", "operation"), focus="memory",

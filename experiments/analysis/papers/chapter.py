@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +11,9 @@ from markupsafe import Markup
 from .. import text_format
 from ..results import Results
 from ..stats import Interval
-from . import model_error
-from .checks import FITTED, PREDICTED, SELF, Check, Statement, by_kind, tally
+from .checks import CONSTRUCTION, PREDICTED, SELF, Check, Statement, by_kind, separation, tally
+from .judge import Judge, Make
+from .model_error import UNKNOWN, caution
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,28 @@ class Chapter:
     def draw(self, number: str, svg: str, caption: str) -> None:
         self.drawings.append(Drawing(number, Markup(svg), caption))
 
-    def judge(self, results: Results, statements: Sequence[Statement]) -> None:
-        """In the lab a statement about the machine that is simulated may be fitted; on any other platform or machine
-        nothing was fitted to it. Times of a functional run mean nothing: nothing is judged by them."""
+    def judge(self, results: Results, make: Make, printed: Results | None = None) -> None:
+        """Times of a functional run mean nothing, and the error of a machine whose file is not here is not known:
+        nothing is judged by them."""
         if "lab-functional" in results.platforms:
             self.caution = "So no statement is judged."
             return
+        judge = Judge.of(results)
         timed = "lab-timed" in results.platforms
-        error = model_error.of(results.machine) if timed else None
-        for s in statements:
-            kind = s.kind if timed and self.machine and s.machine in ("", self.machine) else PREDICTED
-            if results.platforms == ["paper"]:
-                kind = SELF
-            self.checks.append(s.judge(kind, error.ratio if error and kind in (PREDICTED, FITTED) else 0.0))
-        if error and statements:
-            self.caution = error.words
+        if timed and not judge.predictor:
+            self.caution = UNKNOWN
+            return
+        self.checks += judge.judge(make, printed, lambda s: self._kind(s, results, timed))
+        if judge.predictor:
+            self.caution = caution(judge.predictor.machine)
+
+    def _kind(self, s: Statement, results: Results, timed: bool) -> str:
+        """In the lab a statement about the machine that is simulated may be fitted; on any other platform or machine
+        nothing was fitted to it. What a program cannot but do, it does everywhere."""
+        if results.platforms == ["paper"]:
+            return SELF
+        own = timed and self.machine and s.machine in ("", self.machine)
+        return s.kind if own or s.kind == CONSTRUCTION else PREDICTED
 
     @property
     def groups(self) -> list[dict[str, Any]]:
@@ -99,6 +106,10 @@ class Chapter:
     @property
     def tally(self) -> str:
         return tally(self.own_checks)
+
+    @property
+    def separation(self) -> str:
+        return separation(self.own_checks)
 
 
 def like(results: Results, names: dict[str, str]) -> str:

@@ -4,27 +4,32 @@
 A statement is one or more ratios of means. Each has Fieller's 95 % interval: a part holds where the
 whole interval is inside the statement's range, fails where it is wholly outside, and is undecided
 where it is partly inside. Where any one of many parts decides, each is given its share of the 5 %
-(Bonferroni). In the lab the interval is wider by the model's error on either side. One observation
-each has no interval: the ratio agrees or disagrees, and shows nothing of "at some size".
+(Bonferroni). In the lab it is the union of the intervals on every machine that the lab's may be
+(family.py). One observation each has no interval: the ratio agrees or disagrees, and shows nothing
+of "at some size".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import exp
+from dataclasses import dataclass, field
 
 from .. import text_format
 from ..stats import LEVEL, Ratio, ratio
 
 HOLDS, FAILS, UNDECIDED, ABSENT = "holds", "fails", "undecided", "not measured"
+UNDECIDABLE = "not decidable here"  # known before anything is measured
 AGREES, DISAGREES = "agrees", "disagrees"  # of one observation each
 FOR, AGAINST = (HOLDS, AGREES), (FAILS, DISAGREES)
 PLURALS = {HOLDS: "hold", FAILS: "fail", AGREES: "agree", DISAGREES: "disagree"}
 INFINITE = float("inf")
 SINGLE = "by one observation each, no interval"
 NO_EXISTENCE = "which shows nothing of one among several"
-WITHIN = "within the model's error"
+WITHIN = "not on every machine that the model may stand for"
+NARROW = "the range is narrower than the model's error, so that it cannot hold whatever is measured"
+
+# Whose numbers the same judge is shown beside the run's.
+PAPERS, UNIFORM, OPPOSITE = "the paper's numbers", "a uniform machine", "the opposite effect"
 
 # What agreement can be worth, the most first. The tallies have this order.
 PREDICTED = "predicted"        # nothing was fitted to it
@@ -75,6 +80,7 @@ class Check:
     evidence: str
     parts: int
     single: bool = False  # one observation each decided, without an interval
+    controls: dict[str, str] = field(default_factory=dict)  # verdicts of the same judge on other numbers, by name
 
 
 @dataclass(frozen=True)
@@ -88,8 +94,9 @@ class Statement:
     kind: str
     one: bool  # one part is enough for it, or all are needed
 
-    def judge(self, kind: str, error: float = 0.0) -> Check:
-        found = self._findings(error)
+    def judge(self, kind: str, variants: Sequence[Statement] = ()) -> Check:
+        """variants: this statement of the run as every other machine would have given it."""
+        found = self._findings(variants)
         decides = (FOR, UNDECIDED, ABSENT, AGAINST) if self.one else (AGAINST, UNDECIDED, FOR, ABSENT)
         verdict = next((f.verdict for wanted in decides for f in found if f.verdict in wanted), ABSENT)
         told = [f for f in found if f.verdict == verdict]
@@ -99,29 +106,49 @@ class Statement:
             verdict, evidence = UNDECIDED, f"{evidence}, {NO_EXISTENCE}"
         return Check(self.where, self.machine, self.says, kind, verdict, evidence, len(found), single)
 
-    def _findings(self, error: float) -> list[Finding]:
+    def _findings(self, variants: Sequence[Statement]) -> list[Finding]:
         """The verdict that one part gives to the whole has as many chances to be wrong as there are parts. The
         opposite needs every part, so it is as safe as each of them."""
         alone = HOLDS if self.one else FAILS
         tests = sum(p.repeated for p in self.parts)
         share = (1 - LEVEL) / max(1, tests)
-        found = [[_judge(p, level, not tests, error) for level in (LEVEL, 1 - share)] for p in self.parts]
+        found = [[_judge(versions, level, not tests) for level in (LEVEL, 1 - share)]
+                 for versions in self._versions(variants)]
         return [strict if usual.verdict in (alone, UNDECIDED) else usual for usual, strict in found]
 
+    def _versions(self, variants: Sequence[Statement]) -> list[tuple[Part, ...]]:
+        """Each part with itself on the other machines."""
+        return list(zip(self.parts, *(v.parts for v in variants), strict=True))
 
-def _judge(part: Part, level: float, single: bool, error: float) -> Finding:
-    found = part.ratio(level)
-    if found is None:
+    def can_hold(self, variants: Sequence[Statement]) -> bool:
+        """Whether some measurement would show it, of the model's own values and those of the other machines."""
+        possible = [_can_hold(versions) for versions in self._versions(variants)]
+        return not possible or (any(possible) if self.one else all(possible))
+
+
+def _can_hold(versions: Sequence[Part]) -> bool:
+    part, found = versions[0], [p.ratio(LEVEL) for p in versions]
+    if part.low <= 0 or part.high == INFINITE or any(r is None or r.value <= 0 for r in found):
+        return True
+    values = [r.value for r in found if r]
+    return part.high / part.low > max(values) / min(values)
+
+
+def _judge(versions: Sequence[Part], level: float, single: bool) -> Finding:
+    """Of a part on the lab's machine, first, and on every other that it may be."""
+    part, found = versions[0], [r for p in versions if (r := p.ratio(level)) is not None]
+    if len(found) < len(versions):
         return Finding(ABSENT, f"{part.name}: not measured")
-    low, high = (found.value, found.value) if single else (found.low, found.high)
-    text = f"{part.name} {text_format.number(found.value)}"
-    if low is None or high is None:
+    ends = [(r.value, r.value) if single else (r.low, r.high) for r in found]
+    text = f"{part.name} {text_format.number(found[0].value)}"
+    if any(None in both for both in ends):
         return Finding(UNDECIDED, text)
-    if not single:
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    if low < high:
         text += f" ({text_format.number(low)} to {text_format.number(high)})"
-    verdict, safe = _place(part, low, high), _place(part, *widened(low, high, error))
+    verdict, safe = _place(part, *ends[0]), _place(part, low, high)
     if safe != verdict:
-        text += f", {WITHIN} of {100 * error:.0f} %"
+        text += f", {WITHIN}"
     words = {HOLDS: AGREES, FAILS: DISAGREES} if single else {}
     return Finding(words.get(safe, safe), text, single)
 
@@ -130,12 +157,6 @@ def _place(part: Part, low: float, high: float) -> str:
     inside = part.low < low and high < part.high
     outside = high <= part.low or low >= part.high
     return HOLDS if inside else FAILS if outside else UNDECIDED
-
-
-def widened(low: float, high: float, error: float) -> tuple[float, float]:
-    """By a relative error, which is of the logarithm, on either side."""
-    factor = exp(error)
-    return min(low / factor, low * factor), max(high / factor, high * factor)
 
 
 def between(name: str, a: Sequence[float], b: Sequence[float], low: float = -INFINITE,
@@ -176,18 +197,29 @@ def _evidence(told: Sequence[Finding], found: Sequence[Finding], most: int = 3) 
     return text + (f"; {measured} of {len(found)} comparisons measured" if 0 < measured < len(found) else "")
 
 
+def separates(c: Check) -> bool:
+    """Whether the same judge says something else of a uniform machine: else the statement is none about NUMA."""
+    return UNIFORM in c.controls and c.controls[UNIFORM] != c.verdict
+
+
+def separation(checks: Sequence[Check]) -> str:
+    """How many of the decided statements are told apart from a uniform machine."""
+    decided = [c for c in checks if c.verdict in (*FOR, *AGAINST) and UNIFORM in c.controls]
+    return f"{sum(map(separates, decided))} of {len(decided)} decided ones get another verdict of {UNIFORM}" if decided else ""
+
+
 def by_kind(checks: Sequence[Check]) -> list[tuple[str, str]]:
     """Kinds and the counts of their verdicts, predictions first."""
     return [(kind, _count(found)) for kind in KINDS if (found := [c for c in checks if c.kind == kind])]
 
 
 def _count(checks: Sequence[Check]) -> str:
-    """3 of 5 hold, 1 fails, 1 undecided; what was not measured is none of the 5."""
-    judged = [c for c in checks if c.verdict != ABSENT]
-    counts = {v: sum(c.verdict == v for c in checks) for v in (*FOR, *AGAINST, UNDECIDED, ABSENT)}
+    """3 of 5 hold, 1 fails, 1 undecided; what was not measured, or cannot be decided, is none of the 5."""
+    judged = [c for c in checks if c.verdict not in (ABSENT, UNDECIDABLE)]
+    counts = {v: sum(c.verdict == v for c in checks) for v in (*FOR, *AGAINST, UNDECIDED, UNDECIDABLE, ABSENT)}
     first = HOLDS if counts[HOLDS] or not counts[AGREES] else AGREES
     if not judged:
-        return f"{counts[ABSENT]} {ABSENT}"
+        return ", ".join(f"{counts[v]} {v}" for v in (UNDECIDABLE, ABSENT) if counts[v])
     told = [f"{counts.pop(first)} of {len(judged)} {PLURALS[first] if len(judged) > 1 else first}"]
     return ", ".join(told + [f"{n} {PLURALS.get(v, v) if n > 1 else v}" for v, n in counts.items() if n])
 

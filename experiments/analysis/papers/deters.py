@@ -30,6 +30,7 @@ RESPONSES = (
 )
 IMPORTANT = 0.10  # of the variation: the paper calls 9 % and less unimportant
 LEVEL = 0.90      # of the paper's contrasts
+FACTORS = ("runtime", "benchmark")
 SAME = 0.20       # "no different": that a difference was not found is no sign that there is none
 RANGES = {        # of locality / vanilla
     "lower": (-INFINITE, 1.0), "higher": (1.0, INFINITE), "no different": (1 - SAME, 1 + SAME)}
@@ -64,7 +65,8 @@ def stealing(results: Results, slug: str) -> Chapter:
         data = cells.frame(metric, ("runtime", "benchmark"))
         chapter.analyses.append(analyse(data, metric, unit, ["runtime", "benchmark"],
                                         f"{slug}-{metric}-anova", focus="runtime", base="vanilla"))
-        chapter.judge(results, statements(data, metric))
+        chapter.judge(results, lambda run, metric=metric: statements(
+            Cells(run, FACTORS).frame(metric, FACTORS), metric))
     return chapter
 
 

@@ -31,8 +31,12 @@ DIFFERS = (
 )
 
 
+def cells_of(results: Results) -> Cells:
+    return Cells(results, ("pattern", "alpha", "size_kb", "memory"))
+
+
 def cachetest(results: Results, slug: str) -> Chapter:
-    cells = Cells(results, ("pattern", "alpha", "size_kb", "memory"))
+    cells = cells_of(results)
     chapter = Chapter(
         "heard-cachetest", "Cachetest: patterns, sizes, local and remote memory", PAPER, MACHINES,
         "Remote memory costs most once the data outgrow the last-level cache: over 60 % for "
@@ -48,7 +52,7 @@ def cachetest(results: Results, slug: str) -> Chapter:
         _zipf(chapter, cells, slug)
     chapter.tables.append(_table(cells))
     chapter.found = _worst(cells)
-    chapter.judge(results, heard_checks.checks(cells))
+    chapter.judge(results, lambda run: heard_checks.checks(cells_of(run)))
     data = cells.frame("iterations", ("pattern", "size_kb", "memory"),
                        lambda f: f["pattern"] != "zipf")
     chapter.analyses = [analyse(data, "iterations", "1/s", ["pattern", "size_kb", "memory"],

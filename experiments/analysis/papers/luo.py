@@ -10,7 +10,7 @@ from .. import charts, text_format
 from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
-from . import luo_checks, reference
+from . import luo_checks, printed, reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
 
@@ -74,21 +74,21 @@ def contention(results: Results, slug: str) -> Chapter:
     if cells.values("bandwidth_remote"):
         chapter.draw("Fig. 7", _impact(cells, "remote", "local", f"{slug}-fig7"),
                      "Bandwidth of the remote threads together. " + NOT_NUMBERS)
-    chapter.judge(results, luo_checks.contention(cells))
+    chapter.judge(results, lambda run: luo_checks.contention(cells_of(run, "local", "remote")), printed.luo(results, chapter.machine))
     chapter.analyses = _analyse(results, "bandwidth", ["local", "remote"], slug,
                                 lambda f: f["local"] > 0)
     return chapter
 
 
 def _table(cells: Cells, alone: float, unit: str) -> Table:
-    printed = {name: reference.luo(file) for name, file in FILES.items()}
+    tables = {name: reference.luo(file) for name, file in FILES.items()}
     columns = cells.levels("remote")
     rows = []
     for x in cells.levels("local"):
         row = [Cell(f"{x}L")]
         for y in columns:
             ours = number(cells.interval("bandwidth", local=x, remote=y), 1 / alone, 3)
-            papers = tuple(f"{name} {values[x, y]:.2f}" for name, values in printed.items()
+            papers = tuple(f"{name} {values[x, y]:.2f}" for name, values in tables.items()
                            if (x, y) in values)
             row.append(Cell(ours.text, ours.value, papers))
         rows.append(tuple(row))
@@ -98,12 +98,12 @@ def _table(cells: Cells, alone: float, unit: str) -> Table:
 
 
 def _single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
-    printed = reference.luo(FILES[machine or luo_checks.E5620])
+    table = reference.luo(FILES[machine or luo_checks.E5620])
     curves = [
         cells.curve("local (xL, 0R)", "bandwidth", "local", 1 / alone, 0, remote=0),
         cells.curve("remote (0L, yR)", "bandwidth", "remote", 1 / alone, 1, local=0),
-        Curve("local, paper", tuple(Point(x, printed[x, 0]) for x in range(1, 5)), True, 0),
-        Curve("remote, paper", tuple(Point(y, printed[0, y]) for y in range(1, 5)), True, 1),
+        Curve("local, paper", tuple(Point(x, table[x, 0]) for x in range(1, 5)), True, 0),
+        Curve("remote, paper", tuple(Point(y, table[0, y]) for y in range(1, 5)), True, 1),
     ]
     curves = [Curve(c.name, tuple(p for p in c.points if p.x > 0), c.paper, c.colour)
               for c in curves]
@@ -143,7 +143,7 @@ def cross(results: Results, slug: str) -> Chapter:
                                         "opposite threads", "bandwidth of the referenced, MB/s",
                                         ticks=cells.levels("opposite")),
                  "Bandwidth of the referenced threads together. " + NOT_NUMBERS)
-    chapter.judge(results, luo_checks.cross(cells))
+    chapter.judge(results, lambda run: luo_checks.cross(cells_of(run, "reference", "opposite")))
     chapter.analyses = _analyse(results, "bandwidth_reference", ["reference", "opposite"], slug,
                                 lambda f: f["reference"] > 0)
     return chapter
@@ -160,7 +160,7 @@ def split(results: Results, slug: str) -> Chapter:
         if cells.values(f"bandwidth_{side}"):
             chapter.draw("Fig. 9", _impact(cells, side, other, f"{slug}-fig9-{side}"),
                          f"Bandwidth of the threads with {side} memory. " + NOT_NUMBERS)
-    chapter.judge(results, luo_checks.split(cells))
+    chapter.judge(results, lambda run: luo_checks.split(cells_of(run, "local", "remote")))
     if cells.values("bandwidth_local"):
         chapter.analyses = _analyse(results, "bandwidth_local", ["local", "remote"], slug,
                                     lambda f: f["local"] > 0)

@@ -1,41 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far the lab's model is off, which a verdict about a paper has to clear, and what it was fitted to."""
+"""What of the lab's machine was fitted, and which machines a verdict in the lab is about, in words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import sqrt
+from experiments.lab.machine import Machine
+from experiments.model_fit import family
 
-from experiments.lab import machine
-from experiments.lab.errors import LabError
-from experiments.model_fit import held_out
-
-
-@dataclass(frozen=True)
-class Error:
-    ratio: float  # root mean square, of the logarithm of a ratio of two means
-    words: str
+UNKNOWN = ("The file of this machine is not here, or another design made the cells: how far the model is off is not known, "
+           "so no statement is judged.")
 
 
-def of(name: str) -> Error:
-    """Of a machine of the lab."""
-    known = held_out.known()
-    if name in known:
-        ratio, whose = known[name], "of two cells of Table 1, each predicted without its row"
-    else:
-        ratio = sqrt(sum(error**2 for error in known.values()) / len(known))
-        whose = f"assumed: this machine has no table to measure it by; that of {' and '.join(known)}"
-    return Error(ratio, f"{_calibrated(name)} The model's error of a ratio is {100 * ratio:.0f} % ({whose}): "
-                        "predicted and fitted statements have to be clear of their range by that.")
+def caution(machine: Machine) -> str:
+    others = len(family.variants(machine)) - 1
+    return (f"{_calibrated(machine)} A verdict holds on this machine and on the {others} others that it may be: fitted without "
+            f"parts of its table, where it has one, and with each assumed number {100 * family.OFF:.0f} % lower and higher. "
+            "An interval is the union of theirs.")
 
 
-def _calibrated(name: str) -> str:
-    try:
-        found = machine.find(name).calibrated
-    except LabError:
-        return "The machine's file is not here, so what was fitted is not known."
-    if not found:
+def _calibrated(machine: Machine) -> str:
+    if not machine.calibrated:
         return "No number of this machine's file is calibrated."
-    what = "; ".join(f"{number} ({against})" for number, against in found.items())
+    what = "; ".join(f"{number} ({against})" for number, against in machine.calibrated.items())
     return (f"Calibrated numbers of this machine's file: {what}. Agreement of a statement that was fitted says that "
             "model and measurement fit together, not that the paper is confirmed.")

@@ -8,7 +8,7 @@ from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Observation, Results
 from ..stats import Ratio, ratio
-from . import prabhanjan_checks, reference
+from . import prabhanjan_checks, printed, reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
 
@@ -31,6 +31,7 @@ DIFFERS = (
     "Table 7.1's third size is printed as 3 × 10^7 and taken as 3 × 10^8 (errata of the papers in the documents).",
 )
 FACTORS = ("experiment", "size", "accesses", "pipeline", "memory")  # of times
+COUNTED = ("experiment", "size", "pipeline", "memory")
 BENCHMARK_DIFFERS = (
     "The paper's redis-benchmark has 3-byte values, 100 000 requests, 50 clients and all keys the same. Here values are of "
     "1 KiB (16 KiB in the lab) and keys are random, so that the data leave the caches.",
@@ -59,7 +60,7 @@ def times(results: Results, slug: str) -> Chapter:
         chapter.tables.append(_table(cells, experiment))
     chapter.draw("TR/TL of all tables", _ratios(cells, chapter.tables, slug),
                  "Time with remote memory over time with local; 1 is no difference.")
-    chapter.judge(results, prabhanjan_checks.times(cells))
+    chapter.judge(results, lambda run: prabhanjan_checks.times(Cells(run, FACTORS)), printed.redis(results))
     chapter.found = _found(cells)
     for experiment in cells.levels("experiment", "seconds"):
         own = Cells(results, FACTORS, experiment=experiment)
@@ -92,14 +93,14 @@ def ratio_cell(found: Ratio | None) -> Cell:
 
 def _table(cells: Cells, experiment: str) -> Table:
     title, key = TABLES[experiment]
-    printed = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
+    papers = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
     rows = []  # by size, ours above the paper's
     for case in _cases(cells, experiment):
         own = {"experiment": experiment, **case}
         rows.append((_key(case), Cell(_name(case)), Cell("ours"),
                      *(number(cells.interval("seconds", memory=m, **own))
                        for m in ("local", "remote")), ratio_cell(_ratio(cells, **own))))
-    for row in printed:
+    for row in papers:
         local, remote = float(row["local_s"]), float(row["remote_s"])
         case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
         rows.append((_key(case), Cell(_name(case)), Cell("paper"), Cell(row["local_s"], local),
@@ -156,12 +157,12 @@ def _found(cells: Cells) -> str:
 
 
 def counters(results: Results, slug: str) -> Chapter:
-    cells = Cells(results, ("experiment", "size", "pipeline", "memory"))
+    cells = Cells(results, COUNTED)
     chapter = _chapter(
         results, "prabhanjan-counters", "Counters over time with local and remote memory",
         "With local memory the server's cycles per instruction are lower, its instructions per "
         "cycle higher, and there is hardly a remote DRAM access, even where times do not differ.")
-    kept = [o for o in cells.observations if isinstance(o.raw.get("series"), dict)]
+    kept = _counted(results)
     names = {name for o in kept for name in ("ipc", "local_dram", "remote_dram")
              if _known(o.raw["series"].get(name))}
     if not names:
@@ -169,11 +170,19 @@ def counters(results: Results, slug: str) -> Chapter:
         return chapter
     chapter.missing = [f"series {n}" for n in ("ipc", "local_dram", "remote_dram") if n not in names]
     for experiment in sorted({str(o.factors.get("experiment")) for o in kept}):
-        cases = _with_both([o for o in kept if str(o.factors.get("experiment")) == experiment])
+        cases = _cases_of(kept, experiment)
         for i, own in enumerate(cases):
             _draw_series(chapter, own, experiment, names, f"{slug}-{i}")
-        chapter.judge(results, prabhanjan_checks.counters(cases[0]))
+        chapter.judge(results, lambda run, own=experiment: prabhanjan_checks.counters(_cases_of(_counted(run), own)[0]))
     return chapter
+
+
+def _counted(results: Results) -> list[Observation]:
+    return [o for o in Cells(results, COUNTED).observations if isinstance(o.raw.get("series"), dict)]
+
+
+def _cases_of(kept: list[Observation], experiment: str) -> list[list[Observation]]:
+    return _with_both([o for o in kept if str(o.factors.get("experiment")) == experiment])
 
 
 def _with_both(kept: list[Observation]) -> list[list[Observation]]:
@@ -248,5 +257,6 @@ def benchmark(results: Results, slug: str) -> Chapter:
                                 "and local / remote with Fieller's: above 1, local is faster.",
                                 ("command", "local, ops/s", "remote, ops/s", "local / remote"),
                                 tuple(rows)))
-    chapter.judge(results, prabhanjan_checks.benchmark(cells, [name for name, _ in metrics]))
+    names = [name for name, _ in metrics]
+    chapter.judge(results, lambda run: prabhanjan_checks.benchmark(Cells(run, ("pipeline", "memory")), names))
     return chapter

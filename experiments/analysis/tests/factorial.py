@@ -33,13 +33,17 @@ def records(suite: str, cells: Iterable[Cell], repeats: int = 3, noise: float = 
     return found
 
 
+DESIGNS = {"luo-contention": "contention", "luo-cross": "cross", "luo-split": "split", "bergstrom-stream": "numa-stream",
+           "heard-cachetest": "cachetest", "deters-stealing": "work-stealing"}
+
+
 def write(directory: Path, found: list[dict[str, Any]], presents: list[str],
           machine: str = "xeon-e5620-2s", nodes: int = 2) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     manifest = {
         "suite": found[0]["suite"], "machine": machine, "seed": 5, "platform": found[0]["platform"],
         "nodes": [{"id": n} for n in range(nodes)], "paper": "a paper",
-        "suite_text": f"presents = {json.dumps(presents)}\n",
+        "suite_text": f"presents = {json.dumps(presents)}\ndesign = {json.dumps(DESIGNS.get(*presents[:1] or [''], ''))}\n",
     }
     (directory / "manifest.json").write_text(json.dumps(manifest))
     (directory / "results.jsonl").write_text("".join(json.dumps(r) + "\n" for r in found))

@@ -12,7 +12,7 @@ import pytest
 from experiments.analysis import papers
 from experiments.analysis.papers import luo, reference
 from experiments.analysis.papers.chapter import like
-from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
+from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED, WITHIN
 from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
 from experiments.runner.cli import main
@@ -213,13 +213,13 @@ def test_a_run_of_one_level_fails_nothing_that_others_may_show(tmp_path: Path) -
     assert FAILS not in {c.verdict for c in found.own_checks}
 
 
-def test_in_the_lab_the_best_cell_is_within_the_models_error(tmp_path: Path) -> None:
+def test_in_the_lab_the_best_cell_differs_among_the_machines_of_the_model(tmp_path: Path) -> None:
     """3L2R is 0.6 % above 2L2R: the paper's own table on the machine that is fitted to it."""
     lab = chapter(tmp_path, factorial.records("contention", contention("e5620"), noise=1e-4, platform="lab-timed"))
     best = next(c for c in lab.checks if c.says == "the largest total stands at 3L2R")
-    assert (best.kind, best.verdict) == ("fitted", UNDECIDED) and "within the model's error of 25 %" in best.evidence
+    assert (best.kind, best.verdict) == ("fitted", UNDECIDED) and WITHIN in best.evidence
     shares = next(c for c in lab.checks if "50 to 60 %" in c.says)
-    assert (shares.kind, shares.verdict) == ("input", HOLDS)
+    assert (shares.kind, shares.verdict) == ("input", UNDECIDED)  # of fits without a row, some have 61 %
 
 
 def test_what_was_fitted_is_said_of_the_machine_that_was(tmp_path: Path) -> None:

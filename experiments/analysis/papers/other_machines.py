@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run as other machines would have given it: those that the lab's model may stand for, and those of which a judge
+must say something else.
+
+Every observation keeps its noise; what changes is its cell's value, by what the contention model says of the cell.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import fmean
+
+from experiments.lab import machine as lab
+from experiments.lab.errors import LabError
+from experiments.model_fit import family
+from experiments.model_fit.native import Model
+
+from ..results import Metric, Observation, Results, higher_is_better
+from .predicted import SHARES, Path, Predictor, Share, near
+
+PAIRS = {"memory": ("local", "remote"), "runtime": ("vanilla", "locality")}  # levels that an effect is between
+MODELLED = ("contention", "cross", "split")  # designs whose cells the model says in full
+Scale = Callable[[Observation, str, str], float]
+
+
+def machine_of(results: Results) -> lab.Machine | None:
+    """The lab's, with the numbers that a run changed; None of one whose file is not here."""
+    name, *changes = results.machine.split("+")
+    try:
+        found = lab.find(name, [change for text in changes for change in text.split(",")])
+    except LabError:
+        return None
+    return found if found.model_text else None
+
+
+def scaled(results: Results, scale: Scale) -> Results:
+    return replace(results, observations=tuple(_scaled(o, scale) for o in results.observations))
+
+
+def _scaled(o: Observation, scale: Scale) -> Observation:
+    metrics = tuple(Metric(m.name, m.unit, m.value * scale(o, m.name, m.unit)) for m in o.metrics)
+    raw, series = o.raw, o.raw.get("series")
+    if isinstance(series, dict) and isinstance(series.get("ipc"), list):
+        factor = scale(o, "ipc", "1/s")
+        faster = [v * factor if isinstance(v, (int, float)) else v for v in series["ipc"]]
+        raw = raw | {"series": series | {"ipc": faster}}
+    return replace(o, metrics=metrics, raw=raw)
+
+
+def variants(results: Results, predictor: Predictor) -> list[tuple[str, Results]]:
+    """The run on every machine that the lab's may be, but for the one of its file, which is the run itself."""
+    as_filed, *others = family.variants(predictor.machine)
+    shares = SHARES if _has_sizes(predictor, results) else SHARES[:1]
+    return [(other.name, scaled(results, _change(predictor, as_filed.model, other.model, share)))
+            for share in shares for other in others]
+
+
+def _change(predictor: Predictor, model: Model, other: Model, share: Share) -> Scale:
+    def scale(o: Observation, name: str, unit: str) -> float:
+        return (predictor.value(other, o.factors, name, unit, share)
+                / predictor.value(model, o.factors, name, unit, share))
+
+    return scale
+
+
+def expected(results: Results, predictor: Predictor) -> Results:
+    """The model's own values in the run's cells, without noise: nothing of it is measured."""
+    model = family.variants(predictor.machine)[0].model
+    return replace(results, observations=tuple(
+        replace(o, metrics=tuple(Metric(m.name, m.unit, predictor.value(model, o.factors, m.name, m.unit))
+                                 for m in o.metrics)) for o in results.clean))
+
+
+def _has_sizes(predictor: Predictor, results: Results) -> bool:
+    return predictor.design == "memory-times" or any("size_kb" in o.factors for o in results.clean)
+
+
+def uniform(results: Results, predictor: Predictor | None) -> Results | None:
+    """No memory is farther than another. An A/A run too: both levels are the same placement, with their own noise."""
+    pair = _pair(results)
+    if pair:
+        return _relabelled(results, *pair, swap=False)
+    return _modelled(results, predictor, near) if predictor and predictor.design in MODELLED else None
+
+
+def opposite(results: Results, predictor: Predictor | None) -> Results | None:
+    """The effect is the other way round."""
+    pair = _pair(results)
+    if pair:
+        return _relabelled(results, *pair, swap=True)
+    if not predictor or predictor.design not in MODELLED:
+        return None
+    a, b = predictor.pair
+
+    def path(start: int, end: int) -> tuple[int, int]:
+        return (end, end) if start != end else (b if end == a else a, end)
+
+    return _modelled(results, predictor, path)
+
+
+def _pair(results: Results) -> tuple[str, str, str] | None:
+    """A factor with the two levels that are compared, both in the run."""
+    for factor, (first, second) in PAIRS.items():
+        levels = {o.factors.get(factor) for o in results.clean}
+        if {first, second} <= levels:
+            return factor, first, second
+    return None
+
+
+def _relabelled(results: Results, factor: str, first: str, second: str, swap: bool) -> Results:
+    """The observations of both levels exchanged, or those of the second replaced by the first's of another repeat."""
+    by_cell: dict[tuple, list[Observation]] = defaultdict(list)
+    for o in results.clean:
+        by_cell[_cell(o, factor, o.factors.get(factor))].append(o)
+
+    def taken(o: Observation) -> Observation:
+        level = o.factors.get(factor)
+        if level not in (first, second) or (level == first and not swap):
+            return o
+        others = by_cell.get(_cell(o, factor, first if level == second else second))
+        if not others:
+            return o
+        other = others[(o.repeat + (not swap)) % len(others)]
+        return replace(o, metrics=other.metrics, raw=other.raw)
+
+    return replace(results, observations=tuple(taken(o) for o in results.observations))
+
+
+def _cell(o: Observation, factor: str, level: object) -> tuple:
+    return tuple(sorted((o.factors | {factor: level}).items(), key=str))
+
+
+def _modelled(results: Results, predictor: Predictor, path: Path) -> Results:
+    """The model's values of another machine, with each observation's part of its cell's mean."""
+    model, values = family.variants(predictor.machine)[0].model, defaultdict(list)
+    for o in results.clean:
+        for m in o.metrics:
+            values[(m.name, *sorted(o.factors.items()))].append(m.value)
+    means = {key: fmean(found) for key, found in values.items()}
+
+    def scale(o: Observation, name: str, unit: str) -> float:
+        mean = means.get((name, *sorted(o.factors.items())))
+        if not mean or higher_is_better(unit) is None:
+            return 1.0
+        return predictor.value(model, o.factors, name, unit, path=path) / 1e6 / mean
+
+    return scaled(results, scale)
