@@ -20,7 +20,7 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--smallest", type=percent, default=0.0, metavar="PERCENT",
                      help="the smallest change that matters: none is marked whose interval lies within it")
     one.add_argument("--fail-if", type=threshold, action="append", default=[], metavar="'METRIC < PERCENT'",
-                     help="exit status 4 where a metric of B is significantly further from A's than that; "
+                     help="exit status 4 where the whole interval of a metric's B / A is beyond that; "
                           "as in 'bandwidth < -3 %%'")
     one.add_argument("--json", action="store_true")
     one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")

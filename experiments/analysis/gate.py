@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 STATUS = 4  # of a threshold that is crossed
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,9 @@ class Threshold:
     below: bool
     change: float  # of b against a, as -0.03
 
-    def crossed(self, relative: float) -> bool:
-        return relative < self.change if self.below else relative > self.change
+    def crossed(self, low: float, high: float) -> bool:
+        """Of b / a: the whole of an interval lies beyond the limit."""
+        return high < 1 + self.change if self.below else low > 1 + self.change
 
     @property
     def text(self) -> str:
@@ -36,31 +38,46 @@ def threshold(text: str) -> Threshold:
 def judge(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
     """A line for each row that crosses a threshold, and for what cannot be judged: no row, or none in b.
 
-    A difference that Welch's or the paired test does not find significant crosses nothing; where there is no test,
-    the means decide.
+    A row crosses where the 95 % interval of b / a lies wholly beyond the limit, and the difference is significant after
+    Holm's correction, as there are many rows.
     """
     return [line for pair in found["pairs"] for limit in thresholds for line in _of_pair(pair, limit)]
 
 
+def undecided(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
+    """A line for each mean beyond a limit without an interval: it decides nothing."""
+    return [f"{_told(pair, limit, row)}, not judged: b / a has no interval"
+            for pair in found["pairs"] for limit in thresholds for row in _rows(pair, limit)
+            if row["ratio"] is not None and row["ratio_ci95_low"] is None and limit.crossed(row["ratio"], row["ratio"])]
+
+
 def _of_pair(pair: dict[str, Any], limit: Threshold) -> list[str]:
-    rows = [row for row in pair["rows"] if fnmatch.fnmatchcase(row["metric"], limit.metric)]
+    rows = _rows(pair, limit)
     missing = [name for name in pair["only_in_a"] if fnmatch.fnmatchcase(name.rpartition(" / ")[2], limit.metric)]
     where = f"{limit.text}: {pair['b']['directory']}"
     if not rows and not missing:
         return [f"{where}: no metric of that name"]
     return [f"{where}: {name} was not measured" for name in missing] + [
-        f"{where}: {row['workload']} / {row['policy']} / {row['metric']} changed by {100 * row['relative']:+.1f} %"
-        f" ({_by(row)})" for row in rows
-        if row["relative"] is not None and limit.crossed(row["relative"]) and _counts(row)]
+        f"{_told(pair, limit, row)} ({_by(row)})" for row in rows if _crosses(row, limit)]
 
 
-def _counts(row: dict[str, Any]) -> bool:
-    """A row that only repeats another one is judged by its own p value."""
+def _rows(pair: dict[str, Any], limit: Threshold) -> list[dict[str, Any]]:
+    return [row for row in pair["rows"] if fnmatch.fnmatchcase(row["metric"], limit.metric)]
+
+
+def _told(pair: dict[str, Any], limit: Threshold, row: dict[str, Any]) -> str:
+    return (f"{limit.text}: {pair['b']['directory']}: {row['workload']} / {row['policy']} / {row['metric']} "
+            f"changed by {100 * (row['ratio'] - 1):+.1f} %")
+
+
+def _crosses(row: dict[str, Any], limit: Threshold) -> bool:
+    """A row that only repeats another one is judged by its own p value; one without spread by its interval alone."""
     p = row["p"] if row["same_as"] else row["p_holm"]
-    return p is None or p < 0.05
+    low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
+    return low is not None and limit.crossed(low, high) and (p is None or p < ALPHA)
 
 
 def _by(row: dict[str, Any]) -> str:
-    if row["p"] is not None:
-        return f"p {row['p'] if row['same_as'] else row['p_holm']:.2g}"
-    return "by one observation" if min(row["n_a"], row["n_b"]) < 2 else "no spread"
+    limits = " to ".join(f"{100 * (row[f'ratio_ci95_{end}'] - 1):+.1f}" for end in ("low", "high"))
+    p = row["p"] if row["same_as"] else row["p_holm"]
+    return f"{limits} %" + ("" if p is None else f", p {p:.2g}")

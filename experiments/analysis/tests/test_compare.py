@@ -124,7 +124,7 @@ def test_a_threshold_decides_the_exit_status(tmp_path: Path) -> None:
     failed = command(a, same, slower, "--paired", "--fail-if", "bandwidth < -3 %")
     assert failed.returncode == gate.STATUS
     line, = failed.stderr.splitlines()
-    assert f"bandwidth < -3 %: {slower}: cross / none / bandwidth changed by -5.0 % (p " in line
+    assert f"bandwidth < -3 %: {slower}: cross / none / bandwidth changed by -5.0 % (-5." in line and ", p " in line
 
 
 @pytest.mark.parametrize(("rule", "said"), [("bandwidths < -3 %", "no metric of that name"), ("through* < -3%", "was not measured")])
@@ -137,9 +137,30 @@ def test_what_cannot_be_judged_fails(tmp_path: Path, rule: str, said: str) -> No
 def test_noise_beyond_a_threshold_fails_nothing(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a", [900, 1000, 1100]), write(tmp_path / "b", [850, 950, 1050])
     assert gate.judge(compare(a, b), [gate.threshold("bandwidth < -3 %")]) == []
-    one = write(tmp_path / "one", [950])
-    line, = gate.judge(compare(a, one), [gate.threshold("bandwidth < -3 %")])
-    assert "by one observation" in line
+
+
+def test_a_change_that_may_be_smaller_than_the_limit_fails_nothing(tmp_path: Path) -> None:
+    """-4 % with an interval from -6 to -2 %: less than before, and perhaps not by 3 %."""
+    values = [975, 1000, 1025] * 4
+    a, b = write(tmp_path / "a", values), write(tmp_path / "b", [0.96 * v for v in values])
+    found = compare(a, b)
+    assert row(found)["significant"] and row(found)["ratio_ci95_low"] < 0.97 < row(found)["ratio_ci95_high"]
+    assert gate.judge(found, [gate.threshold("bandwidth < -3 %")]) == []
+    assert len(gate.judge(found, [gate.threshold("bandwidth < -1 %")])) == 1
+
+
+def test_one_observation_decides_nothing(tmp_path: Path) -> None:
+    a, one = write(tmp_path / "a", [1000, 1001]), write(tmp_path / "one", [900])
+    done = command(a, one, "--fail-if", "bandwidth < -3 %")
+    assert done.returncode == 0
+    line, = done.stderr.splitlines()
+    assert line.endswith("bandwidth changed by -10.0 %, not judged: b / a has no interval")
+
+
+def test_without_spread_the_interval_is_a_point(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a", [1000, 1000]), write(tmp_path / "b", [900, 900])
+    assert len(gate.judge(compare(a, b), [gate.threshold("bandwidth < -3 %")])) == 1
+    assert gate.judge(compare(a, b), [gate.threshold("bandwidth < -11 %")]) == []
 
 
 @pytest.mark.parametrize("wrong", ["bandwidth", "bandwidth < 3", "bandwidth = 3 %", "< 3 %", "bandwidth < x %"])
