@@ -14,6 +14,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from experiments.runner.results import marks
 
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
 ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs of earlier trees
+EARLIEST = datetime.min.replace(tzinfo=timezone.utc)
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
 PLATFORM_TEXT = {
     "real": "measured on real hardware",
@@ -61,6 +63,20 @@ class Observation:
     @property
     def clean(self) -> bool:
         return not self.warmup and not self.marks
+
+    @property
+    def boot(self) -> str:
+        """In which it was made; "" where a record does not say."""
+        return text_of(self.raw.get("boot_id"))
+
+    @property
+    def time(self) -> tuple[datetime, int]:
+        """When it was made; where a record does not say, its place in the file, which grows at its end."""
+        try:
+            started = datetime.fromisoformat(self.raw["started"])
+        except (KeyError, TypeError, ValueError):
+            return EARLIEST, self.line
+        return started if started.tzinfo else started.replace(tzinfo=timezone.utc), self.line
 
     def value(self, metric: str) -> float | None:
         return next((m.value for m in self.metrics if m.name == metric), None)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Whether observations depend on when they were made: drift over the run, and each on the one before it.
 
-Of each cell's first metric, relative to the cell's mean, in the order of the run. Drift: Kendall's rank correlation
-with time (Mann, Econometrica 13, 1945). Dependence: Ljung and Box, Biometrika 65, 1978, at lag 1.
+Of every metric, relative to the mean of its cell in that boot, in the order of time. Drift: Kendall's rank correlation
+with time (Mann, Econometrica 13, 1945). Dependence: Ljung and Box, Biometrika 65, 1978, at lag 1. Holm's correction is
+over the metrics.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scipy import stats
 
-from .results import Results
+from .results import PLACEMENT_METRICS, Results
+from .stats import holm
+from .text_format import label
 
 LEAST = 20  # observations; fewer show nothing
 REJECT = 0.01
@@ -41,28 +45,43 @@ def of(residuals: Sequence[float]) -> Order | None:
                  float(box["lb_pvalue"].iloc[0]))
 
 
-def residuals(results: Results) -> list[float]:
-    cells = defaultdict(list)
+def residuals(results: Results) -> dict[str, list[float]]:
+    """By metric; a metric that is a multiple of one before it is left out."""
+    cells: dict[str, dict[Any, list[tuple[Any, float]]]] = defaultdict(lambda: defaultdict(list))
     for o in results.clean:
-        if o.metrics:
-            cells[o.workload, o.policy].append((o.order, o.metrics[0].value))
+        for m in o.metrics:
+            if m.name not in PLACEMENT_METRICS:
+                cells[m.name][o.workload, o.policy, o.boot].append((o.time, m.value))
+    found = {name: _relative(list(of_cell.values())) for name, of_cell in cells.items()}
+    seen = {tuple(round(value, 9) for value in values): name for name, values in reversed(found.items())}
+    return {name: found[name] for name in found if name in seen.values()}
+
+
+def _relative(cells: list[list[tuple[Any, float]]]) -> list[float]:
     found = []
-    for values in cells.values():
+    for values in cells:
         mean = statistics.fmean(v for _, v in values)
         if len(values) > 1 and mean:
-            found += [(order, v / mean - 1) for order, v in values]
+            found += [(time, v / mean - 1) for time, v in values]
     return [value for _, value in sorted(found)]
 
 
 def notes(results: Results) -> list[str]:
     """What a reader of intervals should know."""
-    order = of(residuals(results))
+    orders = {name: order for name, values in residuals(results).items() if (order := of(values))}
+    drift = [f"{label(name)} {'grows' if orders[name].tau > 0 else 'falls'} (Kendall's tau {orders[name].tau:+.2f}, p {p:.2g})"
+             for name, p in _rejected({name: order.drift_p for name, order in orders.items()})]
+    dependent = [f"{label(name)} (p {p:.2g})"
+                 for name, p in _rejected({name: order.dependence_p for name, order in orders.items()})]
     found = []
-    if order and order.drift_p < REJECT:
-        found.append(f"observations {'grow' if order.tau > 0 else 'fall'} over the run (Kendall's tau "
-                     f"{order.tau:+.2f}, p {order.drift_p:.2g}): blocks take a slow change out of comparisons within "
-                     "the run, not out of the means")
-    if order and order.dependence_p < REJECT:
-        found.append(f"observations depend on the one before them (Ljung and Box at lag 1, p {order.dependence_p:.2g}): "
+    if drift:
+        found.append(f"observations drift over the run: {', '.join(drift)}: blocks take a slow change out of comparisons "
+                     "within the run, not out of the means")
+    if dependent:
+        found.append(f"observations depend on the one before them, by Ljung and Box at lag 1: {', '.join(dependent)}: "
                      "intervals take them as independent")
     return found
+
+
+def _rejected(ps: dict[str, float]) -> list[tuple[str, float]]:
+    return [(name, p) for name, p in zip(ps, holm(list(ps.values())), strict=True) if p < REJECT]

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import aa, power, run_order, summary
+from experiments.analysis.results import Results, read
 from experiments.analysis.stats import welch
+from experiments.analysis.tests import synthetic
 from experiments.runner import cli
 
 
@@ -61,12 +63,49 @@ pages = "default"
 """
 
 
-@pytest.mark.parametrize(("noise", "said"), [(aa.drifting, "observations grow over the run"),
+@pytest.mark.parametrize(("noise", "said"), [(aa.drifting, "observations drift over the run: bandwidth grows"),
                                              (aa.correlated, "observations depend on the one before them")])
 def test_what_depends_on_the_order_is_noted(tmp_path: Path, noise, said: str) -> None:
     results = aa.synthetic(tmp_path, noise, 1)
     assert any(note.startswith(said) for note in run_order.notes(results))
     assert any(note.startswith(said) for note in summary.notes(results))
+
+
+def drawn(folder: Path, shift, count: int = 40) -> Results:
+    """A run of one cell with a steady bandwidth and times of its own; `shift` changes a record."""
+    draw = random.Random(8)
+    records = [{"workload": "cross", "policy": "none", "repeat": k, "order": k, "platform": "real", "marks": [],
+                "check": "ok", "started": f"2026-01-01T00:{k:02}:00+00:00", "metrics": [
+                    {"name": "bandwidth", "unit": "MB/s", "value": draw.gauss(1000, 10)},
+                    {"name": "seconds", "unit": "s", "value": 0.0}]} for k in range(count)]
+    for k, record in enumerate(records):
+        record["metrics"][1]["value"] = draw.gauss(2, 0.01)
+        shift(k, record)
+    return read(synthetic.write(folder, records))
+
+
+def test_every_metric_is_looked_at(tmp_path: Path) -> None:
+    def falls(k: int, record: dict) -> None:
+        record["metrics"][1]["value"] -= 0.01 * k
+
+    drifted, *_ = run_order.notes(drawn(tmp_path, falls))
+    assert drifted.startswith("observations drift over the run: seconds falls (Kendall's tau -") and "bandwidth" not in drifted
+
+
+def test_order_is_that_of_time_and_not_of_the_plan(tmp_path: Path) -> None:
+    """What was made anew at the end has its old place in the plan."""
+    def plan(k: int, record: dict) -> None:
+        record["metrics"][1]["value"] += 0.01 * k
+        record["order"] = record["repeat"] = (k * 17) % 40
+
+    assert "seconds grows" in run_order.notes(drawn(tmp_path, plan))[0]
+
+
+def test_a_multiple_of_a_metric_is_no_test_of_its_own(tmp_path: Path) -> None:
+    def bus(_k: int, record: dict) -> None:
+        record["metrics"].append({"name": "bandwidth_bus", "unit": "MB/s", "value": 1.5 * record["metrics"][0]["value"]})
+
+    assert list(run_order.residuals(drawn(tmp_path, bus))) == ["bandwidth", "seconds"]
 
 
 def test_steady_runs_are_seldom_noted(tmp_path: Path) -> None:
