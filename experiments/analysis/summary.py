@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..runner.repeats import precision
 from . import run_order
 from .results import PLATFORMS, Results, read
 from .stats import t_interval
@@ -63,7 +64,17 @@ def notes(results: Results) -> list[str]:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
         found.append("a mean of one observation has no confidence interval (null)")
-    return [*found, *run_order.notes(results)]
+    return [*found, *_precision(results), *run_order.notes(results)]
+
+
+def _precision(results: Results) -> list[str]:
+    """Where a run was to go on until its means are precise, and ended before."""
+    asked = results.manifest.get("repeat_until_ci")
+    if not isinstance(asked, (int, float)):
+        return []
+    names = [str(name) for name in results.manifest.get("responses") or []]
+    told = precision.not_reached(names, [o.raw for o in results.observations], asked)
+    return [told] if told else []
 
 
 def _count(n: int, what: str) -> str:

@@ -108,9 +108,20 @@ def run(request: Request, report: Report) -> int:
         writer = results.Writer(request.out)
         try:
             runner = Runner(request, observer, writer, report, records)
-            return estimate.measured(request.suite, None, request.out, runner.all)
+            bad = estimate.measured(request.suite, None, request.out, runner.all)
         finally:
             writer.close()
+    tell_precision(request)
+    return bad
+
+
+def tell_precision(request: Request) -> None:
+    """At the end of a run that was to reach one."""
+    if request.until_ci is None or in_lab():  # the host tells it
+        return
+    told = precision.not_reached(request.suite.responses, results.read(request.out), request.until_ci)
+    if told:
+        print(f"{request.suite.name}: {told}", flush=True)
 
 
 def _model(request: Request, numaplace: Numaplace, platform: str, records: list[dict[str, Any]],
@@ -144,7 +155,6 @@ class Runner:
                  records: list[dict[str, Any]]) -> None:
         self.request, self.observer, self.writer, self.report = request, observer, writer, report
         self.records = list(records)
-        self.bad = 0
         self.until = time.monotonic() + request.budget if request.budget else None
 
     def all(self) -> int:
@@ -156,7 +166,7 @@ class Runner:
             if not more:
                 break
             self._observe(more, more[-1].order + 1)
-        return self.bad
+        return schedule.without_clean(self.records)
 
     def _observe(self, trials: list[schedule.Trial], total: int) -> None:
         done = schedule.done(self.records)
@@ -179,4 +189,3 @@ class Runner:
             self.report(trial.order + 1, total, record)
             if schedule.is_clean(record):
                 return
-        self.bad += 1

@@ -13,7 +13,7 @@ from . import calibration, estimate, progress, results, schedule
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
 from .process import start
-from .run import Request, check_policies, prepare_folder
+from .run import Request, check_policies, prepare_folder, tell_precision
 from .tool import MAKE_TOOLS, Numaplace, last_line
 from .workloads.kinds import check_programs
 
@@ -44,6 +44,7 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
             _end(child)
         if not functional:
             estimate.keep(request.suite, machine, time.monotonic() - begin, results.count(request.out) - made)
+        tell_precision(request)
         if child.returncode:
             _explain(child.returncode, request.out / LOG, machine)
     return child.returncode

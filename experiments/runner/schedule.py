@@ -61,6 +61,11 @@ def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
             {key for key, n in tries.items() if n >= ATTEMPTS})
 
 
+def without_clean(records: list[dict]) -> int:
+    """How many observations were tried and never came out clean, in this run or before it was resumed."""
+    return len({key_of(record) for record in records} - {key_of(record) for record in records if is_clean(record)})
+
+
 def key_of(record: dict) -> tuple[str, str, int, bool]:
     """The key of a line of results.jsonl."""
     return (record["workload"], record["policy"], record["repeat"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
@@ -45,13 +46,13 @@ def precise(values: list[float], unit: str, percent: float) -> bool:
     return 100 * max(mean - low, high - mean) <= percent * (1.0 if unit == "fraction" else abs(mean))
 
 
-def responses(suite: Suite, records: list[dict[str, Any]]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
-    """Of each cell's clean observations, every metric that the suite calls a response, or the first one."""
+def responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
+    """Of each cell's clean observations, every metric that is named, as the suite's responses are, or the first one."""
     found: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if is_clean(record) and not record.get("warmup"):
             cell = found[record["workload"], record["policy"]]
-            asked = [m for m in record["metrics"] if m["name"] in suite.responses] or record["metrics"][:1]
+            asked = [m for m in record["metrics"] if m["name"] in names] or record["metrics"][:1]
             for metric in asked:
                 cell[metric["name"], metric["unit"]].append(metric["value"])
     return found
@@ -67,7 +68,7 @@ def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most
             cell = (record["workload"], record["policy"])
             made[cell] = max(made[cell], record["repeat"] + 1)
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
-    found = responses(suite, records)
+    found = responses(suite.responses, records)
     cells = [(w, p) for w in suite.workloads for p in suite.policies
              if made[w.name, p] < most and marked[w.name, p] < GIVE_UP
              and not _enough(found[w.name, p], percent)]
@@ -76,6 +77,20 @@ def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most
     repeat, order = min(made[w.name, p] for w, p in cells), next_order(records)
     random.Random(f"{suite.seed}/{repeat}").shuffle(cells)
     return [Trial(w, p, made[w.name, p], order + k, False) for k, (w, p) in enumerate(cells)]
+
+
+def lacking(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> list[str]:
+    """The cells that are not precise enough, in words; also those without a clean observation."""
+    records = [record for record in records if not record.get("warmup")]
+    found = responses(names, records)
+    cells = dict.fromkeys((record["workload"], record["policy"]) for record in records)
+    return [f"{workload} / {policy}" for workload, policy in cells if not _enough(found[workload, policy], percent)]
+
+
+def not_reached(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> str:
+    """A sentence for the end of a run; "" where every cell is precise enough."""
+    cells = lacking(names, records, percent)
+    return f"the precision of {percent:g} % was not reached in {len(cells)} cells: {', '.join(cells)}" if cells else ""
 
 
 def next_order(records: list[dict[str, Any]]) -> int:

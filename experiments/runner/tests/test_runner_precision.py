@@ -12,9 +12,10 @@ import pytest
 from scipy import stats
 
 from experiments.analysis import coverage
-from experiments.runner import designs, host_nodes
+from experiments.runner import designs, host_nodes, results, schedule
 from experiments.runner import suite as suites
 from experiments.runner.repeats import bootstrap, precision
+from experiments.runner.run import Request, Runner
 
 
 @pytest.fixture
@@ -114,3 +115,24 @@ def test_a_cell_that_is_always_marked_is_given_up(suite) -> None:
     bad = [made[-1] | {"marks": ["late"], "repeat": 10 + k // 2, "order": 40 + k} for k in range(precision.GIVE_UP)]
     assert len(precision.next_block(suite, made + bad[:-1], 2, 30)) == 1
     assert precision.next_block(suite, made + bad, 2, 30) == []
+
+
+def test_what_is_not_precise_is_named(suite) -> None:
+    cells = [f"{w.name} / none" for w in suite.workloads]
+    assert precision.lacking((), records(suite, [STEADY, LOOSE, [10, 10]]), 2) == cells[1:]
+    marked = records(suite, [STEADY])[:1] + records(suite, [STEADY] * 2, marks=["late"])
+    assert precision.lacking((), marked, 2) == cells[:2], "without a clean observation nothing is known"
+    assert precision.not_reached((), records(suite, [STEADY]), 2) == ""
+
+
+def test_a_resumed_run_does_not_forget_what_was_given_up(suite, tmp_path) -> None:
+    """Every observation was tried as often as it may be: none is made, and the run does not end well."""
+    suite = replace(suite, repeats=1, warmups=0)
+    marked = records(suite, [[10]] * 3, marks=["late"]) * schedule.ATTEMPTS
+    writer = results.Writer(tmp_path)
+    try:
+        assert Runner(Request(suite, tmp_path), None, writer, lambda *_: None, marked).all() == 3
+        marked += records(suite, [[10]])
+        assert Runner(Request(suite, tmp_path), None, writer, lambda *_: None, marked).all() == 2
+    finally:
+        writer.close()
