@@ -7,6 +7,7 @@ depends on the host, so there only a kept time counts.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import math
@@ -121,8 +122,10 @@ def keep(suite: Suite, lab: str | None, seconds: float, observations: int) -> No
     partial = _file().with_suffix(f".{os.getpid()}")
     try:
         _file().parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(_read() | {_key(suite, lab): seconds / observations}, indent=1) + "\n")
-        os.replace(partial, _file())
+        with open(_file().with_suffix(".lock"), "w") as lock:  # two runs of --all end at the same time
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            partial.write_text(json.dumps(_read() | {_key(suite, lab): seconds / observations}, indent=1) + "\n")
+            os.replace(partial, _file())
     except OSError:
         partial.unlink(missing_ok=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +19,8 @@ from experiments.runner import suite as suites
 from experiments.runner.cli import main, parser
 from experiments.runner.errors import UsageError
 from experiments.runner.run import Request, Runner
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +70,22 @@ def test_a_kept_time_is_that_of_the_same_levels() -> None:
     assert estimate.of(replace(suite, levels={"chains": [16]}), "demo-2s").seconds is None
     estimate.keep(suite, "demo-2s", 1, 0)
     assert estimate.kept(suite, "demo-2s") == 10, "a run that added nothing says nothing"
+
+
+KEEP = """
+import sys
+from dataclasses import replace
+from experiments.runner import estimate, suite as suites
+one = suites.load("sort")
+for k in range(100):
+    estimate.keep(replace(one, name=f"{sys.argv[1]}-{k}"), "demo-2s", 1, 1)
+"""
+
+
+def test_runs_that_end_at_the_same_time_keep_the_times_of_each() -> None:
+    running = [subprocess.Popen([sys.executable, "-c", KEEP, name], cwd=ROOT) for name in "abcd"]
+    assert [one.wait(120) for one in running] == [0] * 4
+    assert len(estimate._read()) == 400
 
 
 def test_a_budget_takes_repeats_away() -> None:
