@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--all", action="store_true", help="every suite, in the lab two at a time, and a report of all")
+    one.add_argument("--all", action="store_true", help="every suite, and a report of all")
     one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
     one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """run --all: every suite, on this machine or each on its own machines of the lab.
 
-Each is a run of its own, as if its command line had been typed. In the lab two run beside each
-other: simulated time does not depend on how busy the host is. On a real machine one after the other.
+Each is a run of its own, as if its command line had been typed. On a real machine one runs after the other. In the lab
+a machine has a thread of the host for each of its CPUs, and a busy host sets their clocks apart: as many machines run
+at once as the host has processors for.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from .progress import duration
 from .tool import last_line
 from .workloads.kinds import lacking
 
-BESIDE = 2   # runs in the lab at once
 POLL = 0.5   # s
 LOG = "run.log"
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> list[str]:
     waiting = chosen(args, args.out)
     total, running, failed, late = len(waiting), [], [], []
     until = None if args.budget is None else time.monotonic() + args.budget
-    beside = BESIDE if all(one.lab for one in waiting) else 1
+    beside = at_once(waiting, len(os.sched_getaffinity(0)))
     print(f"{total} runs, {beside} at a time", flush=True)
     with stop_signals():
         try:
@@ -89,6 +89,14 @@ def run(args: argparse.Namespace) -> list[str]:
                 one.process.wait()
     told = [(failed, "did not end well"), (late, "were left out, as the budget was over")]
     return [f"{len(names)} of {total} runs {what}: {', '.join(names)}" for names, what in told if names]
+
+
+def at_once(runs: list[Run], processors: int) -> int:
+    """So many that their machines' CPUs, on average, are no more than the processors; one at least."""
+    if not all(one.lab for one in runs):
+        return 1
+    cpus = sum(len(node.cpus) for one in runs for node in host_nodes.of_lab(one.lab))
+    return max(1, min(len(runs), processors * len(runs) // max(1, cpus)))
 
 
 def share(left: float, runs: int, beside: int) -> int:

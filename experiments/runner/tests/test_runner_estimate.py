@@ -147,6 +147,15 @@ class Pretended:
         pass
 
 
+@pytest.mark.parametrize("labs, processors, beside", [
+    (["demo-2s"] * 4, 2, 1), (["demo-2s"] * 4, 16, 4), (["demo-2s"] * 4, 8, 2), (["demo-2s"] * 4, 256, 4),
+    (["demo-2s", "opteron-6172-4s"], 52, 2), (["demo-2s", "opteron-6172-4s"], 51, 1), (["demo-2s", None], 64, 1)])
+def test_machines_run_at_once_while_there_are_processors(labs: list[str | None], processors: int, beside: int) -> None:
+    """demo-2s has 4 CPUs, opteron-6172-4s 48."""
+    runs = [run_all.Run("sort", lab, Path()) for lab in labs]
+    assert run_all.at_once(runs, processors) == beside
+
+
 @pytest.mark.parametrize("takes, started, late", [
     (600, ["a 900s", "b 1000s", "c 1200s", "d 1800s"], None), (2000, ["a 900s", "b 533s"], "2 of 4 runs were left out, .*: c, d")])
 def test_the_budget_of_all_is_shared_by_its_suites(monkeypatch: pytest.MonkeyPatch, takes: float, started: list[str],
