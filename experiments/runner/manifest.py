@@ -16,6 +16,7 @@ from typing import Any
 
 from ..places import HERE
 from . import check_machine, distance, host_nodes, statements
+from .boots import state
 from .errors import ExperimentError, UsageError
 from .suite import Suite
 from .sysctl_guard import numa_balancing
@@ -49,7 +50,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "doubts": check_machine.doubts() if measured_on == "real" else [],
         **_machine_state(), "module": _module(), "tool": _tool(), "redis": _output_of("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "created": _now(), "boots": [{"started": _now(), **state.now()}],
         "suite_text": suite.text,
         statements.KEY: statements.of(tomllib.loads(suite.text).get("presents", [])),
     }
@@ -64,6 +65,24 @@ def write(directory: Path, manifest: dict[str, Any]) -> None:
     except OSError as error:
         raise ExperimentError(f"{directory / NAME}: {error.strerror}: free disk space or "
                               "choose another folder with --out") from None
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def go_on(directory: Path, now: dict[str, Any]) -> None:
+    """Of a run that is resumed: another boot is added to those that it has."""
+    then = json.loads((directory / NAME).read_text())
+    boots = then.get("boots", [])
+    if now["boots"][0]["boot_id"] not in [boot["boot_id"] for boot in boots]:
+        write(directory, then | {"boots": boots + now["boots"]})
+
+
+def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
+    found = json.loads((directory / NAME).read_text())
+    write(directory, found | {"boots": [boot | more if boot["boot_id"] == boot_id else boot
+                                        for boot in found.get("boots", [])]})
 
 
 def repeats(directory: Path) -> int | None:

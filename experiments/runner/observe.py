@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import locality
+from .boots import state
 from .errors import CannotError, ExperimentError, UsageError
 from .host_nodes import Node
 from .schedule import Trial
@@ -58,7 +59,7 @@ class Observer:
     def _record(self, trial: Trial) -> dict[str, Any]:
         record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
                   "repeat": trial.repeat, "order": trial.order, "seed": self.suite.seed,
-                  "platform": "", "started": datetime.now(timezone.utc).isoformat(),
+                  "platform": "", "started": datetime.now(timezone.utc).isoformat(), **state.now(),
                   "seconds": 0.0, "steps": {}, "metrics": [], "tasks": [], "apply": None,
                   "marks": [], "check": "ok"}
         if trial.workload.factors:

@@ -32,11 +32,25 @@ def read(directory: Path) -> list[dict[str, Any]]:
 def reached(directory: Path) -> int:
     """How many scheduled observations are made, for a progress display."""
     records = read(directory)
-    return records[-1]["order"] + 1 if records else 0
+    return 1 + max((record["order"] for record in records), default=-1)
 
 
 def count(directory: Path) -> int:
     return len(read(directory))
+
+
+def rewrite(directory: Path, records: list[dict[str, Any]]) -> None:
+    """All of it, whole or not at all; nobody may be writing."""
+    partial = directory / (NAME + ".partial")
+    try:
+        partial.write_bytes(b"".join(map(_line, records)))
+        os.replace(partial, directory / NAME)
+    except OSError as error:
+        raise ExperimentError(f"{partial}: {error.strerror}: {NAME} is as it was; free disk space") from None
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 class Writer:
@@ -50,7 +64,7 @@ class Writer:
         os.ftruncate(self.fd, self.size)
 
     def append(self, record: dict[str, Any]) -> None:
-        line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        line = _line(record)
         try:
             written = 0
             while written < len(line):

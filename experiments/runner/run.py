@@ -144,6 +144,7 @@ def _manifest(request: Request, numaplace: Numaplace, platform: str, model: dict
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
     if records:
         manifest.check_same(request.out, now)
+        manifest.go_on(request.out, now)
     else:
         manifest.write(request.out, now)
 

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from ..places import HERE
 from . import calibration, estimate, progress, results, schedule
+from .boots.host_load import HostLoad
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
 from .process import start
@@ -31,22 +33,28 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     check_programs(request.suite)
     prepare_folder(request)
     _check_shared(request.out)
-    trials = schedule.make(request.suite)
     series = ["--kernel", kernel] if kernel else []
-    command = [numaplace, "lab", "run", "--machine", machine, *series, *["--functional"] * functional,
-               "--timeout", "0", "--console", request.out / CONSOLE, "--", HERE.programs / "numaplace-experiment", *arguments]
+    command = [numaplace, "lab", "run", "--machine", machine, *series, *["--functional"] * functional, "--timeout", "0",
+               "--console", request.out / CONSOLE, "--", HERE.programs / "numaplace-experiment", *arguments]
     with stop_signals(), open(request.out / LOG, "w+b") as log:
-        child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         begin, made = time.monotonic(), results.count(request.out)
-        try:
-            _watch(child, request.out, trials, machine)
-        finally:
-            _end(child)
+        status = _boot(command, log, request, machine)
         if not functional:
             estimate.keep(request.suite, machine, time.monotonic() - begin, results.count(request.out) - made)
         tell_precision(request)
-        if child.returncode:
-            _explain(child.returncode, request.out / LOG, machine)
+        if status:
+            _explain(status, request.out / LOG, machine)
+    return status
+
+
+def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
+    """One start of the machine, until it is off. Returns the exit status of the guest's run."""
+    child, host = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log), HostLoad(request.out)
+    try:
+        _watch(child, request.out, schedule.make(request.suite), machine, host)
+    finally:
+        _end(child)
+        host.write()
     return child.returncode
 
 
@@ -57,11 +65,13 @@ def _check_shared(out: Path) -> None:
                          f"go to a folder above it first")
 
 
-def _watch(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Trial], machine: str) -> None:
+def _watch(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Trial], machine: str,
+           host: HostLoad) -> None:
     with progress.make(len(trials)) as display:
         display.show(results.reached(out), f"booting {machine}")
         while child.poll() is None:
             done = results.reached(out)
+            host.look(results.count(out))
             if not done and (out / calibration.LOG).exists():
                 display.show(done, f"calibrating {machine}")
             if done and done < len(trials):

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The load of the lab's host beside the records that a guest writes, as a guest knows its own only.
+
+The host looks at its load while the guest adds lines, and writes it into them when the machine is off.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+
+from .. import manifest, results
+from . import state
+
+KEY = "host_load"
+
+
+class HostLoad:
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.first = directory, results.count(directory)
+        self.before = state.load()  # the lab's own machine is no part of it
+        self.seen: dict[int, list[float]] = defaultdict(list)  # by the lines that there were
+
+    def look(self, lines: int) -> None:
+        self.seen[lines].append(state.load())
+
+    def write(self) -> None:
+        """An observation that ended between two looks has the load of the one before it."""
+        records, last = results.read(self.directory), self.before
+        if len(records) == self.first:
+            return
+        for line, record in enumerate(records[self.first:], self.first):
+            last = fmean(self.seen[line]) if self.seen[line] else last
+            record[KEY] = round(last, 2)
+        results.rewrite(self.directory, records)
+        manifest.add_to_boot(self.directory, records[-1]["boot_id"], {KEY: self.before})

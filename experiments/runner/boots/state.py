@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a record says of the machine at that time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def boot_id() -> str:
+    """Of the kernel that runs; in the lab the guest's."""
+    return BOOT.read_text().strip()
+
+
+def now() -> dict[str, Any]:
+    return {"boot_id": boot_id(), "load": load()}
+
+
+def load() -> float:
+    """Tasks that run or wait to, on average over a minute."""
+    return round(os.getloadavg()[0], 2)
