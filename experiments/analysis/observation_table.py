@@ -10,7 +10,7 @@ from . import text_format
 from .results import PLACEMENT_METRICS, Observation, Results
 
 MOST_METRICS = 3
-LOGS = ("lab.log", "console.log", "run.log")
+LOGS = ("lab.log", "console*.log", "run.log")
 
 
 def table(results: Results) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def table(results: Results) -> dict[str, Any]:
     return {
         "factors": [text_format.label(f) for f in factors],
         "policies": results.policies != ["none"],
-        "logs": [(name, quote(name)) for name in LOGS if (results.directory / name).exists()],
+        "logs": [(path.name, quote(path.name)) for name in LOGS for path in sorted(results.directory.glob(name))],
         "rows": [_row(o, factors) for o in results.observations],
     }
 

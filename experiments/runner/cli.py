@@ -68,6 +68,9 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="a parameter, as in triad.size=512M")
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
+    one.add_argument("--boots", type=int, default=1, metavar="N",
+                     help="in the lab: shares the repeats out over N boots, each with every combination")
+    one.add_argument("--end", type=int, metavar="REPEAT", help=argparse.SUPPRESS)  # what the host tells the guest
     one.add_argument("--budget", metavar="TIME", type=estimate.budget,
                      help="as many repeats as fit, as in 8h or 1h30min; none begins later")
     one.add_argument("--no-calibrate", action="store_true",
@@ -108,13 +111,17 @@ def request_of(args: argparse.Namespace) -> Request:
     for name in ("kernel", "functional", "timed"):
         if getattr(args, name) and args.lab is None:
             raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
+    if args.boots != 1 and args.lab is None:
+        raise UsageError("--boots is the lab's: give --lab MACHINE too")
+    if args.boots != 1 and args.repeat_until_ci is not None:
+        raise UsageError("--boots and --repeat-until-ci: give one of them, as the repeats of a boot are fixed before it")
     if args.functional and args.timed:
         raise UsageError("--functional and --timed: give one of them")
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
                    args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
-                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget)
+                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget, args.boots, args.end)
 
 
 def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import calibration, designs, estimate, host_nodes, manifest, results, schedule
+from .boots import state
 from .errors import CannotError, ExperimentError, UsageError
 from .host_nodes import in_lab
 from .interrupts import stop_signals
@@ -39,6 +40,8 @@ class Request:
     max_repeats: int = 30
     quick: bool = False
     budget: float | None = None         # seconds
+    boots: int = 1                      # that the host shares the repeats out over
+    end: int | None = None              # the repeat before which this boot ends
 
 
 def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
@@ -160,7 +163,7 @@ class Runner:
 
     def all(self) -> int:
         suite = self.request.suite
-        trials = schedule.make(suite)
+        trials = [trial for trial in schedule.make(suite) if self.request.end is None or trial.repeat < self.request.end]
         self._observe(trials, len(trials))
         while self.request.until_ci is not None and not self.over:
             more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
@@ -170,12 +173,18 @@ class Runner:
         return schedule.without_clean(self.records)
 
     def _observe(self, trials: list[schedule.Trial], total: int) -> None:
-        done = schedule.done(self.records)
-        for trial in trials:
+        for trial in self._left(trials):
             if self.over:
                 return
-            if trial.key not in done:
-                self._one(trial, total)
+            self._one(trial, total)
+
+    def _left(self, trials: list[schedule.Trial]) -> list[schedule.Trial]:
+        """Another boot has warm-ups of its own, where something follows them."""
+        done, boot = schedule.done(self.records), state.boot_id()
+        if any(not trial.warmup and trial.key not in done for trial in trials):
+            done = schedule.done([record for record in self.records
+                                  if not record.get("warmup") or record.get("boot_id") == boot])
+        return [trial for trial in trials if trial.key not in done]
 
     @property
     def over(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from ..places import HERE
 from . import calibration, estimate, progress, results, schedule
+from .boots import shares
 from .boots.host_load import HostLoad
 from .errors import CannotError, ExperimentError, UsageError
 from .interrupts import stop_signals
@@ -31,14 +32,14 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
         raise CannotError(f"{numaplace} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
+    ends = shares.ends(request.suite.repeats, request.boots)
     prepare_folder(request)
     _check_shared(request.out)
-    series = ["--kernel", kernel] if kernel else []
-    command = [numaplace, "lab", "run", "--machine", machine, *series, *["--functional"] * functional, "--timeout", "0",
-               "--console", request.out / CONSOLE, "--", HERE.programs / "numaplace-experiment", *arguments]
+    words = [numaplace, "lab", "run", "--machine", machine, *(["--kernel", kernel] if kernel else []),
+             *["--functional"] * functional, "--timeout", "0"]
     with stop_signals(), open(request.out / LOG, "w+b") as log:
         begin, made = time.monotonic(), results.count(request.out)
-        status = _boot(command, log, request, machine)
+        status = _boots(words, arguments, log, request, machine, ends)
         if not functional:
             estimate.keep(request.suite, machine, time.monotonic() - begin, results.count(request.out) - made)
         tell_precision(request)
@@ -47,9 +48,33 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
     return status
 
 
+def _boots(words: list[Any], arguments: list[str], log: BinaryIO, request: Request, machine: str,
+           ends: list[int]) -> int:
+    """Those of which something is left to make, one where nothing is; the last is one that did not make its share."""
+    status = None
+    for boot, end in enumerate(ends):
+        if shares.left(request.suite, results.read(request.out), end):
+            status = _boot(command_of(words, arguments, request, boot, end), log, request, machine)
+            if shares.left(request.suite, results.read(request.out), end):
+                break
+    if status is None:
+        status = _boot(command_of(words, arguments, request, len(ends) - 1, ends[-1]), log, request, machine)
+    return status
+
+
+def command_of(words: list[Any], arguments: list[str], request: Request, boot: int, end: int) -> list[Any]:
+    """A snapshot has what a kernel chose at random, so that several boots, also of a resumed run, are without."""
+    console = CONSOLE if not boot else f"console-{boot + 1}.log"
+    goes_on = results.count(request.out) > 0
+    return [*words, *["--no-snapshot"] * (goes_on or request.boots > 1), "--console", request.out / console, "--",
+            HERE.programs / "numaplace-experiment", *arguments, *["--resume"] * (goes_on and "--resume" not in arguments),
+            *(["--end", str(end)] if request.boots > 1 else [])]
+
+
 def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
     """One start of the machine, until it is off. Returns the exit status of the guest's run."""
-    child, host = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log), HostLoad(request.out)
+    host = HostLoad(request.out)
+    child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         _watch(child, request.out, schedule.make(request.suite), machine, host)
     finally:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import cli, manifest, results, run_in_lab
-from experiments.runner.boots import state
+from experiments.runner import cli, manifest, results, run_all, run_in_lab
+from experiments.runner.boots import shares, state
 from experiments.runner.boots.host_load import HostLoad
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -110,3 +110,74 @@ def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, mon
 def test_a_guest_that_made_nothing_changes_nothing(tmp_path: Path) -> None:
     HostLoad(tmp_path).write()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("repeats, boots, ends", [(10, 1, [10]), (10, 4, [2, 5, 7, 10]), (3, 3, [1, 2, 3])])
+def test_repeats_are_shared_out(repeats: int, boots: int, ends: list[int]) -> None:
+    assert shares.ends(repeats, boots) == ends
+
+
+BOOTED = """
+import sys
+from pathlib import Path
+from experiments.runner import cli
+from experiments.runner.boots import shares, state
+state.BOOT = Path(sys.argv[1])
+sys.exit(cli.main(sys.argv[2:]))
+"""
+
+
+@pytest.fixture
+def boots(monkeypatch, tmp_path: Path) -> list[list[str]]:
+    """What the host asks of the lab. Its command runs on this machine, where each start has a boot id of its own."""
+    asked: list[list[str]] = []
+
+    def start(command: list, _end, **streams) -> subprocess.Popen[bytes]:
+        asked.append([str(word) for word in command])
+        (tmp_path / f"boot-{len(asked)}").write_text(f"boot {len(asked)}\n")
+        words = asked[-1][asked[-1].index("--") + 2:]
+        return subprocess.Popen([sys.executable, "-c", BOOTED, tmp_path / f"boot-{len(asked)}", *words],
+                                env=os.environ | {"PYTHONPATH": str(ROOT)}, **streams)
+
+    monkeypatch.setattr(run_in_lab, "start", start)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return asked
+
+
+def made(suite: Path) -> list[tuple[str, int, bool]]:
+    return [(record["boot_id"], record["repeat"], bool(record.get("warmup"))) for record in of(suite)[0]]
+
+
+def test_each_boot_makes_its_part_and_its_warm_ups(small: Path, boots: list[list[str]]) -> None:
+    assert run(small, "--lab", "demo-2s", "--boots", "2") == 0
+    assert made(small) == [("boot 1", 0, True), ("boot 1", 0, False), ("boot 1", 1, False),
+                           ("boot 2", 0, True), ("boot 2", 2, False), ("boot 2", 3, False)]
+    assert [entry["boot_id"] for entry in of(small)[1]["boots"]] == ["boot 1", "boot 2"]
+    assert all("host_load" in record for record in of(small)[0])
+    assert all("--no-snapshot" in command for command in boots)
+    assert run(small, "--lab", "demo-2s", "--boots", "2", "--resume") == 0
+    assert len(boots) == 3 and len(made(small)) == 6, "nothing is left: one boot, which says how the run ended"
+
+
+def test_boots_that_were_made_are_not_made_again(small: Path, boots: list[list[str]]) -> None:
+    assert run(small, "--lab", "demo-2s", "--boots", "2") == 0
+    path = small.parent / "out" / results.NAME
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
+    assert run(small, "--lab", "demo-2s", "--boots", "2", "--resume") == 0
+    assert len(boots) == 3 and made(small)[3:] == [("boot 3", 0, True), ("boot 3", 2, False), ("boot 3", 3, False)]
+
+
+def test_all_suites_are_told_of_the_boots() -> None:
+    words = run_all.options(cli.parser().parse_args(["run", "--all", "--lab", "--boots", "3"]))
+    assert words[words.index("--boots") + 1] == "3"
+    assert "--boots" not in run_all.options(cli.parser().parse_args(["run", "--all", "--lab"]))
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--boots", "2"], "--boots is the lab's"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
+    (["--lab", "--boots", "0"], "each boot makes one at least"),
+    (["--lab", "--boots", "2", "--repeat-until-ci", "2%"], "give one of them")])
+def test_boots_that_cannot_be(small: Path, boots: list[list[str]], capsys, words: list[str], said: str) -> None:
+    assert run(small, *words) == 2
+    assert said in capsys.readouterr().err and not boots and not (small.parent / "out" / results.NAME).exists()
