@@ -85,7 +85,7 @@ def synthetic(folder: Path, noise: Noise, seed: int, effect: float = 1.0) -> Res
 def tests(results: Results) -> dict[str, list[bool]]:
     """Of each method whether it found a difference: for each workload, and once for the run."""
     data = {w: results.performance_metrics(w)[0][0] for w in results.workloads if results.select(w)}
-    cells = [[{o.repeat: o.value(metric) for o in results.select(w, level) if o.value(metric) is not None}
+    cells = [[{o.repeat: o.value(metric) for o in results.select_independent(w, level) if o.value(metric) is not None}
               for level in LEVELS] for w, metric in data.items()]
     cells = [(a, b) for a, b in cells if len(a.keys() & b.keys()) > 1]
     both = [([a[k] for k in sorted(a.keys() & b.keys())], [b[k] for k in sorted(a.keys() & b.keys())]) for a, b in cells]

@@ -161,7 +161,7 @@ def frame(results: Results, workloads: list[str], metric: str) -> pd.DataFrame:
                 metric: o.value(metric),
             }
             for w in workloads
-            for o in results.select(w)
+            for o in results.select_independent(w)
             if o.value(metric) is not None
         ]
     )

@@ -23,7 +23,7 @@ Blocks = dict[int, float]  # of a block's observation, that is of a repeat
 
 def values(results: Results) -> dict[Key, Blocks]:
     found: dict[Key, Blocks] = {}
-    for o in results.clean:
+    for o in results.independent:
         for m in o.metrics:
             found.setdefault((o.workload, o.policy, m.name, m.unit), {})[o.repeat] = m.value
     return found

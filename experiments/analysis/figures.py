@@ -194,19 +194,22 @@ def distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
 
 
 def values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
-    found = (o.value(metric) for o in results.select(workload, policy))
+    """What means and intervals are made from."""
+    found = (o.value(metric) for o in results.select_independent(workload, policy))
     return [v for v in found if v is not None]
 
 
 def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
     groups = [values(results, workload, policy, metric) for policy in results.policies]
     intervals = [t_interval(found) for found in groups if found]
-    _axis(axes, [v for found in groups for v in found], intervals, len(groups))
+    dots = [[o.value(metric) for o in results.select(workload, policy) if o.value(metric) is not None]
+            for policy in results.policies]
+    _axis(axes, [v for found in dots for v in found], intervals, len(groups))
     beside = {"transform": axes.get_yaxis_transform()}
-    for y, (policy, found) in enumerate(zip(results.policies, groups, strict=True)):
+    for y, (policy, found, seen) in enumerate(zip(results.policies, groups, dots, strict=True)):
         _text(axes, -0.04, y, policy, ha="right", **beside)
         if found:
-            _row(axes, y, found, t_interval(found))
+            _row(axes, y, seen, t_interval(found))
             _text(axes, 1.05, y, text_format.spread(t_interval(found)), **beside)
         else:
             _text(axes, 0.02, y, "no clean observation", "muted", **beside)
@@ -267,5 +270,6 @@ def _describe_metric(results: Results, workload: str, metric: str, unit: str) ->
     for policy in results.policies:
         found = values(results, workload, policy, metric)
         text = text_format.spread(t_interval(found)) if found else "no clean observation"
-        parts.append(f"{policy} {text}" + (f" ({len(found)} observations)" if found else ""))
+        what = "boots" if any(o.is_mean for o in results.select_independent(workload, policy)) else "observations"
+        parts.append(f"{policy} {text}" + (f" ({len(found)} {what})" if found else ""))
     return f"{text_format.label(metric)} in {unit}: " + ", ".join(parts)

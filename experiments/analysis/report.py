@@ -96,14 +96,14 @@ def _everything(results: Results) -> dict[str, Any]:
     rows = []
     for workload in results.workloads:
         asked = [o for o in results.measured if o.workload == workload]
-        clean = results.select(workload)
+        clean = results.select_independent(workload)
         cells = []
         for name, _ in metrics:
             found = [v for v in (o.value(name) for o in clean) if v is not None]
             interval = t_interval(found) if found else None
             text = text_format.spread(interval) if interval else text_format.DASH
             cells.append({"text": text, "value": interval.mean if interval else None})
-        rows.append({"workload": workload, "n": len(clean), "marked": len(asked) - len(clean),
+        rows.append({"workload": workload, "n": len(clean), "marked": sum(bool(o.marks) for o in asked),
                      "levels": [asked[0].factors.get(f, "") for f in factors], "cells": cells})
     marks = [(o.workload, o.repeat, mark) for o in results.measured for mark in o.marks]
     return {"factors": [text_format.label(f) for f in factors], "rows": rows, "marks": marks,
@@ -183,6 +183,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("policies", "" if results.policies == ["none"] else ", ".join(results.policies)),
         ("repeats", str(manifest.get("repeats", len(repeats)))),
         ("observations", f"{len(results.clean)} counted of {len(results.measured)}"),
+        ("boots", str(len(results.boots)) if len(results.boots) > 1 else ""),
         ("seed", str(manifest.get("seed", ""))),
         (
             "started",
@@ -266,7 +267,7 @@ def _numbers(
         )
     return {
         "policy": policy,
-        "n": len(results.select(workload, policy)),
+        "n": len(results.select_independent(workload, policy)),
         "before": before,
         "after": after,
         "moved": moved,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads a results directory: manifest.json and results.jsonl.
 
-Only clean observations may be averaged: not a warm-up, not marked, result verified. Every other
-module asks for `Results.clean`; what marks an observation is the runner's rule.
+Only clean observations may be averaged: not a warm-up, not marked, result verified. What marks an observation is the
+runner's rule. Means, tests and intervals ask for `Results.independent`, what shows each observation for `Results.clean`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from experiments.runner.results import marks
+
+from .stats import boot_means
 
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
 ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs of earlier trees
@@ -65,6 +68,11 @@ class Observation:
         return not self.warmup and not self.marks
 
     @property
+    def is_mean(self) -> bool:
+        """Whether this is the mean of a boot's observations."""
+        return self.repeat < 0
+
+    @property
     def boot(self) -> str:
         """In which it was made; "" where a record does not say."""
         return text_of(self.raw.get("boot_id"))
@@ -97,6 +105,21 @@ class Results:
     @property
     def clean(self) -> list[Observation]:
         return [o for o in self.observations if o.clean]
+
+    @property
+    def boots(self) -> list[str]:
+        """Of the clean observations, in their order."""
+        return list(dict.fromkeys(o.boot for o in self.clean if o.boot))
+
+    @cached_property
+    def independent(self) -> list[Observation]:
+        """The clean observations of cells that one boot made, and the means of each boot of the others: what means, tests
+        and intervals are made from."""
+        cells: dict[tuple[str, str, str], list[Observation]] = {}
+        for o in self.clean:
+            cells.setdefault((o.workload, o.policy, o.platform), []).append(o)
+        boots = self.boots
+        return [o for cell in cells.values() for o in _by_boot(cell, boots)]
 
     @property
     def platforms(self) -> list[str]:
@@ -162,6 +185,9 @@ class Results:
     def select(self, workload: str, policy: str | None = None) -> list[Observation]:
         return [o for o in self.clean if o.workload == workload and policy in (None, o.policy)]
 
+    def select_independent(self, workload: str, policy: str | None = None) -> list[Observation]:
+        return [o for o in self.independent if o.workload == workload and policy in (None, o.policy)]
+
     def under(self, policy: str) -> Results:
         """The same run with the observations of this policy alone."""
         return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
@@ -176,6 +202,29 @@ class Results:
             if m.name not in PLACEMENT_METRICS
         }
         return list(found)
+
+
+def _by_boot(cell: list[Observation], boots: list[str]) -> list[Observation]:
+    """Of several boots, an observation each with the means of its metrics and costs. Its repeat, which is a block, is
+    that of no single observation: below 0."""
+    found: dict[str, list[Observation]] = {}
+    for o in cell:
+        found.setdefault(o.boot, []).append(o)
+    if len(found) < 2:
+        return cell
+    names = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
+    means = {name: _means(cell, lambda o, name=name: o.value(name[0])) for name in names}
+    costs = {key: _means(cell, lambda o, key=key: (o.raw.get("cost") or {}).get(key)) for key in ("move_s", "moved_bytes")}
+    return [replace(of_boot[0], repeat=-1 - (boots.index(boot) if boot in boots else len(boots)),
+                    metrics=tuple(Metric(*name, mean[boot]) for name, mean in means.items() if boot in mean),
+                    raw=of_boot[0].raw | ({"cost": {key: mean[boot] for key, mean in costs.items()}}
+                                          if all(boot in mean for mean in costs.values()) else {}))
+            for boot, of_boot in found.items()]
+
+
+def _means(cell: list[Observation], value: Callable[[Observation], float | None]) -> dict[str, float]:
+    known = [(found, o.boot) for o in cell if (found := value(o)) is not None]
+    return boot_means([found for found, _ in known], [boot for _, boot in known])
 
 
 def _places(names: Any) -> Callable[[str], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def rows(results: Results) -> list[dict[str, Any]]:
-    """Means over clean observations with Student-t limits; null limits where n is 1."""
+    """Means over what is independent, with Student-t limits; null limits where n is 1."""
     groups: dict[tuple[str, str, str, str, str], list[float]] = {}
-    for o in results.clean:
+    for o in results.independent:
         for m in o.metrics:
             groups.setdefault((o.workload, o.policy, m.name, m.unit, o.platform), []).append(m.value)
     found = []
@@ -64,7 +65,21 @@ def notes(results: Results) -> list[str]:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
         found.append("a mean of one observation has no confidence interval (null)")
-    return [*found, *_precision(results), *run_order.notes(results)]
+    return [*found, *_boots(results), *_precision(results), *run_order.notes(results)]
+
+
+def _boots(results: Results) -> list[str]:
+    """What intervals are made from where a run has several boots."""
+    if len(results.boots) < 2:
+        return []
+    counts = Counter((o.workload, o.policy, o.boot) for o in results.clean)
+    cells: dict[tuple[str, str], set[int]] = {}
+    for (workload, policy, _), n in counts.items():
+        cells.setdefault((workload, policy), set()).add(n)
+    uneven = sum(len(found) > 1 for found in cells.values())
+    told = (f"observations of {len(results.boots)} boots: of a cell that several boots made, means, tests and intervals are "
+            "of the boots' means, and n is their number")
+    return [told + (f"; {_count(uneven, 'cell')} not as often in each boot: there they are not exact" if uneven else "")]
 
 
 def _precision(results: Results) -> list[str]:

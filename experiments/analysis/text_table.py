@@ -69,7 +69,7 @@ def _add_workload(table: Table, results: Results, workload: str, platform: str) 
     metrics = results.performance_metrics(workload)
     metric, unit = metrics[0] if metrics else (None, "")
     groups = {
-        policy: [o for o in results.select(workload, policy) if o.platform == platform]
+        policy: [o for o in results.select_independent(workload, policy) if o.platform == platform]
         for policy in results.policies
     }
     base = _mean(groups.get("none", []), metric)

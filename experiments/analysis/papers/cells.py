@@ -23,7 +23,7 @@ class Cells:
         if len({o.policy for o in results.clean if o.factors}) > 1:
             raise ValueError("observations under several policies: papers.chapters() makes a chapter of each")
         self._by: dict[tuple[str, ...], dict[tuple[Level | None, ...], list[Observation]]] = {}
-        self.observations = [o for o in results.clean if o.factors]
+        self.observations = [o for o in results.independent if o.factors]
         self.observations = self.select(**fixed)
         self.refused = self._unknown(known)
         if self.refused:

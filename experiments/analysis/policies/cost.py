@@ -58,7 +58,7 @@ def costs(results: Results) -> dict[tuple[str, str], Cost | None]:
 
 
 def _cost(results: Results, speedup: Speedup) -> Cost | None:
-    found = [o.raw["cost"] for o in results.select(speedup.workload, speedup.policy)
+    found = [o.raw["cost"] for o in results.select_independent(speedup.workload, speedup.policy)
              if isinstance(o.raw.get("cost"), dict)]
     if not found:
         return None

@@ -57,7 +57,7 @@ def response(results: Results, workload: str) -> tuple[str, str] | None:
 
 def values(results: Results, workload: str, policy: str) -> list[float]:
     metric = response(results, workload)
-    found = (o.value(metric[0]) for o in results.select(workload, policy)) if metric else ()
+    found = (o.value(metric[0]) for o in results.select_independent(workload, policy)) if metric else ()
     return [value for value in found if value is not None and value > 0]
 
 
