@@ -10,7 +10,7 @@ from .. import charts, text_format
 from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
-from . import luo_checks, printed, reference
+from . import luo_checks, printed_runs, reference, scatter
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
 
@@ -67,6 +67,7 @@ def contention(results: Results, slug: str) -> Chapter:
         chapter.draw("Fig. 5", _single(cells, chapter.machine, alone.mean, unit, slug),
                      f"One side alone, in parts of {unit}. Hollow and dashed: the paper's Table 1 of "
                      f"the {chapter.machine or luo_checks.E5620}, labelled paper, 4L0R = 1.")
+        _beside(chapter, cells, alone.mean, unit, slug)
         chapter.found = _best(cells, alone.mean, unit)
     if cells.values("bandwidth_local"):
         chapter.draw("Fig. 6", _impact(cells, "local", "remote", f"{slug}-fig6"),
@@ -74,7 +75,7 @@ def contention(results: Results, slug: str) -> Chapter:
     if cells.values("bandwidth_remote"):
         chapter.draw("Fig. 7", _impact(cells, "remote", "local", f"{slug}-fig7"),
                      "Bandwidth of the remote threads together. " + NOT_NUMBERS)
-    chapter.judge(results, lambda run: luo_checks.contention(cells_of(run, "local", "remote")), printed.luo(results, chapter.machine))
+    chapter.judge(results, lambda run: luo_checks.contention(cells_of(run, "local", "remote")), printed_runs.luo(results, chapter.machine))
     chapter.analyses = _analyse(results, "bandwidth", ["local", "remote"], slug,
                                 lambda f: f["local"] > 0)
     return chapter
@@ -95,6 +96,17 @@ def _table(cells: Cells, alone: float, unit: str) -> Table:
     return Table("Table 1", f"Total bandwidth, normalised to {unit}; ours with a 95 % interval "
                  "(the divisor's own is left out), and below it the paper's two machines, 4L0R = 1, "
                  "labelled paper.", ("threads", *(f"{y}R" for y in columns)), tuple(rows))
+
+
+def _beside(chapter: Chapter, cells: Cells, alone: float, unit: str, slug: str) -> None:
+    """Table 1's cells against ours: of this machine, or of both where it is none of them."""
+    groups = []
+    for name in [chapter.machine] if chapter.machine else FILES:
+        found = {key: cells.interval("bandwidth", local=key[0], remote=key[1]) for key in reference.luo(FILES[name])}
+        groups.append(Curve(name, tuple(scatter.pair(printed, found[key], 1 / alone)
+                                        for key, printed in reference.luo(FILES[name]).items() if found[key])))
+    chapter.draw("Table 1 against ours", scatter.draw(groups, f"{slug}-against", "Table 1 against ours", "parts of one side alone"),
+                 f"Each cell of Table 1, the paper's in parts of 4L0R and ours of {unit}. {scatter.CAPTION}")
 
 
 def _single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:

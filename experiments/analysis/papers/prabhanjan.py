@@ -7,8 +7,8 @@ from .. import charts, text_format
 from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Observation, Results
-from ..stats import Ratio, ratio
-from . import prabhanjan_checks, printed, reference
+from ..stats import Interval, Ratio, ratio
+from . import prabhanjan_checks, printed_runs, reference, scatter
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
 
@@ -60,7 +60,8 @@ def times(results: Results, slug: str) -> Chapter:
         chapter.tables.append(_table(cells, experiment))
     chapter.draw("TR/TL of all tables", _ratios(cells, chapter.tables, slug),
                  "Time with remote memory over time with local; 1 is no difference.")
-    chapter.judge(results, lambda run: prabhanjan_checks.times(Cells(run, FACTORS)), printed.redis(results))
+    _against(chapter, cells, slug)
+    chapter.judge(results, lambda run: prabhanjan_checks.times(Cells(run, FACTORS)), printed_runs.redis(results))
     chapter.found = _found(cells)
     for experiment in cells.levels("experiment", "seconds"):
         own = Cells(results, FACTORS, experiment=experiment)
@@ -103,12 +104,44 @@ def _table(cells: Cells, experiment: str) -> Table:
     for row in papers:
         local, remote = float(row["local_s"]), float(row["remote_s"])
         case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
-        rows.append((_key(case), Cell(_name(case)), Cell("paper"), Cell(row["local_s"], local),
+        rows.append((_key(ran(row)), Cell(_name(case)), Cell("paper"), Cell(row["local_s"], local),
                      Cell(row["remote_s"], remote), Cell(f"{remote / local:.3f}", remote / local)))
     return Table(title, f"{experiment.capitalize()}: wall-clock seconds, ours with 95 % intervals "
                  "(of the ratio: Fieller's); rows of the paper are labelled paper and have one run.",
                  ("size", "from", "TL, s", "TR, s", "TR/TL"),
                  tuple(cells for _, *cells in sorted(rows, key=lambda row: row[0])))
+
+
+def ran(row: dict[str, str]) -> dict[str, Level]:
+    """The case that the paper's program ran: it counts in 32 bits (errata of the papers)."""
+    return {name: float(row[name]) % 2**32 for name in ("size", "accesses") if row[name]}
+
+
+def _beside(cells: Cells) -> dict[str, list[tuple[dict[str, str], dict[str, Level]]]]:
+    """By experiment, the paper's rows of which ours has the case, not pipelined."""
+    found: dict[str, list[tuple[dict[str, str], dict[str, Level]]]] = {}
+    for experiment, (_, key) in TABLES.items():
+        own = {tuple(_key(case)[:2]): case for case in reversed(_cases(cells, experiment))}
+        found[experiment] = [(row, {"experiment": experiment, **own[place]})
+                             for row in reference.rows("redis-tables-7.1-7.5.csv")
+                             if row["table"] == key and (place := tuple(_key(ran(row))[:2])) in own]
+    return {experiment: pairs for experiment, pairs in found.items() if pairs}
+
+
+def _against(chapter: Chapter, cells: Cells, slug: str) -> None:
+    """TR/TL, and seconds but of random updates: the paper's have the fill in them, ours have not."""
+    ratios, seconds = [], []
+    for experiment, pairs in _beside(cells).items():
+        points = [scatter.pair(float(row["remote_s"]) / float(row["local_s"]), Interval(r.value, r.low, r.high, 1))
+                  for row, case in pairs if (r := _ratio(cells, **case))]
+        ratios.append(Curve(experiment, tuple(points)))
+        times = [scatter.pair(float(row[f"{memory}_s"]), found) for row, case in pairs for memory in ("local", "remote")
+                 if (found := cells.interval("seconds", memory=memory, **case))]
+        seconds += [Curve(experiment, tuple(times))] if experiment != "random-update" else []
+    for groups, key, title, unit in ((ratios, "ratios", "TR/TL", ""), (seconds, "seconds", "Seconds", "s")):
+        if any(g.points for g in groups):
+            chapter.draw(f"{title} against ours", scatter.draw(groups, f"{slug}-against-{key}", f"{title} against ours", unit),
+                         f"{title} of the sizes that both have. {scatter.CAPTION}")
 
 
 def _key(case: dict[str, Level]) -> list[float]:
@@ -133,7 +166,7 @@ def _ratios(cells: Cells, tables: list[Table], slug: str) -> str:
             found = _ratio(cells, experiment=experiment, **case)
             if found and case.get("size") and case.get("pipeline", 1) == 1:
                 ours.append(Point(float(case["size"]), found.value, found.low, found.high))
-        printed = [Point(float(row["size"]), float(row["remote_s"]) / float(row["local_s"]))
+        printed = [Point(float(ran(row)["size"]), float(row["remote_s"]) / float(row["local_s"]))
                    for row in reference.rows("redis-tables-7.1-7.5.csv")
                    if row["table"] == key and row["size"]]
         if ours:
@@ -244,19 +277,44 @@ def benchmark(results: Results, slug: str) -> Chapter:
     chapter.missing = cells.missing(("memory",), ()) or ([] if metrics else ["a metric in ops/s"])
     if chapter.missing:
         return chapter
-    rows = []
+    rows, printed = [], _printed()
     for pipeline in cells.levels("pipeline") or [None]:
         fixed = {} if pipeline is None else {"pipeline": pipeline}
         for name, _ in metrics:
             local, remote = (cells.values(name, memory=m, **fixed) for m in ("local", "remote"))
             label = name if pipeline in (None, 1) else f"{name}, pipeline {pipeline}"
-            rows.append((Cell(label), *(number(cells.interval(name, memory=m, **fixed))
+            rows.append((Cell(label), Cell("ours"), *(number(cells.interval(name, memory=m, **fixed))
                                         for m in ("local", "remote")),
                          ratio_cell(ratio(local, remote) if local and remote else None)))
+            if name in printed and pipeline in (None, 1):
+                rows.append(_printed_row(name, printed[name]))
     chapter.tables.append(Table("Experiment 7, Fig. 8.9", "Requests a second with 95 % intervals, "
-                                "and local / remote with Fieller's: above 1, local is faster.",
-                                ("command", "local, ops/s", "remote, ops/s", "local / remote"),
+                                "and local / remote with Fieller's: above 1, local is faster. Rows of the paper "
+                                "are labelled paper and have one run.",
+                                ("command", "from", "local, ops/s", "remote, ops/s", "local / remote"),
                                 tuple(rows)))
+    pairs = tuple(scatter.pair(float(value), found) for name, by in printed.items() for memory, value in by.items()
+                  if (found := _unpipelined(cells, name, memory)))
+    if pairs:
+        chapter.draw("Experiment 7 against ours", scatter.draw([Curve("redis-benchmark", pairs)], f"{slug}-against",
+                     "Requests a second against ours", "ops/s"), f"The rates that the paper prints. {scatter.CAPTION}")
     names = [name for name, _ in metrics]
     chapter.judge(results, lambda run: prabhanjan_checks.benchmark(Cells(run, ("pipeline", "memory")), names))
     return chapter
+
+
+def _printed() -> dict[str, dict[str, str]]:
+    """Rates by command and memory."""
+    found: dict[str, dict[str, str]] = {}
+    for row in reference.rows("redis-benchmark-printed.csv"):
+        found.setdefault(row["command"], {})[row["memory"]] = row["ops_s"]
+    return found
+
+
+def _printed_row(name: str, by: dict[str, str]) -> tuple[Cell, ...]:
+    cells = (Cell(by[m], float(by[m])) if m in by else Cell(text_format.DASH) for m in ("local", "remote"))
+    return (Cell(name), Cell("paper"), *cells, Cell(text_format.DASH))
+
+
+def _unpipelined(cells: Cells, name: str, memory: str) -> Interval | None:
+    return cells.interval(name, memory=memory, **({"pipeline": 1} if 1 in cells.levels("pipeline") else {}))

@@ -96,7 +96,7 @@ def test_table_1_is_normalised_and_stands_beside_both_papers_machines(tmp_path: 
     assert cell.small == ("E5620 1.26", "LS 3A 1.29")
     alone = {row[0].text: row for row in table.rows}["4L"][1]
     assert alone.value == pytest.approx(1)
-    assert [d.number for d in found.drawings] == ["Fig. 5", "Fig. 6", "Fig. 7"]
+    assert [d.number for d in found.drawings] == ["Fig. 5", "Table 1 against ours", "Fig. 6", "Fig. 7"]
     assert found.analyses[0]["why_not"] == "" and found.analyses[0]["contrasts"]
 
 
@@ -112,7 +112,7 @@ def test_a_missing_metric_is_named(tmp_path: Path) -> None:
     cells = [(f, {"bandwidth": m["bandwidth"]}) for f, m in contention("e5620")]
     found = chapter(tmp_path, factorial.records("contention", cells))
     assert found.missing == ["metric bandwidth_local", "metric bandwidth_remote"]
-    assert [d.number for d in found.drawings] == ["Fig. 5"]
+    assert [d.number for d in found.drawings] == ["Fig. 5", "Table 1 against ours"]
 
 
 def test_a_share_is_taken_from_each_observation(tmp_path: Path) -> None:
@@ -236,3 +236,21 @@ def test_what_was_fitted_is_said_of_the_machine_that_was(tmp_path: Path) -> None
 @pytest.mark.parametrize(("machine", "whose"), [("xeon-e5620-2s", "E5620"), ("xeon-e5620-2s+dram.latency_ns=90", "")])
 def test_a_machine_of_the_lab_with_other_numbers_is_not_the_papers(machine: str, whose: str) -> None:
     assert like(SimpleNamespace(machine=machine, manifest={}), {"e5620": "E5620"}) == whose
+
+
+def test_table_1_is_set_against_ours_with_the_line_where_both_are_the_same(tmp_path: Path) -> None:
+    """Ours are the paper's own here, so that every point lies on the line."""
+    found = chapter(tmp_path, factorial.records("contention", contention("e5620"), noise=0.0))
+    (drawing,) = [d for d in found.drawings if d.number == "Table 1 against ours"]
+    told = re.search(r"<desc[^>]*>(.*?)</desc>", drawing.svg)[1]
+    pairs = re.findall(r"paper ([\d.]+) ours ([\d.]+)", told)
+    assert told.startswith("E5620: ") and "LS 3A" not in told
+    assert len(pairs) == 24 and all(paper == ours for paper, ours in pairs)
+    places = re.findall(r'class="tip" cx="([\d.]+)" cy="([\d.]+)"', drawing.svg)
+    assert len({round(float(x) + float(y)) for x, y in places}) <= 2  # x right, y down: a line of slope -1
+
+
+def test_a_machine_that_is_none_of_the_papers_is_set_against_both(tmp_path: Path) -> None:
+    found = chapter(tmp_path, factorial.records("contention", contention("e5620")), machine="another-2s")
+    (drawing,) = [d for d in found.drawings if d.number == "Table 1 against ours"]
+    assert "E5620: paper" in drawing.svg and "LS 3A: paper" in drawing.svg

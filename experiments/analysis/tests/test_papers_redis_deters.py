@@ -23,8 +23,7 @@ def printed(keep: str = "") -> list[factorial.Cell]:
     """The paper's own times. Its 10^10 updates of 10^10 ints stand there with two counts."""
     cells = []
     for row in reference.rows("redis-tables-7.1-7.5.csv"):
-        factors = {"experiment": NAMES[row["table"]], "size": float(row["size"] or 0)}
-        factors |= {"accesses": float(row["accesses"])} if row["accesses"] else {}
+        factors = {"experiment": NAMES[row["table"]], "size": 0.0} | prabhanjan.ran(row)
         if keep in NAMES[row["table"]]:
             cells += [({**factors, "memory": m}, {"seconds": (float(row[f"{m}_s"]), "s")})
                       for m in ("local", "remote")]
@@ -51,11 +50,30 @@ def test_tables_set_the_papers_rows_and_ratio_beside_ours(tmp_path: Path) -> Non
     (table,) = found.tables
     ours, paper = ({r[0].text: r for r in table.rows if r[1].text == kind}
                    for kind in ("ours", "paper"))
-    name = "10\u202f000\u202f000\u202f000, 100\u202f000\u202f000\u202f000 accesses"
-    assert ours.keys() == paper.keys() and len(ours) == 5
-    assert paper[name][4].text == "1.576"  # 104 / 66, the 1.58 of the text
-    assert ours[name][4].value == pytest.approx(104 / 66, rel=0.01)
+    printed_name = "10\u202f000\u202f000\u202f000, 100\u202f000\u202f000\u202f000 accesses"
+    assert len(ours) == len(paper) == 5
+    assert paper[printed_name][4].text == "1.576"  # 104 / 66, the 1.58 of the text
+    assert ours["1\u202f410\u202f065\u202f408, 1\u202f215\u202f752\u202f192 accesses"][4].value == pytest.approx(104 / 66, rel=0.01)
     assert [r[1].text for r in table.rows] == ["ours", "paper"] * 5  # by size, one above the other
+    for above, below in zip(table.rows[::2], table.rows[1::2]):  # and the same case, whose sizes overflowed
+        assert above[2].value == pytest.approx(below[2].value, rel=0.01)
+
+
+def pairs(drawing) -> list[tuple[str, str]]:
+    return re.findall(r"paper ([\d.\u202f]+) ours ([\d.\u202f]+)", re.search(r"<desc[^>]*>(.*?)</desc>", drawing.svg)[1])
+
+
+def test_the_printed_times_are_set_against_ours(tmp_path: Path) -> None:
+    """All rows but the one without a size; no seconds of random updates, whose fill ours lack."""
+    cells = [(f, m) for f, m in printed() if f["size"] != 1000]
+    drawn = {d.number: pairs(d) for d in times(tmp_path, cells).drawings if "against" in d.number}
+    assert {name: len(found) for name, found in drawn.items()} == {"TR/TL against ours": 19, "Seconds against ours": 2 * 14}
+    assert all(float(ours) == pytest.approx(float(paper), rel=0.02) for paper, ours in drawn["Seconds against ours"])
+
+
+def test_sizes_that_only_one_of_them_has_are_not_set_against_each_other(tmp_path: Path) -> None:
+    cells = [({"experiment": "sort", "size": 1000, "memory": m}, {"seconds": (1.0, "s")}) for m in ("local", "remote")]
+    assert not [d for d in times(tmp_path, cells).drawings if "against" in d.number]
 
 
 def test_a_penalty_where_the_paper_saw_none_fails(tmp_path: Path) -> None:
@@ -139,8 +157,11 @@ def test_redis_benchmark(tmp_path: Path) -> None:
              for m, v in (("local", 13400.0), ("remote", 12000.0))]
     directory = factorial.write(tmp_path, factorial.records("redis-benchmark", cells), [])
     found = prabhanjan.benchmark(read(directory), "b")
-    rows = {r[0].text: r[3].value for r in found.tables[0].rows}
-    assert rows["lrange_600"] == pytest.approx(13400 / 12000, rel=0.01)
+    rows = {(r[0].text, r[1].text): r for r in found.tables[0].rows}
+    assert rows["lrange_600", "ours"][4].value == pytest.approx(13400 / 12000, rel=0.01)
+    assert [c.text for c in rows["lrange_600", "paper"][2:]] == ["13444.08", "–", "–"] and ("set", "paper") not in rows
+    (drawing,) = found.drawings
+    assert [paper for paper, _ in pairs(drawing)] == ["13\u202f444"]
     assert [c.verdict for c in found.checks] == [HOLDS]
 
 
