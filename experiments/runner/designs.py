@@ -198,13 +198,16 @@ def redis_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
 
 
 def foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], Iterator[Workload]]:
-    """Prabhanjan, experiment 7: redis-benchmark's own commands; the same question by other generators of load."""
+    """Prabhanjan, experiment 7: redis-benchmark's own commands; the same question by other generators of load. A case
+    has options of its own and is known by the size of its values."""
     def make(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-        for pipeline, memory in product(levels["pipeline"], levels["memory"]):
-            yield Workload(f"{kind}-p{pipeline}-{memory}", kind,
-                           f"{program}, {pipeline} commands in flight, {memory} memory",
-                           beside(memory)[:1], {"pipeline": pipeline, "memory": memory},
-                           {"pipeline": pipeline})
+        for case, pipeline, memory in product(levels.get("case", [{}]), levels["pipeline"], levels["memory"]):
+            size = {"value_bytes": case["value_bytes"]} if case else {}
+            yield Workload("-".join([kind, *(f"{n}B" for n in size.values()), f"p{pipeline}", memory]), kind,
+                           f"{program}, {pipeline} commands in flight, {memory} memory"
+                           + "".join(f", values of {n} bytes" for n in size.values()),
+                           beside(memory)[:1], size | {"pipeline": pipeline, "memory": memory},
+                           case | {"pipeline": pipeline})
 
     return make
 
@@ -305,7 +308,7 @@ DESIGNS = {
     "core-to-core": Design(core_to_core, "apart", "state", "home", all_nodes=True),
     "memory-times": Design(memory_times, "experiment", "case", "memory"),
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
-    "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory"),
+    "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory", may=("case",)),
     "redis-memtier": Design(foreign_client("redis-memtier", "memtier_benchmark"), "pipeline", "memory"),
     "work-stealing": Design(work_stealing, "benchmark", "runtime", may=("data",), all_nodes=True),
 }

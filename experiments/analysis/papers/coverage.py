@@ -85,7 +85,7 @@ def _settings(suite: dict[str, Any], place: str) -> dict[str, set[str]]:
     for name, levels in (suite.get("factors", {}) | real.get("factors", {})).items():
         if name == "case":
             cases = {key for case in levels for key in case}
-            found |= {key: {str(case[key]) for case in levels if key in case} for key in cases}
+            found |= {key: {part for case in levels if key in case for part in str(case[key]).split(",")} for key in cases}
         else:
             found[name] = {str(level) for level in levels}
     kinds = {kind for kind, options in suite.items() if isinstance(options, dict)} - {"factors", "quick", "real", "on"}

@@ -153,17 +153,37 @@ def test_a_run_without_counters_says_so(tmp_path: Path) -> None:
     assert "counts none" in found.missing[0] and not found.drawings and not found.checks
 
 
-def test_redis_benchmark(tmp_path: Path) -> None:
-    cells = [({"pipeline": 1, "memory": m}, {"set": (100e3, "ops/s"), "lrange_600": (v, "ops/s")})
-             for m, v in (("local", 13400.0), ("remote", 12000.0))]
+def benchmark(tmp_path: Path, *loads: dict[str, int]):
+    """The larger the values, the slower with remote memory."""
+    cells = [({**load, "pipeline": 1, "memory": m},
+              {"set": (100e3, "ops/s"), "lrange_600": (v - load.get("value_bytes", 3) * (m == "remote"), "ops/s"),
+               "set_latency_p50": (80.0, "us"), "set_latency_p99": (200.0, "us")})
+             for load in loads or ({},) for m, v in (("local", 13400.0), ("remote", 12003.0))]
     directory = factorial.write(tmp_path, factorial.records("redis-benchmark", cells), [])
-    found = prabhanjan.benchmark(read(directory), "b")
+    return prabhanjan.benchmark(read(directory), "b")
+
+
+def test_redis_benchmark(tmp_path: Path) -> None:
+    found = benchmark(tmp_path)
     rows = {(r[0].text, r[1].text): r for r in found.tables[0].rows}
     assert rows["lrange_600", "ours"][4].value == pytest.approx(13400 / 12000, rel=0.01)
-    assert [c.text for c in rows["lrange_600", "paper"][2:]] == ["13444.08", "–", "–"] and ("set", "paper") not in rows
+    assert [c.text for c in rows["lrange_600, 3 bytes", "paper"][2:]] == ["13444.08", "–", "–"] and len(rows) == 3
+    assert [[r[0].text, *(round(c.value, -1) for c in r[1:])] for r in found.tables[1].rows] == [["set", 80, 80, 200, 200]]
     (drawing,) = found.drawings
     assert [paper for paper, _ in pairs(drawing)] == ["13\u202f444"]
     assert [c.verdict for c in found.checks] == [HOLDS]
+
+
+def test_values_of_several_sizes_are_not_mixed(tmp_path: Path) -> None:
+    """The paper's row stands at its 3 bytes, and its statement is judged by them."""
+    found = benchmark(tmp_path, {"value_bytes": 1024}, {"value_bytes": 3})
+    assert not found.missing
+    kinds = [(r[0].text, r[1].text) for r in found.tables[0].rows if "lrange" in r[0].text]
+    assert kinds == [("lrange_600, 3 bytes", "ours"), ("lrange_600, 3 bytes", "paper"), ("lrange_600, 1024 bytes", "ours")]
+    values = [r[4].value for r in found.tables[0].rows if r[0].text.startswith("lrange") and r[1].text == "ours"]
+    assert values == [pytest.approx(13400 / 12000, rel=0.01), pytest.approx(13400 / 10979, rel=0.01)]
+    (check,) = found.checks
+    assert "1.1" in check.evidence and "comparisons" not in check.evidence
 
 
 def stealing(effect: float) -> list[factorial.Cell]:

@@ -52,7 +52,7 @@ def test_server_and_client_of_redis(suite: str, workload: str, per_element: dict
 
 def test_values_that_redis_benchmark_stores() -> None:
     """SET, LPUSH, RPUSH and HSET, a million of 1 KiB each."""
-    assert needs("redis-benchmark", "redis-benchmark-p1-remote") == {1: pytest.approx(4 * 10**6 * 1024 / MIB, rel=1e-6)}
+    assert needs("redis-benchmark", "redis-benchmark-1024B-p1-remote") == {1: pytest.approx(4 * 10**6 * 1024 / MIB, rel=1e-6)}
 
 
 def test_every_workload_of_every_suite_needs_some() -> None:

@@ -142,8 +142,23 @@ def test_redis_times(run, experiment: str) -> None:
 def test_redis_benchmark_has_a_metric_a_command(run) -> None:
     status, found, said = run("redis-benchmark", 'pipeline = [1, 2]\nmemory = ["local"]')
     assert (status, said) == (0, "")
+    commands = {"set", "get", "lpush", "zadd", "lrange_100"}
     for record in found:
-        assert set(values(record)) == {"set", "get", "lpush", "zadd", "lrange_100"} and min(values(record).values()) > 0
+        got = values(record)
+        assert set(got) == {c + name for c in commands for name in ("", "_latency_p50", "_latency_p99")}
+        assert min(got.values()) > 0 and all(got[f"{c}_latency_p50"] <= got[f"{c}_latency_p99"] for c in commands)
+
+
+def test_redis_benchmark_as_the_paper_runs_it(run) -> None:
+    """All its commands with 3-byte values and one key each, beside larger values at random keys."""
+    tests = "ping_inline,ping_mbulk,set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,mset"
+    cases = f'[{{ value_bytes = 3, keys = 0, requests = 500, tests = "{tests}" }}, {{ value_bytes = 64, keys = 50, requests = 500 }}]'
+    status, found, said = run("redis-benchmark", f'pipeline = [1]\nmemory = ["local"]\ncase = {cases}')
+    assert (status, said) == (0, "")
+    by_size = {r["factors"]["value_bytes"]: r for r in found if not r.get("warmup")}
+    assert set(by_size) == {3, 64} and all((r["marks"], r["check"]) == ([], "ok") for r in found)
+    assert {*tests.split(","), "lrange_100"} == {name for name in values(by_size[3]) if "latency" not in name}
+    assert "spop" not in values(by_size[64]) and "zadd" in values(by_size[64])
 
 
 def test_ranges_of_several_lengths_are_counted_together(monkeypatch) -> None:

@@ -29,6 +29,7 @@ KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis
 # right to 3 %. A pilot of a part of the requests says how many that takes.
 AIM_SECONDS, PILOT_PART, TICK_SECONDS = 0.03, 10, 0.001
 LARGEST_PILOT = 100000
+LATENCIES = {"latency_p50": "p50_latency_ms", "latency_p99": "p99_latency_ms"}  # columns of redis-benchmark's CSV
 STRUCTURES = 3     # lists or sorted sets; there are as many keys as all of them have elements
 
 
@@ -176,8 +177,10 @@ class RedisBenchmark(ForeignClient):
         self.ask("CONFIG RESETSTAT")
         self.asked = {row["test"]: (row, requests) for tests, requests in groups for row in self._rows(tests, requests)}
         rows = [row | {"requests": requests} for row, requests in self.asked.values()]
-        return Measured([metric(command_name(row["test"]), "ops/s", float(row["rps"])) for row in rows],
-                        [], {"server": {"rows": rows}})
+        metrics = [metric(command_name(row["test"]), "ops/s", float(row["rps"])) for row in rows]
+        metrics += [metric(f"{command_name(row['test'])}_{name}", "us", 1000 * float(row[column]))
+                    for row in rows for name, column in LATENCIES.items() if column in row]
+        return Measured(metrics, [], {"server": {"rows": rows}})
 
     def _enough(self, tests: str, requests: int) -> int:
         """As many as the suite wants, or as the pilot's fastest command needs."""
@@ -190,10 +193,11 @@ class RedisBenchmark(ForeignClient):
         return max(requests, math.ceil(AIM_SECONDS * fastest))
 
     def _rows(self, tests: str, requests: int) -> list[dict[str, str]]:
-        """Of redis-benchmark's table, for the tests named; not what it does to prepare them."""
+        """Of redis-benchmark's table, for the tests named; not what it does to prepare them. Without keys, all are one."""
         o = self.options
+        random_keys = ["-r", str(o["keys"])] if o["keys"] else []
         said = self.call(redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(o["clients"]),
-                         "-P", str(o["pipeline"]), "-r", str(o["keys"]), "-d", str(o["value_bytes"]), "-t", tests)
+                         "-P", str(o["pipeline"]), *random_keys, "-d", str(o["value_bytes"]), "-t", tests)
         rows = [row for row in csv.DictReader(io.StringIO(said)) if "needed to benchmark" not in row["test"]]
         if not rows:
             raise ExperimentError(f"redis-benchmark: printed no line of CSV for {tests}")
