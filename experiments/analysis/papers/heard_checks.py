@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from statistics import fmean
+from itertools import pairwise, product
+from math import sqrt
+from statistics import fmean, variance
 
+from scipy.stats import chi2
+
+from ..stats import LEVEL, Ratio
 from .cells import Cells, Level
-from .checks import FITTED, Part, Statement, between, every, greater, some
+from .checks import CONSTRUCTION, FITTED, INFINITE, Part, Statement, between, every, greater, some
 
 OPTERON = "six-core Opteron"
 L2_KB, L3_KB = 512, 6144
 SIZES = (500, 1473, 2447, 3420, 4394, 5368, 6341, 7315, 8288, 9262)
 ALPHAS = (1.05, 1.15, 1.25, 1.35, 1.45, 1.55, 2.05, 3.05, 4.05)
+PATTERNS, MEMORIES = ("sequential", "uniform", "zipf"), ("local", "remote")
 NEAR_KB = 4394  # the smallest of the paper's sizes that "approaches" the last level
 
 
@@ -42,7 +47,29 @@ class _Samples:
 
 def checks(cells: Cells) -> list[Statement]:
     s = _Samples(cells)
-    return [*_sequential(s), *_uniform(s), *_zipf(s), *_between(s)]
+    return [*_sequential(s), *_uniform(s), *_zipf(s), *_between(s), _repeatable(cells)]
+
+
+def _repeatable(cells: Cells) -> Statement:
+    """In the lab it is the simulator's own: the model has no noise."""
+    parts = [_deviation(cells, pattern, memory) for pattern, memory in product(PATTERNS, MEMORIES)]
+    return every("section IV.C", "the standard deviation is under 1 % of the mean (read as that of all cells of a pattern and "
+                 "memory together)", parts, OPTERON, CONSTRUCTION)
+
+
+def _deviation(cells: Cells, pattern: str, memory: str) -> Part:
+    """Root mean square over the cells of each one's deviation in parts of its mean, with its interval by chi-squared;
+    each of the parts has its share of the 5 %."""
+    groups: dict[tuple[object, object], list[float]] = {}
+    for o in cells.select(pattern=pattern, memory=memory):
+        if (value := o.value("iterations")) is not None:
+            groups.setdefault((o.factors.get("alpha"), o.factors["size_kb"]), []).append(value)
+    several = [(len(g) - 1, variance(g) / fmean(g) ** 2) for g in groups.values() if len(g) > 1]
+    found, df = None, sum(n for n, _ in several)
+    if df:
+        found_sq, miss = sum(n * square for n, square in several) / df, (1 - LEVEL) / (len(PATTERNS) * len(MEMORIES))
+        found = Ratio(sqrt(found_sq), *(sqrt(found_sq * df / chi2.ppf(p, df)) for p in (1 - miss / 2, miss / 2)))
+    return Part(f"{pattern}, {memory}: deviation / mean", [], [], -INFINITE, 0.01, found)
 
 
 def _sequential(s: _Samples) -> list[Statement]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
 import pytest
 
 from experiments.analysis.papers import bergstrom, heard
-from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS
+from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
 
@@ -124,11 +125,32 @@ def test_cachetest_text_holds_of_numbers_like_its_figures(tmp_path: Path) -> Non
     found = walk(tmp_path, cachetest())
     others = {c.where: c.verdict for c in found.own_checks if c.verdict != HOLDS}
     assert others == {"section VI, against V.C": FAILS}  # the paper says both, of one figure
-    assert len(found.own_checks) == 20
+    assert len(found.own_checks) == 21
     numbers = [d.number for d in found.drawings]
     assert numbers == ["Fig. 8", "Fig. 9", "Fig. 10", "Fig. 11", "Fig. 12", "Fig. 13", "Fig. 14"]
     row = {r[0].text: r for r in found.tables[0].rows}["sequential"]
     assert row[-1].value == pytest.approx(65, abs=1.5) and row[1].value == pytest.approx(1, abs=1)
+
+
+@pytest.mark.parametrize("noise, repeats, expected", [
+    (0.004, 3, HOLDS), (0.05, 3, FAILS), (0.0099, 3, UNDECIDED), (0.004, 1, ABSENT)])
+def test_the_deviation_is_under_one_percent(tmp_path: Path, noise: float, repeats: int, expected: str) -> None:
+    found = factorial.records("cachetest", cachetest(), repeats=repeats, noise=noise)
+    chapter = heard.cachetest(read(factorial.write(tmp_path, found, [], "opteron-sixcore-4s", nodes=4)), "h")
+    (check,) = [c for c in chapter.checks if "standard deviation" in c.says]
+    assert (check.verdict, check.parts) == (expected, 6)
+
+
+def test_one_pattern_that_scatters_is_found_among_the_others(tmp_path: Path) -> None:
+    """3 % for uniform walks with remote memory, which are 10 of 220 cells."""
+    found = factorial.records("cachetest", cachetest(), repeats=4, noise=0.003)
+    spread = random.Random(4)
+    for record in found:
+        if (record["factors"]["pattern"], record["factors"]["memory"]) == ("uniform", "remote"):
+            record["metrics"][0]["value"] *= spread.gauss(1, 0.03)
+    chapter = heard.cachetest(read(factorial.write(tmp_path, found, [], "opteron-sixcore-4s", nodes=4)), "h")
+    (check,) = [c for c in chapter.checks if "standard deviation" in c.says]
+    assert check.verdict == FAILS and check.evidence.startswith("uniform, remote: deviation / mean 0.0")
 
 
 def test_without_a_penalty_the_slowdowns_fail(tmp_path: Path) -> None:
