@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Statements of Heard and Shafiee's text about its figures. Sizes of the caches are their machine's."""
+"""Statements of Heard and Shafiee's text about its figures.
+
+Sizes are the paper's on its own machine. On another one they are the same parts of its own caches.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise, product
 from math import sqrt
 from statistics import fmean, variance
@@ -14,21 +18,47 @@ from .cells import Cells, Level
 from .checks import CONSTRUCTION, FITTED, INFINITE, Part, Statement, between, every, greater, some
 
 OPTERON = "six-core Opteron"
-L2_KB, L3_KB = 512, 6144
 SIZES = (500, 1473, 2447, 3420, 4394, 5368, 6341, 7315, 8288, 9262)
 ALPHAS = (1.05, 1.15, 1.25, 1.35, 1.45, 1.55, 2.05, 3.05, 4.05)
 PATTERNS, MEMORIES = ("sequential", "uniform", "zipf"), ("local", "remote")
-NEAR_KB = 4394  # the smallest of the paper's sizes that "approaches" the last level
+
+
+@dataclass(frozen=True)
+class Caches:
+    """KB, and the sizes that the text names as parts of the paper's last level."""
+
+    l2: float
+    l3: float
+
+    @property
+    def near(self) -> float:
+        """The smallest of the paper's sizes that "approaches" the last level."""
+        return self.l3 * 4394 / 6144
+
+    @property
+    def most_in(self) -> float:
+        """Its "about 5 MB"."""
+        return self.l3 * 5000 / 6144
+
+    @property
+    def beyond(self) -> float:
+        """Its "7 MB"."""
+        return self.l3 * 7000 / 6144
+
+
+PAPERS = Caches(512, 6144)
 
 
 class _Samples:
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
+    def __init__(self, cells: Cells, caches: Caches) -> None:
+        self.cells, self.caches = cells, caches
         run = cells.levels("size_kb", "iterations")
+        wanted = SIZES if caches == PAPERS else ()
         self.sizes = run or list(SIZES)
-        self.paper = sorted({*run, *SIZES})  # what the run lacks is counted
-        # "At some size" is shown to be wrong by the paper's sizes beyond the last level, and by no fewer.
-        self.decisive = sorted({*run, *(size for size in SIZES if size > L3_KB)})
+        self.paper = sorted({*run, *wanted})  # what the run lacks is counted
+        # "At some size" is shown to be wrong by sizes beyond the last level, of which the paper has four.
+        large = [size for size in self.paper if size > caches.l3]
+        self.decisive = sorted({*run, *large}) if large else []
         self.alphas = cells.levels("alpha", "iterations", pattern="zipf") or list(ALPHAS)
 
     def __call__(self, memory: str, size: int, **fixed: Level) -> list[float]:
@@ -45,8 +75,8 @@ class _Samples:
                        self("remote", size, **fixed), low, high)
 
 
-def checks(cells: Cells) -> list[Statement]:
-    s = _Samples(cells)
+def checks(cells: Cells, caches: Caches = PAPERS) -> list[Statement]:
+    s = _Samples(cells, caches)
     return [*_sequential(s), *_uniform(s), *_zipf(s), *_between(s), _repeatable(cells)]
 
 
@@ -73,10 +103,10 @@ def _deviation(cells: Cells, pattern: str, memory: str) -> Part:
 
 
 def _sequential(s: _Samples) -> list[Statement]:
-    inside = [size for size in s.sizes if L2_KB < size < NEAR_KB]
-    beyond = [size for size in s.sizes if size > 7000]
-    far = [size for size in s.paper if size > L3_KB]
-    small = [size for size in s.sizes if size <= L2_KB]
+    inside = [size for size in s.sizes if s.caches.l2 < size < s.caches.near]
+    beyond = [size for size in s.sizes if size > s.caches.beyond]
+    far = [size for size in s.paper if size > s.caches.l3]
+    small = [size for size in s.sizes if size <= s.caches.l2]
     fixed = {"pattern": "sequential"}
     return [
         every("section V.A, Fig. 8", "performance drops when the data outgrow L2 (read as by 10 %)",
@@ -92,7 +122,7 @@ def _sequential(s: _Samples) -> list[Statement]:
         every("section V.A, Fig. 9", "beyond L3 it is slower with remote memory at every size",
               [s.slow(size, 1.0, **fixed) for size in far], OPTERON),
         every("section V.A, Fig. 9", "the slowdown beyond L3 exceeds that of any size inside it",
-              [_slower(s, a, b, "sequential") for a in far for b in s.paper if b < NEAR_KB],
+              [_slower(s, a, b, "sequential") for a in far for b in s.paper if b < s.caches.near],
               OPTERON),
     ]
 
@@ -111,12 +141,12 @@ def _uniform(s: _Samples) -> list[Statement]:
         every("section V.B, Fig. 10", "performance falls with every size",
               [s.step("uniform", a, b, 1.0) for a, b in pairwise(s.sizes)], OPTERON),
         every("section V.B, Fig. 11", "next to no slowdown up to about 5 MB (read as under 10 %)",
-              [s.slow(size, 0.9, 1.1, **fixed) for size in s.paper if size < 5000], OPTERON),
+              [s.slow(size, 0.9, 1.1, **fixed) for size in s.paper if size < s.caches.most_in], OPTERON),
         some("section V.B, Fig. 11", "remote memory slows it by over 40 % at some size",
              [s.slow(size, 1.4, **fixed) for size in s.decisive], OPTERON, FITTED),
         every("section V.B, Fig. 11", "the slowdown beyond L3 exceeds that of any size up to 5 MB",
-              [_slower(s, a, b, "uniform") for a in s.paper if a > L3_KB
-               for b in s.paper if b < 5000], OPTERON),
+              [_slower(s, a, b, "uniform") for a in s.paper if a > s.caches.l3
+               for b in s.paper if b < s.caches.most_in], OPTERON),
     ]
 
 
@@ -126,8 +156,8 @@ def _zipf(s: _Samples) -> list[Statement]:
     falls = [greater(f"{memory}, {size} KB: α {b:g} / {a:g}",
                      s(memory, size, pattern="zipf", alpha=b), s(memory, size, pattern="zipf", alpha=a))
              for memory in ("local", "remote") for size in s.sizes for a, b in pairwise(low)]
-    large = [size for size in s.paper if size > L3_KB]
-    small = [size for size in s.paper if size < NEAR_KB]
+    large = [size for size in s.paper if size > s.caches.l3]
+    small = [size for size in s.paper if size < s.caches.near]
     every_alpha = sorted({*alphas, *ALPHAS})
     return [
         every("section V.C, Fig. 12", "below α = 2, performance falls with α, local and remote",
@@ -162,7 +192,7 @@ def _general(s: _Samples, large: list[int], small: list[int]) -> Part:
 
 
 def _between(s: _Samples) -> list[Statement]:
-    far = [size for size in s.paper if size > L3_KB]
+    far = [size for size in s.paper if size > s.caches.l3]
     alphas = sorted({*s.alphas, *ALPHAS})
     faster = [greater(f"sequential / uniform, {size} KB", s("local", size, pattern="sequential"),
                       s("local", size, pattern="uniform")) for size in s.paper]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -172,6 +173,34 @@ def test_a_mean_over_cells_has_no_repeats_of_its_own(tmp_path: Path) -> None:
     found = factorial.records("cachetest", cachetest(), repeats=1)
     chapter = heard.cachetest(read(factorial.write(tmp_path, found, [], "opteron-sixcore-4s", nodes=4)), "h")
     assert [c.single for c in chapter.checks if "mean over α" in c.says] == [True]
+
+
+def on_another_machine(tmp_path: Path, caches: dict | None):
+    """Caches eight times the paper's, and the paper's shapes in parts of them."""
+    cells = [({**f, "size_kb": 8 * f["size_kb"]}, m) for f, m in cachetest() if f["pattern"] != "zipf"]
+    folder = factorial.write(tmp_path, factorial.records("cachetest", cells), ["heard-cachetest"], "server-2s")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | ({"caches": caches} if caches else {})))
+    return heard.cachetest(read(folder), "h")
+
+
+def test_sizes_are_parts_of_the_machines_own_caches(tmp_path: Path) -> None:
+    found = on_another_machine(tmp_path, {"l2_bytes": [8 * 512 << 10], "l3_bytes": [8 * 6144 << 10, 9 * 6144 << 10]})
+    assert found.machine == "" and any("49\u202f152 KB" in what for what in found.differs)
+    judged = {c.says: c.verdict for c in found.checks if c.verdict != ABSENT and "deviation" not in c.says}
+    assert len(judged) == 13 and set(judged.values()) == {HOLDS}
+    steep = next(c for c in found.checks if "steep fall" in c.says)
+    assert steep.evidence.startswith("sequential, 27360 / 58520 KB")
+
+
+def test_where_caches_are_not_known_nothing_is_judged(tmp_path: Path) -> None:
+    found = on_another_machine(tmp_path, None)
+    assert not found.checks and found.tables and "sizes of this machine's caches" in found.missing[0]
+
+
+def test_sizes_inside_the_last_level_do_not_refute_what_is_said_of_large_ones(tmp_path: Path) -> None:
+    found = on_another_machine(tmp_path, {"l2_bytes": [1 << 20], "l3_bytes": [1 << 30]})
+    assert set(verdicts(found, "over [46]0 % at some size").values()) == {ABSENT}
 
 
 def test_without_zipf_its_statements_are_not_measured(tmp_path: Path) -> None:
