@@ -131,6 +131,19 @@ def test_counters_over_time(tmp_path: Path) -> None:
     assert counters(tmp_path / "x", (0.8, 1.0)).checks[0].verdict == FAILS
 
 
+@pytest.mark.parametrize("remote, expected", [(1e5, HOLDS), (9e5, FAILS)])
+def test_hardly_a_remote_access_is_a_part_of_the_local_ones(tmp_path: Path, remote: float, expected: str) -> None:
+    """10 % of the local ones is not hardly one, though it is a tenth of those with remote memory."""
+    found = factorial.records("redis", [({"experiment": "keys", "memory": m}, {"seconds": (9.0, "s")})
+                                        for m in ("local", "remote")])
+    for i, record in enumerate(found):
+        far = record["factors"]["memory"] == "remote"
+        record["series"] = {"interval_s": 0.5, "remote_dram": [9e6 if far else remote + i] * 3,
+                            "local_dram": [1e5 if far else 9e6 + i] * 3}
+    chapter = prabhanjan.counters(read(factorial.write(tmp_path, found, [])), "c")
+    assert next(c.verdict for c in chapter.checks if "hardly" in c.says) == expected
+
+
 def test_counters_are_of_one_case(tmp_path: Path) -> None:
     """The largest size with both memories, not pipelined: 2000 was run with local memory only."""
     cells = [({"experiment": "keys", "size": n, "pipeline": p, "memory": m}, {"seconds": (9.0, "s")})
@@ -272,6 +285,12 @@ def test_noise_is_no_sign_that_runtimes_are_the_same() -> None:
 def test_no_effect_is_found_and_refuted_as_rarely_as_the_level_says() -> None:
     direction, _ = simulated("speedup", 0.0, 20)
     assert direction[UNDECIDED] >= 0.8 * direction.total()
+
+
+def test_nothing_of_local_dram_is_less_than_what_is_unimportant() -> None:
+    """5 % of the variation would be unimportant for the others; the paper has 0 % there."""
+    assert simulated("local_dram", 0.08, 1)[1] == {FAILS: 40}
+    assert simulated("remote_dram", 0.08, 1)[1] == {HOLDS: 40}
 
 
 def test_a_share_near_the_limit_is_undecided() -> None:
