@@ -21,16 +21,18 @@ MAX_CONTRASTS = 45
 def analyse(
     frame: pd.DataFrame, metric: str, unit: str, factors: list[str], slug: str, *,
     blocks: tuple[str, ...] = ("repeat",), focus: str = "", base: str | None = None,
-    workloads: list[str] | None = None,
+    workloads: list[str] | None = None, log: bool | None = None,
 ) -> dict[str, Any]:
-    """Analysis of variance, effects, contrasts of `focus`, residual plots, quantile regression."""
+    """Analysis of variance, effects, contrasts of `focus`, residual plots, quantile regression; of logarithms by fit's
+    rule, or as `log` says."""
     told: dict[str, Any] = {
         "metric": text_format.label(metric), "unit": unit, "slug": slug, "workloads": workloads or [],
         "why_not": "", "terms": [], "effects": [], "contrasts": [], "quantile": None,
     }
-    model = fit(frame, metric, factors, blocks)
+    model = fit(frame, metric, factors, blocks, log)
     if isinstance(model, str):
         return told | {"why_not": model}
+    told |= {"log_by_rule": log is None}
     focus = focus if focus in model.factors else ""
     tukey = additive_p(model) if model.pooled else None
     tested = not model.pooled or (tukey is not None and tukey >= REJECT)

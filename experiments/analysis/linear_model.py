@@ -63,9 +63,9 @@ class Model:
 
 
 def fit(
-    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = ()
+    frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = (), log: bool | None = None
 ) -> Model | str:
-    """Ordinary least squares; on logarithms where the plain residuals ask for it.
+    """Ordinary least squares; on logarithms where the plain residuals ask for it, or as `log` says.
 
     They ask where Shapiro and Wilk (1965) reject that they are normal, or Breusch and Pagan, in
     Koenker's form (1981), that their variance is the same along the fitted values, at 0.05; and
@@ -83,10 +83,14 @@ def fit(
             break
     if isinstance(found, str):
         return found
-    plain = _tests(found)
-    if min(plain) < REJECT and (frame[response] > 0).all():
+    plain, positive = _tests(found), bool((frame[response] > 0).all())
+    if log and not positive:
+        return "a value is not above 0, so it has no logarithm"
+    if log or (log is None and min(plain) < REJECT and positive):
         other = _fit(frame, response, factors, blocks, order, log=True)
-        if not isinstance(other, str) and min(_tests(other)) > min(plain):
+        if log and isinstance(other, str):
+            return other
+        if not isinstance(other, str) and (log or min(_tests(other)) > min(plain)):
             return Model(response, factors, blocks, True, order, other, *_tests(other), plain)
     return Model(response, factors, blocks, False, order, found, *plain, plain)
 

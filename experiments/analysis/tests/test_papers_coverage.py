@@ -13,7 +13,7 @@ from experiments.analysis.papers import PRESENTATIONS, coverage
 from experiments.places import HERE
 
 # Could be run, and no suite runs it.
-OPEN = {"section 3.2, threads pinned to nodes", "both models, plain and of logarithms",
+OPEN = {"section 3.2, threads pinned to nodes",
         "section 2.3, similar times of one core", "section 4, data distribution or runtime?"}
 
 
