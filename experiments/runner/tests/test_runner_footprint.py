@@ -28,8 +28,8 @@ def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, 
     ("numa-stream", "copy-unstrided-local-16t", {0: 640, 1: 640}),
     ("numa-stream", "triad-unstrided-remote-1t", {1: 960}),
     ("policy-matrix", "split", {0: 384, 1: 768 + 384}),
-    ("work-stealing", "heat-vanilla", {0: 4 * 512}),
-    ("work-stealing", "heat-locality", {0: 4 * 512, 1: 512}),
+    ("work-stealing", "heat-vanilla-first", {0: 4 * 512}),
+    ("work-stealing", "heat-locality-spread", {0: 4 * 512, 1: 512}),
 ])
 def test_arrays_of_every_process(suite: str, workload: str, mib: dict[int, float]) -> None:
     assert needs(suite, workload) == mib
