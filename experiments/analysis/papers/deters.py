@@ -15,7 +15,7 @@ from ..stats import Ratio
 from . import reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
-from .checks import INFINITE, Part, Statement, every
+from .checks import INFINITE, Part, Statement, alike, every
 
 PAPER = ("Deters: Performance Benchmarking Locality Aware Runtime for NUMA Architecture, written under "
          "the guidance of Raj Jain")
@@ -35,6 +35,7 @@ LEVEL = 0.90      # of the paper's contrasts
 FACTORS = ("runtime", "data", "benchmark")
 REPEATS = 6       # the paper's, which has none of speedup and says nothing of an F test of it
 SAME = 0.20       # "no different": that a difference was not found is no sign that there is none
+BENCHMARKS = ("cilksort", "heat", "transpose", "matmul")
 OWN_DATA = {"vanilla": "first", "locality": "spread"}  # of the paper's runtimes
 MODELS = {"plain": False, "log": True}
 RANGES = {        # of locality / vanilla
@@ -76,9 +77,14 @@ def stealing(results: Results, slug: str) -> Chapter:
         if several:
             chapter.analyses.append(analyse(
                 cells.frame(metric, FACTORS), metric, unit, [*FACTORS], f"{slug}-{metric}-data-anova", focus="data", base="first"))
-        chapter.judge(results, lambda run, metric=metric: statements(as_printed(Cells(run, FACTORS), metric), metric))
+        chapter.judge(results, lambda run, metric=metric: made(run, metric))
     chapter.tables.append(_variation({m: as_printed(cells, m) for m, _, _ in present}))
     return chapter
+
+
+def made(run: Results, metric: str) -> list[Statement]:
+    cells = Cells(run, FACTORS)
+    return statements(as_printed(cells, metric), metric, cells)
 
 
 def as_printed(cells: Cells, metric: str) -> pd.DataFrame:
@@ -143,7 +149,8 @@ SAYS = {
 }
 
 
-def statements(data: pd.DataFrame, metric: str) -> list[Statement]:
+def statements(data: pd.DataFrame, metric: str, cells: Cells | None = None) -> list[Statement]:
+    """Of the paper's two runtimes; and what is said of the place of the data or of one worker, from all cells."""
     model = fit(data, metric, ["runtime", "benchmark"], ["repeat"]) if len(data) else "not measured"
     where, direction = SAYS[metric]
     name, most = text_format.label(metric), NOTHING if metric == "local_dram" else IMPORTANT
@@ -155,8 +162,32 @@ def statements(data: pd.DataFrame, metric: str) -> list[Statement]:
               [_direction(model, direction)], XEON),
         every(where, f"{name}: the runtime explains less than {100 * most:.0f} % of the variation",
               [_unimportant(model, most)], XEON),
-        *tests,
+        *tests, *(_of_speedup(cells) if metric == "speedup" else _of_data(cells, metric) if metric == "remote_dram" else []),
     ]
+
+
+def _of_speedup(cells: Cells | None) -> list[Statement]:
+    """Own data of either runtime, one worker: the speedup of the paper is over that time."""
+    def seconds(runtime: str, benchmark: str) -> list[float]:
+        own = {"data": OWN_DATA[runtime]} if cells and len(cells.levels("data")) > 1 else {}
+        return cells.values("seconds_one_worker", runtime=runtime, benchmark=benchmark, **own) if cells else []
+
+    return [every("section 2.3", f"one worker takes a similar time with either runtime (read as within {100 * SAME:.0f} %)",
+                  [alike(f"{b}: one worker, locality / vanilla", seconds("locality", b), seconds("vanilla", b), SAME)
+                   for b in BENCHMARKS], XEON)]
+
+
+def _of_data(cells: Cells | None, metric: str) -> list[Statement]:
+    """Each change alone, from vanilla with its data on the first node."""
+    alone = {"runtime": ("locality", "first"), "data": ("vanilla", "spread")}
+    frames = [cells.frame(metric, ("runtime", "data", "benchmark"), lambda f, c=change: (f["runtime"], f["data"]) == c).assign(alone=name)
+              for name, change in alone.items()] if cells else []
+    both = bool(frames) and all(len(f) for f in frames)
+    model = fit(pd.concat(frames), metric, ["alone", "benchmark"], ["repeat"]) if both else "the two changes, each alone"
+    found = None if isinstance(model, str) else relative(model, "alone", "runtime", "data", LEVEL)
+    name = model if isinstance(model, str) else "runtime alone / data alone"
+    return [every("section 4", f"{text_format.label(metric)}: spreading the data alone lowers it more than the runtime alone "
+                  "(the paper: possibly) at the 90 % level", [Part(name, [], [], *RANGES["higher"], found)], XEON)]
 
 
 def _direction(model: Model | str, direction: str) -> Part:

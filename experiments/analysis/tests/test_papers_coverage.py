@@ -13,8 +13,7 @@ from experiments.analysis.papers import PRESENTATIONS, coverage
 from experiments.places import HERE
 
 # Could be run, and no suite runs it.
-OPEN = {"section 3.2, threads pinned to nodes",
-        "section 2.3, similar times of one core"}
+OPEN = {"section 3.2, threads pinned to nodes"}
 
 
 def test_what_is_not_covered_is_impossible_or_known_to_be_open() -> None:

@@ -221,8 +221,8 @@ def steal(tmp_path: Path, effect: float, noise: float = 0.01):
 
 def test_deters_analysis(tmp_path: Path) -> None:
     found = steal(tmp_path, 0.2)
-    assert found.machine == "Xeon E5-4620" and len(found.checks) == 11
-    others = {c.says: c.verdict for c in found.checks if c.verdict != HOLDS}  # no interaction was made up
+    assert found.machine == "Xeon E5-4620" and len(found.checks) == 13
+    others = {c.says: c.verdict for c in found.checks if c.verdict not in (HOLDS, ABSENT)}  # no interaction was made up
     assert set(others.values()) == {FAILS} and all("F test" in says for says in others)
     first = found.analyses[1]
     assert first["log"] and first["terms"][0]["name"] == "runtime"  # counts ask for logarithms
@@ -301,6 +301,27 @@ def test_where_the_data_is_is_never_averaged(tmp_path: Path) -> None:
     assert len(terms) == 4 and all(names[:3] == ["runtime", "data", "benchmark"] for names in terms)
 
 
+@pytest.mark.parametrize("runtime, data, expected", [(0.1, 0.4, HOLDS), (0.4, 0.1, FAILS), (0.2, 0.2, UNDECIDED)])
+def test_whether_the_data_or_the_runtime_lowers_misses(tmp_path: Path, runtime: float, data: float, expected: str) -> None:
+    (check,) = [c for c in with_data(tmp_path, runtime, data).checks if "spreading the data alone" in c.says]
+    assert check.verdict == expected
+
+
+@pytest.mark.parametrize("longer, expected", [(1.05, HOLDS), (1.4, FAILS)])
+def test_one_worker_has_to_take_as_long_with_either_runtime(tmp_path: Path, longer: float, expected: str) -> None:
+    """Each with its own data; the runtime's time with the other's data is not looked at."""
+    cells = []
+    for factors, metrics in stealing(0.2):
+        for place in ("first", "spread"):
+            own = place == deters.OWN_DATA[factors["runtime"]]
+            slow = longer if factors["benchmark"] == "heat" and place == "spread" and own else 1 if own else 3
+            cells.append(({**factors, "data": place}, metrics | {"seconds_one_worker": (10.0 * slow, "s")}))
+    found = factorial.records("work-stealing", cells)
+    chapter = deters.stealing(read(factorial.write(tmp_path, found, ["deters-stealing"], "xeon-e5-4620-4s", nodes=4)), "d")
+    (check,) = [c for c in chapter.checks if "one worker" in c.says]
+    assert check.verdict == expected and (expected == HOLDS or "heat: one worker" in check.evidence)
+
+
 def test_a_run_of_one_place_of_the_data_is_shown(tmp_path: Path) -> None:
     cells = [({**factors, "data": "first"}, metrics) for factors, metrics in stealing(0.2)]
     found = factorial.records("work-stealing", cells)
@@ -313,7 +334,8 @@ def test_only_one_runtime_is_said(tmp_path: Path) -> None:
     directory = factorial.write(tmp_path, factorial.records("work-stealing", cells, 6, 0.01), [])
     checks = deters.stealing(read(directory), "d").checks
     assert {c.verdict for c in checks if "F test" not in c.says} == {ABSENT}
-    assert {c.evidence for c in checks if c.verdict == ABSENT} == {"only one runtime: not measured"}
+    asked = {c.evidence for c in checks if c.verdict == ABSENT and ("locality runtime" in c.says or "explains" in c.says)}
+    assert asked == {"only one runtime: not measured"}
 
 
 def simulated(metric: str, effect: float, noise: float, runs: int = 40) -> list[Counter[str]]:
