@@ -20,9 +20,14 @@ from experiments.model_fit.native import Model
 from ..results import Metric, Observation, Results, higher_is_better
 from .predicted import SHARES, Path, Predictor, Share, near
 
-PAIRS = {"memory": ("local", "remote"), "runtime": ("vanilla", "locality")}  # levels that an effect is between
-MODELLED = ("contention", "cross", "split")  # designs whose cells the model says in full
 Scale = Callable[[Observation, str, str], float]
+Levels = dict[str, str]
+# Levels that an effect is between; a runtime's data are where the paper's are, if that is a factor too.
+PAIRS: tuple[tuple[Levels, Levels], ...] = (
+    ({"memory": "local"}, {"memory": "remote"}),
+    ({"runtime": "vanilla", "data": "first"}, {"runtime": "locality", "data": "spread"}),
+    ({"runtime": "vanilla"}, {"runtime": "locality"}))
+MODELLED = ("contention", "cross", "split")  # designs whose cells the model says in full
 
 
 def machine_of(results: Results) -> lab.Machine | None:
@@ -100,36 +105,32 @@ def opposite(results: Results, predictor: Predictor | None) -> Results | None:
     return _modelled(results, predictor, path)
 
 
-def _pair(results: Results) -> tuple[str, str, str] | None:
-    """A factor with the two levels that are compared, both in the run."""
-    for factor, (first, second) in PAIRS.items():
-        levels = {o.factors.get(factor) for o in results.clean}
-        if {first, second} <= levels:
-            return factor, first, second
-    return None
+def _pair(results: Results) -> tuple[Levels, Levels] | None:
+    """Both of which are in the run."""
+    found = [o.factors for o in results.clean]
+    return next((pair for pair in PAIRS if all(any(wanted.items() <= f.items() for f in found) for wanted in pair)), None)
 
 
-def _relabelled(results: Results, factor: str, first: str, second: str, swap: bool) -> Results:
-    """The observations of both levels exchanged, or those of the second replaced by the first's of another repeat."""
+def _relabelled(results: Results, first: Levels, second: Levels, swap: bool) -> Results:
+    """The observations of both exchanged, or those of the second replaced by the first's of another repeat."""
     by_cell: dict[tuple, list[Observation]] = defaultdict(list)
     for o in results.clean:
-        by_cell[_cell(o, factor, o.factors.get(factor))].append(o)
+        by_cell[_cell(o.factors)].append(o)
 
     def taken(o: Observation) -> Observation:
-        level = o.factors.get(factor)
-        if level not in (first, second) or (level == first and not swap):
+        other = (first if second.items() <= o.factors.items()
+                 else second if swap and first.items() <= o.factors.items() else {})
+        found = by_cell.get(_cell(o.factors | other))
+        if not (other and found):
             return o
-        others = by_cell.get(_cell(o, factor, first if level == second else second))
-        if not others:
-            return o
-        other = others[(o.repeat + (not swap)) % len(others)]
-        return replace(o, metrics=other.metrics, raw=other.raw)
+        new = found[(o.repeat + (not swap)) % len(found)]
+        return replace(o, metrics=new.metrics, raw=new.raw)
 
     return replace(results, observations=tuple(taken(o) for o in results.observations))
 
 
-def _cell(o: Observation, factor: str, level: object) -> tuple:
-    return tuple(sorted((o.factors | {factor: level}).items(), key=str))
+def _cell(factors: dict[str, int | float | str]) -> tuple:
+    return tuple(sorted(factors.items()))
 
 
 def _modelled(results: Results, predictor: Predictor, path: Path) -> Results:
