@@ -10,10 +10,11 @@ from .. import figures, text_format
 from ..results import Results
 from ..stats import Interval, Ratio, t_interval
 from . import cost
-from .speedup import BASELINE, Speedup, response, speedups, told, totals
+from .speedup import BASELINE, Speedup, response, speedups, told, totals, values
 
 FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
 MIB = 1 << 20
+UNBOUNDED = "unbounded"
 
 
 def matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
@@ -38,15 +39,16 @@ def _cell(results: Results, workload: str, policy: str, speedup: Speedup | None,
     if not results.select(workload, policy):
         marked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
         return {"head": text_format.DASH, "told": [f"{marked} marked" if marked else "not measured"],
-                "hue": "node0", "shade": 0, "significant": False, "limits": ""}
+                "hue": "node0", "shade": 0, "significant": False, "limits": "", "why": ""}
     moves = f"{text_format.count(moved)} moved"
     if not timed:
         told = [f"was {text_format.fraction(before)},", moves]
-        return {"head": text_format.fraction(after), "told": told, "hue": "node0", "significant": False, "limits": "",
+        return {"head": text_format.fraction(after), "told": told, "hue": "node0", "significant": False, "limits": "", "why": "",
                 "shade": 0 if after is None else round(0.06 + 0.44 * after, 3)}
     locality = f"locality {text_format.fraction(before)} → {text_format.fraction(after)},"
-    return _look(speedup) | {"head": _head(results, workload, policy, speedup),
-                             "limits": limits(speedup) if speedup else "", "told": [locality, moves]}
+    between, why = _bounds(results, speedup) if speedup else ("", "")
+    return _look(speedup) | {"head": _head(results, workload, policy, speedup), "limits": between, "why": why,
+                             "told": [locality, moves]}
 
 
 def _head(results: Results, workload: str, policy: str, speedup: Speedup | None) -> str:
@@ -68,6 +70,18 @@ def _look(speedup: Speedup | None) -> dict[str, Any]:
 
 def times(value: float) -> str:
     return f"{value:.2f}×" if value < 9.995 else f"{text_format.number(value)}×"
+
+
+def _bounds(results: Results, found: Speedup) -> tuple[str, str]:
+    """The interval of a speed-up, and why nothing bounds it: a negative limit is that of no speed-up."""
+    if min(len(values(results, found.workload, p)) for p in (BASELINE, found.policy)) < 2:
+        return limits(found), ""
+    if found.low is None or found.high is None:
+        return UNBOUNDED, "The mean that divides is not different from 0 at 95 %: nothing bounds their ratio."
+    if found.low <= 0:
+        return UNBOUNDED, ("The mean that is divided is not different from 0 at 95 %: nothing bounds the slow-down. "
+                           f"Fieller's limits: {limits(found)}.")
+    return limits(found), ""
 
 
 def limits(found: Speedup | Ratio) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from experiments.analysis import report
 from experiments.analysis import results as reader
 from experiments.analysis.policies import matrix, speedup
@@ -29,6 +31,22 @@ def test_speed_stands_first_and_locality_beneath(browser: Browser, timed_page: P
     limits, small = browser.evaluate(
         "[...document.querySelectorAll('#summary tbody tr:first-child td:nth-child(3) small')].map(s => s.textContent)")
     assert "locality 0.00 → 1.00" in small and " to " in limits
+
+
+@pytest.mark.parametrize("none, policy, why", [
+    ((10.0, 10.1, 9.9), (1.0, 12.0, 3.0), "divided is not different from 0 at 95 %: nothing bounds the slow-down. "
+                                          "Fieller's limits: −0.922 to 1.99."),
+    ((1.0, 12.0, 3.0), (10.0, 10.1, 9.9), "divides is not different from 0 at 95 %: nothing bounds their ratio."),
+    ((10.0,), (1.0, 12.0, 3.0), None), ((10.0, 10.1, 9.9), (5.0, 5.1, 4.9), None)])
+def test_an_interval_without_bounds_is_none_of_numbers(browser: Browser, tmp_path: Path, none: tuple[float, ...],
+                                                       policy: tuple[float, ...], why: str | None) -> None:
+    records = [synthetic.observation("cross", name, i, value=value, platform="lab-timed")
+               for name, values in (("none", none), ("n-mass", policy)) for i, value in enumerate(values)]
+    browser.open(report.write(synthetic.write(tmp_path / "run", records, synthetic.TIMED)))
+    limits, tip = browser.evaluate("""(() => { const s = document.querySelector("#summary td:nth-child(3) small");
+        return [s.textContent, s.getAttribute("title")]; })()""")
+    assert limits == ("unbounded" if why else "no interval" if len(none) == 1 else "0.479 to 0.521")
+    assert tip is None if why is None else tip.endswith(why)
 
 
 def test_geometric_means_and_ranks_are_the_last_rows(browser: Browser, timed_page: Path) -> None:
