@@ -28,6 +28,30 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// A wide screen has the page's sections at its side.
+const contents = document.createElement("nav");
+const places = document.createElement("ul");
+contents.className = "contents";
+contents.setAttribute("aria-label", "Contents");
+for (const head of document.querySelectorAll("main > section[id] > h2")) {
+  const item = document.createElement("li");
+  const link = document.createElement("a");
+  link.href = "#" + head.parentElement.id;
+  link.textContent = head.textContent;
+  item.append(link);
+  places.append(item);
+}
+contents.append(places);
+if (places.childElementCount > 1) document.body.prepend(contents);
+// A figure whose values are a decade apart has a logarithmic form.
+for (const log of document.querySelectorAll(".chart > .log")) {
+  const label = document.createElement("label");
+  const box = document.createElement("input");
+  label.className = "switch";
+  box.type = "checkbox";
+  label.append(box, " logarithmic axis");
+  log.parentElement.before(label);
+}
 // A table that is wider than the page is scrolled by the keyboard too.
 for (const wide of document.querySelectorAll(".scroll")) wide.tabIndex = 0;
 // A pointer at a point of a figure is told what it is; a click leads to the observation.

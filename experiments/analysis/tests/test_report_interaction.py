@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from experiments.analysis import charts, report
 from experiments.analysis.charts import Curve, Point
 from experiments.analysis.tests import synthetic
@@ -78,15 +80,45 @@ def test_axes_turn_logarithmic_where_values_are_a_decade_apart(browser: Browser,
     shown = """["linear", "log"].map(name => [...document.querySelectorAll("#cross g." + name)]
         .map(g => getComputedStyle(g).display !== "none"))"""
     assert browser.evaluate(shown) == [[True], [False]]
-    browser.evaluate("document.getElementById('log-axes').click()")
+    browser.evaluate("document.querySelector('#cross .switch input').click()")
     assert browser.evaluate(shown) == [[False], [True]]
     assert browser.evaluate("document.querySelector('#cross g.log').getBBox().width") > 100
+    assert browser.evaluate("document.querySelector('#cross .switch').textContent.trim()") == "logarithmic axis"
+
+
+def test_each_figure_has_a_switch_of_its_own(browser: Browser, tmp_path: Path) -> None:
+    records = [synthetic.observation(workload, policy, i, value=value * (1 + i / 100), platform="lab-timed")
+               for workload in ("cross", "contention-1L1R")
+               for policy, value in (("none", 10.0), ("n-mass", 1000.0)) for i in (1, 2)]
+    browser.open(report.write(synthetic.write(tmp_path / "wide", records, synthetic.TIMED)))
+    browser.evaluate("document.querySelector('#cross .switch input').click()")
+    shown = "['cross', 'contention-1L1R'].map(id => getComputedStyle(document.querySelector(`#${id} g.log`)).display)"
+    assert browser.evaluate(shown) == ["inline", "none"]
+
+
+@pytest.mark.parametrize(("width", "used"), [(1600, 0.95), (400, 0.9)])
+def test_the_width_of_a_screen_is_used(browser: Browser, timed_page: Path, width: int, used: float) -> None:
+    """From the left of the contents, where there is room for them, to the right of the matrix."""
+    browser.open(timed_page, width=width)
+    left, right, whole, contents = browser.evaluate("""(() => {
+        const box = s => document.querySelector(s).getBoundingClientRect();
+        const visible = document.querySelector(".contents").checkVisibility();
+        return [box(visible ? ".contents" : "main").left, box("#summary .scroll").right,
+                document.documentElement.scrollWidth, visible]; })()""")
+    assert (right - left) / width > used and whole == width and contents == (width == 1600)
+
+
+def test_contents_name_every_section(browser: Browser, timed_page: Path) -> None:
+    browser.open(timed_page, width=1600)
+    listed = browser.evaluate("[...document.querySelectorAll('.contents a')].map(a => a.getAttribute('href'))")
+    assert listed == browser.evaluate("[...document.querySelectorAll('main > section')].map(s => '#' + s.id)")
+    assert len(listed) > 6
 
 
 def test_near_values_have_no_logarithm(browser: Browser, timed_page: Path) -> None:
     browser.open(timed_page)
     assert browser.evaluate("document.querySelectorAll('g.log').length") == 0
-    assert browser.evaluate("getComputedStyle(document.querySelector('.switches')).display") == "none"
+    assert browser.evaluate("document.querySelectorAll('input').length") == 0
 
 
 def test_a_logarithmic_curve_has_equal_steps_for_equal_ratios() -> None:
