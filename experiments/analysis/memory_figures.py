@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What latency-matrix, loaded-latency and core-to-core measured, in the form of Intel MLC's tables, and drawn.
+"""What latency-matrix, loaded-latency and core-to-core measured, in the form of Intel MLC's tables, and drawn; and the
+machine's nodes, as its firmware describes them.
 
-A section is a name that a suite may give in `presents`.
+A section of measurements is a name that a suite may give in `presents`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from . import charts, heatmap
+from . import charts, heatmap, text_format
 from .charts import Curve, Point
 from .papers.cells import Cells
 from .papers.chapter import Cell, Drawing, Table, number
@@ -139,6 +140,35 @@ SECTIONS: dict[str, tuple[Callable[[Cells, str], Section], tuple[str, ...]]] = {
     "latency-matrix": (matrix_of, ("chains", "from", "to")),
     "loaded-latency": (loaded, ("memory", "mix", "load", "delay", "spread")),
     "core-to-core": (handover, ("apart", "state", "home", "owner", "reader"))}
+
+
+def topology(results: Results) -> Section | None:
+    """Nodes with their distances, and what firmware says of their memory; None where there is one, or none is known."""
+    nodes = [node for node in results.manifest.get("topology") or [] if isinstance(node, dict)]
+    if len(nodes) < 2 or any(len(node.get("distances") or []) != len(nodes) for node in nodes):
+        return None
+    section = Section("topology", "The machine's nodes", "Distances are those of the firmware's table (SLIT): 10 is the node "
+                      "itself. Latency and bandwidth are the firmware's too (HMAT), from the nearest CPUs; most machines give none.")
+    firmware = (("read latency, ns", "latency_ns", 1.0), ("read bandwidth, GB/s", "bandwidth", 1e9))
+    firmware = [what for what in firmware if any(node.get(what[1]) for node in nodes)]
+    section.tables.append(Table("Nodes", "At the beginning of the run.",
+                                ("node", "CPUs", "memory, MiB", *(name for name, *_ in firmware)),
+                                tuple(_node(node, firmware) for node in nodes)))
+    rows, columns = [n for n in nodes if n.get("cpus")], [k for k, n in enumerate(nodes) if n.get("mem_total")]
+    grid = [[float(row["distances"][k]) for k in columns] for row in rows]
+    svg = heatmap.draw(grid, [n["id"] for n in rows], [nodes[k]["id"] for k in columns], "topology", "Distances",
+                       "memory of node", "CPUs of node", "distance")
+    section.drawings.append(Drawing("Distances", Markup(svg), "Darker is farther."))
+    return section
+
+
+def _node(node: dict[str, Any], firmware: list[tuple[str, str, float]]) -> tuple[Cell, ...]:
+    told = [node.get(key) for _, key, _ in firmware]
+    scaled = [value / scale if value else None for value, (*_, scale) in zip(told, firmware, strict=True)]
+    memory = (node.get("mem_total") or 0) / (1 << 20)
+    return (Cell(str(node.get("id"))), Cell(str(node.get("cpus") or "none")),
+            Cell(text_format.count(memory) if memory else "none", memory),
+            *(Cell(text_format.number(value), value) for value in scaled))
 
 
 def as_text(section: Section) -> str:

@@ -55,6 +55,7 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         chapters=chapters,
         unknown=[name for name in unknown if name not in memory_figures.SECTIONS],
         memory=memory_figures.sections(results),
+        topology=memory_figures.topology(results),
         machine=results.machine or "an unnamed machine",
         everything=None if placed else _everything(results),
         sections=sections,

@@ -96,3 +96,30 @@ def test_policies_have_sections_of_their_own(tmp_path: Path) -> None:
     none, interleave = memory_figures.sections(read(slow))
     assert [s.tables[0].rows[0][1].value for s in (none, interleave)] == [190, 90]
     assert none.name != interleave.name and interleave.title.endswith(", policy interleave")
+
+
+def with_topology(folder: Path, nodes: list[dict[str, Any]]) -> Path:
+    a_run(folder, "latency-matrix", [({"chains": 1, "from": 0, "to": 0}, {"latency": 9})])
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"topology": nodes}))
+    return folder
+
+
+def test_the_machines_nodes_are_drawn_by_distance(tmp_path: Path) -> None:
+    """Three nodes, the last without CPUs and the only one of which firmware tells a latency."""
+    nodes = [{"id": k, "cpus": cpus, "mem_total": 512 << 20, "distances": row, "latency_ns": latency, "bandwidth": None}
+             for k, cpus, row, latency in ((0, "0-1", [10, 21, 17], None), (1, "2-3", [21, 10, 28], None),
+                                           (4, "", [17, 28, 10], 250.0))]
+    folder = with_topology(tmp_path / "run", nodes)
+    section = memory_figures.topology(read(folder))
+    assert section.tables[0].head == ("node", "CPUs", "memory, MiB", "read latency, ns")
+    assert [[cell.text for cell in row] for row in section.tables[0].rows] == [
+        ["0", "0-1", "512", "–"], ["1", "2-3", "512", "–"], ["4", "none", "512", "250"]]
+    assert re.search(r"<desc[^>]*>(.*?)</desc>", section.drawings[0].svg)[1] == (
+        "CPUs of node 0: 0 10.0, 1 21.0, 4 17.0; CPUs of node 1: 0 21.0, 1 10.0, 4 28.0")
+    assert 'id="topology"' in report.write(folder).read_text()
+
+
+def test_one_node_has_no_distances(tmp_path: Path) -> None:
+    folder = with_topology(tmp_path / "run", [{"id": 0, "cpus": "0", "mem_total": 1 << 30, "distances": [10]}])
+    assert memory_figures.topology(read(folder)) is None and 'id="topology"' not in report.write(folder).read_text()
