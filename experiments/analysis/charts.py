@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import matplotlib
@@ -12,7 +12,11 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from . import text_format, theme
+from .results import Observation
 
+Raw = tuple[tuple[int, float], ...]  # observations: line of results.jsonl, value
+
+MOST_TOLD = 6  # values of observations in a tip
 MARKERS = "osD^vPX*"
 STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 PANEL_IN = (4.7, 2.75)
@@ -24,6 +28,7 @@ class Point:
     y: float
     low: float | None = None
     high: float | None = None
+    raw: Raw = ()  # of which it is the mean
 
 
 @dataclass(frozen=True)
@@ -78,13 +83,32 @@ def lines(
         _legend_above(axes, handlelength=2.6, columnspacing=1.2)
         ys = [p.y for c in curves for p in c.points]
         return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves),
-                            [(axes, [tip(c, p) for c in curves for p in c.points])],
+                            [(axes, [tip(c, p, x) for c in curves for p in c.points])],
                             (lambda: make_log(axes.yaxis)) if worth_log(ys) else None)
 
 
-def tip(curve: Curve, p: Point) -> theme.Tip:
+def raw_of(observations: Iterable[Observation], metric: str) -> Raw:
+    return tuple((o.line, value) for o in observations if (value := o.value(metric)) is not None)
+
+
+def tip(curve: Curve, p: Point, x: str = "", place: float | None = None) -> theme.Tip:
+    """At a point, or at another place where that is drawn: a bar's."""
     limits = "" if p.low is None else f" ({text_format.number(p.low)} to {text_format.number(p.high)})"
-    return theme.Tip(p.x, p.y, f"{curve.name}\n{text_format.tick(p.x)}: {text_format.number(p.y)}{limits}")
+    at = f"{x} {text_format.tick(p.x)}" if place is None else x
+    return theme.Tip(p.x if place is None else place, p.y,
+                     told((curve.name, f"{at.strip()}: {text_format.number(p.y)}{limits}",
+                           "not measured here" if curve.paper else ""), p.raw), more(p.raw))
+
+
+def told(lines: Iterable[str], raw: Raw) -> str:
+    """The text of a tip: below its own lines the values of the observations, as results.jsonl has them."""
+    values = ", ".join(f"{value:.10g}" for _, value in raw[:MOST_TOLD]) + (", …" if len(raw) > MOST_TOLD else "")
+    return "\n".join(filter(None, (*lines, raw and f"n = {len(raw)}: {values}")))
+
+
+def more(raw: Raw) -> str:
+    """The rows of the table of observations that a tip leads to."""
+    return " ".join(f"o{line}" for line, _ in raw)
 
 
 def worth_log(values: Sequence[float]) -> bool:
@@ -128,7 +152,7 @@ def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str
     """
     width = 0.8 / max(1, len(curves))
     with matplotlib.rc_context(theme.SETTINGS):
-        figure = Figure((PANEL_IN[0], PANEL_IN[1] + 0.2), layout="constrained")
+        figure, tips = Figure((PANEL_IN[0], PANEL_IN[1] + 0.2), layout="constrained"), []
         axes = figure.subplots()
         for i, curve in enumerate(curves):
             hue = theme.node_colour(i if curve.colour is None else curve.colour)
@@ -136,6 +160,7 @@ def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str
             axes.bar(at, [p.y for p in curve.points], width * 0.92, label=curve.name,
                      color="none" if curve.paper else hue, edgecolor=hue, linewidth=1)
             for x, p in zip(at, curve.points, strict=True):
+                tips.append(tip(curve, p, groups[int(p.x)], x))
                 if p.low is not None and p.high is not None:
                     axes.plot([x, x], [p.low, p.high], "-", color=theme.colour("mean"),
                               linewidth=1.1)
@@ -148,4 +173,4 @@ def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str
         axes.set_xticks(range(len(groups)), [text_format.shorten(g, 14) for g in groups])
         axes.grid(visible=False, axis="x")
         _legend_above(axes)
-        return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves))
+        return theme.inline(figure, prefix, title, "; ".join(c.told for c in curves), [(axes, tips)])

@@ -60,7 +60,7 @@ def _state(role: str, when: str, tasks: list[dict]) -> TaskState:
 
 def placement_panel(results: Results, workload: str, prefix: str) -> str:
     """Stacked bars: the share of every task's pages on each node, before and after."""
-    groups = [(p, task_states(results.select(workload, p))) for p in results.policies]
+    groups, tips = [(p, task_states(results.select(workload, p))) for p in results.policies], []
     rows = sum(len(states) + 1.6 for _, states in groups) + 2
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, rows * ROW_IN))
@@ -75,9 +75,22 @@ def placement_panel(results: Results, workload: str, prefix: str) -> str:
                 _text(axes, LABEL, y + 0.5, "no clean observation", **SMALL)
             for i, state in enumerate(states):
                 _bar(axes, state, y + 1.2 + i)
+                tips += _bar_tips(policy, state, y + 1.7 + i, results.select(workload, policy))
             y += len(states) + 1.6
         title = f"{workload}: pages per node"
-        return theme.inline(figure, f"{prefix}-placement", title, _describe_placement(groups))
+        return theme.inline(figure, f"{prefix}-placement", title, _describe_placement(groups), [(axes, tips)])
+
+
+def _bar_tips(policy: str, state: TaskState, y: float, observations: list[Observation]) -> list[theme.Tip]:
+    """In the middle of each node's part of the bar."""
+    found, left, more = [], LABEL + CHIP + 0.012, " ".join(f"o{o.line}" for o in observations)
+    for node, pages in state.pages.items():
+        width = BAR * pages / state.total if pages else 0
+        if width:
+            found.append(theme.Tip(left + width / 2, y, f"{policy}: {state.role}, {state.when}\nnode {node}: "
+                                   f"{pages:.10g} of {state.total:.10g} pages\nmean of n = {len(observations)}", more))
+        left += width
+    return found
 
 
 def _text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:

@@ -10,6 +10,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from . import text_format, theme
+from .charts import Raw, more, told
 
 ROW_IN, WIDTH_IN = 0.27, 4.7
 
@@ -17,8 +18,9 @@ ROW_IN, WIDTH_IN = 0.27, 4.7
 def draw(
     grid: Sequence[Sequence[float | None]], rows: Sequence[float], columns: Sequence[float],
     prefix: str, title: str, x: str, y: str, value: str, *, log: bool = False,
+    raw: Sequence[Sequence[Raw]] = (),
 ) -> str:
-    """Darker is more; a square without a number was not measured."""
+    """Darker is more; a square without a number was not measured. raw: the observations of each square."""
     known = [v for row in grid for v in row if v is not None]
     low, high = min(known), max(known)
     with matplotlib.rc_context(theme.SETTINGS):
@@ -41,12 +43,17 @@ def draw(
         axes.set_title(value, loc="left", size=8.5, color=theme.colour("muted"))
         for spine in axes.spines.values():
             spine.set(visible=False)
-        told = "; ".join(
+        described = "; ".join(
             f"{y} {text_format.tick(r)}: " + ", ".join(
                 f"{text_format.tick(c)} {text_format.number(v)}" for c, v in zip(columns, row, strict=True))
             for r, row in zip(rows, grid, strict=True)
         )
-        return theme.inline(figure, prefix, title, told)
+        tips = [
+            theme.Tip(j, i, told((f"{y} {text_format.tick(rows[i])}, {x} {text_format.tick(columns[j])}", f"{value}: {v:.6g}"),
+                                 behind := raw[i][j] if raw else ()), more(behind))
+            for i, row in enumerate(grid) for j, v in enumerate(row) if v is not None
+        ]
+        return theme.inline(figure, prefix, title, described, [(axes, tips)])
 
 
 def _share(value: float, low: float, high: float, log: bool) -> float:

@@ -61,8 +61,9 @@ def matrix_of(cells: Cells, slug: str) -> Section:
             f"Latency in ns, {what}", "Mean with a 95 % interval.", ("node", *(str(b) for b in columns)),
             tuple((Cell(str(a)), *(number(cell, decimals=1) for cell in row)) for a, row in zip(rows, grid, strict=True))))
         means = [[cell.mean if cell else None for cell in row] for row in grid]
+        raw = [[charts.raw_of(cells.select(chains=chains, **{"from": a, "to": b}), "latency") for b in columns] for a in rows]
         svg = heatmap.draw(means, rows, columns, f"{slug}-{chains}", f"Latency, {what}", "memory of node",
-                           "core of node", "latency, ns")
+                           "core of node", "latency, ns", raw=raw)
         section.drawings.append(Drawing(f"Latency, {what}", Markup(svg), "Darker is longer; the table has the digits."))
     return section
 
@@ -103,7 +104,7 @@ def _points(cells: Cells, fixed: dict[str, Any]) -> Iterator[Point]:
     for delay in cells.levels("delay", "latency", **fixed):
         x, y = (cells.interval(name, delay=delay, **fixed) for name in ("bandwidth", "latency"))
         if x and y:
-            yield Point(x.mean, y.mean, y.low, y.high)
+            yield Point(x.mean, y.mean, y.low, y.high, charts.raw_of(cells.select(delay=delay, **fixed), "latency"))
 
 
 def handover(cells: Cells, slug: str) -> Section:
@@ -125,7 +126,8 @@ def handover(cells: Cells, slug: str) -> Section:
         for k, level in enumerate(apart):
             found = cells.interval("latency", apart=level, state=state)
             if found:
-                curves[state].append(Point(float(k), found.mean))
+                raw = charts.raw_of(cells.select(apart=level, state=state), "latency")
+                curves[state].append(Point(float(k), found.mean, raw=raw))
     if not rows:
         return section
     section.tables.append(Table("Latency in ns, owner to reader", "Mean with a 95 % interval.",

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from . import text_format
+from .papers.chapter import Drawing
 from .results import PLACEMENT_METRICS, Observation, Results
 
 MOST_METRICS = 3
+TIP = re.compile(r'(data-more="([^"]+)"[^>]*><title>[^<]*)')
 LOGS = ("lab.log", "console*.log", "run.log")
 
 
@@ -32,3 +38,15 @@ def _row(o: Observation, factors: list[str]) -> dict[str, Any]:
         "seconds": o.raw.get("seconds"),
         "told": ["warm-up"] * o.warmup + list(o.marks),
     }
+
+
+def tell_marks(drawings: list[Drawing], results: Results) -> None:
+    """Adds to every tip with observations how many more of their workloads are marked."""
+    by_line = {o.line: (o.workload, o.policy) for o in results.observations}
+    marked = [(o.workload, o.policy) for o in results.measured if o.marks]
+
+    def told(tip: re.Match[str]) -> str:
+        cells = {by_line[int(name[1:])] for name in tip[2].split()}
+        return f"{tip[1]}\n{sum(cell in cells for cell in marked)} more are marked"
+
+    drawings[:] = [replace(d, svg=Markup(TIP.sub(told, d.svg))) for d in drawings]

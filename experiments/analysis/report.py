@@ -37,7 +37,10 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
             f"({', '.join(results.platforms)}); a report is about one"
         )
     slugs = _slugs(results.workloads)
-    chapters, unknown = papers.chapters(results)
+    chapters, unknown = chapters_of(results)
+    memory = memory_figures.sections(results)
+    for section in memory:
+        observation_table.tell_marks(section.drawings, results)
     placed = placed_by_policies(results)
     sections = [_section(results, w, slugs[w]) for w in results.workloads] if placed else []
     _write_drawings(results, sections, chapters)
@@ -54,7 +57,7 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         nodes=results.nodes,
         chapters=chapters,
         unknown=[name for name in unknown if name not in memory_figures.SECTIONS],
-        memory=memory_figures.sections(results),
+        memory=memory,
         topology=memory_figures.topology(results),
         machine=results.machine or "an unnamed machine",
         everything=None if placed else _everything(results),
@@ -66,6 +69,14 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         manifest=list(_flat(results.manifest)),
     )
     return write_text(results.directory / "report.html", page), chapters
+
+
+def chapters_of(results: Results, *prefix: str) -> tuple[list[papers.Chapter], list[str]]:
+    """The papers' chapters with whole tips, and the names that a suite presents and no chapter has."""
+    chapters, unknown = papers.chapters(results, *prefix)
+    for chapter in chapters:
+        observation_table.tell_marks(chapter.drawings, results)
+    return chapters, unknown
 
 
 def placed_by_policies(results: Results) -> bool:

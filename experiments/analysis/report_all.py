@@ -32,7 +32,7 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
         except ResultsError as error:  # one run that failed leaves the others readable
             broken.append((folder.name, str(error)))
             continue
-        chapters, _ = papers.chapters(results, report.slug_of(folder.name))
+        chapters, _ = report.chapters_of(results, report.slug_of(folder.name))
         parts.append((results, chapters))
     parts.sort(key=_place)
     if not parts:

@@ -82,7 +82,7 @@ def variables(dark: bool) -> str:
 
 @dataclass(frozen=True)
 class Tip:
-    """What a pointer at a place of the data is told, and the id of the page that has more of it."""
+    """What a pointer at a place of the data is told, and the ids of the page that have more of it."""
 
     x: float
     y: float

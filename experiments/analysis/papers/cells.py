@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..charts import Curve, Point
+from ..charts import Curve, Point, Raw, raw_of
 from ..results import Observation, Results, natural
 from ..stats import Interval, t_interval
 
@@ -75,7 +75,7 @@ class Cells:
               **fixed: Level) -> Curve:
         """Means with their intervals along a factor."""
         points = [
-            point(level, self.interval(metric, **{x: level}, **fixed), scale)
+            point(level, self.interval(metric, **{x: level}, **fixed), scale, raw_of(self.select(**{x: level}, **fixed), metric))
             for level in self.levels(x, metric, **fixed)
         ]
         return Curve(name, tuple(points), colour=colour)
@@ -91,6 +91,6 @@ class Cells:
         return pd.DataFrame(rows, columns=[*factors, "repeat", metric])
 
 
-def point(x: float, found: Interval, scale: float = 1.0) -> Point:
+def point(x: float, found: Interval, scale: float = 1.0, raw: Raw = ()) -> Point:
     low, high = (None if end is None else end * scale for end in (found.low, found.high))
-    return Point(float(x), found.mean * scale, low, high)
+    return Point(float(x), found.mean * scale, low, high, raw)

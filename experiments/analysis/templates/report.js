@@ -54,7 +54,13 @@ for (const log of document.querySelectorAll(".chart > .log")) {
 }
 // A table that is wider than the page is scrolled by the keyboard too.
 for (const wide of document.querySelectorAll(".scroll")) wide.tabIndex = 0;
-// A pointer at a point of a figure is told what it is; a click leads to the observation.
+// A pointer at a point of a figure is told what it is; a click leads to its observations, which may be on a run's own page.
+const lead = (tip) => {
+  const names = tip.dataset.more.split(" ");
+  for (const row of document.querySelectorAll("tr.chosen")) row.classList.remove("chosen");
+  for (const name of names) document.getElementById(name)?.classList.add("chosen");
+  location.href = (tip.closest("[data-run]")?.dataset.run ?? "") + "#" + names[0];
+};
 const bubble = document.createElement("div");
 bubble.className = "bubble";
 bubble.hidden = true;
@@ -76,7 +82,7 @@ for (const tip of document.querySelectorAll(".tip")) {
     title.textContent = text;
     bubble.hidden = true;
   });
-  if (tip.dataset.more) tip.addEventListener("click", () => { location.hash = tip.dataset.more; });
+  if (tip.dataset.more) tip.addEventListener("click", () => lead(tip));
 }
 // Where a link leads is unfolded.
 const unfold = () => {

@@ -27,6 +27,10 @@ def a_run(folder: Path, suite: str, cells: list[tuple[dict[str, Any], dict[str, 
     return folder
 
 
+def tips(svg: str) -> list[str]:
+    return re.findall(r'data-more="[^"]*"[^>]*><title>([^<]*)', svg)
+
+
 def section_of(folder: Path) -> memory_figures.Section:
     section, = memory_figures.sections(read(folder))
     return section
@@ -44,6 +48,7 @@ def test_the_matrix_has_a_row_a_node_with_cpus_and_a_column_a_node_with_memory(t
     assert "idle" in text and "4 loads in flight" in text and "1180.0 ± 2.5" in text
     page = report.write(folder).read_text()
     assert 'id="latency-matrix"' in page and "does not know" not in page
+    assert "core of node 1, memory of node 8\nlatency, ns: 1180\nn = 3: 1179, 1180, 1181\n0 more are marked" in tips(page)
     assert "core of node 1: 0 1" in page.replace(" ", " "), "the figure is told in words too"
 
 
@@ -54,6 +59,8 @@ def test_latency_under_load_is_drawn_over_bandwidth(tmp_path: Path) -> None:
     section = section_of(a_run(tmp_path / "run", "loaded-latency", cells))
     assert [drawing.number for drawing in section.drawings] == [
         "Latency over bandwidth, local memory", "Latency over bandwidth, memory-only memory"]
+    assert "1:0\nbandwidth, MB/s 8\u202f500: 92.0 (89.5 to 94.4)\nn = 3: 90.96078431, 91.96078431, 92.96078431" in tips(
+        section.drawings[0].svg)
     row = section.tables[1].rows[3]
     assert (row[0].text, row[1].value, row[2].value) == ("2:1, 0", 9000, 290)
     told = re.search(r"1:0: ([^;]*);", section.drawings[0].svg)[1]
@@ -67,6 +74,7 @@ def test_core_to_core_has_a_line_for_each_pair(tmp_path: Path) -> None:
              for apart, home, a, b in (("same L3", "reader", 0, 0), ("other node", "reader", 0, 1), ("other node", "owner", 0, 1))]
     section = section_of(a_run(tmp_path / "run", "core-to-core", cells))
     assert section.tables[0].head == ("cores", "clean", "dirty")
+    assert "dirty\nsame L3: 50.0\nn = 3: 49, 50, 51" in tips(section.drawings[0].svg)
     assert {row[0].text: (row[1].value, row[2].value) for row in section.tables[0].rows} == {
         "same L3: node 0": (20, 50), "other node: 0 to 1, memory of the reader": (150, 180),
         "other node: 0 to 1, memory of the owner": (155, 185)}
@@ -117,6 +125,7 @@ def test_the_machines_nodes_are_drawn_by_distance(tmp_path: Path) -> None:
         ["0", "0-1", "512", "–"], ["1", "2-3", "512", "–"], ["4", "none", "512", "250"]]
     assert re.search(r"<desc[^>]*>(.*?)</desc>", section.drawings[0].svg)[1] == (
         "CPUs of node 0: 0 10.0, 1 21.0, 4 17.0; CPUs of node 1: 0 21.0, 1 10.0, 4 28.0")
+    assert ">CPUs of node 1, memory of node 4\ndistance: 28</title>" in section.drawings[0].svg
     assert 'id="topology"' in report.write(folder).read_text()
 
 

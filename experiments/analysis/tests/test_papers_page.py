@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,42 @@ def test_every_papers_figure_is_there_and_has_its_platform(browser: Browser, fol
         for height, described, caption in drawings:
             assert height > 100 and described > 20 and "platform: lab-timed" in caption
     assert counts == FIGURES
+
+
+def a_point(anchor: str) -> str:
+    """The first that was measured of a chapter's first figure."""
+    return f"[...document.querySelectorAll('#{anchor} svg .tip[data-more]')][0]"
+
+
+def test_a_chapters_point_tells_its_observations_and_leads_to_them(browser: Browser, tmp_path: Path) -> None:
+    found = factorial.records("contention", luo.contention("e5620"), platform="lab-timed")
+    found += [record | {"repeat": 3, "marks": ["made up"]} for record in found if record["repeat"] == 0]
+    browser.open(report.write(factorial.write(tmp_path / "run", found, ["luo-contention"])))
+    text, more = browser.evaluate(f"(t => [t.textContent, t.dataset.more])({a_point('luo-contention')})")
+    behind = [found[int(name[1:]) - 1] for name in more.split()]
+    assert len({r["workload"] for r in behind}) == 1 and [r["repeat"] for r in behind] == [0, 1, 2]
+    values = ", ".join(f"{r['metrics'][0]['value']:.10g}" for r in behind)
+    assert text.endswith(f"\nn = 3: {values}\n1 more are marked") and text.startswith("local (xL, 0R)\n")
+    browser.evaluate(f"{a_point('luo-contention')}.dispatchEvent(new MouseEvent('click'))")
+    browser.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert browser.evaluate("[...document.querySelectorAll('tr.chosen')].map(r => r.id).join(' ')") == more
+    assert browser.evaluate("document.querySelector('tr:target').checkVisibility()")
+
+
+def test_a_point_on_the_page_of_many_runs_leads_to_its_runs_page(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "report.html")
+    first = browser.evaluate(f"{a_point('contention-luo-contention')}.dataset.more").split()[0]
+    browser.evaluate(f"{a_point('contention-luo-contention')}.dispatchEvent(new MouseEvent('click'))")
+    time.sleep(1)
+    assert browser.evaluate("location.href") == (folder / "contention/report.html").as_uri() + f"#{first}"
+    assert browser.evaluate("document.querySelector('tr:target').checkVisibility()")
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if FIGURES[name]])
+def test_every_figure_of_a_chapter_has_tips(browser: Browser, folder: Path, name: str) -> None:
+    browser.open(folder / name / "report.html")
+    assert 0 not in browser.evaluate("""[...document.querySelectorAll('section.paper .drawings svg.chart')]
+        .map(s => s.querySelectorAll('.tip').length)""")
 
 
 def test_every_table_and_analysis_names_its_platform(browser: Browser, folder: Path) -> None:

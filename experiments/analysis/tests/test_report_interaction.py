@@ -13,7 +13,8 @@ from experiments.analysis.charts import Curve, Point
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser
 
-ENTER = "document.querySelector('#cross .tip').dispatchEvent(new PointerEvent('pointerenter'))"
+TIP = "document.querySelector('#cross .panels > div:last-child .tip')"
+ENTER = f"{TIP}.dispatchEvent(new PointerEvent('pointerenter'))"
 
 
 def record_of(page: Path, line: int) -> dict:
@@ -24,12 +25,12 @@ def test_a_point_tells_its_observation_and_leads_to_it(browser: Browser, timed_p
     browser.open(timed_page)
     browser.evaluate(ENTER)
     told = browser.evaluate("document.querySelector('.bubble').textContent")
-    line = int(browser.evaluate("document.querySelector('#cross .tip').dataset.more")[1:])
+    line = int(browser.evaluate(f"{TIP}.dataset.more")[1:])
     record = record_of(timed_page, line)
     assert (record["workload"], record["policy"]) == ("cross", "none")
     assert told == (f"none: {record['metrics'][0]['value']:.10g} MB/s\none of n = 3, 0 more are marked\n"
                     f"repeat {record['repeat']}, order {record['order']}, line {line} of results.jsonl")
-    browser.evaluate("document.querySelector('#cross .tip').dispatchEvent(new MouseEvent('click'))")
+    browser.evaluate(f"{TIP}.dispatchEvent(new MouseEvent('click'))")
     browser.evaluate("new Promise(done => setTimeout(done, 100))")
     assert browser.evaluate("location.hash") == f"#o{line}"
     row = browser.evaluate("""(() => { const r = document.querySelector("tr:target");
@@ -47,6 +48,19 @@ def test_points_are_told_where_they_are_drawn(browser: Browser, timed_page: Path
         return [...svg.querySelectorAll(".tip")].map(middle).map(([x, y]) =>
             Math.min(...drawn.map(([u, v]) => Math.hypot(x - u, y - v)))); })()""")
     assert len(far) == 9 and max(far) < 1
+
+
+def test_a_bar_tells_its_pages_and_leads_to_its_observations(browser: Browser, timed_page: Path) -> None:
+    browser.open(timed_page)
+    last = "[...document.querySelectorAll('#cross .panels > div:first-child .tip')].at(-1)"
+    text, more = browser.evaluate(f"[{last}.textContent, {last}.dataset.more]")
+    assert text == "n-mass: right, after\nnode 1: 16384 of 16384 pages\nmean of n = 3"
+    records = [record_of(timed_page, int(name[1:])) for name in more.split()]
+    assert [(r["workload"], r["policy"], r["repeat"]) for r in records] == [("cross", "n-mass", i) for i in (1, 2, 3)]
+    browser.evaluate(f"{last}.dispatchEvent(new MouseEvent('click'))")
+    browser.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert browser.evaluate("[...document.querySelectorAll('tr.chosen')].map(r => r.id).join(' ')") == more
+    assert browser.evaluate("document.querySelector('tr.chosen').checkVisibility()")
 
 
 def test_every_observation_is_listed_and_filtered(browser: Browser, timed_page: Path) -> None:
@@ -136,7 +150,7 @@ def test_without_scripts_nothing_is_missing(browser: Browser, timed_page: Path) 
         browser.open(timed_page)
         text = browser.evaluate("document.body.textContent")
         rows = browser.evaluate("document.querySelectorAll('#observations tbody tr').length")
-        tip = browser.evaluate("document.querySelector('#cross .tip title').textContent")
+        tip = browser.evaluate(f"{TIP}.textContent")
         buttons = browser.evaluate("document.querySelectorAll('button, select').length")
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
