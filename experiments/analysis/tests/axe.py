@@ -11,6 +11,16 @@ from experiments.analysis.tests.browser import Browser
 
 SCRIPT = Path(importlib.util.find_spec("axe_playwright_python").origin).parent / "axe.min.js"
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+VIEWS = {"light": (1600, False), "dark": (1200, True), "phone": (390, False)}  # width, dark
+UNFOLD = "document.querySelectorAll('details').forEach(d => d.open = true)"
+
+
+def violations_of(browser: Browser, page: Path, view: str) -> list[str]:
+    """Of a page with everything unfolded."""
+    width, dark = VIEWS[view]
+    browser.open(page, width=width, dark=dark)
+    browser.evaluate(UNFOLD)
+    return violations(browser)
 
 
 def violations(browser: Browser) -> list[str]:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.tests.axe import violations
+from experiments.analysis.tests.axe import VIEWS, violations, violations_of
 from experiments.analysis.tests.browser import Browser
 
-UNFOLD = "document.querySelectorAll('details').forEach(d => d.open = true)"
 FAULTS = {
     "image-alt": "document.querySelector('main').append(document.createElement('img'))",
     "color-contrast": "document.querySelector('.lead').style.color = 'color-mix(in srgb, gray 30%, Canvas)'",
@@ -20,12 +19,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (390, False)],
-                         ids=["light", "dark", "phone"])
-def test_no_rule_is_broken(browser: Browser, timed_page: Path, width: int, dark: bool) -> None:
-    browser.open(timed_page, width=width, dark=dark)
-    browser.evaluate(UNFOLD)
-    assert violations(browser) == []
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_rule_is_broken(browser: Browser, timed_page: Path, view: str) -> None:
+    assert violations_of(browser, timed_page, view) == []
 
 
 @pytest.mark.parametrize("rule", FAULTS)

@@ -18,6 +18,7 @@ from experiments.analysis.tests import factorial, synthetic
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo
 from experiments.analysis.tests import test_papers_redis_deters as redis
+from experiments.analysis.tests.axe import VIEWS, violations_of
 from experiments.analysis.tests.browser import Browser
 
 RUNS = {  # folder: cells, presentations, machine, nodes
@@ -56,6 +57,19 @@ def test_opens_without_problems(browser: Browser, folder: Path, width: int, dark
     assert browser.problems() == []
     assert [u for u in browser.requests() if not u.startswith(("file:", "data:"))] == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("page", ["report.html", "cachetest/report.html"])
+def test_chapters_break_no_rule_of_axe(browser: Browser, folder: Path, page: str, view: str) -> None:
+    """All chapters on the page of many runs, and one on that of its own run."""
+    assert violations_of(browser, folder / page, view) == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_comparison_breaks_no_rule_of_axe(browser: Browser, tmp_path: Path, view: str) -> None:
+    page = compare_report.write(compare.compare(*two_runs(tmp_path)), tmp_path / "compare.html")
+    assert violations_of(browser, page, view) == []
 
 
 def test_every_papers_figure_is_there_and_has_its_platform(browser: Browser, folder: Path) -> None:
