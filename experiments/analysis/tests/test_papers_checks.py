@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.analysis.papers import deters
 from experiments.analysis.papers.checks import (
     ABSENT,
     AGREES,
@@ -23,6 +24,7 @@ from experiments.analysis.papers.checks import (
     UNDECIDED,
     WITHIN,
     Check,
+    Part,
     alike,
     by_kind,
     every,
@@ -142,3 +144,12 @@ def test_tallies_are_by_kind_with_the_predictions_first() -> None:
 def test_one_observation_does_not_decide_beside_parts_with_repeats() -> None:
     assert judged(some, [200.0], ONE).verdict == UNDECIDED
     assert judged(every, [50.0], CLEAR).verdict == UNDECIDED
+
+
+@pytest.mark.parametrize("values, verdict", [((0.1, 3.0, 0.5), HOLDS), ((0.1, 30.0, 0.5), UNDECIDED)])
+def test_a_limit_below_0_does_not_keep_a_ratio_from_being_lower(values: tuple[float, ...], verdict: str) -> None:
+    """0.12 (-0.27 to 0.51) and 1.02 (-3.2 to 5.3) of what is steady: the first is wholly under 1."""
+    part = Part("", values, (10.0, 10.1, 9.9), *deters.RANGES["lower"])
+    assert part.ratio(0.95).low < 0
+    assert every("", "", [part]).judge(PREDICTED).verdict == verdict
+    assert every("", "", [part]).judge(PREDICTED, 0.1).verdict == verdict
