@@ -33,7 +33,7 @@ RUNS = {  # folder: cells, presentations, machine, nodes
               "xeon-e5-2620v4-2s", 2),
     "work-stealing": (redis.stealing(0.2), ["deters-stealing"], "xeon-e5-4620-4s", 4),
 }
-FIGURES = {"contention": 3, "cross": 1, "split": 2, "numa-stream": 3, "cachetest": 7, "redis": 1,
+FIGURES = {"contention": 4, "cross": 1, "split": 2, "numa-stream": 3, "cachetest": 7, "redis": 3,
            "work-stealing": 4}
 OPEN = "document.querySelectorAll('details').forEach(d => d.open = true)"
 
@@ -185,7 +185,7 @@ def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
     browser.open(page)
     captions = browser.evaluate("""[...document.querySelectorAll(".drawings figcaption")].map(
         c => c.textContent)""")
-    assert len(captions) == 3 and all("platform: real, one node" in c for c in captions)
+    assert len(captions) == 4 and all("platform: real, one node" in c for c in captions)
     assert "nothing here is remote" in browser.evaluate(
         "document.querySelector('header').textContent")
     assert "real: one node" in (tmp_path / "figures" / "luo-contention-1.svg").read_text()
