@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from statistics import fmean
+from typing import Protocol
 
 from experiments.lab import machine as lab
 from experiments.lab.errors import LabError
@@ -28,6 +29,16 @@ PAIRS: tuple[tuple[Levels, Levels], ...] = (
     ({"runtime": "vanilla", "data": "first"}, {"runtime": "locality", "data": "spread"}),
     ({"runtime": "vanilla"}, {"runtime": "locality"}))
 MODELLED = ("contention", "cross", "split")  # designs whose cells the model says in full
+
+
+class Cells(Protocol):
+    """What a contention model says of an observation, up to a constant."""
+
+    machine: lab.Machine
+
+    def has_sizes(self, results: Results) -> bool: ...
+
+    def of(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float: ...
 
 
 def machine_of(results: Results) -> lab.Machine | None:
@@ -54,18 +65,17 @@ def _scaled(o: Observation, scale: Scale) -> Observation:
     return replace(o, metrics=metrics, raw=raw)
 
 
-def variants(results: Results, predictor: Predictor) -> list[tuple[str, Results]]:
+def variants(results: Results, predictor: Cells) -> list[tuple[str, Results]]:
     """The run on every machine that the lab's may be, but for the one of its file, which is the run itself."""
     as_filed, *others = family.variants(predictor.machine)
-    shares = SHARES if _has_sizes(predictor, results) else SHARES[:1]
+    shares = SHARES if predictor.has_sizes(results) else SHARES[:1]
     return [(other.name, scaled(results, _change(predictor, as_filed.model, other.model, share)))
             for share in shares for other in others]
 
 
-def _change(predictor: Predictor, model: Model, other: Model, share: Share) -> Scale:
+def _change(predictor: Cells, model: Model, other: Model, share: Share) -> Scale:
     def scale(o: Observation, name: str, unit: str) -> float:
-        return (predictor.value(other, o.factors, name, unit, share)
-                / predictor.value(model, o.factors, name, unit, share))
+        return predictor.of(other, o, name, unit, share) / predictor.of(model, o, name, unit, share)
 
     return scale
 
@@ -76,10 +86,6 @@ def expected(results: Results, predictor: Predictor) -> Results:
     return replace(results, observations=tuple(
         replace(o, metrics=tuple(Metric(m.name, m.unit, predictor.value(model, o.factors, m.name, m.unit))
                                  for m in o.metrics)) for o in results.clean))
-
-
-def _has_sizes(predictor: Predictor, results: Results) -> bool:
-    return predictor.design == "memory-times" or any("size_kb" in o.factors for o in results.clean)
 
 
 def uniform(results: Results, predictor: Predictor | None) -> Results | None:

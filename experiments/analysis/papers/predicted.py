@@ -8,7 +8,7 @@ program, so it is taken at both ends (`SHARES`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from statistics import fmean
 
@@ -17,7 +17,7 @@ from experiments.model_fit.native import COPY, READ, TRIAD, Model
 from experiments.runner import designs, host_nodes
 from experiments.runner.suite import Task, Workload
 
-from ..results import higher_is_better
+from ..results import Observation, Results, higher_is_better
 
 Factors = dict[str, int | float | str]
 Flow = tuple[int, int, float]  # from, to, cores
@@ -85,6 +85,13 @@ class Predictor:
         each = task.threads / len(task.memory_on)
         return [(*path(task.runs_on, n), each) for n in task.memory_on]
 
+    def has_sizes(self, results: Results) -> bool:
+        """Whether levels tell how much of a program's data a cache can hold."""
+        return self.design == "memory-times" or any("size_kb" in o.factors for o in results.clean)
+
+    def of(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float:
+        return self.value(model, o.factors, metric, unit, share)
+
     def value(self, model: Model, factors: Factors, metric: str, unit: str, share: Share = everywhere,
               path: Path = as_is) -> float:
         """Up to a constant; 1 of what the model says nothing of."""
@@ -115,13 +122,18 @@ class Predictor:
 
 
 def _metric(metric: str, unit: str, found: list[tuple[Task, float, float, float]]) -> float:
-    """Of tasks with their cores, bytes a second and nanoseconds a line. A bandwidth is a sum, of a group where the
-    metric names one; a latency the mean of the flows; a time that of the slowest thread."""
+    """A bandwidth is that of a group where the metric names one."""
+    group = metric.removeprefix("bandwidth_")
+    own = [solved for task, *solved in found if task.group == group]
+    return rate(unit, own or [solved for _, *solved in found])
+
+
+def rate(unit: str, found: Sequence[Sequence[float]]) -> float:
+    """Of cores, bytes a second and nanoseconds a line: a bandwidth is the sum, a latency the mean of the flows, a time
+    that of the slowest thread."""
     if unit == "MB/s":
-        group = metric.removeprefix("bandwidth_")
-        own = [bandwidth for task, _, bandwidth, _ in found if task.group == group]
-        return sum(own or [bandwidth for _, _, bandwidth, _ in found])
+        return sum(bandwidth for _, bandwidth, _ in found)
     if unit == "ns":
-        return fmean(ns for _, _, _, ns in found)
-    slowest = min(bandwidth / cores for _, cores, bandwidth, _ in found)
+        return fmean(ns for _, _, ns in found)
+    slowest = min(bandwidth / cores for cores, bandwidth, _ in found)
     return slowest if higher_is_better(unit) is not False else 1 / slowest

@@ -10,7 +10,7 @@ from .. import figures, text_format
 from ..results import Results
 from ..stats import Interval, Ratio, t_interval
 from . import cost
-from .speedup import BASELINE, Speedup, response, speedups, told, totals, values
+from .speedup import BASELINE, Speedup, response, speedups, told, totals
 
 FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
 MIB = 1 << 20
@@ -46,7 +46,7 @@ def _cell(results: Results, workload: str, policy: str, speedup: Speedup | None,
         return {"head": text_format.fraction(after), "told": told, "hue": "node0", "significant": False, "limits": "", "why": "",
                 "shade": 0 if after is None else round(0.06 + 0.44 * after, 3)}
     locality = f"locality {text_format.fraction(before)} → {text_format.fraction(after)},"
-    between, why = _bounds(results, speedup) if speedup else ("", "")
+    between, why = _bounds(speedup) if speedup else ("", "")
     return _look(speedup) | {"head": _head(results, workload, policy, speedup), "limits": between, "why": why,
                              "told": [locality, moves]}
 
@@ -72,9 +72,9 @@ def times(value: float) -> str:
     return f"{value:.2f}×" if value < 9.995 else f"{text_format.number(value)}×"
 
 
-def _bounds(results: Results, found: Speedup) -> tuple[str, str]:
+def _bounds(found: Speedup) -> tuple[str, str]:
     """The interval of a speed-up, and why nothing bounds it: a negative limit is that of no speed-up."""
-    if min(len(values(results, found.workload, p)) for p in (BASELINE, found.policy)) < 2:
+    if found.blocks < 2:
         return limits(found), ""
     if found.low is None or found.high is None:
         return UNBOUNDED, "The mean that divides is not different from 0 at 95 %: nothing bounds their ratio."
@@ -102,8 +102,13 @@ def _totals(results: Results) -> list[dict[str, Any]]:
             cells.append({"mean": text_format.DASH, "limits": f"{total.workloads} of {len(results.workloads)} workloads",
                           "rank": text_format.DASH})
         else:
-            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": str(total.rank)})
+            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": rank(total.ranks)})
     return cells
+
+
+def rank(ranks: tuple[int, int]) -> str:
+    best, worst = ranks
+    return str(best) if best == worst else f"{best} to {worst}"
 
 
 def price(results: Results) -> dict[str, Any] | None:

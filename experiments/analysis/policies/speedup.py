@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-from scipy import stats as distributions
+from itertools import permutations, product
+from typing import TypeVar
 
 from ..results import Results, higher_is_better
-from ..stats import LEVEL, Ratio, holm, ratio, welch
+from ..stats import LEVEL, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
+from . import placed
 
 BASELINE = "none"
 ALPHA = 0.05
@@ -19,28 +21,31 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Speedup:
-    """Above 1 is faster. low and high are Fieller's limits, of this one ratio alone."""
+    """Above 1 is faster. low and high are the limits of this one ratio alone."""
 
     workload: str
     policy: str
     value: float
     low: float | None
     high: float | None
-    p_holm: float | None = None  # Welch's test, adjusted over all speed-ups of the run
+    blocks: int = 2  # of the side that has fewer
+    p_holm: float | None = None  # of the blocks, adjusted over all speed-ups of the run
 
     @property
     def significant(self) -> bool:
-        return self.p_holm is not None and self.p_holm < ALPHA
+        """By the blocks, and on every machine that the lab's may be."""
+        clear = self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+        return clear and self.p_holm is not None and self.p_holm < ALPHA
 
 
 @dataclass(frozen=True)
 class Total:
-    """A policy over all workloads; ratio and rank are None where it lacks one of them."""
+    """A policy over all workloads; ratio and ranks are None where it lacks one of them."""
 
     policy: str
     workloads: int
     ratio: Ratio | None
-    rank: int | None = None
+    ranks: tuple[int, int] | None = None  # the best and the worst that its blocks leave open
 
 
 def told(results: Results) -> bool:
@@ -55,62 +60,116 @@ def response(results: Results, workload: str) -> tuple[str, str] | None:
     return min(found, key=lambda m: listed.index(m[0]) if m[0] in listed else len(listed), default=None)
 
 
-def values(results: Results, workload: str, policy: str) -> list[float]:
-    metric = response(results, workload)
-    found = (o.value(metric[0]) for o in results.select_independent(workload, policy)) if metric else ()
-    return [value for value in found if value is not None and value > 0]
+class Speeds:
+    """A run's values by workload and policy, each by block: a repeat, whose inputs have the same seed under every
+    policy, or a boot."""
+
+    def __init__(self, results: Results, metric: dict[str, tuple[str, str]] | None = None) -> None:
+        self.metric = metric or {w: found for w in results.workloads if (found := response(results, w))}
+        self.policies = [p for p in results.policies if p != BASELINE]
+        self._values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+        for o in results.independent:
+            value = o.value(self.metric[o.workload][0]) if o.workload in self.metric else None
+            if value is not None and value > 0:
+                self._values[o.workload, o.policy][o.repeat] = value
+        self.workloads = [w for w in self.metric if (w, BASELINE) in self._values]
+
+    def of(self, workload: str, policy: str) -> dict[int, float]:
+        return self._values.get((workload, policy), {})
+
+    def sign(self, workload: str) -> int:
+        """1 where more of the metric is faster, else -1."""
+        return 1 if higher_is_better(self.metric[workload][1]) else -1
+
+
+def _runs(results: Results) -> list[Speeds]:
+    """Of the run, and of it as each other machine that the lab's may be would have given it."""
+    first, *others = placed.runs(results)
+    found = Speeds(first)
+    return [found, *(Speeds(r, found.metric) for r in others)]
 
 
 def speedups(results: Results) -> dict[tuple[str, str], Speedup]:
-    """By workload and policy; the baseline itself is not among them."""
-    found, ps = [], []
-    for workload in results.workloads:
-        base = values(results, workload, BASELINE)
-        for policy in results.policies:
-            ours = values(results, workload, policy)
-            if not base or not ours or policy == BASELINE:
-                continue
-            times = ratio(ours, base) if _more_is_better(results, workload) else ratio(base, ours)
-            found.append(Speedup(workload, policy, times.value, times.low, times.high))
-            ps.append(welch(base, ours).p)
-    return {(s.workload, s.policy): replace(s, p_holm=p) for s, p in zip(found, holm(ps), strict=True)}
+    """By workload and policy; the baseline itself is not among them. In the lab the limits are those on every machine
+    that the lab's may be."""
+    found, *others = [_speedups(s) for s in _runs(results)]
+    limits = {key: hull(s, [o[key] for o in others]) for key, s in found.items()}
+    ps = dict(zip(found, holm([s.p_holm for s in found.values()]), strict=True))
+    return {key: replace(s, p_holm=ps[key]) for key, s in limits.items()}
 
 
-def _more_is_better(results: Results, workload: str) -> bool:
-    metric = response(results, workload)
-    return bool(metric and higher_is_better(metric[1]))
+Limited = TypeVar("Limited", Ratio, Speedup)
+
+
+def hull(found: Limited, others: Sequence[Limited]) -> Limited:
+    """The union of the intervals; without limits where one has none."""
+    ends = [(o.low, o.high) for o in (found, *others)]
+    if any(None in both for both in ends):
+        return replace(found, low=None, high=None)
+    return replace(found, low=min(low for low, _ in ends), high=max(high for _, high in ends))
+
+
+def _speedups(speeds: Speeds) -> dict[tuple[str, str], Speedup]:
+    """p_holm is not adjusted yet."""
+    found = {}
+    for workload, policy in product(speeds.workloads, speeds.policies):
+        ours, base = speeds.of(workload, policy), speeds.of(workload, BASELINE)
+        if ours:
+            a, b = (ours, base) if speeds.sign(workload) > 0 else (base, ours)
+            times, p = _ratio(a, b)
+            found[workload, policy] = Speedup(workload, policy, times.value, times.low, times.high, min(len(a), len(b)), p)
+    return found
+
+
+def _ratio(a: dict[int, float], b: dict[int, float]) -> tuple[Ratio, float | None]:
+    """mean(a) / mean(b) with its limits, and p: by blocks where both have the same, else of independent means."""
+    if a.keys() == b.keys():
+        x, y = list(a.values()), [b[block] for block in a]
+        return paired_ratio(x, y), paired(x, y).p
+    x, y = list(a.values()), list(b.values())
+    return ratio(x, y), welch(x, y).p
 
 
 def totals(results: Results) -> list[Total]:
     """In the order of the policies, the baseline left out."""
-    workloads = [w for w in results.workloads if values(results, w, BASELINE)]
-    found = []
-    for policy in results.policies:
-        pairs = [(values(results, w, policy), values(results, w, BASELINE), _more_is_better(results, w))
-                 for w in workloads if values(results, w, policy)]
-        whole = pairs and len(pairs) == len(workloads)
-        if policy != BASELINE:
-            found.append(Total(policy, len(pairs), geometric_mean(pairs) if whole else None))
-    order = sorted((t.ratio.value for t in found if t.ratio), reverse=True)
-    return [replace(t, rank=order.index(t.ratio.value) + 1) if t.ratio else t for t in found]
+    speeds, *rest = _runs(results)
+    found, others = _logs(speeds), [_logs(s) for s in rest]
+    whole = {p: logs for p, logs in found.items() if logs}
+    rated = {p: hull(_mean(logs), [_mean(o[p]) for o in others]) for p, logs in whole.items()}
+    better = {(p, q) for p, q in permutations(whole, 2) if _surely(found, others, p, q, math.comb(len(whole), 2))}
+    ranks = {p: (1 + sum((q, p) in better for q in whole), len(whole) - sum((p, q) in better for q in whole)) for p in whole}
+    return [Total(p, sum(bool(speeds.of(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
 
 
-def geometric_mean(pairs: Sequence[tuple[Sequence[float], Sequence[float], bool]], level: float = LEVEL) -> Ratio:
-    """Of mean(ours) / mean(base) over these workloads, or of the inverse where less is better.
+Logs = dict[str, dict[int, float]]
 
-    Of the logarithms' mean, whose variance is the delta method's, with Satterthwaite's degrees of freedom. The
-    workloads are fixed: nothing is said about other ones.
-    """
-    logs = [math.log(statistics.fmean(ours) / statistics.fmean(base)) * (1 if more else -1)
-            for ours, base, more in pairs]
-    middle = statistics.fmean(logs)
-    if any(len(side) < 2 for ours, base, _ in pairs for side in (ours, base)):
-        return Ratio(math.exp(middle))
-    parts = [(statistics.variance(side) / len(side) / statistics.fmean(side) ** 2, len(side) - 1)
-             for ours, base, _ in pairs for side in (ours, base)]
-    total = sum(part for part, _ in parts)
-    if total == 0:
-        return Ratio(math.exp(middle), math.exp(middle), math.exp(middle))
-    df = total**2 / sum(part**2 / free for part, free in parts)
-    half = float(distributions.t.ppf((1 + level) / 2, df)) * math.sqrt(total) / len(pairs)
-    return Ratio(math.exp(middle), math.exp(middle - half), math.exp(middle + half))
+
+def _logs(speeds: Speeds) -> Logs:
+    """Of each policy, by block, the mean over the workloads of log(speed-up); empty where it lacks a workload."""
+    return {policy: _of_blocks([_log(speeds, w, policy) for w in speeds.workloads]) for policy in speeds.policies}
+
+
+def _log(speeds: Speeds, workload: str, policy: str) -> dict[int, float]:
+    base, ours = speeds.of(workload, BASELINE), speeds.of(workload, policy)
+    return {block: speeds.sign(workload) * math.log(ours[block] / base[block]) for block in ours.keys() & base.keys()}
+
+
+def _of_blocks(workloads: Sequence[dict[int, float]]) -> dict[int, float]:
+    """Of the blocks that all workloads have."""
+    blocks = set.intersection(*(set(w) for w in workloads)) if workloads else set()
+    return {block: statistics.fmean(w[block] for w in workloads) for block in sorted(blocks)}
+
+
+def _mean(logs: dict[int, float], level: float = LEVEL) -> Ratio:
+    """The geometric mean over workloads and blocks, with Student's limits of the blocks' logarithms. The workloads are
+    fixed: nothing is said about other ones."""
+    found = t_interval(list(logs.values()), level)
+    ends = (None if end is None else math.exp(end) for end in (found.low, found.high))
+    return Ratio(math.exp(found.mean), *ends)
+
+
+def _surely(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
+    """Whether p is faster than q on every machine, by blocks, each pair with its share of the 5 % (Bonferroni)."""
+    both = [{b: one[p][b] - one[q][b] for b in one[p].keys() & one[q].keys()} for one in (found, *others)]
+    limits = [_mean(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
+    return all(low is not None and low > 1 for low in limits)

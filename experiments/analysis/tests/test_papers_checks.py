@@ -152,4 +152,5 @@ def test_a_limit_below_0_does_not_keep_a_ratio_from_being_lower(values: tuple[fl
     part = Part("", values, (10.0, 10.1, 9.9), *deters.RANGES["lower"])
     assert part.ratio(0.95).low < 0
     assert every("", "", [part]).judge(PREDICTED).verdict == verdict
-    assert every("", "", [part]).judge(PREDICTED, 0.1).verdict == verdict
+    larger = Part("", [1.1 * v for v in values], (10.0, 10.1, 9.9), *deters.RANGES["lower"])
+    assert every("", "", [part]).judge(PREDICTED, [every("", "", [larger])]).verdict == verdict

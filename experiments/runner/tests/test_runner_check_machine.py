@@ -119,7 +119,7 @@ def test_sizes_are_compared_with_the_node_that_they_are_on(tmp_path: Path) -> No
         found = too_large(tmp_path / "-".join(map(str, gib)), *gib)
         return [text for text in found if "random-update" in text]
 
-    name = "suite random-update: random-update-1410065408-1410065408"
+    name = "suite random-update: random-update-1410065408-1215752192"
     assert told(5, 64) == [f"{name}-local needs 5.3 GiB of node 0, which has 5.0"]
     assert told(64, 5) == [f"{name}-remote needs 5.3 GiB of node 1, which has 5.0"]
     assert told(16, 16) == []
