@@ -11,7 +11,7 @@ from markupsafe import Markup
 from .. import text_format
 from ..results import Results
 from ..stats import Interval
-from .checks import CONSTRUCTION, PREDICTED, SELF, Check, Statement, by_kind, separation, tally
+from .checks import CONSTRUCTION, MODEL, PREDICTED, SELF, Check, Statement, by_kind, separation, tally
 from .judge import Judge, Make
 from .model_error import UNKNOWN, caution
 
@@ -79,6 +79,8 @@ class Chapter:
         nothing was fitted to it. What a program cannot but do, it does everywhere."""
         if results.platforms == ["paper"]:
             return SELF
+        if s.kind == MODEL:
+            return CONSTRUCTION if timed else PREDICTED
         own = timed and self.machine and s.machine in ("", self.machine)
         return s.kind if own or s.kind == CONSTRUCTION else PREDICTED
 

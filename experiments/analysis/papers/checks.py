@@ -35,7 +35,8 @@ PAPERS, UNIFORM, OPPOSITE = "the paper's numbers", "a uniform machine", "the opp
 PREDICTED = "predicted"        # nothing was fitted to it
 FITTED = "fitted"              # a number of the machine file was chosen so that it holds
 INPUT = "input"                # a number of the machine file is what the statement says
-CONSTRUCTION = "construction"  # the program or the model cannot do otherwise
+CONSTRUCTION = "construction"  # the program cannot do otherwise, or in the lab the model
+MODEL = "model"                # construction in the lab, predicted of hardware; never of a check
 SELF = "self"                  # the numbers are the paper's own
 KINDS = (PREDICTED, FITTED, INPUT, CONSTRUCTION, SELF)
 

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 from ..stats import LEVEL, Ratio
 from .cells import Cells, Level
-from .checks import CONSTRUCTION, FITTED, INFINITE, Part, Statement, between, every, greater, some
+from .checks import FITTED, INFINITE, MODEL, Part, Statement, between, every, greater, some
 
 OPTERON = "six-core Opteron"
 SIZES = (500, 1473, 2447, 3420, 4394, 5368, 6341, 7315, 8288, 9262)
@@ -84,7 +84,7 @@ def _repeatable(cells: Cells) -> Statement:
     """In the lab it is the simulator's own: the model has no noise."""
     parts = [_deviation(cells, pattern, memory) for pattern, memory in product(PATTERNS, MEMORIES)]
     return every("section IV.C", "the standard deviation is under 1 % of the mean (read as that of all cells of a pattern and "
-                 "memory together)", parts, OPTERON, CONSTRUCTION)
+                 "memory together)", parts, OPTERON, MODEL)
 
 
 def _deviation(cells: Cells, pattern: str, memory: str) -> Part:
@@ -120,7 +120,7 @@ def _sequential(s: _Samples) -> list[Statement]:
         some("section V.A, Fig. 9", "remote memory slows it by over 60 % at some size",
              [s.slow(size, 1.6, **fixed) for size in s.decisive], OPTERON, FITTED),
         every("section V.A, Fig. 9", "beyond L3 it is slower with remote memory at every size",
-              [s.slow(size, 1.0, **fixed) for size in far], OPTERON),
+              [s.slow(size, 1.0, **fixed) for size in far], OPTERON, MODEL),
         every("section V.A, Fig. 9", "the slowdown beyond L3 exceeds that of any size inside it",
               [_slower(s, a, b, "sequential") for a in far for b in s.paper if b < s.caches.near],
               OPTERON),
@@ -164,7 +164,7 @@ def _zipf(s: _Samples) -> list[Statement]:
               falls, OPTERON),
         every("section V.C, Fig. 13", "with remote memory performance is no higher (read as at most "
               "1 % more, the paper's deviation)", [s.slow(size, 0.99, pattern="zipf", alpha=a) for size in s.paper
-                            for a in every_alpha], OPTERON),
+                            for a in every_alpha], OPTERON, MODEL),
         every("section V.C, Fig. 14", "with α of 1.25 or less, next to no slowdown (read as under "
               "10 %)", [s.slow(size, 0.9, 1.1, pattern="zipf", alpha=a) for size in s.paper
                         for a in every_alpha if a <= 1.25], OPTERON),
