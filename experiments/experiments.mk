@@ -67,6 +67,10 @@ BENCH_ROUNDS ?= 15
 bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; BENCH_ROUNDS=15, 15 minutes
 	$(PY) -m experiments.workloads.mem.bench_kernels --rounds $(BENCH_ROUNDS)
 
+.PHONY: evidence
+evidence: tools modules			## every suite on its machines of the lab, in runs of minutes that go on where they stopped, then one page
+	$(PY) -m experiments.evidence $(if $(TIME),--time $(TIME))
+
 .PHONY: aa aa-lab
 aa:					## false positives of the analysis where two levels are one policy, and coverage; 5 minutes
 	$(PY) -m experiments.analysis.aa

@@ -67,6 +67,7 @@ class Finding:
     verdict: str
     text: str
     single: bool = False
+    by_model: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Check:
     evidence: str
     parts: int
     single: bool = False  # one observation each decided, without an interval
+    by_model: bool = False  # undecided by what the model may stand for, not by the repeats
     controls: dict[str, str] = field(default_factory=dict)  # verdicts of the same judge on other numbers, by name
 
 
@@ -105,7 +107,8 @@ class Statement:
         evidence = _evidence(told, found) + (f"; {SINGLE}" if single else "")
         if single and self.one:  # of many equal cells one is always above the others
             verdict, evidence = UNDECIDED, f"{evidence}, {NO_EXISTENCE}"
-        return Check(self.where, self.machine, self.says, kind, verdict, evidence, len(found), single)
+        return Check(self.where, self.machine, self.says, kind, verdict, evidence, len(found), single,
+                     verdict == UNDECIDED and any(f.by_model for f in told))
 
     def _findings(self, variants: Sequence[Statement]) -> list[Finding]:
         """The verdict that one part gives to the whole has as many chances to be wrong as there are parts. The
@@ -151,7 +154,7 @@ def _judge(versions: Sequence[Part], level: float, single: bool) -> Finding:
     if safe != verdict:
         text += f", {WITHIN}"
     words = {HOLDS: AGREES, FAILS: DISAGREES} if single else {}
-    return Finding(words.get(safe, safe), text, single)
+    return Finding(words.get(safe, safe), text, single, by_model=safe != verdict)
 
 
 def _place(part: Part, low: float, high: float) -> str:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One page of what stands behind the verdicts: predictions first, then what the judge makes of other machines."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments.analysis import papers, report_all
+from experiments.analysis.papers.checks import (
+    AGAINST,
+    FOR,
+    OPPOSITE,
+    PAPERS,
+    PREDICTED,
+    UNDECIDED,
+    UNIFORM,
+    Check,
+    separates,
+    separation,
+    tally,
+)
+from experiments.model_fit import luo
+from experiments.model_fit.__main__ import load, print_held_out
+
+DECIDED = (*FOR, *AGAINST)
+
+
+def write(folder: Path) -> str:
+    """FOLDER/report.html with all chapters; the page as text."""
+    _, parts = report_all.write(folder, report_all.runs(folder))
+    chapters = [chapter for _, found in parts for chapter in found if chapter.machine]
+    checks = [c for chapter in chapters for c in chapter.own_checks] + papers.across([results for results, _ in parts])
+    sections = (_tallies(chapters, checks), _predictions(checks), _controls(checks), _sensitivity(chapters), _held_out(), _runs(parts))
+    return "\n".join(line for section in sections for line in (*section, ""))
+
+
+def _tallies(chapters: list[papers.Chapter], checks: list[Check]) -> Iterator[str]:
+    yield "Verdicts about each paper's own machine"
+    for chapter in chapters:
+        yield f"  {chapter.name} ({chapter.machine}): {chapter.tally}"
+    yield f"  all: {tally(checks)}"
+    yield f"  {separation(checks) or 'no statement is decided'}"
+
+
+def _predictions(checks: list[Check]) -> Iterator[str]:
+    """What nothing was fitted to, first."""
+    yield "Predicted statements"
+    for c in checks:
+        if c.kind == PREDICTED:
+            uniform = f"; {UNIFORM}: {c.controls[UNIFORM]}" if UNIFORM in c.controls else ""
+            yield f"  {c.verdict:18} {c.machine or 'any machine'}: {c.says}{uniform}"
+
+
+def _controls(checks: list[Check]) -> Iterator[str]:
+    """What the same judge makes of other numbers, of the statements that it decided."""
+    yield "The same judge on other numbers, of the decided statements"
+    decided = [c for c in checks if c.verdict in DECIDED]
+    for name in (PAPERS, UNIFORM, OPPOSITE):
+        found = Counter(c.controls[name] for c in decided if name in c.controls)
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in found.most_common())
+        yield f"  {name}: {counts or 'none'} (of {sum(found.values())})"
+    told = [c for c in decided if UNIFORM in c.controls]
+    claimed = [c for c in told if separates(c)]
+    yield f"  decided statements with another verdict of {UNIFORM}: {len(claimed)} of {len(told)}"
+
+
+def _sensitivity(chapters: list[papers.Chapter]) -> Iterator[str]:
+    yield "Statements that the repeats decide and another machine of the model does not"
+    for chapter in chapters:
+        undecided = [c for c in chapter.own_checks if c.verdict == UNDECIDED and c.by_model]
+        yield f"  {chapter.name} ({chapter.machine}): {len(undecided)} of {len(chapter.own_checks)}"
+
+
+def _held_out() -> Iterator[str]:
+    yield "Errors of what the model was not fitted to"
+    for table in (luo.E5620, luo.LS3A):
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            load(table.machine)
+            print_held_out(table)
+        yield f"  {table.machine}"
+        yield from (f"    {line}" for line in text.getvalue().splitlines())
+
+
+def _runs(parts: list[report_all.Part]) -> Iterator[str]:
+    yield "Runs"
+    for results, _ in parts:
+        boots = len(results.boots)
+        yield f"  {results.suite} on {results.machine}: {len(results.clean)} of {len(results.measured)} counted, {boots} boots"
