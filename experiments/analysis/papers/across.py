@@ -18,8 +18,8 @@ def judge(runs: list[Results]) -> list[Check]:
     mean something."""
     checks = []
     for presentation, names, first, second, statements in (
-            ("luo-contention", luo.NAMES, luo_checks.LS3A, luo_checks.E5620, _luo),
-            ("bergstrom-stream", bergstrom.NAMES, bergstrom.AMD, bergstrom.INTEL, _bergstrom)):
+            ("luo-contention", luo.NAMES, luo_checks.LS3A, luo_checks.E5620, luo_machines),
+            ("bergstrom-stream", bergstrom.NAMES, bergstrom.AMD, bergstrom.INTEL, bergstrom_machines)):
         of = {like(r, names): r for r in reversed(runs) if presentation in r.presents and len(r.policies) == 1
               and "lab-functional" not in r.platforms}
         if first in of and second in of:
@@ -42,7 +42,7 @@ def _products(name: str, low: float, a: list[float], b: list[float], c: list[flo
     return Part(name, [x * y for x, y in zip(a, d)], [x * y for x, y in zip(b, c)], low, float("inf"))
 
 
-def _luo(*runs: Results) -> list[Statement]:
+def luo_machines(*runs: Results) -> list[Statement]:
     ls3a, e5620 = (luo.cells_of(run, "local", "remote") for run in runs)
 
     def total(cells: Cells, x: int, y: int) -> list[float]:
@@ -62,7 +62,7 @@ def _luo(*runs: Results) -> list[Statement]:
     ]
 
 
-def _bergstrom(*runs: Results) -> list[Statement]:
+def bergstrom_machines(*runs: Results) -> list[Statement]:
     amd, intel = (bergstrom.cells_of(run) for run in runs)
 
     def copy(cells: Cells, memory: str) -> list[float]:

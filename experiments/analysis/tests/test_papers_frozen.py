@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from experiments.analysis import papers, report
-from experiments.analysis.papers import PRESENTATIONS, frozen
+from experiments.analysis.papers import PRESENTATIONS, bergstrom, deters, frozen, luo_checks
 from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
 from experiments.analysis.tests import test_papers_luo as luo
 from experiments.places import HERE
 from experiments.runner import statements
 
+ACROSS = importlib.import_module("experiments.analysis.papers.across")  # the package has a function of that name
 CRITERIA = ("experiments/analysis/", "experiments/reference/", "Documentation/", "tests/")
 FILE = "experiments/reference/statements.json"
 
@@ -29,7 +33,50 @@ def test_the_file_has_the_statements_that_reports_judge_by() -> None:
         statements.FILE.write_text(json.dumps(lines, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     assert json.loads(statements.FILE.read_text(encoding="utf-8")) == lines
     assert set(lines) == set(PRESENTATIONS)
-    assert all(line.endswith("]") and "[every ]" not in line for found in lines.values() for line in found)
+    assert all(re.search(r" × [^;]+; compared: [0-9a-f]{8}\]$", line) for found in lines.values() for line in found)
+
+
+def mutated(module: ModuleType, old: str, new: str) -> ModuleType:
+    """The module with another text at one place."""
+    text = Path(module.__file__).read_text(encoding="utf-8")
+    assert old in text
+    made = ModuleType(module.__name__)
+    made.__file__, made.__package__ = module.__file__, module.__package__
+    exec(compile(text.replace(old, new, 1), module.__file__, "exec"), made.__dict__)
+    return made
+
+
+def others(monkeypatch: pytest.MonkeyPatch, module: ModuleType, old: str, new: str) -> int:
+    """How many lines the mutation changes."""
+    before, made = frozen.lines(), mutated(module, old, new)
+    for name, value in list(vars(frozen).items()):
+        if value is module:
+            monkeypatch.setattr(frozen, name, made)
+        elif getattr(value, "__module__", "") == module.__name__:
+            monkeypatch.setattr(frozen, name, getattr(made, name))
+    after = frozen.lines()
+    return sum(a != b for name in before for a, b in zip(before[name], after[name], strict=True))
+
+
+@pytest.mark.parametrize(("module", "old", "new"), [
+    pytest.param(luo_checks, '"most remote / most local", t(0, most), t(most, 0)), 0.65',
+                 '"most remote / most local", t(most, 0), t(0, most)), 0.65', id="ratio-swapped"),
+    pytest.param(luo_checks, "t.ratio((3, 3), (4, 2))", "t.ratio((3, 3), (4, 3))", id="another-cell"),
+    pytest.param(luo_checks, 'remote = _Totals(cells, "bandwidth_local"), _Totals(cells, "bandwidth_remote")',
+                 'remote = _Totals(cells, "bandwidth_local"), _Totals(cells, "bandwidth")', id="another-metric"),
+    pytest.param(bergstrom, 'cells, shown, "bandwidth_bus"', "cells, shown", id="bytes-not-of-the-bus"),
+    pytest.param(deters, 'relative(model, "runtime", "locality", "vanilla", LEVEL)',
+                 'relative(model, "runtime", "vanilla", "locality", LEVEL)', id="runtimes-swapped"),
+    pytest.param(deters, "LEVEL = 0.90", "LEVEL = 0.95", id="another-level"),
+    pytest.param(ACROSS, "copy(amd, \"local\"), copy(intel, \"local\"))]", "copy(intel, \"local\"), copy(amd, \"local\"))]",
+                 id="machines-swapped")])
+def test_what_is_compared_is_in_the_line(monkeypatch: pytest.MonkeyPatch, module: ModuleType, old: str, new: str) -> None:
+    assert others(monkeypatch, module, old, new) > 0
+
+
+def test_the_name_of_a_comparison_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert others(monkeypatch, luo_checks, '"most remote / most local", t(0', '"remote / local", t(0') == 0
+    assert others(monkeypatch, luo_checks, "_first_is_worst(f\"{x}L\", ", "_first_is_worst(str(x), ") == 0
 
 
 def run(tmp_path: Path, kept: dict) -> Path:
@@ -51,7 +98,7 @@ def test_a_range_that_was_changed_after_the_run_shows(tmp_path: Path) -> None:
     kept["sha256"] = "0" * 64
     page = report.write(run(tmp_path / "other", then)).read_text()
     assert "Statements were changed after this run was made" in page
-    assert "[every 1 × 0.69 to 0.81]" in page
+    assert "[every 1 × 0.69 to 0.81; compared: " in page
 
 
 def mixed(files: list[str]) -> list[str]:
