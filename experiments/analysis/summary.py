@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..runner.repeats import precision
 from . import run_order
+from .papers import frozen
 from .results import PLATFORMS, Results, read
 from .samples import steady
 from .stats import t_interval
@@ -66,7 +67,7 @@ def notes(results: Results) -> list[str]:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
         found.append("a mean of one observation has no confidence interval (null)")
-    return [*found, *_boots(results), *_precision(results), *run_order.notes(results), *steady.notes(results)]
+    return [*found, *frozen.judged_by(results), *_boots(results), *_precision(results), *run_order.notes(results), *steady.notes(results)]
 
 
 def _boots(results: Results) -> list[str]:

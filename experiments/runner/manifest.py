@@ -53,6 +53,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "created": _now(), "boots": [{"started": _now(), **state.now()}],
         "suite_text": suite.text,
         statements.KEY: statements.of(tomllib.loads(suite.text).get("presents", [])),
+        statements.CODE_KEY: statements.code(),
     }
 
 

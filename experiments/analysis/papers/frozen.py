@@ -13,6 +13,7 @@ from typing import Any
 
 from experiments.runner import statements
 
+from ..results import Results
 from ..stats import LEVEL
 from . import bergstrom, deters, drawn_runs, heard, heard_checks, luo, luo_checks, prabhanjan, prabhanjan_checks
 from .across import bergstrom_machines, luo_machines
@@ -81,3 +82,13 @@ def changed(manifest: dict[str, Any], presentation: str) -> list[str]:
     before = then.get("lines") or []
     return [f"now: {line}" for line in now["lines"] if line not in before] + [
         f"when it ran: {line}" for line in before if line not in now["lines"]]
+
+
+def judged_by(results: Results) -> list[str]:
+    """Where the code that judges is not the one with which the run was made; nothing where no statement is judged."""
+    if not statements.of(results.presents):
+        return []
+    then = results.manifest.get(statements.CODE_KEY)
+    if not then or not results.manifest.get(statements.KEY):
+        return ["the papers' statements: the run does not say by which statements and code it was to be judged"]
+    return ["the papers' statements: judged by other code than when it ran"] if then != statements.code() else []

@@ -8,13 +8,14 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from experiments.analysis import papers, report
+from experiments.analysis import papers, report, summary
 from experiments.analysis.papers import PRESENTATIONS, bergstrom, deters, frozen, luo_checks
 from experiments.analysis.results import read
 from experiments.analysis.tests import factorial
@@ -77,6 +78,39 @@ def test_what_is_compared_is_in_the_line(monkeypatch: pytest.MonkeyPatch, module
 def test_the_name_of_a_comparison_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert others(monkeypatch, luo_checks, '"most remote / most local", t(0', '"remote / local", t(0') == 0
     assert others(monkeypatch, luo_checks, "_first_is_worst(f\"{x}L\", ", "_first_is_worst(str(x), ") == 0
+
+
+@pytest.mark.parametrize(("file", "old", "new"), [
+    ("model_fit/family.py", "OFF = 0.2", "OFF = 0.02"),
+    ("analysis/papers/checks.py", "high <= part.low", "high < part.low"),
+    ("analysis/stats.py", "LEVEL = 0.95", "LEVEL = 0.9"),
+    ("reference/luo-table1-e5620.csv", "0.", "1.")])
+def test_a_change_of_what_judges_changes_the_hash(tmp_path: Path, file: str, old: str, new: str) -> None:
+    top = tmp_path / "experiments"
+    ignored = shutil.ignore_patterns("tests", "__pycache__")
+    for name in ("analysis", "model_fit", "reference"):
+        shutil.copytree(statements.TOP / name, top / name, ignore=ignored)
+    assert statements.code(top) == statements.code()
+    text = (top / file).read_text()
+    assert old in text
+    (top / file).write_text(text.replace(old, new))
+    assert statements.code(top) != statements.code()
+
+
+def notes(folder: Path, **changed: object) -> list[str]:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | changed))
+    return [note for note in summary.notes(read(folder)) if "judged" in note]
+
+
+def test_a_report_says_when_other_code_judges(tmp_path: Path) -> None:
+    folder = run(tmp_path, statements.of(["luo-contention"]))
+    unknown, = notes(folder)
+    assert unknown.endswith("the run does not say by which statements and code it was to be judged")
+    assert notes(folder, judging_code=statements.code()) == []
+    assert notes(folder, judging_code="0" * 64) == ["the papers' statements: judged by other code than when it ran"]
+    assert "judged by other code than when it ran" in report.write(folder).read_text()
+    assert notes(folder, suite_text="") == []
 
 
 def run(tmp_path: Path, kept: dict) -> Path:
