@@ -58,6 +58,12 @@ def export(args: argparse.Namespace) -> None:
     from .exports import drawings, pyperf, tables
     from .results import read
 
+    if args.bundle:
+        from .bundles import bundle
+        bundle.write(args.directory, args.bundle)
+        print(args.bundle)
+    if not (args.csv or args.parquet or args.pyperf or args.figures):
+        return
     results = read(args.directory)
     for write, path in ((tables.csv, args.csv), (tables.parquet, args.parquet), (pyperf.write, args.pyperf)):
         if path:
@@ -84,9 +90,9 @@ def parser() -> argparse.ArgumentParser:
 
 def carry_out(args: argparse.Namespace) -> int:
     """Returns the exit status."""
-    if args.command == "export" and not (args.csv or args.parquet or args.pyperf or args.figures):
+    if args.command == "export" and not (args.csv or args.parquet or args.pyperf or args.figures or args.bundle):
         print("numaplace experiment export: nothing was asked for: give --csv, --parquet or --pyperf FILE, "
-              "or --figures png|pdf", file=sys.stderr)
+              "--figures png|pdf, or --bundle FILE.tar.gz", file=sys.stderr)
         return 2
     try:
         return {"report": report, "compare": compare, "export": export}[args.command](args) or 0

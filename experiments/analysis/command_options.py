@@ -27,8 +27,10 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
 
 
 def add_export_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("directory", metavar="RUN", help="folder of a run")
+    one.add_argument("directory", metavar="RUN", help="folder of a run; for --bundle also a folder of runs")
     one.add_argument("--csv", type=Path, metavar="FILE", help="every value of every observation, one a row")
     one.add_argument("--parquet", type=Path, metavar="FILE", help="the same, for pandas, DuckDB, R")
     one.add_argument("--pyperf", type=Path, metavar="FILE", help="JSON that pyperf reads")
     one.add_argument("--figures", choices=["png", "pdf"], help="each figure, in RUN/figures, drawn by Chromium")
+    one.add_argument("--bundle", type=Path, metavar="FILE.tar.gz",
+                     help="records, the papers' statements and the code that judges them")

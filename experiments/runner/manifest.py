@@ -48,7 +48,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "numa_balancing": _number(numa_balancing()),
         # On a real machine: what may scatter the numbers, or needs a word beside them.
         "doubts": check_machine.doubts() if measured_on == "real" else [],
-        **_machine_state(), "module": _module(), "tool": _tool(), "redis": _output_of("redis-server", "--version"),
+        **_machine_state(), "module": _module(), "tool": tool(), "redis": _output_of("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
         "created": _now(), "boots": [{"started": _now(), **state.now()}],
         "suite_text": suite.text,
@@ -193,7 +193,7 @@ def _module() -> dict[str, Any] | None:
         "srcversion": _read("/sys/module/numaplace/srcversion")}
 
 
-def _tool() -> dict[str, Any]:
+def tool() -> dict[str, Any]:
     """Without git, or of a tree that is no clone, neither is known: None."""
     # The index has the inode numbers of the host; the lab sees others. Without these options the lab's git would
     # read every file, which takes 20 s, and write its own numbers into the index, which are as wrong on the host.

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Writes a bundle: records, statements, tables, machine files, the code that judges, and the verdicts."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+from experiments.lab import machine as lab
+from experiments.runner import manifest as runner
+
+from .. import report_all
+from ..results import ResultsError, read
+from . import archive, sources, verdicts
+
+RUNS, CODE, VERDICTS = "runs/", "code/", "verdicts.json"
+RECORDS = ("results.jsonl", "manifest.json", "*.log")
+
+
+def write(directory: str | Path, path: Path) -> None:
+    """Of a run or of a folder of runs."""
+    directory = Path(directory).resolve()
+    folders = report_all.runs(directory) or [directory]
+    files = {f"{RUNS}{folder.name}/{record.name}": record for folder in folders for record in _records(folder)}
+    files |= {CODE + name: found for name, found in (sources.files() | _machines(folders)).items()}
+    judged = json.dumps(verdicts.of(folders), indent=1, ensure_ascii=False) + "\n"
+    archive.pack(path, _about(), {name: _bytes(found) for name, found in files.items()} | {VERDICTS: judged.encode()})
+
+
+def _records(folder: Path) -> list[Path]:
+    return sorted(path for pattern in RECORDS for path in folder.glob(pattern) if path.is_file())
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}: check its permissions") from None
+
+
+def _machines(folders: list[Path]) -> dict[str, Path]:
+    """Files of the lab's machines that the runs name; of another machine there is none."""
+    names = {read(folder).machine.partition("+")[0] for folder in folders} & {*lab.names()}
+    paths = [lab.MACHINES / f"{name}.toml" for name in sorted(names)]
+    return {sources.name_of(path): path for path in paths}
+
+
+def _about() -> dict[str, Any]:
+    return {"tool": runner.tool(), "python": platform.python_version(), "packages": sources.packages()}
