@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment report DIR | compare A B.. | export DIR"""
+"""numaplace experiment report DIR | compare A B.. | export DIR | judge-again BUNDLE"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 
-from .command_options import COMPARE_HELP, add_compare_options, add_export_options
+from .command_options import COMPARE_HELP, JUDGE_HELP, add_compare_options, add_export_options, add_judge_options
 from .results import ResultsError
 
 
@@ -73,6 +73,14 @@ def export(args: argparse.Namespace) -> None:
         print(*drawings.write(results.directory, args.figures), sep="\n")
 
 
+def judge_again(args: argparse.Namespace) -> int:
+    from .bundles import again
+
+    told, changed = again.judge(args.bundle, args.out)
+    print(*told, *changed, sep="\n")
+    return 1 if changed else 0
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="numaplace experiment", description=__doc__)
     commands = top.add_subparsers(dest="command", required=True)
@@ -85,6 +93,8 @@ def parser() -> argparse.ArgumentParser:
     add_compare_options(two)
     three = commands.add_parser("export", help="a run's numbers and figures for other programs")
     add_export_options(three)
+    four = commands.add_parser("judge-again", help=JUDGE_HELP)
+    add_judge_options(four)
     return top
 
 
@@ -95,10 +105,11 @@ def carry_out(args: argparse.Namespace) -> int:
               "--figures png|pdf, or --bundle FILE.tar.gz", file=sys.stderr)
         return 2
     try:
-        return {"report": report, "compare": compare, "export": export}[args.command](args) or 0
+        commands = {"report": report, "compare": compare, "export": export, "judge-again": judge_again}
+        return commands[args.command](args) or 0
     except ResultsError as error:
         print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)
-        return 1
+        return error.status
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options of experiment compare and export; loads nothing large, because the runner's command line has them too."""
+"""The options of experiment compare, export and judge-again; loads nothing large, because the runner's command line has them too."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from ..units import percent
 from .gate import threshold
 
+JUDGE_HELP = "judges a bundle again and compares the verdicts"
 COMPARE_HELP = "runs beside the first: differences and their significance"
 
 
@@ -33,4 +34,9 @@ def add_export_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--pyperf", type=Path, metavar="FILE", help="JSON that pyperf reads")
     one.add_argument("--figures", choices=["png", "pdf"], help="each figure, in RUN/figures, drawn by Chromium")
     one.add_argument("--bundle", type=Path, metavar="FILE.tar.gz",
-                     help="records, the papers' statements and the code that judges them")
+                     help="records, the papers' statements and the code that judges them, for judge-again")
+
+
+def add_judge_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("bundle", type=Path, metavar="BUNDLE", help="that 'export --bundle' wrote")
+    one.add_argument("--out", type=Path, metavar="DIR", help="unpacks it there, and keeps it")

@@ -39,6 +39,8 @@ PLATFORM_TEXT = {
 class ResultsError(Exception):
     """A results directory that cannot be used. The text is one line, ready for the user."""
 
+    status = 1
+
 
 @dataclass(frozen=True)
 class Metric:

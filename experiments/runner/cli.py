@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, demo, check-machine, report, compare, export."""
+"""numaplace experiment: list, run, demo, check-machine, report, compare, export, judge-again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from ..analysis.command_options import COMPARE_HELP, add_compare_options, add_export_options
+from ..analysis.command_options import (
+    COMPARE_HELP,
+    JUDGE_HELP,
+    add_compare_options,
+    add_export_options,
+    add_judge_options,
+)
 from ..units import percent
 from . import designs, estimate, host_nodes, results, run_all, schedule
 from . import suite as suites
@@ -42,6 +48,8 @@ def parser() -> argparse.ArgumentParser:
     add_compare_options(one)
     one = commands.add_parser("export", help="a run's numbers and figures for other programs")
     add_export_options(one)
+    one = commands.add_parser("judge-again", help=JUDGE_HELP)
+    add_judge_options(one)
     return top
 
 
@@ -278,7 +286,8 @@ def command_analysis(args: argparse.Namespace) -> int:
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     commands = {"list": command_list, "run": command_run, "demo": command_demo, "check-machine": command_check,
-                "report": command_analysis, "compare": command_analysis, "export": command_analysis}
+                "report": command_analysis, "compare": command_analysis, "export": command_analysis,
+                "judge-again": command_analysis}
     try:
         return commands[args.command](args)
     except ExperimentError as error:

@@ -20,7 +20,9 @@ FORMAT = 1
 
 
 class BundleError(ResultsError):
-    """A bundle that is broken."""
+    """A bundle that is broken, or not asked for rightly."""
+
+    status = 2
 
 
 def pack(path: Path, about: dict[str, Any], files: dict[str, bytes]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,9 @@ from ..papers.checks import Check
 from ..results import ResultsError, read
 
 Verdict = dict[str, str]
+KEY = ("run", "chapter", "machine", "where", "says")
 KEPT = ("machine", "where", "says", "kind", "verdict")
+NONE = "not judged"
 
 
 def of(folders: Sequence[Path]) -> list[Verdict]:
@@ -29,3 +32,26 @@ def of(folders: Sequence[Path]) -> list[Verdict]:
 def _verdict(run: str, chapter: str, check: Check) -> Verdict:
     told = asdict(check)
     return {"run": run, "chapter": chapter} | {name: told[name] for name in KEPT}
+
+
+def changes(then: list[Verdict], now: list[Verdict]) -> list[str]:
+    """One line each, in the order of the second."""
+    before, after = _numbered(then), _numbered(now)
+    return [f"{_name(key)}: {after.get(key, NONE)}, was {before.get(key, NONE)}" for key in dict.fromkeys((*after, *before))
+            if after.get(key, NONE) != before.get(key, NONE)]
+
+
+def _numbered(found: list[Verdict]) -> dict[tuple[str, ...], str]:
+    """By all that names a statement, and how often it stood there before."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    by_key = {}
+    for one in found:
+        key = tuple(one[name] for name in KEY)
+        counts[key] += 1
+        by_key[*key, str(counts[key])] = one["verdict"]
+    return by_key
+
+
+def _name(key: tuple[str, ...]) -> str:
+    *places, says, _ = key
+    return f"{', '.join(filter(None, places))}: {says}"

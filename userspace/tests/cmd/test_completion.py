@@ -22,6 +22,8 @@ ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace ca": ({"calibrate-machine", "cancel"}, "calibrate"),
     "numaplace plan --snapshot user": ({"userspace"}, "1"),
     "numaplace machine user": ({"userspace"}, "1"),
+    "numaplace experiment judge-again user": ({"userspace"}, "1"),
+    "numaplace experiment export results --bundle user": ({"userspace"}, "1"),
     "numaplace migrate --": ({"--from", "--to", "--engine"}, "--cpunodebind"),
     "numaplace plan --policy ": ({"maximum-local", "n-mass", "none"}, "auto"),
     "numaplace trace ": ({"list", "faults", "migrations"}, "auto"),
