@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from .. import charts, text_format
@@ -10,7 +11,7 @@ from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
 from . import reference
-from .cells import Cells
+from .cells import Cells, chosen, others
 from .chapter import Cell, Chapter, Table, like, number
 from .checks import CONSTRUCTION, FITTED, INFINITE, MODEL, Part, Statement, between, every, greater, some
 
@@ -35,8 +36,12 @@ DIFFERS = (
 )
 
 
+FACTORS = ("operation", "access", "memory", "threads")
+CHOICE = (("spread", "l3"),)  # a core for each thread, as in the paper
+
+
 def cells_of(results: Results) -> Cells:
-    return Cells(results, ("operation", "access", "memory", "threads"))
+    return chosen(results, FACTORS, CHOICE)
 
 
 def stream(results: Results, slug: str) -> Chapter:
@@ -53,6 +58,8 @@ def stream(results: Results, slug: str) -> Chapter:
     shown = "copy" if "copy" in cells.levels("operation") else cells.levels("operation")[0]
     _draw(chapter, cells, shown, slug)
     chapter.tables.append(_table(cells))
+    for name, other in others(results, FACTORS, CHOICE):
+        chapter.tables.append(replace(_table(other), number=text_format.sentence(name)))
     local = cells.curve("", "bandwidth", "threads", operation=shown, access="unstrided",
                         memory="local")
     if local.points:

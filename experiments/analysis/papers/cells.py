@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -89,6 +90,36 @@ class Cells:
             and keep(o.factors)
         ]
         return pd.DataFrame(rows, columns=[*factors, "repeat", metric])
+
+
+Choice = tuple[tuple[str, Level], ...]  # factors beside a paper's own, with the level that stands for the paper
+
+
+def chosen(results: Results, known: tuple[str, ...], choice: Choice) -> Cells:
+    """The cells that stand for the paper: of each other factor its level where that was run."""
+    return Cells(results, known, **_fixed(results, choice))
+
+
+def others(results: Results, known: tuple[str, ...], choice: Choice) -> Iterator[tuple[str, Cells]]:
+    """The cells of every other combination of these factors' levels, by its name: each apart from all."""
+    names = varied(results, choice)
+    for levels in product(*(_ran(results, name) for name in names)):
+        fixed = dict(zip(names, levels, strict=True))
+        if fixed.items() - _fixed(results, choice).items():
+            yield ", ".join(f"{name} {level}" for name, level in fixed.items()), Cells(results, known, **fixed)
+
+
+def varied(results: Results, choice: Choice) -> list[str]:
+    """Those of the choice's factors that have several levels."""
+    return [name for name in dict(choice) if len(_ran(results, name)) > 1]
+
+
+def _ran(results: Results, name: str) -> list[Level]:
+    return list(dict.fromkeys(o.factors[name] for o in results.independent if name in o.factors))
+
+
+def _fixed(results: Results, choice: Choice) -> dict[str, Level]:
+    return {name: level for name, level in choice if level in _ran(results, name)}
 
 
 def point(x: float, found: Interval, scale: float = 1.0, raw: Raw = ()) -> Point:

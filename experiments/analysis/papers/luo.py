@@ -11,7 +11,7 @@ from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
 from . import luo_checks, printed_runs, reference, scatter
-from .cells import Cells, Level
+from .cells import Cells, Level, chosen, others, varied
 from .chapter import Cell, Chapter, Table, like, number
 
 PAPER = ("Luo, Zhou, Kong, Liu, Cai, Lin: Analyzing the Characteristics of Memory Subsystem on Two "
@@ -32,18 +32,31 @@ def _chapter(results: Results, name: str, title: str, says: str) -> Chapter:
     return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES), differs=DIFFERS)
 
 
+# The paper's text speaks of threads, and has a core for each. Memory is where a suite without that factor has it.
+CHOICE = (("workers", "threads"), ("spread", "l3"), ("memory", "local"), ("memory", "remote"))
+
+
 def cells_of(results: Results, *factors: str) -> Cells:
-    """Threads where both were run: the paper's text speaks of threads."""
-    kinds = Cells(results, (*factors, "workers")).levels("workers")
-    return Cells(results, factors, **({"workers": "threads"} if "threads" in kinds else {}))
+    return chosen(results, factors, CHOICE)
+
+
+def _others(chapter: Chapter, results: Results, metric: str, rows: str, columns: str) -> None:
+    """What else was run beside the paper's experiment: a table of each."""
+    for name, cells in others(results, (rows, columns), CHOICE):
+        head = cells.levels(columns, metric)
+        chapter.tables.append(Table(
+            text_format.sentence(name), f"{text_format.sentence(metric)}, MB/s, with a 95 % interval. The paper has none of "
+            "it, and no statement is judged by it.", (f"{rows}, by {columns}", *(str(y) for y in head)),
+            tuple((Cell(str(x)), *(number(cells.interval(metric, **{rows: x, columns: y})) for y in head))
+                  for x in cells.levels(rows, metric))))
 
 
 def _analyse(results: Results, metric: str, factors: list[str], slug: str,
              keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> list[dict[str, Any]]:
-    """With threads and processes as a factor where both were run."""
-    cells = Cells(results, (*factors, "workers"))
-    both = [*factors, *(["workers"] if len(cells.levels("workers")) > 1 else [])]
-    return [analyse(cells.frame(metric, tuple(both), keep), metric, "MB/s", both, f"{slug}-anova",
+    """With what else was varied as factors."""
+    cells = Cells(results, (*factors, *dict(CHOICE)))
+    every = [*factors, *varied(results, CHOICE)]
+    return [analyse(cells.frame(metric, tuple(every), keep), metric, "MB/s", every, f"{slug}-anova",
                     focus=factors[1], base="0")]
 
 
@@ -76,6 +89,7 @@ def contention(results: Results, slug: str) -> Chapter:
         chapter.draw("Fig. 7", _impact(cells, "remote", "local", f"{slug}-fig7"),
                      "Bandwidth of the remote threads together. " + NOT_NUMBERS)
     chapter.judge(results, lambda run: luo_checks.contention(cells_of(run, "local", "remote")), printed_runs.luo(results, chapter.machine))
+    _others(chapter, results, "bandwidth", "local", "remote")
     chapter.analyses = _analyse(results, "bandwidth", ["local", "remote"], slug,
                                 lambda f: f["local"] > 0)
     return chapter
@@ -156,6 +170,7 @@ def cross(results: Results, slug: str) -> Chapter:
                                         ticks=cells.levels("opposite")),
                  "Bandwidth of the referenced threads together. " + NOT_NUMBERS)
     chapter.judge(results, lambda run: luo_checks.cross(cells_of(run, "reference", "opposite")))
+    _others(chapter, results, "bandwidth_reference", "reference", "opposite")
     chapter.analyses = _analyse(results, "bandwidth_reference", ["reference", "opposite"], slug,
                                 lambda f: f["reference"] > 0)
     return chapter
@@ -173,6 +188,7 @@ def split(results: Results, slug: str) -> Chapter:
             chapter.draw("Fig. 9", _impact(cells, side, other, f"{slug}-fig9-{side}"),
                          f"Bandwidth of the threads with {side} memory. " + NOT_NUMBERS)
     chapter.judge(results, lambda run: luo_checks.split(cells_of(run, "local", "remote")))
+    _others(chapter, results, "bandwidth_local", "local", "remote")
     if cells.values("bandwidth_local"):
         chapter.analyses = _analyse(results, "bandwidth_local", ["local", "remote"], slug,
                                     lambda f: f["local"] > 0)

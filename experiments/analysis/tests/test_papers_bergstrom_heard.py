@@ -208,3 +208,15 @@ def test_without_zipf_its_statements_are_not_measured(tmp_path: Path) -> None:
     found = walk(tmp_path, cells)
     assert verdicts(found, "α")["below α = 2, performance falls with α, local and remote"] == ABSENT
     assert [d.number for d in found.drawings] == ["Fig. 8", "Fig. 9", "Fig. 10", "Fig. 11"]
+
+
+def test_each_order_of_taking_cpus_stands_apart(tmp_path: Path) -> None:
+    found = [({**factors, "spread": spread}, metrics | {"bandwidth": (metrics["bandwidth"][0] / (1 + k), "MB/s")})
+             for k, spread in enumerate(("l3", "compact")) for factors, metrics in stream(UNAWARE)]
+    directory = factorial.write(tmp_path, factorial.records("numa-stream", found), ["bergstrom-stream"],
+                                machine="opteron-6172-4s")
+    both = bergstrom.stream(read(directory), "b")
+    own, apart = both.tables
+    assert not both.missing and apart.number == "Spread compact"
+    assert [row[1].value for row in apart.rows] == pytest.approx([row[1].value / 2 for row in own.rows], rel=0.02)
+    assert own.rows[0][1].value == pytest.approx(1700, rel=0.02)

@@ -185,19 +185,39 @@ def test_two_policies_over_a_design_have_a_report(tmp_path: Path, policy: str) -
     assert f"{TITLE}, policy none<" in page and f"{TITLE}, policy {policy}<" in page
 
 
+def halved(name: str, *levels: str) -> list[factorial.Cell]:
+    """Half the bandwidth at the second level of a factor."""
+    return [({**factors, name: level}, {metric: (value / (1 + k), unit) for metric, (value, unit) in metrics.items()})
+            for k, level in enumerate(levels) for factors, metrics in contention("e5620")]
+
+
 def test_levels_that_a_chapter_does_not_know_are_never_averaged(tmp_path: Path) -> None:
-    """Half the bandwidth where threads share a cache: neither is the run's. The rest of the report is written."""
-    found = [({**factors, "spread": spread}, {name: (value * part, unit) for name, (value, unit) in metrics.items()})
-             for spread, part in (("l3", 1.0), ("compact", 0.5)) for factors, metrics in contention("e5620")]
+    """Neither is the run's. The rest of the report is written."""
+    found = halved("governor", "performance", "powersave")
     directory = factorial.write(tmp_path, factorial.records("contention", found), ["luo-contention"])
     luos = luo.contention(read(directory), "luo")
-    assert luos.missing == ["one level of spread (compact, l3: never averaged)"]
+    assert luos.missing == ["one level of governor (performance, powersave: never averaged)"]
     assert not luos.tables and not luos.drawings and not luos.checks and not luos.analyses
     assert main(["report", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
-    assert "compact, l3: never averaged" in page and "All numbers" in page
-    one = [record for record in factorial.records("contention", found) if record["factors"]["spread"] == "l3"]
+    assert "performance, powersave: never averaged" in page and "All numbers" in page
+    one = [r for r in factorial.records("contention", found) if r["factors"]["governor"] == "powersave"]
     assert luo.contention(read(factorial.write(tmp_path / "one", one, ["luo-contention"])), "luo").missing == []
+
+
+@pytest.mark.parametrize("factor, own, other", [("spread", "l3", "compact"), ("workers", "threads", "processes"),
+                                                ("memory", "local", "memory-only")])
+def test_what_was_varied_beside_the_paper_stands_apart(tmp_path: Path, factor: str, own: str, other: str) -> None:
+    """The paper's experiment is judged by its own level; the other one has half the bandwidth, in a table of its own."""
+    alone, both = (chapter(tmp_path / name, factorial.records("contention", cells, noise=0.0002))
+                   for name, cells in (("alone", contention("e5620")), ("both", halved(factor, own, other))))
+    assert not both.missing and verdicts(both) == verdicts(alone)
+    table, apart = both.tables
+    assert apart.number == f"{factor.capitalize()} {other}" and len(alone.tables) == 1
+    four = next(row for row in apart.rows if row[0].text == "4")
+    assert four[1].value == pytest.approx(6000, rel=0.01), "half of Table 1's 4L0R"
+    assert [cell.value for cell in table.rows[-1]][1] == pytest.approx(1.0)
+    assert any(factor in term["name"] for term in both.analyses[0]["terms"])
 
 
 def test_a_functional_run_is_not_judged(tmp_path: Path) -> None:
