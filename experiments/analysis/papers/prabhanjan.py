@@ -11,14 +11,12 @@ from ..stats import Interval, Ratio, ratio
 from . import prabhanjan_checks, printed_runs, reference, scatter
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
+from .prabhanjan_checks import TABLES, ran
 
 PAPER = ("Prabhanjan et al.: Performance Impact of NUMA Architecture on Redis, project report, "
          "Visvesvaraya Technological University, 2018")
 MACHINES = "2 × Intel Xeon E5-2620 v4, distance 21"
 NAMES = {"e5-2620v4": prabhanjan_checks.XEON, "e5-2620 v4": prabhanjan_checks.XEON}
-TABLES = {"sort": ("Table 7.1", "7.1"), "random-update": ("Table 7.2", "7.2"),
-          "lists": ("Table 7.3", "7.3"), "tokens": ("Experiment 4", "experiment 4"),
-          "keys": ("Table 7.4", "7.4"), "zsets": ("Table 7.5", "7.5")}
 
 DIFFERS = (
     "LSET is sent the index of an element, as Redis asks; the paper passes the old value, which Redis refuses.",
@@ -116,11 +114,6 @@ def _table(cells: Cells, experiment: str) -> Table:
                  + NO_FILL * (experiment == "random-update"),
                  ("size", "from", "TL, s", "TR, s", "TR/TL"),
                  tuple(cells for _, *cells in sorted(rows, key=lambda row: row[0])))
-
-
-def ran(row: dict[str, str]) -> dict[str, Level]:
-    """The case whose times the row has, which in Table 7.2 is not always the printed one (errata of the papers)."""
-    return {name: float(text) for name in ("size", "accesses") if (text := row[f"ran_{name}"] or row[name])}
 
 
 def _beside(cells: Cells) -> dict[str, list[tuple[dict[str, str], dict[str, Level]]]]:

@@ -77,6 +77,17 @@ def test_sizes_that_only_one_of_them_has_are_not_set_against_each_other(tmp_path
     assert not [d for d in times(tmp_path, cells).drawings if "against" in d.number]
 
 
+def test_a_size_beside_the_papers_is_shown_and_not_judged(tmp_path: Path) -> None:
+    """Of the machine, as 4 L3: three times as long, where the paper speaks of 10^8 ints and more."""
+    beside = [({"experiment": "sort", "size": 20_000_000, "memory": memory}, {"seconds": (seconds, "s")})
+              for memory, seconds in (("local", 1.0), ("remote", 3.0))]
+    found = times(tmp_path, [*printed("sort"), *beside])
+    assert [c.verdict for c in found.own_checks] == [HOLDS]
+    assert any(row[0].text == "20\u202f000\u202f000" and row[1].text == "ours" for row in found.tables[0].rows)
+    alone = times(tmp_path / "alone", beside)
+    assert [c.verdict for c in alone.own_checks] == [FAILS], "where no size of the paper's was run, by those that were"
+
+
 def test_a_penalty_where_the_paper_saw_none_fails(tmp_path: Path) -> None:
     cells = [(f, {"seconds": (20.0 if f["memory"] == "remote" else 15.0, "s")})
              for f, _ in printed("sort")]
