@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from experiments.runner import suite  # noqa: E402
+from experiments.runner import designs, host_nodes, suite  # noqa: E402
 
 METRICS = ROOT / "userspace/lib/daemon/metrics.c"
 METRIC = re.compile(r'\b(?:(counter|gauge)\(out, "(\w+)",[^"]*|head\(out, "(\w+)", "(\w+)",\s*)((?:"[^"]*"\s*)+)\)')
@@ -93,7 +93,26 @@ def parameters(_: str) -> str:
     return table(["parameter", "type", "value, and suites that have it"], rows)
 
 
-TABLES: tuple[Callable[[str], str], ...] = (commands, policies, metrics, machines, model_fields, suites, parameters)
+def relative_levels(s: suite.Suite) -> dict[str, str]:
+    """What of the machine a suite's levels are, on real machines; a reason for what it has none of."""
+    real = suite.with_levels(s, s.real)
+    values = [*(v for levels in real.levels.values() for v in levels), *(v for kind in real.parameters.values() for v in kind.values())]
+    values += [v for case in real.levels.get("case", []) for v in case.values()]
+    sizes = sorted({v for v in values if suite.is_size(v)}, key=lambda v: (v.split()[1], float(v.split()[0])))
+    nodes = host_nodes.usable(1, s.name, among=host_nodes.of_lab("cxl-3n"))
+    alone = any(nodes[k].memory_only for w in designs.expand(real, nodes).workloads for t in w.tasks for k in t.memory_on)
+    return designs.lacking(s) | ({"size": code(*sizes)} if sizes else {}) | (
+        {"spread": code(*real.levels["spread"])} if "spread" in real.levels else {}) | (
+        {suite.MEMORY_ONLY: "yes"} if alone else {})
+
+
+def levels(_: str) -> str:
+    kinds = ("size", "spread", suite.MEMORY_ONLY)
+    rows = [[code(s.name), *map(relative_levels(s).__getitem__, kinds)] for s in map(suite.load, suite.names())]
+    return table(["suite", "sizes of the machine", "`spread`", "`memory-only`"], rows)
+
+
+TABLES: tuple[Callable[[str], str], ...] = (commands, policies, metrics, machines, model_fields, suites, parameters, levels)
 
 
 def main(program: str, folder: Path) -> None:

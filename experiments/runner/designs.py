@@ -17,11 +17,10 @@ from . import relative
 from .distance import far_pair, far_shift, with_cpus
 from .errors import UsageError
 from .host_nodes import Node
-from .suite import Suite, Task, Workload, check
+from .suite import ALONE, MEMORY_ONLY, Suite, Task, Workload, check
 from .topology import ordered
 
 Levels = Mapping[str, list[Any]]
-MEMORY_ONLY = "memory-only"  # a level of `memory` on machines that have such nodes
 HOME, FAR = 0, 1  # until the two nodes are chosen
 PAGE = 4096
 INT = 4  # bytes
@@ -29,23 +28,41 @@ INT = 4  # bytes
 
 def expand(suite: Suite, nodes: list[Node]) -> Suite:
     """The suite with its workloads on this machine; one without a design has them already."""
+    suite = relative.resolve(suite, nodes)
     if not suite.design:
-        return with_workloads(suite, far_apart(suite.workloads, nodes), nodes) if suite.nodes == 2 else suite
-    design, suite = DESIGNS[suite.design], relative.resolve(suite, nodes)
-    wanted = design.factors
-    for name in suite.levels:
-        if name not in wanted:
-            raise UsageError(f"suite {suite.name}: factor '{name}' is not one of "
-                             f"{', '.join(wanted)}, which design {suite.design} has")
-    missing = [name for name, needed in wanted.items() if needed and name not in suite.levels]
-    if missing:
-        raise UsageError(f"suite {suite.name}: design {suite.design} needs the factor {missing[0]}")
+        listed = [w for workload in suite.workloads for w in on_memory_alone(workload, nodes)]
+        return with_workloads(suite, far_apart(listed, nodes) if suite.nodes == 2 else listed, nodes)
+    design = DESIGNS[suite.design]
+    check_levels(suite, design)
     made = design.make(suite.levels, nodes)
     workloads = tuple(w for w in (made if design.all_nodes else far_apart(made, nodes)) if fits(w, nodes))
     if not workloads:
         raise UsageError(f"suite {suite.name}: no combination of its levels fits this machine's "
                          f"{len(nodes)} nodes of {min(len(node.cpus) for node in nodes)} CPUs and more")
     return with_workloads(suite, spread_over(suite, workloads), nodes)
+
+
+def check_levels(suite: Suite, design: Design) -> None:
+    """That it has the factors of its design, and no other."""
+    if "spread" in suite.levels and "spread" in design.lacks:
+        raise UsageError(f"suite {suite.name}: factor 'spread': {design.lacks['spread']}")
+    for name in suite.levels:
+        if name not in design.factors:
+            raise UsageError(f"suite {suite.name}: factor '{name}' is not one of "
+                             f"{', '.join(design.factors)}, which design {suite.design} has")
+    missing = [name for name, needed in design.factors.items() if needed and name not in suite.levels]
+    if missing:
+        raise UsageError(f"suite {suite.name}: design {suite.design} needs the factor {missing[0]}")
+
+
+def on_memory_alone(workload: Workload, nodes: list[Node]) -> Iterator[Workload]:
+    """A listed workload whose memory is to be on a node of memory alone: once for each, none where there is none."""
+    if not any(ALONE in task.memory_on for task in workload.tasks):
+        yield workload
+        return
+    for level, k in targets([MEMORY_ONLY], nodes, HOME, FAR):
+        yield replace(workload, name=workload.name + level.removeprefix(MEMORY_ONLY), tasks=tuple(
+            replace(task, memory_on=tuple(k if n == ALONE else n for n in task.memory_on)) for task in workload.tasks))
 
 
 def spread_over(suite: Suite, workloads: Iterable[Workload]) -> Iterator[Workload]:
@@ -93,36 +110,40 @@ def workers(group: str, count: int, runs_on: int, memory_on: int, as_threads: bo
     return [Task(f"{group}-{k}", runs_on, (memory_on,), group=group) for k in range(count)]
 
 
-def flows(levels: Levels, first: str, second: str, where: dict[str, tuple[int, int]],
-          label: str) -> Iterator[Workload]:
-    """Two groups of triad workers, each with a node to run on and a node of its memory."""
-    kinds = levels.get("workers", ["processes"])
-    for kind, x, y in product(kinds, levels[first], levels[second]):
+def flows(levels: Levels, nodes: list[Node], first: str, second: str,
+          where: Callable[[int], dict[str, tuple[int, int]]], label: str) -> Iterator[Workload]:
+    """Two groups of triad workers, each with a node to run on and one of its memory, which the level of `memory` names."""
+    kinds, memories = levels.get("workers", ["processes"]), list(targets(levels.get("memory", ["local"]), nodes, HOME, FAR))
+    for kind, (memory, on), x, y in product(kinds, memories, levels[first], levels[second]):
         if not x + y:
             continue
-        tasks = [*workers(first, x, *where[first], kind == "threads"),
-                 *workers(second, y, *where[second], kind == "threads")]
-        factors = {first: x, second: y} | ({"workers": kind} if len(kinds) > 1 else {})
-        name = label.format(x=x, y=y) + ("-threads" if kind == "threads" else "")
+        places = where(on)
+        tasks = [*workers(first, x, *places[first], kind == "threads"),
+                 *workers(second, y, *places[second], kind == "threads")]
+        several = {"workers": kind} if len(kinds) > 1 else {}
+        several |= {"memory": memory} if len(memories) > 1 else {}
+        name = label.format(x=x, y=y) + ("-threads" if kind == "threads" else "") + (
+            f"-{memory}" if memory.startswith(MEMORY_ONLY) else "")
         about = ", ".join(f"{n} {group}" for group, n in ((first, x), (second, y)) if n)
-        yield Workload(name, "memory", about, tuple(tasks), factors, {"operation": "triad"})
+        yield Workload(name, "memory", about, tuple(tasks), {first: x, second: y} | several, {"operation": "triad"})
 
 
-def contention(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+def contention(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Luo, Fig. 4(a): all memory on one node, threads on both."""
-    return flows(levels, "local", "remote", {"local": (HOME, HOME), "remote": (FAR, HOME)},
+    return flows(levels, nodes, "local", "remote", lambda on: {"local": (HOME, on), "remote": (FAR, on)},
                  "contention-{x}L{y}R")
 
 
-def cross(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+def cross(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Luo, Fig. 4(b): each node's threads use the other's memory."""
-    return flows(levels, "reference", "opposite", {"reference": (HOME, FAR), "opposite": (FAR, HOME)},
+    return flows(levels, nodes, "reference", "opposite", lambda _: {"reference": (HOME, FAR), "opposite": (FAR, HOME)},
                  "cross-{x}x{y}")
 
 
-def split(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-    """Luo, Fig. 4(c): threads of one node use the memory of both."""
-    return flows(levels, "local", "remote", {"local": (HOME, HOME), "remote": (HOME, FAR)},
+def split(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """Luo, Fig. 4(c): threads of one node use the memory of both; or of theirs and of a node of memory alone."""
+    levels = {"memory": ["remote"]} | levels
+    return flows(levels, nodes, "local", "remote", lambda on: {"local": (HOME, HOME), "remote": (HOME, on)},
                  "split-{x}L{y}R")
 
 
@@ -180,33 +201,34 @@ def memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
                        (Task("worker", HOME, (on,)),), factors, options)
 
 
-def beside(memory: str) -> tuple[Task, ...]:
-    """A server with its memory there or on the other node, its client beside it."""
-    return (Task("server", HOME, (FAR if memory == "remote" else HOME,), penalty=1.2, mpki=8),
-            Task("client", HOME, (HOME,), penalty=1.05, mpki=2))
+def beside(on: int) -> tuple[Task, ...]:
+    """A server with its memory there, its client beside it."""
+    return (Task("server", HOME, (on,), penalty=1.2, mpki=8), Task("client", HOME, (HOME,), penalty=1.05, mpki=2))
 
 
-def redis_times(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
+def redis_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Prabhanjan, experiments 3 to 6."""
-    for experiment, size, pipeline, memory in product(
-            levels["experiment"], levels["size"], levels["pipeline"], levels["memory"]):
+    memories = list(targets(levels["memory"], nodes, HOME, FAR))
+    for experiment, size, pipeline, (memory, on) in product(
+            levels["experiment"], levels["size"], levels["pipeline"], memories):
         yield Workload(f"{experiment}-{size}-p{pipeline}-{memory}", "redis-times",
                        f"{experiment} of {size}, {pipeline} commands in flight, {memory} memory",
-                       beside(memory), {"experiment": experiment, "size": size,
-                                        "pipeline": pipeline, "memory": memory},
+                       beside(on), {"experiment": experiment, "size": size,
+                                    "pipeline": pipeline, "memory": memory},
                        {"structure": experiment, "elements": size, "pipeline": pipeline})
 
 
 def foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], Iterator[Workload]]:
     """Prabhanjan, experiment 7: redis-benchmark's own commands; the same question by other generators of load. A case
     has options of its own and is known by the size of its values."""
-    def make(levels: Levels, _nodes: list[Node]) -> Iterator[Workload]:
-        for case, pipeline, memory in product(levels.get("case", [{}]), levels["pipeline"], levels["memory"]):
+    def make(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+        memories = list(targets(levels["memory"], nodes, HOME, FAR))
+        for case, pipeline, (memory, on) in product(levels.get("case", [{}]), levels["pipeline"], memories):
             size = {"value_bytes": case["value_bytes"]} if case else {}
             yield Workload("-".join([kind, *(f"{n}B" for n in size.values()), f"p{pipeline}", memory]), kind,
                            f"{program}, {pipeline} commands in flight, {memory} memory"
                            + "".join(f", values of {n} bytes" for n in size.values()),
-                           beside(memory)[:1], size | {"pipeline": pipeline, "memory": memory},
+                           beside(on)[:1], size | {"pipeline": pipeline, "memory": memory},
                            case | {"pipeline": pipeline})
 
     return make
@@ -214,14 +236,16 @@ def foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], It
 
 def work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Deters: every CPU of every node, one arena for all or one for each node."""
-    where = tuple(with_cpus(nodes))
-    for benchmark, runtime, data in product(levels["benchmark"], levels["runtime"], levels.get("data", [""])):
-        more = {"data": data} if data else {}  # else as the runtime has it
+    everywhere = tuple(with_cpus(nodes))
+    alone = targets([MEMORY_ONLY], nodes, HOME, FAR) if MEMORY_ONLY in levels.get("data", []) else []
+    places = {data: (everywhere, data) for data in levels.get("data", [""]) if data != MEMORY_ONLY} | {
+        data: ((k,), str(nodes[k].id)) for data, k in alone}
+    for benchmark, runtime, (data, (where, word)) in product(levels["benchmark"], levels["runtime"], places.items()):
+        factors = {"runtime": runtime, "benchmark": benchmark} | ({"data": data} if data else {})
         yield Workload(f"{benchmark}-{runtime}" + (f"-{data}" if data else ""), "stealing",
                        f"{benchmark}, {runtime} runtime" + (f", data {data}" if data else ""),
-                       (Task("workers", 0, where),),
-                       {"runtime": runtime, "benchmark": benchmark} | more,
-                       {"benchmark": benchmark, "runtime": runtime} | more)
+                       (Task("workers", 0, where),), factors,
+                       {"benchmark": benchmark, "runtime": runtime} | ({"data": word} if data else {}))
 
 
 def latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
@@ -291,24 +315,42 @@ def core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[
 
 
 class Design:
+    """lacks: why its suites have no `spread`, no memory-only or no size relative to the machine."""
+
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
-                 may: tuple[str, ...] = (), all_nodes: bool = False) -> None:
-        self.make, self.all_nodes = make, all_nodes
-        self.factors = dict.fromkeys(needed, True) | dict.fromkeys((*may, "spread"), False)
+                 may: tuple[str, ...] = (), all_nodes: bool = False, lacks: dict[str, str] | None = None) -> None:
+        self.make, self.all_nodes, self.lacks = make, all_nodes, lacks or {}
+        spread = () if "spread" in self.lacks else ("spread",)
+        self.factors = dict.fromkeys(needed, True) | dict.fromkeys((*may, *spread), False)
 
 
+ONE_THREAD = {"spread": "it measures with one thread a node, which takes the same CPU in every order"}
+SERVER = {"spread": "the server and its client may use every CPU of their node"}
+EVERY_CPU = {"spread": "a worker runs on every CPU of every node"}
+LISTED = {"spread": "tasks may use every CPU of their node, as a policy finds them"}  # of suites without a design
+NO_CROSS = {MEMORY_ONLY: "a node without CPUs has no threads that could use the other's memory"}
+CACHES = {MEMORY_ONLY: "the lines are in caches; their memory is on the node of one of the two cores",
+          "spread": "which cores are beside each other is its question"}
+# Of single suites, beside what their design lacks.
+SUITE_LACKS = {"redis-tokens": {"size": "its keys are the words of a text, whose number its length does not give"}}
 DESIGNS = {
-    "contention": Design(contention, "local", "remote", may=("workers",)),
-    "cross": Design(cross, "reference", "opposite", may=("workers",)),
-    "split": Design(split, "local", "remote", may=("workers",)),
+    "contention": Design(contention, "local", "remote", may=("workers", "memory")),
+    "cross": Design(cross, "reference", "opposite", may=("workers",), lacks=NO_CROSS),
+    "split": Design(split, "local", "remote", may=("workers", "memory")),
     "numa-stream": Design(numa_stream, "operation", "access", "memory", "threads", all_nodes=True),
-    "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory"),
-    "latency-matrix": Design(latency_matrix, "chains", all_nodes=True),
+    "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory", lacks=ONE_THREAD),
+    "latency-matrix": Design(latency_matrix, "chains", all_nodes=True, lacks=ONE_THREAD),
     "loaded-latency": Design(loaded_latency, "memory", "mix", "load", "delay", all_nodes=True),
-    "core-to-core": Design(core_to_core, "apart", "state", "home", all_nodes=True),
-    "memory-times": Design(memory_times, "experiment", "case", "memory"),
-    "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory"),
-    "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory", may=("case",)),
-    "redis-memtier": Design(foreign_client("redis-memtier", "memtier_benchmark"), "pipeline", "memory"),
-    "work-stealing": Design(work_stealing, "benchmark", "runtime", may=("data",), all_nodes=True),
+    "core-to-core": Design(core_to_core, "apart", "state", "home", all_nodes=True, lacks=CACHES),
+    "memory-times": Design(memory_times, "experiment", "case", "memory", lacks=ONE_THREAD),
+    "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory", lacks=SERVER),
+    "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory", may=("case",),
+                              lacks=SERVER),
+    "redis-memtier": Design(foreign_client("redis-memtier", "memtier_benchmark"), "pipeline", "memory", lacks=SERVER),
+    "work-stealing": Design(work_stealing, "benchmark", "runtime", may=("data",), all_nodes=True, lacks=EVERY_CPU),
 }
+
+
+def lacking(suite: Suite) -> dict[str, str]:
+    """Why it has no `spread`, no memory-only or no size relative to the machine."""
+    return (DESIGNS[suite.design].lacks if suite.design else LISTED) | SUITE_LACKS.get(suite.name, {})

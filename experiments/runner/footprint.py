@@ -71,11 +71,27 @@ def redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
 def stealing(workload: Workload, options: Options) -> Iterator[Share]:
     """The serial baseline has all on the first node, before the others are there."""
     arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
-    nodes = workload.tasks[0].memory_on
-    spread = options.get("data", {"locality": "spread"}.get(options["runtime"])) == "spread"
-    yield nodes[:1], arrays + reference
-    if spread and len(nodes) > 1:
-        yield nodes[1:], arrays * (len(nodes) - 1) / len(nodes)
+    task = workload.tasks[0]
+    others = tuple(node for node in task.memory_on if node != task.runs_on)
+    yield (task.runs_on,), arrays + reference
+    if task.runs_on not in task.memory_on:
+        yield others, arrays
+    elif options.get("data", {"locality": "spread"}.get(options["runtime"])) == "spread" and others:
+        yield others, arrays * len(others) / len(task.memory_on)
+
+
+def elements(structure: str, size: float, max_length: int) -> int:
+    """Of each list or sorted set, or keys, whose data are so large in the server."""
+    each = REDIS[structure][0] + max_length / 2
+    return max(1, round(size / each / (STRUCTURES if structure in ("lists", "zsets") else 1)))
+
+
+def count(kind: str, size: float, options: Options) -> int:
+    """The number that suite.COUNTS names of this kind, of data of that size: values of keys, three lists, an array of
+    doubles."""
+    if kind == "redis":
+        return elements("lists", size, options["max_length"])
+    return max(1, round(size / (8 * STEALING_ELEMENTS if kind == "stealing" else options["value_bytes"])))
 
 
 def bytes_of(size: str) -> int:

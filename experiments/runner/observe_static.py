@@ -43,6 +43,6 @@ class StaticObserver(Observer):
                 record["marks"].append(f"{task.role} {when}: memory was to be on node {memory}, pages are "
                                        f"{found['pages']}")
             node = self.nodes[task.runs_on].id
-            if len(memory) == 1 and found["node"] != node:
+            if not running.on_every_node and found["node"] != node:
                 record["marks"].append(f"{task.role} {when}: was to run on node {node}, runs on CPUs "
                                        f"{found['cpus']}")

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from . import footprint
 from .errors import UsageError
 from .host_nodes import Node
-from .suite import Suite
+from .suite import PARAMETERS, SIZE, Suite, is_data, is_size
+from .topology import ordered
 
-SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")
 PART = re.compile(r"(\d+)/([1-9]\d*)")
 WHOLE = 64 << 10  # bytes: whole pages on every machine
 # Factors that count threads, and whether it is the whole machine's cores that they are parts of.
@@ -24,14 +25,17 @@ THREADS = {"local": False, "remote": False, "reference": False, "opposite": Fals
 
 def resolve(suite: Suite, nodes: list[Node]) -> Suite:
     """The suite with numbers for this machine in the place of every part."""
-    parameters = {kind: {key: str(size_of(value, nodes)) if key.endswith("size") and is_size(value) else value
-                         for key, value in values.items()} for kind, values in suite.parameters.items()}
-    levels = {name: _levels(name, values, nodes) for name, values in suite.levels.items()}
-    return replace(suite, parameters=parameters, levels=levels)
+    parameters = {kind: {key: _parameter(kind, key, values, nodes) for key in values}
+                  for kind, values in suite.parameters.items()}
+    suite = replace(suite, parameters=parameters)
+    return replace(suite, levels={name: _levels(name, suite, nodes) for name in suite.levels})
 
 
-def is_size(value: Any) -> bool:
-    return isinstance(value, str) and SIZE.fullmatch(value) is not None
+def _parameter(kind: str, key: str, values: dict[str, Any], nodes: list[Node]) -> Any:
+    value = values[key]
+    if is_data(kind, key, value) and values.keys() == PARAMETERS[kind].keys():  # else check() says what is missing
+        return footprint.count(kind, size_of(value, nodes), values)
+    return str(size_of(value, nodes)) if key.endswith("size") and is_size(value) else value
 
 
 def size_of(text: str, nodes: list[Node]) -> int:
@@ -57,19 +61,41 @@ def threads_of(text: str, cores: int) -> int:
     return max(1, cores * int(part[1]) // int(part[2]))
 
 
-def _levels(name: str, values: list[Any], nodes: list[Node]) -> list[Any]:
-    """Levels that come to the same number on this machine are one."""
+def _levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
+    """Levels that come to the same on this machine are one."""
+    values = suite.levels[name]
     if name in THREADS:
         cores = [len({cpu.core for cpu in node.places} or node.cpus) for node in nodes if node.cpus]
         count = sum(cores) if THREADS[name] else min(cores, default=1)
         return list(dict.fromkeys(threads_of(v, count) if isinstance(v, str) else v for v in values))
     if name == "size_kb":
         return list(dict.fromkeys(size_of(v, nodes) >> 10 if is_size(v) else v for v in values))
+    if name == "size":
+        return list(dict.fromkeys(_elements(v, suite, nodes) if is_size(v) else v for v in values))
     if name == "case":
-        return [_case(case, nodes) for case in values]
+        return [_case(case, suite.design, nodes) for case in values]
+    if name == "spread":
+        first: dict[tuple[tuple[int, ...], ...], str] = {}
+        for spread in values:
+            first.setdefault(tuple(ordered(node.places, spread) for node in nodes), spread)
+        return list(first.values())
     return values
 
 
-def _case(case: dict[str, Any], nodes: list[Node]) -> dict[str, Any]:
-    """Ints, of a relative size; as many accesses where they are not said."""
-    return {key: size_of(value, nodes) // 4 if is_size(value) else value for key, value in case.items()}
+def _elements(text: str, suite: Suite, nodes: list[Node]) -> int:
+    """Of a structure of Redis, whose data are then so large."""
+    structures = suite.levels["experiment"]
+    if len(structures) > 1 or structures == ["tokens"]:
+        raise UsageError(f"size '{text}': of {', '.join(structures)} it says no number of elements; give a number")
+    return footprint.elements(structures[0], size_of(text, nodes), suite.parameters["redis-times"]["max_length"])
+
+
+def _case(case: dict[str, Any], design: str, nodes: list[Node]) -> dict[str, Any]:
+    """Ints of an array, or keys of a server."""
+    found = dict(case)
+    for key, value in case.items():
+        if is_data(design, key, value):
+            found[key] = footprint.count(design, size_of(value, nodes), case)
+        elif is_size(value):
+            found[key] = size_of(value, nodes) // 4
+    return found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,11 @@ PARAMETERS: dict[str, dict[str, type]] = {
     "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
     "stealing": {"scale": int, "passes": int},
 }
+SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
+# Counts that may be given as the size of the data instead.
+COUNTS = {"redis": "elements", "redis-benchmark": "keys", "redis-memtier": "keys", "stealing": "scale"}
+MEMORY_ONLY = "memory-only"  # a level of `memory`, and memory_on, where the machine has a node without CPUs
+ALONE = -1  # such a node, until it is chosen
 REDIS_ROLES = ("server", "client")
 
 
@@ -155,9 +161,10 @@ def _workload(table: Mapping[str, Any]) -> Workload:
 
 def _task(table: Mapping[str, Any]) -> Task:
     where = table.get("memory_on")
+    where = [ALONE] if where == MEMORY_ONLY else where
     nodes = tuple(where) if isinstance(where, list) else (_get(table, "memory_on", int),)
     if not nodes or list(nodes) != sorted(set(nodes)):
-        raise UsageError("'memory_on' is a node or an ascending list of nodes")
+        raise UsageError(f"'memory_on' is a node, an ascending list of nodes or '{MEMORY_ONLY}'")
     return Task(_get(table, "role", str), _get(table, "runs_on", int), nodes,
                 _get(table, "penalty", float), _get(table, "mpki", float))
 
@@ -173,7 +180,18 @@ def _parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
     for key in table:
         if key not in PARAMETERS[kind]:
             raise UsageError(f"{kind}.{key} is not one of {', '.join(PARAMETERS[kind])}")
-    return {key: _get(table, key, PARAMETERS[kind][key]) for key in table}
+    return {key: value if is_data(kind, key, value) else _get(table, key, PARAMETERS[kind][key])
+            for key, value in table.items()}
+
+
+def is_size(value: Any) -> bool:
+    """Relative to the machine."""
+    return isinstance(value, str) and SIZE.fullmatch(value) is not None
+
+
+def is_data(kind: str, key: str, value: Any) -> bool:
+    """A count that is given as the size of the data."""
+    return COUNTS.get(kind) == key and is_size(value)
 
 
 def check(suite: Suite) -> None:
@@ -184,7 +202,7 @@ def check(suite: Suite) -> None:
     for workload in suite.workloads:
         for task in workload.tasks:
             for node in (task.runs_on, *task.memory_on):
-                if not 0 <= node < suite.nodes:
+                if node != ALONE and not 0 <= node < suite.nodes:
                     raise UsageError(f"workload {workload.name}, task {task.role}: node {node} "
                                      f"does not exist; the suite has {suite.nodes} nodes")
 
@@ -210,7 +228,7 @@ def change(suite: Suite, assignments: list[str]) -> Suite:
             known = ", ".join(f"{k}.{p}" for k, ps in PARAMETERS.items() for p in ps)
             raise UsageError(f"--set {assignment}: needs NAME=VALUE with one of {known}")
         try:
-            parameters[kind][key] = wanted(value)
+            parameters[kind][key] = value if is_data(kind, key, value) else wanted(value)
         except ValueError:
             raise UsageError(f"--set {assignment}: the value is no {wanted.__name__}") from None
     return replace(suite, parameters=parameters)

@@ -20,6 +20,7 @@ from experiments.runner import suite as suites
 from experiments.runner.cli import main, parser, request_of
 from experiments.runner.errors import CannotError, ExperimentError, UsageError
 from experiments.runner.tool import DERIVED, Numaplace
+from experiments.runner.topology import Cpu
 
 ROOT = Path(__file__).resolve().parents[3]
 NUMAPLACE = ROOT / "build" / "numaplace"
@@ -64,7 +65,8 @@ def fake(tmp_path: Path, monkeypatch) -> Fake:
     program.chmod(0o755)
     (tmp_path / "origin").write_text(DERIVED)
     (tmp_path / "boot_id").write_text("first-boot\n")
-    nodes = [host_nodes.Node(number, (number,), {0: 10, 1: 21}, 1 << 20, 1 << 20) for number in range(2)]
+    nodes = [host_nodes.Node(number, (number,), {0: 10, 1: 21}, 1 << 20, 1 << 20,
+                             (Cpu(number, number, number, 1 << 20, 32 << 20),)) for number in range(2)]
     monkeypatch.setattr(host_nodes, "nodes", lambda: nodes)
     monkeypatch.setattr(calibration, "BOOT", tmp_path / "boot_id")
     monkeypatch.setattr(calibration, "INSTALLED", tmp_path / "machine.toml")

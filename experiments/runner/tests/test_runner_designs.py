@@ -82,6 +82,7 @@ def test_times_have_the_papers_sizes_on_real_machines() -> None:
     real = suites.with_levels(suites.load("random-update"), suites.load("random-update").real)
     found = designs.expand(real, host_nodes.of_lab("xeon-e5-2620v4-2s")).workloads
     assert {(w.factors["size"], w.factors["accesses"]) for w in found} == {
+        (20 << 20, 10**7),  # 4 L3 of this machine, beside the paper's
         (3 * 10**8, 3 * 10**8), (3 * 10**8, 10**7), (9 * 10**8, 10**7),  # the printed count, and the one that its time fits
         (10**10 % 2**32, 10**10 % 2**32), (10**11 % 2**32, 10**11 % 2**32), (10**10 % 2**32, 10**11 % 2**32)}  # overflowed
 
@@ -101,11 +102,59 @@ def test_load_stands_beside_the_chase_and_memory_alone_is_a_level() -> None:
     assert where(found["loaded-remote-2r1w-3t-d50"]) == [(0, (1,), 1), (0, (1,), 3)]
 
 
-@pytest.mark.parametrize("name", ["cachetest", "sort", "random-update", "numa-stream"])
+@pytest.mark.parametrize("name", [
+    "cachetest", "sort", "random-update", "numa-stream", "redis-benchmark", "redis-memtier",
+    *(f"redis-{name}" for name in ("lists", "keys", "zsets", "tokens"))])
 def test_memory_alone_is_a_level_where_the_machine_has_it(name: str) -> None:
     found = [w for w in on_lab(name, "cxl-3n").values() if w.factors["memory"] == "memory-only"]
+    if name.startswith("redis"):
+        found = [replace(w, tasks=w.tasks[:1]) for w in found]  # the client is beside its server
     assert found and all(task.memory_on == (2,) and task.runs_on < 2 for w in found for task in w.tasks)
     assert not any(w.factors["memory"] == "memory-only" for w in on_lab(name, "demo-2s").values())
+
+
+def test_memory_alone_in_the_designs_of_two_groups() -> None:
+    """All memory, or that of the remote group; the levels are told apart where both are there."""
+    found = on_lab("contention", "cxl-3n", local=[2], remote=[1])
+    assert where(found["contention-2L1R-memory-only"]) == [(0, (2,), 1), (0, (2,), 1), (1, (2,), 1)]
+    assert found["contention-2L1R"].factors == {"local": 2, "remote": 1, "memory": "local"}
+    assert where(on_lab("split", "cxl-3n", local=[1], remote=[1])["split-1L1R-memory-only"]) == [(0, (0,), 1), (0, (2,), 1)]
+    assert on_lab("contention", "demo-2s")["contention-1L1R"].factors == {"local": 1, "remote": 1}
+
+
+def test_data_of_work_stealing_on_memory_alone() -> None:
+    found = on_lab("work-stealing", "cxl-3n")["heat-vanilla-memory-only"]
+    assert (found.factors["data"], found.options["data"], where(found)) == ("memory-only", "2", [(0, (2,), 1)])
+    assert not any("memory-only" in name for name in on_lab("work-stealing", "demo-2s"))
+
+
+def test_a_listed_workload_of_memory_alone() -> None:
+    found = on_lab("policy-matrix", "cxl-3n")
+    assert where(found["memory-only"]) == [(0, (2,), 1), (1, (2,), 1)] and len(found) == 9
+    cxl = host_nodes.usable(1, "policy-matrix", among=host_nodes.of_lab("cxl-3n"))
+    two = designs.expand(suites.load("policy-matrix"), [*cxl, replace(cxl[2], id=3)]).workloads
+    assert [(w.name, w.tasks[0].memory_on) for w in two if "memory-only" in w.name] == [
+        ("memory-only-2", (2,)), ("memory-only-3", (3,))]
+    assert "memory-only" not in on_lab("policy-matrix", "demo-2s")
+
+
+@pytest.mark.parametrize("name", suites.names())
+def test_a_suite_has_each_of_these_levels_or_a_reason(name: str) -> None:
+    """As the table of the documents is made: never both, never neither."""
+    suite = suites.load(name)
+    real = suites.with_levels(suite, suite.real)
+    nodes = host_nodes.usable(1, name, among=host_nodes.of_lab("cxl-3n"))
+    numbers = designs.expand(real, nodes)
+    has = {"spread": "spread" in real.levels,
+           "memory-only": any(nodes[k].memory_only for w in numbers.workloads for t in w.tasks for k in t.memory_on),
+           "size": numbers.parameters != real.parameters or any(
+               numbers.levels[f] != real.levels[f] for f in ("size", "size_kb", "case") if f in real.levels)}
+    assert {what for what, there in has.items() if not there} == designs.lacking(suite).keys()
+
+
+def test_a_spread_that_would_change_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="suite cachetest: factor 'spread': it measures with one thread a node"):
+        workloads("cachetest", "opteron-sixcore-4s", spread=["l3"])
 
 
 def test_lines_go_between_cores_of_a_cache_and_of_two_nodes() -> None:
@@ -137,7 +186,8 @@ def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
         whole = designs.expand(suite, host_nodes.of_lab(on))
         quick = designs.expand(suites.with_levels(suite, suite.quick), host_nodes.of_lab(on))
         assert 2 <= len(schedule.make(quick)) < len(schedule.make(whole))
-        assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} for w in whole.workloads)
+        alone = {"memory"} if name in ("contention", "split") else set()  # of one level on a machine without such nodes
+        assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} - alone for w in whole.workloads)
 
 
 @pytest.mark.parametrize("levels, said", [

@@ -27,9 +27,9 @@ def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, 
     ("split", "split-1L2R", {0: 240, 1: 2 * 240}),
     ("numa-stream", "copy-unstrided-local-16t", {0: 640, 1: 640}),
     ("numa-stream", "triad-unstrided-remote-1t", {1: 960}),
-    ("policy-matrix", "split", {0: 384, 1: 768 + 384}),
-    ("work-stealing", "heat-vanilla-first", {0: 4 * 512}),
-    ("work-stealing", "heat-locality-spread", {0: 4 * 512, 1: 512}),
+    ("policy-matrix", "split", {0: 120, 1: 240 + 120}),
+    ("work-stealing", "heat-vanilla-first", {0: 4 * 320}),
+    ("work-stealing", "heat-locality-spread", {0: 4 * 320, 1: 320}),
 ])
 def test_arrays_of_every_process(suite: str, workload: str, mib: dict[int, float]) -> None:
     assert needs(suite, workload) == mib
@@ -53,6 +53,35 @@ def test_server_and_client_of_redis(suite: str, workload: str, per_element: dict
 def test_values_that_redis_benchmark_stores() -> None:
     """SET, LPUSH, RPUSH and HSET, a million of 1 KiB each."""
     assert needs("redis-benchmark", "redis-benchmark-1024B-p1-remote") == {1: pytest.approx(4 * 10**6 * 1024 / MIB, rel=1e-6)}
+
+
+@pytest.mark.parametrize("suite, workload, server", [
+    ("redis-lists", "lists-699051-p1-local", 40), ("redis-keys", "keys-932068-p1-local", 90)])
+def test_a_count_that_is_a_size_makes_data_of_that_size(suite: str, workload: str, server: int) -> None:
+    """4 L3 are 80 MiB: so many elements at their bytes in the server, strings of 10 characters in the mean."""
+    elements = int(workload.split("-")[1]) * (3 if suite == "redis-lists" else 1)
+    assert elements * server / MIB == pytest.approx(80, rel=1e-4)
+    assert needs(suite, workload)[0] > 80
+
+
+def test_keys_and_scale_that_are_sizes() -> None:
+    """16 L3 are 320 MiB: values of 1 KiB, and an array of doubles of 65536 times the scale."""
+    for suite, key, number in (("redis-memtier", "keys", 320 << 10), ("work-stealing", "scale", 640),
+                               ("policy-matrix", "elements", 121574)):
+        found = suites.load(suite)
+        found = designs.expand(suites.with_levels(found, found.real), host_nodes.of_lab("xeon-e5-2620v4-2s"))
+        kind = "stealing" if key == "scale" else "redis" if suite == "policy-matrix" else suite
+        assert found.parameters[kind][key] == number
+    cases = designs.expand(suites.with_levels(suites.load("redis-benchmark"), suites.load("redis-benchmark").real),
+                           host_nodes.of_lab("xeon-e5-2620v4-2s")).levels["case"]
+    assert [case["keys"] for case in cases] == [0, 320 << 10]
+
+
+def test_data_on_a_node_of_memory_alone() -> None:
+    suite = suites.load("work-stealing")
+    suite = designs.expand(suite, host_nodes.usable(1, suite.name, among=host_nodes.of_lab("cxl-3n")))
+    heat = next(w for w in suite.workloads if w.name == "heat-locality-memory-only")
+    assert footprint.of(heat, suite) == {0: 32 * 32 * 65536, 2: 16 * 32 * 65536}
 
 
 def test_every_workload_of_every_suite_needs_some() -> None:

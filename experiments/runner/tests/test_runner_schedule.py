@@ -58,9 +58,9 @@ def test_a_marked_observation_is_made_once_more() -> None:
     assert {key[0] for key in schedule.done(records)} == {"a", "c", "d"}
 
 
-def test_the_suite_has_the_eight_workloads_and_policies_that_are_known(suite) -> None:
+def test_the_suite_has_the_workloads_and_policies_that_are_known(suite) -> None:
     assert [w.name for w in suite.workloads] == [
-        "contention-1L1R", "contention-0L2R", "contention-2L2R", "cross", "split",
+        "contention-1L1R", "contention-0L2R", "contention-2L2R", "cross", "split", "memory-only",
         "redis-lists", "redis-keys", "redis-zsets"]
     for policy in ("maximum-local", "n-mass"):  # like with like
         assert {f"{policy}:pages=follow", f"{policy}:pages=stay"} <= set(suite.policies)

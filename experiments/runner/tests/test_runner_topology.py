@@ -105,8 +105,13 @@ def test_levels_become_numbers_and_equal_ones_are_one() -> None:
 
 def test_a_suite_is_run_with_every_spread_that_it_asks_for() -> None:
     suite = suites.load("split")
-    suite = replace(suite, levels={"local": [2], "remote": [0], "spread": ["l3", "compact"]})
-    found = designs.expand(suite, host_nodes.of_lab("xeon-e5620-2s")).workloads
+    suite = replace(suite, levels={"local": [2], "remote": [0], "spread": ["l3", "cores", "compact"]})
+    nodes = [replace(node, places=tuple(replace(cpu, l3=cpu.id % 2 + node.cpus[0]) for cpu in node.places))
+             for node in host_nodes.of_lab("xeon-e5620-2s")]
+    found = designs.expand(replace(suite, levels=suite.levels | {"spread": ["l3", "compact"]}), nodes).workloads
+    one = designs.expand(suite, host_nodes.of_lab("xeon-e5620-2s")).workloads
+    assert [(w.name, w.factors, w.options["spread"]) for w in one] == [
+        ("split-2L0R", {"local": 2, "remote": 0}, "l3")], "orders that are the same on this machine are one level"
     assert [(w.name, w.factors["spread"], w.options["spread"]) for w in found] == [
         ("split-2L0R-l3", "l3", "l3"), ("split-2L0R-compact", "compact", "compact")]
 

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.runner import schedule
+from experiments.runner import designs, schedule
 from experiments.runner import suite as suites
 from experiments.runner.host_nodes import Node
 from experiments.runner.workloads.mem import Triad
@@ -16,12 +16,13 @@ from experiments.runner.workloads.mem import Triad
 SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01}}
 
 
-def triad(tmp_path: Path) -> Triad:
+def triad(tmp_path: Path, name: str = "contention-1L1R") -> Triad:
     suite = suites.load("policy-matrix")
     suite = replace(suite, parameters=suite.parameters | SMALL)
     cpus = tuple(sorted(os.sched_getaffinity(0)))
-    here = [Node(0, cpus, {}, 1 << 20, 1 << 20)] * 2
-    workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
+    distances = {0: 10}
+    here = [Node(0, cpus, distances, 1 << 20, 1 << 20)] * 2 + [Node(0, (), distances, 1 << 20, 1 << 20)]
+    workload = next(w for w in designs.expand(suite, here).workloads if w.name == name)
     return Triad(schedule.Trial(workload, "none", 0, 0, False), suite, here, tmp_path)
 
 
@@ -63,5 +64,16 @@ def test_triads_work_while_they_are_watched(tmp_path: Path) -> None:
         assert ticks(running) == worked
         assert running.measure().metrics[0]["value"] > 0
         assert running.verify() == "ok"
+    finally:
+        running.stop()
+
+
+def test_a_task_whose_memory_is_on_a_node_without_cpus_starts_on_its_own(tmp_path: Path) -> None:
+    """The third node stands for one of memory alone: it has this machine's memory, and no CPUs."""
+    running = triad(tmp_path, "memory-only")
+    try:
+        running.start()
+        assert running.measure().metrics[0]["value"] > 0 and running.verify() == "ok"
+        assert {os.sched_getaffinity(pid) == os.sched_getaffinity(0) for pid in running.pids} == {True}
     finally:
         running.stop()

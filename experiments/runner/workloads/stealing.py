@@ -27,6 +27,8 @@ class Stealing(RunningWorkload):
     data. With data on all nodes one worker waits for remote memory, which would flatter the runtime that spreads it.
     """
 
+    on_every_node = True
+
     def start(self) -> None:
         task, = self.tasks
         cpus = tuple(cpu for node in self.nodes for cpu in node.cpus)

@@ -37,6 +37,8 @@ def metric(name: str, unit: str, value: float) -> dict[str, Any]:
 class RunningWorkload:
     """The processes of one observation. Every subclass starts, measures and verifies them."""
 
+    on_every_node = False  # whether its threads are
+
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         self.tasks = trial.workload.tasks
         self.options = suite.parameters[trial.workload.kind] | trial.workload.options
@@ -69,10 +71,10 @@ class RunningWorkload:
 
     def run(self, task: Task, arguments: list[str | Path], environment: dict[str, str] | None = None,
             keep_memory: bool = False, cpus: tuple[int, ...] | None = None) -> Program:
-        """Starts a task's program, on the CPUs of the node that its memory is to be on unless
-        others are given; with keep_memory all that it ever allocates is to be there."""
+        """Starts a task's program, on the CPUs of the node that its memory is to be on, or of its own where that has
+        none, unless others are given; with keep_memory all that it ever allocates is to be there."""
         node = self.nodes[task.memory_on[0]]
-        program = Program(arguments, cpus or node.cpus, environment or {}, node.id if keep_memory else None)
+        program = Program(arguments, cpus or node.cpus or self.nodes[task.runs_on].cpus, environment or {}, node.id if keep_memory else None)
         self.programs[task.role] = program
         return program
 

@@ -19,9 +19,10 @@ extern "C" {
 
 static const char usage[] =
 	"usage: np-steal cilksort|heat|transpose|matmul --runtime vanilla|locality\n"
-	"                [--data first|spread] [--nodes LIST] [--scale N] [--seed N]\n"
+	"                [--data first|spread|NODE] [--nodes LIST] [--scale N] [--seed N]\n"
 	"                [--workers N [--passes N]] | --version\n"
-	"  --data     on the first node or on all (default: first for vanilla, spread for locality)\n"
+	"  --data     on the first node, on all, or on the one of that number, which may have no CPUs\n"
+	"             (default: first for vanilla, spread for locality)\n"
 	"  --nodes    with memory and CPUs (default: all)\n"
 	"  --scale    about N x 65536 elements; matmul: N x 4096 (default 16)\n"
 	"  --workers  do --passes and leave; without it, commands come on stdin:\n"
@@ -43,6 +44,7 @@ struct State {
 	int workers = 0;
 	bool locality = false;
 	bool spread = false; /* data on all nodes */
+	int alone = -1;	     /* data on this node, which may be none of the others */
 };
 
 extern "C" void numa_warn(int, char *, ...)
@@ -72,6 +74,17 @@ std::unique_ptr<Benchmark> make_benchmark(const std::string &name, size_t scale,
 	return nullptr;
 }
 
+/* -1: not the number of a node with memory. */
+static int node_of(const char *text)
+{
+	unsigned long long node;
+
+	return np_parse_count(text, numa_max_node(), &node) ||
+			       !numa_bitmask_isbitset(numa_all_nodes_ptr, node) ?
+		       -1 :
+		       (int)node;
+}
+
 static int parse_value(Options &o, int opt, const char *text)
 {
 	unsigned long long *number = opt == 's' ? &o.scale :
@@ -94,9 +107,10 @@ static int parse_value(Options &o, int opt, const char *text)
 	}
 	if (opt == 'd') {
 		o.data = text;
-		return o.data == "first" || o.data == "spread" ?
+		return o.data == "first" || o.data == "spread" || node_of(text) >= 0 ?
 			       0 :
-			       np_fail("--data %s: needs first or spread", text);
+			       np_fail("--data %s: needs first, spread or a node with memory",
+				       text);
 	}
 	if (np_parse_count(text, opt == 'w' ? MAX_WORKERS : 1ULL << 40, number) ||
 	    (!*number && opt != 'r'))
@@ -196,7 +210,9 @@ static struct bitmask *data_nodes(const State &s)
 {
 	struct bitmask *mask = numa_allocate_nodemask();
 
-	for (size_t k = 0; k < (s.spread ? s.nodes.size() : 1); k++)
+	if (s.alone >= 0)
+		numa_bitmask_setbit(mask, s.alone);
+	for (size_t k = 0; s.alone < 0 && k < (s.spread ? s.nodes.size() : 1); k++)
 		numa_bitmask_setbit(mask, s.nodes[k].id);
 	return mask;
 }
@@ -325,6 +341,7 @@ int main(int argc, char **argv)
 	s.nodes = find_nodes(o.nodes);
 	s.locality = o.runtime == "locality";
 	s.spread = o.data.empty() ? s.locality : o.data == "spread";
+	s.alone = node_of(o.data.c_str());
 	if (!s.benchmark || s.nodes.empty()) {
 		np_fail(s.benchmark ? "--nodes: none of them has CPUs for this process" :
 				      "'%s' is no benchmark; see --help",

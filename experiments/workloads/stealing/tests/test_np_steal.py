@@ -35,10 +35,17 @@ def test_results_are_those_of_the_serial_run(benchmark: str, runtime: str) -> No
         assert event["pages"] == events[0]["pages"] and sum(event["pages"].values()) > 0
 
 
-@pytest.mark.parametrize("words, said", [(["--data", "third"], "--data third: needs first or spread")])
+@pytest.mark.parametrize("words, said", [
+    (["--data", "third"], "--data third: needs first, spread or a node with memory"),
+    (["--data", "4095"], "--data 4095: needs first, spread or a node with memory")])
 def test_data_is_first_or_spread(words: list[str], said: str) -> None:
     done, _ = run("heat", "--runtime", "vanilla", *words)
     assert done.returncode == 2 and said in done.stderr
+
+
+def test_data_is_on_the_node_of_that_number() -> None:
+    done, events = run("transpose", "--runtime", "locality", "--data", "0", text="prepare 1\nrun\nverify\nquit\n")
+    assert done.returncode == 0 and set(events[0]["pages"]) == set(events[-1]["pages"]) == {"0"} and events[-1]["verified"]
 
 
 def test_passes_are_made_alone() -> None:
