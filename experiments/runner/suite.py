@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "suites"
 
 # Parameters of each kind of workload and the type that a value must have.
 PARAMETERS: dict[str, dict[str, type]] = {
-    "triad": {"size": str, "kernel": str, "seconds": float},
+    "triad": {"size": str, "kernel": str, "seconds": float, "passes": int},
     "redis": {"elements": int, "max_length": int, "load_pipeline": int, "pipeline": int},
     "memory": {"size": str, "kernel": str, "seconds": float, "warm": float, "pages": str},
     "loaded": {"size": str, "load_size": str, "seconds": float, "warm": float, "pages": str},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The migration's price: time to solution with it, and how long a task must run until it has paid."""
+"""The migration's price: the measured time of a work with it in it, and how long a task must run until it has paid."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 
 from ..results import Results
-from ..stats import Interval, t_interval
-from .speedup import Speedup, speedups
+from ..stats import Interval, Ratio, ratio, t_interval
+from .speedup import BASELINE, Speedup, speedups
 
-WORK_S = (1, 10, 100)  # seconds that the work takes under the baseline
+SOLUTION = "time_to_solution"  # metric: seconds of a work that is the same under every policy, from before its placement
 NEVER = math.inf
 
 
@@ -32,18 +32,6 @@ class Cost:
             return paid(c.mean, s.value), None, None
         return paid(c.mean, s.value), paid(max(0.0, c.low), s.high), paid(c.high, s.low)
 
-    def time_to_solution(self, work: float) -> Interval:
-        """Of work that takes so many seconds under the baseline: its time here and the migration's.
-
-        Limits of the sum: MOVER, Zou and Donner, Statistics in Medicine 27, 2008, equation 6.
-        """
-        c, s, mean = self.seconds, self.speedup, work / self.speedup.value + self.seconds.mean
-        if None in (c.low, c.high, s.low, s.high) or s.low <= 0:
-            return Interval(mean, None, None, c.n)
-        below = math.hypot(work / s.value - work / s.high, c.mean - c.low)
-        above = math.hypot(work / s.low - work / s.value, c.high - c.mean)
-        return Interval(mean, mean - below, mean + above, c.n)
-
 
 def paid(seconds: float, speedup: float) -> float:
     """t with t = seconds + t / speedup."""
@@ -64,3 +52,19 @@ def _cost(results: Results, speedup: Speedup) -> Cost | None:
         return None
     seconds = t_interval([float(c["move_s"]) for c in found])
     return Cost(speedup, seconds, sum(float(c["moved_bytes"]) for c in found) / len(found))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Measured times of the work; faster is the baseline's over the policy's, with Fieller's limits."""
+
+    ours: Interval
+    base: Interval
+    faster: Ratio
+
+
+def solution(results: Results, workload: str, policy: str) -> Solution | None:
+    """None where the tasks do no fixed work, as in older runs."""
+    ours, base = ([v for o in results.select_independent(workload, p) if (v := o.value(SOLUTION)) is not None]
+                  for p in (policy, BASELINE))
+    return Solution(t_interval(ours), t_interval(base), ratio(base, ours)) if ours and base else None

@@ -115,11 +115,12 @@ def price(results: Results) -> dict[str, Any] | None:
     """One row for each workload and policy but the baseline; None where times mean nothing."""
     if not told(results):
         return None
-    rows = [_price(workload, policy, found) for (workload, policy), found in cost.costs(results).items()]
-    return {"rows": rows, "work": cost.WORK_S, "recorded": any(row["recorded"] for row in rows)}
+    rows = [_price(workload, policy, found, cost.solution(results, workload, policy))
+            for (workload, policy), found in cost.costs(results).items()]
+    return {"rows": rows, "recorded": any(row["recorded"] for row in rows)}
 
 
-def _price(workload: str, policy: str, found: cost.Cost | None) -> dict[str, Any]:
+def _price(workload: str, policy: str, found: cost.Cost | None, solution: cost.Solution | None) -> dict[str, Any]:
     row: dict[str, Any] = {"workload": workload, "policy": policy, "recorded": found is not None}
     if found is None:
         return row
@@ -130,14 +131,14 @@ def _price(workload: str, policy: str, found: cost.Cost | None) -> dict[str, Any
         "moved": (text_format.number(found.bytes / MIB), found.bytes),
         "even": (duration(even), "" if even == cost.NEVER else even),
         "even_limits": "" if None in ends else " to ".join(map(duration, ends)),
-        "work": [_work(work, found.time_to_solution(work)) for work in cost.WORK_S],
+        "solution": [_measured(solution.ours), _measured(solution.base),
+                     (times(solution.faster.value), solution.faster.value, limits(solution.faster))]
+        if solution else [("not measured", "", ""), (text_format.DASH, "", ""), (text_format.DASH, "", "")],
     }
 
 
-def _work(work: float, found: Interval) -> tuple[str, float, str]:
-    """Slower than the baseline with the migration in it: said in words too."""
-    beside = found.mean if found.low is None else found.low
-    return text_format.spread(found), found.mean, "slower" if beside > work else ""
+def _measured(found: Interval) -> tuple[str, float, str]:
+    return text_format.spread(found), found.mean, ""
 
 
 def _seconds(value: float) -> str:

@@ -14,14 +14,18 @@ from statistics import fmean
 from typing import Any
 
 from ...places import HERE
+from .. import footprint
 from ..errors import ExperimentError
 from ..host_nodes import Node, format_list
+from ..process import Program
 from ..schedule import Trial
 from ..suite import Suite, Task
 from ..tool import Numaplace
 from ..topology import SPREADS, ordered
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
+WORD = 8  # bytes of an element of a triad
+TURN = 0.02  # s, of a task whose work is over before the others'
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
 STREAM = ("copy", "scale", "sum", "triad")
@@ -162,8 +166,22 @@ class Memory(RunningWorkload):
         return "; ".join(wrong) or "ok"
 
 
+class Countdown:
+    """Over when every task's work and what is done meanwhile are."""
+
+    def __init__(self, tasks: int, over: threading.Event) -> None:
+        self.left, self.over, self.lock = tasks + 1, over, threading.Lock()
+
+    def one(self) -> None:
+        with self.lock:
+            self.left -= 1
+            if not self.left:
+                self.over.set()
+
+
 class Triad(Memory):
-    """Free to be placed: threads may use all CPUs of their node, and the arrays' policy is taken away."""
+    """Free to be placed: threads may use all CPUs of their node, and the arrays' policy is taken away. It is placed
+    while it does a work of so many passes over its arrays, whose end is timed."""
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         RunningWorkload.__init__(self, trial, suite, nodes, scratch)
@@ -178,6 +196,39 @@ class Triad(Memory):
 
     def pinning(self) -> list[str]:
         return []
+
+    @contextmanager
+    def working(self, seconds: float) -> Iterator[float]:
+        """The clock starts, the work, and what is done meanwhile. A task whose work is over goes on in turns, so that
+        the others' work and what is counted stay what they are until the placement is there too."""
+        operations = self.options["passes"] * (footprint.bytes_of(self.options["size"]) // WORD)
+        over = threading.Event()
+        with ThreadPoolExecutor(len(self.programs)) as pool:
+            begin = time.monotonic()
+            left = Countdown(len(self.programs), over)
+            tasks = [pool.submit(self._solve, program, operations, seconds or TURN, left) for program in self.programs.values()]
+            try:
+                yield seconds
+            finally:
+                left.one()
+            self.solved = max(task.result() for task in tasks) - begin
+
+    def _solve(self, program: Program, operations: int, turn: float, left: Countdown) -> float:
+        """When the work was done, by the clock that the programs have too."""
+        try:
+            program.send(f"work {operations}")
+            finished = program.receive("result", WORK_LIMIT)["finished"]
+        finally:
+            left.one()
+        while not left.over.is_set():
+            program.send(f"run {turn}")
+            program.receive("result", turn + WORK_LIMIT)
+        return finished
+
+    def measure(self) -> Measured:
+        found = super().measure()
+        found.metrics.append(metric("time_to_solution", "s", self.solved))
+        return found
 
     def bandwidths(self) -> list[dict[str, Any]]:
         return super().bandwidths()[:2]

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NP_MOST_OPERATIONS (1ULL << 60)
+
 /* libnuma's own complaints would be a second line beside ours. */
 void numa_warn(int num, char *fmt, ...)
 {
@@ -177,6 +179,7 @@ static int measure(struct np_worker *w, const struct np_when *when)
 static int command(struct np_worker *w, char **words, int n)
 {
 	struct np_when when = { 0 };
+	unsigned long long operations;
 	struct np_pages count;
 
 	if (!strcmp(words[0], "pages") && n == 1) {
@@ -185,12 +188,18 @@ static int command(struct np_worker *w, char **words, int n)
 		np_emit(json_pack("{ss so}", "event", "pages", "pages", pages_json(&count)));
 		return 0;
 	}
+	if (!strcmp(words[0], "work") && n == 2 &&
+	    !np_parse_count(words[1], NP_MOST_OPERATIONS, &operations) && operations) {
+		when.operations = (operations + w->threads - 1) / w->threads;
+		return measure(w, &when);
+	}
 	if (strcmp(words[0], "run") || n < 2 || n > 4 ||
 	    np_parse_double(words[1], 0.001, 86400, &when.seconds) ||
 	    (n > 2 && np_parse_double(words[2], 0, 1e12, &when.start)) ||
 	    (n > 3 && np_parse_double(words[3], 0, 86400, &when.warm)))
-		return np_fail("'%s' is not 'run SECONDS [START [WARM]]', 'pages' or 'quit'",
-			       words[0]);
+		return np_fail(
+			"'%s' is not 'run SECONDS [START [WARM]]', 'work OPERATIONS', 'pages' or 'quit'",
+			words[0]);
 	return measure(w, &when);
 }
 

@@ -30,6 +30,7 @@ static const char usage[] =
 	"  --seconds  measure once and leave; without it, commands come on stdin:\n"
 	"             run SECONDS [START [WARM]]  work for WARM seconds, then measure; all that\n"
 	"                                   from START of CLOCK_MONOTONIC on\n"
+	"             work OPERATIONS       of all threads, to the end\n"
 	"             pages                 where the arrays' pages are\n"
 	"             quit\n"
 	"  --kernel   copy, scale, sum, triad: how they are made (default auto, see below)\n"

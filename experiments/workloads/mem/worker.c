@@ -102,8 +102,9 @@ static void pin(const struct np_worker *w, unsigned int number)
 	CPU_FREE(set);
 }
 
-/* Passes until a sample's share of the time is over. */
-static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_least)
+/* Passes until a sample's share of the time is over, and of the operations done. */
+static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_least,
+			uint64_t wanted)
 {
 	double begin = r->finished, busy = s->busy, seconds;
 	uint64_t done, operations = 0;
@@ -113,7 +114,7 @@ static void take_sample(struct np_slice *s, struct np_thread_run *r, double at_l
 		operations += done;
 		r->passes++;
 		r->finished = np_now();
-	} while (r->finished - begin < at_least);
+	} while (r->finished - begin < at_least || operations < wanted);
 	s->operations += operations;
 	r->operations += operations;
 	seconds = s->w->kernel->own_time ? s->busy - busy : r->finished - begin;
@@ -128,15 +129,34 @@ static void warm_up(struct job *j)
 
 	if (j->when->warm <= 0)
 		return;
-	take_sample(j->slice, &r, j->when->warm);
+	take_sample(j->slice, &r, j->when->warm, 0);
 	j->run->warm_per_second = r.sample[0].operations / r.sample[0].seconds;
+}
+
+static void for_seconds(struct job *j)
+{
+	struct np_thread_run *r = j->run;
+	double end = r->started + j->when->seconds;
+
+	do {
+		take_sample(j->slice, r, j->when->seconds / NP_SAMPLES, 0);
+	} while (r->finished < end && r->n < NP_SAMPLES);
+}
+
+/* The same work whatever it takes: only the last pass may go beyond it. */
+static void for_operations(struct job *j)
+{
+	struct np_thread_run *r = j->run;
+	uint64_t all = j->when->operations, part = (all + NP_SAMPLES - 1) / NP_SAMPLES, left;
+
+	for (; r->operations < all; take_sample(j->slice, r, 0, left < part ? left : part))
+		left = all - r->operations;
 }
 
 static void *work(void *arg)
 {
 	struct job *j = arg;
 	struct np_thread_run *r = j->run;
-	double end;
 
 	pin(j->slice->w, j->slice->number);
 	pthread_barrier_wait(j->together);
@@ -144,10 +164,10 @@ static void *work(void *arg)
 		np_sleep_until(j->when->start);
 	warm_up(j);
 	r->started = r->finished = np_now();
-	end = r->started + j->when->seconds;
-	do {
-		take_sample(j->slice, r, j->when->seconds / NP_SAMPLES);
-	} while (r->finished < end && r->n < NP_SAMPLES);
+	if (j->when->operations)
+		for_operations(j);
+	else
+		for_seconds(j);
 	return NULL;
 }
 

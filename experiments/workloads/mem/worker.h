@@ -48,9 +48,10 @@ struct np_run {
 int np_worker_init(struct np_worker *w, const struct bitmask *nodes, const char **step);
 
 struct np_when {
-	double seconds; /* to measure */
-	double start;	/* s of CLOCK_MONOTONIC; 0: now */
-	double warm;	/* s of work before measuring */
+	double seconds;	     /* to measure */
+	double start;	     /* s of CLOCK_MONOTONIC; 0: now */
+	double warm;	     /* s of work before measuring */
+	uint64_t operations; /* of a thread, in the place of the seconds; 0: the seconds say it */
 };
 
 /* All threads work on their slices. Returns 0 or -errno; np_run_free() afterwards. */

@@ -337,6 +337,18 @@ def test_workers_told_the_same_start_begin_together(start) -> None:
         assert result["started"] >= begin and result["finished"] - result["started"] >= 0.3
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_work_has_as_many_operations_whatever_it_takes(start, threads: int) -> None:
+    elements = (1 << 20) // 8
+    worker = start("triad", "--size", "1M", "--threads", str(threads))
+    worker.event()
+    for passes in (1, 7, 250):
+        found = worker.ask(f"work {passes * elements}")
+        assert passes * elements <= found["operations"] <= (passes + (threads > 1)) * elements and found["verified"]
+        assert found["operations"] == worker.ask(f"work {passes * elements}")["operations"]
+        assert max(map(len, found["samples_ns"])) <= 100
+
+
 def test_pages_and_quit(start) -> None:
     triad = start("triad", "--size", "256K", "--mem", str(NODE))
     triad.event()
@@ -381,7 +393,7 @@ def test_bad_options_get_one_line(options: list[str], status: int, said: str) ->
     assert said in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "run 0", "run x", "run 1 2 x", "run 1 2 3 4", "walk", "pages now"])
+@pytest.mark.parametrize("command", ["run", "run 0", "run x", "run 1 2 x", "run 1 2 3 4", "walk", "pages now", "work", "work 0", "work x", "work 9 9"])
 def test_bad_commands_get_one_line(command: str) -> None:
     done = subprocess.run([PROGRAM, "--size", "64K"], input=command + "\n", capture_output=True, text=True)
     assert done.returncode == 1
