@@ -71,6 +71,10 @@ bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem b
 evidence: tools modules			## every suite on its machines of the lab, in runs of minutes that go on where they stopped, then one page
 	$(PY) -m experiments.evidence $(if $(TIME),--time $(TIME))
 
+.PHONY: bench-multichase
+bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a build of its authors' sources; 2 minutes
+	$(PY) -m experiments.workloads.mem.bench_multichase $(or $(MULTICHASE),multichase) --rounds $(BENCH_ROUNDS)
+
 .PHONY: aa aa-lab
 aa:					## false positives of the analysis where two levels are one policy, and coverage; 5 minutes
 	$(PY) -m experiments.analysis.aa
