@@ -17,8 +17,8 @@ say("welch", two$estimate[1] - two$estimate[2], two$conf.int, two$statistic, two
 pair <- t.test(b, a, paired = TRUE)
 say("paired", mean(b - a), pair$conf.int, pair$statistic, pair$parameter, pair$p.value)
 
-# Hedges' g by its definition, with Borenstein's large-sample variance (2009, 4.18 to 4.24).
-n <- length(a); m <- length(b); d <- (mean(b) - mean(a)) / sqrt(((n - 1) * var(a) + (m - 1) * var(b)) / (n + m - 2))
+# Hedges' g from Student's t with one variance, and Borenstein's large-sample variance (2009, 4.18 to 4.24).
+n <- length(a); m <- length(b); d <- t.test(b, a, var.equal = TRUE)$statistic * sqrt(1 / n + 1 / m)
 j <- 1 - 3 / (4 * (n + m - 2) - 1)
 g <- j * d; e <- j * sqrt((n + m) / (n * m) + d^2 / (2 * (n + m)))
 say("hedges", g, g + qnorm(c(0.025, 0.975)) * e)
@@ -81,3 +81,83 @@ for (d in c(0.5, 1, 2)) say("power_n", power.t.test(delta = d, power = 0.8, stri
 say("ljung_box", Box.test(lh, 1, "Ljung-Box")$statistic, Box.test(lh, 1, "Ljung-Box")$p.value)
 say("kendall", cor.test(as.numeric(lh), 1:48, method = "kendall", exact = FALSE)$estimate,
     cor.test(as.numeric(lh), 1:48, method = "kendall", exact = FALSE)$p.value)
+
+# Residuals over normal quantiles: the medians of the order statistics (Filliben 1975), and their least-squares line.
+k <- nrow(w)
+medians <- c(1 - 0.5^(1 / k), ((2:(k - 1)) - 0.3175) / (k + 0.365), 0.5^(1 / k))
+line <- lm(sort(resid(full)) ~ qnorm(medians))
+say("quantiles", qnorm(medians)[c(1, 2, 25, k)], sort(resid(full))[c(1, 25)], coef(line)[2])
+
+# Ratios of marginal means, unbalanced: where the test of mean(L) - r mean(H) turns; of logarithms, geometric means.
+at <- rbind(L = c(1, 1 / 2, 0, 0), H = c(1, 1 / 2, 0, 1))
+bends <- function(r) {
+  c <- at["L", ] - r * at["H", ]
+  abs(sum(c * coef(main))) - qt(0.95, df.residual(main)) * sqrt(drop(c %*% vcov(main) %*% c))
+}
+middle <- drop(at["L", ] %*% coef(main) / at["H", ] %*% coef(main))
+say("relative", middle, uniroot(bends, c(0.5, middle), tol = 1e-13)$root, uniroot(bends, c(middle, 5), tol = 1e-13)$root)
+logs <- lm(log(breaks) ~ wool + tension, w)
+say("relative_log", exp(-c(coef(logs)["tensionH"], rev(confint(logs, "tensionH", 0.9)))))
+
+# Share of a factor of two levels, at the ends of its contrast's interval in parts of its standard error.
+wool <- summary(main)$coefficients["woolB", ]
+squares <- function(t) t^2 * deviance(main) / df.residual(main)
+others <- sum((w$breaks - mean(w$breaks))^2) - squares(wool["t value"])
+ends <- sort(abs(confint(main, "woolB", 0.9) / wool["Std. Error"]))
+stopifnot(prod(confint(main, "woolB", 0.9)) > 0)
+say("explained", squares(wool["t value"]) / (squares(wool["t value"]) + others), squares(ends) / (squares(ends) + others))
+
+# Tukey's one degree of freedom: the fitted values' square as one more regressor.
+square <- fitted(main)^2
+say("additive", anova(main, lm(breaks ~ wool + tension + square, w))[2, "Pr(>F)"])
+
+# Speed-ups: y is the baseline of x, where more is better; AL is that of AH, where less is.
+al <- warpbreaks$breaks[1:9]; ah <- warpbreaks$breaks[19:27]
+inverse <- function(r) {
+  v <- c(var(al) / 9, r^2 * var(ah) / 9)
+  abs(mean(al) - r * mean(ah)) - qt(0.975, df) * sqrt(sum(v))
+}
+s <- mean(al) / mean(ah); v <- c(var(al) / 9, s^2 * var(ah) / 9); df <- sum(v)^2 / sum(v^2 / 8)
+s <- c(s, uniroot(inverse, c(0.9, s), tol = 1e-13)$root, uniroot(inverse, c(s, 9), tol = 1e-13)$root)
+say("speedup_less", s)
+say("speedup_p", p.adjust(c(t.test(x, y)$p.value, t.test(al, ah)$p.value), "holm"))
+
+# Their geometric mean: the delta method with R's own derivatives, Satterthwaite's degrees of freedom.
+means <- list(a = mean(x), b = mean(y), c = mean(al), d = mean(ah))
+found <- eval(deriv(~ (log(a / b) + log(c / d)) / 2, names(means)), means)
+v <- drop(attr(found, "gradient"))^2 * c(var(x) / 20, var(y) / 20, var(al) / 9, var(ah) / 9)
+df <- sum(v)^2 / sum(v^2 / c(19, 19, 8, 8))
+say("geometric_mean", exp(c(found) + c(0, -1, 1) * qt(0.975, df) * sqrt(sum(v))))
+
+# The price: seconds of moving, and the work after which they are paid, by solving t = seconds + t / speed-up.
+moving <- t.test(lh[1:9])
+say("cost", moving$estimate, moving$conf.int, mean(4096 * (1:9)))
+even <- function(seconds, speed) uniroot(function(t) t - seconds - t / speed, c(0, 1e6), tol = 1e-12)$root
+say("break_even", even(moving$estimate, s[1]), even(moving$conf.int[1], s[3]))
+
+# MOVER (Zou and Donner 2008, 6): 100 s of work by the limits of its speed-up, and the seconds of moving.
+work <- 100 / s
+say("solution", work[1] + moving$estimate,
+    work[1] + moving$estimate - sqrt((work[1] - work[3])^2 + (moving$estimate - moving$conf.int[1])^2),
+    work[1] + moving$estimate + sqrt((work[2] - work[1])^2 + (moving$conf.int[2] - moving$estimate)^2))
+
+# Boots: the means of warpbreaks' levels of tension, and Student's interval of them.
+boots <- tapply(warpbreaks$breaks, warpbreaks$tension, mean)
+say("boots", boots, t.test(boots)$conf.int)
+
+# Geweke's windows: the first tenth of the samples over the last half, in logarithms; threads are averaged.
+windows <- function(...) {
+  first <- sapply(list(...), function(x) mean(head(x, ceiling(length(x) / 10))))
+  last <- sapply(list(...), function(x) mean(tail(x, length(x) %/% 2)))
+  log(mean(first) / mean(last))
+}
+h <- as.numeric(lh)
+one <- c(windows(h, rev(h)), windows(h[1:30]), windows(h[11:48]))
+two <- c(windows(h[2:31]), windows(h[3:32]), windows(h[1:30], h[4:33]))
+say("windows", one)
+say("steady", exp(mean(one)), exp(mean(two)), p.adjust(c(t.test(one)$p.value, t.test(two)$p.value), "holm"))
+
+# Deviation in parts of the mean, pooled over the six cells of warpbreaks; chi-squared at 5 % / 6.
+cells <- split(warpbreaks$breaks, list(warpbreaks$wool, warpbreaks$tension))
+parts <- unlist(lapply(cells, function(c) (c / mean(c) - 1)^2))
+say("pooled", sqrt(sum(parts) / 48), sqrt(sum(parts) / qchisq(c(1 - 0.05 / 12, 0.05 / 12), 48)))

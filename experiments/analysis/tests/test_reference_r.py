@@ -1,25 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Everything that the analysis computes, beside what R 4.2 computes of its own data sets.
+"""What the analysis computes, beside what R 4.2 computes of its own data sets.
 
-reference-r.csv is what reference.R prints; where Rscript is installed, it is printed again.
+reference-r.csv is what reference.R prints; where Rscript is installed, it is printed again. The last tests find what is
+not compared: a row without a test, and a function of the statistics that no comparison has called.
 """
 
 from __future__ import annotations
 
 import csv
+import inspect
 import math
 import shutil
 import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from experiments.analysis import linear_model, power, run_order
-from experiments.analysis.linear_model import anova, contrasts, effects, fit
-from experiments.analysis.stats import Difference, hedges, holm, paired, paired_ratio, ratio, t_interval, welch
+from experiments.analysis import linear_model, power, run_order, stats
+from experiments.analysis.linear_model import additive_p, anova, contrasts, effects, explained, fit, relative, residuals
+from experiments.analysis.papers import heard
+from experiments.analysis.papers.heard_checks import _deviation
+from experiments.analysis.policies import cost, speedup
+from experiments.analysis.results import Results
+from experiments.analysis.results import read as read_run
+from experiments.analysis.samples import steady
+from experiments.analysis.stats import (
+    Difference,
+    Ratio,
+    boot_means,
+    hedges,
+    holm,
+    paired,
+    paired_ratio,
+    ratio,
+    t_interval,
+    welch,
+)
+from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
 
 FOLDER = Path(__file__).parent
@@ -60,7 +83,7 @@ def of(test: Difference) -> Sequence[float | None]:
 
 def test_means_and_differences() -> None:
     one = t_interval(SLEEP_1)
-    same("t_interval", one.mean, one.low, one.high)
+    same("t_interval", one.mean, one.low, one.mean + one.half)
     same("welch", *of(welch(SLEEP_1, SLEEP_2)))
     same("paired", *of(paired(SLEEP_1, SLEEP_2)))
     effect = hedges(SLEEP_1, SLEEP_2)
@@ -70,16 +93,20 @@ def test_means_and_differences() -> None:
 
 def test_ratios() -> None:
     for name, found in (("fieller", ratio(DOSE_2, DOSE_1)), ("fieller_paired", paired_ratio(DOSE_2, DOSE_1))):
-        same(name, found.value, found.low, found.high)
+        same(name, *ends(found))
 
 
-def warp() -> linear_model.Model:
+def ends(found: Ratio) -> Sequence[float | None]:
+    return found.value, found.low, found.high
+
+
+def warp(order: int = 2, log: bool = False) -> linear_model.Model:
     """Unbalanced: R's first four rows are left out."""
     rows = [{"wool": w, "tension": t, "breaks": float(y)} for (w, t), ys in WARP.items() for y in ys]
     data = pd.DataFrame(rows[4:])
-    found = linear_model._fit(data, "breaks", ("wool", "tension"), (), 2, log=False)
+    found = linear_model._fit(data, "breaks", ("wool", "tension"), (), order, log)
     tests = linear_model._tests(found)
-    return linear_model.Model("breaks", ("wool", "tension"), (), False, 2, found, *tests, tests)
+    return linear_model.Model("breaks", ("wool", "tension"), (), log, order, found, *tests, tests)
 
 
 def test_analysis_of_variance() -> None:
@@ -121,11 +148,143 @@ def test_run_order() -> None:
     same("kendall", found.tau, found.drift_p)
 
 
+def test_residuals_over_normal_quantiles() -> None:
+    found = residuals(warp())
+    same("quantiles", *(found.normal[k] for k in (0, 1, 24, 49)), found.ordered[0], found.ordered[24], found.slope)
+
+
+def test_ratios_of_marginal_means_and_shares() -> None:
+    main = warp(order=1)
+    same("relative", *ends(relative(main, "tension", "L", "H", 0.90)))
+    same("relative_log", *ends(relative(warp(order=1, log=True), "tension", "L", "H", 0.90)))
+    same("explained", *ends(explained(main, next(term for term in anova(main) if term.name == "wool"), 0.90)))
+
+
+def test_additivity() -> None:
+    same("additive", additive_p(warp(order=1)))
+
+
+@pytest.fixture
+def speeds(tmp_path: Path) -> Results:
+    """Doses as MB/s, where more is better; breaks as seconds, where less is. What moving costs has lh's first values."""
+    given = {("cross", "bandwidth", "MB/s"): (DOSE_1, DOSE_2),
+             ("redis-lists", "seconds", "s"): (WARP["A", "L"], WARP["A", "H"])}
+    lines = [synthetic.observation(
+        workload, policy, k, platform="lab-timed", metrics=[{"name": name, "unit": unit, "value": float(value)}],
+        cost={"apply_s": 9.0, "watched_s": 0.0, "move_s": LH[k % 9], "moved_bytes": 4096 * (k % 9 + 1)})
+        for (workload, name, unit), both in given.items() for policy, found in zip(("none", "n-mass"), both, strict=True)
+        for k, value in enumerate(found)]
+    return read_run(synthetic.write(tmp_path, lines, synthetic.TIMED))
+
+
+def test_speedups(speeds: Results) -> None:
+    found = speedup.speedups(speeds)
+    more, less = found["cross", "n-mass"], found["redis-lists", "n-mass"]
+    same("fieller", *ends(more))
+    same("speedup_less", *ends(less))
+    same("speedup_p", more.p_holm, less.p_holm)
+    total, = speedup.totals(speeds)
+    same("geometric_mean", *ends(total.ratio))
+
+
+def test_the_price_of_moving(speeds: Results) -> None:
+    found = cost.costs(speeds)["redis-lists", "n-mass"]
+    same("cost", found.seconds.mean, found.seconds.low, found.seconds.high, found.bytes)
+    same("break_even", *found.break_even[:2])
+    assert found.break_even[2] > found.break_even[0]
+
+
+def test_time_to_solution(speeds: Results) -> None:
+    found = cost.costs(speeds)["redis-lists", "n-mass"].time_to_solution(100)
+    same("solution", found.mean, found.low, found.high)
+
+
+def test_boots() -> None:
+    cells = [(float(y), tension) for (_, tension), ys in WARP.items() for y in ys]
+    means = boot_means(*zip(*cells, strict=True))
+    found = t_interval(list(means.values()))
+    same("boots", *means.values(), found.low, found.high)
+
+
+def test_windows_of_the_steady_state(tmp_path: Path) -> None:
+    back = LH[::-1]
+    threads = {"none": [[LH, back], [LH[:30]], [LH[10:]]], "n-mass": [[LH[1:31]], [LH[2:32]], [LH[:30], LH[3:33]]]}
+    lines = [synthetic.observation("cross", policy, k) for policy in threads for k in range(3)]
+    for line in lines:
+        line["tasks"][0]["details"] = {"samples_ns": threads[line["policy"]][line["repeat"]]}
+    run = read_run(synthetic.write(tmp_path, lines))
+    same("windows", *map(steady.of, run.select("cross", "none")))
+    one, two = steady.cells(run)
+    same("steady", one.ratio, two.ratio, one.p, two.p)
+
+
+def test_pooled_deviation(tmp_path: Path) -> None:
+    lines = [synthetic.observation(
+        "cross", "none", 10 * cell + k, metrics=[{"name": "iterations", "unit": "1/s", "value": float(value)}],
+        factors={"pattern": "sequential", "memory": "local", "size_kb": cell})
+        for cell, found in enumerate(WARP.values()) for k, value in enumerate(found)]
+    cells = heard.cells_of(read_run(synthetic.write(tmp_path, lines)))
+    same("pooled", *ends(_deviation(cells, "sequential", "local").found))
+
+
 def test_every_printed_value_is_compared() -> None:
     """A name that no test above asks for would be a value without a comparison."""
     text = Path(__file__).read_text()
     assert [name for name in R if f'"{name}"' not in text] == []
     assert all(math.isfinite(v) for values in R.values() for v in values)
+
+
+MODULES = stats, linear_model, speedup, cost
+NO_NUMBER = {"bool", "str"}
+
+
+def public(module: ModuleType) -> Iterator[tuple[str, CodeType]]:
+    """Functions, methods and properties that the module defines and whose result is a number or has some in it."""
+    def found(owner: Any, prefix: str) -> Iterator[tuple[str, CodeType]]:
+        for name, thing in vars(owner).items():
+            function = thing.fget if isinstance(thing, property) else thing
+            if name.startswith("_") or getattr(thing, "__module__", module.__name__) != module.__name__:
+                continue
+            if inspect.isclass(thing):
+                yield from found(thing, f"{prefix}{name}.")
+            elif inspect.isfunction(function) and function.__annotations__.get("return") not in NO_NUMBER:
+                yield f"{prefix}{name}", function.__code__
+    return found(module, f"{module.__name__.rpartition('.')[2]}.")
+
+
+def not_called(comparisons: Callable[[], None]) -> list[str]:
+    """Which of the public functions the comparisons leave out."""
+    called: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            called.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        comparisons()
+    finally:
+        sys.setprofile(before)
+    return [name for module in MODULES for name, code in public(module) if code not in called]
+
+
+def test_every_function_of_the_statistics_is_compared(speeds: Results, tmp_path: Path) -> None:
+    """A function that gives a number and that no comparison with R has called would be one that R does not check."""
+    def comparisons() -> None:
+        for name, test in list(globals().items()):
+            if name.startswith("test_") and test.__code__.co_names.count("same"):
+                given = {"speeds": speeds, "tmp_path": tmp_path / name}
+                (tmp_path / name).mkdir()
+                test(**{wanted: given[wanted] for wanted in inspect.signature(test).parameters})
+
+    assert not_called(comparisons) == []
+
+
+def test_a_function_without_a_comparison_is_found(speeds: Results) -> None:
+    left = not_called(lambda: test_speedups(speeds))
+    assert "cost.Cost.break_even" in left and "linear_model.additive_p" in left and "stats.hedges" in left
+    assert "speedup.geometric_mean" not in left and "stats.ratio" not in left
 
 
 @pytest.mark.skipif(not shutil.which("Rscript"), reason="Rscript is not installed: apt-get install r-base-core")
