@@ -81,6 +81,8 @@ class Observer:
         self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
         with timed("apply"), running.working(self.suite.sample) as sample:
             self._apply(trial, running, sample, record)
+        with timed("ps_applied"):
+            self._ps(running, record)
         with timed("measure"):
             measured = running.measure()
         with timed("ps_after"):
@@ -93,12 +95,16 @@ class Observer:
     def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: dict[str, Any]) -> None:
         begin = time.monotonic()
         record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
-        record["cost"] = cost(record["apply"], time.monotonic() - begin, sample)
+        end = time.monotonic()
+        record["cost"] = cost(record["apply"], end - begin, sample)
+        record["apply_at"] = [round(begin, 6), round(end, 6)]
 
     def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
-        """The tasks in the workload's order."""
+        """The tasks in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
         record["platform"] = self.platform
-        return running.read_tasks(self.numaplace)
+        found = running.read_tasks(self.numaplace)
+        record.setdefault("samples", []).append(page_sample([task.role for task in running.tasks], found, record["apply"]))
+        return found
 
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
                      record: dict[str, Any]) -> None:
@@ -225,6 +231,13 @@ def cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, f
     return {"apply_s": round(seconds, 6), "watched_s": watched,
             "move_s": sum(move.get("ns", 0) for move in moves) / 1e9,
             "moved_bytes": sum(move.get("bytes", 0) for move in moves)}
+
+
+def page_sample(roles: list[str], tasks: list[dict[str, Any]], applied: dict[str, Any] | None) -> dict[str, Any]:
+    """Pages per node at this moment, by the boot's monotonic clock, and how many apply has moved so far."""
+    return {"t_s": round(time.monotonic(), 6),
+            "pages": {role: task["pages"] for role, task in zip(roles, tasks, strict=True)},
+            "moved": pages_moved(applied) if applied else 0}
 
 
 def pages_moved(applied: dict[str, Any]) -> int:

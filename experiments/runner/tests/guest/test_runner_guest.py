@@ -71,6 +71,7 @@ def test_maximum_local_brings_tasks_and_pages_together(workload: str, tmp_path: 
         assert decision["penalty"]["source"] == "declared"
     check_cost(record)
     check_solution(record)
+    check_samples(record)
     if workload == "contention-2L2R":
         check_overflow(record)
 
@@ -88,6 +89,19 @@ def check_cost(record: dict) -> None:
     assert cost["moved_bytes"] == os.sysconf("SC_PAGESIZE") * metrics(record)["pages_moved"]
     assert 0 <= cost["move_s"] <= cost["apply_s"] <= record["steps"]["apply"] + 0.001
     assert (cost["move_s"] > 0) == (cost["moved_bytes"] > 0) and cost["watched_s"] == (0 if "redis" in record["workload"] else SUITE.sample)
+
+
+def check_samples(record: dict) -> None:
+    """Before apply, after it, and after the measurement: what moved is where it was sent."""
+    before, applied, measured = record["samples"]
+    begin, end = record["apply_at"]
+    assert before["t_s"] <= begin < end <= applied["t_s"] < measured["t_s"]
+    assert [s["moved"] for s in (before, applied, measured)] == [0] + 2 * [metrics(record)["pages_moved"]]
+    for task in record["tasks"]:
+        assert before["pages"][task["role"]] == task["pages_before"]
+        assert measured["pages"][task["role"]] == task["pages_after"]
+        at = str(task["node_after"])
+        assert applied["pages"][task["role"]][at] == pytest.approx(task["pages_after"][at], rel=0.05)
 
 
 def check_overflow(record: dict) -> None:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the pages of real processes are, by the clock of their own measurement.
+
+The moments around apply are in the guest's tests: apply refuses a host of one node.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.runner import host_nodes, schedule
+from experiments.runner import suite as suites
+from experiments.runner.observe import Observer, page_sample
+from experiments.runner.tool import Numaplace
+from experiments.runner.workloads.mem import Triad
+
+SMALL = {"triad": {"size": "4M", "kernel": "auto", "seconds": 0.2}}
+MOVED = {"decisions": [{"pid": 1, "result": {"migrate": {"moved": 6}}}, {"pid": 2, "result": None}]}
+
+
+def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
+    suite = suites.load("policy-matrix")
+    suite = replace(suite, parameters=suite.parameters | SMALL)
+    node = host_nodes.nodes()[0]
+    workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
+    trial = schedule.Trial(workload, "none", 0, 0, False)
+    observer, record = Observer(suite, [node, node], Numaplace(), tmp_path), {"apply": None}
+    running = Triad(trial, suite, [node, node], tmp_path)
+    try:
+        running.start()
+        seen = observer._ps(running, record)
+        record["apply"] = MOVED
+        details = running.measure().details
+        observer._ps(running, record)
+    finally:
+        running.stop()
+    before, measured = json.loads(json.dumps(record["samples"]))
+    assert [before["moved"], measured["moved"]] == [0, 6]
+    roles = [task.role for task in running.tasks]
+    for role, task in zip(roles, seen, strict=True):
+        assert before["pages"][role] == task["pages"] and task["pages"][str(node.id)] >= 1024
+        assert before["t_s"] < details[role]["started"] < details[role]["finished"] < measured["t_s"]
+        assert measured["pages"][role].keys() == {str(node.id)}
+
+
+def test_a_sample_has_the_pages_of_every_role() -> None:
+    tasks = [{"pages": {"0": 5, "1": 7}}, {"pages": {}}]
+    assert page_sample(["a", "b"], tasks, None) | {"t_s": 0} == {"t_s": 0, "pages": {"a": {"0": 5, "1": 7}, "b": {}}, "moved": 0}
