@@ -17,6 +17,7 @@ from .anova_report import across_workloads, within_workload
 from .decisions import decisions
 from .policies import matrix
 from .results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, read, text_of
+from .samples import pages
 from .stats import LEVEL, t_interval, welch
 from .summary import notes, write_text
 
@@ -234,6 +235,7 @@ def _mean(results: Results, workload: str, policy: str, metric: str) -> float | 
 def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     placement = figures.placement_panel(results, workload, slug)
     timing = figures.timing_panel(results, workload, slug)
+    course = pages.panel(results, workload, slug)
     metrics = figures.distinct_metrics(results, workload)
     others = [m for m in results.performance_metrics(workload) if m not in metrics]
     subtitle = results.platform_line
@@ -243,6 +245,7 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
         "slug": slug,
         "placement": Markup(placement),
         "timing": Markup(timing) if timing else "",
+        "course": Markup(course) if course else "",
         "platform_line": subtitle,
         "standalone": theme.standalone([p for p in (placement, timing) if p], workload, subtitle),
         "equal": [text_format.label(name) for name, _ in others] if metrics else [],

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Pages per node over the time of an observation, below the bandwidth of its tasks.
+
+Pages are known at the moments that the record has: before apply, after it, and after the measurement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .. import text_format, theme
+from ..charts import dress
+from ..results import Observation, Results
+
+WIDTH_IN, RATE_IN, PAGES_IN, ROOM_IN = 4.7, 0.85, 1.0, 0.85
+STEPS = 50  # of the curve of the bandwidth
+
+
+@dataclass(frozen=True)
+class Moment:
+    """t in seconds from the beginning of apply."""
+
+    t: float
+    pages: dict[int, int]  # of all tasks, by node
+    moved: int
+
+
+@dataclass(frozen=True)
+class Course:
+    policy: str
+    observation: Observation
+    apply_s: float
+    moments: tuple[Moment, ...]
+    rate: tuple[tuple[float, float], ...]  # time, MB/s of all tasks; none where a workload has no stretches
+
+
+def courses(results: Results, workload: str) -> list[Course]:
+    """Of the first clean observation under each policy that has samples; older runs have none."""
+    found = []
+    for policy in results.policies:
+        o = next((o for o in results.select(workload, policy) if o.raw.get("samples") and o.raw.get("apply_at")), None)
+        if o is not None:
+            found.append(_course(o))
+    return found
+
+
+def _course(o: Observation) -> Course:
+    begin, end = o.raw["apply_at"]
+    moments = tuple(Moment(s["t_s"] - begin, _by_node(s["pages"]), s["moved"]) for s in o.raw["samples"])
+    return Course(o.policy, o, end - begin, moments, tuple((t - begin, rate) for t, rate in _rate(o)))
+
+
+def _by_node(tasks: dict[str, dict[str, int]]) -> dict[int, int]:
+    pages: Counter[int] = Counter()
+    for by_node in tasks.values():
+        pages.update({int(node): count for node, count in by_node.items()})
+    return dict(sorted(pages.items()))
+
+
+def _rate(o: Observation) -> Iterator[tuple[float, float]]:
+    """The sum over all threads that work then. The stretches of a thread are taken to be of equal length."""
+    threads = [thread for task in o.tasks for thread in _threads(task.get("details"))]
+    if not threads:
+        return
+    first, last = min(t[0] for t in threads), max(t[1] for t in threads)
+    for k in range(STEPS):
+        at = first + (last - first) * (k + 0.5) / STEPS
+        yield at, sum(stretches[int(len(stretches) * (at - begin) / (end - begin))]
+                      for begin, end, stretches in threads if begin <= at < end)
+
+
+def _threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
+    """Of each thread the beginning and the end of its work, and the MB/s of its stretches."""
+    wanted = ("started", "finished", "operations", "bytes_credited", "samples_ns")
+    if not isinstance(details, dict) or not all(details.get(key) for key in wanted):
+        return
+    bytes_each = details["bytes_credited"] / details["operations"]
+    for samples in details["samples_ns"]:
+        if samples:
+            yield details["started"], details["finished"], [1e3 * bytes_each / ns for ns in samples]
+
+
+def panel(results: Results, workload: str, prefix: str) -> str | None:
+    """A pair of axes for each policy: the bandwidth, and the pages stacked below it. None without samples."""
+    found = courses(results, workload)
+    if not found:
+        return None
+    heights = [inches for c in found for inches in ((RATE_IN, PAGES_IN) if c.rate else (PAGES_IN,))]
+    with matplotlib.rc_context(theme.SETTINGS):
+        figure = Figure((WIDTH_IN, sum(heights) + ROOM_IN * len(found)), layout="constrained")
+        axes = list(figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
+        tips = []
+        for course in found:
+            upper = axes.pop(0) if course.rate else None
+            tips += _draw(upper, axes.pop(0), course)
+        title = f"{workload}: bandwidth and pages per node over time"
+        return theme.inline(figure, f"{prefix}-course", title, "; ".join(map(_told, found)), tips)
+
+
+def _draw(rate: Axes | None, pages: Axes, course: Course) -> list[tuple[Axes, Sequence[theme.Tip]]]:
+    if rate:
+        rate.plot(*zip(*course.rate, strict=True), "-", color=theme.colour("mean"), linewidth=1.1)
+        dress(rate, "", "MB/s")
+        rate.set_ylim(bottom=0)
+    _stack(pages, course)
+    dress(pages, "s from the beginning of apply", "pages")
+    for axes in (rate, pages):
+        if axes:
+            axes.axvspan(0, course.apply_s, color=theme.colour("muted"), alpha=0.3, linewidth=0)
+            axes.set_xlim(*_ends(course))
+    (rate or pages).set_title(text_format.printable(course.policy), loc="left", size=9.5, color=theme.colour("ink"))
+    return [(pages, [_tip(course, moment) for moment in course.moments])]
+
+
+def _ends(course: Course) -> tuple[float, float]:
+    times = [m.t for m in course.moments] + [course.apply_s] + [t for t, _ in course.rate]
+    return min(0.0, *times), max(times)
+
+
+def _stack(axes: Axes, course: Course) -> None:
+    """Straight through apply; before it and after it pages are where the moment says."""
+    points = sorted([*course.moments, *_at_ends(course)], key=lambda m: m.t)
+    nodes = sorted({node for m in points for node in m.pages})
+    axes.stackplot([m.t for m in points], [[m.pages.get(node, 0) for m in points] for node in nodes],
+                   colors=[theme.node_colour(node) for node in nodes], linewidth=0)
+    for m in course.moments:
+        axes.axvline(m.t, color=theme.colour("surface"), linewidth=0.8, linestyle=":")
+
+
+def _at_ends(course: Course) -> list[Moment]:
+    """The last moment before apply, when it begins, and the first one after it, when it has ended."""
+    before = [replace(m, t=0.0) for m in course.moments if m.t < 0][-1:]
+    return before + [replace(m, t=course.apply_s) for m in course.moments if m.t > course.apply_s][:1]
+
+
+def _tip(course: Course, m: Moment) -> theme.Tip:
+    o = course.observation
+    pages = ", ".join(f"{count} pages on node {node}" for node, count in m.pages.items())
+    return theme.Tip(m.t, sum(m.pages.values()) / 2, f"{course.policy}, {m.t:+.3f} s: {pages}\n{m.moved} moved so far\n"
+                     f"repeat {o.repeat}, line {o.line} of results.jsonl", f"o{o.line}")
+
+
+def _told(course: Course) -> str:
+    return f"{course.policy}: " + ", ".join(
+        f"at {m.t:+.3f} s {' and '.join(f'{count} on node {node}' for node, count in m.pages.items())}, {m.moved} moved"
+        for m in course.moments)
