@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from . import papers, report, summary
+from .papers.chapter import NO_POLICY
 from .results import Results, ResultsError, read
 from .summary import notes, write_text
 
@@ -38,7 +39,8 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
     if not parts:
         raise ResultsError(broken[0][1] if broken else f"{directory}: holds no run")
     across = papers.across([results for results, _ in parts])
-    own = [check for _, chapters in parts for chapter in chapters for check in chapter.own_checks]
+    own = [check for _, chapters in parts for chapter in chapters
+           if chapter.policy == NO_POLICY for check in chapter.own_checks]
     page = report.page_of("report_all.html", title=_title(parts),
                           broken=broken, across=across, by_kind=papers.by_kind([*own, *across]),
                           parts=[_part(results, chapters) for results, chapters in parts])
@@ -55,8 +57,8 @@ def _title(parts: list[Part]) -> str:
 def _place(part: Part) -> tuple[int, str]:
     """Papers together, in the order of Documentation/explanation/papers.md; runs without one first."""
     results, chapters = part
-    order = list(papers.PRESENTATIONS)
-    return (order.index(chapters[0].name) if chapters else -1, results.directory.name)
+    known = [name for name in results.presents if name in papers.PRESENTATIONS] if chapters else []
+    return (list(papers.PRESENTATIONS).index(known[0]) if known else -1, results.directory.name)
 
 
 def _part(results: Results, chapters: list[papers.Chapter]) -> dict[str, Any]:

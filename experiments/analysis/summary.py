@@ -107,7 +107,7 @@ def build(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
         "notes": notes(results),
         "rows": rows(results),
         "checks": [
-            {"presentation": c.name, "this_machine": check in c.own_checks} | asdict(check)
+            {"presentation": c.name, "policy": c.policy, "this_machine": check in c.own_checks} | asdict(check)
             for c in chapters for check in c.checks
         ],
     }

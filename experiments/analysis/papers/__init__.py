@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..results import Results
 from . import bergstrom, deters, frozen, heard, luo, prabhanjan
 from .across import judge as across
-from .chapter import Chapter
+from .chapter import NO_POLICY, Chapter
 from .checks import by_kind
 
 __all__ = ["PRESENTATIONS", "Chapter", "across", "by_kind", "chapters"]
@@ -41,10 +41,12 @@ def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], li
 
 
 def _chapter(results: Results, name: str, policy: str, prefix: str) -> Chapter:
-    if len(results.policies) == 1:
+    """Labelled, but where the run is the paper's own: without a policy."""
+    if results.policies == [NO_POLICY]:
         return PRESENTATIONS[name](results, f"{prefix}-{name}")
     suffix = f"{results.policies.index(policy)}-{re.sub('[^A-Za-z0-9]+', '-', policy)}"
     chapter = PRESENTATIONS[name](results.under(policy), f"{prefix}-{name}-{suffix}")
     chapter.name += f"-{suffix}"
+    chapter.policy = policy
     chapter.title += f", policy {policy}"
     return chapter

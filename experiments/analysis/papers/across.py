@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..results import Results
 from . import bergstrom, luo, luo_checks
 from .cells import Cells
-from .chapter import like
+from .chapter import NO_POLICY, like
 from .checks import FITTED, PREDICTED, Check, Part, Statement, every, greater, some
 from .judge import Judge
 
@@ -20,7 +20,7 @@ def judge(runs: list[Results]) -> list[Check]:
     for presentation, names, first, second, statements in (
             ("luo-contention", luo.NAMES, luo_checks.LS3A, luo_checks.E5620, luo_machines),
             ("bergstrom-stream", bergstrom.NAMES, bergstrom.AMD, bergstrom.INTEL, bergstrom_machines)):
-        of = {like(r, names): r for r in reversed(runs) if presentation in r.presents and len(r.policies) == 1
+        of = {like(r, names): r for r in reversed(runs) if presentation in r.presents and r.policies == [NO_POLICY]
               and "lab-functional" not in r.platforms}
         if first in of and second in of:
             checks += _judged([of[first], of[second]], statements)

@@ -15,6 +15,8 @@ from .checks import CONSTRUCTION, MODEL, PREDICTED, SELF, Check, Statement, by_k
 from .judge import Judge, Make
 from .model_error import UNKNOWN, caution
 
+NO_POLICY = "none"  # as the papers measured
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -46,6 +48,7 @@ class Chapter:
     measured_on: str  # the paper's machines
     says: str         # what the paper found, in our words
     machine: str = ""  # the paper's machine that ours is or is modelled after
+    policy: str = NO_POLICY
     differs: tuple[str, ...] = ()  # from what the paper did
     caution: str = ""  # what of the lab's machine was fitted, and how far its model is off
     found: str = ""   # what we found, from the numbers

@@ -73,3 +73,19 @@ def test_the_page_of_all_runs_counts_by_kind_with_the_predictions_first(tmp_path
     assert shown == papers.by_kind([*own, *papers.across(results)])
     assert [kind for kind, _ in shown] == ["predicted", "fitted", "input"]
     assert "fairer to local and remote threads" in page.read_text()
+
+
+def test_the_page_of_all_runs_counts_a_statement_once_whatever_the_policies(tmp_path: Path) -> None:
+    """Runs of none alone, of none and interleave, and of interleave alone: two chapters without a policy."""
+    for name, policies in (("plain", ["none"]), ("two", ["none", "interleave"]), ("other", ["interleave"])):
+        found = [record for policy in policies
+                 for record in factorial.records("contention", luo.contention("e5620"), policy=policy)]
+        factorial.write(tmp_path / name, found, ["luo-contention"])
+    page, parts = report_all.write(tmp_path, report_all.runs(tmp_path))
+    chapters = [chapter for _, found in parts for chapter in found]
+    assert len(chapters) == 4
+    once = [check for chapter in chapters if chapter.policy == "none" for check in chapter.own_checks]
+    assert len(once) == len(chapters[0].own_checks) * 2
+    assert re.findall("<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", page.read_text()[:page.read_text().index("</dl>")]) == (
+        papers.by_kind(once))
+    assert page.read_text().count(", policy interleave</a>") == 2

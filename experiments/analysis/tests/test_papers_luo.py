@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -183,6 +184,22 @@ def test_two_policies_over_a_design_have_a_report(tmp_path: Path, policy: str) -
     assert main(["report", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
     assert f"{TITLE}, policy none<" in page and f"{TITLE}, policy {policy}<" in page
+
+
+def test_one_policy_names_its_chapter_and_its_verdicts(tmp_path: Path) -> None:
+    found = factorial.records("contention", contention("e5620"), policy="interleave")
+    results = read(factorial.write(tmp_path, found, ["luo-contention"]))
+    (made,), _ = papers.chapters(results)
+    assert (made.title, made.policy) == (f"{TITLE}, policy interleave", "interleave") and made.checks
+    assert main(["report", str(tmp_path)]) == 0
+    assert f"{TITLE}, policy interleave<" in (tmp_path / "report.html").read_text()
+    told = json.loads((tmp_path / "summary.json").read_text())["checks"]
+    assert len(told) == len(made.checks) and {check["policy"] for check in told} == {"interleave"}
+
+
+def test_a_run_without_a_policy_has_the_plain_title(tmp_path: Path) -> None:
+    results = read(factorial.write(tmp_path, factorial.records("contention", contention("e5620")), ["luo-contention"]))
+    assert [(c.title, c.policy) for c in papers.chapters(results)[0]] == [(TITLE, "none")]
 
 
 def halved(name: str, *levels: str) -> list[factorial.Cell]:
