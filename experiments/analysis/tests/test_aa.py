@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scipy.stats import binom
 
 from experiments.analysis import aa
 from experiments.analysis.results import policy_rank
@@ -26,6 +27,12 @@ def test_a_real_difference_is_too_many(tmp_path: Path, capsys) -> None:
     runs = (aa.synthetic(tmp_path, aa.normal, seed, effect=1.08) for seed in range(SEEDS))
     assert aa.table("a real difference", runs) == 5
     assert capsys.readouterr().out.count("TOO MANY") == 5
+
+
+def test_a_level_of_nine_percent_is_too_much() -> None:
+    """The bound is the 99 % quantile of chance, and such a level is nearly always above it."""
+    assert aa.found_wrong(aa.SEEDS) > 0.99
+    assert binom.sf(aa.most(aa.SEEDS), aa.SEEDS, aa.LEVEL) < 0.01 <= binom.sf(aa.most(aa.SEEDS) - 1, aa.SEEDS, aa.LEVEL)
 
 
 def test_the_drawn_runs_have_the_plan_of_the_runner(tmp_path: Path) -> None:
