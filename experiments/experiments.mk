@@ -76,7 +76,7 @@ bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a bu
 	$(PY) -m experiments.workloads.mem.bench_multichase $(or $(MULTICHASE),multichase) --rounds $(BENCH_ROUNDS)
 
 .PHONY: aa aa-lab
-aa:					## false positives of the analysis where two levels are one policy, and coverage; 5 minutes
+aa:					## false positives of the analysis where two levels are one policy, and coverage; 10 minutes
 	$(PY) -m experiments.analysis.aa
 
 AA_SEEDS ?= 1 2 3 4 5 6 7 8 9 10

@@ -21,17 +21,20 @@ from scipy import stats
 
 from ..runner import schedule
 from ..runner import suite as suites
-from . import coverage
+from . import compare, coverage
 from .anova_report import frame
 from .linear_model import Model, contrasts, fit
 from .results import Results, read
-from .stats import holm, paired, ratio, welch
+from .stats import holm, paired, ratio, t_interval, welch
 
 LEVEL = 0.05
 LEVELS = ("none", "none#2")
 SEEDS, REPEATS, COVERAGE_RUNS = 1000, 10, 800
 SURE = 0.99   # a count is too high where chance makes so many in 1 of 100 such lines
 WRONG = 0.09  # a level that is to be found: the table tells in how many of 100 such lines it is
+BOOTS, OF_A_BOOT, BETWEEN, WITHIN = 5, 4, 0.03, 0.01
+NAIVE = "naive"  # a method that takes all observations of several boots for independent; it must have too many
+TRUTH = 1000.0
 Noise = Callable[[random.Random, int], Iterator[float]]
 
 
@@ -105,6 +108,42 @@ def tests(results: Results) -> dict[str, list[bool]]:
                     if isinstance(model, Model) else {})
 
 
+def booted(folder: Path, seed: str) -> Results:
+    """A run of four workloads in several boots, each of which has a mean of its own for each workload."""
+    draw, lines = random.Random(seed), []
+    for workload in ("a", "b", "c", "d"):
+        for boot in range(BOOTS):
+            mean = TRUTH * draw.gauss(1, BETWEEN)
+            lines += [json.dumps({
+                "workload": workload, "policy": LEVELS[0], "repeat": boot * OF_A_BOOT + k, "order": k, "platform": "lab-timed",
+                "boot_id": str(boot), "marks": [], "check": "ok", "metrics": [
+                    {"name": "bandwidth", "unit": "MB/s", "value": draw.gauss(mean, WITHIN * TRUTH)}]})
+                for k in range(OF_A_BOOT)]
+    folder.mkdir(exist_ok=True)
+    (folder / "results.jsonl").write_text("\n".join(lines) + "\n")
+    return read(folder)
+
+
+def of_boots(folder: Path, seed: int) -> dict[str, list[bool]]:
+    """Whether the interval of a mean leaves the truth out."""
+    run = booted(folder, f"boots/{seed}")
+    cells = {"interval of boot means": [run.select_independent(w) for w in run.workloads],
+             f"{NAIVE}: of all observations": [run.select(w) for w in run.workloads]}
+    found = {name: [t_interval([o.value("bandwidth") for o in cell]) for cell in of_all] for name, of_all in cells.items()}
+    return {name: [not i.low <= TRUTH <= i.high for i in intervals] for name, intervals in found.items()}
+
+
+def of_two_runs(folder: Path, seed: int) -> dict[str, list[bool]]:
+    """What `compare` finds between two runs of one policy, in other boots."""
+    runs = [booted(folder / side, f"runs/{side}/{seed}") for side in ("first", "second")]
+    rows = compare.compare(*(run.directory for run in runs))["pairs"][0]["rows"]
+    plain = [welch(*([o.value("bandwidth") for o in run.select(w)] for run in runs)).p for w in runs[0].workloads]
+    return {"compare, Welch's test": [row["p"] < LEVEL for row in rows],
+            "compare, Fieller without 1": [not row["ratio_ci95_low"] <= 1 <= row["ratio_ci95_high"] for row in rows],
+            "compare, Holm over the run": [any(row["significant"] for row in rows)],
+            f"{NAIVE}: of all observations": [p < LEVEL for p in plain]}
+
+
 def most(n: int) -> int:
     """False positives among n tests, that chance explains."""
     return int(stats.binom.ppf(SURE, n, LEVEL))
@@ -115,26 +154,34 @@ def found_wrong(n: int) -> float:
     return float(stats.binom.sf(most(n), n, WRONG))
 
 
-def table(name: str, runs: Iterator[Results]) -> int:
-    """Prints a line a method; returns how many have too many false positives."""
+def table(name: str, runs: Iterator[dict[str, list[bool]]]) -> int:
+    """Prints a line a method; returns how many have too many false positives, or as naive ones have not."""
     made, positive, bad = Counter(), Counter(), 0
-    for results in runs:
-        for method, found in tests(results).items():
+    for findings in runs:
+        for method, found in findings.items():
             made[method] += len(found)
             positive[method] += sum(found)
     print(f"\n{name}")
     for method, n in made.items():
-        over = positive[method] > most(n)
-        bad += over
+        over, naive = positive[method] > most(n), method.startswith(NAIVE)
+        bad += over != naive
         print(f"  {method:29} {positive[method]:4} of {n:4} {100 * positive[method] / n:5.1f} %   at most {most(n):3}"
-              f"   {100 * found_wrong(n):5.1f} %   {'TOO MANY' if over else 'within'}")
+              f"   {100 * found_wrong(n):5.1f} %   {VERDICTS[naive, over]}")
     return bad
 
 
-def drawn(noise: Noise, seeds: int) -> Iterator[Results]:
+VERDICTS = {(False, False): "within", (False, True): "TOO MANY", (True, True): "too many, as it must be",
+            (True, False): "NOT SEEN"}
+
+
+def drawn(make: Callable[[Path, int], dict[str, list[bool]]], seeds: int) -> Iterator[dict[str, list[bool]]]:
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(seeds):
-            yield synthetic(Path(folder), noise, seed)
+            yield make(Path(folder), seed)
+
+
+def of(noise: Noise) -> Callable[[Path, int], dict[str, list[bool]]]:
+    return lambda folder, seed: tests(synthetic(folder, noise, seed))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -145,9 +192,12 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"False positives at {LEVEL:g}: 'at most' is what chance makes in {SURE:.0%} of such lines; after it, how often a "
           f"level of {WRONG:g} has more.")
     if args.directories:
-        return min(1, table(f"{len(args.directories)} runs", map(read, args.directories)))
-    bad = sum(table(f"{name}: {args.seeds} runs of 4 workloads, {REPEATS} repeats", drawn(noise, args.seeds))
+        return min(1, table(f"{len(args.directories)} runs", (tests(read(folder)) for folder in args.directories)))
+    bad = sum(table(f"{name}: {args.seeds} runs of 4 workloads, {REPEATS} repeats", drawn(of(noise), args.seeds))
               for name, noise in NOISES.items())
+    boots = f"{args.seeds} of 4 workloads, {BOOTS} boots of {OF_A_BOOT} repeats; {BETWEEN:.0%} between boots, {WITHIN:.0%} within"
+    bad += table(f"runs, means: {boots}", drawn(of_boots, args.seeds))
+    bad += table(f"pairs of runs: {boots}", drawn(of_two_runs, args.seeds))
     print(f"\nMeans within the interval of --repeat-until-ci {coverage.PERCENT:g} % (10 to {coverage.MOST} values)")
     for name in coverage.MADE_BY:
         covered, values = coverage.of(name, math.ceil(COVERAGE_RUNS * min(1, args.seeds / SEEDS)))
