@@ -80,11 +80,19 @@ aa:					## false positives of the analysis where two levels are one policy, and 
 	$(PY) -m experiments.analysis.aa
 
 AA_SEEDS ?= 1 2 3 4 5 6 7 8 9 10
-aa-lab: tools				## the same of measured runs: AA_SEEDS runs of contention in the timed lab; an hour
-	set -e; for seed in $(AA_SEEDS); do \
-		$(BUILD)/numaplace-experiment run contention --quick --lab --policies none,none#2 --repeats 5 \
-			--seed $$seed --out results/aa/$$seed --force; done
-	$(PY) -m experiments.analysis.aa $(AA_SEEDS:%=results/aa/%)
+AA_RESULT := results/aa/aa-lab.txt
+aa-lab: $(AA_SEEDS:%=results/aa/%/done)	## the same of measured runs: a run of contention in the timed lab for each of AA_SEEDS
+	$(PY) -m experiments.analysis.aa $(AA_SEEDS:%=results/aa/%) >$(AA_RESULT); status=$$?; cat $(AA_RESULT); exit $$status
+
+# One of its runs, by its seed. Those that are done are kept, and one that was interrupted is made anew.
+aa-lab-%: results/aa/%/done ;
+
+.PRECIOUS: results/aa/%/done
+results/aa/%/done:
+	$(MAKE) tools
+	$(BUILD)/numaplace-experiment run contention --quick --lab --policies none,none#2 --repeats 5 --seed $* \
+		--out results/aa/$* --force
+	touch $@
 
 .PHONY: check-statistics
 check-statistics:			## the analysis beside R's own results of R's data sets; needs apt-get install r-base-core
