@@ -233,7 +233,7 @@ def _latency(cells: Cells, shown: str) -> list[Statement]:
 
     worse = between(f"remote / local at {n} threads", s("strided", "remote", n), s("strided", "local", n), 1.0)
     return [
-        every("section 5, Fig. 5", "with all cores, remote memory has the higher latency", [worse], AMD, MODEL),
+        every("section 5, Fig. 5", "with all cores, remote memory has the higher latency", [worse], kind=MODEL),
         every("section 5, Fig. 5", "local latency stays good up to large numbers of threads (read as under 1.3 times up "
               "to three in four cores)", [growth("local", m, -INFINITE, 1.3) for m in upto(AMD, 0, 0.75)], AMD),
         some("section 5, Fig. 5", "remote latency is high at moderate numbers of threads (read as over 1.3 times between a "

@@ -159,7 +159,7 @@ def statements(data: pd.DataFrame, metric: str, cells: Cells | None = None) -> l
                    _f_tests(model, data["repeat"].nunique() if len(data) else 0), XEON)] if metric != "speedup" else []
     return [
         every(where, f"{name}: with the locality runtime {direction}{reading} at the 90 % level",
-              [_direction(model, direction)], XEON),
+              [_direction(model, direction)]),
         every(where, f"{name}: the runtime explains less than {100 * most:.0f} % of the variation",
               [_unimportant(model, most)], XEON),
         *tests, *(_of_speedup(cells) if metric == "speedup" else _of_data(cells, metric) if metric == "remote_dram" else []),
@@ -174,7 +174,7 @@ def _of_speedup(cells: Cells | None) -> list[Statement]:
 
     return [every("section 2.3", f"one worker takes a similar time with either runtime (read as within {100 * SAME:.0f} %)",
                   [alike(f"{b}: one worker, locality / vanilla", seconds("locality", b), seconds("vanilla", b), SAME)
-                   for b in BENCHMARKS], XEON)]
+                   for b in BENCHMARKS])]
 
 
 def _of_data(cells: Cells | None, metric: str) -> list[Statement]:
@@ -187,7 +187,7 @@ def _of_data(cells: Cells | None, metric: str) -> list[Statement]:
     found = None if isinstance(model, str) else relative(model, "alone", "runtime", "data", LEVEL)
     name = model if isinstance(model, str) else "runtime alone / data alone"
     return [every("section 4", f"{text_format.label(metric)}: spreading the data alone lowers it more than the runtime alone "
-                  "(the paper: possibly) at the 90 % level", [Part(name, [], [], *RANGES["higher"], found)], XEON)]
+                  "(the paper: possibly) at the 90 % level", [Part(name, [], [], *RANGES["higher"], found)])]
 
 
 def _direction(model: Model | str, direction: str) -> Part:

@@ -110,20 +110,19 @@ def _sequential(s: _Samples) -> list[Statement]:
     fixed = {"pattern": "sequential"}
     return [
         every("section V.A, Fig. 8", "performance drops when the data outgrow L2 (read as by 10 %)",
-              [s.step("sequential", small[-1], inside[0], 1.1)] if small and inside else [], OPTERON),
+              [s.step("sequential", small[-1], inside[0], 1.1)] if small and inside else []),
         every("section V.A, Fig. 8", "a plateau between L2 and L3 (read as within 20 %)",
-              [s.step("sequential", a, b, 0.8, 1.2) for a, b in pairwise(inside)], OPTERON),
+              [s.step("sequential", a, b, 0.8, 1.2) for a, b in pairwise(inside)]),
         every("section V.A, Fig. 8", "a steep fall between 4 and 7 MB (read as 1.5 times)",
-              [s.step("sequential", inside[-1], beyond[0], 1.5)] if inside and beyond else [], OPTERON),
+              [s.step("sequential", inside[-1], beyond[0], 1.5)] if inside and beyond else []),
         every("section V.A, Fig. 8", "roughly constant beyond 7 MB (read as within 20 %)",
-              [s.step("sequential", a, b, 0.8, 1.2) for a, b in pairwise(beyond)], OPTERON),
+              [s.step("sequential", a, b, 0.8, 1.2) for a, b in pairwise(beyond)]),
         some("section V.A, Fig. 9", "remote memory slows it by over 60 % at some size",
              [s.slow(size, 1.6, **fixed) for size in s.decisive], OPTERON, FITTED),
         every("section V.A, Fig. 9", "beyond L3 it is slower with remote memory at every size",
-              [s.slow(size, 1.0, **fixed) for size in far], OPTERON, MODEL),
+              [s.slow(size, 1.0, **fixed) for size in far], kind=MODEL),
         every("section V.A, Fig. 9", "the slowdown beyond L3 exceeds that of any size inside it",
-              [_slower(s, a, b, "sequential") for a in far for b in s.paper if b < s.caches.near],
-              OPTERON),
+              [_slower(s, a, b, "sequential") for a in far for b in s.paper if b < s.caches.near]),
     ]
 
 
@@ -139,14 +138,14 @@ def _uniform(s: _Samples) -> list[Statement]:
     fixed = {"pattern": "uniform"}
     return [
         every("section V.B, Fig. 10", "performance falls with every size",
-              [s.step("uniform", a, b, 1.0) for a, b in pairwise(s.sizes)], OPTERON),
+              [s.step("uniform", a, b, 1.0) for a, b in pairwise(s.sizes)]),
         every("section V.B, Fig. 11", "next to no slowdown up to about 5 MB (read as under 10 %)",
-              [s.slow(size, 0.9, 1.1, **fixed) for size in s.paper if size < s.caches.most_in], OPTERON),
+              [s.slow(size, 0.9, 1.1, **fixed) for size in s.paper if size < s.caches.most_in]),
         some("section V.B, Fig. 11", "remote memory slows it by over 40 % at some size",
              [s.slow(size, 1.4, **fixed) for size in s.decisive], OPTERON, FITTED),
         every("section V.B, Fig. 11", "the slowdown beyond L3 exceeds that of any size up to 5 MB",
               [_slower(s, a, b, "uniform") for a in s.paper if a > s.caches.l3
-               for b in s.paper if b < s.caches.most_in], OPTERON),
+               for b in s.paper if b < s.caches.most_in]),
     ]
 
 
@@ -161,23 +160,23 @@ def _zipf(s: _Samples) -> list[Statement]:
     every_alpha = sorted({*alphas, *ALPHAS})
     return [
         every("section V.C, Fig. 12", "below α = 2, performance falls with α, local and remote",
-              falls, OPTERON),
+              falls),
         every("section V.C, Fig. 13", "with remote memory performance is no higher (read as at most "
               "1 % more, the paper's deviation)", [s.slow(size, 0.99, pattern="zipf", alpha=a) for size in s.paper
-                            for a in every_alpha], OPTERON, MODEL),
+                            for a in every_alpha], kind=MODEL),
         every("section V.C, Fig. 14", "with α of 1.25 or less, next to no slowdown (read as under "
               "10 %)", [s.slow(size, 0.9, 1.1, pattern="zipf", alpha=a) for size in s.paper
-                        for a in every_alpha if a <= 1.25], OPTERON),
+                        for a in every_alpha if a <= 1.25]),
         some("section VI, against V.C", "the smallest α slows more with remote memory than the "
              "largest, beyond L3", [_worse(s, size, {"pattern": "zipf", "alpha": alphas[0]},
                                            {"pattern": "zipf", "alpha": alphas[-1]})
-                                    for size in large] if len(alphas) > 1 else [], OPTERON),
+                                    for size in large] if len(alphas) > 1 else []),
         every("section V.C, Fig. 14", "slowdown is generally larger for larger data (mean over α, "
-              "beyond L3 against inside)", [_general(s, large, small)], OPTERON),
+              "beyond L3 against inside)", [_general(s, large, small)]),
         every("abstract", "performance falls with the size, local and remote (the largest against the smallest)",
               [greater(f"{memory}, α {a:g}: {s.sizes[0]} / {s.sizes[-1]} KB", s(memory, s.sizes[0], pattern="zipf", alpha=a),
                        s(memory, s.sizes[-1], pattern="zipf", alpha=a)) for memory in ("local", "remote")
-               for a in alphas if s.sizes[0] < s.sizes[-1]], OPTERON),
+               for a in alphas if s.sizes[0] < s.sizes[-1]]),
     ]
 
 
@@ -197,13 +196,12 @@ def _between(s: _Samples) -> list[Statement]:
     faster = [greater(f"sequential / uniform, {size} KB", s("local", size, pattern="sequential"),
                       s("local", size, pattern="uniform")) for size in s.paper]
     return [
-        every("section V.D", "sequential is faster than uniform at every size", faster, OPTERON),
+        every("section V.D", "sequential is faster than uniform at every size", faster),
         every("section V.D", "beyond L3, sequential slows more than uniform",
-              [_worse(s, size, {"pattern": "sequential"}, {"pattern": "uniform"}) for size in far],
-              OPTERON, FITTED),
+              [_worse(s, size, {"pattern": "sequential"}, {"pattern": "uniform"}) for size in far], kind=FITTED),
         every("section V.D", "beyond L3, Zipf slows less than uniform and sequential",
               [_worse(s, size, {"pattern": p}, {"pattern": "zipf", "alpha": a}) for size in far
-               for p in ("sequential", "uniform") for a in alphas], OPTERON),
+               for p in ("sequential", "uniform") for a in alphas]),
     ]
 
 

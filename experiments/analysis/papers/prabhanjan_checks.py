@@ -36,28 +36,28 @@ def _times(cells: Cells) -> list[tuple[str, Statement]]:
         ("random-update", every(
             "section 7.3.2, Table 7.2", "updates of the smallest array take as long with remote "
             "memory (read as within 15 %)",
-            [_part(cells, "random-update", n, 0.85, 1.15) for n in update[:1]], XEON, CONSTRUCTION)),
+            [_part(cells, "random-update", n, 0.85, 1.15) for n in update[:1]], kind=CONSTRUCTION)),
         ("random-update", every(
             "section 7.3.2, Table 7.2", "updates of the largest array take up to 1.58 times as long, "
             "1.55 an access without the fill (read as 1.3 to 2.1, the distance)",
             [_part(cells, "random-update", n, 1.3, 2.1) for n in update[-1:]], XEON, FITTED)),
         ("random-update", every("section 7.3.2, Table 7.2", "the penalty grows with the array",
-                                [_grows(cells, "random-update", update)], XEON)),
+                                [_grows(cells, "random-update", update)])),
         ("lists", _same(cells, "lists", "section 7.3.3, Table 7.3",
                         "three lists take as long with remote memory")),
         ("tokens", _same(cells, "tokens", "section 7.3.4",
                          "token counts take as long with remote memory")),
         ("keys", every("section 7.3.5, Table 7.4",
                        "many random keys take longer with remote memory (the largest)",
-                       [_large(cells, "keys", keys, MANY_KEYS, 1.0)], XEON)),
+                       [_large(cells, "keys", keys, MANY_KEYS, 1.0)])),
         ("zsets", every("section 7.3.6, Table 7.5", "small sorted sets take as long with remote "
                         "memory (read as within 15 %)",
-                        [_part(cells, "zsets", n, 0.85, 1.15) for n in zsets[:1]], XEON)),
+                        [_part(cells, "zsets", n, 0.85, 1.15) for n in zsets[:1]])),
         ("zsets", every("section 7.3.6, Table 7.5", "large sorted sets take significantly longer "
                         "(read as 10 % or more)",
-                        [_large(cells, "zsets", zsets, LARGE_ZSETS, 1.1)], XEON)),
+                        [_large(cells, "zsets", zsets, LARGE_ZSETS, 1.1)])),
         ("keys", every("section 7.3.5, Table 7.4", "few keys take much the same time (read as within 15 %, the smallest)",
-                       [_part(cells, "keys", n, 0.85, 1.15) for n in keys[:1]], XEON)),
+                       [_part(cells, "keys", n, 0.85, 1.15) for n in keys[:1]])),
     ]
 
 
@@ -98,7 +98,7 @@ def _large(cells: Cells, experiment: str, sizes: list[Any], least: int, low: flo
 
 def _same(cells: Cells, experiment: str, where: str, says: str) -> Statement:
     parts = [_part(cells, experiment, n, 1 - SAME, 1 + SAME) for n in _sizes(cells, experiment)]
-    return every(where, f"{says} (read as within {100 * SAME:.0f} %)", parts, XEON)
+    return every(where, f"{says} (read as within {100 * SAME:.0f} %)", parts)
 
 
 def _grows(cells: Cells, experiment: str, sizes: list[Any]) -> Part:
@@ -154,4 +154,4 @@ def benchmark(cells: Cells, commands: list[str]) -> list[Statement]:
     parts = [greater(f"{name}, local / remote", cells.values(name, memory="local", **fixed),
                      cells.values(name, memory="remote", **fixed)) for name in reads]
     return [some("chapter 8, Fig. 8.9", "LRANGE, which reads much, is faster with local memory",
-                 parts, XEON)]
+                 parts)]
