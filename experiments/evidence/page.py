@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.analysis import papers, report_all
+from experiments.analysis.papers import advance
 from experiments.analysis.papers.checks import (
     AGAINST,
     FOR,
@@ -23,6 +24,7 @@ from experiments.analysis.papers.checks import (
     separation,
     tally,
 )
+from experiments.analysis.papers.other_machines import MODELLED
 from experiments.model_fit import luo
 from experiments.model_fit.__main__ import load, print_held_out
 
@@ -34,7 +36,8 @@ def write(folder: Path) -> str:
     _, parts = report_all.write(folder, report_all.runs(folder))
     chapters = [chapter for _, found in parts for chapter in found if chapter.machine]
     checks = [c for chapter in chapters for c in chapter.own_checks] + papers.across([results for results, _ in parts])
-    sections = (_tallies(chapters, checks), _predictions(checks), _controls(checks), _sensitivity(chapters), _held_out(), _runs(parts))
+    sections = (_tallies(chapters, checks), _predictions(checks), _controls(checks), _claims(parts), _sensitivity(chapters),
+                _held_out(), _runs(parts))
     return "\n".join(line for section in sections for line in (*section, ""))
 
 
@@ -63,9 +66,19 @@ def _controls(checks: list[Check]) -> Iterator[str]:
         found = Counter(c.controls[name] for c in decided if name in c.controls)
         counts = ", ".join(f"{n} {verdict}" for verdict, n in found.most_common())
         yield f"  {name}: {counts or 'none'} (of {sum(found.values())})"
-    told = [c for c in decided if UNIFORM in c.controls]
-    claimed = [c for c in told if separates(c)]
-    yield f"  decided statements with another verdict of {UNIFORM}: {len(claimed)} of {len(told)}"
+
+
+def _claims(parts: list[report_all.Part]) -> Iterator[str]:
+    """Of what the model says before the run that it tells this machine from a uniform one by."""
+    yield f"Statements that the lab claims to decide before the run, and {UNIFORM}"
+    for results, chapters in parts:
+        if results.design not in MODELLED:
+            continue
+        before = advance.decides(advance.on(results.suite, results.machine), results.machine)
+        claimed = {c.says for c in before if c.verdict in DECIDED and separates(c)}
+        found = [c for chapter in chapters for c in chapter.own_checks if c.says in claimed]
+        told = [c for c in found if c.verdict in DECIDED and separates(c)]
+        yield f"  {results.suite} on {results.machine}: {len(told)} of {len(found)} are told apart"
 
 
 def _sensitivity(chapters: list[papers.Chapter]) -> Iterator[str]:

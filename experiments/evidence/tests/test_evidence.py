@@ -42,5 +42,6 @@ def test_the_page_has_predictions_first_and_the_judge_on_other_numbers(tmp_path:
         factorial.write(tmp_path / machine, records, ["luo-contention"], machine)
     text = page.write(tmp_path)
     assert text.index("Predicted statements") < text.index("Errors of what the model was not fitted to")
-    assert f"decided statements with another verdict of {UNIFORM}: " in text and (tmp_path / "report.html").exists()
+    assert "contention on xeon-e5620-2s: 3 of 3 are told apart" in text and (tmp_path / "report.html").exists()
+    assert f"decided ones get another verdict of {UNIFORM}" in text
     assert "xeon-e5620-2s: 72 of 72 counted" in text
