@@ -111,23 +111,20 @@ say("explained", squares(wool["t value"]) / (squares(wool["t value"]) + others),
 square <- fitted(main)^2
 say("additive", anova(main, lm(breaks ~ wool + tension + square, w))[2, "Pr(>F)"])
 
-# Speed-ups: y is the baseline of x, where more is better; AL is that of AH, where less is.
+# Speed-ups by blocks: y is the baseline of x, where more is better (fieller_paired); AL is that of AH, where less is.
 al <- warpbreaks$breaks[1:9]; ah <- warpbreaks$breaks[19:27]
-inverse <- function(r) {
-  v <- c(var(al) / 9, r^2 * var(ah) / 9)
-  abs(mean(al) - r * mean(ah)) - qt(0.975, df) * sqrt(sum(v))
+inverse <- function(both, df) function(r) {
+  v <- var(al) / 9 + r^2 * var(ah) / 9 - 2 * r * both / 9
+  abs(mean(al) - r * mean(ah)) - qt(0.975, df) * sqrt(v)
 }
-s <- mean(al) / mean(ah); v <- c(var(al) / 9, s^2 * var(ah) / 9); df <- sum(v)^2 / sum(v^2 / 8)
-s <- c(s, uniroot(inverse, c(0.9, s), tol = 1e-13)$root, uniroot(inverse, c(s, 9), tol = 1e-13)$root)
+turns <- function(f, s) c(s, uniroot(f, c(0.5, s), tol = 1e-13)$root, uniroot(f, c(s, 9), tol = 1e-13)$root)
+s <- turns(inverse(cov(al, ah), 8), mean(al) / mean(ah))
 say("speedup_less", s)
-say("speedup_p", p.adjust(c(t.test(x, y)$p.value, t.test(al, ah)$p.value), "holm"))
+say("speedup_p", p.adjust(c(t.test(x, y, paired = TRUE)$p.value, t.test(al, ah, paired = TRUE)$p.value), "holm"))
 
-# Their geometric mean: the delta method with R's own derivatives, Satterthwaite's degrees of freedom.
-means <- list(a = mean(x), b = mean(y), c = mean(al), d = mean(ah))
-found <- eval(deriv(~ (log(a / b) + log(c / d)) / 2, names(means)), means)
-v <- drop(attr(found, "gradient"))^2 * c(var(x) / 20, var(y) / 20, var(al) / 9, var(ah) / 9)
-df <- sum(v)^2 / sum(v^2 / c(19, 19, 8, 8))
-say("geometric_mean", exp(c(found) + c(0, -1, 1) * qt(0.975, df) * sqrt(sum(v))))
+# Their geometric mean: Student's interval of the common blocks' mean logarithms.
+blocks <- t.test((log(x / y)[1:9] + log(al / ah)) / 2)
+say("geometric_mean", exp(c(blocks$estimate, blocks$conf.int)))
 
 # The price: seconds of moving, and the work after which they are paid, by solving t = seconds + t / speed-up.
 moving <- t.test(lh[1:9])
@@ -135,11 +132,9 @@ say("cost", moving$estimate, moving$conf.int, mean(4096 * (1:9)))
 even <- function(seconds, speed) uniroot(function(t) t - seconds - t / speed, c(0, 1e6), tol = 1e-12)$root
 say("break_even", even(moving$estimate, s[1]), even(moving$conf.int[1], s[3]))
 
-# MOVER (Zou and Donner 2008, 6): 100 s of work by the limits of its speed-up, and the seconds of moving.
-work <- 100 / s
-say("solution", work[1] + moving$estimate,
-    work[1] + moving$estimate - sqrt((work[1] - work[3])^2 + (moving$estimate - moving$conf.int[1])^2),
-    work[1] + moving$estimate + sqrt((work[2] - work[1])^2 + (moving$conf.int[2] - moving$estimate)^2))
+# Times of a work, of independent runs: Student's intervals, and Fieller's of their ratio with Welch's degrees of freedom.
+v <- c(var(al) / 9, (mean(al) / mean(ah))^2 * var(ah) / 9)
+say("solution", mean(ah), t.test(ah)$conf.int, mean(al), t.test(al)$conf.int, turns(inverse(0, sum(v)^2 / sum(v^2 / 8)), mean(al) / mean(ah)))
 
 # Boots: the means of warpbreaks' levels of tension, and Student's interval of them.
 boots <- tapply(warpbreaks$breaks, warpbreaks$tension, mean)
