@@ -77,6 +77,8 @@ def _forest(rows: list[dict[str, Any]], name: str) -> str:
 def _told(row: dict[str, Any]) -> dict[str, Any]:
     def limits(name: str) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
+        if name == "ratio_ci95" and low is not None and low <= 0:
+            return "unbounded"  # a mean that is not different from 0 has no ratio
         return "" if low is None else f"{text_format.number(low)} to {text_format.number(high)}".replace("-", "−")
 
     return {

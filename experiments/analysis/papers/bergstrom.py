@@ -10,7 +10,7 @@ from .. import charts, text_format
 from ..anova_report import analyse
 from ..charts import Curve, Point
 from ..results import Results
-from . import reference
+from . import reference, scatter
 from .cells import Cells, chosen, others
 from .chapter import Cell, Chapter, Table, like, number
 from .checks import CONSTRUCTION, FITTED, INFINITE, MODEL, Part, Statement, between, every, greater, some
@@ -66,12 +66,24 @@ def stream(results: Results, slug: str) -> Chapter:
         best = max(local.points, key=lambda p: p.y)
         chapter.found = (f"The most of {shown}, unstrided, with local memory is "
                          f"{text_format.number(best.y)} MB/s at {text_format.tick(best.x)} threads.")
+    _against(chapter, cells, slug)
     chapter.judge(results, lambda run: statements(cells_of(run), shown))
     data = cells.frame("bandwidth", ("operation", "access", "memory", "threads"))
     chapter.analyses = [analyse(data, "bandwidth", "MB/s", ["access", "memory", "threads"],
                                 f"{slug}-anova", blocks=("repeat", "operation"), focus="memory",
                                 base="local")]
     return chapter
+
+
+def _against(chapter: Chapter, cells: Cells, slug: str) -> None:
+    """The one number that the text has of this machine; the theory of Tables 2 and 4 is a bound."""
+    fixed = {"operation": "copy", "access": "unstrided", "memory": "local"}
+    most = max(cells.levels("threads", "bandwidth", **fixed), default=0)
+    ours = cells.interval("bandwidth", threads=most, **fixed)
+    if ours and chapter.machine in PEAK_MB_S:
+        points = (scatter.pair(PEAK_MB_S[chapter.machine], ours),)
+        chapter.draw("Peak against ours", scatter.draw([Curve(chapter.machine, points)], f"{slug}-against", "Peak against ours", "MB/s"),
+                     f"COPY with all cores and local memory. {scatter.CAPTION}")
 
 
 def _draw(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:

@@ -73,7 +73,7 @@ def test_a_machine_that_uses_every_byte_of_its_bandwidth_fails(tmp_path: Path) -
 
 def test_bandwidth_of_a_node_is_divided_by_active_nodes(tmp_path: Path) -> None:
     found = chapter(tmp_path, stream(UNAWARE))
-    assert [d.number for d in found.drawings] == ["Fig. 3", "Fig. 4", "Fig. 5"]
+    assert [d.number for d in found.drawings] == ["Fig. 3", "Fig. 4", "Fig. 5", "Peak against ours"]
     told = re.search(r"<desc[^>]*>(.*?)</desc>", found.drawings[1].svg)[1]
     per_node = dict(re.findall(r"(\d+): ([\d\u202f.]+)", told.split(";")[0]))
     assert float(per_node["48"].replace("\u202f", "")) == pytest.approx(55400 / 8, rel=0.01)

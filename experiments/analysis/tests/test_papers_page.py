@@ -33,7 +33,7 @@ RUNS = {  # folder: cells, presentations, machine, nodes
               "xeon-e5-2620v4-2s", 2),
     "work-stealing": (redis.stealing(0.2), ["deters-stealing"], "xeon-e5-4620-4s", 4),
 }
-FIGURES = {"contention": 4, "cross": 1, "split": 2, "numa-stream": 3, "cachetest": 7, "redis": 3,
+FIGURES = {"contention": 4, "cross": 1, "split": 2, "numa-stream": 4, "cachetest": 7, "redis": 3,
            "work-stealing": 4}
 OPEN = "document.querySelectorAll('details').forEach(d => d.open = true)"
 
