@@ -16,7 +16,7 @@ from experiments.runner.observe import Observer, page_sample
 from experiments.runner.tool import Numaplace
 from experiments.runner.workloads.mem import Triad
 
-SMALL = {"triad": {"size": "4M", "kernel": "auto", "seconds": 0.2}}
+SMALL = {"triad": {"size": "4M", "kernel": "auto", "seconds": 0.2, "passes": 2}}
 MOVED = {"decisions": [{"pid": 1, "result": {"migrate": {"moved": 6}}}, {"pid": 2, "result": None}]}
 
 
@@ -31,7 +31,8 @@ def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
     try:
         running.start()
         seen = observer._ps(running, record)
-        record["apply"] = MOVED
+        with running.working(0):
+            record["apply"] = MOVED
         details = running.measure().details
         observer._ps(running, record)
     finally:
