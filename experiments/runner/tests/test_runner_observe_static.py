@@ -251,6 +251,13 @@ def test_a_fast_command_is_measured_with_more_requests(run) -> None:
             "SET": True, "GET": True, "LPUSH": True, "ZADD": True, "LRANGE_100": True}
 
 
+def test_a_command_that_was_over_at_once_is_asked_for_more(monkeypatch) -> None:
+    """The host held up the pilot, so that too few requests were asked for: redis-benchmark says inf."""
+    benchmark = RedisBenchmark.__new__(RedisBenchmark)
+    monkeypatch.setattr(benchmark, "_rows", lambda _tests, n: [{"test": "SET", "rps": "1e5" if n >= 1000 else "inf"}])
+    assert benchmark._timed("set", 30) == [({"test": "SET", "rps": "1e5"}, 3000)]
+
+
 def test_the_mean_of_fast_commands_is_not_lowered(monkeypatch) -> None:
     """Of 245 000 a second with 5 % deviation, as redis-benchmark prints them after whole milliseconds. A rule that
     took only observations of 30 ms or more kept 32 % of these, with a mean 7 % too low."""
