@@ -87,7 +87,8 @@ from pathlib import Path
 from experiments.runner import results
 writer = results.Writer(Path(sys.argv[1]))
 for number in range(3):
-    time.sleep(1)
+    while not (Path(sys.argv[1]) / f"seen-{number + 1}").exists():  # the host has looked at what is there
+        time.sleep(0.01)
     writer.append({"workload": "cross", "policy": "none", "repeat": number, "order": number, "boot_id": "b", "load": 0.1})
 """
 
@@ -98,7 +99,13 @@ def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, mon
     writer = results.Writer(tmp_path)
     writer.append({"order": 0, "boot_id": "a"})
     writer.close()
-    monkeypatch.setattr(os, "getloadavg", lambda: (float(results.count(tmp_path)), 0.0, 0.0))
+
+    def load() -> tuple[float, float, float]:
+        count = results.count(tmp_path)
+        (tmp_path / f"seen-{count}").touch()
+        return float(count), 0.0, 0.0
+
+    monkeypatch.setattr(os, "getloadavg", load)
     child, host = subprocess.Popen([sys.executable, "-c", GUEST, tmp_path], cwd=ROOT), HostLoad(tmp_path)
     run_in_lab._watch(child, tmp_path, [], "demo-2s", host)
     host.write()

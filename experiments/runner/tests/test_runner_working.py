@@ -76,8 +76,8 @@ def test_a_work_has_one_time_that_what_is_done_meanwhile_is_a_part_of(tmp_path: 
         assert 0 < running.solved <= time.monotonic() - begin, "what is done meanwhile is over before the work"
         one = running.solved
         with running.working(0.02):
-            time.sleep(3 * one)
-        assert running.solved < 3 * one, "tasks go on in turns, which are no part of the work"
+            time.sleep(one + 2)  # far longer than the work on a busy host
+        assert running.solved < one + 2, "tasks go on in turns, which are no part of the work"
         found = running.measure().metrics
         assert found[0]["name"] == "bandwidth" and found[-1] == {"name": "time_to_solution", "unit": "s", "value": running.solved}
         assert running.verify() == "ok"
