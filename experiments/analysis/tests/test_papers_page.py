@@ -112,8 +112,11 @@ def test_a_point_on_the_page_of_many_runs_leads_to_its_runs_page(browser: Browse
     browser.open(folder / "report.html")
     first = browser.evaluate(f"{a_point('contention-luo-contention')}.dataset.more").split()[0]
     browser.evaluate(f"{a_point('contention-luo-contention')}.dispatchEvent(new MouseEvent('click'))")
-    time.sleep(1)
-    assert browser.evaluate("location.href") == (folder / "contention/report.html").as_uri() + f"#{first}"
+    wanted, deadline = (folder / "contention/report.html").as_uri() + f"#{first}", time.monotonic() + 60
+    ready = "document.readyState === 'complete' && location.href"
+    while browser.evaluate(ready) != wanted and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert browser.evaluate("location.href") == wanted
     assert browser.evaluate("document.querySelector('tr:target').checkVisibility()")
 
 
