@@ -28,6 +28,7 @@ install: tools man wheel $(BUILD)/libmodel.so install-library	## everything that
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(addprefix $(BUILD)/,numaplace $(PROGRAMS) $(PY_PROGRAMS))
 	ln -sf np-mem $(DESTDIR)$(PREFIX)/bin/np-triad
 	install -D -m 644 -t $(OWN) $(BUILD)/lab/plugin.so $(BUILD)/libmodel.so
+	install -D -m 755 -t $(OWN) $(BUILD)/lab/watch
 	rm -rf $(OWN)/python $(SHARE)/numaplace
 	mkdir -p $(OWN)/python $(SHARE)/numaplace/src
 	unzip -q $(WHEEL) 'experiments/*' -d $(OWN)/python

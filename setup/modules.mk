@@ -27,7 +27,7 @@ $(KMOD_SERIES:%=$(MODULES)/%/numaplace.ko) $(KMOD_DEBUG): \
 	@cp $(kmod-folder)/src/*.ko $(@D)
 	@[ -e $(@D)/src ] || ln -sfn $(kmod-folder)/src $(@D)
 
-LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c counters.c lab.h shared.h)
+LAB_GUEST_SRC := $(addprefix experiments/lab/guest/,Kbuild main.c counters.c tasks.c lab.h shared.h)
 LAB_GUEST_KO := $(KMOD_SERIES:%=$(MODULES)/%/numaplace_lab.ko)
 
 $(LAB_GUEST_KO): $(MODULES)/%/numaplace_lab.ko: $(LAB_GUEST_SRC)

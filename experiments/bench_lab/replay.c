@@ -34,7 +34,7 @@
 /* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
 static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
 
-static const uint8_t marker[] = { NP_LAB_MARKER };
+static const uint8_t marker[] = { NP_LAB_MARKER(NP_LAB_START_ENDS) };
 
 static qemu_plugin_vcpu_tb_trans_cb_t translate;
 static qemu_plugin_vcpu_udata_cb_t run_block;
@@ -115,6 +115,53 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin
 	(void)rw;
 	access_memory[slots] = cb;
 	slot[slots++] = data;
+}
+
+/* Nothing here keeps a profile, which needs these. */
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t cb, void *data)
+{
+	(void)id;
+	(void)cb;
+	(void)data;
+}
+
+GArray *qemu_plugin_get_registers(void)
+{
+	return NULL;
+}
+
+int qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buf)
+{
+	(void)handle;
+	(void)buf;
+	return 0;
+}
+
+bool qemu_plugin_read_memory_vaddr(uint64_t addr, GByteArray *data, size_t len)
+{
+	(void)addr;
+	(void)data;
+	(void)len;
+	return false;
+}
+
+GByteArray *g_byte_array_new(void)
+{
+	return NULL;
+}
+
+uint8_t *g_byte_array_free(GByteArray *array, int free_segment)
+{
+	(void)array;
+	(void)free_segment;
+	return NULL;
+}
+
+char *g_array_free(GArray *array, int free_segment)
+{
+	(void)array;
+	(void)free_segment;
+	return NULL;
 }
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)

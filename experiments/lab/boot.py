@@ -19,8 +19,10 @@ from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.qmp import Qmp, QmpError, running
 from experiments.lab.run_folder import run_folder
+from experiments.places import HERE
 
 GUEST = Path(__file__).parent / "guest.sh"
+WATCH = HERE.plugin.with_name("watch")  # watch/watch.c
 PASSED_ON = ("LANG", "PATH", "TERM")  # and NUMAPLACE_*
 STARTS = 3
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -53,6 +55,8 @@ class Job:
     kernel_options: tuple[str, ...] = ()
     snapshot: bool = True  # restore the machine from one where that can be
     timeline: Path | None = None
+    counts: bool = False  # accesses take no time
+    profile: Path | None = None  # where to keep who uses memory
 
 
 class Pump(threading.Thread):
@@ -79,9 +83,14 @@ def prepare(job: Job, files: qemu.Files):
                 if name in PASSED_ON or name.startswith("NUMAPLACE_")}
     settings["NUMAPLACE_KO"] = str(job.module or "")
     settings["NUMAPLACE_LAB_KO"] = str(simulated.guest_module(job.kernel)) if job.timed else ""
+    settings["NUMAPLACE_LAB_TASKS"] = str(int(bool(job.profile)))
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()]
     (files.run / "settings").write_text("".join(lines), encoding="utf-8")
-    (files.run / "command").write_text(f"exec {shlex.join(job.command)}\n", encoding="utf-8")
+    (files.run / "command").write_text(f"exec {shlex.join(watched(job))}\n", encoding="utf-8")
+
+
+def watched(job: Job) -> list[str]:
+    return [str(WATCH), *job.command] if job.profile else job.command
 
 
 @contextmanager
@@ -121,7 +130,7 @@ def run_once(job: Job) -> int:
         argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), GUEST, job.timed,
                             job.kernel_options)
         if job.timed:
-            argv += simulated.qemu_options(job.machine, files.run)
+            argv += simulated.qemu_options(job.machine, files.run, counts=job.counts, profiles=bool(job.profile))
         limit = time_limit(job.timeout)
         try:
             ended = start(job, argv, files, limit)
@@ -129,6 +138,7 @@ def run_once(job: Job) -> int:
             ended = None
         finally:
             keep_console(job, files)
+            keep_profile(job, files)
         if ended is None:
             where = f"the step '{step(files)}'" if step(files) != "boot" else f"its boot after '{last_line(files.run)}'"
             raise out_of_time(job, where)
@@ -155,6 +165,12 @@ def refuse_plugin(job: Job, files: qemu.Files):
 def keep_console(job: Job, files: qemu.Files):
     if job.console and files.console.exists():
         shutil.copyfile(files.console, job.console)
+
+
+def keep_profile(job: Job, files: qemu.Files):
+    written = simulated.profile(files.run)
+    if job.profile and written.exists():
+        shutil.copyfile(written, job.profile)
 
 
 def read(path: Path) -> str:

@@ -83,12 +83,12 @@ def folders(paths: list[Path]) -> list[Path]:
 
 def archive(job: boot.Job, more: list[Path], cwd: Path) -> bytes:
     """What the machine has in its memory beside the kernel: its first program, the modules, the command's files."""
-    own = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, initramfs.environment({"lab_cwd": str(cwd)}).encode()),
-           "command": (0o644, f"exec {shlex.join(job.command)}\n".encode()),
+    own = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, initramfs.environment({"lab_cwd": str(cwd), "lab_tasks": str(int(bool(job.profile)))}).encode()),
+           "command": (0o644, f"exec {shlex.join(boot.watched(job))}\n".encode()),
            "numaplace_lab.ko": (0o644, simulated.guest_module(job.kernel).read_bytes())}
     if job.module:
         own["numaplace.ko"] = (0o644, job.module.read_bytes())
-    files = needed(job.command, more)
+    files = needed(job.command, [*more, *[boot.WATCH] * bool(job.profile)])
     of_files = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
     made = dict.fromkeys([*FOLDERS, *folders([*files, cwd / "any"])])
     return b"".join([*(initramfs.entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in made),
@@ -149,7 +149,7 @@ def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
     with run_folder() as folder:
         files = qemu.Files(folder)
         argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options)
-        argv += simulated.qemu_options(job.machine, files.run, exact=True)
+        argv += simulated.qemu_options(job.machine, files.run, exact=True, counts=job.counts, profiles=bool(job.profile))
         argv = adapt(argv, files, archive(job, more, Path.cwd()))
         try:
             with running(argv, files.run / "qemu") as (process, _):
@@ -158,6 +158,7 @@ def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
             raise boot.out_of_time(job, f"its run after '{console.last_line(files.run)}'") from None
         finally:
             boot.keep_console(job, files)
+            boot.keep_profile(job, files)
         found = result(files)
         if not found:
             boot.refuse_plugin(job, files)

@@ -33,7 +33,7 @@ touch /out /err /counters
 echo 0 >/proc/sys/kernel/numa_balancing
 echo 0 >/proc/sys/vm/compaction_proactiveness
 [ ! -e /numaplace.ko ] || insmod /numaplace.ko || exit
-insmod /numaplace_lab.ko || exit # ends the untimed start: last
+insmod /numaplace_lab.ko "tasks=${lab_tasks:?}" || exit # ends the untimed start: last
 cd "${lab_cwd:?}" || exit
 say begins
 sh /command </dev/null >/out 2>/err

@@ -43,7 +43,7 @@ fi
 
 if [ -n "$NUMAPLACE_LAB_KO" ]; then
 	step simulation
-	insmod "$NUMAPLACE_LAB_KO" || exit # ends the untimed start: last
+	insmod "$NUMAPLACE_LAB_KO" "tasks=${NUMAPLACE_LAB_TASKS:-0}" || exit # ends the untimed start: last
 fi
 
 step command

@@ -4,7 +4,7 @@
 LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c)
 LAB_MODEL_SRC  := $(wildcard policies/model/*.c)
 LAB_PLUGIN_OBJ := $(LAB_PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) $(LAB_MODEL_SRC:%.c=$(BUILD)/plugin/%.o)
-LAB_PLUGIN_PARTS := $(filter-out %/plugin.o,$(LAB_PLUGIN_OBJ))
+LAB_PLUGIN_PARTS := $(filter-out %/plugin.o %/marker.o,$(LAB_PLUGIN_OBJ))
 
 LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -flto -g -fPIC -fvisibility=hidden -fno-plt \
 	-Wall -Wextra -Werror
@@ -19,9 +19,14 @@ $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 
 -include $(LAB_PLUGIN_OBJ:.o=.d)
 
+# Runs in the guest, from the host's files.
+$(BUILD)/lab/watch: experiments/lab/watch/watch.c experiments/lab/guest/shared.h experiments/lab/plugin.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -o $@ $<
+
 # Its parts, without QEMU, under the sanitizers.
 LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
-	$(filter-out %/plugin.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
+	$(filter-out %/plugin.c %/marker.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
 
 $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h \
 		experiments/lab/plugin/tests/*.h policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o
@@ -33,6 +38,6 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 test-programs: $(BUILD)/tests/test_lab_plugin
 
 .PHONY: lab-simulation tools modules
-lab-simulation: $(BUILD)/lab/plugin.so $(LAB_GUEST_KO)	## the simulated lab: QEMU's plugin, the guests' modules
-tools: $(BUILD)/lab/plugin.so
+lab-simulation: $(BUILD)/lab/plugin.so $(BUILD)/lab/watch $(LAB_GUEST_KO)	## the simulated lab: QEMU's plugin, the guests' modules
+tools: $(BUILD)/lab/plugin.so $(BUILD)/lab/watch
 modules: $(LAB_GUEST_KO)

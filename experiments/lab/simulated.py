@@ -57,8 +57,9 @@ def configuration(machine: Machine, memory: Path) -> str:
 
 
 def of_every_run(folder: Path) -> str:
-    """The plugin's file without what differs from run to run."""
-    return (folder / "simulation.conf").read_text(encoding="utf-8").replace(str(folder), "")
+    """The plugin's file without what differs from run to run, or means nothing until the untimed start ends."""
+    lines = (folder / "simulation.conf").read_text(encoding="utf-8").replace(str(folder), "").splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("counts=", "profile=")))
 
 
 def shared(folder: Path) -> Path:
@@ -81,12 +82,17 @@ def begin_at(folder: Path, ns: int):
             file.write(f"start={ns}\n")
 
 
-def qemu_options(machine: Machine, folder: Path, exact: bool = False) -> list[str]:
+def profile(folder: Path) -> Path:
+    return folder / "profile"
+
+
+def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False) -> list[str]:
     """Options for QEMU; the files that they name are written into `folder`."""
     memory, config = shared(folder), folder / "simulation.conf"
     with memory.open("wb") as file:
         file.truncate(SHARED_BYTES)
-    config.write_text(configuration(machine, memory) + ("exact=1\n" if exact else ""), encoding="utf-8")
+    more = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={profile(folder)}"] * profiles
+    config.write_text(configuration(machine, memory) + "".join(f"{line}\n" for line in more), encoding="utf-8")
     return ["-rtc", "clock=vm", "-plugin", f"{HERE.plugin},config={config}",
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={memory}",
             "-device", "ivshmem-plain,memdev=numaplace_lab,master=on"]

@@ -28,7 +28,7 @@ static int check(const struct np_lab_shared *s, resource_size_t size)
 /* From here on the plugin simulates caches, memory and the CPUs' speed. */
 static void end_untimed_start(void)
 {
-	asm volatile(".byte " __stringify(NP_LAB_MARKER));
+	asm volatile(".byte " __stringify(NP_LAB_MARKER(NP_LAB_START_ENDS)));
 }
 
 static int lab_probe(struct pci_dev *dev, const struct pci_device_id *id)
@@ -52,6 +52,9 @@ static int lab_probe(struct pci_dev *dev, const struct pci_device_id *id)
 	ret = check(shared, size);
 	if (ret)
 		goto err_region;
+	ret = numaplace_lab_tasks_begin();
+	if (ret)
+		goto err_region;
 	numaplace_lab_counters_create(shared);
 	end_untimed_start();
 	return 0;
@@ -65,6 +68,7 @@ err_region:
 static void lab_remove(struct pci_dev *dev)
 {
 	numaplace_lab_counters_remove();
+	numaplace_lab_tasks_end();
 	pci_release_region(dev, BAR_MEMORY);
 	shared = NULL;
 }

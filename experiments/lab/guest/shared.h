@@ -19,10 +19,17 @@
 #define NP_LAB_SHARED_SIZE (1 << 20)
 
 /*
- * nopl 0x6e700001(%rax), an instruction that does nothing and that no compiler makes: with it
- * the guest ends the untimed start.
+ * nopl 0x6e7000NN(%rax), instructions that do nothing and that no compiler makes: what the guest
+ * tells the plugin. RAX and RCX are the operands.
  */
-#define NP_LAB_MARKER 0x0f, 0x1f, 0x80, 0x01, 0x00, 0x70, 0x6e
+#define NP_LAB_MARKER(number) 0x0f, 0x1f, 0x80, number, 0x00, 0x70, 0x6e
+
+#define NP_LAB_START_ENDS   0x01 /* no operands: the untimed start ends */
+#define NP_LAB_REGION_BEGIN 0x02 /* a name's address and bytes: the process enters it */
+#define NP_LAB_REGION_END   0x03 /* the same: it leaves it */
+#define NP_LAB_SWITCH	    0x04 /* tgid << 32 | tid, and a cgroup's number: the CPU's new task */
+#define NP_LAB_NOTE	    0x05 /* a line's address and bytes: for the reader of the profile */
+#define NP_LAB_MARKERS	    0x06
 
 /* Totals since the machine was switched on, as Documentation/reference/lab.md describes them. */
 #define NP_LAB_COUNTERS(X) \

@@ -154,6 +154,10 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		c->start_ns = v[0];
 		return 0;
 	}
+	if (!strcmp(key, "counts") && n == 1) {
+		c->counts = v[0];
+		return 0;
+	}
 	if (!strcmp(key, "exact") && n == 1) {
 		c->exact = v[0];
 		return 0;
@@ -168,6 +172,10 @@ static int set(const struct parser *p, struct np_config *c, const char *key, cha
 
 	if (!strcmp(key, "shared")) {
 		snprintf(c->shared, sizeof(c->shared), "%s", text);
+		return 0;
+	}
+	if (!strcmp(key, "profile")) {
+		snprintf(c->profile, sizeof(c->profile), "%s", text);
 		return 0;
 	}
 	if (!strcmp(key, "cpu_node"))

@@ -14,6 +14,8 @@
  *   machine .. , node N .. , link A B ..   lines of the contention model (policies/model/model.h)
  *   quantum=NS                       how far apart the CPUs' clocks may be
  *   window=NS                        over which traffic is counted
+ *   counts=1                         accesses are counted and take no time
+ *   profile=PATH                     where to write who uses memory (profile.h)
  *   exact=1                          one thread of QEMU's runs all CPUs, and nothing depends on the host's time
  *   start=NS                         where the guest's clock begins; 0 unless an earlier run goes on
  */
@@ -42,7 +44,7 @@ struct np_geometry {
 };
 
 struct np_config {
-	char shared[4096];
+	char shared[4096], profile[4096];
 	unsigned int cpus, nodes;
 	unsigned int cpu_node[NP_LAB_MAX_CPUS];
 	unsigned int n_ram;
@@ -53,7 +55,7 @@ struct np_config {
 	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;
-	bool exact;
+	bool exact, counts;
 };
 
 /* Returns 0, or -1 with one line in err that says where and why. */

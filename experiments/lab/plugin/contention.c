@@ -67,7 +67,9 @@ static void set_idle_costs(struct np_cpu *cpu)
 {
 	double port = np_sim.config.model.node[cpu->node].core_bytes_per_s;
 
-	cpu->port_line_ps = port > 0 ? np_sim.config.line_bytes / port * NS_PER_S * PS_PER_NS : 0;
+	cpu->port_line_ps = port > 0 && !np_sim.config.counts ?
+				    np_sim.config.line_bytes / port * NS_PER_S * PS_PER_NS :
+				    0;
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
 			double ns = idle_ns(cpu->node, node, kind);
@@ -304,6 +306,8 @@ static void end(uint64_t now_ps)
 
 void np_contention_advance(uint64_t now_ps)
 {
+	if (np_sim.config.counts)
+		return;
 	if (now_ps < np_read(end_ps) || __atomic_exchange_n(&ending, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (now_ps >= end_ps) {

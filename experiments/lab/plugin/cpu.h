@@ -12,6 +12,7 @@
 #include "translation_cache.h"
 #include "rounds.h"
 #include "prefetch.h"
+#include "profile.h"
 
 #define NP_COMBINING 10 /* lines that non-temporal stores may have open */
 
@@ -35,6 +36,7 @@ enum np_data_source { NP_DRAM, NP_CACHE, NP_KINDS };
 struct np_cpu {
 	struct np_l1 *l1;
 	struct np_translation_cache translations;
+	struct np_profile *profile;	    /* NULL: nobody asks */
 	uint64_t pending_ps;		    /* of time, not yet in ps */
 	NP_LAB_COUNTERS(NP_LAB_MEMBER)	    /* cycles and times: as last published */
 	uint64_t ps;			    /* its clock. Others read */

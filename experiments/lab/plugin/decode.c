@@ -140,12 +140,19 @@ unsigned int np_decode_round(const uint8_t *code, size_t len)
 	return decode(&op, code, len) && repeats(&op) ? string_accesses(&op) : 1;
 }
 
+static bool is_marker(const uint8_t *code, size_t len)
+{
+	const uint8_t marker[] = { NP_LAB_MARKER(len > 3 ? code[3] : 0) };
+
+	return len == sizeof(marker) && code[3] && code[3] < NP_LAB_MARKERS &&
+	       !memcmp(code, marker, len);
+}
+
 enum np_decoded np_decode_kind(const uint8_t *code, size_t len)
 {
-	static const uint8_t marker[] = { NP_LAB_MARKER };
 	struct opcode op;
 
-	if (len == sizeof(marker) && !memcmp(code, marker, len))
+	if (is_marker(code, len))
 		return NP_DECODE_MARKER;
 	if (!decode(&op, code, len))
 		return NP_DECODE_OTHER;

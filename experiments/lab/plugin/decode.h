@@ -13,10 +13,16 @@ enum np_decoded {
 	NP_DECODE_PAUSE,
 	NP_DECODE_REP, /* string instruction with a repeat prefix */
 	NP_DECODE_HALT,
-	NP_DECODE_MARKER, /* NP_LAB_MARKER, by which the guest ends the untimed start */
+	NP_DECODE_MARKER, /* NP_LAB_MARKER */
 };
 
 enum np_decoded np_decode_kind(const uint8_t *code, size_t len);
+
+/* The number of a marker, of experiments/lab/guest/shared.h. */
+static inline unsigned int np_decode_marker(const uint8_t *code)
+{
+	return code[3];
+}
 
 /* Accesses that a round of such a string instruction makes: 1 or 2. */
 unsigned int np_decode_round(const uint8_t *code, size_t len);

@@ -8,6 +8,7 @@
 #include "decode.h"
 #include "qemu_api.h"
 #include "contention.h"
+#include "marker.h"
 #include "qemu_clock.h"
 #include "host_time.h"
 
@@ -128,6 +129,19 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
 		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
 }
 
+/* Where a profile is kept, the word of a call is the instruction's address. */
+static inline void *slot_at(uint64_t code)
+{
+	return (void *)(uintptr_t)(code * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1));
+}
+
+static void on_profiled_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			       void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
+	on_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+}
+
 /* Asking QEMU at every access would cost as much as a first-level hit. */
 static bool store_bit_is_right(void)
 {
@@ -196,13 +210,51 @@ static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 	on_access(vcpu, info, vaddr, slot);
 }
 
+static void on_profiled_rep1(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			     void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
+	on_rep1_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+}
+
+static void on_profiled_rep2(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			     void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
+	on_rep2_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+}
+
+static void on_profiled_nontemporal(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+				    void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, true);
+	on_nontemporal_store(vcpu, info, vaddr, NULL);
+}
+
+/* What is called at an instruction's accesses. */
+enum np_accesses { ORDINARY, REP1, REP2, NONTEMPORAL };
+static const qemu_plugin_vcpu_mem_cb_t unprofiled[] = {
+	[ORDINARY] = on_access,
+	[REP1] = on_rep1_access,
+	[REP2] = on_rep2_access,
+	[NONTEMPORAL] = on_nontemporal_store,
+}, profiled[] = {
+	[ORDINARY] = on_profiled_access,
+	[REP1] = on_profiled_rep1,
+	[REP2] = on_profiled_rep2,
+	[NONTEMPORAL] = on_profiled_nontemporal,
+};
+
 #define CODE_BYTES 16
 
-/* Index of the instruction in np_l1.last. */
-static void *slot_of(const struct qemu_plugin_insn *insn)
+static void on_accesses(struct qemu_plugin_insn *insn, enum np_accesses kind)
 {
-	return (void *)(uintptr_t)(qemu_plugin_insn_vaddr(insn) * 0x9e3779b1u >> 16 &
-				   (NP_L1_SLOTS - 1));
+	uint64_t code = qemu_plugin_insn_vaddr(insn);
+	bool profiles = np_sim.config.profile[0];
+
+	qemu_plugin_register_vcpu_mem_cb(insn, (profiles ? profiled : unprofiled)[kind],
+					 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+					 profiles ? (void *)(uintptr_t)code : slot_at(code));
 }
 
 static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t call)
@@ -212,7 +264,7 @@ static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t 
 
 static void on_translate_insn(struct qemu_plugin_insn *insn)
 {
-	qemu_plugin_vcpu_mem_cb_t access = on_access;
+	enum np_accesses accesses = ORDINARY;
 	uint8_t code[CODE_BYTES];
 	size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
 	bool two = np_decode_round(code, len) == 2;
@@ -226,21 +278,23 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 		break;
 	case NP_DECODE_REP:
 		on_entry(insn, two ? on_rep2 : on_rep1);
-		access = two ? on_rep2_access : on_rep1_access;
+		accesses = two ? REP2 : REP1;
 		break;
 	case NP_DECODE_NONTEMPORAL:
-		access = on_nontemporal_store;
+		accesses = NONTEMPORAL;
 		break;
 	case NP_DECODE_HALT:
 		if (np_sim.config.exact)
 			on_entry(insn, on_halt);
 		break;
 	case NP_DECODE_MARKER:
+		if (np_sim.config.profile[0])
+			np_marker_watch(insn, np_decode_marker(code));
+		break;
 	case NP_DECODE_OTHER:
 		break;
 	}
-	qemu_plugin_register_vcpu_mem_cb(insn, access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-					 slot_of(insn));
+	on_accesses(insn, accesses);
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -272,9 +326,42 @@ static void register_all(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t tra
 	qemu_plugin_register_vcpu_resume_cb(id, on_resume);
 }
 
-/* QEMU has dropped all translated code and the calls in it. */
+__attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
+{
+	va_list args;
+
+	fputs("numaplace lab plugin: ", stderr);
+	va_start(args, why);
+	vfprintf(stderr, why, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return -1;
+}
+
+/* At QEMU's end. */
+static void write_profile(qemu_plugin_id_t id, void *data)
+{
+	const struct np_config *c = &np_sim.config;
+	FILE *f = fopen(c->profile, "we");
+
+	(void)id;
+	(void)data;
+	if (!f) {
+		refuse("%s: cannot write the profile: %s", c->profile, strerror(errno));
+		return;
+	}
+	np_profile_write_head(f);
+	for (unsigned int i = 0; i < c->cpus; i++)
+		np_profile_write(f, np_sim.cpu[i].profile, i, c->cpu_node[i], c->nodes);
+	fprintf(f, "end\n");
+	fclose(f);
+}
+
+/* QEMU has dropped all translated code and the calls in it, and all other calls. */
 static void begin_timed(qemu_plugin_id_t id)
 {
+	if (np_sim.config.profile[0])
+		qemu_plugin_register_atexit_cb(id, write_profile, NULL);
 	np_sim.insn_ps = timed_insn_ps;
 	np_sim.booting = false;
 	register_all(id, on_translate);
@@ -311,7 +398,8 @@ static void on_boot_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 		switch (np_decode_kind(code, len)) {
 		case NP_DECODE_MARKER:
-			on_entry(insn, on_marker);
+			if (np_decode_marker(code) == NP_LAB_START_ENDS)
+				on_entry(insn, on_marker);
 			break;
 		case NP_DECODE_HALT:
 			if (np_sim.config.exact)
@@ -323,18 +411,6 @@ static void on_boot_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	}
 }
 
-__attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
-{
-	va_list args;
-
-	fputs("numaplace lab plugin: ", stderr);
-	va_start(args, why);
-	vfprintf(stderr, why, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return -1;
-}
-
 static void on_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
 {
 	static bool taken;
@@ -342,9 +418,14 @@ static void on_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
 	(void)id;
 	np_qemu_clock_thread(&np_sim.cpu[vcpu]);
 	np_write(np_sim.cpu[vcpu].state, np_host_open_state());
-	if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST) || np_qemu_clock_take())
+	if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST))
 		return;
-	refuse("no slot of this QEMU's accelerator is its clock's: run with --functional, or use QEMU 10.0");
+	if (np_sim.config.profile[0] && !np_marker_find_registers())
+		refuse("this QEMU names its registers in another way than QEMU 10.0");
+	else if (np_qemu_clock_take())
+		return;
+	else
+		refuse("no slot of this QEMU's accelerator is its clock's: run with --functional, or use QEMU 10.0");
 	_exit(1);
 }
 
@@ -363,6 +444,18 @@ static int map_shared(const char *path)
 	}
 	if (fd >= 0)
 		close(fd);
+	return ret;
+}
+
+static int init_profiles(void)
+{
+	static struct np_profile profiles[NP_LAB_MAX_CPUS];
+	int ret = 0;
+
+	for (unsigned int i = 0; np_sim.config.profile[0] && i < np_sim.config.cpus && !ret; i++) {
+		np_sim.cpu[i].profile = &profiles[i];
+		ret = np_profile_init(&profiles[i]);
+	}
 	return ret;
 }
 
@@ -412,7 +505,7 @@ static int init(const char *path, int vcpus)
 	ret = map_shared(c->shared);
 	if (ret)
 		return refuse("%s: cannot map the shared memory: %s", c->shared, strerror(-ret));
-	if (np_hierarchy_init(&np_sim.hierarchy, c) || init_cpus())
+	if (np_hierarchy_init(&np_sim.hierarchy, c) || init_cpus() || init_profiles())
 		return refuse("out of memory");
 	init_shared();
 	timed_insn_ps = np_sim.insn_ps;

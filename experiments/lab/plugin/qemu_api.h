@@ -21,6 +21,27 @@ typedef uint32_t qemu_plugin_meminfo_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_hwaddr;
+struct qemu_plugin_register;
+
+/* GLib's, which QEMU is linked with. */
+typedef struct {
+	uint8_t *data;
+	unsigned int len;
+} GByteArray;
+
+typedef struct {
+	char *data;
+	unsigned int len;
+} GArray;
+
+GByteArray *g_byte_array_new(void);
+uint8_t *g_byte_array_free(GByteArray *array, int free_segment);
+char *g_array_free(GArray *array, int free_segment);
+
+typedef struct {
+	struct qemu_plugin_register *handle;
+	const char *name, *feature;
+} qemu_plugin_reg_descriptor;
 
 typedef struct {
 	const char *target_name;
@@ -37,6 +58,7 @@ typedef struct {
 
 enum qemu_plugin_cb_flags {
 	QEMU_PLUGIN_CB_NO_REGS,
+	QEMU_PLUGIN_CB_R_REGS,
 };
 
 enum qemu_plugin_mem_rw {
@@ -77,6 +99,11 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len);
+
+/* Of the CPU whose callback calls; the descriptors only where a CPU begins. */
+GArray *qemu_plugin_get_registers(void);
+int qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buf);
+bool qemu_plugin_read_memory_vaddr(uint64_t addr, GByteArray *data, size_t len);
 
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr);

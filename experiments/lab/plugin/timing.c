@@ -64,13 +64,22 @@ static void fetch(struct np_cpu *cpu, unsigned int node, enum np_data_source kin
 	pass_port(cpu);
 }
 
-static void count_dram(struct np_cpu *cpu, unsigned int node)
+static void count_dram(struct np_cpu *cpu, uint64_t vaddr, unsigned int node)
 {
+	if (cpu->profile)
+		np_profile_dram(cpu->profile, vaddr, node);
 	if (node == cpu->node)
 		cpu->local_dram++;
 	else
 		cpu->remote_dram++;
 	cpu->dram[node]++;
+}
+
+static void count_remote_cache(struct np_cpu *cpu)
+{
+	cpu->remote_cache++;
+	if (cpu->profile)
+		np_profile_remote_cache(cpu->profile);
 }
 
 static void write_back(struct np_cpu *cpu, int node)
@@ -82,37 +91,54 @@ static void write_back(struct np_cpu *cpu, int node)
 	pass_port(cpu);
 }
 
-void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
+static void count(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr)
+{
+	if (r->served == NP_SERVED_L2)
+		return;
+	cpu->llc_references++;
+	if (r->served == NP_SERVED_LLC)
+		return;
+	cpu->llc_misses++;
+	if (r->served == NP_SERVED_DRAM)
+		count_dram(cpu, vaddr, r->node);
+	else
+		count_remote_cache(cpu);
+	write_back(cpu, r->written_back[0]);
+	write_back(cpu, r->written_back[1]);
+}
+
+/* The prefetcher keeps as many lines in flight as the core can. */
+static double llc_ns(const struct np_cpu *cpu, bool overlapped)
 {
 	const struct np_config *c = &np_sim.config;
+
+	return overlapped ? c->llc.latency_ns / c->model.node[cpu->node].core_outstanding :
+			    c->llc.latency_ns;
+}
+
+static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr, bool store)
+{
+	const struct np_config *c = &np_sim.config;
+	bool prefetched = np_prefetch_miss(&cpu->prefetcher, vaddr >> c->line_shift);
+
+	if (r->served == NP_SERVED_L2)
+		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
+	else if (r->served == NP_SERVED_LLC)
+		stall(cpu, 1000 * llc_ns(cpu, prefetched || store));
+	else
+		fetch(cpu, r->node, r->served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE,
+		      prefetched || store);
+}
+
+void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
+{
 	struct np_result r = np_hierarchy_access(&np_sim.hierarchy, cpu->index, line, store);
-	bool prefetched;
 
 	if (r.served == NP_SERVED_UPGRADE)
 		return;
-	prefetched = np_prefetch_miss(&cpu->prefetcher, vaddr >> c->line_shift);
-	if (r.served == NP_SERVED_L2) {
-		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
-		return;
-	}
-	cpu->llc_references++;
-	if (r.served == NP_SERVED_LLC) {
-		/* The prefetcher keeps as many lines in flight as the core can. */
-		double ns = c->llc.latency_ns;
-
-		stall(cpu,
-		      1000 * (prefetched || store ? ns / c->model.node[cpu->node].core_outstanding :
-						    ns));
-		return;
-	}
-	cpu->llc_misses++;
-	if (r.served == NP_SERVED_DRAM)
-		count_dram(cpu, r.node);
-	else
-		cpu->remote_cache++;
-	fetch(cpu, r.node, r.served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE, prefetched || store);
-	write_back(cpu, r.written_back[0]);
-	write_back(cpu, r.written_back[1]);
+	if (!np_sim.config.counts)
+		take_time(cpu, &r, vaddr, store);
+	count(cpu, &r, vaddr);
 }
 
 void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)
@@ -126,6 +152,8 @@ void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)
 	cpu->next_open = (cpu->next_open + 1) % NP_COMBINING;
 	np_hierarchy_bypass(&np_sim.hierarchy, cpu->index, line);
 	cpu->dram_writes++;
+	if (np_sim.config.counts)
+		return;
 	np_write(cpu->traffic[node][NP_DRAM].nontemporal,
 		 cpu->traffic[node][NP_DRAM].nontemporal + 1);
 	overlap(cpu, node, NP_DRAM);

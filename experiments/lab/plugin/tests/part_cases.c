@@ -136,6 +136,9 @@ static void instructions_are_recognised(void)
 		size_t len;
 	} table[] = {
 		{ NP_DECODE_MARKER, "\x0f\x1f\x80\x01\x00\x70\x6e", 7 },
+		{ NP_DECODE_MARKER, "\x0f\x1f\x80\x05\x00\x70\x6e", 7 },
+		{ NP_DECODE_OTHER, "\x0f\x1f\x80\x00\x00\x70\x6e", 7 },
+		{ NP_DECODE_OTHER, "\x0f\x1f\x80\x06\x00\x70\x6e", 7 },
 		{ NP_DECODE_OTHER, "\x0f\x1f\x80\x00\x00\x00\x00", 7 },	  /* the compiler's nopl */
 		{ NP_DECODE_NONTEMPORAL, "\x0f\xc3\x07", 3 },		  /* movnti %eax,(%rdi) */
 		{ NP_DECODE_NONTEMPORAL, "\x48\x0f\xc3\x47\x08", 5 },	  /* movnti %rax,8(%rdi) */

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which task a CPU runs. Told only where somebody asks: a switch costs instructions. */
+#include <linux/cgroup.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/stringify.h>
+#include <linux/tracepoint.h>
+
+#include "lab.h"
+
+static bool tasks;
+module_param(tasks, bool, 0444);
+MODULE_PARM_DESC(tasks, "tell the plugin which task each CPU runs");
+
+static struct tracepoint *sched_switch;
+
+static void on_switch(void *unused, bool preempt, struct task_struct *prev,
+		      struct task_struct *next, unsigned int prev_state)
+{
+	u64 who = (u64)next->tgid << 32 | next->pid;
+
+	asm volatile(".byte " __stringify(NP_LAB_MARKER(NP_LAB_SWITCH))
+		     :
+		     : "a"(who), "c"(cgroup_id(task_dfl_cgroup(next))));
+}
+
+static void find(struct tracepoint *point, void *unused)
+{
+	if (!strcmp(point->name, "sched_switch"))
+		sched_switch = point;
+}
+
+int numaplace_lab_tasks_begin(void)
+{
+	if (!tasks)
+		return 0;
+	for_each_kernel_tracepoint(find, NULL);
+	return sched_switch ? tracepoint_probe_register(sched_switch, on_switch, NULL) : -ENOENT;
+}
+
+void numaplace_lab_tasks_end(void)
+{
+	if (!tasks)
+		return;
+	tracepoint_probe_unregister(sched_switch, on_switch, NULL);
+	tracepoint_synchronize_unregister();
+}

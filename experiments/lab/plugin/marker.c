@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "marker.h"
+#include "cpu.h"
+#include "qemu_clock.h"
+
+#include <string.h>
+
+#define MOST_BYTES 4095 /* of a text */
+
+static struct qemu_plugin_register *rax, *rcx;
+
+bool np_marker_find_registers(void)
+{
+	GArray *all = qemu_plugin_get_registers();
+	const qemu_plugin_reg_descriptor *found = (void *)all->data;
+
+	for (unsigned int i = 0; i < all->len; i++) {
+		if (!strcmp(found[i].name, "rax"))
+			rax = found[i].handle;
+		if (!strcmp(found[i].name, "rcx"))
+			rcx = found[i].handle;
+	}
+	g_array_free(all, true);
+	return rax && rcx;
+}
+
+static uint64_t read_register(struct qemu_plugin_register *which)
+{
+	GByteArray *bytes = g_byte_array_new();
+	uint64_t value = 0;
+
+	if (qemu_plugin_read_register(which, bytes) > 0 && bytes->len >= sizeof(value))
+		memcpy(&value, bytes->data, sizeof(value));
+	g_byte_array_free(bytes, true);
+	return value;
+}
+
+/* The text at the operands' place, without line breaks; false: it cannot be read. */
+static bool read_text(char *text)
+{
+	uint64_t address = read_register(rax), len = read_register(rcx);
+	GByteArray *bytes = g_byte_array_new();
+	bool found;
+
+	len = len < MOST_BYTES ? len : MOST_BYTES;
+	found = len && qemu_plugin_read_memory_vaddr(address, bytes, len);
+	if (found) {
+		memcpy(text, bytes->data, len);
+		text[len] = '\0';
+		for (char *c = text; *c; c++)
+			*c = *c == '\n' ? ' ' : *c;
+	}
+	g_byte_array_free(bytes, true);
+	return found;
+}
+
+static struct np_profile *profile_of(unsigned int vcpu)
+{
+	return np_sim.cpu[np_sim.config.exact ? np_qemu_clock_switch() : vcpu].profile;
+}
+
+static void on_switch(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_profile_switch(profile_of(vcpu), read_register(rax), read_register(rcx));
+}
+
+static void on_region(unsigned int vcpu, void *enters)
+{
+	char text[MOST_BYTES + 1];
+
+	if (!read_text(text))
+		return;
+	text[NP_REGION_NAME - 1] = '\0';
+	np_profile_region(profile_of(vcpu), text, enters);
+}
+
+static void on_note(unsigned int vcpu, void *data)
+{
+	char text[MOST_BYTES + 1];
+
+	(void)vcpu;
+	(void)data;
+	if (read_text(text))
+		np_profile_note(text);
+}
+
+void np_marker_watch(struct qemu_plugin_insn *insn, unsigned int number)
+{
+	qemu_plugin_vcpu_udata_cb_t call = number == NP_LAB_SWITCH ? on_switch :
+					   number == NP_LAB_NOTE   ? on_note :
+								     on_region;
+
+	if (number != NP_LAB_START_ENDS)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, call, QEMU_PLUGIN_CB_R_REGS,
+						       (void *)(uintptr_t)(number ==
+									   NP_LAB_REGION_BEGIN));
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who uses memory: accesses by task, and lines of DRAM by instruction and page too. Each CPU's
+ * own thread counts for it. The regions that a process is in are all CPUs'.
+ *
+ * The file that is written at the end has a line for each of
+ *
+ *   region NUMBER ENTERED NAME
+ *   note TEXT                                      as the guest gave it
+ *   task CPU NODE CONTEXT TGID TID CGROUP REGIONS LOADS STORES REMOTE_CACHE KERNEL_DRAM,.. DRAM,..
+ *   dram CPU CONTEXT ADDRESS CODE NODE LINES       ADDRESS and CODE virtual, the first of a page
+ *
+ * REGIONS is a bit set of their numbers; loads, stores and lines are those of user code, except
+ * KERNEL_DRAM, the lines that the kernel read by node while the task ran.
+ */
+#ifndef NP_PROFILE_H
+#define NP_PROFILE_H
+
+#include "../guest/shared.h"
+#include "regions.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A task in a cgroup, while its process is in these regions. */
+struct np_context {
+	uint64_t task, cgroup; /* tgid << 32 | tid */
+	uint32_t regions;
+	uint64_t loads, stores, remote_cache;
+	uint64_t kernel_dram[NP_LAB_MAX_NODES], dram[NP_LAB_MAX_NODES];
+};
+
+struct np_dram_use {
+	uint64_t page, code; /* page: address of the page | node */
+	uint64_t lines;	     /* 0: the entry is free */
+	uint32_t context;
+};
+
+struct np_profile {
+	uint64_t code;		 /* address of the instruction that accesses memory */
+	uint32_t regions_change; /* as of which regions are known */
+	uint32_t at;		 /* the context that counts */
+	size_t n_contexts, contexts_size;
+	struct np_context *context;
+	size_t n_uses, uses_size; /* a power of two */
+	struct np_dram_use *use;
+	uint64_t lost; /* lines without an entry: out of memory */
+};
+
+/* Returns 0 or -ENOMEM. */
+int np_profile_init(struct np_profile *p);
+void np_profile_free(struct np_profile *p);
+
+static inline bool np_profile_user(const struct np_profile *p)
+{
+	return !(p->code >> 63);
+}
+
+/* The task goes on in another context where its process has entered or left a region. */
+void np_profile_look(struct np_profile *p);
+
+static inline void np_profile_access(struct np_profile *p, uint64_t code, bool store)
+{
+	p->code = code;
+	if (__atomic_load_n(&np_regions_change, __ATOMIC_RELAXED) != p->regions_change)
+		np_profile_look(p);
+	if (!np_profile_user(p))
+		return;
+	if (store)
+		p->context[p->at].stores++;
+	else
+		p->context[p->at].loads++;
+}
+
+/* The access that was told last reads a line of a node's DRAM. */
+void np_profile_dram(struct np_profile *p, uint64_t vaddr, unsigned int node);
+
+/* It reads it from another node's cache. */
+void np_profile_remote_cache(struct np_profile *p);
+
+/* The CPU runs another task. */
+void np_profile_switch(struct np_profile *p, uint64_t task, uint64_t cgroup);
+
+/* The task's process enters the region of this name, or leaves it. It is in it until it has left as often as entered. */
+void np_profile_region(struct np_profile *p, const char *name, bool enters);
+
+/* Keeps a line of the guest's. */
+void np_profile_note(const char *text);
+
+/* What the file has of all CPUs, and of one. */
+void np_profile_write_head(FILE *f);
+void np_profile_write(FILE *f, const struct np_profile *p, unsigned int cpu, unsigned int node,
+		      unsigned int nodes);
+
+#endif
