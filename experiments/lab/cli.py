@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from experiments.lab import boot, exact, kernels, machine
+from experiments.lab.counts import options as counts
 from experiments.lab.errors import READER_GONE, USAGE, LabError, say
 from experiments.lab.own_kernel import find_own
 from experiments.places import HERE
@@ -17,7 +18,7 @@ from experiments.units import seconds
 EPILOG = """\
 The command runs as root in the current folder, which is writable; the rest of the file system is the host's,
 and changes to it are lost. Exit status: the command's own (128+N when signal N ended it); 2 wrong usage or
-machine file, 3 this computer cannot run the lab, 124 the time limit, 125 the machine failed."""
+machine file, 3 this computer cannot run the lab, 4 what --fail-if says is true, 124 the time limit, 125 the machine failed."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -64,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
                      help="boot the machine, and do not restore it from the state that its first start has left in the cache")
     run.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
                      help="of the guest's kernel, beside the lab's own; may be repeated")
+    counts.add(run)
     run.add_argument("command", nargs="+", metavar="CMD", help="after --")
     return top
 
@@ -121,7 +123,8 @@ def run_command(args: argparse.Namespace) -> int:
                            "file") from error
     job = boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
                    not args.functional, tuple(args.kernel_option), not args.no_snapshot, args.timeline)
-    return exact.run(job, args.file) if args.exact else boot.run(job)
+    start = (lambda job: exact.run(job, args.file)) if args.exact else boot.run
+    return counts.run(job, args, start) if counts.asked(args) else start(job)
 
 
 def main(argv: list[str] | None = None) -> int:

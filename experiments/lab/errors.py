@@ -5,6 +5,7 @@ import sys
 
 USAGE = 2          # also a machine file that does not hold together
 UNABLE = 3         # this computer cannot do that
+FAILED_IF = 4      # what --fail-if says is true
 TIME_LIMIT = 124   # as timeout(1)
 BOOT_FAILED = 125  # the lab, not the command
 READER_GONE = 141  # 128 + SIGPIPE

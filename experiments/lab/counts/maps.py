@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What lies where in the memory of the command's processes, by the notes that watch/watch.c gave."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+
+from experiments.lab.counts.profile import Profile
+
+WRITE, EXECUTE = 2, 4  # of PROT
+ANONYMOUS = "//anon"
+
+
+@dataclass(frozen=True)
+class Mapping:
+    start: int
+    end: int
+    offset: int  # in the file
+    name: str    # a file's path, or the kernel's name in brackets
+    kind: str    # file, code, data, bss, heap, stack, anonymous
+    bytes: int   # of the whole mapping, parts of which may be another's by now
+
+    def __str__(self) -> str:
+        size = f"{self.bytes / (1 << 20):.1f} MiB" if self.bytes >= 1 << 20 else f"{self.bytes >> 10} KiB"
+        of = f" of {self.name}" if self.name != ANONYMOUS and not self.name.startswith("[") else ""
+        what = "anonymous mapping" if self.kind == "anonymous" else self.kind
+        return f"{what}{of}, {size} at {self.start:#x}"
+
+
+class Maps:
+    """Of one process, as they were when it ended. What is mapped over something else replaces it; nothing tells of munmap()."""
+
+    def __init__(self, found: list[Mapping] | None = None):
+        self.found = found or []  # by address
+        self.loaded = False  # the program is: what is mapped without a file later is the program's own
+
+    def copy(self) -> Maps:
+        copied = Maps(list(self.found))
+        copied.loaded = self.loaded
+        return copied
+
+    def kind(self, start: int, prot: int, name: str) -> str:
+        if name.startswith("[stack"):
+            return "stack"
+        if name == "[heap]":
+            return "heap"
+        if name == ANONYMOUS:
+            before = [m for m in self.found if m.end == start and m.kind in ("data", "bss", "heap")]
+            return "anonymous" if not before else "heap" if self.loaded or before[0].kind == "heap" else "bss"
+        return "file" if name.startswith("[") else "code" if prot & EXECUTE else "data" if prot & WRITE else "file"
+
+    def add(self, start: int, size: int, offset: int, prot: int, name: str):
+        end, kept = start + size, []
+        new = Mapping(start, end, offset, name, self.kind(start, prot, name), size)
+        for old in self.found:
+            if old.start < start:
+                kept.append(replace(old, end=min(old.end, start)))
+            if old.end > end:
+                kept.append(replace(old, start=max(old.start, end), offset=old.offset + max(old.start, end) - old.start))
+        self.found = sorted([*(m for m in kept if m.start < m.end), new], key=lambda m: m.start)
+        self.loaded = self.loaded or name == "[vdso]"
+
+    def at(self, address: int) -> Mapping | None:
+        index = bisect_right(self.found, address, key=lambda m: m.start) - 1
+        return self.found[index] if index >= 0 and address < self.found[index].end else None
+
+
+def of_processes(profile: Profile) -> dict[int, Maps]:
+    found: dict[int, Maps] = {}
+    for note in profile.notes:
+        if note.kind == "exec":
+            found[int(note.words[0])] = Maps()
+        elif note.kind == "fork":
+            found[int(note.words[0])] = found.get(int(note.words[1]), Maps()).copy()
+        elif note.kind == "mmap":
+            tgid, start, size, offset, prot, name = note.words
+            found.setdefault(int(tgid), Maps()).add(int(start, 16), int(size), int(offset), int(prot), name)
+    return found

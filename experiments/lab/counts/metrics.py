@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Metrics of accesses, and what a test says of them: --fail-if 'remote_share > 10% or dram[1] > 1e6'.
+
+An expression is Python's, with comparisons, and, or, not, + - * /, numbers, N% for N / 100, and the metrics.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from experiments.lab.counts.profile import Profile, Selection
+from experiments.lab.errors import USAGE, LabError
+
+PER_NODE = ("dram", "pages")
+SINGLE = ("remote_dram", "remote_share", "remote_cache", "loads", "stores")
+ARITHMETIC: dict[type, Callable] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+COMPARED: dict[type, tuple[str, Callable]] = {
+    ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le), ast.Gt: (">", operator.gt), ast.GtE: (">=", operator.ge),
+    ast.Eq: ("==", operator.eq), ast.NotEq: ("!=", operator.ne)}
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Of user code. A line is one of the last-level cache's, a page 4 KiB."""
+    loads: int
+    stores: int
+    dram: tuple[int, ...]   # lines read, by the node whose DRAM had them
+    pages: tuple[int, ...]  # of which lines were read, by node
+    remote_dram: int        # lines read of another node than the CPU's
+    remote_cache: int       # lines read from another node's cache
+
+    @property
+    def remote_share(self) -> float:
+        return self.remote_dram / sum(self.dram) if sum(self.dram) else 0.0
+
+
+def measure(profile: Profile, selection: Selection) -> Metrics:
+    tasks = list(selection.tasks(profile))
+    nodes = range(len(profile.tasks[0].dram))
+    wanted = set(tasks)
+    used = {(use.task.tgid, use.page, use.node) for use in profile.uses if use.task in wanted}
+    return Metrics(sum(t.loads for t in tasks), sum(t.stores for t in tasks),
+                   tuple(sum(t.dram[n] for t in tasks) for n in nodes),
+                   tuple(sum(node == n for _, _, node in used) for n in nodes),
+                   sum(sum(t.dram) - t.dram[t.node] for t in tasks), sum(t.remote_cache for t in tasks))
+
+
+@dataclass
+class Comparison:
+    text: str  # of what is compared
+    value: float
+    sign: str
+    bound: float
+
+    def __str__(self) -> str:
+        return f"{self.text} is {self.value:.6g}, and the bound is {self.bound:.6g}"
+
+
+@dataclass
+class Verdict:
+    expression: str
+    failed: bool
+    true: list[Comparison] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.true)) or f"'{self.expression}' holds"
+
+
+class Expression:
+    def __init__(self, text: str, nodes: int):
+        self.text, self.nodes = text, nodes
+        try:
+            self.tree = ast.parse(re.sub(r"(\d+(?:\.\d+)?)%(?!\s*[\d(a-z])", r"(\1/100)", text.strip()), mode="eval").body
+        except SyntaxError as error:
+            raise self._wrong(f"{error.msg} at character {error.offset}") from None
+        self._check(self.tree, logic=True)
+
+    def _wrong(self, why: str) -> LabError:
+        return LabError(USAGE, f"--fail-if '{self.text}': {why}: write METRIC > NUMBER with {', '.join(SINGLE)}, "
+                        f"{' or '.join(f'{name}[NODE]' for name in PER_NODE)}")
+
+    def _check(self, tree: ast.AST, *, logic: bool):
+        """Comparisons joined by and, or, not above; numbers and metrics below."""
+        if logic and isinstance(tree, ast.BoolOp):
+            for part in tree.values:
+                self._check(part, logic=True)
+        elif logic and isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+            self._check(tree.operand, logic=True)
+        elif logic and isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED:
+            self._check(tree.left, logic=False)
+            self._check(tree.comparators[0], logic=False)
+        elif logic:
+            raise self._wrong(f"'{ast.unparse(tree)}' is no comparison")
+        else:
+            self._check_number(tree)
+
+    def _check_number(self, tree: ast.AST):
+        if isinstance(tree, ast.BinOp) and type(tree.op) in ARITHMETIC:
+            self._check_number(tree.left)
+            self._check_number(tree.right)
+        elif isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name) and tree.value.id in PER_NODE:
+            node = tree.slice.value if isinstance(tree.slice, ast.Constant) else None
+            if type(node) is not int or not 0 <= node < self.nodes:
+                raise self._wrong(f"the machine has the nodes 0 to {self.nodes - 1}, and not '{ast.unparse(tree.slice)}'")
+        elif isinstance(tree, ast.Name):
+            if tree.id in PER_NODE:
+                raise self._wrong(f"'{tree.id}' needs a node, {tree.id}[0]")
+            if tree.id not in SINGLE:
+                raise self._wrong(f"there is no metric '{tree.id}'")
+        elif not (isinstance(tree, ast.Constant) and type(tree.value) in (int, float)):
+            raise self._wrong(f"'{ast.unparse(tree)}' is no number and no metric")
+
+    def judge(self, metrics: Metrics) -> Verdict:
+        verdict = Verdict(self.text, False)
+        verdict.failed = self._holds(self.tree, metrics, verdict.true)
+        return verdict
+
+    def _holds(self, tree: ast.AST, metrics: Metrics, true: list[Comparison]) -> bool:
+        if isinstance(tree, ast.BoolOp):
+            held = [self._holds(part, metrics, true) for part in tree.values]
+            return all(held) if isinstance(tree.op, ast.And) else any(held)
+        if isinstance(tree, ast.UnaryOp):
+            return not self._holds(tree.operand, metrics, [])
+        assert isinstance(tree, ast.Compare)
+        sign, compare = COMPARED[type(tree.ops[0])]
+        value, bound = self._number(tree.left, metrics), self._number(tree.comparators[0], metrics)
+        if compare(value, bound):
+            true.append(Comparison(ast.unparse(tree.left), value, sign, bound))
+        return compare(value, bound)
+
+    def _number(self, tree: ast.AST, metrics: Metrics) -> float:
+        if isinstance(tree, ast.BinOp):
+            left, right = self._number(tree.left, metrics), self._number(tree.right, metrics)
+            if isinstance(tree.op, ast.Div) and not right:
+                raise self._wrong(f"'{ast.unparse(tree.right)}' is 0, and something is divided by it")
+            return ARITHMETIC[type(tree.op)](left, right)
+        if isinstance(tree, ast.Subscript):
+            return getattr(metrics, tree.value.id)[tree.slice.value]
+        return getattr(metrics, tree.id) if isinstance(tree, ast.Name) else tree.value

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The options of `lab run` that ask for counts, and the run that answers them."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.lab import boot
+from experiments.lab.counts import metrics, output, profile, where
+from experiments.lab.errors import FAILED_IF, USAGE, LabError
+
+
+def add(run: argparse.ArgumentParser):
+    counts = run.add_argument_group("counts of accesses, in every mode but --functional")
+    counts.add_argument("--count", action="store_true", help="count only: accesses take no time, and times mean nothing")
+    counts.add_argument("--fail-if", action="append", default=[], metavar="EXPR",
+                        help="status 4 where it is true, such as 'remote_share > 10%%': remote_dram, remote_share, remote_cache, "
+                        "loads, stores, dram[NODE], pages[NODE]; may be repeated")
+    counts.add_argument("--region", metavar="NAME", help="of what ran between this region's begin and end (numaplace_region.h)")
+    counts.add_argument("--cgroup", metavar="PATH", help="of the tasks of this cgroup, and of those below it")
+    counts.add_argument("--json", type=Path, metavar="FILE", help="write the counts there, of each task, mapping and function")
+    counts.add_argument("--junit", type=Path, metavar="FILE", help="write the verdicts there, as JUnit's XML")
+    counts.add_argument("--annotate", action="store_true", help="print ::error lines for hosted runners")
+
+
+def asked(args: argparse.Namespace) -> bool:
+    return bool(args.count or args.fail_if or args.region is not None or args.cgroup is not None or args.json or args.junit
+                or args.annotate)
+
+
+def check(args: argparse.Namespace, nodes: int) -> list[metrics.Expression]:
+    if args.functional:
+        raise LabError(USAGE, "--functional counts no accesses: leave it out, or give --count instead")
+    for option, path in (("--json", args.json), ("--junit", args.junit)):
+        try:
+            if path:
+                path.open("w").close()
+        except OSError as error:
+            raise LabError(USAGE, f"{option} cannot be written to '{path}': {error.strerror}: give another file") from error
+    return [metrics.Expression(text, nodes) for text in args.fail_if]
+
+
+def run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
+    """Starts the machine; the command's exit status, or 4 where an expression is true."""
+    expressions = check(args, len(job.machine.nodes))
+    selection = profile.Selection(args.region, args.cgroup)
+    with tempfile.TemporaryDirectory(prefix="numaplace-counts-") as folder:
+        written = Path(folder) / "profile"
+        status = start(replace(job, counts=args.count, profile=written))
+        if not written.exists():  # a signal has ended the run
+            return status
+        found = profile.read(written)
+    measured = metrics.measure(found, selection)
+    mode = "lab-counted" if args.count else "lab-timed"
+    counted = output.Counted(job.machine.name, mode, job.command, status, selection, found, measured,
+                             where.find(found, selection), [e.judge(measured) for e in expressions])
+    output.write(counted, args.json, args.junit, args.annotate)
+    return status or (FAILED_IF if counted.failures else 0)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who uses memory: what the plugin wrote (plugin/profile.h), and of which tasks it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from experiments.lab.errors import BOOT_FAILED, USAGE, LabError
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a CPU counted for a thread, in a cgroup, while its process was in these regions."""
+    cpu: int
+    node: int  # of the CPU
+    tgid: int
+    tid: int
+    cgroup: int
+    regions: int  # a bit each
+    loads: int
+    stores: int
+    remote_cache: int  # lines
+    kernel_dram: tuple[int, ...]  # lines by node, read by the kernel
+    dram: tuple[int, ...]  # lines by node, read by user code
+
+
+@dataclass(frozen=True)
+class Use:
+    """Lines of DRAM that one instruction read of one page."""
+    task: Task
+    page: int  # its address
+    code: int  # the instruction's
+    node: int
+    lines: int
+
+    @property
+    def remote(self) -> bool:
+        return self.node != self.task.node
+
+
+@dataclass(frozen=True)
+class Note:
+    ns: int
+    kind: str
+    words: list[str]
+
+
+@dataclass
+class Profile:
+    regions: dict[str, int] = field(default_factory=dict)  # those that were entered, and their numbers
+    notes: list[Note] = field(default_factory=list)  # in the order of time
+    tasks: list[Task] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    lost: int = 0  # lines that are in `tasks` and not in `uses`
+
+    @property
+    def processes(self) -> set[int]:
+        """The command's: what it became, and what it made."""
+        found = {int(note.words[0]) for note in self.notes if note.kind == "exec"}
+        for note in self.notes:
+            if note.kind == "fork" and int(note.words[1]) in found:
+                found.add(int(note.words[0]))
+        return found
+
+    def cgroups(self, path: str) -> set[int]:
+        """The numbers of a control group and of those below it."""
+        wanted = "/" + path.strip("/")
+        return {int(note.words[0]) for note in self.notes if note.kind == "cgroup"
+                and (note.words[1] + "/").startswith(wanted.rstrip("/") + "/")}
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))
+
+
+def note(text: str) -> Note:
+    """Names come last, and may have blanks."""
+    ns, kind, rest = text.split(" ", 2)
+    return Note(int(ns), kind, rest.split(" ", {"mmap": 5}.get(kind, 1)))
+
+
+def read(path: Path) -> Profile:
+    found, tasks, ended = Profile(), {}, False
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        kind, _, rest = line.partition(" ")
+        words = rest.split()
+        if kind == "region":
+            number, entered, name = rest.split(" ", 2)
+            found.regions |= {name: int(number)} if int(entered) else {}
+        elif kind == "note":
+            found.notes.append(note(rest))
+        elif kind == "task":
+            cpu, node, context, *more = map(int, words[:-2])
+            tasks[cpu, context] = Task(cpu, node, *more, numbers(words[-2]), numbers(words[-1]))
+        elif kind == "dram":
+            found.uses.append(Use(tasks[int(words[0]), int(words[1])], int(words[2], 16), int(words[3], 16), *map(int, words[4:])))
+        elif kind == "lost":
+            found.lost += int(words[0])
+        ended = kind == "end"
+    if not ended:
+        raise LabError(BOOT_FAILED, f"the counts in {path} have no end: the machine was stopped before it had written them")
+    found.notes.sort(key=lambda one: one.ns)
+    found.tasks = list(tasks.values())
+    return found
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Whose accesses are asked for: the command's processes' where nothing is said, in a region or a cgroup where it is."""
+    region: str | None = None
+    cgroup: str | None = None
+
+    def __str__(self) -> str:
+        return " ".join([f"region {self.region}"] * bool(self.region) + [f"cgroup {self.cgroup}"] * bool(self.cgroup)) or "command"
+
+    def tasks(self, profile: Profile) -> Iterator[Task]:
+        if self.region is not None and self.region not in profile.regions:
+            entered = f"these were: {', '.join(profile.regions)}" if profile.regions else "none was"
+            raise LabError(USAGE, f"the region '{self.region}' was never entered, {entered}: correct --region, or begin it in the program")
+        groups = profile.cgroups(self.cgroup) if self.cgroup is not None else set()
+        if self.cgroup is not None and not groups:
+            raise LabError(USAGE, f"there was no cgroup '{self.cgroup}' in the machine: correct --cgroup, or have the command make it")
+        processes = profile.processes
+        for task in profile.tasks:
+            if (task.cgroup in groups if self.cgroup is not None else task.tgid in processes) and (
+                    self.region is None or task.regions >> profile.regions[self.region] & 1):
+                yield task

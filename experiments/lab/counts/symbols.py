@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Functions and lines of source by address, as a program's own file has them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cache
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+
+class Program:
+    def __init__(self, path: str):
+        self.path = path
+        self.functions: list[tuple[int, int, str]] = []  # address, end, name
+        self.segments: list[tuple[int, int, int]] = []   # offset in the file, bytes, address
+        try:
+            with open(path, "rb") as file:
+                self._read(ELFFile(file))
+        except (OSError, ELFError):
+            pass  # not there any more, or made in the machine: addresses have no names
+
+    def _read(self, elf: ELFFile):
+        self.segments = [(s["p_offset"], s["p_filesz"], s["p_vaddr"]) for s in elf.iter_segments("PT_LOAD")]
+        tables = [s for s in elf.iter_sections() if isinstance(s, SymbolTableSection)]
+        named = {(symbol["st_value"], symbol["st_value"] + symbol["st_size"], symbol.name)
+                 for table in tables for symbol in table.iter_symbols()
+                 if symbol["st_info"]["type"] in ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS") and symbol["st_size"]}
+        self.functions = sorted(named)
+
+    def address(self, offset: int) -> int | None:
+        """As the file's symbols have it."""
+        return next((address + offset - start for start, size, address in self.segments if start <= offset < start + size), None)
+
+    def function(self, offset: int) -> str | None:
+        address = self.address(offset)
+        if address is None:
+            return None
+        index = bisect_right(self.functions, address, key=lambda f: f[0]) - 1
+        while index >= 0 and self.functions[index][1] <= address:  # one that ends before may be inside one that does not
+            index -= 1
+            if index < 0 or address - self.functions[index][0] > 1 << 20:
+                return None
+        return self.functions[index][2] if index >= 0 else None
+
+    def line(self, offset: int) -> tuple[str, int] | None:
+        """Source file and line, of a program with debugging information."""
+        address = self.address(offset)
+        try:
+            with open(self.path, "rb") as file:
+                elf = ELFFile(file)
+                return _line(elf, address) if address is not None and elf.has_dwarf_info() else None
+        except (OSError, ELFError):
+            return None
+
+
+def _line(elf: ELFFile, address: int) -> tuple[str, int] | None:
+    dwarf = elf.get_dwarf_info()
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        before = None
+        for entry in program.get_entries() if program else []:
+            state = entry.state
+            if state is None:
+                continue
+            if before and before.address <= address < state.address:
+                return _file(program, unit, before.file), before.line
+            before = None if state.end_sequence else state
+    return None
+
+
+def _file(program, unit, number: int) -> str:
+    newer = program["version"] >= 5
+    entry = program["file_entry"][number if newer else number - 1]
+    folders = [folder.decode() for folder in program["include_directory"]]
+    folder = entry.dir_index if newer else entry.dir_index - 1
+    where = Path(folders[folder]) if 0 <= folder < len(folders) else Path(unit.get_top_DIE().attributes["DW_AT_comp_dir"].value.decode())
+    path = where / entry.name.decode()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+@cache
+def program(path: str) -> Program:
+    return Program(path)
