@@ -34,7 +34,7 @@ step machine
 # Compaction in the background moves pages too, and keeps an emulated CPU busy for seconds.
 [ ! -e /proc/sys/vm/compaction_proactiveness ] || echo 0 >/proc/sys/vm/compaction_proactiveness || exit
 mkfifo /run/out /run/err
-connect out && connect err && mkdir "$group" || exit
+connect out && connect err || exit
 
 if [ -n "$NUMAPLACE_KO" ]; then
 	step module
@@ -46,6 +46,7 @@ if [ -n "$NUMAPLACE_LAB_KO" ]; then
 	insmod "$NUMAPLACE_LAB_KO" "tasks=${NUMAPLACE_LAB_TASKS:-0}" || exit # ends the untimed start: last
 fi
 
+mkdir "$group" || exit
 step command
 exec 2>/dev/null # where this shell reports the signal that ends a command
 (exec /bin/sh -c 'echo $$ >"$1/cgroup.procs"; exec sh "$2"' sh "$group" "$run/command" >/run/out 2>/run/err)

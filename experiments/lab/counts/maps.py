@@ -33,11 +33,13 @@ class Maps:
 
     def __init__(self, found: list[Mapping] | None = None):
         self.found = found or []  # by address
-        self.loaded = False  # the program is: what is mapped without a file later is the program's own
+        self.loaded = False  # the program is
+        self.program = ""  # its file
+        self.end = 0  # of its data, where the heap begins
 
     def copy(self) -> Maps:
         copied = Maps(list(self.found))
-        copied.loaded = self.loaded
+        copied.loaded, copied.program, copied.end = self.loaded, self.program, self.end
         return copied
 
     def kind(self, start: int, prot: int, name: str) -> str:
@@ -46,8 +48,10 @@ class Maps:
         if name == "[heap]":
             return "heap"
         if name == ANONYMOUS:
-            before = [m for m in self.found if m.end == start and m.kind in ("data", "bss", "heap")]
-            return "anonymous" if not before else "heap" if self.loaded or before[0].kind == "heap" else "bss"
+            before = next((m.kind for m in self.found if m.end == start), "")
+            if self.loaded and (start == self.end or before == "heap"):
+                return "heap"
+            return "bss" if before == "data" else "anonymous"
         return "file" if name.startswith("[") else "code" if prot & EXECUTE else "data" if prot & WRITE else "file"
 
     def add(self, start: int, size: int, offset: int, prot: int, name: str):
@@ -59,7 +63,10 @@ class Maps:
             if old.end > end:
                 kept.append(replace(old, start=max(old.start, end), offset=old.offset + max(old.start, end) - old.start))
         self.found = sorted([*(m for m in kept if m.start < m.end), new], key=lambda m: m.start)
-        self.loaded = self.loaded or name == "[vdso]"
+        self.program = self.program or (name if name.startswith("/") else "")
+        if not self.loaded and (name == self.program or new.kind == "bss"):
+            self.end = max(self.end, end)
+        self.loaded = self.loaded or name == "[vdso]"  # the last that execve() maps
 
     def at(self, address: int) -> Mapping | None:
         index = bisect_right(self.found, address, key=lambda m: m.start) - 1

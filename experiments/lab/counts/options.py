@@ -54,6 +54,8 @@ def run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int
         if not written.exists():  # a signal has ended the run
             return status
         found = profile.read(written)
+    if status and args.region is not None and args.region not in found.regions:
+        return status  # which says more than that its region was not entered
     measured = metrics.measure(found, selection)
     mode = "lab-counted" if args.count else "lab-timed"
     counted = output.Counted(job.machine.name, mode, job.command, status, selection, found, measured,

@@ -65,7 +65,7 @@ class Profile:
         return found
 
     def cgroups(self, path: str) -> set[int]:
-        """The numbers of a control group and of those below it."""
+        """The numbers of a control group and of those below it, of all that were made in the machine."""
         wanted = "/" + path.strip("/")
         return {int(note.words[0]) for note in self.notes if note.kind == "cgroup"
                 and (note.words[1] + "/").startswith(wanted.rstrip("/") + "/")}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from bisect import bisect_right
 from functools import cache
 from pathlib import Path
@@ -44,7 +45,7 @@ class Program:
             index -= 1
             if index < 0 or address - self.functions[index][0] > 1 << 20:
                 return None
-        return self.functions[index][2] if index >= 0 else None
+        return demangled(self.functions[index][2]) if index >= 0 else None
 
     def line(self, offset: int) -> tuple[str, int] | None:
         """Source file and line, of a program with debugging information."""
@@ -80,6 +81,22 @@ def _file(program, unit, number: int) -> str:
     where = Path(folders[folder]) if 0 <= folder < len(folders) else Path(unit.get_top_DIE().attributes["DW_AT_comp_dir"].value.decode())
     path = where / entry.name.decode()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def demangled(name: str) -> str:
+    """A name of C++, or of Rust's older kind, as the source has it, where the C++ library is installed."""
+    try:
+        demangle = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+    except OSError:
+        return name
+    status = ctypes.c_int()
+    demangle.restype = ctypes.c_void_p
+    made = demangle(name.encode(), None, None, ctypes.byref(status)) if name.startswith("_Z") else None
+    if not made:
+        return name
+    text = ctypes.string_at(made).decode()
+    ctypes.CDLL(None).free(ctypes.c_void_p(made))
+    return text
 
 
 @cache

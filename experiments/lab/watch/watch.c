@@ -6,7 +6,6 @@
  *   NS mmap TGID ADDRESS BYTES OFFSET PROT NAME    PROT as of mmap(2)
  *   NS exec TGID NAME
  *   NS fork TGID PARENT
- *   NS cgroup NUMBER PATH
  *   NS lost RECORDS
  *
  * It takes them from perf's records. Exit status: the command's; where a signal ended that, it
@@ -14,7 +13,6 @@
  */
 #include "../guest/shared.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -27,7 +25,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +32,6 @@
 #define STRING(...)	  #__VA_ARGS__
 #define BYTES(...)	  STRING(__VA_ARGS__)
 #define RING_PAGES	  128 /* of a CPU */
-#define GROUPS		  "/sys/fs/cgroup"
 #define STATUS_NO_PROGRAM 127
 
 struct ring {
@@ -93,11 +89,6 @@ struct comm {
 	char name[];
 };
 
-struct group {
-	uint64_t number;
-	char path[];
-};
-
 struct lost {
 	uint64_t number, records;
 };
@@ -109,7 +100,6 @@ static void tell(const struct perf_event_header *h)
 	const struct mmap2 *map = body;
 	const struct comm *comm = body;
 	const struct fork *fork = body;
-	const struct group *group = body;
 	const struct lost *lost = body;
 
 	if (h->type == PERF_RECORD_MMAP2)
@@ -119,8 +109,6 @@ static void tell(const struct perf_event_header *h)
 		say("%lu exec %u %s", id->time, comm->pid, comm->name);
 	else if (h->type == PERF_RECORD_FORK && fork->pid != fork->parent)
 		say("%lu fork %u %u", id->time, fork->pid, fork->parent);
-	else if (h->type == PERF_RECORD_CGROUP)
-		say("%lu cgroup %lu %s", id->time, group->number, group->path);
 	else if (h->type == PERF_RECORD_LOST)
 		say("%lu lost %lu", id->time, lost->records);
 }
@@ -163,7 +151,6 @@ static int open_event(pid_t pid, int cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.cgroup = 1,
 		.sample_id_all = 1,
 		.watermark = 1,
 		.wakeup_watermark = RING_PAGES / 2 * 4096,
@@ -181,27 +168,6 @@ static struct ring map_ring(int fd)
 		fail("a ring buffer");
 	r.data = (unsigned char *)r.head + 4096;
 	return r;
-}
-
-/* The control groups that there are: their numbers are those of their folders. */
-static void tell_groups(const char *path)
-{
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-	struct stat st;
-	char below[4096];
-
-	if (!folder)
-		return;
-	if (!fstat(dirfd(folder), &st))
-		say("0 cgroup %lu %s", st.st_ino,
-		    path[sizeof(GROUPS) - 1] ? path + sizeof(GROUPS) - 1 : "/");
-	while ((entry = readdir(folder)))
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
-		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
-			    (int)sizeof(below))
-			tell_groups(below);
-	closedir(folder);
 }
 
 /* Waits at `go` until it is watched from its begin. */
@@ -259,7 +225,6 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || !waits || !rings)
 		return 125;
-	tell_groups(GROUPS);
 	pid = start(argv + 1, go);
 	for (int i = 0; i < cpus; i++) {
 		waits[i] = (struct pollfd) { .fd = open_event(pid, i), .events = POLLIN };
