@@ -36,7 +36,8 @@ def parser() -> argparse.ArgumentParser:
                        help=f"{', '.join(kernels.known_series())} or all; default %(default)s")
     run = actions.add_parser("run", help="run a command in a machine", epilog=EPILOG,
                              formatter_class=argparse.RawDescriptionHelpFormatter)
-    run.add_argument("--machine", required=True, metavar="NAME|FILE.toml")
+    run.add_argument("--machine", required=True, metavar="NAME|SHAPE|FILE.toml",
+                     help="a machine of numaplace lab list, or of a shape such as 2x2, 4x2:512M or 2x2+1:1G")
     run.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER",
                      help="another value for a number of the machine's [model], as numaplace machine --set; may be repeated")
     which = run.add_mutually_exclusive_group()

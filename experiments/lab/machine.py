@@ -2,6 +2,7 @@
 """Machine files as `numaplace machine --json` reads and checks them."""
 
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from experiments.lab.errors import UNABLE, LabError
 from experiments.places import HERE
 
 MACHINES = Path(__file__).parent / "machines"
+SHAPE = re.compile(r"[0-9x+:KMG]+")  # LETTERS of userspace/lib/files/machine_shape.c
+SHAPE_MODEL = "demo-2s"  # the machine whose file has the rest
 CALIBRATED = "calibrated: "
 TOOL = HERE.programs / "numaplace"
 
@@ -62,7 +65,7 @@ class Machine:
 
 
 def described(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
-    """The tool's description of a machine of the lab by its name, or of any machine file by its path, with other numbers."""
+    """The tool's description of a machine of the lab by its name or its shape, or of any machine file by its path, with other numbers."""
     options = [f"--set={change}" for change in changes]
     try:
         answer = subprocess.run([TOOL, "machine", "--json", *options, "--", name], capture_output=True, text=True, check=False)
@@ -88,6 +91,22 @@ def find(name: str, changes: Sequence[str] = ()) -> Machine:
 
 def names() -> list[str]:
     return sorted(path.stem for path in MACHINES.glob("*.toml"))
+
+
+def is_known(name: str) -> bool:
+    return name in names() or is_shape(name)
+
+
+def is_shape(name: str) -> bool:
+    """A machine without a file, such as 2x2."""
+    return bool(SHAPE.fullmatch(name))
+
+
+def in_results(title: str) -> tuple[str, list[str]]:
+    """The machine of a title of results, such as demo-2s+dram.latency_ns=90, and what was changed of it."""
+    words = title.split("+")  # of which a shape may have two
+    changes = [word for word in words if "=" in word]
+    return "+".join(words[:len(words) - len(changes)]), [change for word in changes for change in word.split(",")]
 
 
 def known() -> list[Machine]:

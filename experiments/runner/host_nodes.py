@@ -76,7 +76,8 @@ def _lab_caches() -> list[dict[str, Any]] | None:
     """Those that the lab simulates: the guest's kernel only knows QEMU's."""
     from ..lab import machine as lab
 
-    return _described(in_lab()).cache if in_lab() in lab.names() else None
+    name = in_lab()
+    return _described(name).cache if name and lab.is_known(name) else None
 
 
 def _described(name: str) -> Machine:

@@ -220,10 +220,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "NAME|FILE.toml",
+	.args_doc = "NAME|SHAPE|FILE.toml",
 	.doc = "Checks a machine file and shows what it describes: nodes, CPUs, memory, distances, caches, the "
 	       "numbers of the contention model and the origin of each. NAME is one of the machines that come "
-	       "with numaplace.",
+	       "with numaplace. SHAPE is one without a file, such as 2x2, 4x2:512M or 2x2+1:1G: nodes, CPUs and "
+	       "memory of each, and nodes without CPUs.",
 };
 
 static int print_plugin(const json_t *file)
@@ -270,7 +271,7 @@ int cmd_machine(int argc, char **argv)
 		print_fields();
 	else if (!status && !a.name)
 		status = np_usage(
-			"machine: say a machine's name or FILE.toml; numaplace lab list prints the names");
+			"machine: say a machine's name, its shape or FILE.toml; numaplace lab list prints the names");
 	else if (!status)
 		status = print_file(&a);
 	free(a.set.word);

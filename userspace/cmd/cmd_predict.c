@@ -44,7 +44,7 @@ struct args {
 };
 
 static const struct argp_option options[] = {
-	{ "machine", KEY_MACHINE, "NAME|FILE.toml", 0,
+	{ "machine", KEY_MACHINE, "NAME|SHAPE|FILE.toml", 0,
 	  "A machine of the lab or any machine file; may be repeated", 0 },
 	{ "tasks", KEY_TASKS, "FILE.toml", 0, "Tasks, described in a file; may be repeated", 0 },
 	{ "snapshot", KEY_SNAPSHOT, "FILE", 0,

@@ -15,7 +15,8 @@
 static const struct np_cmd commands[] = {
 	{ "topology", cmd_topology, "",
 	  "nodes, CPUs, caches, distances, memory; module and kernel" },
-	{ "machine", cmd_machine, "NAME|FILE.toml", "what a machine file describes; checks it" },
+	{ "machine", cmd_machine, "NAME|SHAPE|FILE.toml",
+	  "what a machine file describes; checks it" },
 	{ "ps", cmd_ps, "[PID..]", "tasks: node, pages per node, locality, IPC, MPKI, penalty" },
 	{ "top", cmd_top, "", "what ps shows, live in the terminal" },
 	{ "place", cmd_place, "PID --cpus LIST --mem MODE:NODES", "binds a running task" },

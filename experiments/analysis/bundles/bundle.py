@@ -42,7 +42,8 @@ def _bytes(path: Path) -> bytes:
 
 def _machines(folders: list[Path]) -> dict[str, Path]:
     """Files of the lab's machines that the runs name; of another machine there is none."""
-    names = {read(folder).machine.partition("+")[0] for folder in folders} & {*lab.names()}
+    named = {lab.in_results(read(folder).machine)[0] for folder in folders}
+    names = {lab.SHAPE_MODEL if lab.is_shape(name) else name for name in named} & {*lab.names()}
     paths = [lab.MACHINES / f"{name}.toml" for name in sorted(names)]
     return {sources.name_of(path): path for path in paths}
 

@@ -43,9 +43,8 @@ class Cells(Protocol):
 
 def machine_of(results: Results) -> lab.Machine | None:
     """The lab's, with the numbers that a run changed; None of one whose file is not here."""
-    name, *changes = results.machine.split("+")
     try:
-        found = lab.find(name, [change for text in changes for change in text.split(",")])
+        found = lab.find(*lab.in_results(results.machine))
     except LabError:
         return None
     return found if found.model_text else None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Machine files: what is accepted, and that every fault is reported with its line, field and reason."""
 
+import re
+
 import pytest
 
 from experiments.lab import machine
@@ -155,6 +157,38 @@ def test_machine_knows_its_changes_as_one_word_each():
     changed = machine.find("demo-2s", ["dram.latency_ns= 90", "link[0].latency_ns=9"])
     assert changed.changes == ["dram.latency_ns=90", "link[0].latency_ns=9"]
     assert "dram_latency_ns=90 " in changed.plugin
+
+
+def test_shape_is_a_machine_without_a_file():
+    shape, demo = machine.find("2x2"), machine.find("demo-2s")
+    assert (shape.name, shape.nodes, shape.distances) == ("2x2", demo.nodes, demo.distances)
+    assert (shape.cache, shape.access) == (demo.cache, demo.access)
+    assert shape.plugin.splitlines()[1:] == [line.replace("demo-2s", "2x2") for line in demo.plugin.splitlines()[1:]]
+    assert not {"2x2", "3x1:128M+1:1G"} & {*machine.names()}
+    assert machine.is_known("2x2") and machine.is_known("demo-2s") and not machine.is_known("nope")
+
+
+def test_shape_has_nodes_without_cpus_and_memory_of_its_own():
+    found = machine.find("3x4:128M+1:1G", ["dram.latency_ns=90"])
+    assert [(len(node.cpus), node.memory >> 20) for node in found.nodes] == [(4, 128)] * 3 + [(0, 1024)]
+    assert {cache["level"]: cache["shared_by_cpus"] for cache in found.cache} == {1: 1, 2: 1, 3: 4}
+    assert found.access["latency_ns"][0] == [90, 140, 140, 140]
+    assert "3 nodes with 4 CPUs and 128 MiB each, 1 without CPUs and with 1024 MiB" == found.summary
+
+
+@pytest.mark.parametrize("shape", ["0x2", "2x0", "2x", "99x9", "2x2:1", "2x2+0", "2x2:1M+1:3K"])
+def test_wrong_shape_is_one_line(shape):
+    with pytest.raises(LabError, match=f"'{re.escape(shape)}'") as caught:
+        machine.find(shape)
+    assert caught.value.status == USAGE and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("title", "name", "changes"), [
+    ("demo-2s", "demo-2s", []), ("2x2:1G+1:2G", "2x2:1G+1:2G", []),
+    ("2x2+1+dram.latency_ns=90,link[0].latency_ns=9", "2x2+1", ["dram.latency_ns=90", "link[0].latency_ns=9"]),
+])
+def test_title_of_results_names_machine_and_changes(title, name, changes):
+    assert machine.in_results(title) == (name, changes)
 
 
 def test_unknown_machine_and_missing_file_say_what_there_is():

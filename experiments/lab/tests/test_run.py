@@ -175,6 +175,17 @@ def test_output_status_and_place_of_a_command(tmp_path):
 
 
 @pytest.mark.lab
+def test_machine_by_its_shape():
+    said = "cat /sys/devices/system/node/online /sys/devices/system/node/node*/cpulist; hostname; build/numaplace topology --json"
+    done = run_in("sh", "-c", said, options=("--machine", "2x2:128M+1:256M", "--functional", "--no-module"))
+    online, *cpus, host, rest = done.stdout.split("\n", 5)
+    assert (online, cpus, host) == ("0-2", ["0-1", "2-3", ""], "2x2:128M+1:256M"), done.stderr
+    found = json.loads(rest)
+    assert found["name"] == "2x2:128M+1:256M"
+    assert [node["mem_total"] > 200 << 20 for node in found["nodes"]] == [False, False, True]
+
+
+@pytest.mark.lab
 def test_signal_death_much_output_and_processes_left_behind():
     done = run_in("sh", "-c", "sleep 1000 & seq 200000; kill -SEGV $$")
     assert done.returncode == 128 + signal.SIGSEGV, done.stderr

@@ -16,6 +16,7 @@
 #include "../base/toml.h"
 #include "machine_caches.h"
 #include "machine_model.h"
+#include "machine_shape.h"
 #include "penalty.h"
 
 #define PAGE_SIZE_OF_FILES 4096
@@ -196,6 +197,8 @@ static int set_name(const struct np_toml_table *file, struct np_machine *m)
 	const char *name = text_of(file, "name");
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-");
 
+	if (np_machine_shape_is(name))
+		n = strlen(name);
 	if (!n || name[n] || n >= sizeof(m->name) || strchr(".-", *name))
 		return np_toml_wrong(file, "name",
 				     "'%s' must be lower-case letters, digits, '-' and '.'", name);
@@ -258,17 +261,25 @@ int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,
 	return e;
 }
 
+int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len)
+{
+	bool shape = np_machine_shape_is(name);
+	int e = np_machine_file_find(shape ? NP_MACHINE_SHAPE_MODEL : name, path, len, file->err);
+
+	file->path = path;
+	if (!e)
+		e = np_toml_open(file);
+	return e || !shape ? e : np_machine_shape_apply(file->root, name, file->err);
+}
+
 int np_machine_file_read(const char *name, struct np_machine *m, struct np_model *model,
 			 struct np_err *err)
 {
 	char path[PATH_MAX];
-	struct np_toml_file file = { .path = path, .err = err };
-	int e = np_machine_file_find(name, path, sizeof(path), err);
+	struct np_toml_file file = { .err = err };
+	int e = np_machine_file_open(&file, name, path, sizeof(path));
 
 	memset(m, 0, sizeof(*m));
-	if (e)
-		return e;
-	e = np_toml_open(&file);
 	if (!e)
 		e = np_machine_file_load(&file, m, model);
 	np_toml_release(&file);

@@ -10,8 +10,8 @@
 #include "machine_find.h"
 
 /*
- * Reads NAME.toml of the machines that come with numaplace, or any file whose
- * name ends in .toml or has a folder in it. All memory is free; m->model is model when the file has
+ * Reads NAME.toml of the machines that come with numaplace, a machine by its shape
+ * (machine_shape.h), or any file whose name ends in .toml or has a folder in it. All memory is free; m->model is model when the file has
  * a [model], which must live as long, else NULL. 0, or -errno with one line in
  * err: -ENOENT for a name that is not known, -EINVAL for a file that is wrong.
  * The caller releases m with np_machine_free().
@@ -26,6 +26,12 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
  */
 int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,
 			       struct np_err *err);
+
+/*
+ * Opens it. path: [len], where the file is. 0, or as np_machine_file_read(); np_toml_release() in
+ * either case.
+ */
+int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len);
 
 /* np_machine_file_read() of a file that is open. */
 int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,

@@ -64,7 +64,7 @@ const char *np_machine_file_names(char *text, size_t text_len)
 
 int np_machine_file_find(const char *name, char *path, size_t len, struct np_err *err)
 {
-	char folder[PATH_MAX - 256], names[NP_ERR_LEN - 80];
+	char folder[PATH_MAX - 256], names[NP_ERR_LEN - 110];
 	size_t n = strlen(name);
 
 	if (strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".toml"))) {
@@ -76,8 +76,10 @@ int np_machine_file_find(const char *name, char *path, size_t len, struct np_err
 		if (!access(path, R_OK))
 			return 0;
 	}
-	return np_fail(err, -ENOENT, "there is no machine '%s': known are %s, or give a .toml file",
-		       name, np_machine_file_names(names, sizeof(names)));
+	return np_fail(
+		err, -ENOENT,
+		"there is no machine '%s': known are %s, shapes such as 2x2, or give a .toml file",
+		name, np_machine_file_names(names, sizeof(names)));
 }
 
 const char *np_machine_file_named(void)

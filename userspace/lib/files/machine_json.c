@@ -158,15 +158,12 @@ json_t *np_machine_file_json(const char *name, const char *const *set, size_t n_
 			     struct np_err *err)
 {
 	char path[PATH_MAX];
-	struct np_toml_file file = { .path = path, .err = err };
+	struct np_toml_file file = { .err = err };
 	struct np_machine m;
 	struct np_model model;
 	json_t *json = NULL;
 
-	*e = np_machine_file_find(name, path, sizeof(path), err);
-	if (*e)
-		return NULL;
-	*e = np_toml_open(&file);
+	*e = np_machine_file_open(&file, name, path, sizeof(path));
 	for (size_t i = 0; !*e && i < n_set; i++)
 		*e = np_machine_set(file.root, set[i], err);
 	if (!*e)

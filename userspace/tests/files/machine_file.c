@@ -164,6 +164,92 @@ static void machine_files_that_are_wrong(void)
 	}
 }
 
+/* demo-2s is the machine of its own shape. */
+static void a_shape_is_a_machine(void)
+{
+	struct np_machine m, demo;
+	struct np_model model, of_demo;
+	struct np_err err;
+
+	CU_ASSERT_FATAL(!np_machine_file_read("demo-2s", &demo, &of_demo, &err));
+	CU_ASSERT_FATAL(!np_machine_file_read("2x2", &m, &model, &err));
+	CU_ASSERT_STRING_EQUAL(m.name, "2x2");
+	CU_ASSERT(m.n_nodes == 2 && m.n_cpus == 4 && m.cpu_node[1] == 0 && m.cpu_node[2] == 1);
+	CU_ASSERT(!memcmp(m.node, demo.node, 2 * sizeof(*m.node)));
+	CU_ASSERT(!memcmp(m.distance, demo.distance, 4 * sizeof(*m.distance)));
+	CU_ASSERT(same_numbers(&model.node, &of_demo.node, sizeof(model.node)));
+	CU_ASSERT_DOUBLE_EQUAL(np_model_unloaded_ns(&model, 0, 1),
+			       np_model_unloaded_ns(&of_demo, 0, 1), 1e-9);
+	np_machine_free(&m);
+	np_machine_free(&demo);
+}
+
+static void a_shape_has_the_nodes_that_it_names(void)
+{
+	struct np_machine m;
+	struct np_model model, again;
+	struct np_err err;
+
+	CU_ASSERT_FATAL(!np_machine_file_read("3x2:512M+1:2G", &m, &model, &err));
+	CU_ASSERT(m.n_nodes == 4 && m.n_cpus == 6 && m.cpu_node[5] == 2);
+	CU_ASSERT(m.node[2].cpus == 2 && m.node[2].mem_total == 512ull << 20);
+	CU_ASSERT(m.node[3].cpus == 0 && m.node[3].mem_total == 2ull << 30);
+	CU_ASSERT(m.distance[3] == 21 && m.distance[7] == 21 && m.distance[15] == 10);
+	CU_ASSERT(model.n_links == 6 && read_again(&model, &again));
+	np_machine_free(&m);
+	CU_ASSERT_FATAL(!np_machine_file_read("1x1+1", &m, &model, &err));
+	CU_ASSERT(m.n_nodes == 2 && m.n_cpus == 1 && m.node[1].mem_total == 1ull << 30);
+	np_machine_free(&m);
+	CU_ASSERT_FATAL(!np_machine_file_read("1x255:1024G", &m, &model, &err));
+	CU_ASSERT(m.n_nodes == 1 && m.n_cpus == 255 && m.node[0].mem_total == 1ull << 40);
+	CU_ASSERT(model.n_links == 0);
+	np_machine_free(&m);
+	CU_ASSERT_FATAL(!np_machine_file_read("15x17+1", &m, &model, &err));
+	CU_ASSERT(m.n_nodes == 16 && m.n_cpus == 255 && model.n_links == 120);
+	np_machine_free(&m);
+}
+
+static void shapes_that_are_wrong(void)
+{
+	static const struct {
+		const char *shape, *says;
+	} cases[] = {
+		{ "2", "'2' is no shape" },
+		{ "x2", "is no shape" },
+		{ "2x", "is no shape" },
+		{ "0x2", "is no shape" },
+		{ "2x0", "is no shape" },
+		{ "2x02", "is no shape" },
+		{ "2x2x2", "is no shape" },
+		{ "2x2:", "is no shape" },
+		{ "2x2:1", "is no shape" },
+		{ "2x2:0M", "is no shape" },
+		{ "2x2:1GG", "is no shape" },
+		{ "2x2+", "is no shape" },
+		{ "2x2+0", "is no shape" },
+		{ "2x2+1:", "is no shape" },
+		{ "2x2+1+1", "is no shape" },
+		{ "4294967298x2", "is no shape" },
+		{ "99x9", "'99x9' has 99 nodes and 891 CPUs: a shape has up to 16 and 255" },
+		{ "16x1+1", "17 nodes" },
+		{ "16x16", "256 CPUs" },
+		{ "999999999x999999999", "999999999 nodes" },
+		{ "2x2:1K", "whole MiB, up to 1024G" },
+		{ "2x2:1025G", "whole MiB, up to 1024G" },
+		{ "2x2+1:999999999G", "whole MiB, up to 1024G" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct np_machine m;
+		struct np_model model;
+		struct np_err err = { "" };
+
+		CU_ASSERT(np_machine_file_read(cases[i].shape, &m, &model, &err) == -EINVAL);
+		CU_ASSERT(strstr(err.text, cases[i].says) && !strchr(err.text, '\n'));
+		CU_ASSERT(strlen(err.text) < NP_ERR_LEN - 1);
+	}
+}
+
 static int read_tasks(const char *text, struct np_tasks *t, struct np_err *err)
 {
 	struct np_machine m;
@@ -367,6 +453,9 @@ static CU_TestInfo machine_file_tests[] = {
 	{ "the lab does not take the file of its host",
 	  the_lab_does_not_take_the_file_of_its_host },
 	{ "machine files that are wrong", machine_files_that_are_wrong },
+	{ "a shape is a machine", a_shape_is_a_machine },
+	{ "a shape has the nodes that it names", a_shape_has_the_nodes_that_it_names },
+	{ "shapes that are wrong", shapes_that_are_wrong },
 	{ "a task set is read", task_set_is_read },
 	{ "task sets that are wrong", task_sets_that_are_wrong },
 	{ "drawn task sets fit and repeat", drawn_sets_fit_and_repeat },
