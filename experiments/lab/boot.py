@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.qmp import Qmp, QmpError, running
 from experiments.lab.run_folder import run_folder
+from experiments.lab.stdin import Feed
+from experiments.lab.terminal import Terminal
 from experiments.places import HERE
 
 GUEST = Path(__file__).parent / "guest.sh"
@@ -57,6 +60,8 @@ class Job:
     timeline: Path | None = None
     counts: bool = False  # accesses take no time
     profile: Path | None = None  # where to keep who uses memory
+    input: int | None = None  # what the command reads; None: it has /dev/null
+    terminal: bool = False  # the input is one, and so is the command's
 
 
 class Pump(threading.Thread):
@@ -85,6 +90,7 @@ def prepare(job: Job, files: qemu.Files):
     settings["NUMAPLACE_LAB_KO"] = str(simulated.guest_module(job.kernel)) if job.timed else ""
     settings["NUMAPLACE_LAB_TASKS"] = str(int(bool(job.profile)))
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()]
+    lines += ["lab_input=1\n"] * (job.input is not None)
     (files.run / "settings").write_text("".join(lines), encoding="utf-8")
     (files.run / "command").write_text(f"exec {shlex.join(watched(job))}\n", encoding="utf-8")
 
@@ -212,16 +218,40 @@ def restore(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
     os.write(go, b"\n")
 
 
+@contextmanager
+def fed(job: Job, files: qemu.Files) -> Iterator[tuple[dict[str, int], Callable[[], None]]]:
+    """What QEMU reads for the command, by stream, and what to call once it has been started."""
+    if job.input is None:
+        yield {}, lambda: None
+        return
+    terminal = Terminal(job.input) if job.terminal else None
+    feed = Feed(job.input, lambda: step(files) == "command", terminal.make_raw if terminal else lambda: None)
+    try:
+        yield {"input": feed.outlet} | ({"size": terminal.sizes} if terminal else {}), feed.start
+    finally:
+        feed.stop()
+        if terminal:
+            terminal.restore()
+
+
 def boot(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
     """Runs QEMU until it ends by itself; its status, below 0 when a signal ended it."""
+    with fed(job, files) as (sources, feed):
+        return boot_fed(job, argv, files, limit, kept, sources, feed)
+
+
+def boot_fed(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None,
+             sources: dict[str, int], feed: Callable[[], None]) -> int:
     pumps = [Pump(1), Pump(2)]
     told, go = os.pipe()
-    argv = qemu.adapt(argv, files, *(f"/proc/self/fd/{fd}" for fd in (*(pump.sink for pump in pumps), told)))
+    passed = sources | {"out": pumps[0].sink, "err": pumps[1].sink, "go": told}
+    argv = qemu.adapt(argv, files, qemu.Streams(**{name: f"/proc/self/fd/{fd}" for name, fd in passed.items()}))
     if kept:
         kept.begin(files)
     broken = threading.Event()
     try:
-        with running(argv, files.run / "qemu", (*(pump.sink for pump in pumps), told)) as (process, qmp):
+        with running(argv, files.run / "qemu", tuple(passed.values())) as (process, qmp):
+            feed()
             for pump in pumps:
                 os.close(pump.sink)
                 pump.on_broken = lambda: (broken.set(), process.kill())

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from experiments.lab import boot, exact, kernels, machine
+from experiments.lab import boot, exact, kernels, machine, stdin, terminal
 from experiments.lab.counts import options as counts
 from experiments.lab.errors import READER_GONE, USAGE, LabError, say
 from experiments.lab.own_kernel import find_own
@@ -19,6 +20,10 @@ EPILOG = """\
 The command runs as root in the current folder, which is writable; the rest of the file system is the host's,
 and changes to it are lost. Exit status: the command's own (128+N when signal N ended it); 2 wrong usage or
 machine file, 3 this computer cannot run the lab, 4 what --fail-if says is true, 124 the time limit, 125 the machine failed."""
+SHELL_EPILOG = """\
+The shell is $SHELL, or /bin/sh where that is missing. It runs as root in the current folder, which is writable; the
+rest of the file system is the host's, and changes to it are lost. Exit status: as of numaplace lab run, with that of
+the shell."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -36,39 +41,49 @@ def parser() -> argparse.ArgumentParser:
                        help=f"{', '.join(kernels.known_series())} or all; default %(default)s")
     run = actions.add_parser("run", help="run a command in a machine", epilog=EPILOG,
                              formatter_class=argparse.RawDescriptionHelpFormatter)
-    run.add_argument("--machine", required=True, metavar="NAME|SHAPE|FILE.toml",
-                     help="a machine of numaplace lab list, or of a shape such as 2x2, 4x2:512M or 2x2+1:1G")
-    run.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER",
-                     help="another value for a number of the machine's [model], as numaplace machine --set; may be repeated")
-    which = run.add_mutually_exclusive_group()
-    which.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
-                       help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
-    which.add_argument("--kernel-image", type=Path, metavar="FILE", help="a kernel of your own: its bzImage")
-    run.add_argument("--modules", type=Path, metavar="DIR",
-                     help="of --kernel-image: lib/modules/RELEASE, as make modules_install leaves it")
-    mode = run.add_mutually_exclusive_group()
-    mode.add_argument("--timed", action="store_true", help="with the machine's caches, memory and time: the default")
-    mode.add_argument("--functional", action="store_true", help="without them: faster, and its times mean nothing")
-    mode.add_argument("--simulated", action="store_true", dest="timed", help=argparse.SUPPRESS)  # alias
-    mode.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
+    mode = add_machine_options(run, machine={"required": True}, timeout=600)
     mode.add_argument("--exact", action="store_true",
                       help="timed, and the same command twice is the same to the bit: it and its files are in the machine's memory")
     run.add_argument("--file", action="append", default=[], type=Path, metavar="PATH",
                      help="of --exact: what the machine has in its memory beside the command and the files that it names")
-    run.add_argument("--timeout", type=seconds, default=600, metavar="TIME",
-                     help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default 600s")
-    run.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
-    run.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
     run.add_argument("--timeline", type=Path, metavar="FILE",
                      help="write what each CPU has counted there, as JSON, a line for each millisecond of the machine's time")
-    run.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
-    run.add_argument("--no-snapshot", action="store_true",
-                     help="boot the machine, and do not restore it from the state that its first start has left in the cache")
-    run.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
-                     help="of the guest's kernel, beside the lab's own; may be repeated")
     counts.add(run)
     run.add_argument("command", nargs="+", metavar="CMD", help="after --")
+    shell = actions.add_parser("shell", help="an interactive shell in a machine", epilog=SHELL_EPILOG,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_machine_options(shell, machine={"default": "2x2"}, timeout=0)
     return top
+
+
+def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], timeout: float) -> Any:
+    """What run and shell share. The group of the modes is returned."""
+    to.add_argument("--machine", metavar="NAME|SHAPE|FILE.toml", **machine,
+                    help="a machine of numaplace lab list, or of a shape such as 2x2, 4x2:512M or 2x2+1:1G"
+                    + "; default %(default)s" * ("default" in machine))
+    to.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER",
+                    help="another value for a number of the machine's [model], as numaplace machine --set; may be repeated")
+    which = to.add_mutually_exclusive_group()
+    which.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
+                       help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
+    which.add_argument("--kernel-image", type=Path, metavar="FILE", help="a kernel of your own: its bzImage")
+    to.add_argument("--modules", type=Path, metavar="DIR",
+                    help="of --kernel-image: lib/modules/RELEASE, as make modules_install leaves it")
+    mode = to.add_mutually_exclusive_group()
+    mode.add_argument("--timed", action="store_true", help="with the machine's caches, memory and time: the default")
+    mode.add_argument("--functional", action="store_true", help="without them: faster, and its times mean nothing")
+    mode.add_argument("--simulated", action="store_true", dest="timed", help=argparse.SUPPRESS)  # alias
+    mode.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
+    to.add_argument("--timeout", type=seconds, default=timeout, metavar="TIME",
+                    help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default %(default)ss")
+    to.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
+    to.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
+    to.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
+    to.add_argument("--no-snapshot", action="store_true",
+                    help="boot the machine, and do not restore it from the state that its first start has left in the cache")
+    to.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
+                    help="of the guest's kernel, beside the lab's own; may be repeated")
+    return mode
 
 
 def list_machines(as_json: bool) -> int:
@@ -108,10 +123,15 @@ def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
     return kernels.find(args.kernel)
 
 
-def run_command(args: argparse.Namespace) -> int:
+def make_job(args: argparse.Namespace, command: list[str]) -> boot.Job:
     described = machine.find(args.machine, args.set)
     kernel = choose_kernel(args)
-    module = choose_module(args, kernel)
+    return boot.Job(described, kernel, command, choose_module(args, kernel), args.timeout or None, args.console,
+                    not args.functional, tuple(args.kernel_option), not args.no_snapshot)
+
+
+def run_command(args: argparse.Namespace) -> int:
+    job = make_job(args, args.command)
     if args.file and not args.exact:
         raise LabError(USAGE, "--file belongs to a run whose files are all in its memory: give --exact too")
     if args.timeline and (args.functional or args.exact):
@@ -122,18 +142,27 @@ def run_command(args: argparse.Namespace) -> int:
         except OSError as error:
             raise LabError(USAGE, f"the timeline cannot be written to '{args.timeline}': {error.strerror}: give another "
                            "file") from error
-    job = boot.Job(described, kernel, args.command, module, args.timeout or None, args.console,
-                   not args.functional, tuple(args.kernel_option), not args.no_snapshot, args.timeline)
+    job.timeline, job.input = args.timeline, stdin.given()
     start = (lambda job: exact.run(job, args.file)) if args.exact else boot.run
     return counts.run(job, args, start) if counts.asked(args) else start(job)
 
 
+def run_shell(args: argparse.Namespace) -> int:
+    if not os.isatty(0) or not os.isatty(1):
+        raise LabError(USAGE, "the shell needs a terminal as its input and output: use numaplace lab run for a command")
+    job = make_job(args, terminal.shell())
+    job.input, job.terminal = 0, True
+    return boot.run(job)
+
+
 def main(argv: list[str] | None = None) -> int:
+    if sys.stdin is None:  # closed: no other file may take its number
+        os.open(os.devnull, os.O_RDONLY)
     try:
         args = parser().parse_args(argv)
         if args.action == "list":
             return list_machines(args.json)
-        return set_up(args) if args.action == "setup" else run_command(args)
+        return {"setup": set_up, "run": run_command, "shell": run_shell}[args.action](args)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the last flush complains
         return READER_GONE

@@ -169,14 +169,29 @@ def pairs(words: list[str]) -> list[tuple[str, str | None]]:
     return result
 
 
-def adapt(argv: list[str], files: Files, out: str = "/dev/null", err: str = "/dev/null", go: str = "/dev/null") -> list[str]:
-    """The command's output and the kernel's go different ways, to these files; a machine that waits is told by `go`."""
+@dataclass
+class Streams:
+    """Files that QEMU opens: the command's output, its input, the sizes of its terminal, what a machine that waits is told."""
+    out: str = os.devnull
+    err: str = os.devnull
+    input: str = os.devnull
+    size: str = os.devnull
+    go: str = os.devnull
+
+
+NOWHERE = Streams()
+
+
+def adapt(argv: list[str], files: Files, streams: Streams = NOWHERE) -> list[str]:
+    """The command's streams and the kernel's console go different ways. Every machine has the same devices."""
     argv = list(argv)
     for index, word in enumerate(argv):
         if word.startswith("file,id=console,"):
-            argv[index] = f"file,id=console,path={files.console},input-path={go},append=on"
+            argv[index] = f"file,id=console,path={files.console},input-path={streams.go},append=on"
     argv[argv.index("-cpu") + 1] = CPU_MODEL
     argv += ["-device", "virtio-serial-pci"]
-    for name, path in (("out", out), ("err", err)):
-        argv += ["-chardev", f"file,id={name},path={path}", "-device", f"virtserialport,name=numaplace.{name},chardev={name}"]
+    for name, to in (("out", f"path={streams.out}"), ("err", f"path={streams.err}"),
+                     ("in", f"path={os.devnull},input-path={streams.input}"),
+                     ("size", f"path={os.devnull},input-path={streams.size}")):
+        argv += ["-chardev", f"file,id={name},{to}", "-device", f"virtserialport,name=numaplace.{name},chardev={name}"]
     return argv

@@ -154,7 +154,7 @@ def make(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapsh
 
 def find(argv: list[str], files: qemu.Files, cwd: Path, limit: Limit) -> Snapshot | None:
     """That of this machine, made where there is none; None where it cannot be, or another process makes one."""
-    path = folder() / digest(general(argv, files, cwd), files)
+    path = folder() / digest(general(qemu.adapt(argv, files), files, cwd), files)
     if (path / "state").exists():
         with suppress(OSError):  # another user's
             os.utime(path / "state")  # its last use

@@ -84,7 +84,7 @@ def test_signal_before_the_output_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(boot, "running", interrupted)
     with pytest.raises(boot.Ended):
-        boot.boot(None, ["qemu", "-cpu", "max"], qemu.Files(tmp_path), lambda: None)
+        boot.boot(boot.Job(None, None, [], None, None), ["qemu", "-cpu", "max"], qemu.Files(tmp_path), lambda: None)
 
 
 # What boots
@@ -172,6 +172,31 @@ def test_output_status_and_place_of_a_command(tmp_path):
         "to-out", "reopened", f"0 {tmp_path} 0 0", "numaplace_lab=demo-2s,functional", "1",
         "/sys/kernel/debug/sched", "0-1", "2-3", "10 21", "21 10"]
     assert (tmp_path / "made-in-the-machine").exists()
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("options", [(), ("--no-snapshot",)])
+def test_standard_input_arrives_with_its_end(options):
+    done = subprocess.run(lab("run", "--machine", "demo-2s", "--functional", "--no-module", *options, "--", "cat"), cwd=TOP,
+                          input="a\nb\n", capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "a\nb\n"), done.stderr
+
+
+@pytest.mark.lab
+def test_much_input_and_its_end_last():
+    text = "".join(f"{number}\n" for number in range(300000))
+    done = subprocess.run(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "cat"), cwd=TOP, input=text,
+                          capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout == text) == (0, True), done.stderr
+
+
+@pytest.mark.lab
+def test_input_that_does_not_end_does_not_hold_the_machine():
+    with subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "head", "-n1"), cwd=TOP,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+        started.stdin.write("first\nsecond\n")
+        started.stdin.flush()
+        assert (started.wait(300), started.stdout.read()) == (0, "first\n")
 
 
 @pytest.mark.lab

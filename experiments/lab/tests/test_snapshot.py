@@ -54,7 +54,7 @@ def a_run(folder: Path, config: str = "core=1 1\n") -> tuple[list[str], qemu.Fil
         (folder.parent / name).write_bytes(name.encode())
     shutil.copy(folder.parent / "initramfs", folder)
     (folder / "simulation.conf").write_text(f"shared={folder}/simulation.shared\n{config}")
-    argv = [sys.executable, "-kernel", str(folder.parent / "kernel"), "-append", "quiet",
+    argv = [sys.executable, "-kernel", str(folder.parent / "kernel"), "-append", "quiet", "-cpu", "max",
             "-fsdev", f"local,id=x,path={folder.parent},security_model=none",
             "-plugin", f"{folder.parent}/plugin.so,config={folder}/simulation.conf"]
     return argv, qemu.Files(folder)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command's standard input: what this process is given, from the command's begin on."""
+
+import os
+import select
+import stat
+import threading
+from collections.abc import Callable
+
+NULL = os.makedev(1, 3)
+PERIOD = 0.02  # seconds between two looks whether the command has begun
+
+
+def given() -> int | None:
+    """The descriptor of an input to forward; None of a terminal, which is for `lab shell`, and of /dev/null."""
+    status = os.fstat(0)
+    null = stat.S_ISCHR(status.st_mode) and status.st_rdev == NULL
+    return None if null or os.isatty(0) else 0
+
+
+class Feed(threading.Thread):
+    """Copies `source` into a pipe that QEMU reads. Nothing is taken before the command has begun: a start that is made
+    anew finds the input whole."""
+
+    def __init__(self, source: int, has_begun: Callable[[], bool], begins: Callable[[], None] = lambda: None):
+        super().__init__(daemon=True)
+        self.source, self.has_begun, self.begins = source, has_begun, begins
+        self.outlet, self.sink = os.pipe()
+        self.over, self.end = os.pipe()
+
+    def start(self):
+        """Once QEMU has the pipe."""
+        os.close(self.outlet)
+        super().start()
+
+    def run(self):
+        # The guest takes an end before the first line for a channel that is not open yet.
+        os.write(self.sink, b"\n")
+        try:
+            while not self.has_begun():
+                if self.is_over(PERIOD):
+                    return
+            self.begins()
+            self.copy()
+        except OSError:  # QEMU has ended, or a terminal is gone
+            pass
+        finally:
+            os.close(self.sink)
+
+    def is_over(self, seconds: float) -> bool:
+        return bool(select.select([self.over], [], [], seconds)[0])
+
+    def copy(self):
+        while self.over not in select.select([self.source, self.over], [], [])[0]:
+            data = os.read(self.source, 65536)
+            if not data:
+                return
+            while data:
+                data = data[os.write(self.sink, data):]
+
+    def stop(self):
+        """Once QEMU has ended."""
+        os.close(self.end)
+        if self.ident:
+            self.join()
+        else:
+            os.close(self.outlet)
+            os.close(self.sink)
+        os.close(self.over)
