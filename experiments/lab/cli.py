@@ -26,6 +26,9 @@ rest of the file system is the host's, and changes to it are lost. Exit status: 
 the shell."""
 
 
+SHAPES = "Shapes are machines too: 2x2 has two nodes of two CPUs, 4x2:512M memory of each, 2x2+1:1G a node without CPUs."
+
+
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
         raise LabError(USAGE, f"{message}: see numaplace lab --help")
@@ -91,7 +94,8 @@ def list_machines(as_json: bool) -> int:
         print(json.dumps({"machines": [machine.described(name) for name in machine.names()]}, indent=1), flush=True)
     else:
         for m in machine.known():
-            print(f"{m.name:16} {len(m.nodes)} nodes, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
+            print(f"{m.name:18} {m.purpose:19} {len(m.nodes)} nodes, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
+        print(SHAPES)
     return 0
 
 

@@ -37,6 +37,7 @@ class Machine:
     model_text: str = ""  # as np_model_parse() reads it
     plugin: str = ""  # what the file has for QEMU's plugin; "" where the machine's time cannot be simulated
     access: dict[str, list[list[float | None]]] = field(default_factory=dict)  # latency_ns, bandwidth_mb_s: [from][to]
+    purpose: str = ""  # "for" of the file
     changes: list[str] = field(default_factory=list)  # numbers that are not the file's: NAME=NUMBER, without blanks
 
     @property
@@ -85,7 +86,7 @@ def find(name: str, changes: Sequence[str] = ()) -> Machine:
     said = described(name, changes)
     nodes = [Node(**node) for node in said["nodes"]]
     optional = {key: said[key] for key in ("cache", "model", "model_text", "plugin", "access") if key in said}
-    return Machine(said["name"], said["summary"], said["source"], nodes, said["distances"], **optional,
+    return Machine(said["name"], said["summary"], said["source"], nodes, said["distances"], **optional, purpose=said.get("for", ""),
                    changes=["".join(change.split()) for change in changes])
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lab import boot, cli, kernels, qemu, qemu_program
+from experiments.lab import boot, cli, kernels, machine, qemu, qemu_program
 from experiments.lab.tests.starts import without_starts
 from experiments.places import HERE, cache
 from tests.waiting import eventually, has_ended
@@ -46,6 +46,14 @@ def test_list_names_the_machines():
     machines = {entry["name"]: entry for entry in json.loads(listed.stdout)["machines"]}
     assert machines["demo-2s"]["cpus"] == 4
     assert machines["demo-2s"]["distances"] == [[10, 21], [21, 10]]
+
+
+def test_list_says_what_a_machine_is_for_and_that_shapes_are_machines():
+    *listed, last = subprocess.run(lab("list"), cwd=TOP, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(listed) == len(machine.names()) and all(found.purpose for found in machine.known())
+    demo = next(line for line in listed if line.startswith("demo-2s "))
+    assert re.fullmatch(r"demo-2s +first steps +2 nodes, 4 CPUs, 2048 MiB: .+", demo)
+    assert machine.find(re.findall(r"\S*\dx\d\S*", last)[-1]).nodes[2].cpus == []
 
 
 @pytest.mark.parametrize(("options", "status", "message"), [

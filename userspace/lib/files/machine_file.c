@@ -27,6 +27,7 @@
 static const struct np_toml_key file_keys[] = {
 	{ "name", NP_TOML_TEXT, false },
 	{ "summary", NP_TOML_TEXT, false },
+	{ "for", NP_TOML_TEXT, true }, /* lab list; not read here */
 	{ "source", NP_TOML_TEXT, false },
 	{ "cpus", NP_TOML_WHOLE, false },
 	{ "memory", NP_TOML_TEXT, false },
