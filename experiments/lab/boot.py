@@ -117,6 +117,7 @@ def run(job: Job) -> int:
     with ending_signals():
         try:
             qemu.check_host(job.machine, Path.cwd())
+            qemu.check_writable(Path.cwd())
             if job.timed:
                 simulated.check(job.machine, job.kernel)
             for snapshots in (job.snapshot, *[False] * (STARTS - 2)):

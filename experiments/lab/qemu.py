@@ -79,6 +79,13 @@ def check_host(machine: Machine, cwd: Path):
                        f"and this computer {total >> 20} MiB: choose a smaller one")
 
 
+def check_writable(cwd: Path):
+    """What a command cannot write would be known only after the boot, and by the command's own message at best."""
+    if not os.access(cwd, os.W_OK, effective_ids=True):
+        raise LabError(UNABLE, f"the current folder '{cwd}' cannot be written by user {os.geteuid()}, and a command in the "
+                       "machine may write there: make it writable, or run the lab from another folder")
+
+
 def virtme_run() -> str:
     """virtme-ng's program: of the environment that this runs in, or of `numaplace lab setup`. Debian 13's package has no
     init that runs a script without udev."""

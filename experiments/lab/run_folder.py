@@ -9,8 +9,11 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from experiments.lab.errors import UNABLE, LabError
+
 PREFIX = "numaplace-lab-"
 YOUNG = 60  # seconds; may have been made and not yet been locked
+NEEDED = 32 << 20  # bytes: the initramfs, the console, what QEMU and its plugin share
 
 
 def locked(folder: Path) -> int | None:
@@ -39,9 +42,27 @@ def remove_left_behind(parent: Path):
             os.close(descriptor)
 
 
+def parent() -> Path:
+    """The folder for temporary files. QEMU would end by a signal where its shared memory finds no space on the disk."""
+    named = os.environ.get("TMPDIR")
+    if named and not os.access(named, os.W_OK | os.X_OK, effective_ids=True):  # Python would take another one
+        raise LabError(UNABLE, f"TMPDIR is '{named}', which is no folder that can be written, and the files of a run would be "
+                       "there: correct TMPDIR or unset it")
+    try:
+        folder = Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise LabError(UNABLE, "there is no folder for the files of a run, as none of $TMPDIR, /tmp, /var/tmp and the "
+                       "current folder can be written: set TMPDIR to one that can") from error
+    free = shutil.disk_usage(folder).free
+    if free < NEEDED:
+        raise LabError(UNABLE, f"No space left in '{folder}' for the files of a run ({free >> 10} KiB free, {NEEDED >> 10} "
+                       "KiB needed): free some, or set TMPDIR to another folder")
+    return folder
+
+
 @contextmanager
 def run_folder():
-    remove_left_behind(Path(tempfile.gettempdir()))
+    remove_left_behind(parent())
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         descriptor = locked(Path(name))
         try:

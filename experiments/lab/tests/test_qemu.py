@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The options that describe a machine to virtme-ng and QEMU."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from experiments.lab.errors import UNABLE, LabError
 from experiments.lab.machine import Machine, Node
 
 GIB = 1 << 30
+NOBODY = 65534
 
 
 def made(*nodes: Node) -> Machine:
@@ -53,6 +55,19 @@ def test_script_ports_of_virtme_are_dropped_and_the_rest_kept():
 def test_folder_that_cannot_be_passed_on_is_refused(cwd):
     with pytest.raises(LabError, match="cannot make the current folder") as caught:
         qemu.check_host(machine.find("demo-2s"), Path(cwd))
+    assert caught.value.status == UNABLE
+
+
+def test_folder_that_cannot_be_written_is_refused(tmp_path):
+    qemu.check_writable(tmp_path)
+    tmp_path.chmod(0o555)
+    user = os.geteuid()
+    os.seteuid(user or NOBODY)
+    try:
+        with pytest.raises(LabError, match=f"'{tmp_path}' cannot be written by user {user or NOBODY}") as caught:
+            qemu.check_writable(tmp_path)
+    finally:
+        os.seteuid(user)
     assert caught.value.status == UNABLE
 
 

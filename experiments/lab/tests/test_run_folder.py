@@ -2,13 +2,16 @@
 """Folders of runs that were killed go with the next run; those of live runs stay."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
 
 from experiments.lab import run_folder
+from experiments.lab.errors import UNABLE, LabError
 from experiments.places import HERE
 
 HOLD = "from experiments.lab.run_folder import run_folder\nwith run_folder() as f:\n print(f, flush=True); input()"
@@ -46,3 +49,30 @@ def test_folder_of_a_run_that_ends_goes(holder):
     process, folder = holder
     process.communicate("\n")
     assert not folder.exists()
+
+
+def test_a_named_temporary_folder_that_is_missing_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", f"{tmp_path}/nowhere")
+    with pytest.raises(LabError, match=f"TMPDIR is '{tmp_path}/nowhere'") as caught, run_folder.run_folder():
+        pass
+    assert caught.value.status == UNABLE
+
+
+def test_no_temporary_folder_is_one_line(monkeypatch):
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc/nowhere"])
+    with pytest.raises(LabError, match="set TMPDIR to one that can") as caught, run_folder.run_folder():
+        pass
+    assert caught.value.status == UNABLE
+
+
+def test_a_full_disk_is_found_before_anything_is_written(monkeypatch, tmp_path):
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = shutil.disk_usage(tmp_path)._replace(free=run_folder.NEEDED - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: left)
+    with pytest.raises(LabError, match=f"No space left in '{tmp_path}'") as caught, run_folder.run_folder():
+        pass
+    assert caught.value.status == UNABLE
+    assert list(tmp_path.iterdir()) == []
