@@ -17,6 +17,7 @@ include Documentation/sphinx/sphinx.mk
 include Documentation/measured/measured.mk
 include setup/install.mk
 include setup/package.mk
+include setup/image.mk
 
 .PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-debian12 check-debian13 check-release check-unit \
 	check-lab check-kernels style clean help
