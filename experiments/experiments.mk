@@ -77,12 +77,12 @@ bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a bu
 
 .PHONY: aa aa-lab
 aa:					## false positives of the analysis where two levels are one policy, and coverage; 10 minutes
-	$(PY) -m experiments.analysis.aa
+	$(PY) -m experiments.analysis.stats.aa
 
 AA_SEEDS ?= 1 2 3 4 5 6 7 8 9 10
 AA_RESULT := results/aa/aa-lab.txt
 aa-lab: $(AA_SEEDS:%=results/aa/%/done)	## the same of measured runs: a run of contention in the timed lab for each of AA_SEEDS
-	$(PY) -m experiments.analysis.aa $(AA_SEEDS:%=results/aa/%) >$(AA_RESULT); status=$$?; cat $(AA_RESULT); exit $$status
+	$(PY) -m experiments.analysis.stats.aa $(AA_SEEDS:%=results/aa/%) >$(AA_RESULT); status=$$?; cat $(AA_RESULT); exit $$status
 
 # One of its runs, by its seed. Those that are done are kept, and one that was interrupted is made anew.
 aa-lab-%: results/aa/%/done ;

@@ -8,12 +8,12 @@ import json
 import sys
 
 from .command_options import COMPARE_HELP, JUDGE_HELP, add_compare_options, add_export_options, add_judge_options
-from .results import ResultsError
+from .runs.results import ResultsError
 
 
 def report(args: argparse.Namespace) -> None:
-    from . import memory_figures, pdf, report, report_all, summary, text_table
-    from .results import read
+    from .pages import memory_figures, pdf, report, report_all, summary, text_table
+    from .runs.results import read
 
     runs = report_all.runs(args.directory)
     if runs:
@@ -37,7 +37,8 @@ def report(args: argparse.Namespace) -> None:
 
 
 def compare(args: argparse.Namespace) -> int:
-    from . import compare, compare_report, gate, text_table
+    from .pages import compare_report, text_table
+    from .stats import compare, gate
 
     found = compare.compare(args.first, *args.others, in_blocks=args.paired, smallest=args.smallest / 100)
     crossed = found["crossed"] = gate.judge(found, args.fail_if)
@@ -56,7 +57,7 @@ def compare(args: argparse.Namespace) -> int:
 
 def export(args: argparse.Namespace) -> None:
     from .exports import drawings, pyperf, tables
-    from .results import read
+    from .runs.results import read
 
     if args.bundle:
         from .bundles import bundle

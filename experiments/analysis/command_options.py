@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from ..units import percent
-from .gate import threshold
+from .stats.gate import threshold
 
 JUDGE_HELP = "judges a bundle again and compares the verdicts"
 COMPARE_HELP = "runs beside the first: differences and their significance"

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.analysis import papers, report_all
+from experiments.analysis import papers
+from experiments.analysis.machines.other_machines import MODELLED
+from experiments.analysis.pages import report_all
 from experiments.analysis.papers import advance
 from experiments.analysis.papers.checks import (
     AGAINST,
@@ -24,7 +26,6 @@ from experiments.analysis.papers.checks import (
     separation,
     tally,
 )
-from experiments.analysis.papers.other_machines import MODELLED
 from experiments.model_fit import luo
 from experiments.model_fit.__main__ import load, print_held_out
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.places import HERE
-from experiments.runner import suite as suites
 from experiments.runner.progress import duration
+from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.kinds import lacking
 
 # What a simulated number is made by; what judges it is kept in the run's manifest.

@@ -16,13 +16,14 @@ from itertools import permutations
 from operator import itemgetter
 from pathlib import Path
 
+from ..errors import CannotError, UsageError
 from ..places import HERE
-from . import footprint, host_nodes
-from .designs import expand
-from .distance import far_pair
-from .errors import CannotError, UsageError
-from .suite import Suite, load, names, with_levels
-from .tool import MAKE_TOOLS, Numaplace
+from .host import host_nodes
+from .host.distance import far_pair
+from .host.tool import MAKE_TOOLS, Numaplace
+from .kinds import footprint
+from .suite.designs import expand
+from .suite.suite import Suite, load, names, with_levels
 from .workloads.kinds import PROGRAMS, lacking
 
 GIB = 1 << 30

@@ -16,13 +16,16 @@ from ..analysis.command_options import (
     add_export_options,
     add_judge_options,
 )
+from ..errors import CannotError, ExperimentError, Interrupted, UsageError
 from ..units import percent
-from . import designs, estimate, host_nodes, results, run_all, schedule
-from . import suite as suites
-from .errors import CannotError, ExperimentError, Interrupted, UsageError
-from .host_nodes import in_lab
+from . import run_all
+from .host import host_nodes
+from .host.host_nodes import in_lab
 from .progress import Narrator, duration
+from .records import results
 from .run import Request, on_machine, planned, run
+from .suite import designs, estimate, schedule
+from .suite import suite as suites
 
 
 def parser() -> argparse.ArgumentParser:
@@ -235,7 +238,7 @@ def command_run(args: argparse.Namespace) -> int:
 
 
 def power_of(repeats: int) -> str:
-    from ..analysis import power
+    from ..analysis.stats import power
     try:
         return power.statement(repeats)
     except ImportError as error:
@@ -265,7 +268,7 @@ def command_run_all(args: argparse.Namespace) -> int:
 
 
 def command_demo(args: argparse.Namespace) -> int:
-    from .. import demo
+    from . import demo
     return demo.main(args.quick, main)
 
 

@@ -12,14 +12,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ..errors import CannotError, ExperimentError, UsageError
 from . import locality
-from .boots import state
-from .errors import CannotError, ExperimentError, UsageError
-from .host_nodes import Node
-from .schedule import Trial
-from .suite import Suite
-from .sysctl_guard import numa_balancing
-from .tool import Numaplace
+from .host import state
+from .host.host_nodes import Node
+from .host.sysctl_guard import numa_balancing
+from .host.tool import Numaplace
+from .suite.schedule import Trial
+from .suite.suite import Suite
 from .workloads.kinds import KINDS
 from .workloads.workload import Measured, RunningWorkload, metric
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import locality
 from .observe import ENOUGH, Observer, Stopwatch, task_record
-from .schedule import Trial
+from .suite.schedule import Trial
 from .workloads.workload import RunningWorkload
 
 

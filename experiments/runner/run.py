@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import calibration, designs, estimate, host_nodes, manifest, results, schedule
-from .boots import state
-from .errors import CannotError, ExperimentError, UsageError
-from .host_nodes import in_lab
-from .interrupts import stop_signals
+from ..errors import CannotError, ExperimentError, UsageError
+from .host import calibration, host_nodes, state
+from .host.host_nodes import in_lab
+from .host.interrupts import stop_signals
+from .host.sysctl_guard import NUMA_BALANCING, Guard
+from .host.tool import Numaplace, policy_of
 from .observe import Observer
 from .observe_static import StaticObserver
 from .progress import duration
+from .records import manifest, results
 from .repeats import precision
-from .suite import Suite, choose
-from .sysctl_guard import NUMA_BALANCING, Guard
-from .tool import Numaplace, policy_of
+from .suite import designs, estimate, schedule
+from .suite.suite import Suite, choose
 from .workloads.kinds import check_programs
 
 FILES = (results.NAME, manifest.NAME, calibration.LOG)

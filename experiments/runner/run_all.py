@@ -17,14 +17,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import UsageError
 from ..places import HERE
-from . import host_nodes, results
-from . import suite as suites
-from .errors import UsageError
-from .interrupts import stop_signals
-from .process import start
+from .host import host_nodes
+from .host.interrupts import stop_signals
+from .host.process import start
+from .host.tool import last_line
 from .progress import duration
-from .tool import last_line
+from .records import results
+from .suite import suite as suites
 from .workloads.kinds import lacking
 
 POLL = 0.5   # s

@@ -9,15 +9,18 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..errors import CannotError, ExperimentError, UsageError
 from ..places import HERE
-from . import calibration, estimate, progress, results, schedule
+from . import progress
 from .boots import shares
 from .boots.host_load import HostLoad
-from .errors import CannotError, ExperimentError, UsageError
-from .interrupts import stop_signals
-from .process import start
+from .host import calibration
+from .host.interrupts import stop_signals
+from .host.process import start
+from .host.tool import MAKE_TOOLS, Numaplace, last_line
+from .records import results
 from .run import Request, check_policies, prepare_folder, tell_precision
-from .tool import MAKE_TOOLS, Numaplace, last_line
+from .suite import estimate, schedule
 from .workloads.kinds import check_programs
 
 LOG = "lab.log"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.lab import machine as lab
-from experiments.runner import statements
+from experiments.runner.records import statements
 
-from ..results import ResultsError
+from ..runs.results import ResultsError
 from . import archive, sources, verdicts
 from .archive import BundleError
 from .bundle import CODE, RUNS, VERDICTS

@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..results import ResultsError
+from ..runs.results import ResultsError
 
 MANIFEST = "MANIFEST"
 FORMAT = 1

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.lab import machine as lab
-from experiments.runner import manifest as runner
+from experiments.runner.records import manifest as runner
 
-from .. import report_all
-from ..results import ResultsError, read
+from ..pages import report_all
+from ..runs.results import ResultsError, read
 from . import archive, sources, verdicts
 
 RUNS, CODE, VERDICTS = "runs/", "code/", "verdicts.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import papers
 from ..papers.checks import Check
-from ..results import ResultsError, read
+from ..runs.results import ResultsError, read
 
 Verdict = dict[str, str]
 KEY = ("run", "chapter", "machine", "where", "says")

@@ -7,8 +7,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from .. import pdf, report
-from ..results import ResultsError
+from ..pages import pdf, report
+from ..runs.results import ResultsError
 
 SCALE = 2  # pixels of a PNG for one of the drawing
 

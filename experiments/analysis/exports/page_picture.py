@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .. import pdf, report
-from ..results import ResultsError
+from ..pages import pdf, report
+from ..runs.results import ResultsError
 
 WIDTH, HEIGHT = 1100, 1500
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..pages.summary import write_text
 from ..policies.speedup import response
-from ..results import Observation, Results, ResultsError, higher_is_better
-from ..summary import write_text
+from ..runs.results import Observation, Results, ResultsError, higher_is_better
 
 FORMAT = "1.0"
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}

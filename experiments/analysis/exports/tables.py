@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..results import Results, ResultsError
+from ..runs.results import Results, ResultsError
 
 COST = (("apply_s", "s"), ("watched_s", "s"), ("move_s", "s"), ("moved_bytes", "bytes"))
 FACTOR = "factor_"  # before the name of each factor's column

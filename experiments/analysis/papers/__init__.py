@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ..results import Results
+from ..runs.results import Results
 from . import bergstrom, deters, frozen, heard, luo, prabhanjan
 from .across import judge as across
 from .chapter import NO_POLICY, Chapter

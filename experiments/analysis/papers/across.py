@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..results import Results
+from ..runs.results import Results
 from . import bergstrom, luo, luo_checks
 from .cells import Cells
 from .chapter import NO_POLICY, like

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.runner import designs, host_nodes
-from experiments.runner import suite as suites
-from experiments.runner.errors import UsageError
+from experiments.errors import UsageError
+from experiments.runner.host import host_nodes
+from experiments.runner.suite import designs
+from experiments.runner.suite import suite as suites
 
-from ..results import Metric, Observation, Results
+from ..machines.other_machines import MODELLED, expected, machine_of
+from ..machines.predicted import Predictor
+from ..runs.results import Metric, Observation, Results
 from . import PRESENTATIONS
 from .checks import ABSENT, AGAINST, FOR, UNDECIDABLE, Check, separates
 from .judge import NOT_EXPECTED
-from .other_machines import MODELLED, expected, machine_of
-from .predicted import Predictor
 
 UNITS = {"bandwidth": "MB/s", "latency": "ns", "iterations": "1/s", "seconds": "s", "active_nodes": "nodes"}
 REPEATS = 2

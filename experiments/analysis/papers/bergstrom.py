@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from .. import charts, text_format
-from ..anova_report import analyse
-from ..charts import Curve, Point
-from ..results import Results
+from ..figures import charts
+from ..figures.anova_report import analyse
+from ..figures.charts import Curve, Point
+from ..runs import text_format
+from ..runs.results import Results
 from . import reference, scatter
 from .cells import Cells, chosen, others
 from .chapter import Cell, Chapter, Table, like, number

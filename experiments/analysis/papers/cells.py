@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..charts import Curve, Point, Raw, raw_of
-from ..results import Observation, Results, natural
-from ..stats import Interval, t_interval
+from ..figures.charts import Curve, Point, Raw, raw_of
+from ..runs.results import Observation, Results, natural
+from ..stats.intervals import Interval, t_interval
 
 Level = int | float | str
 

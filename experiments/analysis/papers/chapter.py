@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .. import text_format
-from ..results import Results
-from ..stats import Interval
+from ..machines.model_error import UNKNOWN, caution
+from ..runs import text_format
+from ..runs.results import Results
+from ..stats.intervals import Interval
 from .checks import CONSTRUCTION, MODEL, PREDICTED, SELF, Check, Statement, by_kind, separation, tally
 from .judge import Judge, Make
-from .model_error import UNKNOWN, caution
 
 NO_POLICY = "none"  # as the papers measured
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .. import text_format
-from ..stats import LEVEL, Ratio, ratio
+from ..runs import text_format
+from ..stats.intervals import LEVEL, Ratio, ratio
 
 HOLDS, FAILS, UNDECIDED, ABSENT = "holds", "fails", "undecided", "not measured"
 UNDECIDABLE = "not decidable here"  # known before anything is measured

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.places import HERE
-from experiments.runner import statements
+from experiments.runner.records import statements
 
 from . import reference
 

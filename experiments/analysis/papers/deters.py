@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from .. import charts, text_format
-from ..anova_report import analyse
-from ..linear_model import Model, anova, explained, fit, relative
-from ..results import Results
-from ..stats import Ratio
+from ..figures import charts
+from ..figures.anova_report import analyse
+from ..runs import text_format
+from ..runs.results import Results
+from ..stats.intervals import Ratio
+from ..stats.linear_model import Model, anova, explained, fit, relative
 from . import reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
-from ..results import Metric, Observation, Results
+from ..runs.results import Metric, Observation, Results
 from . import bergstrom, deters, heard_checks, luo_checks, reference
 from .printed_runs import REDIS
 

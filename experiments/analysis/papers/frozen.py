@@ -11,10 +11,10 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.runner import statements
+from experiments.runner.records import statements
 
-from ..results import Results
-from ..stats import LEVEL
+from ..runs.results import Results
+from ..stats.intervals import LEVEL
 from . import bergstrom, deters, drawn_runs, heard, heard_checks, luo, luo_checks, prabhanjan, prabhanjan_checks
 from .across import bergstrom_machines, luo_machines
 from .cells import Cells

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from .. import charts, heatmap, text_format
-from ..anova_report import analyse
-from ..charts import Curve, Point
-from ..results import Results
-from ..stats import ratio
+from ..figures import charts, heatmap
+from ..figures.anova_report import analyse
+from ..figures.charts import Curve, Point
+from ..runs import text_format
+from ..runs.results import Results
+from ..stats.intervals import ratio
 from . import heard_checks
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like

@@ -13,7 +13,7 @@ from statistics import fmean, variance
 
 from scipy.stats import chi2
 
-from ..stats import LEVEL, Ratio
+from ..stats.intervals import LEVEL, Ratio
 from .cells import Cells, Level
 from .checks import FITTED, INFINITE, MODEL, Part, Statement, between, every, greater, some
 

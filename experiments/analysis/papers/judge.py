@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..results import Results
-from . import other_machines
+from ..machines import other_machines
+from ..machines.predicted import Predictor
+from ..runs.results import Results
 from .checks import ABSENT, NARROW, OPPOSITE, PAPERS, UNDECIDABLE, UNIFORM, Check, Statement
-from .predicted import Predictor
 
 Make = Callable[[Results], list[Statement]]
 NOT_EXPECTED = ("work-stealing",)  # its analysis needs noise

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import charts, text_format
-from ..anova_report import analyse
-from ..charts import Curve, Point
-from ..results import Results
+from ..figures import charts
+from ..figures.anova_report import analyse
+from ..figures.charts import Curve, Point
+from ..runs import text_format
+from ..runs.results import Results
 from . import luo_checks, printed_runs, reference, scatter
 from .cells import Cells, Level, chosen, others, varied
 from .chapter import Cell, Chapter, Table, like, number

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from .. import charts, text_format
-from ..anova_report import analyse
-from ..charts import Curve, Point
-from ..results import Observation, Results
-from ..stats import Interval, Ratio, ratio
+from ..figures import charts
+from ..figures.anova_report import analyse
+from ..figures.charts import Curve, Point
+from ..runs import text_format
+from ..runs.results import Observation, Results
+from ..stats.intervals import Interval, Ratio, ratio
 from . import prabhanjan_checks, printed_runs, reference, scatter
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number

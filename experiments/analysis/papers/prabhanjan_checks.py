@@ -6,7 +6,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from ..results import Observation
+from ..runs.results import Observation
 from . import reference
 from .cells import Cells, Level
 from .checks import CONSTRUCTION, FITTED, INFINITE, MODEL, Part, Statement, between, every, greater, some

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..results import Metric, Observation, Results
+from ..runs.results import Metric, Observation, Results
 from . import luo_checks, reference
 from .reference import rows
 

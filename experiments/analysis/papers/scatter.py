@@ -9,9 +9,10 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from .. import charts, text_format, theme
-from ..charts import Curve, Point
-from ..stats import Interval
+from ..figures import charts, theme
+from ..figures.charts import Curve, Point
+from ..runs import text_format
+from ..stats.intervals import Interval
 
 SIDE_IN = 4.2
 MARGIN = 1.15  # of the axes, beyond the smallest and the largest number

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..results import Results
-from ..stats import Interval, Ratio, ratio, t_interval
+from ..runs.results import Results
+from ..stats.intervals import Interval, Ratio, ratio, t_interval
 from .speedup import BASELINE, Speedup, speedups
 
 SOLUTION = "time_to_solution"  # metric: seconds of a work that is the same under every policy, from before its placement

@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import figures, text_format
-from ..results import Results
-from ..stats import Interval, Ratio, t_interval
+from ..figures import figures
+from ..runs import text_format
+from ..runs.results import Results
+from ..stats.intervals import Interval, Ratio, t_interval
 from . import cost
 from .speedup import BASELINE, Speedup, response, speedups, told, totals
 

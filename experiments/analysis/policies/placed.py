@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from experiments.lab.machine import Machine
 from experiments.model_fit.native import READ, TRIAD, Model
 
-from ..papers import other_machines
-from ..papers.predicted import Flow, Share, rate
-from ..results import Observation, Results, higher_is_better
+from ..machines import other_machines
+from ..machines.predicted import Flow, Share, rate
+from ..runs.results import Observation, Results, higher_is_better
 
 PAGE = 4096
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import permutations, product
 from typing import TypeVar
 
-from ..results import Results, higher_is_better
-from ..stats import LEVEL, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
+from ..runs.results import Results, higher_is_better
+from ..stats.intervals import LEVEL, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
 from . import placed
 
 BASELINE = "none"

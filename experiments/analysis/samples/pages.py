@@ -15,9 +15,10 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .. import text_format, theme
-from ..charts import dress
-from ..results import Observation, Results
+from ..figures import theme
+from ..figures.charts import dress
+from ..runs import text_format
+from ..runs.results import Observation, Results
 
 WIDTH_IN, RATE_IN, PAGES_IN, ROOM_IN = 4.7, 0.85, 1.0, 0.85
 STEPS = 50  # of the curve of the bandwidth

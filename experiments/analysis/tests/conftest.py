@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import report
+from experiments.analysis.pages import report
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser, chromium
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from scipy.stats import binom
 
-from experiments.analysis import aa
-from experiments.analysis.results import policy_rank
-from experiments.runner import suite as suites
-from experiments.runner.errors import UsageError
-from experiments.runner.tool import Numaplace
+from experiments.analysis.runs.results import policy_rank
+from experiments.analysis.stats import aa
+from experiments.errors import UsageError
+from experiments.runner.host.tool import Numaplace
+from experiments.runner.suite import suite as suites
 
 SEEDS = 25
 

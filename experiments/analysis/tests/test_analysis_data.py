@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import summary, text_format, text_table
-from experiments.analysis.results import ResultsError, natural, policy_rank, read
-from experiments.analysis.stats import Interval
+from experiments.analysis.pages import summary, text_table
+from experiments.analysis.runs import text_format
+from experiments.analysis.runs.results import ResultsError, natural, policy_rank, read
+from experiments.analysis.stats.intervals import Interval
 from experiments.analysis.tests import synthetic
 
 ROOT = Path(__file__).parents[3]

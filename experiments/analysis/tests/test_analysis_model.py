@@ -27,9 +27,10 @@ from scipy import stats
 from statsmodels.api import OLS
 from statsmodels.datasets import engel
 
-from experiments.analysis import anova_report, linear_model
-from experiments.analysis.linear_model import Model, anova, contrasts, effects, fit, residuals
-from experiments.analysis.quantile import beside_ols
+from experiments.analysis.figures import anova_report
+from experiments.analysis.stats import linear_model
+from experiments.analysis.stats.linear_model import Model, anova, contrasts, effects, fit, residuals
+from experiments.analysis.stats.quantile import beside_ols
 
 # conformity by partner's status and authoritarianism
 MOORE = {

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import report
-from experiments.analysis.figures import limits
-from experiments.analysis.results import ResultsError
-from experiments.analysis.stats import Interval
+from experiments.analysis.figures.figures import limits
+from experiments.analysis.pages import report
+from experiments.analysis.runs.results import ResultsError
+from experiments.analysis.stats.intervals import Interval
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser
 from experiments.analysis.tests.conftest import HOSTILE

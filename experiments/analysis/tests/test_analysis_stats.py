@@ -17,7 +17,7 @@ import statistics
 import pytest
 from scipy import stats as scipy_stats
 
-from experiments.analysis.stats import hedges, holm, ratio, t_interval, welch
+from experiments.analysis.stats.intervals import hedges, holm, ratio, t_interval, welch
 
 SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 SLEEP_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]

@@ -9,12 +9,13 @@ from statistics import fmean
 
 import pytest
 
-from experiments.analysis import anova_report, figures, summary
-from experiments.analysis.compare import compare
+from experiments.analysis.figures import anova_report, figures
+from experiments.analysis.pages import summary
 from experiments.analysis.papers.cells import Cells
 from experiments.analysis.policies.speedup import speedups
-from experiments.analysis.results import Results, read
-from experiments.analysis.stats import boot_means, ratio, t_interval
+from experiments.analysis.runs.results import Results, read
+from experiments.analysis.stats.compare import compare
+from experiments.analysis.stats.intervals import boot_means, ratio, t_interval
 from experiments.analysis.tests import synthetic
 
 TIMED = synthetic.TIMED | {"platform": "real"}  # in the lab the model's error is in an interval too

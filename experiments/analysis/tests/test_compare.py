@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from experiments.analysis import gate
-from experiments.analysis.compare import compare
-from experiments.analysis.results import ResultsError
+from experiments.analysis.runs.results import ResultsError
+from experiments.analysis.stats import gate
+from experiments.analysis.stats.compare import compare
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from experiments.analysis import memory_figures, report
-from experiments.analysis.results import read
+from experiments.analysis.pages import memory_figures, report
+from experiments.analysis.runs.results import read
 from experiments.analysis.tests.axe import VIEWS, violations_of
 from experiments.analysis.tests.browser import Browser
-from experiments.runner.suite import FOLDER
+from experiments.runner.suite.suite import FOLDER
 
 
 def a_run(folder: Path, suite: str, cells: list[tuple[dict[str, Any], dict[str, float]]], repeats: int = 3) -> Path:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import papers, report_all
+from experiments.analysis import papers
+from experiments.analysis.pages import report_all
 from experiments.analysis.papers.checks import HOLDS, UNDECIDED
-from experiments.analysis.results import Results, read
+from experiments.analysis.runs.results import Results, read
 from experiments.analysis.tests import factorial
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.analysis.papers import bergstrom, heard
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
-from experiments.analysis.results import read
+from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
 
 THREADS = (1, 2, 4, 8, 16, 24, 32, 40, 48)

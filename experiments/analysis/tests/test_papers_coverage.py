@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.memory_figures import SECTIONS
+from experiments.analysis.pages.memory_figures import SECTIONS
 from experiments.analysis.papers import PRESENTATIONS, coverage
 from experiments.places import HERE
 

@@ -15,13 +15,14 @@ from types import ModuleType
 
 import pytest
 
-from experiments.analysis import papers, report, summary
+from experiments.analysis import papers
+from experiments.analysis.pages import report, summary
 from experiments.analysis.papers import PRESENTATIONS, bergstrom, deters, frozen, luo_checks
-from experiments.analysis.results import read
+from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
 from experiments.analysis.tests import test_papers_luo as luo
 from experiments.places import HERE
-from experiments.runner import statements
+from experiments.runner.records import statements
 
 ACROSS = importlib.import_module("experiments.analysis.papers.across")  # the package has a function of that name
 CRITERIA = ("experiments/analysis/", "experiments/reference/", "Documentation/", "tests/")
@@ -83,7 +84,7 @@ def test_the_name_of_a_comparison_is_not(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(("file", "old", "new"), [
     ("model_fit/family.py", "OFF = 0.2", "OFF = 0.02"),
     ("analysis/papers/checks.py", "high <= part.low", "high < part.low"),
-    ("analysis/stats.py", "LEVEL = 0.95", "LEVEL = 0.9"),
+    ("analysis/stats/intervals.py", "LEVEL = 0.95", "LEVEL = 0.9"),
     ("reference/luo-table1-e5620.csv", "0.", "1.")])
 def test_a_change_of_what_judges_changes_the_hash(tmp_path: Path, file: str, old: str, new: str) -> None:
     top = tmp_path / "experiments"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.papers import advance, other_machines, predicted
+from experiments.analysis.machines import other_machines, predicted
+from experiments.analysis.papers import advance
 from experiments.analysis.papers.checks import (
     ABSENT,
     FAILS,
@@ -20,7 +21,7 @@ from experiments.analysis.papers.checks import (
     separates,
 )
 from experiments.analysis.papers.judge import Judge
-from experiments.analysis.results import Results, read
+from experiments.analysis.runs.results import Results, read
 from experiments.analysis.tests import factorial
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo

@@ -14,7 +14,7 @@ from experiments.analysis import papers
 from experiments.analysis.papers import luo, reference
 from experiments.analysis.papers.chapter import like
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED, WITHIN
-from experiments.analysis.results import read
+from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
 from experiments.runner.cli import main
 

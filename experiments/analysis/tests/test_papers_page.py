@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import compare, compare_report, papers, pdf, report, report_all, summary
-from experiments.analysis.results import ResultsError, read
+from experiments.analysis import papers
+from experiments.analysis.pages import compare_report, pdf, report, report_all, summary
+from experiments.analysis.runs.results import ResultsError, read
+from experiments.analysis.stats import compare
 from experiments.analysis.tests import factorial, synthetic
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo

@@ -13,7 +13,7 @@ import pytest
 
 from experiments.analysis.papers import deters, prabhanjan, reference
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, PREDICTED, UNDECIDED
-from experiments.analysis.results import read
+from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
 
 NAMES = {key: name for name, (_, key) in prabhanjan.TABLES.items()}

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.analysis import results as reader
 from experiments.analysis.policies import cost, matrix, placed, speedup
-from experiments.analysis.stats import Interval, ratio
+from experiments.analysis.runs import results as reader
+from experiments.analysis.stats.intervals import Interval, ratio
 from experiments.analysis.tests import synthetic
 
 TIMED = synthetic.MANIFEST | {"platform": "real", "responses": ["bandwidth", "seconds"]}

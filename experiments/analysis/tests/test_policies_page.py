@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import report
-from experiments.analysis import results as reader
+from experiments.analysis.pages import report
 from experiments.analysis.policies import matrix, speedup
+from experiments.analysis.runs import results as reader
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser
 

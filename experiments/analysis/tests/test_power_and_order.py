@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import aa, power, run_order, summary
-from experiments.analysis.results import Results, read
-from experiments.analysis.stats import welch
+from experiments.analysis.pages import summary
+from experiments.analysis.runs.results import Results, read
+from experiments.analysis.stats import aa, power, run_order
+from experiments.analysis.stats.intervals import welch
 from experiments.analysis.tests import synthetic
 from experiments.runner import cli
 

@@ -22,15 +22,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments.analysis import linear_model, power, run_order, stats
-from experiments.analysis.linear_model import additive_p, anova, contrasts, effects, explained, fit, relative, residuals
 from experiments.analysis.papers import heard
 from experiments.analysis.papers.heard_checks import _deviation
 from experiments.analysis.policies import cost, speedup
-from experiments.analysis.results import Results
-from experiments.analysis.results import read as read_run
+from experiments.analysis.runs.results import Results
+from experiments.analysis.runs.results import read as read_run
 from experiments.analysis.samples import steady
-from experiments.analysis.stats import (
+from experiments.analysis.stats import intervals as stats
+from experiments.analysis.stats import linear_model, power, run_order
+from experiments.analysis.stats.intervals import (
     Difference,
     Ratio,
     boot_means,
@@ -41,6 +41,16 @@ from experiments.analysis.stats import (
     ratio,
     t_interval,
     welch,
+)
+from experiments.analysis.stats.linear_model import (
+    additive_p,
+    anova,
+    contrasts,
+    effects,
+    explained,
+    fit,
+    relative,
+    residuals,
 )
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2

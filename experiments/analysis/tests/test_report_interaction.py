@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import charts, report
-from experiments.analysis.charts import Curve, Point
+from experiments.analysis.figures import charts
+from experiments.analysis.figures.charts import Curve, Point
+from experiments.analysis.pages import report
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis import summary
-from experiments.analysis.results import Results, read
+from experiments.analysis.pages import summary
+from experiments.analysis.runs.results import Results, read
 from experiments.analysis.samples import steady
 from experiments.analysis.tests import synthetic
 

@@ -10,8 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
 
-from .. import manifest, results
-from . import state
+from ..host import state
+from ..records import manifest, results
 
 KEY = "host_load"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import schedule
-from ..errors import UsageError
-from ..suite import Suite
+from ...errors import UsageError
+from ..suite import schedule
+from ..suite.suite import Suite
 
 
 def ends(repeats: int, boots: int) -> list[int]:

@@ -10,8 +10,8 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from ..schedule import ATTEMPTS, Trial, is_clean
-from ..suite import Suite
+from ..suite.schedule import ATTEMPTS, Trial, is_clean
+from ..suite.suite import Suite
 from . import bootstrap
 
 # Student's t, two-sided 95 %, of 1, 2, .. degrees of freedom; beyond the table its last value,

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import cli, manifest, results, run_all, run_in_lab
-from experiments.runner.boots import shares, state
+from experiments.runner import cli, run_all, run_in_lab
+from experiments.runner.boots import shares
 from experiments.runner.boots.host_load import HostLoad
+from experiments.runner.host import state
+from experiments.runner.records import manifest, results
 
 ROOT = Path(__file__).resolve().parents[3]
 SUITE = """
@@ -84,7 +86,7 @@ def test_a_run_that_goes_on_in_another_boot_says_so(small: Path, tmp_path: Path,
 GUEST = """
 import sys, time
 from pathlib import Path
-from experiments.runner import results
+from experiments.runner.records import results
 writer = results.Writer(Path(sys.argv[1]))
 for number in range(3):
     while not (Path(sys.argv[1]) / f"seen-{number + 1}").exists():  # the host has looked at what is there
@@ -128,7 +130,8 @@ BOOTED = """
 import sys
 from pathlib import Path
 from experiments.runner import cli
-from experiments.runner.boots import shares, state
+from experiments.runner.boots import shares
+from experiments.runner.host import state
 state.BOOT = Path(sys.argv[1])
 sys.exit(cli.main(sys.argv[2:]))
 """

@@ -14,13 +14,14 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.calibrate import in_lab
-from experiments.runner import calibration, host_nodes, manifest, results
+from experiments.errors import CannotError, ExperimentError, UsageError
 from experiments.runner import run as runs
-from experiments.runner import suite as suites
 from experiments.runner.cli import main, parser, request_of
-from experiments.runner.errors import CannotError, ExperimentError, UsageError
-from experiments.runner.tool import DERIVED, Numaplace
-from experiments.runner.topology import Cpu
+from experiments.runner.host import calibration, host_nodes
+from experiments.runner.host.tool import DERIVED, Numaplace
+from experiments.runner.host.topology import Cpu
+from experiments.runner.records import manifest, results
+from experiments.runner.suite import suite as suites
 
 ROOT = Path(__file__).resolve().parents[3]
 NUMAPLACE = ROOT / "build" / "numaplace"

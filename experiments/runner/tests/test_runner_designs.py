@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.runner import designs, host_nodes, schedule
-from experiments.runner import suite as suites
-from experiments.runner.errors import UsageError
-from experiments.runner.topology import Cpu
+from experiments.errors import UsageError
+from experiments.runner.host import host_nodes
+from experiments.runner.host.topology import Cpu
+from experiments.runner.suite import designs, schedule
+from experiments.runner.suite import suite as suites
 
 NAMES = [name for name in suites.names() if suites.load(name).design]
 

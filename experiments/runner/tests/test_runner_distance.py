@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.runner import check_machine, designs, distance, host_nodes
-from experiments.runner import suite as suites
+from experiments.runner import check_machine
+from experiments.runner.host import distance, host_nodes
+from experiments.runner.suite import designs
+from experiments.runner.suite import suite as suites
 
 ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core"}
 TWO_NODES = [name for name in suites.names() if name not in ALL_NODES]

@@ -13,12 +13,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.runner import designs, estimate, host_nodes, manifest, results, run_all, schedule
+from experiments.errors import UsageError
 from experiments.runner import run as runs
-from experiments.runner import suite as suites
+from experiments.runner import run_all
 from experiments.runner.cli import main, parser
-from experiments.runner.errors import UsageError
+from experiments.runner.host import host_nodes
+from experiments.runner.records import manifest, results
 from experiments.runner.run import Request, Runner
+from experiments.runner.suite import designs, estimate, schedule
+from experiments.runner.suite import suite as suites
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -75,7 +78,7 @@ def test_a_kept_time_is_that_of_the_same_levels() -> None:
 KEEP = """
 import sys
 from dataclasses import replace
-from experiments.runner import estimate, suite as suites
+from experiments.runner.suite import estimate, suite as suites
 one = suites.load("sort")
 for k in range(100):
     estimate.keep(replace(one, name=f"{sys.argv[1]}-{k}"), "demo-2s", 1, 1)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.runner import designs, footprint, host_nodes
-from experiments.runner import suite as suites
+from experiments.runner.host import host_nodes
+from experiments.runner.kinds import footprint
+from experiments.runner.suite import designs
+from experiments.runner.suite import suite as suites
 
 MIB = 1 << 20
 

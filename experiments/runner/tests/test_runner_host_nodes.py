@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import designs, host_nodes, manifest
-from experiments.runner import suite as suites
+from experiments.runner.host import host_nodes
+from experiments.runner.records import manifest
+from experiments.runner.suite import designs
+from experiments.runner.suite import suite as suites
 
 # Two packages of two nodes each.
 PACKAGES = [[10, 16, 22, 22], [16, 10, 22, 22], [22, 22, 10, 16], [22, 22, 16, 10]]

@@ -10,9 +10,9 @@ ROOT = Path(__file__).resolve().parents[3]
 IN_THE_FORK = """
 import os, signal, time
 from pathlib import Path
-from experiments.runner.errors import Interrupted
-from experiments.runner.interrupts import stop_signals
-from experiments.runner.process import start
+from experiments.errors import Interrupted
+from experiments.runner.host.interrupts import stop_signals
+from experiments.runner.host.process import start
 
 def hook():
     os.kill(os.getpid(), signal.SIGTERM)
@@ -37,9 +37,9 @@ def test_a_signal_in_the_middle_of_a_fork_is_kept() -> None:
 
 BEFORE_THE_FORK = """
 import os, signal, subprocess, sys
-from experiments.runner.errors import Interrupted
-from experiments.runner.interrupts import stop_signals
-from experiments.runner.process import start
+from experiments.errors import Interrupted
+from experiments.runner.host.interrupts import stop_signals
+from experiments.runner.host.process import start
 
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGTERM))
 with stop_signals():

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import schedule
-from experiments.runner import suite as suites
-from experiments.runner.host_nodes import Node
-from experiments.runner.suite import Task, Workload
+from experiments.runner.host.host_nodes import Node
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
+from experiments.runner.suite.suite import Task, Workload
 from experiments.runner.workloads.latency import Loaded
 
 SECONDS, WARM = 0.005, 0.004

@@ -16,9 +16,10 @@ from statistics import fmean
 import pytest
 
 from experiments.analysis.tests import synthetic
-from experiments.runner import results, run_all
-from experiments.runner import suite as suites
+from experiments.runner import run_all
 from experiments.runner.cli import main, parser
+from experiments.runner.records import results
+from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory
 from experiments.runner.workloads.redis import AIM_SECONDS, RedisBenchmark
 from experiments.runner.workloads.workload import Measured, metric

@@ -11,11 +11,13 @@ import numpy
 import pytest
 from scipy import stats
 
-from experiments.analysis import coverage
-from experiments.runner import designs, host_nodes, results, schedule
-from experiments.runner import suite as suites
+from experiments.analysis.stats import coverage
+from experiments.runner.host import host_nodes
+from experiments.runner.records import results
 from experiments.runner.repeats import bootstrap, precision
 from experiments.runner.run import Request, Runner
+from experiments.runner.suite import designs, schedule
+from experiments.runner.suite import suite as suites
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import manifest, results
-from experiments.runner import suite as suites
-from experiments.runner.errors import ExperimentError, UsageError
+from experiments.errors import ExperimentError, UsageError
+from experiments.runner.records import manifest, results
 from experiments.runner.run import Request, prepare_folder
+from experiments.runner.suite import suite as suites
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -55,8 +55,8 @@ def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from experiments.runner import results
-from experiments.runner.errors import ExperimentError
+from experiments.runner.records import results
+from experiments.errors import ExperimentError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
 writer = results.Writer(Path(sys.argv[1]))
@@ -110,7 +110,7 @@ def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:
 
 
 def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
-    from experiments.runner.tool import Numaplace
+    from experiments.runner.host.tool import Numaplace
 
     suite = suites.load("policy-matrix")
     manifest.write(tmp_path, manifest.collect(suite, Numaplace(), "real"))
@@ -127,7 +127,7 @@ def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
 
 
 def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.runner.tool import Numaplace
+    from experiments.runner.host.tool import Numaplace
 
     numaplace = Numaplace()
     monkeypatch.setenv("PATH", "/nowhere")

@@ -10,10 +10,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.runner import host_nodes, schedule
-from experiments.runner import suite as suites
+from experiments.runner.host import host_nodes
+from experiments.runner.host.tool import Numaplace
 from experiments.runner.observe import Observer, page_sample
-from experiments.runner.tool import Numaplace
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Triad
 
 SMALL = {"triad": {"size": "4M", "kernel": "auto", "seconds": 0.2, "passes": 2}}

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.runner import cli, schedule
-from experiments.runner import suite as suites
-from experiments.runner.errors import UsageError
-from experiments.runner.tool import Numaplace
+from experiments.errors import UsageError
+from experiments.runner import cli
+from experiments.runner.host.tool import Numaplace
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ RUNNER = """
 import os, sys, time
 from pathlib import Path
 from experiments.places import HERE
-from experiments.runner.sysctl_guard import Guard
-from experiments.runner.process import Program
+from experiments.runner.host.sysctl_guard import Guard
+from experiments.runner.host.process import Program
 with Guard({Path(sys.argv[1]): "0"}) as guard:
     program = Program([HERE.programs / "np-triad", "--size", "1M"], os.sched_getaffinity(0), {})
     program.receive("ready", 30)

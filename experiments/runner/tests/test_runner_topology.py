@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import designs, host_nodes, relative, topology
-from experiments.runner import suite as suites
-from experiments.runner.errors import UsageError
-from experiments.runner.topology import Cpu
+from experiments.errors import UsageError
+from experiments.runner.host import host_nodes, topology
+from experiments.runner.host.topology import Cpu
+from experiments.runner.suite import designs, relative
+from experiments.runner.suite import suite as suites
 
 MIB = 1 << 20
 

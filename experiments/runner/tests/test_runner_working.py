@@ -8,9 +8,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.runner import designs, schedule
-from experiments.runner import suite as suites
-from experiments.runner.host_nodes import Node
+from experiments.runner.host.host_nodes import Node
+from experiments.runner.suite import designs, schedule
+from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Triad
 
 SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01, "passes": 10000}}

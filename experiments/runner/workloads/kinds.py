@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import shutil
 
+from ...errors import CannotError
 from ...places import HERE
-from ..errors import CannotError
-from ..suite import Suite
-from ..tool import MAKE_TOOLS
+from ..host.tool import MAKE_TOOLS
+from ..suite.suite import Suite
 from .latency import Handover, Loaded
 from .mem import Memory, Triad
 from .memtier import RedisMemtier

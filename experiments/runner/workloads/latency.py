@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any
 
 from ...places import HERE
-from ..host_nodes import format_list
-from ..suite import Task
+from ..host.host_nodes import format_list
+from ..suite.suite import Task
 from .mem import LEAD, Memory
 from .workload import START_LIMIT, metric
 

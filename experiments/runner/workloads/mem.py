@@ -13,15 +13,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ...errors import ExperimentError
 from ...places import HERE
-from .. import footprint
-from ..errors import ExperimentError
-from ..host_nodes import Node, format_list
-from ..process import Program
-from ..schedule import Trial
-from ..suite import Suite, Task
-from ..tool import Numaplace
-from ..topology import SPREADS, ordered
+from ..host.host_nodes import Node, format_list
+from ..host.process import Program
+from ..host.tool import Numaplace
+from ..host.topology import SPREADS, ordered
+from ..kinds import footprint
+from ..suite.schedule import Trial
+from ..suite.suite import Suite, Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 WORD = 8  # bytes of an element of a triad

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..errors import ExperimentError
+from ...errors import ExperimentError
 from .redis import ForeignClient
 from .workload import Measured, metric
 

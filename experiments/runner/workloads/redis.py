@@ -16,12 +16,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ...errors import CannotError, ExperimentError
 from ...places import HERE
-from ..counters import Counting
-from ..errors import CannotError, ExperimentError
-from ..process import set_cpus
-from ..suite import Task
-from ..tool import last_line
+from ..host.counters import Counting
+from ..host.process import set_cpus
+from ..host.tool import last_line
+from ..suite.suite import Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExperimentError
-from ..host_nodes import Node
-from ..process import Program
-from ..schedule import Trial
-from ..suite import Suite, Task
-from ..tool import Numaplace
+from ...errors import ExperimentError
+from ..host.host_nodes import Node
+from ..host.process import Program
+from ..host.tool import Numaplace
+from ..suite.schedule import Trial
+from ..suite.suite import Suite, Task
 
 START_LIMIT = 120  # s, for a program to be ready; generous, the lab is slow
 WORK_LIMIT = 3600  # s, for a phase of work whose length is not known

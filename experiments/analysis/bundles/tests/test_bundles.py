@@ -20,7 +20,8 @@ from experiments.analysis.papers import luo, luo_checks
 from experiments.analysis.tests import test_papers_across as across
 from experiments.analysis.tests.test_papers_frozen import mutated
 from experiments.places import HERE
-from experiments.runner import cli, statements
+from experiments.runner import cli
+from experiments.runner.records import statements
 
 RUNS = ("runs/e5620/", "runs/ls3a/")
 
@@ -132,12 +133,12 @@ def test_a_verdict_that_is_new_or_gone_has_a_line() -> None:
 def test_files_that_differ_from_this_tree_are_named(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = "code/experiments/"
     path = repacked(packed, tmp_path / "x.tar.gz", {
-        f"{code}reference/statements.json": b"{}", f"{code}analysis/stats.py": b"LEVEL = 0.5\n", f"{code}analysis/old.py": b"#\n",
+        f"{code}reference/statements.json": b"{}", f"{code}analysis/stats/intervals.py": b"LEVEL = 0.5\n", f"{code}analysis/old.py": b"#\n",
         f"{code}units.py": b"", f"{code}lab/machines/ls3a-2s.toml": b"#\n"})
     assert main(["judge-again", str(path)]) == 0
     assert capsys.readouterr().out.splitlines()[:3] == [
         "statements: differ from this tree: experiments/reference/statements.json",
-        "code: differ from this tree: experiments/analysis/old.py, experiments/analysis/stats.py, experiments/units.py",
+        "code: differ from this tree: experiments/analysis/old.py, experiments/analysis/stats/intervals.py, experiments/units.py",
         "machine files: differ from this tree: experiments/lab/machines/ls3a-2s.toml"]
 
 
@@ -181,7 +182,7 @@ def made(path: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], Non
     return path
 
 
-@pytest.mark.parametrize("name", ["runs/e5620/results.jsonl", "code/experiments/analysis/stats.py", "verdicts.json"])
+@pytest.mark.parametrize("name", ["runs/e5620/results.jsonl", "code/experiments/analysis/stats/intervals.py", "verdicts.json"])
 def test_an_edited_file_is_named(packed: Path, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def edit(members: list) -> None:
         at = next(i for i, (member, _) in enumerate(members) if member.name == name)
@@ -243,5 +244,5 @@ def test_the_code_is_found_by_its_imports() -> None:
     """In functions too, relative ones, and none of what judges nothing."""
     names = sources.files().keys()
     assert {"experiments/lab/machine.py", "experiments/runner/repeats/precision.py", "experiments/places.py",
-            "experiments/runner/workloads/kinds.py", "experiments/analysis/templates/report.html"} <= names
+            "experiments/runner/workloads/kinds.py", "experiments/analysis/pages/templates/report.html"} <= names
     assert not {"experiments/lab/qemu.py", "experiments/runner/run.py", "experiments/model_fit/native.c"} & names

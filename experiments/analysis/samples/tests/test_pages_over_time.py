@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from experiments.analysis import report
-from experiments.analysis.results import Results, read
+from experiments.analysis.pages import report
+from experiments.analysis.runs.results import Results, read
 from experiments.analysis.samples import pages
 from experiments.analysis.tests import synthetic
 

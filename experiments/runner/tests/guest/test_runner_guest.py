@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import host_nodes, schedule
-from experiments.runner import suite as suites
+from experiments.runner.host import host_nodes
+from experiments.runner.host.sysctl_guard import Guard
+from experiments.runner.host.tool import Numaplace
 from experiments.runner.observe import Observer
-from experiments.runner.sysctl_guard import Guard
-from experiments.runner.tool import Numaplace
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]

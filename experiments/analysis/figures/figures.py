@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One figure per workload: what each policy did with the pages, and how long it took."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..runs import text_format
+from ..runs.results import Observation, Results
+from ..stats.intervals import Interval, t_interval
+from . import theme
+from .charts import make_log, worth_log
+
+WIDTH_IN = 4.7
+ROW_IN = 0.165
+MAX_METRICS = 3
+LABEL, CHIP, BAR = 0.30, 0.045, 0.54  # where the squares start, their and the bars' widths
+DOTS = 0.17  # how far below its row's middle an observation is drawn
+SMALL = {"ink": "muted", "size": 8.5}
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """The nodes of one task and of its pages, over all clean observations of a policy."""
+
+    role: str
+    when: str
+    node: int | None
+    nodes_seen: tuple[int | None, ...]
+    pages: dict[int, float]
+
+    @property
+    def total(self) -> float:
+        return sum(self.pages.values())
+
+
+def task_states(observations: list[Observation]) -> list[TaskState]:
+    """Two states per role, before and after, in the order of the tasks."""
+    tasks: dict[str, list[dict]] = {}
+    for o in observations:
+        for task in o.tasks:
+            tasks.setdefault(str(task.get("role", "task")), []).append(task)
+    return [_state(role, when, tasks[role]) for role in tasks for when in ("before", "after")]
+
+
+def _state(role: str, when: str, tasks: list[dict]) -> TaskState:
+    pages: Counter[int] = Counter()
+    for task in tasks:
+        for node, count in (task.get(f"pages_{when}") or {}).items():
+            pages[int(node)] += count / len(tasks)
+    seen = Counter(task.get(f"node_{when}") for task in tasks)
+    node = seen.most_common(1)[0][0]
+    return TaskState(role, when, node, tuple(seen), dict(sorted(pages.items())))
+
+
+def placement_panel(results: Results, workload: str, prefix: str) -> str:
+    """Stacked bars: the share of every task's pages on each node, before and after."""
+    groups, tips = [(p, task_states(results.select(workload, p))) for p in results.policies], []
+    rows = sum(len(states) + 1.6 for _, states in groups) + 2
+    with matplotlib.rc_context(theme.SETTINGS):
+        figure = Figure((WIDTH_IN, rows * ROW_IN))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, 1), ylim=(rows, 0))
+        axes.axis("off")
+        _legend(axes, [state for _, states in groups for state in states])
+        y = 2.0
+        for policy, states in groups:
+            _text(axes, 0, y + 0.5, policy, weight="bold")
+            if not states:
+                _text(axes, LABEL, y + 0.5, "no clean observation", **SMALL)
+            for i, state in enumerate(states):
+                _bar(axes, state, y + 1.2 + i)
+                tips += _bar_tips(policy, state, y + 1.7 + i, results.select(workload, policy))
+            y += len(states) + 1.6
+        title = f"{workload}: pages per node"
+        return theme.inline(figure, f"{prefix}-placement", title, _describe_placement(groups), [(axes, tips)])
+
+
+def _bar_tips(policy: str, state: TaskState, y: float, observations: list[Observation]) -> list[theme.Tip]:
+    """In the middle of each node's part of the bar."""
+    found, left, more = [], LABEL + CHIP + 0.012, " ".join(f"o{o.line}" for o in observations)
+    for node, pages in state.pages.items():
+        width = BAR * pages / state.total if pages else 0
+        if width:
+            found.append(theme.Tip(left + width / 2, y, f"{policy}: {state.role}, {state.when}\nnode {node}: "
+                                   f"{pages:.10g} of {state.total:.10g} pages\nmean of n = {len(observations)}", more))
+        left += width
+    return found
+
+
+def _text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:
+    """A piece of text, centred on y."""
+    style = {"va": "center", "color": theme.colour(ink)} | style
+    axes.text(x, y, text_format.printable(text), **style)
+
+
+def _legend(axes: Axes, states: list[TaskState]) -> None:
+    x, y = 0.0, 0.55
+    if not states:
+        return
+    for node in sorted({n for s in states for n in (*s.pages, *s.nodes_seen) if n is not None}):
+        axes.barh(y, 0.024, 0.62, x, color=theme.node_colour(node))
+        _text(axes, x + 0.034, y, f"on node {node}", "muted")
+        x += 0.21
+    if x < 0.65:
+        axes.barh(y, 0.024, 0.62, x, color="none", edgecolor=theme.colour("muted"), linewidth=0.8)
+        _text(axes, x + 0.034, y, "node of the task", "muted")
+    _text(axes, 1, y, "pages", ha="right", **SMALL)
+
+
+def _bar(axes: Axes, state: TaskState, y: float) -> None:
+    """One line of the panel; a task's two lines stand closer together than two tasks."""
+    before = state.when == "before"
+    middle = y + 0.5 + (0.06 if before else -0.06)
+    if before:
+        _text(axes, 0, y + 1, text_format.shorten(state.role, 13))
+    _text(axes, LABEL - 0.012, middle, state.when, ha="right", **SMALL)
+    _chip(axes, state, middle)
+    left = LABEL + CHIP + 0.012
+    for node, pages in state.pages.items():
+        if not pages:
+            continue
+        share = pages / state.total
+        _block(axes, middle, left, share * BAR, node, before)
+        if share >= 0.2 and not before:
+            _text(axes, left + share * BAR / 2, middle, f"{math.floor(100 * share)} %",
+                  theme.on_node(node), va="center_baseline", ha="center", size=8.5)
+        left += share * BAR
+    total = text_format.count(state.total) if state.total else "no pages"
+    _text(axes, 1, middle, total, ha="right", **SMALL)
+
+
+def _chip(axes: Axes, state: TaskState, middle: float) -> None:
+    """The node the task runs on, in that node's colour: same colour as its bar means local."""
+    before, certain = state.when == "before", len(state.nodes_seen) == 1
+    node = state.node if certain else None
+    text = ("any" if node is None else str(node)) if certain else "*"
+    _block(axes, middle, LABEL, CHIP, node, before)
+    _text(axes, LABEL + CHIP / 2, middle, text, "ink" if before else theme.on_node(node),
+          va="center_baseline", ha="center", size=8.5, weight="bold")
+
+
+def _block(axes: Axes, middle: float, left: float, width: float, node: int | None,
+           pale: bool) -> None:
+    axes.barh(middle, width, 0.8, left, color=theme.node_colour(node), linewidth=0,
+              alpha=0.5 if pale else 1)
+
+
+def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
+    parts = []
+    for policy, states in groups:
+        for s in states:
+            pages = ", ".join(f"{round(n)} pages on node {node}" for node, n in s.pages.items())
+            place = "no single node" if s.node is None else f"node {s.node}"
+            parts.append(f"{policy}, {s.role}, {s.when}: runs on {place}, {pages or 'no pages'}")
+    return "; ".join(parts)
+
+
+def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
+    """Every observation as a dot, the mean and its 95 % interval, one row per policy."""
+    metrics = distinct_metrics(results, workload)[:MAX_METRICS]
+    if not metrics:
+        return None
+    block = len(results.policies) * 0.36 + 0.95
+    total = block * len(metrics)
+    with matplotlib.rc_context(theme.SETTINGS):
+        figure, tips = Figure((WIDTH_IN, total)), []
+        for i, (metric, unit) in enumerate(metrics):
+            bottom = 1 - (i + 1) / len(metrics) + 0.52 / total
+            axes = figure.add_axes((0.24, bottom, 0.49, (block - 0.87) / total))
+            _metric(axes, results, workload, metric, unit)
+            tips.append((axes, _tips(results, workload, metric, unit)))
+        wide = [axes for axes, points in tips if worth_log([tip.x for tip in points])]
+        title = f"{workload}: " + ", ".join(text_format.label(m) for m, _ in metrics)
+        description = "; ".join(_describe_metric(results, workload, *m) for m in metrics)
+        return theme.inline(figure, f"{prefix}-time", title, description, tips,
+                            (lambda: [make_log(axes.xaxis) for axes in wide]) if wide else None)
+
+
+def _tips(results: Results, workload: str, metric: str, unit: str) -> list[theme.Tip]:
+    """One for each observation."""
+    found = []
+    for y, policy in enumerate(results.policies):
+        clean = [o for o in results.select(workload, policy) if o.value(metric) is not None]
+        marked = sum((o.workload, o.policy) == (workload, policy) and bool(o.marks) for o in results.measured)
+        for o in clean:
+            found.append(theme.Tip(
+                o.value(metric), y + DOTS,
+                f"{policy}: {o.value(metric):.10g} {unit}\none of n = {len(clean)}, {marked} more are marked\n"
+                f"repeat {o.repeat}, order {o.order}, line {o.line} of results.jsonl", f"o{o.line}"))
+    return found
+
+
+def distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
+    """Metrics that have values, and not the same ones as a metric before them."""
+    found: dict[tuple[float | None, ...], tuple[str, str]] = {}
+    for metric, unit in results.performance_metrics(workload):
+        seen = tuple(o.value(metric) for o in results.select(workload))
+        if any(v is not None for v in seen):
+            found.setdefault(seen, (metric, unit))
+    return list(found.values())
+
+
+def values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
+    """What means and intervals are made from."""
+    found = (o.value(metric) for o in results.select_independent(workload, policy))
+    return [v for v in found if v is not None]
+
+
+def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
+    groups = [values(results, workload, policy, metric) for policy in results.policies]
+    intervals = [t_interval(found) for found in groups if found]
+    dots = [[o.value(metric) for o in results.select(workload, policy) if o.value(metric) is not None]
+            for policy in results.policies]
+    _axis(axes, [v for found in dots for v in found], intervals, len(groups))
+    beside = {"transform": axes.get_yaxis_transform()}
+    for y, (policy, found, seen) in enumerate(zip(results.policies, groups, dots, strict=True)):
+        _text(axes, -0.04, y, policy, ha="right", **beside)
+        if found:
+            _row(axes, y, seen, t_interval(found))
+            _text(axes, 1.05, y, text_format.spread(t_interval(found)), **beside)
+        else:
+            _text(axes, 0.02, y, "no clean observation", "muted", **beside)
+    better = text_format.direction(unit)
+    title = f"{text_format.label(metric)}, {unit}" + (f" ({better})" if better else "")
+    axes.set_title(text_format.printable(title), loc="left", size=9.5, color=theme.colour("ink"),
+                   x=-0.48, pad=7)
+
+
+def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
+    """Circles, diamond and line; a line that leaves the axis ends in an arrow head."""
+    dark, line = theme.colour("mean"), y - 0.12
+    axes.plot(found, [y + DOTS] * len(found), "o", markersize=4.5, markerfacecolor="none",
+              markeredgewidth=1.1, markeredgecolor=theme.colour("node0"), clip_on=False, zorder=3)
+    if interval.low is not None:
+        first, last = axes.get_xlim()
+        ends = [max(interval.low, first), min(interval.high, last)]
+        axes.plot(ends, [line] * 2, "-", linewidth=2.2, color=dark, solid_capstyle="butt", zorder=2)
+        for end, cut, head in zip(ends, (interval.low < first, interval.high > last), "<>",
+                                  strict=True):
+            if cut:
+                axes.plot([end], [line], head, markersize=5, color=dark, clip_on=False, zorder=2)
+    axes.plot([interval.mean], [line], "D", markersize=5, color=dark, zorder=4)
+
+
+def limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]:
+    """Wide enough for all observations; intervals may not make an axis of impossible values.
+
+    From 0 where that does not hide the differences.
+    """
+    low, high = min(found), max(found)
+    ends = [end for i in intervals for end in (i.low, i.high) if end is not None]
+    wide_low, wide_high = min([low, *ends]), min(max([high, *ends]), high + abs(high))
+    if low < 0:
+        return wide_low, wide_high
+    if low == high or wide_low < 0.75 * high:
+        return 0.0, wide_high * 1.06 or 1.0
+    pad = 0.06 * (wide_high - wide_low)
+    return wide_low - pad, wide_high + pad
+
+
+def _axis(axes: Axes, found: list[float], intervals: list[Interval], rows: int) -> None:
+    axes.set(xlim=limits(found, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
+    axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
+    axes.xaxis.set_major_formatter(lambda x, _: text_format.tick(x))
+    axes.tick_params(axis="x", colors=theme.colour("muted"), labelsize=8.5, length=3,
+                     color=theme.colour("line"))
+    axes.grid(axis="x", color=theme.colour("line"), linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set(visible=side == "bottom", color=theme.colour("line"))
+    if axes.get_xlim()[0] > 0:
+        axes.set_xlabel("the axis does not start at 0", size=8.5, color=theme.colour("muted"))
+
+
+def _describe_metric(results: Results, workload: str, metric: str, unit: str) -> str:
+    parts = []
+    for policy in results.policies:
+        found = values(results, workload, policy, metric)
+        text = text_format.spread(t_interval(found)) if found else "no clean observation"
+        what = "boots" if any(o.is_mean for o in results.select_independent(workload, policy)) else "observations"
+        parts.append(f"{policy} {text}" + (f" ({len(found)} {what})" if found else ""))
+    return f"{text_format.label(metric)} in {unit}: " + ", ".join(parts)

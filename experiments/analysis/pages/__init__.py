@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report and the other pages, in HTML, PDF and on the terminal."""

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The policies' decisions in words, from the plans that were applied."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from ..runs import text_format
+from ..runs.results import Observation, Results
+
+# Counts of a migration that mean "left where it was"; already, absent and file pages are no fault.
+LEFT_BEHIND = ("pinned", "shared", "hugetlb", "thp_split", "busy", "no_memory", "no_huge")
+
+
+def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
+    """Per policy: its decisions, equal ones of several repeats and tasks told once.
+
+    Those of marked observations only where there is no clean one.
+    """
+    found = []
+    for policy in results.policies:
+        clean = results.select(workload, policy)
+        asked = [o for o in results.measured if (o.workload, o.policy) == (workload, policy)]
+        observations = [o for o in clean or asked if o.apply]
+        groups: dict[tuple, dict[str, Any]] = {}
+        for o in observations:
+            for decision in o.apply.get("decisions") or []:
+                _add(groups, decision, _role(o, decision), o.repeat)
+        told = [_tell(group, len(observations)) for group in groups.values()]
+        options = next((_options(o.apply) for o in observations), "")
+        found.append(
+            {"policy": policy, "options": options, "clean": bool(clean), "told": _merge(told)}
+        )
+    return found
+
+
+def _options(apply: dict[str, Any]) -> str:
+    options = apply.get("options")
+    if not isinstance(options, dict):
+        return ""
+    return ", ".join(
+        f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in options.items()
+    )
+
+
+def _role(o: Observation, decision: dict[str, Any]) -> str:
+    names = {task.get("pid"): str(task.get("role", "")) for task in o.tasks}
+    return names.get(decision.get("pid")) or str(decision.get("comm", "task"))
+
+
+def _add(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None:
+    """Repeats count as equal when only the numbers inside the reason differ."""
+    reason = str(decision.get("reason") or "")
+    place = (decision.get("from"), decision.get("to"), decision.get("pages_to"))
+    same = (role, *place, re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
+    new = {
+        "role": role,
+        "repeats": set(),
+        "decision": decision,
+        "reason": reason,
+        "pages": [],
+        "left": Counter(),
+    }
+    group = groups.setdefault(same, new)
+    group["repeats"].add(repeat)
+    group["pages"].append(_moved(decision))
+    group["left"].update(_left(decision))
+
+
+def _left(decision: dict[str, Any]) -> dict[str, int]:
+    """Pages that should have moved and did not, by reason."""
+    migrate = (decision.get("result") or {}).get("migrate") or {}
+    return {name: migrate[name] for name in LEFT_BEHIND if migrate.get(name)}
+
+
+def _moved(decision: dict[str, Any]) -> int:
+    """Pages that really moved; the plan's number where nothing was migrated."""
+    migrate = (decision.get("result") or {}).get("migrate") or {}
+    return migrate.get("moved", decision.get("pages_to_move") or 0)
+
+
+def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
+    decision, pages, repeats = group["decision"], group["pages"], len(group["repeats"])
+    return {
+        "roles": [group["role"]],
+        "where": _where(decision),
+        "pages": _pages(decision, sum(pages) / len(pages)),
+        "reason": group["reason"],
+        "left": ", ".join(
+            f"{text_format.count(n / len(pages))} {text_format.label(name)}"
+            for name, n in group["left"].items()
+        ),
+        "known": _known(decision),
+        "error": str(decision.get("error") or ""),
+        "often": "" if repeats == observations else f"in {repeats} of {observations} observations",
+    }
+
+
+def _known(decision: dict[str, Any]) -> str:
+    """The inputs of the policy for the task, with their sources."""
+    found = []
+    for key, name in (("penalty", "penalty"), ("mpki", "MPKI")):
+        estimate = decision.get(key)
+        if isinstance(estimate, dict) and isinstance(estimate.get("value"), (int, float)):
+            found.append(f"{name} {estimate['value']:g} {estimate.get('source') or ''}".strip())
+    return ", ".join(found)
+
+
+def _merge(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tasks of which the same is told stand in one line."""
+    merged: list[dict[str, Any]] = []
+    for one in told:
+        same = next((m for m in merged if m | {"roles": []} == one | {"roles": []}), None)
+        if same:
+            same["roles"] += one["roles"]
+        else:
+            merged.append(one)
+    return merged
+
+
+def _where(decision: dict[str, Any]) -> str:
+    start, end = decision.get("from"), decision.get("to")
+    if end is None or start == end:
+        return "stays" if start is None else f"stays on node {start}"
+    return f"to node {end}" if start is None else f"node {start} → node {end}"
+
+
+def _pages(decision: dict[str, Any], moved: float) -> str:
+    target = decision.get("pages_to")
+    if target is None or not moved:
+        return "pages stay"
+    return f"{text_format.count(moved)} pages to node {target}"

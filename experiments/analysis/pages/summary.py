@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""summary.json: one row per workload, policy, metric and platform."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...runner.repeats import precision
+from ..papers import frozen
+from ..runs.results import PLATFORMS, Results, read
+from ..samples import steady
+from ..stats import run_order
+from ..stats.intervals import t_interval
+
+if TYPE_CHECKING:
+    from ..papers import Chapter
+
+
+def rows(results: Results) -> list[dict[str, Any]]:
+    """Means over what is independent, with Student-t limits; null limits where n is 1."""
+    groups: dict[tuple[str, str, str, str, str], list[float]] = {}
+    for o in results.independent:
+        for m in o.metrics:
+            groups.setdefault((o.workload, o.policy, m.name, m.unit, o.platform), []).append(m.value)
+    found = []
+    for (workload, policy, metric, unit, platform), values in groups.items():
+        interval = t_interval(values)
+        found.append(
+            {
+                "workload": workload,
+                "policy": policy,
+                "metric": metric,
+                "unit": unit,
+                "mean": interval.mean,
+                "ci95_low": interval.low,
+                "ci95_high": interval.high,
+                "n": interval.n,
+                "platform": platform,
+            }
+        )
+    return sorted(
+        found,
+        key=lambda r: (
+            results.workloads.index(r["workload"]),
+            results.policies.index(r["policy"]),
+            r["metric"],
+            PLATFORMS.index(r["platform"]),
+        ),
+    )
+
+
+def notes(results: Results) -> list[str]:
+    """Notes for a reader of the means: observations left out, means without an interval."""
+    found = [*results.notices, *(f"this machine: {doubt}" for doubt in results.manifest.get("doubts") or [])]
+    warm = sum(o.warmup for o in results.observations)
+    marked = sum(bool(o.marks) for o in results.measured)
+    if warm:
+        found.append(f"{_count(warm, 'warm-up')} not averaged")
+    if marked:
+        found.append(f"{_count(marked, 'marked observation')} not averaged")
+    if any(row["n"] == 1 for row in rows(results)):
+        found.append("a mean of one observation has no confidence interval (null)")
+    return [*found, *frozen.judged_by(results), *_boots(results), *_precision(results), *run_order.notes(results), *steady.notes(results)]
+
+
+def _boots(results: Results) -> list[str]:
+    """What intervals are made from where a run has several boots."""
+    if len(results.boots) < 2:
+        return []
+    counts = Counter((o.workload, o.policy, o.boot) for o in results.clean)
+    cells: dict[tuple[str, str], set[int]] = {}
+    for (workload, policy, _), n in counts.items():
+        cells.setdefault((workload, policy), set()).add(n)
+    uneven = sum(len(found) > 1 for found in cells.values())
+    told = (f"observations of {len(results.boots)} boots: of a cell that several boots made, means, tests and intervals are "
+            "of the boots' means, and n is their number")
+    return [told + (f"; {_count(uneven, 'cell')} not as often in each boot: there they are not exact" if uneven else "")]
+
+
+def _precision(results: Results) -> list[str]:
+    """Where a run was to go on until its means are precise, and ended before."""
+    asked = results.manifest.get("repeat_until_ci")
+    if not isinstance(asked, (int, float)):
+        return []
+    names = [str(name) for name in results.manifest.get("responses") or []]
+    told = precision.not_reached(names, [o.raw for o in results.observations], asked)
+    return [told] if told else []
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
+
+
+def build(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
+    return {
+        "suite": results.suite,
+        "platform": ", ".join(results.platforms),
+        "machine": results.machine,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "notes": notes(results),
+        "rows": rows(results),
+        "checks": [
+            {"presentation": c.name, "policy": c.policy, "this_machine": check in c.own_checks} | asdict(check)
+            for c in chapters for check in c.checks
+        ],
+    }
+
+
+def write(directory: str | Path, chapters: Iterable[Chapter] = ()) -> Path:
+    results = read(directory)
+    return write_text(
+        results.directory / "summary.json",
+        json.dumps(build(results, chapters), indent=1, ensure_ascii=False) + "\n",
+    )
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Whole or not at all: a reader never sees half a file."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+    return path

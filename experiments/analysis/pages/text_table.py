@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables for a terminal: readable at 80 columns, plain text where the output is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..runs import text_format
+from ..runs.results import Observation, Results, read
+from ..stats.intervals import Interval, t_interval
+
+
+def console(stream: TextIO | None = None) -> Console:
+    stream = stream or sys.stdout
+    watched = stream.isatty()
+    return Console(
+        file=stream,
+        width=None if watched else 80,
+        no_color=not watched,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+
+
+def show(directory: str | Path, stream: TextIO | None = None) -> None:
+    """Per workload and policy: where the pages ended and how long it took."""
+    results, out = read(directory), console(stream)
+    for notice in results.notices:
+        out.print(Text(f"note: {text_format.printable(notice)}"))
+    columns = [("workload", "left"), ("policy", "left"), ("locality", "left"), ("moved", "right"),
+               ("result", "right")]
+    # Where the clock knows no nodes, a difference of times would be read as what it is not.
+    if set(results.platforms) != {"lab-functional"}:
+        columns.append(("vs none", "right"))
+    table = _table(*columns)
+    for platform in results.platforms:
+        for workload in results.workloads:
+            _add_workload(table, results, workload, platform)
+    out.print(table)
+    out.print(
+        Text(
+            "locality: pages on the node of the task that uses them, before -> after; "
+            "moved: pages; result: mean ± 95 % CI (Student t), one observation has none; "
+            "marked observations are not counted",
+            style="dim",
+        )
+    )
+    out.print(Text(results.platform_line, style="bold"))
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
+    for name, justify in columns:
+        table.add_column(
+            name, justify=justify, overflow="fold", no_wrap=name in ("workload", "locality")
+        )
+    return table
+
+
+def _add_workload(table: Table, results: Results, workload: str, platform: str) -> None:
+    metrics = results.performance_metrics(workload)
+    metric, unit = metrics[0] if metrics else (None, "")
+    groups = {
+        policy: [o for o in results.select_independent(workload, policy) if o.platform == platform]
+        for policy in results.policies
+    }
+    base = _mean(groups.get("none", []), metric)
+    asked = {
+        policy: sum(
+            (o.workload, o.policy, o.platform) == (workload, policy, platform) for o in results.measured
+        )
+        for policy in groups
+    }
+    shown = [policy for policy in groups if asked[policy]]
+    titles = _first_column(workload, f"{text_format.label(metric)}, {unit}" if metric else "", len(shown))
+    for title, policy in zip(titles, shown):
+        table.add_row(
+            Text("\n").join(map(_name, title.split("\n"))),
+            _policy(policy),
+            *map(Text, _cells(groups[policy], metric, base, asked[policy])[: len(table.columns) - 2]),
+            end_section=policy == shown[-1],
+        )
+
+
+def _first_column(workload: str, measured: str, rows: int) -> list[str]:
+    """The workload in its first row, what was measured in the next."""
+    if rows == 1:
+        return [f"{workload}\n{measured}"]
+    return [workload, measured, *[""] * (rows - 2)]
+
+
+def _policy(name: str) -> Text:
+    """Its options below it: a line has 80 columns."""
+    policy, _, options = name.partition(":")
+    return Text("\n  ").join(map(_name, [policy, *options.split(",")] if options else [policy]))
+
+
+def _name(text: str) -> Text:
+    return Text(text_format.printable(text))
+
+
+def _cells(
+    group: list[Observation], metric: str | None, base: float | None, asked: int
+) -> tuple[str, str, str, str]:
+    if not group:
+        return (f"{asked} marked", "", text_format.DASH, "")
+    locality = (
+        f"{text_format.fraction(_mean(group, 'locality_before'))} -> "
+        f"{text_format.fraction(_mean(group, 'locality_after'))}"
+    )
+    interval = _interval(group, metric)
+    against = interval.mean / base - 1 if interval and base else None
+    return (
+        locality,
+        text_format.ungrouped(text_format.count(_mean(group, "pages_moved"))),
+        text_format.ungrouped(text_format.spread(interval)) if interval else text_format.DASH,
+        text_format.DASH if group[0].policy == "none" else text_format.percent(against),
+    )
+
+
+def _interval(group: list[Observation], metric: str | None) -> Interval | None:
+    found = [v for v in (o.value(metric) for o in group) if v is not None] if metric else []
+    return t_interval(found) if found else None
+
+
+def _mean(group: list[Observation], metric: str | None) -> float | None:
+    interval = _interval(group, metric)
+    return interval.mean if interval else None
+
+
+TESTS = {False: "Welch's t test", True: "Student's t test of the differences in blocks"}
+
+
+def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None:
+    """Rows that are equal in both runs are counted, not shown."""
+    out = console(stream)
+    for pair in found["pairs"]:
+        _show_pair(out, pair, found)
+
+
+def _show_pair(out: Console, found: dict[str, Any], whole: dict[str, Any]) -> None:
+    for side in "ab":
+        run = found[side]
+        machine = run["machine"] or "an unnamed machine"
+        where = f"{run['suite']} on {machine}, {run['platform']}"
+        out.print(_name(f"{side}: {run['directory']} ({where})"))
+    shown = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
+    out.print(_comparison(shown))
+    told = (
+        f"b / a: with Fieller's 95 % interval, of each row alone; * significant at "
+        f"{whole['alpha']}: {TESTS[whole['in_blocks']]}, p adjusted by Holm over all "
+        f"{whole['tests']} tests; – no test: fewer than two observations, no spread, or a multiple of another metric"
+    )
+    if whole["smallest"]:
+        told += f"; nothing is marked whose interval is within {100 * whole['smallest']:g} %"
+    out.print(Text(told, style="dim"))
+    for note in found["notes"]:
+        out.print(_name(f"note: {note}"))
+    if len(shown) < len(found["rows"]):
+        out.print(Text(f"{len(found['rows']) - len(shown)} more rows are equal in both"))
+    for side in "ab":
+        for name in found[f"only_in_{side}"]:
+            out.print(_name(f"only in {side}: {name}"))
+    platforms = sorted({found[side]["platform"] for side in "ab"})
+    out.print(Text(text_format.platform_line(platforms), style="bold"))
+
+
+def _comparison(rows: list[dict[str, Any]]) -> Table:
+    names = [(name, "left") for name in ("workload", "policy", "metric")]
+    table = _table(*names, *((name, "right") for name in ("a", "b", "b / a", "p (Holm)")))
+    previous = ()
+    for row in rows:
+        title = (row["workload"], row["policy"])
+        metric = _name(f"{text_format.label(row['metric'])}, {row['unit']}")
+        same = title == previous
+        table.add_row(*map(_name, ("", "") if same else title), metric, *map(Text, _change(row)))
+        previous = title
+    return table
+
+
+def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:
+    change = text_format.number(row["difference"]) if row["ratio"] is None else text_format.number(row["ratio"])
+    if row["ratio_ci95_low"] is not None:
+        low, high = (text_format.number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
+        change += f"\n{low} .. {high}"
+    return (
+        text_format.ungrouped(text_format.number(row["mean_a"], 4)),
+        text_format.ungrouped(text_format.number(row["mean_b"], 4)),
+        text_format.ungrouped(change),
+        text_format.p_value(row["p_holm"]) + (" *" if row["significant"] else ""),
+    )
+
+
+def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = None) -> None:
+    """The statements of the papers' texts, and whether they hold here."""
+    out = console(stream)
+    table = _table(("statement", "left"), ("verdict", "left"))
+    for chapter in chapters:
+        machine = f", of the {chapter.machine}" if chapter.machine else ""
+        table.add_row(_name(f"{chapter.title}{machine}"), Text(""))
+        for kind, counts in chapter.by_kind:
+            table.add_row(Text(f"  {kind}: {counts}"), Text(""))
+        for missing in chapter.missing:
+            table.add_row(_name(f"  missing: {missing}"), Text(""))
+        for check in chapter.own_checks:
+            table.add_row(_name(f"  {check.says} ({check.where}; {check.kind})"), Text(check.verdict),
+                          end_section=check is chapter.own_checks[-1])
+    out.print(table)
+    out.print(Text(results.platform_line, style="bold"))

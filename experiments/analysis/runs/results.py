@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads a results directory: manifest.json and results.jsonl.
+
+Only clean observations may be averaged: not a warm-up, not marked, result verified. What marks an observation is the
+runner's rule. Means, tests and intervals ask for `Results.independent`, what shows each observation for `Results.clean`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from experiments.runner.records.results import marks
+
+from ..stats.intervals import boot_means
+
+PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
+ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs of earlier trees
+EARLIEST = datetime.min.replace(tzinfo=timezone.utc)
+PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
+PLATFORM_TEXT = {
+    "real": "measured on real hardware",
+    "lab-functional": "times come from plain QEMU, which has no NUMA timing: functional, "
+    "not performance",
+    "lab-timed": "times come from the lab's memory model, not from hardware",
+    "paper": "figures printed in a paper, not measured here",
+}
+
+
+class ResultsError(Exception):
+    """A results directory that cannot be used. The text is one line, ready for the user."""
+
+    status = 1
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    workload: str
+    policy: str
+    platform: str
+    repeat: int
+    order: int
+    warmup: bool
+    marks: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    tasks: tuple[dict[str, Any], ...]
+    apply: dict[str, Any] | None
+    factors: dict[str, int | float | str]
+    raw: dict[str, Any] = field(repr=False)
+    line: int = 0  # of results.jsonl
+
+    @property
+    def clean(self) -> bool:
+        return not self.warmup and not self.marks
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether this is the mean of a boot's observations."""
+        return self.repeat < 0
+
+    @property
+    def boot(self) -> str:
+        """In which it was made; "" where a record does not say."""
+        return text_of(self.raw.get("boot_id"))
+
+    @property
+    def time(self) -> tuple[datetime, int]:
+        """When it was made; where a record does not say, its place in the file, which grows at its end."""
+        try:
+            started = datetime.fromisoformat(self.raw["started"])
+        except (KeyError, TypeError, ValueError):
+            return EARLIEST, self.line
+        return started if started.tzinfo else started.replace(tzinfo=timezone.utc), self.line
+
+    def value(self, metric: str) -> float | None:
+        return next((m.value for m in self.metrics if m.name == metric), None)
+
+
+@dataclass(frozen=True)
+class Results:
+    directory: Path
+    manifest: dict[str, Any]
+    observations: tuple[Observation, ...]
+    notices: tuple[str, ...]
+
+    @property
+    def measured(self) -> list[Observation]:
+        """Everything but the warm-ups."""
+        return [o for o in self.observations if not o.warmup]
+
+    @property
+    def clean(self) -> list[Observation]:
+        return [o for o in self.observations if o.clean]
+
+    @property
+    def boots(self) -> list[str]:
+        """Of the clean observations, in their order."""
+        return list(dict.fromkeys(o.boot for o in self.clean if o.boot))
+
+    @cached_property
+    def independent(self) -> list[Observation]:
+        """The clean observations of cells that one boot made, and the means of each boot of the others: what means, tests
+        and intervals are made from."""
+        cells: dict[tuple[str, str, str], list[Observation]] = {}
+        for o in self.clean:
+            cells.setdefault((o.workload, o.policy, o.platform), []).append(o)
+        boots = self.boots
+        return [o for cell in cells.values() for o in _by_boot(cell, boots)]
+
+    @property
+    def platforms(self) -> list[str]:
+        return sorted({o.platform for o in self.measured}, key=PLATFORMS.index)
+
+    @property
+    def workloads(self) -> list[str]:
+        """In the suite's order where the manifest tells it."""
+        place = _places(self.manifest.get("workloads"))
+        return sorted({o.workload for o in self.measured}, key=lambda w: (place(w), natural(w)))
+
+    @property
+    def policies(self) -> list[str]:
+        place = _places(self.manifest.get("policies"))
+        return sorted({o.policy for o in self.measured}, key=lambda p: (place(p), policy_rank(p)))
+
+    def _of_suite(self, key: str) -> Any:
+        try:
+            return tomllib.loads(str(self.manifest.get("suite_text") or "")).get(key)
+        except tomllib.TOMLDecodeError:
+            return None
+
+    @property
+    def presents(self) -> list[str]:
+        """The papers' tables and figures that the suite says it answers to."""
+        found = self._of_suite("presents")
+        return [str(name) for name in found] if isinstance(found, list) else []
+
+    @property
+    def design(self) -> str:
+        """That made the workloads of the suite's levels; "" where it lists them."""
+        return text_of(self._of_suite("design"))
+
+    @property
+    def nodes(self) -> int:
+        """Of the machine; 0 where the manifest does not tell."""
+        found = self.manifest.get("nodes")
+        return len(found) if isinstance(found, list) else 0
+
+    @property
+    def platform_short(self) -> str:
+        """Where the long sentence already stands nearby."""
+        return "platform: " + ", ".join(self.platforms) + (", one node" if self.nodes == 1 else "")
+
+    @property
+    def platform_line(self) -> str:
+        """Stands under every number and figure."""
+        where = " one node, so nothing here is remote;" if self.nodes == 1 else ""
+        return "; ".join(f"{s}:{where} {PLATFORM_TEXT[s]}" for s in self.platforms)
+
+    @property
+    def suite(self) -> str:
+        return text_of(self.manifest.get("suite")) or self.observations[0].raw.get("suite", "")
+
+    @property
+    def machine(self) -> str:
+        return text_of(self.manifest.get("machine"))
+
+    def about(self, workload: str) -> str:
+        described = self.manifest.get("workloads")
+        return text_of(described.get(workload)) if isinstance(described, dict) else ""
+
+    def select(self, workload: str, policy: str | None = None) -> list[Observation]:
+        return [o for o in self.clean if o.workload == workload and policy in (None, o.policy)]
+
+    def select_independent(self, workload: str, policy: str | None = None) -> list[Observation]:
+        return [o for o in self.independent if o.workload == workload and policy in (None, o.policy)]
+
+    def under(self, policy: str) -> Results:
+        """The same run with the observations of this policy alone."""
+        return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
+
+    def performance_metrics(self, workload: str) -> list[tuple[str, str]]:
+        """Names and units of times and throughputs, the workload's first metric first."""
+        found = {
+            (m.name, m.unit): None
+            for o in self.measured
+            if o.workload == workload
+            for m in o.metrics
+            if m.name not in PLACEMENT_METRICS
+        }
+        return list(found)
+
+
+def _by_boot(cell: list[Observation], boots: list[str]) -> list[Observation]:
+    """Of several boots, an observation each with the means of its metrics and costs. Its repeat, which is a block, is
+    that of no single observation: below 0."""
+    found: dict[str, list[Observation]] = {}
+    for o in cell:
+        found.setdefault(o.boot, []).append(o)
+    if len(found) < 2:
+        return cell
+    names = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
+    means = {name: _means(cell, lambda o, name=name: o.value(name[0])) for name in names}
+    costs = {key: _means(cell, lambda o, key=key: (o.raw.get("cost") or {}).get(key)) for key in ("move_s", "moved_bytes")}
+    return [replace(of_boot[0], repeat=-1 - (boots.index(boot) if boot in boots else len(boots)),
+                    metrics=tuple(Metric(*name, mean[boot]) for name, mean in means.items() if boot in mean),
+                    raw=of_boot[0].raw | ({"cost": {key: mean[boot] for key, mean in costs.items()}}
+                                          if all(boot in mean for mean in costs.values()) else {}))
+            for boot, of_boot in found.items()]
+
+
+def _means(cell: list[Observation], value: Callable[[Observation], float | None]) -> dict[str, float]:
+    known = [(found, o.boot) for o in cell if (found := value(o)) is not None]
+    return boot_means([found for found, _ in known], [boot for _, boot in known])
+
+
+def _places(names: Any) -> Callable[[str], int]:
+    """Where a name stands in the manifest's list; names that are not in it come last."""
+    order = list(names or [])
+    return lambda name: order.index(name) if name in order else len(order)
+
+
+def natural(name: str) -> list[tuple[int, int | str]]:
+    """Sort key that puts 2 before 10."""
+    return [
+        (0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part
+    ]
+
+
+def policy_rank(name: str) -> tuple[bool, str]:
+    """What is compared with first; a policy stands beside itself with other options."""
+    return (re.split("[:#]", name)[0] != "none", name)
+
+
+def text_of(value: Any) -> str:
+    """A name, where the manifest has either a string or a record with a name."""
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("title") or ""
+    return "" if value is None else str(value)
+
+
+def higher_is_better(unit: str) -> bool | None:
+    if unit.endswith("/s"):
+        return True
+    return False if unit in ("s", "ms", "us", "ns", "min") else None
+
+
+def read(directory: str | Path) -> Results:
+    directory = Path(directory)
+    path = directory / "results.jsonl"
+    notices: list[str] = []
+    records = _records(_text(path, "run the experiment first"), path, notices)
+    manifest = _manifest(directory, notices)
+    observations = []
+    for number, record in records:
+        # An observation that failed early does not know where it ran.
+        record["platform"] = _platform(record) or _platform(manifest)
+        observations.append(_observation(record, f"{path} line {number}", number))
+    observations = _without_repeats(observations, notices)
+    if not any(not o.warmup for o in observations):
+        raise ResultsError(f"{path}: no observation; run the experiment first")
+    return Results(directory, manifest, tuple(observations), tuple(notices))
+
+
+def _platform(record: dict[str, Any]) -> Any:
+    """Of an observation or a manifest; `source` is the key's alias."""
+    label = record.get("platform", record.get("source"))
+    return ALIASES.get(label, label) if isinstance(label, str) else label
+
+
+def _text(path: Path, remedy: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}; {remedy}") from None
+
+
+def _manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
+    path = directory / "manifest.json"
+    if not path.exists():
+        notices.append(f"{path.name} is missing: the state of the machine is not known")
+        return {}
+    try:
+        manifest = json.loads(_text(path, "check its permissions"))
+    except ValueError as error:
+        raise ResultsError(f"{path}: not JSON ({error}); run the experiment again") from None
+    if not isinstance(manifest, dict):
+        raise ResultsError(f"{path}: not a JSON object; run the experiment again")
+    return manifest
+
+
+def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[str, Any]]]:
+    lines = text.split("\n")
+    unfinished = len(lines) if lines[-1] else 0  # a finished file ends with a newline
+    records = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError("not an object")
+        except ValueError as error:
+            if number != unfinished:
+                raise ResultsError(
+                    f"{path} line {number}: not a JSON object ({error}); "
+                    "remove the line or run the experiment again"
+                ) from None
+            notices.append(f"{path.name} line {number} is cut off (the run was killed): skipped")
+            continue
+        records.append((number, record))
+    return records
+
+
+def _observation(record: dict[str, Any], where: str, line: int) -> Observation:
+    def need(key: str, kind: type) -> Any:
+        if not isinstance(record.get(key), kind) or isinstance(record.get(key), bool):
+            raise ResultsError(
+                f"{where}: '{key}' is missing or no {kind.__name__}; "
+                "remove the line or run the experiment again"
+            )
+        return record[key]
+
+    platform = need("platform", str)
+    if platform not in PLATFORMS:
+        raise ResultsError(f"{where}: platform '{platform}' is not one of {', '.join(PLATFORMS)}")
+    return Observation(
+        workload=need("workload", str),
+        policy=need("policy", str),
+        platform=platform,
+        repeat=need("repeat", int),
+        order=int(record.get("order") or 0),
+        warmup=bool(record.get("warmup")),
+        marks=marks(record),
+        metrics=tuple(_metric(m, where) for m in need("metrics", list)),
+        tasks=tuple(t for t in record.get("tasks") or [] if isinstance(t, dict)),
+        apply=record["apply"] if isinstance(record.get("apply"), dict) else None,
+        factors=_factors(record, where),
+        raw=record,
+        line=line,
+    )
+
+
+def _factors(record: dict[str, Any], where: str) -> dict[str, int | float | str]:
+    factors = record.get("factors") or {}
+    if not isinstance(factors, dict) or any(
+        isinstance(level, bool) or not isinstance(level, (int, float, str))
+        for level in factors.values()
+    ):
+        raise ResultsError(f"{where}: 'factors' is no record of names to numbers or words; "
+                           "remove the line or run the experiment again")
+    return factors
+
+
+def _metric(metric: Any, where: str) -> Metric:
+    try:
+        name, unit, value = str(metric["name"]), str(metric["unit"]), metric["value"]
+    except (TypeError, KeyError):
+        raise ResultsError(f"{where}: a metric without name, unit or value") from None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ResultsError(f"{where}: metric '{name}' is {value!r}, not a finite number")
+    return Metric(name, unit, float(value))
+
+
+def _without_repeats(observations: list[Observation], notices: list[str]) -> list[Observation]:
+    """A resumed run may hold one observation twice: the last clean one counts."""
+
+    def key(o: Observation) -> tuple[str, str, str, int]:
+        return (o.workload, o.policy, o.platform, o.repeat)
+
+    twice = [k for k, n in Counter(key(o) for o in observations if o.clean).items() if n > 1]
+    last = {key(o): o for o in observations if o.clean}
+    for workload, policy, _, repeat in twice:
+        notices.append(
+            f"{workload} under {policy}, repeat {repeat}, stands there more than once: "
+            "the last one counts"
+        )
+    return [o for o in observations if not o.clean or last[key(o)] is o]

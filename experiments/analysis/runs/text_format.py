@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Numbers and names as text. One format for each, for terminal, figures and HTML."""
+
+from __future__ import annotations
+
+import math
+
+from ..stats.intervals import Interval
+from .results import PLATFORM_TEXT, higher_is_better
+
+DASH = "–"
+THIN_SPACE = "\u202f"  # between groups of three digits, as ISO 80000-1 has it
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """At least `digits` significant digits, never an exponent for everyday sizes."""
+    if value is None:
+        return DASH
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude < -4 or magnitude > 11:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - magnitude)}f}".replace(",", THIN_SPACE)
+
+
+def count(value: float | None) -> str:
+    """A mean of whole things."""
+    return DASH if value is None else f"{value:,.0f}".replace(",", THIN_SPACE)
+
+
+def spread(interval: Interval) -> str:
+    """12.3 ± 0.4: the half width has two digits and the mean as many decimals as it."""
+    if not interval.half:
+        return number(interval.mean, 4)
+    decimals = min(6, max(0, 1 - math.floor(math.log10(interval.half))))
+    mean = f"{interval.mean:,.{decimals}f}".replace(",", THIN_SPACE)
+    return f"{mean} ± {interval.half:,.{decimals}f}".replace(",", THIN_SPACE)
+
+
+def fraction(value: float | None) -> str:
+    """A locality. 1.00 only when it is 1: rounding up would claim too much."""
+    if value is None:
+        return DASH
+    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
+
+
+def percent(value: float | None) -> str:
+    if value is None:
+        return DASH
+    return f"{100 * value:+.1f} %".replace("-", "\u2212")
+
+
+def tick(value: float) -> str:
+    """On an axis: no digits after the point that say nothing, millions as M."""
+    for unit, size in (("G", 1e9), ("M", 1e6)):
+        if abs(value) >= size:
+            return tick(value / size) + unit
+    text = number(value)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def signed(value: float | None) -> str:
+    """A difference: always with its sign."""
+    if value is None:
+        return DASH
+    return f"{'+' if value > 0 else ''}{number(value)}".replace("-", "\u2212")
+
+
+def p_value(p: float | None) -> str:
+    if p is None:
+        return DASH
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def direction(unit: str) -> str:
+    better = higher_is_better(unit)
+    return "" if better is None else ("more is better" if better else "less is better")
+
+
+def label(name: str) -> str:
+    """A metric's name as prose."""
+    return " ".join({"dram": "DRAM", "ipc": "IPC"}.get(w, w) for w in name.split("_"))
+
+
+def sentence(name: str) -> str:
+    """The same at the beginning of a sentence."""
+    text = label(name)
+    return text[:1].upper() + text[1:]
+
+
+def platform_line(platforms: list[str]) -> str:
+    return "; ".join(f"{s}: {PLATFORM_TEXT[s]}" for s in platforms)
+
+
+def printable(text: object, keep: str = THIN_SPACE) -> str:
+    """A name from the measured machine may hold any character, control characters included."""
+    return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in str(text))
+
+
+def ungrouped(text: str) -> str:
+    """For a terminal: digits without the thin spaces, so that they can be searched and copied."""
+    return text.replace(THIN_SPACE, "")
+
+
+def shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

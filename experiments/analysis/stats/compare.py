@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs side by side with the first: ratios and differences of means, a test of each, Holm's correction.
+
+Fieller's interval of b / a, the interval of b - a and Hedges' g are each of one row; only the p values are adjusted,
+over all rows of all runs that are tests of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..runs.results import Results, ResultsError, natural, policy_rank, read
+from .intervals import Difference, Ratio, hedges, holm, paired, paired_ratio, ratio, t_interval, welch
+
+ALPHA = 0.05
+SAME_METRIC = 1e-9  # a metric that is always the same multiple of another tells nothing more
+Key = tuple[str, str, str, str]
+Blocks = dict[int, float]  # of a block's observation, that is of a repeat
+
+
+def values(results: Results) -> dict[Key, Blocks]:
+    found: dict[Key, Blocks] = {}
+    for o in results.independent:
+        for m in o.metrics:
+            found.setdefault((o.workload, o.policy, m.name, m.unit), {})[o.repeat] = m.value
+    return found
+
+
+def compare(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0) -> dict[str, Any]:
+    """A pair for each other run, with a row per workload, policy and metric that it and the first have.
+
+    `in_blocks` tests the differences within blocks; `smallest` is the ratio's change that matters, as 0.02.
+    """
+    base = _read(first)
+    pairs = [_pair(base, _read(other), in_blocks, smallest) for other in others]
+    rows = [row for pair in pairs for row in pair["rows"]]
+    for row, p in zip(rows, holm([None if row["same_as"] else row["p"] for row in rows])):
+        row["p_holm"] = p
+        row["significant"] = None if p is None else p < ALPHA and not row["too_small"]
+    return {"alpha": ALPHA, "in_blocks": in_blocks, "smallest": smallest or None,
+            "tests": sum(row["p_holm"] is not None for row in rows), "pairs": pairs}
+
+
+def _read(directory: str | Path) -> Results:
+    results = read(directory)
+    if len(results.platforms) > 1:
+        raise ResultsError(
+            f"{results.directory}: holds numbers of more than one platform "
+            f"({', '.join(results.platforms)}); compare runs of one platform each"
+        )
+    return results
+
+
+def _pair(first: Results, second: Results, in_blocks: bool, smallest: float) -> dict[str, Any]:
+    left, right = values(first), values(second)
+    # The first metric of a workload comes first of those that are multiples of each other.
+    both = [key for key in left if key in right]
+    if not both:
+        raise ResultsError(
+            f"{first.directory} and {second.directory}: no workload, policy and "
+            "metric in common; compare two runs of the same suite"
+        )
+    rows = []
+    for key in both:
+        row = _row(key, left[key], right[key], in_blocks)
+        row["same_as"] = next((other[2] for other in both[:both.index(key)] if other[:2] == key[:2]
+                               and _multiple(left, right, other, key)), None)
+        low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
+        row["too_small"] = low is not None and 1 - smallest < low <= high < 1 + smallest
+        rows.append(row)
+    rows.sort(key=lambda row: (natural(row["workload"]), policy_rank(row["policy"]), row["metric"]))
+    return {
+        "a": _run(first),
+        "b": _run(second),
+        "notes": _notes(first, second, in_blocks),
+        "rows": rows,
+        "only_in_a": _names(left.keys() - right.keys()),
+        "only_in_b": _names(right.keys() - left.keys()),
+    }
+
+
+def _multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], one: Key, other: Key) -> bool:
+    """In every observation of both runs, and not because nothing varies."""
+    if left[one].keys() != left[other].keys() or right[one].keys() != right[other].keys():
+        return False
+    pairs = [(run[one][k], run[other][k]) for run in (left, right) for k in run[one]]
+    scale = pairs[0][1] / pairs[0][0] if pairs[0][0] else 0.0
+    return scale != 0 and len(set(pairs)) > 1 and all(
+        math.isclose(b, scale * a, rel_tol=SAME_METRIC) for a, b in pairs)
+
+
+def _notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
+    """Reservations about a difference, for the reader."""
+    found = ["a difference has every cause that changed between the runs, not only the wanted one: "
+             "compare a run with its own repetition first"]
+    if first.platforms != second.platforms:
+        found.append("the two have different platforms: their times are not of one kind")
+    for name in ("machine", "release", "suite_text", "parameters", "engine", "tool", "module", "cpu", "thp",
+                 "repeat_until_ci", *["seed"] * in_blocks):
+        ours, theirs = first.manifest.get(name), second.manifest.get(name)
+        if ours != theirs and None not in (ours, theirs):
+            told = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < 60 else ""
+            found.append(f"{name.replace('_', ' ')} differs{told}")
+    for results in (first, second):
+        marked = sum(bool(o.marks) for o in results.measured)
+        if marked:
+            found.append(f"{results.directory}: {marked} marked, not counted")
+        if results.nodes == 1:
+            found.append(f"{results.directory}: one node, so nothing in it is remote")
+    return found
+
+
+def _row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
+    a, b = list(left.values()), list(right.values())
+    mean_a, test, times, effect = t_interval(a).mean, welch(a, b), ratio(b, a), hedges(a, b)
+    blocks = sorted(left.keys() & right.keys())
+    if in_blocks:
+        a, b = [left[k] for k in blocks], [right[k] for k in blocks]
+        mean_a, test, times = (t_interval(a).mean, paired(a, b), paired_ratio(b, a)) if blocks else (
+            mean_a, Difference(test.difference), None)
+    return {
+        "workload": key[0],
+        "policy": key[1],
+        "metric": key[2],
+        "unit": key[3],
+        "mean_a": mean_a,
+        "n_a": len(a),
+        "mean_b": t_interval(b).mean if b else None,
+        "n_b": len(b),
+        "blocks": len(blocks),
+        **_of_test(test, mean_a),
+        **_of_ratio(times),
+        "hedges_g": effect.value if effect else None,
+        "hedges_g_ci95_low": effect.low if effect else None,
+        "hedges_g_ci95_high": effect.high if effect else None,
+    }
+
+
+def _of_test(test: Difference, mean_a: float) -> dict[str, Any]:
+    return {"difference": test.difference, "ci95_low": test.low, "ci95_high": test.high,
+            "relative": test.difference / mean_a if mean_a else None, "t": test.t, "df": test.df, "p": test.p}
+
+
+def _of_ratio(times: Ratio | None) -> dict[str, Any]:
+    return {"ratio": times.value if times else None, "ratio_ci95_low": times.low if times else None,
+            "ratio_ci95_high": times.high if times else None}
+
+
+def _run(results: Results) -> dict[str, str]:
+    return {
+        "directory": str(results.directory),
+        "suite": results.suite,
+        "machine": results.machine,
+        "platform": ", ".join(results.platforms),
+    }
+
+
+def _names(keys: Iterable[Key]) -> list[str]:
+    return sorted(" / ".join(key[:3]) for key in keys)

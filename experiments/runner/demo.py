@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace experiment demo: every workload of a suite under three policies, then the table and the report.
+
+On a machine with two nodes it runs on the machine itself, else in the lab.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..places import HERE
+from . import check_machine
+from .host import host_nodes
+from .records import results
+
+SUITE = "policy-matrix"
+POLICIES = "none,maximum-local:pages=follow,n-mass:pages=follow"  # like with like: pages follow their task
+MACHINE = "demo-2s"
+OUT = Path("results") / "demo"
+MODULE = Path("/sys/module/numaplace")
+
+
+def say(text: str) -> None:
+    print(f"demo: {text}", flush=True)
+
+
+def may_load_module() -> bool:
+    """Asks at the terminal; the default is no."""
+    if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    answer = input("demo: load numaplace.ko into this machine's kernel until the demo ends? [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def load_module() -> bool:
+    """Of a tree, the one that it builds; of an installation, the one that dkms has built."""
+    if HERE.installed:
+        return subprocess.run(["modprobe", "numaplace"]).returncode == 0
+    path = HERE.modules / os.uname().release / "numaplace.ko"
+    made = subprocess.run(["make", "-s", "-C", HERE.sources, "module"]).returncode == 0
+    return made and subprocess.run(["insmod", path]).returncode == 0
+
+
+@contextmanager
+def module() -> Iterator[None]:
+    """The module, when it is wanted; afterwards the kernel is as before."""
+    if MODULE.exists() or not may_load_module():
+        say("the module is loaded" if MODULE.exists() else
+            "without the module: pages and tasks are moved by system calls")
+        yield
+        return
+    if not load_module():
+        for finding in check_machine.signatures(check_machine.Machine()):
+            say(f"{finding.what}: {finding.remedy}")
+        say("the module could not be loaded: pages and tasks are moved by system calls")
+        yield
+        return
+    try:
+        yield
+    finally:
+        subprocess.run(["rmmod", "numaplace"])
+
+
+def run(words: list[str], experiment: Callable[[list[str]], int]) -> int:
+    usable = [node for node in host_nodes.nodes() if node.usable]
+    words = ["run", SUITE, "--policies", POLICIES, "--out", str(OUT), "--force", *words]
+    if len(usable) >= 2:
+        say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
+        with module():
+            return experiment(words)
+    say(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
+    return experiment([*words, "--lab", MACHINE])
+
+
+def show() -> None:
+    from ..analysis.pages import report, summary, text_table
+
+    summary.write(OUT)
+    page = report.write(OUT)
+    text_table.show(OUT)
+    print(f"\nThe report, with a figure for every workload: {page.resolve()}")
+
+
+def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
+    """`experiment` carries out the words of a command."""
+    begin = time.monotonic()
+    status = run(["--quick"] if quick else [], experiment)
+    if results.reached(OUT):
+        say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
+        show()
+    return status

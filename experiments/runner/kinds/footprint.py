@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Memory that a workload needs on each node, from the options of its programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..suite.suite import Suite, Workload
+from ..workloads.redis import STRUCTURES
+
+Options = Mapping[str, Any]
+Share = tuple[tuple[int, ...], float]  # nodes, and the bytes that are spread over them
+
+ARRAYS = {"copy": 2, "scale": 2, "sum": 3, "triad": 3}  # of np-mem; one for its other kernels
+# Of np-steal, bytes an element: the arrays, and what the serial run has beside them.
+STEALING = {"cilksort": (8, 4), "heat": (16, 16), "transpose": (16, 8), "matmul": (24, 8)}
+STEALING_ELEMENTS = 65536  # times the scale
+# Bytes an element in redis-server and in np-redis, strings aside, a server's output and a client's input
+# included: growth of VmHWM with redis-server 7.0.15, 50,000 to 150,000 elements, strings of up to 20.
+REDIS = {"lists": (30, 25), "keys": (80, 95), "zsets": (120, 25), "tokens": (0, 35)}
+# Commands of redis-benchmark after each of which the server has a value more, at most.
+STORING = {"set", "lpush", "rpush", "hset"}
+
+
+def of(workload: Workload, suite: Suite) -> Counter[int]:
+    """Bytes by node, as positions."""
+    options = suite.parameters[workload.kind] | workload.options
+    need: Counter[int] = Counter()
+    for nodes, size in SHARES[workload.kind](workload, options):
+        need.update(dict.fromkeys(nodes, round(size / len(nodes))))
+    return need
+
+
+def memory(workload: Workload, options: Options) -> Iterator[Share]:
+    """Every process has arrays of its own; threads share them."""
+    size = bytes_of(options["size"]) * ARRAYS.get(options.get("operation", "triad"), 1)
+    return ((task.memory_on, size) for task in workload.tasks)
+
+
+def loaded(workload: Workload, options: Options) -> Iterator[Share]:
+    """One array of the chase, one of all threads of the load."""
+    return ((task.memory_on, bytes_of(options["load_size" if task.role == "load" else "size"])) for task in workload.tasks)
+
+
+def handover(workload: Workload, options: Options) -> Iterator[Share]:
+    yield workload.tasks[0].memory_on, bytes_of(options["size"])
+
+
+def redis(workload: Workload, options: Options) -> Iterator[Share]:
+    structure = options.get("structure") or workload.name.removeprefix("redis-")
+    several = structure in ("lists", "zsets") or workload.kind == "redis"
+    elements = options["elements"] * (STRUCTURES if several else 1)
+    server, client = workload.tasks
+    in_server, in_client = REDIS[structure]
+    # A string has half of the greatest length in the mean; in the server it is also in an answer.
+    yield server.memory_on, elements * (in_server + options["max_length"])
+    yield client.memory_on, elements * (in_client + options["max_length"] / 2)
+
+
+def redis_benchmark(workload: Workload, options: Options) -> Iterator[Share]:
+    stored = STORING & set(options["tests"].split(","))
+    yield workload.tasks[0].memory_on, len(stored) * options["requests"] * options["value_bytes"]
+
+
+def redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
+    yield workload.tasks[0].memory_on, options["keys"] * (sum(REDIS["keys"]) + options["value_bytes"])
+
+
+def stealing(workload: Workload, options: Options) -> Iterator[Share]:
+    """The serial baseline has all on the first node, before the others are there."""
+    arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
+    task = workload.tasks[0]
+    others = tuple(node for node in task.memory_on if node != task.runs_on)
+    yield (task.runs_on,), arrays + reference
+    if task.runs_on not in task.memory_on:
+        yield others, arrays
+    elif options.get("data", {"locality": "spread"}.get(options["runtime"])) == "spread" and others:
+        yield others, arrays * len(others) / len(task.memory_on)
+
+
+def elements(structure: str, size: float, max_length: int) -> int:
+    """Of each list or sorted set, or keys, whose data are so large in the server."""
+    each = REDIS[structure][0] + max_length / 2
+    return max(1, round(size / each / (STRUCTURES if structure in ("lists", "zsets") else 1)))
+
+
+def count(kind: str, size: float, options: Options) -> int:
+    """The number that suite.COUNTS names of this kind, of data of that size: values of keys, three lists, an array of
+    doubles."""
+    if kind == "redis":
+        return elements("lists", size, options["max_length"])
+    return max(1, round(size / (8 * STEALING_ELEMENTS if kind == "stealing" else options["value_bytes"])))
+
+
+def bytes_of(size: str) -> int:
+    """'256M' or '4096'."""
+    shift = {"K": 10, "M": 20, "G": 30}.get(size[-1].upper(), 0)
+    return int(size[:-1] if shift else size) << shift
+
+
+SHARES = {"triad": memory, "memory": memory, "redis": redis, "redis-times": redis,
+          "redis-benchmark": redis_benchmark, "redis-memtier": redis_memtier,
+          "stealing": stealing, "loaded": loaded, "handover": handover}

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""manifest.json: the state of the machine and all that is needed to do the run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import tomllib
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ...errors import ExperimentError, UsageError
+from ...places import HERE
+from .. import check_machine
+from ..host import distance, host_nodes, state
+from ..host.sysctl_guard import numa_balancing
+from ..host.tool import Numaplace
+from ..suite.suite import Suite
+from . import statements
+
+NAME = "manifest.json"
+# Entries that must be equal for a run to be resumed.
+SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
+        "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "model", "repeat_until_ci")
+
+
+def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, Any]:
+    nodes = host_nodes.nodes()
+    return {
+        "suite": suite.name, "question": suite.question, "paper": suite.paper,
+        "machine": machine_name(), "platform": measured_on,
+        "seed": suite.seed, "repeats": suite.repeats, "warmups": suite.warmups,
+        "workloads": {w.name: w.about for w in suite.workloads}, "policies": list(suite.policies),
+        "responses": list(suite.responses), "parameters": suite.parameters,
+        "engine": numaplace.engine,
+        # The command line of the lab's kernel differs from boot to boot: it names a temporary folder.
+        "release": platform.release(),
+        "kernel": {"release": platform.release(), "version": platform.version(),
+                   "cmdline": _read("/proc/cmdline")},
+        "nodes": [asdict(replace(node, places=())) for node in nodes],
+        "topology": numaplace.topology()["nodes"],
+        "caches": caches_of(nodes),
+        "remote": distance.remote(suite.workloads, host_nodes.in_order(nodes)),
+        "numa_balancing": _number(numa_balancing()),
+        # On a real machine: what may scatter the numbers, or needs a word beside them.
+        "doubts": check_machine.doubts() if measured_on == "real" else [],
+        **_machine_state(), "module": _module(), "tool": tool(), "redis": _output_of("redis-server", "--version"),
+        "python": platform.python_version(), "load": os.getloadavg(),
+        "created": _now(), "boots": [{"started": _now(), **state.now()}],
+        "suite_text": suite.text,
+        statements.KEY: statements.of(tomllib.loads(suite.text).get("presents", [])),
+        statements.CODE_KEY: statements.code(),
+    }
+
+
+def write(directory: Path, manifest: dict[str, Any]) -> None:
+    """Whole or not at all."""
+    partial = directory / (NAME + ".partial")
+    try:
+        partial.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        os.replace(partial, directory / NAME)
+    except OSError as error:
+        raise ExperimentError(f"{directory / NAME}: {error.strerror}: free disk space or "
+                              "choose another folder with --out") from None
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def go_on(directory: Path, now: dict[str, Any]) -> None:
+    """Of a run that is resumed: another boot is added to those that it has."""
+    then = json.loads((directory / NAME).read_text())
+    boots = then.get("boots", [])
+    if now["boots"][0]["boot_id"] not in [boot["boot_id"] for boot in boots]:
+        write(directory, then | {"boots": boots + now["boots"]})
+
+
+def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
+    found = json.loads((directory / NAME).read_text())
+    write(directory, found | {"boots": [boot | more if boot["boot_id"] == boot_id else boot
+                                        for boot in found.get("boots", [])]})
+
+
+def repeats(directory: Path) -> int | None:
+    """With which a run began; None where there is none that can be read."""
+    try:
+        return int(json.loads((directory / NAME).read_text())["repeats"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def model(directory: Path) -> dict[str, Any] | None:
+    """With which a run began; None where there is none."""
+    try:
+        found = json.loads((directory / NAME).read_text())["model"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def check_same(directory: Path, now: dict[str, Any]) -> None:
+    """That what is there is the beginning of the same run on the same machine."""
+    path = directory / NAME
+    try:
+        then = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--resume: {path} cannot be read ({error}); start anew with --force") from None
+    now = json.loads(json.dumps(now))
+    for key in SAME:
+        if then.get(key) != now[key]:
+            what = key.replace("_", " ") + parts(then.get(key), now[key])
+            raise UsageError(f"--resume: {path} is of another run: its {what} differs; "
+                             "take the same options, another --out, or start anew with --force")
+
+
+def parts(then: Any, now: Any) -> str:
+    """Which entries of a table: ' (commit, programs)'."""
+    if not isinstance(then, dict) or not isinstance(now, dict):
+        return ""
+    return f" ({', '.join(sorted(k for k in then.keys() | now.keys() if then.get(k) != now.get(k)))})"
+
+
+def caches_of(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
+    """What relative levels are parts of: sizes of the caches and, node by node, cores and last-level caches."""
+    places = [cpu for node in nodes for cpu in node.places]
+    return {"l2_bytes": sorted({cpu.l2_bytes for cpu in places}), "l3_bytes": sorted({cpu.l3_bytes for cpu in places}),
+            "cores": [len({cpu.core for cpu in node.places}) for node in nodes],
+            "l3": [len({cpu.l3 for cpu in node.places}) for node in nodes]}
+
+
+def machine_name() -> str:
+    """As `numaplace topology` says it; there a long one is cut off."""
+    return "+".join(filter(None, (host_nodes.in_lab() or platform.node(), host_nodes.lab_changes())))
+
+
+def _read(path: str | Path) -> str | None:
+    try:
+        return Path(path).read_text(errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.lstrip("-").isdigit() else None
+
+
+def _output_of(*command: str | Path) -> str | None:
+    """The first line that a program prints, or None."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.splitlines()
+    return lines[0] if lines and not done.returncode else None
+
+
+def _machine_state() -> dict[str, Any]:
+    cpu = Path("/sys/devices/system/cpu")
+    info = _read("/proc/cpuinfo") or ""
+    governors = {_read(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    huge = Path("/sys/kernel/mm/transparent_hugepage")
+    return {
+        "cpu": {"model": _field(info, "model name"), "microcode": _field(info, "microcode"),
+                "online": _read(cpu / "online"), "smt": _read(cpu / "smt/control"),
+                "governors": sorted(filter(None, governors)) or None,
+                "no_turbo": _read(cpu / "intel_pstate/no_turbo"), "boost": _read(cpu / "cpufreq/boost"),
+                "vulnerabilities": {path.name: _read(path) for path in
+                                    sorted((cpu / "vulnerabilities").glob("*"))}},
+        "thp": {name: _read(huge / name) for name in ("enabled", "defrag")},
+        "huge_pages": _number(_read("/proc/sys/vm/nr_hugepages")),
+        "zone_reclaim_mode": _number(_read("/proc/sys/vm/zone_reclaim_mode")),
+        "aslr": _number(_read("/proc/sys/kernel/randomize_va_space")),
+    }
+
+
+def _field(info: str, name: str) -> str | None:
+    found = re.search(rf"^{name}\s*:\s*(.*)$", info, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _module() -> dict[str, Any] | None:
+    """None when it is not loaded."""
+    if not Path("/sys/module/numaplace").exists():
+        return None
+    said = _read("/sys/kernel/debug/numaplace/version") or ""
+    return dict(pair.split("=", 1) for pair in said.split() if "=" in pair) | {
+        "srcversion": _read("/sys/module/numaplace/srcversion")}
+
+
+def tool() -> dict[str, Any]:
+    """Without git, or of a tree that is no clone, neither is known: None."""
+    # The index has the inode numbers of the host; the lab sees others. Without these options the lab's git would
+    # read every file, which takes 20 s, and write its own numbers into the index, which are as wrong on the host.
+    git = ("git", "--no-optional-locks", "-c", "core.checkStat=minimal", "-c", "core.trustctime=false",
+           "-c", f"safe.directory={HERE.code}", "-C", HERE.code)
+    commit = _output_of(*git, "rev-parse", "HEAD")
+    changed = _output_of(*git, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "changed_since": commit and bool(changed),
+            "programs": {name: _output_of(HERE.programs / name, "--version")
+                         for name in ("numaplace", "np-mem", "np-redis", "np-steal")
+                         if (HERE.programs / name).exists()}}

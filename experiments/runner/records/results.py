@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""results.jsonl: one line an observation, on the disk before the next one starts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ...errors import ExperimentError
+
+NAME = "results.jsonl"
+
+
+def read(directory: Path) -> list[dict[str, Any]]:
+    """The whole lines. One that a kill cut off is left out, and overwritten by the next append."""
+    path = directory / NAME
+    if not path.exists():
+        return []
+    whole, _, _ = path.read_bytes().rpartition(b"\n")
+    records = []
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            records.append(json.loads(line))
+        except ValueError as error:
+            raise ExperimentError(f"{path} line {number}: not JSON ({error}): "
+                                  "remove the line or start anew with --force") from None
+    return records
+
+
+def reached(directory: Path) -> int:
+    """How many scheduled observations are made, for a progress display."""
+    records = read(directory)
+    return 1 + max((record["order"] for record in records), default=-1)
+
+
+def count(directory: Path) -> int:
+    return len(read(directory))
+
+
+def rewrite(directory: Path, records: list[dict[str, Any]]) -> None:
+    """All of it, whole or not at all; nobody may be writing."""
+    partial = directory / (NAME + ".partial")
+    try:
+        partial.write_bytes(b"".join(map(_line, records)))
+        os.replace(partial, directory / NAME)
+    except OSError as error:
+        raise ExperimentError(f"{partial}: {error.strerror}: {NAME} is as it was; free disk space") from None
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+class Writer:
+    """Appends. A line that does not fit on the disk leaves no half of itself behind."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / NAME
+        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
+        self.size = len(whole) + len(newline)
+        os.ftruncate(self.fd, self.size)
+
+    def append(self, record: dict[str, Any]) -> None:
+        line = _line(record)
+        try:
+            written = 0
+            while written < len(line):
+                written += os.pwrite(self.fd, line[written:], self.size + written)
+            os.fsync(self.fd)
+        except OSError as error:
+            os.ftruncate(self.fd, self.size)
+            raise ExperimentError(
+                f"{self.path}: {error.strerror}: what was measured before is safe; "
+                "free disk space and go on with --resume") from None
+        self.size += len(line)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+def marks(record: dict[str, Any]) -> tuple[str, ...]:
+    """Why a line of results.jsonl may not be averaged; a failed check is a mark too."""
+    marks = [str(mark) for mark in record.get("marks") or []]
+    check = record.get("check", "ok")
+    if check != "ok" and not (check == "not reached" and marks):
+        marks.append(f"check failed: {check}")
+    return tuple(marks)

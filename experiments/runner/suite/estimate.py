@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How long a suite takes on a machine: by what it took there last, or computed from its levels.
+
+What a run took is kept by user, suite and machine. A computed time is that of a real machine; how long the lab takes
+depends on the host, so there only a kept time counts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+from ...places import cache
+from ..host.host_nodes import in_lab
+from ..kinds import footprint
+from ..progress import duration
+from ..records import results
+from . import schedule
+from .suite import Suite, Workload
+
+FILL = 500e6   # bytes/s that a program fills and checks at, one thread in random order
+PASS = 10e9    # bytes/s of a node's memory in a work of so many passes, assumed
+PROCESS = 0.5  # s to start, look at and end the processes of an observation
+LEAD = 0.3     # s until the workers of an observation begin together
+UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
+TIMED = ("memory", "triad", "loaded", "handover")  # kinds that measure for `seconds`
+WORK = ("sort", "update")  # operations that end when they are done
+
+
+@dataclass(frozen=True)
+class Estimate:
+    observations: int
+    seconds: float | None  # None: not known
+    source: str            # "as here before", "computed" or why it is not known
+
+
+def budget(text: str) -> float:
+    """'8h', '90min', '1h30min' in seconds."""
+    if not re.fullmatch(r"(\d+(\.\d+)?(h|min|s))+", text):
+        raise ValueError(text)
+    return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+)(h|min|s)", text))
+
+
+def of(suite: Suite, lab: str | None) -> Estimate:
+    """Of a suite whose workloads are made."""
+    observations = len(schedule.make(suite))
+    each = kept(suite, lab)
+    if each is not None:
+        return Estimate(observations, observations * each, "as here before")
+    if lab:
+        return Estimate(observations, None, f"not known: not run on {lab} yet; stated: {suite.takes}")
+    times = {workload.name: computed(workload, suite) for workload in suite.workloads}
+    unknown = [name for name, seconds in times.items() if seconds is None]
+    if unknown:
+        return Estimate(observations, None, f"not known: {unknown[0]} works until it is done; known after a first run")
+    return Estimate(observations, sum(times[trial.workload.name] for trial in schedule.make(suite)), "computed")
+
+
+def computed(workload: Workload, suite: Suite) -> float | None:
+    """Seconds of an observation on a real machine."""
+    options = suite.parameters[workload.kind] | workload.options
+    if workload.kind not in TIMED or options.get("operation") in WORK:
+        return None
+    fill = sum(footprint.of(workload, suite).values()) / FILL
+    work = options.get("passes", 0) * max(footprint.of(workload, suite).values()) / PASS
+    return PROCESS + LEAD + options.get("warm", 0.0) + options["seconds"] + suite.sample + fill + work
+
+
+def within(suite: Suite, seconds: float, lab: str | None) -> Suite:
+    """With as many repeats as the time is enough for; with its own where that is not known and a clock will stop it."""
+    found = of(suite, lab)
+    if found.seconds is None:
+        if lab:
+            raise UsageError(f"--budget: suite {suite.name} on {lab}: {found.source}; run it once without")
+        return suite
+    if found.seconds <= seconds:
+        return suite
+    one = of(replace(suite, repeats=1), lab).seconds
+    block = of(replace(suite, repeats=2), lab).seconds - one
+    repeats = 1 + math.floor((seconds - one) / block)
+    if repeats < 1:
+        raise UsageError(f"--budget: one repeat of suite {suite.name} takes {duration(one)} ({found.source}): "
+                         "give more time, or fewer workloads with --workloads, or --quick")
+    return replace(suite, repeats=repeats)
+
+
+def _key(suite: Suite, lab: str | None) -> str:
+    """Levels and times are a part of it: --quick and --set take another time."""
+    levels = json.dumps([suite.levels, suite.parameters, [w.name for w in suite.workloads], suite.policies],
+                        sort_keys=True, default=str)
+    return f"{suite.name} on {lab or platform.node()}, {hashlib.sha256(levels.encode()).hexdigest()[:12]}"
+
+
+def _file() -> Path:
+    return cache() / "times.json"
+
+
+def _read() -> dict[str, float]:
+    try:
+        found = json.loads(_file().read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def kept(suite: Suite, lab: str | None) -> float | None:
+    """Seconds of an observation, with its part of booting where there was a boot."""
+    return _read().get(_key(suite, lab))
+
+
+def keep(suite: Suite, lab: str | None, seconds: float, observations: int) -> None:
+    """A folder that cannot be written costs the estimate, not the run."""
+    if not observations or in_lab():  # a guest's clock says nothing of the host's
+        return
+    partial = _file().with_suffix(f".{os.getpid()}")
+    try:
+        _file().parent.mkdir(parents=True, exist_ok=True)
+        with open(_file().with_suffix(".lock"), "w") as lock:  # two runs of --all end at the same time
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            partial.write_text(json.dumps(_read() | {_key(suite, lab): seconds / observations}, indent=1) + "\n")
+            os.replace(partial, _file())
+    except OSError:
+        partial.unlink(missing_ok=True)
+
+
+def measured(suite: Suite, lab: str | None, out: Path, work: Callable[[], Any]) -> Any:
+    """Does the work, and keeps how long it took for the observations that it has added."""
+    before, begin = results.count(out), time.monotonic()
+    answer = work()
+    keep(suite, lab, time.monotonic() - begin, results.count(out) - before)
+    return answer

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Levels that are parts of the machine: sizes of its caches and nodes, threads of its cores.
+
+A suite that names them asks its question of every machine: "0.5 L2", "0.9 L3", "4 L3", "0.1 node"; "1/4", "all".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ...errors import UsageError
+from ..host.host_nodes import Node
+from ..host.topology import ordered
+from ..kinds import footprint
+from .suite import PARAMETERS, SIZE, Suite, is_data, is_size
+
+PART = re.compile(r"(\d+)/([1-9]\d*)")
+WHOLE = 64 << 10  # bytes: whole pages on every machine
+# Factors that count threads, and whether it is the whole machine's cores that they are parts of.
+THREADS = {"local": False, "remote": False, "reference": False, "opposite": False, "load": False, "threads": True}
+
+
+def resolve(suite: Suite, nodes: list[Node]) -> Suite:
+    """The suite with numbers for this machine in the place of every part."""
+    parameters = {kind: {key: _parameter(kind, key, values, nodes) for key in values}
+                  for kind, values in suite.parameters.items()}
+    suite = replace(suite, parameters=parameters)
+    return replace(suite, levels={name: _levels(name, suite, nodes) for name in suite.levels})
+
+
+def _parameter(kind: str, key: str, values: dict[str, Any], nodes: list[Node]) -> Any:
+    value = values[key]
+    if is_data(kind, key, value) and values.keys() == PARAMETERS[kind].keys():  # else check() says what is missing
+        return footprint.count(kind, size_of(value, nodes), values)
+    return str(size_of(value, nodes)) if key.endswith("size") and is_size(value) else value
+
+
+def size_of(text: str, nodes: list[Node]) -> int:
+    """Bytes, of the smallest cache or node of the machine."""
+    part, what = SIZE.fullmatch(text).groups()
+    of: dict[str, Callable[[], list[int]]] = {
+        "L2": lambda: [cpu.l2_bytes or cpu.l3_bytes for node in nodes for cpu in node.places],
+        "L3": lambda: [cpu.l3_bytes for node in nodes for cpu in node.places],
+        "node": lambda: [node.total_kib << 10 for node in nodes if node.total_kib]}
+    whole = min(filter(None, of[what]()), default=0)
+    if not whole:
+        raise UsageError(f"size '{text}': this machine does not say how large its {what} is; give bytes, as in 64M")
+    return max(WHOLE, round(float(part) * whole) // WHOLE * WHOLE)
+
+
+def threads_of(text: str, cores: int) -> int:
+    """At least one, whatever the part."""
+    if text == "all":
+        return cores
+    part = PART.fullmatch(text)
+    if not part:
+        raise UsageError(f"'{text}' is no number of threads: give a number, a part as '1/4', or 'all'")
+    return max(1, cores * int(part[1]) // int(part[2]))
+
+
+def _levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
+    """Levels that come to the same on this machine are one."""
+    values = suite.levels[name]
+    if name in THREADS:
+        cores = [len({cpu.core for cpu in node.places} or node.cpus) for node in nodes if node.cpus]
+        count = sum(cores) if THREADS[name] else min(cores, default=1)
+        return list(dict.fromkeys(threads_of(v, count) if isinstance(v, str) else v for v in values))
+    if name == "size_kb":
+        return list(dict.fromkeys(size_of(v, nodes) >> 10 if is_size(v) else v for v in values))
+    if name == "size":
+        return list(dict.fromkeys(_elements(v, suite, nodes) if is_size(v) else v for v in values))
+    if name == "case":
+        return [_case(case, suite.design, nodes) for case in values]
+    if name == "spread":
+        first: dict[tuple[tuple[int, ...], ...], str] = {}
+        for spread in values:
+            first.setdefault(tuple(ordered(node.places, spread) for node in nodes), spread)
+        return list(first.values())
+    return values
+
+
+def _elements(text: str, suite: Suite, nodes: list[Node]) -> int:
+    """Of a structure of Redis, whose data are then so large."""
+    structures = suite.levels["experiment"]
+    if len(structures) > 1 or structures == ["tokens"]:
+        raise UsageError(f"size '{text}': of {', '.join(structures)} it says no number of elements; give a number")
+    return footprint.elements(structures[0], size_of(text, nodes), suite.parameters["redis-times"]["max_length"])
+
+
+def _case(case: dict[str, Any], design: str, nodes: list[Node]) -> dict[str, Any]:
+    """Ints of an array, or keys of a server."""
+    found = dict(case)
+    for key, value in case.items():
+        if is_data(design, key, value):
+            found[key] = footprint.count(design, size_of(value, nodes), case)
+        elif is_size(value):
+            found[key] = size_of(value, nodes) // 4
+    return found

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The order of the observations: blocked, and random within a block from a seed that is kept."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+from ..records.results import marks
+from .suite import Suite, Workload
+
+ATTEMPTS = 2  # at an observation that comes out marked; all of them stay in the file
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One observation to be made."""
+
+    workload: Workload
+    policy: str
+    repeat: int
+    order: int
+    warmup: bool
+
+    @property
+    def key(self) -> tuple[str, str, int, bool]:
+        return (self.workload.name, self.policy, self.repeat, self.warmup)
+
+
+def make(suite: Suite) -> list[Trial]:
+    """Warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
+
+    Whatever changes slowly (temperature, free memory) then falls on all combinations alike.
+    """
+    trials: list[Trial] = []
+
+    def add(workload: Workload, policy: str, repeat: int, warmup: bool) -> None:
+        trials.append(Trial(workload, policy, repeat, len(trials), warmup))
+
+    for repeat in range(suite.warmups):
+        for workload in suite.workloads:
+            add(workload, suite.policies[0], repeat, True)
+    for repeat in range(suite.repeats):
+        block = [(w, p) for w in suite.workloads for p in suite.policies]
+        random.Random(f"{suite.seed}/{repeat}").shuffle(block)
+        for workload, policy in block:
+            add(workload, policy, repeat, False)
+    return trials
+
+
+def is_clean(record: dict) -> bool:
+    """Only such observations are averaged."""
+    return not marks(record)
+
+
+def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
+    """Observations that need not be made (again): clean, or tried as often as allowed."""
+    tries = Counter(map(key_of, records))
+    return ({key_of(record) for record in records if is_clean(record)} |
+            {key for key, n in tries.items() if n >= ATTEMPTS})
+
+
+def without_clean(records: list[dict]) -> int:
+    """How many observations were tried and never came out clean, in this run or before it was resumed."""
+    return len({key_of(record) for record in records} - {key_of(record) for record in records if is_clean(record)})
+
+
+def key_of(record: dict) -> tuple[str, str, int, bool]:
+    """The key of a line of results.jsonl."""
+    return (record["workload"], record["policy"], record["repeat"],
+            bool(record.get("warmup")))

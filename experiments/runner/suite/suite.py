@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Suites: what is run, read from suites/NAME.toml and checked before anything starts."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+
+FOLDER = Path(__file__).resolve().parents[2] / "suites"
+
+# Parameters of each kind of workload and the type that a value must have.
+PARAMETERS: dict[str, dict[str, type]] = {
+    "triad": {"size": str, "kernel": str, "seconds": float, "passes": int},
+    "redis": {"elements": int, "max_length": int, "load_pipeline": int, "pipeline": int},
+    "memory": {"size": str, "kernel": str, "seconds": float, "warm": float, "pages": str},
+    "loaded": {"size": str, "load_size": str, "seconds": float, "warm": float, "pages": str},
+    "handover": {"size": str, "chunk_size": str, "seconds": float, "warm": float, "pages": str},
+    "redis-times": {"max_length": int, "interval": float},
+    "redis-benchmark": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "tests": str,
+                        "range_requests": int, "range_tests": str},
+    "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
+    "stealing": {"scale": int, "passes": int},
+}
+SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
+# Counts that may be given as the size of the data instead.
+COUNTS = {"redis": "elements", "redis-benchmark": "keys", "redis-memtier": "keys", "stealing": "scale"}
+MEMORY_ONLY = "memory-only"  # a level of `memory`, and memory_on, where the machine has a node without CPUs
+ALONE = -1  # such a node, until it is chosen
+REDIS_ROLES = ("server", "client")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A process of a workload. Nodes are positions among the machine's usable nodes."""
+
+    role: str
+    runs_on: int
+    memory_on: tuple[int, ...]
+    penalty: float = 1.0
+    mpki: float = 0.0
+    threads: int = 1
+    group: str = ""  # its bandwidth is also given as bandwidth_GROUP
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    kind: str
+    about: str
+    tasks: tuple[Task, ...]
+    factors: dict[str, Any] = field(default_factory=dict)  # levels, for the analysis
+    options: dict[str, Any] = field(default_factory=dict)  # over the parameters of its kind
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    text: str = field(repr=False)
+    question: str
+    paper: str
+    presents: tuple[str, ...]  # the papers' tables and figures that it answers to
+    machines: tuple[str, ...]  # of the lab, the first is what --all takes
+    takes: str
+    needs: tuple[str, ...]     # programs that Debian does not have: --all leaves the suite out without them
+    repeats: int
+    warmups: int
+    seed: int
+    sample: float              # s, that working tasks are watched and counted before they are placed
+    calibrate: bool            # the machine, where a policy needs a contention model and no machine file has one
+    nodes: int
+    responses: tuple[str, ...]
+    policies: tuple[str, ...]
+    design: str                # makes the workloads from the levels, on a machine
+    levels: dict[str, list[Any]]
+    workloads: tuple[Workload, ...]
+    parameters: dict[str, dict[str, Any]]
+    quick: dict[str, Any] = field(repr=False)
+    real: dict[str, Any] = field(repr=False)
+    on: dict[str, dict[str, Any]] = field(repr=False)  # machine of the lab -> levels that it needs
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def load(name: str) -> Suite:
+    """The suite of that name, or of that file."""
+    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    if not path.is_file():
+        raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(names())}")
+    try:
+        text = path.read_text(encoding="utf-8")
+        return parse(text)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"suite {path}: {error}; correct the file") from None
+    except UsageError as error:
+        raise UsageError(f"suite {path}: {error}") from None
+
+
+def parse(text: str) -> Suite:
+    data = tomllib.loads(text)
+    factors = dict(_get(data, "factors", dict))
+    policies = factors.pop("policy", ["none"])
+    if bool(factors) != ("design" in data) or ("design" in data) == ("workload" in data):
+        raise UsageError("needs either [[workload]] tables or a design and its factors")
+    suite = Suite(
+        name=_get(data, "name", str), text=text, question=_get(data, "question", str),
+        paper=_get(data, "paper", str), presents=tuple(data.get("presents", [])), machines=tuple(_get(data, "machines", list)),
+        takes=_get(data, "takes", str), needs=tuple(data.get("needs", [])),
+        repeats=_get(data, "repeats", int), warmups=_get(data, "warmups", int),
+        seed=_get(data, "seed", int), sample=_get({"sample": 0} | data, "sample", float),
+        calibrate=_bool({"calibrate": True} | data, "calibrate"), nodes=_get(data, "nodes", int),
+        responses=tuple(_get(data, "responses", list)),
+        policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
+        workloads=tuple(_workload(w) for w in data.get("workload", [])),
+        parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
+        quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
+    check(suite)
+    for name in suite.on:
+        if name not in suite.machines:
+            raise UsageError(f"[on.{name}]: is not one of its machines {', '.join(suite.machines)}")
+    for levels in (suite.quick, suite.real, *suite.on.values()):
+        with_levels(suite, levels)
+    return suite
+
+
+def _get(table: Mapping[str, Any], key: str, kind: type) -> Any:
+    value = table.get(key)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise UsageError(f"'{key}' is missing or not a {kind.__name__}")
+    return value
+
+
+def _bool(table: Mapping[str, Any], key: str) -> bool:
+    if not isinstance(table[key], bool):
+        raise UsageError(f"'{key}' is neither true nor false")
+    return table[key]
+
+
+def _workload(table: Mapping[str, Any]) -> Workload:
+    name, kind = _get(table, "name", str), _get(table, "kind", str)
+    if kind not in PARAMETERS:
+        raise UsageError(f"workload {name}: kind '{kind}' is not one of {', '.join(PARAMETERS)}")
+    tasks = tuple(_task(t) for t in _get(table, "task", list))
+    roles = [task.role for task in tasks]
+    if not tasks or len(set(roles)) != len(roles):
+        raise UsageError(f"workload {name}: needs tasks with different roles")
+    if kind == "redis" and tuple(roles) != REDIS_ROLES:
+        raise UsageError(f"workload {name}: its roles are {' and '.join(REDIS_ROLES)}")
+    return Workload(name, kind, _get(table, "about", str), tasks)
+
+
+def _task(table: Mapping[str, Any]) -> Task:
+    where = table.get("memory_on")
+    where = [ALONE] if where == MEMORY_ONLY else where
+    nodes = tuple(where) if isinstance(where, list) else (_get(table, "memory_on", int),)
+    if not nodes or list(nodes) != sorted(set(nodes)):
+        raise UsageError(f"'memory_on' is a node, an ascending list of nodes or '{MEMORY_ONLY}'")
+    return Task(_get(table, "role", str), _get(table, "runs_on", int), nodes,
+                _get(table, "penalty", float), _get(table, "mpki", float))
+
+
+def _levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
+    for name, levels in table.items():
+        if not isinstance(levels, list) or not levels:
+            raise UsageError(f"factor '{name}' is not a list of levels")
+    return dict(table)
+
+
+def _parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    for key in table:
+        if key not in PARAMETERS[kind]:
+            raise UsageError(f"{kind}.{key} is not one of {', '.join(PARAMETERS[kind])}")
+    return {key: value if is_data(kind, key, value) else _get(table, key, PARAMETERS[kind][key])
+            for key, value in table.items()}
+
+
+def is_size(value: Any) -> bool:
+    """Relative to the machine."""
+    return isinstance(value, str) and SIZE.fullmatch(value) is not None
+
+
+def is_data(kind: str, key: str, value: Any) -> bool:
+    """A count that is given as the size of the data."""
+    return COUNTS.get(kind) == key and is_size(value)
+
+
+def check(suite: Suite) -> None:
+    for kind in {w.kind for w in suite.workloads}:  # a design's are checked when they are made
+        missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys()
+        if missing:
+            raise UsageError(f"{kind}.{min(missing)} is missing")
+    for workload in suite.workloads:
+        for task in workload.tasks:
+            for node in (task.runs_on, *task.memory_on):
+                if node != ALONE and not 0 <= node < suite.nodes:
+                    raise UsageError(f"workload {workload.name}, task {task.role}: node {node} "
+                                     f"does not exist; the suite has {suite.nodes} nodes")
+
+
+def with_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
+    """The suite with the levels of its [quick] or [real] table instead."""
+    parameters = {kind: values | _parameters(kind, levels.get(kind, {}))
+                  for kind, values in suite.parameters.items()}
+    return replace(suite, repeats=levels.get("repeats", suite.repeats),
+                   warmups=levels.get("warmups", suite.warmups), parameters=parameters,
+                   sample=_get({"sample": suite.sample} | levels, "sample", float),
+                   levels=suite.levels | _levels(levels.get("factors", {})))
+
+
+def change(suite: Suite, assignments: list[str]) -> Suite:
+    """Applies KIND.PARAMETER=VALUE."""
+    parameters = {kind: dict(values) for kind, values in suite.parameters.items()}
+    for assignment in assignments:
+        name, separator, value = assignment.partition("=")
+        kind, _, key = name.partition(".")
+        wanted = PARAMETERS.get(kind, {}).get(key)
+        if not separator or wanted is None:
+            known = ", ".join(f"{k}.{p}" for k, ps in PARAMETERS.items() for p in ps)
+            raise UsageError(f"--set {assignment}: needs NAME=VALUE with one of {known}")
+        try:
+            parameters[kind][key] = value if is_data(kind, key, value) else wanted(value)
+        except ValueError:
+            raise UsageError(f"--set {assignment}: the value is no {wanted.__name__}") from None
+    return replace(suite, parameters=parameters)
+
+
+def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
+    """Only some of the workloads, by name or by pattern ('*-remote'). A policy need not be one
+    of the suite's own."""
+    for wanted in workloads or []:
+        if not any(fnmatch.fnmatchcase(w.name, wanted) for w in suite.workloads):
+            raise UsageError(f"workload '{wanted}' is not in suite {suite.name}; "
+                             f"there are: {', '.join(w.name for w in suite.workloads)}")
+    if workloads:
+        suite = replace(suite, workloads=tuple(
+            w for w in suite.workloads if any(fnmatch.fnmatchcase(w.name, p) for p in workloads)))
+    return replace(suite, policies=tuple(dict.fromkeys(policies))) if policies else suite
+
+
+def repeated(suite: Suite, repeats: int | None, seed: int | None) -> Suite:
+    """With another number of repeats or another seed."""
+    if repeats is not None and repeats < 1:
+        raise UsageError(f"--repeats {repeats}: at least 1 is needed")
+    return replace(suite, repeats=suite.repeats if repeats is None else repeats,
+                   seed=suite.seed if seed is None else seed)
