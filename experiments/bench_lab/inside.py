@@ -36,7 +36,7 @@ def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: 
                   timeout: int = 900) -> list[list[float]]:
     """MB/s of each thread of each cell; teams.py says what a cell is."""
     plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
-    results = run(machine, "python3", "experiments/bench_lab/teams.py", json.dumps(plan), timeout=timeout)
+    results = run(machine, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
     if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:
         raise RuntimeError(f"{machine} measured other cells than it was asked for")
     return [result["mb_per_s"] for result in results]

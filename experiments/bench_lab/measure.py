@@ -102,7 +102,7 @@ def contention():
     cells = [{"size": "4M", "threads": threads, "warm": CONTENTION_SECONDS} for threads in teams] * CONTENTION_ROUNDS
     plan = {"program": ["build/np-mem", "triad", "--kernel", "plain"], "seconds": CONTENTION_SECONDS, "keep": True,
             "cells": cells}
-    for line in run("python3", "experiments/bench_lab/teams.py", json.dumps(plan)).splitlines():
+    for line in run("python3", "experiments/calibrate/teams.py", json.dumps(plan)).splitlines():
         say(measure="contention", **json.loads(line))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from experiments.bench_lab.teams import Team
 from experiments.calibrate.hardware import Node
+from experiments.calibrate.teams import Team
 from experiments.places import HERE
 
 PROGRAM = HERE.programs / "np-mem"
