@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Times and sizes on a command line, written as for the tools in C; types of argparse."""
+"""Times and sizes on a command line, written as for the tools in C, as types of argparse; a time as it is told."""
 
 import re
 from argparse import ArgumentTypeError
@@ -32,3 +32,8 @@ def mib(text: str) -> int:
     if value < 1 or value != int(value):
         raise ArgumentTypeError(f'"{text}" is not a size of whole MiB, such as 64MiB or 2GiB')
     return int(value)
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else (
+        f"{seconds / 3600:.1f} h")

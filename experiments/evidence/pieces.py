@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.places import HERE
-from experiments.runner.progress import duration
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.kinds import lacking
+from experiments.units import duration
 
 # What a simulated number is made by; what judges it is kept in the run's manifest.
 INPUTS = ("experiments/lab", "experiments/runner", "experiments/suites", "experiments/workloads", "kmod", "policies", "userspace")

@@ -17,11 +17,11 @@ from ..analysis.command_options import (
     add_judge_options,
 )
 from ..errors import CannotError, ExperimentError, Interrupted, UsageError
-from ..units import percent
+from ..units import duration, percent
 from . import run_all
 from .host import host_nodes
 from .host.host_nodes import in_lab
-from .progress import Narrator, duration
+from .progress import Narrator
 from .records import results
 from .run import Request, on_machine, planned, run
 from .suite import designs, estimate, schedule

@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import Any, Protocol
 
+from ..units import duration
+
 INTERVAL = 5.0  # s, between lines where no terminal is
 
 
@@ -81,11 +83,6 @@ class Narrator:
         self.told += 1
         left = (time.monotonic() - self.begin) / self.told * (total - number)
         print(line(number, total, record, f"{duration(left)} left" if total > number else ""), flush=True)
-
-
-def duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else (
-        f"{seconds / 3600:.1f} h")
 
 
 def line(number: int, total: int, record: dict[str, Any], left: str = "") -> str:

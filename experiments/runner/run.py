@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
+from ..units import duration
+from . import check_machine
 from .host import calibration, host_nodes, state
 from .host.host_nodes import in_lab
 from .host.interrupts import stop_signals
@@ -18,7 +20,6 @@ from .host.sysctl_guard import NUMA_BALANCING, Guard
 from .host.tool import Numaplace, policy_of
 from .observe import Observer
 from .observe_static import StaticObserver
-from .progress import duration
 from .records import manifest, results
 from .repeats import precision
 from .suite import designs, estimate, schedule
@@ -141,7 +142,7 @@ def _model(request: Request, numaplace: Numaplace, platform: str, records: list[
 def _manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
               records: list[dict[str, Any]]) -> None:
     """Writes it, or compares it when this run goes on with another, whose records there are."""
-    now = manifest.collect(request.suite, numaplace, platform) | {
+    now = manifest.collect(request.suite, numaplace, platform, check_machine.doubts() if platform == "real" else []) | {
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
     if request.quick and platform == "real":

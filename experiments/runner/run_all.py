@@ -19,11 +19,11 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..places import HERE
+from ..units import duration
 from .host import host_nodes
 from .host.interrupts import stop_signals
 from .host.process import start
 from .host.tool import last_line
-from .progress import duration
 from .records import results
 from .suite import suite as suites
 from .workloads.kinds import lacking

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from ..runs import text_format
 from ..runs.results import Results
+from ..stats.frames import frame
 from ..stats.linear_model import REJECT, Estimate, Model, additive_p, anova, contrasts, effects, fit, residuals
 from ..stats.quantile import Slope, beside_ols
 from . import diagnostics
@@ -152,22 +153,6 @@ def _slope(change: str, s: Slope) -> dict[str, Any]:
     name = "mean (least squares)" if s.tau is None else f"{s.tau:g} quantile"
     return {"change": change, "name": name, "value": text_format.signed(s.value), "raw": s.value,
             "limits": limits}
-
-
-def frame(results: Results, workloads: list[str], metric: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "workload": o.workload,
-                "policy": o.policy,
-                "repeat": o.repeat,
-                metric: o.value(metric),
-            }
-            for w in workloads
-            for o in results.select_independent(w)
-            if o.value(metric) is not None
-        ]
-    )
 
 
 def within_workload(results: Results, workload: str, slug: str) -> dict[str, Any] | None:

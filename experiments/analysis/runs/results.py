@@ -21,7 +21,7 @@ from typing import Any
 
 from experiments.runner.records.results import marks
 
-from ..stats.intervals import boot_means
+from .boots import boot_means
 
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
 ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs of earlier trees

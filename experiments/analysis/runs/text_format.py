@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from ..stats.intervals import Interval
 from .results import PLATFORM_TEXT, higher_is_better
+
+if TYPE_CHECKING:
+    from ..stats.intervals import Interval
 
 DASH = "–"
 THIN_SPACE = "\u202f"  # between groups of three digits, as ISO 80000-1 has it

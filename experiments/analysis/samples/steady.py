@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from ..runs.boots import boot_means
 from ..runs.results import Observation, Results
-from ..stats.intervals import boot_means, holm, paired
+from ..stats.intervals import holm, paired
 
 FIRST, LAST = 0.1, 0.5  # parts of the samples
 LEAST = 20              # samples of a thread

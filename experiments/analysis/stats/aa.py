@@ -21,9 +21,9 @@ from scipy import stats
 
 from ...runner.suite import schedule
 from ...runner.suite import suite as suites
-from ..figures.anova_report import frame
 from ..runs.results import Results, read
 from . import compare, coverage
+from .frames import frame
 from .intervals import holm, paired, ratio, t_interval, welch
 from .linear_model import Model, contrasts, fit
 

@@ -42,18 +42,6 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     return Interval(mean, mean - half, mean + half, n)
 
 
-def boot_means(values: Sequence[float], boots: Sequence[str]) -> dict[str, float]:
-    """What is independent of each other where values come from several boots: the mean of each, in their order.
-
-    The boot is a random effect. With as many values of each boot, Student's t of the boots' means is exact, whatever the
-    variances between and within boots: Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013.
-    """
-    groups: dict[str, list[float]] = {}
-    for value, boot in zip(values, boots, strict=True):
-        groups.setdefault(boot, []).append(value)
-    return {boot: statistics.fmean(found) for boot, found in groups.items()}
-
-
 @dataclass(frozen=True)
 class Difference:
     """mean(b) - mean(a). t, df, p and the limits are None where no test is possible."""

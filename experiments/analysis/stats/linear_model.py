@@ -16,6 +16,7 @@ import numpy
 import pandas as pd
 from scipy import stats
 
+from ..runs.results import natural
 from .intervals import Ratio, fieller, holm
 
 MIN_RESIDUAL_DF = 4
@@ -239,8 +240,6 @@ class _Cells:
 
 
 def _levels(column: pd.Series) -> list[str]:
-    from ..runs.results import natural
-
     return sorted(column.unique(), key=natural)
 
 

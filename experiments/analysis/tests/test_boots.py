@@ -9,13 +9,15 @@ from statistics import fmean
 
 import pytest
 
-from experiments.analysis.figures import anova_report, figures
+from experiments.analysis.figures import figures
 from experiments.analysis.pages import summary
 from experiments.analysis.papers.cells import Cells
 from experiments.analysis.policies.speedup import speedups
+from experiments.analysis.runs.boots import boot_means
 from experiments.analysis.runs.results import Results, read
+from experiments.analysis.stats import frames
 from experiments.analysis.stats.compare import compare
-from experiments.analysis.stats.intervals import boot_means, ratio, t_interval
+from experiments.analysis.stats.intervals import ratio, t_interval
 from experiments.analysis.tests import synthetic
 
 TIMED = synthetic.TIMED | {"platform": "real"}  # in the lab the model's error is in an interval too
@@ -100,7 +102,7 @@ def test_means_are_those_of_the_boots(tmp_path: Path) -> None:
 
 def test_boots_are_the_blocks_of_a_model(tmp_path: Path) -> None:
     results = run(tmp_path, records(4) + records(4, policy="n-mass"))
-    frame = anova_report.frame(results, ["cross"], "bandwidth")
+    frame = frames.frame(results, ["cross"], "bandwidth")
     assert sorted(frame["repeat"]) == sorted(2 * [-1 - k for k in range(BOOTS)])
 
 

@@ -25,15 +25,15 @@ import pytest
 from experiments.analysis.papers import heard
 from experiments.analysis.papers.heard_checks import _deviation
 from experiments.analysis.policies import cost, speedup
+from experiments.analysis.runs import boots
+from experiments.analysis.runs.boots import boot_means
 from experiments.analysis.runs.results import Results
 from experiments.analysis.runs.results import read as read_run
 from experiments.analysis.samples import steady
-from experiments.analysis.stats import intervals as stats
-from experiments.analysis.stats import linear_model, power, run_order
+from experiments.analysis.stats import intervals, linear_model, power, run_order
 from experiments.analysis.stats.intervals import (
     Difference,
     Ratio,
-    boot_means,
     hedges,
     holm,
     paired,
@@ -248,7 +248,7 @@ def test_every_printed_value_is_compared() -> None:
     assert all(math.isfinite(v) for values in R.values() for v in values)
 
 
-MODULES = stats, linear_model, speedup, cost
+MODULES = boots, intervals, linear_model, speedup, cost
 NO_NUMBER = {"bool", "str"}
 
 
@@ -297,8 +297,8 @@ def test_every_function_of_the_statistics_is_compared(speeds: Results, tmp_path:
 
 def test_a_function_without_a_comparison_is_found(speeds: Results) -> None:
     left = not_called(lambda: test_speedups(speeds))
-    assert "cost.Cost.break_even" in left and "linear_model.additive_p" in left and "stats.hedges" in left
-    assert "speedup.totals" not in left and "stats.paired_ratio" not in left
+    assert "cost.Cost.break_even" in left and "linear_model.additive_p" in left and "intervals.hedges" in left
+    assert "speedup.totals" not in left and "intervals.paired_ratio" not in left
 
 
 @pytest.mark.skipif(not shutil.which("Rscript"), reason="Rscript is not installed: apt-get install r-base-core")

@@ -15,15 +15,16 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...calibrate import in_lab
 from ...errors import CannotError, ExperimentError
-from ..records import manifest
-from ..suite.suite import Suite
 from . import host_nodes
 from .process import start
 from .tool import DERIVED, Numaplace, last_line
+
+if TYPE_CHECKING:
+    from ..suite.suite import Suite
 
 NEED = "contention model"  # as `numaplace policies` says it
 INSTALLED = Path("/etc/numaplace/machine.toml")
@@ -61,7 +62,7 @@ def _record(origin: str, file: Path | None = None) -> dict[str, Any]:
 
 
 def _of_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
-    machine = re.sub(r"[^A-Za-z0-9.-]", "-", manifest.machine_name())
+    machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.machine_name())
     path = _folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
     if path.exists():
         print(f"{suite.name}: plans with {path}, calibrated earlier in this boot", flush=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..suite.suite import Workload
 from .host_nodes import Node
+
+if TYPE_CHECKING:
+    from ..suite.suite import Workload
 
 
 def apart(nodes: list[Node], a: int, b: int) -> int:

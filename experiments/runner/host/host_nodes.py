@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,11 @@ def in_lab() -> str | None:
 def lab_changes() -> str | None:
     """What `lab run --set` changed of that machine's numbers."""
     return _kernel_option(r"numaplace_lab_set=(\S+)")
+
+
+def machine_name() -> str:
+    """As `numaplace topology` says it; there a long one is cut off."""
+    return "+".join(filter(None, (in_lab() or platform.node(), lab_changes())))
 
 
 def _kernel_option(pattern: str) -> str | None:

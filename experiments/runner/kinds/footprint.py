@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..suite.suite import Suite, Workload
-from ..workloads.redis import STRUCTURES
+if TYPE_CHECKING:
+    from ..suite.suite import Suite, Workload
 
 Options = Mapping[str, Any]
 Share = tuple[tuple[int, ...], float]  # nodes, and the bytes that are spread over them
@@ -20,6 +20,7 @@ STEALING_ELEMENTS = 65536  # times the scale
 # Bytes an element in redis-server and in np-redis, strings aside, a server's output and a client's input
 # included: growth of VmHWM with redis-server 7.0.15, 50,000 to 150,000 elements, strings of up to 20.
 REDIS = {"lists": (30, 25), "keys": (80, 95), "zsets": (120, 25), "tokens": (0, 35)}
+STRUCTURES = 3  # lists or sorted sets; there are as many keys as all of them have elements
 # Commands of redis-benchmark after each of which the server has a value more, at most.
 STORING = {"set", "lpush", "rpush", "hset"}
 

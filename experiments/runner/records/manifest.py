@@ -12,16 +12,17 @@ import tomllib
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ExperimentError, UsageError
 from ...places import HERE
-from .. import check_machine
 from ..host import distance, host_nodes, state
 from ..host.sysctl_guard import numa_balancing
 from ..host.tool import Numaplace
-from ..suite.suite import Suite
 from . import statements
+
+if TYPE_CHECKING:
+    from ..suite.suite import Suite
 
 NAME = "manifest.json"
 # Entries that must be equal for a run to be resumed.
@@ -29,11 +30,12 @@ SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "polic
         "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "model", "repeat_until_ci")
 
 
-def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, Any]:
+def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[str]) -> dict[str, Any]:
+    """`doubts`: what may scatter the numbers, or needs a word beside them."""
     nodes = host_nodes.nodes()
     return {
         "suite": suite.name, "question": suite.question, "paper": suite.paper,
-        "machine": machine_name(), "platform": measured_on,
+        "machine": host_nodes.machine_name(), "platform": measured_on,
         "seed": suite.seed, "repeats": suite.repeats, "warmups": suite.warmups,
         "workloads": {w.name: w.about for w in suite.workloads}, "policies": list(suite.policies),
         "responses": list(suite.responses), "parameters": suite.parameters,
@@ -47,8 +49,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str) -> dict[str, A
         "caches": caches_of(nodes),
         "remote": distance.remote(suite.workloads, host_nodes.in_order(nodes)),
         "numa_balancing": _number(numa_balancing()),
-        # On a real machine: what may scatter the numbers, or needs a word beside them.
-        "doubts": check_machine.doubts() if measured_on == "real" else [],
+        "doubts": doubts,
         **_machine_state(), "module": _module(), "tool": tool(), "redis": _output_of("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
         "created": _now(), "boots": [{"started": _now(), **state.now()}],
@@ -132,11 +133,6 @@ def caches_of(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
     return {"l2_bytes": sorted({cpu.l2_bytes for cpu in places}), "l3_bytes": sorted({cpu.l3_bytes for cpu in places}),
             "cores": [len({cpu.core for cpu in node.places}) for node in nodes],
             "l3": [len({cpu.l3 for cpu in node.places}) for node in nodes]}
-
-
-def machine_name() -> str:
-    """As `numaplace topology` says it; there a long one is cut off."""
-    return "+".join(filter(None, (host_nodes.in_lab() or platform.node(), host_nodes.lab_changes())))
 
 
 def _read(path: str | Path) -> str | None:

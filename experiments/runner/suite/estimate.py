@@ -22,9 +22,9 @@ from typing import Any
 
 from ...errors import UsageError
 from ...places import cache
+from ...units import duration
 from ..host.host_nodes import in_lab
 from ..kinds import footprint
-from ..progress import duration
 from ..records import results
 from . import schedule
 from .suite import Suite, Workload

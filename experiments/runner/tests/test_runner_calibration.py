@@ -15,6 +15,7 @@ import pytest
 
 from experiments.calibrate import in_lab
 from experiments.errors import CannotError, ExperimentError, UsageError
+from experiments.runner import check_machine
 from experiments.runner import run as runs
 from experiments.runner.cli import main, parser, request_of
 from experiments.runner.host import calibration, host_nodes
@@ -112,7 +113,7 @@ def test_another_boot_or_machine_is_calibrated_anew(fake: Fake, monkeypatch, cha
     if change == "boot":
         (fake.folder / "boot_id").write_text("second-boot\n")
     else:
-        monkeypatch.setattr(manifest, "machine_name", lambda: "demo-2s+dram.latency_ns=90")
+        monkeypatch.setattr(host_nodes, "machine_name", lambda: "demo-2s+dram.latency_ns=90")
     second = fake.of_run()
     assert second["file"] != first["file"] and len(fake.calls("calibrate-machine")) == 2
 
@@ -214,7 +215,7 @@ def whole(fake: Fake, monkeypatch):
     monkeypatch.setattr(runs, "Numaplace", partial(Numaplace, fake.program))
     monkeypatch.setattr(runs, "check", lambda suite, numaplace: None)
     monkeypatch.setattr(runs.Runner, "all", lambda self: fake.began.append(self.request.budget) or 0)
-    monkeypatch.setattr(manifest.check_machine, "doubts", lambda: [])
+    monkeypatch.setattr(check_machine, "doubts", lambda: [])
     fake.began = []
     return lambda *words: main(["run", "policy-matrix", "--policies", "none,weighted", "--out", str(fake.folder / "out"), *words])
 

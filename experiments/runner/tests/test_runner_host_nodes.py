@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from experiments.runner.host import host_nodes
-from experiments.runner.records import manifest
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 
@@ -61,7 +60,7 @@ def test_a_node_without_memory_has_its_place_among_the_distances(tmp_path: Path)
 def test_results_are_of_a_machine_with_what_lab_run_changed(cmdline: str, lab: str | None, named: str, tmp_path: Path,
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_nodes, "CMDLINE", tmp_path / "cmdline")
-    monkeypatch.setattr(manifest.platform, "node", lambda: "host")
+    monkeypatch.setattr(host_nodes.platform, "node", lambda: "host")
     host_nodes.CMDLINE.write_text(cmdline + "\n")
     assert host_nodes.in_lab() == lab
-    assert manifest.machine_name() == named
+    assert host_nodes.machine_name() == named

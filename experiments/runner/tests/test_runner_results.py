@@ -113,7 +113,7 @@ def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
     from experiments.runner.host.tool import Numaplace
 
     suite = suites.load("policy-matrix")
-    manifest.write(tmp_path, manifest.collect(suite, Numaplace(), "real"))
+    manifest.write(tmp_path, manifest.collect(suite, Numaplace(), "real", []))
     written = json.loads((tmp_path / manifest.NAME).read_text())
     assert written["suite_text"] == suite.text and written["seed"] == suite.seed
     assert written["nodes"] and all(n["total_kib"] >= n["free_kib"] for n in written["nodes"])
@@ -131,5 +131,5 @@ def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) ->
 
     numaplace = Numaplace()
     monkeypatch.setenv("PATH", "/nowhere")
-    tool = manifest.collect(suites.load("policy-matrix"), numaplace, "real")["tool"]
+    tool = manifest.collect(suites.load("policy-matrix"), numaplace, "real", [])["tool"]
     assert tool["commit"] is None and tool["changed_since"] is None

@@ -21,6 +21,7 @@ from ...places import HERE
 from ..host.counters import Counting
 from ..host.process import set_cpus
 from ..host.tool import last_line
+from ..kinds.footprint import STRUCTURES
 from ..suite.suite import Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
@@ -30,7 +31,7 @@ KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis
 AIM_SECONDS, PILOT_PART, TICK_SECONDS = 0.03, 10, 0.001
 LARGEST_PILOT = 100000
 LATENCIES = {"latency_p50": "p50_latency_ms", "latency_p99": "p99_latency_ms"}  # columns of redis-benchmark's CSV
-STRUCTURES = 3     # lists or sorted sets; there are as many keys as all of them have elements
+
 
 
 class Redis(RunningWorkload):
