@@ -2,6 +2,7 @@
 """The folders of C code stand above each other: each includes, and calls, what stands below it only. So do two of Python.
 
 So do the modules within them: none calls, includes or imports another that does the same with it, whatever is between.
+Nor do the packages of Python import each other.
 
 No folder with code holds more than MOST_MODULES modules side by side.
 """
@@ -118,10 +119,16 @@ def upward_calls(top: Path, folders: list[str]) -> list[str]:
             folders.index(folder_of(defined[name], top)) > folders.index(folder_of(user, top))]
 
 
-def imported(file: Path, package: list[str]) -> set[str]:
-    """Modules and packages by their full names, wherever in the file; `package`: the file's own."""
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def imported(file: Path, package: list[str], types: bool = True) -> set[str]:
+    """Modules and packages by their full names, wherever in the file; `package`: the file's own.
+
+    Without `types` those are left out that a type checker alone imports.
+    """
+    found, tree = set(), ast.parse(file.read_text(encoding="utf-8"))
+    for node in tree.body:
+        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -131,14 +138,24 @@ def imported(file: Path, package: list[str]) -> set[str]:
     return found
 
 
-def imports(top: Path) -> dict[str, set[str]]:
+def imports(top: Path, types: bool = True) -> dict[str, set[str]]:
     """Which modules of the package each imports, its tests left out; the name of a package is its __init__."""
     paths = [file.relative_to(top.parent) for file in top.rglob("*.py")]
     files = {module(path).replace("/", ".").removesuffix(".__init__"): path for path in paths if "tests" not in path.parts}
     found = {}
     for own, path in files.items():
-        names = imported(top.parent / path, list(path.parent.parts))
+        names = imported(top.parent / path, list(path.parent.parts), types)
         found[own] = {name if name in files else name.rpartition(".")[0] for name in names} & files.keys() - {own}
+    return found
+
+
+def package_imports(top: Path) -> dict[str, set[str]]:
+    """Which packages the modules of each import when they run. A package is a folder with modules, and its __init__."""
+    found: dict[str, set[str]] = {}
+    for own, names in imports(top, types=False).items():
+        packages = {name if top.parent.joinpath(*name.split(".")).is_dir() else name.rpartition(".")[0] for name in names}
+        package = own if top.parent.joinpath(*own.split(".")).is_dir() else own.rpartition(".")[0]
+        found[package] = found.get(package, set()) | packages - {package}
     return found
 
 
@@ -227,6 +244,13 @@ def test_no_modules_import_each_other() -> None:
     assert circles(found) == []
 
 
+def test_no_packages_import_each_other() -> None:
+    found = package_imports(ROOT / "experiments")
+    assert {"experiments.runner.suite", "experiments.analysis.stats"} <= found.keys()
+    assert sum(map(len, found.values())) > MOST_MODULES
+    assert circles(found) == []
+
+
 def test_a_circle_of_includes_is_found(tmp_path: Path) -> None:
     """a.c -> b.h, b.h -> c/d.h, c/d.c -> a.h; e includes them and stands outside."""
     (tmp_path / "c").mkdir()
@@ -255,6 +279,18 @@ def test_a_circle_of_imports_is_found(tmp_path: Path) -> None:
                        ("c/d", "def f():\n    from .. import a"), ("e", "from . import a"), ("c/tests/test_a", "from ... import e")):
         (top / f"{name}.py").write_text(f"import re\n{line}\n")
     assert circles(imports(top)) == [{"experiments.a", "experiments.b", "experiments.c", "experiments.c.d"}]
+
+
+def test_a_circle_of_packages_is_found(tmp_path: Path) -> None:
+    """a.x -> b.y, b.z -> a.w in a function: no modules import each other. The package c names a type of a, which uses it."""
+    top = tmp_path / "experiments"
+    for name, text in (("a/x", "from experiments.b import y"), ("a/w", "from ..c import d"), ("b/y", ""),
+                       ("b/z", "def f():\n    from ..a.w import g"), ("c/__init__", ""),
+                       ("c/d", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..a import x")):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / f"{name}.py").write_text(text)
+    assert circles(imports(top)) == []
+    assert circles(package_imports(top)) == [{"experiments.a", "experiments.b"}]
 
 
 def code(top: Path) -> dict[str, set[str]]:
