@@ -34,6 +34,7 @@ install: tools man wheel $(BUILD)/libmodel.so install-library	## everything that
 	unzip -q $(WHEEL) 'experiments/*' -d $(OWN)/python
 	cp -p --parents $(LAB_SETUP_SRC) $(SHARE)/numaplace/src
 	install -D -m 755 -t $(SHARE)/numaplace/tracing userspace/tracing/*.bt
+	install -D -m 644 -t $(SHARE)/numaplace/region experiments/lab/region/numaplace_region.*
 	install -D -m 644 -t $(SHARE)/numaplace/machines experiments/lab/machines/*.toml
 	install -D -m 644 -t $(SHARE)/man/man1 $(BUILD)/man/*.1
 	install -D -m 644 userspace/completion/numaplace.bash $(SHARE)/bash-completion/completions/numaplace

@@ -36,11 +36,12 @@ def test_what_the_container_may(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "options"), [
-    ({}, ["--machine", "demo-2s"]),
+    ({}, ["--machine", "2x2"]),
     ({"machine": "my machine.toml"}, ["--machine", "my machine.toml"]),
-    ({"fail-if": "remote > 10%"}, ["--machine", "demo-2s", "--fail-if", "remote > 10%"]),
-    ({"junit": "r.xml", "annotate": "true"}, ["--machine", "demo-2s", "--junit", "r.xml", "--annotate"]),
-    ({"annotate": "false"}, ["--machine", "demo-2s"]),
+    ({"fail-if": "remote_share > 10%", "region": "a b"},
+     ["--machine", "2x2", "--count", "--fail-if", "remote_share > 10%", "--region", "a b"]),
+    ({"junit": "r.xml", "annotate": "true"}, ["--machine", "2x2", "--junit", "r.xml", "--annotate"]),
+    ({"annotate": "false"}, ["--machine", "2x2"]),
 ])
 def test_what_the_lab_is_told(tmp_path: Path, given: dict[str, str], options: list[str]) -> None:
     told = podman_is_told(tmp_path, given)

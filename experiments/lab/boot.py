@@ -135,7 +135,7 @@ def run_once(job: Job) -> int:
         files = qemu.Files(folder)
         prepare(job, files)
         argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), GUEST, job.timed,
-                            job.kernel_options)
+                            job.kernel_options, counts=job.counts)
         if job.timed:
             argv += simulated.qemu_options(job.machine, files.run, counts=job.counts, profiles=bool(job.profile))
         limit = time_limit(job.timeout)

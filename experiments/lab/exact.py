@@ -148,7 +148,7 @@ def run(job: boot.Job, more: list[Path]) -> int:
 def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
     with run_folder() as folder:
         files = qemu.Files(folder)
-        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options)
+        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options, counts=job.counts)
         argv += simulated.qemu_options(job.machine, files.run, exact=True, counts=job.counts, profiles=bool(job.profile))
         argv = adapt(argv, files, archive(job, more, Path.cwd()))
         try:

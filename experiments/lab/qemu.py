@@ -118,11 +118,11 @@ def topology(machine: Machine) -> str:
 
 
 def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Path,
-            timed: bool = False, more_kernel_options: tuple[str, ...] = ()) -> list[str]:
+            timed: bool = False, more_kernel_options: tuple[str, ...] = (), *, counts: bool = False) -> list[str]:
     """QEMU and its arguments; the guest runs the script `guest`, with `cwd` and the run's files writable."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.checks_itself else ()),
                       *(simulated_kernel_options(machine) if timed else ()),
-                      f"numaplace_lab={machine.name},{'timed' if timed else 'functional'}",
+                      f"numaplace_lab={machine.name},{'timed' if timed and not counts else 'functional'}",
                       *[f"numaplace_lab_set={','.join(machine.changes)}"] * bool(machine.changes), *more_kernel_options)
     argv = [*TIED, virtme_run(), "--qemu-bin", qemu_program.find(), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,

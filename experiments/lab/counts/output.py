@@ -17,6 +17,9 @@ from experiments.lab.counts.profile import Profile, Selection
 from experiments.lab.counts.where import Function, Place, Remote
 
 
+SHOWN = 0.001  # of the remote lines; what has fewer is in the JSON file only
+
+
 @dataclass(frozen=True)
 class Counted:
     machine: str
@@ -52,7 +55,8 @@ def failure(counted: Counted, verdict: Verdict) -> str:
     return f"{counted.selection}: {verdict}{most(counted.remote.mappings)}{by}"
 
 
-def table(title: str, remote: Remote, places: list[Place]) -> Iterator[str]:
+def table(title: str, remote: Remote, all_places: list[Place]) -> Iterator[str]:
+    places = [place for place in all_places if place.lines >= SHOWN * remote.lines]
     if places:
         yield f"  {'lines':>12} {'part':>6}  remote, by {title}"
     for place in places:
