@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from experiments.lab import boot, exact, kernels, machine, stdin, terminal
-from experiments.lab.counts import options as counts
+from experiments.lab import boot, count_run, exact, kernels, machine, stdin, terminal
 from experiments.lab.errors import READER_GONE, USAGE, LabError, say
 from experiments.lab.own_kernel import find_own
 from experiments.places import HERE
@@ -51,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
                      help="of --exact: what the machine has in its memory beside the command and the files that it names")
     run.add_argument("--timeline", type=Path, metavar="FILE",
                      help="write what each CPU has counted there, as JSON, a line for each millisecond of the machine's time")
-    counts.add(run)
+    count_run.add(run)
     run.add_argument("command", nargs="+", metavar="CMD", help="after --")
     shell = actions.add_parser("shell", help="an interactive shell in a machine", epilog=SHELL_EPILOG,
                                formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -148,7 +147,7 @@ def run_command(args: argparse.Namespace) -> int:
                            "file") from error
     job.timeline, job.input = args.timeline, stdin.given()
     start = (lambda job: exact.run(job, args.file)) if args.exact else boot.run
-    return counts.run(job, args, start) if counts.asked(args) else start(job)
+    return count_run.run(job, args, start) if count_run.asked(args) else start(job)
 
 
 def run_shell(args: argparse.Namespace) -> int:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from experiments.lab.counts.profile import Profile, Selection
-from experiments.lab.errors import USAGE, LabError
+from experiments.lab.counts.profile import Profile, Refused, Selection
 
 PER_NODE = ("dram", "pages")
 SINGLE = ("remote_dram", "remote_share", "remote_cache", "loads", "stores")
@@ -79,8 +78,8 @@ class Expression:
             raise self._wrong(f"{error.msg} at character {error.offset}") from None
         self._check(self.tree, logic=True)
 
-    def _wrong(self, why: str) -> LabError:
-        return LabError(USAGE, f"--fail-if '{self.text}': {why}: write METRIC > NUMBER with {', '.join(SINGLE)}, "
+    def _wrong(self, why: str) -> Refused:
+        return Refused(f"--fail-if '{self.text}': {why}: write METRIC > NUMBER with {', '.join(SINGLE)}, "
                         f"{' or '.join(f'{name}[NODE]' for name in PER_NODE)}")
 
     def _check(self, tree: ast.AST, *, logic: bool):

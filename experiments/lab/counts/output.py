@@ -16,7 +16,6 @@ from experiments.lab.counts.metrics import Metrics, Verdict
 from experiments.lab.counts.profile import Profile, Selection
 from experiments.lab.counts.where import Function, Place, Remote
 
-
 SHOWN = 0.001  # of the remote lines; what has fewer is in the JSON file only
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from experiments.lab.errors import BOOT_FAILED, USAGE, LabError
+
+class Refused(Exception):
+    """What is asked for cannot be answered: in one line."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def read(path: Path) -> Profile:
             found.lost += int(words[0])
         ended = kind == "end"
     if not ended:
-        raise LabError(BOOT_FAILED, f"the counts in {path} have no end: the machine was stopped before it had written them")
+        raise Refused(f"the counts in {path} have no end: the machine was stopped before it had written them")
     found.notes.sort(key=lambda one: one.ns)
     found.tasks = list(tasks.values())
     return found
@@ -118,10 +120,10 @@ class Selection:
     def tasks(self, profile: Profile) -> Iterator[Task]:
         if self.region is not None and self.region not in profile.regions:
             entered = f"these were: {', '.join(profile.regions)}" if profile.regions else "none was"
-            raise LabError(USAGE, f"the region '{self.region}' was never entered, {entered}: correct --region, or begin it in the program")
+            raise Refused(f"the region '{self.region}' was never entered, {entered}: correct --region, or begin it in the program")
         groups = profile.cgroups(self.cgroup) if self.cgroup is not None else set()
         if self.cgroup is not None and not groups:
-            raise LabError(USAGE, f"there was no cgroup '{self.cgroup}' in the machine: correct --cgroup, or have the command make it")
+            raise Refused(f"there was no cgroup '{self.cgroup}' in the machine: correct --cgroup, or have the command make it")
         processes = profile.processes
         for task in profile.tasks:
             if (task.cgroup in groups if self.cgroup is not None else task.tgid in processes) and (

@@ -32,7 +32,7 @@ def asked(args: argparse.Namespace) -> bool:
                 or args.annotate)
 
 
-def check(args: argparse.Namespace, nodes: int) -> list[metrics.Expression]:
+def check(args: argparse.Namespace):
     if args.functional:
         raise LabError(USAGE, "--functional counts no accesses: leave it out, or give --count instead")
     for option, path in (("--json", args.json), ("--junit", args.junit)):
@@ -41,12 +41,19 @@ def check(args: argparse.Namespace, nodes: int) -> list[metrics.Expression]:
                 path.open("w").close()
         except OSError as error:
             raise LabError(USAGE, f"{option} cannot be written to '{path}': {error.strerror}: give another file") from error
-    return [metrics.Expression(text, nodes) for text in args.fail_if]
 
 
 def run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
     """Starts the machine; the command's exit status, or 4 where an expression is true."""
-    expressions = check(args, len(job.machine.nodes))
+    check(args)
+    try:
+        return judged(job, args, start)
+    except profile.Refused as refused:
+        raise LabError(USAGE, str(refused)) from None
+
+
+def judged(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
+    expressions = [metrics.Expression(text, len(job.machine.nodes)) for text in args.fail_if]
     selection = profile.Selection(args.region, args.cgroup)
     with tempfile.TemporaryDirectory(prefix="numaplace-counts-") as folder:
         written = Path(folder) / "profile"
