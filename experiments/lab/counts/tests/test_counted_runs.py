@@ -4,6 +4,7 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -11,49 +12,14 @@ import pytest
 
 from experiments.places import HERE
 
-# Bound to CPU 0, of node 0; its table lies on node 1, which fills it, or on node 0.
-TABLE = r"""
-#define _GNU_SOURCE
-#include "numaplace_region.h"
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#define BYTES (10ul << 20)
-static void bind(int cpu)
-{
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-__attribute__((noinline)) static void fill(char *table) { memset(table, 1, BYTES); }
-__attribute__((noinline)) static long scan(const char *table)
-{
-	long sum = 0;
-	for (unsigned long i = 0; i < BYTES; i += 64)
-		sum += table[i];
-	return sum;
-}
-int main(int argc, char **argv)
-{
-	char *table = malloc(BYTES);
-	bind(argc > 1 ? 2 : 0);
-	fill(table);
-	bind(0);
-	NUMAPLACE_REGION_BEGIN("scan");
-	printf("%ld\n", scan(table));
-	NUMAPLACE_REGION_END("scan");
-	return argc > 2 ? 3 : 0;
-}
-"""
+TABLE = HERE.code / "experiments/bench_lab/programs/planted_table.c"
 LINES = (10 << 20) // 64
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("counted")
-    (made / "table.c").write_text(TABLE, encoding="ascii")
+    shutil.copy(TABLE, made / "table.c")
     subprocess.run(["cc", "-O1", "-g", "-I", HERE.code / "experiments/lab/region", "-o", "table", "table.c"], cwd=made, check=True)
     return made
 
