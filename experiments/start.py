@@ -5,6 +5,7 @@ import pkgutil
 import sys
 
 UNABLE = 3
+DISTRIBUTED_AS = {"elftools": "pyelftools"}  # packages whose modules have other names
 
 
 def main() -> int:
@@ -12,7 +13,7 @@ def main() -> int:
     try:
         return pkgutil.resolve_name(entry)()
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
+        package = DISTRIBUTED_AS.get(module := (error.name or "").partition(".")[0], module)
         if package in ("", "experiments"):
             raise
         print(f"numaplace: {sys.executable} has no package {package}: run 'make setup' in a tree, "

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.lab import boot
-from experiments.lab.counts import metrics, output, profile, where
+from experiments.lab.counts import metrics, profile
 from experiments.lab.errors import FAILED_IF, USAGE, LabError
 
 
@@ -53,6 +53,7 @@ def run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int
 
 
 def judged(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
+    from experiments.lab.counts import output, where  # they need a package that other runs do not
     expressions = [metrics.Expression(text, len(job.machine.nodes)) for text in args.fail_if]
     selection = profile.Selection(args.region, args.cgroup)
     with tempfile.TemporaryDirectory(prefix="numaplace-counts-") as folder:

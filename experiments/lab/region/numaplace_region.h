@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* Public: `make install` installs it (Documentation/reference/library.md). */
 /*
  * Names a part of a program for `numaplace lab run --region NAME`. The process is in the region
  * while one of its threads is; regions may nest. Outside the lab the instruction does nothing.
