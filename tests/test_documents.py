@@ -123,6 +123,12 @@ def test_the_session_in_the_readme_is_the_measured_one() -> None:
     assert f"```\n{session}```" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_page_of_tests_in_ci_begins_with_the_measured_run() -> None:
+    head, _, session = (ROOT / "Documentation/measured/count.txt").read_text(encoding="utf-8").partition("\n\n")
+    assert "measured/count.sh" in head and "remote_share is" in session
+    assert f"```text\n{session}```" in (ROOT / "Documentation/how-to/ci.md").read_text(encoding="utf-8")
+
+
 def test_the_table_of_metrics_has_those_that_a_daemon_wrote(built: None) -> None:
     subprocess.run(["make", "-s", "docs-tables"], cwd=ROOT, check=True)
     table = re.findall(r"^\| `(\w+)` \| (\w+) ", (ROOT / "build/reference/metrics.md").read_text(), re.MULTILINE)

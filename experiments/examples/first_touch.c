@@ -4,10 +4,10 @@
  * allocated and filled by one thread, the whole table is on its node, and the others' reads are
  * remote. With the argument "fixed" each thread fills the part that it reads.
  *
- * cc -O2 -g -pthread first_touch.c
+ * cc -O2 -g -pthread -I ../lab/region first_touch.c
  */
 #define _GNU_SOURCE
-#include "../lab/region/numaplace_region.h"
+#include "numaplace_region.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).resolve().parents[1]
 MACHINE = "demo-2s"
 
 # How it is built, what its test says, and what a failure has to name.
-FIRST_TOUCH = (["cc", "-O2", "-g", "-pthread", "-o", "program", EXAMPLES / "first_touch.c"],
+FIRST_TOUCH = (["cc", "-O2", "-g", "-pthread", "-I", HERE.code / "experiments/lab/region", "-o", "program", EXAMPLES / "first_touch.c"],
                ["--region", "scan", "--fail-if", "remote_share > 10%"], ("anonymous mapping, 18.0 MiB", "scan (program)"))
 FORKED_POOL = (["cp", EXAMPLES / "forked_pool.py", "program.py"],
                ["--region", "serve", "--fail-if", "remote_share > 10%"], ("heap", "bytes_count"))

@@ -110,9 +110,10 @@ def as_junit(counted: Counted) -> str:
 
 
 def annotation(counted: Counted, verdict: Verdict) -> str:
-    """A workflow command of hosted runners: at the source line of the instruction with most remote accesses, if it is known."""
-    function = next((p.what for p in counted.remote.functions if isinstance(p.what, Function) and p.what.path), None)
-    at = symbols.program(str(Path(function.path).absolute())).line(function.offset) if function else None
+    """A workflow command of hosted runners: at the source line, if it is known, of the instruction with most remote accesses
+    in a program below the current folder."""
+    own = [p.what for p in counted.remote.functions if isinstance(p.what, Function) and p.what.path and not Path(p.what.path).is_absolute()]
+    at = next(filter(None, (symbols.program(str(Path(f.path).absolute())).line(f.offset) for f in own)), None)
     place = f" file={_escaped(at[0], ',:')},line={at[1]}," if at else " "
     return f"::error{place}title=numaplace::{_escaped(failure(counted, verdict))}"
 
