@@ -221,6 +221,11 @@ def has_looked_at(daemon: Daemon, task: Target) -> Callable[[], bool]:
     return check
 
 
+def sleeps(daemon: Daemon) -> int:
+    status = Path(f"/proc/{daemon.process.pid}/status").read_text()
+    return int(status.partition("voluntary_ctxt_switches:")[2].split()[0])
+
+
 def test_an_orphan_is_restored(tool: Tool, start_target, start_daemon, engine: str) -> None:
     """Its parent, which was placed, has exited before the daemon ends."""
     target = away(start_target)
@@ -229,6 +234,9 @@ def test_an_orphan_is_restored(tool: Tool, start_target, start_daemon, engine: s
     child = child_of(target)
     try:
         wait_until(has_looked_at(daemon, child), lambda: daemon.lines)
+        before = sleeps(daemon)
+        # It sleeps after a pass: whose child the task is, it knows by then.
+        wait_until(lambda: sleeps(daemon) > before, lambda: daemon.lines)
         target.process.kill()
         target.process.wait()
         assert child.cpus() == {NODE_CPUS[0]}
