@@ -10,7 +10,8 @@ say() {
 }
 count="numaplace lab run --machine 2x2 --count --region scan --fail-if 'remote_share > 10%' -- ./first_touch"
 say "$count"
+status=$?
 echo '$ echo $?'
-echo $?
+echo $status
 say "$count fixed"
 rm -r "$PWD"
