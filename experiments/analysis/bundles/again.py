@@ -13,7 +13,7 @@ from experiments.lab import machine as lab
 from experiments.runner.records import statements
 
 from ..runs.results import ResultsError
-from . import archive, sources, verdicts
+from . import archive, folder, sources, verdicts
 from .archive import BundleError
 from .bundle import CODE, RUNS, VERDICTS
 
@@ -23,19 +23,19 @@ MACHINES = sources.name_of(lab.MACHINES)
 
 def judge(path: Path, out: Path | None) -> tuple[list[str], list[str]]:
     """What differs between the bundle and this tree, and a line for each changed verdict. The files are kept in `out`."""
-    if out and (out.is_file() or (out.is_dir() and any(out.iterdir()))):
-        raise BundleError(f"{out}: there already: choose another --out")
-    about, files = archive.unpack(path)
-    then = _kept(path, files)
+    if out:
+        folder.check_free(out, "--out")
+    packed = archive.unpack(path)
+    then = _kept(path, packed.files)
     with tempfile.TemporaryDirectory() as scratch:
-        folder = out or Path(scratch)
-        _write(folder, files)
+        unpacked = out or Path(scratch) / "bundle"
+        folder.write(unpacked, packed.members, "--out")
         try:
-            now = verdicts.of(sorted(found.parent for found in folder.glob(f"{RUNS}*/results.jsonl")))
+            now = verdicts.of(sorted(found.parent for found in unpacked.glob(f"{RUNS}*/results.jsonl")))
         except ResultsError as error:
             raise BundleError(f"{path}: {error}") from None
     changed = verdicts.changes(then, now)
-    told = [*_sources(about["files"]), *_packages(about.get("packages")),
+    told = [*_sources(packed.hashes), *_packages(packed.about.get("packages")),
             f"verdicts: {len(now)} judged again, {len(changed)} changed"]
     return told, changed
 
@@ -47,15 +47,6 @@ def _kept(path: Path, files: dict[str, bytes]) -> list[verdicts.Verdict]:
         return [{name: str(one[name]) for name in (*verdicts.KEY, "verdict")} for one in found]
     except (ValueError, TypeError, KeyError):
         raise BundleError(f"{path}: {VERDICTS}: no list of verdicts") from None
-
-
-def _write(folder: Path, files: dict[str, bytes]) -> None:
-    try:
-        for name, data in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
-    except OSError as error:
-        raise BundleError(f"{folder}: {error.strerror}: choose another --out") from None
 
 
 def _sources(hashes: dict[str, str]) -> list[str]:

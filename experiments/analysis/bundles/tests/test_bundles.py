@@ -37,9 +37,8 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def repacked(packed: Path, path: Path, changed: dict[str, bytes]) -> Path:
     """A whole bundle with other files; b"" leaves one out."""
-    about, files = archive.unpack(packed)
-    files = {name: data for name, data in (files | changed).items() if data}
-    archive.pack(path, {name: value for name, value in about.items() if name not in ("files", "format")}, files)
+    bundle = archive.unpack(packed)
+    archive.pack(path, bundle.about, {name: data for name, data in (bundle.files | changed).items() if data})
     return path
 
 
@@ -59,7 +58,7 @@ def test_the_same_runs_make_the_same_bytes(packed: Path, tmp_path: Path) -> None
 
 
 def test_a_bundle_has_what_judges_and_what_is_judged(packed: Path) -> None:
-    about, files = archive.unpack(packed)
+    about, files = archive.unpack(packed).about, archive.unpack(packed).files
     for run in RUNS:
         assert {f"{run}results.jsonl", f"{run}manifest.json"} <= files.keys()
     assert "runs/e5620/lab.log" in files and not any(name.endswith(".html") for name in files if name.startswith("runs/"))
@@ -74,7 +73,7 @@ def test_a_bundle_has_what_judges_and_what_is_judged(packed: Path) -> None:
 
 def test_the_code_of_a_bundle_judges_alone(packed: Path, tmp_path: Path) -> None:
     """With every module that it imports, and nothing of this tree but the programs."""
-    for name, data in archive.unpack(packed)[1].items():
+    for name, data in archive.unpack(packed).files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
     code = """if True:
@@ -106,7 +105,7 @@ def test_judged_again_nothing_changes(packed: Path, tmp_path: Path, capsys: pyte
 def test_a_run_alone_is_a_bundle(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(packed.parent / "runs/ls3a"), "--bundle", str(tmp_path / "one.tar.gz")]) == 0
     assert main(["judge-again", str(tmp_path / "one.tar.gz")]) == 0
-    assert {one["run"] for one in json.loads(archive.unpack(tmp_path / "one.tar.gz")[1]["verdicts.json"])} == {"ls3a"}
+    assert {one["run"] for one in json.loads(archive.unpack(tmp_path / "one.tar.gz").files["verdicts.json"])} == {"ls3a"}
     assert main(["export", str(tmp_path), "--bundle", str(tmp_path / "none.tar.gz")]) == 1
     assert main(["export", str(packed.parent / "runs/ls3a"), "--bundle", "/nonexistent/x.tar.gz"]) == 1
     assert "run the experiment first" in capsys.readouterr().err and not (tmp_path / "none.tar.gz").exists()
