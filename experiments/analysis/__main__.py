@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment report DIR | compare A B.. | export DIR | judge-again BUNDLE"""
+"""numaplace experiment report DIR | compare A B.. | export DIR | pack RUN FILE | unpack FILE | judge-again BUNDLE"""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ import argparse
 import json
 import sys
 
-from .command_options import COMPARE_HELP, JUDGE_HELP, add_compare_options, add_export_options, add_judge_options
+from .command_options import (
+    COMPARE_HELP,
+    JUDGE_HELP,
+    PACK_HELP,
+    UNPACK_HELP,
+    add_compare_options,
+    add_export_options,
+    add_judge_options,
+    add_pack_options,
+    add_unpack_options,
+)
 from .runs.results import ResultsError
 
 
@@ -74,6 +84,26 @@ def export(args: argparse.Namespace) -> None:
         print(*drawings.write(results.directory, args.figures), sep="\n")
 
 
+def pack(args: argparse.Namespace) -> None:
+    from .bundles import bundle
+
+    bundle.write(args.directory, args.bundle, args.sign)
+    print(args.bundle)
+
+
+def unpack(args: argparse.Namespace) -> None:
+    from .bundles import archive, folder, signature
+
+    out = args.folder or folder.default(args.bundle)
+    folder.check_free(out, "FOLDER")
+    packed = archive.unpack(args.bundle)
+    signer = signature.verify(args.bundle, packed, args.allowed) if args.allowed else None
+    folder.write(out, packed.members, "FOLDER")
+    told = f"signed by {signer}" if signer else "not signed" if packed.signature is None else \
+        "its signature is not verified: --allowed SIGNERS does"
+    print(f"{args.bundle}: {len(packed.hashes)} files as they were packed; {told}", out, sep="\n")
+
+
 def judge_again(args: argparse.Namespace) -> int:
     from .bundles import again
 
@@ -94,8 +124,9 @@ def parser() -> argparse.ArgumentParser:
     add_compare_options(two)
     three = commands.add_parser("export", help="a run's numbers and figures for other programs")
     add_export_options(three)
-    four = commands.add_parser("judge-again", help=JUDGE_HELP)
-    add_judge_options(four)
+    add_pack_options(commands.add_parser("pack", help=PACK_HELP))
+    add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
+    add_judge_options(commands.add_parser("judge-again", help=JUDGE_HELP))
     return top
 
 
@@ -106,7 +137,8 @@ def carry_out(args: argparse.Namespace) -> int:
               "--figures png|pdf, or --bundle FILE.tar.gz", file=sys.stderr)
         return 2
     try:
-        commands = {"report": report, "compare": compare, "export": export, "judge-again": judge_again}
+        commands = {"report": report, "compare": compare, "export": export, "pack": pack, "unpack": unpack,
+                    "judge-again": judge_again}
         return commands[args.command](args) or 0
     except ResultsError as error:
         print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)

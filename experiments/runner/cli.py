@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, demo, check-machine, report, compare, export, judge-again."""
+"""numaplace experiment: list, run, demo, check-machine, report, compare, export, pack, unpack, judge-again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from pathlib import Path
 from ..analysis.command_options import (
     COMPARE_HELP,
     JUDGE_HELP,
+    PACK_HELP,
+    UNPACK_HELP,
     add_compare_options,
     add_export_options,
     add_judge_options,
+    add_pack_options,
+    add_unpack_options,
 )
 from ..errors import CannotError, ExperimentError, Interrupted, UsageError
 from ..units import duration, percent
@@ -51,8 +55,9 @@ def parser() -> argparse.ArgumentParser:
     add_compare_options(one)
     one = commands.add_parser("export", help="a run's numbers and figures for other programs")
     add_export_options(one)
-    one = commands.add_parser("judge-again", help=JUDGE_HELP)
-    add_judge_options(one)
+    add_pack_options(commands.add_parser("pack", help=PACK_HELP))
+    add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
+    add_judge_options(commands.add_parser("judge-again", help=JUDGE_HELP))
     return top
 
 
@@ -290,7 +295,7 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     commands = {"list": command_list, "run": command_run, "demo": command_demo, "check-machine": command_check,
                 "report": command_analysis, "compare": command_analysis, "export": command_analysis,
-                "judge-again": command_analysis}
+                "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}
     try:
         return commands[args.command](args)
     except ExperimentError as error:

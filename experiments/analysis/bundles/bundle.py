@@ -13,20 +13,24 @@ from experiments.runner.records import manifest as runner
 
 from ..pages import report_all
 from ..runs.results import ResultsError, read
-from . import archive, sources, verdicts
+from . import archive, signature, sources, verdicts
 
 RUNS, CODE, VERDICTS = "runs/", "code/", "verdicts.json"
 RECORDS = ("results.jsonl", "manifest.json", "*.log")
 
 
-def write(directory: str | Path, path: Path) -> None:
-    """Of a run or of a folder of runs."""
+def write(directory: str | Path, path: Path, key: Path | None = None) -> None:
+    """Of a run or of a folder of runs, signed where there is a key."""
     directory = Path(directory).resolve()
     folders = report_all.runs(directory) or [directory]
+    for folder in folders:
+        if not archive.inside(folder.name):
+            raise ResultsError(f"{folder}: no name for a bundle: rename it, without backslash and control characters")
     files = {f"{RUNS}{folder.name}/{record.name}": record for folder in folders for record in _records(folder)}
     files |= {CODE + name: found for name, found in (sources.files() | _machines(folders)).items()}
     judged = json.dumps(verdicts.of(folders), indent=1, ensure_ascii=False) + "\n"
-    archive.pack(path, _about(), {name: _bytes(found) for name, found in files.items()} | {VERDICTS: judged.encode()})
+    archive.pack(path, _about(), {name: _bytes(found) for name, found in files.items()} | {VERDICTS: judged.encode()},
+                 (lambda manifest: signature.sign(key, manifest)) if key else None)
 
 
 def _records(folder: Path) -> list[Path]:
