@@ -14,7 +14,7 @@ EVERYWHERE = {"CHANGELOG.md", "tests/test_words.py"}
 QUOTES_THEM = {"LICENSE", "tests/test_words.py"}
 PLATFORM = {"userspace/lib/host/topology.c", "userspace/tests/host/machine.c", "userspace/tests/files/snapshot.c",
             "userspace/tests/cmd/test_userspace.py", "experiments/analysis/runs/results.py",
-            "experiments/analysis/tests/test_analysis_data.py"}
+            "experiments/analysis/tests/test_analysis_data.py", "experiments/runner/tests/test_runner_schema.py"}
 WHERE = {"userspace/cmd/cmd_measure_penalty.c", "userspace/cmd/cmd_topology.c", "userspace/lib/files/snapshot.c",
          "userspace/lib/files/snapshot_read.c", "userspace/lib/plan/request_print.c", "userspace/lib/predict/report.c",
          "userspace/tests/files/snapshot.c", "userspace/tests/cmd/test_predict.py",

@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.runner.records.results import marks
+from experiments.runner.records.results import FORMAT, marks
 
 from .boots import boot_means
 
@@ -301,6 +301,8 @@ def _manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
         raise ResultsError(f"{path}: not JSON ({error}); run the experiment again") from None
     if not isinstance(manifest, dict):
         raise ResultsError(f"{path}: not a JSON object; run the experiment again")
+    if manifest.get("format", FORMAT) != FORMAT:
+        raise ResultsError(f"{path}: of format {manifest['format']}, and this numaplace reads {FORMAT}: take a newer numaplace")
     return manifest
 
 

@@ -20,6 +20,7 @@ from ..host import distance, host_nodes, state
 from ..host.sysctl_guard import numa_balancing
 from ..host.tool import Numaplace
 from . import statements
+from .results import FORMAT
 
 if TYPE_CHECKING:
     from ..suite.suite import Suite
@@ -34,6 +35,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[s
     """`doubts`: what may scatter the numbers, or needs a word beside them."""
     nodes = host_nodes.nodes()
     return {
+        "format": FORMAT,
         "suite": suite.name, "question": suite.question, "paper": suite.paper,
         "machine": host_nodes.machine_name(), "platform": measured_on,
         "seed": suite.seed, "repeats": suite.repeats, "warmups": suite.warmups,

@@ -11,6 +11,7 @@ from typing import Any
 from ...errors import ExperimentError
 
 NAME = "results.jsonl"
+FORMAT = 1  # of a line and of manifest.json, which has it: Documentation/reference/schema
 
 
 def read(directory: Path) -> list[dict[str, Any]]:

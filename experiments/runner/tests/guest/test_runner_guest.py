@@ -19,6 +19,7 @@ from experiments.runner.host.tool import Numaplace
 from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
+from experiments.runner.tests import schemas
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -41,6 +42,7 @@ def observe(workload: str, policy: str, scratch: Path, engine: str = "auto") -> 
     marks = [mark for mark in record["marks"] if "measured together" not in mark]
     assert (marks, record["check"]) == ([], "ok")
     assert record["platform"].startswith("lab-")
+    assert schemas.faults("results", json.loads(json.dumps(record))) == []
     return record
 
 

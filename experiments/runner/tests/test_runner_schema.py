@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a run writes is what the schemas say, no more and no less; runs of other formats are read or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.analysis.runs.results import ResultsError, read
+from experiments.analysis.tests import synthetic
+from experiments.runner.cli import main
+from experiments.runner.observe import cost, page_sample
+from experiments.runner.records import results
+from experiments.runner.tests import schemas
+from experiments.runner.tests.test_runner_observe_static import CACHETEST, SUITE
+
+APPLIED = {"decisions": [{"pid": 1, "result": {"migrate": {"moved": 6, "ns": 9, "bytes": 24576}}}]}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of this machine; a warm-up and two observations."""
+    folder = tmp_path_factory.mktemp("schema")
+    (folder / "small.toml").write_text(SUITE.format(design="cachetest", factors=CACHETEST, repeats=1))
+    assert main(["run", str(folder / "small.toml"), "--out", str(folder / "out")]) == 0
+    return folder / "out"
+
+
+def renamed(value: dict[str, Any], key: str) -> dict[str, Any]:
+    return {f"{name}_now" if name == key else name: one for name, one in value.items()}
+
+
+@pytest.mark.parametrize("name", ["results", "manifest"])
+def test_a_schema_is_one_of_its_draft(name: str) -> None:
+    found = schemas.schema(name)
+    schemas.VALIDATOR.check_schema(found)
+    assert found["$schema"] == schemas.VALIDATOR.META_SCHEMA["$id"] and found["$id"] == f"urn:numaplace:{name}:{results.FORMAT}"
+
+
+def test_a_run_is_as_the_schemas_say(run: Path) -> None:
+    found = results.read(run)
+    assert len(found) == 4 and [fault for record in found for fault in schemas.faults("results", record)] == []
+    written = json.loads((run / "manifest.json").read_text())
+    assert schemas.faults("manifest", written) == []
+    assert written.keys() == schemas.schema("manifest")["properties"].keys()
+
+
+def test_what_a_policy_adds_to_a_record_is_in_the_schema() -> None:
+    record = synthetic.observation("cross", "n-mass", 1) | {
+        "apply": APPLIED, "cost": cost(APPLIED, 0.5, 0.1), "apply_at": [1.0, 1.5], "host_load": 0.5,
+        "samples": [page_sample(["left"], [{"pages": {"0": 5}}], None), page_sample(["left"], [{"pages": {"1": 5}}], APPLIED)]}
+    assert schemas.faults("results", record) == []
+    for key in ("cost", "apply_at", "samples", "host_load"):
+        assert schemas.faults("results", renamed(record, key))
+
+
+@pytest.mark.parametrize("records", [synthetic.full(1), synthetic.timed(1)], ids=["functional", "timed"])
+def test_the_records_of_other_tests_are_as_the_schema_says(records: list[dict[str, Any]]) -> None:
+    assert [fault for record in records for fault in schemas.faults("results", record)] == []
+    assert schemas.faults("manifest", synthetic.MANIFEST) == schemas.faults("manifest", synthetic.TIMED) == []
+
+
+def test_a_key_with_another_name_is_a_fault(run: Path) -> None:
+    for name, value in (("results", results.read(run)[0]), ("manifest", json.loads((run / "manifest.json").read_text()))):
+        for key in value:
+            assert schemas.faults(name, renamed(value, key)), key
+    record = results.read(run)[0]
+    for part in ("tasks", "metrics"):
+        for key in record[part][0]:
+            assert schemas.faults("results", record | {part: [renamed(record[part][0], key)]}), key
+
+
+def test_a_value_of_another_kind_is_a_fault(run: Path) -> None:
+    record = results.read(run)[0]
+    for key, value in (("repeat", "1"), ("platform", "lab"), ("metrics", {}), ("marks", [1]), ("seconds", -1), ("apply", [])):
+        fault, = schemas.faults("results", record | {key: value})
+        assert fault.startswith(f"$.{key}"), fault
+
+
+def test_a_run_without_a_format_is_read_with_its_former_names(tmp_path: Path) -> None:
+    """As the first runs were written; the schema has the names of today only."""
+    former = [renamed_platform(record) for record in synthetic.full(1)]
+    assert all(schemas.faults("results", record) for record in former)
+    found = read(synthetic.write(tmp_path, former, renamed_platform(synthetic.MANIFEST)))
+    assert found.platforms == ["lab-functional"] and len(found.observations) == len(former)
+
+
+def renamed_platform(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name != "platform"} | {"source": "lab-plain"}  # alias
+
+
+def test_a_run_of_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
+    written = json.loads((run / "manifest.json").read_text())
+    assert written["format"] == results.FORMAT == 1
+    with pytest.raises(ResultsError, match="manifest.json: of format 2, and this numaplace reads 1: take a newer numaplace"):
+        read(synthetic.write(tmp_path, synthetic.full(1), written | {"format": 2}))
