@@ -26,6 +26,8 @@ def write(directory: str | Path, path: Path, key: Path | None = None) -> None:
     for folder in folders:
         if not archive.inside(folder.name):
             raise ResultsError(f"{folder}: no name for a bundle: rename it, without backslash and control characters")
+    if twice := [folder for folder in folders if sum(folder.name == other.name for other in folders) > 1]:
+        raise ResultsError(f"{twice[0]}: a bundle has one run of a name, and {twice[1]} has it too: pack one of them")
     files = {f"{RUNS}{folder.name}/{record.name}": record for folder in folders for record in _records(folder)}
     files |= {CODE + name: found for name, found in (sources.files() | _machines(folders)).items()}
     judged = json.dumps(verdicts.of(folders), indent=1, ensure_ascii=False) + "\n"

@@ -8,19 +8,22 @@ from typing import Any
 
 from .. import papers
 from ..papers.chapter import NO_POLICY
+from ..policies import agreement, matrix
+from ..policies.speedup import Speedup
 from ..runs.results import Results, ResultsError, read
 from . import report, summary
 from .summary import notes, write_text
 
+PLACES = ("*", "runs/*", "*/runs/*")
 Part = tuple[Results, list[papers.Chapter]]
 
 
 def runs(directory: str | Path) -> list[Path]:
-    """The folders of runs in this one; none where it is a run itself."""
+    """The folders of runs in this one, those of unpacked bundles too; none where it is a run itself."""
     directory = Path(directory)
     if (directory / "results.jsonl").exists():
         return []
-    return sorted(path.parent for path in directory.glob("*/results.jsonl"))
+    return sorted(path.parent for pattern in PLACES for path in directory.glob(f"{pattern}/results.jsonl"))
 
 
 def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]:
@@ -32,9 +35,9 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
             results = read(folder)
             summary.write(folder, report.make(folder)[1])
         except ResultsError as error:  # one run that failed leaves the others readable
-            broken.append((folder.name, str(error)))
+            broken.append((_name(folder, directory), str(error)))
             continue
-        chapters, _ = report.chapters_of(results, report.slug_of(folder.name))
+        chapters, _ = report.chapters_of(results, report.slug_of(_name(folder, directory)))
         parts.append((results, chapters))
     parts.sort(key=_place)
     if not parts:
@@ -44,7 +47,8 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
            if chapter.policy == NO_POLICY for check in chapter.own_checks]
     page = report.page_of("report_all.html", title=_title(parts),
                           broken=broken, across=across, by_kind=papers.by_kind([*own, *across]),
-                          parts=[_part(results, chapters) for results, chapters in parts])
+                          agreement=[_agreement(suite) for suite in agreement.suites([results for results, _ in parts])],
+                          parts=[_part(results, chapters, _name(results.directory, directory)) for results, chapters in parts])
     return write_text(Path(directory) / "report.html", page), parts
 
 
@@ -62,9 +66,30 @@ def _place(part: Part) -> tuple[int, str]:
     return (list(papers.PRESENTATIONS).index(known[0]) if known else -1, results.directory.name)
 
 
-def _part(results: Results, chapters: list[papers.Chapter]) -> dict[str, Any]:
+def _name(folder: Path, directory: str | Path) -> str:
+    return folder.relative_to(directory).as_posix()
+
+
+def _agreement(suite: agreement.Suite) -> dict[str, Any]:
+    """Those that differ come first."""
+    order = (agreement.DIFFERS, agreement.HOLDS, agreement.NOT_ALL, agreement.NONE)
     return {
-        "folder": results.directory.name,
+        "name": suite.name,
+        "places": [(place.machine, place.kernel, place.results.platform_short) for place in suite.places],
+        "counts": [(said, len(suite.of(said))) for said in order],
+        "differ": [(one.workload, one.policy, agreement.between(suite, one)) for one in suite.of(agreement.DIFFERS)],
+        "rows": [(one.workload, one.policy, one.agreement, [_speedup(found) for found in one.found])
+                 for said in order for one in suite.of(said)],
+    }
+
+
+def _speedup(found: Speedup | None) -> tuple[str, str]:
+    return (agreement.verdict(found), f"{matrix.times(found.value)}, {matrix.limits(found)}") if found else ("not measured", "")
+
+
+def _part(results: Results, chapters: list[papers.Chapter], name: str) -> dict[str, Any]:
+    return {
+        "folder": name,
         "suite": results.suite,
         "machine": results.machine or "an unnamed machine",
         "platform": results.platform_line,
@@ -72,5 +97,5 @@ def _part(results: Results, chapters: list[papers.Chapter]) -> dict[str, Any]:
         "chapters": chapters,
         "counted": f"{len(results.clean)} of {len(results.measured)}",
         "notes": notes(results),
-        "anchor": report.slug_of(results.directory.name),
+        "anchor": report.slug_of(name),
     }

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which policies are faster or slower than the baseline on every machine and kernel, by runs of one suite on several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..runs.results import Results, natural, policy_rank, text_of
+from .speedup import Speedup, speedups, told
+
+FASTER, SLOWER, OPEN = "faster", "slower", "not decided"
+HOLDS, DIFFERS, NOT_ALL, NONE = "holds on all", "differs", "not shown on all", "not shown on any"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run was made."""
+
+    machine: str
+    kernel: str
+    results: Results
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """About a workload under a policy; None where a run has not both it and the baseline."""
+
+    workload: str
+    policy: str
+    found: tuple[Speedup | None, ...]  # in the order of the places
+
+    @property
+    def verdicts(self) -> list[str]:
+        return [verdict(one) for one in self.found if one]
+
+    @property
+    def agreement(self) -> str:
+        """Each run's verdict has its own share of errors; what holds on all is not tested once more."""
+        verdicts = {*self.verdicts}
+        if {FASTER, SLOWER} <= verdicts:
+            return DIFFERS
+        if OPEN not in verdicts:
+            return HOLDS
+        return NONE if verdicts == {OPEN} else NOT_ALL
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Runs of one suite on more than one machine or kernel."""
+
+    name: str
+    places: tuple[Place, ...]
+    conclusions: tuple[Conclusion, ...]
+
+    def of(self, agreement: str) -> list[Conclusion]:
+        return [one for one in self.conclusions if one.agreement == agreement]
+
+
+def verdict(found: Speedup) -> str:
+    if not found.significant:
+        return OPEN
+    return FASTER if found.value > 1 else SLOWER
+
+
+def suites(runs: Sequence[Results]) -> list[Suite]:
+    """Those whose runs have a workload and a policy in common; runs whose times mean nothing are left out."""
+    by_name: dict[str, list[Place]] = {}
+    for results in runs:
+        if len(results.platforms) == 1 and told(results):
+            place = Place(results.machine or "an unnamed machine", kernel(results), results)
+            by_name.setdefault(results.suite, []).append(place)
+    found = [_suite(name, sorted(places, key=lambda p: (natural(p.machine), natural(p.kernel))))
+             for name, places in sorted(by_name.items()) if len({(p.machine, p.kernel) for p in places}) > 1]
+    return [suite for suite in found if suite.conclusions]
+
+
+def kernel(results: Results) -> str:
+    described = results.manifest.get("kernel")
+    release = described.get("release") if isinstance(described, dict) else None
+    return text_of(results.manifest.get("release") or release) or "an unnamed kernel"
+
+
+def _suite(name: str, places: Sequence[Place]) -> Suite:
+    found = [speedups(place.results) for place in places]
+    keys = sorted({key for one in found for key in one}, key=lambda key: (natural(key[0]), policy_rank(key[1])))
+    made = [Conclusion(*key, tuple(one.get(key) for one in found)) for key in keys]
+    return Suite(name, tuple(places), tuple(one for one in made if len(one.verdicts) > 1))
+
+
+def between(suite: Suite, conclusion: Conclusion) -> str:
+    """What a difference goes with, by names: kernels of one machine, or machines."""
+    told_at = [(place, verdict(one)) for place, one in zip(suite.places, conclusion.found, strict=True) if one]
+    kernels = []
+    for machine in dict.fromkeys(place.machine for place, _ in told_at):
+        here = [(place.kernel, said) for place, said in told_at if place.machine == machine]
+        if {FASTER, SLOWER} <= {said for _, said in here}:
+            kernels.append(f"kernels of {machine}: {_names(here)}")
+    return "; ".join(kernels) or f"machines: {_names([(place.machine, said) for place, said in told_at])}"
+
+
+def _names(told_at: Sequence[tuple[str, str]]) -> str:
+    by_verdict = {said: list(dict.fromkeys(name for name, one in told_at if one == said)) for said in (FASTER, SLOWER)}
+    return ", ".join(f"{said} on {' and '.join(names)}" for said, names in by_verdict.items())
