@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""MACHINES.toml: where a campaign's suites run.
+
+    [box1]                    # a name of the user's, for folders and tables
+    host = "box1.example"     # by ssh; left out: this computer
+    ssh = ["-p", "2222"]      # more options of ssh
+    folder = "numaplace"      # there, made where it is missing; default numaplace-campaign, in the home folder
+    program = "numaplace"     # there; default numaplace
+    lab = "demo-2s"           # a machine of the lab, on that host
+    slurm = ["--partition=numa", "--nodelist=box1"]    # options of sbatch, in the place of host
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.errors import UsageError
+
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+KEYS = {"host": str, "ssh": list, "folder": str, "program": str, "lab": str, "slurm": list}
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    host: str = ""
+    ssh: tuple[str, ...] = ()
+    folder: str = "numaplace-campaign"
+    program: str = "numaplace"
+    lab: str = ""
+    slurm: tuple[str, ...] = ()
+
+    @property
+    def scheduler(self) -> str:
+        """ReFrame's."""
+        return "squeue" if self.slurm else "ssh" if self.host else "local"
+
+    @property
+    def access(self) -> list[str]:
+        """What its scheduler is told to get at the machine."""
+        return list(self.slurm) or ([f"#host={self.host}", *self.ssh] if self.host else [])
+
+
+def read(path: Path) -> list[Machine]:
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}: name a file of machines") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    if not tables:
+        raise UsageError(f"{path} names no machine: give it a table for each, such as [box1]")
+    return [_machine(path, name, table) for name, table in tables.items()]
+
+
+def _machine(path: Path, name: str, table: Any) -> Machine:
+    if not NAME.fullmatch(name) or not isinstance(table, dict):
+        raise UsageError(f"{path}: '{name}' is no machine: write [NAME], of letters, digits, _ and -")
+    for key, value in table.items():
+        if key not in KEYS:
+            raise UsageError(f"{path}: [{name}] has '{key}': it takes {', '.join(KEYS)}")
+        if not isinstance(value, KEYS[key]) or (KEYS[key] is list and not all(isinstance(word, str) for word in value)):
+            raise UsageError(f"{path}: [{name}] {key} is no {'list of texts' if KEYS[key] is list else 'text'}")
+    if "host" in table and "slurm" in table:
+        raise UsageError(f"{path}: [{name}] has host and slurm: a job of Slurm's goes where that sends it; leave one out")
+    return Machine(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
