@@ -4,81 +4,137 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import uuid
 from pathlib import Path
 
 from experiments.campaign import engine, machines, state
-from experiments.errors import ExperimentError, UsageError
+from experiments.errors import ExperimentError, Interrupted, UsageError
 from experiments.places import HERE
-from experiments.runner.suite import suite as suites
+from experiments.runner import cli as runner
 
 UNFINISHED = 1
 PASSED_ON = ("kernel", "repeats", "seed", "repeat_until_ci", "max_repeats", "workloads", "policies", "engine", "boots", "budget")
-FLAGS = ("quick", "functional")
+FLAGS = ("quick", "functional", "no_calibrate")
+ACTIONS = """\
+actions on the folder of a campaign:
+  status DIR            each suite on each machine: done, skipped, failed or open, records, seconds, why
+  resume DIR            goes on with what is failed or open
+  report DIR            the page of all runs, as of experiment report
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="numaplace campaign", usage="numaplace campaign MACHINES.toml SUITE.. [OPTIONS] | status DIR | resume DIR | report DIR",
-        description="Runs suites on each machine of a file, one at a time on each, and keeps what they measure.")
-    top.add_argument("machines", type=Path, metavar="MACHINES.toml")
-    top.add_argument("suites", nargs="+", metavar="SUITE")
+        prog="numaplace campaign", usage="numaplace campaign [OPTION..] MACHINES.toml SUITE.. | status DIR | resume DIR | report DIR",
+        description="Runs suites on each machine of a file, one at a time on each, and keeps what they measure.",
+        epilog=ACTIONS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("machines", type=Path, metavar="MACHINES.toml", help="a table for each machine")
+    top.add_argument("suites", nargs="+", metavar="SUITE", help="as of experiment run")
     top.add_argument("--out", type=Path, default=Path("results/campaign"), metavar="DIR", help="default: results/campaign")
     for name in PASSED_ON:
         top.add_argument(f"--{name.replace('_', '-')}", metavar="X", help="as of experiment run")
     for name in FLAGS:
-        top.add_argument(f"--{name}", action="store_true", help="as of experiment run")
+        top.add_argument(f"--{name.replace('_', '-')}", action="store_true", help="as of experiment run")
     return top
 
 
 def options(args: argparse.Namespace) -> list[str]:
-    given = {name.replace("_", "-"): getattr(args, name) for name in PASSED_ON}
-    return [word for name, value in given.items() if value is not None for word in (f"--{name}", value)] + [
-        f"--{name}" for name in FLAGS if getattr(args, name)]
+    given = {f"--{name.replace('_', '-')}": getattr(args, name) for name in PASSED_ON}
+    return [word for name, value in given.items() if value is not None for word in (name, value)] + [
+        f"--{name.replace('_', '-')}" for name in FLAGS if getattr(args, name)]
+
+
+def check(found: list[machines.Machine], suites: list[str], words: list[str]) -> None:
+    """What `experiment run` would refuse on a machine, it refuses here."""
+    for machine in found:
+        lab = ["--lab", machine.lab] if machine.lab else []
+        for suite in suites:
+            runner.request_of(runner.parser().parse_args(["run", suite, *lab, *words]))
+
+
+def kept_names(suites: list[str]) -> list[str]:
+    names = [Path(suite).name if suite.endswith(".toml") else suite for suite in suites]
+    stems = [name.removesuffix(".toml") for name in names]
+    for stem in stems:
+        if stems.count(stem) > 1:
+            raise UsageError(f"suite '{stem}' is given {stems.count(stem)} times: the campaign's folder has one of each name")
+        if "@" in stem:
+            raise UsageError(f"suite '{stem}' has an @, which stands before the machine in folders' names: rename its file")
+    return names
 
 
 def begin(argv: list[str]) -> int:
     args = parser().parse_args(argv)
-    found = machines.read(args.machines)
-    for suite in args.suites:
-        suites.load(suite)
+    found, names = machines.read(args.machines), kept_names(args.suites)
+    check(found, args.suites, options(args))
     folder = args.out.absolute()
     if (folder / state.FILE).exists():
         raise UsageError(f"{args.out} has a campaign already: go on with numaplace campaign resume {args.out}, or give another --out")
     engine.check()
-    campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", args.suites, options(args), found)
-    campaign.write()
+    try:
+        (folder / "suites").mkdir(parents=True, exist_ok=True)
+        for suite in args.suites:
+            if suite.endswith(".toml"):
+                shutil.copy(suite, folder / "suites")
+        campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", names, options(args), found)
+        campaign.write()
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}: give another --out") from None
     return go_on(campaign)
 
 
 def go_on(campaign: state.Campaign) -> int:
-    engine.run(campaign.folder, campaign.machines)
-    return show(campaign)
+    engine.check()
+    before = campaign.steps()
+
+    def tell(machine: int, suite: int) -> None:
+        if before[machine * len(campaign.suites) + suite].state != "done":
+            print(campaign.step(machine, suite), flush=True)
+
+    with engine.alone(campaign.folder):
+        engine.run(campaign.folder, campaign.machines, tell)
+    return conclude(campaign)
 
 
 def show(campaign: state.Campaign) -> int:
+    print("\n".join(map(str, campaign.steps())))
+    return conclude(campaign)
+
+
+def conclude(campaign: state.Campaign) -> int:
     """0 where every step is done or skipped."""
     steps = campaign.steps()
-    for step in steps:
-        print(f"{step.machine:16} {step.suite:20} {step.state:8} {step.records:5} records  {step.why}".rstrip())
-    left = sum(step.state in ("open", "failed") for step in steps)
+    left = [step for step in steps if step.left]
     if left:
-        print(f"campaign: {left} of {len(steps)} are not done: numaplace campaign resume {campaign.folder}", file=sys.stderr)
+        print(f"numaplace campaign: {len(left)} of {len(steps)} steps are not done ({left[0].suite} on {left[0].machine}: "
+              f"{left[0].why or 'not started'}): numaplace campaign resume {campaign.folder} goes on", file=sys.stderr)
     return UNFINISHED if left else 0
 
 
 def report(campaign: state.Campaign) -> int:
-    return subprocess.run([HERE.programs / "numaplace", "experiment", "report", campaign.folder / "runs"], check=False).returncode
+    return subprocess.run([HERE.programs / "numaplace", "experiment", "report", campaign.folder / state.RUNS],
+                          check=False).returncode
+
+
+def act(argv: list[str]) -> int:
+    actions = {"status": show, "resume": go_on, "report": report}
+    if not argv or argv[0] not in actions:
+        return begin(argv)
+    if len(argv) != 2 or argv[1].startswith("-"):
+        raise UsageError(f"{argv[0]} takes the folder of a campaign and nothing else: numaplace campaign {argv[0]} DIR")
+    return actions[argv[0]](state.read(Path(argv[1])))
 
 
 def main() -> int:
-    actions = {"status": show, "resume": go_on, "report": report}
     try:
-        if len(sys.argv) == 3 and sys.argv[1] in actions:
-            return actions[sys.argv[1]](state.read(Path(sys.argv[2])))
-        return begin(sys.argv[1:])
+        return act(sys.argv[1:])
     except ExperimentError as error:
         print(f"numaplace campaign: {error}", file=sys.stderr)
         return error.status
+    except Interrupted as stop:
+        print("numaplace campaign: stopped; a step on a host by ssh goes on there, and numaplace campaign resume takes "
+              "what it measures", file=sys.stderr)
+        return 128 + stop.number

@@ -20,8 +20,11 @@ from typing import Any
 
 from experiments.errors import UsageError
 
-NAME = re.compile(r"[A-Za-z0-9_-]+")
+NAME = re.compile(r"[^/@.\x00-\x1f][^/@\x00-\x1f]*")
+WORD = re.compile(r"[\w%+,./:=@\[\]~-]+")  # ReFrame puts those of ssh into a line for a shell
 KEYS = {"host": str, "ssh": list, "folder": str, "program": str, "lab": str, "slurm": list}
+# A host that is switched off ends its step within a minute.
+NOTICES = ("-oConnectTimeout=15", "-oServerAliveInterval=15", "-oServerAliveCountMax=3")
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Machine:
 
     @property
     def access(self) -> list[str]:
-        """What its scheduler is told to get at the machine."""
-        return list(self.slurm) or ([f"#host={self.host}", *self.ssh] if self.host else [])
+        """What its scheduler is told to get at the machine. Of an option that is given twice, ssh takes the first."""
+        return list(self.slurm) or ([f"#host={self.host}", *self.ssh, *NOTICES] if self.host else [])
 
 
 def read(path: Path) -> list[Machine]:
@@ -51,7 +54,7 @@ def read(path: Path) -> list[Machine]:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}: name a file of machines") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"{path}: {error}: correct the file") from None
     if not tables:
         raise UsageError(f"{path} names no machine: give it a table for each, such as [box1]")
     return [_machine(path, name, table) for name, table in tables.items()]
@@ -59,12 +62,20 @@ def read(path: Path) -> list[Machine]:
 
 def _machine(path: Path, name: str, table: Any) -> Machine:
     if not NAME.fullmatch(name) or not isinstance(table, dict):
-        raise UsageError(f"{path}: '{name}' is no machine: write [NAME], of letters, digits, _ and -")
+        raise UsageError(f"{path}: '{name}' is no machine: write [NAME], without / and @")
     for key, value in table.items():
         if key not in KEYS:
             raise UsageError(f"{path}: [{name}] has '{key}': it takes {', '.join(KEYS)}")
         if not isinstance(value, KEYS[key]) or (KEYS[key] is list and not all(isinstance(word, str) for word in value)):
-            raise UsageError(f"{path}: [{name}] {key} is no {'list of texts' if KEYS[key] is list else 'text'}")
+            raise UsageError(f"{path}: [{name}] {key} is not a {'list of texts' if KEYS[key] is list else 'text'}")
+        if not value:
+            raise UsageError(f"{path}: [{name}] {key} is empty: leave it out")
+    for word in (*table.get("ssh", []), *([table["host"]] if "host" in table else [])):
+        if not WORD.fullmatch(word):
+            raise UsageError(f"{path}: [{name}] '{word}' has characters that a shell changes: "
+                             "give the host a name in ~/.ssh/config")
     if "host" in table and "slurm" in table:
-        raise UsageError(f"{path}: [{name}] has host and slurm: a job of Slurm's goes where that sends it; leave one out")
+        raise UsageError(f"{path}: [{name}] has host and slurm: Slurm chooses the host itself; leave one out")
+    if "ssh" in table and "host" not in table:
+        raise UsageError(f"{path}: [{name}] has ssh and no host: name the host, or leave ssh out")
     return Machine(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""machine_side/step.sh with programs that end as numaplace may end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import eventually
+
+STEP = Path(__file__).resolve().parents[1] / "machine_side" / "step.sh"
+NAME = "campaign-1-sort@box 1"
+
+
+class Machine:
+    def __init__(self, folder: Path):
+        self.folder = folder / "its folder"
+        self.program = folder / "num place"
+        self.runs = 0
+        self.top = folder
+
+    def does(self, text: str) -> None:
+        """As `numaplace experiment run SUITE --out DIR OPTION..`: $2 is the command, $3 the suite, $5 the folder."""
+        self.program.write_text(f'#!/bin/sh\nset -eu\n[ "$2" = run ] && mkdir -p "$5"\n{text}\n')
+        self.program.chmod(0o755)
+
+    def start(self, *options: str, suite: str = "sort") -> tuple[subprocess.Popen, Path]:
+        self.runs += 1
+        here = self.top / f"job {self.runs}"
+        here.mkdir()
+        (here / "mine.toml").write_text("name = 'mine'\n")
+        words = ["sh", STEP, self.folder, NAME, self.program, suite, *(options or ("--lab", "demo-2s"))]
+        return subprocess.Popen(words, cwd=here, stderr=subprocess.PIPE, text=True, start_new_session=True), here
+
+    def step(self, *options: str, suite: str = "sort") -> tuple[list[str], Path]:
+        """The words of its verdict."""
+        process, here = self.start(*options, suite=suite)
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (0, "")
+        return (here / "verdict").read_text().rstrip("\n").split(" ", 2), here
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_what_is_measured_comes_and_stays(machine: Machine) -> None:
+    machine.does('echo "$*" >"$5/arguments"')
+    (state, _, why), here = machine.step("--lab", "demo-2s", "--quick")
+    assert (state, why) == ("done", "")
+    assert (here / "result/arguments").read_text() == f"experiment run sort --out {NAME} --lab demo-2s --quick\n"
+    assert (machine.folder / NAME / "arguments").exists()
+
+
+def test_a_step_that_was_ended_goes_on(machine: Machine) -> None:
+    machine.does('echo "$*" >>"$5/results.jsonl"; exit 1')
+    assert machine.step()[0][0] == "failed"
+    machine.does('echo "$*" >>"$5/results.jsonl"')
+    (state, *_), here = machine.step()
+    first, second = (here / "result/results.jsonl").read_text().splitlines()
+    assert state == "done" and "--resume" not in first and second.endswith(" --resume")
+
+
+@pytest.mark.parametrize(("status", "state", "why"), [(1, "failed", "status 1: bad"), (3, "skipped", "bad")])
+def test_the_last_line_says_why(machine: Machine, status: int, state: str, why: str) -> None:
+    machine.does(f'echo much; echo bad >&2; exit {status}')
+    assert machine.step()[0][::2] == [state, why]
+
+
+def test_a_real_machine_with_an_obstacle_is_skipped(machine: Machine) -> None:
+    machine.does('[ "$2" = run ] || { echo "ok        x"; echo "obstacle  one node"; echo "   -> buy"; exit 3; }; exit 9')
+    assert machine.step("--quick")[0][::2] == ["skipped", "one node"]
+
+
+def test_a_missing_program_is_named(machine: Machine) -> None:
+    assert machine.step()[0][::2] == ["failed", f"{machine.program} is not on this machine: its path is the machine's 'program'"]
+
+
+def test_a_suite_of_the_user_comes_along(machine: Machine) -> None:
+    machine.does('cp "$3" "$5/suite"')
+    assert machine.step(suite="mine.toml")[0][0] == "done"
+    assert (machine.folder / NAME / "suite").read_text() == "name = 'mine'\n"
+
+
+def test_two_steps_run_one_after_the_other(machine: Machine) -> None:
+    machine.does('[ ! -e "$5/inside" ]; : >"$5/inside"; mkfifo "$5/go" && cat "$5/go" || :; rm "$5/inside"; echo >>"$5/ended"')
+    first, _ = machine.start()
+    assert eventually(lambda: (machine.folder / NAME / "go").exists())
+    second, there = machine.start()
+    # It waits for the lock, which the first has.
+    assert eventually(lambda: "flock\x009" in children(second.pid))
+    assert not (there / "verdict").exists()
+    (machine.folder / NAME / "go").write_text("")
+    assert first.wait(60) == second.wait(60) == 0
+    assert (machine.folder / NAME / "ended").read_text() == "\n\n"
+    assert (there / "verdict").read_text().startswith("done ")
+
+
+def children(pid: int) -> str:
+    """Their command lines."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return "".join(Path(f"/proc/{child}/cmdline").read_text() for child in listed if Path(f"/proc/{child}").exists())
+
+
+def test_a_step_that_is_ended_lets_the_run_undo_what_it_did(machine: Machine) -> None:
+    machine.does('trap \'kill $!; : >"$5/undone"; exit 0\' TERM; mkfifo "$5/never"; cat "$5/never" & : >"$5/began"; wait')
+    process, here = machine.start()
+    assert eventually(lambda: (machine.folder / NAME / "began").exists())
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait(60) == 143
+    assert eventually(lambda: (machine.folder / NAME / "undone").exists())
+    assert not (here / "verdict").exists()
+    process.stderr.close()
