@@ -56,6 +56,7 @@ static const struct np_cmd programs[] = {
 	{ "calibrate-machine", NULL, "FILE.toml", "measures this machine into a machine file" },
 	{ "experiment", NULL, "list | run SUITE | report DIR",
 	  "runs and compares whole experiments" },
+	{ "campaign", NULL, "FILE.toml SUITE.. | resume DIR", "runs suites on many machines" },
 };
 
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))

@@ -19,7 +19,9 @@ COMPLETION = ROOT / "userspace" / "completion"
 PROMPT = "ready> "
 ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace pl": ({"place", "plan"}, "migrate"),
-    "numaplace ca": ({"calibrate-machine", "cancel"}, "calibrate"),
+    "numaplace ca": ({"calibrate-machine", "campaign", "cancel"}, "calibrate"),
+    "numaplace campaign user": ({"userspace"}, "1"),
+    "numaplace campaign resume user": ({"userspace"}, "1"),
     "numaplace plan --snapshot user": ({"userspace"}, "1"),
     "numaplace machine user": ({"userspace"}, "1"),
     "numaplace experiment judge-again user": ({"userspace"}, "1"),
