@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 
-.PHONY: setup
+.PHONY: setup check-fleet
 
 setup:				## installs what is missing, says what and why; under a second when nothing is
 	@setup/run
@@ -13,6 +13,10 @@ check-unit: setup		## the tests that need no machine of the lab
 check-lab: setup		## the tests that boot machines
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest -m lab
+
+check-fleet: setup		## a campaign over ssh, as root: three hosts that are network namespaces; one goes down and comes back
+	@$(MAKE) --no-print-directory all
+	@setup/check-fleet
 
 check-kernels: setup		## the tests inside the lab, on every kernel series in KERNELS
 	@$(MAKE) --no-print-directory all

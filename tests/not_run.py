@@ -5,7 +5,7 @@ from collections import Counter
 
 __all__ = ["pytest_report_teststatus", "pytest_terminal_summary"]
 NOT_RUN = "not run"
-ELSEWHERE = ("make check-debug", "make check-torture")  # in the reason of such a skip
+ELSEWHERE = ("make check-debug", "make check-fleet", "make check-torture")  # in the reason of such a skip
 
 
 def reason(report) -> str:
