@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Shared by check-package, check-installed and image-root, which run in a bare Debian root, and by check-image: each step
-# says how long it took, and the first failure ends it. Sourced, not run.
+# Shared by check-package, check-installed and image-root, which run in a bare Debian root, by check-image and check-fleet:
+# each step says how long it took, and the first failure ends it. Sourced, not run.
 
 export DEBIAN_FRONTEND=noninteractive
 NAME=$(basename "$0")

@@ -16,8 +16,9 @@ from experiments.places import HERE
 from experiments.runner import cli as runner
 
 UNFINISHED = 1
-PASSED_ON = ("kernel", "repeats", "seed", "repeat_until_ci", "max_repeats", "workloads", "policies", "engine", "boots", "budget")
-FLAGS = ("quick", "functional", "no_calibrate")
+# Options of `experiment run` with and without a value.
+VALUES = ("kernel", "repeats", "seed", "repeat-until-ci", "max-repeats", "workloads", "policies", "engine", "boots", "budget")
+FLAGS = ("quick", "functional", "no-calibrate")
 ACTIONS = """\
 actions on the folder of a campaign:
   status DIR            each suite on each machine: done, skipped, failed or open, records, seconds, why
@@ -28,23 +29,23 @@ actions on the folder of a campaign:
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="numaplace campaign", usage="numaplace campaign [OPTION..] MACHINES.toml SUITE.. | status DIR | resume DIR | report DIR",
-        description="Runs suites on each machine of a file, one at a time on each, and keeps what they measure.",
-        epilog=ACTIONS, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="numaplace campaign", epilog=ACTIONS, formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="numaplace campaign [OPTION..] MACHINES.toml SUITE.. | status DIR | resume DIR | report DIR",
+        description="Runs suites on each machine of a file, one at a time on each, and keeps what they measure.")
     top.add_argument("machines", type=Path, metavar="MACHINES.toml", help="a table for each machine")
     top.add_argument("suites", nargs="+", metavar="SUITE", help="as of experiment run")
     top.add_argument("--out", type=Path, default=Path("results/campaign"), metavar="DIR", help="default: results/campaign")
-    for name in PASSED_ON:
-        top.add_argument(f"--{name.replace('_', '-')}", metavar="X", help="as of experiment run")
+    for name in VALUES:
+        top.add_argument(f"--{name}", dest=name, metavar="X", help="as of experiment run")
     for name in FLAGS:
-        top.add_argument(f"--{name.replace('_', '-')}", action="store_true", help="as of experiment run")
+        top.add_argument(f"--{name}", dest=name, action="store_true", help="as of experiment run")
     return top
 
 
 def options(args: argparse.Namespace) -> list[str]:
-    given = {f"--{name.replace('_', '-')}": getattr(args, name) for name in PASSED_ON}
-    return [word for name, value in given.items() if value is not None for word in (name, value)] + [
-        f"--{name.replace('_', '-')}" for name in FLAGS if getattr(args, name)]
+    given = vars(args)
+    return [word for name in VALUES if given[name] is not None for word in (f"--{name}", given[name])] + [
+        f"--{name}" for name in FLAGS if given[name]]
 
 
 def check(found: list[machines.Machine], suites: list[str], words: list[str]) -> None:

@@ -36,7 +36,7 @@ class Suite(rfm.RunOnlyRegressionTest):
         step = f"{suite.removesuffix('.toml')}@{machine['name']}"
         self.kept = FOLDER / "runs" / step
         self.skip_if((self.kept / "verdict").exists() and (self.kept / "verdict").read_text().startswith("done "), "it is done")
-        shutil.rmtree(self.kept, ignore_errors=True)
+        (self.kept / "verdict").unlink(missing_ok=True)
         if suite.endswith(".toml"):
             shutil.copy(FOLDER / "suites" / suite, self.stagedir)
         lab = ["--lab", machine["lab"]] if machine["lab"] else []
@@ -50,9 +50,11 @@ class Suite(rfm.RunOnlyRegressionTest):
         stage = Path(self.stagedir)
         if not (stage / "verdict").exists():
             raise SanityError(f"the machine did not come to the suite's end: {_last_line(stage / 'rfm_job.err')}")
-        shutil.copytree(stage / "result", self.kept, dirs_exist_ok=True) if (stage / "result").exists() else self.kept.mkdir(
-            parents=True)
-        state, _, why = (stage / "verdict").read_text(encoding="utf-8").strip().split(" ", 2)
+        shutil.rmtree(self.kept, ignore_errors=True)
+        self.kept.mkdir(parents=True)
+        if (stage / "result").exists():
+            shutil.copytree(stage / "result", self.kept, dirs_exist_ok=True)
+        state, _, why = (stage / "verdict").read_text(encoding="utf-8").rstrip("\n").split(" ", 2)
         if state == "done":
             subprocess.run([CAMPAIGN["reporter"], "experiment", "report", self.kept], check=True, stdout=subprocess.DEVNULL)
             self.perf_variables = dict(_rows(self.kept))

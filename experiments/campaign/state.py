@@ -63,14 +63,14 @@ class Campaign:
         try:
             state, seconds, why = (kept / VERDICT).read_text(encoding="utf-8").rstrip("\n").split(" ", 2)
         except OSError:
-            return Step(*names, OPEN, why=self._failure(machine, suite))
+            return Step(*names, OPEN, why=self._failure(machine, suite), records=results.count(kept))
         return Step(*names, state, seconds, why, results.count(kept))
 
     def _failure(self, machine: int, suite: int) -> str:
         """What ReFrame says of a step that came to no verdict."""
         try:
             runs = json.loads((self.folder / REPORT).read_text(encoding="utf-8"))["runs"]
-        except OSError:
+        except (OSError, ValueError):
             return ""
         said = [case["fail_reason"] or "" for run in runs for case in run["testcases"]
                 if (case["partition"], case["suite"]) == (f"m{machine}", suite)]
