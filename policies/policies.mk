@@ -73,7 +73,7 @@ bench-present: setup tools lab-simulation	## what plans predict of running tasks
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
 
 # The contention model for Python, to compare it with the papers' tables.
-$(BUILD)/libmodel.so: $(wildcard policies/model/*.[ch] policies/model/*.def) experiments/model_fit/native.c
+$(BUILD)/libmodel.so: $(wildcard policies/model/*.[ch] policies/model/*.def policies/predict/derive_model.[ch]) experiments/model_fit/native.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(POLICIES_CFLAGS)) -shared -fPIC -o $@ $(filter %.c,$^) -lm
 

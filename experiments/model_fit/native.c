@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../policies/model/fields.h"
+#include "../../policies/predict/derive_model.h"
 
 /* NULL with one line in err when the text is wrong. */
 struct np_model *native_model(const char *text, char *err, size_t err_len)
@@ -16,6 +17,40 @@ struct np_model *native_model(const char *text, char *err, size_t err_len)
 	struct np_model *m = malloc(sizeof(*m));
 
 	if (m && np_model_parse(m, text, err, err_len)) {
+		free(m);
+		return NULL;
+	}
+	return m;
+}
+
+/*
+ * What plans go by on a machine that was never calibrated; distance: [n][n], memory: bytes of each
+ * node. NULL with one line in err.
+ */
+struct np_model *native_derived(size_t n, const int *distance, const int *cpus,
+				const double *memory, char *err, size_t err_len)
+{
+	struct np_node *node = calloc(n, sizeof(*node));
+	int *copy = calloc(n * n, sizeof(*copy));
+	struct np_model *m = calloc(1, sizeof(*m));
+	struct np_machine machine = {
+		.name = "derived", .n_nodes = n, .node = node, .distance = copy
+	};
+	int e = node && copy && m ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !e && i < n; i++)
+		node[i] = (struct np_node) {
+			.id = (int)i,
+			.cpus = (unsigned int)cpus[i],
+			.has_memory = memory[i] > 0,
+		};
+	if (!e) {
+		memcpy(copy, distance, n * n * sizeof(*copy));
+		e = np_model_derive(m, &machine, err, err_len);
+	}
+	free(node);
+	free(copy);
+	if (e) {
 		free(m);
 		return NULL;
 	}

@@ -34,6 +34,7 @@ def library() -> ctypes.CDLL:
     code = ctypes.CDLL(str(HERE.model))
     text, size, number, model = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p
     code.native_model.argtypes, code.native_model.restype = [text, text, size], model
+    code.native_derived.argtypes, code.native_derived.restype = [size, model, model, model, text, size], model
     code.native_free.argtypes = [model]
     code.native_change.argtypes = [model, text, text, number, number, text, size]
     code.native_solve.argtypes = [model, size, model, number, number, model]
@@ -46,12 +47,24 @@ class Model:
 
     def __init__(self, text: str, values: dict[tuple[str, str], float] | None = None):
         error = ctypes.create_string_buffer(ERROR_BYTES)
-        self.machine = library().native_model(text.encode(), error, ERROR_BYTES)
+        self._own(library().native_model(text.encode(), error, ERROR_BYTES), error)
+        for (table, key), value in (values or {}).items():
+            self._change(table, key, 0.0, value)
+
+    @classmethod
+    def derived(cls, distances: list[list[int]], cpus: list[int], memory: list[float]) -> "Model":
+        """What plans go by where nothing but the nodes and their distances is known: no number of it is fitted."""
+        n, error, model = len(cpus), ctypes.create_string_buffer(ERROR_BYTES), cls.__new__(cls)
+        rows = (ctypes.c_int * (n * n))(*chain.from_iterable(distances))
+        found = library().native_derived(n, rows, (ctypes.c_int * n)(*cpus), (ctypes.c_double * n)(*memory), error, ERROR_BYTES)
+        model._own(found, error)
+        return model
+
+    def _own(self, machine: int | None, error: ctypes.Array) -> None:
+        self.machine = machine
         if not self.machine:
             raise ValueError(error.value.decode())
         weakref.finalize(self, library().native_free, self.machine)
-        for (table, key), value in (values or {}).items():
-            self._change(table, key, 0.0, value)
 
     def _change(self, table: str, key: str, factor: float, value: float) -> None:
         error = ctypes.create_string_buffer(ERROR_BYTES)
