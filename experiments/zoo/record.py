@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The file of one machine, of format 1: JSON with sorted keys, a row of a matrix or of a table on a line of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import ExperimentError
+
+FORMAT = 1
+MOST_BYTES = 64 << 10  # that is easily read, and attached to an issue
+WIDTH = 180        # of a row
+KINDS = ("donated", "published")
+
+Record = dict[str, Any]
+
+
+def text(record: Record) -> str:
+    return _text(record, "", WIDTH) + "\n"
+
+
+def _text(value: Any, indent: str, width: int) -> str:
+    """What holds neither lists nor tables stands on one line, if there is room."""
+    line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not inside or indent and len(line) <= width and not any(isinstance(one, (dict, list)) for one in inside):
+        return line
+    deeper = indent + " "
+    lines = [_text(one, deeper, width) for one in value] if isinstance(value, list) else [
+        f"{json.dumps(key)}: {_text(value[key], deeper, width)}" for key in sorted(value)]
+    first, last = "[]" if isinstance(value, list) else "{}"
+    return f"{first}\n{deeper}" + f",\n{deeper}".join(lines) + f"\n{indent}{last}"
+
+
+def read(file: Path) -> Record:
+    """Whole and of the format that is known; its numbers are those of whoever made it."""
+    try:
+        content = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"{file}: cannot be read ({error}): give the file of a machine") from None
+    if len(content.encode()) > MOST_BYTES:
+        raise ExperimentError(f"{file}: is larger than {MOST_BYTES >> 10} KiB: it is not written by numaplace donate")
+    try:
+        record = json.loads(content, parse_constant=_no_number)
+    except ValueError as error:
+        raise ExperimentError(f"{file}: not JSON ({error}): take the file that numaplace donate wrote") from None
+    problem = _problem(record)
+    if problem:
+        raise ExperimentError(f"{file}: {problem}: take the file that numaplace donate wrote")
+    return record
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+def _problem(record: Any) -> str | None:
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        return f"is not of format {FORMAT}"
+    if record.get("kind") not in KINDS:
+        return f"kind is not one of {', '.join(KINDS)}"
+    return _published(record) if record["kind"] == "published" else _donated(record)
+
+
+def _published(record: Record) -> str | None:
+    lacking = [key for key in ("machine_file", "source", "tables") if not record.get(key)]
+    return f"has no {', '.join(lacking)}" if lacking else None
+
+
+def _donated(record: Record) -> str | None:
+    parts = ("machine", "measured", "missing")
+    lacking = [key for key in parts if not isinstance(record.get(key), dict)]
+    if lacking:
+        return f"has no {', '.join(lacking)}"
+    machine = record["machine"]
+    nodes, distances = machine.get("nodes"), machine.get("distances")
+    if not isinstance(nodes, list) or not nodes or not all(_is_node(node) for node in nodes):
+        return "machine.nodes is no list of nodes with id, cpus and memory_mib"
+    if not isinstance(distances, list) or [len(row) for row in distances] != [len(nodes)] * len(nodes):
+        return "machine.distances has not a row and a column for each node"
+    ids = {node["id"] for node in nodes}
+    for name in ("latency", "bandwidth"):
+        matrix = record["measured"].get(name)
+        if matrix and not _is_matrix(matrix, ids):
+            return f"measured.{name} is no matrix of the machine's nodes"
+    return None
+
+
+def _is_node(node: Any) -> bool:
+    return isinstance(node, dict) and all(isinstance(node.get(key), int) for key in ("id", "cpus", "memory_mib"))
+
+
+def _is_matrix(matrix: Any, ids: set[int]) -> bool:
+    rows, columns, mean = (matrix.get(key) for key in ("from", "to", "mean"))
+    return (isinstance(rows, list) and isinstance(columns, list) and {*rows, *columns} <= ids
+            and isinstance(mean, list) and [len(row) for row in mean] == [len(columns)] * len(rows)
+            and all(isinstance(value, (int, float, type(None))) for row in mean for value in row))
