@@ -99,6 +99,10 @@ check-statistics:			## the analysis beside R's own results of R's data sets; nee
 	@command -v Rscript >/dev/null || { echo "Rscript is not installed: apt-get install --no-install-recommends r-base-core" >&2; exit 3; }
 	$(PY) -m pytest experiments/analysis/tests/test_reference_r.py -q
 
+.PHONY: zoo
+zoo: tools $(BUILD)/libmodel.so		## build/zoo/index.html: the machines of zoo/ beside the contention model's predictions
+	$(PY) -m experiments.zoo --out $(BUILD)/zoo
+
 RUN ?= results/demo
 
 .PHONY: report-image

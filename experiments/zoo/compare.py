@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The contention model's predictions beside the figures of a machine.
+
+By `fitted` a comparison says what the model knew: nothing of the machine but its nodes and distances, other cells of the
+same table, or these very figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from ..lab import machine
+from ..model_fit import bergstrom, held_out, luo
+from ..model_fit.native import COPY, READ, TRIAD, Model
+from .record import Record
+
+NOTHING, OTHERS, THESE = "no figure of this machine", "other figures of this machine", "these figures"
+DERIVED = "nodes and distances"
+Grid = list[list[float | None]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    machine: str
+    source: str
+    what: str
+    unit: str
+    model: str   # that predicts
+    fitted: str  # to what
+    row: str     # that a row is
+    rows: list[str]
+    columns: list[str]
+    measured: Grid
+    predicted: Grid
+    scored: bool = True
+    note: str = ""
+
+    @property
+    def cells(self) -> list[tuple[float, float]]:
+        """Measured and predicted, where both are there."""
+        pairs = [pair for rows in zip(self.measured, self.predicted, strict=True) for pair in zip(*rows, strict=True)]
+        return [(m, p) for m, p in pairs if m and p is not None]
+
+    @property
+    def errors(self) -> list[float]:
+        """In parts of what was measured."""
+        return [p / m - 1 for m, p in self.cells] if self.scored else []
+
+    @property
+    def mean(self) -> float | None:
+        return fmean(map(abs, self.errors)) if self.errors else None
+
+    @property
+    def worst(self) -> float | None:
+        return max(self.errors, key=abs) if self.errors else None
+
+
+def of(name: str, record: Record) -> list[Comparison]:
+    return list(_published(record) if record["kind"] == "published" else _donated(name, record))
+
+
+def derived(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Model:
+    return Model.derived(distances, [node["cpus"] for node in nodes], [float(node["memory_mib"]) for node in nodes])
+
+
+LUO = {table.file: table for table in (luo.E5620, luo.LS3A)}
+# Of the theoretical bandwidths: the rows of Bergstrom's tables, with two nodes that a row is about.
+PATHS = {"opteron-6172-4s": ("2", {"local memory": (0, 0), "node in same package": (0, 1), "node on another package": (0, 2)}),
+         "xeon-x7560-4s": ("4", {"local memory": (0, 0), "other node": (0, 1)})}
+
+
+def _published(record: Record) -> Iterator[Comparison]:
+    described = machine.find(record["machine_file"])
+    for file in record["tables"]:
+        if file in LUO:
+            yield from _luo(described, record["source"], LUO[file])
+        else:
+            yield _theoretical(described, record["source"], file)
+
+
+def _luo(described: machine.Machine, source: str, table: luo.Table) -> Iterator[Comparison]:
+    nodes = [{"cpus": len(node.cpus), "memory_mib": node.memory >> 20} for node in described.nodes]
+    kept = table.fitted()
+    kept[luo.CORES, 0] = False  # the table's unit
+    measured = table.cells()
+    others = np.full(measured.shape, np.nan)
+    for part in held_out.rows(table.machine):
+        for cell, (_, ours) in part.cells.items():
+            others[cell] = ours
+    predictions = ((DERIVED, NOTHING, luo.relative(derived(nodes, described.distances))),
+                   ("machine file fitted without the row that is predicted", OTHERS, others),
+                   ("machine file", THESE, luo.relative(Model(described.model_text))))
+    for model, fitted, predicted in predictions:
+        yield Comparison(
+            described.name, source, "bandwidth of one memory, by local and remote threads", "of 4 local threads", model, fitted,
+            "local threads", [str(x) for x in luo.THREADS], [f"{y} remote" for y in luo.THREADS],
+            _grid(measured, kept), _grid(predicted, kept), note=_outliers(table))
+
+
+def _outliers(table: luo.Table) -> str:
+    if not table.outliers:
+        return ""
+    cells = ", ".join(f"{x}L{y}R" for x, y in sorted(table.outliers))
+    return f"Without {cells}, outliers of the paper that no fit uses."
+
+
+def _grid(values: np.ndarray, kept: np.ndarray) -> Grid:
+    return [[float(v) if k and np.isfinite(v) else None for v, k in zip(*row, strict=True)] for row in zip(values, kept, strict=True)]
+
+
+def _theoretical(described: machine.Machine, source: str, file: str) -> Comparison:
+    """What the paper computed, not measured: shown beside the model, and no error of it."""
+    number, paths = PATHS[described.name]
+    lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()
+    printed = {words[2]: float(words[3]) for line in lines if (words := line.split(","))[0] == number}
+    model = Model(described.model_text)
+    found = [model.bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
+    return Comparison(described.name, source, "bandwidth of a path: theoretical", "GB/s", "machine file", OTHERS, "path",
+                      list(paths), ["all cores of a node read"], [[printed[path]] for path in paths], [[value] for value in found],
+                      scored=False, note="The paper's figures are theoretical ones of its hardware, so the difference is no error. "
+                      "Bandwidths of links in the machine file are from the same table.")
+
+
+def _donated(name: str, record: Record) -> Iterator[Comparison]:
+    nodes, distances = record["machine"]["nodes"], record["machine"]["distances"]
+    models = [(DERIVED, NOTHING, derived(nodes, distances))]
+    if record.get("model"):
+        models.append(("calibrate-machine", THESE, Model("\n".join(record["model"]) + "\n")))
+    index = {node["id"]: k for k, node in enumerate(nodes)}
+    measured = record["measured"]
+    for model, fitted, found in models:
+        common = (name, _source(record), model, fitted, found, index)
+        if measured.get("latency"):
+            yield _matrix(common, "latency from node to node", measured["latency"], found.unloaded_ns)
+        if measured.get("bandwidth"):
+            yield _matrix(common, "bandwidth from node to node, triad, 8 threads at most", measured["bandwidth"],
+                          lambda a, b, found=found: found.bandwidths([(a, b, min(8, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
+        if measured.get("contention"):
+            yield _contention(common, measured["contention"])
+        if any(_is_local_copy(row) for row in measured.get("numa_stream", [])):
+            yield _stream(common, nodes, measured["numa_stream"])
+
+
+def _source(record: Record) -> str:
+    machine_is = "virtual machine" if record["machine"].get("virtual") else "machine"
+    return f"donated: measured on a {machine_is} by numaplace {record.get('numaplace', 'unknown')}"
+
+
+def _matrix(common: tuple, what: str, values: dict[str, Any], predict: Any) -> Comparison:
+    name, source, model, fitted, _, index = common
+    rows, columns = values["from"], values["to"]
+    return Comparison(name, source, what, values["unit"], model, fitted, "node of the CPUs", [str(a) for a in rows],
+                      [f"memory of {b}" for b in columns], values["mean"], [[predict(index[a], index[b]) for b in columns] for a in rows])
+
+
+def _contention(common: tuple, cells: list[dict[str, Any]]) -> Comparison:
+    """Both sides together: calibrate-machine fits them apart."""
+    name, source, model, fitted, found, index = common
+    local, remote = ({cell[side] for cell in cells} for side in ("local", "remote"))
+    measured: Grid = [[None] * (max(remote) + 1) for _ in range(max(local) + 1)]
+    predicted: Grid = [[None] * (max(remote) + 1) for _ in range(max(local) + 1)]
+    for cell in cells:
+        a, b, x, y = index[cell["node"]], index[cell["other"]], cell["local"], cell["remote"]
+        flows = [(a, a, x)] * bool(x) + [(b, a, y)] * bool(y)
+        measured[x][y] = sum(cell.get(f"{side}_mb_s") or 0 for side in ("local", "remote"))
+        predicted[x][y] = sum(found.bandwidths(flows, TRIAD)) / 1e6
+    return Comparison(name, source, "bandwidth of one memory, by local and remote threads", "MB/s", model, fitted, "local threads",
+                      [str(x) for x in range(len(measured))], [f"{y} remote" for y in range(max(remote) + 1)], measured, predicted)
+
+
+def _is_local_copy(row: dict[str, Any]) -> bool:
+    wanted = {"operation": "copy", "access": "unstrided", "memory": "local"}
+    return all(row.get(name) == level for name, level in wanted.items()) and "bandwidth_mb_s" in row
+
+
+def _stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:
+    """A curve that calibrate-machine fits nothing to."""
+    name, source, model, fitted, found, _ = common
+    curve = {row["threads"]: row["bandwidth_mb_s"] for row in rows if _is_local_copy(row)}
+    places = [k for k, node in enumerate(nodes) if node["cpus"] and node["memory_mib"]]
+
+    def predicted(threads: int) -> float:
+        flows = [(k, k, n) for k, n in zip(places, bergstrom.spread(len(places), threads), strict=True) if n]
+        return sum(found.bandwidths(flows, COPY)) / 1e6
+
+    return Comparison(name, source, "bandwidth of all nodes' local memory, copy, by threads", "MB/s", model,
+                      NOTHING if fitted == NOTHING else OTHERS, "threads", [str(n) for n in sorted(curve)], ["copy"],
+                      [[curve[n]] for n in sorted(curve)], [[predicted(n)] for n in sorted(curve)])

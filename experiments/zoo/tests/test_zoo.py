@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Files of machines, the model's predictions beside their figures, and the page of all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.analysis.tests.axe import VIEWS, violations, violations_of
+from experiments.analysis.tests.browser import Browser, chromium
+from experiments.donate import pack
+from experiments.donate.tests import donated
+from experiments.errors import ExperimentError
+from experiments.lab import machine
+from experiments.model_fit import held_out, luo
+from experiments.model_fit.native import COPY, TRIAD, Model
+from experiments.zoo import __main__ as command
+from experiments.zoo import compare, page, record
+from experiments.zoo.compare import NOTHING, OTHERS, THESE, Comparison
+
+ZOO = Path(__file__).resolve().parents[3] / "zoo"
+FILES = sorted(ZOO.glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> record.Record:
+    """Of two nodes, as numaplace donate packs it."""
+    return pack.pack(donated.write(tmp_path_factory.mktemp("donation") / "run"))
+
+
+@pytest.fixture(scope="module")
+def box(packed: record.Record, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("files") / "box.json"
+    file.write_text(record.text(packed))
+    return file
+
+
+@pytest.fixture(scope="module")
+def written(box: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return page.write([*FILES, box], tmp_path_factory.mktemp("zoo"))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+def of(name: str, fitted: str, what: str = "") -> Comparison:
+    found, = [c for c in compare.of(name, record.read(ZOO / f"{name}.json")) if c.fitted == fitted and what in c.what]
+    return found
+
+
+@pytest.mark.parametrize("table", [luo.E5620, luo.LS3A], ids=lambda table: table.machine)
+def test_a_papers_table_stands_beside_what_three_models_say(table: luo.Table) -> None:
+    nothing, others, these = (of(table.machine, fitted) for fitted in (NOTHING, OTHERS, THESE))
+    assert nothing.mean > others.mean > these.mean > 0
+    assert nothing.measured == others.measured == these.measured and nothing.measured[1][3] == table.cells()[1, 3]
+    assert nothing.measured[4][0] is None, "the table's unit is never predicted"
+    assert all(nothing.measured[x][y] is None for x, y in table.outliers)
+    assert others.predicted[2][1] == held_out.rows(table.machine)[2].cells[2, 1][1]
+    assert these.predicted[3][1] == luo.relative(Model(machine.find(table.machine).model_text))[3, 1]
+    assert len(nothing.errors) == 23 - len(table.outliers)
+
+
+def test_of_theoretical_figures_there_is_no_error() -> None:
+    found = of("opteron-6172-4s", OTHERS)
+    assert found.measured == [[21.3], [19.2], [6.4]] and found.mean is None and found.errors == []
+
+
+def test_the_derived_model_knows_distances_alone() -> None:
+    model = compare.derived([{"cpus": 4, "memory_mib": 1024}, {"cpus": 4, "memory_mib": 1024}], [[10, 21], [21, 10]])
+    assert model.unloaded_ns(0, 1) == pytest.approx(2.1 * model.unloaded_ns(0, 0))
+    with pytest.raises(ValueError, match="at most"):
+        compare.derived([{"cpus": 1, "memory_mib": 1}] * 300, [[10] * 300] * 300)
+
+
+def test_of_a_donated_machine_each_figure_is_predicted(packed: record.Record) -> None:
+    found = {(c.fitted, c.what.partition(",")[0]): c for c in compare.of("box", packed)}
+    calibrated = Model("\n".join(packed["model"]) + "\n")
+    latency = found[THESE, "latency from node to node"]
+    assert latency.measured == [[90, 140], [140, 90]] and latency.predicted == [[80, 130], [130, 80]]
+    assert latency.errors[0] == pytest.approx(80 / 90 - 1) and latency.worst == pytest.approx(80 / 90 - 1)
+    assert found[NOTHING, "latency from node to node"].predicted[0] == [pytest.approx(90), pytest.approx(189)]
+    bandwidth = found[THESE, "bandwidth from node to node"]
+    assert bandwidth.predicted[0][1] == pytest.approx(calibrated.bandwidths([(0, 1, 4)], TRIAD)[0] / 1e6)
+    both = found[THESE, "bandwidth of one memory"]
+    assert both.measured[1][1] == 7300
+    assert both.predicted[1][1] == pytest.approx(sum(calibrated.bandwidths([(0, 0, 1), (1, 0, 1)], TRIAD)) / 1e6)
+    curve = found[OTHERS, "bandwidth of all nodes' local memory"]
+    assert curve.rows == ["1", "8"] and curve.measured == [[3000], [24000]]
+    assert curve.predicted[1][0] == pytest.approx(sum(calibrated.bandwidths([(0, 0, 4), (1, 1, 4)], COPY)) / 1e6)
+
+
+def test_the_page_begins_with_machines_that_nothing_was_fitted_to(written: Path) -> None:
+    text = written.read_text()
+    heads = [text.index(f"Fitted to {fitted}</h3>") for fitted in (NOTHING, OTHERS, THESE)]
+    assert heads == sorted(heads) and heads[-1] < text.index('id="machine-0"')
+    assert {file.stem for file in FILES} | {"box"} == set(re.findall(r"<h2>([a-z0-9-]+)</h2>", text))
+    assert "the module is not loaded" in text and "Latency under load" in text
+    assert not re.search(r'(?:src|href)="(?!#|data:)', text), "no network"
+
+
+def test_a_donated_file_goes_round(packed: record.Record, box: Path) -> None:
+    assert record.read(box) == packed
+    entry, = page.entries([box])
+    assert entry.comparisons == compare.of("box", packed)
+
+
+def test_the_recorded_machine_is_compared() -> None:
+    donations = [file for file in FILES if record.read(file)["kind"] == "donated"]
+    assert donations
+    for file in donations:
+        text = file.read_text()
+        assert record.text(json.loads(text)) == text, "as numaplace donate wrote it"
+        assert any(c.fitted == NOTHING and c.mean for c in compare.of(file.stem, record.read(file)))
+
+
+def broken(packed: record.Record, *path: Any, value: Any) -> record.Record:
+    copy = json.loads(json.dumps(packed))
+    inside = copy
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize(("path", "value", "says"), [
+    (("format",), 2, "is not of format 1"), (("kind",), "found", "kind is not one of donated, published"),
+    (("machine",), None, "has no machine"), (("machine", "nodes"), [], "machine.nodes is no list of nodes"),
+    (("machine", "distances"), [[10]], "machine.distances has not a row"),
+    (("measured", "latency", "to"), [0, 7], "measured.latency is no matrix"),
+    (("measured", "latency", "mean"), [["x", 1], [1, 1]], "measured.latency is no matrix"),
+    (("measured", "contention", 0, "node"), 9, "is not to be compared"),
+    (("measured", "core_to_core"), "x", "is not to be compared"),
+    (("measured", "latency", "mean"), [[float("nan"), 1], [1, 1]], "NaN is no number"),
+    (("model",), ["machine name=x; rm"], "is not to be compared")])
+def test_a_file_that_is_not_whole_is_one_line(packed: record.Record, tmp_path: Path, path: tuple, value: Any, says: str,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "box.json"
+    file.write_text(json.dumps(broken(packed, *path, value=value)))
+    assert command.main([str(file), "--out", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"zoo: {file}: ") and says in error and error.count("\n") == 1
+    assert not (tmp_path / "out" / "index.html").exists()
+
+
+@pytest.mark.parametrize(("content", "says"), [("{", "not JSON"), (" " * record.MOST_BYTES + "{}", "is larger than 64 KiB"), ("[]", "format 1")])
+def test_what_is_no_such_file_is_refused(tmp_path: Path, content: str, says: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(ExperimentError, match=says):
+        record.read(tmp_path / "x.json")
+    with pytest.raises(ExperimentError, match="cannot be read"):
+        record.read(tmp_path / "none.json")
+
+
+def test_words_of_a_file_are_not_markup(packed: record.Record, tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>"
+    found = broken(packed, "machine", "cpu_model", value=hostile)
+    found["missing"][hostile] = hostile
+    (tmp_path / "box.json").write_text(record.text(found))
+    text = page.write([tmp_path / "box.json"], tmp_path / "out").read_text()
+    assert hostile not in text and "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_rule_of_accessibility_is_broken(browser: Browser, written: Path, view: str) -> None:
+    assert violations_of(browser, written, view) == []
+
+
+def test_a_planted_fault_is_found(browser: Browser, written: Path) -> None:
+    browser.open(written)
+    browser.evaluate("document.querySelector('main').append(document.createElement('img'))")
+    assert [line.partition(":")[0] for line in violations(browser)] == ["image-alt"]
