@@ -19,6 +19,8 @@ from ..runner.suite import schedule
 MARK, LOG, TOPOLOGY, MACHINE = "step.json", "step.log", "topology.json", "machine.toml"
 LATENCY, LOADED, CORES, STREAM, CALIBRATION = "latency-matrix", "loaded-latency", "core-to-core", "numa-stream", "calibrate-machine"
 REPEATS = 5
+MEASURES = 0.7   # of calibrate-machine's time; the rest is for starting programs and filling their memory
+SHORTEST = 0.02  # seconds of a measurement
 UNDO = 30        # seconds that a step has to put things back when its time is over
 OVER = 1.5       # times its share of the time that a step may take: estimates are rough
 SHAPE = ("cpu_model", "arch")  # of the topology: another value is another machine
@@ -52,11 +54,17 @@ def _suite(name: str, kind: str, *more: str) -> Callable[[Path, float], list[str
     return command
 
 
+def _pairs(file: Path) -> int:
+    nodes = json.loads(file.read_text(encoding="utf-8"))["nodes"]
+    return sum(bool(node["cpus"]) for node in nodes) * sum(bool(node["has_memory"]) for node in nodes)
+
+
 def _calibration(folder: Path, seconds: float) -> list[str | Path]:
-    """Of two times two threads to nine times nine cells, each warmed up: as long as the time is enough for."""
-    threads = 4 if seconds < 600 else 8
-    cells, repeats = (threads + 1) ** 2, 3
-    each = min(1.0, max(0.02, seconds / 3 / (cells * repeats)))
+    """Each measurement as long as the time is enough for: a cell of threads is warmed up as long as it is measured, and a
+    pair of nodes is a cell and a chase, which is repeated once more."""
+    threads, repeats = 4 if seconds < 600 else 8, 3
+    cells, pairs = (threads + 1) ** 2, _pairs(folder.parent / TOPOLOGY)
+    each = min(1.0, max(SHORTEST, MEASURES * seconds / (2 * repeats * cells + pairs * (3 * repeats + 1))))
     return [HERE.programs / "numaplace", CALIBRATION, folder / MACHINE, "--name", "donated", "--threads", str(threads),
             "--repeats", str(repeats), "--seconds", f"{1000 * each:.0f}ms"]
 

@@ -72,6 +72,18 @@ def test_finished_steps_are_kept_and_others_made_again(tmp_path: Path) -> None:
     assert mark(tmp_path, "b")["status"] == 0
 
 
+@pytest.mark.parametrize("nodes", [1, 2, 8])
+@pytest.mark.parametrize("seconds", [60.0, 480.0, 3600.0])
+def test_a_calibration_is_as_long_as_its_time(tmp_path: Path, nodes: int, seconds: float) -> None:
+    (tmp_path / steps.TOPOLOGY).write_text(json.dumps({"nodes": [{"cpus": "0-3", "has_memory": True}] * nodes}))
+    words = steps.STEPS[0].command(tmp_path / steps.CALIBRATION, seconds)
+    threads, repeats, each = (str(words[words.index(option) + 1]) for option in ("--threads", "--repeats", "--seconds"))
+    of_a_cell, of_a_chase = 2 * int(repeats), int(repeats) + 1
+    takes = float(each.removesuffix("ms")) / 1000 * ((int(threads) + 1) ** 2 * of_a_cell + nodes ** 2 * (of_a_cell + of_a_chase))
+    assert takes < 0.75 * seconds and 20 <= float(each.removesuffix("ms")) <= 1000
+    assert each == "1000ms" or takes > 0.6 * seconds
+
+
 def test_without_time_nothing_is_started(tmp_path: Path) -> None:
     steps.run(tmp_path, 0.5, lambda _: None, (shell(""),))
     assert mark(tmp_path, "step")["why"] == steps.TIME and not (tmp_path / "step" / "runs").exists()
