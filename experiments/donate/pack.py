@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The results of the steps as a record of the zoo. An allow-list: each number and each word that gets into it is named
-here, so whatever else the results hold (names of hosts and users, paths, serial numbers) stays behind.
+"""The results of the steps as a record of the zoo: keys that are named here, with numbers and words that are allowed.
+Whatever else the results hold stays behind: names of hosts and users, paths, serial numbers.
 """
 
 from __future__ import annotations
@@ -21,24 +21,10 @@ from ..places import HERE, version
 from ..runner.records import results
 from ..runner.suite import schedule
 from ..zoo.record import FORMAT, MOST_BYTES, Record
-from . import steps
+from . import allowed, steps
+from .allowed import rounded, whole
 
-# Words that levels of factors may be; a level that is not here leaves its observation out.
-WORDS = {"local", "remote", "memory-only", "clean", "dirty", "reader", "owner", "same L3", "same node", "other node",
-         "copy", "scale", "sum", "triad", "unstrided", "strided", "l3", "cores", "compact"}
-RATIO = re.compile(r"\d{1,3}:\d{1,3}")  # of reads to writes
 UNITS = {"latency": "ns", "bandwidth": "MB/s"}
-ARCHITECTURES = {"x86_64", "aarch64", "ppc64le", "riscv64", "s390x", "loongarch64"}
-CACHES = {"Data", "Instruction", "Unified"}
-SERIES = re.compile(r"\d{1,2}\.\d{1,3}")  # of a kernel; what its builder adds to the name is not taken
-# The processor's name, word by word: the only words that are the machine's own.
-MODEL_WORD = re.compile(r"AMD|EPYC|Opteron(\(tm\))?|Ryzen|Threadripper|PRO|Intel(\(R\))?|Xeon(\(R\))?|Core(\(TM\))?|Atom(\(TM\))?|Platinum|Gold|"
-                        r"Silver|Bronze|Max|CPU|Processor|Ultra|Ampere(\(R\))?|Altra(\(R\))?|Neoverse-[A-Z]\d|Cortex-[A-Z]\d{1,3}|Kunpeng-\d{3}|"
-                        r"Loongson-\d[A-Z]\d{0,4}|POWER\d{1,2}|Hygon|C86|\d{1,3}-Core|(Six|Quad|Eight|Dual)-Core|@|\d\.\d\dGHz|v\d|"
-                        r"(E\d-|[ELWX])?\d[A-Z0-9]{2}\d[A-Z+]{0,2}|[im]\d-\d{4,5}[A-Z]{0,2}")
-# A line of the contention model's text: words of the model's own fields, and numbers.
-MODEL_LINE = re.compile(r"(node \d{1,3}|link \d{1,3} \d{1,3})( [a-z_]{1,40}=[0-9.e+-]{1,20})*")
-MODEL_HEAD = re.compile(r"machine name=\S+ line_bytes=(\d{1,4})")
 WHY = {steps.NODES, steps.TIME, steps.PART, steps.BUDGET, steps.PROGRAM, steps.MARKED}
 STATUS = re.compile(r"ended with status -?\d{1,3}")
 NO_MODULE, NO_COUNTERS = "the module is not loaded", "the kernel gives no counters of the processor"
@@ -74,29 +60,15 @@ def _clean(folder: Path) -> list[dict[str, Any]]:
     return [record for record in results.read(folder) if schedule.is_clean(record) and not record.get("warmup")]
 
 
-def rounded(value: Any) -> float | None:
-    """Four digits are more than any of it is good for."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
-    return float(f"{value:.4g}") if number else None
-
-
-def whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _level(value: Any) -> Any:
-    known = isinstance(value, str) and (value in WORDS or RATIO.fullmatch(value))
-    return value if known else whole(value)
-
-
 def _value(samples: list[float]) -> tuple[float | None, float | None, int]:
     value = Value.of(samples)
     return rounded(value.mean), rounded(value.half), value.n
 
 
 def _metric(record: dict[str, Any], name: str) -> float | None:
-    return next((metric["value"] for metric in record.get("metrics", [])
-                 if metric.get("name") == name and metric.get("unit") == UNITS[name] and rounded(metric["value"]) is not None), None)
+    found = (metric["value"] for metric in record.get("metrics", [])
+             if metric.get("name") == name and metric.get("unit") == UNITS[name])
+    return next((value for value in found if rounded(value) is not None), None)
 
 
 def _cells(records: Iterable[dict[str, Any]], factors: tuple[str, ...]) -> dict[tuple, list[dict[str, Any]]]:
@@ -104,7 +76,7 @@ def _cells(records: Iterable[dict[str, Any]], factors: tuple[str, ...]) -> dict[
     cells: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
     for record in records:
         own = record.get("factors") or {}
-        levels = tuple(_level(own.get(name)) for name in factors)
+        levels = tuple(allowed.level(own.get(name)) for name in factors)
         if all(level is not None or name not in own for level, name in zip(levels, factors, strict=True)):
             cells[levels].append(record)
     return cells
@@ -143,20 +115,13 @@ def matrix(values: dict[tuple[int, int], tuple[float | None, float | None, int |
 
 
 def _machine(found: dict[str, Any], clean: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    series = SERIES.match(str(found.get("kernel")))
-    arch = found.get("arch")
     loads = [load for records in clean.values() for record in records if (load := rounded(record.get("load"))) is not None]
-    return {"cpu_model": cpu_model(str(found.get("cpu_model"))), "arch": arch if arch in ARCHITECTURES else "another",
-            "kernel": series[0] if series else "unknown", "page_size": whole(found.get("page_size")),
+    return {"cpu_model": allowed.cpu_model(str(found.get("cpu_model"))), "arch": allowed.architecture(found.get("arch")),
+            "kernel": allowed.series(found.get("kernel")), "page_size": whole(found.get("page_size")),
             "numa_balancing": whole(found.get("numa_balancing")), "virtual": _is_virtual(), "load_most": max(loads, default=None),
             "nodes": [_node(node) for node in found.get("nodes", [])],
             "distances": [[whole(d) for d in node.get("distances", [])] for node in found.get("nodes", [])],
             "caches": sorted(_caches(found.get("caches", [])), key=lambda cache: (cache["level"], cache["type"]))}
-
-
-def cpu_model(name: str) -> str:
-    """The words of it that are a processor's."""
-    return " ".join(word for word in name.split()[:12] if MODEL_WORD.fullmatch(word)) or "unknown"
 
 
 def _is_virtual() -> bool:
@@ -175,15 +140,15 @@ def _node(node: dict[str, Any]) -> dict[str, Any]:
     """bandwidth and latency_ns are the firmware's (HMAT)."""
     said = {"firmware_mb_s": rounded((node.get("bandwidth") or 0) / 1e6) if rounded(node.get("bandwidth")) else None,
             "firmware_ns": rounded(node.get("latency_ns"))}
-    return {"id": whole(node.get("id")), "cpus": _count(node.get("cpus")), "memory_mib": (whole(node.get("mem_total")) or 0) >> 20} | {
-        name: value for name, value in said.items() if value}
+    own = {"id": whole(node.get("id")), "cpus": _count(node.get("cpus")), "memory_mib": (whole(node.get("mem_total")) or 0) >> 20}
+    return own | {name: value for name, value in said.items() if value}
 
 
 def _caches(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Those that are alike as one."""
     alike: dict[tuple, int] = defaultdict(int)
     for cache in found:
-        if cache.get("type") in CACHES:
+        if cache.get("type") in allowed.CACHES:
             alike[whole(cache.get("level")) or 0, cache["type"], whole(cache.get("size")), _count(cache.get("cpus"))] += 1
     for (level, kind, size, shared), number in alike.items():
         yield {"level": level, "type": kind, "bytes": size, "shared_by_cpus": shared, "number": number}
@@ -209,10 +174,7 @@ def _model(file: Path) -> list[str] | None:
         head, *lines = machine.find(str(file)).model_text.splitlines() if file.exists() else [""]
     except LabError:
         return None
-    known = MODEL_HEAD.fullmatch(head)
-    if not known or not all(MODEL_LINE.fullmatch(line) for line in lines):
-        return None
-    return [f"machine name=donated line_bytes={known[1]}", *lines]
+    return allowed.model(head, lines)
 
 
 def _missing(folder: Path, found: dict[str, Any]) -> dict[str, str]:

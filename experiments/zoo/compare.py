@@ -110,7 +110,8 @@ def _outliers(table: luo.Table) -> str:
 
 
 def _grid(values: np.ndarray, kept: np.ndarray) -> Grid:
-    return [[float(v) if k and np.isfinite(v) else None for v, k in zip(*row, strict=True)] for row in zip(values, kept, strict=True)]
+    known = kept & np.isfinite(values)
+    return [[float(v) if k else None for v, k in zip(*row, strict=True)] for row in zip(values, known, strict=True)]
 
 
 def _theoretical(described: machine.Machine, source: str, file: str) -> Comparison:

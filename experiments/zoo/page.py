@@ -35,7 +35,8 @@ class Entry:
         return [("processor", machine["cpu_model"]), ("nodes", str(len(nodes))),
                 ("CPUs of each", ", ".join(str(node["cpus"]) for node in nodes)),
                 ("kernel", machine.get("kernel", "unknown")), ("virtual machine", "yes" if machine.get("virtual") else "no"),
-                ("load, at most", str(machine.get("load_most", "unknown"))), ("written by", f"numaplace {self.record.get('numaplace')}")]
+                ("load, at most", str(machine.get("load_most", "unknown"))),
+                ("written by", f"numaplace {self.record.get('numaplace')}")]
 
     @property
     def missing(self) -> list[tuple[str, str]]:
@@ -49,7 +50,8 @@ def _tables(measured: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _table(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     head = list(dict.fromkeys(name for row in rows for name in row))
-    return {"title": title, "head": [name.replace("_", " ") for name in head], "rows": [[row.get(name) for name in head] for row in rows]}
+    return {"title": title, "head": [name.replace("_", " ") for name in head],
+            "rows": [[row.get(name) for name in head] for row in rows]}
 
 
 def entries(files: list[Path]) -> list[Entry]:

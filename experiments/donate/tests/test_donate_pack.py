@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from experiments.donate import pack, steps
+from experiments.donate import allowed, pack, steps
 from experiments.donate.tests import donated
 from experiments.errors import ExperimentError
 from experiments.zoo import record
@@ -94,7 +94,7 @@ def test_a_planted_word_in_a_machine_file_or_a_log_stays_behind(tmp_path: Path) 
 
 def test_the_search_for_planted_words_finds_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = donated.write(tmp_path / "run")
-    monkeypatch.setattr(pack, "cpu_model", lambda name: f"{name} alice")
+    monkeypatch.setattr(allowed, "cpu_model", lambda name: f"{name} alice")
     assert told(folder) == ["alice"]
 
 
@@ -103,7 +103,7 @@ def test_the_search_for_planted_words_finds_one(tmp_path: Path, monkeypatch: pyt
     ("Intel(R) Xeon(R) Platinum 8480+",) * 2, ("AMD Opteron(tm) Processor 6172",) * 2, ("Neoverse-N1",) * 2,
     ("AMD EPYC of alice", "AMD EPYC"), ("vault-17", "unknown")])
 def test_of_a_processors_name_known_words_are_kept(name: str, kept: str) -> None:
-    assert pack.cpu_model(name) == kept
+    assert allowed.cpu_model(name) == kept
 
 
 def test_the_figures_are_those_of_the_results(tmp_path: Path) -> None:
@@ -118,7 +118,8 @@ def test_the_figures_are_those_of_the_results(tmp_path: Path) -> None:
                                          "remote_mb_s": 2500, "remote_mb_s_half": 20}
     assert found["model"][0] == "machine name=donated line_bytes=64" and "dram_bytes_per_s=12800000000" in found["model"][1]
     machine = found["machine"]
-    assert (machine["cpu_model"], machine["kernel"], machine["distances"]) == ("Intel(R) Xeon(R) Gold 6430", "6.12", [[10, 21], [21, 10]])
+    assert (machine["cpu_model"], machine["kernel"]) == ("Intel(R) Xeon(R) Gold 6430", "6.12")
+    assert machine["distances"] == [[10, 21], [21, 10]]
     assert machine["nodes"][1] == {"id": 1, "cpus": 4, "memory_mib": 1024}
     assert machine["caches"] == [{"level": 3, "type": "Unified", "bytes": 4 << 20, "shared_by_cpus": 4, "number": 2}]
     assert found["missing"]["module"] == pack.NO_MODULE
@@ -151,7 +152,8 @@ def test_the_text_is_small_sorted_and_read_back(tmp_path: Path) -> None:
     file.write_text(text)
     assert record.read(file) == json.loads(text) == found
     assert '   "mean": [\n    [90.0, 140.0],\n    [140.0, 90.0]\n   ],\n' in text
-    assert [line for line in text.splitlines() if line.startswith(' "')] == sorted(line for line in text.splitlines() if line.startswith(' "'))
+    keys = [line for line in text.splitlines() if line.startswith(' "')]
+    assert keys == sorted(keys) and len(keys) == len(found)
     pack.check_size(text)
     with pytest.raises(ExperimentError, match="64 are the most"):
         pack.check_size("x" * record.MOST_BYTES)
