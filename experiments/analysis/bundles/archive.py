@@ -110,6 +110,8 @@ def unpack(path: Path) -> Bundle:
 
 def _members(path: Path) -> dict[str, bytes]:
     try:
+        if (size := path.stat().st_size) > LIMIT:
+            raise BundleError(f"{path}: {size} bytes, and a bundle has {LIMIT} at most: not read")
         whole = _gunzipped(path.read_bytes())
         with tarfile.open(fileobj=io.BytesIO(whole), mode="r:") as tar:
             found = _plain_files(path, tar)

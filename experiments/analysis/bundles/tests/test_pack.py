@@ -156,6 +156,7 @@ def test_what_unpacks_to_too_much_is_refused(packed: Path, run: Path, tmp_path: 
     monkeypatch.setattr(archive, "LIMIT", 1 << 16)
     assert main(["pack", str(run), str(tmp_path / "z.tar.gz")]) == 1 and not (tmp_path / "z.tar.gz").exists()
     assert "pack fewer runs" in capsys.readouterr().err
+    assert f"{packed}: {packed.stat().st_size} bytes, and a bundle has {1 << 16} at most" in refused(packed, tmp_path, capsys)
 
 
 def test_a_file_with_holes_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
