@@ -68,6 +68,22 @@ static void on_block(unsigned int vcpu, void *instructions)
 	execute(begin_block(vcpu), (uintptr_t)instructions);
 }
 
+static void on_user_block(unsigned int vcpu, void *instructions)
+{
+	struct np_cpu *cpu = begin_block(vcpu);
+
+	np_profile_block(cpu->profile, true);
+	execute(cpu, (uintptr_t)instructions);
+}
+
+static void on_kernel_block(unsigned int vcpu, void *instructions)
+{
+	struct np_cpu *cpu = begin_block(vcpu);
+
+	np_profile_block(cpu->profile, false);
+	execute(cpu, (uintptr_t)instructions);
+}
+
 static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address)
 {
 	if (address == INTERRUPT_COMMAND && qemu_plugin_mem_is_store(info))
@@ -231,6 +247,11 @@ static void on_profiled_nontemporal(unsigned int vcpu, qemu_plugin_meminfo_t inf
 	on_nontemporal_store(vcpu, info, vaddr, NULL);
 }
 
+static bool is_user(uint64_t code)
+{
+	return !(code >> 63);
+}
+
 /* What is called at an instruction's accesses. */
 enum np_accesses { ORDINARY, REP1, REP2, NONTEMPORAL };
 static const qemu_plugin_vcpu_mem_cb_t unprofiled[] = {
@@ -250,7 +271,7 @@ static const qemu_plugin_vcpu_mem_cb_t unprofiled[] = {
 static void on_accesses(struct qemu_plugin_insn *insn, enum np_accesses kind)
 {
 	uint64_t code = qemu_plugin_insn_vaddr(insn);
-	bool profiles = np_sim.config.profile[0];
+	bool profiles = np_sim.config.profile[0] && is_user(code);
 
 	qemu_plugin_register_vcpu_mem_cb(insn, (profiles ? profiled : unprofiled)[kind],
 					 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
@@ -300,9 +321,14 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
+	qemu_plugin_vcpu_udata_cb_t block = on_block;
 
 	(void)id;
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
+	if (np_sim.config.profile[0])
+		block = is_user(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))) ?
+				on_user_block :
+				on_kernel_block;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
 	for (size_t i = 0; i < n; i++)
 		on_translate_insn(qemu_plugin_tb_get_insn(tb, i));
 }

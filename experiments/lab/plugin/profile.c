@@ -42,11 +42,19 @@ static bool is_context(const struct np_context *c, uint64_t task, uint64_t cgrou
 	return c->task == task && c->cgroup == cgroup && c->regions == regions;
 }
 
+static void settle(struct np_profile *p)
+{
+	p->context[p->at].loads += p->loads;
+	p->context[p->at].stores += p->stores;
+	p->loads = p->stores = 0;
+}
+
 /* The latest ones first: tasks come back. Out of memory: the present one goes on. */
 static void enter(struct np_profile *p, uint64_t task, uint64_t cgroup, uint32_t regions)
 {
 	struct np_context *grown;
 
+	settle(p);
 	for (size_t i = p->n_contexts; i-- > 0;)
 		if (is_context(&p->context[i], task, cgroup, regions)) {
 			p->at = i;
@@ -131,7 +139,7 @@ void np_profile_dram(struct np_profile *p, uint64_t vaddr, unsigned int node)
 	uint64_t page = (vaddr & -PAGE) | node;
 	struct np_dram_use *u;
 
-	if (!np_profile_user(p)) {
+	if (!p->user) {
 		p->context[p->at].kernel_dram[node]++;
 		return;
 	}
@@ -151,7 +159,7 @@ void np_profile_dram(struct np_profile *p, uint64_t vaddr, unsigned int node)
 
 void np_profile_remote_cache(struct np_profile *p)
 {
-	if (np_profile_user(p))
+	if (p->user)
 		p->context[p->at].remote_cache++;
 }
 
@@ -187,9 +195,10 @@ static void write_lines(FILE *f, const uint64_t *lines, unsigned int nodes, char
 		fprintf(f, "%lu%c", lines[node], node + 1 < nodes ? ',' : end);
 }
 
-void np_profile_write(FILE *f, const struct np_profile *p, unsigned int cpu, unsigned int node,
+void np_profile_write(FILE *f, struct np_profile *p, unsigned int cpu, unsigned int node,
 		      unsigned int nodes)
 {
+	settle(p);
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct np_context *c = &p->context[i];
 

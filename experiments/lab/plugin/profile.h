@@ -40,6 +40,8 @@ struct np_dram_use {
 
 struct np_profile {
 	uint64_t code;		 /* address of the instruction that accesses memory */
+	uint64_t loads, stores;	 /* of the present context, and not in it yet */
+	bool user;		 /* the CPU runs user code */
 	uint32_t regions_change; /* as of which regions are known */
 	uint32_t at;		 /* the context that counts */
 	size_t n_contexts, contexts_size;
@@ -53,25 +55,23 @@ struct np_profile {
 int np_profile_init(struct np_profile *p);
 void np_profile_free(struct np_profile *p);
 
-static inline bool np_profile_user(const struct np_profile *p)
-{
-	return !(p->code >> 63);
-}
-
 /* The task goes on in another context where its process has entered or left a region. */
 void np_profile_look(struct np_profile *p);
 
+/* A CPU runs code of the user's, or of the kernel's. */
+static inline void np_profile_block(struct np_profile *p, bool user)
+{
+	p->user = user;
+	if (__atomic_load_n(&np_regions_change, __ATOMIC_RELAXED) != p->regions_change)
+		np_profile_look(p);
+}
+
+/* Of user code. */
 static inline void np_profile_access(struct np_profile *p, uint64_t code, bool store)
 {
 	p->code = code;
-	if (__atomic_load_n(&np_regions_change, __ATOMIC_RELAXED) != p->regions_change)
-		np_profile_look(p);
-	if (!np_profile_user(p))
-		return;
-	if (store)
-		p->context[p->at].stores++;
-	else
-		p->context[p->at].loads++;
+	p->loads += !store;
+	p->stores += store;
 }
 
 /* The access that was told last reads a line of a node's DRAM. */
@@ -91,7 +91,7 @@ void np_profile_note(const char *text);
 
 /* What the file has of all CPUs, and of one. */
 void np_profile_write_head(FILE *f);
-void np_profile_write(FILE *f, const struct np_profile *p, unsigned int cpu, unsigned int node,
+void np_profile_write(FILE *f, struct np_profile *p, unsigned int cpu, unsigned int node,
 		      unsigned int nodes);
 
 #endif

@@ -15,12 +15,16 @@ static const uint64_t one = 10ull << 32 | 10, two = 10ull << 32 | 11, other = 20
 
 static void count(struct np_profile *p, uint64_t code, uint64_t vaddr, unsigned int node)
 {
-	np_profile_access(p, code, false);
+	bool user = code < KERNEL;
+
+	np_profile_block(p, user);
+	if (user)
+		np_profile_access(p, code, false);
 	np_profile_dram(p, vaddr, node);
 }
 
 /* What the file has of this CPU 3 of node 1. The caller frees it. */
-static char *written(const struct np_profile *p)
+static char *written(struct np_profile *p)
 {
 	char *text;
 	size_t size;
@@ -32,7 +36,7 @@ static char *written(const struct np_profile *p)
 	return text;
 }
 
-static bool has(const struct np_profile *p, const char *line)
+static bool has(struct np_profile *p, const char *line)
 {
 	char *text = written(p);
 	const char *found = strstr(text, line);
