@@ -15,6 +15,7 @@ from . import compare, record
 from .compare import NOTHING, OTHERS, THESE, Comparison
 
 ORDER = (NOTHING, OTHERS, THESE)
+LOAD = 0.5  # as check-machine doubts it
 ALONE = {"loaded_latency": "Latency under load", "core_to_core": "From core to core"}
 
 
@@ -37,6 +38,13 @@ class Entry:
                 ("kernel", machine.get("kernel", "unknown")), ("virtual machine", "yes" if machine.get("virtual") else "no"),
                 ("load, at most", str(machine.get("load_most", "unknown"))),
                 ("written by", f"numaplace {self.record.get('numaplace')}")]
+
+    @property
+    def doubts(self) -> str:
+        """Why its figures may be off, beside each error."""
+        machine = self.record.get("machine", {})
+        load = machine.get("load_most") or 0
+        return ", ".join(["virtual machine"] * bool(machine.get("virtual")) + [f"load {load:g}"] * (load > LOAD))
 
     @property
     def missing(self) -> list[tuple[str, str]]:
