@@ -7,6 +7,7 @@ Nothing personal is in the file. It is shown whole before it is written.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..errors import ExperimentError, Interrupted, UsageError
 from ..runner.host.interrupts import stop_signals
 from ..runner.suite import estimate
 from ..zoo import record
+from ..zoo.record import LOAD
 from . import pack, steps
 
 EPILOG = """\
@@ -58,6 +60,7 @@ def donate(args: argparse.Namespace) -> int:
         raise UsageError("--budget: is 0: give a time, as in 30m")
     with stop_signals():
         steps.topology(args.out, args.resume)
+        say_load()
         steps.run(args.out, args.budget, say)
     packed = pack.pack(args.out)
     text = record.text(packed)
@@ -74,6 +77,13 @@ def donate(args: argparse.Namespace) -> int:
         raise ExperimentError(f"cannot write {file}: {error.strerror}: name another FILE.json") from None
     say(f"{file} is written: attach it to an issue")
     return 0
+
+
+def say_load() -> None:
+    """The file has the load too, and the zoo shows it beside each error."""
+    load = os.getloadavg()[0]
+    if load > LOAD:
+        say(f"load is {load:.1f}: others use the processors, and the figures are not the machine's alone; Ctrl-C stops")
 
 
 def agreed() -> bool:

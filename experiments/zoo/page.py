@@ -15,7 +15,6 @@ from . import compare, record
 from .compare import NOTHING, OTHERS, THESE, Comparison
 
 ORDER = (NOTHING, OTHERS, THESE)
-LOAD = 0.5  # as check-machine doubts it
 ALONE = {"loaded_latency": "Latency under load", "core_to_core": "From core to core"}
 
 
@@ -44,7 +43,7 @@ class Entry:
         """Why its figures may be off, beside each error."""
         machine = self.record.get("machine", {})
         load = machine.get("load_most") or 0
-        return ", ".join(["virtual machine"] * bool(machine.get("virtual")) + [f"load {load:g}"] * (load > LOAD))
+        return ", ".join(["virtual machine"] * bool(machine.get("virtual")) + [f"load {load:g}"] * (load > record.LOAD))
 
     @property
     def missing(self) -> list[tuple[str, str]]:

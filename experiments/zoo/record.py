@@ -12,6 +12,7 @@ from ..errors import ExperimentError
 FORMAT = 1
 MOST_BYTES = 64 << 10  # that is easily read, and attached to an issue
 WIDTH = 180        # of a row
+LOAD = 0.5         # above it others used the machine, as check-machine doubts it
 KINDS = ("donated", "published")
 
 Record = dict[str, Any]

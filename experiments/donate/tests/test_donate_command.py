@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.donate import __main__ as command
 from experiments.donate import pack, steps
 from experiments.donate.tests import donated
 from experiments.zoo import record
@@ -66,11 +67,19 @@ def test_the_file_is_shown_and_asked_for(tmp_path: Path, answer: bytes, status: 
     folder, file = finished(tmp_path / "run"), tmp_path / "box.json"
     done = answered(answer, "--resume", "--out", folder, file)
     assert done.returncode == status, done.stderr
-    shown, _, rest = done.stdout.partition("\ndonate: ")
+    shown, _, rest = done.stdout[done.stdout.index("{\n"):].partition("\ndonate: ")
     assert rest.partition("\n")[0] == f"{len(shown.encode()) + 1} bytes, all of {file}" and "write it? [y/N]" in rest
     assert json.loads(shown) == pack.pack(folder)
     assert file.exists() == (status == 0) and (status or file.read_text() == f"{shown}\n")
     assert ("nothing is written" in done.stdout) == (status == 1)
+
+
+@pytest.mark.parametrize(("load", "said"), [(0.5, ""), (7.08, "donate: load is 7.1: others use the processors, and the figures are not "
+                                                              "the machine's alone; Ctrl-C stops\n")])
+def test_a_busy_machine_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], load: float, said: str) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 9.0, 9.0))
+    command.say_load()
+    assert capsys.readouterr().out == said
 
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
