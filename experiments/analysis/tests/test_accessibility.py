@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report by axe, with everything unfolded: no rule of WCAG 2.2 AA nor of good practice is broken."""
+"""The report, and that of several runs, by axe, with everything unfolded: no rule of WCAG 2.2 AA nor of good practice is broken."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.analysis.pages import report_all
+from experiments.analysis.policies.tests.test_agreement import CROSS, SECOND, run
 from experiments.analysis.tests.axe import VIEWS, violations, violations_of
 from experiments.analysis.tests.browser import Browser
 
@@ -22,6 +24,15 @@ FAULTS = {
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_rule_is_broken(browser: Browser, timed_page: Path, view: str) -> None:
     assert violations_of(browser, timed_page, view) == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_page_of_several_runs_breaks_no_rule(browser: Browser, tmp_path: Path, view: str) -> None:
+    run(tmp_path / "a", "here", "6.12", {CROSS: "faster", SECOND: "faster"})
+    run(tmp_path / "b", "there", "6.12", {CROSS: "faster", SECOND: "slower"})
+    page, _ = report_all.write(tmp_path, report_all.runs(tmp_path))
+    assert violations_of(browser, page, view) == []
+    assert browser.evaluate("document.querySelectorAll('#agreement tbody tr').length") == 2
 
 
 @pytest.mark.parametrize("rule", FAULTS)

@@ -13,8 +13,6 @@ from experiments.analysis.pages import report_all
 from experiments.analysis.policies import agreement
 from experiments.analysis.runs import results as reader
 from experiments.analysis.tests import synthetic
-from experiments.analysis.tests.axe import VIEWS, violations_of
-from experiments.analysis.tests.browser import Browser
 from experiments.analysis.tests.test_policies import TIMED, records
 
 BASE = [99.0, 100.0, 101.0, 100.5]
@@ -68,15 +66,6 @@ def test_what_one_run_has_alone_is_no_conclusion_of_all(tmp_path: Path) -> None:
 def test_times_without_a_meaning_are_left_out(tmp_path: Path) -> None:
     lab = synthetic.write(tmp_path / "b", synthetic.full(), synthetic.MANIFEST)
     assert not agreed(run(tmp_path / "a", "here", "6.12", {CROSS: "faster"}), lab)
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_rule_of_accessibility_is_broken(browser: Browser, tmp_path: Path, view: str) -> None:
-    run(tmp_path / "a", "here", "6.12", {CROSS: "faster", SECOND: "faster"})
-    run(tmp_path / "b", "there", "6.12", {CROSS: "faster", SECOND: "slower"})
-    page, _ = report_all.write(tmp_path, report_all.runs(tmp_path))
-    assert violations_of(browser, page, view) == []
-    assert browser.evaluate("document.querySelectorAll('#agreement tbody tr').length") == 2
 
 
 def test_the_page_of_several_runs_names_what_differs(tmp_path: Path) -> None:
