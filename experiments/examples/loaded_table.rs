@@ -5,7 +5,7 @@
 //! rustc -O -g loaded_table.rs
 
 use std::arch::asm;
-use std::ffi::{c_int, c_long, c_ulong};
+use std::os::raw::{c_int, c_long, c_ulong};
 use std::sync::Arc;
 use std::thread;
 
@@ -21,11 +21,13 @@ extern "C" {
 }
 
 /// As numaplace_region.h: 2 begins a region, 3 ends it.
-fn region<const NUMBER: u8>(name: &str) {
-    unsafe {
-        asm!(".byte 0x0f, 0x1f, 0x80, {n}, 0x00, 0x70, 0x6e", n = const NUMBER,
-             in("rax") name.as_ptr(), in("rcx") name.len(), in("rdx") u64::from(name.as_bytes()[0]));
-    }
+macro_rules! region {
+    ($number:literal, $name:expr) => {
+        unsafe {
+            asm!(concat!(".byte 0x0f, 0x1f, 0x80, ", $number, ", 0x00, 0x70, 0x6e"),
+                 in("rax") $name.as_ptr(), in("rcx") $name.len(), in("rdx") u64::from($name.as_bytes()[0]));
+        }
+    };
 }
 
 fn bind(cpu: usize) {
@@ -64,9 +66,9 @@ fn main() {
             let table = table.clone();
             thread::spawn(move || {
                 bind(cpu);
-                region::<2>("serve");
+                region!(2, "serve");
                 let answered = answer(&table, cpu as u64);
-                region::<3>("serve");
+                region!(3, "serve");
                 answered
             })
         })
