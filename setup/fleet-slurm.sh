@@ -29,7 +29,7 @@ describe_slurm() {
 		cat >>"$SCRATCH/slurm.toml" <<-END
 			["box $number"]
 			slurm = ["--partition=numa", "--nodelist=box$number"]
-			folder = "$SCRATCH/$number/work"
+			folder = "$SCRATCH/$number/kept"
 			program = "$TOP/build/numaplace"
 			lab = "demo-2s"
 		END
