@@ -60,9 +60,13 @@ int numaplace_lab_tasks_begin(void)
 	if (ret)
 		return ret;
 	ret = tracepoint_probe_register(sched_switch, on_switch, NULL);
-	if (ret)
+	if (ret) {
 		tracepoint_probe_unregister(cgroup_mkdir, on_group, NULL);
-	return ret;
+		return ret;
+	}
+	/* Without it counts would be nobody's, and no line would say so. */
+	__module_get(THIS_MODULE);
+	return 0;
 }
 
 void numaplace_lab_tasks_end(void)

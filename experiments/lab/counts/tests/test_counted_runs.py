@@ -77,6 +77,13 @@ def test_a_region_that_was_not_entered_and_the_commands_own_status(folder):
 
 
 @pytest.mark.lab
+def test_the_command_cannot_remove_what_tells_its_tasks(folder):
+    done = run(folder, "--count", "--no-module", "--", "sh", "-c", "rmmod numaplace_lab || exit 9")
+    assert done.returncode == 9
+    assert "in use" in done.stderr
+
+
+@pytest.mark.lab
 def test_a_cgroups_counts_are_its_tasks(folder):
     """Of the two runs one is in the cgroup that the command makes."""
     group = "/sys/fs/cgroup/numaplace-lab/mine"
