@@ -46,11 +46,11 @@ def tiers():
 class Walk:
     """A program with its pages where it first touched them: on the node that it runs on, 0."""
 
-    def __init__(self):
+    def __init__(self, before_exec=None, mib: int = MIB):
         GROUP.mkdir(exist_ok=True)
         join = f'echo $$ >{GROUP}/cgroup.procs; exec "$@"'
-        self.process = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", join, "sh", "build/np-mem", "chase", "--size", f"{MIB}M", "--cpus", "0",
-                                         "--pages", "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", join, "sh", "build/np-mem", "chase", "--size", f"{mib}M", "--cpus", "0",
+                                         "--pages", "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before_exec)
         self.answer()
 
     def answer(self) -> dict:
@@ -77,8 +77,8 @@ class Walk:
 
 
 @contextmanager
-def walk():
-    one = Walk()
+def walk(before_exec=None, mib: int = MIB):
+    one = Walk(before_exec, mib)
     try:
         yield one
     finally:

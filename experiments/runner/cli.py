@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, demo, check-machine, report, compare, export, pack, unpack, judge-again."""
+"""numaplace experiment: list, run, demo, check-machine, mechanisms, report, compare, export, pack, unpack, judge-again."""
 
 from __future__ import annotations
 
@@ -55,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
     add_compare_options(one)
     one = commands.add_parser("export", help="a run's numbers and figures for other programs")
     add_export_options(one)
+    one = commands.add_parser("mechanisms", help="the kernel's own and others' ways to place, and what each lacks here")
+    one.add_argument("--json", action="store_true")
     add_pack_options(commands.add_parser("pack", help=PACK_HELP))
     add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
     add_judge_options(commands.add_parser("judge-again", help=JUDGE_HELP))
@@ -79,7 +81,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
     one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote'")
     one.add_argument("--policies", metavar="NAME[:O=V,..],..", type=split_policies,
-                     help="with options, as in 'none,n-mass:pages=follow'")
+                     help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
     one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
                      help="a parameter, as in triad.size=512M")
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
@@ -221,6 +223,13 @@ def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
     return words + ["--quick"] * args.quick + ["--no-calibrate"] * args.no_calibrate + ["--resume"] * args.resume
 
 
+def command_mechanisms(args: argparse.Namespace) -> int:
+    from ..mechanisms import listing
+    found = listing.rows(host_nodes.nodes())
+    print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.text, found)))
+    return 0
+
+
 def command_run(args: argparse.Namespace) -> int:
     if args.all:
         return command_run_all(args)
@@ -294,6 +303,7 @@ def command_analysis(args: argparse.Namespace) -> int:
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     commands = {"list": command_list, "run": command_run, "demo": command_demo, "check-machine": command_check,
+                "mechanisms": command_mechanisms,
                 "report": command_analysis, "compare": command_analysis, "export": command_analysis,
                 "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}
     try:

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from ..errors import CannotError, ExperimentError, UsageError
 from . import locality
 from .host import state
 from .host.host_nodes import Node
-from .host.sysctl_guard import numa_balancing
+from .host.guard import Guard, numa_balancing
 from .host.tool import Numaplace
 from .suite.schedule import Trial
 from .suite.suite import Suite
+from .switched import Switched
 from .workloads.kinds import KINDS
 from .workloads.workload import Measured, RunningWorkload, metric
 
@@ -33,8 +34,10 @@ SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError)
 
 class Observer:
     def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path,
-                 platform: str = "") -> None:
+                 platform: str = "", guard: Guard | None = None) -> None:
+        """guard: what a mechanism changes is undone by it."""
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
+        self.guard = guard
         self.platform = platform or numaplace.ps([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
@@ -43,6 +46,19 @@ class Observer:
         begin = time.monotonic()
         self.saved_cpus: dict[int, set[int]] = {}
         running = KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
+        self.switched = Switched(trial.policy, self.nodes, self.guard)
+        try:
+            with self.guard.scope() if self.guard else nullcontext():
+                self._carry_out(trial, running, record)
+        except (CannotError, UsageError):
+            raise
+        except ExperimentError as error:
+            record["marks"].append(str(error))
+        drop_infinite(record)
+        record["seconds"] = round(time.monotonic() - begin, 3)
+        return record
+
+    def _carry_out(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
         try:
             self._steps(trial, running, record)
         except (CannotError, UsageError):
@@ -52,9 +68,6 @@ class Observer:
             record["check"] = "not reached"
         finally:
             self._undo(running, record)
-        drop_infinite(record)
-        record["seconds"] = round(time.monotonic() - begin, 3)
-        return record
 
     def _record(self, trial: Trial) -> dict[str, Any]:
         record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
@@ -74,6 +87,7 @@ class Observer:
     def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
         timed = Stopwatch(record["steps"]).step
         with timed("start"):
+            self.switched.start(running)
             running.start()
         with timed("ps_before"):
             before = self._ps(running, record)
@@ -89,12 +103,17 @@ class Observer:
             after = self._ps(running, record)
         with timed("verify"):
             record["check"] = running.verify()
+        self.switched.end(record)
         self._check_end(running, after, record)
         self._fill(running, before, after, measured, record)
 
     def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: dict[str, Any]) -> None:
         begin = time.monotonic()
-        record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
+        if self.switched.mechanism:
+            record["apply"] = self.switched.place(running)
+        else:
+            self.switched.watch(running)
+            record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
         end = time.monotonic()
         record["cost"] = cost(record["apply"], end - begin, sample)
         record["apply_at"] = [round(begin, 6), round(end, 6)]
@@ -144,14 +163,15 @@ class Observer:
         record["marks"] += measured.marks
         record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
                            for task, b, a in zip(running.tasks, before, after)]
-        record["metrics"] = measured.metrics
+        record["metrics"] += measured.metrics
         for name, tasks in (("locality_before", before), ("locality_after", after)):
             value = locality.overall(tasks)
             if value is None:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
                 record["metrics"].append(metric(name, "fraction", value))
-        record["metrics"].append(metric("pages_moved", "pages", pages_moved(record["apply"])))
+        if not self.switched.mechanism:
+            record["metrics"].append(metric("pages_moved", "pages", pages_moved(record["apply"])))
 
     def _undo(self, running: RunningWorkload, record: dict[str, Any]) -> None:
         """Restores what apply did, looks whether it worked, and ends the processes."""
@@ -164,6 +184,7 @@ class Observer:
         except SPOILS as error:
             record["marks"].append(f"not restored: {reason_of(error)}")
         finally:
+            self.switched.tear_down(record)
             with timed("stop"):
                 running.stop()
 

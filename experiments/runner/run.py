@@ -6,17 +6,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
 from ..units import duration
-from . import check_machine
+from ..mechanisms import registry
+from . import check_machine, switched
 from .host import calibration, host_nodes, state
 from .host.host_nodes import in_lab
 from .host.interrupts import stop_signals
-from .host.sysctl_guard import NUMA_BALANCING, Guard
+from .host.guard import NUMA_BALANCING, Guard
 from .host.tool import Numaplace, policy_of
 from .observe import Observer
 from .observe_static import StaticObserver
@@ -72,6 +74,7 @@ def planned(request: Request, lab: str | None) -> Request:
 def check(suite: Suite, numaplace: Numaplace) -> None:
     """What the suite starts and needs, before the first process starts."""
     check_programs(suite)
+    switched.check(suite, host_nodes.nodes())
     if numaplace.engine == "module" and not Path("/sys/module/numaplace").exists():
         raise CannotError("--engine module: the module is not loaded: insmod it "
                           "(build/modules/SERIES/numaplace.ko), or take --engine syscall")
@@ -79,7 +82,7 @@ def check(suite: Suite, numaplace: Numaplace) -> None:
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
     """Their names and options, before anything starts."""
-    numaplace.check_policies(suite.policies)
+    numaplace.check_policies(registry.only_policies(suite.policies))
 
 
 def prepare_folder(request: Request) -> None:
@@ -103,13 +106,14 @@ def run(request: Request, report: Report) -> int:
     request = planned(on_machine(request, host_nodes.nodes()), None)
     check(request.suite, numaplace)
     prepare_folder(request)
-    with stop_signals(), Guard({NUMA_BALANCING: "0"}) as guard:
+    with stop_signals(), Guard() as guard:
+        switch_balancing_off(guard)
         platform = numaplace.ps([os.getpid()])["platform"]
         records = results.read(request.out)
         request, model = _model(request, numaplace, platform, records, guard.scratch)
         _manifest(request, numaplace, platform, model, records)
         make = StaticObserver if request.suite.design and set(map(policy_of, request.suite.policies)) == {"none"} else Observer
-        observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform)
+        observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform, guard)
         writer = results.Writer(request.out)
         try:
             runner = Runner(request, observer, writer, report, records)
@@ -118,6 +122,13 @@ def run(request: Request, report: Report) -> int:
             writer.close()
     tell_precision(request)
     return bad
+
+
+def switch_balancing_off(guard: Guard) -> None:
+    """Without permission the marks of every observation say so."""
+    if NUMA_BALANCING.exists():
+        with suppress(PermissionError):
+            guard.write(NUMA_BALANCING, "0")
 
 
 def tell_precision(request: Request) -> None:
@@ -133,7 +144,8 @@ def _model(request: Request, numaplace: Numaplace, platform: str, records: list[
            scratch: Path) -> tuple[Request, dict[str, Any] | None]:
     """The model that policies plan with; the time that it takes to measure it is a part of the budget."""
     begin, begun = time.monotonic(), manifest.model(request.out) if records else None
-    model = calibration.of_run(request.suite, numaplace, platform, request.out, begun, scratch)
+    ours = replace(request.suite, policies=tuple(registry.only_policies(request.suite.policies)))
+    model = calibration.of_run(ours, numaplace, platform, request.out, begun, scratch)
     if request.budget is not None:
         request = replace(request, budget=request.budget - (time.monotonic() - begin))
     return request, model

@@ -64,7 +64,8 @@ def set_cpus(pid: int, cpus: Iterable[int]) -> None:
 
 class Program:
     def __init__(self, arguments: list[str | Path], cpus: Iterable[int],
-                 environment: Mapping[str, str], memory: int | None = None) -> None:
+                 environment: Mapping[str, str], memory: int | None = None,
+                 before_exec: Callable[[], None] = lambda: None) -> None:
         """Started on these CPUs, so that what the loader touches is on their node; with a node's
         number as memory, all that it ever allocates is to be there."""
         self.name = Path(arguments[0]).name
@@ -75,10 +76,14 @@ class Program:
         if memory is not None:
             arguments = ["numactl", f"--preferred={memory}", *arguments]
 
+        def in_child() -> None:
+            os.sched_setaffinity(0, wanted)
+            before_exec()
+
         try:
             # A session of its own: Ctrl-C reaches the runner alone, which restores and then stops it.
             self.process = start(
-                arguments, signal.SIGKILL, lambda: os.sched_setaffinity(0, wanted), stdin=subprocess.PIPE,
+                arguments, signal.SIGKILL, in_child, stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=self.errors, env=os.environ | environment, start_new_session=True,
                 bufsize=0)
         except FileNotFoundError:

@@ -60,10 +60,13 @@ class Numaplace:
 
     def check_policies(self, policies: Sequence[str]) -> None:
         """'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
-        self._json("policies", "--json", *map(policy_of, policies))
+        if policies:  # without any it lists them
+            self._json("policies", "--json", *map(policy_of, policies))
 
     def needing(self, policies: Sequence[str], what: str) -> list[str]:
         """Those of the policies that say of themselves that they need it."""
+        if not policies:
+            return []
         told = self._json("policies", "--json", *map(policy_of, policies))["policies"]
         return [policy for policy, about in zip(policies, told, strict=True) if what in about["needs"]]
 

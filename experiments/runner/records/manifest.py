@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ExperimentError, UsageError
 from ...places import HERE
 from ..host import distance, host_nodes, state
-from ..host.sysctl_guard import numa_balancing
+from ..host.guard import numa_balancing
 from ..host.tool import Numaplace
 from . import statements
 from .results import FORMAT

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,8 @@ class RunningWorkload:
     """The processes of one observation. Every subclass starts, measures and verifies them."""
 
     on_every_node = False  # whether its threads are
+    placed = True          # whether it puts its tasks where the suite says, before a placement acts on them
+    before_exec: Callable[[], None] = staticmethod(lambda: None)  # of a mechanism, in each program's process
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         self.tasks = trial.workload.tasks
@@ -74,7 +76,8 @@ class RunningWorkload:
         """Starts a task's program, on the CPUs of the node that its memory is to be on, or of its own where that has
         none, unless others are given; with keep_memory all that it ever allocates is to be there."""
         node = self.nodes[task.memory_on[0]]
-        program = Program(arguments, cpus or node.cpus or self.nodes[task.runs_on].cpus, environment or {}, node.id if keep_memory else None)
+        program = Program(arguments, cpus or node.cpus or self.nodes[task.runs_on].cpus, environment or {}, node.id if keep_memory else None,
+                          self.before_exec)
         self.programs[task.role] = program
         return program
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments.runner.host import host_nodes
-from experiments.runner.host.sysctl_guard import Guard
+from experiments.runner.host.guard import Guard
 from experiments.runner.host.tool import Numaplace
 from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
@@ -132,7 +132,8 @@ def test_numa_balancing_is_off_meanwhile_and_back_afterwards() -> None:
     sysctl = Path("/proc/sys/kernel/numa_balancing")
     sysctl.write_text("1")
     try:
-        with Guard({sysctl: "0"}):
+        with Guard() as guard:
+            guard.write(sysctl, "0")
             assert sysctl.read_text().strip() == "0"
         assert sysctl.read_text().strip() == "1"
     finally:

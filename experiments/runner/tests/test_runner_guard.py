@@ -17,9 +17,10 @@ RUNNER = """
 import os, sys, time
 from pathlib import Path
 from experiments.places import HERE
-from experiments.runner.host.sysctl_guard import Guard
+from experiments.runner.host.guard import Guard
 from experiments.runner.host.process import Program
-with Guard({Path(sys.argv[1]): "0"}) as guard:
+with Guard() as guard:
+    guard.write(Path(sys.argv[1]), "0")
     program = Program([HERE.programs / "np-triad", "--size", "1M"], os.sched_getaffinity(0), {})
     program.receive("ready", 30)
     print(program.pid, guard.scratch, flush=True)

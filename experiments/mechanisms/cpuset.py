@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cpuset: each program in a cgroup that has the memory and the CPUs of the one node on which it runs."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..runner.host.host_nodes import Node, format_list
+from .mechanism import Mechanism, Scope, missing
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+class Cpuset(Mechanism):
+    name = "cpuset"
+    about = "a cgroup with the memory and CPUs of the node that a program runs on; its pages move there (cpuset.mems)"
+    counters = ("pgmigrate_success",)
+
+    def lacks(self, nodes):
+        absent = super().lacks(nodes) or missing(CGROUPS / "cgroup.controllers")
+        if absent or "cpuset" in (CGROUPS / "cgroup.controllers").read_text(encoding="ascii").split():
+            return absent
+        return f"{CGROUPS} has no cpuset: mount cgroup version 2 with all controllers"
+
+    def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        with scope.changing(self.name):
+            given = CGROUPS / "cgroup.subtree_control"
+            if "cpuset" not in given.read_text(encoding="ascii").split():
+                scope.guard.write(given, "+cpuset", back="-cpuset")
+            for node in scope.nodes:
+                if own := [pid for pid in pids if _node_of(pid, scope.nodes) is node]:
+                    self._bind(scope, node, own)
+
+    def _bind(self, scope: Scope, node: Node, pids: Sequence[int]) -> None:
+        """Pages move when a cgroup that has processes loses a node, and not when these join it."""
+        group = CGROUPS / f"numaplace-cpuset-{node.id}"
+        scope.guard.cgroup(group)
+        mems = group / "cpuset.mems"
+        mems.write_text(format_list(tuple(n.id for n in scope.nodes if n.total_kib)), encoding="ascii")
+        (group / "cpuset.cpus").write_text(format_list(node.cpus), encoding="ascii")
+        for pid in pids:
+            scope.guard.join(pid, group)
+        mems.write_text(str(node.id), encoding="ascii")
+
+
+def _node_of(pid: int, nodes: Sequence[Node]) -> Node:
+    """That has most of the CPUs which the program may use; the first of equal ones."""
+    cpus = os.sched_getaffinity(pid)
+    return max((node for node in nodes if node.cpus), key=lambda node: len(cpus & set(node.cpus)))

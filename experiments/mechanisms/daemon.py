@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace's own daemon, which keeps the programs placed by a policy."""
+
+import signal
+import subprocess
+from collections.abc import Sequence
+
+from ..errors import ExperimentError
+from ..places import HERE
+from ..runner.host.process import start
+from .mechanism import Mechanism, Parameter, Scope
+
+
+class Daemon(Mechanism):
+    name = "daemon"
+    about = "numaplace daemon with the policy maximum-local"
+    parameters = {"interval_ms": Parameter("between two looks", 10, 60000, 1000),
+                  "hysteresis": Parameter("plans in a row that say the same", 1, 20, 2)}
+    counters = ("pgmigrate_success",)
+
+    def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        self.process = start([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
+                              "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
+                              *map(str, pids)], signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=open(scope.guard.scratch / "daemon.log", "wb"))
+        self.log = scope.guard.scratch / "daemon.log"
+
+    def tear_down(self) -> None:
+        process = getattr(self, "process", None)
+        if process is None:
+            return
+        ended = process.poll()
+        process.terminate()
+        process.wait()
+        if ended:
+            raise ExperimentError(f"mechanism {self.name}: ended by itself: {self.log.read_text(errors='replace').strip()}")

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""DAMON: a kernel thread for each node samples its accesses; cold pages go to slower memory, hot ones to the fast nodes.
+
+Settings are those of Documentation/admin-guide/mm/damon/usage.rst of the kernel. Intervals and regions are the defaults that
+DAMON itself recommends there; a quota bounds what is moved, and where the kernel can tune it, its goal is a fast tier that
+is almost full.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from .mechanism import Mechanism, Parameter, Scope, missing, one_tier, tiers
+
+ADMIN = Path("/sys/kernel/mm/damon/admin/kdamonds")
+STAT = Path("/sys/module/damon_stat/parameters/enabled")  # runs from the boot on, from 6.17 on, and nothing may run beside it
+MEMORY = Path("/sys/devices/system/memory")
+NODES = Path("/sys/devices/system/node")
+MOST = (1 << 64) - 1
+MOST_COUNT = (1 << 32) - 1
+RESET_MS = 1000
+USED, FREE = ("node_mem_used_bp", 9970), ("node_mem_free_bp", 50)  # of 10000
+
+
+class Damon(Mechanism):
+    name = "damon"
+    about = "DAMON moves cold pages to slower memory and hot ones back (DAMOS migrate_cold, migrate_hot)"
+    parameters = {
+        "sample_ms": Parameter("between two looks at a region", 1, 1000, 5),
+        "aggregation_ms": Parameter("over which accesses are counted", 10, 10000, 100),
+        "regions": Parameter("that each node is divided into, at most", 10, 10000, 1000),
+        "hot_percent": Parameter("of the looks, in which a hot region was accessed, at least", 1, 100, 5),
+        "cold_ms": Parameter("for which a cold region was not accessed", 100, 600000, 5000),
+        "quota_mbps": Parameter("MB/s that are moved each way, at most", 1, 65536, 200),
+    }
+    counters = ("pgmigrate_success",)
+    threads = ("kdamond",)
+
+    def lacks(self, nodes):
+        return super().lacks(nodes) or missing(ADMIN / "nr_kdamonds") or one_tier()
+
+    def set_up(self, scope: Scope) -> None:
+        fast, slow = tiers()[0], tiers()[-1]
+        jobs = [(node, "migrate_cold", slow[0]) for node in fast] + [(node, "migrate_hot", fast[0]) for node in slow]
+        with scope.changing(self.name):
+            if STAT.exists():
+                scope.guard.write(STAT, "N")
+            scope.guard.write(ADMIN / "nr_kdamonds", str(len(jobs)))
+            for number, (node, action, to) in enumerate(jobs):
+                self._describe(ADMIN / str(number), node, action, to, fast[0])
+                scope.guard.write(ADMIN / str(number) / "state", "on")
+
+    def _describe(self, folder: Path, node: int, action: str, to: int, fast: int) -> None:
+        put(folder, {"contexts/nr_contexts": 1})
+        context = folder / "contexts/0"
+        put(context, {"operations": "paddr", "targets/nr_targets": 1, "schemes/nr_schemes": 1,
+                      "monitoring_attrs/intervals/sample_us": self.values["sample_ms"] * 1000,
+                      "monitoring_attrs/intervals/aggr_us": self.values["aggregation_ms"] * 1000,
+                      "monitoring_attrs/nr_regions/min": 10,
+                      "monitoring_attrs/nr_regions/max": self.values["regions"]})
+        ranges = list(physical(node))
+        put(context / "targets/0/regions", {"nr_regions": len(ranges)})
+        for number, (start, end) in enumerate(ranges):
+            put(context / "targets/0/regions" / str(number), {"start": start, "end": end})
+        put(context / "schemes/0", self._scheme(action, to))
+        self._tune(context / "schemes/0/quotas", *((USED if action == "migrate_hot" else FREE)), fast)
+
+    def _scheme(self, action: str, to: int) -> dict[str, int | str]:
+        looks = max(1, self.values["aggregation_ms"] // self.values["sample_ms"])
+        hot = max(1, looks * self.values["hot_percent"] // 100)
+        least, most, age = (hot, MOST_COUNT, 0) if action == "migrate_hot" else (
+            0, 0, self.values["cold_ms"] // self.values["aggregation_ms"])
+        return {"action": action, "target_nid": to,
+                "access_pattern/sz/min": 0, "access_pattern/sz/max": MOST,
+                "access_pattern/nr_accesses/min": least, "access_pattern/nr_accesses/max": most,
+                "access_pattern/age/min": age, "access_pattern/age/max": MOST_COUNT,
+                "quotas/bytes": self.values["quota_mbps"] * 10**6 * RESET_MS // 1000, "quotas/reset_interval_ms": RESET_MS}
+
+    def _tune(self, quotas: Path, metric: str, share: int, node: int) -> None:
+        """The kernel's own control of the quota, where it has a goal for one node's memory."""
+        put(quotas / "goals", {"nr_goals": 1})
+        goal = quotas / "goals/0"
+        try:
+            put(goal, {"target_metric": metric, "nid": node, "target_value": share})
+        except OSError:
+            put(quotas / "goals", {"nr_goals": 0})
+
+
+def put(folder: Path, values: dict[str, int | str]) -> None:
+    for name, value in values.items():
+        (folder / name).write_text(str(value), encoding="ascii")
+
+
+def physical(node: int) -> Iterator[tuple[int, int]]:
+    """Ranges of physical addresses, of the blocks of memory that are online."""
+    size = int((MEMORY / "block_size_bytes").read_text(encoding="ascii"), 16)
+    blocks = sorted(int(path.name.removeprefix("memory")) for path in NODES.glob(f"node{node}/memory[0-9]*")
+                    if (path / "state").read_text(encoding="ascii").strip() == "online")
+    start = None
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        start = block if start is None else start
+        if following != block + 1:
+            yield start * size, (block + 1) * size
+            start = None

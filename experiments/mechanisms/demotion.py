@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Demotion: reclaim moves cold pages of a full node to the next memory tier instead of dropping or swapping them."""
+
+from pathlib import Path
+
+from .mechanism import Mechanism, Scope, missing, one_tier
+
+DEMOTION = Path("/sys/kernel/mm/numa/demotion_enabled")
+COUNTERS = ("pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive")
+
+
+class Demotion(Mechanism):
+    name = "demotion"
+    about = "reclaim of a full node moves cold pages to slower memory (demotion_enabled)"
+    counters = COUNTERS
+    threads = ("kswapd",)
+
+    def lacks(self, nodes):
+        return super().lacks(nodes) or missing(DEMOTION) or one_tier()
+
+    def set_up(self, scope: Scope) -> None:
+        with scope.changing(self.name):
+            scope.guard.write(DEMOTION, "true")

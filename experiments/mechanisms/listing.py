@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The mechanisms as a table: what each is, its parameters, and what it lacks on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..runner.host.host_nodes import Node
+from .registry import KNOWN
+
+
+def rows(nodes: Sequence[Node]) -> list[dict[str, Any]]:
+    return [{"name": name, "about": of.about, "acts_on": "programs as they start" if of.starts else "running programs",
+             "counters": list(of.counters), "lacks": of({}).lacks(nodes),
+             "parameters": {key: {"about": p.about, "low": p.low, "high": p.high, "default": p.default}
+                            for key, p in of.parameters.items()}} for name, of in KNOWN.items()]
+
+
+def text(row: dict[str, Any]) -> str:
+    lines = [f"{row['name']}: {row['about']}", f"  here        {row['lacks'] or 'can be switched on'}",
+             f"  acts on     {row['acts_on']}"]
+    for key, p in row["parameters"].items():
+        default = "the kernel's" if p["default"] is None else p["default"]
+        lines.append(f"  {key:24} {p['low']} to {p['high']}, default {default}: {p['about']}")
+    return "\n".join(lines)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a mechanism is: how it is switched on and off, what shows that it acts, and its parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ..errors import CannotError, UsageError
+from ..runner.host.guard import Guard
+from ..runner.host.host_nodes import Node
+
+TIERS = Path("/sys/devices/virtual/memory_tiering")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A whole number."""
+
+    about: str
+    low: int
+    high: int
+    default: int | None = None  # None: the kernel's own
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What it is switched on for: the machine's nodes, and the guard that undoes each change."""
+
+    nodes: Sequence[Node]
+    guard: Guard
+
+    @contextmanager
+    def changing(self, what: str) -> Iterator[None]:
+        """The kernel's refusal in one line."""
+        try:
+            yield
+        except OSError as error:
+            why = "run as root" if isinstance(error, PermissionError) else "see the kernel's log"
+            raise CannotError(f"mechanism {what}: {error.filename}: {error.strerror}: {why}") from None
+
+
+class Mechanism:
+    """Subclasses say what differs. Nothing is changed but by set_up() and attach(), and every file through the guard."""
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    counters: ClassVar[tuple[str, ...]] = ()  # of /proc/vmstat: what it does is counted there
+    threads: ClassVar[tuple[str, ...]] = ()   # kernel threads that work for it: how their names begin
+    starts: ClassVar[bool] = False            # it acts on programs as they start, and on no others
+
+    def __init__(self, values: dict[str, int]) -> None:
+        self.values = {name: parameter.default for name, parameter in self.parameters.items()} | values
+
+    def lacks(self, nodes: Sequence[Node]) -> str | None:
+        """Why it cannot be switched on here, and what to do; None where it can. A subclass asks this one too."""
+        if sum(node.total_kib > 0 for node in nodes) < 2:
+            return "this machine has one node with memory: take one of the lab, with --lab 2x2"
+        return None
+
+    def set_up(self, scope: Scope) -> None:
+        """Before the programs start, or, where a suite places them itself, after that."""
+
+    def before_exec(self, nodes: Sequence[Node]) -> Callable[[], None]:
+        """Runs in each program's process before it starts."""
+        return lambda: None
+
+    def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        """The programs run."""
+
+    def tear_down(self) -> None:
+        """Ends its own processes. The guard undoes all else."""
+
+
+def set_given(scope: Scope, values: dict[str, int | None], files: dict[str, Path]) -> None:
+    """Parameters that are files of the kernel's: those with a value."""
+    for name, path in files.items():
+        if values[name] is not None:
+            scope.guard.write(path, str(values[name]))
+
+
+def missing(*paths: Path) -> str | None:
+    absent = next((path for path in paths if not path.exists()), None)
+    return f"this kernel has no {absent}" if absent else None
+
+
+def tiers() -> list[tuple[int, ...]]:
+    """Nodes by memory tier, the fastest first; one tier where the kernel knows none."""
+    found = sorted(TIERS.glob("memory_tier*"), key=lambda path: int(path.name.removeprefix("memory_tier")))
+    return [numbers(text) for path in found if (text := (path / "nodelist").read_text(encoding="ascii").strip())]
+
+
+def one_tier() -> str | None:
+    return None if len(tiers()) > 1 else "this machine has one memory tier: take one with slower memory, such as cxl-3n"
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """'0-1,3'."""
+    ends = [part.split("-") for part in text.split(",")]
+    return tuple(n for both in ends for n in range(int(both[0]), int(both[-1]) + 1))
+
+
+def values_of(of: type[Mechanism], text: str) -> dict[str, int]:
+    """'scan_delay_ms=100,scan_size_mb=64'."""
+    found = {}
+    for word in text.split(",") if text else []:
+        name, _, value = word.partition("=")
+        parameter = of.parameters.get(name)
+        if parameter is None:
+            raise UsageError(f"mechanism {of.name} has no parameter '{name}': it has {', '.join(of.parameters) or 'none'}")
+        if not re.fullmatch(r"\d+", value) or not parameter.low <= int(value) <= parameter.high:
+            raise UsageError(f"mechanism {of.name}: {name}={value}: a whole number from {parameter.low} to {parameter.high}")
+        found[name] = int(value)
+    return found

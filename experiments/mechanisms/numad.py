@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numad, the program: it looks at the tasks that it is told and moves each to nodes with room for it.
+
+It leaves programs of less than 300 MB alone. The policy of the name numad is numaplace's, after its rules.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import CannotError
+from .mechanism import Mechanism, Parameter, Scope
+
+PID_FILE = Path("/run/numad.pid")
+
+
+class Numad(Mechanism):
+    name = "numad-daemon"
+    about = "Red Hat's daemon numad, told of the programs alone"
+    parameters = {"interval_s": Parameter("between two looks", 1, 60, 5), "target_percent": Parameter("a node's load, at most", 10, 130, 85)}
+    counters = ("pgmigrate_success",)
+
+    def lacks(self, nodes):
+        return super().lacks(nodes) or (None if shutil.which("numad") else "numad is not installed: apt-get install numad")
+
+    def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        seconds = str(self.values["interval_s"])
+        scope.guard.ends(PID_FILE)
+        scope.guard.run("numad", "-i", "0")
+        words = ["numad", "-S", "0", "-i", f"{seconds}:{seconds}", "-u", str(self.values["target_percent"])]
+        done = subprocess.run([*words, *(word for pid in pids for word in ("-p", str(pid)))], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            raise CannotError(f"mechanism {self.name}: {(done.stderr or done.stdout).strip() or f'status {done.returncode}'}")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What mechanisms do to a program, and what they leave behind, on the machine that this runs on; one JSON object a line.
+
+    act_inside.py NAME[:PARAMETER=VALUE,..] ..     each of them on a program whose pages are where the mechanism is to move
+                                                   them from, and then its end
+    act_inside.py --killed NAME ..                 each of them in a process that is killed by SIGKILL
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from experiments.bench_lab.mechanisms_inside import GROUP, MIB, walk
+from experiments.mechanisms import activity, registry
+from experiments.mechanisms.mechanism import Scope
+from experiments.runner.host import host_nodes
+from experiments.runner.host.guard import Guard
+from tests.waiting import eventually
+
+LIMIT_S = 120
+NUMAD_MIB = 400  # it leaves small programs alone
+# Where its pages are before; those of a program that starts under it are where they first are.
+AWAY = {"numa-balancing": 1, "tiering": 2, "demotion": 0, "damon": 2, "numad-daemon": 1, "cpuset": 1, "daemon": 1}
+KEPT = ("/proc/sys/kernel/numa_balancing", "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps",
+        "/sys/kernel/debug/sched/numa_balancing/*", "/sys/kernel/mm/numa/demotion_enabled",
+        "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "/sys/module/damon_stat/parameters/enabled",
+        "/sys/fs/cgroup/cgroup.subtree_control")
+
+
+def state() -> dict[str, str]:
+    """Everything that a mechanism may change."""
+    found = {str(path): path.read_text() for pattern in KEPT for path in Path("/").glob(pattern[1:])}
+    found["cgroups"] = " ".join(sorted(path.name for path in Path("/sys/fs/cgroup").iterdir() if path.is_dir()))
+    found["daemons"] = " ".join(sorted(name for name in running() if name.startswith(("numad", "numaplace", "kdamond"))))
+    return found
+
+
+def running() -> list[str]:
+    """Names of processes, without those that have ended: nothing reaps them here."""
+    stats = [path.read_text() for path in Path("/proc").glob("[0-9]*/stat")]
+    return [text[text.index("(") + 1:text.rindex(")")] for text in stats if text[text.rindex(")") + 2] != "Z"]
+
+
+def differs(before: dict[str, str]) -> list[str]:
+    after = state()
+    return [f"{key}: {before.get(key)!r}, then {after.get(key)!r}" for key in before.keys() | after.keys()
+            if before.get(key) != after.get(key)]
+
+
+@contextmanager
+def switched(level: str, guard: Guard):
+    """The mechanism, and a program under it with its pages away from where the mechanism wants them."""
+    mechanism, nodes = registry.of_level(level), host_nodes.nodes()
+    scope = Scope(nodes, guard)
+    if why := mechanism.lacks(nodes):
+        raise SystemExit(f"{level}: {why}")
+    with walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.scope():
+        if mechanism.name in AWAY:
+            one.move(0, AWAY[mechanism.name])
+        before = one.ask("pages")["pages"], activity.now(mechanism.counters, mechanism.threads)
+        mechanism.set_up(scope)
+        mechanism.attach(scope, [one.process.pid])
+        try:
+            yield mechanism, one, before
+        finally:
+            mechanism.tear_down()
+
+
+def reclaim():
+    """What makes demotion act: the program's cgroup gives up half of its memory."""
+    try:
+        (GROUP / "memory.reclaim").write_text(f"{MIB // 2}M", encoding="ascii")
+    except OSError:  # it gave up less
+        pass
+
+
+def at_first(one, node: int, pages: int) -> bool:
+    """Whether many of its pages are still there, and its CPU is that of the start."""
+    return one.on(node) > 0.1 * pages and os.sched_getaffinity(one.process.pid) == {0}
+
+
+def acts(level: str):
+    unchanged = state()
+    with Guard() as guard:
+        with switched(level, guard) as (mechanism, one, (pages, counted)):
+            start = time.monotonic()
+            if mechanism.name == "demotion":
+                reclaim()
+            elif not mechanism.starts:
+                while at_first(one, AWAY[mechanism.name], sum(pages.values())) and time.monotonic() - start < LIMIT_S:
+                    one.ask("run 1")
+            now, seen = one.ask("pages")["pages"], activity.since(counted, activity.now(mechanism.counters, mechanism.threads))
+            runs_on = sorted(os.sched_getaffinity(one.process.pid))
+        left = differs(unchanged)
+    print(json.dumps({"level": level, "before": pages, "after": now, "cpus": runs_on, **seen, "left": left}), flush=True)
+
+
+def under(level: str):
+    """Until it is killed."""
+    with Guard() as guard, switched(level, guard):
+        print("set up", flush=True)
+        signal.pause()
+
+
+def killed(level: str):
+    unchanged = state()
+    child = subprocess.Popen([sys.executable, __file__, "--under", level], stdout=subprocess.PIPE, text=True)
+    said = child.stdout.readline().strip()
+    changed = differs(unchanged)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    subprocess.run(["pkill", "-KILL", "np-mem"], check=False)  # a workload's programs die with the runner
+    eventually(lambda: not differs(unchanged), LIMIT_S)
+    print(json.dumps({"level": level, "said": said, "changed": changed, "left": differs(unchanged)}), flush=True)
+
+
+WHAT = {"--killed": killed, "--under": under}
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    what = WHAT.get(words[0], acts)
+    if what is not under:
+        GROUP.mkdir(exist_ok=True)
+        Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory", encoding="ascii")
+    os.environ.setdefault("HOME", "/tmp")
+    for word in words[what is not acts:]:
+        what(word)

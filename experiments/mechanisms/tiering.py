@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tiering: NUMA balancing in its second mode promotes hot pages of slow memory, and reclaim demotes cold ones."""
+
+from pathlib import Path
+
+from ..runner.host.guard import NUMA_BALANCING
+from .demotion import COUNTERS, DEMOTION
+from .mechanism import Mechanism, Parameter, Scope, missing, one_tier, set_given
+from .numa_balancing import SCANS, SETTINGS
+
+RATE_LIMIT = Path("/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps")
+HOT = Parameter("a page is hot that is touched so soon after it was unmapped", 1, 60000)
+RATE = Parameter("MB/s that are promoted, at most", 1, 65536)
+
+
+class Tiering(Mechanism):
+    name = "tiering"
+    about = "promotion of hot pages and demotion of cold ones (numa_balancing=2, demotion_enabled)"
+    parameters = SCANS | {"hot_threshold_ms": HOT, "promote_rate_limit_mbps": RATE}
+    counters = ("numa_hint_faults", "pgpromote_candidate", "pgpromote_success", *COUNTERS)
+    threads = ("kswapd",)
+    files = {name: SETTINGS / name for name in (*SCANS, "hot_threshold_ms")} | {"promote_rate_limit_mbps": RATE_LIMIT}
+
+    def lacks(self, nodes):
+        return super().lacks(nodes) or missing(NUMA_BALANCING, DEMOTION, RATE_LIMIT) or one_tier()
+
+    def set_up(self, scope: Scope) -> None:
+        with scope.changing(self.name):
+            set_given(scope, self.values, self.files)
+            scope.guard.write(DEMOTION, "true")
+            scope.guard.write(NUMA_BALANCING, "2")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Puts the machine's state back whatever happens to the runner, SIGKILL included.
+
+A child of the runner keeps what is to be undone, in the order in which it was done, and learns of each step before it is
+done. When the runner ends, in whichever way, its socket ends too: the child undoes all of it, the last step first, and
+removes the scratch folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...errors import ExperimentError
+
+NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
+CGROUPS = Path("/sys/fs/cgroup")
+LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to
+
+
+class Guard:
+    """Context manager; what is changed by its functions is as before at the end of it, or of the `scope` in which it was."""
+
+    def __enter__(self) -> "Guard":
+        self.scratch = Path(tempfile.mkdtemp(prefix="numaplace-"))
+        self.socket, theirs = socket.socketpair()
+        self.child = os.fork()
+        if not self.child:
+            self.socket.close()
+            _keep(theirs, self.scratch)
+        theirs.close()
+        self.answers = self.socket.makefile("r", encoding="utf-8")
+        self.steps = 0
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.answers.close()
+        self.socket.close()
+        os.waitpid(self.child, 0)
+
+    def write(self, path: Path, value: str, back: str | None = None) -> None:
+        """back: what undoes it, where that is not what the file said. The kernel's errors are the caller's: OSError."""
+        before = path.read_text(encoding="utf-8")
+        if before.strip() != value:
+            self._add("write", str(path), before if back is None else back)
+            path.write_text(value, encoding="utf-8")
+
+    def cgroup(self, path: Path) -> None:
+        """A new one."""
+        self._add("remove", str(path))
+        path.mkdir()
+
+    def join(self, pid: int, group: Path) -> None:
+        """A process, with all its threads; it goes back to the cgroup (version 2) in which it was."""
+        own = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()[-1].partition("::/")[2]
+        self._add("write", str(CGROUPS / own / "cgroup.procs"), str(pid))
+        (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+
+    def run(self, *command: str) -> None:
+        """What is to be undone by a command, which is to be there."""
+        self._add("run", *command)
+
+    def ends(self, pid_file: Path) -> None:
+        """What is undone when a process has ended that writes its number into this file, after it was told to."""
+        self._add("ended", str(pid_file))
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is done in it is undone at its end, and an error says what could not be."""
+        before = self.steps
+        try:
+            yield
+        finally:
+            failed = self._ask("back", before)
+            self.steps = before
+        if failed:
+            raise ExperimentError(f"not put back: {'; '.join(failed)}: put it back by hand")
+
+    def _add(self, *step: str) -> None:
+        self._ask("add", step)
+        self.steps += 1
+
+    def _ask(self, *message: object) -> list[str]:
+        """The child's answer: what went wrong."""
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+        return json.loads(self.answers.readline())
+
+
+def _keep(theirs: socket.socket, scratch: Path) -> None:
+    """Runs in the child and does not return."""
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):  # a reader of the runner's output must not wait for this child
+        os.dup2(nothing, stream)
+    steps: list[list[str]] = []
+    with theirs.makefile("r", encoding="utf-8") as asked:
+        for line in asked:
+            what, argument = json.loads(line)
+            answer = []
+            if what == "add":
+                steps.append(argument)
+            else:
+                answer = _undo(steps, argument)
+            theirs.sendall(json.dumps(answer).encode() + b"\n")
+    _undo(steps, 0)
+    shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(0)
+
+
+def _undo(steps: list[list[str]], left: int) -> list[str]:
+    failed = []
+    while len(steps) > left:
+        what, name, *words = steps.pop()
+        try:
+            UNDO[what](name, *words)
+        except ProcessLookupError:  # of a process that was in another cgroup, and has ended
+            pass
+        except (OSError, subprocess.CalledProcessError) as error:
+            failed.append(f"{name}: {getattr(error, 'strerror', error)}")
+    return failed
+
+
+def _write(path: str, before: str) -> None:
+    Path(path).write_text(before, encoding="utf-8")
+
+
+def _remove(path: str) -> None:
+    """A cgroup, also one whose processes are just ending. One that was never made is none."""
+    group, end = Path(path), time.monotonic() + LIMIT
+    while group.exists():
+        try:
+            group.rmdir()
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(TURN)
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _ended(pid_file: str) -> None:
+    """A file that stays behind may have the number of one that ended long ago."""
+    file, end = Path(pid_file), time.monotonic() + LIMIT
+    while file.exists() and Path("/proc", file.read_text(encoding="ascii").strip() or "none").exists():
+        if time.monotonic() > end:
+            raise TimeoutError(errno.ETIMEDOUT, "its process does not end")
+        time.sleep(TURN)
+
+
+UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended}
+
+
+def numa_balancing() -> str | None:
+    """Its value, or None where the kernel has none."""
+    return NUMA_BALANCING.read_text().strip() if NUMA_BALANCING.exists() else None

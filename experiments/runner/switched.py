@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The mechanism of one observation, and what the kernel does meanwhile under any placement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import CannotError, ExperimentError
+from ..mechanisms import activity, registry
+from ..mechanisms.mechanism import Scope
+from .host.guard import Guard
+from .host.host_nodes import Node
+from .suite.suite import Suite
+from .workloads.kinds import KINDS
+from .workloads.workload import RunningWorkload, metric
+
+
+def check(suite: Suite, nodes: Sequence[Node]) -> None:
+    """That each mechanism of the suite can act here and on its workloads, before anything starts."""
+    for level in suite.policies:
+        mechanism = registry.of_level(level)
+        if mechanism is None:
+            continue
+        if why := mechanism.lacks(nodes):
+            raise CannotError(f"mechanism {level}: {why}; or leave it out with --policies")
+        placed = [w.name for w in suite.workloads if KINDS[w.kind].placed]
+        if mechanism.starts and placed:
+            raise CannotError(f"mechanism {level} acts on programs as they start, and workload {placed[0]} of {suite.name} "
+                              "places its own after that: leave one of them out")
+
+
+class Switched:
+    """Of a policy it only looks at what the kernel counts."""
+
+    def __init__(self, level: str, nodes: Sequence[Node], guard: Guard | None) -> None:
+        self.mechanism = registry.of_level(level)
+        self.nodes, self.guard = nodes, guard
+        self.before: activity.Activity | None = None
+
+    def start(self, running: RunningWorkload) -> None:
+        """Before the programs start, which a mechanism is to see from their first page on unless the suite places them."""
+        if running.placed:
+            return
+        self._begin()
+        if self.mechanism:
+            running.before_exec = self.mechanism.before_exec(self.nodes)
+
+    def place(self, running: RunningWorkload) -> dict[str, Any]:
+        """In the place of a policy's answer: nothing was decided here."""
+        if running.placed:
+            self._begin()
+        self.mechanism.attach(self._scope(), running.pids)
+        return {"decisions": []}
+
+    def watch(self, running: RunningWorkload) -> None:
+        """A policy is about to act."""
+        if running.placed:
+            self._begin()
+
+    def end(self, record: dict[str, Any]) -> None:
+        """It has been measured."""
+        found = activity.since(self.before, self._now())
+        record["kernel"] = found
+        if self.mechanism:
+            record["metrics"].append(metric("pages_moved", "pages", found["counters"]["pgmigrate_success"]))
+
+    def tear_down(self, record: dict[str, Any]) -> None:
+        if self.mechanism:
+            try:
+                self.mechanism.tear_down()
+            except ExperimentError as error:
+                record["marks"].append(str(error))
+
+    def _begin(self) -> None:
+        self.before = self._now()
+        if self.mechanism:
+            self.mechanism.set_up(self._scope())
+
+    def _scope(self) -> Scope:
+        if self.guard is None:
+            raise ExperimentError("a mechanism needs a guard of the machine's state")
+        return Scope(self.nodes, self.guard)
+
+    def _now(self) -> activity.Activity:
+        found = self.mechanism
+        return activity.now(found.counters, found.threads) if found else activity.now((), ())
