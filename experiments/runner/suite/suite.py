@@ -107,7 +107,7 @@ def load(name: str) -> Suite:
 def parse(text: str) -> Suite:
     data = tomllib.loads(text)
     factors = dict(_get(data, "factors", dict))
-    policies = factors.pop("policy", ["none"])
+    policies = factors.pop("placement", ["none"])
     if bool(factors) != ("design" in data) or ("design" in data) == ("workload" in data):
         raise UsageError("needs either [[workload]] tables or a design and its factors")
     suite = Suite(
